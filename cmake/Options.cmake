@@ -1,0 +1,28 @@
+# Compiler settings that hold for every target, and the switches that the presets set.
+option(LFP_TESTS "build C tests and fuzz targets" OFF)
+option(LFP_SANITIZE "build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(LFP_FUZZ "build fuzz targets with libFuzzer (needs clang); otherwise they only replay the corpus" OFF)
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+add_compile_definitions(_GNU_SOURCE)
+add_compile_options(-Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+                    -fno-common -g)
+
+# The product keeps its assertions: an assert names a bug of ours, and a wrong number is worse than a stop.
+string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
+
+if(LFP_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(LFP_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  endif()
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
+pkg_check_modules(PCAP REQUIRED IMPORTED_TARGET libpcap>=1.10)
+find_package(Threads REQUIRED)

@@ -1,0 +1,298 @@
+#include "box.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "nc_log.h"
+
+enum { A, B, PORTS };
+
+/* Packets read from one port in one turn: bounds how long departures wait for arrivals. */
+enum { READ_BATCH = 64 };
+
+/* Under load the ports are not armed, so control and signals are looked at this often. */
+#define HOUSEKEEPING_NS (10 * NC_NS_PER_MS)
+
+/* Beyond this the emulation is not what was asked for. */
+#define LATENESS_LIMIT_NS NC_NS_PER_MS
+
+struct box {
+    struct box_settings settings;
+    struct port ports[PORTS];
+    struct direction directions[PORTS]; /* [A]: what comes in at a and leaves at b */
+    char control_path[108];
+    int control_fd;
+    struct control_client clients[BOX_CLIENTS_MAX];
+    struct nc_clock_pair started;
+    uint64_t next_housekeeping_ns;
+    bool stop;
+    uint8_t spare[NC_VNET_LEN + DIRECTION_FRAME_MAX]; /* where packets go that memory has no room for */
+};
+
+static int check_memory(const struct box_settings *settings, const struct params params[2], char *why, size_t why_size)
+{
+    for (int d = 0; d < PORTS; d++) {
+        uint64_t need = params_held_bytes(&params[d]);
+        if (!params[d].rate_bps || need <= settings->memory_bytes)
+            continue;
+        char rate[40], delay[40], want[40], have[40];
+        snprintf(why, why_size, "--delay %s at --rate %s holds %s, more than --memory %s; raise --memory or lower either",
+                 nc_quantity_format(NC_UNIT_DURATION, params[d].delay_ns, delay, sizeof delay),
+                 nc_quantity_format(NC_UNIT_RATE, params[d].rate_bps, rate, sizeof rate),
+                 nc_quantity_format(NC_UNIT_BYTES, need, want, sizeof want),
+                 nc_quantity_format(NC_UNIT_BYTES, settings->memory_bytes, have, sizeof have));
+        return -1;
+    }
+    return 0;
+}
+
+struct box *box_open(const struct box_settings *settings, const char *port_a, const char *port_b, const char *control_path,
+                     const struct params params[2], int *status, char *why, size_t why_size)
+{
+    const char *names[PORTS] = {port_a, port_b};
+    *status = NC_EXIT_USAGE;
+    if (check_memory(settings, params, why, why_size) < 0)
+        return NULL;
+    *status = NC_EXIT_MISSING;
+    struct box *box = calloc(1, sizeof *box);
+    if (!box) {
+        snprintf(why, why_size, "out of memory");
+        return NULL;
+    }
+    box->settings = *settings;
+    box->control_fd = -1;
+    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
+        box->clients[i].fd = -1;
+    for (int d = 0; d < PORTS; d++)
+        box->ports[d] = (struct port){.fd = -1, .counters = -1};
+    for (unsigned d = 0; d < PORTS; d++) {
+        if (direction_init(&box->directions[d], d, &params[d], settings->seed, settings->granularity_ns,
+                           settings->memory_bytes) < 0) {
+            snprintf(why, why_size, "--memory: cannot get it: %s", strerror(errno));
+            box_close(box);
+            return NULL;
+        }
+    }
+    for (int d = 0; d < PORTS; d++) {
+        *status = port_open(&box->ports[d], names[d], (unsigned)settings->mtu, why, why_size);
+        if (*status) {
+            box_close(box);
+            return NULL;
+        }
+    }
+    if (control_path) {
+        box->control_fd = control_listen(control_path, why, why_size);
+        if (box->control_fd < 0) {
+            *status = NC_EXIT_USAGE;
+            box_close(box);
+            return NULL;
+        }
+        snprintf(box->control_path, sizeof box->control_path, "%s", control_path);
+    }
+    box->started = nc_clock_pair_read();
+    return box;
+}
+
+void box_close(struct box *box)
+{
+    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
+        if (box->clients[i].fd >= 0)
+            close(box->clients[i].fd);
+    if (box->control_fd >= 0) {
+        close(box->control_fd);
+        unlink(box->control_path);
+    }
+    for (int d = 0; d < PORTS; d++) {
+        port_close(&box->ports[d]);
+        if (box->directions[d].store.memory)
+            direction_free(&box->directions[d]);
+    }
+    free(box);
+}
+
+const struct params *box_params(const struct box *box, unsigned direction)
+{
+    return &box->directions[direction].params;
+}
+
+int box_set(struct box *box, const struct params params[2], char *why, size_t why_size)
+{
+    if (check_memory(&box->settings, params, why, why_size) < 0)
+        return -1;
+    for (int d = 0; d < PORTS; d++)
+        box->directions[d].params = params[d];
+    return 0;
+}
+
+/* Reads up to a batch from the direction's port. Returns how many packets came. */
+static unsigned receive(struct box *box, unsigned d, uint64_t now_ns)
+{
+    struct direction *direction = &box->directions[d];
+    const struct port *port = &box->ports[d];
+    unsigned n = 0;
+    for (; n < READ_BATCH; n++) {
+        struct stored *packet = direction_reserve(direction);
+        ssize_t len = port_read(port, packet ? packet->data : box->spare, NC_VNET_LEN + DIRECTION_FRAME_MAX);
+        if (len <= 0)
+            break; /* empty; a port whose namespace went away stays silent until the box is stopped */
+        if (packet)
+            direction_take(direction, packet, (uint32_t)len, now_ns);
+        else
+            direction_refuse(direction, box->spare, (uint32_t)len);
+    }
+    return n;
+}
+
+/* Sends what is due by now at the direction's far port. Returns how many runs. */
+static unsigned send_due(struct box *box, unsigned d, uint64_t now_ns)
+{
+    struct direction *direction = &box->directions[d];
+    struct nc_run run;
+    unsigned n = 0;
+    for (; n < READ_BATCH && direction_due(direction, now_ns, &run); n++)
+        direction_sent(direction, &run, now_ns, port_write(&box->ports[!d], &run));
+    return n;
+}
+
+static void sleep_until(uint64_t time_ns)
+{
+    struct timespec ts = {(time_t)(time_ns / NC_NS_PER_S), (long)(time_ns % NC_NS_PER_S)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+static void accept_client(struct box *box)
+{
+    int fd = accept4(box->control_fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    struct timeval patience = {.tv_usec = 200000}; /* a client that does not read must not hold up packets */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
+        if (box->clients[i].fd < 0) {
+            box->clients[i].fd = fd;
+            box->clients[i].used = 0;
+            return;
+        }
+    close(fd);
+}
+
+/* Waits until a port, the control socket or a signal has something or `until_ns` has come; handles the last two. */
+static void wait_all(struct box *box, int signal_fd, uint64_t now_ns, uint64_t until_ns)
+{
+    enum { SIGNAL = PORTS, LISTEN, CLIENTS, N = CLIENTS + BOX_CLIENTS_MAX };
+    struct pollfd fds[N];
+    for (int d = 0; d < PORTS; d++)
+        fds[d] = (struct pollfd){box->ports[d].fd, POLLIN, 0};
+    fds[SIGNAL] = (struct pollfd){signal_fd, POLLIN, 0};
+    fds[LISTEN] = (struct pollfd){box->control_fd, POLLIN, 0};
+    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
+        fds[CLIENTS + i] = (struct pollfd){box->clients[i].fd, POLLIN, 0};
+    uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    struct timespec timeout = {(time_t)(wait_ns / NC_NS_PER_S), (long)(wait_ns % NC_NS_PER_S)};
+    if (ppoll(fds, N, &timeout, NULL) <= 0)
+        return;
+    if (fds[SIGNAL].revents)
+        box->stop = true;
+    if (fds[LISTEN].revents)
+        accept_client(box);
+    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
+        if (fds[CLIENTS + i].revents && control_client_read(&box->clients[i], box) < 0) {
+            close(box->clients[i].fd);
+            box->clients[i].fd = -1;
+        }
+}
+
+/* Between two turns: how to wait for the next thing to do (see box.h). */
+static void wait_turn(struct box *box, int signal_fd, uint64_t now_ns, bool worked, uint64_t end_ns)
+{
+    const struct box_settings *s = &box->settings;
+    uint64_t next_a = direction_next_ns(&box->directions[A]), next_b = direction_next_ns(&box->directions[B]);
+    uint64_t next_ns = next_a < next_b ? next_a : next_b;
+    if (now_ns >= box->next_housekeeping_ns) {
+        box->next_housekeeping_ns = now_ns + HOUSEKEEPING_NS;
+        wait_all(box, signal_fd, now_ns, now_ns);
+        return;
+    }
+    if (next_ns != UINT64_MAX && next_ns <= now_ns + s->spin_ns)
+        return; /* due, or near enough to spin for */
+    if (worked && s->poll_ns) {
+        sleep_until(now_ns + s->poll_ns);
+        return;
+    }
+    uint64_t wake_ns = next_ns == UINT64_MAX ? now_ns + NC_NS_PER_S : next_ns - s->spin_ns;
+    if (wake_ns > end_ns)
+        wake_ns = end_ns;
+    wait_all(box, signal_fd, now_ns, wake_ns);
+}
+
+void box_run(struct box *box, int signal_fd)
+{
+    uint64_t duration = box->settings.duration_ns;
+    uint64_t end_ns = duration ? nc_now_ns() + duration : UINT64_MAX;
+    while (!box->stop) {
+        uint64_t now_ns = nc_now_ns();
+        if (now_ns >= end_ns)
+            break;
+        unsigned work = 0;
+        for (unsigned d = 0; d < PORTS; d++)
+            work += receive(box, d, now_ns);
+        for (unsigned d = 0; d < PORTS; d++)
+            work += send_due(box, d, now_ns);
+        wait_turn(box, signal_fd, now_ns, work > 0, end_ns);
+    }
+}
+
+static void add_reason(json_t *reasons, const char *direction, uint64_t n, const char *what)
+{
+    if (n)
+        json_array_append_new(reasons, json_sprintf("%s: %llu %s", direction, (unsigned long long)n, what));
+}
+
+static json_t *verdict(struct box *box)
+{
+    static const char *const names[PORTS] = {"ab", "ba"};
+    json_t *reasons = json_array();
+    for (int d = 0; d < PORTS; d++) {
+        const struct direction_stats *s = &box->directions[d].stats;
+        add_reason(reasons, names[d], s->drops_memory, "packets dropped for want of memory");
+        add_reason(reasons, names[d], s->drops_malformed, "malformed frames dropped");
+        add_reason(reasons, names[d], s->drops_write, "packets that the far port did not take");
+        add_reason(reasons, names[d], port_ring_drops(&box->ports[d]), "packets dropped before the box could read them");
+        uint64_t p99 = histogram_percentile(&s->lateness, 0.99);
+        if (s->lateness.count && p99 > LATENESS_LIMIT_NS)
+            json_array_append_new(reasons, json_sprintf("%s: 1 %% of packets left more than %.3f ms late", names[d],
+                                                        (double)p99 / 1e6));
+    }
+    return json_pack("{s:b, s:o}", "valid", json_array_size(reasons) == 0, "reasons", reasons);
+}
+
+json_t *box_json(struct box *box)
+{
+    uint64_t now_ns = nc_now_ns();
+    json_t *parameters = json_object(), *statistics = json_object();
+    for (int d = 0; d < PORTS; d++) {
+        const char *name = d == A ? "ab" : "ba";
+        json_object_set_new(parameters, name, params_json(&box->directions[d].params));
+        json_object_set_new(statistics, name,
+                            direction_json(&box->directions[d], port_ring_drops(&box->ports[d]), now_ns));
+    }
+    return json_pack("{s:o, s:o, s:o, s:I}", "parameters", parameters, "statistics", statistics, "verdict", verdict(box),
+                     "uptime_ns", (json_int_t)(now_ns - box->started.monotonic_ns));
+}
+
+json_t *box_ready_json(const struct box *box)
+{
+    return json_pack("{s:{s:s, s:s}, s:{s:s, s:s}, s:{s:I, s:I}, s:s}", "a", "name", box->ports[A].name, "netns",
+                     box->ports[A].netns, "b", "name", box->ports[B].name, "netns", box->ports[B].netns, "clock",
+                     "monotonic_ns", (json_int_t)box->started.monotonic_ns, "realtime_ns",
+                     (json_int_t)box->started.realtime_ns, "control", box->control_path);
+}

@@ -1,0 +1,64 @@
+/* One direction of the box, without I/O and without a clock: packets in with the time they came, runs of wire packets
+ * out with the time they are due. Everything a virtual-time test needs.
+ *
+ * A super-packet is one entry in memory, but rate, queue and loss are decided for every wire packet in it. Survivors that
+ * are neighbours and leave within `granularity_ns` of each other leave together, at the last one's time: a run. */
+#ifndef COMET_DIRECTION_H
+#define COMET_DIRECTION_H
+
+#include "histogram.h"
+#include "nc_vnet.h"
+#include "schedule.h"
+#include "stage.h"
+#include "store.h"
+
+/* A super-packet with a 1-byte MSS would have 65,535 parts; one with more than this is malformed to us. */
+enum { DIRECTION_PARTS_MAX = 4096, DIRECTION_FRAME_MAX = 65536 + 256 };
+
+struct direction_stats {
+    uint64_t in_packets, in_bytes, in_frames;    /* wire packets; L2 bytes of them; what crossed the port */
+    uint64_t out_packets, out_bytes, out_frames;
+    uint64_t drops[FATE_N];                      /* by the model, wire packets */
+    uint64_t drops_memory, drops_malformed;      /* not the model's: wire packets, frames */
+    uint64_t drops_write;                        /* the far port would not take it, wire packets */
+    uint64_t first_in_ns, last_out_ns;
+    struct histogram lateness;                   /* of wire packets, behind their theoretical time */
+};
+
+struct direction {
+    unsigned index; /* 0: a to b, 1: b to a */
+    struct params params;
+    uint64_t granularity_ns;
+    uint64_t loss_key;
+    struct serial_line access;
+    struct bottleneck bottleneck;
+    uint64_t delay_last_ns;
+    struct store store;
+    struct schedule schedule;
+    struct direction_stats stats;
+};
+
+/* 0, or -1 with errno when memory is short. `memory` bounds the packets held. */
+int direction_init(struct direction *direction, unsigned index, const struct params *params, uint64_t seed,
+                   uint64_t granularity_ns, uint64_t memory);
+void direction_free(struct direction *direction);
+
+/* Where to read the next packet to: room for NC_VNET_LEN + DIRECTION_FRAME_MAX bytes at ->data. NULL: memory is used up,
+ * so whatever arrives is to be read elsewhere and reported by direction_refuse. */
+struct stored *direction_reserve(struct direction *direction);
+
+/* Takes in the packet read there, `len` bytes, at `now_ns`. */
+void direction_take(struct direction *direction, struct stored *packet, uint32_t len, uint64_t now_ns);
+void direction_refuse(struct direction *direction, const uint8_t *data, uint32_t len);
+
+/* The next run, if it is due by `now_ns`, built in `run`; NULL otherwise. Then direction_sent. */
+const struct due *direction_due(struct direction *direction, uint64_t now_ns, struct nc_run *run);
+void direction_sent(struct direction *direction, const struct nc_run *run, uint64_t now_ns, int ok);
+
+/* Time of the next departure, or UINT64_MAX. */
+uint64_t direction_next_ns(struct direction *direction);
+
+/* The statistics object of `show`; receive-ring drops are the port's to know. */
+json_t *direction_json(struct direction *direction, uint64_t receive_ring_drops, uint64_t now_ns);
+
+#endif

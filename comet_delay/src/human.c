@@ -1,0 +1,81 @@
+#include "human.h"
+
+#include <string.h>
+
+#include "nc_quantity.h"
+
+static void print_params(FILE *out, const char *name, const struct params *p)
+{
+    char delay[40], rate[40], queue[40], loss[40];
+    fprintf(out, "%s  delay %s  rate %s  queue %s  loss %s\n", name,
+            nc_quantity_format(NC_UNIT_DURATION, p->delay_ns, delay, sizeof delay),
+            p->rate_bps ? nc_quantity_format(NC_UNIT_RATE, p->rate_bps, rate, sizeof rate) : "unlimited",
+            p->queue_bytes ? nc_quantity_format(NC_UNIT_BYTES, p->queue_bytes, queue, sizeof queue) : "unlimited",
+            nc_quantity_format(NC_UNIT_RATIO, p->loss_ppb, loss, sizeof loss));
+}
+
+void human_ready(FILE *out, const struct params params[2])
+{
+    fprintf(out, "comet-delay is running; Ctrl-C ends it\n");
+    print_params(out, "a to b", &params[0]);
+    print_params(out, "b to a", &params[1]);
+    fflush(out);
+}
+
+static long long at(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
+static void print_params_json(FILE *out, const json_t *object)
+{
+    static const struct {
+        const char *name, *label;
+        enum nc_unit unit;
+    } rows[] = {{"delay_ns", "delay", NC_UNIT_DURATION},
+                {"rate_bps", "rate", NC_UNIT_RATE},
+                {"queue_bytes", "queue", NC_UNIT_BYTES},
+                {"loss_ppb", "loss", NC_UNIT_RATIO},
+                {"access_rate_bps", "access-rate", NC_UNIT_RATE}};
+    char text[40];
+    fprintf(out, "  set   ");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        fprintf(out, " %s %s", rows[i].label,
+                nc_quantity_format(rows[i].unit, (uint64_t)at(object, rows[i].name), text, sizeof text));
+    fprintf(out, "\n");
+}
+
+static void print_direction(FILE *out, const char *label, const json_t *parameters, const json_t *s)
+{
+    const json_t *drops = json_object_get(s, "drops"), *late = json_object_get(s, "lateness");
+    const char *cause;
+    json_t *count;
+    fprintf(out, "%s\n", label);
+    print_params_json(out, parameters);
+    fprintf(out, "  in     %lld packets, %lld bytes, in %lld frames\n", at(s, "in_packets"), at(s, "in_bytes"),
+            at(s, "in_frames"));
+    fprintf(out, "  out    %lld packets, %lld bytes, in %lld frames\n", at(s, "out_packets"), at(s, "out_bytes"),
+            at(s, "out_frames"));
+    fprintf(out, "  drops ");
+    json_object_foreach((json_t *)drops, cause, count)
+        fprintf(out, " %s %lld", cause, (long long)json_integer_value(count));
+    fprintf(out, "\n  queue  %lld bytes now, %lld at most; held %lld at most\n", at(s, "queue_bytes"),
+            at(s, "queue_peak_bytes"), at(s, "held_peak_bytes"));
+    fprintf(out, "  late   p50 %.1f us, p99 %.1f us, worst %.1f us\n", (double)at(late, "p50_ns") / 1e3,
+            (double)at(late, "p99_ns") / 1e3, (double)at(late, "max_ns") / 1e3);
+}
+
+void human_state(FILE *out, const json_t *state)
+{
+    const json_t *parameters = json_object_get(state, "parameters"), *statistics = json_object_get(state, "statistics");
+    const json_t *verdict = json_object_get(state, "verdict");
+    print_direction(out, "a to b", json_object_get(parameters, "ab"), json_object_get(statistics, "ab"));
+    print_direction(out, "b to a", json_object_get(parameters, "ba"), json_object_get(statistics, "ba"));
+    if (json_is_true(json_object_get(verdict, "valid")))
+        fprintf(out, "valid: on time, and nothing dropped but by the model\n");
+    size_t i;
+    json_t *reason;
+    json_array_foreach(json_object_get(verdict, "reasons"), i, reason)
+        fprintf(out, "NOT VALID: %s\n", json_string_value(reason));
+    fflush(out);
+}

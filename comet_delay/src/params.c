@@ -1,0 +1,45 @@
+#include "params.h"
+
+#include "nc_clock.h"
+
+static const char *const framings[] = {"l2", "ethernet", "ip", NULL};
+
+#define AT(field) offsetof(struct params, field)
+
+const struct param_row param_rows[] = {
+    {{.name = "delay", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0ns", .max = 3600 * NC_NS_PER_S,
+      .help = "propagation delay, one way", .offset = AT(delay_ns)}, "delay_ns"},
+    {{.name = "rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit", .max = UINT64_C(400000000000),
+      .help = "bottleneck rate; 0 for none", .offset = AT(rate_bps)}, "rate_bps"},
+    {{.name = "queue", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "0",
+      .max = UINT64_C(1) << 40, .help = "bytes waiting or in service at the bottleneck, drop-tail; 0 for no bound",
+      .offset = AT(queue_bytes)}, "queue_bytes"},
+    {{.name = "loss", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATIO, .default_text = "0%", .max = NC_RATIO_ONE,
+      .help = "independent loss of wire packets, before the bottleneck", .offset = AT(loss_ppb)}, "loss_ppb"},
+    {{.name = "access-rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
+      .max = UINT64_C(400000000000), .help = "rate of the line that packets come in on; 0 for none",
+      .offset = AT(access_rate_bps)}, "access_rate_bps"},
+    {{.name = "framing", .kind = NC_OPT_CHOICE, .choices = framings, .default_text = "l2",
+      .help = "bytes that a packet takes on a line", .offset = AT(framing)}, "framing"},
+};
+const size_t param_rows_n = sizeof param_rows / sizeof param_rows[0];
+
+json_t *params_json(const struct params *params)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < param_rows_n; i++) {
+        const struct nc_option *option = &param_rows[i].option;
+        const char *at = (const char *)params + option->offset;
+        json_object_set_new(object, param_rows[i].json_name,
+                            option->kind == NC_OPT_CHOICE ? json_string(option->choices[*(const int *)at])
+                                                          : json_integer((json_int_t) * (const uint64_t *)at));
+    }
+    return object;
+}
+
+uint64_t params_held_bytes(const struct params *params)
+{
+    uint64_t rate_bps = params->rate_bps ? params->rate_bps : UINT64_C(10000000000);
+    unsigned __int128 line = (unsigned __int128)rate_bps * params->delay_ns / (8 * NC_NS_PER_S);
+    return (uint64_t)line + params->queue_bytes;
+}

@@ -1,0 +1,42 @@
+/* What a user can set of one direction of the box. One table row a parameter gives the command line, the control
+ * socket's `set` and `show`, and the manual their names, units and ranges. Every parameter is hot. */
+#ifndef COMET_PARAMS_H
+#define COMET_PARAMS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "nc_options.h"
+
+/* What of a packet occupies the line. */
+enum framing {
+    FRAMING_L2,       /* link header and up, without FCS: what tc and captures count */
+    FRAMING_ETHERNET, /* plus 24 bytes: preamble 8, FCS 4, inter-frame gap 12 */
+    FRAMING_IP,       /* IP header and up */
+};
+
+struct params {
+    uint64_t delay_ns;
+    uint64_t rate_bps;        /* 0: no bottleneck */
+    uint64_t queue_bytes;     /* in front of the bottleneck; 0: no bound */
+    uint64_t loss_ppb;        /* independent, before the bottleneck */
+    uint64_t access_rate_bps; /* line in front of everything; 0: none */
+    int framing;              /* enum framing */
+};
+
+struct param_row {
+    struct nc_option option; /* offset into struct params */
+    const char *json_name;
+};
+
+extern const struct param_row param_rows[];
+extern const size_t param_rows_n;
+
+/* {"delay_ns":…,…} */
+json_t *params_json(const struct params *params);
+
+/* Bytes in flight at most: rate × delay plus the queue. With no rate, what 10 Gbit/s would hold: a guess that only
+ * decides how much memory is touched in advance. */
+uint64_t params_held_bytes(const struct params *params);
+
+#endif

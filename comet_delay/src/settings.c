@@ -1,0 +1,126 @@
+#include "settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nc_log.h"
+
+#define OWN(field) offsetof(struct settings, field)
+
+static const struct nc_option own_rows[] = {
+    {.name = "ports", .kind = NC_OPT_SECTION},
+    {.name = "a", .kind = NC_OPT_STRING, .metavar = "PORT", .help = "one side, tap:NAME[@NETNS]", .offset = OWN(port_a)},
+    {.name = "b", .kind = NC_OPT_STRING, .metavar = "PORT", .help = "the other side", .offset = OWN(port_b)},
+    {.name = "mtu", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1500", .min = 68, .max = 65521,
+     .help = "MTU of both TAPs", .offset = OWN(box.mtu)},
+    {.name = "box", .kind = NC_OPT_SECTION},
+    {.name = "control", .kind = NC_OPT_STRING, .metavar = "SOCKET", .help = "Unix socket to listen on for show and set",
+     .offset = OWN(control)},
+    {.name = "seed", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1",
+     .help = "of all randomness", .offset = OWN(box.seed)},
+    {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0s",
+     .help = "stop by itself after this time; 0 for never", .offset = OWN(box.duration_ns)},
+    {.name = "poll", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "50us", .max = 10 * NC_NS_PER_MS,
+     .help = "under load, look at the ports this often instead of waking for every packet; 0 to wake",
+     .offset = OWN(box.poll_ns)},
+    {.name = "spin", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0us", .max = 10 * NC_NS_PER_MS,
+     .help = "watch the clock instead of sleeping, this long before a departure; 0 to sleep only",
+     .offset = OWN(box.spin_ns)},
+    {.name = "granularity", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "50us",
+     .max = 100 * NC_NS_PER_MS,
+     .help = "wire packets of one super-packet that are due within this time leave together", .offset = OWN(box.granularity_ns)},
+    {.name = "memory", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "2GB", .min = 4 << 20,
+     .max = UINT64_C(1) << 42, .help = "bound on packets held, a direction", .offset = OWN(box.memory_bytes)},
+    {.name = "parent-death", .kind = NC_OPT_FLAG, .help = "stop when the parent process ends", .offset = OWN(parent_death)},
+    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (the default on a terminal)", .offset = OWN(human)},
+    {.name = "json", .kind = NC_OPT_FLAG, .help = "JSON lines on stdout (the default elsewhere)", .offset = OWN(json)},
+};
+enum { OWN_ROWS = sizeof own_rows / sizeof own_rows[0], NAME_MAX_LEN = 24 };
+
+static const struct group {
+    const char *prefix, *heading;
+    size_t offset;
+} groups[] = {
+    {"", "path, both directions", OWN(both)},
+    {"ab-", "path, from a to b only", OWN(ab)},
+    {"ba-", "path, from b to a only", OWN(ba)},
+};
+enum { GROUPS = sizeof groups / sizeof groups[0] };
+
+static const struct nc_usage usage = {
+    .synopsis = "comet-delay run --a tap:NAME[@NETNS] --b tap:NAME[@NETNS] [options]",
+    .purpose = "A transparent two-port box that delays, rates, queues and drops wire packets.",
+    .epilog = "example, between two namespaces of 'ip netns':\n"
+              "  comet-delay run --a tap:wan0@left --b tap:wan0@right --delay 4.2ms --rate 45Mbit --queue 110KB\n"
+              "  comet-delay set --control /run/comet.sock loss=0.1% ba-rate=1Gbit",
+};
+
+/* A parameter's row for one group: its name prefixed, its offset that of the group's struct params. */
+static struct nc_option group_row(const struct group *group, const struct nc_option *option, char *name)
+{
+    struct nc_option row = *option;
+    snprintf(name, NAME_MAX_LEN, "%s%s", group->prefix, option->name);
+    row.name = name;
+    row.offset += group->offset;
+    return row;
+}
+
+/* Copies one parameter between two struct params. */
+static void copy_field(const struct nc_option *option, struct params *to, const struct params *from)
+{
+    size_t size = option->kind == NC_OPT_CHOICE ? sizeof(int) : sizeof(uint64_t);
+    memcpy((char *)to + option->offset, (const char *)from + option->offset, size);
+}
+
+void settings_parse(int argc, char **argv, struct settings *settings, struct params params[2])
+{
+    size_t rows_n = OWN_ROWS + GROUPS * (param_rows_n + 1), at = OWN_ROWS;
+    struct nc_option *rows = calloc(rows_n, sizeof *rows);
+    char(*names)[NAME_MAX_LEN] = calloc(rows_n, sizeof *names);
+    bool *given = calloc(rows_n, sizeof *given);
+    if (!rows || !names || !given)
+        nc_die(NC_EXIT_MISSING, "out of memory");
+    memcpy(rows, own_rows, sizeof own_rows);
+    for (size_t g = 0; g < GROUPS; g++) {
+        rows[at++] = (struct nc_option){.name = groups[g].heading, .kind = NC_OPT_SECTION};
+        for (size_t i = 0; i < param_rows_n; i++, at++)
+            rows[at] = group_row(&groups[g], &param_rows[i].option, names[at]);
+    }
+    int positional = nc_options_parse(rows, rows_n, &usage, settings, given, argc, argv);
+    if (positional < argc)
+        nc_die(NC_EXIT_USAGE, "'%s': not an option; see comet-delay run --help", argv[positional]);
+    const bool *given_ab = given + OWN_ROWS + (param_rows_n + 1) + 1, *given_ba = given_ab + param_rows_n + 1;
+    params[0] = params[1] = settings->both;
+    for (size_t i = 0; i < param_rows_n; i++) {
+        if (given_ab[i])
+            copy_field(&param_rows[i].option, &params[0], &settings->ab);
+        if (given_ba[i])
+            copy_field(&param_rows[i].option, &params[1], &settings->ba);
+    }
+    free(rows);
+    free(names);
+    free(given);
+}
+
+int settings_set(const char *name, const char *text, struct params params[2], char *why, size_t why_size)
+{
+    for (size_t i = 0; i < param_rows_n; i++)
+        for (size_t g = 0; g < GROUPS; g++) {
+            char full[NAME_MAX_LEN];
+            struct nc_option row = group_row(&groups[g], &param_rows[i].option, full);
+            if (strcmp(name, row.name) != 0)
+                continue;
+            row.offset = param_rows[i].option.offset;
+            struct params parsed;
+            if (nc_option_set(&row, text, &parsed, why, why_size) < 0)
+                return -1;
+            if (groups[g].offset != OWN(ba))
+                copy_field(&row, &params[0], &parsed);
+            if (groups[g].offset != OWN(ab))
+                copy_field(&row, &params[1], &parsed);
+            return 0;
+        }
+    snprintf(why, why_size, "'%.40s': no such parameter; see the path options of comet-delay run --help", name);
+    return -1;
+}

@@ -1,0 +1,35 @@
+"""Looks shared by all figures: colours that colour-blind people can tell apart (Okabe and Ito), sizes for a projector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+INK, GREY, PALE, PAPER = "#1f2933", "#7b8794", "#e4e7eb", "#ffffff"
+SERIES_COLOURS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
+FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
+FONT_PX = 16
+GL_FROM_POINTS = 4000  # SVG is sharper and needs no GPU; WebGL from here on
+KB = 1024
+
+LAYOUT: dict[str, Any] = {
+    "font": {"family": FONT, "size": FONT_PX, "color": INK},
+    "paper_bgcolor": PAPER,
+    "plot_bgcolor": PAPER,
+    "hoverlabel": {"font": {"size": 15, "family": FONT}, "bgcolor": "white", "bordercolor": GREY, "align": "left"},
+    "margin": {"l": 90, "r": 30, "t": 90, "b": 60},
+    "hovermode": "closest",
+    "separators": ". ",
+}
+AXIS: dict[str, Any] = {
+    "showline": True, "linecolor": GREY, "linewidth": 1, "gridcolor": PALE, "zeroline": False, "ticks": "outside",
+    "tickcolor": GREY, "title": {"standoff": 10},
+}  # fmt: skip
+
+
+def scatter(points: int, **options: Any) -> go.Scatter | go.Scattergl:
+    """A scatter trace, drawn by WebGL when it has many points."""
+    return go.Scattergl(**options) if points >= GL_FROM_POINTS else go.Scatter(**options)

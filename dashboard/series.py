@@ -1,0 +1,79 @@
+"""What the sender knew at every moment, computed from segments and ACKs; pure numpy, no loop over packets.
+
+All times int64 ns on one clock, all sequence numbers int64 unwrapped. `sent_ns` and `ack_ns` (arrival of the ACK at the
+sender) are sorted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity over time; `t_ns` sorted."""
+
+    t_ns: I64
+    value: I64
+
+
+def in_flight_bytes(sent_ns: I64, seq: I64, end: I64, ack_ns: I64, ack: I64) -> Series:
+    """Bytes sent and not yet acknowledged, after every segment sent and every ACK received.
+
+    Highest sequence number sent − highest ACK received (tcptrace's "outstanding data"). A segment and an ACK of the
+    same nanosecond count ACK first. Never negative: the FIN's ACK lies one beyond the last byte.
+    """
+    if not sent_ns.size:
+        return Series(sent_ns, sent_ns)
+    highest = np.concatenate([seq[:1], np.maximum.accumulate(end)])
+    acked = np.maximum.accumulate(np.concatenate([seq[:1], ack]))
+    acks_before = np.searchsorted(ack_ns, sent_ns, side="right")
+    sends_before = np.searchsorted(sent_ns, ack_ns, side="left")
+    at_send = np.arange(sent_ns.size) + acks_before
+    at_ack = np.arange(ack_ns.size) + sends_before
+    t, value = np.empty(sent_ns.size + ack_ns.size, np.int64), np.empty(sent_ns.size + ack_ns.size, np.int64)
+    t[at_send], t[at_ack] = sent_ns, ack_ns
+    value[at_send] = highest[1:] - acked[acks_before]
+    value[at_ack] = highest[sends_before] - acked[1:]
+    return Series(t, np.maximum(value, 0))
+
+
+def rtt_ns(sent_ns: I64, end: I64, transmission: NDArray[np.uint16], ack_ns: I64, ack: I64) -> Series:
+    """One round-trip sample an ACK that moves on: its arrival − sending of the newest segment it covers.
+
+    Karn's rule (RFC 6298, section 3): an ACK whose newly covered range holds anything sent twice gives no sample.
+    """
+    first = transmission == 1
+    new_sent, new_end = sent_ns[first], np.maximum.accumulate(end[first])
+    again = np.sort(end[~first])
+    edge = np.maximum.accumulate(ack)
+    before = np.concatenate([np.zeros(1, np.int64), edge[:-1]])[: edge.size]
+    newest = np.searchsorted(new_end, edge, side="right") - 1
+    covers = (edge > before) & (newest >= 0)
+    covers &= new_end[np.maximum(newest, 0)] > before if new_end.size else False
+    covers &= np.searchsorted(again, edge, side="right") == np.searchsorted(again, before, side="right")
+    return Series(ack_ns[covers], ack_ns[covers] - new_sent[newest[covers]])
+
+
+def rate_bps(t_ns: I64, bytes_until: I64, t0: int, t1: int, bin_ns: int) -> tuple[I64, F64]:
+    """Rate in bit/s in bins of `bin_ns` over [t0, t1]: bins' starts, rates.
+
+    `bytes_until[i]` is the sum of bytes of rows before i (one entry more than `t_ns`), so the cost does not depend on
+    the number of packets.
+    """
+    edges = t0 + bin_ns * np.arange((t1 - t0) // bin_ns + 2, dtype=np.int64)
+    total = bytes_until[np.searchsorted(t_ns, edges, side="left")]
+    return edges[:-1], np.diff(total) * (8e9 / bin_ns)
+
+
+def nice_bin_ns(span_ns: int, bins: int = 200) -> int:
+    """A bin width of 1, 2 or 5 × 10^n ns, at least 1 ms, that gives at most about `bins` bins."""
+    wanted = max(span_ns / bins, 1e6)
+    power = 10 ** int(np.floor(np.log10(wanted)))
+    return next(int(step * power) for step in (1, 2, 5, 10) if step * power >= wanted * 0.999)

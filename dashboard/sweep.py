@@ -1,0 +1,158 @@
+"""Results of a window sweep as curves: points, medians and spans a profile, and the lines physics allows.
+
+Medians are over valid trials only; trials that are not valid stay visible as points with their reasons.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+from dashboard.data import Json, Run
+from dashboard.reference import Point, Region, points, regions
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One trial's (and flow's) throughput."""
+
+    trial: int
+    window_bytes: int
+    bps: float
+    valid: bool
+    reasons: str
+    captured: bool
+    stopped_share: float | None
+
+
+@dataclass(frozen=True)
+class Level:
+    """Median and span (least, greatest) over the valid repeats at one window, bit/s."""
+
+    window_bytes: int
+    median_bps: float
+    low_bps: float
+    high_bps: float
+    count: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """All trials of one profile, by window."""
+
+    profile: str
+    observations: tuple[Observation, ...]
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True)
+class Physics:
+    """What the path allows: round trip without queue (measured), bottleneck rate, and where path and queue are full."""
+
+    rtt_ns: float
+    rate_bps: float
+    knee_bytes: float
+
+
+@dataclass(frozen=True)
+class RegionResult:
+    """The paper's value of a region beside the measured one (median, least, greatest over valid trials)."""
+
+    region: Region
+    profile: str
+    measured: float
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All of a window sweep that is drawn or tabled. `failed`: trials that gave no throughput."""
+
+    title: str
+    paper: str
+    curves: tuple[Curve, ...]
+    physics: Physics | None
+    reference: tuple[Point, ...]
+    regions: tuple[Region, ...]
+    results: tuple[RegionResult, ...]
+    failed: int
+
+
+def build(run: Run) -> Sweep | None:
+    """The sweep of a run; None when it has fewer than two windows."""
+    usable = [row for row in run.rows if _number(row, "window_bytes") and _number(row, "short_term_bps")]
+    if len({row["window_bytes"] for row in usable}) < 2:
+        return None
+    profiles = sorted({str(row.get("profile") or "") for row in usable})
+    found = regions(run.paper)
+    return Sweep(
+        title=run.title,
+        paper=run.paper,
+        curves=tuple(_curve(profile, usable) for profile in profiles),
+        physics=_physics(usable),
+        reference=points(run.paper),
+        regions=found,
+        results=tuple(_region_results(found, profiles, usable)),
+        failed=len(run.rows) - len(usable),
+    )
+
+
+def _curve(profile: str, rows: Iterable[Json]) -> Curve:
+    own = [row for row in rows if str(row.get("profile") or "") == profile]
+    observations = tuple(_observation(row) for row in sorted(own, key=lambda row: (row["window_bytes"], row["trial"])))
+    windows = sorted({o.window_bytes for o in observations if o.valid})
+    return Curve(profile, observations, tuple(_level(window, observations) for window in windows))
+
+
+def _observation(row: Json) -> Observation:
+    share = row.get("stopped_share")
+    return Observation(
+        trial=int(row["trial"]),
+        window_bytes=int(row["window_bytes"]),
+        bps=float(row["short_term_bps"]),
+        valid=bool(row.get("valid")),
+        reasons=str(row.get("reasons") or ""),
+        captured=bool(row.get("capture")),
+        stopped_share=None if share is None else float(share),
+    )
+
+
+def _level(window: int, observations: tuple[Observation, ...]) -> Level:
+    values = [o.bps for o in observations if o.valid and o.window_bytes == window]
+    return Level(window, median(values), min(values), max(values), len(values))
+
+
+def _physics(rows: list[Json]) -> Physics | None:
+    rtts = [value for row in rows if (value := _number(row, "rtt_min_ns"))]
+    rates = [value for row in rows if (value := _number(row, "rate_bps"))]
+    if not rtts or not rates:
+        return None
+    rtt, rate = median(rtts), median(rates)
+    queue = median([_number(row, "queue_bytes") or 0.0 for row in rows])
+    return Physics(rtt, rate, rate * rtt / 8e9 + queue)
+
+
+def _region_results(found: tuple[Region, ...], profiles: list[str], rows: list[Json]) -> Iterable[RegionResult]:
+    for region in found:
+        for profile in profiles:
+            own = [row for row in rows if str(row.get("profile") or "") == profile and row.get("valid")]
+            values = [_measure(region, row) for row in own if region.holds(row["window_bytes"])]
+            values = [value for value in values if math.isfinite(value)]
+            if values:
+                yield RegionResult(region, profile, median(values), min(values), max(values), len(values))
+
+
+def _measure(region: Region, row: Json) -> float:
+    if region.measure == "level":
+        return float(row["short_term_bps"])
+    rtt = _number(row, "rtt_median_ns") or _number(row, "rtt_min_ns")
+    return float(row["short_term_bps"]) * rtt / (row["window_bytes"] * 8e9) if rtt else math.nan
+
+
+def _number(row: Json, key: str) -> float | None:
+    value = row.get(key)
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

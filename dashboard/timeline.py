@@ -1,0 +1,253 @@
+"""One flow of one captured trial, ready to be drawn: packet columns as numpy arrays and what follows from them.
+
+Columns are read once, only those needed, memory-mapped; derived series are computed on first use and kept with the
+timeline, and timelines are kept in a small cache (`load`). Times are int64 ns from the first segment sent.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dashboard import series
+from dashboard.data import Json, Run, Trial
+from dashboard.series import I64, Series
+
+NEW, FAST, TIMEOUT, SPURIOUS = range(4)
+KINDS = ("new data", "fast retransmission", "retransmission after time-out", "spurious retransmission (had arrived)")
+CACHED_TIMELINES = 4
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A time in which nothing was sent, with pktlogger's explanation. Times in ns from the first segment."""
+
+    t0_ns: int
+    t1_ns: int
+    cause: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Events:
+    """Labelled causes: `kind` by name. Times in ns from the first segment."""
+
+    t0_ns: I64
+    t1_ns: I64
+    kind: NDArray[np.str_]
+    seq: I64
+    packets: I64
+
+    def of(self, kind: str) -> I64:
+        """Row numbers of one kind."""
+        return np.flatnonzero(self.kind == kind)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Segments in order of sending, ACKs in order of arrival at the sender. `received_ns` −1: never arrived."""
+
+    title: str
+    origin_ns: int
+    params: Json
+    summary: Json
+    sent_ns: I64
+    received_ns: I64
+    seq: I64
+    length: I64
+    transmission: NDArray[np.uint16]
+    kind: NDArray[np.uint8]
+    ack_ns: I64
+    ack: I64
+    window: I64
+    events: Events
+    stops: tuple[Stop, ...]
+    cwnd: Series
+
+    @cached_property
+    def end(self) -> I64:
+        """Sequence number after each segment's last byte."""
+        return self.seq + self.length
+
+    @cached_property
+    def duration_ns(self) -> int:
+        """From the first segment to the last thing seen."""
+        last = (int(t.max()) for t in (self.sent_ns, self.received_ns, self.ack_ns) if t.size)
+        return max(last, default=0)
+
+    @cached_property
+    def new_rows(self) -> I64:
+        return np.flatnonzero(self.kind == NEW)
+
+    @cached_property
+    def lost_rows(self) -> I64:
+        return np.flatnonzero(self.received_ns < 0)
+
+    @cached_property
+    def arrival_rows(self) -> I64:
+        """Rows of segments that arrived, in order of arrival."""
+        rows = np.flatnonzero(self.received_ns >= 0)
+        return rows[np.argsort(self.received_ns[rows], kind="stable")]
+
+    @cached_property
+    def new_arrival_rows(self) -> I64:
+        """Rows of first transmissions that arrived, in order of arrival."""
+        return self.arrival_rows[self.kind[self.arrival_rows] == NEW]
+
+    @cached_property
+    def in_flight(self) -> Series:
+        return series.in_flight_bytes(self.sent_ns, self.seq, self.end, self.ack_ns, self.ack)
+
+    @cached_property
+    def rtt(self) -> Series:
+        return series.rtt_ns(self.sent_ns, self.end, self.transmission, self.ack_ns, self.ack)
+
+    @cached_property
+    def window_edge(self) -> I64:
+        """Highest sequence number that the receiver allows, as known at each ACK."""
+        return self.ack + self.window
+
+    @cached_property
+    def sent_bytes_until(self) -> I64:
+        return _running_sum(self.length)
+
+    @cached_property
+    def useful_arrivals(self) -> tuple[I64, I64]:
+        """Arrival times of segments that the receiver did not have yet, and the running sum of their bytes."""
+        rows = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
+        return self.received_ns[rows], _running_sum(self.length[rows])
+
+    def rows_of(self, kind: int) -> I64:
+        """Rows of one kind of transmission (NEW … SPURIOUS)."""
+        return self.new_rows if kind == NEW else np.flatnonzero(self.kind == kind)
+
+    @property
+    def stopped_share(self) -> float | None:
+        """lfp-1995's s: the share of elapsed time in which sending was stopped."""
+        value = self.summary.get("stopped_share")
+        return None if value is None else float(value)
+
+    def first_view_ns(self) -> tuple[int, int]:
+        """What to show first: the first stop with what led to it and what followed; all when nothing stopped."""
+        if not self.stops:
+            return 0, max(self.duration_ns, 1)
+        return self.stop_view_ns(0)
+
+    def stop_view_ns(self, number: int) -> tuple[int, int]:
+        """A stop in its context: 0.6 of its length before it (from the beginning when near) and after it."""
+        stop = self.stops[number]
+        margin = int(0.6 * (stop.t1_ns - stop.t0_ns))
+        start = stop.t0_ns - margin
+        return (0 if start < margin else start), min(stop.t1_ns + margin, self.duration_ns)
+
+
+def load(run: Run, trial: Trial, flow: int = 0) -> Timeline:
+    """The timeline of one flow, from the cache when the files have not changed. Thread-safe."""
+    segments = trial.path / "segments.parquet"
+    with _LOCK:
+        return _load(run.path, trial.number, flow, segments.stat().st_mtime_ns)
+
+
+def flows(trial: Trial) -> list[int]:
+    """Flow numbers of a captured trial."""
+    entries = trial.summary.get("flows") or [{}]
+    return [int(entry.get("flow", row)) for row, entry in enumerate(entries)]
+
+
+_LOCK = threading.Lock()
+
+
+@lru_cache(maxsize=CACHED_TIMELINES)
+def _load(run_path: Path, number: int, flow: int, _mtime_ns: int) -> Timeline:
+    from dashboard.data import load_run
+
+    run = load_run(run_path)
+    trial = run.trial(number)
+    seg = _columns(trial.path / "segments.parquet", flow,
+                   ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind"), sort_by="t_sent_ns")  # fmt: skip
+    ack = _columns(trial.path / "acks.parquet", flow, ("t_received_ns", "ack", "window"), sort_by="t_received_ns")
+    came = slice(int(np.searchsorted(ack["t_received_ns"], 0)), None)  # lost ACKs carry -1 and sort first
+    origin = int(seg["t_sent_ns"][0]) if seg["t_sent_ns"].size else 0
+    summary = trial.flow_summary(flow)
+    return Timeline(
+        title=f"{run.title}, trial {number}",
+        origin_ns=origin,
+        params=trial.params,
+        summary=summary,
+        sent_ns=seg["t_sent_ns"] - origin,
+        received_ns=np.where(seg["t_received_ns"] < 0, -1, seg["t_received_ns"] - origin),
+        seq=seg["seq"],
+        length=seg["len"],
+        transmission=seg["transmission"],
+        kind=seg["kind"],
+        ack_ns=ack["t_received_ns"][came] - origin,
+        ack=ack["ack"][came],
+        window=ack["window"][came],
+        events=_events(trial, flow, origin),
+        stops=tuple(_stop(entry, origin) for entry in summary.get("stops") or ()),
+        cwnd=_cwnd(trial, run.realtime_offset_ns - origin),
+    )
+
+
+def _columns(path: Path, flow: int, names: tuple[str, ...], sort_by: str) -> dict[str, NDArray[Any]]:
+    """Named columns of one flow as numpy arrays, 64-bit ones as int64, sorted by `sort_by` when they are not yet."""
+    table = pq.read_table(path, columns=["flow", *names], memory_map=True)
+    own = pc.equal(table.column("flow"), flow)
+    if not pc.all(own).as_py():
+        table = table.filter(own)
+    columns = {name: _numpy(table.column(name)) for name in names}
+    key = columns[sort_by]
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
+        columns = {name: values[order] for name, values in columns.items()}
+    return columns
+
+
+def _numpy(column: pa.ChunkedArray) -> NDArray[Any]:
+    values: NDArray[Any] = column.combine_chunks().to_numpy(zero_copy_only=False)
+    if values.dtype.itemsize >= 4:
+        return values.view(np.int64) if values.dtype == np.uint64 else values.astype(np.int64, copy=False)
+    return values
+
+
+def _running_sum(values: I64) -> I64:
+    total = np.zeros(values.size + 1, np.int64)
+    np.cumsum(values, out=total[1:])
+    return total
+
+
+def _events(trial: Trial, flow: int, origin: int) -> Events:
+    names = np.asarray(trial.summary.get("event_kinds") or [""], dtype=np.str_)
+    path = trial.path / "events.parquet"
+    if not path.is_file():
+        none = np.zeros(0, np.int64)
+        return Events(none, none, names[:0], none, none)
+    rows = _columns(path, flow, ("t0_ns", "t1_ns", "kind", "seq", "packets"), sort_by="t0_ns")
+    known = np.minimum(rows["kind"], names.size - 1)
+    return Events(rows["t0_ns"] - origin, rows["t1_ns"] - origin, names[known], rows["seq"], rows["packets"])
+
+
+def _stop(entry: Json, origin: int) -> Stop:
+    cause = str(entry.get("cause") or "stopped")
+    return Stop(int(entry["t0_ns"]) - origin, int(entry["t1_ns"]) - origin, cause, str(entry.get("text") or cause))
+
+
+def _cwnd(trial: Trial, offset_ns: int) -> Series:
+    """Congestion window in bytes over time, from TCP_INFO (segments × MSS); empty without samples."""
+    path = trial.path / "tcp_info.parquet"
+    names = set(pq.read_schema(path).names) if path.is_file() else set()
+    mss = next((name for name in ("snd_mss_bytes", "snd_mss") if name in names), None)
+    if mss is None or not {"t_ns", "snd_cwnd"} <= names:
+        return Series(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    table = pq.read_table(path, columns=["t_ns", "snd_cwnd", mss], memory_map=True)
+    t, cwnd, size = (_numpy(table.column(name)) for name in ("t_ns", "snd_cwnd", mss))
+    return Series(t + offset_ns, cwnd * size)

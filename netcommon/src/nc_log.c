@@ -1,0 +1,39 @@
+#include "nc_log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void log_line(const char *format, va_list args)
+{
+    char line[1024];
+    int n = snprintf(line, sizeof line - 1, "%s: ", program_invocation_short_name);
+    size_t used = n < 0 ? 0 : (size_t)n;
+    n = vsnprintf(line + used, sizeof line - 1 - used, format, args);
+    used += n < 0 ? 0 : (size_t)n;
+    if (used > sizeof line - 2)
+        used = sizeof line - 2;
+    line[used++] = '\n';
+    ssize_t written = write(STDERR_FILENO, line, used);
+    (void)written; /* nowhere left to complain */
+}
+
+void nc_log(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    log_line(format, args);
+    va_end(args);
+}
+
+void nc_die(enum nc_exit status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    log_line(format, args);
+    va_end(args);
+    exit((int)status);
+}

@@ -1,0 +1,163 @@
+#include "nc_quantity.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* A suffix multiplies the number by num/den. The first of each unit with den == 1 is what a bare number means; rows are
+ * ordered as formatting tries them, largest first, and `alias` rows only parse. */
+struct suffix {
+    const char *text;
+    uint64_t num, den;
+    bool alias;
+};
+
+#define K10 UINT64_C(1000)
+#define M10 UINT64_C(1000000)
+#define G10 UINT64_C(1000000000)
+#define T10 UINT64_C(1000000000000)
+#define KIB UINT64_C(1024)
+
+static const struct suffix count_suffixes[] = {
+    {"", 1, 1, false}, {"T", T10, 1, true}, {"G", G10, 1, true}, {"M", M10, 1, true}, {"K", K10, 1, true}, {NULL, 0, 0, true},
+};
+static const struct suffix duration_suffixes[] = {
+    {"s", G10, 1, false},     {"ms", M10, 1, false},      {"us", K10, 1, false},       {"ns", 1, 1, false},
+    {"min", 60 * G10, 1, true}, {"m", 60 * G10, 1, true}, {"h", 3600 * G10, 1, true}, {"", G10, 1, true}, {NULL, 0, 0, true},
+};
+static const struct suffix rate_suffixes[] = {
+    {"Tbit", T10, 1, false}, {"Gbit", G10, 1, false}, {"Mbit", M10, 1, false}, {"Kbit", K10, 1, false}, {"bit", 1, 1, false},
+    {"Tbps", T10, 1, true},  {"Gbps", G10, 1, true},  {"Mbps", M10, 1, true},  {"Kbps", K10, 1, true},  {"bps", 1, 1, true},
+    {"Tbit/s", T10, 1, true}, {"Gbit/s", G10, 1, true}, {"Mbit/s", M10, 1, true}, {"Kbit/s", K10, 1, true}, {"bit/s", 1, 1, true},
+    {"T", T10, 1, true}, {"G", G10, 1, true}, {"M", M10, 1, true}, {"K", K10, 1, true}, {"", 1, 1, true},
+    {NULL, 0, 0, true},
+};
+static const struct suffix bytes_suffixes[] = {
+    {"TB", KIB *KIB *KIB *KIB, 1, false}, {"GB", KIB *KIB *KIB, 1, false}, {"MB", KIB *KIB, 1, false}, {"KB", KIB, 1, false},
+    {"", 1, 1, false}, {"B", 1, 1, true},
+    {"TiB", KIB *KIB *KIB *KIB, 1, true}, {"GiB", KIB *KIB *KIB, 1, true}, {"MiB", KIB *KIB, 1, true}, {"KiB", KIB, 1, true},
+    {"T", KIB *KIB *KIB *KIB, 1, true}, {"G", KIB *KIB *KIB, 1, true}, {"M", KIB *KIB, 1, true}, {"K", KIB, 1, true},
+    {NULL, 0, 0, true},
+};
+static const struct suffix ratio_suffixes[] = {
+    {"%", NC_RATIO_ONE / 100, 1, false}, {"ppm", NC_RATIO_ONE / M10, 1, true}, {"ppb", 1, 1, true}, {"", NC_RATIO_ONE, 1, true},
+    {NULL, 0, 0, true},
+};
+
+static const struct unit {
+    const char *name, *examples;
+    const struct suffix *suffixes;
+} units[] = {
+    [NC_UNIT_COUNT] = {"number", "9000 or 10K", count_suffixes},
+    [NC_UNIT_DURATION] = {"duration", "100ms, 4.2ms, 50us or 1.5s", duration_suffixes},
+    [NC_UNIT_RATE] = {"rate", "45Mbit, 800Mbit or 10Gbit", rate_suffixes},
+    [NC_UNIT_BYTES] = {"size", "9000, 110KB or 2GB (1KB = 1024 bytes)", bytes_suffixes},
+    [NC_UNIT_RATIO] = {"ratio", "0.01%, 100ppm or 0.0001", ratio_suffixes},
+};
+_Static_assert(sizeof units / sizeof units[0] == NC_UNIT_N, "a row for every unit");
+
+const char *nc_unit_name(enum nc_unit unit)
+{
+    return units[unit].name;
+}
+
+/* The decimal number at `*text` as mantissa / 10^decimals; leaves *text behind it. False when there is none or when it
+ * has more than 18 significant digits. */
+static bool read_decimal(const char **text, uint64_t *mantissa, unsigned *decimals)
+{
+    const char *at = *text;
+    unsigned digits = 0, significant = 0;
+    bool point = false;
+    *mantissa = 0;
+    *decimals = 0;
+    for (;; at++) {
+        if (*at == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (!isdigit((unsigned char)*at))
+            break;
+        digits++;
+        if (*mantissa || *at != '0')
+            significant++;
+        if (significant > 18 || *decimals >= 18)
+            return false;
+        *mantissa = *mantissa * 10 + (uint64_t)(*at - '0');
+        *decimals += point;
+    }
+    *text = at;
+    return digits > 0;
+}
+
+static const struct suffix *find_suffix(const struct suffix *suffix, const char *text)
+{
+    for (; suffix->text; suffix++)
+        if (strcasecmp(suffix->text, text) == 0)
+            return suffix;
+    return NULL;
+}
+
+int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, char *why, size_t why_size)
+{
+    const char *at = text;
+    uint64_t mantissa;
+    unsigned decimals;
+    if (*at == '-') {
+        snprintf(why, why_size, "negative; want a %s such as %s", units[unit].name, units[unit].examples);
+        return -1;
+    }
+    const struct suffix *suffix = NULL;
+    if (read_decimal(&at, &mantissa, &decimals))
+        suffix = find_suffix(units[unit].suffixes, at);
+    if (!suffix) {
+        snprintf(why, why_size, "not a %s; want for example %s", units[unit].name, units[unit].examples);
+        return -1;
+    }
+    unsigned __int128 scaled = (unsigned __int128)mantissa * suffix->num;
+    uint64_t divisor = suffix->den;
+    for (unsigned i = 0; i < decimals; i++)
+        divisor *= 10;
+    scaled = (scaled + divisor / 2) / divisor;
+    if (scaled > UINT64_MAX || (scaled == 0 && mantissa != 0)) {
+        snprintf(why, why_size, "too %s to represent", scaled ? "large" : "small");
+        return -1;
+    }
+    *value = (uint64_t)scaled;
+    return 0;
+}
+
+/* value / num as a decimal of at most `places` digits, or false when it needs more. */
+static bool print_decimal(uint64_t value, uint64_t num, unsigned places, const char *suffix, char *buf, size_t size)
+{
+    uint64_t whole = value / num, rest = value % num;
+    char fraction[24] = "";
+    size_t n = 0;
+    while (rest && n < places) {
+        unsigned __int128 next = (unsigned __int128)rest * 10;
+        fraction[n++] = (char)('0' + (unsigned)(next / num));
+        rest = (uint64_t)(next % num);
+    }
+    fraction[n] = '\0';
+    if (rest)
+        return false;
+    snprintf(buf, size, "%" PRIu64 "%s%s%s", whole, n ? "." : "", fraction, suffix);
+    return true;
+}
+
+const char *nc_quantity_format(enum nc_unit unit, uint64_t value, char *buf, size_t buf_size)
+{
+    const struct suffix *smallest = NULL;
+    for (const struct suffix *s = units[unit].suffixes; s->text; s++) {
+        if (s->alias || s->den != 1)
+            continue;
+        smallest = s;
+        unsigned places = unit == NC_UNIT_RATIO ? 9 : 3; /* a ratio has no smaller unit to fall back to */
+        if ((value >= s->num || unit == NC_UNIT_RATIO) && print_decimal(value, s->num, places, s->text, buf, buf_size))
+            return buf;
+    }
+    snprintf(buf, buf_size, "%" PRIu64 "%s", value, smallest ? smallest->text : "");
+    return buf;
+}

@@ -1,0 +1,43 @@
+/* Checks for C tests: say where, what and the values, and stop. Not assert(): a test must not depend on NDEBUG. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s: failed: %s\n", __FILE__, __LINE__, __func__, #condition);                      \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+#define CHECK_EQ(got, want)                                                                                            \
+    do {                                                                                                               \
+        long long got_ = (long long)(got), want_ = (long long)(want);                                                  \
+        if (got_ != want_) {                                                                                           \
+            fprintf(stderr, "%s:%d: %s: %s is %lld, want %s = %lld\n", __FILE__, __LINE__, __func__, #got, got_,       \
+                    #want, want_);                                                                                     \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+#define CHECK_STR(got, want)                                                                                           \
+    do {                                                                                                               \
+        const char *got_ = (got), *want_ = (want);                                                                     \
+        if (strcmp(got_, want_) != 0) {                                                                                \
+            fprintf(stderr, "%s:%d: %s: %s is \"%s\", want \"%s\"\n", __FILE__, __LINE__, __func__, #got, got_, want_); \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* Runs a test function and names it, so that a failing line has a neighbour that passed. */
+#define RUN(test)                                                                                                      \
+    do {                                                                                                               \
+        test();                                                                                                        \
+        printf("ok %s\n", #test);                                                                                      \
+    } while (0)
+
+#endif

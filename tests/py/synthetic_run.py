@@ -1,0 +1,156 @@
+"""Made-up but complete run directories, by docs/interfaces.md "Run directory": what the dashboard is tested on.
+
+`sweep(parent)` writes an `lfp-syndrome` run (windows × two profiles × repeats, one capture deep in the collapse, one
+invalid trial), `seqack(parent)` an `lfp-seqack` run (one captured trial). Both give the run directory's path.
+As a program: `python synthetic_run.py PARENT [SEGMENTS]` writes both.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from synthetic_capture import MSS_BYTES, QUEUE_BYTES, RATE_BPS, RTT_NS, Capture, capture
+
+STARTED_NS = 1_760_000_000_000_000_000
+MONOTONIC_NS = 5_000_000_000_000
+WINDOWS_KB = (8, 16, 24, 32, 48, 64, 96, 128, 144, 160, 176, 192, 224, 256, 320, 384, 520)
+PROFILES = ("bsd-1995", "modern")
+BYTES = 80_000_000
+INVALID_TRIAL = 7
+INVALID_REASON = "delay box late: p99 2.3 ms, allowed 1 ms"
+
+
+def sweep(parent: Path, *, repeats: int = 3, seed: int = 1) -> Path:
+    """Write an `lfp-syndrome` run; the one captured trial is bsd-1995 at 256 KB, first repeat."""
+    run = _start(parent, "lfp-syndrome", "lfp-1995/fig3", "The LFP syndrome: throughput against window", "a1b2c3")
+    rng = np.random.default_rng(seed)
+    rows, trial = [], 0
+    for profile in PROFILES:
+        for window_kb in WINDOWS_KB:
+            for repeat in range(repeats):
+                trial += 1
+                params = _params(trial, repeat, profile, window_kb * 1024)
+                params["capture"] = profile == "bsd-1995" and window_kb == 256 and repeat == 0
+                rows.append(_trial(run, params, _throughput_bps(profile, params["window_bytes"], rng)))
+    _finish(run, rows)
+    return run
+
+
+def seqack(parent: Path, *, segments: int = 1200, cycle_segments: int = 240) -> Path:
+    """Write an `lfp-seqack` run with one captured trial of at least `segments` data segments."""
+    run = _start(parent, "lfp-seqack", "lfp-1995/fig4", "Seq and Ack of one collapsed transfer", "d4e5f6")
+    params = _params(1, 0, "bsd-1995", 256 * 1024) | {"capture": True}
+    cap = capture(segments, t0_ns=STARTED_NS + 1_000_000_000, cycle_segments=cycle_segments)
+    params["bytes"] = cap.summary["flows"][0]["bytes"]
+    _finish(run, [_trial(run, params, params["bytes"] * 8e9 / cap.elapsed_ns, cap)])
+    return run
+
+
+def _throughput_bps(profile: str, window_bytes: int, rng: np.random.Generator) -> float:
+    """The three regions of lfp-1995/fig3 for bsd-1995; no collapse for modern."""
+    linear = window_bytes * 8e9 / RTT_NS
+    bps = min(linear, 0.97 * RATE_BPS)
+    if window_bytes < 16 * 1024:
+        bps *= 0.8
+    if profile == "bsd-1995" and window_bytes > 170 * 1024:
+        bps = 13e6
+    return float(bps * rng.normal(1.0, 0.01 if bps > 20e6 else 0.06))
+
+
+def _params(trial: int, repeat: int, profile: str, window_bytes: int) -> dict[str, Any]:
+    return {
+        "trial": trial, "repeat": repeat, "seed": 1000 + trial, "profile": profile, "window_bytes": window_bytes,
+        "bytes": BYTES, "duration_ns": 0, "length_bytes": 4096, "rate_bps": RATE_BPS, "delay_ns": RTT_NS // 2,
+        "queue_bytes": QUEUE_BYTES, "loss_ppb": 0, "access_rate_bps": 100_000_000, "mtu": 4352, "congestion": "reno",
+        "gateway": "none", "tool": "rttcp", "capture": False,
+    }  # fmt: skip
+
+
+def _trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | None = None) -> dict[str, Any]:
+    """Write one trial's folder; gives its row of results.parquet."""
+    folder = run / "trials" / f"{params['trial']:04d}"
+    folder.mkdir(parents=True)
+    if params["capture"] and cap is None:
+        cap = capture(1200, t0_ns=STARTED_NS + params["trial"] * 10**10)
+    elapsed = cap.elapsed_ns if cap else int(params["bytes"] * 8e9 / bps)
+    invalid = run.name.startswith("lfp-syndrome") and params["trial"] == INVALID_TRIAL
+    verdict = {"valid": not invalid, "reasons": [INVALID_REASON] if invalid else []}
+    started = STARTED_NS + params["trial"] * 10**10
+    status = {"state": "done", "error": None, "started_realtime_ns": started, "ended_realtime_ns": started + elapsed,
+              "verdict": verdict}  # fmt: skip
+    summary = {"bytes": params["bytes"], "connect_ns": RTT_NS, "first_byte_ns": 2 * RTT_NS, "short_term_bps": bps,
+               "peak_bps": min(1.1 * bps, RATE_BPS), "elapsed_ns": elapsed, "retransmits": 0 if bps > 20e6 else 600,
+               "verdict": verdict}  # fmt: skip
+    _dump(folder / "params.json", params)
+    _dump(folder / "status.json", status)
+    _dump(folder / "transfer.json", {"v": 1, "event": "end", "summary": summary})
+    _dump(folder / "delay.json", {"v": 1, "event": "end", "verdict": verdict})
+    pq.write_table(_tcp_info(started, elapsed), folder / "tcp_info.parquet")
+    if cap:
+        for name in ("segments", "acks", "events"):
+            pq.write_table(getattr(cap, name), folder / f"{name}.parquet")
+        _dump(folder / "summary.json", cap.summary)
+    measured = {key: summary[key] for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")}
+    return params | measured | {
+        "flow": 0, "state": "done", "valid": not invalid, "reasons": "; ".join(verdict["reasons"]),
+        "rtt_min_ns": RTT_NS, "rtt_median_ns": RTT_NS + 100_000,
+        "stopped_share": cap.summary["flows"][0]["stopped_share"] if cap else None,
+        "timeouts": len(cap.summary["flows"][0]["stops"]) if cap else 0,
+        "window_granted_bytes": params["window_bytes"], "cpu_sender_ns": 300_000_000, "cpu_receiver_ns": 400_000_000,
+    }  # fmt: skip
+
+
+def _tcp_info(started_ns: int, elapsed_ns: int) -> pa.Table:
+    """TCP_INFO every 10 ms, times CLOCK_MONOTONIC: a sawtooth of cwnd with the stop's period."""
+    t = np.arange(0, elapsed_ns, 10_000_000, dtype=np.int64)
+    phase = (t % 1_250_000_000) / 1.25e9
+    cwnd = np.where(phase < 0.18, 2 + 360 * phase, 1).astype(np.uint32)
+    monotonic = started_ns - STARTED_NS + MONOTONIC_NS + t
+    columns = {"t_ns": monotonic, "snd_cwnd": cwnd, "snd_mss_bytes": np.full(t.size, MSS_BYTES, np.uint32),
+               "rtt_us": (RTT_NS / 1000 + 80 * cwnd).astype(np.uint32),
+               "snd_ssthresh": np.full(t.size, 30, np.uint32)}  # fmt: skip
+    return pa.table(columns)
+
+
+def _start(parent: Path, name: str, paper: str, title: str, run_id: str) -> Path:
+    run = parent / f"{name}-20251009T085320-{run_id}"
+    run.mkdir(parents=True)
+    scenario = {
+        "scenario": {"name": name, "title": title, "paper": paper, "description": "Synthetic data for tests."},
+        "path": {"delay_ns": RTT_NS // 2, "rate_bps": RATE_BPS, "queue_bytes": QUEUE_BYTES, "mtu": 4352},
+        "transfer": {"tool": "rttcp", "bytes": BYTES, "congestion": "reno"},
+    }
+    _dump(run / "manifest.json", {
+        "v": 1, "name": name, "paper": paper, "scenario": scenario, "started_realtime_ns": STARTED_NS, "seed": 1,
+        "clock": {"monotonic_ns": MONOTONIC_NS, "realtime_ns": STARTED_NS},
+        "machine": {"cpu": "Synthetic CPU @ 2 GHz", "cores": 2, "memory_bytes": 8 << 30}, "kernel": "6.1.0-test",
+        "sysctls": {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_reordering": "127"}, "offloads": {"snd": {"tso": True}},
+        "versions": {"lfp": "0.1.0"}, "hashes": {"rttcp": "0" * 64}, "plan": 0,
+        "verdict": {"valid": True, "reasons": []}, "ended_realtime_ns": None, "state": "running",
+    })  # fmt: skip
+    return run
+
+
+def _finish(run: Path, rows: list[dict[str, Any]]) -> None:
+    pq.write_table(pa.Table.from_pylist(rows), run / "results.parquet")
+    manifest = json.loads((run / "manifest.json").read_text())
+    reasons = [f"trial {row['trial']}: {row['reasons']}" for row in rows if not row["valid"]]
+    manifest |= {"plan": len(rows), "state": "done", "ended_realtime_ns": STARTED_NS + 10**12,
+                 "verdict": {"valid": not reasons, "reasons": reasons}}  # fmt: skip
+    _dump(run / "manifest.json", manifest)
+
+
+def _dump(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=1))
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    print(sweep(target))
+    print(seqack(target, segments=int(sys.argv[2]) if len(sys.argv) > 2 else 1200))
