@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+
 from netcommon.errors import LfpError
 
 Json = dict[str, Any]
@@ -65,11 +66,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class Run:
-    """A run directory. `rows` are results.parquet's, one a trial and flow."""
+    """A run directory. `rows` are results.parquet's, one a trial and flow; `captured` the trials with a timeline."""
 
     path: Path
     manifest: Json
     rows: tuple[Json, ...]
+    captured: frozenset[int]
 
     @property
     def name(self) -> str:
@@ -129,11 +131,9 @@ def load_run(path: Path) -> Run:
     if not (path / "manifest.json").is_file():
         raise LfpError(f"{path}: not a run directory (it has no manifest.json); `lfp run SCENARIO` makes one", 2)
     results = path / "results.parquet"
-    if results.is_file():
-        rows = pq.read_table(results, memory_map=True).to_pylist()
-    else:
-        rows = _rows_from_trials(path)
-    return Run(path, _read_json(path / "manifest.json"), tuple(rows))
+    rows = pq.read_table(results, memory_map=True).to_pylist() if results.is_file() else _rows_from_trials(path)
+    captured = frozenset(int(file.parent.name) for file in (path / "trials").glob("[0-9]*/segments.parquet"))
+    return Run(path, _read_json(path / "manifest.json"), tuple(rows), captured)
 
 
 def list_runs(runs_dir: Path) -> list[Run]:

@@ -34,8 +34,9 @@ def thin(t: I64, y: NDArray[Any], t0: int, t1: int, points: int) -> I64:
     if count <= points:
         return np.arange(rows.start, rows.stop, dtype=np.int64)
     x, values = np.ascontiguousarray(t[rows]), np.ascontiguousarray(y[rows])
-    chosen = MinMaxLTTBDownsampler().downsample(x, values, n_out=points - points % 2)
-    return rows.start + np.asarray(chosen, dtype=np.int64)
+    downsampler = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]
+    chosen: I64 = downsampler.downsample(x, values, n_out=points - points % 2).astype(np.int64)
+    return chosen + int(rows.start)
 
 
 def aggregate(t: I64, t0: int, t1: int, bins: int) -> tuple[I64, I64]:

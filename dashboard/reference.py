@@ -1,76 +1,95 @@
-"""What the papers say about the rows that are drawn: points from scenarios/reference/*.csv, regions in words.
+"""What a paper says about the row that a run reproduces: scenarios/reference/<paper>-<row>.csv.
 
-Reference points are files (columns named like those of results, `note` and `kind` beside them); regions are few and are
-kept here as a table.
+Two shapes: points (`window_bytes, short_term_bps, kind, note`; kind `slope`, `level` or `border`) and facts
+(`fact, value, unit, note`). Which files belong to a run, and where the regions of its window axis lie, says the
+scenario's [report]; without it, the paper row names the file.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
-KB = 1024
+from dashboard.data import Run
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point read off the paper's figure."""
+    """A point of the paper's figure, bytes and bit/s; `kind`: slope, level or border."""
 
     window_bytes: float
     short_term_bps: float
+    kind: str
     note: str
 
 
 @dataclass(frozen=True)
 class Region:
-    """A part of the window axis, bytes, and the paper's finding there.
+    """A stretch of the window axis, low < window <= high bytes, and the paper's points there: what to expect."""
 
-    `measure` says what is compared: `slope` (throughput ÷ (window ÷ measured RTT)) or `level` (throughput, bit/s);
-    `paper` is the paper's value of that.
-    """
+    label: str
+    low_bytes: float
+    high_bytes: float
+    points: tuple[Point, ...]
 
-    name: str
-    low_bytes: int
-    high_bytes: int
-    measure: str
-    paper: float
-    paper_text: str
+    @property
+    def slope(self) -> bool:
+        """True when throughput grows with the window here, so that slopes are to be compared, not levels."""
+        return any(point.kind == "slope" for point in self.points)
+
+    @property
+    def first_bytes(self) -> float:
+        """Least window whose slope is compared: the paper's first point (below it, its curve leaves the line too)."""
+        return min(point.window_bytes for point in self.points) if self.slope else self.low_bytes
 
     def holds(self, window_bytes: float) -> bool:
-        return self.low_bytes <= window_bytes < self.high_bytes
+        return self.low_bytes < window_bytes <= self.high_bytes
 
 
-# lfp-1995/fig3: the three regions of throughput against window; below 16 KB it is "worse than that", in the paper too.
-REGIONS: dict[str, tuple[Region, ...]] = {
-    "lfp-1995/fig3": (
-        Region("linear", 16 * KB, 96 * KB, "slope", 1.0, "grows with the window, slope 1/RTT"),
-        Region("flat", 96 * KB, 170 * KB, "level", 45e6, "about 45 Mbit/s, the line rate"),
-        Region("collapse", 170 * KB, 521 * KB, "level", 8e6, "about 8 Mbit/s: the LFP syndrome"),
+def points(run: Run) -> tuple[Point, ...]:
+    """The paper's points for a window sweep; empty when there are none."""
+    rows = [row for name in _names(run) for row in _rows(name)]
+    return tuple(
+        Point(float(row["window_bytes"]), float(row["short_term_bps"]), row.get("kind") or "", row.get("note") or "")
+        for row in rows
+        if row.get("window_bytes") and row.get("short_term_bps")
     )
-}
 
 
-def regions(paper: str) -> tuple[Region, ...]:
-    """Regions of a paper row (`lfp-1995/fig3`); empty when the row has none."""
-    return REGIONS.get(paper, ())
+def facts(run: Run) -> dict[str, tuple[float, str]]:
+    """The paper's single facts: name to (value in SI units, note); empty when there are none."""
+    rows = [row for name in _names(run) for row in _rows(name)]
+    return {row["fact"]: (float(row["value"]), row.get("note") or "") for row in rows if row.get("fact")}
 
 
-def points(paper: str) -> tuple[Point, ...]:
-    """Points of a paper row from scenarios/reference/<paper>-<row>.csv; empty when there is no such file."""
-    name = paper.replace("/", "-")
-    if not name or not name.replace("-", "").isalnum():
-        return ()
+def regions(run: Run) -> tuple[Region, ...]:
+    """The scenario's regions with the paper's slope or level points in each."""
+    known = [point for point in points(run) if point.kind in ("slope", "level")]
+    found = []
+    for entry in _report(run).get("regions") or ():
+        low, high = float(entry["from"]), float(entry["to"])
+        own = tuple(point for point in known if low < point.window_bytes <= high)
+        found.append(Region(str(entry.get("label") or ""), low, high, own))
+    return tuple(found)
+
+
+def _report(run: Run) -> dict[str, Any]:
+    value = run.scenario.get("report")
+    return value if isinstance(value, dict) else {}
+
+
+def _names(run: Run) -> list[str]:
+    return [str(name) for name in _report(run).get("reference") or ()] or [run.paper.replace("/", "-")]
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    """Rows of a reference file; empty when there is no such file or the name could be a path."""
+    if not name.replace("-", "").isalnum():
+        return []
     try:
         text = (resources.files("scenarios") / "reference" / f"{name}.csv").read_text()
-    except (FileNotFoundError, NotADirectoryError, ModuleNotFoundError):
-        return ()
-    rows = csv.DictReader(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    if not {"window_bytes", "short_term_bps"} <= set(rows.fieldnames or ()):
-        return ()
-    number: Callable[[str | None], float] = lambda cell: float(cell) if cell else float("nan")  # noqa: E731
-    return tuple(
-        Point(number(row["window_bytes"]), number(row["short_term_bps"]), row.get("note") or row.get("kind") or "")
-        for row in rows
-    )
+    except (FileNotFoundError, ModuleNotFoundError):
+        return []
+    return list(csv.DictReader(line for line in text.splitlines() if line.strip() and not line.startswith("#")))

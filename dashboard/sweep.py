@@ -88,27 +88,29 @@ def build(run: Run) -> Sweep | None:
     if len({row["window_bytes"] for row in usable}) < 2:
         return None
     profiles = sorted({str(row.get("profile") or "") for row in usable})
-    found = regions(run.paper)
+    found, physics = regions(run), _physics(usable)
     return Sweep(
         title=run.title,
         paper=run.paper,
-        curves=tuple(_curve(profile, usable) for profile in profiles),
-        physics=_physics(usable),
-        reference=points(run.paper),
+        curves=tuple(_curve(profile, usable, run.captured) for profile in profiles),
+        physics=physics,
+        reference=points(run),
         regions=found,
-        results=tuple(_region_results(found, profiles, usable)),
+        results=tuple(_region_results(found, profiles, usable, physics)),
         failed=len(run.rows) - len(usable),
     )
 
 
-def _curve(profile: str, rows: Iterable[Json]) -> Curve:
+def _curve(profile: str, rows: Iterable[Json], captured: frozenset[int]) -> Curve:
     own = [row for row in rows if str(row.get("profile") or "") == profile]
-    observations = tuple(_observation(row) for row in sorted(own, key=lambda row: (row["window_bytes"], row["trial"])))
+    observations = tuple(
+        _observation(row, captured) for row in sorted(own, key=lambda row: (row["window_bytes"], row["trial"]))
+    )
     windows = sorted({o.window_bytes for o in observations if o.valid})
     return Curve(profile, observations, tuple(_level(window, observations) for window in windows))
 
 
-def _observation(row: Json) -> Observation:
+def _observation(row: Json, captured: frozenset[int]) -> Observation:
     share = row.get("stopped_share")
     return Observation(
         trial=int(row["trial"]),
@@ -116,7 +118,7 @@ def _observation(row: Json) -> Observation:
         bps=float(row["short_term_bps"]),
         valid=bool(row.get("valid")),
         reasons=str(row.get("reasons") or ""),
-        captured=bool(row.get("capture")),
+        captured=int(row["trial"]) in captured,
         stopped_share=None if share is None else float(share),
     )
 
@@ -136,18 +138,27 @@ def _physics(rows: list[Json]) -> Physics | None:
     return Physics(rtt, rate, rate * rtt / 8e9 + queue)
 
 
-def _region_results(found: tuple[Region, ...], profiles: list[str], rows: list[Json]) -> Iterable[RegionResult]:
+def _region_results(
+    found: tuple[Region, ...], profiles: list[str], rows: list[Json], physics: Physics | None
+) -> Iterable[RegionResult]:
+    """A slope is compared only where the line does not limit (window below 0.9 × rate × measured RTT)."""
+    limit = 0.9 * physics.rate_bps * physics.rtt_ns / 8e9 if physics else math.inf
     for region in found:
         for profile in profiles:
             own = [row for row in rows if str(row.get("profile") or "") == profile and row.get("valid")]
-            values = [_measure(region, row) for row in own if region.holds(row["window_bytes"])]
+            values = [_measure(region, row) for row in own if _counts(region, row["window_bytes"], limit)]
             values = [value for value in values if math.isfinite(value)]
             if values:
                 yield RegionResult(region, profile, median(values), min(values), max(values), len(values))
 
 
+def _counts(region: Region, window_bytes: int, slope_limit: float) -> bool:
+    return region.holds(window_bytes) and (not region.slope or region.first_bytes <= window_bytes < slope_limit)
+
+
 def _measure(region: Region, row: Json) -> float:
-    if region.measure == "level":
+    """Throughput in bit/s; where throughput grows with the window, its ratio to window / measured RTT."""
+    if not region.slope:
         return float(row["short_term_bps"])
     rtt = _number(row, "rtt_median_ns") or _number(row, "rtt_min_ns")
     return float(row["short_term_bps"]) * rtt / (row["window_bytes"] * 8e9) if rtt else math.nan

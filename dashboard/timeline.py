@@ -85,8 +85,9 @@ class Timeline:
         return max(last, default=0)
 
     @cached_property
-    def new_rows(self) -> I64:
-        return np.flatnonzero(self.kind == NEW)
+    def sent_rows(self) -> tuple[I64, ...]:
+        """Rows in order of sending, by kind (NEW … SPURIOUS)."""
+        return tuple(np.flatnonzero(self.kind == kind) for kind in range(len(KINDS)))
 
     @cached_property
     def lost_rows(self) -> I64:
@@ -96,12 +97,24 @@ class Timeline:
     def arrival_rows(self) -> I64:
         """Rows of segments that arrived, in order of arrival."""
         rows = np.flatnonzero(self.received_ns >= 0)
-        return rows[np.argsort(self.received_ns[rows], kind="stable")]
+        order: I64 = np.argsort(self.received_ns[rows], kind="stable")
+        return np.asarray(rows[order], dtype=np.int64)
 
     @cached_property
-    def new_arrival_rows(self) -> I64:
-        """Rows of first transmissions that arrived, in order of arrival."""
-        return self.arrival_rows[self.kind[self.arrival_rows] == NEW]
+    def arrived_rows(self) -> tuple[I64, ...]:
+        """Rows in order of arrival, by kind (NEW … SPURIOUS)."""
+        kinds = self.kind[self.arrival_rows]
+        return tuple(np.asarray(self.arrival_rows[kinds == kind], dtype=np.int64) for kind in range(len(KINDS)))
+
+    @cached_property
+    def sent_times(self) -> tuple[I64, ...]:
+        """Sending times of `sent_rows`."""
+        return tuple(self.sent_ns[rows] for rows in self.sent_rows)
+
+    @cached_property
+    def arrived_times(self) -> tuple[I64, ...]:
+        """Arrival times of `arrived_rows`."""
+        return tuple(self.received_ns[rows] for rows in self.arrived_rows)
 
     @cached_property
     def in_flight(self) -> Series:
@@ -125,10 +138,6 @@ class Timeline:
         """Arrival times of segments that the receiver did not have yet, and the running sum of their bytes."""
         rows = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
         return self.received_ns[rows], _running_sum(self.length[rows])
-
-    def rows_of(self, kind: int) -> I64:
-        """Rows of one kind of transmission (NEW … SPURIOUS)."""
-        return self.new_rows if kind == NEW else np.flatnonzero(self.kind == kind)
 
     @property
     def stopped_share(self) -> float | None:
@@ -173,7 +182,7 @@ def _load(run_path: Path, number: int, flow: int, _mtime_ns: int) -> Timeline:
     run = load_run(run_path)
     trial = run.trial(number)
     seg = _columns(trial.path / "segments.parquet", flow,
-                   ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind"), sort_by="t_sent_ns")  # fmt: skip
+                   ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind"), "t_sent_ns")  # fmt: skip
     ack = _columns(trial.path / "acks.parquet", flow, ("t_received_ns", "ack", "window"), sort_by="t_received_ns")
     came = slice(int(np.searchsorted(ack["t_received_ns"], 0)), None)  # lost ACKs carry -1 and sort first
     origin = int(seg["t_sent_ns"][0]) if seg["t_sent_ns"].size else 0

@@ -16,8 +16,9 @@
 
 enum { A, B, PORTS };
 
-/* Packets read from one port in one turn: bounds how long departures wait for arrivals. */
-enum { READ_BATCH = 64 };
+/* Packets moved at one port before the other gets its turn. Reading is bounded by it and sending what is due is not:
+ * under overload packets wait in the port's ring, unread, instead of in the box, late. */
+enum { BATCH = 32 };
 
 /* Under load the ports are not armed, so control and signals are looked at this often. */
 #define HOUSEKEEPING_NS (10 * NC_NS_PER_MS)
@@ -139,7 +140,7 @@ static unsigned receive(struct box *box, unsigned d, uint64_t now_ns)
     struct direction *direction = &box->directions[d];
     const struct port *port = &box->ports[d];
     unsigned n = 0;
-    for (; n < READ_BATCH; n++) {
+    for (; n < BATCH; n++) {
         struct stored *packet = direction_reserve(direction);
         ssize_t len = port_read(port, packet ? packet->data : box->spare, NC_VNET_LEN + DIRECTION_FRAME_MAX);
         if (len <= 0)
@@ -152,14 +153,14 @@ static unsigned receive(struct box *box, unsigned d, uint64_t now_ns)
     return n;
 }
 
-/* Sends what is due by now at the direction's far port. Returns how many runs. */
+/* Sends a batch of what is due at the direction's far port. Returns how many runs. */
 static unsigned send_due(struct box *box, unsigned d, uint64_t now_ns)
 {
     struct direction *direction = &box->directions[d];
     struct nc_run run;
     unsigned n = 0;
-    for (; n < READ_BATCH && direction_due(direction, now_ns, &run); n++)
-        direction_sent(direction, &run, now_ns, port_write(&box->ports[!d], &run));
+    for (; n < BATCH && direction_due(direction, now_ns, &run); n++)
+        direction_sent(direction, now_ns, port_write(&box->ports[!d], &run));
     return n;
 }
 
@@ -242,12 +243,10 @@ void box_run(struct box *box, int signal_fd)
         uint64_t now_ns = nc_now_ns();
         if (now_ns >= end_ns)
             break;
-        unsigned work = 0;
-        for (unsigned d = 0; d < PORTS; d++)
-            work += receive(box, d, now_ns);
-        for (unsigned d = 0; d < PORTS; d++)
-            work += send_due(box, d, now_ns);
-        wait_turn(box, signal_fd, now_ns, work > 0, end_ns);
+        unsigned received = receive(box, A, now_ns) + receive(box, B, now_ns), sent = 0;
+        for (unsigned more; (more = send_due(box, A, now_ns) + send_due(box, B, now_ns));)
+            sent += more;
+        wait_turn(box, signal_fd, now_ns, received + sent > 0, end_ns);
     }
 }
 

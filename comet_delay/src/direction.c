@@ -84,7 +84,7 @@ void direction_take(struct direction *d, struct stored *packet, uint32_t len, ui
 {
     struct nc_super super;
     d->stats.in_frames++;
-    if (!d->stats.first_in_ns)
+    if (d->stats.in_frames == 1)
         d->stats.first_in_ns = now_ns;
     if (nc_super_read(packet->data, len, &super) != NC_SUPER_OK || super.parts > DIRECTION_PARTS_MAX) {
         d->stats.drops_malformed++;
@@ -122,17 +122,17 @@ const struct due *direction_due(struct direction *d, uint64_t now_ns, struct nc_
     enum nc_super_status status = nc_super_read(due->packet->data, due->packet->len, &super);
     assert(status == NC_SUPER_OK); /* it was when it came in */
     nc_super_run(&super, due->packet->data + NC_VNET_LEN, due->first, due->parts, run);
+    d->due_bytes = run->head_len + run->payload_len - NC_VNET_LEN + (uint64_t)super.header_len * (due->parts - 1);
     return due;
 }
 
-void direction_sent(struct direction *d, const struct nc_run *run, uint64_t now_ns, int ok)
+void direction_sent(struct direction *d, uint64_t now_ns, bool ok)
 {
     struct due *due = schedule_first(&d->schedule);
     assert(due);
     if (ok) {
-        uint32_t headers = run->head_len - NC_VNET_LEN;
         d->stats.out_packets += due->parts;
-        d->stats.out_bytes += run->payload_len + (uint64_t)headers * due->parts;
+        d->stats.out_bytes += d->due_bytes;
         d->stats.out_frames++;
         d->stats.last_out_ns = now_ns;
         histogram_add(&d->stats.lateness, now_ns - due->time_ns, due->parts);

@@ -35,6 +35,7 @@ struct direction {
     uint64_t delay_last_ns;
     struct store store;
     struct schedule schedule;
+    uint64_t due_bytes; /* on the wire, of the run that direction_due built last */
     struct direction_stats stats;
 };
 
@@ -51,9 +52,9 @@ struct stored *direction_reserve(struct direction *direction);
 void direction_take(struct direction *direction, struct stored *packet, uint32_t len, uint64_t now_ns);
 void direction_refuse(struct direction *direction, const uint8_t *data, uint32_t len);
 
-/* The next run, if it is due by `now_ns`, built in `run`; NULL otherwise. Then direction_sent. */
+/* The next run, if it is due by `now_ns`, built in `run`; NULL otherwise. Then direction_sent, with whether the port took it. */
 const struct due *direction_due(struct direction *direction, uint64_t now_ns, struct nc_run *run);
-void direction_sent(struct direction *direction, const struct nc_run *run, uint64_t now_ns, int ok);
+void direction_sent(struct direction *direction, uint64_t now_ns, bool ok);
 
 /* Time of the next departure, or UINT64_MAX. */
 uint64_t direction_next_ns(struct direction *direction);

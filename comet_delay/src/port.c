@@ -138,7 +138,7 @@ ssize_t port_read(const struct port *port, void *buf, size_t size)
     return errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
 
-int port_write(const struct port *port, const struct nc_run *run)
+bool port_write(const struct port *port, const struct nc_run *run)
 {
     struct iovec parts[2] = {{(void *)run->head, run->head_len}, {(void *)run->payload, run->payload_len}};
     return writev(port->fd, parts, run->payload_len ? 2 : 1) >= 0;

@@ -3,6 +3,7 @@
 #ifndef COMET_PORT_H
 #define COMET_PORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,7 +26,7 @@ void port_close(struct port *port);
 ssize_t port_read(const struct port *port, void *buf, size_t size);
 
 /* True when the port took the run. */
-int port_write(const struct port *port, const struct nc_run *run);
+bool port_write(const struct port *port, const struct nc_run *run);
 
 /* Packets that the kernel dropped because the box did not read fast enough. */
 uint64_t port_ring_drops(const struct port *port);

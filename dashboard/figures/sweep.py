@@ -4,16 +4,18 @@ and what the path allows (window ÷ RTT, line rate, path and queue full)."""
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.figures import units
+from dashboard import units
 from dashboard.figures.theme import AXIS, BLACK, GREY, INK, KB, LAYOUT, PALE, SERIES_COLOURS
 from dashboard.sweep import Curve, Level, Observation, Sweep
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
 MBIT = 1e6
+LEGEND_TITLE = {"text": "line: median, bar: least to greatest<br>points: single trials", "font": {"size": 14}}
 
 
 def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False, height: int = 620) -> go.Figure:
@@ -46,19 +48,25 @@ def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str) -> Non
             "array": [(level.high_bps - level.median_bps) / MBIT for level in levels],
             "arrayminus": [(level.median_bps - level.low_bps) / MBIT for level in levels],
         },
-        mode="lines", name=f"{name}: median, least to greatest", legendgroup=name,
-        line={"color": colour, "width": 3}, customdata=[_level_text(level) for level in levels],
-        hovertemplate=f"<b>{name}</b><br>%{{customdata}}<extra></extra>",
+        mode="lines", name=name, legendgroup=name,
+        line={"color": colour, "width": 3}, customdata=[[_trial_of(curve, level), _level_text(level)] for level in levels],
+        hovertemplate=f"<b>{name}</b><br>%{{customdata[1]}}<extra></extra>",
     )  # fmt: skip
     valid = [o for o in curve.observations if o.valid]
     figure.add_scatter(
         x=[o.window_bytes / KB for o in valid],
         y=[o.bps / MBIT for o in valid],
-        mode="markers", name=f"{name}: single trials", legendgroup=name,
+        mode="markers", name=f"{name}: single trials", legendgroup=name, showlegend=False,
         marker={"color": colour, "size": 9, "symbol": symbol, "opacity": 0.75, "line": {"color": "white", "width": 1}},
         customdata=[[o.trial, _observation_text(o)] for o in valid],
         hovertemplate=f"<b>{name}</b>, trial %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
     )  # fmt: skip
+
+
+def _trial_of(curve: Curve, level: Level) -> int:
+    """The trial that a click on a median opens: a captured one where there is one."""
+    own = [o for o in curve.observations if o.valid and o.window_bytes == level.window_bytes]
+    return max(own, key=lambda o: o.captured).trial
 
 
 def _level_text(level: Level) -> str:
@@ -140,7 +148,7 @@ def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool) -> None:
         middle = (low * high) ** 0.5 if log_x else (low + high) / 2
         figure.add_annotation(
             x=np.log10(middle) if log_x else middle, xref="x", y=1.0, yref="paper", yanchor="bottom",
-            showarrow=False, text=f"<b>{escape(region.name)}</b>", hovertext=f"paper: {escape(region.paper_text)}",
+            showarrow=False, text=f"<b>{escape(region.label)}</b>",
             font={"color": INK},
         )  # fmt: skip
 
@@ -153,7 +161,7 @@ def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, height: int) -> None:
     figure.update_layout(
         **LAYOUT,
         height=height,
-        legend={"orientation": "v", "x": 1.02, "y": 1, "font": {"size": 15}, "itemwidth": 40},
+        legend={"orientation": "v", "x": 1.02, "y": 1, "font": {"size": 15}, "itemwidth": 40, "title": LEGEND_TITLE},
         uirevision=f"sweep-{log_x}",
         clickmode="event",
     )
@@ -166,16 +174,16 @@ def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, height: int) -> None:
 
 
 def _add_switch(figure: go.Figure, log_x: bool) -> None:
-    """Buttons for the kind of axis; annotations (region names) are moved with it, as plotly places them in log units."""
+    """Buttons for the kind of axis; region names move with it (annotations stand at logarithms)."""
     buttons = []
     for label, log in (("logarithmic window axis", True), ("linear window axis", False)):
-        change = {"xaxis.type": "log" if log else "linear", "xaxis.autorange": True,
+        change: dict[str, Any] = {"xaxis.type": "log" if log else "linear", "xaxis.autorange": True,
                   "xaxis.tickmode": "array" if log else "auto"}  # fmt: skip
         for number, note in enumerate(figure.layout.annotations):
-            kb = 10**note.x if log_x else note.x
-            change[f"annotations[{number}].x"] = float(np.log10(kb)) if log else float(kb)
+            kb = float(10**note.x if log_x else note.x)
+            change[f"annotations[{number}].x"] = float(np.log10(kb)) if log else kb
         buttons.append({"label": label, "method": "relayout", "args": [change]})
     figure.update_layout(
-        updatemenus=[{"type": "buttons", "direction": "right", "x": 1.02, "y": 0, "xanchor": "left", "yanchor": "bottom",
+        updatemenus=[{"type": "buttons", "direction": "down", "x": 1.02, "y": 0, "xanchor": "left", "yanchor": "bottom",
                       "buttons": buttons, "active": 0 if log_x else 1, "showactive": True}]
     )  # fmt: skip

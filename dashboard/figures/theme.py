@@ -1,4 +1,4 @@
-"""Looks shared by all figures: colours that colour-blind people can tell apart (Okabe and Ito), sizes for a projector."""
+"""Looks shared by all figures: colours that colour-blind people can tell apart (Okabe, Ito), sizes for a projector."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 /* Bounds-checked decoding of Ethernet, VLAN (802.1Q, 802.1ad, two deep), IPv4 with options, IPv6 with extension
  * headers, TCP with options, UDP, ESP. Takes cursor and end, never reads beyond, copies what it finds into a host
  * struct. A capture may hold less than the packet had (`captured` < `wire`): lengths come from the headers, and a
- * header that is not all there ends the decoding at the layer before with NC_TRUNCATED.
+ * header that is not all there ends the decoding at the layer before with NC_TRUNCATED, one that contradicts the lengths
+ * around it with NC_MALFORMED.
  * Sources: RFC 791, 8200, 9293, 7323, 2018, 768, 4303; IEEE 802.1Q. */
 #ifndef NC_PACKET_H
 #define NC_PACKET_H
@@ -56,19 +57,24 @@ struct nc_packet {
     uint16_t src_port, dst_port;
     uint32_t esp_spi, esp_seq;
     struct nc_tcp tcp;       /* valid when l4 is NC_L4_TCP */
-    /* Offsets from the start of the frame; 0 when that layer was not reached. */
+    /* Offsets from the start of the frame; 0 when that layer was not reached. l3_offset is where the network layer
+     * begins whatever its protocol, so it is the length of the link header. */
     uint32_t l3_offset, l4_offset, payload_offset;
     /* Payload bytes above the innermost decoded header by the headers' own lengths (padding excluded, what the capture
-     * cut off included). An IPv4 total length of 0 means a super-packet: then `wire` decides. */
+     * cut off included). An IPv4 total length or IPv6 payload length of 0 means a super-packet (RFC 2675 jumbogram), and
+     * other protocols have no length: then `wire` decides. */
     uint32_t payload_len;
 };
 
-/* Decodes the frame at [frame, frame + captured), which had `wire` bytes on the wire. `out` is always all set. */
+/* Decodes the frame at [frame, frame + captured), which had `wire` bytes on the wire (taken as `captured` when less).
+ * `out` is always all set, up to the last good layer. Behind an impossible TCP option the rest is not read and the packet
+ * still counts as decoded; `fragment` leaves lengths above IP unchecked. */
 enum nc_decoded nc_packet_decode(enum nc_link link, const uint8_t *frame, size_t captured, size_t wire,
                                  struct nc_packet *out);
 
-/* 16-bit one's complement sum helpers for building headers (RFC 1071). nc_csum_add returns an unfolded running sum. */
+/* 16-bit one's complement sum helpers for building headers (RFC 1071). nc_csum_add returns an unfolded running sum; only
+ * the last piece of a sum may have an odd length. */
 uint64_t nc_csum_add(uint64_t sum, const uint8_t *data, size_t len);
-uint16_t nc_csum_fold(uint64_t sum); /* folded and complemented, network order as stored */
+uint16_t nc_csum_fold(uint64_t sum); /* folded and complemented, bytes as stored: memcpy */
 
 #endif

@@ -1,8 +1,8 @@
-/* A single-producer single-consumer ring of variable-length records: each record is a 32-bit length, then its bytes,
- * contiguous (a record that would cross the end starts again at the front, and the gap is marked). Two threads or, in
- * memory shared between them, two processes; neither ever waits for the other.
- * Invariant: head and tail only grow; tail <= head <= tail + capacity; the producer alone writes head, the consumer
- * alone writes tail, each on its own cache line.
+/* A single-producer single-consumer ring of variable-length records: each record is 8 bytes that hold its length, then its
+ * own bytes, 8-byte aligned and contiguous (a record that would cross the end starts again at the front, and the gap is
+ * marked). Two threads or, in memory shared between them, two processes; neither ever waits for the other.
+ * Invariant: head and tail only grow and are multiples of 8; tail <= head <= tail + capacity; the producer alone writes
+ * head, the consumer alone writes tail, each on its own cache line with the other's value as last read.
  * Rejected: a ring of pointers. It needs an allocator on one side and a free list back to the other. */
 #ifndef NC_RING_H
 #define NC_RING_H
@@ -18,12 +18,15 @@ size_t nc_ring_bytes(size_t capacity);
 /* Lays a ring out in `memory` (nc_ring_bytes, 64-byte aligned). Asserts on a bad capacity. */
 struct nc_ring *nc_ring_init(void *memory, size_t capacity);
 
-/* Anonymous, prefaulted memory with huge pages where allowed. NULL with errno when there is none. */
+/* A ring in anonymous, prefaulted memory of its own, with huge pages where allowed. NULL with errno when there is none. */
 struct nc_ring *nc_ring_create(size_t capacity);
+
+/* Gives back what nc_ring_create took; NULL is allowed. Not for rings from nc_ring_init. */
 void nc_ring_destroy(struct nc_ring *ring);
 
 /* Producer: room for a record of up to `len` bytes (at most capacity / 2 - 8), or NULL when full. The record exists for
- * the consumer only after nc_ring_commit with its final length (<= len). A reserve without commit may be repeated. */
+ * the consumer only after nc_ring_commit with its final length (<= len). A reserve without commit may be repeated.
+ * Asserts on a longer record and on a commit without reserve: those are our bugs, a full ring is not. */
 void *nc_ring_reserve(struct nc_ring *ring, size_t len);
 void nc_ring_commit(struct nc_ring *ring, size_t len);
 
@@ -31,7 +34,7 @@ void nc_ring_commit(struct nc_ring *ring, size_t len);
 const void *nc_ring_peek(struct nc_ring *ring, size_t *len);
 void nc_ring_release(struct nc_ring *ring);
 
-/* Bytes in use as either side sees them, gaps and lengths included. */
+/* Bytes in use as either side sees them, gaps and lengths included; 0 … capacity. A third party may read it too. */
 size_t nc_ring_used(const struct nc_ring *ring);
 
 #endif

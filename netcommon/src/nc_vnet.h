@@ -18,7 +18,11 @@
 #define NC_VNET_LEN 12          /* struct virtio_net_hdr_mrg_rxbuf: set TUNSETVNETHDRSZ to this, for every port kind */
 #define NC_VNET_HEADERS_MAX 320 /* link + network + transport headers that a run can carry */
 
-/* Host-order reading of the header. */
+/* GSO types that older <linux/virtio_net.h> lack (virtio 1.3, 5.1.6). */
+#define NC_VNET_GSO_UDP_L4 5    /* UDP segmentation (USO) */
+#define NC_VNET_GSO_ACCECN 0x10 /* bit: the CWR flag is part of a counter (RFC 9768), repeat it in every part */
+
+/* Host-order reading of the header. num_buffers is neither read nor used: 0 when written. */
 struct nc_vnet {
     uint8_t flags, gso_type; /* VIRTIO_NET_HDR_F_*, VIRTIO_NET_HDR_GSO_* (linux/virtio_net.h) */
     uint16_t hdr_len, gso_size, csum_start, csum_offset;
@@ -41,27 +45,30 @@ enum nc_super_status {
     NC_SUPER_BAD_GSO,   /* gso fields contradict the packet: counted and dropped */
 };
 
-/* Reads vnet header and frame at [buf, buf + len). */
+/* Reads vnet header and frame at [buf, buf + len). A packet without GSO passes whatever it holds (ARP, LLDP, broken IP).
+ * One with GSO must be whole TCP or UDP of the type it says, unfragmented, filling the frame to its end, with the
+ * checksum still to be made (NEEDS_CSUM) where that protocol has it. vnet.hdr_len is not trusted. */
 enum nc_super_status nc_super_read(const uint8_t *buf, size_t len, struct nc_super *out);
 
-/* Length on the wire (link header and up, without preamble and FCS) of part i. */
+/* Length on the wire (link header and up, without preamble, padding and FCS) of part i. */
 uint32_t nc_super_wire_len(const struct nc_super *super, uint32_t part);
 
-/* Bytes from the IP header up of part i, for framing 'ip'. */
+/* Bytes behind the link header of part i, for framing 'ip'. */
 uint32_t nc_super_ip_len(const struct nc_super *super, uint32_t part);
 
-/* A run of parts as a packet of its own. */
+/* A run of parts as a packet of its own: head, then payload. */
 struct nc_run {
-    uint8_t head[NC_VNET_LEN + NC_VNET_HEADERS_MAX]; /* vnet header, then the frame's headers */
+    uint8_t head[NC_VNET_LEN + NC_VNET_HEADERS_MAX]; /* vnet header, then the run's own headers (see nc_super_run) */
     uint32_t head_len;
-    const uint8_t *payload;
+    const uint8_t *payload; /* into the frame */
     uint32_t payload_len;
 };
 
 /* Builds parts [first, first + n) of the super-packet at `frame` (the byte after the vnet header). A run of one part is
  * an ordinary packet with a partial checksum still to be filled in by whoever needs it (VIRTIO_NET_HDR_F_NEEDS_CSUM), a
- * run of more stays GSO. When the run is the whole packet the original headers are used unchanged. Asserts on a range
- * outside the packet. */
+ * run of more stays GSO of the same type and gso_size. When the run is the whole packet (as for every packet without
+ * GSO) nothing is rewritten: `head` is the vnet header alone and `payload` the frame. `super` must have been read with
+ * NC_SUPER_OK. Asserts on a range outside the packet. */
 void nc_super_run(const struct nc_super *super, const uint8_t *frame, uint32_t first, uint32_t n, struct nc_run *out);
 
 /* Encodes the header, NC_VNET_LEN bytes. */

@@ -53,7 +53,7 @@ class Capture:
 
 
 def capture(
-    segments: int = 1200, *, t0_ns: int = 0, cycle_segments: int = 240, burst: int = 23, window: int = WINDOW_BYTES
+    segments: int = 1200, *, t0_ns: int = 0, cycle_segments: int = 130, burst: int = 23, window: int = WINDOW_BYTES
 ) -> Capture:
     """At least `segments` wire data segments, sent from `t0_ns` on (CLOCK_REALTIME ns)."""
     parts = _Parts()

@@ -24,29 +24,41 @@ PROFILES = ("bsd-1995", "modern")
 BYTES = 80_000_000
 INVALID_TRIAL = 7
 INVALID_REASON = "delay box late: p99 2.3 ms, allowed 1 ms"
+REPORTS: dict[str, dict[str, Any]] = {
+    "lfp-seqack": {"kind": "timeline", "reference": ["lfp-1995-fig4"], "regions": []},
+    "lfp-syndrome": {
+        "kind": "sweep", "x": "window_bytes", "y": "short_term_bps", "series": "profile",
+        "reference": ["lfp-1995-fig3"],
+        "regions": [
+            {"label": "1: linear, slope 1/RTT", "from": 0, "to": 102400},
+            {"label": "2: line rate", "from": 102400, "to": 174080},
+            {"label": "3: LFP syndrome", "from": 174080, "to": 532480},
+        ],
+    },
+}  # fmt: skip
 
 
 def sweep(parent: Path, *, repeats: int = 3, seed: int = 1) -> Path:
     """Write an `lfp-syndrome` run; the one captured trial is bsd-1995 at 256 KB, first repeat."""
     run = _start(parent, "lfp-syndrome", "lfp-1995/fig3", "The LFP syndrome: throughput against window", "a1b2c3")
     rng = np.random.default_rng(seed)
-    rows, trial = [], 0
+    rows, trial = [], -1
     for profile in PROFILES:
         for window_kb in WINDOWS_KB:
             for repeat in range(repeats):
                 trial += 1
                 params = _params(trial, repeat, profile, window_kb * 1024)
-                params["capture"] = profile == "bsd-1995" and window_kb == 256 and repeat == 0
+                params["capture"] = "snd,rcv" if (profile, window_kb, repeat) == ("bsd-1995", 256, 0) else ""
                 rows.append(_trial(run, params, _throughput_bps(profile, params["window_bytes"], rng)))
     _finish(run, rows)
     return run
 
 
-def seqack(parent: Path, *, segments: int = 1200, cycle_segments: int = 240) -> Path:
+def seqack(parent: Path, *, segments: int = 1200, cycle_segments: int = 130) -> Path:
     """Write an `lfp-seqack` run with one captured trial of at least `segments` data segments."""
     run = _start(parent, "lfp-seqack", "lfp-1995/fig4", "Seq and Ack of one collapsed transfer", "d4e5f6")
-    params = _params(1, 0, "bsd-1995", 256 * 1024) | {"capture": True}
-    cap = capture(segments, t0_ns=STARTED_NS + 1_000_000_000, cycle_segments=cycle_segments)
+    params = _params(0, 0, "bsd-1995", 256 * 1024) | {"capture": "snd,rcv"}
+    cap = capture(segments, t0_ns=STARTED_NS, cycle_segments=cycle_segments)
     params["bytes"] = cap.summary["flows"][0]["bytes"]
     _finish(run, [_trial(run, params, params["bytes"] * 8e9 / cap.elapsed_ns, cap)])
     return run
@@ -68,7 +80,7 @@ def _params(trial: int, repeat: int, profile: str, window_bytes: int) -> dict[st
         "trial": trial, "repeat": repeat, "seed": 1000 + trial, "profile": profile, "window_bytes": window_bytes,
         "bytes": BYTES, "duration_ns": 0, "length_bytes": 4096, "rate_bps": RATE_BPS, "delay_ns": RTT_NS // 2,
         "queue_bytes": QUEUE_BYTES, "loss_ppb": 0, "access_rate_bps": 100_000_000, "mtu": 4352, "congestion": "reno",
-        "gateway": "none", "tool": "rttcp", "capture": False,
+        "gateway": "none", "tool": "rttcp", "capture": "", "ba_delay_ns": RTT_NS // 2,
     }  # fmt: skip
 
 
@@ -124,6 +136,7 @@ def _start(parent: Path, name: str, paper: str, title: str, run_id: str) -> Path
     scenario = {
         "scenario": {"name": name, "title": title, "paper": paper, "description": "Synthetic data for tests."},
         "path": {"delay_ns": RTT_NS // 2, "rate_bps": RATE_BPS, "queue_bytes": QUEUE_BYTES, "mtu": 4352},
+        "report": REPORTS[name],
         "transfer": {"tool": "rttcp", "bytes": BYTES, "congestion": "reno"},
     }
     _dump(run / "manifest.json", {

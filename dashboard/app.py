@@ -1,0 +1,74 @@
+"""The Dash application: one address a page, made anew from the files on every visit, so a running run can be watched.
+
+`/` all runs · `/run/<name>` one run · `/run/<name>/trial/<n>` one trial. Names in addresses are only ever looked up
+among the runs there are; they never become paths.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dash import Dash, Input, Output, dcc, html
+
+from dashboard.data import Run, list_runs, load_run
+from dashboard.pages import elements, run_page, runs_page, trial_page
+from netcommon.errors import LfpError
+
+RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?)?$")
+
+
+class Runs:
+    """The runs directory, as pages see it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def all(self) -> list[Run]:
+        return list_runs(self.directory)
+
+    def named(self, name: str) -> Run:
+        """The run of that name. Raises LfpError when there is none."""
+        if not any(entry.name == name for entry in self.directory.iterdir()):
+            raise LfpError(f"no run named {name} in {self.directory}", 2)
+        return load_run(self.directory / name)
+
+
+def make_app(runs_dir: Path) -> Dash:
+    """The application over all runs in `runs_dir`; everything it serves comes from this machine."""
+    app = Dash(
+        __name__, title="lfp", update_title="", serve_locally=True, suppress_callback_exceptions=True,
+        assets_folder=str(Path(__file__).parent / "assets"),
+    )  # fmt: skip
+    runs = Runs(runs_dir)
+    app.layout = html.Div(
+        [
+            dcc.Location(id="url", refresh="callback-nav"),
+            html.Header(dcc.Link("TCP over long fat pipes", href="/"), className="top"),
+            html.Main(id="page"),
+        ]
+    )
+
+    def show(pathname: str | None) -> html.Div:
+        try:
+            return page_at(runs, pathname or "/")
+        except LfpError as error:
+            return elements.problem(str(error))
+
+    app.callback(Output("page", "children"), Input("url", "pathname"))(show)
+    run_page.register(app, runs.named)
+    trial_page.register(app, runs.named)
+    return app
+
+
+def page_at(runs: Runs, pathname: str) -> html.Div:
+    """The page of an address. Raises LfpError for runs and trials that are not there."""
+    if pathname == "/":
+        return runs_page.page(runs.all())
+    found = RUN_ADDRESS.match(pathname)
+    if found is None:
+        return elements.problem(f"no page at {pathname}")
+    run = runs.named(found["run"])
+    if found["trial"] is None:
+        return run_page.page(run)
+    return trial_page.page(run, run.trial(int(found["trial"])))

@@ -1,0 +1,196 @@
+"""What pages and report say in words and tables, as plain strings; neither Dash nor HTML.
+
+A table is its head and its rows; a list of facts is (label, value) pairs. Whoever renders them escapes them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any
+
+from dashboard import units
+from dashboard.data import Json, Run, Trial
+from dashboard.fig4 import LABELS, FirstStop
+from dashboard.reference import Region
+from dashboard.sweep import RegionResult, Sweep
+from dashboard.timeline import Timeline
+
+Facts = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Strings, row by row; `numeric`: columns to be set flush right."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: frozenset[int] = frozenset()
+
+
+def when(realtime_ns: Any) -> str:
+    """`2025-10-09 08:53:20 UTC`; a dash for nothing."""
+    if not realtime_ns:
+        return "–"
+    return datetime.fromtimestamp(int(realtime_ns) / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def run_facts(run: Run) -> Facts:
+    """What was run: name, paper row, times, number of trials."""
+    done = len(run.trial_numbers())
+    facts = [
+        ("Run", run.name),
+        ("Scenario", str(run.manifest.get("name") or "–")),
+        ("Reproduces", run.paper or "no row of a paper"),
+        ("State", run.state),
+        ("Trials", f"{done} of {run.manifest.get('plan') or done}"),
+        ("Started", when(run.manifest.get("started_realtime_ns"))),
+        ("Ended", when(run.manifest.get("ended_realtime_ns"))),
+        ("Seed", str(run.manifest.get("seed", "–"))),
+    ]
+    return facts
+
+
+def trial_row(run: Run, number: int, flow: int = 0) -> Json:
+    """The trial's row of the results; empty when there is none (yet)."""
+    return next((row for row in run.rows if row.get("trial") == number and (row.get("flow") or 0) == flow), {})
+
+
+def trial_facts(run: Run, trial: Trial, flow: int = 0) -> Facts:
+    """Measured numbers first, then the settings they belong to."""
+    row, params, flow_summary = trial_row(run, trial.number, flow), trial.params, trial.flow_summary(flow)
+    stopped = flow_summary.get("stopped_share", row.get("stopped_share"))
+    facts = [
+        ("Throughput", units.rate(row.get("short_term_bps"))),
+        ("Peak", units.rate(row.get("peak_bps"))),
+        ("Sending stopped", f"{units.share(stopped)} of the time (s)" if stopped is not None else "not captured"),
+        ("Retransmissions", _count(flow_summary.get("retransmitted", row.get("retransmits")))),
+        ("Lost segments", _count(flow_summary.get("lost"))),
+        ("Time-outs", _count(row.get("timeouts"))),
+        ("RTT least, median", f"{units.duration(row.get('rtt_min_ns'))}, {units.duration(row.get('rtt_median_ns'))}"),
+        ("Most in flight", units.size(flow_summary.get("max_in_flight_bytes"))),
+        ("Moved", f"{units.data(params.get('bytes'))} in {units.duration(row.get('elapsed_ns'))}"),
+        ("Window, granted", f"{units.size(params.get('window_bytes'))}, {units.size(row.get('window_granted_bytes'))}"),
+        ("Profile", f"{params.get('profile', '–')}, {params.get('congestion', '–')}"),
+        ("Path", f"{units.rate(params.get('rate_bps'))}, {units.duration(params.get('delay_ns'))} each way"),
+        ("Queue", units.size(params.get("queue_bytes"))),
+        ("MTU", _count(params.get("mtu"))),
+    ]
+    return [(label, value) for label, value in facts if value != "–"]
+
+
+def trial_name(run: Run, trial: Trial) -> str:
+    """`trial 40: bsd-1995, window 256 KB, repeat 1`."""
+    params = trial.params
+    parts = [str(params.get("profile") or ""), f"window {units.size(params.get('window_bytes'))}"]
+    if params.get("repeat") is not None:
+        parts.append(f"repeat {params['repeat']}")
+    return f"Trial {trial.number}: " + ", ".join(part for part in parts if part)
+
+
+def region_table(sweep: Sweep) -> Table:
+    """The paper's finding a region of the window axis beside what was measured."""
+    head = ("Region", "Window", "Paper", "Profile", "Measured: median", "Least to greatest", "Trials")
+    rows = tuple(_region_row(result) for result in sweep.results)
+    return Table(head, rows, frozenset({6}))
+
+
+def _region_row(result: RegionResult) -> tuple[str, ...]:
+    region = result.region
+    if region.slope:
+        measured = f"{result.measured:.3g} × window ÷ RTT"
+        spread = f"{result.low:.3g} to {result.high:.3g}"
+    else:
+        measured, spread = units.rate(result.measured), f"{units.rate(result.low)} to {units.rate(result.high)}"
+    window = f"{units.size(region.low_bytes)} to {units.size(region.high_bytes)}"
+    return region.label, window, _expectation(region), result.profile, measured, spread, str(result.count)
+
+
+def failed_note(sweep: Sweep) -> str:
+    """A sentence about trials that the sweep figure cannot show; empty when there are none."""
+    return f" Not in the figure: {sweep.failed} without a throughput (see the table of trials)." if sweep.failed else ""
+
+
+def _expectation(region: Region) -> str:
+    """`45 Mbit/s (line rate)`, `slope (window / 12 ms)`: the paper's finding in a region."""
+    if not region.points:
+        return "–"
+    notes = ", ".join(dict.fromkeys(point.note for point in region.points if point.note))
+    value = "slope" if region.slope else units.rate(median(point.short_term_bps for point in region.points))
+    return f"{value} ({notes})" if notes else value
+
+
+def fact_table(paper: dict[str, tuple[float, str]], measured: FirstStop) -> Table:
+    """The paper's facts about its Seq/Ack figure beside those of a timeline's first stop."""
+    rows = [
+        (label, show(paper[name][0]) if name in paper else "–", show(getattr(measured, name)))
+        for name, (label, show) in LABELS.items()
+    ]
+    return Table(("First stop", "Paper", "Measured"), tuple(rows), frozenset({1, 2}))
+
+
+def level_table(sweep: Sweep) -> Table:
+    """Median and span of throughput a window and profile: the sweep figure in numbers."""
+    windows = sorted({o.window_bytes for curve in sweep.curves for o in curve.observations})
+    by_curve = [{level.window_bytes: level for level in curve.levels} for curve in sweep.curves]
+    rows = []
+    for window in windows:
+        cells = [units.size(window)]
+        for levels in by_curve:
+            level = levels.get(window)
+            spread = f" ({level.low_bps / 1e6:.3g}–{level.high_bps / 1e6:.3g})" if level and level.count > 1 else ""
+            cells.append(f"{level.median_bps / 1e6:.3g}{spread}" if level else "–")
+        rows.append(tuple(cells))
+    head = ("Window", *(f"{curve.profile} (Mbit/s)" for curve in sweep.curves))
+    return Table(head, tuple(rows), frozenset(range(len(head))))
+
+
+def trial_table(run: Run) -> Table:
+    """All rows of the results, in order of trials."""
+    head = ("Trial", "Profile", "Window", "Throughput", "Stopped (s)", "Resent", "Time-outs", "State", "Verdict")
+    rows = [
+        (
+            str(row.get("trial", "–")),
+            str(row.get("profile") or "–"),
+            units.size(row.get("window_bytes")),
+            units.rate(row.get("short_term_bps")),
+            units.share(row.get("stopped_share")),
+            _count(row.get("retransmits")),
+            _count(row.get("timeouts")),
+            str(row.get("state") or "–"),
+            "valid" if row.get("valid") else f"not valid: {row.get('reasons') or 'no reason given'}",
+        )
+        for row in sorted(run.rows, key=lambda row: row.get("trial") or 0)
+    ]
+    return Table(head, tuple(rows), frozenset({0, 2, 3, 4, 5, 6}))
+
+
+def stop_table(loaded: Timeline) -> Table:
+    """Every stop with its cause, times in s from the first segment."""
+    rows = [(f"{s.t0_ns / 1e9:.3f}", f"{(s.t1_ns - s.t0_ns) / 1e9:.3f}", s.text) for s in loaded.stops]
+    return Table(("At (s)", "For (s)", "Why"), tuple(rows), frozenset({0, 1}))
+
+
+def environment_facts(run: Run) -> Facts:
+    """Machine, kernel, versions, settings, hashes: from the manifest, flattened."""
+    keys = ("machine", "kernel", "versions", "sysctls", "offloads", "hashes", "clock")
+    return [fact for key in keys if key in run.manifest for fact in _flatten(key, run.manifest[key])]
+
+
+def scenario_text(run: Run) -> str:
+    """The scenario as resolved, as indented JSON."""
+    return json.dumps(run.scenario, indent=2, ensure_ascii=False)
+
+
+def _flatten(name: str, value: Any) -> Facts:
+    if isinstance(value, dict):
+        return [fact for key, inner in value.items() for fact in _flatten(f"{name} · {key}", inner)]
+    if isinstance(value, list):
+        return [(name, ", ".join(str(item) for item in value))]
+    return [(name, str(value))]
+
+
+def _count(value: Any) -> str:
+    return "–" if value is None else units.count(float(value))

@@ -1,0 +1,46 @@
+"""Stops: times in which nothing was sent, as shaded bands over all panels, labelled with their cause."""
+
+from __future__ import annotations
+
+from html import escape
+from textwrap import wrap
+
+import plotly.graph_objects as go
+
+from dashboard.figures.theme import INK, VERMILLION
+from dashboard.figures.view import View
+from dashboard.timeline import Stop
+
+BAND_LIMIT = 300
+PLOT_WIDTH_PX = 1150  # a guess: labels are chosen by how wide a band will be on a common screen
+FULL_LABEL_PX, SHORT_LABEL_PX = 220, 60
+CHARACTER_PX = 10.5
+
+
+def add_stops(figure: go.Figure, view: View, label_y: float) -> None:
+    """Shade the stops in view. `label_y`: where labels stand, in paper units (0 bottom, 1 top)."""
+    stops = [stop for stop in view.timeline.stops if stop.t1_ns > view.t0 and stop.t0_ns < view.t1]
+    if len(stops) > BAND_LIMIT:
+        view.notes.append(f"{len(stops):,} stops, bands drawn for the {BAND_LIMIT} longest (zoom in for all)")
+        stops = sorted(stops, key=lambda stop: stop.t0_ns - stop.t1_ns)[:BAND_LIMIT]
+    for stop in stops:
+        figure.add_shape(
+            type="rect", xref="x", yref="paper", x0=stop.t0_ns / 1e9, x1=stop.t1_ns / 1e9, y0=0, y1=1, layer="below",
+            line_width=0, fillcolor=VERMILLION, opacity=0.12,
+        )  # fmt: skip
+        _add_label(figure, view, stop, label_y)
+
+
+def _add_label(figure: go.Figure, view: View, stop: Stop, label_y: float) -> None:
+    start, end = max(stop.t0_ns, view.t0), min(stop.t1_ns, view.t1)
+    width_px = (end - start) / (view.t1 - view.t0) * PLOT_WIDTH_PX
+    if width_px < SHORT_LABEL_PX:
+        return
+    text = f"{(stop.t1_ns - stop.t0_ns) / 1e9:.2f} s"
+    if width_px >= FULL_LABEL_PX:
+        text = "<br>".join(wrap(escape(stop.text), int(min(width_px - 20, 380) / CHARACTER_PX)))
+    figure.add_annotation(
+        x=(start + end) / 2e9, xref="x", y=label_y, yref="paper", yanchor="bottom", showarrow=False,
+        text=f"<b>{text}</b>", hovertext=escape(stop.text), bgcolor="rgba(255,255,255,0.85)", borderpad=5,
+        font={"color": INK, "size": 16},
+    )  # fmt: skip

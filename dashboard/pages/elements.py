@@ -1,0 +1,57 @@
+"""Parts that pages share: verdict box, tables, facts, graph settings. Dash escapes all text by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import dcc, html
+
+from dashboard.content import Facts, Table
+from dashboard.data import Verdict
+
+VERDICT_CLASS = {True: "good", False: "bad", None: "open"}
+
+
+def graph_config() -> dcc.Graph.Config:
+    """Plotly's settings for all graphs; double-click always shows everything."""
+    return {"displaylogo": False, "doubleClick": "autosize", "responsive": True}
+
+
+def verdict_box(verdict: Verdict, what: str) -> html.Div:
+    """May the numbers be believed; if not, why not."""
+    reasons = [html.Ul([html.Li(reason) for reason in verdict.reasons])] if verdict.reasons else []
+    head = html.Strong(f"{what}: {verdict.word}")
+    return html.Div([head, *reasons], className=f"verdict {VERDICT_CLASS[verdict.valid]}")
+
+
+def verdict_mark(verdict: Verdict) -> html.Span:
+    """The verdict in a table cell; reasons on hover."""
+    return html.Span(
+        verdict.word, className=f"mark {VERDICT_CLASS[verdict.valid]}", title="; ".join(verdict.reasons) or None
+    )
+
+
+def facts_list(facts: Facts) -> html.Dl:
+    return html.Dl([html.Div([html.Dt(label), html.Dd(value)]) for label, value in facts], className="facts")
+
+
+def table(content: Table) -> html.Table:
+    return rich_table(content.head, [list(row) for row in content.rows], content.numeric)
+
+
+def rich_table(head: tuple[str, ...], rows: list[list[Any]], numeric: frozenset[int]) -> html.Table:
+    """A table whose cells may be components."""
+    style = ["number" if column in numeric else "" for column in range(len(head))]
+    return html.Table(
+        [
+            html.Thead(html.Tr([html.Th(cell, className=kind) for cell, kind in zip(head, style, strict=True)])),
+            html.Tbody(
+                [html.Tr([html.Td(c, className=k) for c, k in zip(row, style, strict=True)]) for row in rows]
+            ),
+        ]
+    )  # fmt: skip
+
+
+def problem(text: str) -> html.Div:
+    """A page that says what is wrong and where to go on."""
+    return html.Div([html.H1("Nothing to show"), html.P(text), dcc.Link("All runs", href="/")])

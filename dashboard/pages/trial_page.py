@@ -1,0 +1,144 @@
+"""One trial: facts and, when captured, the Seq/Ack timeline. Each zoom fetches the visible span anew, so that every
+packet can be reached however many there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import plotly.graph_objects as go
+from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+
+from dashboard import content, timeline
+from dashboard.data import Json, Run, Trial
+from dashboard.figures.timeline import timeline_figure
+from dashboard.pages.elements import facts_list, graph_config, verdict_box
+from dashboard.pages.run_page import run_name
+from dashboard.timeline import Timeline
+
+RANGE_KEY = re.compile(r"^(?P<axis>[xy]axis\d*)\.range(?:\[(?P<end>[01])\])?$")
+# Filtered in the browser: plotly also reports resizes, and a later event makes Dash drop the answer to an earlier one.
+ZOOMS_ONLY = """relayout => Object.keys(relayout || {}).some(key => key.startsWith("xaxis"))
+    ? relayout : window.dash_clientside.no_update"""
+BUTTONS = {"whole": "Whole transfer", "first": "First stop", "previous": "‹ Previous stop", "next": "Next stop ›"}
+
+
+def page(run: Run, trial: Trial) -> html.Div:
+    """The page of one trial."""
+    return html.Div(
+        [
+            html.P(dcc.Link(f"‹ {run.title}", href=f"/run/{run.name}")),
+            html.H1(content.trial_name(run, trial)),
+            verdict_box(trial.verdict, "This trial"),
+            *(_timeline_part(run, trial) if trial.captured else [html.P(_why_no_timeline(trial))]),
+            html.H2("Facts"),
+            facts_list(content.trial_facts(run, trial)),
+        ]
+    )
+
+
+def _timeline_part(run: Run, trial: Trial) -> list[Any]:
+    flows = timeline.flows(trial)
+    loaded = timeline.load(run, trial, flows[0])
+    stops = bool(loaded.stops)
+    buttons = [
+        html.Button(text, id=f"go-{name}", className="go", disabled=name != "whole" and not stops)
+        for name, text in BUTTONS.items()
+    ]
+    choice = dcc.Dropdown(
+        id="flow", options=[{"label": f"flow {flow}", "value": flow} for flow in flows], value=flows[0],
+        clearable=False, className="flow", style={"display": "none"} if len(flows) == 1 else None,
+    )  # fmt: skip
+    graph = dcc.Graph(id="timeline", figure=timeline_figure(loaded), config=graph_config(), className="timeline")
+    hint = "Drag to zoom in: every zoom brings finer data. Double-click: the whole transfer. Hover: the packet."
+    return [
+        html.Div([*buttons, choice], className="bar"),
+        dcc.Store(id="stop-number", data=0),
+        dcc.Store(id="zoom"),
+        graph,
+        html.P(hint, className="small"),
+    ]
+
+
+def _why_no_timeline(trial: Trial) -> str:
+    error = trial.status.get("error")
+    if error:
+        return f"This trial failed: {error}"
+    return "No timeline: packets of this trial were not captured (a [capture] table in the scenario makes it)."
+
+
+def register(app: Dash, run_named: Callable[[str], Run]) -> None:
+    """The callback that redraws the timeline for what is to be seen."""
+
+    def redraw(relayout: Json | None, *rest: Any) -> tuple[Any, Any]:
+        flow, pathname, stop_number = rest[len(BUTTONS) :]
+        run = run_named(run_name(pathname))
+        loaded = timeline.load(run, run.trial(trial_number(pathname)), int(flow))
+        cause = str(ctx.triggered_id)
+        if cause == "zoom":
+            span = span_of_relayout(relayout or {}, loaded)
+            return (no_update, no_update) if span is None else (_zoomed(loaded, span, relayout or {}), no_update)
+        if cause == "go-whole":
+            return timeline_figure(loaded, (0, loaded.duration_ns)), no_update
+        number = chosen_stop(cause, int(stop_number or 0), len(loaded.stops))
+        span = loaded.stop_view_ns(number) if loaded.stops else None
+        return timeline_figure(loaded, span), number
+
+    app.callback(
+        Output("timeline", "figure"),
+        Output("stop-number", "data"),
+        Input("zoom", "data"),
+        *(Input(f"go-{name}", "n_clicks") for name in BUTTONS),
+        Input("flow", "value"),
+        State("url", "pathname"),
+        State("stop-number", "data"),
+        prevent_initial_call=True,
+    )(redraw)
+    app.clientside_callback(
+        ZOOMS_ONLY, Output("zoom", "data"), Input("timeline", "relayoutData"), prevent_initial_call=True
+    )
+
+
+def trial_number(pathname: str) -> int:
+    """The trial's number in an address of a trial page."""
+    return int(pathname.rstrip("/").split("/")[-1])
+
+
+def chosen_stop(cause: str, current: int, count: int) -> int:
+    """The stop that a button leads to; stays within what there is."""
+    step = {"go-previous": current - 1, "go-next": current + 1}.get(cause, 0)
+    return max(0, min(step, count - 1))
+
+
+def ranges(relayout: Json) -> dict[str, list[float]]:
+    """Axis ranges that the reader chose, from plotly's relayout event: `{"xaxis4": [0.1, 0.2], …}`."""
+    found: dict[str, list[float]] = {}
+    for key, value in relayout.items():
+        match = RANGE_KEY.match(key)
+        if match is None:
+            continue
+        if match["end"] is None:
+            found[match["axis"]] = [float(value[0]), float(value[1])]
+        else:
+            found.setdefault(match["axis"], [0.0, 0.0])[int(match["end"])] = float(value)
+    return found
+
+
+def span_of_relayout(relayout: Json, loaded: Timeline) -> tuple[int, int] | None:
+    """The visible span in ns after a zoom; None when the time axis did not change."""
+    for axis, (low, high) in ranges(relayout).items():
+        if axis.startswith("x") and high > low:
+            return int(low * 1e9), int(high * 1e9)
+    if any(key.startswith("xaxis") and key.endswith(".autorange") for key in relayout):
+        return 0, max(loaded.duration_ns, 1)
+    return None
+
+
+def _zoomed(loaded: Timeline, span: tuple[int, int], relayout: Json) -> go.Figure:
+    """The figure of a span, with the vertical range of a box zoom kept."""
+    figure = timeline_figure(loaded, span)
+    for axis, limits in ranges(relayout).items():
+        if axis.startswith("y"):
+            figure.layout[axis].range = limits
+    return figure

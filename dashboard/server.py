@@ -1,0 +1,60 @@
+"""The dashboard's listener: binds first (an occupied port is one clear line), then serves until interrupted."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import secrets
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from werkzeug.serving import make_server
+
+from dashboard.app import make_app
+from dashboard.auth import is_loopback, require_token
+from netcommon.errors import LfpError
+
+
+def serve(run: Path, host: str, port: int, token: str | None, announce: Callable[[str], None]) -> None:
+    """Serve all runs beside `run`, which is shown first; returns on SIGINT. `announce` gets the URL once it works.
+
+    Beyond loopback a token is always required: `token`, or one made up. Raises LfpError (status 2) when the address
+    cannot be bound.
+    """
+    if token is None and not is_loopback(host):
+        token = secrets.token_urlsafe(24)
+    with _bound(host, port) as listener:
+        actual = int(listener.getsockname()[1])
+        app = make_app(run.parent)
+        if token is not None:
+            require_token(app.server, token, cookie=f"lfp-token-{actual}")
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        http = make_server(host, actual, app.server, threaded=True, fd=listener.fileno())
+        shown = f"[{host}]" if ":" in host else host
+        announce(f"http://{shown}:{actual}/run/{run.name}" + (f"?token={token}" if token else ""))
+        try:
+            http.serve_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            http.server_close()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A listening socket; werkzeug, left to itself, would end the process with two lines and status 1."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, port))
+            listener.listen(64)
+        except BaseException:
+            listener.close()
+            raise
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise LfpError(f"--port {port}: in use on {host}; choose another, or 0 for any free one", 2) from error
+        raise LfpError(f"--host {host} --port {port}: {error.strerror or error}", 2) from error
+    return listener

@@ -1,0 +1,50 @@
+"""Where the C tools are: override → build of this checkout → scripts of this environment → PATH.
+
+In that order, so that a developer's fresh build wins over an installed one and an explicit choice over both.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sysconfig
+from pathlib import Path
+
+from netcommon.errors import MissingError
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+class MissingBinary(MissingError):
+    """A tool is nowhere; the text names all places looked at."""
+
+
+def override_variable(name: str) -> str:
+    """Environment variable that overrides the search for ``name``: ``LFP_COMET_DELAY`` for ``comet-delay``."""
+    return "LFP_" + name.upper().replace("-", "_")
+
+
+def find(name: str) -> Path:
+    """Path of an executable; MissingBinary when there is none."""
+    variable = override_variable(name)
+    override = os.environ.get(variable)
+    if override:
+        if _executable(Path(override)):
+            return Path(override)
+        raise MissingBinary(f"{name}: {variable}={override} is not an executable file; unset it or correct it")
+    places = [CHECKOUT / "build" / "release" / "bin" / name, Path(sysconfig.get_path("scripts")) / name]
+    for place in places:
+        if _executable(place):
+            return place
+    on_path = shutil.which(name)
+    if on_path:
+        return Path(on_path)
+    looked = ", ".join(str(place.parent) for place in places)
+    raise MissingBinary(
+        f"{name}: not found ({variable} unset; looked in {looked} and PATH); build it with "
+        "'cmake --preset release && cmake --build --preset release' or install the package that has it"
+    )
+
+
+def _executable(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)

@@ -1,0 +1,134 @@
+"""What a run owns, on disk while it lives, so that a crash leaves a list of exactly what may be removed.
+
+A record is one small JSON file: its owner, the processes it started (id and start time, which together name a process
+for good) and the interfaces it made in namespaces that outlive it. It is rewritten on every change by rename, and
+deleted at an orderly end. The rejected alternative, cleaning by name patterns as ``mn -c`` does, ends strangers'
+processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class OwnedProcess:
+    """A process, not to be confused with a later one of the same id. ``started_ticks``: field 22 of proc(5) stat."""
+
+    pid: int
+    started_ticks: int
+    name: str
+
+    @classmethod
+    def of(cls, pid: int, name: str) -> OwnedProcess | None:
+        """The live process ``pid``, or None when it has ended."""
+        ticks = started_ticks(pid)
+        return None if ticks is None else cls(pid, ticks, name)
+
+    def alive(self) -> bool:
+        """True while this very process runs (zombies have ended)."""
+        return started_ticks(self.pid) == self.started_ticks
+
+
+def started_ticks(pid: int) -> int | None:
+    """Start time of a process in clock ticks since boot; None when it has ended or is a zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    after_name = stat.rpartition(")")[2].split()
+    return None if after_name[0] in "ZX" else int(after_name[19])
+
+
+def state_directory() -> Path:
+    """``/run/lfp`` for root, else below XDG_RUNTIME_DIR."""
+    if os.geteuid() == 0:
+        return Path("/run/lfp")
+    return Path(os.environ.get("XDG_RUNTIME_DIR", f"/tmp/lfp-{os.getuid()}")) / "lfp"
+
+
+@dataclass
+class Ledger:
+    """One run's record. Use as a context manager: leaving it in order deletes the file."""
+
+    path: Path
+    owner: OwnedProcess
+    processes: dict[int, OwnedProcess] = field(default_factory=dict)
+    interfaces: list[str] = field(default_factory=list)
+    directories: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, directory: Path | None = None) -> Ledger:
+        """A new record for this process. Its file appears with the first thing owned."""
+        owner = OwnedProcess.of(os.getpid(), "lfp")
+        assert owner
+        folder = directory or state_directory()
+        return cls(folder / f"{owner.pid}-{owner.started_ticks}.json", owner)
+
+    @classmethod
+    def load(cls, path: Path) -> Ledger:
+        """A record as another process left it; ValueError when the file is not one."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            processes = [OwnedProcess(**row) for row in data["processes"]]
+            owner = OwnedProcess(**data["owner"])
+            return cls(path, owner, {p.pid: p for p in processes}, data["interfaces"], data["directories"])
+        except (KeyError, TypeError, json.JSONDecodeError) as error:
+            raise ValueError(f"{path}: not a record of a run ({error})") from error
+
+    def add_process(self, pid: int, name: str) -> None:
+        """From now on ``pid`` is ours to end."""
+        process = OwnedProcess.of(pid, name)
+        if process:
+            self.processes[pid] = process
+            self._write()
+
+    def drop_process(self, pid: int) -> None:
+        """``pid`` has been reaped."""
+        if self.processes.pop(pid, None):
+            self._write()
+
+    def add_interface(self, name: str) -> None:
+        """An interface made in the namespace of the caller, which outlives this process."""
+        self.interfaces.append(name)
+        self._write()
+
+    def drop_interface(self, name: str) -> None:
+        """The interface has been removed."""
+        self.interfaces.remove(name)
+        self._write()
+
+    def add_directory(self, path: Path) -> None:
+        """A temporary directory that is of no use once this process has ended."""
+        self.directories.append(str(path))
+        self._write()
+
+    def drop_directory(self, path: Path) -> None:
+        """The directory is gone, or complete and kept."""
+        self.directories.remove(str(path))
+        self._write()
+
+    def close(self) -> None:
+        """Forget everything: nothing is left that clean-up would have to look for."""
+        self.path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self) -> None:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        data = {
+            "owner": asdict(self.owner),
+            "processes": [asdict(p) for p in self.processes.values()],
+            "interfaces": self.interfaces,
+            "directories": self.directories,
+        }
+        temporary = self.path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(data), encoding="utf-8")
+        temporary.rename(self.path)

@@ -1,0 +1,53 @@
+"""Doing things inside another network namespace, given as the id of a process that lives in it.
+
+Python code enters on a thread of its own that ends afterwards, so the calling thread never changes namespace and a
+failure cannot leave it in the wrong one. Programs are started through ``nsenter`` (see process.py).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_CLONE_NEWNET = 0x40000000
+
+
+def namespace_path(pid: int) -> str:
+    """Path of the network namespace of process ``pid``."""
+    return f"/proc/{pid}/ns/net"
+
+
+def call_in(pid: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """``function(*args)`` inside the network namespace of ``pid``; its result, or its exception raised here."""
+    outcome: dict[str, Any] = {}
+
+    def enter_and_call() -> None:
+        try:
+            _enter(pid)
+            outcome["result"] = function(*args, **kwargs)
+        except BaseException as error:  # handed to the caller's thread, whatever it is
+            outcome["error"] = error
+
+    thread = threading.Thread(target=enter_and_call, name=f"netns-{pid}")
+    thread.start()
+    thread.join()
+    if "error" in outcome:
+        raise outcome["error"]
+    result: T = outcome["result"]
+    return result
+
+
+def _enter(pid: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = os.open(namespace_path(pid), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if libc.setns(descriptor, _CLONE_NEWNET) != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), namespace_path(pid))
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,232 @@
+"""A tool as a child process: JSON lines in, deadlines on everything, and ended by its own id only.
+
+The child starts through ``setpriv --pdeathsig`` (it dies with us, whatever kills us) and, for a namespace, ``nsenter``;
+both exec, so the id stays the tool's. It gets its own process group, so that Ctrl-C reaches us alone and we end tools
+in order. A thread drains stdout into a queue, because a tool must never block on a pipe while we wait for another tool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from netcommon.errors import EXIT_FAILED, LfpError
+from netcommon.ledger import Ledger
+from netcommon.netns import namespace_path
+
+Event = dict[str, Any]
+_END = object()  # queue mark: stdout closed
+
+
+class ToolError(LfpError):
+    """A tool failed, was late or wrote nonsense. Message is the tool's own line where it has one."""
+
+
+class Tool:
+    """One run of one tool. ``with Tool([...], netns_pid=…) as tool: tool.wait_event("ready", 5)``.
+
+    ``stderr_path`` keeps the tool's stderr (a temporary file otherwise); ``ledger`` records ownership for clean-up.
+    With ``json_lines`` off each line of stdout is an event ``{"event": "line", "text": …}``, for strangers' programs.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        netns_pid: int | None = None,
+        name: str | None = None,
+        stderr_path: Path | None = None,
+        ledger: Ledger | None = None,
+        json_lines: bool = True,
+    ) -> None:
+        self.argv = [str(a) for a in argv]
+        self.name = name or Path(self.argv[0]).name
+        self._netns_pid = netns_pid
+        self._stderr_path = stderr_path
+        self._ledger = ledger
+        self._json_lines = json_lines
+        self._seen: list[Event] = []
+        self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
+
+    def __enter__(self) -> Tool:
+        enter = [] if self._netns_pid is None else ["nsenter", f"--net={namespace_path(self._netns_pid)}", "--"]
+        command = ["setpriv", "--pdeathsig", "TERM", "--", *enter, *self.argv]
+        self._stderr = self._stderr_path.open("w+b") if self._stderr_path else tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0
+        )
+        if self._ledger:
+            self._ledger.add_process(self._process.pid, self.name)
+        threading.Thread(target=self._drain, name=f"read-{self.name}", daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        with contextlib.suppress(ToolError):
+            self.stop()
+        assert self._stderr
+        self._stderr.close()
+
+    @property
+    def pid(self) -> int:
+        """Process id; valid once entered."""
+        assert self._process
+        return self._process.pid
+
+    def wait_event(self, name: str, timeout_s: float) -> Event:
+        """The next event ``name``; others before it are kept for ``events()``. ToolError on end, error or time-out."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            event = self._next(deadline)
+            if event is None:
+                raise self._failure(f"ended before it said '{name}'")
+            if event.get("event") == name:
+                return event
+
+    def events(self) -> list[Event]:
+        """Every event seen so far, in order."""
+        self._take_waiting()
+        return list(self._seen)
+
+    def last(self, name: str) -> Event | None:
+        """The latest event called ``name``, or None."""
+        return next((e for e in reversed(self.events()) if e.get("event") == name), None)
+
+    def running(self) -> bool:
+        """True while the process lives."""
+        assert self._process
+        return self._process.poll() is None
+
+    def finish(self, timeout_s: float) -> Event:
+        """Waits for the tool to end by itself; its ``end`` event. ToolError when it fails or is late."""
+        deadline = time.monotonic() + timeout_s
+        while self._next(deadline) is not None:
+            pass
+        return self._ended(deadline)
+
+    def output(self, timeout_s: float) -> str:
+        """All that a program without JSON lines printed, once it has ended with status 0 or 1."""
+        deadline = time.monotonic() + timeout_s
+        while self._next(deadline) is not None:
+            pass
+        assert self._process
+        self._process.wait(max(deadline - time.monotonic(), 1))
+        self._reaped()
+        text = "".join(event["text"] for event in self._seen)
+        if self._process.returncode not in (0, 1) or not text:
+            raise self._failure(f"exit status {self._process.returncode}")
+        return text
+
+    def stop(self, timeout_s: float = 5) -> Event | None:
+        """Ends the tool in order (SIGTERM, then SIGKILL after ``timeout_s``); its ``end`` event if it wrote one."""
+        assert self._process
+        self._signal(signal.SIGTERM)
+        deadline = time.monotonic() + timeout_s
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+        with contextlib.suppress(ToolError):  # a grandchild may keep the pipe open; what was written is enough
+            while self._next(max(deadline, time.monotonic() + 1), check_error=False) is not None:
+                pass
+        self._reaped()
+        return self.last("end")
+
+    def _ended(self, deadline: float) -> Event:
+        assert self._process
+        try:
+            status = self._process.wait(max(deadline - time.monotonic(), 1))
+        except subprocess.TimeoutExpired:
+            raise self._failure("closed its output and does not end") from None
+        self._reaped()
+        end = self.last("end")
+        if status != 0 or end is None:
+            raise self._failure("wrote no 'end' line" if status == 0 else f"exit status {status}")
+        return end
+
+    def _reaped(self) -> None:
+        if self._ledger:
+            self._ledger.drop_process(self.pid)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+
+    def _drain(self) -> None:
+        assert self._process and self._process.stdout
+        with self._process.stdout as stdout:
+            for line in stdout:
+                self._queue.put(line)
+        self._queue.put(_END)
+
+    def _next(self, deadline: float, *, check_error: bool = True) -> Event | None:
+        """Next event, None at the end of output. An ``error`` event is raised."""
+        try:
+            item = self._queue.get(timeout=max(deadline - time.monotonic(), 0.001))
+        except queue.Empty:
+            raise self._failure("gave no answer in time") from None
+        if item is _END:
+            self._queue.put(_END)
+            return None
+        event = self._decode(item)
+        if check_error and event.get("event") == "error":
+            raise self._failure("failed")
+        return event
+
+    def _take_waiting(self) -> None:
+        while True:
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                return
+            if item is _END:
+                self._queue.put(_END)
+                return
+            self._decode(item)
+
+    def _decode(self, line: object) -> Event:
+        assert isinstance(line, bytes)
+        try:
+            event = json.loads(line) if self._json_lines else {"event": "line", "text": line.decode(errors="replace")}
+        except ValueError:
+            event = None
+        if not isinstance(event, dict):
+            raise ToolError(f"{self.name}: not a JSON line on stdout: {line[:80]!r}")
+        self._seen.append(event)
+        return event
+
+    def _failure(self, what: str) -> ToolError:
+        """The tool's own error line and status if it gave one, else what we saw and the last line of its stderr."""
+        assert self._process
+        self._take_waiting()
+        error = next((e for e in reversed(self._seen) if e.get("event") == "error"), None)
+        if error:
+            return ToolError(f"{self.name}: {error.get('message', 'failed')}", int(error.get("status", EXIT_FAILED)))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.5)
+        status = self._process.returncode
+        said = self._last_stderr_line()
+        return ToolError(
+            f"{self.name}: {what}" + (f" ({said})" if said else ""), status if status in (1, 2, 3) else EXIT_FAILED
+        )
+
+    def _last_stderr_line(self) -> str:
+        assert self._stderr
+        descriptor = self._stderr.fileno()  # pread: the offset is shared with the child
+        size = os.fstat(descriptor).st_size
+        lines = os.pread(descriptor, 2000, max(size - 2000, 0)).decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""

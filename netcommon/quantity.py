@@ -1,0 +1,136 @@
+"""Quantities with units, the same grammar as ``src/nc_quantity.h``: ``100ms``, ``0.01%``, ``45Mbit``, ``110KB``.
+
+Everything becomes an integer in a base unit (ns, bit/s, bytes, parts per billion), so that no rounding depends on who
+parsed it. Rates are decimal, sizes binary (1KB = 1024 bytes), case does not matter, a bare number is in seconds, bit/s,
+bytes or a fraction.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+RATIO_ONE_PPB = 1_000_000_000
+_UINT64_MAX = 2**64 - 1
+_NUMBER = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<suffix>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One kind of quantity: multipliers to parse (lower case) and, largest first, those that formatting tries."""
+
+    name: str
+    examples: str
+    multipliers: dict[str, int]
+    shown: tuple[tuple[str, int], ...]
+    decimals: int = 3
+
+
+def _rates() -> dict[str, int]:
+    powers = {"t": 10**12, "g": 10**9, "m": 10**6, "k": 10**3, "": 1}
+    return {p + s: power for p, power in powers.items() for s in ("bit", "bps", "bit/s", "")}
+
+
+def _sizes() -> dict[str, int]:
+    table = {"": 1, "b": 1}
+    for exponent, prefix in enumerate("kmgt", start=1):
+        table |= dict.fromkeys((prefix + "b", prefix + "ib", prefix), 1024**exponent)
+    return table
+
+
+DURATION = Unit(
+    "duration",
+    "100ms, 4.2ms, 50us or 1.5s",
+    {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "": 10**9, "min": 60 * 10**9, "m": 60 * 10**9, "h": 3600 * 10**9},
+    (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)),
+)
+RATE = Unit(
+    "rate",
+    "45Mbit, 800Mbit or 10Gbit",
+    _rates(),
+    (("Tbit", 10**12), ("Gbit", 10**9), ("Mbit", 10**6), ("Kbit", 10**3), ("bit", 1)),
+)
+BYTES = Unit(
+    "size",
+    "9000, 110KB or 2GB (1KB = 1024 bytes)",
+    _sizes(),
+    (("TB", 1024**4), ("GB", 1024**3), ("MB", 1024**2), ("KB", 1024), ("", 1)),
+)
+RATIO = Unit(
+    "ratio",
+    "0.01%, 100ppm or 0.0001",
+    {"%": RATIO_ONE_PPB // 100, "ppm": 1000, "ppb": 1, "": RATIO_ONE_PPB},
+    (("%", RATIO_ONE_PPB // 100),),
+    decimals=9,
+)
+
+
+def parse(unit: Unit, text: str) -> int:
+    """``text`` in the unit's base unit; ValueError says why not and gives examples. Exact for decimal fractions."""
+    if text.startswith("-"):
+        raise ValueError(f"negative; want a {unit.name} such as {unit.examples}")
+    match = _NUMBER.fullmatch(text)
+    assert match  # every part of the pattern may be empty
+    whole, fraction = match["whole"], match["fraction"] or ""
+    digits = (whole + fraction).lstrip("0")
+    factor: int | None = unit.multipliers.get(match["suffix"].lower())
+    if not whole + fraction or len(digits) > 18 or len(fraction) > 18 or factor is None:
+        raise ValueError(f"not a {unit.name}; want for example {unit.examples}")
+    mantissa, divisor = int(whole + fraction), int(10 ** len(fraction))
+    value: int = (mantissa * factor + divisor // 2) // divisor
+    if value > _UINT64_MAX or (value == 0 and mantissa != 0):
+        raise ValueError(f"too {'large' if value else 'small'} to represent")
+    return value
+
+
+def format_value(unit: Unit, value: int) -> str:
+    """Shortest text that parses back to the same value, in the largest suitable unit: 4200000 ns is ``4.2ms``."""
+    for suffix, factor in unit.shown:
+        if value < factor and factor != 1 and unit is not RATIO:
+            continue
+        whole, rest = divmod(value, factor)
+        scaled, inexact = divmod(rest * 10**unit.decimals, factor)
+        if not inexact:
+            fraction = f"{scaled:0{unit.decimals}d}".rstrip("0")
+            return f"{whole}{'.' if fraction else ''}{fraction}{suffix}"
+    return f"{value}{unit.shown[-1][0]}"
+
+
+def parse_duration_ns(text: str) -> int:
+    """Nanoseconds of ``100ms``, ``1.5s``, ``2min``; a bare number is seconds."""
+    return parse(DURATION, text)
+
+
+def parse_rate_bps(text: str) -> int:
+    """bit/s of ``45Mbit``, ``10Gbit/s``; decimal prefixes."""
+    return parse(RATE, text)
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes of ``110KB``, ``2GiB``, ``9000``; binary prefixes."""
+    return parse(BYTES, text)
+
+
+def parse_ratio_ppb(text: str) -> int:
+    """Parts per billion of ``0.01%``, ``100ppm``, ``0.0001``."""
+    return parse(RATIO, text)
+
+
+def format_duration(value_ns: int) -> str:
+    """``4.2ms`` for 4200000."""
+    return format_value(DURATION, value_ns)
+
+
+def format_rate(value_bps: int) -> str:
+    """``45Mbit`` for 45000000."""
+    return format_value(RATE, value_bps)
+
+
+def format_bytes(value: int) -> str:
+    """``110KB`` for 112640."""
+    return format_value(BYTES, value)
+
+
+def format_ratio(value_ppb: int) -> str:
+    """``0.01%`` for 100000."""
+    return format_value(RATIO, value_ppb)

@@ -1,0 +1,19 @@
+"""Reads what `pktlogger index` and `pktlogger analyse` write.
+
+Columns are mapped, not read: a table of 100 million packets opens at once and costs memory only where it is touched.
+Nothing here loops over packets. Columns, units and rules are in FORMAT.md.
+"""
+
+from pktlogger.columns import Analysis, flows, read_analysis, read_index, read_table, summary
+from pktlogger.parquet import analysis_to_parquet, to_parquet
+
+__all__ = [
+    "Analysis",
+    "analysis_to_parquet",
+    "flows",
+    "read_analysis",
+    "read_index",
+    "read_table",
+    "summary",
+    "to_parquet",
+]

@@ -1,0 +1,64 @@
+"""Folders of .npy columns as pyarrow tables that share the files' memory."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+
+FORMAT_VERSION = 1
+
+
+class Analysis(NamedTuple):
+    """What `pktlogger analyse` found: three tables and the summary of each flow."""
+
+    segments: pa.Table
+    acks: pa.Table
+    events: pa.Table
+    summary: dict[str, Any]
+
+
+def _load_json(path: Path) -> dict[str, Any]:
+    content = cast("dict[str, Any]", json.loads(path.read_text()))
+    if content.get("v") != FORMAT_VERSION:
+        raise ValueError(f"'{path}': format version {content.get('v')}; this reader knows {FORMAT_VERSION}")
+    return content
+
+
+def _column(path: Path) -> pa.Array:
+    """One .npy file as an Arrow array over the mapped file; rows of several elements become fixed-size lists."""
+    values = np.load(path, mmap_mode="r")
+    flat = values.reshape(-1)
+    array = pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), flat.size, [None, pa.py_buffer(flat)])
+    return array if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(array, values.shape[1])
+
+
+def read_table(folder: str | Path, metadata: dict[bytes, bytes] | None = None) -> pa.Table:
+    """The table in `folder` (one with a columns.json), without copying."""
+    folder = Path(folder)
+    names = _load_json(folder / "columns.json")["columns"]
+    table = pa.Table.from_arrays([_column(folder / f"{name}.npy") for name in names], names=names)
+    return table.replace_schema_metadata(metadata)
+
+
+def flows(folder: str | Path) -> list[dict[str, Any]]:
+    """The flows of an index, in the order that its column `flow` counts."""
+    return cast("list[dict[str, Any]]", _load_json(Path(folder) / "flows.json")["flows"])
+
+
+def read_index(folder: str | Path) -> pa.Table:
+    """The packets of an index; the schema's metadata holds flows.json under `pktlogger.flows`."""
+    return read_table(folder, {b"pktlogger.flows": (Path(folder) / "flows.json").read_bytes()})
+
+
+def summary(folder: str | Path) -> dict[str, Any]:
+    """summary.json of an analysis."""
+    return _load_json(Path(folder) / "summary.json")
+
+
+def read_analysis(folder: str | Path) -> Analysis:
+    """Segments, acknowledgements, events and summary of an analysis."""
+    folder = Path(folder)
+    tables = (read_table(folder / name) for name in ("segments", "acks", "events"))
+    return Analysis(*tables, summary=summary(folder))

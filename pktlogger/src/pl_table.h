@@ -1,0 +1,39 @@
+/* Tables on disk: one folder a table, one .npy file a column (NPY format 1.0, little endian), and columns.json, which
+ * names the columns in order. Rows are appended one at a time and leave memory at once, so a table's size is bounded by
+ * the disk alone. A column's shape goes into its header when the table is closed.
+ * Rejected: Parquet from C, which has no well-kept C library; Python writes Parquet from these files. */
+#ifndef PL_TABLE_H
+#define PL_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pl_column {
+    const char *name;
+    const char *descr; /* NumPy type: "<u8", "<i8", "|u1", … */
+    size_t offset;     /* within the row's struct */
+    size_t size;       /* bytes of one element */
+    unsigned width;    /* 1, or elements a row */
+};
+
+#define PL_COLUMN(row, field, type)                                                                                    \
+    {                                                                                                                  \
+        #field, type, offsetof(row, field), sizeof(((row *)0)->field), 1                                               \
+    }
+#define PL_COLUMN_WIDE(row, field, type, n)                                                                            \
+    {                                                                                                                  \
+        #field, type, offsetof(row, field), sizeof(((row *)0)->field) / (n), n                                         \
+    }
+
+struct pl_table;
+
+/* Makes the column files in the folder `name` (made too; "." is the folder itself) below dir_fd. NULL with errno. */
+struct pl_table *pl_table_create(int dir_fd, const char *name, const struct pl_column *columns, size_t n);
+
+/* Appends one row. Errors are kept until the close. */
+void pl_table_put(struct pl_table *table, const void *row);
+
+/* Finishes the files and releases the table. 0, or -1 with errno of the first failure. */
+int pl_table_close(struct pl_table *table);
+
+#endif

@@ -1,0 +1,108 @@
+#include "output.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "nc_jsonl.h"
+
+int rttcp_output_lock_create(void)
+{
+    return memfd_create("rttcp-output", MFD_CLOEXEC);
+}
+
+/* POSIX record locks belong to the process, so forked children exclude each other on one inherited descriptor, and a
+ * crash releases it. */
+static void lock(const struct rttcp_output *output, short type)
+{
+    fflush(stdout);
+    if (output->lock_fd >= 0)
+        fcntl(output->lock_fd, F_SETLKW, &(struct flock){.l_type = type, .l_whence = SEEK_SET, .l_len = 1});
+}
+
+static void event(const struct rttcp_output *output, const char *name, json_t *fields)
+{
+    lock(output, F_WRLCK);
+    nc_jsonl_event(stdout, name, fields);
+    lock(output, F_UNLCK);
+}
+
+void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where)
+{
+    if (output->format == FORMAT_JSON)
+        event(output, "ready", json_pack("{s:i, s:s}", "port", port, "address", where));
+    else
+        printf("rttcp-r: ready at %s\n", where);
+    fflush(stdout);
+}
+
+void rttcp_output_start(const struct rttcp_output *output, const struct rttcp_report *report)
+{
+    const struct rttcp_side *sender = &report->sender;
+    if (output->format == FORMAT_JSON)
+        event(output, "start", json_pack("{s:s, s:o, s:s, s:s, s:I, s:I}", "session", report->session, "params",
+                                         rttcp_params_encode(&report->params), "local", sender->local, "remote",
+                                         sender->remote, "t0_monotonic_ns", (json_int_t)sender->t0_monotonic_ns,
+                                         "t0_realtime_ns", (json_int_t)sender->t0_realtime_ns));
+    else
+        printf("rttcp-t: %s -> %s\n", sender->local, sender->remote);
+    fflush(stdout);
+}
+
+void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp_interval *interval)
+{
+    if (output->format == FORMAT_JSON)
+        event(output, "interval",
+              json_pack("{s:I, s:I, s:I, s:I}", "start_ns", (json_int_t)interval->start_ns, "end_ns",
+                        (json_int_t)interval->end_ns, "bytes", (json_int_t)interval->bytes, "bps",
+                        (json_int_t)rttcp_bps(interval->bytes, interval->end_ns - interval->start_ns)));
+    else if (output->format == FORMAT_HUMAN)
+        rttcp_human_interval(stdout, interval);
+    fflush(stdout);
+}
+
+void rttcp_output_end(const struct rttcp_output *output, const struct rttcp_report *report)
+{
+    if (output->format == FORMAT_JSON) {
+        event(output, "end", rttcp_report_encode(report));
+        return;
+    }
+    lock(output, F_WRLCK);
+    if (output->format == FORMAT_HUMAN)
+        rttcp_human_end(stdout, report);
+    else {
+        rttcp_classic_print(stdout, 't', &report->params, &report->sender);
+        rttcp_classic_print(stdout, 'r', &report->params, &report->receiver);
+        if (report->error[0])
+            printf("rttcp-%c: incomplete: %s\n", report->at_receiver ? 'r' : 't', report->error);
+    }
+    lock(output, F_UNLCK);
+}
+
+void rttcp_output_refused(const struct rttcp_output *output, const char *peer, const struct rttcp_error *error)
+{
+    nc_log("%s: refused: %s", peer, error->text);
+    if (output->format == FORMAT_JSON)
+        event(output, "refused", json_pack("{s:s, s:i, s:s}", "peer", peer, "status", error->status, "message", error->text));
+}
+
+void rttcp_output_stopped(const struct rttcp_output *output, uint64_t sessions, uint64_t failed)
+{
+    if (output->format == FORMAT_JSON)
+        event(output, "stopped", json_pack("{s:I, s:I}", "sessions", (json_int_t)sessions, "failed", (json_int_t)failed));
+    else
+        printf("rttcp-r: %" PRIu64 " sessions served, %" PRIu64 " of them failed\n", sessions, failed);
+    fflush(stdout);
+}
+
+void rttcp_output_error(const struct rttcp_output *output, const struct rttcp_error *error)
+{
+    if (output->format != FORMAT_JSON) {
+        nc_log("%s", error->text);
+        return;
+    }
+    lock(output, F_WRLCK);
+    nc_jsonl_error(stdout, error->status, "%s", error->text);
+    lock(output, F_UNLCK);
+}

@@ -1,0 +1,41 @@
+/* What a session prints: JSON lines for programs, a table for people, or the text of 1995. One object decides once. */
+#ifndef RTTCP_OUTPUT_H
+#define RTTCP_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "error.h"
+#include "meter.h"
+#include "report.h"
+
+enum rttcp_format { FORMAT_JSON, FORMAT_HUMAN, FORMAT_CLASSIC };
+
+struct rttcp_output {
+    enum rttcp_format format;
+    int lock_fd; /* several processes write lines longer than a pipe takes whole: -1, or a file to lock meanwhile */
+};
+
+/* A lock for processes to be forked from this one; -1 when there is none to be had. */
+int rttcp_output_lock_create(void);
+
+/* The receiver accepts sessions. `where` as rttcp_address_text. */
+void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where);
+/* The sender is connected. */
+void rttcp_output_start(const struct rttcp_output *output, const struct rttcp_report *report);
+void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp_interval *interval);
+void rttcp_output_end(const struct rttcp_output *output, const struct rttcp_report *report);
+/* A proposal that the receiver refused. */
+void rttcp_output_refused(const struct rttcp_output *output, const char *peer, const struct rttcp_error *error);
+/* The receiver stops serving. */
+void rttcp_output_stopped(const struct rttcp_output *output, uint64_t sessions, uint64_t failed);
+/* The tool failed: the last line. */
+void rttcp_output_error(const struct rttcp_output *output, const struct rttcp_error *error);
+
+/* classic.c: one side's account as the tool of 1995 printed it; `letter` t or r. */
+void rttcp_classic_print(FILE *out, char letter, const struct rttcp_params *params, const struct rttcp_side *side);
+/* human.c */
+void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval);
+void rttcp_human_end(FILE *out, const struct rttcp_report *report);
+
+#endif

@@ -1,0 +1,136 @@
+/* The receiver's main loop: accept a control connection, fork a session, reap. No threads here, so fork is safe. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "session.h"
+#include "sock.h"
+#include "stop.h"
+
+struct server {
+    const struct rttcp_settings *settings;
+    const struct rttcp_output *output;
+    int listen_fd;
+    pid_t *children; /* settings->sessions places; 0: free */
+    uint64_t running, served, failed;
+    int last_status;
+};
+
+static void reap(struct server *server, int flags)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, flags)) > 0;) {
+        for (uint64_t i = 0; i < server->settings->sessions; i++)
+            if (server->children[i] == pid)
+                server->children[i] = 0;
+        server->running--;
+        int code = WIFEXITED(status) ? WEXITSTATUS(status) : NC_EXIT_FAILED;
+        if (WIFSIGNALED(status))
+            nc_log("a session's process %d ended by signal %d", (int)pid, WTERMSIG(status));
+        if (code == RTTCP_NO_SESSION)
+            continue;
+        server->served++;
+        server->failed += code != NC_EXIT_OK;
+        server->last_status = code;
+    }
+}
+
+static void run_child(struct server *server, int fd, pid_t parent, const sigset_t *signals)
+{
+    sigprocmask(SIG_SETMASK, signals, NULL);
+    rttcp_stop_with_parent(parent);
+    close(server->listen_fd);
+    exit(rttcp_receiver_session(fd, server->settings, server->output));
+}
+
+static void take_connection(struct server *server, const sigset_t *signals)
+{
+    int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        free(server->children);
+        run_child(server, fd, parent, signals);
+    }
+    close(fd);
+    if (pid < 0) {
+        nc_log("no process to be had for a session: %s", strerror(errno));
+        return;
+    }
+    for (uint64_t i = 0; i < server->settings->sessions; i++)
+        if (server->children[i] == 0) {
+            server->children[i] = pid;
+            break;
+        }
+    server->running++;
+}
+
+/* Signals are blocked except inside ppoll, so none is lost between a look at the flags and the wait. */
+static void loop(struct server *server, const sigset_t *signals)
+{
+    while (!rttcp_stop_requested() && !(server->settings->once && server->served > 0)) {
+        bool room = server->running < (server->settings->once ? 1 : server->settings->sessions);
+        struct pollfd ready = {.fd = server->listen_fd, .events = (short)(room ? POLLIN : 0)};
+        int n = ppoll(&ready, 1, NULL, signals);
+        reap(server, WNOHANG);
+        if (n > 0 && room)
+            take_connection(server, signals);
+    }
+}
+
+/* Sessions under way are told to stop, and awaited: each prints its end. A second signal ends this wait. */
+static void finish(struct server *server, const sigset_t *signals)
+{
+    sigprocmask(SIG_SETMASK, signals, NULL);
+    for (uint64_t i = 0; i < server->settings->sessions; i++)
+        if (server->children[i])
+            kill(server->children[i], SIGTERM);
+    while (server->running > 0) {
+        uint64_t before = server->running;
+        reap(server, 0);
+        if (server->running == before && errno == ECHILD)
+            break;
+    }
+}
+
+static void say_ready(struct server *server)
+{
+    char where[80];
+    struct sockaddr_storage local = {0};
+    getsockname(server->listen_fd, (struct sockaddr *)&local, &(socklen_t){sizeof local});
+    rttcp_address_text(&local, where, sizeof where);
+    rttcp_output_ready(server->output, rttcp_local_port(server->listen_fd), where);
+}
+
+int rttcp_server_run(const struct rttcp_settings *settings, const struct rttcp_output *output)
+{
+    struct rttcp_error error;
+    sigset_t ours, before;
+    struct server server = {.settings = settings, .output = output};
+    server.children = calloc(settings->sessions, sizeof *server.children);
+    server.listen_fd = rttcp_listen(settings->bind, rttcp_family(settings->ipv4, settings->ipv6), (uint16_t)settings->port,
+                                    &error);
+    if (server.listen_fd < 0 || !server.children) {
+        rttcp_output_error(output, &error);
+        free(server.children);
+        return error.status;
+    }
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &ours, &before);
+    say_ready(&server);
+    loop(&server, &before);
+    finish(&server, &before);
+    rttcp_output_stopped(output, server.served, server.failed);
+    close(server.listen_fd);
+    free(server.children);
+    return settings->once ? server.last_status : NC_EXIT_OK;
+}

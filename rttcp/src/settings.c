@@ -1,0 +1,150 @@
+#include "settings.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nc_clock.h"
+
+#define OFFSET(member) offsetof(struct rttcp_settings, member)
+#define MS NC_NS_PER_MS
+#define S NC_NS_PER_S
+
+static const struct nc_option table[] = {
+    {.name = "role", .kind = NC_OPT_SECTION},
+    {"receive", 'r', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "serve transfers", OFFSET(receive)},
+    {"transmit", 't', NC_OPT_STRING, 0, NULL, 0, 0, NULL, "HOST", "send to the receiver at HOST (name or address)",
+     OFFSET(transmit)},
+    {.name = "both roles", .kind = NC_OPT_SECTION},
+    {"port", 'p', NC_OPT_QUANTITY, NC_UNIT_COUNT, "5010", 1, 65535, NULL, "PORT", "TCP port of the control connection",
+     OFFSET(port)},
+    {"bind", 'B', NC_OPT_STRING, 0, NULL, 0, 0, NULL, "ADDRESS", "local address", OFFSET(bind)},
+    {"ipv4", '4', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "IPv4 only", OFFSET(ipv4)},
+    {"ipv6", '6', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "IPv6 only", OFFSET(ipv6)},
+    {.name = "receiver", .kind = NC_OPT_SECTION},
+    {"once", '1', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "exit after one session, with its status", OFFSET(once)},
+    {"sessions", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "128", 1, 4096, NULL, "N", "most sessions at a time", OFFSET(sessions)},
+    {"data-port", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 65535, NULL, "PORT",
+     "TCP port of the data connection, for firewalls; 0: any, one a session", OFFSET(data_port)},
+    {.name = "sender", .kind = NC_OPT_SECTION},
+    {"bytes", 'n', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, 0, NULL, NULL, "transfer so much", OFFSET(bytes)},
+    {"duration", 'd', NC_OPT_QUANTITY, NC_UNIT_DURATION, NULL, 10 * MS, 604800 * S, NULL, NULL,
+     "transfer for so long; 10s when --bytes is not given either", OFFSET(duration_ns)},
+    {"length", 'l', NC_OPT_QUANTITY, NC_UNIT_BYTES, "128KB", 1, RTTCP_LENGTH_MAX, NULL, NULL, "bytes a write",
+     OFFSET(length_bytes)},
+    {"window", 'w', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, RTTCP_WINDOW_MIN, RTTCP_WINDOW_MAX, NULL, NULL,
+     "the TCP window that the receiver offers, exactly; else the kernels tune it", OFFSET(window_bytes)},
+    {"mss", 'M', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 88, 32767, NULL, NULL, "largest segment (TCP_MAXSEG)",
+     OFFSET(mss_bytes)},
+    {"congestion", 'C', NC_OPT_STRING, 0, NULL, 0, 0, NULL, "NAME", "congestion control of the sender, as the kernel names it",
+     OFFSET(congestion)},
+    {"nodelay", 'D', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "send short segments at once (TCP_NODELAY); default with --window",
+     OFFSET(nodelay)},
+    {"nagle", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "hold short segments back even with --window", OFFSET(nagle)},
+    {"interval", 'i', NC_OPT_QUANTITY, NC_UNIT_DURATION, "1s", RTTCP_INTERVAL_MIN_NS, 3600 * S, NULL, NULL,
+     "time between interval reports, at both ends", OFFSET(interval_ns)},
+    {"samples", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "FILE", "write TCP_INFO samples to FILE, JSON lines", OFFSET(samples)},
+    {"sample", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "10ms", MS / 10, 3600 * S, NULL, NULL, "time between samples",
+     OFFSET(sample_ns)},
+    {"timeout", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "60s", 100 * MS, 3600 * S, NULL, NULL,
+     "give up when nothing moves for so long, at both ends", OFFSET(timeout_ns)},
+    {.name = "output", .kind = NC_OPT_SECTION},
+    {"json", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "JSON lines; default unless stdout is a terminal", OFFSET(json)},
+    {"human", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "tables; default on a terminal", OFFSET(human)},
+    {"classic", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "the text of 1995 (1 Mbit = 2^20 bits)", OFFSET(classic)},
+    {"parent-death", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "end when the parent process does", OFFSET(parent_death)},
+};
+#define ROWS (sizeof table / sizeof table[0])
+
+static const struct nc_usage usage = {
+    .synopsis = "rttcp -r [--port 5010] [--bind ADDRESS] [--once]\n"
+                "       rttcp -t HOST [--bytes 80MB | --duration 10s] [--window 128KB] [--length 4KB] [--congestion reno] …",
+    .purpose = "Moves bytes from memory to memory over TCP and says how fast, at both ends.",
+    .epilog = "examples:\n"
+              "  rttcp -r                                                   serve\n"
+              "  rttcp -t 10.0.0.2 --duration 10s                           how fast is it?\n"
+              "  rttcp -t 10.0.0.2 -n 80MB -l 4KB -w 256KB -C reno          as in 1995",
+};
+
+/* Rows of the other role. They are errors rather than ignored: a window given to the receiver would look as if it held. */
+static const char *const of_receiver[] = {"once", "sessions", "data-port"};
+static const char *const of_sender[] = {"bytes", "duration", "length", "window", "mss", "congestion", "nodelay", "nagle",
+                                        "interval", "samples", "sample", "timeout"};
+
+static bool was_given(const char *name, const bool *given)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return given[i];
+    return false;
+}
+
+static int refuse_any(const char *const *names, size_t n, const bool *given, const char *role, struct rttcp_error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if (was_given(names[i], given))
+            return rttcp_fail(error, NC_EXIT_USAGE, "--%s: an option of the %s; see --help", names[i], role);
+    return 0;
+}
+
+static int both(const char *a, const char *b, const bool *given, struct rttcp_error *error)
+{
+    if (was_given(a, given) && was_given(b, given))
+        return rttcp_fail(error, NC_EXIT_USAGE, "--%s and --%s: give one of them", a, b);
+    return 0;
+}
+
+static int check(struct rttcp_settings *settings, const bool *given, struct rttcp_error *error)
+{
+    if (settings->receive == (settings->transmit != NULL))
+        return rttcp_fail(error, NC_EXIT_USAGE, "want one of -r (receive) and -t HOST (transmit); see --help");
+    if (both("bytes", "duration", given, error) < 0 || both("nodelay", "nagle", given, error) < 0 ||
+        both("json", "human", given, error) < 0 || both("json", "classic", given, error) < 0 ||
+        both("human", "classic", given, error) < 0 || both("ipv4", "ipv6", given, error) < 0)
+        return -1;
+    if (settings->receive ? refuse_any(of_sender, sizeof of_sender / sizeof of_sender[0], given, "sender (-t)", error)
+                          : refuse_any(of_receiver, sizeof of_receiver / sizeof of_receiver[0], given, "receiver (-r)", error))
+        return -1;
+    if (was_given("sample", given) && !settings->samples)
+        return rttcp_fail(error, NC_EXIT_USAGE, "--sample: needs --samples FILE to write them to");
+    if (settings->congestion && (!settings->congestion[0] || strlen(settings->congestion) > 15))
+        return rttcp_fail(error, NC_EXIT_USAGE, "--congestion '%.40s': want a name of 1 to 15 characters", settings->congestion);
+    return 0;
+}
+
+int rttcp_settings_parse(struct rttcp_settings *settings, int argc, char **argv, struct rttcp_error *error)
+{
+    bool given[ROWS];
+    int first = nc_options_parse(table, ROWS, &usage, settings, given, argc, argv);
+    if (first < argc)
+        return rttcp_fail(error, NC_EXIT_USAGE, "'%.80s': not an option; see --help", argv[first]);
+    if (check(settings, given, error) < 0)
+        return -1;
+    if (!settings->bytes && !settings->duration_ns)
+        settings->duration_ns = 10 * S;
+    return 0;
+}
+
+struct rttcp_params rttcp_settings_params(const struct rttcp_settings *settings)
+{
+    struct rttcp_params params = {
+        .bytes = settings->bytes,
+        .duration_ns = settings->duration_ns,
+        .length_bytes = settings->length_bytes,
+        .window_bytes = settings->window_bytes,
+        .mss_bytes = settings->mss_bytes,
+        .interval_ns = settings->interval_ns,
+        .timeout_ns = settings->timeout_ns,
+        .nodelay = settings->nodelay || (settings->window_bytes && !settings->nagle),
+        .streams = 1,
+    };
+    snprintf(params.congestion, sizeof params.congestion, "%s", settings->congestion ? settings->congestion : "");
+    return params;
+}
+
+enum rttcp_format rttcp_settings_format(const struct rttcp_settings *settings, bool terminal)
+{
+    if (settings->classic)
+        return FORMAT_CLASSIC;
+    return settings->human || (terminal && !settings->json) ? FORMAT_HUMAN : FORMAT_JSON;
+}

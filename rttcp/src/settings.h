@@ -1,0 +1,40 @@
+/* The command line as a struct; settings.c holds the one table that names every option. */
+#ifndef RTTCP_SETTINGS_H
+#define RTTCP_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "message.h"
+#include "nc_options.h"
+#include "output.h"
+
+struct rttcp_settings {
+    bool receive;
+    const char *transmit; /* host; NULL at the receiver */
+    uint64_t port, data_port;
+    const char *bind;
+    bool ipv4, ipv6;
+    bool once;
+    uint64_t sessions; /* at a time */
+    uint64_t bytes, duration_ns, length_bytes;
+    uint64_t window_bytes, mss_bytes;
+    const char *congestion;
+    bool nodelay, nagle;
+    uint64_t interval_ns, sample_ns, timeout_ns;
+    const char *samples; /* file */
+    bool json, human, classic;
+    bool parent_death;
+};
+
+/* Parses argv; prints --help and bad values itself, and exits then (nc_options.h). Options that contradict each other give
+ * -1 and the error. */
+int rttcp_settings_parse(struct rttcp_settings *settings, int argc, char **argv, struct rttcp_error *error);
+
+/* What the sender proposes. */
+struct rttcp_params rttcp_settings_params(const struct rttcp_settings *settings);
+
+enum rttcp_format rttcp_settings_format(const struct rttcp_settings *settings, bool terminal);
+
+#endif

@@ -1,0 +1,42 @@
+/* TCP_INFO by field name: a snapshot, its JSON, and a bounded series of samples.
+ * Names are the kernel's without `tcpi_`, with the unit behind where it has one (include/uapi/linux/tcp.h). The kernel only
+ * ever appends to the struct, so fields are found by offset and reported as far as this kernel fills them. */
+#ifndef RTTCP_TCPINFO_H
+#define RTTCP_TCPINFO_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+#define RTTCP_TCPINFO_BYTES 288 /* of the kernel's struct, kept a sample */
+
+struct rttcp_tcpinfo {
+    uint64_t t_ns;   /* CLOCK_MONOTONIC */
+    uint32_t filled; /* bytes that the kernel filled in */
+    uint8_t raw[RTTCP_TCPINFO_BYTES];
+};
+
+/* Takes a snapshot; false when the socket gives none. */
+bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info);
+
+/* One field by its JSON name; 0 when this kernel does not have it. */
+uint64_t rttcp_tcpinfo_get(const struct rttcp_tcpinfo *info, const char *name);
+
+/* All fields; with `t_ns` first when asked for. */
+json_t *rttcp_tcpinfo_encode(const struct rttcp_tcpinfo *info, bool with_time);
+
+/* Samples in memory, in the order taken; beyond RTTCP_SAMPLES_MAX they are counted and dropped. */
+#define RTTCP_SAMPLES_MAX (UINT64_C(1) << 20)
+struct rttcp_samples {
+    struct rttcp_sample_chunk *first, *last;
+    uint64_t n, dropped;
+};
+void rttcp_samples_add(struct rttcp_samples *samples, const struct rttcp_tcpinfo *info);
+/* One JSON object a line. */
+int rttcp_samples_write(const struct rttcp_samples *samples, const char *path, struct rttcp_error *error);
+void rttcp_samples_release(struct rttcp_samples *samples);
+
+#endif

@@ -1,0 +1,37 @@
+"""Captures of a trial to segments, acknowledgements and events, by pktlogger."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from netcommon import binaries
+from netcommon.process import Tool
+from scenarios.topology import Topology
+
+ANALYSE_TIMEOUT_S = 600.0
+TABLES = ("segments", "acks", "events")
+
+
+def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: Path) -> list[str]:
+    """``pktlogger capture`` of the hosts' interfaces into ``folder/<point>.pcapng``."""
+    pids = {"snd": net.sender, "rcv": net.receiver}
+    argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(snap)]
+    for point in points:
+        argv += ["-i", f"{net.host_interface(point)}@{pids[point]}", "-w", str(folder / f"{point}.pcapng")]
+    return argv
+
+
+def analyse(captures: Path, folder: Path, log: Path) -> None:
+    """Joins sender's and receiver's capture; leaves Parquet tables and summary.json in ``folder``."""
+    import pktlogger
+
+    work = folder / "analysis"
+    argv = [binaries.find("pktlogger"), "analyse", "--sender", captures / "snd.pcapng"]
+    argv += ["--receiver", captures / "rcv.pcapng", "-o", work]
+    with Tool([str(a) for a in argv], name="pktlogger analyse", stderr_path=log) as tool:
+        tool.finish(ANALYSE_TIMEOUT_S)
+    for table in TABLES:
+        pktlogger.to_parquet(work / table, folder / f"{table}.parquet")
+    shutil.move(work / "summary.json", folder / "summary.json")
+    shutil.rmtree(work)

@@ -1,0 +1,1 @@
+"""Benches: one small module each with ``BENCH``; registry.py finds them."""

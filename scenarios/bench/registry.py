@@ -1,0 +1,90 @@
+"""What a bench is, and the list of those there are: every module of this package that has a ``BENCH``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netcommon.ledger import Ledger
+from scenarios import bench as package
+from scenarios import machine
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a bench gets: where to record ownership, a scratch directory, pairs asked for, and whom to tell."""
+
+    ledger: Ledger
+    scratch: Path
+    pairs: int | None
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Medians of pairs measured alternately. ``base`` None: a bench without a base. ``extra``: figures of its own."""
+
+    name: str
+    unit: str
+    base_name: str | None
+    pairs: list[dict[str, Any]]
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ours(self) -> float:
+        """Median of our measurements."""
+        return statistics.median(float(pair["ours"]) for pair in self.pairs)
+
+    @property
+    def base(self) -> float | None:
+        """Median of the base's measurements."""
+        return statistics.median(float(pair["base"]) for pair in self.pairs) if self.base_name else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Median of the pairs' ratios."""
+        return statistics.median(float(pair["ours"] / pair["base"]) for pair in self.pairs) if self.base_name else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The line of bench-results.jsonl."""
+        return {
+            "name": self.name, "unit": self.unit, "ours": self.ours, "base": self.base, "base_name": self.base_name,
+            "ratio": self.ratio, "pairs": self.pairs, **self.extra,
+            "machine": machine.describe() | {"kernel": machine.kernel()},
+        }  # fmt: skip
+
+    def row(self) -> str:
+        """One line for people."""
+        against = ""
+        if self.base is not None and self.ratio is not None:
+            against = f"  {self.base_name} {_scaled(self.base, self.unit)}  ratio {self.ratio:.3f}"
+        extra = "".join(f"  {key} {value}" for key, value in self.extra.items())
+        return f"{self.name:<20} ours {_scaled(self.ours, self.unit)}{against}  ({len(self.pairs)} measured){extra}"
+
+
+def _scaled(value: float, unit: str) -> str:
+    return f"{value / 1e9:.2f} Gbit/s" if unit == "bit/s" and value >= 1e9 else f"{value:.4g} {unit}"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A named measurement."""
+
+    name: str
+    summary: str
+    measure: Callable[[Place], Result]
+
+
+def load() -> dict[str, Bench]:
+    """Benches by name, in order of name."""
+    found = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        bench = getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "BENCH", None)
+        if isinstance(bench, Bench):
+            found[bench.name] = bench
+    return dict(sorted(found.items()))

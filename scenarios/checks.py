@@ -1,0 +1,130 @@
+"""What the machine must have, and what to do about it; ``lfp doctor`` shows all, a run the first missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from netcommon import binaries
+from netcommon.errors import MissingError
+from scenarios import tcp_profile
+
+State = Literal["ok", "note", "missing"]
+
+# Program → Debian package. Needed ones first; the others make single commands poorer.
+NEEDED_PROGRAMS = {
+    "ip": "iproute2", "mnexec": "mininet", "ifconfig": "net-tools", "setpriv": "util-linux", "nsenter": "util-linux",
+}  # fmt: skip
+USEFUL_PROGRAMS = {
+    "iperf3": "iperf3", "tcpdump": "tcpdump", "tshark": "tshark", "ethtool": "ethtool", "ping": "iputils-ping",
+}  # fmt: skip
+TOOLS = ("comet-delay", "rttcp", "pktlogger")
+PACKAGES = ("click", "mininet", "numpy", "pyarrow", "pydantic", "pyroute2", "rich")
+LONG_FAT_BYTES = 2 * 10**9  # in flight at 10 Gbit/s × 498 ms, with the kernel's overhead
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding. ``remedy`` says what to do unless all is well."""
+
+    name: str
+    state: State
+    detail: str
+    remedy: str = ""
+
+
+def _check(name: str, good: bool, detail: str, remedy: str, bad: State = "missing") -> Check:
+    return Check(name, "ok", detail) if good else Check(name, bad, detail, remedy)
+
+
+def privileges() -> Iterable[Check]:
+    """Namespaces and TAPs need root."""
+    ok = os.geteuid() == 0
+    yield _check("privileges", ok, f"user id {os.geteuid()}", "run it as root (sudo)")
+
+
+def kernel_features() -> Iterable[Check]:
+    """Network namespaces, TAP devices, congestion controls and the profiles' sysctls."""
+    for name, path, remedy in (
+        ("network namespaces", "/proc/self/ns/net", "use a kernel with CONFIG_NET_NS"),
+        ("TAP devices", "/dev/net/tun", "modprobe tun (kernel with CONFIG_TUN)"),
+        ("IPv6", "/proc/sys/net/ipv6", "boot without ipv6.disable=1"),
+    ):
+        yield _check(name, Path(path).exists(), path, remedy)
+    available = tcp_profile.sysctl_path("net.ipv4.tcp_available_congestion_control").read_text(encoding="ascii").split()
+    for name in tcp_profile.names():
+        profile = tcp_profile.load(name)
+        wanted = profile.congestion
+        there = wanted in available
+        yield _check(f"congestion control {wanted}", there, " ".join(available), f"modprobe tcp_{wanted}")
+        yield _profile(profile)
+
+
+def _profile(profile: tcp_profile.Profile) -> Check:
+    unknown = tcp_profile.unknown_sysctls(profile)
+    state: State = "ok"
+    if unknown:
+        state = "missing" if profile.required.intersection(unknown) else "note"
+    detail = f"{len(profile.sysctls)} settings" + (f"; this kernel lacks {', '.join(unknown)}" if unknown else "")
+    return Check(f"profile {profile.name}", state, detail, "use a newer kernel" if unknown else "")
+
+
+def tools(names: Iterable[str] = TOOLS) -> Iterable[Check]:
+    """The testbed's own C programs."""
+    for name in names:
+        try:
+            yield Check(f"tool {name}", "ok", str(binaries.find(name)))
+        except MissingError as error:
+            yield Check(f"tool {name}", "missing", "not found", str(error))
+
+
+def programs() -> Iterable[Check]:
+    """Programs of the distribution."""
+    for program, package in (NEEDED_PROGRAMS | USEFUL_PROGRAMS).items():
+        path = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+        bad: State = "missing" if program in NEEDED_PROGRAMS else "note"
+        yield _check(f"program {program}", bool(path), path or "not found", f"apt-get install {package}", bad)
+
+
+def python_packages() -> Iterable[Check]:
+    """Python packages of this environment."""
+    for package in PACKAGES:
+        there = importlib.util.find_spec(package) is not None
+        yield _check(f"python {package}", there, "installed" if there else "not found", f"pip install {package}")
+
+
+def limits() -> Iterable[Check]:
+    """Machine-wide limits that bind on long fat pipes only, hence notes."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    path = tcp_profile.sysctl_path("net.ipv4.tcp_mem")
+    pages = path.read_text(encoding="ascii").split()
+    limit = int(pages[2]) * page
+    low = limit < LONG_FAT_BYTES
+    wanted = LONG_FAT_BYTES // page
+    remedy = f"for 10 Gbit/s at 498 ms: sysctl -w net.ipv4.tcp_mem='{wanted // 2} {wanted * 3 // 4} {wanted}'"
+    yield _check("TCP memory", not low, f"net.ipv4.tcp_mem allows {limit // 2**20} MB", remedy, "note")
+    free = shutil.disk_usage(".").free
+    yield _check("disk", free >= 2**30, f"{free // 2**20} MB free here", "make room for runs", "note")
+
+
+ALL: tuple[Callable[[], Iterable[Check]], ...] = (
+    privileges, kernel_features, tools, programs, python_packages, limits,
+)  # fmt: skip
+
+
+def everything() -> list[Check]:
+    """Every check."""
+    return [check for group in ALL for check in group()]
+
+
+def require(tool_names: Iterable[str]) -> None:
+    """What a run with these tools needs: MissingError with the first thing that is missing."""
+    for checks in (privileges(), tools(tool_names), kernel_features(), programs()):
+        for check in checks:
+            if check.state == "missing":
+                raise MissingError(f"{check.name}: {check.detail}; {check.remedy} — 'lfp doctor' tells all")

@@ -1,0 +1,1 @@
+"""One file per verb of ``lfp``; each has ``command``, a click command."""

@@ -1,0 +1,46 @@
+"""``lfp bench``: ratios measured side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from netcommon.errors import UsageError
+from scenarios import checks
+from scenarios.bench import registry
+from scenarios.runner import owned
+from scenarios.terminal import console
+
+
+@click.command("bench")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of the table.")
+@click.option("--pairs", type=click.IntRange(1, 100), help="Pairs of measurements.  [default: the bench's own]")
+@click.option("--list", "list_them", is_flag=True, help="List the benches.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("bench-results.jsonl"),
+              show_default=True, help="File to append JSON lines to.")  # fmt: skip
+def command(names: tuple[str, ...], as_json: bool, pairs: int | None, list_them: bool, output: Path) -> None:
+    """Run benches (all by default), print a table and append JSON lines to bench-results.jsonl."""
+    known = registry.load()
+    if list_them:
+        for bench in known.values():
+            click.echo(f"{bench.name:<20} {bench.summary}")
+        return
+    for name in names:
+        if name not in known:
+            raise UsageError(f"bench '{name}': unknown; allowed: {', '.join(known)}")
+    checks.require(("comet-delay",))
+    out = console(stderr=as_json)
+
+    def say(text: str) -> None:
+        out.print(f"  {text}", markup=False)
+
+    for name in names or known:
+        with owned() as (ledger, scratch):
+            result = known[name].measure(registry.Place(ledger, scratch, pairs, say))
+        line = json.dumps(result.as_json())
+        with output.open("a", encoding="utf-8") as results:
+            results.write(line + "\n")
+        click.echo(line) if as_json else out.print(result.row(), markup=False)

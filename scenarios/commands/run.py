@@ -1,0 +1,76 @@
+"""``lfp run``: scenarios to run directories."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from netcommon.errors import EXIT_FAILED, UsageError
+from scenarios import checks, manifest, plugins, runner, runs
+from scenarios.commands._options import runs_dir_option
+from scenarios.plan import load_plan
+from scenarios.terminal import console
+
+
+@click.command("run")
+@click.argument("scenarios", nargs=-1, metavar="SCENARIO...")
+@click.option("--quick", is_flag=True, help="Use the scenario's [quick] values: the same shape in less time.")
+@click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE",
+              help="Set a value, or sweep it over A,B,… (repeatable).")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, 2**53), help="Seed of order and delay box  [default: fresh, recorded]")
+@click.option("--resume", metavar="RUN", help="Go on with a run (path, name or 'last') instead of starting one.")
+@click.option("--cli", is_flag=True, help="Open Mininet's prompt on the first trial's path; measure nothing.")
+@runs_dir_option
+def command(
+    scenarios: tuple[str, ...],
+    quick: bool,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    resume: str | None,
+    cli: bool,
+    runs_dir: Path,
+) -> int:
+    """Run scenarios: names from 'lfp list' or paths of .toml files."""
+    out = console()
+    if resume:
+        if scenarios or overrides or quick or cli or seed is not None:
+            raise UsageError("--resume RUN: takes nothing beside it but --runs-dir; the run's own values hold")
+        run_dir = runs.find(resume, runs_dir)
+        checks.require(manifest.tools(manifest.replan(runs.manifest(run_dir))))
+        return _finish_all([run_dir], out)
+    if not scenarios:
+        raise UsageError("run: name a scenario ('lfp list' shows the library) or give --resume RUN")
+    plans = [load_plan(name, quick=quick, overrides=overrides, seed=seed) for name in scenarios]
+    checks.require({name for plan in plans for name in manifest.tools(plan)})
+    if cli:
+        runner.prompt(plans[0], out)
+        return 0
+    return _finish_all([runner.start(plan, runs_dir, quick=quick) for plan in plans], out)
+
+
+def _finish_all(run_dirs: list[Path], out: Console) -> int:
+    """Runs what is left of each; 1 when a measurement failed."""
+    finished = []
+    for run_dir in run_dirs:
+        try:
+            finished.append(runner.resume(run_dir, out))
+        except KeyboardInterrupt:
+            _say_how_to_resume(run_dir)
+            raise
+    reports = [path for done in finished for path in plugins.after_run(done.run_dir)]
+    for done in finished:
+        state = "valid" if done.verdict["valid"] else f"NOT VALID: {'; '.join(done.verdict['reasons'])}"
+        out.print(f"run        {done.run_dir}  ({state})", markup=False)
+    for path in reports:
+        out.print(f"report     {path}", markup=False)
+    for done in finished:
+        out.print(f"dashboard  lfp dashboard {shlex.quote(str(done.run_dir))}", markup=False)
+    return EXIT_FAILED if any(done.failed for done in finished) else 0
+
+
+def _say_how_to_resume(run_dir: Path) -> None:
+    kept = len(runs.trial_folders(run_dir))
+    click.echo(f"lfp: {kept} trials kept; go on with: lfp run --resume {shlex.quote(str(run_dir))}", err=True)

@@ -1,0 +1,70 @@
+"""Finds and removes what runs left that ended without cleaning up, from their ledgers and nothing else.
+
+A ledger counts when its owner is dead. A process is ended only while its id and start time are those recorded; an
+interface is removed only by the exact name that the ledger holds; a directory likewise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+from netcommon.ledger import Ledger, OwnedProcess, state_directory
+
+_END_TIMEOUT_S = 5.0
+
+
+def clean(directory: Path | None = None, *, dry_run: bool = False) -> list[str]:
+    """What was removed, a phrase each. Running runs are left alone; unreadable ledgers are reported and kept."""
+    removed: list[str] = []
+    for path in sorted((directory or state_directory()).glob("*.json")):
+        try:
+            ledger = Ledger.load(path)
+        except ValueError as error:
+            removed.append(f"nothing for {error}")
+            continue
+        if not ledger.owner.alive():
+            removed += _clean_one(ledger, dry_run)
+    return removed
+
+
+def _clean_one(ledger: Ledger, dry_run: bool) -> list[str]:
+    alive = [process for process in ledger.processes.values() if process.alive()]
+    interfaces = [name for name in ledger.interfaces if Path(f"/sys/class/net/{name}").exists()]
+    directories = [Path(name) for name in ledger.directories if Path(name).is_dir()]
+    if not dry_run:
+        _end(alive)
+        _remove_interfaces(interfaces)
+        for folder in directories:
+            shutil.rmtree(folder, ignore_errors=True)
+        ledger.close()
+    return [
+        *(f"process {process.pid} ({process.name})" for process in alive),
+        *(f"interface {name}" for name in interfaces),
+        *(f"directory {folder}" for folder in directories),
+        f"record {ledger.path}",
+    ]
+
+
+def _end(processes: list[OwnedProcess]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in processes:
+            if process.alive():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, number)
+        deadline = time.monotonic() + _END_TIMEOUT_S
+        while any(process.alive() for process in processes) and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+
+def _remove_interfaces(names: list[str]) -> None:
+    from pyroute2 import IPRoute
+
+    with IPRoute() as ipr:
+        for name in names:
+            for index in ipr.link_lookup(ifname=name):
+                ipr.link("del", index=index)

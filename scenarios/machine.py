@@ -1,0 +1,65 @@
+"""What the manifest says about the machine and the programs: enough for others to judge and repeat a run."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+from netcommon import binaries
+
+_PACKAGES = ("mininet", "pyroute2", "pyarrow", "pydantic")
+
+
+def describe() -> dict[str, Any]:
+    """CPU, cores, memory and host name."""
+    return {
+        "host": platform.node(),
+        "cpu": _field("/proc/cpuinfo", "model name"),
+        "cores": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+    }
+
+
+def kernel() -> str:
+    """Release and version."""
+    return f"{platform.release()} {platform.version()}"
+
+
+def clock_pair() -> dict[str, int]:
+    """Both clocks read together: the narrowest of a few tries."""
+    best: tuple[int, int, int] | None = None
+    for _ in range(10):
+        before, realtime, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        if best is None or after - before < best[0]:
+            best = (after - before, (before + after) // 2, realtime)
+    assert best
+    return {"monotonic_ns": best[1], "realtime_ns": best[2]}
+
+
+def versions() -> dict[str, str]:
+    """Versions of the testbed and of the packages that shape a run."""
+    found = {"python": platform.python_version()}
+    for package in ("lfp", *_PACKAGES):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed (checkout)"
+    return found
+
+
+def hashes(names: list[str]) -> dict[str, str]:
+    """SHA-256 of the tools that take part."""
+    return {name: hashlib.sha256(binaries.find(name).read_bytes()).hexdigest() for name in names}
+
+
+def _field(path: str, name: str) -> str:
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return platform.machine()

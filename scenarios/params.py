@@ -1,0 +1,36 @@
+"""params.json: a trial's resolved parameters as one flat object, units in the names."""
+
+from __future__ import annotations
+
+from scenarios import tcp_profile
+from scenarios.plan import Trial
+
+Scalar = str | int | float | bool | None
+
+
+def of(trial: Trial) -> dict[str, Scalar]:
+    """Parameters as the contract names them; plain names are sender → receiver, ``ba_`` the way back."""
+    setting = trial.setting
+    transfer, path = setting.transfer, setting.path
+    ab, ba = path.direction("ab"), path.direction("ba")
+    return {
+        "trial": trial.number,
+        "repeat": trial.repeat,
+        "seed": trial.seed,
+        "profile": setting.profile.name,
+        "window_bytes": transfer.window,
+        "bytes": transfer.bytes,
+        "duration_ns": transfer.duration,
+        "length_bytes": transfer.length,
+        **ab.model_dump(),
+        **{f"ba_{name}": value for name, value in ba.model_dump().items()},
+        "mtu": path.mtu,
+        "framing": path.framing,
+        "routers": path.routers,
+        "congestion": transfer.congestion or tcp_profile.load(setting.profile.name).congestion,
+        "nodelay": transfer.nodelay,
+        "family": transfer.family,
+        "gateway": "none",
+        "tool": transfer.tool,
+        "capture": ",".join(setting.capture.points),
+    }

@@ -1,0 +1,167 @@
+"""From a scenario file to the list of its trials: layers, sweep (cross product), repeats, order, seeds.
+
+A trial's number is its place in the listed order, whatever the order of running, so that names are stable and
+``--resume`` finds what is missing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import itertools
+import random
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from netcommon.errors import UsageError
+from scenarios import tcp_profile
+from scenarios.document import Document, Key, load_layers
+from scenarios.model import SWEEPABLE, Scenario, allowed_keys
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One measurement to make. ``number`` from 0 in listed order; ``seed`` is the delay box's."""
+
+    number: int
+    repeat: int
+    seed: int
+    setting: Scenario
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A resolved scenario. ``base`` holds the first setting's unswept values; ``echo`` what the manifest records."""
+
+    name: str
+    base: Scenario
+    sweep: dict[str, list[Any]]
+    trials: tuple[Trial, ...]
+    seed: int
+    echo: dict[str, Any]
+
+    def in_order(self) -> list[Trial]:
+        """The trials as they will run."""
+        trials = list(self.trials)
+        if self.base.run.order == "random":
+            random.Random(self.seed).shuffle(trials)
+        return trials
+
+
+def load_plan(name: str, *, quick: bool = False, overrides: Sequence[str] = (), seed: int | None = None) -> Plan:
+    """Reads, merges and validates ``name`` (library name or path). UsageError with file and line when it is wrong."""
+    document = load_layers(name, quick=quick)
+    for text in overrides:
+        document = _override(document, text)
+    return make_plan(document.without_table("quick"), seed)
+
+
+def make_plan(document: Document, seed: int | None = None) -> Plan:
+    """The trials of a merged document."""
+    sweep = _sweep(document)
+    plain = document.without_table("sweep")
+    settings = [_validate(_with_point(plain, sweep, point)) for point in itertools.product(*sweep.values())]
+    base = settings[0]
+    chosen = base.run.seed if base.run.seed is not None else seed
+    chosen = secrets.randbelow(2**32) if chosen is None else chosen
+    trials = tuple(
+        Trial(number, repeat, _trial_seed(chosen, number), setting)
+        for number, (repeat, setting) in enumerate(itertools.product(range(base.run.repeat), settings))
+    )
+    echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
+    echo["run"]["seed"] = chosen
+    for dotted in sweep:
+        table, key = dotted.split(".", 1)
+        echo[table].pop(key, None)
+    return Plan(base.scenario.name, base, sweep, trials, chosen, echo | {"sweep": sweep})
+
+
+def _trial_seed(seed: int, number: int) -> int:
+    """A seed of its own for each trial, fixed by the run's seed: 32 bits of BLAKE2b."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{number}".encode(), digest_size=4).digest())
+
+
+def _override(document: Document, text: str) -> Document:
+    """``--set path.delay=4ms``; a list ``transfer.window=8KB,16KB`` sweeps; fixing a swept key ends its sweep."""
+    dotted, equals, value = text.partition("=")
+    key = tuple(dotted.strip().split("."))
+    if not equals or len(key) != 2:
+        raise UsageError(f"--set {text}: want TABLE.KEY=VALUE, for example path.delay=4.2ms")
+    origin = f"--set {text}"
+    values = [_plain(part.strip()) for part in value.split(",")]
+    plain = document.with_value(key, values[0], origin)
+    return plain if len(values) == 1 else plain.with_value(("sweep", dotted), values, origin)
+
+
+def _plain(text: str) -> Any:
+    """TOML's booleans and integers; anything else stays text, as quantities are."""
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _sweep(document: Document) -> dict[str, list[Any]]:
+    sweep = document.values.get("sweep", {})
+    if not isinstance(sweep, dict):
+        raise UsageError(f"{document.origin(('sweep',))}: sweep: want a table of lists")
+    for dotted, values in sweep.items():
+        where = document.origin(("sweep", dotted))
+        table, _, key = dotted.partition(".")
+        if table not in SWEEPABLE:
+            hint = f"{_suggest(table, SWEEPABLE)} allowed: {', '.join(SWEEPABLE)}"
+            raise UsageError(f"{where}: unknown table in sweep '{dotted}'{hint}")
+        if key not in allowed_keys((table,)):
+            raise UsageError(_unknown_key(where, (table, key)))
+        if not isinstance(values, list) or not values:
+            raise UsageError(f"{where}: sweep '{dotted}': want a list of values, not {values!r}")
+    return sweep
+
+
+def _with_point(plain: Document, sweep: dict[str, list[Any]], point: tuple[Any, ...]) -> Document:
+    for dotted, value in zip(sweep, point, strict=True):
+        table, key = dotted.split(".", 1)
+        plain = plain.with_value((table, key), value, plain.origin(("sweep", dotted)))
+    return plain
+
+
+def _validate(document: Document) -> Scenario:
+    try:
+        setting = Scenario.model_validate(document.values)
+    except ValidationError as error:
+        raise UsageError(_one_line(document, error)) from None
+    try:
+        tcp_profile.load(setting.profile.name)
+    except UsageError as unknown:
+        raise UsageError(f"{document.origin(('profile', 'name'))}: {unknown}") from None
+    return setting
+
+
+def _one_line(document: Document, error: ValidationError) -> str:
+    """The first thing wrong as ``file:line: key = value: why; allowed: …``."""
+    first = error.errors()[0]
+    key = tuple(str(part) for part in first["loc"])
+    where = document.origin(key)
+    if first["type"] == "extra_forbidden":
+        return _unknown_key(where, key)
+    if first["type"] == "missing":
+        return f"{where}: missing '{'.'.join(key)}'"
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"].endswith("_type") and isinstance(first["input"], dict) is False and len(key) == 1:
+        return f"{where}: '{key[0]}' is a table; want [{key[0]}] with {', '.join(allowed_keys(key))}"
+    if isinstance(first["input"], dict):
+        return f"{where}: [{'.'.join(key)}]: {message}"
+    return f"{where}: {'.'.join(key)} = {first['input']!r}: {message[0].lower()}{message[1:]}"
+
+
+def _unknown_key(where: str, key: Key) -> str:
+    allowed = allowed_keys(key[:-1])
+    return f"{where}: unknown key '{'.'.join(key)}'{_suggest(key[-1], allowed)} allowed: {', '.join(allowed)}"
+
+
+def _suggest(word: str, allowed: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, allowed, n=1)
+    return f" — did you mean '{close[0]}'?" if close else ";"

@@ -1,0 +1,167 @@
+"""The network of a run: Mininet nodes in a chain, snd – r1 – [delay box] – r2 … rN – rcv, each in its own namespace.
+
+Mininet makes nodes and veth links and offers its prompt; addresses, routes and neighbours are set through pyroute2. The
+two WAN interfaces belong to the delay box, which makes them anew for every trial (``attach_wan``). Nodes are unnamed
+namespaces that live as long as their shells, and veth pairs are made inside them, so two runs never collide and nothing
+of a run outlives it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mininet.cli import CLI
+from mininet.link import Link
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.node import Node
+
+from comet_delay import Port
+from netcommon import netns
+from netcommon.errors import LfpError
+from netcommon.ledger import Ledger
+from scenarios import links, tcp_profile
+from scenarios.addresses import Family, address, receiver_address, routes
+from scenarios.tcp_profile import Profile
+
+WAN_LINK = 1  # link of the chain that the delay box is
+# Nothing but the transfer may use the path: a stray multicast report would count as a packet of the model.
+_OF_FAMILY = {
+    "ipv4": {f"net.ipv6.conf.{scope}.disable_ipv6": "1" for scope in ("all", "default")},
+    "ipv6": {
+        f"net.ipv6.conf.{scope}.{key}": value
+        for scope in ("all", "default")
+        for key, value in (
+            ("accept_dad", "0"),
+            ("accept_ra", "0"),
+            ("router_solicitations", "0"),
+            ("addr_gen_mode", "1"),
+        )
+    },
+}
+_ROUTER = {"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"}
+
+
+class Topology:
+    """The chain as a context manager. ``sender``, ``receiver``: process ids whose namespaces the hosts are."""
+
+    def __init__(self, routers: int, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None) -> None:
+        self.mtu = mtu
+        self.family = family
+        self.names = ["snd", *(f"r{i}" for i in range(1, routers + 1)), "rcv"]
+        self._ledger = ledger
+        self._net: Any = None
+        self._nodes: list[Any] = []
+        self._macs: dict[tuple[str, str], str] = {}
+
+    def __enter__(self) -> Topology:
+        setLogLevel("error")
+        Mininet.inited = True  # its init() raises limits of the whole machine (fixLimits); ours are per namespace
+        self._net = Mininet(topo=None, build=False, controller=None, link=Link)
+        try:
+            self._build()
+        except BaseException as error:
+            self.__exit__()
+            if isinstance(error, LfpError) or not isinstance(error, Exception):
+                raise
+            raise LfpError(f"cannot build the network: {error}; 'lfp doctor' tells what is missing") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for node in self._nodes:
+            pid = node.pid
+            node.terminate()
+            if self._ledger:
+                self._ledger.drop_process(pid)
+        self._nodes = []
+
+    @property
+    def sender(self) -> int:
+        """Process id of the sending host's namespace."""
+        return int(self._nodes[0].pid)
+
+    @property
+    def receiver(self) -> int:
+        """Process id of the receiving host's namespace."""
+        return int(self._nodes[-1].pid)
+
+    def pids(self) -> dict[str, int]:
+        """Process id of every node's namespace by node name."""
+        return {node.name: int(node.pid) for node in self._nodes}
+
+    def host_interface(self, host: str) -> str:
+        """Name of the only network interface of ``snd`` or ``rcv``."""
+        return self._interface(0, 1) if host == "snd" else self._interface(len(self.names) - 2, 2)
+
+    def receiver_address(self) -> str:
+        """Where the sender sends."""
+        return receiver_address(self.family, len(self.names))
+
+    def wan_ports(self) -> tuple[Port, Port]:
+        """Port a (sender's side) and b of the delay box."""
+        return self._wan_port(1), self._wan_port(2)
+
+    def attach_wan(self, profile: Profile) -> None:
+        """Addresses, neighbours and routes once the box has made its ports; routes carry the profile's options."""
+        self._join(WAN_LINK)
+        for index, node in enumerate(self._nodes):
+            links.set_routes(node.pid, routes(self.family, index, len(self._nodes)), profile.rto_min_ms)
+
+    def apply(self, profile: Profile) -> dict[str, str]:
+        """Puts the TCP profile into both hosts; sysctls as the sender reads them back."""
+        tcp_profile.apply(profile, self.receiver)
+        return tcp_profile.apply(profile, self.sender)
+
+    def counters(self) -> dict[str, links.Counters]:
+        """Drop counters of every interface, by ``node:interface``."""
+        return {
+            f"{node.name}:{name}": counted for node in self._nodes for name, counted in links.counters(node.pid).items()
+        }
+
+    def offloads(self) -> dict[str, dict[str, bool]]:
+        """Offloads of the hosts' interfaces, by ``node:interface``."""
+        hosts = (("snd", self.sender), ("rcv", self.receiver))
+        return {
+            f"{host}:{self.host_interface(host)}": links.offloads(pid, self.host_interface(host)) for host, pid in hosts
+        }
+
+    def prompt(self) -> None:
+        """Mininet's prompt, until the user leaves it."""
+        CLI(self._net)
+
+    def _build(self) -> None:
+        for index, name in enumerate(self.names):
+            node = self._net.addHost(name, cls=Node, ip=None)
+            self._nodes.append(node)
+            if self._ledger:
+                self._ledger.add_process(node.pid, f"mininet:{name}")
+            router = 0 < index < len(self.names) - 1
+            netns.call_in(node.pid, tcp_profile.write_sysctls, _OF_FAMILY[self.family] | (_ROUTER if router else {}))
+            links.bring_up(node.pid, "lo")
+        for link in range(len(self.names) - 1):
+            if link != WAN_LINK:
+                left, right = self._nodes[link], self._nodes[link + 1]
+                names = {"intfName1": self._interface(link, 1), "intfName2": self._interface(link, 2)}
+                self._net.addLink(left, right, cls=Link, **names)
+                self._join(link)
+
+    def _join(self, link: int) -> None:
+        """Addresses both ends of a link, brings them up and makes them know each other."""
+        ends = ((self._nodes[link], 1), (self._nodes[link + 1], 2))
+        macs = [
+            links.bring_up(node.pid, self._interface(link, side), self.mtu, [self._address(link, side)])
+            for node, side in ends
+        ]
+        for (node, side), other_mac in zip(ends, reversed(macs), strict=True):
+            links.add_neighbours(node.pid, self._interface(link, side), [self._address(link, 3 - side)], other_mac)
+
+    def _interface(self, link: int, side: int) -> str:
+        left, right = self.names[link], self.names[link + 1]
+        own, other = (left, right) if side == 1 else (right, left)
+        return f"{own}-wan" if link == WAN_LINK else f"{own}-{other}"
+
+    def _wan_port(self, side: int) -> Port:
+        return Port(self._interface(WAN_LINK, side), int(self._nodes[WAN_LINK + side - 1].pid))
+
+    def _address(self, link: int, side: int) -> tuple[Family, str]:
+        return self.family, address(self.family, link, 1 if side == 1 else 2)

@@ -1,0 +1,169 @@
+"""One trial: profile, box, receiver, capture, sender, in that order; then the files that say what happened.
+
+Everything is started fresh for every trial, so trials do not know of each other. The folder is written under a
+temporary name and renamed when complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.json as arrow_json
+import pyarrow.parquet as parquet
+
+from netcommon.errors import EXIT_FAILED, LfpError
+from netcommon.ledger import Ledger
+from netcommon.process import Tool, ToolError
+from scenarios import analysis, delay_box, estimate, params, tcp_profile, transfer_tool
+from scenarios.files import write_json
+from scenarios.model import Scenario
+from scenarios.plan import Trial
+from scenarios.topology import Topology
+from scenarios.validity import CpuTimes, Observation, reasons
+
+READY_TIMEOUT_S = 10.0
+
+
+@dataclass
+class Ends:
+    """The ``end`` objects of the tools."""
+
+    transfer: dict[str, Any]
+    box: dict[str, Any]
+    capture: dict[str, Any]
+
+
+def folder_of(run_dir: Path, number: int) -> Path:
+    """Where a complete trial is."""
+    return run_dir / "trials" / f"{number:04d}"
+
+
+def run_trial(net: Topology, trial: Trial, run_dir: Path, scratch: Path, ledger: Ledger) -> dict[str, Any]:
+    """Makes the measurement and its folder; status.json's content. A failed measurement is a result too; an error of
+    status 2 or 3 (wrong input, something missing) is raised, for it would hit every trial."""
+    final = folder_of(run_dir, trial.number)
+    with _temporary(final, ledger) as folder:
+        status: dict[str, Any] = {"state": "done", "error": None, "started_realtime_ns": time.time_ns()}
+        write_json(folder / "params.json", params.of(trial))
+        try:
+            found = _measure(net, trial, folder, scratch, ledger)
+            if trial.setting.capture.points == ("snd", "rcv"):
+                analysis.analyse(folder / "capture", folder, folder / "log" / "analyse.stderr")
+        except LfpError as error:
+            if error.status != EXIT_FAILED:
+                raise
+            status |= {"state": "failed", "error": str(error)}
+            found = ["the measurement failed"]
+        status["ended_realtime_ns"] = time.time_ns()
+        status["verdict"] = {"valid": not found, "reasons": found}
+        write_json(folder / "status.json", status)
+    return status
+
+
+@contextlib.contextmanager
+def _temporary(final: Path, ledger: Ledger) -> Iterator[Path]:
+    folder = final.with_name(f".{final.name}.tmp")
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "log").mkdir(parents=True)
+    ledger.add_directory(folder)
+    try:
+        yield folder
+        shutil.rmtree(final, ignore_errors=True)  # a failed one that is done again
+        folder.rename(final)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        ledger.drop_directory(folder)
+
+
+def _measure(net: Topology, trial: Trial, folder: Path, scratch: Path, ledger: Ledger) -> list[str]:
+    """Runs the tools, writes their files and returns why the trial is not valid."""
+    profile = tcp_profile.load(trial.setting.profile.name)
+    net.apply(profile)
+    with path_up(net, trial, scratch, folder / "log", ledger) as box:
+        before = _observe(net)
+        ends, samples = _transfer(net, trial, folder, ledger, box)
+        after = _observe(net)
+        ends.box = box.stop() or {}
+    write_json(folder / "transfer.json", ends.transfer)
+    write_json(folder / "delay.json", ends.box)
+    if samples and samples.exists():
+        if samples.stat().st_size:
+            parquet.write_table(arrow_json.read_json(samples), folder / "tcp_info.parquet")
+        samples.unlink()
+    return reasons(before, after, ends.box, ends.capture, ends.transfer)
+
+
+@contextlib.contextmanager
+def path_up(net: Topology, trial: Trial, scratch: Path, log: Path, ledger: Ledger) -> Iterator[Tool]:
+    """The delay box running between the routers, with addresses and routes."""
+    path = trial.setting.path
+    box_tool = delay_box.box(
+        net.wan_ports(), scratch / "box.sock", ab=path.direction("ab"), ba=path.direction("ba"), mtu=path.mtu,
+        framing=path.framing, seed=trial.seed, log=log / "comet-delay.stderr", ledger=ledger,
+    )  # fmt: skip
+    with box_tool as box:
+        box.wait_event("ready", delay_box.READY_TIMEOUT_S)
+        net.attach_wan(tcp_profile.load(trial.setting.profile.name))
+        yield box
+
+
+def _observe(net: Topology) -> Observation:
+    return Observation(net.counters(), net.offloads(), CpuTimes.now())
+
+
+def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Tool) -> tuple[Ends, Path | None]:
+    setting = trial.setting
+    profile = tcp_profile.load(setting.profile.name)
+    host = net.receiver_address()
+    commands = transfer_tool.commands(setting, profile, host, folder / "log" / "samples.jsonl")
+    log = folder / "log"
+
+    def tool(argv: list[str], name: str, pid: int) -> Tool:
+        return Tool(argv, netns_pid=pid, name=name, stderr_path=log / f"{name}.stderr", ledger=ledger)
+
+    with contextlib.ExitStack() as stack:
+        receiver = stack.enter_context(tool(commands.receiver, "receiver", net.receiver))
+        receiver.wait_event("ready", READY_TIMEOUT_S)
+        capture = _start_capture(net, setting, folder, ledger, stack)
+        sender = stack.enter_context(tool(commands.sender, "sender", net.sender))
+        end = _finish(sender, box, _timeout_s(setting))
+        with contextlib.suppress(ToolError):  # its figures are in the sender's end object too
+            receiver.finish(2.0)
+        captured = (capture.stop(30.0) or {}) if capture else {}
+    return Ends(end, {}, captured), commands.samples
+
+
+def _start_capture(
+    net: Topology, setting: Scenario, folder: Path, ledger: Ledger, stack: contextlib.ExitStack
+) -> Tool | None:
+    if not setting.capture.points:
+        return None
+    (folder / "capture").mkdir()
+    argv = analysis.capture_command(net, setting.capture.points, setting.capture.snap, folder / "capture")
+    tool = Tool(argv, name="pktlogger", stderr_path=folder / "log" / "pktlogger.stderr", ledger=ledger)
+    capture = stack.enter_context(tool)
+    capture.wait_event("ready", READY_TIMEOUT_S)
+    return capture
+
+
+def _finish(sender: Tool, box: Tool, timeout_s: float) -> dict[str, Any]:
+    """The sender's end; when it fails because the box has gone, the box's reason is the one to tell."""
+    try:
+        return sender.finish(timeout_s)
+    except ToolError as error:
+        if not box.running():
+            box.finish(1.0)
+            raise ToolError(f"comet-delay ended during the transfer ({error})") from error
+        raise
+
+
+def _timeout_s(setting: Scenario) -> float:
+    if setting.run.timeout is not None:
+        return setting.run.timeout / 1e9
+    return 60.0 + 10.0 * estimate.trial_s(setting)

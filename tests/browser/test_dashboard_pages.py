@@ -1,0 +1,220 @@
+"""What a reader sees and can do in Chromium: sweep, click to a timeline, labelled stop, zoom, report without network."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "py"))
+import synthetic_run  # noqa: E402
+
+from dashboard.report import write_report  # noqa: E402
+
+pytestmark = pytest.mark.browser
+CHROMIUM = "/usr/bin/chromium"
+ARGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+WAIT_MS = 30_000
+POINTS = """() => [...document.querySelectorAll('#sweep .scatterlayer .trace')]
+    .map(trace => trace.querySelectorAll('path.point').length)"""
+TIMES = """() => { const g = document.querySelector('#timeline .js-plotly-plot');
+    return [...g._fullData.find(t => t.name === 'sender: new data sent').x] }"""
+RANGE = "() => document.querySelector('#timeline .js-plotly-plot')._fullLayout.xaxis.range"
+
+
+@pytest.fixture(scope="module")
+def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    parent = tmp_path_factory.mktemp("runs")
+    synthetic_run.sweep(parent)
+    synthetic_run.seqack(parent, segments=60_000, cycle_segments=600)
+    return parent
+
+
+@pytest.fixture(scope="module")
+def base(runs_dir: Path) -> Iterator[str]:
+    """The dashboard as a user starts it; its address without a page."""
+    program = "import sys; from dashboard.cli import dashboard; dashboard(sys.argv[1:])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(next(runs_dir.glob("lfp-syndrome-*"))), "--port", "0"],
+        stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], 30)
+        assert ready, "no URL within 30 s"
+        yield process.stdout.readline().split()[1].split("/run/")[0]
+    finally:
+        process.kill()
+        process.wait(10)
+        if process.stdout:
+            process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that fails the test when the browser's console reports an error."""
+    context = browser.new_context(viewport={"width": 1500, "height": 1300})
+    opened = context.new_page()
+    errors: list[str] = []
+    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.set_default_timeout(WAIT_MS)
+    yield opened
+    context.close()
+    assert errors == []
+
+
+def run_url(base: str, runs_dir: Path, start: str) -> str:
+    return f"{base}/run/{next(runs_dir.glob(f'{start}-*')).name}"
+
+
+def plot_box(page: Page) -> dict[str, float]:
+    """Screen rectangle of the Seq/Ack panel."""
+    box: Any = page.locator("#timeline rect.nsewdrag").first.bounding_box()
+    assert box is not None
+    return dict(box)
+
+
+def test_runs_lead_to_a_run(page: Page, base: str) -> None:
+    page.goto(base)
+    expect(page.get_by_role("row")).to_have_count(3)
+    expect(page.get_by_role("row").nth(1)).to_contain_text("lfp-1995/fig")
+    page.get_by_role("link", name="The LFP syndrome").click()
+    expect(page.get_by_role("heading", name="Throughput against window", exact=True)).to_be_visible()
+
+
+def test_sweep_shows_all_trials_and_the_paper(page: Page, base: str, runs_dir: Path) -> None:
+    page.goto(run_url(base, runs_dir, "lfp-syndrome"))
+    page.wait_for_selector("#sweep .legendtext")
+    windows = len(synthetic_run.WINDOWS_KB)
+    counts = sorted(count for count in page.evaluate(POINTS) if count)
+    assert counts == [1, 9, 3 * windows - 1, 3 * windows]  # invalid, paper, bsd-1995, modern
+    legend = " ".join(page.locator("#sweep .legendtext").all_text_contents())
+    for words in ("bsd-1995", "modern", "paper (lfp-1995/fig3)", "line rate (45 Mbit/s)", "path and queue full"):
+        assert words in legend
+    expect(page.locator(".verdict")).to_contain_text(synthetic_run.INVALID_REASON)
+    page.get_by_label("linear", exact=True).check()
+    page.wait_for_function("document.querySelector('#sweep .js-plotly-plot')._fullLayout.xaxis.type === 'linear'")
+
+
+def test_a_click_on_a_collapsed_point_opens_its_labelled_timeline(page: Page, base: str, runs_dir: Path) -> None:
+    page.goto(run_url(base, runs_dir, "lfp-syndrome"))
+    page.wait_for_selector("#sweep .legendtext")
+    box = page.evaluate(
+        """() => { const p = [...document.querySelectorAll('#sweep path.point')]
+            .find(p => /captured/.test(p.__data__.data && p.__data__.data[1]));
+            p.scrollIntoView({block: 'center'}); const r = p.getBoundingClientRect();
+            return [r.x + r.width / 2, r.y + r.height / 2] }"""
+    )
+    page.mouse.move(box[0], box[1])
+    page.mouse.click(box[0], box[1])
+    page.wait_for_url(re.compile(r"/trial/\d+$"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("bsd-1995, window 256 KB")
+    label = page.locator("#timeline .annotation-text").first
+    expect(label).to_be_visible()
+    text = re.sub(r"\s+", " ", " ".join(label.locator("tspan").all_text_contents()) or label.text_content() or "")
+    assert "retransmission time-out 1.02 s" in text and "tail-drop burst of 23 packets" in text
+    expect(page.locator("#timeline .gtitle")).to_contain_text("s = 0.86")
+    assert page.locator("#timeline .shapelayer path").count() >= 1
+
+
+def test_drag_zooms_and_brings_finer_data(page: Page, base: str, runs_dir: Path) -> None:
+    page.goto(run_url(base, runs_dir, "lfp-seqack") + "/trial/0")
+    page.wait_for_selector("#timeline .gtitle-subtitle")
+    page.get_by_role("button", name="Whole transfer").click()
+    note = page.locator("#timeline .gtitle-subtitle")
+    expect(note).to_contain_text("lines thinned to 2,000 points")
+    legend = " ".join(page.locator("#timeline .legendtext").all_text_contents())
+    assert "lost (2,139)" in legend  # 23 in each of 93 cycles: all of them, though the lines are thinned
+    box = plot_box(page)
+    x, width, y, height = box["x"], box["width"], box["y"], box["height"]
+    coarse = page.evaluate(TIMES)
+    for _ in range(2):  # two drags along the time axis: to a few cycles, then into one
+        before = note.text_content() or ""
+        page.mouse.move(x + 0.40 * width, y + 0.5 * height)
+        page.mouse.down()
+        page.mouse.move(x + 0.50 * width, y + 0.5 * height, steps=5)
+        page.mouse.up()
+        expect(note).not_to_have_text(before)
+    expect(note).to_contain_text("every packet drawn")
+    start, end = page.evaluate(RANGE)
+    assert end - start == pytest.approx(133.2 / 100, rel=0.1)
+    drawn = [sum(start <= t <= end for t in times) for times in (coarse, page.evaluate(TIMES))]
+    assert drawn[1] > 5 * drawn[0], f"points in view before and after: {drawn}"
+    page.mouse.dblclick(x + 0.5 * width, y + 0.5 * height)
+    expect(note).to_contain_text("lines thinned to 2,000 points")
+
+
+def test_buttons_walk_through_the_stops(page: Page, base: str, runs_dir: Path) -> None:
+    page.goto(run_url(base, runs_dir, "lfp-seqack") + "/trial/0")
+    note = page.locator("#timeline .gtitle-subtitle")
+    expect(note).to_contain_text("0 to ")
+    first = note.text_content() or ""
+    page.get_by_role("button", name="Next stop").click()
+    expect(note).not_to_have_text(first)
+    page.get_by_role("button", name="Previous stop").click()
+    expect(note).to_have_text(first)
+
+
+def test_hovering_names_the_segment(page: Page, base: str, runs_dir: Path) -> None:
+    page.goto(run_url(base, runs_dir, "lfp-syndrome") + "/trial/39")
+    page.wait_for_selector("#timeline .annotation-text")
+    spot = page.evaluate(
+        """() => { const p = [...document.querySelectorAll('#timeline path.point')]
+            .find(p => p.__data__.data && /LOST/.test(p.__data__.data[5]));
+            p.scrollIntoView({block: 'center'}); const r = p.getBoundingClientRect();
+            return [r.x + r.width / 2, r.y + r.height / 2] }"""
+    )
+    page.mouse.move(spot[0] - 2, spot[1])
+    page.mouse.move(spot[0], spot[1])
+    hover = page.locator("#timeline .hoverlayer")
+    expect(hover).to_contain_text("LOST: never arrived")
+    expect(hover).to_contain_text("transmission 1")
+
+
+def test_an_address_without_a_run_says_so(page: Page, base: str) -> None:
+    page.goto(f"{base}/run/no-such-run")
+    expect(page.get_by_text("no run named no-such-run")).to_be_visible()
+    page.get_by_role("link", name="All runs").click()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+
+
+def test_report_draws_without_any_network(page: Page, runs_dir: Path) -> None:
+    report = write_report(next(runs_dir.glob("lfp-syndrome-*")))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report.as_uri())
+    page.wait_for_selector("#sweep .legendtext")
+    page.wait_for_selector("#timeline-39 .annotation-text")
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    page.locator("#sweep .updatemenu-button").filter(has_text="linear window axis").click()
+    page.wait_for_function("document.getElementById('sweep')._fullLayout.xaxis.type === 'linear'")
+
+
+def test_report_without_javascript_still_has_the_numbers(browser: Browser, runs_dir: Path) -> None:
+    report = write_report(next(runs_dir.glob("lfp-seqack-*")))
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    expect(page.locator(".verdict")).to_contain_text("This run: valid")
+    expect(page.get_by_role("cell", name="Seq rises before the stop")).to_be_visible()
+    context.close()

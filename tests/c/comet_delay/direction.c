@@ -1,0 +1,197 @@
+/* A whole direction in virtual time: super-packets in, wire packets in the model, runs out. */
+#include "direction.h"
+
+#include <math.h>
+
+#include "check.h"
+#include "nc_clock.h"
+#include "packets.h"
+#include "random.h"
+
+enum { MSS = 1448, HEADERS = 54 };
+
+static struct direction *make(struct params params, uint64_t granularity_ns)
+{
+    struct direction *d = malloc(sizeof *d);
+    CHECK_EQ(direction_init(d, 0, &params, 11, granularity_ns, 64 << 20), 0);
+    return d;
+}
+
+static void drop(struct direction *d)
+{
+    direction_free(d);
+    free(d);
+}
+
+static void take(struct direction *d, uint32_t seq, uint32_t payload, uint64_t now_ns)
+{
+    struct stored *packet = direction_reserve(d);
+    CHECK(packet != NULL);
+    direction_take(d, packet, make_tcp4(packet->data, seq, payload, MSS), now_ns);
+}
+
+/* What the far host would get: the run's frame in one piece. */
+struct frame {
+    uint8_t bytes[70000];
+    uint32_t payload_len; /* TCP's */
+};
+
+static const struct frame *flat(const struct nc_run *run)
+{
+    static struct frame frame;
+    uint32_t head = run->head_len - NC_VNET_LEN;
+    memcpy(frame.bytes, run->head + NC_VNET_LEN, head);
+    memcpy(frame.bytes + head, run->payload, run->payload_len);
+    frame.payload_len = head + run->payload_len - HEADERS;
+    return &frame;
+}
+
+static uint32_t seq_of(const struct frame *frame)
+{
+    const uint8_t *tcp = frame->bytes + 34;
+    return (uint32_t)tcp[4] << 24 | (uint32_t)tcp[5] << 16 | (uint32_t)tcp[6] << 8 | tcp[7];
+}
+
+static void a_super_packet_without_a_model_leaves_whole(void)
+{
+    struct direction *d = make((struct params){.delay_ns = 1000000}, 50000);
+    struct nc_run run;
+    take(d, 1000, 10 * MSS, 5);
+    CHECK_EQ(direction_next_ns(d), 1000005);
+    CHECK(direction_due(d, 1000004, &run) == NULL);
+    CHECK(direction_due(d, 1000005, &run) != NULL);
+    CHECK_EQ(flat(&run)->payload_len, 10 * MSS);
+    direction_sent(d, 1000025, true);
+    CHECK_EQ(d->stats.in_packets, 10);
+    CHECK_EQ(d->stats.out_packets, 10);
+    CHECK_EQ(d->stats.out_bytes, 10 * (MSS + HEADERS));
+    CHECK_EQ(d->stats.in_bytes, d->stats.out_bytes);
+    CHECK_EQ(d->stats.lateness.max, 20);
+    CHECK_EQ(d->store.held_bytes, 0);
+    CHECK_EQ(direction_next_ns(d) == UINT64_MAX, 1);
+    drop(d);
+}
+
+static void at_a_low_rate_every_wire_packet_leaves_at_its_own_time(void)
+{
+    struct direction *d = make((struct params){.rate_bps = 10000000}, 50000);
+    struct nc_run run;
+    take(d, 0, 5 * MSS, 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        uint64_t want_ns = (uint64_t)(i + 1) * (MSS + HEADERS) * 8 * 100;
+        CHECK_EQ(direction_next_ns(d), want_ns);
+        CHECK(direction_due(d, want_ns, &run) != NULL);
+        const struct frame *frame = flat(&run);
+        CHECK_EQ(seq_of(frame), i * MSS);
+        CHECK_EQ(frame->payload_len, MSS);
+        CHECK_EQ(frame->bytes[HEADERS], (uint8_t)(i * MSS));
+        direction_sent(d, want_ns, true);
+    }
+    drop(d);
+}
+
+static void granularity_bounds_how_early_and_late_a_part_leaves(void)
+{
+    /* 10 Gbit/s: 1.2 µs a packet; with 5 µs granularity five intervals fit in a run */
+    struct direction *d = make((struct params){.rate_bps = UINT64_C(10000000000)}, 5000);
+    struct nc_run run;
+    take(d, 0, 40 * MSS, 0);
+    uint64_t previous_ns = 0;
+    uint32_t parts = 0;
+    for (const struct due *due; (due = direction_due(d, UINT64_MAX, &run));) {
+        CHECK(due->time_ns - previous_ns <= 5000 + 1202 + 1);
+        previous_ns = due->time_ns;
+        parts += due->parts;
+        direction_sent(d, due->time_ns, true);
+    }
+    CHECK_EQ(parts, 40);
+    CHECK_EQ(previous_ns, UINT64_C(40) * (MSS + HEADERS) * 8 / 10);
+    drop(d);
+}
+
+static void lost_parts_are_cut_out_and_the_rest_arrives_intact(void)
+{
+    struct direction *d = make((struct params){.loss_ppb = NC_RATIO_ONE / 5}, 50000);
+    struct nc_run run;
+    uint64_t received = 0;
+    for (uint32_t i = 0; i < 1000; i++) {
+        uint32_t seq = i * 30 * MSS;
+        take(d, seq, 30 * MSS, i);
+        while (direction_due(d, UINT64_MAX, &run)) {
+            const struct frame *frame = flat(&run);
+            uint32_t at = seq_of(frame);
+            CHECK_EQ((at - seq) % MSS, 0);
+            for (uint32_t b = 0; b < frame->payload_len; b++)
+                CHECK_EQ(frame->bytes[HEADERS + b], (uint8_t)(at + b));
+            received += frame->payload_len / MSS;
+            direction_sent(d, i, true);
+        }
+    }
+    CHECK_EQ(received + d->stats.drops[FATE_LOSS], 30000);
+    CHECK(fabs((double)d->stats.drops[FATE_LOSS] - 6000) < 3.89 * sqrt(30000 * 0.2 * 0.8));
+    CHECK_EQ(d->store.held_bytes, 0);
+    drop(d);
+}
+
+/* The same packets, grouped differently into super-packets, lose the same wire packets. */
+static void fate_does_not_depend_on_batching(void)
+{
+    enum { PACKETS = 6000 };
+    static uint8_t lost[2][PACKETS];
+    for (int way = 0; way < 2; way++) {
+        struct direction *d = make((struct params){.loss_ppb = NC_RATIO_ONE / 20}, 50000);
+        struct nc_run run;
+        memset(lost[way], 1, PACKETS);
+        for (uint32_t at = 0, i = 0; at < PACKETS; i++) {
+            uint32_t n = way == 0 ? 1 : 1 + (uint32_t)(random_u64(3, i) % 40);
+            if (n > PACKETS - at)
+                n = PACKETS - at;
+            take(d, at * MSS, n * MSS, i);
+            at += n;
+            for (const struct due *due; (due = direction_due(d, UINT64_MAX, &run));) {
+                memset(lost[way] + seq_of(flat(&run)) / MSS, 0, due->parts);
+                direction_sent(d, i, true);
+            }
+        }
+        drop(d);
+    }
+    CHECK(memcmp(lost[0], lost[1], PACKETS) == 0);
+}
+
+static void a_tail_drop_burst_is_counted_by_cause(void)
+{
+    /* lfp-1995: 45 Mbit/s and 110 KB of queue; a 64 KB super-packet twice over does not fit */
+    struct direction *d = make((struct params){.rate_bps = 45000000, .queue_bytes = 110 * 1024}, 50000);
+    take(d, 0, 44 * MSS, 0);
+    take(d, 44 * MSS, 44 * MSS, 0);
+    uint64_t fit = 110 * 1024 / (MSS + HEADERS);
+    CHECK_EQ(d->stats.drops[FATE_QUEUE], 88 - fit);
+    CHECK(d->bottleneck.peak_bytes <= 110 * 1024);
+    drop(d);
+}
+
+static void malformed_and_refused_packets_are_counted(void)
+{
+    static uint8_t buf[70000];
+    struct direction *d = make((struct params){0}, 50000);
+    struct stored *packet = direction_reserve(d);
+    direction_take(d, packet, 5, 1);
+    CHECK_EQ(d->stats.drops_malformed, 1);
+    uint32_t len = make_tcp4(buf, 0, 3 * MSS, MSS);
+    direction_refuse(d, buf, len);
+    CHECK_EQ(d->stats.drops_memory, 3);
+    CHECK_EQ(direction_next_ns(d) == UINT64_MAX, 1);
+    drop(d);
+}
+
+int main(void)
+{
+    RUN(a_super_packet_without_a_model_leaves_whole);
+    RUN(at_a_low_rate_every_wire_packet_leaves_at_its_own_time);
+    RUN(granularity_bounds_how_early_and_late_a_part_leaves);
+    RUN(lost_parts_are_cut_out_and_the_rest_arrives_intact);
+    RUN(fate_does_not_depend_on_batching);
+    RUN(a_tail_drop_burst_is_counted_by_cause);
+    RUN(malformed_and_refused_packets_are_counted);
+    return 0;
+}

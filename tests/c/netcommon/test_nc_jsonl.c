@@ -1,0 +1,74 @@
+#include <unistd.h>
+
+#include "check.h"
+#include "nc_jsonl.h"
+
+/* The only line in the stream, parsed; the stream begins anew. */
+static json_t *take_line(FILE *file)
+{
+    char line[4096];
+    rewind(file);
+    CHECK(fgets(line, sizeof line, file));
+    CHECK(line[strlen(line) - 1] == '\n');
+    CHECK(fgetc(file) == EOF);
+    json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+    CHECK(object);
+    rewind(file);
+    CHECK(ftruncate(fileno(file), 0) == 0);
+    return object;
+}
+
+static void event_with_fields(void)
+{
+    FILE *file = tmpfile();
+    json_t *fields = json_pack("{s:I, s:s, s:f, s:s}", "bytes", (json_int_t)1 << 53, "text", "a\nb\"c", "share", 0.1, "event",
+                               "not this");
+    CHECK_EQ(nc_jsonl_event(file, "interval", fields), 0);
+    json_t *line = take_line(file);
+    CHECK_EQ(json_integer_value(json_object_get(line, "v")), 1);
+    CHECK_STR(json_string_value(json_object_get(line, "event")), "interval");
+    CHECK_EQ(json_integer_value(json_object_get(line, "bytes")), (long long)1 << 53);
+    CHECK_STR(json_string_value(json_object_get(line, "text")), "a\nb\"c");
+    CHECK(json_real_value(json_object_get(line, "share")) == 0.1);
+    json_decref(line);
+    fclose(file);
+}
+
+static void event_alone(void)
+{
+    FILE *file = tmpfile();
+    CHECK_EQ(nc_jsonl_event(file, "ready", NULL), 0);
+    json_t *line = take_line(file);
+    CHECK_EQ(json_object_size(line), 2);
+    json_decref(line);
+    fclose(file);
+}
+
+static void error_has_status_and_message(void)
+{
+    FILE *file = tmpfile();
+    nc_jsonl_error(file, 3, "no %s here", "libpcap");
+    json_t *line = take_line(file);
+    CHECK_STR(json_string_value(json_object_get(line, "event")), "error");
+    CHECK_EQ(json_integer_value(json_object_get(line, "status")), 3);
+    CHECK_STR(json_string_value(json_object_get(line, "message")), "no libpcap here");
+    json_decref(line);
+    fclose(file);
+}
+
+static void reader_gone(void)
+{
+    FILE *full = fopen("/dev/full", "w");
+    CHECK(full);
+    CHECK_EQ(nc_jsonl_event(full, "ready", NULL), -1);
+    fclose(full);
+}
+
+int main(void)
+{
+    RUN(event_with_fields);
+    RUN(event_alone);
+    RUN(error_has_status_and_message);
+    RUN(reader_gone);
+    return 0;
+}

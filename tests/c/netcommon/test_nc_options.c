@@ -1,0 +1,216 @@
+/* The option table: a parse that ends the program runs in a child, whose exit status and stderr are what a user sees. */
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "nc_log.h"
+#include "nc_options.h"
+
+struct settings {
+    bool quiet;
+    const char *host;
+    int mode;
+    uint64_t delay_ns, rate_bps;
+    struct nc_strings interfaces;
+};
+
+static const char *const modes[] = {"fast", "slow", NULL};
+
+#define AT(field) .offset = offsetof(struct settings, field)
+static const struct nc_option table[] = {
+    {.name = "general", .kind = NC_OPT_SECTION},
+    {.name = "quiet", .letter = 'q', .kind = NC_OPT_FLAG, .help = "say less", AT(quiet)},
+    {.name = "host", .letter = 'H', .kind = NC_OPT_STRING, .metavar = "HOST", .help = "where to", AT(host)},
+    {.name = "mode", .kind = NC_OPT_CHOICE, .choices = modes, .default_text = "slow", .help = "how", AT(mode)},
+    {.name = "delay", .letter = 'd', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "10ms",
+     .min = 1000, .max = 1000000000, .help = "one-way delay", AT(delay_ns)},
+    {.name = "rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .min = 1000, .default_text = "1Mbit", .help = "rate",
+     AT(rate_bps)},
+    {.name = "interface", .letter = 'i', .kind = NC_OPT_LIST, .help = "may be repeated", AT(interfaces)},
+};
+enum { ROWS = sizeof table / sizeof table[0], QUIET = 1, DELAY = 4 };
+static const struct nc_usage usage = {"tool [options]", "Does a thing.", "example: tool"};
+
+struct ended {
+    int status;
+    char out[8192], err[1024];
+};
+
+static void drain(int fd, char *text, size_t size)
+{
+    size_t used = 0;
+    for (ssize_t n; used < size - 1 && (n = read(fd, text + used, size - 1 - used)) > 0;)
+        used += (size_t)n;
+    text[used] = '\0';
+    close(fd);
+}
+
+static int count_args(char **argv)
+{
+    int argc = 0;
+    while (argv[argc])
+        argc++;
+    return argc;
+}
+
+static struct ended run_child(char **argv)
+{
+    struct ended ended;
+    int out[2], err[2], status;
+    CHECK(pipe(out) == 0 && pipe(err) == 0);
+    fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        struct settings settings;
+        dup2(out[1], STDOUT_FILENO);
+        dup2(err[1], STDERR_FILENO);
+        nc_options_parse(table, ROWS, &usage, &settings, NULL, count_args(argv), argv);
+        _exit(99);
+    }
+    close(out[1]);
+    close(err[1]);
+    drain(out[0], ended.out, sizeof ended.out);
+    drain(err[0], ended.err, sizeof ended.err);
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    ended.status = WEXITSTATUS(status);
+    return ended;
+}
+#define RUN_CHILD(...) run_child((char *[]){"tool", __VA_ARGS__, NULL})
+
+static int parse(struct settings *settings, bool *given, char **argv)
+{
+    return nc_options_parse(table, ROWS, &usage, settings, given, count_args(argv), argv);
+}
+#define PARSE(settings, given, ...) parse(settings, given, (char *[]){"tool", __VA_ARGS__, NULL})
+
+static void defaults(void)
+{
+    struct settings settings;
+    memset(&settings, 0xff, sizeof settings);
+    nc_options_defaults(table, ROWS, &settings);
+    CHECK(!settings.quiet);
+    CHECK(!settings.host);
+    CHECK_EQ(settings.mode, 1);
+    CHECK_EQ(settings.delay_ns, 10000000);
+    CHECK_EQ(settings.rate_bps, 1000000);
+    CHECK_EQ(settings.interfaces.n, 0);
+}
+
+static void values_land_in_the_settings(void)
+{
+    struct settings settings;
+    bool given[ROWS];
+    char *argv[] = {"tool", "-qd", "4.2ms", "first", "--mode=fast", "-i", "a", "--interface", "b", "--rate", "10Gbit", "-H",
+                    "example", "second", NULL};
+    int rest = parse(&settings, given, argv);
+    CHECK(settings.quiet);
+    CHECK_EQ(settings.delay_ns, 4200000);
+    CHECK_EQ(settings.mode, 0);
+    CHECK_EQ(settings.interfaces.n, 2);
+    CHECK_STR(settings.interfaces.at[1], "b");
+    CHECK_EQ(settings.rate_bps, UINT64_C(10000000000));
+    CHECK_STR(settings.host, "example");
+    CHECK_EQ(count_args(argv) - rest, 2);
+    CHECK_STR(argv[rest], "first"); /* positional arguments are moved behind */
+    CHECK(given[QUIET] && given[DELAY]);
+    CHECK(PARSE(&settings, given, "-q", "--", "-d") == 3); /* and a second parse begins anew */
+    CHECK(!given[DELAY] && settings.delay_ns == 10000000);
+}
+
+/* Each mistake: exit status 2 and one line that holds all of these words. */
+static void mistakes_are_told_in_one_line(void)
+{
+    static const struct { char *argv[4]; const char *words[4]; } rows[] = {
+        {{"tool", "--delay", "soon"}, {"--delay", "'soon'", "100ms"}},
+        {{"tool", "--delay=-5ms"}, {"--delay", "'-5ms'", "negative"}},
+        {{"tool", "-d2s"}, {"--delay", "'2s'", "1us", "1s"}},
+        {{"tool", "--rate", "1"}, {"--rate", "'1'", "1Kbit or more"}},
+        {{"tool", "--rate", ""}, {"--rate", "''"}},
+        {{"tool", "--mode", "medium"}, {"--mode", "'medium'", "fast, slow"}},
+        {{"tool", "--dleay", "5ms"}, {"--dleay", "no such option", "--help"}},
+        {{"tool", "-z"}, {"-z", "no such option"}},
+        {{"tool", "-qz"}, {"-z", "no such option"}},
+        {{"tool", "--delay"}, {"--delay", "wants a value"}},
+        {{"tool", "-d"}, {"-d", "wants a value"}},
+        {{"tool", "--quiet=yes"}, {"--quiet", "takes no value"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *argv[5] = {rows[i].argv[0], rows[i].argv[1], rows[i].argv[2], rows[i].argv[3], NULL};
+        struct ended ended = run_child(argv);
+        CHECK_EQ(ended.status, NC_EXIT_USAGE);
+        CHECK(strchr(ended.err, '\n') == ended.err + strlen(ended.err) - 1);
+        CHECK_STR(ended.out, "");
+        for (size_t j = 0; j < 4 && rows[i].words[j]; j++)
+            if (!strstr(ended.err, rows[i].words[j])) {
+                fprintf(stderr, "'%s %s': no '%s' in: %s", argv[1], argv[2] ? argv[2] : "", rows[i].words[j], ended.err);
+                CHECK(!"a word is missing");
+            }
+    }
+}
+
+static void too_many_of_a_list(void)
+{
+    char *argv[2 * NC_STRINGS_MAX + 4] = {"tool"};
+    for (int i = 0; i <= NC_STRINGS_MAX; i++) {
+        argv[1 + 2 * i] = "-i";
+        argv[2 + 2 * i] = "eth0";
+    }
+    struct ended ended = run_child(argv);
+    CHECK_EQ(ended.status, NC_EXIT_USAGE);
+    CHECK(strstr(ended.err, "--interface") && strstr(ended.err, "16"));
+}
+
+static void help_names_every_option(void)
+{
+    struct ended ended = RUN_CHILD("--help"), brief = RUN_CHILD("-h");
+    CHECK_EQ(ended.status, 0);
+    CHECK_STR(ended.err, "");
+    CHECK_STR(ended.out, brief.out);
+    for (size_t i = 0; i < ROWS; i++)
+        CHECK(strstr(ended.out, table[i].name) && (!table[i].help || strstr(ended.out, table[i].help)));
+    CHECK(strstr(ended.out, "usage: tool [options]"));
+    CHECK(strstr(ended.out, "fast|slow") && strstr(ended.out, "[10ms]") && strstr(ended.out, "HOST"));
+}
+
+static void options_json_is_the_table(void)
+{
+    struct ended ended = RUN_CHILD("--options-json");
+    CHECK_EQ(ended.status, 0);
+    json_t *rows = json_loads(ended.out, 0, NULL);
+    CHECK(rows);
+    CHECK_EQ(json_array_size(rows), ROWS - 1); /* without the section */
+    json_t *delay = json_array_get(rows, 3);
+    CHECK_STR(json_string_value(json_object_get(delay, "name")), "delay");
+    CHECK_STR(json_string_value(json_object_get(delay, "letter")), "d");
+    CHECK_STR(json_string_value(json_object_get(delay, "default")), "10ms");
+    json_decref(rows);
+}
+
+/* As the control socket uses it: a refusal leaves the setting as it was. */
+static void a_refused_value_changes_nothing(void)
+{
+    struct settings settings;
+    char why[512];
+    nc_options_defaults(table, ROWS, &settings);
+    CHECK_EQ(nc_option_set(&table[DELAY], "5s", &settings, why, sizeof why), -1);
+    CHECK(strstr(why, "--delay") && strstr(why, "'5s'"));
+    CHECK_EQ(settings.delay_ns, 10000000);
+    CHECK_EQ(nc_option_set(&table[DELAY], "1s", &settings, why, sizeof why), 0);
+    CHECK_EQ(settings.delay_ns, 1000000000);
+}
+
+int main(void)
+{
+    RUN(defaults);
+    RUN(values_land_in_the_settings);
+    RUN(mistakes_are_told_in_one_line);
+    RUN(too_many_of_a_list);
+    RUN(help_names_every_option);
+    RUN(options_json_is_the_table);
+    RUN(a_refused_value_changes_nothing);
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* Any bytes as packets from a port, through a direction with loss, rate and queue: what comes out is accounted for, and
+ * every run lies within the packet it was cut from. Input: 2-byte length, packet, … */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "direction.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void drain(struct direction *d, uint64_t now_ns)
+{
+    struct nc_run run;
+    for (const struct due *due; (due = direction_due(d, now_ns, &run));) {
+        const uint8_t *end = due->packet->data + due->packet->len;
+        assert(run.head_len >= NC_VNET_LEN && run.head_len <= sizeof run.head);
+        assert(run.payload_len == 0 || (run.payload >= due->packet->data && run.payload + run.payload_len <= end));
+        volatile uint8_t sum = 0;
+        for (uint32_t i = 0; i < run.payload_len; i++)
+            sum = (uint8_t)(sum + run.payload[i]);
+        direction_sent(d, now_ns, true);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct params params = {.delay_ns = 1000, .rate_bps = 10000000, .queue_bytes = 200000, .loss_ppb = NC_RATIO_ONE / 4};
+    struct direction d;
+    uint64_t now_ns = 1;
+    if (direction_init(&d, 0, &params, 1, 50000, 4 << 20) < 0)
+        return 0;
+    for (size_t at = 0; at + 2 <= size; now_ns += 100000) {
+        size_t len = (size_t)data[at] | (size_t)data[at + 1] << 8;
+        at += 2;
+        if (len > size - at)
+            len = size - at;
+        struct stored *packet = direction_reserve(&d);
+        if (packet) {
+            memcpy(packet->data, data + at, len);
+            direction_take(&d, packet, (uint32_t)len, now_ns);
+        }
+        at += len;
+        drain(&d, now_ns);
+    }
+    drain(&d, UINT64_MAX);
+    const struct direction_stats *s = &d.stats;
+    assert(s->in_packets == s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] + s->drops_memory);
+    assert(d.store.held_bytes == 0);
+    direction_free(&d);
+    return 0;
+}

@@ -1,0 +1,172 @@
+"""The listener and its commands: tokens, addresses, one-line errors; pages by address."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import synthetic_run
+from click.testing import CliRunner
+from flask import Flask
+
+from dashboard.app import Runs, make_app, page_at
+from dashboard.auth import is_loopback, require_token
+from dashboard.cli import dashboard, report
+from dashboard.pages.trial_page import chosen_stop, ranges
+from netcommon.errors import LfpError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    parent = tmp_path_factory.mktemp("runs")
+    synthetic_run.sweep(parent, repeats=1)
+    synthetic_run.seqack(parent)
+    return parent
+
+
+@pytest.mark.parametrize(
+    ("host", "safe"),
+    [("127.0.0.1", True), ("localhost", True), ("::1", True), ("127.9.9.9", True), ("0.0.0.0", False), ("::", False),
+     ("10.0.0.1", False), ("example.org", False)],
+)  # fmt: skip
+def test_only_loopback_goes_without_a_token(host: str, safe: bool) -> None:
+    assert is_loopback(host) is safe
+
+
+def test_every_request_needs_the_token() -> None:
+    server = Flask("test")
+    server.add_url_rule("/data", "data", lambda: "secret")
+    require_token(server, "right-token", "cookie")
+    client = server.test_client()
+    assert client.get("/data").status_code == 401
+    assert client.get("/data?token=wrong").status_code == 401
+    assert b"secret" not in client.get("/nowhere?token=").data
+    moved = client.get("/data?token=right-token&flow=1")
+    assert moved.status_code == 302 and moved.headers["Location"] == "/data?flow=1"
+    assert "HttpOnly" in moved.headers["Set-Cookie"]
+    assert client.get("/data").data == b"secret"
+    assert server.test_client().get("/data").status_code == 401
+
+
+def test_pages_by_address(runs_dir: Path) -> None:
+    runs = Runs(runs_dir)
+    name = next(run.name for run in runs.all() if run.name.startswith("lfp-seqack"))
+    for address, words in (
+        ("/", "The LFP syndrome"),
+        (f"/run/{name}", "Seq and Ack of one collapsed transfer"),
+        (f"/run/{name}/trial/0", "tail-drop burst"),
+        ("/nowhere", "no page at /nowhere"),
+    ):
+        assert words in str(page_at(runs, address)), address
+
+
+@pytest.mark.parametrize("address", ["/run/..", "/run/%2e%2e", "/run/nothing", "/run/nothing/trial/3"])
+def test_names_are_looked_up_and_never_become_paths(runs_dir: Path, address: str) -> None:
+    with pytest.raises(LfpError, match="no run named"):
+        page_at(Runs(runs_dir), address)
+
+
+def test_the_app_serves_its_own_scripts(runs_dir: Path) -> None:
+    page = make_app(runs_dir).server.test_client().get("/").text
+    assert "http://" not in page and "https://" not in page
+
+
+def test_zoom_events_are_understood() -> None:
+    assert ranges({"xaxis4.range[0]": 1.5, "xaxis4.range[1]": 2.5, "dragmode": "pan"}) == {"xaxis4": [1.5, 2.5]}
+    assert ranges({"yaxis.range": [0, 10]}) == {"yaxis": [0.0, 10.0]}
+    assert ranges({"autosize": True}) == {}
+    assert [chosen_stop("go-next", 6, 7), chosen_stop("go-previous", 0, 7), chosen_stop("go-first", 5, 7)] == [6, 0, 0]
+
+
+def test_report_prints_the_path_it_wrote(runs_dir: Path) -> None:
+    name = next(path.name for path in runs_dir.iterdir() if path.name.startswith("lfp-seqack"))
+    result = CliRunner().invoke(report, [name, "--runs-dir", str(runs_dir)])
+    assert result.exit_code == 0, result.output
+    assert Path(result.output.strip()).read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("command", [dashboard, report])
+def test_no_run_is_status_2(tmp_path: Path, command: object) -> None:
+    result = CliRunner().invoke(command, [str(tmp_path)])  # type: ignore[arg-type]
+    assert isinstance(result.exception, LfpError) and result.exception.status == 2
+
+
+def test_an_occupied_port_is_one_line_and_status_2(runs_dir: Path) -> None:
+    run = next(runs_dir.iterdir())
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(dashboard, [str(run), "--port", str(port)])
+    assert isinstance(result.exception, LfpError) and result.exception.status == 2
+    assert str(result.exception).startswith(f"--port {port}: in use")
+
+
+def test_a_foreign_address_is_one_line_and_status_2(runs_dir: Path) -> None:
+    result = CliRunner().invoke(dashboard, [str(next(runs_dir.iterdir())), "--host", "192.0.2.1", "--port", "0"])
+    assert isinstance(result.exception, LfpError) and result.exception.status == 2
+    assert "192.0.2.1" in str(result.exception)
+
+
+@contextmanager
+def served(run: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`lfp dashboard` as a user starts it; gives the printed URL."""
+    program = "import sys; from dashboard.cli import dashboard; dashboard(sys.argv[1:])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(run), "--port", "0", *options],
+        stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], 30)
+        assert ready, "no URL within 30 s"
+        yield process.stdout.readline().split()[1], process
+    finally:
+        process.kill()
+        process.wait(10)
+        if process.stdout:
+            process.stdout.close()
+
+
+def test_beyond_loopback_a_token_is_made_up_and_wanted(runs_dir: Path) -> None:
+    with served(next(runs_dir.iterdir()), "--host", "0.0.0.0") as (url, _):
+        assert "?token=" in url
+        here = url.replace("0.0.0.0", "127.0.0.1")
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(here.split("?")[0], timeout=10)
+        assert caught.value.code == 401
+        caught.value.close()
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(here, timeout=10) as answer:
+            assert answer.status == 200 and "token" not in answer.url
+
+
+def test_ctrl_c_ends_the_dashboard_in_order(runs_dir: Path) -> None:
+    with served(next(runs_dir.iterdir())) as (url, process):
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+
+
+def test_a_million_segments_open_within_two_seconds(tmp_path: Path) -> None:
+    """Generous against a busy machine: what matters is that no loop over packets crept in (that takes > 10 s)."""
+    path = synthetic_run.seqack(tmp_path, segments=1_000_000, cycle_segments=10_000)
+    start = time.monotonic()
+    page = page_at(Runs(tmp_path), f"/run/{path.name}/trial/0")
+    size = len(json.dumps(page.to_plotly_json(), default=lambda part: part.to_plotly_json()))
+    elapsed = time.monotonic() - start
+    print(f"page of 1,000,000 segments: {elapsed:.2f} s, {size} bytes")
+    assert elapsed < 8 and size < 5_000_000

@@ -1,0 +1,102 @@
+"""Bytes in flight, RTT, rates and thinning: hand-made examples whose right answer can be counted on fingers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dashboard.downsample import aggregate, inside, thin, visible
+from dashboard.series import in_flight_bytes, nice_bin_ns, rate_bps, rtt_ns
+
+
+def arr(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+def test_in_flight_rises_with_sending_and_falls_with_acks() -> None:
+    """Three segments of 100 bytes at 0, 10, 20; ACKs of 101 at 15 and 301 at 30."""
+    found = in_flight_bytes(arr(0, 10, 20), arr(1, 101, 201), arr(101, 201, 301), arr(15, 30), arr(101, 301))
+    assert found.t_ns.tolist() == [0, 10, 15, 20, 30]
+    assert found.value.tolist() == [100, 200, 100, 200, 0]
+
+
+def test_a_retransmission_adds_nothing_in_flight() -> None:
+    found = in_flight_bytes(arr(0, 10, 50), arr(1, 101, 1), arr(101, 201, 101), arr(60), arr(201))
+    assert found.value.tolist() == [100, 200, 200, 0]
+
+
+def test_reordered_and_duplicate_acks_never_raise_what_is_in_flight() -> None:
+    found = in_flight_bytes(arr(0, 1), arr(1, 101), arr(101, 201), arr(5, 6, 7), arr(201, 101, 202))
+    assert found.value.tolist() == [100, 200, 0, 0, 0]
+
+
+def test_an_ack_at_the_instant_of_sending_counts_first() -> None:
+    found = in_flight_bytes(arr(0, 10), arr(1, 101), arr(101, 201), arr(10), arr(101))
+    assert found.t_ns.tolist() == [0, 10, 10]
+    assert found.value.tolist() == [100, 0, 100]
+
+
+def test_in_flight_equals_a_plain_recount_on_random_traffic() -> None:
+    seed = 20250101
+    rng = np.random.default_rng(seed)
+    sent = np.sort(rng.integers(0, 5000, 300))
+    end = 1 + 10 * (1 + np.arange(300))
+    ack_t = np.sort(rng.integers(0, 6000, 200))
+    ack = np.sort(rng.choice(end, 200))
+    found = in_flight_bytes(sent, end - 10, end, ack_t, ack)
+    for t in (0, 777, 2500, 4999, 6000):
+        highest = max([1, *end[sent <= t]])
+        acked = max([1, *ack[ack_t <= t]])
+        last = int(np.searchsorted(found.t_ns, t, side="right")) - 1
+        assert (found.value[last] if last >= 0 else 0) == max(highest - acked, 0), f"seed {seed}, t {t}"
+
+
+def test_nothing_sent_gives_nothing() -> None:
+    assert in_flight_bytes(arr(), arr(), arr(), arr(), arr()).value.size == 0
+    assert rtt_ns(arr(), arr(), arr().astype(np.uint16), arr(), arr()).value.size == 0
+
+
+def test_rtt_is_of_the_newest_segment_that_an_ack_covers() -> None:
+    once = np.ones(2, np.uint16)
+    found = rtt_ns(arr(0, 10), arr(101, 201), once, arr(50), arr(201))
+    assert (found.t_ns.tolist(), found.value.tolist()) == ([50], [40])
+
+
+def test_karn_no_rtt_from_what_was_sent_twice_nor_from_duplicate_acks() -> None:
+    transmission = np.array([1, 1, 2, 1], np.uint16)
+    found = rtt_ns(arr(0, 10, 1000, 1050), arr(101, 201, 101, 301), transmission,
+                   arr(1030, 1031, 1090), arr(201, 201, 301))  # fmt: skip
+    assert (found.t_ns.tolist(), found.value.tolist()) == ([1090], [40])
+
+
+def test_rate_counts_bytes_into_bins() -> None:
+    edges, rate = rate_bps(arr(0, 1, 10, 25), arr(0, 100, 200, 300, 400), 0, 29, 10)
+    assert edges.tolist() == [0, 10, 20]
+    assert rate.tolist() == [200 * 8e8, 100 * 8e8, 100 * 8e8]
+
+
+@pytest.mark.parametrize(("span", "width"), [(10**9, 5_000_000), (10**7, 10**6), (2 * 10**11, 10**9)])
+def test_bins_are_round_and_not_below_a_millisecond(span: int, width: int) -> None:
+    assert nice_bin_ns(span) == width
+
+
+def test_a_spike_of_one_packet_survives_thinning() -> None:
+    t = np.arange(1_000_000, dtype=np.int64)
+    y = np.zeros(t.size, dtype=np.int64)
+    y[654_321] = 7
+    rows = thin(t, y, 0, int(t[-1]), 1000)
+    assert rows.size <= 1000 and 654_321 in rows
+    assert rows[0] == 0 and rows[-1] == t.size - 1
+
+
+def test_few_points_are_not_thinned_and_lines_reach_the_edge() -> None:
+    t = np.arange(0, 1000, 10, dtype=np.int64)
+    assert thin(t, t, 95, 205, 1000).tolist() == list(range(9, 22))
+    assert visible(t, -5, 5000) == slice(0, 100)
+    assert inside(t, 95, 205) == slice(10, 21)
+
+
+def test_aggregation_counts_every_row() -> None:
+    t = np.sort(np.random.default_rng(3).integers(0, 10**9, 50_000))
+    first, counts = aggregate(t, 0, 10**9, 100)
+    assert counts.sum() == t.size and first.size == 100

@@ -1,0 +1,123 @@
+"""Tools as child processes: events, deadlines, errors, and an end that leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from netcommon.ledger import Ledger, started_ticks
+from netcommon.process import Tool, ToolError
+
+PRELUDE = "import json,sys,time,signal\ndef say(**e): print(json.dumps({'v':1}|e),flush=True)\n"
+
+
+def script(code: str) -> list[str]:
+    return [sys.executable, "-c", PRELUDE + code]
+
+
+def wait_gone(pid: int, deadline_s: float = 5) -> bool:
+    deadline = time.monotonic() + deadline_s
+    while started_ticks(pid) is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return started_ticks(pid) is None
+
+
+def test_events_in_order_and_the_end_object() -> None:
+    code = "say(event='ready',port=5)\nsay(event='interval',n=1)\nsay(event='end',bytes=7)"
+    with Tool(script(code)) as tool:
+        assert tool.wait_event("ready", 10)["port"] == 5
+        assert tool.finish(10)["bytes"] == 7
+        assert [event["event"] for event in tool.events()] == ["ready", "interval", "end"]
+
+
+def test_the_tools_own_error_line_and_status_are_passed_on() -> None:
+    code = "say(event='error',status=2,message=\"--window 9GB: beyond the kernel's limit\")\nsys.exit(2)"
+    with Tool(script(code), name="rttcp") as tool, pytest.raises(ToolError) as caught:
+        tool.finish(10)
+    assert str(caught.value) == "rttcp: --window 9GB: beyond the kernel's limit"
+    assert caught.value.status == 2
+
+
+def test_a_silent_failure_tells_the_last_line_of_stderr(tmp_path: Path) -> None:
+    log = tmp_path / "stderr"
+    code = "print('first\\nout of luck',file=sys.stderr)\nsys.exit(3)"
+    with Tool(script(code), stderr_path=log) as tool, pytest.raises(ToolError, match="out of luck") as caught:
+        tool.wait_event("ready", 10)
+    assert caught.value.status == 3
+    assert "first" in log.read_text()
+
+
+def test_a_late_tool_is_an_error_and_is_ended() -> None:
+    with Tool(script("time.sleep(60)")) as tool:
+        begun = time.monotonic()
+        with pytest.raises(ToolError, match="no answer in time"):
+            tool.wait_event("ready", 0.3)
+        assert time.monotonic() - begun < 5
+        pid = tool.pid
+    assert started_ticks(pid) is None
+
+
+def test_nonsense_on_stdout_is_an_error() -> None:
+    with Tool(script("print('hello')")) as tool, pytest.raises(ToolError, match="not a JSON line"):
+        tool.finish(10)
+
+
+def test_stop_lets_the_tool_write_its_end() -> None:
+    code = (
+        "signal.signal(signal.SIGTERM,lambda *_:(say(event='end',state='told'),sys.exit(0)))\n"
+        "say(event='ready')\ntime.sleep(60)"
+    )
+    with Tool(script(code)) as tool:
+        tool.wait_event("ready", 10)
+        assert tool.stop() == {"v": 1, "event": "end", "state": "told"}
+
+
+def test_a_stubborn_tool_is_killed() -> None:
+    code = "signal.signal(signal.SIGTERM,signal.SIG_IGN)\nsay(event='ready')\ntime.sleep(60)"
+    with Tool(script(code)) as tool:
+        tool.wait_event("ready", 10)
+        assert tool.stop(timeout_s=0.2) is None
+        assert not tool.running()
+
+
+def test_more_output_than_a_pipe_holds_does_not_block() -> None:
+    code = "for n in range(5000): say(event='interval',text='x'*100)\nsay(event='end')"
+    with Tool(script(code)) as tool:
+        tool.finish(30)
+        assert len(tool.events()) == 5001
+
+
+def test_the_ledger_holds_the_process_while_it_lives(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path)
+    with Tool(script("say(event='ready')\ntime.sleep(60)"), ledger=ledger) as tool:
+        tool.wait_event("ready", 10)
+        assert Ledger.load(ledger.path).processes[tool.pid].alive()
+    assert not Ledger.load(ledger.path).processes
+    ledger.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_tool_dies_with_a_parent_that_is_killed() -> None:
+    parent_code = (
+        "import sys,time\nfrom netcommon.process import Tool\n"
+        "with Tool([sys.executable,'-c','import time;print(\"{\\\\\"event\\\\\":\\\\\"ready\\\\\"}\",flush=True);time.sleep(60)']) as t:\n"
+        "    t.wait_event('ready',10); print(t.pid,flush=True); time.sleep(60)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", parent_code], stdout=subprocess.PIPE, text=True, env=os.environ)
+    assert parent.stdout
+    pid = int(parent.stdout.readline())
+    assert started_ticks(pid) is not None
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert wait_gone(pid)
+
+
+def test_plain_text_programs() -> None:
+    with Tool(["echo", "two words"], json_lines=False) as tool:
+        assert tool.output(10) == "two words\n"
