@@ -20,6 +20,7 @@ from plotly.offline import get_plotlyjs
 from dashboard import content, fig4, reference, sweep, timeline
 from dashboard.data import Run, load_run
 from dashboard.figures.sweep import sweep_figure
+from dashboard.figures.theme import GRAPH_CONFIG
 from dashboard.figures.timeline import headline, timeline_figure
 from dashboard.timeline import Timeline
 
@@ -97,7 +98,6 @@ def _timeline_html(loaded: Timeline, span_ns: tuple[int, int], name: str) -> str
 def _html(figure: go.Figure, name: str) -> str:
     """A figure as a `div` and its script, plotly.js not included."""
     div: str = to_html(
-        figure, full_html=False, include_plotlyjs=False, div_id=escape(name, quote=True),
-        config={"displaylogo": False, "responsive": True},
-    )  # fmt: skip
+        figure, full_html=False, include_plotlyjs=False, div_id=escape(name, quote=True), config=GRAPH_CONFIG
+    )
     return div

@@ -72,8 +72,8 @@ def rate_bps(t_ns: I64, bytes_until: I64, t0: int, t1: int, bin_ns: int) -> tupl
     return edges[:-1], np.diff(total) * (8e9 / bin_ns)
 
 
-def nice_bin_ns(span_ns: int, bins: int = 200) -> int:
-    """A bin width of 1, 2 or 5 × 10^n ns, at least 1 ms, that gives at most about `bins` bins."""
-    wanted = max(span_ns / bins, 1e6)
+def nice_bin_ns(span_ns: int, bins: int = 200, least_ns: float = 0.0) -> int:
+    """A bin width of 1, 2 or 5 × 10^n ns, at least 1 ms and `least_ns`, that gives at most about `bins` bins."""
+    wanted = max(span_ns / bins, least_ns, 1e6)
     power = 10 ** int(np.floor(np.log10(wanted)))
     return next(int(step * power) for step in (1, 2, 5, 10) if step * power >= wanted * 0.999)

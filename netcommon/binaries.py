@@ -41,7 +41,7 @@ def find(name: str) -> Path:
         return Path(on_path)
     looked = ", ".join(str(place.parent) for place in places)
     raise MissingBinary(
-        f"{name}: not found ({variable} unset; looked in {looked} and PATH); build it with "
+        f"{name}: not found ({variable} is unset, looked in {looked} and PATH); build it with "
         "'cmake --preset release && cmake --build --preset release' or install the package that has it"
     )
 

@@ -44,10 +44,11 @@ def started_ticks(pid: int) -> int | None:
 
 
 def state_directory() -> Path:
-    """``/run/lfp`` for root, else below XDG_RUNTIME_DIR."""
+    """``/run/lfp`` for root, else below XDG_RUNTIME_DIR or the home: never where others may write."""
     if os.geteuid() == 0:
         return Path("/run/lfp")
-    return Path(os.environ.get("XDG_RUNTIME_DIR", f"/tmp/lfp-{os.getuid()}")) / "lfp"
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(runtime) / "lfp" if runtime else Path.home() / ".cache" / "lfp"
 
 
 @dataclass

@@ -60,5 +60,5 @@ def summary(folder: str | Path) -> dict[str, Any]:
 def read_analysis(folder: str | Path) -> Analysis:
     """Segments, acknowledgements, events and summary of an analysis."""
     folder = Path(folder)
-    tables = (read_table(folder / name) for name in ("segments", "acks", "events"))
-    return Analysis(*tables, summary=summary(folder))
+    segments, acks, events = (read_table(folder / name) for name in ("segments", "acks", "events"))
+    return Analysis(segments, acks, events, summary(folder))

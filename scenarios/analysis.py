@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pktlogger
 from netcommon import binaries
 from netcommon.process import Tool
 from scenarios.topology import Topology
 
 ANALYSE_TIMEOUT_S = 600.0
-TABLES = ("segments", "acks", "events")
 
 
 def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: Path) -> list[str]:
@@ -24,14 +24,11 @@ def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: P
 
 def analyse(captures: Path, folder: Path, log: Path) -> None:
     """Joins sender's and receiver's capture; leaves Parquet tables and summary.json in ``folder``."""
-    import pktlogger
-
     work = folder / "analysis"
     argv = [binaries.find("pktlogger"), "analyse", "--sender", captures / "snd.pcapng"]
     argv += ["--receiver", captures / "rcv.pcapng", "-o", work]
     with Tool([str(a) for a in argv], name="pktlogger analyse", stderr_path=log) as tool:
         tool.finish(ANALYSE_TIMEOUT_S)
-    for table in TABLES:
-        pktlogger.to_parquet(work / table, folder / f"{table}.parquet")
+    pktlogger.analysis_to_parquet(work, folder)
     shutil.move(work / "summary.json", folder / "summary.json")
     shutil.rmtree(work)

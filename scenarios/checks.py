@@ -80,7 +80,8 @@ def tools(names: Iterable[str] = TOOLS) -> Iterable[Check]:
         try:
             yield Check(f"tool {name}", "ok", str(binaries.find(name)))
         except MissingError as error:
-            yield Check(f"tool {name}", "missing", "not found", str(error))
+            detail, _, remedy = str(error).removeprefix(f"{name}: ").partition("; ")
+            yield Check(f"tool {name}", "missing", detail, remedy)
 
 
 def programs() -> Iterable[Check]:

@@ -20,6 +20,7 @@ TX_QUEUE_PACKETS = 20_000
 _FAMILY_NUMBER = {"ipv4": 2, "ipv6": 10}
 _NODAD = 0x02
 _PERMANENT = 0x80
+_RTAX_RTO_MIN = 13
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ def set_routes(pid: int, routes: Sequence[Route], rto_min_ms: int | None = None)
 
     def act(ipr: IPRoute) -> None:
         for route in routes:
-            extra = {"metrics": {"rto_min": rto_min_ms}} if rto_min_ms is not None else {}
+            # TCP heeds the metric only when it is locked (tcp_rto_min), as `ip route … rto_min 1s` also makes it.
+            extra = {} if rto_min_ms is None else {"metrics": {"lock": 1 << _RTAX_RTO_MIN, "rto_min": rto_min_ms}}
             ipr.route(
                 "replace", family=_FAMILY_NUMBER[route.family], dst=route.destination, gateway=route.gateway, **extra
             )

@@ -54,10 +54,16 @@ def add_rtt(figure: go.Figure, view: View, row: int) -> None:
     ), row=row, col=1)  # fmt: skip
 
 
+def _bin_of_packets_ns(view: View) -> float:
+    """A bin that holds about ten packets at the line rate: finer ones would show packets, not a rate."""
+    rate = float(view.timeline.params.get("rate_bps") or 0)
+    return 10 * float(view.timeline.params.get("mtu") or 1500) * 8e9 / rate if rate else 0.0
+
+
 def add_throughput(figure: go.Figure, view: View, row: int) -> None:
     """Sent (all transmissions) and newly arrived data per bin, Mbit/s; bins follow the zoom."""
     tl = view.timeline
-    width = nice_bin_ns(view.t1 - view.t0)
+    width = nice_bin_ns(view.t1 - view.t0, least_ns=_bin_of_packets_ns(view))
     start = view.t0 // width * width
     arrived, arrived_sum = tl.useful_arrivals
     for name, t, total, colour in (

@@ -129,8 +129,9 @@ def _event_marks(view: View, kind: str, at: str, name: str, colour: str, symbol:
     if not rows.size:
         return None
     lasted = (events.t1_ns[rows] - events.t0_ns[rows]) / 1e9
+    size = 17 if rows.size <= 20 else 9
     return scatter(
         rows.size, x=seconds(t[rows]), y=events.seq[rows], name=f"{name} ({int(counts.sum()):,})", mode="markers",
-        marker={"color": colour, "size": 17, "symbol": symbol, "line": {"width": 2}}, customdata=lasted.tolist(),
+        marker={"color": colour, "size": size, "symbol": symbol, "line": {"width": 2}}, customdata=lasted.tolist(),
         hovertemplate=f"<b>{name}</b> at %{{x:.4f}} s<br>seq %{{y:,}}<br>after %{{customdata:.3f}} s<extra></extra>",
     )  # fmt: skip

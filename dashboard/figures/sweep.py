@@ -49,7 +49,8 @@ def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str) -> Non
             "arrayminus": [(level.median_bps - level.low_bps) / MBIT for level in levels],
         },
         mode="lines", name=name, legendgroup=name,
-        line={"color": colour, "width": 3}, customdata=[[_trial_of(curve, level), _level_text(level)] for level in levels],
+        line={"color": colour, "width": 3},
+        customdata=[[_trial_of(curve, level), _level_text(level)] for level in levels],
         hovertemplate=f"<b>{name}</b><br>%{{customdata[1]}}<extra></extra>",
     )  # fmt: skip
     valid = [o for o in curve.observations if o.valid]

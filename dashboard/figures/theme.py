@@ -15,6 +15,13 @@ FONT_PX = 16
 GL_FROM_POINTS = 4000  # SVG is sharper and needs no GPU; WebGL from here on
 KB = 1024
 
+# Double-click shows everything; no button that would send measurements to a server of plotly's makers.
+GRAPH_CONFIG: dict[str, Any] = {
+    "displaylogo": False, "doubleClick": "autosize", "responsive": True,
+    "showSendToCloud": False, "plotlyServerURL": "",
+    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "resetScale2d"],
+}  # fmt: skip
+
 LAYOUT: dict[str, Any] = {
     "font": {"family": FONT, "size": FONT_PX, "color": INK},
     "paper_bgcolor": PAPER,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from dash import dcc, html
 
 from dashboard.content import Facts, Table
 from dashboard.data import Verdict
+from dashboard.figures.theme import GRAPH_CONFIG
 
 VERDICT_CLASS = {True: "good", False: "bad", None: "open"}
 
 
 def graph_config() -> dcc.Graph.Config:
-    """Plotly's settings for all graphs; double-click always shows everything."""
-    return {"displaylogo": False, "doubleClick": "autosize", "responsive": True}
+    """Plotly's settings for all graphs, as Dash types them."""
+    return cast("dcc.Graph.Config", dict(GRAPH_CONFIG))
 
 
 def verdict_box(verdict: Verdict, what: str) -> html.Div:

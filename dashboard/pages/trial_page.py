@@ -95,7 +95,7 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
         State("stop-number", "data"),
         prevent_initial_call=True,
     )(redraw)
-    app.clientside_callback(
+    app.clientside_callback(  # type: ignore[no-untyped-call]
         ZOOMS_ONLY, Output("zoom", "data"), Input("timeline", "relayoutData"), prevent_initial_call=True
     )
 

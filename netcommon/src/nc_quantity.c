@@ -65,8 +65,8 @@ const char *nc_unit_name(enum nc_unit unit)
 }
 
 /* The decimal number at `*text` as mantissa / 10^decimals; leaves *text behind it. False when there is none or when it
- * has more than 18 significant digits. */
-static bool read_decimal(const char **text, uint64_t *mantissa, unsigned *decimals)
+ * has more than 20 significant digits. */
+static bool read_decimal(const char **text, unsigned __int128 *mantissa, unsigned *decimals)
 {
     const char *at = *text;
     unsigned digits = 0, significant = 0;
@@ -83,9 +83,9 @@ static bool read_decimal(const char **text, uint64_t *mantissa, unsigned *decima
         digits++;
         if (*mantissa || *at != '0')
             significant++;
-        if (significant > 18 || *decimals >= 18)
+        if (significant > 20 || *decimals >= 18)
             return false;
-        *mantissa = *mantissa * 10 + (uint64_t)(*at - '0');
+        *mantissa = *mantissa * 10 + (unsigned)(*at - '0');
         *decimals += point;
     }
     *text = at;
@@ -103,7 +103,7 @@ static const struct suffix *find_suffix(const struct suffix *suffix, const char 
 int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, char *why, size_t why_size)
 {
     const char *at = text;
-    uint64_t mantissa;
+    unsigned __int128 mantissa;
     unsigned decimals;
     if (*at == '-') {
         snprintf(why, why_size, "negative; want a %s such as %s", units[unit].name, units[unit].examples);
@@ -116,7 +116,7 @@ int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, char
         snprintf(why, why_size, "not a %s; want for example %s", units[unit].name, units[unit].examples);
         return -1;
     }
-    unsigned __int128 scaled = (unsigned __int128)mantissa * suffix->num;
+    unsigned __int128 scaled = mantissa * suffix->num; /* below 10^20 × 3.6e12: no overflow */
     uint64_t divisor = suffix->den;
     for (unsigned i = 0; i < decimals; i++)
         divisor *= 10;

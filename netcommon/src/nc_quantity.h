@@ -1,7 +1,7 @@
 /* Quantities with units: `100ms`, `0.01%`, `45Mbit`, `110KB`, `9000`. Everything becomes an unsigned integer in a base
  * unit, so that no rounding depends on who parsed it. Suffixes follow the tools people know: rates are decimal
- * (1Mbit = 10^6 bit/s), sizes are binary (1KB = 1KiB = 1024 bytes, as in tc and iperf3). Case is ignored except that
- * nothing depends on it: there are no milli-bits. A bare number is in the base unit named below. */
+ * (1Mbit = 10^6 bit/s), sizes are binary (1KB = 1KiB = 1024 bytes, as in tc and iperf3). Case is
+ * ignored: there are no milli-bits. A bare number is in the base unit named below. */
 #ifndef NC_QUANTITY_H
 #define NC_QUANTITY_H
 
@@ -12,7 +12,7 @@ enum nc_unit {
     NC_UNIT_COUNT,    /* plain number; K, M, G decimal */
     NC_UNIT_DURATION, /* nanoseconds inside; ns us ms s min h; a bare number is seconds */
     NC_UNIT_RATE,     /* bit/s; bit Kbit Mbit Gbit Tbit (also bps, kbps … as iperf3 prints, always bits) */
-    NC_UNIT_BYTES,    /* bytes; B KB MB GB (1024), KiB … the same; b alone is not accepted */
+    NC_UNIT_BYTES,    /* bytes; B KB MB GB (1024), KiB … the same */
     NC_UNIT_RATIO,    /* parts per billion inside; `%`, `ppm`, or a bare fraction 0 … 1 */
     NC_UNIT_N
 };
@@ -20,7 +20,7 @@ enum nc_unit {
 #define NC_RATIO_ONE UINT64_C(1000000000) /* 100 % in parts per billion */
 
 /* Parses all of `text`. Returns 0, or -1 with a reason in `why` ("not a duration: use 100ms, 1.5s, …"). Negative, empty,
- * overflowing and over-precise-to-zero values are refused; at most 18 significant digits. Exact for decimal fractions. */
+ * overflowing and over-precise-to-zero values are refused; at most 20 significant digits. Exact for decimal fractions. */
 int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, char *why, size_t why_size);
 
 /* Shortest text that parses back to the same value, in the largest suitable unit: 4200000 ns → "4.2ms". Returns buf. */

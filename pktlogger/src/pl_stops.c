@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { BURSTS_BACK = 64 };
-
 static const char *const cause_names[] = {
     [PL_RTO_AFTER_TAIL_DROP] = "rto_after_tail_drop",
     [PL_RTO_AFTER_LOSS] = "rto_after_loss",
@@ -41,32 +39,42 @@ static const char *grouped(uint64_t value, char out[32])
     return out;
 }
 
-/* The lost parts that were outstanding: the bursts sent before `segment` that reach above una, taken as one. */
-static struct pl_burst outstanding_losses(const struct pl_transfer *t, size_t segment, uint64_t una)
+/* First burst that begins at or behind the segment. */
+static size_t burst_from(const struct pl_transfer *t, size_t segment)
 {
-    struct pl_burst sum = {0};
     size_t low = 0, high = t->bursts.n;
-    while (low < high) { /* first burst that begins at or behind the segment */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (t->bursts.at[middle].first < segment)
             low = middle + 1;
         else
             high = middle;
     }
-    for (size_t back = 0; low > 0 && back < BURSTS_BACK && t->bursts.at[low - 1].seq_end > una; back++) {
-        const struct pl_burst *burst = &t->bursts.at[--low];
-        sum.t1_ns = burst->t1_ns > sum.t1_ns ? burst->t1_ns : sum.t1_ns;
-        sum.packets += burst->packets;
-        sum.bytes += burst->bytes;
-        sum.retransmissions += burst->retransmissions;
-        sum.full_queue = sum.full_queue || burst->full_queue;
+    return low;
+}
+
+/* The lost parts that are outstanding, taken as one burst. Only what was sent since the time-out before counts: what was lost
+ * earlier explained that one. So each segment is looked at once in a transfer. */
+static struct pl_burst outstanding_losses(const struct pl_transfer *t, const struct pl_resume *resume)
+{
+    struct pl_burst sum = {0};
+    for (size_t i = resume->since; i < resume->segment; i++) {
+        const struct pl_segment *segment = &t->segments.at[i];
+        if (!pl_lost(t, segment) || segment->seq + segment->len <= resume->una)
+            continue;
+        sum.t1_ns = segment->t_sent_ns;
+        sum.packets++;
+        sum.bytes += segment->len;
+        sum.retransmissions += segment->transmission > 1;
     }
+    for (size_t b = burst_from(t, resume->since); b < t->bursts.n && t->bursts.at[b].first < resume->segment; b++)
+        sum.full_queue = sum.full_queue || (t->bursts.at[b].full_queue && t->bursts.at[b].seq_end > resume->una);
     return sum;
 }
 
 static void explain_timeout(const struct pl_transfer *t, const struct pl_resume *resume, struct pl_stop *stop)
 {
-    struct pl_burst lost = outstanding_losses(t, resume->segment, resume->una);
+    struct pl_burst lost = outstanding_losses(t, resume);
     char packets[32], bytes[32];
     double seconds = (double)(resume->t1_ns - lost.t1_ns) / 1e9;
     grouped(lost.packets, packets);

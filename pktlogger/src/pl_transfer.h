@@ -121,6 +121,7 @@ struct pl_resume {
     int64_t t0_ns, t1_ns;
     uint64_t una, high;     /* first byte outstanding, end of the last byte sent */
     size_t segment;         /* that ended the stop; segments.n: none did */
+    size_t since;           /* first segment sent by the time-out before, or 0 */
     bool timeout, retransmission, window_limited;
     int64_t closed_ns, drained_ns; /* how long of it the window was closed, nothing was outstanding */
 };

@@ -14,6 +14,7 @@
 struct sender {
     struct pl_transfer *t;
     size_t segment;          /* next to be sent */
+    size_t timeout_segment;  /* first one sent by the last time-out */
     bool started;            /* data has been sent */
     uint64_t una, high;      /* first byte outstanding, end of the last byte sent */
     int64_t last_send_ns, last_ack_ns;
@@ -102,6 +103,7 @@ static int enter_timeout(struct sender *s, int64_t now_ns)
         return -1;
     s->mode = AFTER_TIMEOUT;
     s->recover = s->high;
+    s->timeout_segment = s->segment;
     s->t->timeouts++;
     return add_event(s, PL_RTO, (struct pl_event){.t0_ns = s->last_send_ns, .t1_ns = now_ns, .seq = s->una,
                                                   .bytes = s->high - s->una, .packets = 1});
@@ -162,7 +164,7 @@ static int note_stop(struct sender *s, int64_t now_ns, size_t segment, bool time
 {
     struct pl_resume resume = {
         .t0_ns = s->last_send_ns, .t1_ns = now_ns, .una = s->una, .high = s->high, .segment = segment,
-        .timeout = timeout, .window_limited = s->limited_ns >= 0, .closed_ns = s->closed_since_send_ns,
+        .since = s->timeout_segment, .timeout = timeout, .window_limited = s->limited_ns >= 0, .closed_ns = s->closed_since_send_ns,
         .drained_ns = s->drained_ns < 0 ? 0 : now_ns - s->drained_ns,
         .retransmission = segment < s->t->segments.n && s->t->segments.at[segment].transmission > 1,
     };

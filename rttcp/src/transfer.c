@@ -186,9 +186,10 @@ enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, const stru
         ended = send_part(transfer, params, flight, flight, error);
         if (ended == ENDED_N)
             ended = await_acknowledged(transfer, params, error);
-        if (offer_of(transfer->fd) <= window + window / 64) /* the window scale rounds up */
+        uint64_t offer = offer_of(transfer->fd);
+        if (offer <= window + window / 64) /* the window scale rounds up */
             break;
-        flight = window;
+        flight = offer - window < window ? offer - window : window;
     }
     transfer->opening_bytes = moved(transfer);
     /* full segments from the start, however short the writes are: the receiver's kernel judges by the first ones */

@@ -4,7 +4,7 @@
  *    because the kernel takes half of the buffer (since Linux 6.11 without a cap at 64 KB) and never takes an offer back.
  *    But at least 256 KB, so that the window scale is 1 or more: with scale 0 Linux rounds what it offers down to a multiple
  *    of the MSS (__tcp_select_window): 8 KB would become 4,300. Setting TCP_WINDOW_CLAMP here would have that effect too.
- * 2. After accept, SO_RCVBUF grows to 4 W and more (a packet's whole memory is charged to it), and TCP_WINDOW_CLAMP = W.
+ * 2. After accept, SO_RCVBUF grows to 4 W (a packet's whole memory is charged to it), and TCP_WINDOW_CLAMP = W.
  * 3. Since Linux 6.7 the kernel recomputes the clamp from SO_RCVBUF whenever its estimate of payload per memory changes
  *    (tcp_measure_rcv_mss), which undoes 2 at the first full-sized segment and now and then later. So the receiving loop
  *    looks after every recv() and sets it again; how often is in the results (window_clamp_resets).
@@ -24,10 +24,15 @@
 #include "nc_quantity.h"
 
 #define MEMORY_A_WINDOW 4                          /* buffer bytes a byte of window: the kernel's first estimate is 3.94 */
-#define SLACK (UINT64_C(1) << 20)                  /* for what is queued beyond the window: other packets, small ones */
+#define SNDBUF_SLACK (UINT64_C(1) << 20)           /* so that short windows do not mean short send queues */
 #define BEGIN_A_WINDOW 2                           /* … and the share it offers at first */
 #define BUFFER_MIN (UINT64_C(256) << 10)           /* even a quarter of it is 64 KB: the scale is 1 or more */
 #define BUFFER_MAX ((UINT64_C(1) << 31) - 65536)   /* socket buffers are int */
+
+static uint64_t share_of(uint64_t factor, uint64_t window)
+{
+    return factor * window < BUFFER_MIN ? BUFFER_MIN : factor * window;
+}
 
 /* Sets the buffer to `bytes` as getsockopt reports it (the kernel doubles what it is given); by force where privileged.
  * Returns what it became. */
@@ -58,18 +63,16 @@ static int refuse(uint64_t window, uint64_t got, uint64_t need, const char *whic
 
 int rttcp_window_reserve(int fd, uint64_t window_bytes, struct rttcp_error *error)
 {
-    uint64_t need = MEMORY_A_WINDOW * window_bytes < BUFFER_MIN ? BUFFER_MIN : MEMORY_A_WINDOW * window_bytes;
-    uint64_t got = set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, MEMORY_A_WINDOW * window_bytes + SLACK);
-    uint64_t begin = BEGIN_A_WINDOW * window_bytes < BUFFER_MIN ? BUFFER_MIN : BEGIN_A_WINDOW * window_bytes;
+    uint64_t need = share_of(MEMORY_A_WINDOW, window_bytes), got = set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, need);
     if (got < need)
         return refuse(window_bytes, got, need, "rmem_max", MEMORY_A_WINDOW, error);
-    set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, begin); /* large enough it can be: that is known now */
+    set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, share_of(BEGIN_A_WINDOW, window_bytes)); /* it could be enough: now small */
     return 0;
 }
 
 int rttcp_window_sndbuf(int fd, uint64_t window_bytes, struct rttcp_error *error)
 {
-    uint64_t got = set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, 2 * window_bytes + SLACK);
+    uint64_t got = set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, 2 * window_bytes + SNDBUF_SLACK);
     return got >= 2 * window_bytes ? 0 : refuse(window_bytes, got, 2 * window_bytes, "wmem_max", 2, error);
 }
 
@@ -83,7 +86,7 @@ uint64_t rttcp_window_clamp(int fd)
 int rttcp_window_set(int fd, uint64_t window_bytes, struct rttcp_error *error)
 {
     int clamp = (int)window_bytes;
-    set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, MEMORY_A_WINDOW * window_bytes + SLACK);
+    set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, share_of(MEMORY_A_WINDOW, window_bytes));
     if (setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof clamp) < 0)
         return rttcp_fail(error, NC_EXIT_USAGE, "--window %d: %s", clamp, strerror(errno));
     if (rttcp_window_clamp(fd) != window_bytes)

@@ -44,7 +44,7 @@ def command(
     if not scenarios:
         raise UsageError("run: name a scenario ('lfp list' shows the library) or give --resume RUN")
     plans = [load_plan(name, quick=quick, overrides=overrides, seed=seed) for name in scenarios]
-    checks.require({name for plan in plans for name in manifest.tools(plan)})
+    checks.require(dict.fromkeys(name for plan in plans for name in manifest.tools(plan)))
     if cli:
         runner.prompt(plans[0], out)
         return 0

@@ -1,4 +1,4 @@
-"""What a reader sees and can do in Chromium: sweep, click to a timeline, labelled stop, zoom, report without network."""
+"""What a reader sees and does in Chromium: sweep, click to a timeline, labelled stop, zoom, report without network."""
 
 from __future__ import annotations
 
@@ -196,6 +196,14 @@ def test_an_address_without_a_run_says_so(page: Page, base: str) -> None:
     expect(page.get_by_text("no run named no-such-run")).to_be_visible()
     page.get_by_role("link", name="All runs").click()
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+
+
+def test_nothing_offers_to_send_measurements_away(page: Page, base: str, runs_dir: Path) -> None:
+    for address in (run_url(base, runs_dir, "lfp-syndrome"), write_report(next(runs_dir.glob("lfp-s*"))).as_uri()):
+        page.goto(address)
+        page.wait_for_selector(".modebar-btn", state="attached")
+        titles = page.eval_on_selector_all(".modebar-btn", "all => all.map(one => one.dataset.title)")
+        assert "Zoom" in titles and not [title for title in titles if "hare" in title or "loud" in title], titles
 
 
 def test_report_draws_without_any_network(page: Page, runs_dir: Path) -> None:

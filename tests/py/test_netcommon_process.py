@@ -103,10 +103,11 @@ def test_the_ledger_holds_the_process_while_it_lives(tmp_path: Path) -> None:
 
 
 def test_a_tool_dies_with_a_parent_that_is_killed() -> None:
+    child = "import time; print('{}', flush=True); time.sleep(60)"
     parent_code = (
         "import sys,time\nfrom netcommon.process import Tool\n"
-        "with Tool([sys.executable,'-c','import time;print(\"{\\\\\"event\\\\\":\\\\\"ready\\\\\"}\",flush=True);time.sleep(60)']) as t:\n"
-        "    t.wait_event('ready',10); print(t.pid,flush=True); time.sleep(60)\n"
+        f"with Tool([sys.executable,'-c',{child!r}],json_lines=False) as tool:\n"
+        "    tool.wait_event('line',10); print(tool.pid,flush=True); time.sleep(60)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", parent_code], stdout=subprocess.PIPE, text=True, env=os.environ)
     assert parent.stdout

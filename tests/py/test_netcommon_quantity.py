@@ -19,8 +19,10 @@ READ = [
 ]  # fmt: skip
 
 WRITTEN = [
-    (DURATION, 4_200_000, "4.2ms"), (DURATION, 0, "0ns"), (DURATION, 90_000_000_000, "90s"), (RATE, 45_000_000, "45Mbit"),
-    (BYTES, 112_640, "110KB"), (BYTES, 9001, "9001"), (RATIO, 100_000, "0.01%"), (RATIO, 1, "0.0000001%"),
+    (DURATION, 4_200_000, "4.2ms"),
+    (DURATION, 0, "0ns"), (DURATION, 90_000_000_000, "90s"),
+    (RATE, 45_000_000, "45Mbit"),    (BYTES, 112_640, "110KB"), (BYTES, 9001, "9001"),
+    (RATIO, 100_000, "0.01%"), (RATIO, 1, "0.0000001%"),
 ]  # fmt: skip
 
 
@@ -48,8 +50,9 @@ def test_what_it_writes_reads_back(unit: Unit) -> None:
     ("unit", "text", "why"),
     [
         (DURATION, "-4ms", "negative"), (DURATION, "", "not a duration"), (DURATION, "4 ms", "not a duration"),
-        (DURATION, "4lightyears", "not a duration"), (DURATION, "ms", "not a duration"), (DURATION, "1e3", "not a duration"),
-        (RATE, "45MB", "not a rate"), (BYTES, "1..5K", "not a size"), (BYTES, "99999999999999999999", "not a size"),
+        (DURATION, "4lightyears", "not a duration"), (DURATION, "ms", "not a duration"),
+        (DURATION, "1e3", "not a duration"), (RATE, "45MB", "not a rate"), (BYTES, "1..5K", "not a size"),
+        (BYTES, "99999999999999999999", "not a size"),
         (BYTES, "99999999TB", "too large"), (DURATION, "0.0000000001", "too small"), (RATIO, "٣%", "not a ratio"),
     ],
 )  # fmt: skip

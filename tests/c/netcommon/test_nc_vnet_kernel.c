@@ -5,15 +5,10 @@
  * In a network namespace of its own; skipped (77) where that is not allowed. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/if_packet.h>
-#include <linux/if_tun.h>
 #include <linux/virtio_net.h>
 #include <net/ethernet.h>
-#include <net/if.h>
 #include <poll.h>
-#include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -21,58 +16,31 @@
 #include "check.h"
 #include "frames.h"
 #include "seeded.h"
+#include "taps.h"
 
-enum { SKIPPED = 77, USO4 = 0x20, USO6 = 0x40, PACKET_VNET_HDR_BYTES = 10 };
+enum { PACKET_VNET_HDR_BYTES = 10 };
 
 struct bench {
     int tap, packet;
-    bool uso; /* the kernel knows UDP segmentation on TAP (Linux 6.2) */
+    bool uso; /* the kernel knows UDP segmentation on TAP */
 };
 
 static uint8_t sent[FRAME_MAX], got[FRAME_MAX], ours[FRAME_MAX];
 
-static void set_offloads(struct bench *bench, bool on)
-{
-    unsigned tso = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
-    bench->uso = on && ioctl(bench->tap, TUNSETOFFLOAD, tso | USO4 | USO6) == 0;
-    if (!bench->uso)
-        CHECK(ioctl(bench->tap, TUNSETOFFLOAD, on ? tso : 0) == 0);
-}
-
-static void open_tap(struct bench *bench)
-{
-    struct ifreq ifr = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
-    int header = NC_VNET_LEN, control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bench->tap = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (bench->tap < 0 || ioctl(bench->tap, TUNSETIFF, &ifr) < 0) {
-        printf("skipped: no TAP: %s\n", strerror(errno));
-        exit(SKIPPED);
-    }
-    CHECK(ioctl(bench->tap, TUNSETVNETHDRSZ, &header) == 0);
-    ifr.ifr_mtu = 9000;
-    CHECK(ioctl(control, SIOCSIFMTU, &ifr) == 0);
-    ifr.ifr_flags = IFF_UP;
-    CHECK(ioctl(control, SIOCSIFFLAGS, &ifr) == 0);
-    CHECK(ioctl(control, SIOCGIFINDEX, &ifr) == 0);
-    close(control);
-
-    struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = ifr.ifr_ifindex};
-    int one = 1;
-    bench->packet = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
-    CHECK(bench->packet >= 0);
-    CHECK(setsockopt(bench->packet, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof one) == 0);
-    CHECK(setsockopt(bench->packet, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) == 0);
-    CHECK(bind(bench->packet, (struct sockaddr *)&at, sizeof at) == 0);
-}
-
 static struct bench set_up(void)
 {
-    if (unshare(CLONE_NEWNET) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
-        printf("skipped: no network namespace: %s\n", strerror(errno));
-        exit(SKIPPED);
-    }
-    struct bench bench = {0};
-    open_tap(&bench);
+    struct bench bench;
+    struct ifreq ifr;
+    int one = 1;
+    taps_enter_fresh_namespace();
+    bench.tap = taps_open(9000, &ifr);
+    bench.uso = taps_set_offloads(bench.tap, true);
+    struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = ifr.ifr_ifindex};
+    bench.packet = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
+    CHECK(bench.packet >= 0);
+    CHECK(setsockopt(bench.packet, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof one) == 0);
+    CHECK(setsockopt(bench.packet, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) == 0);
+    CHECK(bind(bench.packet, (struct sockaddr *)&at, sizeof at) == 0);
     return bench;
 }
 
@@ -156,19 +124,19 @@ static struct frame_spec any_spec(struct seeded *seeded, bool uso)
     return spec;
 }
 
-static void parts_equal_the_kernels(struct bench *bench, struct seeded *seeded, bool uso)
+static void parts_equal_the_kernels(const struct bench *bench, struct seeded *seeded)
 {
-    set_offloads(bench, false);
+    taps_set_offloads(bench->tap, false);
     for (int i = 0; i < 400; i++) {
-        struct frame_spec spec = any_spec(seeded, uso);
+        struct frame_spec spec = any_spec(seeded, bench->uso);
         compare_with_kernel(bench, &spec);
     }
 }
 
 /* What the kernel hands out with offloads on is read as what went in. */
-static void kernel_headers_are_read(struct bench *bench, struct seeded *seeded)
+static void kernel_headers_are_read(const struct bench *bench, struct seeded *seeded)
 {
-    set_offloads(bench, true);
+    taps_set_offloads(bench->tap, true);
     for (int i = 0; i < 200; i++) {
         struct frame_layout layout;
         struct nc_super out, in;
@@ -189,7 +157,7 @@ static void kernel_headers_are_read(struct bench *bench, struct seeded *seeded)
     }
 }
 
-static void runs_are_accepted(struct bench *bench, struct seeded *seeded)
+static void runs_are_accepted(const struct bench *bench, struct seeded *seeded)
 {
     for (int i = 0; i < 200; i++) {
         struct frame_layout layout;
@@ -219,10 +187,8 @@ int main(void)
 {
     struct seeded seeded = seeded_start();
     struct bench bench = set_up();
-    set_offloads(&bench, true);
-    bool uso = bench.uso;
-    parts_equal_the_kernels(&bench, &seeded, uso);
-    printf("ok parts_equal_the_kernels%s\n", uso ? "" : " (no UDP segmentation in this kernel)");
+    parts_equal_the_kernels(&bench, &seeded);
+    printf("ok parts_equal_the_kernels%s\n", bench.uso ? "" : " (no UDP segmentation in this kernel)");
     kernel_headers_are_read(&bench, &seeded);
     printf("ok kernel_headers_are_read\n");
     runs_are_accepted(&bench, &seeded);

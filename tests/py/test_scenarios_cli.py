@@ -1,0 +1,127 @@
+"""The command: exit statuses, one line an error, plug-ins, signals, benches."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import click
+import pytest
+
+from scenarios import bench as bench_package
+from scenarios import checks, cli, interrupt, plugins
+from scenarios.bench import registry
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, list[str]]:
+    """Exit status, stdout, lines of stderr."""
+    status = cli.run(list(arguments))
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["run", "no-such"], 2, "scenario 'no-such'"),
+        (["run"], 2, "name a scenario"),
+        (["run", "lfp-seqack", "--quickk"], 2, "--quick"),
+        (["run", "lfp-seqack", "--set", "path.delay=-1ms"], 2, "path.delay = '-1ms': negative"),
+        (["run", "--resume", "last", "--quick"], 2, "--resume RUN"),
+        (["frobnicate"], 2, "frobnicate"),
+        (["show", "last", "--runs-dir", "/nonexistent"], 2, "no runs in /nonexistent"),
+        (["bench", "delay.rtt21"], 2, "allowed: delay.rtt20, delay.rtt498"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, words: str
+) -> None:
+    found, out, err = run(capsys, *arguments)
+    assert found == status
+    assert len(err) == 1
+    assert err[0].startswith("lfp: ")
+    assert words in err[0]
+    assert out == ""
+
+
+def test_without_privileges_status_3(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks.os, "geteuid", lambda: 1000)
+    status, _, err = run(capsys, "run", "lfp-seqack")
+    assert (status, len(err)) == (3, 1)
+    assert "run it as root" in err[0]
+
+
+def test_a_missing_tool_is_status_3(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(checks.os, "geteuid", lambda: 0)
+    monkeypatch.setenv("LFP_COMET_DELAY", "/nowhere")
+    status, _, err = run(capsys, "run", "lfp-seqack", "--runs-dir", str(tmp_path / "runs"))
+    assert (status, len(err)) == (3, 1)
+    assert "LFP_COMET_DELAY=/nowhere" in err[0]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_list_shows_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "list")
+    assert status == 0
+    assert any(line.startswith("lfp-syndrome") and "lfp-1995/fig3" in line for line in out.splitlines())
+
+
+def test_other_packages_add_commands(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("hello", f"{__name__}:hello", plugins.COMMANDS)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == plugins.COMMANDS else [])
+    monkeypatch.setattr(EntryPoint, "load", lambda self: hello)
+    assert "hello" in run(capsys, "--help")[1]
+    assert run(capsys, "hello")[:2] == (0, "hello\n")
+
+
+@click.command("hello")
+def hello() -> None:
+    """Say hello."""
+    click.echo("hello")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_unwinds_and_later_ones_do_not_cut_it_short(number: signal.Signals) -> None:
+    steps = []
+    before = signal.getsignal(number)
+    with pytest.raises(interrupt.Interrupted) as caught, interrupt.orderly():
+        try:
+            os.kill(os.getpid(), number)
+            steps.append("went on")
+        finally:
+            os.kill(os.getpid(), number)
+            steps.append("cleaned up")
+    assert steps == ["cleaned up"]
+    assert caught.value.status == 128 + number
+    assert signal.getsignal(number) is before
+
+
+def test_a_signal_gives_its_status(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(checks, "everything", interrupted)
+    status, _, err = run(capsys, "doctor")
+    assert status == 130
+    assert err[-1] == "lfp: ended by SIGINT"
+
+
+def test_bench_figures_are_medians_of_pairs() -> None:
+    pairs = [{"ours": o, "base": b} for o, b in ((4e9, 10e9), (6e9, 10e9), (9e9, 30e9))]
+    result = registry.Result("delay.rtt20", "bit/s", "veth", pairs)
+    line = json.loads(json.dumps(result.as_json()))
+    assert (line["ours"], line["base"], line["ratio"]) == (6e9, 10e9, 0.4)
+    assert (line["name"], line["unit"], line["base_name"]) == ("delay.rtt20", "bit/s", "veth")
+    assert line["pairs"] == pairs
+    assert line["machine"]["cores"] == os.cpu_count()
+    assert "ratio 0.400" in result.row()
+
+
+def test_every_bench_module_is_found() -> None:
+    assert {"delay.rtt20", "delay.rtt498"} <= set(registry.load())
+    assert bench_package.__doc__

@@ -1,0 +1,95 @@
+"""Addresses, routes, profiles and tool command lines, without touching a network."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+
+import pytest
+
+from netcommon import binaries
+from scenarios import addresses, checks, delay_box, tcp_profile, transfer_tool
+from scenarios.addresses import Family
+from scenarios.model import Scenario
+from scenarios.plan import load_plan
+
+
+def next_node(family: Family, nodes: int, node: int, target: str) -> int:
+    """Where a node's routes send a packet for ``target``: on-link neighbour or gateway's node."""
+    address = ipaddress.ip_address(target)
+    for link in (node - 1, node):
+        if 0 <= link < nodes - 1 and address in ipaddress.ip_network(addresses.network(family, link)):
+            return link if link < node else link + 1
+    matching = [r for r in addresses.routes(family, node, nodes) if address in ipaddress.ip_network(r.destination)]
+    assert len(matching) == 1
+    gateway = matching[0].gateway
+    return node - 1 if node and gateway == addresses.address(family, node - 1, 1) else node + 1
+
+
+@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
+@pytest.mark.parametrize("nodes", [4, 5, 18])
+def test_every_node_reaches_both_hosts(family: Family, nodes: int) -> None:
+    for start in range(nodes):
+        for target, goal in (
+            (addresses.receiver_address(family, nodes), nodes - 1),
+            (addresses.address(family, 0, 1), 0),
+        ):
+            node, hops = start, 0
+            while node != goal:
+                node = next_node(family, nodes, node, target)
+                hops += 1
+                assert hops < nodes
+            assert hops == abs(goal - start)
+
+
+def test_bsd_1995_is_what_the_paper_row_needs() -> None:
+    bsd = tcp_profile.load("bsd-1995")
+    wanted = {"sack": "0", "recovery": "0", "early_retrans": "0", "frto": "0", "timestamps": "0", "reordering": "127"}
+    for name, value in wanted.items():
+        assert bsd.sysctls[f"net.ipv4.tcp_{name}"] == value
+        assert f"net.ipv4.tcp_{name}" in bsd.required
+    assert (bsd.congestion, bsd.rto_min_ms) == ("reno", 1000)
+
+
+def test_profiles_set_the_same_things() -> None:
+    modern, bsd = tcp_profile.load("modern"), tcp_profile.load("bsd-1995")
+    assert set(bsd.sysctls) <= set(modern.sysctls)
+    assert modern.rto_min_ms is None
+
+
+@pytest.fixture
+def setting(monkeypatch: pytest.MonkeyPatch) -> Scenario:
+    monkeypatch.setattr(binaries, "find", lambda name: Path("/tools") / name)
+    return load_plan("lfp-syndrome", quick=True).trials[0].setting
+
+
+def test_rttcp_gets_exact_values(setting: Scenario) -> None:
+    commands = transfer_tool.commands(setting, tcp_profile.load("bsd-1995"), "10.77.2.2", Path("/x/samples"))
+    line = " ".join(commands.sender)
+    for part in ("-t 10.77.2.2 -4", "--length 4096", "--congestion reno", "--duration 4000000000ns", "--window 8192"):
+        assert part in line
+    assert "--bytes" not in line
+    assert commands.receiver[:2] == ["/tools/rttcp", "-r"]
+    assert commands.samples == Path("/x/samples")
+
+
+def test_the_box_is_told_what_is_set_and_nothing_else(setting: Scenario) -> None:
+    told = delay_box.parameters(setting.path.direction("ab"), "ip")
+    assert told == {
+        "delay_ns": 4_200_000, "rate_bps": 45_000_000, "queue_bytes": 112_640, "access_rate_bps": 100_000_000,
+        "framing": "ip",
+    }  # fmt: skip
+
+
+def test_doctor_says_what_to_do_about_everything_that_is_not_ok() -> None:
+    found = checks.everything()
+    assert {"privileges", "tool comet-delay", "program mnexec", "profile bsd-1995"} <= {check.name for check in found}
+    for check in found:
+        assert check.state == "ok" or check.remedy, check
+
+
+def test_a_profile_that_this_kernel_cannot_have_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tcp_profile, "unknown_sysctls", lambda profile: ["net.ipv4.tcp_sack", "net.ipv4.tcp_new"])
+    states = {check.name: check for check in checks.kernel_features()}
+    assert states["profile bsd-1995"].state == "missing"
+    assert "net.ipv4.tcp_sack" in states["profile bsd-1995"].detail
