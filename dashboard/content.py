@@ -53,14 +53,23 @@ def run_facts(run: Run) -> Facts:
     return facts
 
 
-def trial_row(run: Run, number: int, flow: int = 0) -> Json:
-    """The trial's row of the results; empty when there is none (yet)."""
-    return next((row for row in run.rows if row.get("trial") == number and (row.get("flow") or 0) == flow), {})
+def trial_row(run: Run, number: int) -> Json:
+    """The trial's (first) row of the results; empty when there is none (yet)."""
+    return next((row for row in run.rows if row.get("trial") == number), {})
 
 
-def trial_facts(run: Run, trial: Trial, flow: int = 0) -> Facts:
-    """Measured numbers first, then the settings they belong to."""
-    row, params, flow_summary = trial_row(run, trial.number, flow), trial.params, trial.flow_summary(flow)
+def flow_name(trial: Trial, flow: int) -> str:
+    """`flow 1: 10.0.0.1:40001 → 10.0.3.1:50000, 80 MB`."""
+    summary = trial.flow_summary(flow)
+    ends = " → ".join(_endpoint(summary.get(end)) for end in ("sender", "receiver"))
+    return f"flow {flow}: {ends}, {units.data(summary.get('bytes'))}"
+
+
+def trial_facts(run: Run, trial: Trial) -> Facts:
+    """Measured numbers first, then the settings they belong to; of the capture, the flow with the most data."""
+    row, params = trial_row(run, trial.number), trial.params
+    flow_summary = trial.flow_summary(trial.flows[0]) if trial.flows else {}
+    moved = (trial.transfer.get("summary") or {}).get("bytes")
     stopped = flow_summary.get("stopped_share", row.get("stopped_share"))
     facts = [
         ("Throughput", units.rate(row.get("short_term_bps"))),
@@ -68,10 +77,10 @@ def trial_facts(run: Run, trial: Trial, flow: int = 0) -> Facts:
         ("Sending stopped", f"{units.share(stopped)} of the time (s)" if stopped is not None else "not captured"),
         ("Retransmissions", _count(flow_summary.get("retransmitted", row.get("retransmits")))),
         ("Lost segments", _count(flow_summary.get("lost"))),
-        ("Time-outs", _count(row.get("timeouts"))),
+        ("Time-outs", _count(flow_summary.get("timeouts", row.get("timeouts")))),
         ("RTT least, median", f"{units.duration(row.get('rtt_min_ns'))}, {units.duration(row.get('rtt_median_ns'))}"),
         ("Most in flight", units.size(flow_summary.get("max_in_flight_bytes"))),
-        ("Moved", f"{units.data(params.get('bytes'))} in {units.duration(row.get('elapsed_ns'))}"),
+        ("Moved", f"{units.data(moved)} in {units.duration(row.get('elapsed_ns'))}"),
         ("Window, granted", f"{units.size(params.get('window_bytes'))}, {units.size(row.get('window_granted_bytes'))}"),
         ("Profile", f"{params.get('profile', '–')}, {params.get('congestion', '–')}"),
         ("Path", f"{units.rate(params.get('rate_bps'))}, {units.duration(params.get('delay_ns'))} each way"),
@@ -190,6 +199,10 @@ def _flatten(name: str, value: Any) -> Facts:
     if isinstance(value, list):
         return [(name, ", ".join(str(item) for item in value))]
     return [(name, str(value))]
+
+
+def _endpoint(value: Any) -> str:
+    return f"{value.get('address')}:{value.get('port')}" if isinstance(value, dict) else str(value or "?")
 
 
 def _count(value: Any) -> str:

@@ -56,6 +56,13 @@ class Trial:
     def verdict(self) -> Verdict:
         return Verdict.of(self.status.get("verdict"))
 
+    @property
+    def flows(self) -> list[int]:
+        """Numbers of the captured flows, the one with the most data first (rttcp's control connection is one too)."""
+        numbers = [int(entry.get("flow", row)) for row, entry in enumerate(self.summary.get("flows") or [])]
+        main = self.summary.get("main_flow")
+        return sorted(numbers, key=lambda number: number != main)
+
     def flow_summary(self, flow: int) -> Json:
         """pktlogger's summary of one flow; empty when there is none."""
         flows = self.summary.get("flows") or []

@@ -77,8 +77,7 @@ def render(run: Run) -> str:
 
 def _timeline_part(run: Run, number: int) -> dict[str, Any]:
     trial = run.trial(number)
-    flow = timeline.flows(trial)[0]
-    loaded = timeline.load(run, trial, flow)
+    loaded = timeline.load(run, trial)
     paper, measured = reference.facts(run), fig4.first_stop(loaded)
     return {
         "name": content.trial_name(run, trial),
@@ -87,7 +86,7 @@ def _timeline_part(run: Run, number: int) -> dict[str, Any]:
         "whole": _timeline_html(loaded, (0, loaded.duration_ns), f"whole-{number}") if loaded.stops else "",
         "comparison": content.fact_table(paper, measured) if paper and measured else None,
         "stops": content.stop_table(loaded),
-        "facts": content.trial_facts(run, trial, flow),
+        "facts": content.trial_facts(run, trial),
     }
 
 

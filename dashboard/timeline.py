@@ -159,17 +159,12 @@ class Timeline:
         return (0 if start < margin else start), min(stop.t1_ns + margin, self.duration_ns)
 
 
-def load(run: Run, trial: Trial, flow: int = 0) -> Timeline:
-    """The timeline of one flow, from the cache when the files have not changed. Thread-safe."""
+def load(run: Run, trial: Trial, flow: int | None = None) -> Timeline:
+    """The timeline of one flow (default: the one with the most data); cached until the files change. Thread-safe."""
     segments = trial.path / "segments.parquet"
+    chosen = (trial.flows or [0])[0] if flow is None else flow
     with _LOCK:
-        return _load(run.path, trial.number, flow, segments.stat().st_mtime_ns)
-
-
-def flows(trial: Trial) -> list[int]:
-    """Flow numbers of a captured trial."""
-    entries = trial.summary.get("flows") or [{}]
-    return [int(entry.get("flow", row)) for row, entry in enumerate(entries)]
+        return _load(run.path, trial.number, chosen, segments.stat().st_mtime_ns)
 
 
 _LOCK = threading.Lock()
@@ -254,9 +249,9 @@ def _cwnd(trial: Trial, offset_ns: int) -> Series:
     """Congestion window in bytes over time, from TCP_INFO (segments × MSS); empty without samples."""
     path = trial.path / "tcp_info.parquet"
     names = set(pq.read_schema(path).names) if path.is_file() else set()
-    mss = next((name for name in ("snd_mss_bytes", "snd_mss") if name in names), None)
-    if mss is None or not {"t_ns", "snd_cwnd"} <= names:
+    wanted = ["t_ns", "snd_cwnd", "snd_mss"]
+    if not set(wanted) <= names:
         return Series(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    table = pq.read_table(path, columns=["t_ns", "snd_cwnd", mss], memory_map=True)
-    t, cwnd, size = (_numpy(table.column(name)) for name in ("t_ns", "snd_cwnd", mss))
+    table = pq.read_table(path, columns=wanted, memory_map=True)
+    t, cwnd, size = (_numpy(table.column(name)) for name in wanted)
     return Series(t + offset_ns, cwnd * size)

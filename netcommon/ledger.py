@@ -1,8 +1,8 @@
 """What a run owns, on disk while it lives, so that a crash leaves a list of exactly what may be removed.
 
 A record is one small JSON file: its owner, the processes it started (id and start time, which together name a process
-for good) and the interfaces it made in namespaces that outlive it. It is rewritten on every change by rename, and
-deleted at an orderly end. The rejected alternative, cleaning by name patterns as ``mn -c`` does, ends strangers'
+for good) and its temporary directories. Interfaces need no record: they are made in namespaces that end with the
+processes. It is rewritten on every change by rename, and deleted at an orderly end. The rejected alternative, cleaning by name patterns as ``mn -c`` does, ends strangers'
 processes.
 """
 
@@ -58,7 +58,6 @@ class Ledger:
     path: Path
     owner: OwnedProcess
     processes: dict[int, OwnedProcess] = field(default_factory=dict)
-    interfaces: list[str] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
 
     @classmethod
@@ -76,7 +75,7 @@ class Ledger:
             data = json.loads(path.read_text(encoding="utf-8"))
             processes = [OwnedProcess(**row) for row in data["processes"]]
             owner = OwnedProcess(**data["owner"])
-            return cls(path, owner, {p.pid: p for p in processes}, data["interfaces"], data["directories"])
+            return cls(path, owner, {p.pid: p for p in processes}, data["directories"])
         except (KeyError, TypeError, json.JSONDecodeError) as error:
             raise ValueError(f"{path}: not a record of a run ({error})") from error
 
@@ -91,16 +90,6 @@ class Ledger:
         """``pid`` has been reaped."""
         if self.processes.pop(pid, None):
             self._write()
-
-    def add_interface(self, name: str) -> None:
-        """An interface made in the namespace of the caller, which outlives this process."""
-        self.interfaces.append(name)
-        self._write()
-
-    def drop_interface(self, name: str) -> None:
-        """The interface has been removed."""
-        self.interfaces.remove(name)
-        self._write()
 
     def add_directory(self, path: Path) -> None:
         """A temporary directory that is of no use once this process has ended."""
@@ -127,7 +116,6 @@ class Ledger:
         data = {
             "owner": asdict(self.owner),
             "processes": [asdict(p) for p in self.processes.values()],
-            "interfaces": self.interfaces,
             "directories": self.directories,
         }
         temporary = self.path.with_suffix(".tmp")

@@ -1,4 +1,4 @@
-"""Doing things inside another network namespace, given as the id of a process that lives in it.
+"""Doing things inside another network namespace, given as the id of a process that lives in it or by name.
 
 Python code enters on a thread of its own that ends afterwards, so the calling thread never changes namespace and a
 failure cannot leave it in the wrong one. Programs are started through ``nsenter`` (see process.py).
@@ -17,23 +17,23 @@ T = TypeVar("T")
 _CLONE_NEWNET = 0x40000000
 
 
-def namespace_path(pid: int) -> str:
-    """Path of the network namespace of process ``pid``."""
-    return f"/proc/{pid}/ns/net"
+def namespace_path(netns: int | str) -> str:
+    """Path of a network namespace: of a process id, or of a name of ``ip netns``."""
+    return f"/proc/{netns}/ns/net" if isinstance(netns, int) else f"/run/netns/{netns}"
 
 
-def call_in(pid: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """``function(*args)`` inside the network namespace of ``pid``; its result, or its exception raised here."""
+def call_in(netns: int | str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """``function(*args)`` inside a network namespace (process id or name); its result, or its exception raised here."""
     outcome: dict[str, Any] = {}
 
     def enter_and_call() -> None:
         try:
-            _enter(pid)
+            _enter(netns)
             outcome["result"] = function(*args, **kwargs)
         except BaseException as error:  # handed to the caller's thread, whatever it is
             outcome["error"] = error
 
-    thread = threading.Thread(target=enter_and_call, name=f"netns-{pid}")
+    thread = threading.Thread(target=enter_and_call, name=f"netns-{netns}")
     thread.start()
     thread.join()
     if "error" in outcome:
@@ -42,12 +42,12 @@ def call_in(pid: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwarg
     return result
 
 
-def _enter(pid: int) -> None:
+def _enter(netns: int | str) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = os.open(namespace_path(pid), os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(namespace_path(netns), os.O_RDONLY | os.O_CLOEXEC)
     try:
         if libc.setns(descriptor, _CLONE_NEWNET) != 0:
             code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), namespace_path(pid))
+            raise OSError(code, os.strerror(code), namespace_path(netns))
     finally:
         os.close(descriptor)

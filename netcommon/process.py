@@ -68,9 +68,13 @@ class Tool:
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0
         )
-        if self._ledger:
-            self._ledger.add_process(self._process.pid, self.name)
         threading.Thread(target=self._drain, name=f"read-{self.name}", daemon=True).start()
+        try:
+            if self._ledger:
+                self._ledger.add_process(self._process.pid, self.name)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

@@ -123,9 +123,11 @@ def everything() -> list[Check]:
     return [check for group in ALL for check in group()]
 
 
-def require(tool_names: Iterable[str]) -> None:
-    """What a run with these tools needs: MissingError with the first thing that is missing."""
+def require(tool_names: Iterable[str], useful: Iterable[str] = ()) -> None:
+    """What a run with these tools needs: MissingError with the first thing that is missing. ``useful``: programs of
+    USEFUL_PROGRAMS that are needed this time."""
+    needed = {f"program {name}" for name in useful}
     for checks in (privileges(), tools(tool_names), kernel_features(), programs()):
         for check in checks:
-            if check.state == "missing":
+            if check.state == "missing" or (check.state == "note" and check.name in needed):
                 raise MissingError(f"{check.name}: {check.detail}; {check.remedy} — 'lfp doctor' tells all")

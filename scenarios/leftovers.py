@@ -1,7 +1,7 @@
 """Finds and removes what runs left that ended without cleaning up, from their ledgers and nothing else.
 
-A ledger counts when its owner is dead. A process is ended only while its id and start time are those recorded; an
-interface is removed only by the exact name that the ledger holds; a directory likewise.
+A ledger counts when its owner is dead. A process is ended only while its id and start time are those recorded; its
+namespaces and interfaces end with it. A directory is removed only by the path that the ledger holds.
 """
 
 from __future__ import annotations
@@ -34,17 +34,14 @@ def clean(directory: Path | None = None, *, dry_run: bool = False) -> list[str]:
 
 def _clean_one(ledger: Ledger, dry_run: bool) -> list[str]:
     alive = [process for process in ledger.processes.values() if process.alive()]
-    interfaces = [name for name in ledger.interfaces if Path(f"/sys/class/net/{name}").exists()]
     directories = [Path(name) for name in ledger.directories if Path(name).is_dir()]
     if not dry_run:
         _end(alive)
-        _remove_interfaces(interfaces)
         for folder in directories:
             shutil.rmtree(folder, ignore_errors=True)
         ledger.close()
     return [
         *(f"process {process.pid} ({process.name})" for process in alive),
-        *(f"interface {name}" for name in interfaces),
         *(f"directory {folder}" for folder in directories),
         f"record {ledger.path}",
     ]
@@ -59,12 +56,3 @@ def _end(processes: list[OwnedProcess]) -> None:
         deadline = time.monotonic() + _END_TIMEOUT_S
         while any(process.alive() for process in processes) and time.monotonic() < deadline:
             time.sleep(0.02)
-
-
-def _remove_interfaces(names: list[str]) -> None:
-    from pyroute2 import IPRoute
-
-    with IPRoute() as ipr:
-        for name in names:
-            for index in ipr.link_lookup(ifname=name):
-                ipr.link("del", index=index)

@@ -53,7 +53,7 @@ def describe(plan: Plan, trial: Trial) -> str:
     """What distinguishes the trial: its swept values and repeat."""
     parts = [f"{key.removesuffix('.name').rpartition('.')[2]} {_value(trial, key)}" for key in plan.sweep]
     parts += [f"repeat {trial.repeat + 1}"] if plan.base.run.repeat > 1 else []
-    return "  ".join(f"{part:<15}" for part in parts) or trial.setting.profile.name
+    return "  ".join(f"{part:<17}" for part in parts) or trial.setting.profile.name
 
 
 def _value(trial: Trial, dotted: str) -> str:

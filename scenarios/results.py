@@ -62,9 +62,10 @@ def _cpu_ns(side: dict[str, Any]) -> int | None:
 
 
 def _stopped_share(summary: Path) -> float | None:
-    """lfp-1995's s of the first flow; null without captures."""
-    flows = (read_json(summary) or {}).get("flows") or [{}]
-    share: float | None = flows[0].get("stopped_share")
+    """lfp-1995's s of the flow that carried the data (a tool's control connection is a flow too); null without captures."""
+    content = read_json(summary) or {}
+    flows = content.get("flows") or [{}]
+    share: float | None = flows[content.get("main_flow", 0)].get("stopped_share")
     return share
 
 

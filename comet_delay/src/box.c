@@ -23,6 +23,9 @@ enum { BATCH = 32 };
 /* Under load the ports are not armed, so control and signals are looked at this often. */
 #define HOUSEKEEPING_NS (10 * NC_NS_PER_MS)
 
+/* A wake-up that takes longer is not latency but a lack of CPU time. */
+#define LATENCY_MAX_NS (200 * NC_NS_PER_US)
+
 /* Beyond this the emulation is not what was asked for. */
 #define LATENESS_LIMIT_NS NC_NS_PER_MS
 
@@ -35,6 +38,9 @@ struct box {
     struct control_client clients[BOX_CLIENTS_MAX];
     struct nc_clock_pair started;
     uint64_t next_housekeeping_ns;
+    uint64_t wake_latency_ns; /* see learn_latency */
+    uint64_t timer_ns;        /* the last wait ended by its timer, set for this time; 0: it did not */
+    uint64_t armed_ns;        /* the last wait began then and was ended by a port; 0: it was not */
     bool stop;
     uint8_t spare[NC_VNET_LEN + DIRECTION_FRAME_MAX]; /* where packets go that memory has no room for */
 };
@@ -100,6 +106,7 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
         snprintf(box->control_path, sizeof box->control_path, "%s", control_path);
     }
     box->started = nc_clock_pair_read();
+    box->wake_latency_ns = 20 * NC_NS_PER_US; /* until it is known */
     return box;
 }
 
@@ -135,7 +142,7 @@ int box_set(struct box *box, const struct params params[2], char *why, size_t wh
 }
 
 /* Reads up to a batch from the direction's port. Returns how many packets came. */
-static unsigned receive(struct box *box, unsigned d, uint64_t now_ns)
+static unsigned receive(struct box *box, unsigned d, uint64_t came_ns)
 {
     struct direction *direction = &box->directions[d];
     const struct port *port = &box->ports[d];
@@ -146,7 +153,7 @@ static unsigned receive(struct box *box, unsigned d, uint64_t now_ns)
         if (len <= 0)
             break; /* empty; a port whose namespace went away stays silent until the box is stopped */
         if (packet)
-            direction_take(direction, packet, (uint32_t)len, now_ns);
+            direction_take(direction, packet, (uint32_t)len, came_ns);
         else
             direction_refuse(direction, box->spare, (uint32_t)len);
     }
@@ -162,6 +169,28 @@ static unsigned send_due(struct box *box, unsigned d, uint64_t now_ns)
     for (; n < BATCH && direction_due(direction, now_ns, &run); n++)
         direction_sent(direction, now_ns, port_write(&box->ports[!d], &run));
     return n;
+}
+
+/* Waking up takes time: tens of µs on a virtual machine whose processor had gone idle. The box measures it on its own
+ * timer, as a running median, and uses it twice: it gets up that much before a departure, and takes a packet that
+ * woke it to have come that much earlier. */
+static void learn_latency(struct box *box, uint64_t now_ns)
+{
+    enum { STEP_NS = 250 };
+    uint64_t sample_ns = now_ns > box->timer_ns ? now_ns - box->timer_ns : 0;
+    if (box->timer_ns && sample_ns > box->wake_latency_ns && box->wake_latency_ns < LATENCY_MAX_NS)
+        box->wake_latency_ns += STEP_NS;
+    else if (box->timer_ns && sample_ns < box->wake_latency_ns)
+        box->wake_latency_ns -= box->wake_latency_ns < STEP_NS ? box->wake_latency_ns : STEP_NS;
+}
+
+/* When a packet that is found now came, as far as can be told. */
+static uint64_t arrival_ns(const struct box *box, uint64_t now_ns)
+{
+    if (!box->armed_ns)
+        return now_ns;
+    uint64_t back_ns = now_ns - box->wake_latency_ns;
+    return back_ns > box->armed_ns ? back_ns : box->armed_ns;
 }
 
 static void sleep_until(uint64_t time_ns)
@@ -199,8 +228,13 @@ static void wait_all(struct box *box, int signal_fd, uint64_t now_ns, uint64_t u
         fds[CLIENTS + i] = (struct pollfd){box->clients[i].fd, POLLIN, 0};
     uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     struct timespec timeout = {(time_t)(wait_ns / NC_NS_PER_S), (long)(wait_ns % NC_NS_PER_S)};
-    if (ppoll(fds, N, &timeout, NULL) <= 0)
+    int ready = ppoll(fds, N, &timeout, NULL);
+    if (ready == 0 && wait_ns)
+        box->timer_ns = until_ns;
+    if (ready <= 0)
         return;
+    if (wait_ns && (fds[A].revents || fds[B].revents))
+        box->armed_ns = now_ns;
     if (fds[SIGNAL].revents)
         box->stop = true;
     if (fds[LISTEN].revents)
@@ -223,13 +257,14 @@ static void wait_turn(struct box *box, int signal_fd, uint64_t now_ns, bool work
         wait_all(box, signal_fd, now_ns, now_ns);
         return;
     }
-    if (next_ns != UINT64_MAX && next_ns <= now_ns + s->spin_ns)
-        return; /* due, or near enough to spin for */
     if (worked && s->poll_ns) {
         sleep_until(now_ns + s->poll_ns);
         return;
     }
-    uint64_t wake_ns = next_ns == UINT64_MAX ? now_ns + NC_NS_PER_S : next_ns - s->spin_ns;
+    uint64_t early_ns = s->spin_ns ? s->spin_ns + box->wake_latency_ns : 0;
+    if (next_ns != UINT64_MAX && next_ns <= now_ns + early_ns)
+        return; /* due, or near enough to spin for */
+    uint64_t wake_ns = next_ns == UINT64_MAX ? now_ns + NC_NS_PER_S : next_ns - early_ns;
     if (wake_ns > end_ns)
         wake_ns = end_ns;
     wait_all(box, signal_fd, now_ns, wake_ns);
@@ -243,7 +278,10 @@ void box_run(struct box *box, int signal_fd)
         uint64_t now_ns = nc_now_ns();
         if (now_ns >= end_ns)
             break;
-        unsigned received = receive(box, A, now_ns) + receive(box, B, now_ns), sent = 0;
+        learn_latency(box, now_ns);
+        uint64_t came_ns = arrival_ns(box, now_ns);
+        box->timer_ns = box->armed_ns = 0;
+        unsigned received = receive(box, A, came_ns) + receive(box, B, came_ns), sent = 0;
         for (unsigned more; (more = send_due(box, A, now_ns) + send_due(box, B, now_ns));)
             sent += more;
         wait_turn(box, signal_fd, now_ns, received + sent > 0, end_ns);
@@ -284,8 +322,9 @@ json_t *box_json(struct box *box)
         json_object_set_new(statistics, name,
                             direction_json(&box->directions[d], port_ring_drops(&box->ports[d]), now_ns));
     }
-    return json_pack("{s:o, s:o, s:o, s:I}", "parameters", parameters, "statistics", statistics, "verdict", verdict(box),
-                     "uptime_ns", (json_int_t)(now_ns - box->started.monotonic_ns));
+    return json_pack("{s:o, s:o, s:o, s:I, s:I}", "parameters", parameters, "statistics", statistics, "verdict",
+                     verdict(box), "uptime_ns", (json_int_t)(now_ns - box->started.monotonic_ns), "wake_latency_ns",
+                     (json_int_t)box->wake_latency_ns);
 }
 
 json_t *box_ready_json(const struct box *box)

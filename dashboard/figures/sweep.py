@@ -34,7 +34,9 @@ def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False, heig
 
 
 def _windows_kb(sweep: Sweep) -> list[float]:
-    return sorted({o.window_bytes / KB for curve in sweep.curves for o in curve.observations})
+    """Windows measured and of the paper's points, ascending, KB."""
+    measured = {o.window_bytes / KB for curve in sweep.curves for o in curve.observations}
+    return sorted(measured | {point.window_bytes / KB for point in sweep.reference})
 
 
 def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str) -> None:
@@ -104,7 +106,7 @@ def _add_reference(figure: go.Figure, sweep: Sweep) -> None:
         x=[point.window_bytes / KB for point in sweep.reference],
         y=[point.short_term_bps / MBIT for point in sweep.reference],
         mode="markers", name=f"paper ({escape(sweep.paper)})",
-        marker={"color": "white", "size": 13, "symbol": "diamond", "line": {"color": INK, "width": 2}},
+        marker={"color": INK, "size": 13, "symbol": "diamond-open", "line": {"color": INK, "width": 2}},
         customdata=[escape(point.note) for point in sweep.reference],
         hovertemplate="<b>paper</b><br>window %{x:.4g} KB: %{y:.3g} Mbit/s<br>%{customdata}<extra></extra>",
     )  # fmt: skip

@@ -39,7 +39,7 @@ def page(run: Run, trial: Trial) -> html.Div:
 
 
 def _timeline_part(run: Run, trial: Trial) -> list[Any]:
-    flows = timeline.flows(trial)
+    flows = trial.flows or [0]
     loaded = timeline.load(run, trial, flows[0])
     stops = bool(loaded.stops)
     buttons = [
@@ -47,7 +47,7 @@ def _timeline_part(run: Run, trial: Trial) -> list[Any]:
         for name, text in BUTTONS.items()
     ]
     choice = dcc.Dropdown(
-        id="flow", options=[{"label": f"flow {flow}", "value": flow} for flow in flows], value=flows[0],
+        id="flow", options=[{"label": content.flow_name(trial, flow), "value": flow} for flow in flows], value=flows[0],
         clearable=False, className="flow", style={"display": "none"} if len(flows) == 1 else None,
     )  # fmt: skip
     graph = dcc.Graph(id="timeline", figure=timeline_figure(loaded), config=graph_config(), className="timeline")

@@ -89,7 +89,7 @@ static void explain_timeout(const struct pl_transfer *t, const struct pl_resume 
     }
     if (lost.retransmissions == lost.packets) {
         stop->cause = PL_RTO_AFTER_LOST_RETRANSMISSION;
-        what = "the loss of a retransmission:";
+        what = lost.full_queue ? "a tail drop of retransmissions:" : "the loss of retransmissions:";
     } else if (lost.full_queue) {
         stop->cause = PL_RTO_AFTER_TAIL_DROP;
         what = "a tail-drop burst of";

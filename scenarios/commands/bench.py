@@ -31,7 +31,7 @@ def command(names: tuple[str, ...], as_json: bool, pairs: int | None, list_them:
     for name in names:
         if name not in known:
             raise UsageError(f"bench '{name}': unknown; allowed: {', '.join(known)}")
-    checks.require(("comet-delay",))
+    checks.require(("comet-delay",), ("iperf3",))
     out = console(stderr=as_json)
 
     def say(text: str) -> None:

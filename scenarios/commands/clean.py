@@ -10,7 +10,7 @@ from scenarios import leftovers
 @click.command("clean")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 def command(dry_run: bool) -> None:
-    """Remove processes, interfaces and temporary files that crashed runs of lfp left, by their own records."""
+    """Remove what crashed runs of lfp left: processes, with their namespaces, and temporary files; by their records."""
     removed = leftovers.clean(dry_run=dry_run)
     verb = "would remove" if dry_run else "removed"
     for what in removed:

@@ -24,6 +24,7 @@ QUEUE_BYTES = 110_000
 WINDOW_BYTES = 256 * 1024
 EVENT_KINDS = ["loss_burst", "rto", "fast_retransmit", "zero_window", "receiver_window", "idle"]
 NEW, FAST, TIMEOUT, SPURIOUS = range(4)
+CONTROL_FLOW, MAIN_FLOW = range(2)
 
 
 @dataclass
@@ -154,7 +155,7 @@ def _finish(parts: _Parts, t0: int, end: int, window: int) -> Capture:
     types = (np.int64, np.int64, np.uint8, np.uint64, np.uint64, np.uint32)
     events = {name: np.asarray(v, dtype=t) for name, v, t in zip(names, columns, types, strict=True)}
     return Capture(
-        segments=_table(seg),
+        segments=_with_control(_table(seg)),
         acks=_table(acks),
         events=_table(events),
         summary=_summary(parts, seg, t0, end, window),
@@ -165,9 +166,9 @@ def _finish(parts: _Parts, t0: int, end: int, window: int) -> Capture:
 def _summary(parts: _Parts, seg: dict[str, NDArray[Any]], t0: int, end: int, window: int) -> dict[str, Any]:
     stopped = sum(stop["t1_ns"] - stop["t0_ns"] for stop in parts.stops)
     flow = {
-        "flow": 0,
-        "sender": "10.0.0.1:40000",
-        "receiver": "10.0.3.1:5010",
+        "flow": MAIN_FLOW,
+        "sender": {"address": "10.0.0.1", "port": 40001},
+        "receiver": {"address": "10.0.3.1", "port": 50000},
         "bytes": int(np.unique(seg["seq"]).size) * MSS_BYTES,
         "elapsed_ns": end - t0,
         "retransmitted": int((seg["transmission"] > 1).sum()),
@@ -179,9 +180,24 @@ def _summary(parts: _Parts, seg: dict[str, NDArray[Any]], t0: int, end: int, win
         "stops": parts.stops,
         "stopped_share": stopped / (end - t0),
     }
-    return {"v": 1, "event_kinds": EVENT_KINDS, "flows": [flow]}
+    control = {
+        "flow": CONTROL_FLOW,
+        "sender": {"address": "10.0.0.1", "port": 40000},
+        "receiver": {"address": "10.0.3.1", "port": 5010},
+        "bytes": 48,
+        "stops": [],
+        "stopped_share": 0.99,
+    }
+    return {"v": 1, "event_kinds": EVENT_KINDS, "main_flow": MAIN_FLOW, "flows": [control, flow]}
 
 
 def _table(columns: dict[str, NDArray[Any]]) -> pa.Table:
     rows = next(iter(columns.values())).size
-    return pa.table({"flow": np.zeros(rows, np.uint32), **columns})
+    return pa.table({"flow": np.full(rows, MAIN_FLOW, np.uint32), **columns})
+
+
+def _with_control(segments: pa.Table) -> pa.Table:
+    """One segment of the control connection in front, as real captures have it."""
+    first = {name: segments.column(name)[0].as_py() for name in segments.column_names}
+    first |= {"flow": CONTROL_FLOW, "len": 48, "t_sent_ns": first["t_sent_ns"] - 10_000_000}
+    return pa.concat_tables([pa.Table.from_pylist([first], schema=segments.schema), segments])

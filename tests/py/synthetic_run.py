@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from synthetic_capture import MSS_BYTES, QUEUE_BYTES, RATE_BPS, RTT_NS, Capture, capture
+from synthetic_capture import MAIN_FLOW, MSS_BYTES, QUEUE_BYTES, RATE_BPS, RTT_NS, Capture, capture
 
 STARTED_NS = 1_760_000_000_000_000_000
 MONOTONIC_NS = 5_000_000_000_000
@@ -59,7 +59,7 @@ def seqack(parent: Path, *, segments: int = 1200, cycle_segments: int = 130) -> 
     run = _start(parent, "lfp-seqack", "lfp-1995/fig4", "Seq and Ack of one collapsed transfer", "d4e5f6")
     params = _params(0, 0, "bsd-1995", 256 * 1024) | {"capture": "snd,rcv"}
     cap = capture(segments, t0_ns=STARTED_NS, cycle_segments=cycle_segments)
-    params["bytes"] = cap.summary["flows"][0]["bytes"]
+    params["bytes"] = cap.summary["flows"][MAIN_FLOW]["bytes"]
     _finish(run, [_trial(run, params, params["bytes"] * 8e9 / cap.elapsed_ns, cap)])
     return run
 
@@ -112,8 +112,8 @@ def _trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | None = 
     return params | measured | {
         "flow": 0, "state": "done", "valid": not invalid, "reasons": "; ".join(verdict["reasons"]),
         "rtt_min_ns": RTT_NS, "rtt_median_ns": RTT_NS + 100_000,
-        "stopped_share": cap.summary["flows"][0]["stopped_share"] if cap else None,
-        "timeouts": len(cap.summary["flows"][0]["stops"]) if cap else 0,
+        "stopped_share": cap.summary["flows"][MAIN_FLOW]["stopped_share"] if cap else None,
+        "timeouts": len(cap.summary["flows"][MAIN_FLOW]["stops"]) if cap else 0,
         "window_granted_bytes": params["window_bytes"], "cpu_sender_ns": 300_000_000, "cpu_receiver_ns": 400_000_000,
     }  # fmt: skip
 
@@ -124,7 +124,7 @@ def _tcp_info(started_ns: int, elapsed_ns: int) -> pa.Table:
     phase = (t % 1_250_000_000) / 1.25e9
     cwnd = np.where(phase < 0.18, 2 + 360 * phase, 1).astype(np.uint32)
     monotonic = started_ns - STARTED_NS + MONOTONIC_NS + t
-    columns = {"t_ns": monotonic, "snd_cwnd": cwnd, "snd_mss_bytes": np.full(t.size, MSS_BYTES, np.uint32),
+    columns = {"t_ns": monotonic, "snd_cwnd": cwnd, "snd_mss": np.full(t.size, MSS_BYTES, np.uint32),
                "rtt_us": (RTT_NS / 1000 + 80 * cwnd).astype(np.uint32),
                "snd_ssthresh": np.full(t.size, 30, np.uint32)}  # fmt: skip
     return pa.table(columns)

@@ -92,12 +92,12 @@ def test_timeline_counts_what_the_capture_holds(collapsed: Run) -> None:
     trial = collapsed.trial(0)
     loaded = timeline.load(collapsed, trial)
     table = pq.read_table(trial.path / "segments.parquet")
-    assert loaded.sent_ns.size == table.num_rows
-    assert loaded.lost_rows.size == trial.flow_summary(0)["lost"]
+    assert loaded.sent_ns.size == table.num_rows - 1  # one is of the control connection
+    assert loaded.lost_rows.size == trial.flow_summary(1)["lost"]
     assert loaded.sent_ns[0] == 0 and np.all(np.diff(loaded.sent_ns) >= 0)
     assert loaded.stops[0].t1_ns - loaded.stops[0].t0_ns == 1_020_000_000
     assert "tail-drop burst of 23 packets" in loaded.stops[0].text
-    assert loaded.stopped_share == trial.flow_summary(0)["stopped_share"]
+    assert loaded.stopped_share == trial.flow_summary(1)["stopped_share"]
     assert loaded.in_flight.value.min() == 0
     assert loaded.rtt.value.min() == pytest.approx(8.4e6, rel=0.15)
     assert loaded.events.of("rto").size == len(loaded.stops)
@@ -131,7 +131,7 @@ def test_a_rewritten_capture_is_read_again(tmp_path: Path) -> None:
     run = load_run(path)
     file = path / "trials" / "0000" / "segments.parquet"
     before = timeline.load(run, run.trial(0)).sent_ns.size
-    table = pq.read_table(file).slice(0, 100)
+    table = pq.read_table(file).slice(1, 100)
     file.unlink()
     pq.write_table(table, file)
     assert (before, timeline.load(run, run.trial(0)).sent_ns.size) == (before, 100)

@@ -91,7 +91,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     captured = next(iter(load_run(path).captured))
     file = path / "trials" / f"{captured:04d}" / "summary.json"
     stops = json.loads(file.read_text())
-    stops["flows"][0]["stops"][0]["text"] = "</script>" + evil
+    stops["flows"][1]["stops"][0]["text"] = "</script>" + evil
     file.write_text(json.dumps(stops))
     html = render(load_run(path))
     page = Page(html)

@@ -28,7 +28,7 @@ def crashed(folder: Path, processes: list[OwnedProcess], directories: list[Path]
     """A ledger whose owner is dead: our own id with another start time."""
     owner = OwnedProcess(os.getpid(), 1, "lfp")
     path = folder / "1-1.json"
-    rows = {"owner": asdict(owner), "processes": [asdict(p) for p in processes], "interfaces": ["lfp-no-such0"]}
+    rows = {"owner": asdict(owner), "processes": [asdict(p) for p in processes]}
     path.write_text(json.dumps(rows | {"directories": [str(d) for d in directories]}))
     return path
 

@@ -1,0 +1,135 @@
+/* Every message comes back as it was; what is missing, of another type or out of range is named. */
+#include "check.h"
+#include "message.h"
+#include "report.h"
+
+static char why[200];
+
+static struct rttcp_params good_params(void)
+{
+    return (struct rttcp_params){.bytes = 80 << 20, .length_bytes = 4096, .window_bytes = 262144, .interval_ns = 1000000000,
+                                 .timeout_ns = 60000000000, .nodelay = true, .congestion = "reno", .streams = 1};
+}
+
+static void params_come_back(void)
+{
+    struct rttcp_params in = good_params(), out;
+    json_t *object = rttcp_params_encode(&in);
+    CHECK_EQ(rttcp_params_decode(object, &out, why, sizeof why), 0);
+    CHECK_EQ(out.bytes, in.bytes);
+    CHECK_EQ(out.window_bytes, 262144);
+    CHECK_EQ(out.streams, 1);
+    CHECK(out.nodelay);
+    CHECK_STR(out.congestion, "reno");
+    json_decref(object);
+}
+
+static void wrong_params_are_named(void)
+{
+    static const struct { const char *key, *json, *says; } rows[] = {
+        {"bytes", "-1", "bytes"}, {"bytes", "1.5", "bytes"}, {"bytes", "0", "bytes"}, {"duration_ns", "5", "bytes"},
+        {"length_bytes", "0", "length_bytes"}, {"length_bytes", "67108865", "length_bytes"}, {"length_bytes", "null", "length_bytes"},
+        {"window_bytes", "100", "window_bytes"}, {"window_bytes", "1073741825", "window_bytes"}, {"interval_ns", "1", "interval_ns"},
+        {"timeout_ns", "0", "timeout_ns"}, {"nodelay", "1", "nodelay"}, {"congestion", "7", "congestion"},
+        {"congestion", "\"0123456789abcdef\"", "congestion"}, {"streams", "[]", "streams"}, {"streams", "[1]", "streams"},
+        {"streams", "[{\"direction\":\"send\"},{\"direction\":\"send\"}]", "streams"}, {"streams", "[{\"direction\":\"receive\"}]", "streams"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rttcp_params in = good_params(), out;
+        json_t *object = rttcp_params_encode(&in);
+        json_object_set_new(object, rows[i].key, json_loads(rows[i].json, JSON_DECODE_ANY, NULL));
+        if (rttcp_params_decode(object, &out, why, sizeof why) == 0 || strncmp(why, rows[i].says, strlen(rows[i].says)) != 0) {
+            fprintf(stderr, "row %zu: %s = %s: %s\n", i, rows[i].key, rows[i].json, why);
+            exit(1);
+        }
+        json_decref(object);
+    }
+}
+
+static void accept_comes_back(void)
+{
+    struct rttcp_params params = good_params(), params_out;
+    struct rttcp_accept in = {.session = "0123456789abcdef", .port = 40000, .window_granted_bytes = 262144}, out;
+    json_t *message = rttcp_accept_encode(&in, &params);
+    CHECK_STR(rttcp_message_type(message), "accept");
+    CHECK_EQ(rttcp_accept_decode(message, &out, &params_out, why, sizeof why), 0);
+    CHECK_EQ(out.port, 40000);
+    CHECK_STR(out.session, in.session);
+    json_object_set_new(json_array_get(json_object_get(message, "streams"), 0), "port", json_integer(0));
+    CHECK_EQ(rttcp_accept_decode(message, &out, &params_out, why, sizeof why), -1);
+    json_decref(message);
+}
+
+static void side_and_intervals_come_back(void)
+{
+    struct rttcp_side in = {.bytes = 7, .peak_bps = 9, .congestion = "bbr", .tcp_info = json_pack("{s:i}", "rtt_us", 12)};
+    struct rttcp_side out = {0};
+    json_t *object = rttcp_side_encode(&in);
+    CHECK_EQ(rttcp_side_decode(object, &out, why, sizeof why), 0);
+    CHECK_EQ(out.bytes, 7);
+    CHECK_EQ(json_integer_value(json_object_get(out.tcp_info, "rtt_us")), 12);
+    json_t *rows = json_array();
+    for (int i = 0; i < 1201; i++)
+        json_array_append_new(rows, json_pack("[i,i,i]", i, i + 1, 100));
+    for (size_t at = 0; at < 1201; at += RTTCP_INTERVALS_A_MESSAGE) {
+        json_t *part = rttcp_intervals_encode(rows, at, RTTCP_INTERVALS_A_MESSAGE);
+        CHECK_EQ(rttcp_intervals_decode(part, &out, why, sizeof why), 0);
+        json_decref(part);
+    }
+    CHECK(json_equal(out.intervals, rows));
+    json_decref(rows);
+    json_t *bad = json_pack("{s:[[i,i]]}", "rows", 1, 2);
+    CHECK_EQ(rttcp_intervals_decode(bad, &out, why, sizeof why), -1);
+    json_decref(bad);
+    json_decref(object);
+    rttcp_side_release(&in);
+    rttcp_side_release(&out);
+}
+
+/* 80 MB in 15.5 s from connect to confirmation: 43.3 Mbit/s, and a transfer that lost its peer is never complete. */
+static void summary_is_bytes_over_connect_to_confirmation(void)
+{
+    struct rttcp_report report = {.params = good_params()};
+    report.sender.bytes = report.receiver.bytes = 83886080;
+    report.receiver.peak_bps = 45000000;
+    rttcp_report_summarise(&report, 8400000, 15500000000, ENDED_BYTES);
+    CHECK_EQ(report.summary.short_term_bps, 43296041);
+    CHECK_EQ(report.summary.peak_bps, 45000000);
+    CHECK(report.summary.complete);
+    report.receiver.bytes--;
+    rttcp_report_summarise(&report, 8400000, 15500000000, ENDED_BYTES);
+    CHECK(!report.summary.complete);
+    snprintf(report.error, sizeof report.error, "gone");
+    rttcp_report_summarise(&report, 8400000, 15500000000, ENDED_BYTES);
+    CHECK(!report.summary.complete);
+    CHECK_STR(report.summary.ended_by, "error");
+    json_t *verdict = rttcp_report_verdict(&report);
+    CHECK(json_is_false(json_object_get(verdict, "valid")));
+    json_decref(verdict);
+}
+
+static void a_window_larger_than_granted_is_not_valid(void)
+{
+    struct rttcp_report report = {.summary = {.complete = true}};
+    report.sender.window_granted_bytes = 8192;
+    report.sender.mss_bytes = 1448;
+    report.sender.window_seen_max_bytes = 8192;
+    json_t *verdict = rttcp_report_verdict(&report);
+    CHECK(json_is_true(json_object_get(verdict, "valid")));
+    json_decref(verdict);
+    report.sender.window_seen_max_bytes = 65535;
+    verdict = rttcp_report_verdict(&report);
+    CHECK(json_is_false(json_object_get(verdict, "valid")));
+    json_decref(verdict);
+}
+
+int main(void)
+{
+    RUN(params_come_back);
+    RUN(wrong_params_are_named);
+    RUN(accept_comes_back);
+    RUN(side_and_intervals_come_back);
+    RUN(summary_is_bytes_over_connect_to_confirmation);
+    RUN(a_window_larger_than_granted_is_not_valid);
+    return 0;
+}

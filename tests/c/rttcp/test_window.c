@@ -1,0 +1,97 @@
+/* The window against a kernel with limits: the socket calls below stand in for it. */
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "check.h"
+#include "window.h"
+
+static struct {
+    bool privileged;
+    int limit; /* net.core.rmem_max and wmem_max */
+    int rcvbuf, sndbuf, clamp;
+} kernel;
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+    int n = *(const int *)value;
+    (void)fd;
+    (void)size;
+    if (level == IPPROTO_TCP && name == TCP_WINDOW_CLAMP)
+        return kernel.clamp = n, 0;
+    bool force = name == SO_RCVBUFFORCE || name == SO_SNDBUFFORCE;
+    if (force && !kernel.privileged) {
+        errno = EPERM;
+        return -1;
+    }
+    n = !force && n > kernel.limit ? kernel.limit : n;
+    *(name == SO_RCVBUF || name == SO_RCVBUFFORCE ? &kernel.rcvbuf : &kernel.sndbuf) = 2 * n;
+    return 0;
+}
+
+int getsockopt(int fd, int level, int name, void *restrict value, socklen_t *restrict size)
+{
+    (void)fd;
+    (void)size;
+    *(int *)value = level == IPPROTO_TCP ? kernel.clamp : name == SO_RCVBUF ? kernel.rcvbuf : kernel.sndbuf;
+    return 0;
+}
+
+static void refused_without_privilege(void)
+{
+    struct rttcp_error error = {0};
+    kernel.privileged = false;
+    kernel.limit = 212992;
+    CHECK_EQ(rttcp_window_reserve(0, 104 << 10, &error), 0);
+    CHECK_EQ(rttcp_window_reserve(0, 105 << 10, &error), -1);
+    CHECK_EQ(error.status, NC_EXIT_USAGE);
+    CHECK_STR(error.text, "--window 105KB: beyond the kernel's limit rmem_max on the receiver; the most is 104KB; "
+                          "run as root or `sysctl -w net.core.rmem_max=215040` there");
+    CHECK_EQ(rttcp_window_sndbuf(0, 208 << 10, &error), 0);
+    CHECK_EQ(rttcp_window_sndbuf(0, 209 << 10, &error), -1);
+    CHECK(strstr(error.text, "--window 209KB") && strstr(error.text, "wmem_max on the sender; the most is 208KB"));
+    kernel.limit = 215040; /* as the advice said */
+    CHECK_EQ(rttcp_window_reserve(0, 105 << 10, &error), 0);
+}
+
+static void root_is_bound_by_the_largest_buffer_only(void)
+{
+    struct rttcp_error error = {0};
+    kernel.privileged = true;
+    CHECK_EQ(rttcp_window_reserve(0, 511 << 20, &error), 0);
+    CHECK_EQ(rttcp_window_reserve(0, 1 << 30, &error), -1);
+    CHECK(strstr(error.text, "--window 1GB: beyond the kernel's largest socket buffer"));
+}
+
+/* Begins small, so that little is offered at first, and gets room and its clamp after accept. */
+static void small_first_then_room(void)
+{
+    struct rttcp_error error = {0};
+    kernel.privileged = true;
+    CHECK_EQ(rttcp_window_reserve(0, 1 << 20, &error), 0);
+    CHECK_EQ(kernel.rcvbuf, 2 << 20);
+    CHECK_EQ(rttcp_window_set(0, 1 << 20, &error), 0);
+    CHECK_EQ(kernel.rcvbuf, 4 << 20);
+    CHECK_EQ(kernel.clamp, 1 << 20);
+    CHECK(!rttcp_window_hold(0, 1 << 20));
+    kernel.clamp = 3 << 20; /* the kernel moved it */
+    CHECK(rttcp_window_hold(0, 1 << 20));
+    CHECK_EQ(kernel.clamp, 1 << 20);
+}
+
+static void granted_is_a_multiple_of_the_scale(void)
+{
+    CHECK_EQ(rttcp_window_granted(8192, 2), 8192);
+    CHECK_EQ(rttcp_window_granted(8193, 2), 8196);
+    CHECK_EQ(rttcp_window_granted(1000001, 14), 1015808);
+}
+
+int main(void)
+{
+    RUN(refused_without_privilege);
+    RUN(root_is_bound_by_the_largest_buffer_only);
+    RUN(small_first_then_room);
+    RUN(granted_is_a_multiple_of_the_scale);
+    return 0;
+}

@@ -1,0 +1,132 @@
+"""What a path through the box does to real packets, against what theory says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from comet_box import LEFT, LEFT6, RIGHT, RIGHT6, Box, Hosts, in_netns, two_hosts
+from scipy.stats import binom
+from udp_trains import DATAGRAM, TRAIN, Trains
+
+pytestmark = pytest.mark.netns
+
+HEADERS = 14 + 20 + 8  # Ethernet, IPv4, UDP
+
+
+@contextmanager
+def trains(hosts: Hosts) -> Iterator[Trains]:
+    both = Trains(hosts.left, hosts.right, RIGHT)
+    try:
+        in_netns(hosts.left, "ping", "-c", "1", "-W", "2", RIGHT)  # address resolution is not part of what is counted
+        yield both
+    finally:
+        both.close()
+
+
+def test_round_trip_is_twice_the_delay() -> None:
+    with two_hosts() as hosts, Box(hosts, delay="4.2ms"):
+        text = in_netns(hosts.left, "ping", "-D", "-i", "0.01", "-c", "200", RIGHT)
+        rtt_ms = np.array([float(value) for value in re.findall(r"time=([\d.]+) ms", text)])
+        assert len(rtt_ms) == 200
+        assert abs(np.median(rtt_ms) - 8.4) < 0.1
+        assert rtt_ms.min() > 8.3
+
+
+def test_directions_are_independent() -> None:
+    with two_hosts() as hosts, Box(hosts, ab_delay="10ms", ba_delay="0ms", ba_loss="100%"):
+        lost = subprocess.run(
+            ["ip", "netns", "exec", hosts.left, "ping", "-c", "2", "-W", "1", "-i", "0.2", RIGHT], capture_output=True
+        )
+        assert lost.returncode == 1  # nothing comes back…
+    with two_hosts() as hosts, Box(hosts, ab_delay="10ms") as box:
+        text = in_netns(hosts.left, "ping", "-c", "5", "-i", "0.05", RIGHT)
+        assert min(float(value) for value in re.findall(r"time=([\d.]+) ms", text)) >= 10
+        assert box.show()["parameters"]["ba"]["delay_ns"] == 0
+
+
+def test_loss_is_binomial_and_independent_within_super_packets() -> None:
+    packets, share = 1_000_000, 0.01
+    with two_hosts() as hosts, Box(hosts, ab_loss="1%") as box, trains(hosts) as udp:
+        lost = ~udp.arrived(packets, quiet_s=0.01)
+        statistics = box.stop()["statistics"]["ab"]
+    low, high = binom.interval(0.99, lost.size, share)
+    assert low <= lost.sum() <= high, f"{lost.sum()} of {lost.size} lost, want {low}…{high}"
+    assert statistics["drops"]["loss"] >= lost.sum() >= statistics["drops"]["loss"] - 1  # the ping is among them
+    assert statistics["in_frames"] < statistics["in_packets"] / 20, "packets did not come as super-packets"
+
+    inside = lost.reshape(-1, TRAIN)
+    neighbours = int((inside[:, 1:] & inside[:, :-1]).sum())
+    low, high = binom.interval(0.99, inside[:, 1:].size, share**2)
+    assert low <= neighbours <= high, f"{neighbours} neighbouring losses, want {low}…{high}"
+
+
+def test_same_seed_same_fate() -> None:
+    fates = []
+    for seed in ("7", "7", "8"):
+        with two_hosts() as hosts, Box(hosts, ab_loss="5%", seed=seed), trains(hosts) as udp:
+            in_netns(hosts.left, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+            fates.append(~udp.arrived(44_000, quiet_s=0.02))
+    assert fates[0].sum() and (fates[0] != fates[2]).any()
+    # packet numbers count everything that crosses, so stray neighbour discovery may shift the sequence by a few
+    same = max((np.roll(fates[0], shift) == fates[1]).mean() for shift in range(-12, 13))
+    assert same > 0.999
+
+
+def test_at_a_low_rate_packets_of_a_super_packet_are_spaced_by_their_serialisation_time() -> None:
+    rate_bps = 10_000_000
+    with two_hosts() as hosts, Box(hosts, ab_rate="10Mbit"), trains(hosts) as udp:
+        udp.send(4)
+        numbers, times_ns = udp.receive(quiet_s=0.3)
+    assert numbers == list(range(4 * TRAIN))
+    spacing_ns = np.diff(np.array(times_ns))
+    error_ns = np.abs(spacing_ns - (DATAGRAM + HEADERS) * 8 / rate_bps * 1e9)
+    assert np.percentile(error_ns, 90) <= 100_000
+
+
+def test_rate_and_queue_are_kept() -> None:
+    """A train that does not fit the queue: exactly the packets that theory lets through arrive."""
+    queue_bytes = 30 * (DATAGRAM + HEADERS)
+    with two_hosts() as hosts, Box(hosts, ab_rate="20Mbit", ab_queue=str(queue_bytes)) as box, trains(hosts) as udp:
+        in_netns(hosts.left, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+        udp.send(1)
+        numbers, _ = udp.receive(quiet_s=0.3)
+        ab = box.stop()["statistics"]["ab"]
+    assert numbers == list(range(30))
+    assert ab["drops"]["queue"] == TRAIN - 30
+    assert ab["queue_peak_bytes"] == queue_bytes
+
+
+def test_the_path_is_transparent() -> None:
+    with two_hosts() as hosts, Box(hosts, delay="1ms") as box:
+        in_netns(hosts.left, "ping", "-6", "-c", "2", "-i", "0.1", RIGHT6)
+        in_netns(hosts.right, "ping", "-6", "-c", "2", "-i", "0.1", LEFT6)
+        in_netns(hosts.right, "ping", "-c", "2", "-i", "0.1", "-s", "4000", LEFT)  # fragments
+        neighbours = in_netns(hosts.left, "ip", "neigh", "show", "dev", "wan")
+        assert RIGHT6 in neighbours
+        end = box.stop()
+        assert end["verdict"]["reasons"] == [] or all("late" in reason for reason in end["verdict"]["reasons"])
+
+
+def test_tcp_keeps_its_offloads_and_arrives_whole() -> None:
+    with two_hosts() as hosts, Box(hosts, delay="5ms") as box:
+        server = subprocess.Popen(
+            ["ip", "netns", "exec", hosts.right, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL
+        )
+        try:
+            text = in_netns(hosts.left, "sh", "-c", f"for i in 1 2 3 4 5; do iperf3 -c {RIGHT} -n 200M -C cubic && exit 0; "
+                                                    "sleep 0.2; done; exit 1")
+            server.wait(timeout=10)
+        finally:
+            if server.poll() is None:
+                server.kill()
+                server.wait()
+        assert "receiver" in text
+        ab = box.stop()["statistics"]["ab"]
+    assert ab["in_frames"] < ab["in_packets"] / 4
+    assert ab["in_packets"] == ab["out_packets"]
+    assert ab["in_bytes"] == ab["out_bytes"] > 200 << 20

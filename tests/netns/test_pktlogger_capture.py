@@ -1,0 +1,307 @@
+"""pktlogger against tcpdump, tshark, capinfos, the interface's own counters and a queue's drop counter."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pktlogger_lab import ERA, Lab, command, direct, routed, wait_until
+
+import pktlogger
+from netcommon.binaries import find
+
+pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+
+MARK = b"pktlogger-last-packet"
+TIME_BOUND_NS = 50_000
+
+
+def index(capture: Path) -> pa.Table:
+    folder = capture.with_suffix(".index")
+    command(find("pktlogger"), "index", capture, "-o", folder)
+    return pktlogger.read_index(folder)
+
+
+def analyse(folder: Path) -> pktlogger.Analysis:
+    arguments = ["--sender", folder / "a.pcapng", "--receiver", folder / "b.pcapng", "-o", folder / "analysis"]
+    command(find("pktlogger"), "analyse", *arguments)
+    return pktlogger.read_analysis(folder / "analysis")
+
+
+@contextlib.contextmanager
+def tcpdump(lab: Lab, file: Path) -> Iterator[None]:
+    """tcpdump on b's interface; when it is left, the file holds everything up to the mark."""
+    options = ["--immediate-mode", "-U", "-Z", "root", "-B", "65536", "-s", "128", "--time-stamp-precision=nano"]
+    argv = [*lab.inside(lab.b), "tcpdump", "-i", "v0", *options, "-w", str(file)]
+    process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr and "listening" in process.stderr.readline()
+        yield
+        lab.mark(MARK)
+        wait_until(lambda: MARK in file.read_bytes()[-4096:], "tcpdump has written the mark")
+    finally:
+        process.terminate()
+        _, said = process.communicate(timeout=10)
+    assert "\n0 packets dropped by kernel" in said, said
+
+
+TSHARK_FIELDS = {
+    "frame.number": "frame",
+    "frame.time_epoch": "t_ns",
+    "frame.len": "wire_len",
+    "tcp.seq_raw": "seq",
+    "tcp.ack_raw": "ack",
+    "tcp.len": "len",
+    "tcp.flags": "flags",
+    "tcp.window_size": "window",
+    "ip.id": "ip_id",
+    "tcp.options.timestamp.tsval": "tsval",
+    "tcp.options.timestamp.tsecr": "tsecr",
+    "tcp.options.sack_le": "sack_left",
+    "tcp.options.sack_re": "sack_right",
+}
+
+
+def tshark(capture: Path) -> dict[str, list[str]]:
+    """What tshark says of every TCP packet, under our columns' names; sequence numbers as on the wire."""
+    options = ["-o", "tcp.relative_sequence_numbers:FALSE", "-Y", "tcp", "-T", "fields"]
+    fields = [word for name in TSHARK_FIELDS for word in ("-e", name)]
+    lines = command("tshark", "-r", capture, *options, *fields, timeout_s=120).splitlines()
+    columns = zip(*(line.split("\t") for line in lines), strict=True)
+    return dict(zip(TSHARK_FIELDS.values(), map(list, columns), strict=True))
+
+
+def bases(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Raw number of relative 0, of each packet's own direction and of the opposite one."""
+    flows = json.loads(table.schema.metadata[b"pktlogger.flows"])["flows"]
+    isn = np.array([[side["isn"] or 0 for side in flow["sides"]] for flow in flows], dtype=np.uint64)
+    flow, way = table["flow"].to_numpy(), table["dir"].to_numpy()
+    return isn[flow, way], isn[flow, 1 - way]
+
+
+def expect_equal_to_tshark(capture: Path, table: pa.Table) -> None:
+    theirs = tshark(capture)
+    own, other = bases(table)
+    ours = {name: table[name].to_numpy() for name in table.schema.names if not name.startswith("sack_")}
+    acks = ours["ack"] != 2**64 - 1
+    raw = 2**32 - 1
+
+    def numbers(name: str, base: int = 10) -> np.ndarray:
+        return np.array([int(text, base) if text else 0 for text in theirs[name]], dtype=np.int64)
+
+    times = np.array([int(text.replace(".", "")) for text in theirs["t_ns"]])  # nanoseconds: nine digits
+    assert np.array_equal(times, ours["t_ns"])
+    assert np.array_equal(numbers("seq"), (ours["seq"] + own) & raw)
+    assert np.array_equal(numbers("ack")[acks], ((ours["ack"] + other) & raw)[acks])
+    for name in ("frame", "wire_len", "len", "window", "tsval", "tsecr"):
+        assert np.array_equal(numbers(name), ours[name]), name
+    assert np.array_equal(numbers("flags", 16), ours["flags"])
+    assert np.array_equal(numbers("ip_id", 16), ours["ip_id"])
+    counts = table["sack_n"].to_numpy()
+    for name in ("sack_left", "sack_right"):
+        edges = table[name].combine_chunks().flatten().to_numpy().reshape(-1, 4)
+        flat = (((edges + other[:, None]) & raw)[np.arange(4) < counts[:, None]]).tolist()
+        assert [int(edge) for text in theirs[name] if text for edge in text.split(",")] == flat, name
+
+
+def expect_same_packets(ours: pa.Table, theirs: pa.Table) -> None:
+    """Packet for packet in each direction of each flow; two sockets may interleave the directions differently."""
+    assert ours.num_rows == theirs.num_rows
+    names = ["flow", "dir", "seq", "ack", "len", "flags", "ip_id", "wire_len"]
+    orders = [np.lexsort((np.arange(t.num_rows), t["dir"].to_numpy(), t["flow"].to_numpy())) for t in (ours, theirs)]
+    for name in names:
+        left, right = (t[name].to_numpy()[order] for t, order in zip((ours, theirs), orders, strict=True))
+        assert np.array_equal(left, right), name
+    times = [t["t_ns"].to_numpy()[order] for t, order in zip((ours, theirs), orders, strict=True)]
+    worst = np.abs(times[0] - times[1]).max()
+    print(f"{ours.num_rows} packets, times differ by at most {worst} ns")
+    assert worst <= TIME_BOUND_NS
+
+
+@pytest.mark.parametrize(("offloads", "v6"), [(True, False), (False, False), (True, True)])
+def test_agrees_with_tcpdump_and_tshark_on_every_packet(tmp_path: Path, offloads: bool, v6: bool) -> None:
+    with direct() as lab:
+        for host in (lab.a, lab.b):
+            lab.offloads(host, "v0", offloads)
+        with lab.capture(tmp_path) as tool:
+            tool.wait_event("ready", 5)
+            with tcpdump(lab, tmp_path / "b.pcap"):
+                lab.transfer("-t", "3", "-C", "cubic", "-b", "1G" if offloads else "200M", v6=v6)
+            end = tool.stop()
+    assert end and all(point["dropped_kernel"] == point["dropped_ring"] == 0 for point in end["points"])
+    ours = index(tmp_path / "b.pcapng")
+    assert ours.num_rows > 1000
+    expect_same_packets(ours, index(tmp_path / "b.pcap"))
+    expect_equal_to_tshark(tmp_path / "b.pcapng", ours)
+    assert offloads == (max(index(tmp_path / "a.pcapng")["parts"].to_pylist()) > 1)
+    found = analyse(tmp_path)
+    assert sum(flow["lost"] for flow in found.summary["flows"]) == 0
+    assert all(flow["acked_unseen_bytes"] == 0 for flow in found.summary["flows"])
+    delays = found.segments["delay_ns"].to_numpy()
+    assert delays.min() > 0  # both points are on one clock
+
+
+def test_joined_losses_are_the_queues_drops(tmp_path: Path) -> None:
+    """Drop-tail behind a modern sender: SACK, RACK, probes. Each drop of the queue is one lost segment."""
+    with routed("50mbit", "30kb") as lab:
+        with lab.capture(tmp_path) as tool:
+            tool.wait_event("ready", 5)
+            report = lab.transfer("-t", "3", "-C", "cubic")
+            tool.stop()
+        drops = lab.drops()
+    found = analyse(tmp_path)
+    assert drops > 10
+    assert sum(flow["lost"] for flow in found.summary["flows"]) == drops
+    main = found.summary["flows"][found.summary["main_flow"]]
+    assert main["retransmitted"] == report["end"]["sum_sent"]["retransmits"]
+    assert main["unresolved"] == main["acked_unseen_bytes"] == 0
+    for point in "ab":  # these have SACK blocks
+        table = index(tmp_path / f"{point}.pcapng")
+        assert max(table["sack_n"].to_pylist()) > 0
+        expect_equal_to_tshark(tmp_path / f"{point}.pcapng", table)
+
+
+def test_the_collapse_of_lfp_1995_is_named(tmp_path: Path) -> None:
+    """The recovery of the era over a small queue: sending stops for the time-out's second, and why is said."""
+    with routed("45mbit", "110kb", mtu=4352, rto_min="1s") as lab:
+        for host in (lab.a, lab.b):
+            lab.sysctl(host, **ERA)
+        with lab.capture(tmp_path) as tool:
+            tool.wait_event("ready", 5)
+            lab.transfer("-n", "3M", "-l", "4096", "-C", "reno")
+            tool.stop()
+        drops = lab.drops()
+    found = analyse(tmp_path)
+    main = found.summary["flows"][found.summary["main_flow"]]
+    assert main["lost"] == drops
+    stops = [stop for stop in main["stops"] if stop["cause"] == "rto_after_tail_drop"]
+    assert stops, main["stops"]
+    assert stops[0]["t1_ns"] - stops[0]["t0_ns"] > 0.9e9
+    assert stops[0]["text"].startswith("retransmission time-out 1.") and "tail-drop burst of" in stops[0]["text"]
+    assert 0 < main["stopped_share"] < 1
+    assert main["timeouts"] == len([s for s in main["stops"] if s["cause"].startswith("rto")])
+
+
+def test_kernel_drops_are_counted_in_the_file(tmp_path: Path) -> None:
+    """The capture is halted while packets flow: its ring overflows, and what is in the file and what was dropped add up
+    to what the interface has seen."""
+    with direct() as lab:
+        for host in (lab.a, lab.b):
+            lab.offloads(host, "v0", False)
+        with lab.capture(tmp_path, "--buffer", "1MB", points="b") as tool:
+            tool.wait_event("ready", 5)
+            before = lab.counters(lab.b)
+            os.kill(tool.pid, signal.SIGSTOP)
+            lab.transfer("-t", "1", "-b", "100M")
+            os.kill(tool.pid, signal.SIGCONT)
+            lab.mark(MARK)
+            seen = lab.counters(lab.b) - before
+            end = tool.stop()
+    assert end
+    (point,) = end["points"]
+    assert point["dropped_kernel"] > 0
+    assert point["packets"] + point["dropped_kernel"] + point["dropped_ring"] == seen
+    index(tmp_path / "b.pcapng")
+    capture = json.loads((tmp_path / "b.index" / "flows.json").read_text())["capture"]
+    assert capture["frames"] == point["packets"]
+    assert capture["drops"] == {"kernel": point["dropped_kernel"], "interface": 0, "process": point["dropped_ring"]}
+
+
+def test_wireshark_reads_interface_comment_and_nanoseconds(tmp_path: Path) -> None:
+    with direct() as lab, lab.capture(tmp_path, "--comment", "phase 1", "--filter", "udp", points="b") as tool:
+        ready = tool.wait_event("ready", 5)
+        lab.mark(MARK)
+        end = tool.stop()
+        namespace = lab.b
+    assert ready["points"][0]["interface"] == "v0" and ready["points"][0]["netns"] == namespace
+    assert end and end["points"][0]["packets"] == 1
+    said = command("capinfos", tmp_path / "b.pcapng")
+    for words in (
+        "nanoseconds (9)",
+        "phase 1",
+        "Name = v0",
+        f"namespace {namespace}",
+        "Filter string  = udp",
+        "pktlogger",
+    ):
+        assert words.replace(" ", "") in said.replace(" ", ""), said
+    assert "Number of stat entries = 1" in said
+
+
+def test_limits_and_both_signals_end_in_order(tmp_path: Path) -> None:
+    with direct() as lab:
+        with lab.capture(tmp_path, "--packets", "2", "--filter", "udp", points="b") as tool:
+            tool.wait_event("ready", 5)
+            for _ in range(3):
+                lab.mark(MARK)
+            assert tool.finish(5)["points"][0]["packets"] == 2
+        with lab.capture(tmp_path, "--duration", "50ms", points="a") as tool:
+            assert tool.finish(5)["points"][0]["file"].endswith("a.pcapng")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with lab.capture(tmp_path, "--filter", "udp") as tool:
+                tool.wait_event("ready", 5)
+                assert sorted(p.suffix for p in tmp_path.iterdir()) == [".pcapng", ".pcapng", ".tmp", ".tmp"]
+                lab.mark(MARK)
+                os.kill(tool.pid, number)
+                assert [point["packets"] for point in tool.finish(5)["points"]] == [1, 1]
+            assert sorted(p.name for p in tmp_path.iterdir()) == ["a.pcapng", "b.pcapng"]
+
+
+def failure(*arguments: str | Path, before: tuple[str, ...] = ()) -> tuple[int, dict[str, Any]]:
+    argv = [*before, str(find("pktlogger")), "capture", *map(str, arguments)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=10)
+    assert done.stderr.count("\n") == 1, done.stderr
+    event = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"message": done.stderr}
+    return done.returncode, event
+
+
+def test_what_cannot_be_captured_is_one_clear_line(tmp_path: Path) -> None:
+    file = tmp_path / "x.pcapng"
+    nobody = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all")
+    cases: list[tuple[int, str, tuple[str | Path, ...], tuple[str, ...]]] = [
+        (3, "no such interface", ("-i", "none0", "-w", file), ()),
+        (3, "no-such-namespace", ("-i", "lo@no-such-namespace", "-w", file), ()),
+        (3, "no privilege", ("-i", "lo", "-w", file), nobody),
+        (2, "cannot make it", ("-i", "lo", "-w", tmp_path / "no" / "such"), ()),
+        (2, "--filter", ("-i", "lo", "-w", file, "--filter", "this is none"), ()),
+        (2, "--snap '1'", ("-i", "lo", "-w", file, "--snap", "1"), ()),
+        (2, "one file each", ("-i", "lo"), ()),
+        (2, "given twice", ("-i", "lo", "-w", file, "-i", "lo", "-w", file), ()),
+    ]
+    for status, words, arguments, before in cases:
+        got, event = failure(*arguments, before=before)
+        assert got == status and words in event["message"], event
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_vanished_interface_keeps_what_came_before(tmp_path: Path) -> None:
+    with direct() as lab, lab.capture(tmp_path, "--filter", "udp", points="b") as tool:
+        tool.wait_event("ready", 5)
+        lab.mark(MARK)
+        command("ip", "-n", lab.b, "link", "del", "v0")
+        wait_until(lambda: not tool.running(), "pktlogger ends by itself")
+        end = tool.last("end")
+    assert end and end["points"][0]["ended_early"]
+    assert end["points"][0]["packets"] == 1
+    assert (tmp_path / "b.pcapng").exists()
+
+
+def test_tool_stops_with_its_parent(tmp_path: Path) -> None:
+    """--parent-death: the shell that started it goes, and the capture ends in order."""
+    with direct() as lab:
+        argv = f"{find('pktlogger')} capture -i v0@{lab.b} -w {tmp_path}/b.pcapng --parent-death & read line"
+        with subprocess.Popen(["sh", "-c", argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as shell:
+            assert shell.stdout and json.loads(shell.stdout.readline())["event"] == "ready"
+            assert shell.stdin
+            shell.stdin.close()
+            assert json.loads(shell.stdout.readline())["event"] == "end"
+    assert [p.name for p in tmp_path.iterdir()] == ["b.pcapng"]

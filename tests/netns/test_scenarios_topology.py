@@ -1,0 +1,107 @@
+"""The network itself: options of routes, other shapes of the chain, Mininet's prompt, and a bench's two hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+import pytest
+from lfp_process import Lfp, strays, wait_until
+
+from netcommon.ledger import Ledger
+from netcommon.process import Tool
+from scenarios import links, tcp_profile
+from scenarios.addresses import Route
+from scenarios.bench import two_hosts
+
+pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+
+HOLD = ["unshare", "--net", "--", "sh", "-c", "echo ready; exec sleep infinity"]
+
+
+def inside(pid: int, *command: str) -> str:
+    """Output of a command in the namespace of ``pid``."""
+    return subprocess.run(
+        ["nsenter", "-t", str(pid), "-n", *command], check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.fixture
+def namespace() -> Iterator[int]:
+    with Tool(HOLD, json_lines=False) as holder:
+        holder.wait_event("line", 10)
+        yield holder.pid
+
+
+def test_rto_min_is_locked_for_tcp_heeds_no_other(namespace: int) -> None:
+    inside(namespace, "ip", "link", "add", "name", "left", "type", "veth", "peer", "name", "right")
+    links.bring_up(namespace, "right", 1500)
+    links.bring_up(namespace, "left", 1500, [("ipv4", "10.77.0.1")])
+    route = [Route("ipv4", "10.77.9.0/24", "10.77.0.2")]
+    links.set_routes(namespace, route, rto_min_ms=1000)
+    assert "rto_min lock 1s" in inside(namespace, "ip", "route", "show", "10.77.9.0/24")
+    links.set_routes(namespace, route)
+    assert "rto_min" not in inside(namespace, "ip", "route", "show", "10.77.9.0/24")
+
+
+@pytest.mark.parametrize("name", tcp_profile.names())
+def test_profiles_read_back_as_written(namespace: int, name: str) -> None:
+    profile = tcp_profile.load(name)
+    back = tcp_profile.apply(profile, namespace)
+    differing = {key for key, value in profile.sysctls.items() if back.get(key) != value}
+    unknown = set(tcp_profile.unknown_sysctls(profile))
+    assert differing <= unknown | {"net.ipv4.tcp_congestion_control"}
+    assert inside(namespace, "cat", "/proc/sys/net/ipv4/tcp_sack").strip() == profile.sysctls["net.ipv4.tcp_sack"]
+
+
+def test_other_chains_families_and_mtus(tmp_path: Path) -> None:
+    scenario = tmp_path / "shapes.toml"
+    scenario.write_text(
+        '[scenario]\nname = "shapes"\n[path]\ndelay = "2ms"\nrouters = 4\n[transfer]\nbytes = "200KB"\nwindow = "64KB"\n'
+        '[sweep]\n"path.mtu" = [1500, 9000]\n"transfer.family" = ["ipv4", "ipv6"]\n[run]\norder = "listed"\n'
+    )
+    lfp = Lfp("run", str(scenario), "--runs-dir", str(tmp_path / "runs"))
+    assert lfp.finish() == 0, lfp.err
+    (run_dir,) = (tmp_path / "runs").iterdir()
+    rows = parquet.read_table(run_dir / "results.parquet").to_pylist()
+    assert [row["state"] for row in rows] == ["done"] * 4
+    mss = [
+        json.loads((run_dir / "trials" / f"{n:04d}" / "transfer.json").read_text())["sender"]["mss_bytes"]
+        for n in range(4)
+    ]
+    timestamps = 12
+    assert mss == [1500 - 40 - timestamps, 1500 - 60 - timestamps, 9000 - 40 - timestamps, 9000 - 60 - timestamps]
+
+
+def test_mininets_prompt_on_the_running_path(tmp_path: Path) -> None:
+    before = strays()
+    lines = "snd ping -c 3 -i 0.2 10.77.2.2\nexit\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "scenarios.cli", "run", "lfp-syndrome", "--cli"],
+        input=lines, capture_output=True, text=True, timeout=60, cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "3 received" in done.stdout
+    least = float(done.stdout.partition("min/avg/max")[2].split("=")[1].split("/")[0])
+    assert 8.4 <= least < 10
+    assert strays() <= before
+    assert not list(tmp_path.iterdir()), "measures nothing, writes nothing"
+
+
+def test_benches_two_hosts_carry_a_stream_and_go(tmp_path: Path) -> None:
+    load = two_hosts.Load(seconds=1, warm_up_s=0)
+    with Ledger.open(tmp_path / "state") as ledger, two_hosts.hosts(ledger) as pair:
+        with two_hosts.veth(pair, 1500):
+            assert two_hosts.stream_bps(pair, load, ledger) > 1e8
+        with two_hosts.box(pair, 1500, 1_000_000, tmp_path, ledger) as box:
+            assert two_hosts.stream_bps(pair, load, ledger) > 1e8
+            assert two_hosts.non_model_drops(box) == 0
+        pids = (pair.sender, pair.receiver)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "the namespaces to go", 10)
+    assert not list((tmp_path / "state").iterdir())

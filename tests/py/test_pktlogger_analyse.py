@@ -1,0 +1,349 @@
+"""`pktlogger analyse` on conversations whose every loss, retransmission and stop is known."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pktlogger_frames import ACK, SYN, T0_NS, A, B, Packet, options, write_pcapng
+
+import pktlogger
+from netcommon.binaries import find
+
+MS = 1_000_000
+MSS = 1000
+NEW, FAST, TIMEOUT, SPURIOUS = range(4)
+ISN_S, ISN_R = 2**32 - 5000, 77  # the data's numbers wrap after 5,000 bytes
+
+
+def join(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command on s.pcapng and r.pcapng of the folder; results go to its `out`."""
+    argv = [find("pktlogger"), *command, "--sender", folder / "s.pcapng", "--receiver", folder / "r.pcapng"]
+    return subprocess.run([*argv, "-o", folder / "out"], capture_output=True, text=True, timeout=30)
+
+
+@dataclass
+class Conversation:
+    """A path of 10 ms each way between two captures, after a handshake at time 0. Times are ms, seq relative."""
+
+    v6: bool = False
+    ids: bool = True
+    ts: bool = False
+    sender: list[Packet] = field(default_factory=list)
+    receiver: list[Packet] = field(default_factory=list)
+    next_id: int = 65530  # wraps soon
+    ack_id: int = 100
+
+    def __post_init__(self) -> None:
+        self.a = ("fd00::1" if self.v6 else A, 40000)
+        self.b = ("fd00::2" if self.v6 else B, 5010)
+        mss = MSS + (12 if self.ts else 0)
+        self._both(0, 10, Packet(0, self.a, self.b, ISN_S, 0, SYN, 0, 60000, 0, self._options(0, mss)))
+        back = Packet(0, self.b, self.a, ISN_R, ISN_S + 1, SYN | ACK, 0, 60000, 0, self._options(10, mss))
+        self._both(10, 10, back, forward=False)
+        self._both(20, 10, Packet(0, self.a, self.b, ISN_S + 1, ISN_R + 1, ACK, 0, 60000, 0, self._options(20)))
+
+    def _options(self, t_ms: float, mss: int | None = None, sack: tuple[tuple[int, int], ...] = ()) -> bytes:
+        return options(mss, None, False, (int(t_ms) + 1, 1) if self.ts else None, sack)
+
+    def _both(self, t_ms: float, delay_ms: float, packet: Packet, forward: bool = True) -> None:
+        first, second = (self.sender, self.receiver) if forward else (self.receiver, self.sender)
+        first.append(Packet(**{**packet.__dict__, "t_ns": T0_NS + int(t_ms * MS)}))
+        second.append(Packet(**{**packet.__dict__, "t_ns": T0_NS + int((t_ms + delay_ms) * MS)}))
+
+    def send(self, t_ms: float, seq: int, parts: int = 1, arrive: list[tuple[int, int, float]] | None = None) -> None:
+        """A super-packet; `arrive` lists (first part, number of parts, delay) of what the receiver sees."""
+        ip_id = self.next_id if self.ids else 0
+        self.next_id += parts
+        whole = Packet(
+            T0_NS + int(t_ms * MS),
+            self.a,
+            self.b,
+            ISN_S + seq,
+            ISN_R + 1,
+            ACK,
+            parts * MSS,
+            60000,
+            ip_id,
+            self._options(t_ms),
+        )
+        self.sender.append(whole)
+        for first, n, delay_ms in [(0, parts, 10.0)] if arrive is None else arrive:
+            change = {
+                "t_ns": whole.t_ns + int(delay_ms * MS),
+                "seq": ISN_S + seq + first * MSS,
+                "length": n * MSS,
+                "ip_id": ip_id + first if self.ids else 0,
+            }
+            self.receiver.append(Packet(**{**whole.__dict__, **change}))
+
+    def ack(
+        self, t_ms: float, ack: int, window: int = 60000, sack: tuple[int, int] | None = None, lost: bool = False
+    ) -> None:
+        """An acknowledgement that leaves the receiver at t_ms."""
+        blocks = ((((ISN_S + sack[0]) % 2**32), (ISN_S + sack[1]) % 2**32),) if sack else ()
+        self.ack_id += 1
+        packet = Packet(
+            T0_NS + int(t_ms * MS),
+            self.b,
+            self.a,
+            ISN_R + 1,
+            ISN_S + ack,
+            ACK,
+            0,
+            window,
+            self.ack_id if self.ids else 0,
+            self._options(t_ms, sack=blocks),
+        )
+        self.receiver.append(packet)
+        if not lost:
+            self.sender.append(Packet(**{**packet.__dict__, "t_ns": packet.t_ns + 10 * MS}))
+
+    def analyse(self, folder: Path) -> tuple[pktlogger.Analysis, dict[str, Any]]:
+        """Writes both captures in order of time, analyses them; result and the summary of the only flow."""
+        for name, packets in (("s", self.sender), ("r", self.receiver)):
+            write_pcapng(folder / f"{name}.pcapng", sorted(packets, key=lambda p: p.t_ns), "<")
+        done = join(folder, "analyse")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["flows"] == 1
+        found = pktlogger.read_analysis(folder / "out")
+        (flow,) = found.summary["flows"]
+        return found, flow
+
+
+def events(found: pktlogger.Analysis, kind: str) -> list[dict[str, Any]]:
+    wanted = found.summary["event_kinds"].index(kind)
+    return [event for event in found.events.to_pylist() if event["kind"] == wanted]
+
+
+def at(t_ms: float) -> int:
+    return T0_NS + int(t_ms * MS)
+
+
+def fast_retransmission(**kind: bool) -> Conversation:
+    """Part 4 of 10 is lost and repaired after duplicate acknowledgements; GRO regroups the rest."""
+    path = Conversation(**kind)
+    path.send(30, 1, 10, [(0, 3, 10), (4, 2, 10.5), (6, 4, 11)])
+    path.ack(40, 3001)
+    path.ack(40.5, 3001, sack=(4001, 6001))
+    path.ack(41, 3001, sack=(4001, 10001))
+    path.send(51, 3001)
+    path.ack(61, 10001)
+    return path
+
+
+KINDS = [{}, {"v6": True}, {"v6": True, "ts": True}, {"ids": False}, {"ids": False, "ts": True}]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_part_is_joined_and_the_repair_is_fast(tmp_path: Path, kind: dict[str, bool]) -> None:
+    found, flow = fast_retransmission(**kind).analyse(tmp_path)
+    rows = found.segments.to_pylist()
+    assert [row["seq"] for row in rows] == [1 + i * MSS for i in range(10)] + [3001]
+    assert {row["len"] for row in rows} == {MSS}
+    delays = [10, 10, 10, None, 10.5, 10.5, 11, 11, 11, 11, 10]
+    assert [row["delay_ns"] for row in rows] == [-1 if d is None else int(d * MS) for d in delays]
+    assert [row["t_received_ns"] >= 0 for row in rows] == [d is not None for d in delays]
+    assert [row["kind"] for row in rows] == [NEW] * 10 + [FAST]
+    assert [row["transmission"] for row in rows] == [1] * 10 + [2]
+    assert rows[0]["sender_frame"] == 4 and rows[10]["sender_frame"] == 8
+    assert [row["receiver_frame"] for row in rows] == [4, 4, 4, 0, 6, 6, 8, 8, 8, 8, 10]
+    acks = found.acks.to_pylist()
+    assert [row["ack"] for row in acks] == [1, 3001, 3001, 3001, 10001]
+    assert all(row["t_received_ns"] - row["t_sent_ns"] == 10 * MS for row in acks)
+    assert (flow["bytes"], flow["lost"], flow["retransmitted"]) == (10000, 1, 1)
+    assert (flow["spurious"], flow["timeouts"], flow["fast_recoveries"]) == (0, 0, 1)
+    assert (flow["min_rtt_ns"], flow["max_in_flight_bytes"]) == (20 * MS, 10000)
+    assert (flow["stops"], flow["stopped_share"], flow["elapsed_ns"]) == ([], 0, 41 * MS)
+    (burst,) = events(found, "loss_burst")
+    assert (burst["seq"], burst["bytes"], burst["packets"], burst["t0_ns"]) == (3001, 1000, 1, at(30))
+    (repair,) = events(found, "fast_retransmit")
+    assert (repair["seq"], repair["packets"], repair["t0_ns"]) == (3001, 1, at(51))
+    assert events(found, "rto") == []
+
+
+def collapse(queue: bool = True) -> Conversation:
+    """A queue grows to 20 ms, a burst of 4 within the last 8 is lost, and silence follows until the time-out."""
+    path = Conversation()
+    for i in range(20):
+        path.send(30 + i, 1 + i * MSS, 1, [(0, 1, 10 + (i if queue else 0))])
+    for i in range(20, 28):
+        path.send(30 + i, 1 + i * MSS, 1, [(0, 1, 30 if queue else 10)] if i % 2 else [])
+    path.ack(80, 20001)
+    for i in (21, 23, 25, 27):
+        path.ack(61 + i + 0.5, 20001)
+    path.send(1076, 20001)  # 1.02 s after the last lost one, sent at 56 ms
+    path.ack(1086, 22001)
+    path.send(1096, 22001)
+    path.send(1096.1, 23001)  # Go-Back-N: this one had arrived
+    path.ack(1107, 24001)
+    path.send(1117, 24001, 1)
+    path.send(1117.1, 26001, 1)
+    path.ack(1128, 28001)
+    return path
+
+
+def test_a_stop_after_tail_drop_is_named(tmp_path: Path) -> None:
+    found, flow = collapse().analyse(tmp_path)
+    (stop,) = flow["stops"]
+    assert (stop["t0_ns"], stop["t1_ns"], stop["cause"]) == (at(57), at(1076), "rto_after_tail_drop")
+    assert stop["text"] == "retransmission time-out 1.02 s after a tail-drop burst of 4 packets (4,000 bytes)"
+    assert flow["stopped_share"] == pytest.approx((1076 - 57) / (1138 - 30))
+    assert (flow["lost"], flow["timeouts"], flow["retransmitted"], flow["spurious"]) == (4, 1, 5, 1)
+    kinds = [row["kind"] for row in found.segments.to_pylist()]
+    assert kinds == [NEW] * 28 + [TIMEOUT, TIMEOUT, SPURIOUS, TIMEOUT, TIMEOUT]
+    (burst,) = events(found, "loss_burst")
+    assert (burst["packets"], burst["bytes"], burst["t0_ns"], burst["t1_ns"]) == (4, 4000, at(50), at(56))
+    (rto,) = events(found, "rto")
+    assert (rto["t0_ns"], rto["t1_ns"], rto["seq"], rto["bytes"]) == (at(57), at(1076), 20001, 8000)
+
+
+def test_loss_without_a_queue_is_not_called_tail_drop(tmp_path: Path) -> None:
+    _, flow = collapse(queue=False).analyse(tmp_path)
+    assert [stop["cause"] for stop in flow["stops"]] == ["rto_after_loss"]
+
+
+def test_a_lost_retransmission_is_named(tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 1, [])
+    path.send(1030, 1, 1, [])
+    path.send(3030, 1, 1)
+    path.ack(3040, 1001)
+    found, flow = path.analyse(tmp_path)
+    assert [stop["cause"] for stop in flow["stops"]] == ["rto_after_loss", "rto_after_lost_retransmission"]
+    assert [row["transmission"] for row in found.segments.to_pylist()] == [1, 2, 3]
+    assert (flow["timeouts"], flow["lost"]) == (2, 2)
+
+
+def test_a_timeout_after_lost_acknowledgements_is_spurious(tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 2)
+    path.ack(40, 2001, lost=True)
+    path.send(330, 1, 1)
+    path.ack(340, 2001)
+    found, flow = path.analyse(tmp_path)
+    assert [stop["cause"] for stop in flow["stops"]] == ["rto_spurious"]
+    assert (flow["lost"], flow["spurious"], flow["timeouts"]) == (0, 1, 1)
+    assert [row["t_received_ns"] for row in found.acks.to_pylist()][1:] == [-1, at(350)]
+    assert [row["kind"] for row in found.segments.to_pylist()] == [NEW, NEW, SPURIOUS]
+
+
+def test_copies_without_identification_are_paired_by_time(tmp_path: Path) -> None:
+    """IPv6: the first copy is lost, the second arrives; then a copy that was needless. Only time can tell."""
+    path = Conversation(v6=True)
+    path.send(30, 1, 1)
+    path.ack(40, 1001)
+    path.send(50, 1001, 1, [])
+    path.send(300, 1001, 1)
+    path.ack(310, 2001, lost=True)
+    path.send(600, 1001, 1)
+    path.ack(610, 2001)
+    found, flow = path.analyse(tmp_path)
+    assert [row["delay_ns"] for row in found.segments.to_pylist()] == [10 * MS, -1, 10 * MS, 10 * MS]
+    assert (flow["lost"], flow["spurious"]) == (1, 1)
+
+
+def test_a_packet_duplicated_in_the_network_counts_once(tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 1, [(0, 1, 10), (0, 1, 15)])
+    path.ack(40, 1001)
+    found, flow = path.analyse(tmp_path)
+    assert [row["delay_ns"] for row in found.segments.to_pylist()] == [10 * MS]
+    assert flow["lost"] == 0
+
+
+def test_a_closed_window_is_named(tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 2)
+    path.ack(40, 2001, window=0)
+    path.ack(640, 2001, window=60000)
+    path.send(650, 2001, 1)
+    path.ack(660, 3001)
+    found, flow = path.analyse(tmp_path)
+    (closed,) = events(found, "zero_window")
+    assert (closed["t0_ns"], closed["t1_ns"], closed["seq"]) == (at(50), at(650), 2001)
+    assert [stop["cause"] for stop in flow["stops"]] == ["zero_window"]
+
+
+def test_an_idle_application_is_named(tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 2)
+    path.ack(40, 2001)
+    path.send(2000, 2001, 1)
+    path.ack(2010, 3001)
+    found, flow = path.analyse(tmp_path)
+    (idle,) = events(found, "idle")
+    assert (idle["t0_ns"], idle["t1_ns"]) == (at(50), at(2000))
+    assert [stop["cause"] for stop in flow["stops"]] == ["idle"]
+
+
+def test_a_full_window_is_an_event(tmp_path: Path) -> None:
+    path = Conversation()
+    path.ack(30, 1, window=4000)
+    for i in range(10):
+        path.send(50 + 20 * i, 1 + 4000 * i, 4)
+        path.ack(60 + 20 * i, 1 + 4000 * (i + 1), window=4000)
+    found, flow = path.analyse(tmp_path)
+    (full,) = events(found, "receiver_window")
+    assert (full["t0_ns"], full["t1_ns"], full["bytes"]) == (at(50), at(50 + 20 * 9), 4000)
+    assert (flow["max_in_flight_bytes"], flow["stops"]) == (4000, [])
+
+
+def test_data_outstanding_at_the_end_is_a_stop(tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 1, [])
+    path.ack(1000, 1)
+    _, flow = path.analyse(tmp_path)
+    assert [stop["cause"] for stop in flow["stops"]] == ["unfinished"]
+
+
+def test_random_losses_are_found_exactly(tmp_path: Path) -> None:
+    """Every part's fate is drawn; arrivals are regrouped at random. Each is found, and no other."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    path, fates, seq, t_ms = Conversation(), [], 1, 30.0
+    for _ in range(400):
+        parts = rng.randint(1, 20)
+        lost = [rng.random() < 0.05 for _ in range(parts)]
+        arrive, start = [], 0
+        for i in range(parts + 1):
+            cut = i == parts or lost[i] or rng.random() < 0.3
+            if cut and i > start:
+                arrive.append((start, i - start, 10 + rng.random()))
+            if cut:
+                start = i + 1 if i < parts and lost[i] else i
+        path.send(t_ms, seq, parts, arrive)
+        fates += lost
+        seq += parts * MSS
+        t_ms += 0.5
+    path.ack(t_ms + 50, 1)
+    found, flow = path.analyse(tmp_path)
+    assert [t < 0 for t in found.segments["t_received_ns"].to_pylist()] == fates
+    assert flow["lost"] == sum(fates)
+
+
+def test_captures_of_different_connections_have_nothing_to_join(tmp_path: Path) -> None:
+    one, other = Conversation(), Conversation(v6=True)
+    write_pcapng(tmp_path / "s.pcapng", one.sender)
+    write_pcapng(tmp_path / "r.pcapng", other.receiver)
+    done = join(tmp_path, "analyse")
+    assert done.returncode == 1 and "no connection in common" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_xplot_draws_every_loss_and_repair(tmp_path: Path) -> None:
+    path = fast_retransmission()
+    write_pcapng(tmp_path / "s.pcapng", path.sender)
+    write_pcapng(tmp_path / "r.pcapng", path.receiver)
+    done = join(tmp_path, "export", "--xplot")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "out" / "0.xpl").read_text()
+    assert text.startswith("timeval unsigned\n") and text.endswith("go\n")
+    assert (text.count("\nR\n"), text.count("\nX\n")) == (1, 1)
+    assert "line 1700000000.030000000 3001 1700000000.030000000 4001" in text

@@ -1,0 +1,44 @@
+"""The thin Python layer of rttcp: command lines and the end object, without the tool."""
+
+from __future__ import annotations
+
+import pytest
+
+import rttcp
+
+
+def test_sender_argv_gives_units_and_leaves_defaults_out() -> None:
+    argv = rttcp.sender_argv(
+        "10.0.0.2", "/x/rttcp", bytes=80 << 20, window_bytes=262144, sample_ns=10_000_000, family=4
+    )
+    assert argv[:4] == ["/x/rttcp", "--transmit", "10.0.0.2", "--json"]
+    for option, value in (
+        ("--bytes", "83886080"),
+        ("--window", "262144"),
+        ("--sample", "10000000ns"),
+        ("--port", "5010"),
+    ):
+        assert argv[argv.index(option) + 1] == value
+    assert "-4" in argv and "--parent-death" in argv
+    assert not {"--duration", "--nodelay", "--nagle", "--length"} & set(argv)
+
+
+@pytest.mark.parametrize(("nodelay", "flag"), [(True, "--nodelay"), (False, "--nagle")])
+def test_nodelay_is_three_valued(nodelay: bool, flag: str) -> None:
+    assert flag in rttcp.sender_argv("h", nodelay=nodelay)
+
+
+def test_contradictions_are_refused() -> None:
+    with pytest.raises(ValueError, match="not both"):
+        rttcp.sender_argv("h", bytes=1, duration_ns=1)
+
+
+def test_receiver_argv() -> None:
+    argv = rttcp.receiver_argv(bind="10.0.0.2", once=True, parent_death=False)
+    assert argv == ["rttcp", "--receive", "--json", "--port", "5010", "--bind", "10.0.0.2", "--once"]
+
+
+@pytest.mark.parametrize("event", [{"event": "start", "v": 1}, {"event": "end", "v": 2}, {"event": "end", "v": 1}])
+def test_what_is_no_end_event_is_refused(event: dict[str, object]) -> None:
+    with pytest.raises(ValueError):
+        rttcp.parse_end(event)

@@ -1,0 +1,353 @@
+"""rttcp over loopback: real transfers, errors and exit statuses, many sessions, peers that die or talk nonsense."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rttcp
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEADLINE_S = 20.0
+
+
+def _binary() -> str:
+    named = os.environ.get("LFP_RTTCP")
+    return named if named else str(REPOSITORY / "build" / "release" / "bin" / "rttcp")
+
+
+BINARY = _binary()
+pytestmark = pytest.mark.skipif(not Path(BINARY).exists(), reason=f"{BINARY} is not built (make, or set LFP_RTTCP)")
+
+
+def _read_line(process: subprocess.Popen[bytes], deadline: float) -> dict[str, Any]:
+    """The next JSON line of an unbuffered pipe."""
+    assert process.stdout is not None
+    line = b""
+    while not line.endswith(b"\n"):
+        ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, f"no line in time; so far {line!r}"
+        octet = os.read(process.stdout.fileno(), 1)
+        assert octet, f"stdout ended; so far {line!r}"
+        line += octet
+    result: dict[str, Any] = json.loads(line)
+    return result
+
+
+class Receiver:
+    """A receiver on a free port of loopback, ended and reaped by its pid."""
+
+    def __init__(self, *extra: str, port: int | None = None) -> None:
+        self.port = port or _free_port()
+        argv = [*rttcp.receiver_argv(BINARY, port=self.port), *extra]
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        assert self.event()["event"] == "ready"
+
+    def event(self) -> dict[str, Any]:
+        return _read_line(self.process, time.monotonic() + DEADLINE_S)
+
+    def stop(self) -> tuple[int, list[dict[str, Any]], str]:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=DEADLINE_S)
+        return self.process.returncode, [json.loads(line) for line in out.splitlines()], err.decode()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    server = Receiver()
+    yield server
+    server.stop()
+
+
+def _run(*argv: str) -> tuple[int, list[dict[str, Any]], str]:
+    done = subprocess.run([BINARY, *argv], capture_output=True, timeout=DEADLINE_S, check=False)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
+
+
+def _send(port: int, host: str = "127.0.0.1", *extra: str, **options: Any) -> tuple[int, list[dict[str, Any]], str]:
+    argv = rttcp.sender_argv(host, BINARY, port=port, **options)
+    return _run(*argv[1:], *extra)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
+def test_bytes_arrive_and_both_ends_print_both_results(receiver: Receiver, host: str) -> None:
+    status, events, errors = _send(receiver.port, host, bytes=20_000_000, window_bytes=65536, length_bytes=4096)
+    assert status == 0, errors
+    assert events[0]["event"] == "start"
+    ours, theirs = events[-1], receiver.event()
+    assert (ours.pop("role"), theirs.pop("role")) == ("sender", "receiver")
+    assert ours == theirs
+    end = rttcp.parse_end({**ours, "role": "sender"})
+    assert end.complete and end.summary.verdict.valid
+    assert end.sender.bytes == end.receiver.bytes == end.summary.bytes == 20_000_000
+    assert end.summary.short_term_bps == 20_000_000 * 8 * 10**9 // end.summary.elapsed_ns
+    assert sum(rows[2] for rows in end.receiver.intervals) == 20_000_000
+    assert end.params.length_bytes == 4096 and end.params.nodelay
+    assert end.receiver.window_clamp_bytes == end.sender.window_granted_bytes == 65536
+    assert end.sender.tcp_info["bytes_sent"] >= 20_000_000
+    assert end.sender.remote == end.receiver.local and end.sender.local == end.receiver.remote
+
+
+def test_duration_ends_the_transfer(receiver: Receiver) -> None:
+    status, events, errors = _send(receiver.port, duration_ns=400_000_000, interval_ns=100_000_000)
+    assert status == 0, errors
+    end = rttcp.parse_end(events[-1])
+    assert end.summary.ended_by == "duration"
+    assert 400_000_000 <= end.summary.elapsed_ns < 5_000_000_000
+    assert sum(e["event"] == "interval" for e in events) >= 2
+    assert sum(e["bytes"] for e in events if e["event"] == "interval") == end.sender.bytes
+
+
+def test_many_sessions_at_a_time_keep_their_lines_whole(receiver: Receiver) -> None:
+    argv = rttcp.sender_argv("127.0.0.1", BINARY, port=receiver.port, bytes=3_000_000, interval_ns=10_000_000)
+    senders = [subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(24)]
+    ends = [receiver.event() for _ in senders]
+    mine = [json.loads(s.communicate(timeout=DEADLINE_S)[0].splitlines()[-1]) for s in senders]
+    assert [s.returncode for s in senders] == [0] * len(senders)
+    assert {e["session"] for e in ends} == {e["session"] for e in mine}
+    assert all(e["complete"] and e["receiver"]["bytes"] == 3_000_000 for e in ends)
+    status, rest, _ = receiver.stop()
+    assert status == 0
+    assert rest[-1]["event"] == "stopped" and rest[-1]["sessions"] == 24 and rest[-1]["failed"] == 0
+
+
+def test_samples_are_json_lines_of_tcp_info(receiver: Receiver, tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    status, events, _ = _send(receiver.port, duration_ns=300_000_000, samples=file, sample_ns=5_000_000)
+    assert status == 0
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    times = [row["t_ns"] for row in rows]
+    start = events[0]["t0_monotonic_ns"]
+    assert len(rows) >= 3 and times == sorted(times) and start <= times[0]
+    assert {"rtt_us", "snd_cwnd", "rto_us", "bytes_acked", "snd_wnd"} <= rows[0].keys()
+
+
+def test_classic_and_human_text(receiver: Receiver) -> None:
+    common = ["-t", "127.0.0.1", "-p", str(receiver.port), "-n", "1MB", "-l", "4KB"]
+    classic = subprocess.run([BINARY, *common, "--classic"], capture_output=True, timeout=DEADLINE_S, check=True)
+    for side in ("rttcp-t", "rttcp-r"):
+        assert f"{side}: buflen=4096, nbuf=256, align=4096/0" in classic.stdout.decode()
+        assert f"{side}: 1048576 bytes in" in classic.stdout.decode()
+    human = subprocess.run([BINARY, *common, "--human"], capture_output=True, timeout=DEADLINE_S, check=True)
+    assert "short-term average" in human.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "words"),
+    [
+        ([], 2, "-r"),
+        (["-r", "-t", "localhost"], 2, "-r"),
+        (["-t", "localhost", "-n", "1KB", "-d", "1s"], 2, "--bytes and --duration"),
+        (["-t", "localhost", "--window", "-3"], 2, "--window '-3'"),
+        (["-t", "localhost", "--window", "2GB"], 2, "--window '2GB'"),
+        (["-t", "localhost", "--window", "1GB"], 2, "--window 1GB"),
+        (["-t", "localhost", "--congestion", "nonesuch"], 2, "net.ipv4.tcp_available_congestion_control"),
+        (["-t", "localhost", "--sample", "1ms"], 2, "--samples"),
+        (["-t", "localhost", "--samples", "/nonexistent/file"], 2, "--samples '/nonexistent/file'"),
+        (["-t", "localhost", "--once"], 2, "--once"),
+        (["-r", "--window", "8KB"], 2, "--window"),
+        (["-r", "--bind", "192.0.2.1"], 2, "--bind '192.0.2.1'"),
+        (["-t", "no.such.host.invalid"], 2, "no.such.host.invalid"),
+        (["-t", "localhost", "surplus"], 2, "surplus"),
+    ],
+)
+def test_wrong_input_is_one_line_that_names_it(argv: list[str], status: int, words: str) -> None:
+    got, _, errors = _run(*argv)
+    assert got == status
+    assert words in errors and errors.count("\n") == 1
+
+
+def test_an_occupied_port_and_nobody_there(receiver: Receiver) -> None:
+    status, events, errors = _run("-r", "-p", str(receiver.port))
+    assert status == 2 and "in use" in errors and events[-1]["event"] == "error" and events[-1]["status"] == 2
+    status, events, errors = _send(_free_port())
+    assert status == 1 and "refused" in errors and events[-1]["status"] == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give its privileges up")
+def test_a_window_beyond_the_kernels_limit_without_privilege() -> None:
+    limit = int(Path("/proc/sys/net/core/rmem_max").read_text())
+    if limit > 1 << 29:
+        pytest.skip("this machine's net.core.rmem_max sets no limit; tests/c/rttcp/test_window.c has the case")
+    port = _free_port()
+    dropped: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []}
+    argv = [*rttcp.receiver_argv(BINARY, port=port)]
+    if subprocess.run([BINARY, "--help"], capture_output=True, check=False, **dropped).returncode != 0:
+        pytest.skip("the build is not readable for others")
+    server = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, **dropped)
+    try:
+        assert _read_line(server, time.monotonic() + DEADLINE_S)["event"] == "ready"
+        status, _, errors = _send(port, window_bytes=limit, bytes=1000)
+        assert status == 2 and errors.count("\n") == 1
+        assert "--window" in errors and "net.core.rmem_max" in errors and "the peer refused" in errors
+        assert _read_line(server, time.monotonic() + DEADLINE_S)["event"] == "refused"
+        status, _, errors = _send(port, window_bytes=limit // 4, bytes=1000)
+        assert status == 0, errors
+    finally:
+        server.terminate()
+        server.wait(DEADLINE_S)
+
+
+def _frame(message: object) -> bytes:
+    octets = json.dumps(message).encode()
+    return struct.pack(">I", len(octets)) + octets
+
+
+def _receive_frame(peer: socket.socket) -> dict[str, Any]:
+    peer.settimeout(DEADLINE_S)
+    (length,) = struct.unpack(">I", peer.recv(4, socket.MSG_WAITALL))
+    result: dict[str, Any] = json.loads(peer.recv(length, socket.MSG_WAITALL))
+    return result
+
+
+def test_garbage_on_the_port_disturbs_nobody(receiver: Receiver) -> None:
+    for octets in (
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\0\0\0\2[]",
+        b"\xff" * 70000,
+        b"\0\0\0\4null",
+        _frame({"type": "result"}),
+    ):
+        with socket.create_connection(("127.0.0.1", receiver.port), timeout=DEADLINE_S) as peer:
+            try:
+                peer.sendall(octets)
+                peer.settimeout(DEADLINE_S)
+                assert peer.recv(100) == b""
+            except ConnectionError:
+                pass
+    status, events, errors = _send(receiver.port, bytes=100_000)
+    assert status == 0 and events[-1]["complete"], errors
+
+
+def test_another_version_is_refused_with_a_reason(receiver: Receiver) -> None:
+    with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
+        peer.sendall(_frame({"type": "hello", "magic": "rttcp", "version": 2}))
+        answer = _receive_frame(peer)
+    assert answer["type"] == "refuse" and "version 2" in answer["reason"]
+
+
+def test_a_sender_meets_something_else() -> None:
+    for octets, words in ((b"SSH-2.0-OpenSSH_9.2\r\n", "control connection"), (b"", "closed the control connection")):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            argv = rttcp.sender_argv("127.0.0.1", BINARY, port=server.getsockname()[1])
+            sender = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            server.settimeout(DEADLINE_S)
+            peer, _ = server.accept()
+            with peer:
+                _receive_frame(peer)
+                peer.sendall(octets)
+                peer.shutdown(socket.SHUT_WR)
+                _, errors = sender.communicate(timeout=DEADLINE_S)
+        assert sender.returncode == 1 and words in errors.decode() and errors.count(b"\n") == 1
+
+
+def _start_long_transfer(port: int) -> subprocess.Popen[bytes]:
+    argv = rttcp.sender_argv("127.0.0.1", BINARY, port=port, duration_ns=60 * 10**9, interval_ns=50_000_000)
+    sender = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    deadline = time.monotonic() + DEADLINE_S
+    while _read_line(sender, deadline)["event"] != "interval":
+        pass
+    return sender
+
+
+def test_a_sender_killed_in_mid_transfer(receiver: Receiver) -> None:
+    sender = _start_long_transfer(receiver.port)
+    sender.kill()
+    sender.communicate(timeout=DEADLINE_S)
+    end = receiver.event()
+    assert end["event"] == "end" and end["complete"] is False and end["receiver"]["bytes"] > 0
+    assert end["error"] and not end["summary"]["verdict"]["valid"]
+    assert _send(receiver.port, bytes=100_000)[0] == 0
+
+
+def test_a_receiver_killed_in_mid_transfer(receiver: Receiver) -> None:
+    sender = _start_long_transfer(receiver.port)
+    receiver.process.kill()  # its sessions die with it
+    out, errors = sender.communicate(timeout=DEADLINE_S)
+    assert sender.returncode == 1 and errors.count(b"\n") == 1
+    end, error = (json.loads(line) for line in out.splitlines()[-2:])
+    assert end["event"] == "end" and end["complete"] is False and end["sender"]["bytes"] > 0
+    assert error["event"] == "error" and error["status"] == 1
+
+
+def test_interrupting_the_sender_is_orderly(receiver: Receiver) -> None:
+    sender = _start_long_transfer(receiver.port)
+    sender.send_signal(signal.SIGINT)
+    out, errors = sender.communicate(timeout=DEADLINE_S)
+    end = json.loads(out.splitlines()[-1])
+    assert sender.returncode == 0, errors
+    assert end["event"] == "end" and end["complete"] is False and end["summary"]["ended_by"] == "signal"
+    assert end["sender"]["bytes"] == end["receiver"]["bytes"] > 0
+
+
+def test_stopping_the_receiver_ends_sessions_under_way(receiver: Receiver) -> None:
+    sender = _start_long_transfer(receiver.port)
+    status, events, _ = receiver.stop()
+    _, errors = sender.communicate(timeout=DEADLINE_S)
+    assert status == 0 and [e["event"] for e in events] == ["end", "stopped"]
+    assert events[0]["complete"] is False
+    assert sender.returncode == 1 and b"stopped by a signal" in errors
+
+
+def test_once_exits_with_the_sessions_status() -> None:
+    server = Receiver("--once")
+    with socket.create_connection(("127.0.0.1", server.port)) as peer:
+        peer.sendall(b"garbage!")  # not a session
+    assert _send(server.port, bytes=100_000)[0] == 0
+    assert server.process.wait(DEADLINE_S) == 0
+    server.stop()
+    server = Receiver("--once")
+    sender = _start_long_transfer(server.port)
+    sender.kill()
+    sender.communicate(timeout=DEADLINE_S)
+    assert server.process.wait(DEADLINE_S) == 1
+    server.stop()
+
+
+def test_an_idle_peer_is_given_up() -> None:
+    """A receiver that accepts everything and then reads nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as control, socket.create_server(("127.0.0.1", 0)) as data:
+        argv = rttcp.sender_argv(
+            "127.0.0.1", BINARY, port=control.getsockname()[1], timeout_ns=500_000_000, bytes=1 << 30
+        )
+        sender = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        control.settimeout(DEADLINE_S)
+        peer, _ = control.accept()
+        with peer:
+            _receive_frame(peer)
+            peer.sendall(_frame({"type": "hello", "magic": "rttcp", "version": 1}))
+            params = _receive_frame(peer)["params"]
+            stream = {"port": data.getsockname()[1], "window_granted_bytes": 0}
+            peer.sendall(_frame({"type": "accept", "session": "x", "params": params, "streams": [stream]}))
+            out, errors = sender.communicate(timeout=DEADLINE_S)
+    assert sender.returncode == 1 and b"--timeout" in errors
+    assert json.loads(out.splitlines()[-2])["complete"] is False
+
+
+def test_help_and_man_page_name_every_option() -> None:
+    listed = subprocess.run([BINARY, "--options-json"], capture_output=True, timeout=DEADLINE_S, check=True)
+    help_text = subprocess.run([BINARY, "--help"], capture_output=True, timeout=DEADLINE_S, check=True).stdout.decode()
+    page = (REPOSITORY / "rttcp" / "rttcp.1").read_text().replace("\\-", "-")
+    for row in json.loads(listed.stdout):
+        assert f"--{row['name']}" in help_text
+        assert f"--{row['name']}" in page, f"--{row['name']} is not in the man page"
+        if row["default"]:
+            assert row["default"] in page
