@@ -74,4 +74,6 @@ def run_argv(
     ):
         if value is not None:
             argv += [option, f"{value}{suffix}"]
-    return argv + direction_options(both or {}) + direction_options(ab or {}, "ab-") + direction_options(ba or {}, "ba-")
+    for parameters, prefix in ((both, ""), (ab, "ab-"), (ba, "ba-")):
+        argv += direction_options(parameters or {}, prefix)
+    return argv

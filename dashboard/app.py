@@ -37,7 +37,8 @@ class Runs:
 def make_app(runs_dir: Path) -> Dash:
     """The application over all runs in `runs_dir`; everything it serves comes from this machine."""
     app = Dash(
-        __name__, title="lfp", update_title="", serve_locally=True, suppress_callback_exceptions=True,
+        __name__, title="lfp", update_title="", serve_locally=True, eager_loading=True,
+        suppress_callback_exceptions=True,
         assets_folder=str(Path(__file__).parent / "assets"),
     )  # fmt: skip
     runs = Runs(runs_dir)

@@ -2,8 +2,8 @@
 
 A record is one small JSON file: its owner, the processes it started (id and start time, which together name a process
 for good) and its temporary directories. Interfaces need no record: they are made in namespaces that end with the
-processes. It is rewritten on every change by rename, and deleted at an orderly end. The rejected alternative, cleaning by name patterns as ``mn -c`` does, ends strangers'
-processes.
+processes. It is rewritten on every change by rename, and deleted at an orderly end. The rejected alternative, cleaning
+by name patterns as ``mn -c`` does, ends strangers' processes.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def _cpu_ns(side: dict[str, Any]) -> int | None:
 
 
 def _stopped_share(summary: Path) -> float | None:
-    """lfp-1995's s of the flow that carried the data (a tool's control connection is a flow too); null without captures."""
+    """lfp-1995's s of the flow that carried the data, not of a tool's control connection; null without captures."""
     content = read_json(summary) or {}
     flows = content.get("flows") or [{}]
     share: float | None = flows[content.get("main_flow", 0)].get("stopped_share")

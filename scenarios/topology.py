@@ -127,6 +127,7 @@ class Topology:
 
     def prompt(self) -> None:
         """Mininet's prompt, until the user leaves it."""
+        setLogLevel("output")  # what the nodes' commands print
         CLI(self._net)
 
     def _build(self) -> None:

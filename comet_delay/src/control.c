@@ -16,7 +16,7 @@
 
 static json_t *refusal(const char *reason)
 {
-    return json_pack("{s:i, s:b, s:s}", "v", NC_JSONL_VERSION, "ok", 0, "error", reason);
+    return json_pack("{s:i, s:b, s:o}", "v", NC_JSONL_VERSION, "ok", 0, "error", nc_jsonl_text(reason));
 }
 
 static json_t *acceptance(struct box *box)

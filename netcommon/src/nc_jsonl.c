@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "nc_log.h"
 
@@ -21,6 +22,20 @@ int nc_jsonl_event(FILE *out, const char *event, json_t *fields)
     return status;
 }
 
+json_t *nc_jsonl_text(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string)
+        return string;
+    char *ascii = strdup(text);
+    for (char *c = ascii; c && *c; c++)
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+    string = json_string(ascii ? ascii : "out of memory");
+    free(ascii);
+    return string;
+}
+
 void nc_jsonl_error(FILE *out, int status, const char *format, ...)
 {
     char message[512];
@@ -29,5 +44,5 @@ void nc_jsonl_error(FILE *out, int status, const char *format, ...)
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     nc_log("%s", message);
-    nc_jsonl_event(out, "error", json_pack("{s:i, s:s}", "status", status, "message", message));
+    nc_jsonl_event(out, "error", json_pack("{s:i, s:o}", "status", status, "message", nc_jsonl_text(message)));
 }

@@ -12,6 +12,10 @@
  * stream fails (a reader that went away). */
 int nc_jsonl_event(FILE *out, const char *event, json_t *fields);
 
+/* A JSON string of any bytes: what is not UTF-8 is written with '?' for every byte beyond ASCII, so that a message which
+ * quotes bad input is never lost. */
+json_t *nc_jsonl_text(const char *text);
+
 /* The error contract of every tool: {"event":"error","status":1,"message":…} on stdout and the same line on stderr. */
 void nc_jsonl_error(FILE *out, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -129,6 +129,22 @@ def direct(mtu: int = 1500) -> Iterator[Lab]:
 
 
 @contextmanager
+def pumped() -> Iterator[Lab]:
+    """a and b on TAPs that a process connects, as they are behind the delay box."""
+    prefix = f"pktlogger-{os.getpid()}"
+    a, b = f"{prefix}-a", f"{prefix}-b"
+    pump = Path(__file__).with_name("pktlogger_pump.py")
+    with ExitStack() as stack, _namespaces(stack, [a, b]):
+        argv = ["ip", "netns", "exec", a, "python3", pump, f"/run/netns/{b}"]
+        tool = stack.enter_context(Tool(argv, json_lines=False))
+        wait_until(lambda: any("ready" in event["text"] for event in tool.events()), "the pump has its TAPs")
+        for namespace, last in ((a, 1), (b, 2)):
+            _up(namespace, "v0", 1500)
+            _address(namespace, "v0", f"10.9.0.{last}/24")
+        yield Lab(a, b, None, "10.9.0.1", "10.9.0.2")
+
+
+@contextmanager
 def routed(rate: str, limit: str, mtu: int = 1500, rto_min: str | None = None) -> Iterator[Lab]:
     """A router between, whose queue towards b has a rate and a limit; offloads off: one packet is one drop."""
     prefix = f"pktlogger-{os.getpid()}"

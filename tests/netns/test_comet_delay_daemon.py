@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from comet_box import RIGHT, Box, in_netns, two_hosts
+
 from comet_delay import Control, ControlError
 from netcommon.binaries import find
 
@@ -74,11 +75,8 @@ def test_a_signal_ends_it_in_order(number: signal.Signals) -> None:
 
 def test_it_ends_with_its_parent() -> None:
     with two_hosts() as hosts:
-        parent = subprocess.Popen(
-            ["sh", "-c", f"{find('comet-delay')} run --json --parent-death --a tap:wan@{hosts.left} --b tap:wan@{hosts.right}"
-                         " & echo $!; wait"],
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        run = f"{find('comet-delay')} run --json --parent-death --a tap:wan@{hosts.left} --b tap:wan@{hosts.right}"
+        parent = subprocess.Popen(["sh", "-c", f"{run} & echo $!; wait"], stdout=subprocess.PIPE, text=True)
         assert parent.stdout
         child = int(parent.stdout.readline())
         assert json.loads(parent.stdout.readline())["event"] == "ready"

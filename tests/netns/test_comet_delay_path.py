@@ -118,8 +118,8 @@ def test_tcp_keeps_its_offloads_and_arrives_whole() -> None:
             ["ip", "netns", "exec", hosts.right, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL
         )
         try:
-            text = in_netns(hosts.left, "sh", "-c", f"for i in 1 2 3 4 5; do iperf3 -c {RIGHT} -n 200M -C cubic && exit 0; "
-                                                    "sleep 0.2; done; exit 1")
+            client = f"iperf3 -c {RIGHT} -n 200M -C cubic"  # again while the server is not up yet
+            text = in_netns(hosts.left, "sh", "-c", f"for i in 1 2 3 4 5; do {client} && exit; sleep 0.2; done; exit 1")
             server.wait(timeout=10)
         finally:
             if server.poll() is None:

@@ -62,7 +62,8 @@ def test_profiles_read_back_as_written(namespace: int, name: str) -> None:
 def test_other_chains_families_and_mtus(tmp_path: Path) -> None:
     scenario = tmp_path / "shapes.toml"
     scenario.write_text(
-        '[scenario]\nname = "shapes"\n[path]\ndelay = "2ms"\nrouters = 4\n[transfer]\nbytes = "200KB"\nwindow = "64KB"\n'
+        '[scenario]\nname = "shapes"\n[path]\ndelay = "2ms"\nrouters = 4\n[transfer]\nbytes = "200KB"\n'
+        'window = "64KB"\n'
         '[sweep]\n"path.mtu" = [1500, 9000]\n"transfer.family" = ["ipv4", "ipv6"]\n[run]\norder = "listed"\n'
     )
     lfp = Lfp("run", str(scenario), "--runs-dir", str(tmp_path / "runs"))

@@ -9,6 +9,7 @@ import struct
 import time
 
 import numpy as np
+
 from netcommon.netns import call_in
 
 SOL_UDP, UDP_SEGMENT, SO_TIMESTAMPNS, SO_RCVBUFFORCE = 17, 103, 35, 33

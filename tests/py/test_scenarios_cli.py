@@ -125,3 +125,14 @@ def test_bench_figures_are_medians_of_pairs() -> None:
 def test_every_bench_module_is_found() -> None:
     assert {"delay.rtt20", "delay.rtt498"} <= set(registry.load())
     assert bench_package.__doc__
+
+
+def test_the_man_page_knows_every_option() -> None:
+    page = (Path(cli.__file__).parent / "lfp.1").read_text().replace("\\-", "-")
+    for verb in cli.VERBS:
+        command = cli.lfp.get_command(click.Context(cli.lfp), verb)
+        assert command
+        assert f"lfp {verb}" in page
+        for parameter in command.params:
+            for option in parameter.opts:
+                assert not option.startswith("--") or option in page, f"{verb} {option}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from netcommon.errors import EXIT_USAGE, UsageError
 from scenarios import manifest
 from scenarios.document import LIBRARY, key_lines
+from scenarios.model import Scenario, allowed_keys
 from scenarios.plan import load_plan
 
 TINY = """\
@@ -195,3 +197,15 @@ def test_a_scenario_that_extends_itself_is_refused(tmp_path: Path) -> None:
 def test_lines_of_quoted_and_dotted_keys() -> None:
     lines = key_lines("a = 1\n[b . \"c.d\"] # x\n'e f'.g = 2\n# h = 3\n")
     assert lines == {("a",): 1, ("b", "c.d"): 2, ("b", "c.d", "e f", "g"): 3}
+
+
+def test_the_specification_names_every_key() -> None:
+    text = (LIBRARY.parent / "SCENARIO.md").read_text()
+    tables = [name for name in Scenario.model_fields if name != "sweep"]
+    missing = [
+        f"{table}.{key}"
+        for table in tables
+        for key in allowed_keys((table,))
+        if not key.startswith(("ab_", "ba_")) and not re.search(rf"\b{key}\b", text)
+    ]
+    assert missing == []
