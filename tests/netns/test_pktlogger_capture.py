@@ -114,8 +114,8 @@ def expect_equal_to_tshark(capture: Path, table: pa.Table) -> None:
 
 
 def expect_same_packets(ours: pa.Table, theirs: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-    """How far the times of each packet are apart, and its direction; all else is equal, packet
-    for packet in each direction of each flow; two sockets may interleave the directions differently.
+    """Nanoseconds between the two times of each packet, and its direction. All else is equal, packet for packet in each
+    direction of each flow: two sockets may interleave the directions differently.
     """
     assert ours.num_rows == theirs.num_rows
     names = ["flow", "dir", "seq", "ack", "len", "flags", "ip_id", "wire_len"]
@@ -156,12 +156,11 @@ def test_agrees_with_tcpdump_and_tshark_on_every_packet(tmp_path: Path, offloads
 
 def test_times_are_tcpdumps_behind_a_box(tmp_path: Path) -> None:
     """A frame from a TAP is stamped once, on entry: both programs show the same nanosecond for every packet."""
-    with pumped() as lab:
-        with lab.capture(tmp_path, points="b") as tool:
-            tool.wait_event("ready", 5)
-            with tcpdump(lab, tmp_path / "b.pcap"):
-                lab.transfer("-t", "2", "-C", "cubic")
-            tool.stop()
+    with pumped() as lab, lab.capture(tmp_path, points="b") as tool:
+        tool.wait_event("ready", 5)
+        with tcpdump(lab, tmp_path / "b.pcap"):
+            lab.transfer("-t", "2", "-C", "cubic")
+        tool.stop()
     apart_ns, _ = expect_same_packets(index(tmp_path / "b.pcapng"), index(tmp_path / "b.pcap"))
     assert len(apart_ns) > 1000
     assert apart_ns.max() == 0
@@ -179,7 +178,8 @@ def test_joined_losses_are_the_queues_drops(tmp_path: Path) -> None:
     assert drops > 10
     assert sum(flow["lost"] for flow in found.summary["flows"]) == drops
     main = found.summary["flows"][found.summary["main_flow"]]
-    assert main["retransmitted"] == report["end"]["sum_sent"]["retransmits"]
+    later = main["retransmitted"] - report["end"]["sum_sent"]["retransmits"]  # iperf3 looks before all has arrived
+    assert 0 <= later <= main["max_in_flight_bytes"] / main["mss_in_use"]
     assert main["unresolved"] == main["acked_unseen_bytes"] == 0
     for point in "ab":  # these have SACK blocks
         table = index(tmp_path / f"{point}.pcapng")

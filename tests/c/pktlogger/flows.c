@@ -1,0 +1,110 @@
+/* Unwrapping, and the MSS in use. */
+#include "pl_flows.h"
+
+#include "check.h"
+
+static void numbers_unwrap_forwards_and_backwards(void)
+{
+    struct pl_side side = {.based = true, .syn = true, .base = 0xfffffff0u};
+    CHECK_EQ(pl_unwrap(&side, 0xfffffff0u, true), 0);
+    CHECK_EQ(pl_unwrap(&side, 0x10u, true), 0x20);
+    CHECK_EQ(pl_unwrap(&side, 0xfffffff1u, true), 1); /* an old one: reordered */
+    for (uint64_t at = 1, step = 0x7fffffffu; at < (UINT64_C(1) << 40); at += step)
+        CHECK_EQ(pl_unwrap(&side, (uint32_t)(0xfffffff0u + at), true), at);
+}
+
+static void a_stray_number_spoils_only_itself(void)
+{
+    struct pl_side side = {.based = true, .syn = true, .base = 1000};
+    CHECK_EQ(pl_unwrap(&side, 2000, true), 1000);
+    CHECK_EQ(pl_unwrap(&side, 900, true), (INT64_C(1) << 32) - 100); /* before the SYN */
+    CHECK_EQ(pl_unwrap(&side, 2001, true), 1001);
+    pl_unwrap(&side, 0x70000000u, true);
+    CHECK_EQ(pl_unwrap(&side, 2002, true), 1002);
+    CHECK_EQ(pl_unwrap(&side, 2500, false), 1500);
+    CHECK_EQ(side.last, 1002);
+}
+
+static void without_a_syn_the_first_number_is_two_to_the_32(void)
+{
+    struct pl_side side = {0};
+    CHECK_EQ(pl_unwrap(&side, 12345, true), PL_UNSEEN_BASE);
+    CHECK_EQ(pl_unwrap(&side, 12344, true), PL_UNSEEN_BASE - 1);
+}
+
+/* SYN, SYN+ACK, ACK with the given options and windows. */
+static struct pl_flow handshake(uint16_t mss_a, uint16_t mss_b, bool timestamps, uint16_t window_b, bool scaled)
+{
+    struct pl_flow flow = {0};
+    struct nc_tcp tcp = {.flags = NC_TCP_SYN, .has_mss = true, .mss = mss_a, .has_timestamps = timestamps,
+                         .has_wscale = true, .wscale = 3, .window = 60000};
+    pl_flow_learn(&flow, 0, &tcp);
+    tcp.flags |= NC_TCP_ACK;
+    tcp.mss = mss_b;
+    tcp.window = window_b;
+    tcp.has_wscale = scaled;
+    pl_flow_learn(&flow, 1, &tcp);
+    tcp.flags = NC_TCP_ACK;
+    tcp.window = 1000;
+    pl_flow_learn(&flow, 0, &tcp);
+    return flow;
+}
+
+static void mss_in_use_is_what_both_ends_keep_to(void)
+{
+    struct pl_flow flow = handshake(1460, 1400, true, 60000, true);
+    CHECK_EQ(pl_flow_mss(&flow, 0), 1388);
+    CHECK_EQ(pl_flow_mss(&flow, 1), 1388);
+    flow = handshake(1460, 8960, false, 60000, true);
+    CHECK_EQ(pl_flow_mss(&flow, 0), 1460);
+    flow = handshake(4312, 4312, false, 8192, true); /* no more than half the peer's window */
+    CHECK_EQ(pl_flow_mss(&flow, 0), 4096);
+    CHECK_EQ(pl_flow_mss(&flow, 1), 4000); /* 1000 << 3, halved */
+    flow = handshake(1460, 1460, false, 500, true);
+    CHECK_EQ(pl_flow_mss(&flow, 0), 500);
+    flow = handshake(1, 1, true, 60000, true);
+    CHECK_EQ(pl_flow_mss(&flow, 0), 48);
+    flow = (struct pl_flow){0};
+    CHECK_EQ(pl_flow_mss(&flow, 0), 0);
+}
+
+static void windows_scale_only_when_both_offered(void)
+{
+    struct pl_flow both = handshake(1460, 1460, false, 60000, true), one = handshake(1460, 1460, false, 60000, false);
+    CHECK(pl_flow_scaled(&both));
+    CHECK(!pl_flow_scaled(&one));
+}
+
+static void thousands_of_flows_are_found_again(void)
+{
+    struct pl_flows flows;
+    struct nc_packet packet = {.ip_version = 4, .l4 = NC_L4_TCP, .src = {10, 0, 0, 1}, .dst = {10, 0, 0, 2}};
+    CHECK_EQ(pl_flows_init(&flows), 0);
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < 20000; i++) {
+            unsigned dir;
+            packet.src_port = (uint16_t)i;
+            packet.dst_port = 80;
+            packet.tcp = (struct nc_tcp){.flags = NC_TCP_ACK};
+            struct pl_flow *flow = pl_flows_find(&flows, &packet, &dir);
+            CHECK_EQ(flow - flows.at, i);
+            CHECK_EQ(dir, 0);
+            flow->side[0].packets++;
+        }
+    CHECK_EQ(flows.n, 20000);
+    bool flipped;
+    CHECK_EQ(pl_flows_lookup(&flows, &flows.at[777], &flipped), 777);
+    CHECK(!flipped);
+    pl_flows_free(&flows);
+}
+
+int main(void)
+{
+    RUN(numbers_unwrap_forwards_and_backwards);
+    RUN(a_stray_number_spoils_only_itself);
+    RUN(without_a_syn_the_first_number_is_two_to_the_32);
+    RUN(mss_in_use_is_what_both_ends_keep_to);
+    RUN(windows_scale_only_when_both_offered);
+    RUN(thousands_of_flows_are_found_again);
+    return 0;
+}

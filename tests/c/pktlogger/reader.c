@@ -1,0 +1,101 @@
+/* Time units, and what the writer writes read back. Byte orders and odd blocks: tests/py/test_pktlogger_index.py. */
+#include "pl_reader.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "pl_command.h"
+#include "pl_writer.h"
+
+static void ticks_become_nanoseconds_in_every_unit(void)
+{
+    CHECK_EQ(pl_ticks_to_ns(5, 9, 0), 5);
+    CHECK_EQ(pl_ticks_to_ns(5, 6, 0), 5000);
+    CHECK_EQ(pl_ticks_to_ns(5, 0, 0), 5000000000);
+    CHECK_EQ(pl_ticks_to_ns(5999, 12, 0), 5);
+    CHECK_EQ(pl_ticks_to_ns(UINT64_MAX, 127, 0), 0);
+    CHECK_EQ(pl_ticks_to_ns(3, 0x80 | 1, 0), 1500000000);
+    CHECK_EQ(pl_ticks_to_ns(UINT64_C(1) << 40, 0x80 | 40, 0), 1000000000);
+    CHECK_EQ(pl_ticks_to_ns(UINT64_MAX, 0x80 | 127, 0), 0);
+    CHECK_EQ(pl_ticks_to_ns(1, 9, 7), 7000000001);
+    CHECK_EQ(pl_ticks_to_ns(8000000001, 9, -8), 1);
+}
+
+static void times_outside_the_range_are_refused(void)
+{
+    CHECK_EQ(pl_ticks_to_ns(UINT64_MAX, 0, 0), -1);
+    CHECK_EQ(pl_ticks_to_ns(UINT64_MAX, 9, 0), -1);
+    CHECK_EQ(pl_ticks_to_ns(1, 9, -1), -1);
+    CHECK_EQ(pl_ticks_to_ns(0, 9, INT64_MIN), -1);
+    CHECK_EQ(pl_ticks_to_ns(0, 9, INT64_MAX), -1);
+    CHECK_EQ(pl_ticks_to_ns((UINT64_C(1) << 62) - 1, 9, 0), (INT64_C(1) << 62) - 1);
+}
+
+static void write_file(const char *path)
+{
+    struct pl_writer writer;
+    struct pl_writer_info info = {.interface = "eth0", .description = "d", .filter = "tcp", .comment = "c",
+                                  .linktype = 1, .snap_bytes = 128};
+    CHECK_EQ(pl_writer_open(&writer, path, &info), 0);
+    uint8_t data[128];
+    for (unsigned i = 0; i < 50000; i++) { /* more than one buffer of 1 MiB */
+        memset(data, (int)(i & 0xff), sizeof data);
+        pl_writer_packet(&writer, INT64_C(1700000000000000000) + i, data, i % 129, 1000 + i);
+    }
+    CHECK(access(path, F_OK) != 0); /* not before it is whole */
+    struct pl_writer_statistics statistics = {.accepted = 50010, .dropped_kernel = 7, .dropped_interface = 2};
+    CHECK_EQ(pl_writer_finish(&writer, &statistics), 0);
+    CHECK_EQ(writer.packets, 50000);
+}
+
+static void what_is_written_reads_back(void)
+{
+    char folder[] = "/tmp/pl_reader.XXXXXX", path[64], why[256];
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.pcapng", folder);
+    write_file(path);
+    struct pl_mapping mapping;
+    CHECK_EQ(pl_map(path, &mapping, why, sizeof why), 0);
+    struct pl_reader reader;
+    struct pl_frame frame;
+    CHECK_EQ(pl_reader_open(&reader, mapping.data, mapping.len), 0);
+    for (unsigned i = 0; i < 50000; i++) {
+        CHECK_EQ(pl_reader_next(&reader, &frame), PL_FRAME);
+        CHECK_EQ(frame.number, i + 1);
+        CHECK_EQ(frame.t_ns, INT64_C(1700000000000000000) + i);
+        CHECK_EQ(frame.captured, i % 129);
+        CHECK_EQ(frame.wire, 1000 + i);
+        CHECK(frame.captured == 0 || frame.data[frame.captured - 1] == (i & 0xff));
+    }
+    CHECK_EQ(pl_reader_next(&reader, &frame), PL_END);
+    CHECK(!reader.truncated);
+    struct pl_drops drops = pl_reader_drops(&reader);
+    CHECK(drops.known);
+    CHECK_EQ(drops.kernel, 7);
+    CHECK_EQ(drops.interface, 2);
+    CHECK_EQ(drops.process, 3);
+    pl_reader_close(&reader);
+    pl_unmap(&mapping);
+    unlink(path);
+    CHECK_EQ(rmdir(folder), 0); /* nothing else was left behind */
+}
+
+static void a_write_that_fails_leaves_nothing(void)
+{
+    struct pl_writer writer;
+    struct pl_writer_info info = {.interface = "eth0", .linktype = 1};
+    CHECK_EQ(pl_writer_open(&writer, "/tmp/pl-no-such-folder/a.pcapng", &info), -1);
+    CHECK_EQ(errno, ENOENT);
+}
+
+int main(void)
+{
+    RUN(ticks_become_nanoseconds_in_every_unit);
+    RUN(times_outside_the_range_are_refused);
+    RUN(what_is_written_reads_back);
+    RUN(a_write_that_fails_leaves_nothing);
+    return 0;
+}
