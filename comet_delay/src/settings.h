@@ -9,6 +9,7 @@
 struct settings {
     struct box_settings box;
     const char *port_a, *port_b, *control;
+    uint64_t priority;
     bool human, json, parent_death;
     struct params both, ab, ba;
 };

@@ -259,3 +259,13 @@ def test_wrong_input_is_one_clear_line(tmp_path: Path) -> None:
         assert (event["event"], event["status"]) == ("error", status)
     left = sorted(p.name for p in tmp_path.iterdir())
     assert left == ["a.pcapng", "damaged", "empty", "full", "text"]
+
+
+@pytest.mark.parametrize("command", ["capture", "index", "analyse", "export"])
+def test_man_page_and_help_have_every_option(command: str) -> None:
+    page = (Path(pktlogger.__file__).parent / "pktlogger.1").read_text().replace("\\-", "-")
+    told = run(command, "--help")
+    assert told.returncode == 0
+    for option in json.loads(run(command, "--options-json").stdout):
+        assert f"--{option['name']}" in page, option
+        assert f"--{option['name']}" in told.stdout, option
