@@ -12,7 +12,8 @@ INK, GREY, PALE, PAPER = "#1f2933", "#7b8794", "#e4e7eb", "#ffffff"
 SERIES_COLOURS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 FONT_PX = 16
-GL_FROM_POINTS = 4000  # SVG is sharper and needs no GPU; WebGL from here on
+GL_FROM_POINTS = 4000  # SVG is sharper and needs no GPU; WebGL from here on: a line is one SVG element,
+GL_FROM_MARKS = 1000  # but every mark is one of its own
 KB = 1024
 
 # Double-click shows everything; no button that would send measurements to a server of plotly's makers.
@@ -39,4 +40,5 @@ AXIS: dict[str, Any] = {
 
 def scatter(points: int, **options: Any) -> go.Scatter | go.Scattergl:
     """A scatter trace, drawn by WebGL when it has many points."""
-    return go.Scattergl(**options) if points >= GL_FROM_POINTS else go.Scatter(**options)
+    limit = GL_FROM_MARKS if options.get("mode") == "markers" else GL_FROM_POINTS
+    return go.Scattergl(**options) if points >= limit else go.Scatter(**options)

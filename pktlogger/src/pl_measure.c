@@ -138,7 +138,7 @@ int pl_measure(struct pl_transfer *t)
 int64_t pl_stop_threshold_ns(const struct pl_transfer *t)
 {
     const int64_t least_ns = 100 * 1000 * 1000;
-    return 4 * t->min_rtt_ns > least_ns ? 4 * t->min_rtt_ns : least_ns;
+    return t->min_rtt_ns <= least_ns / 4 ? least_ns : t->min_rtt_ns < INT64_MAX / 4 ? 4 * t->min_rtt_ns : INT64_MAX;
 }
 
 void pl_transfer_free(struct pl_transfer *t)

@@ -243,16 +243,20 @@ int pl_walk_sender(struct pl_transfer *t)
 {
     struct sender s = {.t = t, .limited_ns = -1, .closed_ns = -1, .drained_ns = -1};
     bool reset = false;
+    int64_t now_ns = 0;
     for (size_t i = 0; i < t->sender_n; i++) {
-        const struct pl_packet *packet = &t->sender[i];
-        reset = reset || packet->flags & NC_TCP_RST;
-        if (pl_is_data(packet, t->dir)) {
+        struct pl_packet packet = t->sender[i];
+        if (packet.t_ns < now_ns) /* two processors' packets may be filed out of order: time stands still then */
+            packet.t_ns = now_ns;
+        now_ns = packet.t_ns;
+        reset = reset || packet.flags & NC_TCP_RST;
+        if (pl_is_data(&packet, t->dir)) {
             size_t end = s.segment;
-            while (end < t->segments.n && t->segments.at[end].sender_frame == packet->frame)
+            while (end < t->segments.n && t->segments.at[end].sender_frame == packet.frame)
                 end++;
-            if (on_send(&s, packet, end) < 0)
+            if (on_send(&s, &packet, end) < 0)
                 return -1;
-        } else if (packet->dir != t->dir && packet->ack < UINT64_MAX / 4 && on_ack(&s, packet) < 0)
+        } else if (packet.dir != t->dir && packet.ack < UINT64_MAX / 4 && on_ack(&s, &packet) < 0)
             return -1;
     }
     return finish(&s, reset);

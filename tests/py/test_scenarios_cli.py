@@ -136,3 +136,11 @@ def test_the_man_page_knows_every_option() -> None:
         for parameter in command.params:
             for option in parameter.opts:
                 assert not option.startswith("--") or option in page, f"{verb} {option}"
+
+
+def test_hooks_after_a_run_give_the_paths_they_wrote(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    points = [EntryPoint(name, "x:y", plugins.AFTER_RUN) for name in ("report", "nothing")]
+    hooks = {"report": lambda run_dir: run_dir / "report.html", "nothing": lambda run_dir: None}
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == plugins.AFTER_RUN else [])
+    monkeypatch.setattr(EntryPoint, "load", lambda self: hooks[self.name])
+    assert plugins.after_run(tmp_path) == [tmp_path / "report.html"]
