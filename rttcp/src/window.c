@@ -1,11 +1,11 @@
 /* Making the TCP window itself W, not a buffer of which the kernel offers a part.
  *
  * 1. The listener's SO_RCVBUF is about 2 W: that locks autotuning, and the connection begins with an offer of about W,
- *    because the kernel takes half of the buffer (since Linux 6.11 without a cap at 64 KB) and never takes an offer back.
+ *    because the kernel takes half of the buffer (recent kernels, 6.18 among them, without a cap at 64 KB) and never takes an offer back.
  *    But at least 256 KB, so that the window scale is 1 or more: with scale 0 Linux rounds what it offers down to a multiple
  *    of the MSS (__tcp_select_window): 8 KB would become 4,300. Setting TCP_WINDOW_CLAMP here would have that effect too.
  * 2. After accept, SO_RCVBUF grows to 4 W (a packet's whole memory is charged to it), and TCP_WINDOW_CLAMP = W.
- * 3. Since Linux 6.7 the kernel recomputes the clamp from SO_RCVBUF whenever its estimate of payload per memory changes
+ * 3. Recent kernels (seen on 6.18) recompute the clamp from SO_RCVBUF whenever its estimate of payload per memory changes
  *    (tcp_measure_rcv_mss), which undoes 2 at the first full-sized segment and now and then later. So the receiving loop
  *    looks after every recv() and sets it again; how often is in the results (window_clamp_resets).
  * 4. What was offered too much by 1 or 3 has to be used up: the sender begins a window at a time (transfer.c, "opening").
