@@ -41,7 +41,7 @@ static struct pl_transfer transfer_of(const struct pl_trace *sender, uint32_t se
     const struct pl_flow *a = &sender->index.flows.at[sender_flow], *b = &receiver->index.flows.at[receiver_flow];
     unsigned dir = outgoing(a, b, flipped);
     struct pl_transfer t = {
-        .flow = a, .dir = dir, .receiver_dir = dir ^ flipped, .mss = pl_flow_mss(a, dir),
+        .flow = a, .dir = dir, .receiver_dir = dir ^ flipped, .mss = pl_flow_mss(a),
         .sender = sender->packets + sender->first[sender_flow],
         .sender_n = sender->first[sender_flow + 1] - sender->first[sender_flow],
         .receiver = receiver->packets + receiver->first[receiver_flow],
@@ -50,7 +50,7 @@ static struct pl_transfer transfer_of(const struct pl_trace *sender, uint32_t se
         .receiver_last_ns = receiver->index.counts.last_ns, .sender_last_ns = sender->index.counts.last_ns,
     };
     if (!t.mss)
-        t.mss = pl_flow_mss(b, dir ^ flipped);
+        t.mss = pl_flow_mss(b);
     return t;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { FIRST_SLOTS = 256, WSCALE_MAX = 14, TIMESTAMP_OPTION = 12, MSS_FLOOR = 48, MSS_DEFAULT = 536 };
+enum { FIRST_SLOTS = 256, WSCALE_MAX = 14, TIMESTAMP_OPTION = 12, MSS_FLOOR = 48 };
 
 struct key { uint8_t version; const uint8_t *address[2]; uint16_t port[2]; };
 
@@ -194,15 +194,8 @@ static void learn_syn(struct pl_side *side, const struct nc_tcp *tcp)
 
 void pl_flow_learn(struct pl_flow *flow, unsigned dir, const struct nc_tcp *tcp)
 {
-    struct pl_side *side = &flow->side[dir];
-    bool syn = tcp->flags & NC_TCP_SYN, ack = tcp->flags & NC_TCP_ACK;
-    if (syn)
-        learn_syn(side, tcp);
-    /* The peer's first send window: of the SYN+ACK as it is, of the other side's first ACK scaled. */
-    if (!side->opened && ack) {
-        side->opened = true;
-        side->opening_window = syn || !pl_flow_scaled(flow) ? tcp->window : (uint32_t)tcp->window << side->wscale;
-    }
+    if (tcp->flags & NC_TCP_SYN)
+        learn_syn(&flow->side[dir], tcp);
 }
 
 bool pl_flow_scaled(const struct pl_flow *flow)
@@ -215,9 +208,8 @@ bool pl_flow_timestamps(const struct pl_flow *flow)
     return flow->side[0].syn && flow->side[1].syn && flow->side[0].has_timestamps && flow->side[1].has_timestamps;
 }
 
-uint32_t pl_flow_mss(const struct pl_flow *flow, unsigned dir)
+uint32_t pl_flow_mss(const struct pl_flow *flow)
 {
-    const struct pl_side *peer = &flow->side[!dir];
     uint32_t mss = UINT32_MAX;
     for (int i = 0; i < 2; i++)
         if (flow->side[i].has_mss && flow->side[i].mss < mss)
@@ -226,9 +218,5 @@ uint32_t pl_flow_mss(const struct pl_flow *flow, unsigned dir)
         return 0;
     if (pl_flow_timestamps(flow))
         mss = mss > TIMESTAMP_OPTION ? mss - TIMESTAMP_OPTION : 0;
-    if (flow->side[dir].syn && peer->syn && peer->opened) {
-        uint32_t bound = peer->opening_window > MSS_DEFAULT ? peer->opening_window / 2 : peer->opening_window;
-        mss = bound && bound < mss ? bound : mss;
-    }
     return mss > MSS_FLOOR ? mss : MSS_FLOOR;
 }

@@ -26,10 +26,8 @@ struct pl_side {
     bool has_mss, has_wscale, has_timestamps, sack_permitted; /* in its SYN */
     uint16_t mss;
     uint8_t wscale;      /* at most 14 */
-    bool opened;         /* opening_window is set */
     uint32_t base;       /* raw sequence number of relative 0 */
     uint64_t last;       /* relative number that the next one is placed next to */
-    uint32_t opening_window; /* bytes, the first window that its peer may use */
     uint64_t packets, bytes; /* sent by it; payload */
     int64_t first_ns;    /* its first packet; meaningful when packets > 0 */
 };
@@ -72,8 +70,9 @@ bool pl_flow_scaled(const struct pl_flow *flow);
 /* Both SYNs were captured and both had timestamps. */
 bool pl_flow_timestamps(const struct pl_flow *flow);
 
-/* Payload bytes of a full wire packet in direction `dir`: the smaller MSS option, less 12 where timestamps are in use,
- * and no more than half the window that the peer opened with (Linux, tcp_bound_to_half_wnd). 0: no SYN told. */
-uint32_t pl_flow_mss(const struct pl_flow *flow, unsigned dir);
+/* Payload bytes of a full wire packet, either way: the smaller MSS option, less 12 where timestamps are in use. 0: no SYN
+ * told. (Linux also knows a bound of half the peer's window, but large windows lift it before much is sent, and small
+ * ones were seen not to apply it: 4,300-byte segments into an opening window of 4,300 bytes.) */
+uint32_t pl_flow_mss(const struct pl_flow *flow);
 
 #endif

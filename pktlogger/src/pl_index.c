@@ -66,7 +66,7 @@ static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, con
     add_sack(row, peer, tcp);
     bool scaled = !(tcp->flags & NC_TCP_SYN) && pl_flow_scaled(flow);
     row->window = scaled ? (uint32_t)tcp->window << side->wscale : tcp->window;
-    row->parts = parts_of(row->len, pl_flow_mss(flow, dir));
+    row->parts = parts_of(row->len, pl_flow_mss(flow));
     account(flow, dir, row);
 }
 

@@ -21,12 +21,10 @@ json_t *pl_json_endpoint(const struct pl_flow *flow, unsigned side)
 static json_t *side_json(const struct pl_flow *flow, unsigned i)
 {
     const struct pl_side *side = &flow->side[i];
-    uint32_t mss = pl_flow_mss(flow, i);
     json_t *value = pl_json_endpoint(flow, i);
     json_object_set_new(value, "syn", json_boolean(side->syn));
     json_object_set_new(value, "isn", side->based ? number(side->base) : json_null());
     json_object_set_new(value, "mss", side->has_mss ? number(side->mss) : json_null());
-    json_object_set_new(value, "mss_in_use", mss ? number(mss) : json_null());
     json_object_set_new(value, "wscale", side->has_wscale ? number(side->wscale) : json_null());
     json_object_set_new(value, "sack_permitted", json_boolean(side->sack_permitted));
     json_object_set_new(value, "timestamps", json_boolean(side->has_timestamps));
@@ -37,8 +35,10 @@ static json_t *side_json(const struct pl_flow *flow, unsigned i)
 
 static json_t *flow_json(const struct pl_flow *flow)
 {
-    return json_pack("{s:i, s:b, s:b, s:I, s:I, s:[o, o]}", "ip_version", (int)flow->ip_version, "handshake",
-                     (int)(flow->side[0].syn && flow->side[1].syn), "window_scaled", (int)pl_flow_scaled(flow), "first_ns",
+    uint32_t mss = pl_flow_mss(flow);
+    return json_pack("{s:i, s:b, s:b, s:o, s:I, s:I, s:[o, o]}", "ip_version", (int)flow->ip_version, "handshake",
+                     (int)(flow->side[0].syn && flow->side[1].syn), "window_scaled", (int)pl_flow_scaled(flow),
+                     "mss_in_use", mss ? number(mss) : json_null(), "first_ns",
                      (json_int_t)flow->first_ns, "last_ns", (json_int_t)flow->last_ns, "sides", side_json(flow, 0),
                      side_json(flow, 1));
 }

@@ -11,13 +11,8 @@
 #include "pl_bytes.h"
 #include "pl_pcapng.h"
 
-#define TIME_LIMIT_NS (INT64_C(1) << 62)
 enum { CLASSIC_HEADER = 24, CLASSIC_RECORD = 16, BLOCK_FRAME = 12 };
 enum { CLASSIC_MICRO = 0xa1b2c3d4u, CLASSIC_NANO = 0xa1b23c4du };
-
-static const uint64_t powers_of_ten[] = {
-    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
-};
 
 static unsigned link_of(uint32_t linktype)
 {
@@ -26,23 +21,6 @@ static unsigned link_of(uint32_t linktype)
     case PL_LINKTYPE_RAW: case PL_LINKTYPE_IPV4: case PL_LINKTYPE_IPV6: return NC_LINK_RAW_IP;
     default: return PL_LINK_UNKNOWN;
     }
-}
-
-int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s)
-{
-    unsigned exponent = tsresol & 0x7f;
-    unsigned __int128 ns;
-    if (tsresol & 0x80)
-        ns = exponent >= 100 ? 0 : ((unsigned __int128)ticks * 1000000000u) >> exponent;
-    else if (exponent <= 9)
-        ns = (unsigned __int128)ticks * powers_of_ten[9 - exponent];
-    else {
-        ns = ticks;
-        for (unsigned i = 9; i < exponent && ns; i++)
-            ns /= 10;
-    }
-    __int128 sum = (__int128)ns + (__int128)offset_s * 1000000000;
-    return sum >= 0 && sum < TIME_LIMIT_NS ? (int64_t)sum : -1;
 }
 
 static int corrupt(struct pl_reader *reader, const char *what)
