@@ -101,7 +101,7 @@ static json_t *finish_point(const struct pl_capture *capture, struct pl_point *p
 static int finish(const struct pl_capture *capture, struct pl_point *points, size_t n, bool human)
 {
     int status = NC_EXIT_OK;
-    char why[512] = "";
+    char why[1024] = "";
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
         json_t *point = finish_point(capture, &points[i], human);

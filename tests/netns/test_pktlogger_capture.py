@@ -214,6 +214,7 @@ def test_kernel_drops_are_counted_in_the_file(tmp_path: Path) -> None:
     with direct() as lab:
         for host in (lab.a, lab.b):
             lab.offloads(host, "v0", False)
+        early = lab.counters(lab.b)
         with lab.capture(tmp_path, "--buffer", "1MB", points="b") as tool:
             tool.wait_event("ready", 5)
             before = lab.counters(lab.b)
@@ -223,11 +224,11 @@ def test_kernel_drops_are_counted_in_the_file(tmp_path: Path) -> None:
             lab.mark(MARK)
             least = lab.counters(lab.b) - before
             end = tool.stop()
-            most = lab.counters(lab.b) - before  # neighbour discovery goes on
+            most = lab.counters(lab.b) - early  # neighbour discovery goes on all the while
     assert end
     (point,) = end["points"]
     assert point["dropped_kernel"] > 0
-    assert least <= point["packets"] + point["dropped_kernel"] + point["dropped_ring"] <= most <= least + 10
+    assert least <= point["packets"] + point["dropped_kernel"] + point["dropped_ring"] <= most <= least + 20
     index(tmp_path / "b.pcapng")
     capture = json.loads((tmp_path / "b.pcapng.index" / "flows.json").read_text())["capture"]
     assert capture["frames"] == point["packets"]
