@@ -49,11 +49,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class Physics:
-    """What the path allows: round trip without queue (measured), bottleneck rate, and where path and queue are full."""
+    """What the path allows: round trip without queue (measured), bottleneck rate, where path and queue are full, and up
+    to there window / measured round trip (window, bit/s): the law that a window-limited transfer obeys."""
 
     rtt_ns: float
     rate_bps: float
     knee_bytes: float
+    law: tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,16 @@ def _physics(rows: list[Json]) -> Physics | None:
         return None
     rtt, rate = median(rtts), median(rates)
     queue = median([_number(row, "queue_bytes") or 0.0 for row in rows])
-    return Physics(rtt, rate, rate * rtt / 8e9 + queue)
+    knee = rate * rtt / 8e9 + queue
+    return Physics(rtt, rate, knee, _law([row for row in rows if row["window_bytes"] <= knee]))
+
+
+def _law(rows: list[Json]) -> tuple[tuple[int, float], ...]:
+    rates: dict[int, list[float]] = {}
+    for row in rows:
+        if rtt := _number(row, "rtt_median_ns"):
+            rates.setdefault(int(row["window_bytes"]), []).append(row["window_bytes"] * 8e9 / rtt)
+    return tuple((window, median(values)) for window, values in sorted(rates.items()))
 
 
 def _region_results(
