@@ -45,6 +45,39 @@ struct box {
     uint8_t spare[NC_VNET_LEN + DIRECTION_FRAME_MAX]; /* where packets go that memory has no room for */
 };
 
+static void sleep_until(uint64_t time_ns)
+{
+    struct timespec ts = {(time_t)(time_ns / NC_NS_PER_S), (long)(time_ns % NC_NS_PER_S)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+/* Waking up takes time: tens of µs on a virtual machine whose processor had gone idle. The box measures it on its own
+ * timer, as a running median, and uses it twice: it gets up that much before a departure, and takes a packet that
+ * woke it to have come that much earlier. */
+static void learn_latency(struct box *box, uint64_t now_ns)
+{
+    uint64_t step_ns = box->wake_latency_ns / 32 + 100;
+    if (!box->timer_ns)
+        return;
+    if (now_ns > box->timer_ns + box->wake_latency_ns)
+        box->wake_latency_ns += box->wake_latency_ns + step_ns < LATENCY_MAX_NS ? step_ns : 0;
+    else
+        box->wake_latency_ns -= box->wake_latency_ns < step_ns ? box->wake_latency_ns : step_ns;
+}
+
+/* The first estimate: sleeps as long as those between the packets of an idle path. */
+static void calibrate(struct box *box)
+{
+    enum { SLEEPS = 40 };
+    box->wake_latency_ns = 50 * NC_NS_PER_US;
+    for (int i = 0; i < SLEEPS; i++) {
+        box->timer_ns = nc_now_ns() + 2 * NC_NS_PER_MS;
+        sleep_until(box->timer_ns);
+        learn_latency(box, nc_now_ns());
+    }
+    box->timer_ns = 0;
+}
+
 static int check_memory(const struct box_settings *settings, const struct params params[2], char *why, size_t why_size)
 {
     for (int d = 0; d < PORTS; d++) {
@@ -105,8 +138,8 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
         }
         snprintf(box->control_path, sizeof box->control_path, "%s", control_path);
     }
+    calibrate(box);
     box->started = nc_clock_pair_read();
-    box->wake_latency_ns = 20 * NC_NS_PER_US; /* until it is known */
     return box;
 }
 
@@ -171,19 +204,6 @@ static unsigned send_due(struct box *box, unsigned d, uint64_t now_ns)
     return n;
 }
 
-/* Waking up takes time: tens of µs on a virtual machine whose processor had gone idle. The box measures it on its own
- * timer, as a running median, and uses it twice: it gets up that much before a departure, and takes a packet that
- * woke it to have come that much earlier. */
-static void learn_latency(struct box *box, uint64_t now_ns)
-{
-    enum { STEP_NS = 250 };
-    uint64_t sample_ns = now_ns > box->timer_ns ? now_ns - box->timer_ns : 0;
-    if (box->timer_ns && sample_ns > box->wake_latency_ns && box->wake_latency_ns < LATENCY_MAX_NS)
-        box->wake_latency_ns += STEP_NS;
-    else if (box->timer_ns && sample_ns < box->wake_latency_ns)
-        box->wake_latency_ns -= box->wake_latency_ns < STEP_NS ? box->wake_latency_ns : STEP_NS;
-}
-
 /* When a packet that is found now came, as far as can be told. */
 static uint64_t arrival_ns(const struct box *box, uint64_t now_ns)
 {
@@ -191,12 +211,6 @@ static uint64_t arrival_ns(const struct box *box, uint64_t now_ns)
         return now_ns;
     uint64_t back_ns = now_ns - box->wake_latency_ns;
     return back_ns > box->armed_ns ? back_ns : box->armed_ns;
-}
-
-static void sleep_until(uint64_t time_ns)
-{
-    struct timespec ts = {(time_t)(time_ns / NC_NS_PER_S), (long)(time_ns % NC_NS_PER_S)};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
 static void accept_client(struct box *box)
@@ -270,21 +284,37 @@ static void wait_turn(struct box *box, int signal_fd, uint64_t now_ns, bool work
     wait_all(box, signal_fd, now_ns, wake_ns);
 }
 
+/* Reads and sends once. Returns whether anything moved. */
+static bool pass(struct box *box, uint64_t came_ns, uint64_t now_ns)
+{
+    unsigned moved = receive(box, A, came_ns) + receive(box, B, came_ns);
+    for (unsigned sent; (sent = send_due(box, A, now_ns) + send_due(box, B, now_ns));)
+        moved += sent;
+    return moved > 0;
+}
+
+/* All that can be done now. A second pass follows one that moved something: a packet that is delivered is often answered
+ * within the very system call that delivers it, and the answer must not be dated after the next sleep. A third would
+ * be polling without pause under load. */
+static bool turn(struct box *box, uint64_t now_ns)
+{
+    learn_latency(box, now_ns);
+    uint64_t came_ns = arrival_ns(box, now_ns);
+    box->timer_ns = box->armed_ns = 0;
+    if (!pass(box, came_ns, now_ns))
+        return false;
+    now_ns = nc_now_ns();
+    pass(box, now_ns, now_ns);
+    return true;
+}
+
 void box_run(struct box *box, int signal_fd)
 {
     uint64_t duration = box->settings.duration_ns;
     uint64_t end_ns = duration ? nc_now_ns() + duration : UINT64_MAX;
-    while (!box->stop) {
-        uint64_t now_ns = nc_now_ns();
-        if (now_ns >= end_ns)
-            break;
-        learn_latency(box, now_ns);
-        uint64_t came_ns = arrival_ns(box, now_ns);
-        box->timer_ns = box->armed_ns = 0;
-        unsigned received = receive(box, A, came_ns) + receive(box, B, came_ns), sent = 0;
-        for (unsigned more; (more = send_due(box, A, now_ns) + send_due(box, B, now_ns));)
-            sent += more;
-        wait_turn(box, signal_fd, now_ns, received + sent > 0, end_ns);
+    for (uint64_t now_ns; !box->stop && (now_ns = nc_now_ns()) < end_ns;) {
+        bool worked = turn(box, now_ns);
+        wait_turn(box, signal_fd, worked ? nc_now_ns() : now_ns, worked, end_ns);
     }
 }
 
