@@ -123,7 +123,8 @@ def _add_physics(figure: go.Figure, sweep: Sweep, log_x: bool) -> None:
     rtt = units.duration(physics.rtt_ns)
     dashed = {"color": GREY, "width": 2, "dash": "dash"}
     figure.add_scatter(
-        x=x, y=x * KB * 8e9 / physics.rtt_ns / MBIT, mode="lines", line=dashed, name=f"window ÷ RTT of the empty path ({rtt})",
+        x=x, y=x * KB * 8e9 / physics.rtt_ns / MBIT, mode="lines", line=dashed,
+        name=f"window ÷ RTT of the empty path ({rtt})",
         hovertemplate=f"one window a round trip of {rtt}<br>%{{x:.4g}} KB: %{{y:.3g}} Mbit/s<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(

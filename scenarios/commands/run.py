@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -66,11 +68,19 @@ def _finish_all(run_dirs: list[Path], out: Console) -> int:
         out.print(f"run        {done.run_dir}  ({state})", markup=False)
     for path in reports:
         out.print(f"report     {path}", markup=False)
-    for done in finished:
-        out.print(f"dashboard  lfp dashboard {shlex.quote(str(done.run_dir))}", markup=False)
+    if finished and "dashboard" in plugins.commands():  # one is enough: it shows the runs beside it too
+        out.print(f"dashboard  {_program()} dashboard {shlex.quote(str(finished[0].run_dir))}", markup=False)
     return EXIT_FAILED if any(done.failed for done in finished) else 0
+
+
+def _program() -> str:
+    """How this `lfp` can be started again from here: by name where PATH has it, else by path."""
+    if shutil.which("lfp"):
+        return "lfp"
+    own = Path(sys.argv[0])
+    return shlex.quote(str(own if own.name == "lfp" else Path(sys.prefix) / "bin/lfp"))
 
 
 def _say_how_to_resume(run_dir: Path) -> None:
     kept = len(runs.trial_folders(run_dir))
-    click.echo(f"lfp: {kept} trials kept; go on with: lfp run --resume {shlex.quote(str(run_dir))}", err=True)
+    click.echo(f"lfp: {kept} trials kept; go on with: {_program()} run --resume {shlex.quote(str(run_dir))}", err=True)

@@ -56,7 +56,7 @@ def test_end_to_end(tiny: str, tmp_path: Path) -> None:
     lfp = Lfp("run", tiny, "--runs-dir", str(tmp_path / "runs"))
     assert lfp.finish() == 0, lfp.err
     run_dir = only_run(tmp_path)
-    assert f"lfp dashboard {run_dir}" in lfp.out
+    assert f"lfp dashboard {run_dir}" in lfp.out  # by name or by path
     rows = parquet.read_table(run_dir / "results.parquet").to_pylist()
     assert [row["state"] for row in rows] == ["done", "done"]
     for row in rows:
