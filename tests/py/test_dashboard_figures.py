@@ -107,8 +107,8 @@ def test_sweep_draws_every_trial_the_paper_and_what_physics_allows(tmp_path: Pat
     bad = trace(figure, "not valid")
     assert len(bad.x) == 1 and synthetic_run.INVALID_REASON in bad.customdata[0][1]
     assert len(trace(figure, "paper").x) == 9
-    drawn = ("window ÷ RTT of the empty path (8.4 ms)", "window ÷ measured RTT", "line rate (45 Mbit/s)", "path and queue")
-    for name in drawn:
+    laws = ("window ÷ RTT of the empty path (8.4 ms)", "window ÷ measured RTT")
+    for name in (*laws, "line rate (45 Mbit/s)", "path and queue full"):
         assert trace(figure, name)
     assert figure.layout.xaxis.type == ("log" if log_x else "linear")
 
