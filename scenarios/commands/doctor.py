@@ -12,11 +12,14 @@ _MARKS = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "missing": "[
 
 
 @click.command("doctor")
-def command() -> int:
+@click.option("--brief", is_flag=True, help="Only what is not in order.")
+def command(brief: bool) -> int:
     """Check privileges, kernel, tools, packages and limits; exit 3 when something needed is missing."""
     out = console()
     found = checks.everything()
     for check in found:
+        if brief and check.state == "ok":
+            continue
         out.print(f"{_MARKS[check.state]} {check.name}: {check.detail}")
         if check.remedy:
             out.print(f"        → {check.remedy}", markup=False)
