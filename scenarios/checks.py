@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +93,17 @@ def programs() -> Iterable[Check]:
         yield _check(f"program {program}", bool(path), path or "not found", f"apt-get install {package}", bad)
 
 
+def namespaces() -> Iterable[Check]:
+    """A Mininet host is really made once: where that fails (a container or chroot that forbids it), Mininet would wait
+    for its shell for ever."""
+    if os.geteuid() != 0 or not shutil.which("mnexec"):
+        return  # told already
+    done = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, timeout=10)
+    detail = "a network namespace can be made" if done.returncode == 0 else f"mnexec: {done.stderr.strip()}"
+    remedy = "allow new network and mount namespaces here (in a chroot: mount --bind it onto itself first)"
+    yield _check("namespace", done.returncode == 0, detail, remedy)
+
+
 def python_packages() -> Iterable[Check]:
     """Python packages of this environment."""
     for package in PACKAGES:
@@ -114,7 +126,7 @@ def limits() -> Iterable[Check]:
 
 
 ALL: tuple[Callable[[], Iterable[Check]], ...] = (
-    privileges, kernel_features, tools, programs, python_packages, limits,
+    privileges, kernel_features, tools, programs, namespaces, python_packages, limits,
 )  # fmt: skip
 
 
@@ -127,7 +139,7 @@ def require(tool_names: Iterable[str], useful: Iterable[str] = ()) -> None:
     """What a run with these tools needs: MissingError with the first thing that is missing. ``useful``: programs of
     USEFUL_PROGRAMS that are needed this time."""
     needed = {f"program {name}" for name in useful}
-    for checks in (privileges(), tools(tool_names), kernel_features(), programs()):
+    for checks in (privileges(), tools(tool_names), kernel_features(), programs(), namespaces()):
         for check in checks:
             if check.state == "missing" or (check.state == "note" and check.name in needed):
                 raise MissingError(f"{check.name}: {check.detail}; {check.remedy} — 'lfp doctor' tells all")
