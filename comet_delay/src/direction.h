@@ -1,11 +1,15 @@
 /* One direction of the box, without I/O and without a clock: packets in with the time they came, runs of wire packets
  * out with the time they are due. Everything a virtual-time test needs.
  *
- * A super-packet is one entry in memory, but rate, queue and loss are decided for every wire packet in it. Survivors that
- * are neighbours and leave within `granularity_ns` of each other leave together, at the last one's time: a run. */
+ *   access line → loss → bottleneck → delay → loss → corrupt → reorder → duplicate → schedule
+ *
+ * A super-packet is one entry in memory, but all of this is decided for every wire packet in it: each holds a reference
+ * until it is sent or dropped. Survivors that are neighbours and leave within `granularity_ns` of each other leave
+ * together, at the last one's time: a run. */
 #ifndef COMET_DIRECTION_H
 #define COMET_DIRECTION_H
 
+#include "bottleneck.h"
 #include "histogram.h"
 #include "nc_vnet.h"
 #include "schedule.h"
@@ -15,9 +19,24 @@
 /* A super-packet with a 1-byte MSS would have 65,535 parts; one with more than this is malformed to us. */
 enum { DIRECTION_PARTS_MAX = 4096, DIRECTION_FRAME_MAX = 65536 + 256 };
 
+/* What draws random numbers. A number keeps its meaning for ever: seeds in published runs depend on it. */
+enum random_stage {
+    RANDOM_LOSS_BEFORE,
+    RANDOM_LOSS_AFTER,
+    RANDOM_DUPLICATE,
+    RANDOM_CORRUPT,
+    RANDOM_FORGE,
+    RANDOM_REORDER,
+    RANDOM_BIT,
+    RANDOM_AQM,
+    RANDOM_JITTER,
+    RANDOM_STAGES
+};
+
 struct direction_stats {
     uint64_t in_packets, in_bytes, in_frames;    /* wire packets; L2 bytes of them; what crossed the port */
     uint64_t out_packets, out_bytes, out_frames;
+    uint64_t duplicated, corrupted, forged, reordered, marked; /* wire packets */
     uint64_t drops[FATE_N];                      /* by the model, wire packets */
     uint64_t drops_memory, drops_malformed;      /* not the model's: wire packets, frames */
     uint64_t drops_write;                        /* the far port would not take it, wire packets */
@@ -29,13 +48,14 @@ struct direction {
     unsigned index; /* 0: a to b, 1: b to a */
     struct params params;
     uint64_t granularity_ns;
-    uint64_t loss_key;
+    uint64_t keys[RANDOM_STAGES];
     struct serial_line access;
     struct bottleneck bottleneck;
     uint64_t delay_last_ns;
     struct store store;
     struct schedule schedule;
     uint64_t due_bytes; /* on the wire, of the run that direction_due built last */
+    uint8_t scratch[DIRECTION_FRAME_MAX]; /* its frame, where it was edited */
     struct direction_stats stats;
 };
 
@@ -56,7 +76,7 @@ void direction_refuse(struct direction *direction, const uint8_t *data, uint32_t
 const struct due *direction_due(struct direction *direction, uint64_t now_ns, struct nc_run *run);
 void direction_sent(struct direction *direction, uint64_t now_ns, bool ok);
 
-/* Time of the next departure, or UINT64_MAX. */
+/* When there is next something to do: a departure, or a decision at the bottleneck. UINT64_MAX: nothing. */
 uint64_t direction_next_ns(struct direction *direction);
 
 /* The statistics object of `show`; receive-ring drops are the port's to know. */

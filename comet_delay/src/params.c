@@ -2,9 +2,14 @@
 
 #include "nc_clock.h"
 
+static const char *const queue_drops[] = {"tail", "head", NULL};
 static const char *const framings[] = {"l2", "ethernet", "ip", NULL};
 
 #define AT(field) offsetof(struct params, field)
+
+#define RATIO(name_, field, json, help_)                                                                               \
+    {{.name = name_, .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATIO, .default_text = "0%", .max = NC_RATIO_ONE,          \
+      .help = help_, .offset = AT(field)}, json}
 
 const struct param_row param_rows[] = {
     {{.name = "delay", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0ns", .max = 3600 * NC_NS_PER_S,
@@ -14,8 +19,20 @@ const struct param_row param_rows[] = {
     {{.name = "queue", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "0",
       .max = UINT64_C(1) << 40, .help = "bytes waiting or in service at the bottleneck, drop-tail; 0 for no bound",
       .offset = AT(queue_bytes)}, "queue_bytes"},
-    {{.name = "loss", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATIO, .default_text = "0%", .max = NC_RATIO_ONE,
-      .help = "independent loss of wire packets, before the bottleneck", .offset = AT(loss_ppb)}, "loss_ppb"},
+    {{.name = "queue-packets", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "0",
+      .max = UINT64_C(1) << 32, .help = "packets waiting or in service at the bottleneck; 0 for no bound",
+      .offset = AT(queue_packets)}, "queue_packets"},
+    {{.name = "queue-drop", .kind = NC_OPT_CHOICE, .choices = queue_drops, .default_text = "tail",
+      .help = "which packet goes when the queue is full: the newest or the oldest", .offset = AT(queue_drop)}, "queue_drop"},
+    RATIO("loss", loss_ppb, "loss_ppb", "independent loss of wire packets, before the bottleneck"),
+    RATIO("loss-after", loss_after_ppb, "loss_after_ppb", "independent loss of wire packets, behind the bottleneck"),
+    RATIO("duplicate", duplicate_ppb, "duplicate_ppb", "wire packets that arrive twice"),
+    RATIO("corrupt", corrupt_ppb, "corrupt_ppb", "wire packets with one bit of payload flipped, as checksums see it"),
+    RATIO("forge", forge_ppb, "forge_ppb", "wire packets with one bit of payload flipped and the checksum made to fit"),
+    RATIO("reorder", reorder_ppb, "reorder_ppb", "wire packets held back by --reorder-by while others go on"),
+    {{.name = "reorder-by", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "1ms",
+      .max = 3600 * NC_NS_PER_S, .help = "how much later a reordered packet leaves", .offset = AT(reorder_by_ns)},
+     "reorder_by_ns"},
     {{.name = "access-rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
       .max = UINT64_C(400000000000), .help = "rate of the line that packets come in on; 0 for none",
       .offset = AT(access_rate_bps)}, "access_rate_bps"},

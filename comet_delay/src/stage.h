@@ -1,26 +1,42 @@
-/* A direction is a pipeline of stages; each takes one wire packet at its theoretical time and either drops it or
- * moves its time on. No stage knows the clock, the other stages, or super-packets.
- * Invariant: a stage is offered packets with times that never fall. */
+/* A direction is a pipeline; each stage takes one wire packet at its theoretical time and either drops it or moves its
+ * time on. No stage knows the clock, the other stages, or how a packet is stored.
+ * Invariant: a stage is offered packets with times that never fall (what may reorder comes last). */
 #ifndef COMET_STAGE_H
 #define COMET_STAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "params.h"
 
 enum fate {
     FATE_PASS,
-    FATE_LOSS,  /* the loss model took it */
+    FATE_LOSS,  /* the loss model took it, before or behind the bottleneck */
     FATE_QUEUE, /* the bottleneck's queue was full */
+    FATE_AQM,   /* active queue management dropped it */
+    FATE_PACE,  /* the pacer's buffer was full */
     FATE_N
 };
+
+/* What is done to a packet's bytes on the way out. */
+enum edit {
+    EDIT_CE = 1,      /* ECN: congestion experienced */
+    EDIT_CORRUPT = 2, /* one bit flipped, seen by the checksum */
+    EDIT_FORGE = 4,   /* one bit flipped, the checksum made to fit */
+};
+
+struct stored;
 
 /* One wire packet on its way through the pipeline. */
 struct wire_packet {
     uint64_t number;  /* of this direction, from 0 */
     uint64_t time_ns; /* where its last bit is now, in theory */
+    struct stored *stored;
+    uint32_t part;    /* of the super-packet stored there */
     uint32_t l2_bytes;
     uint32_t ip_bytes;
+    uint8_t edits;
+    bool ect;         /* ECN-capable transport: may be marked instead of dropped */
 };
 
 /* Bytes that the packet takes on a line. */
@@ -45,30 +61,9 @@ struct serial_line {
 uint64_t serial_line_send(struct serial_line *line, uint64_t rate_bps, uint64_t arrival_ns, uint32_t bytes);
 
 /* The line packets come in on: serialises, never drops. */
-enum fate stage_access(struct serial_line *line, const struct params *params, struct wire_packet *packet);
-
-/* Independent loss; `key` from random_key. */
-enum fate stage_loss(uint64_t key, const struct params *params, const struct wire_packet *packet);
-
-/* The bottleneck: drop-tail queue in bytes in front of a serial line. A packet counts until its last bit is out; one
- * that finds the bottleneck empty is always taken. */
-struct queue_entry {
-    uint64_t exit_ns;
-    uint32_t bytes;
-};
-struct bottleneck {
-    struct serial_line line;
-    struct queue_entry *entries; /* ring of those not yet out, oldest first */
-    uint64_t head, tail, mask;   /* head - tail entries in use */
-    uint64_t bytes, peak_bytes;
-};
-void bottleneck_init(struct bottleneck *bottleneck);
-void bottleneck_free(struct bottleneck *bottleneck);
-enum fate stage_bottleneck(struct bottleneck *bottleneck, const struct params *params, struct wire_packet *packet);
-/* Bytes in the queue at `now_ns`. */
-uint64_t bottleneck_occupancy(struct bottleneck *bottleneck, uint64_t now_ns);
+void stage_access(struct serial_line *line, const struct params *params, struct wire_packet *packet);
 
 /* Constant propagation delay. Lowering it never lets a packet overtake: `last_ns` is the latest time let out. */
-enum fate stage_delay(uint64_t *last_ns, const struct params *params, struct wire_packet *packet);
+void stage_delay(uint64_t *last_ns, const struct params *params, struct wire_packet *packet);
 
 #endif

@@ -1,5 +1,4 @@
-/* The stages that need only a few lines: access line, loss, delay. */
-#include "random.h"
+/* The stages that need only a few lines: access line and delay. */
 #include "stage.h"
 
 #include "nc_clock.h"
@@ -18,26 +17,19 @@ uint64_t serial_line_send(struct serial_line *line, uint64_t rate_bps, uint64_t 
     return line->exit_ns;
 }
 
-enum fate stage_access(struct serial_line *line, const struct params *params, struct wire_packet *packet)
+void stage_access(struct serial_line *line, const struct params *params, struct wire_packet *packet)
 {
     if (params->access_rate_bps)
         packet->time_ns =
             serial_line_send(line, params->access_rate_bps, packet->time_ns, stage_line_bytes(params, packet));
     else if (packet->time_ns < line->exit_ns) /* the line was just taken away: those before go first */
         packet->time_ns = line->exit_ns;
-    return FATE_PASS;
 }
 
-enum fate stage_loss(uint64_t key, const struct params *params, const struct wire_packet *packet)
-{
-    return random_hit(key, packet->number, params->loss_ppb) ? FATE_LOSS : FATE_PASS;
-}
-
-enum fate stage_delay(uint64_t *last_ns, const struct params *params, struct wire_packet *packet)
+void stage_delay(uint64_t *last_ns, const struct params *params, struct wire_packet *packet)
 {
     packet->time_ns += params->delay_ns;
     if (packet->time_ns < *last_ns)
         packet->time_ns = *last_ns;
     *last_ns = packet->time_ns;
-    return FATE_PASS;
 }

@@ -85,10 +85,18 @@ void store_commit(struct store *store, struct stored *packet, uint32_t refs)
         store->held_peak_bytes = store->held_bytes;
 }
 
-void store_release(struct store *store, struct stored *packet)
+void store_retain(struct store *store, struct stored *packet)
 {
+    (void)store;
     assert(packet->refs > 0);
-    if (--packet->refs > 0)
+    packet->refs++;
+}
+
+void store_release(struct store *store, struct stored *packet, uint32_t n)
+{
+    assert(packet->refs >= n);
+    packet->refs -= n;
+    if (packet->refs > 0)
         return;
     store->held_bytes -= packet->len;
     struct chunk *chunk = packet->chunk;

@@ -17,7 +17,7 @@ struct chunk;
 struct stored {
     struct chunk *chunk;
     uint32_t len;
-    uint32_t refs;  /* runs of it still to be sent */
+    uint32_t refs;  /* wire packets of it still on their way */
     uint8_t data[];
 };
 
@@ -38,8 +38,10 @@ void store_free(struct store *store);
  * is void once any packet has been released. */
 struct stored *store_reserve(struct store *store, size_t len);
 
-/* Keeps the packet just reserved, with its length set, until its `refs` (> 0) are released. */
+/* Keeps the packet just reserved, with its length set, until its `refs` (> 0) are released, `n` at a time;
+ * store_retain adds one. */
 void store_commit(struct store *store, struct stored *packet, uint32_t refs);
-void store_release(struct store *store, struct stored *packet);
+void store_retain(struct store *store, struct stored *packet);
+void store_release(struct store *store, struct stored *packet, uint32_t n);
 
 #endif

@@ -170,6 +170,126 @@ static void a_tail_drop_burst_is_counted_by_cause(void)
     drop(d);
 }
 
+/* Everything that leaves, part by part, handed to `see`. */
+static void drain(struct direction *d, void (*see)(const struct frame *, uint64_t time_ns, void *), void *context)
+{
+    struct nc_run run;
+    for (const struct due *due; (due = direction_due(d, UINT64_MAX, &run));) {
+        see(flat(&run), due->time_ns, context);
+        direction_sent(d, due->time_ns, true);
+    }
+}
+
+struct seen {
+    uint64_t packets, damaged, checksum_wrong, backwards;
+    uint32_t last_seq;
+};
+
+/* Whether the TCP checksum, complete or still to be filled in, fits the packet. */
+static bool checksum_fits(const struct frame *frame)
+{
+    uint32_t tcp_len = frame->payload_len + 20;
+    uint8_t pseudo[12];
+    memcpy(pseudo, frame->bytes + 26, 8);
+    pseudo[8] = 0, pseudo[9] = 6, pseudo[10] = (uint8_t)(tcp_len >> 8), pseudo[11] = (uint8_t)tcp_len;
+    return nc_csum_fold(nc_csum_add(nc_csum_add(0, pseudo, 12), frame->bytes + 34, tcp_len)) == 0;
+}
+
+static void see(const struct frame *frame, uint64_t time_ns, void *context)
+{
+    struct seen *seen = context;
+    uint32_t seq = seq_of(frame), wrong = 0;
+    (void)time_ns;
+    for (uint32_t b = 0; b < frame->payload_len; b++)
+        wrong += (uint32_t)__builtin_popcount(frame->bytes[HEADERS + b] ^ (uint8_t)(seq + b));
+    CHECK(wrong <= 1);
+    seen->packets += frame->payload_len / MSS;
+    seen->damaged += wrong;
+    seen->checksum_wrong += wrong && !checksum_fits(frame);
+    seen->backwards += seq < seen->last_seq;
+    seen->last_seq = seq;
+}
+
+static void near(uint64_t got, double n, double share)
+{
+    CHECK(fabs((double)got - n * share) < 3.89 * sqrt(n * share * (1 - share)));
+}
+
+static struct seen through(struct params params, struct direction_stats *stats)
+{
+    enum { PACKETS = 20000, TOGETHER = 10 };
+    struct direction *d = make(params, 50000);
+    struct seen seen = {0};
+    for (uint32_t i = 0; i < PACKETS / TOGETHER; i++) {
+        take(d, i * TOGETHER * MSS, TOGETHER * MSS, (uint64_t)i * 1000000);
+        if (params.reorder_ppb == 0)
+            drain(d, see, &seen);
+    }
+    drain(d, see, &seen);
+    CHECK_EQ(d->store.held_bytes, 0);
+    *stats = d->stats;
+    drop(d);
+    return seen;
+}
+
+static void duplicates_arrive_twice(void)
+{
+    struct direction_stats s;
+    struct seen seen = through((struct params){.duplicate_ppb = NC_RATIO_ONE / 50}, &s);
+    CHECK_EQ(seen.packets, 20000 + s.duplicated);
+    near(s.duplicated, 20000, 0.02);
+    CHECK_EQ(seen.damaged, 0);
+}
+
+static void corruption_is_one_bit_that_the_checksum_sees(void)
+{
+    struct direction_stats s;
+    struct seen seen = through((struct params){.corrupt_ppb = NC_RATIO_ONE / 50}, &s);
+    CHECK_EQ(seen.packets, 20000);
+    near(s.corrupted, 20000, 0.02);
+    CHECK_EQ(seen.damaged, s.corrupted);
+    CHECK_EQ(seen.checksum_wrong, s.corrupted);
+}
+
+static void forgery_is_one_bit_that_the_checksum_does_not_see(void)
+{
+    struct direction_stats s;
+    struct seen seen = through((struct params){.forge_ppb = NC_RATIO_ONE / 50}, &s);
+    near(s.forged, 20000, 0.02);
+    CHECK_EQ(seen.damaged, s.forged);
+    CHECK_EQ(seen.checksum_wrong, 0);
+}
+
+static void reordered_packets_are_overtaken(void)
+{
+    struct direction_stats s;
+    struct seen seen = through((struct params){.reorder_ppb = NC_RATIO_ONE / 100, .reorder_by_ns = 10000000}, &s);
+    CHECK_EQ(seen.packets, 20000);
+    near(s.reordered, 20000, 0.01);
+    CHECK(seen.backwards > s.reordered * 9 / 10 && seen.backwards <= s.reordered);
+}
+
+static void loss_can_be_behind_the_bottleneck(void)
+{
+    struct direction_stats s;
+    through((struct params){.rate_bps = 1000000000, .loss_after_ppb = NC_RATIO_ONE / 50}, &s);
+    near(s.drops[FATE_LOSS], 20000, 0.02);
+}
+
+static void head_drop_lets_the_newest_through(void)
+{
+    struct params params = {.rate_bps = 10000000, .queue_packets = 5, .queue_drop = QUEUE_DROP_HEAD};
+    struct direction *d = make(params, 50000);
+    struct seen seen = {0};
+    take(d, 0, 20 * MSS, 0);
+    drain(d, see, &seen);
+    CHECK_EQ(d->stats.drops[FATE_QUEUE], 15);
+    CHECK_EQ(seen.packets, 5);
+    CHECK_EQ(seen.last_seq, 19 * MSS);
+    CHECK_EQ(d->store.held_bytes, 0);
+    drop(d);
+}
+
 static void malformed_and_refused_packets_are_counted(void)
 {
     static uint8_t buf[70000];
@@ -192,6 +312,12 @@ int main(void)
     RUN(lost_parts_are_cut_out_and_the_rest_arrives_intact);
     RUN(fate_does_not_depend_on_batching);
     RUN(a_tail_drop_burst_is_counted_by_cause);
+    RUN(duplicates_arrive_twice);
+    RUN(corruption_is_one_bit_that_the_checksum_sees);
+    RUN(forgery_is_one_bit_that_the_checksum_does_not_see);
+    RUN(reordered_packets_are_overtaken);
+    RUN(loss_can_be_behind_the_bottleneck);
+    RUN(head_drop_lets_the_newest_through);
     RUN(malformed_and_refused_packets_are_counted);
     return 0;
 }

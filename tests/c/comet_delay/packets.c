@@ -24,6 +24,12 @@ uint32_t make_tcp4(uint8_t *out, uint32_t seq, uint32_t payload, uint16_t mss)
     memcpy(frame + ETHERNET, &ip, IP);
     struct tcphdr tcp = {.source = htons(1), .dest = htons(2), .seq = htonl(seq), .doff = 5, .ack = 1};
     memcpy(frame + ETHERNET + IP, &tcp, TCP);
+    uint8_t pseudo[12]; /* its sum is what a host leaves for the hardware to go on from */
+    uint32_t length = TCP + payload;
+    memcpy(pseudo, &ip.saddr, 8);
+    pseudo[8] = 0, pseudo[9] = 6, pseudo[10] = (uint8_t)(length >> 8), pseudo[11] = (uint8_t)length;
+    uint16_t seed = (uint16_t)~nc_csum_fold(nc_csum_add(0, pseudo, sizeof pseudo));
+    memcpy(frame + ETHERNET + IP + 16, &seed, 2);
     for (uint32_t i = 0; i < payload; i++)
         frame[HEADERS + i] = (uint8_t)(seq + i);
     return NC_VNET_LEN + HEADERS + payload;

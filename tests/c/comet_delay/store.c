@@ -1,9 +1,8 @@
-/* The packet store and the schedule: contents survive, chunks are reused, the bound holds. */
+/* The packet store: contents survive, chunks are reused, the bound holds. */
 #include "store.h"
 
 #include "check.h"
 #include "random.h"
-#include "schedule.h"
 
 static struct stored *put(struct store *store, uint32_t len, uint8_t fill)
 {
@@ -21,7 +20,7 @@ static void a_light_load_stays_in_one_chunk(void)
     struct store store;
     CHECK_EQ(store_init(&store, 64 << 20, 0), 0);
     for (int i = 0; i < 100000; i++)
-        store_release(&store, put(&store, 1514, 1));
+        store_release(&store, put(&store, 1514, 1), 1);
     CHECK_EQ(store.used, 1);
     CHECK_EQ(store.held_bytes, 0);
     store_free(&store);
@@ -38,7 +37,7 @@ static void the_bound_holds_and_memory_comes_back(void)
         n++;
     CHECK(n > 110 && n < 129); /* 8 MB, less what is left over at the end of each chunk */
     for (int i = 0; i < n; i++)
-        store_release(&store, held[i]);
+        store_release(&store, held[i], 1);
     CHECK_EQ(store.held_bytes, 0);
     CHECK(put(&store, 65000, 3) != NULL);
     store_free(&store);
@@ -57,7 +56,7 @@ static void contents_survive_a_random_walk(void)
             struct stored *packet = slots[slot].packet;
             CHECK_EQ(packet->data[0], slots[slot].fill);
             CHECK_EQ(packet->data[packet->len - 1], slots[slot].fill);
-            store_release(&store, packet);
+            store_release(&store, packet, 1);
             slots[slot].packet = NULL;
         } else {
             slots[slot].fill = (uint8_t)(r >> 32);
@@ -68,41 +67,19 @@ static void contents_survive_a_random_walk(void)
     store_free(&store);
 }
 
-static void a_packet_of_several_runs_lives_until_the_last(void)
+static void a_packet_of_several_parts_lives_until_the_last(void)
 {
     struct store store;
     CHECK_EQ(store_init(&store, 8 << 20, 0), 0);
     struct stored *packet = store_reserve(&store, 5000);
     packet->len = 5000;
     store_commit(&store, packet, 3);
-    store_release(&store, packet);
-    store_release(&store, packet);
+    store_release(&store, packet, 1);
+    store_release(&store, packet, 1);
     CHECK_EQ(store.held_bytes, 5000);
-    store_release(&store, packet);
+    store_release(&store, packet, 1);
     CHECK_EQ(store.held_bytes, 0);
     store_free(&store);
-}
-
-static void schedule_keeps_order_while_it_grows(void)
-{
-    struct schedule schedule;
-    schedule_init(&schedule);
-    uint64_t in = 0, out = 0;
-    for (int round = 0; round < 100; round++) {
-        CHECK(schedule_reserve(&schedule, 1000));
-        for (int i = 0; i < 1000; i++)
-            schedule_push(&schedule, (struct due){.time_ns = in++});
-        for (int i = 0; i < 500; i++) {
-            CHECK_EQ(schedule_first(&schedule)->time_ns, out++);
-            schedule_pop(&schedule);
-        }
-    }
-    while (schedule_first(&schedule)) {
-        CHECK_EQ(schedule_first(&schedule)->time_ns, out++);
-        schedule_pop(&schedule);
-    }
-    CHECK_EQ(in, out);
-    schedule_free(&schedule);
 }
 
 int main(void)
@@ -110,7 +87,6 @@ int main(void)
     RUN(a_light_load_stays_in_one_chunk);
     RUN(the_bound_holds_and_memory_comes_back);
     RUN(contents_survive_a_random_walk);
-    RUN(a_packet_of_several_runs_lives_until_the_last);
-    RUN(schedule_keeps_order_while_it_grows);
+    RUN(a_packet_of_several_parts_lives_until_the_last);
     return 0;
 }

@@ -15,7 +15,10 @@ static void drain(struct direction *d, uint64_t now_ns)
     for (const struct due *due; (due = direction_due(d, now_ns, &run));) {
         const uint8_t *end = due->packet->data + due->packet->len;
         assert(run.head_len >= NC_VNET_LEN && run.head_len <= sizeof run.head);
-        assert(run.payload_len == 0 || (run.payload >= due->packet->data && run.payload + run.payload_len <= end));
+        bool edited = run.payload == d->scratch;
+        assert(edited || run.payload_len == 0 ||
+               (run.payload >= due->packet->data && run.payload + run.payload_len <= end));
+        assert(!edited || run.payload_len <= sizeof d->scratch);
         volatile uint8_t sum = 0;
         for (uint32_t i = 0; i < run.payload_len; i++)
             sum = (uint8_t)(sum + run.payload[i]);
@@ -25,8 +28,13 @@ static void drain(struct direction *d, uint64_t now_ns)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct params params = {.delay_ns = 1000, .rate_bps = 10000000, .queue_bytes = 200000, .loss_ppb = NC_RATIO_ONE / 4};
-    struct direction d;
+    const struct params params = {.delay_ns = 1000, .rate_bps = 10000000, .queue_bytes = 200000, .queue_packets = 100,
+                                  .queue_drop = size % 2 ? QUEUE_DROP_HEAD : QUEUE_DROP_TAIL,
+                                  .loss_ppb = NC_RATIO_ONE / 8, .loss_after_ppb = NC_RATIO_ONE / 8,
+                                  .duplicate_ppb = NC_RATIO_ONE / 4, .corrupt_ppb = NC_RATIO_ONE / 4,
+                                  .forge_ppb = NC_RATIO_ONE / 4, .reorder_ppb = NC_RATIO_ONE / 4,
+                                  .reorder_by_ns = 3000000};
+    static struct direction d;
     uint64_t now_ns = 1;
     if (direction_init(&d, 0, &params, 1, 50000, 4 << 20) < 0)
         return 0;
@@ -45,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     drain(&d, UINT64_MAX);
     const struct direction_stats *s = &d.stats;
-    assert(s->in_packets == s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] + s->drops_memory);
+    assert(s->in_packets + s->duplicated ==
+           s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] + s->drops_memory);
     assert(d.store.held_bytes == 0);
     direction_free(&d);
     return 0;

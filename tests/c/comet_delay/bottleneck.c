@@ -1,0 +1,140 @@
+/* The bottleneck by itself, in virtual time. */
+#include "bottleneck.h"
+
+#include "check.h"
+#include "nc_clock.h"
+
+static struct wire_packet packet(uint64_t number, uint64_t time_ns, uint32_t bytes)
+{
+    return (struct wire_packet){.number = number, .time_ns = time_ns, .l2_bytes = bytes, .ip_bytes = bytes - 14};
+}
+
+static enum fate offer(struct bottleneck *b, const struct params *params, uint64_t number, uint64_t time_ns, uint32_t bytes)
+{
+    struct wire_packet p = packet(number, time_ns, bytes);
+    return bottleneck_offer(b, params, &p);
+}
+
+/* The next decision must be this one. */
+static void expect(struct bottleneck *b, const struct params *params, uint64_t until_ns, uint64_t number, enum fate fate,
+                   uint64_t time_ns)
+{
+    struct wire_packet p;
+    enum fate got;
+    CHECK(bottleneck_next(b, params, until_ns, &p, &got));
+    CHECK_EQ(p.number, number);
+    CHECK_EQ(got, fate);
+    if (fate == FATE_PASS)
+        CHECK_EQ(p.time_ns, time_ns);
+}
+
+static void nothing(struct bottleneck *b, const struct params *params, uint64_t until_ns)
+{
+    struct wire_packet p;
+    enum fate fate;
+    CHECK(!bottleneck_next(b, params, until_ns, &p, &fate));
+}
+
+static void tail_drop_takes_the_newest(void)
+{
+    struct params params = {.rate_bps = 8000000, .queue_bytes = 3000}; /* 1 µs a byte */
+    struct bottleneck b;
+    bottleneck_init(&b);
+    for (uint64_t i = 0; i < 3; i++) {
+        CHECK_EQ(offer(&b, &params, i, 0, 1000), FATE_PASS);
+        expect(&b, &params, 0, i, FATE_PASS, (i + 1) * 1000000); /* settled at once, however far ahead */
+    }
+    CHECK_EQ(offer(&b, &params, 3, 0, 1000), FATE_QUEUE);
+    CHECK_EQ(offer(&b, &params, 4, 1000000, 1000), FATE_PASS); /* the first is out now */
+    expect(&b, &params, 0, 4, FATE_PASS, 4000000);
+    CHECK_EQ(b.peak_bytes, 3000);
+    CHECK_EQ(bottleneck_occupancy(&b, 3999999), 1000);
+    CHECK_EQ(bottleneck_occupancy(&b, 4000000), 0);
+    bottleneck_free(&b);
+}
+
+static void head_drop_takes_the_oldest_that_waits(void)
+{
+    struct params params = {.rate_bps = 8000000, .queue_bytes = 3000, .queue_drop = QUEUE_DROP_HEAD};
+    struct bottleneck b;
+    bottleneck_init(&b);
+    CHECK_EQ(offer(&b, &params, 0, 0, 1000), FATE_PASS);
+    expect(&b, &params, 0, 0, FATE_PASS, 1000000); /* in service: it is not given up any more */
+    CHECK_EQ(offer(&b, &params, 1, 100, 1000), FATE_PASS);
+    CHECK_EQ(offer(&b, &params, 2, 200, 1000), FATE_PASS);
+    nothing(&b, &params, 999999);
+    CHECK_EQ(bottleneck_turn_ns(&b), 1000000);
+    CHECK_EQ(offer(&b, &params, 3, 300, 1000), FATE_PASS);
+    expect(&b, &params, 300, 1, FATE_QUEUE, 0);
+    nothing(&b, &params, 300);
+    expect(&b, &params, 1000000, 2, FATE_PASS, 2000000);
+    expect(&b, &params, 2000000, 3, FATE_PASS, 3000000);
+    CHECK_EQ(bottleneck_occupancy(&b, 3000000), 0);
+    CHECK_EQ(bottleneck_turn_ns(&b) == UINT64_MAX, 1);
+    bottleneck_free(&b);
+}
+
+static void packets_can_be_the_bound(void)
+{
+    struct params params = {.rate_bps = 8000000, .queue_packets = 2};
+    struct bottleneck b;
+    bottleneck_init(&b);
+    CHECK_EQ(offer(&b, &params, 0, 0, 60), FATE_PASS);
+    CHECK_EQ(offer(&b, &params, 1, 0, 9000), FATE_PASS);
+    CHECK_EQ(offer(&b, &params, 2, 0, 60), FATE_QUEUE);
+    bottleneck_free(&b);
+}
+
+static void a_queue_smaller_than_a_packet_still_serves(void)
+{
+    struct params params = {.rate_bps = 8000000, .queue_bytes = 100};
+    struct bottleneck b;
+    bottleneck_init(&b);
+    CHECK_EQ(offer(&b, &params, 0, 0, 1000), FATE_PASS);
+    expect(&b, &params, 0, 0, FATE_PASS, 1000000);
+    CHECK_EQ(offer(&b, &params, 1, 999999, 1000), FATE_QUEUE);
+    CHECK_EQ(offer(&b, &params, 2, 1000000, 1000), FATE_PASS);
+    bottleneck_free(&b);
+}
+
+static void an_unbounded_queue_grows(void)
+{
+    for (int drop = QUEUE_DROP_TAIL; drop <= QUEUE_DROP_HEAD; drop++) {
+        struct params params = {.rate_bps = 1000, .queue_drop = drop};
+        struct bottleneck b;
+        bottleneck_init(&b);
+        for (uint64_t i = 0; i < 100000; i++)
+            CHECK_EQ(offer(&b, &params, i, 0, 125), FATE_PASS);
+        for (uint64_t i = 0; i < 100000; i++)
+            expect(&b, &params, UINT64_MAX, i, FATE_PASS, (i + 1) * NC_NS_PER_S);
+        CHECK_EQ(bottleneck_occupancy(&b, 50000 * NC_NS_PER_S), 50000 * 125);
+        bottleneck_free(&b);
+    }
+}
+
+static void a_new_rate_holds_from_the_next_packet(void)
+{
+    struct params params = {.rate_bps = 8000000};
+    struct bottleneck b;
+    bottleneck_init(&b);
+    offer(&b, &params, 0, 0, 1000);
+    expect(&b, &params, 0, 0, FATE_PASS, 1000000);
+    params.rate_bps = 80000000;
+    offer(&b, &params, 1, 0, 1000);
+    expect(&b, &params, 0, 1, FATE_PASS, 1100000);
+    params.rate_bps = 0; /* the third may still not overtake */
+    offer(&b, &params, 2, 0, 1000);
+    expect(&b, &params, 0, 2, FATE_PASS, 1100000);
+    bottleneck_free(&b);
+}
+
+int main(void)
+{
+    RUN(tail_drop_takes_the_newest);
+    RUN(head_drop_takes_the_oldest_that_waits);
+    RUN(packets_can_be_the_bound);
+    RUN(a_queue_smaller_than_a_packet_still_serves);
+    RUN(an_unbounded_queue_grows);
+    RUN(a_new_rate_holds_from_the_next_packet);
+    return 0;
+}
