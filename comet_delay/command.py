@@ -13,7 +13,15 @@ _OPTIONS = {
     "delay_ns": ("delay", "ns"),
     "rate_bps": ("rate", "bit"),
     "queue_bytes": ("queue", "B"),
+    "queue_packets": ("queue-packets", ""),
+    "queue_drop": ("queue-drop", ""),
     "loss_ppb": ("loss", "ppb"),
+    "loss_after_ppb": ("loss-after", "ppb"),
+    "duplicate_ppb": ("duplicate", "ppb"),
+    "corrupt_ppb": ("corrupt", "ppb"),
+    "forge_ppb": ("forge", "ppb"),
+    "reorder_ppb": ("reorder", "ppb"),
+    "reorder_by_ns": ("reorder-by", "ns"),
     "access_rate_bps": ("access-rate", "bit"),
     "framing": ("framing", ""),
 }
@@ -33,8 +41,8 @@ class Port:
 def direction_options(parameters: Mapping[str, int | str], prefix: str = "") -> list[str]:
     """Options for one direction (`prefix` ``ab-`` or ``ba-``) or, with no prefix, for both.
 
-    `parameters` are named as in `show`: ``delay_ns``, ``rate_bps``, ``queue_bytes``, ``loss_ppb``,
-    ``access_rate_bps``, ``framing``. Raises KeyError on any other name.
+    `parameters` are named as in `show` (``delay_ns``, ``rate_bps``, ``queue_bytes``, ``loss_ppb``, …; see
+    CONTROL.md). Raises KeyError on any other name.
     """
     options: list[str] = []
     for name, value in parameters.items():

@@ -23,6 +23,7 @@ void histogram_add(struct histogram *histogram, uint64_t value_ns, uint64_t time
 {
     histogram->bucket[bucket_of(value_ns)] += times;
     histogram->count += times;
+    histogram->sum += value_ns * times;
     if (value_ns > histogram->max)
         histogram->max = value_ns;
 }
@@ -45,7 +46,8 @@ json_t *histogram_json(const struct histogram *histogram)
         if (histogram->bucket[i])
             json_array_append_new(buckets, json_pack("[I, I]", (json_int_t)bucket_upper(i),
                                                      (json_int_t)histogram->bucket[i]));
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "count", (json_int_t)histogram->count, "p50_ns",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "count", (json_int_t)histogram->count, "sum_ns",
+                     (json_int_t)histogram->sum, "p50_ns",
                      (json_int_t)histogram_percentile(histogram, 0.50), "p90_ns",
                      (json_int_t)histogram_percentile(histogram, 0.90), "p99_ns",
                      (json_int_t)histogram_percentile(histogram, 0.99), "max_ns", (json_int_t)histogram->max,

@@ -8,7 +8,7 @@
 enum { HISTOGRAM_BUCKETS = 64 * 4 };
 
 struct histogram {
-    uint64_t count, max;
+    uint64_t count, sum, max;
     uint64_t bucket[HISTOGRAM_BUCKETS];
 };
 
@@ -17,7 +17,7 @@ void histogram_add(struct histogram *histogram, uint64_t value_ns, uint64_t time
 /* Upper edge of the bucket that holds the given share (0 … 1) of all values; never above the largest value seen. */
 uint64_t histogram_percentile(const struct histogram *histogram, double share);
 
-/* {"count","p50_ns","p90_ns","p99_ns","max_ns","histogram":[[upper_ns,count],…]}, empty buckets left out. */
+/* {"count","sum_ns","p50_ns","p90_ns","p99_ns","max_ns","histogram":[[upper_ns,count],…]}, empty buckets left out. */
 json_t *histogram_json(const struct histogram *histogram);
 
 #endif

@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "box.h"
-#include "control.h"
+#include "client.h"
 #include "human.h"
+#include "metrics.h"
 #include "nc_jsonl.h"
 #include "nc_log.h"
 #include "settings.h"
+#include "watch.h"
 
 /* SIGINT and SIGTERM as a descriptor; a second one ends the process at once, because the first restores the default. */
 static int block_signals(void)
@@ -85,85 +87,15 @@ static int run(int argc, char **argv)
     return NC_EXIT_OK;
 }
 
-struct client_settings {
-    const char *control;
-    bool human, json;
-};
-
-static const struct nc_option client_rows[] = {
-    {.name = "control", .kind = NC_OPT_STRING, .metavar = "SOCKET", .help = "the box's control socket",
-     .offset = offsetof(struct client_settings, control)},
-    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (the default on a terminal)",
-     .offset = offsetof(struct client_settings, human)},
-    {.name = "json", .kind = NC_OPT_FLAG, .help = "one JSON object on stdout (the default elsewhere)",
-     .offset = offsetof(struct client_settings, json)},
-};
-
-/* Sends the request and prints the answer. */
-static int ask(const struct client_settings *settings, json_t *request)
-{
-    char why[512] = "";
-    if (!settings->control)
-        nc_die(NC_EXIT_USAGE, "--control: missing; want the socket that comet-delay run was given");
-    json_t *answer = control_request(settings->control, request, why, sizeof why);
-    if (!answer)
-        nc_die(NC_EXIT_FAILED, "%s", why);
-    if (!json_is_true(json_object_get(answer, "ok")))
-        nc_die(NC_EXIT_USAGE, "%s", json_string_value(json_object_get(answer, "error")));
-    if (settings->human || (!settings->json && isatty(STDOUT_FILENO)))
-        human_state(stdout, answer);
-    else {
-        json_dumpf(answer, stdout, JSON_COMPACT);
-        putchar('\n');
-    }
-    json_decref(answer);
-    return NC_EXIT_OK;
-}
-
-static int parse_client(int argc, char **argv, const struct nc_usage *usage, struct client_settings *settings)
-{
-    return nc_options_parse(client_rows, sizeof client_rows / sizeof client_rows[0], usage, settings, NULL, argc, argv);
-}
-
-static int show(int argc, char **argv)
-{
-    static const struct nc_usage usage = {.synopsis = "comet-delay show --control SOCKET",
-                                          .purpose = "Parameters, statistics and verdict of a running box."};
-    struct client_settings settings;
-    int at = parse_client(argc, argv, &usage, &settings);
-    if (at < argc)
-        nc_die(NC_EXIT_USAGE, "'%s': show takes no arguments", argv[at]);
-    return ask(&settings, json_pack("{s:s}", "op", "show"));
-}
-
-static int set(int argc, char **argv)
-{
-    static const struct nc_usage usage = {
-        .synopsis = "comet-delay set --control SOCKET NAME=VALUE…",
-        .purpose = "Changes parameters of a running box, all at once or, if one is wrong, none.",
-        .epilog = "NAME is a path option of comet-delay run: loss=0.1% ab-rate=45Mbit ba-delay=10ms"};
-    struct client_settings settings;
-    int at = parse_client(argc, argv, &usage, &settings);
-    json_t *values = json_object();
-    if (at == argc)
-        nc_die(NC_EXIT_USAGE, "set: nothing to set; want NAME=VALUE, for example rate=45Mbit");
-    for (; at < argc; at++) {
-        char *equals = strchr(argv[at], '=');
-        if (!equals)
-            nc_die(NC_EXIT_USAGE, "'%s': want NAME=VALUE, for example rate=45Mbit", argv[at]);
-        *equals = '\0';
-        json_object_set_new(values, argv[at], json_string(equals + 1));
-    }
-    return ask(&settings, json_pack("{s:s, s:o}", "op", "set", "values", values));
-}
-
 static const struct {
     const char *name, *purpose;
     int (*main)(int argc, char **argv);
 } verbs[] = {
     {"run", "be the box", run},
-    {"show", "parameters and statistics of a running box", show},
-    {"set", "change parameters of a running box", set},
+    {"show", "parameters and statistics of a running box", client_show},
+    {"set", "change parameters of a running box", client_set},
+    {"watch", "a running box, interval by interval", watch_main},
+    {"metrics", "statistics of a running box as Prometheus text", metrics_main},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
@@ -174,10 +106,10 @@ int main(int argc, char **argv)
         if (strcmp(verb, verbs[i].name) == 0)
             return verbs[i].main(argc - 1, argv + 1);
     if (strcmp(verb, "--help") != 0 && strcmp(verb, "-h") != 0)
-        nc_die(NC_EXIT_USAGE, "'%s': want one of run, show, set; see comet-delay --help", verb);
+        nc_die(NC_EXIT_USAGE, "'%s': want one of run, show, set, watch, metrics; see comet-delay --help", verb);
     printf("usage: comet-delay VERB [options]\n\nA delay box for long fat pipes: right for every wire packet, fast with super-packets.\n\n");
     for (int i = 0; i < VERBS; i++)
-        printf("  %-6s %s\n", verbs[i].name, verbs[i].purpose);
+        printf("  %-8s %s\n", verbs[i].name, verbs[i].purpose);
     printf("\nEach verb has its own --help.\n");
     return NC_EXIT_OK;
 }

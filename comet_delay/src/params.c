@@ -17,7 +17,7 @@ const struct param_row param_rows[] = {
     {{.name = "rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit", .max = UINT64_C(400000000000),
       .help = "bottleneck rate; 0 for none", .offset = AT(rate_bps)}, "rate_bps"},
     {{.name = "queue", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "0",
-      .max = UINT64_C(1) << 40, .help = "bytes waiting or in service at the bottleneck, drop-tail; 0 for no bound",
+      .max = UINT64_C(1) << 40, .help = "bytes waiting or in service at the bottleneck; 0 for no bound",
       .offset = AT(queue_bytes)}, "queue_bytes"},
     {{.name = "queue-packets", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "0",
       .max = UINT64_C(1) << 32, .help = "packets waiting or in service at the bottleneck; 0 for no bound",

@@ -1,0 +1,137 @@
+"""netlink messages for the queueing disciplines of the netem back end: netem, tbf and the size table.
+
+pyroute2 knows netem and tbf in the form they had with 32-bit ticks; times in nanoseconds, rates above 34 Gbit/s, the seed
+and the size table came later (linux/pkt_sched.h), so those attributes are declared here, on pyroute2's own classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyroute2 import IPRoute
+from pyroute2.netlink import NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, nla
+from pyroute2.netlink.rtnl import RTM_NEWQDISC
+from pyroute2.netlink.rtnl.tcmsg import sched_netem, sched_tbf, tcmsg
+
+_UINT32_MAX = 2**32 - 1
+_LINKLAYER_ETHERNET = 1  # the kernel then computes from the rate and wants no table
+PRNG_SEED = 14  # TCA_NETEM_PRNG_SEED, Linux 6.6
+
+Attributes = dict[str, Any]
+
+
+class _NetemOptions(sched_netem.options):  # type: ignore[misc]
+    nla_map = (
+        *sched_netem.options.nla_map,
+        ("TCA_NETEM_ECN", "uint32"),
+        ("TCA_NETEM_RATE64", "uint64"),
+        ("TCA_NETEM_PAD", "hex"),
+        ("TCA_NETEM_LATENCY64", "int64"),
+        ("TCA_NETEM_JITTER64", "int64"),
+        ("TCA_NETEM_SLOT", "hex"),
+        ("TCA_NETEM_SLOT_DIST", "hex"),
+        ("TCA_NETEM_PRNG_SEED", "uint64"),
+    )
+
+
+class _TbfOptions(nla):  # type: ignore[misc]
+    nla_map = (
+        ("TCA_TBF_UNSPEC", "none"),
+        ("TCA_TBF_PARMS", "parms"),
+        ("TCA_TBF_RTAB", "hex"),
+        ("TCA_TBF_PTAB", "hex"),
+        ("TCA_TBF_RATE64", "uint64"),
+        ("TCA_TBF_PRATE64", "uint64"),
+        ("TCA_TBF_BURST", "uint32"),
+    )
+
+    class parms(nla):  # type: ignore[misc]
+        fields = sched_tbf.options.tbf_parms.fields
+
+
+class _QdiscMessage(tcmsg):  # type: ignore[misc]
+    nla_map = (*tcmsg.nla_map[:-1], ("TCA_STAB", "stab"))
+
+    @staticmethod
+    def get_options(self: Any, *_: Any, **__: Any) -> Any:  # pyroute2 asks so
+        return _NetemOptions if self.get_attr("TCA_KIND") == "netem" else _TbfOptions
+
+    class stab(nla):  # type: ignore[misc]
+        nla_map = (("TCA_STAB_UNSPEC", "none"), ("TCA_STAB_BASE", "base"))
+
+        class base(nla):  # type: ignore[misc]
+            fields = (
+                ("cell_log", "B"),
+                ("size_log", "B"),
+                ("cell_align", "h"),
+                ("overhead", "i"),
+                ("linklayer", "I"),
+                ("mpu", "I"),
+                ("mtu", "I"),
+                ("tsize", "I"),
+            )
+
+
+def netem_options(
+    *, limit_packets: int, delay_ns: int = 0, loss_ppb: int = 0, rate_bps: int = 0, overhead_bytes: int = 0, seed: int | None = None
+) -> Attributes:  # fmt: skip
+    """Options of a netem. `rate_bps` 0: no rate; loss is to 2⁻³² of a packet, the kernel's step."""
+    attributes: list[tuple[str, Any]] = [("TCA_NETEM_LATENCY64", delay_ns)]
+    if rate_bps:
+        bytes_per_s = rate_bps // 8
+        rate = {"rate": min(bytes_per_s, _UINT32_MAX), "packet_overhead": overhead_bytes, "cell_size": 0, "cell_overhead": 0}
+        attributes.append(("TCA_NETEM_RATE", rate))
+        if bytes_per_s > _UINT32_MAX:
+            attributes.append(("TCA_NETEM_RATE64", bytes_per_s))
+    if seed is not None:
+        attributes.append(("TCA_NETEM_PRNG_SEED", seed))
+    loss = round(loss_ppb * _UINT32_MAX / 10**9)
+    return {
+        "delay": 0, "limit": min(limit_packets, _UINT32_MAX), "loss": loss, "gap": 0, "duplicate": 0, "jitter": 0,
+        "attrs": attributes,
+    }  # fmt: skip
+
+
+def tbf_options(*, rate_bps: int, burst_bytes: int, limit_bytes: int) -> Attributes:
+    """Options of a token bucket of `burst_bytes` in front of which `limit_bytes` may wait."""
+    bytes_per_s = rate_bps // 8
+    parms = dict.fromkeys((name for name, _ in sched_tbf.options.tbf_parms.fields), 0) | {
+        "rate___reserved": _LINKLAYER_ETHERNET,
+        "peak___reserved": _LINKLAYER_ETHERNET,
+        "rate": min(bytes_per_s, _UINT32_MAX),
+        "limit": min(limit_bytes, _UINT32_MAX),
+    }
+    attributes: list[tuple[str, Any]] = [("TCA_TBF_PARMS", parms), ("TCA_TBF_BURST", burst_bytes)]
+    if bytes_per_s > _UINT32_MAX:
+        attributes.append(("TCA_TBF_RATE64", bytes_per_s))
+    return {"attrs": attributes}
+
+
+def put_qdisc(
+    ipr: IPRoute, kind: str, *, index: int, parent: int, handle: int, options: Attributes, overhead_bytes: int = 0
+) -> None:  # fmt: skip
+    """Makes a queueing discipline, or changes the one there is (which keeps its packets).
+
+    `overhead_bytes` is added to the length of every packet, for this one and its children. Raises NetlinkError.
+    """
+    message = _QdiscMessage()
+    message["index"], message["parent"], message["handle"] = index, parent, handle
+    message["attrs"] = [("TCA_KIND", kind)]
+    if overhead_bytes:
+        base = {"overhead": overhead_bytes, "linklayer": _LINKLAYER_ETHERNET}
+        message["attrs"].append(("TCA_STAB", {"attrs": [("TCA_STAB_BASE", base)]}))
+    message["attrs"].append(("TCA_OPTIONS", options))
+    flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE
+    list(ipr.nlm_request(message, msg_type=RTM_NEWQDISC, msg_flags=flags))
+
+
+def kept_attributes(qdisc: Any) -> set[int]:
+    """Numbers of the option attributes that the kernel gives back, of a qdisc as dumped: what it has understood."""
+    options = qdisc.get_attr("TCA_OPTIONS")
+    numbers: set[int] = set()
+    for slot in getattr(options, "value", options)["attrs"]:
+        value = slot.value if hasattr(slot, "value") else slot[1]
+        header = value.get("header") if isinstance(value, dict) else None
+        if header:
+            numbers.add(header["type"] & 0x3FFF)
+    return numbers

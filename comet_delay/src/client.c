@@ -1,0 +1,98 @@
+#include "client.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "human.h"
+#include "nc_log.h"
+
+struct client_settings {
+    const char *control;
+    bool human, json;
+};
+
+static const struct nc_option rows[] = {
+    CLIENT_CONTROL_ROW(offsetof(struct client_settings, control)),
+    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (the default on a terminal)",
+     .offset = offsetof(struct client_settings, human)},
+    {.name = "json", .kind = NC_OPT_FLAG, .help = "one JSON object on stdout (the default elsewhere)",
+     .offset = offsetof(struct client_settings, json)},
+};
+
+void client_want_socket(const char *control)
+{
+    if (!control)
+        nc_die(NC_EXIT_USAGE, "--control: missing; want the socket that comet-delay run was given");
+}
+
+/* The box's answer; dies when there is none or it is a refusal. */
+static json_t *ask(const char *control, json_t *request)
+{
+    char why[512] = "";
+    client_want_socket(control);
+    json_t *answer = control_request(control, request, why, sizeof why);
+    if (!answer)
+        nc_die(NC_EXIT_FAILED, "%s", why);
+    if (!json_is_true(json_object_get(answer, "ok"))) {
+        const char *reason = json_string_value(json_object_get(answer, "error"));
+        nc_die(NC_EXIT_USAGE, "%s", reason ? reason : "the box refused and gave no reason");
+    }
+    return answer;
+}
+
+json_t *client_state(const char *control)
+{
+    return ask(control, json_pack("{s:s}", "op", "show"));
+}
+
+static int print(const struct client_settings *settings, json_t *answer)
+{
+    if (settings->human || (!settings->json && isatty(STDOUT_FILENO)))
+        human_state(stdout, answer);
+    else {
+        json_dumpf(answer, stdout, JSON_COMPACT);
+        putchar('\n');
+    }
+    json_decref(answer);
+    return NC_EXIT_OK;
+}
+
+static int parse(int argc, char **argv, const struct nc_usage *usage, struct client_settings *settings)
+{
+    return nc_options_parse(rows, sizeof rows / sizeof rows[0], usage, settings, NULL, argc, argv);
+}
+
+int client_show(int argc, char **argv)
+{
+    static const struct nc_usage usage = {.synopsis = "comet-delay show --control SOCKET",
+                                          .purpose = "Parameters, statistics and verdict of a running box."};
+    struct client_settings settings;
+    int at = parse(argc, argv, &usage, &settings);
+    if (at < argc)
+        nc_die(NC_EXIT_USAGE, "'%s': show takes no arguments", argv[at]);
+    return print(&settings, client_state(settings.control));
+}
+
+int client_set(int argc, char **argv)
+{
+    static const struct nc_usage usage = {
+        .synopsis = "comet-delay set --control SOCKET NAME=VALUE…",
+        .purpose = "Changes parameters of a running box, all at once or, if one is wrong, none.",
+        .epilog = "NAME is a path option of comet-delay run: loss=0.1% ab-rate=45Mbit ba-delay=10ms"};
+    struct client_settings settings;
+    int at = parse(argc, argv, &usage, &settings);
+    json_t *values = json_object();
+    if (at == argc)
+        nc_die(NC_EXIT_USAGE, "set: nothing to set; want NAME=VALUE, for example rate=45Mbit");
+    for (; at < argc; at++) {
+        char *equals = strchr(argv[at], '=');
+        if (!equals)
+            nc_die(NC_EXIT_USAGE, "'%s': want NAME=VALUE, for example rate=45Mbit", argv[at]);
+        *equals = '\0';
+        json_object_set_new(values, argv[at], json_string(equals + 1));
+    }
+    return print(&settings, ask(settings.control, json_pack("{s:s, s:o}", "op", "set", "values", values)));
+}

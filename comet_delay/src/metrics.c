@@ -1,0 +1,165 @@
+/* A client that translates the answer of `show`; base units are Prometheus's (seconds, bytes, ratios), names carry them.
+ * On request and not served over HTTP: a box has one control socket to guard, and node_exporter's textfile collector or
+ * any one-line server takes it from here.
+ * The histogram's buckets are every octave from 1 µs to 1 s, always all of them: Prometheus wants the same set at every
+ * scrape, and edges at 2^k - 1 ns are edges of the box's own buckets, so no count is guessed. */
+#include "metrics.h"
+
+#include <string.h>
+
+#include "client.h"
+#include "nc_log.h"
+
+enum { OCTAVE_FIRST = 10, OCTAVE_LAST = 30 };
+
+static const char *const directions[] = {"ab", "ba"};
+#define EACH_DIRECTION(d) (size_t d = 0; d < sizeof directions / sizeof directions[0]; d++)
+
+static long long at(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
+static void head(FILE *out, const char *name, const char *type, const char *help)
+{
+    fprintf(out, "# HELP comet_delay_%s %s\n# TYPE comet_delay_%s %s\n", name, help, name, type);
+}
+
+/* One number a direction, read from `key` of its statistics. */
+static void print_fields(FILE *out, const json_t *statistics)
+{
+    static const struct {
+        const char *key, *name, *type, *help;
+    } fields[] = {
+        {"in_packets", "in_packets_total", "counter", "Wire packets taken in."},
+        {"in_bytes", "in_bytes_total", "counter", "Bytes of wire packets taken in, link header and up."},
+        {"in_frames", "in_frames_total", "counter", "Frames taken in; a super-packet is one."},
+        {"out_packets", "out_packets_total", "counter", "Wire packets sent."},
+        {"out_bytes", "out_bytes_total", "counter", "Bytes of wire packets sent, link header and up."},
+        {"out_frames", "out_frames_total", "counter", "Frames sent; a super-packet is one."},
+        {"queue_bytes", "queue_bytes", "gauge", "Bytes in the bottleneck queue."},
+        {"queue_peak_bytes", "queue_peak_bytes", "gauge", "Most bytes that were in the bottleneck queue."},
+        {"held_bytes", "held_bytes", "gauge", "Memory in use for packets."},
+        {"held_peak_bytes", "held_peak_bytes", "gauge", "Most memory that was in use for packets."},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        head(out, fields[i].name, fields[i].type, fields[i].help);
+        for EACH_DIRECTION (d)
+            fprintf(out, "comet_delay_%s{direction=\"%s\"} %lld\n", fields[i].name, directions[d],
+                    at(json_object_get(statistics, directions[d]), fields[i].key));
+    }
+}
+
+static void print_drops(FILE *out, const json_t *statistics)
+{
+    const char *cause;
+    json_t *count;
+    head(out, "drops_total", "counter", "Wire packets dropped (malformed, receive_ring: frames), by cause.");
+    for EACH_DIRECTION (d)
+        json_object_foreach(json_object_get(json_object_get(statistics, directions[d]), "drops"), cause, count)
+            fprintf(out, "comet_delay_drops_total{direction=\"%s\",cause=\"%s\"} %lld\n", directions[d], cause,
+                    (long long)json_integer_value(count));
+}
+
+/* Values up to `edge_ns`; buckets rise. */
+static long long count_up_to(const json_t *buckets, uint64_t edge_ns)
+{
+    long long sum = 0;
+    size_t i;
+    json_t *bucket;
+    json_array_foreach((json_t *)buckets, i, bucket)
+        if ((uint64_t)json_integer_value(json_array_get(bucket, 0)) <= edge_ns)
+            sum += json_integer_value(json_array_get(bucket, 1));
+    return sum;
+}
+
+static void print_lateness(FILE *out, const json_t *statistics)
+{
+    static const char *const name = "lateness_seconds";
+    head(out, name, "histogram", "How far behind its theoretical time each wire packet left.");
+    for EACH_DIRECTION (d) {
+        const json_t *late = json_object_get(json_object_get(statistics, directions[d]), "lateness");
+        for (unsigned octave = OCTAVE_FIRST; octave <= OCTAVE_LAST; octave++) {
+            uint64_t edge_ns = (UINT64_C(1) << octave) - 1;
+            fprintf(out, "comet_delay_%s_bucket{direction=\"%s\",le=\"%.9f\"} %lld\n", name, directions[d],
+                    (double)edge_ns / 1e9, count_up_to(json_object_get(late, "histogram"), edge_ns));
+        }
+        fprintf(out, "comet_delay_%s_bucket{direction=\"%s\",le=\"+Inf\"} %lld\n", name, directions[d], at(late, "count"));
+        fprintf(out, "comet_delay_%s_sum{direction=\"%s\"} %.9f\n", name, directions[d], (double)at(late, "sum_ns") / 1e9);
+        fprintf(out, "comet_delay_%s_count{direction=\"%s\"} %lld\n", name, directions[d], at(late, "count"));
+    }
+}
+
+/* A parameter's name in Prometheus's base unit, and what to multiply by: delay_ns → delay_seconds, 1e-9. */
+static double base_unit(const char *key, char *name, size_t size)
+{
+    static const struct {
+        const char *suffix, *unit;
+        double factor;
+    } units[] = {{"_ns", "_seconds", 1e-9}, {"_bps", "_bits_per_second", 1}, {"_ppb", "_ratio", 1e-9}};
+    size_t len = strlen(key);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t cut = strlen(units[i].suffix);
+        if (len > cut && strcmp(key + len - cut, units[i].suffix) == 0) {
+            snprintf(name, size, "parameter_%.*s%s", (int)(len - cut), key, units[i].unit);
+            return units[i].factor;
+        }
+    }
+    snprintf(name, size, "parameter_%s", key);
+    return 1;
+}
+
+/* Every number among the parameters, whatever it is called: both directions have the same. */
+static void print_parameters(FILE *out, const json_t *parameters)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_object_get(parameters, directions[0]), key, value)
+    {
+        char name[96];
+        if (!json_is_number(value))
+            continue;
+        double factor = base_unit(key, name, sizeof name);
+        head(out, name, "gauge", "Parameter of the path, as set; 0 for none.");
+        for EACH_DIRECTION (d)
+            fprintf(out, "comet_delay_%s{direction=\"%s\"} %.12g\n", name, directions[d],
+                    factor * json_number_value(json_object_get(json_object_get(parameters, directions[d]), key)));
+    }
+}
+
+void metrics_print(FILE *out, const json_t *state)
+{
+    const json_t *statistics = json_object_get(state, "statistics");
+    print_fields(out, statistics);
+    print_drops(out, statistics);
+    print_lateness(out, statistics);
+    print_parameters(out, json_object_get(state, "parameters"));
+    head(out, "valid", "gauge", "1 while the box is on time and drops nothing but by the model.");
+    fprintf(out, "comet_delay_valid %d\n", json_is_true(json_object_get(json_object_get(state, "verdict"), "valid")));
+    head(out, "uptime_seconds", "gauge", "Time since the box was ready.");
+    fprintf(out, "comet_delay_uptime_seconds %.9f\n", (double)at(state, "uptime_ns") / 1e9);
+    head(out, "wake_latency_seconds", "gauge", "How long the box takes to wake up, running median.");
+    fprintf(out, "comet_delay_wake_latency_seconds %.9f\n", (double)at(state, "wake_latency_ns") / 1e9);
+}
+
+struct metrics_settings {
+    const char *control;
+};
+
+int metrics_main(int argc, char **argv)
+{
+    static const struct nc_option rows[] = {CLIENT_CONTROL_ROW(offsetof(struct metrics_settings, control))};
+    static const struct nc_usage usage = {
+        .synopsis = "comet-delay metrics --control SOCKET",
+        .purpose = "Statistics and parameters of a running box as Prometheus text (exposition format 0.0.4).",
+        .epilog = "for node_exporter's textfile collector:\n"
+                  "  comet-delay metrics --control SOCKET > comet.prom.new && mv comet.prom.new comet.prom"};
+    struct metrics_settings settings;
+    int used = nc_options_parse(rows, sizeof rows / sizeof rows[0], &usage, &settings, NULL, argc, argv);
+    if (used < argc)
+        nc_die(NC_EXIT_USAGE, "'%s': metrics takes no arguments", argv[used]);
+    json_t *state = client_state(settings.control);
+    metrics_print(stdout, state);
+    json_decref(state);
+    return NC_EXIT_OK;
+}

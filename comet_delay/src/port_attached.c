@@ -1,0 +1,211 @@
+/* An existing interface, attached to by a packet socket (packet(7)) with a virtio-net header. The socket takes what the
+ * interface receives, whomever it is for, but not what leaves there, so the box never sees what it sent itself.
+ *
+ * The packet socket's own header has 10 bytes, two less than NC_VNET_LEN; scattered reads and gathered writes bridge that.
+ * (Kernels from 6.4 can be asked for 12, which would be a second path to test and save nothing.)
+ * The kernel moves the outermost VLAN tag out of a received frame into ancillary data: it is put back, so that the box
+ * stays transparent. Rejected: a mapped ring (PACKET_RX_RING), whose slots would each have to hold 64 KB. */
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <linux/sock_diag.h>
+#include <linux/virtio_net.h>
+#include <net/ethernet.h>
+#include <net/if_arp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "nc_bytes.h"
+#include "nc_log.h"
+#include "port_kind.h"
+
+#ifndef PACKET_IGNORE_OUTGOING /* Linux 4.20 */
+#define PACKET_IGNORE_OUTGOING 23
+#endif
+
+enum { HEADER_LEN = sizeof(struct virtio_net_hdr), TAG_LEN = 4, TAG_AT = NC_VNET_LEN + 2 * ETHER_ADDR_LEN };
+
+/* The kernel doubles it for its own overhead. A TCP sender is not held back while its packets wait here, so the buffer
+ * must take what the congestion window lets out at once, as a TAP's ring (port_tap.c). */
+enum { BUFFER_BYTES = 512 << 20 };
+
+/* -1 unless the interface exists, is Ethernet and up; its index and MTU. */
+static int inspect(struct port *port, int *index, char *why, size_t why_size)
+{
+    struct ifreq ifr = {0};
+    if (port_interface_ioctl(port->fd, SIOCGIFINDEX, &ifr, port->name) < 0) {
+        snprintf(why, why_size, "port 'if:%s': no such interface in %s%s; 'ip link' lists them", port->name,
+                 port->netns[0] ? "namespace " : "this namespace", port->netns);
+        return -1;
+    }
+    *index = ifr.ifr_ifindex;
+    if (port_interface_ioctl(port->fd, SIOCGIFHWADDR, &ifr, port->name) < 0 || ifr.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
+        snprintf(why, why_size, "port 'if:%s': not an Ethernet interface; want a veth or a NIC", port->name);
+        return -1;
+    }
+    if (port_interface_ioctl(port->fd, SIOCGIFFLAGS, &ifr, port->name) < 0 || !(ifr.ifr_flags & IFF_UP)) {
+        snprintf(why, why_size, "port 'if:%s': is down; 'ip link set %s up' first", port->name, port->name);
+        return -1;
+    }
+    if (port_interface_ioctl(port->fd, SIOCGIFMTU, &ifr, port->name) < 0) {
+        snprintf(why, why_size, "port 'if:%s': no MTU: %s", port->name, strerror(errno));
+        return -1;
+    }
+    port->mtu = (unsigned)ifr.ifr_mtu;
+    return 0;
+}
+
+/* One box an interface, or every packet would go both ways twice. The claim is an abstract Unix address: those belong to
+ * the network namespace and go with the process that holds them. */
+static int claim(struct port *port, int index, char *why, size_t why_size)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int n = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "comet-delay/if%d", index);
+    port->claim = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    if (port->claim >= 0 && bind(port->claim, (struct sockaddr *)&address, len) == 0)
+        return 0;
+    if (errno == EADDRINUSE)
+        snprintf(why, why_size, "port 'if:%s': is a box's port already; want an interface for each", port->name);
+    else
+        snprintf(why, why_size, "port 'if:%s': cannot claim it: %s", port->name, strerror(errno));
+    return -1;
+}
+
+static bool set(int fd, int level, int option, int value)
+{
+    return setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+/* Bound last: what comes before that, or from other interfaces, is not taken. */
+static int attach(struct port *port, int index, char *why, size_t why_size)
+{
+    struct packet_mreq promiscuous = {.mr_ifindex = index, .mr_type = PACKET_MR_PROMISC};
+    struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = index};
+    if (set(port->fd, SOL_PACKET, PACKET_VNET_HDR, 1) && set(port->fd, SOL_PACKET, PACKET_AUXDATA, 1) &&
+        set(port->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) && set(port->fd, SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES) &&
+        set(port->fd, SOL_SOCKET, SO_SNDBUFFORCE, BUFFER_BYTES) &&
+        setsockopt(port->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous) == 0 &&
+        bind(port->fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return 0;
+    snprintf(why, why_size, "port 'if:%s': cannot attach: %s%s", port->name, strerror(errno),
+             errno == EPERM ? "; needs CAP_NET_ADMIN (run as root)" : "");
+    return -1;
+}
+
+static void attached_close(struct port *port)
+{
+    if (port->fd >= 0)
+        close(port->fd);
+    if (port->claim >= 0)
+        close(port->claim);
+}
+
+static int attached_open(struct port *port, unsigned mtu, char *why, size_t why_size)
+{
+    (void)mtu; /* the interface has its own */
+    int status = NC_EXIT_MISSING, index;
+    port->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (port->fd < 0)
+        snprintf(why, why_size, "port 'if:%s': packet socket: %s; needs CAP_NET_RAW (run as root)", port->name,
+                 strerror(errno));
+    else if (inspect(port, &index, why, why_size) == 0) {
+        if (claim(port, index, why, why_size) < 0)
+            status = NC_EXIT_USAGE;
+        else if (attach(port, index, why, why_size) == 0)
+            return NC_EXIT_OK;
+    }
+    attached_close(port);
+    return status;
+}
+
+/* Puts a tag between the addresses and the type of the `len` bytes at buf, which has room for it. */
+static void insert_tag(uint8_t *buf, size_t len, uint16_t protocol, uint16_t tag)
+{
+    struct virtio_net_hdr header;
+    memcpy(&header, buf, sizeof header);
+    if (header.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+        header.csum_start += TAG_LEN;
+    if (header.hdr_len)
+        header.hdr_len += TAG_LEN;
+    memcpy(buf, &header, sizeof header);
+    memmove(buf + TAG_AT + TAG_LEN, buf + TAG_AT, len - TAG_AT);
+    nc_put16(buf + TAG_AT, protocol);
+    nc_put16(buf + TAG_AT + 2, tag);
+}
+
+/* The tag that the kernel took out, back in. Returns the new length. */
+static size_t restore_tag(uint8_t *buf, size_t len, struct msghdr *message)
+{
+    struct cmsghdr *ancillary = CMSG_FIRSTHDR(message);
+    struct tpacket_auxdata aux;
+    if (!ancillary || ancillary->cmsg_level != SOL_PACKET || ancillary->cmsg_type != PACKET_AUXDATA ||
+        ancillary->cmsg_len < CMSG_LEN(sizeof aux))
+        return len;
+    memcpy(&aux, CMSG_DATA(ancillary), sizeof aux);
+    if (!(aux.tp_status & TP_STATUS_VLAN_VALID))
+        return len;
+    insert_tag(buf, len, aux.tp_status & TP_STATUS_VLAN_TPID_VALID ? aux.tp_vlan_tpid : ETHERTYPE_VLAN, aux.tp_vlan_tci);
+    return len + TAG_LEN;
+}
+
+/* The socket stays bound to an interface that is down, and wakes up with it; one that was deleted is lost. */
+static bool is_bound(const struct port *port)
+{
+    struct sockaddr_ll address = {0};
+    socklen_t len = sizeof address;
+    return getsockname(port->fd, (struct sockaddr *)&address, &len) == 0 && address.sll_ifindex > 0;
+}
+
+/* What came cannot be passed on: a header without a frame. */
+static ssize_t unreadable(uint8_t *buf)
+{
+    memset(buf, 0, NC_VNET_LEN);
+    return NC_VNET_LEN;
+}
+
+static ssize_t attached_read(const struct port *port, void *room, size_t size)
+{
+    uint8_t *buf = room;
+    _Alignas(struct cmsghdr) uint8_t ancillary[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+    struct iovec parts[2] = {{buf, HEADER_LEN}, {buf + NC_VNET_LEN, size - NC_VNET_LEN - TAG_LEN}};
+    struct msghdr message = {
+        .msg_iov = parts, .msg_iovlen = 2, .msg_control = ancillary, .msg_controllen = sizeof ancillary};
+    ssize_t n = recvmsg(port->fd, &message, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n < 0 && errno == EINVAL) /* a super-packet of a type that the header has no name for */
+        return unreadable(buf);
+    if (n < 0) /* ENETDOWN, told once */
+        return is_bound(port) ? 0 : -1;
+    if (message.msg_flags & MSG_TRUNC || n < HEADER_LEN + ETHER_HDR_LEN)
+        return unreadable(buf);
+    memset(buf + HEADER_LEN, 0, NC_VNET_LEN - HEADER_LEN);
+    buf[offsetof(struct virtio_net_hdr, flags)] &= (uint8_t)~VIRTIO_NET_HDR_F_DATA_VALID; /* for receivers only (virtio 1.3, 5.1.6.2) */
+    return (ssize_t)restore_tag(buf, NC_VNET_LEN + (size_t)n - HEADER_LEN, &message);
+}
+
+static bool attached_write(const struct port *port, const struct nc_run *run)
+{
+    struct iovec parts[3] = {{(void *)run->head, HEADER_LEN},
+                             {(void *)(run->head + NC_VNET_LEN), run->head_len - NC_VNET_LEN},
+                             {(void *)run->payload, run->payload_len}};
+    return writev(port->fd, parts, 3) >= 0;
+}
+
+/* SO_MEMINFO's count is the socket's, like PACKET_STATISTICS', but reading does not reset it. It wraps at 2^32. */
+static uint64_t attached_ring_drops(const struct port *port)
+{
+    uint32_t values[SK_MEMINFO_VARS] = {0};
+    socklen_t len = sizeof values;
+    if (getsockopt(port->fd, SOL_SOCKET, SO_MEMINFO, values, &len) < 0)
+        return 0;
+    return values[SK_MEMINFO_DROPS];
+}
+
+const struct port_kind port_attached = {"if:",          attached_open,  attached_close,
+                                        attached_read, attached_write, attached_ring_drops};

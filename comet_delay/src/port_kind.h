@@ -1,0 +1,24 @@
+/* What a kind of port does; port.c picks one by the text before the ':'. */
+#ifndef COMET_PORT_KIND_H
+#define COMET_PORT_KIND_H
+
+#include <net/if.h>
+
+#include "port.h"
+
+struct port_kind {
+    const char *prefix;
+    /* In the port's namespace, with the name set; as port_open. */
+    int (*open)(struct port *port, unsigned mtu, char *why, size_t why_size);
+    void (*close)(struct port *port);
+    ssize_t (*read)(const struct port *port, void *buf, size_t size);
+    bool (*write)(const struct port *port, const struct nc_run *run);
+    uint64_t (*ring_drops)(const struct port *port);
+};
+
+extern const struct port_kind port_tap, port_attached;
+
+/* An interface request (SIOC…) on any socket of the namespace, with the name filled in. -1 with errno. */
+int port_interface_ioctl(int sock, unsigned long request, struct ifreq *ifr, const char *name);
+
+#endif
