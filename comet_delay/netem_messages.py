@@ -73,14 +73,15 @@ class _QdiscMessage(tcmsg):  # type: ignore[misc]
 
 
 def netem_options(
-    *, limit_packets: int, delay_ns: int = 0, loss_ppb: int = 0, rate_bps: int = 0, overhead_bytes: int = 0, seed: int | None = None
+    *, limit_packets: int, delay_ns: int = 0, loss_ppb: int = 0, rate_bps: int = 0, overhead_bytes: int = 0,
+    seed: int | None = None,
 ) -> Attributes:  # fmt: skip
     """Options of a netem. `rate_bps` 0: no rate; loss is to 2⁻³² of a packet, the kernel's step."""
     attributes: list[tuple[str, Any]] = [("TCA_NETEM_LATENCY64", delay_ns)]
     if rate_bps:
         bytes_per_s = rate_bps // 8
-        rate = {"rate": min(bytes_per_s, _UINT32_MAX), "packet_overhead": overhead_bytes, "cell_size": 0, "cell_overhead": 0}
-        attributes.append(("TCA_NETEM_RATE", rate))
+        rate = {"rate": min(bytes_per_s, _UINT32_MAX), "packet_overhead": overhead_bytes}
+        attributes.append(("TCA_NETEM_RATE", rate | {"cell_size": 0, "cell_overhead": 0}))
         if bytes_per_s > _UINT32_MAX:
             attributes.append(("TCA_NETEM_RATE64", bytes_per_s))
     if seed is not None:
@@ -121,17 +122,11 @@ def put_qdisc(
         base = {"overhead": overhead_bytes, "linklayer": _LINKLAYER_ETHERNET}
         message["attrs"].append(("TCA_STAB", {"attrs": [("TCA_STAB_BASE", base)]}))
     message["attrs"].append(("TCA_OPTIONS", options))
-    flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE
-    list(ipr.nlm_request(message, msg_type=RTM_NEWQDISC, msg_flags=flags))
+    message["header"]["type"] = RTM_NEWQDISC
+    message["header"]["flags"] = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE
+    list(ipr.nlm_request_batch([message]))
 
 
 def kept_attributes(qdisc: Any) -> set[int]:
-    """Numbers of the option attributes that the kernel gives back, of a qdisc as dumped: what it has understood."""
-    options = qdisc.get_attr("TCA_OPTIONS")
-    numbers: set[int] = set()
-    for slot in getattr(options, "value", options)["attrs"]:
-        value = slot.value if hasattr(slot, "value") else slot[1]
-        header = value.get("header") if isinstance(value, dict) else None
-        if header:
-            numbers.add(header["type"] & 0x3FFF)
-    return numbers
+    """Numbers of the newer option attributes that the kernel gives back with a qdisc: those that it has understood."""
+    return {slot[1]["header"]["type"] for slot in qdisc.get_attr("TCA_OPTIONS")["attrs"] if slot[0] == "UNKNOWN"}

@@ -73,7 +73,8 @@ enum aqm_verdict red_dequeue(struct aqm *aqm, const struct aqm_params *params, c
 {
     struct red_state *red = &aqm->red;
     red->idle = packet->backlog_bytes == 0;
-    if (red->idle && params->link_rate_bps) /* from when this packet will be out */
-        red->idle_since_ns = packet->now_ns + (uint64_t)packet->bytes * 8 * NC_NS_PER_S / params->link_rate_bps;
+    red->idle_since_ns = packet->now_ns; /* or when this packet will be out */
+    if (params->link_rate_bps)
+        red->idle_since_ns += (uint64_t)packet->bytes * 8 * NC_NS_PER_S / params->link_rate_bps;
     return AQM_PASS;
 }

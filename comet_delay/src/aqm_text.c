@@ -85,12 +85,23 @@ static uint64_t load(const struct key *key, const struct aqm_params *params)
     return key->kind == KEY_SWITCH ? *(const bool *)at : *(const uint64_t *)at;
 }
 
+/* 125000000 → "0.125": exact, and what nc_quantity_parse reads. */
+static void format_gain(uint64_t value, char *buf, size_t size)
+{
+    int used = snprintf(buf, size, "%llu.%09llu", (unsigned long long)(value / NC_RATIO_ONE),
+                        (unsigned long long)(value % NC_RATIO_ONE));
+    while (buf[used - 1] == '0')
+        buf[--used] = '\0';
+    if (buf[used - 1] == '.')
+        buf[used - 1] = '\0';
+}
+
 static const char *format_value(const struct key *key, uint64_t value, char *buf, size_t size)
 {
     if (key->kind == KEY_SWITCH)
         snprintf(buf, size, "%s", value ? "on" : "off");
     else if (key->kind == KEY_GAIN)
-        snprintf(buf, size, "%.12g", (double)value / NC_RATIO_ONE); /* at most 1000 with 9 decimals: exact */
+        format_gain(value, buf, size);
     else
         nc_quantity_format(key->unit, value, buf, size);
     return buf;
@@ -214,7 +225,7 @@ int aqm_parse(const char *text, struct aqm_params *params, char *why, size_t why
         return -1;
     }
     if (rest && parsed.algorithm == AQM_NONE) {
-        snprintf(why, why_size, "none takes no keys; leave out %s", quote(rest - 1).text);
+        snprintf(why, why_size, "none takes no keys; leave out %s", *rest ? quote(rest).text : "':'");
         return -1;
     }
     for (const struct key *key = algorithms[parsed.algorithm].keys; key->name; key++)

@@ -9,12 +9,14 @@ enum { RING_FIRST = 4096 };
 
 struct queued {
     struct wire_packet packet; /* its time: arrival until decided, then exit */
+    uint64_t arrival_ns;
     uint32_t bytes;            /* it counts for; 0 once dropped */
 };
 
-void bottleneck_init(struct bottleneck *b)
+void bottleneck_init(struct bottleneck *b, uint64_t aqm_key)
 {
-    *b = (struct bottleneck){.mask = RING_FIRST - 1, .ring = malloc(RING_FIRST * sizeof *b->ring)};
+    *b = (struct bottleneck){
+        .aqm_key = aqm_key, .mask = RING_FIRST - 1, .ring = malloc(RING_FIRST * sizeof *b->ring)};
     if (!b->ring)
         nc_die(NC_EXIT_MISSING, "out of memory for the queue");
 }
@@ -75,15 +77,22 @@ static void evict(struct bottleneck *b, const struct params *params, uint32_t by
         discount(b, at(b, b->decided + b->evicted++));
 }
 
-enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, const struct wire_packet *packet)
+enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, const struct aqm_params *aqm,
+                           const struct wire_packet *packet)
 {
     uint32_t bytes = stage_line_bytes(params, packet);
+    struct queued queued = {*packet, packet->time_ns, bytes};
     bottleneck_occupancy(b, packet->time_ns);
+    switch (aqm_enqueue(&b->aqm, aqm, packet->time_ns, b->bytes, bytes, packet->ect, b->aqm_key, packet->number)) {
+    case AQM_DROP: return FATE_AQM;
+    case AQM_MARK: queued.packet.edits |= EDIT_CE; break;
+    case AQM_PASS: break;
+    }
     if (params->queue_drop == QUEUE_DROP_HEAD)
         evict(b, params, bytes);
     if (!fits(b, params, bytes) || (b->head - b->out > b->mask && !grow(b)))
         return FATE_QUEUE;
-    *at(b, b->head++) = (struct queued){*packet, bytes};
+    *at(b, b->head++) = queued;
     b->bytes += bytes;
     b->packets++;
     if (b->bytes > b->peak_bytes)
@@ -92,9 +101,9 @@ enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, co
 }
 
 /* Whether what becomes of a packet is settled when it is taken in. */
-static bool eager(const struct params *params)
+static bool eager(const struct params *params, const struct aqm_params *aqm)
 {
-    return params->queue_drop == QUEUE_DROP_TAIL;
+    return params->queue_drop == QUEUE_DROP_TAIL && aqm->algorithm == AQM_NONE;
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -107,29 +116,55 @@ uint64_t bottleneck_turn_ns(const struct bottleneck *b)
     return b->decided == b->head ? UINT64_MAX : later(b->line.exit_ns, at(b, b->decided)->packet.time_ns);
 }
 
-/* Sends it: its time becomes that of its last bit leaving. Without a rate, of its turn. */
-static void serve(struct bottleneck *b, const struct params *params, struct queued *queued, uint64_t turn_ns)
+/* Gives it up at its turn; the line goes on with the next at once. */
+static enum fate give_up(struct bottleneck *b, struct queued *queued, enum fate fate)
 {
-    if (params->rate_bps)
-        turn_ns = serial_line_send(&b->line, params->rate_bps, turn_ns, stage_line_bytes(params, &queued->packet));
-    queued->packet.time_ns = turn_ns;
+    discount(b, queued);
+    queued->packet.time_ns = b->line.exit_ns;
+    return fate;
 }
 
-bool bottleneck_next(struct bottleneck *b, const struct params *params, uint64_t until_ns, struct wire_packet *packet,
-                     enum fate *fate)
+/* What active queue management says of a packet whose turn has come. Without it the turn may lie ahead (eager), and the
+ * count must not be brought forward to then. */
+static enum aqm_verdict judge(struct bottleneck *b, const struct aqm_params *aqm, const struct queued *queued,
+                              uint64_t turn_ns)
+{
+    if (aqm->algorithm == AQM_NONE)
+        return AQM_PASS;
+    bottleneck_occupancy(b, turn_ns);
+    return aqm_dequeue(&b->aqm, aqm, turn_ns, turn_ns - queued->arrival_ns, b->bytes - queued->bytes, queued->bytes,
+                       queued->packet.ect, b->aqm_key, queued->packet.number);
+}
+
+/* Sends it: its time becomes that of its last bit leaving. Without a rate, of its turn. */
+static enum fate serve(struct bottleneck *b, const struct params *params, const struct aqm_params *aqm,
+                       struct queued *queued, uint64_t turn_ns)
+{
+    struct wire_packet *packet = &queued->packet;
+    switch (judge(b, aqm, queued, turn_ns)) {
+    case AQM_DROP: return give_up(b, queued, FATE_AQM);
+    case AQM_MARK: packet->edits |= EDIT_CE; break;
+    case AQM_PASS: break;
+    }
+    packet->time_ns = turn_ns;
+    if (params->rate_bps)
+        packet->time_ns = serial_line_send(&b->line, params->rate_bps, turn_ns, queued->bytes);
+    return FATE_PASS;
+}
+
+bool bottleneck_next(struct bottleneck *b, const struct params *params, const struct aqm_params *aqm, uint64_t until_ns,
+                     struct wire_packet *packet, enum fate *fate)
 {
     uint64_t turn_ns = bottleneck_turn_ns(b);
-    if (b->decided == b->head || (!b->evicted && turn_ns > until_ns && !eager(params)))
+    if (b->decided == b->head || (!b->evicted && turn_ns > until_ns && !eager(params, aqm)))
         return false;
-    struct queued *queued = at(b, b->decided++);
+    struct queued *queued = at(b, b->decided);
     if (b->evicted) {
         b->evicted--;
-        queued->packet.time_ns = b->line.exit_ns;
-        *fate = FATE_QUEUE;
-    } else {
-        serve(b, params, queued, turn_ns);
-        *fate = FATE_PASS;
-    }
+        *fate = give_up(b, queued, FATE_QUEUE);
+    } else
+        *fate = serve(b, params, aqm, queued, turn_ns);
+    b->decided++;
     *packet = queued->packet;
     return true;
 }

@@ -9,29 +9,33 @@
 #ifndef COMET_BOTTLENECK_H
 #define COMET_BOTTLENECK_H
 
+#include "aqm.h"
 #include "stage.h"
 
 struct queued;
 
 struct bottleneck {
     struct serial_line line;
+    struct aqm aqm;
+    uint64_t aqm_key; /* for its random numbers */
     struct queued *ring;
     uint64_t out, decided, head, mask;
     uint64_t evicted; /* of those that wait, the oldest, given up but not yet told */
     uint64_t bytes, packets, peak_bytes; /* in the queue */
 };
 
-void bottleneck_init(struct bottleneck *bottleneck);
+void bottleneck_init(struct bottleneck *bottleneck, uint64_t aqm_key);
 void bottleneck_free(struct bottleneck *bottleneck);
 
-/* Offers a packet at its time. FATE_PASS: it is in the queue now; FATE_QUEUE: no room, it is not. With drop-head it is
- * taken, and the oldest that wait come out of bottleneck_next with FATE_QUEUE. */
-enum fate bottleneck_offer(struct bottleneck *bottleneck, const struct params *params, const struct wire_packet *packet);
+/* Offers a packet at its time. FATE_PASS: it is in the queue now, perhaps marked; FATE_QUEUE, FATE_AQM: it is not. With
+ * drop-head it is taken, and the oldest that wait come out of bottleneck_next with FATE_QUEUE. */
+enum fate bottleneck_offer(struct bottleneck *bottleneck, const struct params *params, const struct aqm_params *aqm,
+                           const struct wire_packet *packet);
 
 /* The next packet whose turn has come by `until_ns`: with FATE_PASS its time is that of its last bit leaving; otherwise
  * it was dropped. Returns false when there is none. */
-bool bottleneck_next(struct bottleneck *bottleneck, const struct params *params, uint64_t until_ns,
-                     struct wire_packet *packet, enum fate *fate);
+bool bottleneck_next(struct bottleneck *bottleneck, const struct params *params, const struct aqm_params *aqm,
+                     uint64_t until_ns, struct wire_packet *packet, enum fate *fate);
 
 /* When the next undecided packet's turn comes; UINT64_MAX: none waits. */
 uint64_t bottleneck_turn_ns(const struct bottleneck *bottleneck);

@@ -115,12 +115,17 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
     for (int d = 0; d < PORTS; d++)
         box->ports[d] = (struct port){.fd = -1, .counters = -1};
     for (unsigned d = 0; d < PORTS; d++) {
-        if (direction_init(&box->directions[d], d, &params[d], settings->seed, settings->granularity_ns,
-                           settings->memory_bytes) < 0) {
+        if (direction_init(&box->directions[d], d, settings->seed, settings->granularity_ns, settings->memory_bytes,
+                           params_held_bytes(&params[d])) < 0) {
             snprintf(why, why_size, "--memory: cannot get it: %s", strerror(errno));
             box_close(box);
             return NULL;
         }
+    }
+    if (box_set(box, params, why, why_size) < 0) {
+        *status = NC_EXIT_USAGE;
+        box_close(box);
+        return NULL;
     }
     for (int d = 0; d < PORTS; d++) {
         *status = port_open(&box->ports[d], names[d], (unsigned)settings->mtu, why, why_size);
@@ -167,10 +172,17 @@ const struct params *box_params(const struct box *box, unsigned direction)
 
 int box_set(struct box *box, const struct params params[2], char *why, size_t why_size)
 {
-    if (check_memory(&box->settings, params, why, why_size) < 0)
+    struct models models[PORTS];
+    if (check_memory(&box->settings, params, why, why_size) < 0 ||
+        models_build(&params[A], &models[A], why, why_size) < 0)
         return -1;
+    if (models_build(&params[B], &models[B], why, why_size) < 0) {
+        models_free(&models[A]);
+        return -1;
+    }
+    uint64_t now_ns = nc_now_ns();
     for (int d = 0; d < PORTS; d++)
-        box->directions[d].params = params[d];
+        direction_set(&box->directions[d], &params[d], &models[d], now_ns);
     return 0;
 }
 

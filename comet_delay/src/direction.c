@@ -4,28 +4,46 @@
 #include <string.h>
 
 #include "edit.h"
+#include "nc_clock.h"
 #include "random.h"
 
-int direction_init(struct direction *d, unsigned index, const struct params *params, uint64_t seed,
-                   uint64_t granularity_ns, uint64_t memory)
+/* A flow that has been silent for so long has no share of the harmonizer's rate. */
+#define HARMONIZER_ACTIVE_NS (100 * NC_NS_PER_MS)
+
+int direction_init(struct direction *d, unsigned index, uint64_t seed, uint64_t granularity_ns, uint64_t memory,
+                   uint64_t prefault)
 {
     memset(d, 0, sizeof *d);
     d->index = index;
-    d->params = *params;
     d->granularity_ns = granularity_ns;
     for (unsigned stage = 0; stage < RANDOM_STAGES; stage++)
         d->keys[stage] = random_key(seed, index, stage);
-    bottleneck_init(&d->bottleneck);
+    bottleneck_init(&d->bottleneck, d->keys[RANDOM_AQM]);
     schedule_init(&d->schedule);
-    uint64_t held = params_held_bytes(params);
-    return store_init(&d->store, memory, held < memory ? held : memory);
+    loss_state_init(&d->loss, 0);
+    loss_state_init(&d->loss_after, 0);
+    return store_init(&d->store, memory, prefault < memory ? prefault : memory);
 }
 
 void direction_free(struct direction *d)
 {
     bottleneck_free(&d->bottleneck);
     schedule_free(&d->schedule);
+    pacer_free(&d->pacer);
+    models_free(&d->models);
     store_free(&d->store);
+}
+
+void direction_set(struct direction *d, const struct params *params, const struct models *models, uint64_t now_ns)
+{
+    /* what a model remembers stays while its text does, so that changing one parameter does not disturb another */
+    if (strcmp(params->loss, d->params.loss) != 0)
+        loss_state_restart(&d->loss, now_ns);
+    if (strcmp(params->loss_after, d->params.loss_after) != 0)
+        loss_state_restart(&d->loss_after, now_ns);
+    models_free(&d->models);
+    d->models = *models;
+    d->params = *params;
 }
 
 struct stored *direction_reserve(struct direction *d)
@@ -63,14 +81,44 @@ static void damage(struct direction *d, struct wire_packet *packet)
     }
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The pacer in front of the receiver. False: its buffer is full. */
+static bool pace(struct direction *d, struct wire_packet *packet)
+{
+    bool by_packets = d->params.pace_packets > 0;
+    const struct pacer_params pacing = {.rate = by_packets ? d->params.pace_packets : d->params.pace_bps,
+                                        .unit = by_packets ? PACER_PACKETS : PACER_BITS,
+                                        .buffer_bytes = d->params.pace_buffer_bytes};
+    return pacer_send(&d->pacer, &pacing, packet->time_ns, stage_line_bytes(&d->params, packet), &packet->time_ns);
+}
+
+static void harmonize(struct direction *d, struct wire_packet *packet)
+{
+    const struct harmonizer_params harmony = {.rate_bps = d->params.harmonize_bps, .active_ns = HARMONIZER_ACTIVE_NS};
+    if (harmony.rate_bps) /* with no bound on the wait it takes every packet */
+        harmonizer_send(&d->harmonizer, &harmony, packet->time_ns, packet->flow, stage_line_bytes(&d->params, packet),
+                        &packet->time_ns);
+}
+
 /* What comes behind the bottleneck. */
 static void propagate(struct direction *d, struct wire_packet *packet)
 {
+    d->stats.marked += (packet->edits & EDIT_CE) != 0;
     stage_delay(&d->delay_last_ns, &d->params, packet);
-    if (hit(d, RANDOM_LOSS_AFTER, packet, d->params.loss_after_ppb)) {
+    const struct loss_packet lossy = {.number = packet->number, .time_ns = packet->time_ns};
+    if (loss_model_hit(&d->loss_after, &d->models.loss_after, d->keys[RANDOM_LOSS_AFTER], &lossy)) {
         drop(d, packet, FATE_LOSS);
         return;
     }
+    if (!pace(d, packet)) {
+        drop(d, packet, FATE_PACE);
+        return;
+    }
+    harmonize(d, packet);
     damage(d, packet);
     if (hit(d, RANDOM_REORDER, packet, d->params.reorder_ppb)) {
         packet->time_ns += d->params.reorder_by_ns;
@@ -91,7 +139,7 @@ static void run_bottleneck(struct direction *d, uint64_t until_ns)
 {
     struct wire_packet packet;
     enum fate fate;
-    while (bottleneck_next(&d->bottleneck, &d->params, until_ns, &packet, &fate)) {
+    while (bottleneck_next(&d->bottleneck, &d->params, &d->models.aqm, until_ns, &packet, &fate)) {
         if (fate == FATE_PASS)
             propagate(d, &packet);
         else
@@ -99,25 +147,71 @@ static void run_bottleneck(struct direction *d, uint64_t until_ns)
     }
 }
 
-/* One wire packet into the pipeline. */
-static void offer(struct direction *d, struct wire_packet *packet)
+/* One wire packet into the pipeline. `tcp` may be NULL. */
+static void offer(struct direction *d, struct wire_packet *packet, const struct loss_tcp *tcp)
 {
     stage_access(&d->access, &d->params, packet);
-    if (hit(d, RANDOM_LOSS_BEFORE, packet, d->params.loss_ppb)) {
+    const struct loss_packet lossy = {.number = packet->number, .time_ns = packet->time_ns, .tcp = tcp};
+    if (loss_model_hit(&d->loss, &d->models.loss, d->keys[RANDOM_LOSS_BEFORE], &lossy)) {
         drop(d, packet, FATE_LOSS);
         return;
     }
     run_bottleneck(d, packet->time_ns);
     if (!d->params.rate_bps && bottleneck_turn_ns(&d->bottleneck) == UINT64_MAX) {
-        if (packet->time_ns < d->bottleneck.line.exit_ns) /* the rate was just taken away: those before go first */
-            packet->time_ns = d->bottleneck.line.exit_ns;
+        packet->time_ns = later(packet->time_ns, d->bottleneck.line.exit_ns); /* those from before the rate went away go first */
         propagate(d, packet);
         return;
     }
-    enum fate fate = bottleneck_offer(&d->bottleneck, &d->params, packet);
+    enum fate fate = bottleneck_offer(&d->bottleneck, &d->params, &d->models.aqm, packet);
     if (fate != FATE_PASS)
         drop(d, packet, fate);
     run_bottleneck(d, packet->time_ns);
+}
+
+/* Both directions of a connection need not agree; packets of one flow must. */
+static uint64_t flow_of(const struct nc_packet *p)
+{
+    uint64_t words[4], hash = ((uint64_t)p->src_port << 32) | ((uint64_t)p->dst_port << 16) | p->ip_proto;
+    memcpy(words, p->src, 16);
+    memcpy(words + 2, p->dst, 16);
+    for (int i = 0; i < 4; i++)
+        hash = random_mix(hash ^ words[i]) + RANDOM_WEYL;
+    return hash;
+}
+
+/* The TCP fields of one part, as the kernel's segmentation would set them. */
+static struct loss_tcp tcp_of(const struct nc_super *super, uint32_t part, uint64_t flow)
+{
+    const struct nc_tcp *tcp = &super->packet.tcp;
+    uint32_t payload = nc_super_wire_len(super, part) - super->packet.payload_offset;
+    if (super->parts == 1)
+        payload = super->packet.payload_len;
+    bool last = part + 1 == super->parts, syn = tcp->flags & NC_TCP_SYN;
+    return (struct loss_tcp){.flow = flow,
+                             .seq = tcp->seq + part * super->part_len,
+                             .len = payload + syn + (last && (tcp->flags & NC_TCP_FIN)),
+                             .syn = syn};
+}
+
+static void offer_parts(struct direction *d, const struct nc_super *super, struct stored *stored, uint64_t now_ns)
+{
+    bool want_tcp = super->packet.l4 == NC_L4_TCP && loss_model_wants_tcp(&d->models.loss);
+    uint64_t flow = want_tcp || d->params.harmonize_bps ? flow_of(&super->packet) : 0;
+    for (uint32_t i = 0; i < super->parts; i++) {
+        struct wire_packet packet = {.number = d->stats.in_packets++,
+                                     .time_ns = now_ns,
+                                     .stored = stored,
+                                     .flow = flow,
+                                     .part = i,
+                                     .l2_bytes = nc_super_wire_len(super, i),
+                                     .ip_bytes = nc_super_ip_len(super, i),
+                                     .ect = super->packet.ecn != 0};
+        d->stats.in_bytes += packet.l2_bytes;
+        struct loss_tcp tcp;
+        if (want_tcp)
+            tcp = tcp_of(super, i, flow);
+        offer(d, &packet, want_tcp ? &tcp : NULL);
+    }
 }
 
 void direction_take(struct direction *d, struct stored *stored, uint32_t len, uint64_t now_ns)
@@ -132,17 +226,7 @@ void direction_take(struct direction *d, struct stored *stored, uint32_t len, ui
     }
     stored->len = len;
     store_commit(&d->store, stored, super.parts + 1); /* one more, so that it lives until all parts are offered */
-    for (uint32_t i = 0; i < super.parts; i++) {
-        struct wire_packet packet = {.number = d->stats.in_packets++,
-                                     .time_ns = now_ns,
-                                     .stored = stored,
-                                     .part = i,
-                                     .l2_bytes = nc_super_wire_len(&super, i),
-                                     .ip_bytes = nc_super_ip_len(&super, i),
-                                     .ect = super.packet.ecn != 0};
-        d->stats.in_bytes += packet.l2_bytes;
-        offer(d, &packet);
-    }
+    offer_parts(d, &super, stored, now_ns);
     store_release(&d->store, stored, 1);
 }
 

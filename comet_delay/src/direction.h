@@ -1,7 +1,7 @@
 /* One direction of the box, without I/O and without a clock: packets in with the time they came, runs of wire packets
  * out with the time they are due. Everything a virtual-time test needs.
  *
- *   access line → loss → bottleneck → delay → loss → corrupt → reorder → duplicate → schedule
+ *   access line → loss → bottleneck → delay → loss → pacer → harmonizer → corrupt → reorder → duplicate → schedule
  *
  * A super-packet is one entry in memory, but all of this is decided for every wire packet in it: each holds a reference
  * until it is sent or dropped. Survivors that are neighbours and leave within `granularity_ns` of each other leave
@@ -10,8 +10,11 @@
 #define COMET_DIRECTION_H
 
 #include "bottleneck.h"
+#include "harmonizer.h"
 #include "histogram.h"
+#include "models.h"
 #include "nc_vnet.h"
+#include "pacer.h"
 #include "schedule.h"
 #include "stage.h"
 #include "store.h"
@@ -47,11 +50,15 @@ struct direction_stats {
 struct direction {
     unsigned index; /* 0: a to b, 1: b to a */
     struct params params;
+    struct models models;
     uint64_t granularity_ns;
     uint64_t keys[RANDOM_STAGES];
     struct serial_line access;
+    struct loss_state loss, loss_after;
     struct bottleneck bottleneck;
     uint64_t delay_last_ns;
+    struct pacer pacer;
+    struct harmonizer harmonizer;
     struct store store;
     struct schedule schedule;
     uint64_t due_bytes; /* on the wire, of the run that direction_due built last */
@@ -59,10 +66,14 @@ struct direction {
     struct direction_stats stats;
 };
 
-/* 0, or -1 with errno when memory is short. `memory` bounds the packets held. */
-int direction_init(struct direction *direction, unsigned index, const struct params *params, uint64_t seed,
-                   uint64_t granularity_ns, uint64_t memory);
+/* 0, or -1 with errno when memory is short. `memory` bounds the packets held. The path is empty: no delay, no rate. */
+int direction_init(struct direction *direction, unsigned index, uint64_t seed, uint64_t granularity_ns, uint64_t memory,
+                   uint64_t prefault);
 void direction_free(struct direction *direction);
+
+/* Puts parameters into force from the next packet on. `models`, built from them, becomes the direction's. */
+void direction_set(struct direction *direction, const struct params *params, const struct models *models,
+                   uint64_t now_ns);
 
 /* Where to read the next packet to: room for NC_VNET_LEN + DIRECTION_FRAME_MAX bytes at ->data. NULL: memory is used up,
  * so whatever arrives is to be read elsewhere and reported by direction_refuse. */

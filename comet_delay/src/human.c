@@ -6,12 +6,12 @@
 
 static void print_params(FILE *out, const char *name, const struct params *p)
 {
-    char delay[40], rate[40], queue[40], loss[40];
+    char delay[40], rate[40], queue[40];
     fprintf(out, "%s  delay %s  rate %s  queue %s  loss %s\n", name,
             nc_quantity_format(NC_UNIT_DURATION, p->delay_ns, delay, sizeof delay),
             p->rate_bps ? nc_quantity_format(NC_UNIT_RATE, p->rate_bps, rate, sizeof rate) : "unlimited",
             p->queue_bytes ? nc_quantity_format(NC_UNIT_BYTES, p->queue_bytes, queue, sizeof queue) : "unlimited",
-            nc_quantity_format(NC_UNIT_RATIO, p->loss_ppb, loss, sizeof loss));
+            p->loss);
 }
 
 void human_ready(FILE *out, const struct params params[2])
@@ -27,21 +27,20 @@ static long long at(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
+/* What differs from the default, by the option's name. */
 static void print_params_json(FILE *out, const json_t *object)
 {
-    static const struct {
-        const char *name, *label;
-        enum nc_unit unit;
-    } rows[] = {{"delay_ns", "delay", NC_UNIT_DURATION},
-                {"rate_bps", "rate", NC_UNIT_RATE},
-                {"queue_bytes", "queue", NC_UNIT_BYTES},
-                {"loss_ppb", "loss", NC_UNIT_RATIO},
-                {"access_rate_bps", "access-rate", NC_UNIT_RATE}};
     char text[40];
     fprintf(out, "  set   ");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        fprintf(out, " %s %s", rows[i].label,
-                nc_quantity_format(rows[i].unit, (uint64_t)at(object, rows[i].name), text, sizeof text));
+    for (size_t i = 0; i < param_rows_n; i++) {
+        const struct nc_option *option = &param_rows[i].option;
+        const json_t *value = json_object_get(object, param_rows[i].json_name);
+        const char *shown = json_is_string(value)
+                                ? json_string_value(value)
+                                : nc_quantity_format(option->unit, (uint64_t)json_integer_value(value), text, sizeof text);
+        if (strcmp(shown, option->default_text) != 0)
+            fprintf(out, " %s %s", option->name, shown);
+    }
     fprintf(out, "\n");
 }
 

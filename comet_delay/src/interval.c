@@ -65,7 +65,8 @@ static json_int_t per_second(int64_t amount, int64_t interval_ns)
 
 static json_t *direction_json(const json_t *before, const json_t *after, int64_t interval_ns)
 {
-    static const char *const counters[] = {"in_packets", "in_bytes", "in_frames", "out_packets", "out_bytes", "out_frames"};
+    static const char *const counters[] = {"in_packets", "in_bytes",   "in_frames", "out_packets", "out_bytes", "out_frames",
+                                           "duplicated", "corrupted", "forged",    "reordered",   "marked"};
     static const char *const levels[] = {"queue_bytes", "queue_peak_bytes", "held_bytes", "held_peak_bytes"};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)

@@ -1,6 +1,7 @@
 #include "params.h"
 
 #include "nc_clock.h"
+#include "nc_jsonl.h"
 
 static const char *const queue_drops[] = {"tail", "head", NULL};
 static const char *const framings[] = {"l2", "ethernet", "ip", NULL};
@@ -10,6 +11,10 @@ static const char *const framings[] = {"l2", "ethernet", "ip", NULL};
 #define RATIO(name_, field, json, help_)                                                                               \
     {{.name = name_, .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATIO, .default_text = "0%", .max = NC_RATIO_ONE,          \
       .help = help_, .offset = AT(field)}, json}
+
+#define TEXT(name_, field, default_, json, help_)                                                                      \
+    {{.name = name_, .kind = NC_OPT_TEXT, .default_text = default_, .max = PARAM_TEXT, .metavar = "MODEL", .help = help_, \
+      .offset = AT(field)}, json}
 
 const struct param_row param_rows[] = {
     {{.name = "delay", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0ns", .max = 3600 * NC_NS_PER_S,
@@ -24,8 +29,9 @@ const struct param_row param_rows[] = {
       .offset = AT(queue_packets)}, "queue_packets"},
     {{.name = "queue-drop", .kind = NC_OPT_CHOICE, .choices = queue_drops, .default_text = "tail",
       .help = "which packet goes when the queue is full: the newest or the oldest", .offset = AT(queue_drop)}, "queue_drop"},
-    RATIO("loss", loss_ppb, "loss_ppb", "independent loss of wire packets, before the bottleneck"),
-    RATIO("loss-after", loss_after_ppb, "loss_after_ppb", "independent loss of wire packets, behind the bottleneck"),
+    TEXT("aqm", aqm, "none", "aqm", "active queue management: none, red, codel, pie; codel:target=5ms,interval=100ms,ecn=on"),
+    TEXT("loss", loss, "0%", "loss", "wire packets lost before the bottleneck: 1%, gilbert:1%,10, packets:5,10-12, …"),
+    TEXT("loss-after", loss_after, "0%", "loss_after", "wire packets lost behind the bottleneck"),
     RATIO("duplicate", duplicate_ppb, "duplicate_ppb", "wire packets that arrive twice"),
     RATIO("corrupt", corrupt_ppb, "corrupt_ppb", "wire packets with one bit of payload flipped, as checksums see it"),
     RATIO("forge", forge_ppb, "forge_ppb", "wire packets with one bit of payload flipped and the checksum made to fit"),
@@ -33,6 +39,18 @@ const struct param_row param_rows[] = {
     {{.name = "reorder-by", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "1ms",
       .max = 3600 * NC_NS_PER_S, .help = "how much later a reordered packet leaves", .offset = AT(reorder_by_ns)},
      "reorder_by_ns"},
+    {{.name = "pace", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
+      .max = UINT64_C(400000000000), .help = "pacing in front of the receiver, bit/s; 0 for none", .offset = AT(pace_bps)},
+     "pace_bps"},
+    {{.name = "pace-packets", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "0",
+      .max = UINT64_C(1000000000), .help = "pacing in front of the receiver, packets/s; 0 for none",
+      .offset = AT(pace_packets)}, "pace_packets"},
+    {{.name = "pace-buffer", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "0",
+      .max = UINT64_C(1) << 40, .help = "bytes that may wait for the pacer; 0 for no bound", .offset = AT(pace_buffer_bytes)},
+     "pace_buffer_bytes"},
+    {{.name = "harmonize", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
+      .max = UINT64_C(400000000000), .help = "even out parallel flows to equal shares of this rate; 0 for none",
+      .offset = AT(harmonize_bps)}, "harmonize_bps"},
     {{.name = "access-rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
       .max = UINT64_C(400000000000), .help = "rate of the line that packets come in on; 0 for none",
       .offset = AT(access_rate_bps)}, "access_rate_bps"},
@@ -47,9 +65,10 @@ json_t *params_json(const struct params *params)
     for (size_t i = 0; i < param_rows_n; i++) {
         const struct nc_option *option = &param_rows[i].option;
         const char *at = (const char *)params + option->offset;
-        json_object_set_new(object, param_rows[i].json_name,
-                            option->kind == NC_OPT_CHOICE ? json_string(option->choices[*(const int *)at])
-                                                          : json_integer((json_int_t) * (const uint64_t *)at));
+        json_t *value = option->kind == NC_OPT_TEXT     ? nc_jsonl_text(at)
+                        : option->kind == NC_OPT_CHOICE ? json_string(option->choices[*(const int *)at])
+                                                        : json_integer((json_int_t) * (const uint64_t *)at);
+        json_object_set_new(object, param_rows[i].json_name, value);
     }
     return object;
 }

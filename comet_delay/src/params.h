@@ -18,19 +18,26 @@ enum framing {
 /* Which packet goes when the queue is full. */
 enum queue_drop { QUEUE_DROP_TAIL, QUEUE_DROP_HEAD };
 
+enum { PARAM_TEXT = 1024 };
+
 struct params {
     uint64_t delay_ns;
     uint64_t rate_bps;         /* 0: no bottleneck */
     uint64_t queue_bytes;      /* in front of the bottleneck; 0: no bound */
     uint64_t queue_packets;    /* likewise */
     int queue_drop;            /* enum queue_drop */
-    uint64_t loss_ppb;         /* independent, before the bottleneck */
-    uint64_t loss_after_ppb;   /* and behind it */
+    char aqm[PARAM_TEXT];      /* aqm.h */
+    char loss[PARAM_TEXT];     /* before the bottleneck: loss_model.h */
+    char loss_after[PARAM_TEXT];
     uint64_t duplicate_ppb;    /* sent twice */
     uint64_t corrupt_ppb;      /* one bit flipped, for the checksum to see */
     uint64_t forge_ppb;        /* one bit flipped and the checksum made to fit */
     uint64_t reorder_ppb;      /* held back by reorder_by_ns while others go on */
     uint64_t reorder_by_ns;
+    uint64_t pace_bps;         /* behind the path, in front of the receiver; 0: none */
+    uint64_t pace_packets;     /* packets/s; 0: none */
+    uint64_t pace_buffer_bytes;
+    uint64_t harmonize_bps;    /* of all flows together; 0: none */
     uint64_t access_rate_bps;  /* line in front of everything; 0: none */
     int framing;               /* enum framing */
 };

@@ -72,7 +72,7 @@ static struct nc_option group_row(const struct group *group, const struct nc_opt
 /* Copies one parameter between two struct params. */
 static void copy_field(const struct nc_option *option, struct params *to, const struct params *from)
 {
-    size_t size = option->kind == NC_OPT_CHOICE ? sizeof(int) : sizeof(uint64_t);
+    size_t size = option->kind == NC_OPT_TEXT ? option->max : option->kind == NC_OPT_CHOICE ? sizeof(int) : sizeof(uint64_t);
     memcpy((char *)to + option->offset, (const char *)from + option->offset, size);
 }
 

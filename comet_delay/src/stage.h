@@ -32,6 +32,7 @@ struct wire_packet {
     uint64_t number;  /* of this direction, from 0 */
     uint64_t time_ns; /* where its last bit is now, in theory */
     struct stored *stored;
+    uint64_t flow;    /* hash of addresses and ports */
     uint32_t part;    /* of the super-packet stored there */
     uint32_t l2_bytes;
     uint32_t ip_bytes;

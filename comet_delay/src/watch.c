@@ -43,20 +43,33 @@ static long long at(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
-static void print_drops(FILE *out, json_t *drops)
+/* " NAME COUNT" for what happened at all. Returns whether anything did. */
+static bool print_counts(FILE *out, const json_t *counts)
 {
-    const char *cause;
+    const char *name;
     json_t *count;
     bool any = false;
-    fprintf(out, "drops");
-    json_object_foreach(drops, cause, count)
+    json_object_foreach((json_t *)counts, name, count)
     {
         if (!json_integer_value(count))
             continue;
-        fprintf(out, " %s %lld", cause, (long long)json_integer_value(count));
+        fprintf(out, " %s %lld", name, (long long)json_integer_value(count));
         any = true;
     }
-    fprintf(out, any ? "\n" : " none\n");
+    return any;
+}
+
+/* Drops by cause, then what else the model did to packets. */
+static void print_fates(FILE *out, const json_t *d)
+{
+    static const char *const others[] = {"duplicated", "corrupted", "forged", "reordered", "marked"};
+    fprintf(out, "drops");
+    if (!print_counts(out, json_object_get(d, "drops")))
+        fprintf(out, " none");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (at(d, others[i]))
+            fprintf(out, "  %s %lld", others[i], at(d, others[i]));
+    fprintf(out, "\n");
 }
 
 static void print_direction(FILE *out, const char *label, const json_t *d)
@@ -72,7 +85,7 @@ static void print_direction(FILE *out, const char *label, const json_t *d)
     else
         fprintf(out, "-");
     fprintf(out, "   ");
-    print_drops(out, json_object_get(d, "drops"));
+    print_fates(out, d);
 }
 
 static void print_block(FILE *out, const json_t *interval)

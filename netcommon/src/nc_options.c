@@ -54,6 +54,17 @@ static int set_quantity(const struct nc_option *row, const char *text, uint64_t 
     return -1;
 }
 
+static int copy_text(const struct nc_option *row, char *to, const char *text, char *why, size_t why_size)
+{
+    size_t len = strlen(text);
+    if (len >= row->max) {
+        snprintf(why, why_size, "--%s '%.40s…': longer than %" PRIu64 " characters", row->name, text, row->max - 1);
+        return -1;
+    }
+    memcpy(to, text, len + 1);
+    return 0;
+}
+
 static int append(const struct nc_option *row, struct nc_strings *list, const char *text, char *why, size_t why_size)
 {
     if (list->n == NC_STRINGS_MAX) {
@@ -76,6 +87,8 @@ int nc_option_set(const struct nc_option *row, const char *text, void *settings,
     case NC_OPT_STRING:
         *(const char **)field(row, settings) = text;
         return 0;
+    case NC_OPT_TEXT:
+        return copy_text(row, field(row, settings), text, why, why_size);
     case NC_OPT_LIST:
         return append(row, field(row, settings), text, why, why_size);
     case NC_OPT_CHOICE:
@@ -105,6 +118,7 @@ static void set_default(const struct nc_option *row, void *settings)
     switch (row->kind) {
     case NC_OPT_FLAG: *(bool *)field(row, settings) = false; break;
     case NC_OPT_STRING: *(const char **)field(row, settings) = NULL; break;
+    case NC_OPT_TEXT: *(char *)field(row, settings) = '\0'; break;
     case NC_OPT_LIST: ((struct nc_strings *)field(row, settings))->n = 0; break;
     case NC_OPT_CHOICE: *(int *)field(row, settings) = 0; break;
     case NC_OPT_QUANTITY: *(uint64_t *)field(row, settings) = 0; break;

@@ -13,6 +13,7 @@
 enum nc_option_kind {
     NC_OPT_FLAG,     /* bool: present or not */
     NC_OPT_STRING,   /* const char *, pointing into argv */
+    NC_OPT_TEXT,     /* char[max]: a copy, so that the settings are plain data */
     NC_OPT_CHOICE,   /* int: index into .choices */
     NC_OPT_QUANTITY, /* uint64_t in the base unit of .unit, within min … max */
     NC_OPT_LIST,     /* struct nc_strings: may be given several times */
@@ -31,7 +32,7 @@ struct nc_option {
     enum nc_option_kind kind;
     enum nc_unit unit;          /* quantities */
     const char *default_text;   /* as a user would type it; NULL: none (zero, NULL, false) */
-    uint64_t min, max;          /* quantities, base unit; max 0 means no upper bound */
+    uint64_t min, max;          /* quantities, base unit; max 0 means no upper bound; texts: max is the array's size */
     const char *const *choices; /* choices, NULL-terminated */
     const char *metavar;        /* "HOST"; NULL: derived from kind and unit */
     const char *help;           /* one sentence, no full stop */

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from scenarios.bench.registry import Bench, Place, Result
-from scenarios.bench.two_hosts import Load, against_veth
+from scenarios.bench.two_hosts import Comparison, Load, stream_bps
+
+COMPARISON = Comparison("delay.rtt20", {"delay_ns": 10_000_000}, pairs=3)
 
 
-def measure(place: Place) -> Result:
+def measure(place: Place) -> Iterator[Result]:
     """Three pairs, 10 s each after a warm-up."""
-    load = Load(seconds=10, warm_up_s=3)
-    return against_veth("delay.rtt20", place, one_way_ns=10_000_000, base=load, ours=load, pairs=3)
+    load = Load(seconds=place.seconds or 10, warm_up_s=3)
+    yield COMPARISON.run(place, lambda pair: stream_bps(pair, load, place.ledger))
 
 
 BENCH = Bench("delay.rtt20", "one stream at RTT 20 ms, ratio to a bare veth pair", measure)

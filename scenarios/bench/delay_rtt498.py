@@ -5,14 +5,20 @@ The base is a bare veth pair in the same run: what this machine moves without an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from scenarios.bench.registry import Bench, Place, Result
-from scenarios.bench.two_hosts import Load, against_veth
+from scenarios.bench.two_hosts import Comparison, Load, stream_bps
+
+COMPARISON = Comparison("delay.rtt498", {"delay_ns": 249_000_000}, pairs=1)
 
 
-def measure(place: Place) -> Result:
+def measure(place: Place) -> Iterator[Result]:
     """One pair, 60 s through the box after slow start, which alone takes some 15 round trips."""
-    base, ours = Load(seconds=10, warm_up_s=3), Load(seconds=60, warm_up_s=15)
-    return against_veth("delay.rtt498", place, one_way_ns=249_000_000, base=base, ours=ours, pairs=1)
+    base, ours = Load(seconds=10, warm_up_s=3), Load(seconds=place.seconds or 60, warm_up_s=15)
+    yield COMPARISON.run(
+        place, lambda pair: stream_bps(pair, base, place.ledger), lambda pair: stream_bps(pair, ours, place.ledger)
+    )
 
 
 BENCH = Bench("delay.rtt498", "one stream at RTT 498 ms for 60 s, and drops that are not the model's", measure)

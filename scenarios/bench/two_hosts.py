@@ -9,23 +9,23 @@ import contextlib
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from comet_delay import Port
+from comet_delay import Port, run_argv
 from netcommon import netns
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from netcommon.process import Tool
 from scenarios import delay_box, links, tcp_profile
-from scenarios.bench.registry import Place, Result
-from scenarios.model import Direction
+from scenarios.bench.registry import Place, Result, scaled
 
 # No more than 2^31-1: the kernel's limit for a socket buffer, and enough for 1 GB windows.
 BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 2147483647", "net.ipv4.tcp_wmem": "4096 16384 2147483647"}
 ADDRESSES = ("10.77.200.1", "10.77.200.2")
+NIC = "port0"
 PORT = 5201
 MTU = 1500
 
@@ -61,34 +61,58 @@ def _namespace(ledger: Ledger) -> Iterator[int]:
 @contextlib.contextmanager
 def veth(pair: Hosts, mtu: int) -> Iterator[None]:
     """The base: a veth pair between the hosts."""
-    link = f"ip link add name port0 type veth peer name port0 netns {pair.receiver}"
+    link = f"ip link add name {NIC} type veth peer name {NIC} netns {pair.receiver}"
     subprocess.run(["nsenter", f"--net={netns.namespace_path(pair.sender)}", "--", *link.split()], check=True)
     try:
         _address(pair, mtu)
         yield
     finally:
         subprocess.run(
-            ["nsenter", f"--net={netns.namespace_path(pair.sender)}", "--", "ip", "link", "del", "port0"], check=True
+            ["nsenter", f"--net={netns.namespace_path(pair.sender)}", "--", "ip", "link", "del", NIC], check=True
         )
 
 
+PathParameters = Mapping[str, int | str]
+
+
 @contextlib.contextmanager
-def box(pair: Hosts, mtu: int, delay_ns: int, scratch: Path, ledger: Ledger) -> Iterator[Tool]:
-    """Ours: comet-delay with constant delay one way, no rate, no loss."""
-    model = Direction(delay_ns=delay_ns, rate_bps=0, queue_bytes=0, loss_ppb=0, access_rate_bps=0)
-    ports = (Port("port0", pair.sender), Port("port0", pair.receiver))
-    log = scratch / "comet-delay.stderr"
-    with delay_box.box(ports, scratch / "box.sock", ab=model, ba=model, mtu=mtu, log=log, ledger=ledger) as tool:
+def box(pair: Hosts, mtu: int, path: PathParameters, scratch: Path, ledger: Ledger, **options: int) -> Iterator[Tool]:
+    """Ours: comet-delay, ``path`` in both directions by the names of its `show`; ``options`` are run_argv's."""
+    ports = (Port(NIC, pair.sender), Port(NIC, pair.receiver))
+    argv = run_argv(*ports, scratch / "box.sock", both=path, mtu=mtu, **options)  # type: ignore[arg-type]
+    with Tool(argv, name="comet-delay", stderr_path=scratch / "comet-delay.stderr", ledger=ledger) as tool:
         tool.wait_event("ready", delay_box.READY_TIMEOUT_S)
         _address(pair, mtu)
         yield tool
 
 
+def offloads_off(pair: Hosts) -> None:
+    """Every packet on its own: no segmentation offload at the sender, no receive offload, at both hosts."""
+    for pid in (pair.sender, pair.receiver):
+        netns.call_in(pid, _run, "ethtool", "-K", NIC, "tso", "off", "gso", "off", "gro", "off")
+
+
+def _run(*argv: str) -> None:
+    done = subprocess.run(argv, capture_output=True, text=True)
+    if done.returncode:
+        raise LfpError(f"{' '.join(argv)}: {done.stderr.strip()}")
+
+
+def received(pair: Hosts) -> tuple[int, int]:
+    """Bytes and packets (super-packets as one) that the receiver's NIC has taken in."""
+    for line in Path(f"/proc/{pair.receiver}/net/dev").read_text(encoding="ascii").splitlines():
+        name, _, columns = line.partition(":")
+        if name.strip() == NIC:
+            octets, packets = columns.split()[:2]
+            return int(octets), int(packets)
+    raise LfpError(f"{NIC}: not in the receiver's namespace")
+
+
 def _address(pair: Hosts, mtu: int) -> None:
     ends = (pair.sender, pair.receiver)
-    macs = [links.bring_up(pid, "port0", mtu, [("ipv4", a)]) for pid, a in zip(ends, ADDRESSES, strict=True)]
-    links.add_neighbours(pair.sender, "port0", [("ipv4", ADDRESSES[1])], macs[1])
-    links.add_neighbours(pair.receiver, "port0", [("ipv4", ADDRESSES[0])], macs[0])
+    macs = [links.bring_up(pid, NIC, mtu, [("ipv4", a)]) for pid, a in zip(ends, ADDRESSES, strict=True)]
+    links.add_neighbours(pair.sender, NIC, [("ipv4", ADDRESSES[1])], macs[1])
+    links.add_neighbours(pair.receiver, NIC, [("ipv4", ADDRESSES[0])], macs[0])
 
 
 @dataclass(frozen=True)
@@ -99,39 +123,67 @@ class Load:
     warm_up_s: int
 
 
-def against_veth(name: str, place: Place, *, one_way_ns: int, base: Load, ours: Load, pairs: int) -> Result:
-    """Alternates veth pair and delay box, MTU 1,500, ``pairs`` times unless the user asked for another number."""
-    measured: list[dict[str, Any]] = []
-    count = place.pairs or pairs
-    with hosts(place.ledger) as pair:
-        for number in range(1, count + 1):
-            with veth(pair, MTU):
-                base_bps = stream_bps(pair, base, place.ledger)
-            with box(pair, MTU, one_way_ns, place.scratch, place.ledger) as tool:
-                ours_bps = stream_bps(pair, ours, place.ledger)
-                drops = non_model_drops(tool)
-            measured.append({"ours": ours_bps, "base": base_bps, "non_model_drops": drops})
-            place.say(
-                f"{name} {number}/{count}: veth {base_bps / 1e9:.2f} Gbit/s, box {ours_bps / 1e9:.2f} Gbit/s, "
-                f"ratio {ours_bps / base_bps:.3f}, {drops} drops that are not the model's"
-            )
-    return Result(name, "bit/s", "veth", measured)
+def no_preparation(pair: Hosts) -> None:
+    """The hosts as they are."""
 
 
-def stream_bps(pair: Hosts, load: Load, ledger: Ledger) -> float:
-    """bit/s of one stream that arrive at the receiver."""
-    seconds, warm_up_s = load.seconds, load.warm_up_s
+@dataclass(frozen=True)
+class Comparison:
+    """The same load over a veth pair and over the box, alternating. ``prepare``: what is done to the hosts' NICs before
+    every measurement. ``measure``: the figure, in ``unit``."""
+
+    name: str
+    path: PathParameters
+    pairs: int
+    unit: str = "bit/s"
+    prepare: Callable[[Hosts], None] = no_preparation
+
+    def run(self, place: Place, base: Callable[[Hosts], float], ours: Callable[[Hosts], float] | None = None) -> Result:
+        """``pairs`` times unless the user asked for another number; MTU 1,500. ``base`` measures both unless ``ours``
+        is given."""
+        measured: list[dict[str, Any]] = []
+        count = place.pairs or self.pairs
+        with hosts(place.ledger) as pair:
+            for number in range(1, count + 1):
+                with veth(pair, MTU):
+                    self.prepare(pair)
+                    theirs = base(pair)
+                with box(pair, MTU, self.path, place.scratch, place.ledger) as tool:
+                    self.prepare(pair)
+                    mine = (ours or base)(pair)
+                    drops = non_model_drops(tool)
+                measured.append({"ours": mine, "base": theirs, "non_model_drops": drops})
+                place.say(
+                    f"{self.name} {number}/{count}: veth {scaled(theirs, self.unit)}, box {scaled(mine, self.unit)}, "
+                    f"ratio {mine / theirs:.3f}, {drops} drops that are not the model's"
+                )
+        return Result(self.name, self.unit, "veth", measured)
+
+
+@contextlib.contextmanager
+def iperf3(pair: Hosts, ledger: Ledger, *options: str) -> Iterator[Tool]:
+    """A running iperf3 client at the sender, with its server at the receiver; it prints JSON when it ends."""
     with Tool(["iperf3", "--server", "--one-off", "--port", str(PORT)], netns_pid=pair.receiver, name="iperf3 server",
               json_lines=False, ledger=ledger) as server:  # fmt: skip
         _wait_listening(server)
-        client = ["nsenter", f"--net={netns.namespace_path(pair.sender)}", "--", "iperf3", "--client", ADDRESSES[1]]
-        client += ["--port", str(PORT), "--time", str(seconds), "--omit", str(warm_up_s), "--congestion", "cubic"]
-        client += ["--length", "128K", "--json"]
-        with Tool(client, name="iperf3 client", json_lines=False, ledger=ledger) as stream:
-            text = stream.output(seconds + warm_up_s + 60.0)
-    result = json.loads(text)
+        client = ["iperf3", "--client", ADDRESSES[1], "--port", str(PORT), "--json", *options]
+        with Tool(client, netns_pid=pair.sender, name="iperf3 client", json_lines=False, ledger=ledger) as stream:
+            yield stream
+
+
+def iperf3_result(stream: Tool, timeout_s: float) -> dict[str, Any]:
+    """What iperf3 printed, once it has ended."""
+    result: dict[str, Any] = json.loads(stream.output(timeout_s))
     if "error" in result:
         raise LfpError(f"iperf3: {result['error']}")
+    return result
+
+
+def stream_bps(pair: Hosts, load: Load, ledger: Ledger) -> float:
+    """bit/s of one CUBIC stream that arrive at the receiver."""
+    options = ["--time", str(load.seconds), "--omit", str(load.warm_up_s), "--congestion", "cubic", "--length", "128K"]
+    with iperf3(pair, ledger, *options) as stream:
+        result = iperf3_result(stream, load.seconds + load.warm_up_s + 60.0)
     return float(result["end"]["sum_received"]["bits_per_second"])
 
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.table import Table
 
 from netcommon.errors import UsageError
 from scenarios import checks
@@ -18,10 +20,13 @@ from scenarios.terminal import console
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of the table.")
 @click.option("--pairs", type=click.IntRange(1, 100), help="Pairs of measurements.  [default: the bench's own]")
+@click.option("--seconds", type=click.IntRange(1, 86400), help="How long to measure.  [default: the bench's own]")
 @click.option("--list", "list_them", is_flag=True, help="List the benches.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("bench-results.jsonl"),
               show_default=True, help="File to append JSON lines to.")  # fmt: skip
-def command(names: tuple[str, ...], as_json: bool, pairs: int | None, list_them: bool, output: Path) -> None:
+def command(
+    names: tuple[str, ...], as_json: bool, pairs: int | None, seconds: int | None, list_them: bool, output: Path
+) -> None:
     """Run benches (all by default), print a table and append JSON lines to bench-results.jsonl."""
     known = registry.load()
     if list_them:
@@ -31,7 +36,7 @@ def command(names: tuple[str, ...], as_json: bool, pairs: int | None, list_them:
     for name in names:
         if name not in known:
             raise UsageError(f"bench '{name}': unknown; allowed: {', '.join(known)}")
-    checks.require(("comet-delay",), ("iperf3",))
+    checks.require(("comet-delay", "pktlogger"), ("iperf3", "ethtool"))
     out = console(stderr=as_json)
 
     def say(text: str) -> None:
@@ -39,8 +44,19 @@ def command(names: tuple[str, ...], as_json: bool, pairs: int | None, list_them:
 
     for name in names or known:
         with owned() as (ledger, scratch):
-            result = known[name].measure(registry.Place(ledger, scratch, pairs, say))
-        line = json.dumps(result.as_json())
-        with output.open("a", encoding="utf-8") as results:
-            results.write(line + "\n")
-        click.echo(line) if as_json else out.print(result.row(), markup=False)
+            for result in known[name].measure(registry.Place(ledger, scratch, pairs, say, seconds)):
+                line = json.dumps(result.as_json())
+                with output.open("a", encoding="utf-8") as results:
+                    results.write(line + "\n")
+                click.echo(line) if as_json else _show(out, result)
+
+
+def _show(out: Console, result: registry.Result) -> None:
+    out.print(result.row(), markup=False)
+    if not result.rows:
+        return
+    table = Table("figure", "measured", "low", "high", "unit", "", "")
+    for row in result.rows:
+        figures = (f"{value:.7g}" for value in (row.measured, row.low, row.high))
+        table.add_row(row.what, *figures, row.unit, "within" if row.within else "OUTSIDE", row.note)
+    out.print(table)

@@ -101,7 +101,7 @@ def test_benches_two_hosts_carry_a_stream_and_go(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "state") as ledger, two_hosts.hosts(ledger) as pair:
         with two_hosts.veth(pair, 1500):
             assert two_hosts.stream_bps(pair, load, ledger) > 1e8
-        with two_hosts.box(pair, 1500, 1_000_000, tmp_path, ledger) as box:
+        with two_hosts.box(pair, 1500, {"delay_ns": 1_000_000}, tmp_path, ledger) as box:
             assert two_hosts.stream_bps(pair, load, ledger) > 1e8
             assert two_hosts.non_model_drops(box) == 0
         pids = (pair.sender, pair.receiver)

@@ -16,6 +16,8 @@ PAGES = [
     ("comet-delay", ["run"], "comet_delay/comet-delay.1"),
     ("comet-delay", ["show"], "comet_delay/comet-delay.1"),
     ("comet-delay", ["set"], "comet_delay/comet-delay.1"),
+    ("comet-delay", ["watch"], "comet_delay/comet-delay.1"),
+    ("comet-delay", ["metrics"], "comet_delay/comet-delay.1"),
     ("rttcp", [], "rttcp/rttcp.1"),
     ("pktlogger", ["capture"], "pktlogger/pktlogger.1"),
     ("pktlogger", ["index"], "pktlogger/pktlogger.1"),

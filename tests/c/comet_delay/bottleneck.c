@@ -4,6 +4,8 @@
 #include "check.h"
 #include "nc_clock.h"
 
+static const struct aqm_params no_aqm;
+
 static struct wire_packet packet(uint64_t number, uint64_t time_ns, uint32_t bytes)
 {
     return (struct wire_packet){.number = number, .time_ns = time_ns, .l2_bytes = bytes, .ip_bytes = bytes - 14};
@@ -12,7 +14,7 @@ static struct wire_packet packet(uint64_t number, uint64_t time_ns, uint32_t byt
 static enum fate offer(struct bottleneck *b, const struct params *params, uint64_t number, uint64_t time_ns, uint32_t bytes)
 {
     struct wire_packet p = packet(number, time_ns, bytes);
-    return bottleneck_offer(b, params, &p);
+    return bottleneck_offer(b, params, &no_aqm, &p);
 }
 
 /* The next decision must be this one. */
@@ -21,7 +23,7 @@ static void expect(struct bottleneck *b, const struct params *params, uint64_t u
 {
     struct wire_packet p;
     enum fate got;
-    CHECK(bottleneck_next(b, params, until_ns, &p, &got));
+    CHECK(bottleneck_next(b, params, &no_aqm, until_ns, &p, &got));
     CHECK_EQ(p.number, number);
     CHECK_EQ(got, fate);
     if (fate == FATE_PASS)
@@ -32,14 +34,14 @@ static void nothing(struct bottleneck *b, const struct params *params, uint64_t 
 {
     struct wire_packet p;
     enum fate fate;
-    CHECK(!bottleneck_next(b, params, until_ns, &p, &fate));
+    CHECK(!bottleneck_next(b, params, &no_aqm, until_ns, &p, &fate));
 }
 
 static void tail_drop_takes_the_newest(void)
 {
     struct params params = {.rate_bps = 8000000, .queue_bytes = 3000}; /* 1 µs a byte */
     struct bottleneck b;
-    bottleneck_init(&b);
+    bottleneck_init(&b, 1);
     for (uint64_t i = 0; i < 3; i++) {
         CHECK_EQ(offer(&b, &params, i, 0, 1000), FATE_PASS);
         expect(&b, &params, 0, i, FATE_PASS, (i + 1) * 1000000); /* settled at once, however far ahead */
@@ -57,7 +59,7 @@ static void head_drop_takes_the_oldest_that_waits(void)
 {
     struct params params = {.rate_bps = 8000000, .queue_bytes = 3000, .queue_drop = QUEUE_DROP_HEAD};
     struct bottleneck b;
-    bottleneck_init(&b);
+    bottleneck_init(&b, 1);
     CHECK_EQ(offer(&b, &params, 0, 0, 1000), FATE_PASS);
     expect(&b, &params, 0, 0, FATE_PASS, 1000000); /* in service: it is not given up any more */
     CHECK_EQ(offer(&b, &params, 1, 100, 1000), FATE_PASS);
@@ -78,7 +80,7 @@ static void packets_can_be_the_bound(void)
 {
     struct params params = {.rate_bps = 8000000, .queue_packets = 2};
     struct bottleneck b;
-    bottleneck_init(&b);
+    bottleneck_init(&b, 1);
     CHECK_EQ(offer(&b, &params, 0, 0, 60), FATE_PASS);
     CHECK_EQ(offer(&b, &params, 1, 0, 9000), FATE_PASS);
     CHECK_EQ(offer(&b, &params, 2, 0, 60), FATE_QUEUE);
@@ -89,7 +91,7 @@ static void a_queue_smaller_than_a_packet_still_serves(void)
 {
     struct params params = {.rate_bps = 8000000, .queue_bytes = 100};
     struct bottleneck b;
-    bottleneck_init(&b);
+    bottleneck_init(&b, 1);
     CHECK_EQ(offer(&b, &params, 0, 0, 1000), FATE_PASS);
     expect(&b, &params, 0, 0, FATE_PASS, 1000000);
     CHECK_EQ(offer(&b, &params, 1, 999999, 1000), FATE_QUEUE);
@@ -102,7 +104,7 @@ static void an_unbounded_queue_grows(void)
     for (int drop = QUEUE_DROP_TAIL; drop <= QUEUE_DROP_HEAD; drop++) {
         struct params params = {.rate_bps = 1000, .queue_drop = drop};
         struct bottleneck b;
-        bottleneck_init(&b);
+        bottleneck_init(&b, 1);
         for (uint64_t i = 0; i < 100000; i++)
             CHECK_EQ(offer(&b, &params, i, 0, 125), FATE_PASS);
         for (uint64_t i = 0; i < 100000; i++)
@@ -116,7 +118,7 @@ static void a_new_rate_holds_from_the_next_packet(void)
 {
     struct params params = {.rate_bps = 8000000};
     struct bottleneck b;
-    bottleneck_init(&b);
+    bottleneck_init(&b, 1);
     offer(&b, &params, 0, 0, 1000);
     expect(&b, &params, 0, 0, FATE_PASS, 1000000);
     params.rate_bps = 80000000;

@@ -10,10 +10,21 @@
 
 enum { MSS = 1448, HEADERS = 54 };
 
+/* A direction under these parameters; texts left empty are their defaults. */
 static struct direction *make(struct params params, uint64_t granularity_ns)
 {
     struct direction *d = malloc(sizeof *d);
-    CHECK_EQ(direction_init(d, 0, &params, 11, granularity_ns, 64 << 20), 0);
+    struct models models;
+    char why[300];
+    for (size_t i = 0; i < param_rows_n; i++) {
+        const struct nc_option *row = &param_rows[i].option;
+        char *at = (char *)&params + row->offset;
+        if (row->kind == NC_OPT_TEXT && !at[0])
+            CHECK_EQ(nc_option_set(row, row->default_text, &params, why, sizeof why), 0);
+    }
+    CHECK_EQ(direction_init(d, 0, 11, granularity_ns, 64 << 20, 0), 0);
+    CHECK_EQ(models_build(&params, &models, why, sizeof why), 0);
+    direction_set(d, &params, &models, 0);
     return d;
 }
 
@@ -111,7 +122,7 @@ static void granularity_bounds_how_early_and_late_a_part_leaves(void)
 
 static void lost_parts_are_cut_out_and_the_rest_arrives_intact(void)
 {
-    struct direction *d = make((struct params){.loss_ppb = NC_RATIO_ONE / 5}, 50000);
+    struct direction *d = make((struct params){.loss = "20%"}, 50000);
     struct nc_run run;
     uint64_t received = 0;
     for (uint32_t i = 0; i < 1000; i++) {
@@ -139,7 +150,7 @@ static void fate_does_not_depend_on_batching(void)
     enum { PACKETS = 6000 };
     static uint8_t lost[2][PACKETS];
     for (int way = 0; way < 2; way++) {
-        struct direction *d = make((struct params){.loss_ppb = NC_RATIO_ONE / 20}, 50000);
+        struct direction *d = make((struct params){.loss = "5%"}, 50000);
         struct nc_run run;
         memset(lost[way], 1, PACKETS);
         for (uint32_t at = 0, i = 0; at < PACKETS; i++) {
@@ -272,7 +283,7 @@ static void reordered_packets_are_overtaken(void)
 static void loss_can_be_behind_the_bottleneck(void)
 {
     struct direction_stats s;
-    through((struct params){.rate_bps = 1000000000, .loss_after_ppb = NC_RATIO_ONE / 50}, &s);
+    through((struct params){.rate_bps = 1000000000, .loss_after = "2%"}, &s);
     near(s.drops[FATE_LOSS], 20000, 0.02);
 }
 
@@ -288,6 +299,79 @@ static void head_drop_lets_the_newest_through(void)
     CHECK_EQ(seen.last_seq, 19 * MSS);
     CHECK_EQ(d->store.held_bytes, 0);
     drop(d);
+}
+
+static void listed_packets_are_lost_and_no_others(void)
+{
+    struct direction_stats s;
+    struct seen seen = through((struct params){.loss = "packets:5,10-12,19999"}, &s);
+    CHECK_EQ(s.drops[FATE_LOSS], 5);
+    CHECK_EQ(seen.packets, 19995);
+}
+
+static void the_first_retransmission_is_lost(void)
+{
+    struct direction *d = make((struct params){.loss = "retransmission:1"}, 50000);
+    struct seen seen = {0};
+    take(d, 0, 10 * MSS, 0); /* new */
+    take(d, 3 * MSS, MSS, 1000); /* the fourth segment again, and again */
+    take(d, 3 * MSS, MSS, 2000);
+    drain(d, see, &seen);
+    CHECK_EQ(d->stats.drops[FATE_LOSS], 1);
+    CHECK_EQ(seen.packets, 11);
+    drop(d);
+}
+
+static void a_pacer_spaces_packets_and_its_buffer_is_bounded(void)
+{
+    struct params params = {.pace_packets = 1000, .pace_buffer_bytes = 5 * (MSS + HEADERS)};
+    struct direction *d = make(params, 50000);
+    struct nc_run run;
+    take(d, 0, 10 * MSS, 0);
+    for (uint64_t i = 0; i < 6; i++) { /* the first does not wait */
+        CHECK_EQ(direction_next_ns(d), i * NC_NS_PER_MS);
+        CHECK(direction_due(d, i * NC_NS_PER_MS, &run) != NULL);
+        direction_sent(d, i * NC_NS_PER_MS, true);
+    }
+    CHECK_EQ(d->stats.drops[FATE_PACE], 4);
+    drop(d);
+}
+
+/* CoDel over a standing queue: ECN-capable packets are marked on the wire, none is dropped. */
+static void ecn_marks_are_written_into_the_header(void)
+{
+    struct direction *d = make((struct params){.rate_bps = 10000000, .aqm = "codel:ecn=on"}, 50000);
+    uint64_t marked = 0;
+    for (uint32_t i = 0; i < 200; i++) { /* 20 % more than the line takes */
+        struct stored *packet = direction_reserve(d);
+        uint32_t len = make_tcp4(packet->data, i * 10 * MSS, 10 * MSS, MSS);
+        packet->data[NC_VNET_LEN + 15] = 0x02; /* ECT(0) */
+        direction_take(d, packet, len, (uint64_t)i * 10000000);
+        struct nc_run run;
+        while (direction_due(d, (uint64_t)i * 10000000, &run)) {
+            const struct frame *frame = flat(&run);
+            if ((frame->bytes[15] & 3) == 3) {
+                CHECK_EQ(nc_csum_fold(nc_csum_add(0, frame->bytes + 14, 20)), 0);
+                CHECK_EQ(frame->payload_len, MSS);
+                marked++;
+            }
+            direction_sent(d, (uint64_t)i * 10000000, true);
+        }
+    }
+    CHECK(marked > 3 && d->stats.marked >= marked);
+    CHECK_EQ(d->stats.drops[FATE_AQM], 0);
+    drop(d);
+}
+
+static void a_change_of_one_parameter_leaves_the_draws_of_another(void)
+{
+    struct direction_stats with, without;
+    struct seen a = through((struct params){.loss = "gilbert:2%,5"}, &without);
+    struct seen b = through((struct params){.loss = "gilbert:2%,5", .duplicate_ppb = NC_RATIO_ONE / 50,
+                                            .loss_after = "1%"}, &with);
+    CHECK_EQ(a.packets, 20000 - without.drops[FATE_LOSS]);
+    CHECK(with.drops[FATE_LOSS] > without.drops[FATE_LOSS] && with.drops[FATE_LOSS] < without.drops[FATE_LOSS] + 300);
+    CHECK(b.packets > 0);
 }
 
 static void malformed_and_refused_packets_are_counted(void)
@@ -318,6 +402,11 @@ int main(void)
     RUN(reordered_packets_are_overtaken);
     RUN(loss_can_be_behind_the_bottleneck);
     RUN(head_drop_lets_the_newest_through);
+    RUN(listed_packets_are_lost_and_no_others);
+    RUN(the_first_retransmission_is_lost);
+    RUN(a_pacer_spaces_packets_and_its_buffer_is_bounded);
+    RUN(ecn_marks_are_written_into_the_header);
+    RUN(a_change_of_one_parameter_leaves_the_draws_of_another);
     RUN(malformed_and_refused_packets_are_counted);
     return 0;
 }

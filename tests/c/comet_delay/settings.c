@@ -15,8 +15,8 @@ static void prefixes_choose_the_direction(void)
     CHECK_EQ(p[1].delay_ns, 4200000);
     CHECK_EQ(p[0].rate_bps, 45000000);
     CHECK_EQ(p[1].rate_bps, 0);
-    CHECK_EQ(p[0].loss_ppb, 0);
-    CHECK_EQ(p[1].loss_ppb, 1000);
+    CHECK_STR(p[0].loss, "");
+    CHECK_STR(p[1].loss, "0.0001%");
     CHECK_EQ(p[0].framing, FRAMING_IP);
     CHECK_EQ(p[1].framing, FRAMING_IP);
 }
@@ -25,7 +25,7 @@ static void wrong_values_say_what_is_allowed(void)
 {
     static const struct { const char *name, *text, *says; } cases[] = {
         {"delay", "-4ms", "--delay '-4ms': negative"},
-        {"ab-loss", "101%", "--ab-loss '101%': out of range; allowed is 0% to 100%"},
+        {"ab-reorder", "101%", "--ab-reorder '101%': out of range; allowed is 0% to 100%"},
         {"rate", "fast", "--rate 'fast': not a rate; want for example 45Mbit"},
         {"queue", "10m", "--queue '10m'"},
         {"framing", "atm", "--framing 'atm': allowed is one of l2, ethernet, ip"},
@@ -54,8 +54,8 @@ static void command_line_specific_beats_general(void)
     settings_parse(sizeof argv / sizeof argv[0], argv, &settings, p);
     CHECK_EQ(p[0].delay_ns, 1000000);
     CHECK_EQ(p[1].delay_ns, 5000000);
-    CHECK_EQ(p[0].loss_ppb, 10000000);
-    CHECK_EQ(p[1].loss_ppb, 0);
+    CHECK_STR(p[0].loss, "1%");
+    CHECK_STR(p[1].loss, "0");
     CHECK_STR(settings.port_a, "tap:x");
     CHECK_EQ(settings.box.poll_ns, 50000);
 }

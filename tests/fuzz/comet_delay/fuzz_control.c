@@ -2,9 +2,11 @@
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "box.h"
 #include "control.h"
+#include "models.h"
 
 /* The box behind the socket is two sets of parameters here: these stand in for box.c. */
 static struct params current[2];
@@ -23,9 +25,19 @@ const struct params *box_params(const struct box *box, unsigned direction)
 
 int box_set(struct box *box, const struct params params[2], char *why, size_t why_size)
 {
-    (void)box, (void)why, (void)why_size;
+    (void)box;
+    struct models models[2];
+    if (models_build(&params[0], &models[0], why, why_size) < 0)
+        return -1;
+    if (models_build(&params[1], &models[1], why, why_size) < 0) {
+        models_free(&models[0]);
+        return -1;
+    }
+    models_free(&models[0]);
+    models_free(&models[1]);
     for (int d = 0; d < 2; d++) {
-        assert(params[d].loss_ppb <= NC_RATIO_ONE);
+        assert(params[d].reorder_ppb <= NC_RATIO_ONE);
+        assert(memchr(params[d].loss, '\0', sizeof params[d].loss));
         assert(params[d].delay_ns <= 3600 * NC_NS_PER_S);
         assert(params[d].framing >= 0 && params[d].framing <= FRAMING_IP);
         current[d] = params[d];

@@ -29,15 +29,20 @@ static void drain(struct direction *d, uint64_t now_ns)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct params params = {.delay_ns = 1000, .rate_bps = 10000000, .queue_bytes = 200000, .queue_packets = 100,
+                                  .aqm = "codel:target=1ms,interval=10ms,ecn=on", .pace_bps = 9000000,
+                                  .pace_buffer_bytes = 30000, .harmonize_bps = 8000000,
                                   .queue_drop = size % 2 ? QUEUE_DROP_HEAD : QUEUE_DROP_TAIL,
-                                  .loss_ppb = NC_RATIO_ONE / 8, .loss_after_ppb = NC_RATIO_ONE / 8,
+                                  .loss = "retransmission:1", .loss_after = "gilbert:10%,5",
                                   .duplicate_ppb = NC_RATIO_ONE / 4, .corrupt_ppb = NC_RATIO_ONE / 4,
                                   .forge_ppb = NC_RATIO_ONE / 4, .reorder_ppb = NC_RATIO_ONE / 4,
                                   .reorder_by_ns = 3000000};
     static struct direction d;
     uint64_t now_ns = 1;
-    if (direction_init(&d, 0, &params, 1, 50000, 4 << 20) < 0)
+    struct models models;
+    char why[300];
+    if (direction_init(&d, 0, 1, 50000, 4 << 20, 0) < 0 || models_build(&params, &models, why, sizeof why) < 0)
         return 0;
+    direction_set(&d, &params, &models, 0);
     for (size_t at = 0; at + 2 <= size; now_ns += 100000) {
         size_t len = (size_t)data[at] | (size_t)data[at + 1] << 8;
         at += 2;
@@ -54,7 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     drain(&d, UINT64_MAX);
     const struct direction_stats *s = &d.stats;
     assert(s->in_packets + s->duplicated ==
-           s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] + s->drops_memory);
+           s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] + s->drops[FATE_AQM] + s->drops[FATE_PACE] +
+               s->drops_memory);
     assert(d.store.held_bytes == 0);
     direction_free(&d);
     return 0;

@@ -1,0 +1,124 @@
+"""Two ways to make the same path: ``comet``, the userspace daemon, and ``netem``, the kernel's disciplines.
+
+Both take the same parameters and give the same state, so that one can be checked by the other. `capabilities` says what
+each can and cannot do here and now, by trying; `choose` decides by that, for the daemon where both can: it is right
+for every wire packet of a super-packet, repeatable, and audits itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from comet_delay import netem_kernel, options
+from comet_delay.command import Port
+from comet_delay.netem import DEFAULTS, NOTES, NetemBox
+from comet_delay.userspace import UserspaceBox
+from netcommon.errors import LfpError, MissingError, UsageError
+
+Name = Literal["comet", "netem"]
+BACKENDS: tuple[Name, ...] = ("comet", "netem")
+_TUN = "/dev/net/tun"
+
+# Why netem does not do what the daemon does; other parameters get a general reason.
+_NETEM_CANNOT = {
+    "access_rate_bps": "one rate a direction",
+    "queue_packets": "its queue is in bytes; give queue_bytes",
+    "jitter_ns": "its jitter reorders packets, the box's does not unless asked",
+}
+
+
+class Box(Protocol):
+    """A running path between two ports; see NetemBox and UserspaceBox."""
+
+    backend: str
+
+    def set(self, *, ab: Mapping[str, int | str] | None = None, ba: Mapping[str, int | str] | None = None) -> None: ...
+    def show(self) -> dict[str, Any]: ...
+    def stop(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a back end can do here. ``missing``: why it cannot be used at all, or None. ``cannot``: parameter → reason."""
+
+    backend: Name
+    missing: str | None
+    can: frozenset[str]
+    cannot: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def objections(self, parameters: Iterable[str]) -> list[str]:
+        """Why it will not do for these parameters; empty: it will."""
+        if self.missing:
+            return [self.missing]
+        wanted = sorted(set(parameters) - self.can)
+        return [f"{name}: {self.cannot.get(name, 'no such parameter')}" for name in wanted]
+
+
+def capabilities(backend: Name) -> Capabilities:
+    """Asks the daemon for its options, or tries the kernel's disciplines in a namespace of their own (some ms)."""
+    return _comet() if backend == "comet" else _netem()
+
+
+def _comet() -> Capabilities:
+    try:
+        known = options.installed()
+    except LfpError as error:
+        return Capabilities("comet", str(error), frozenset(), {})
+    missing = None
+    if not os.access(_TUN, os.R_OK | os.W_OK):
+        missing = f"{_TUN} is missing or not ours to open; load the tun module (modprobe tun) and run as root"
+    return Capabilities("comet", missing, frozenset(known.path) | {"seed"}, {})
+
+
+def _netem() -> Capabilities:
+    missing, heeds_seed = netem_kernel.probe()
+    try:
+        others = options.installed().path.keys() - DEFAULTS.keys()
+    except LfpError:  # no daemon: only what netem does can be asked for
+        others = set()
+    cannot = {name: _NETEM_CANNOT.get(name, "not done with netem; use the box") for name in others | _NETEM_CANNOT.keys()}
+    can = set(DEFAULTS)
+    if heeds_seed:
+        can.add("seed")
+    else:
+        cannot["seed"] = "this kernel's netem cannot be seeded (Linux 6.6 can), so losses are not repeatable"
+    return Capabilities("netem", missing, frozenset(can), cannot, NOTES)
+
+
+def choose(parameters: Iterable[str], backend: str = "auto") -> Name:
+    """The back end for these parameters (names as in `show`, and ``seed``): the one asked for, else the first that can.
+
+    UsageError for an unknown back end or one that cannot do a parameter; MissingError when none can be used.
+    """
+    wanted = set(parameters)
+    if backend not in (*BACKENDS, "auto"):
+        raise UsageError(f"backend {backend!r}: want auto, {' or '.join(BACKENDS)}")
+    candidates = BACKENDS if backend == "auto" else tuple(name for name in BACKENDS if name == backend)
+    reasons, usable = [], False
+    for name in candidates:
+        found = capabilities(name)
+        objections = found.objections(wanted)
+        if not objections:
+            return name
+        reasons.append(f"{name}: {'; '.join(objections)}")
+        usable = usable or not found.missing
+    raise (UsageError if usable else MissingError)(" | ".join(reasons))
+
+
+def open_box(
+    a: Port, b: Port, *, ab: Mapping[str, int | str] | None = None, ba: Mapping[str, int | str] | None = None,
+    mtu: int = 1500, seed: int | None = None, backend: str = "auto", box: Mapping[str, str] | None = None,
+) -> Box:  # fmt: skip
+    """A running path by the back end that `choose` finds; its ports exist and are up. `box`: see UserspaceBox.
+
+    No `seed`: 1, and netem will do even where it cannot be seeded.
+    """
+    wanted = {*(ab or {}), *(ba or {}), *(() if seed is None else ("seed",))}
+    number = 1 if seed is None else seed
+    if choose(wanted, backend) == "comet":
+        return UserspaceBox(a, b, ab=ab, ba=ba, mtu=mtu, seed=number, box=box)
+    return NetemBox(a, b, ab=ab, ba=ba, mtu=mtu, seed=number)

@@ -1,0 +1,114 @@
+"""What the netem back end asks of the kernel beside its two disciplines: veth pairs, redirection, counters, offloads.
+
+Every function acts in the namespace of the calling thread, or of the netlink socket it is given; NetlinkError passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute, NetlinkError
+from pyroute2.ethtool.ioctl import IoctlEthtool
+
+from comet_delay.namespace import Namespace
+from comet_delay.netem_messages import PRNG_SEED, kept_attributes, netem_options, put_qdisc, tbf_options
+from netcommon.errors import LfpError
+
+ROOT, NETEM, CHILD, BUCKET = 0xFFFFFFFF, 0x10000, 0x10001, 0x20000  # parents and handles of the disciplines
+
+
+def no_ipv6() -> None:
+    """The inner interfaces must not send anything of their own (router solicitations, multicast reports)."""
+    for scope in ("all", "default"):
+        with suppress(FileNotFoundError):
+            Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
+
+
+def bring_up(ipr: IPRoute, name: str) -> int:
+    """Brings an interface up; its index."""
+    index = int(ipr.link_lookup(ifname=name)[0])
+    ipr.link("set", index=index, state="up")
+    return index
+
+
+def make_veth(ipr: IPRoute, name: str, peer: str, mtu: int, **peer_place: int) -> None:
+    """A veth pair; `peer_place` (``net_ns_fd=…``) is where the other end goes."""
+    ipr.link("add", ifname=name, kind="veth", mtu=mtu, peer={"ifname": peer, "mtu": mtu} | peer_place)
+
+
+def delete(ipr: IPRoute, indices: Sequence[int]) -> None:
+    """Deletes interfaces, and with a veth its peer."""
+    for index in indices:
+        ipr.link("del", index=index)
+
+
+def redirect(ipr: IPRoute, source: int, target: int) -> None:
+    """Whatever comes in at one interface (index) goes out at another."""
+    ipr.tc("add", "ingress", source)
+    action = {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": target}
+    ipr.tc("add-filter", "matchall", source, parent=0xFFFF0000, prio=1, action=action)
+
+
+def counters(ipr: IPRoute) -> tuple[dict[str, Any], dict[tuple[int, str], int]]:
+    """Link counters by interface name, and drops by (interface index, kind of discipline)."""
+    links = {link.get_attr("IFLA_IFNAME"): link.get_attr("IFLA_STATS64") for link in ipr.get_links()}
+    drops = {
+        (qdisc["index"], qdisc.get_attr("TCA_KIND")): qdisc.get_attr("TCA_STATS")["drop"] for qdisc in ipr.get_qdiscs()
+    }
+    return links, drops
+
+
+def segmentation_off(name: str) -> None:
+    """Turns every segmentation offload of an interface off: what goes out there goes out as wire packets."""
+    ethtool = IoctlEthtool(name)
+    try:
+        features = ethtool.get_features()
+        words = ("segmentation", "scatter-gather", "rx-gro")
+        for feature in list(features.keys()):
+            if features.is_available(feature) and any(word in feature for word in words):
+                features[feature] = False
+        ethtool.set_features(features)
+    finally:
+        ethtool.close()
+
+
+def segments(name: str) -> bool:
+    """Whether any segmentation offload of an interface is on."""
+    ethtool = IoctlEthtool(name)
+    try:
+        return any(on for feature, on, *_ in ethtool.get_features() if "segmentation" in feature)
+    finally:
+        ethtool.close()
+
+
+def probe() -> tuple[str | None, bool]:
+    """Tries everything the back end needs, in a namespace of its own: (why it cannot be had or None, seed is heeded)."""
+    try:
+        with Namespace() as namespace:
+            return namespace.netlink(_try_all)
+    except LfpError as error:
+        return str(error), False
+
+
+def _try_all(ipr: IPRoute) -> tuple[str | None, bool]:
+    step = "veth"
+    try:
+        make_veth(ipr, "probe0", "probe1", 1500)
+        index, other = bring_up(ipr, "probe0"), bring_up(ipr, "probe1")
+        step = "sch_netem"
+        options = netem_options(limit_packets=1000, seed=1)
+        put_qdisc(ipr, "netem", index=index, parent=ROOT, handle=NETEM, options=options)
+        heeds_seed = any(
+            PRNG_SEED in kept_attributes(q) for q in ipr.get_qdiscs(index=index) if q.get_attr("TCA_KIND") == "netem"
+        )
+        step = "sch_tbf"
+        bucket = tbf_options(rate_bps=10**6, burst_bytes=3000, limit_bytes=3000)
+        put_qdisc(ipr, "tbf", index=index, parent=CHILD, handle=BUCKET, options=bucket)
+        step = "sch_ingress, cls_matchall or act_mirred"
+        redirect(ipr, index, other)
+    except NetlinkError as error:
+        return f"this kernel has no {step} ({error.args[-1]})", False
+    return None, heeds_seed

@@ -1,0 +1,106 @@
+"""What the installed ``comet-delay`` can do, asked of itself (``comet-delay run --options-json``).
+
+So nothing in Python has to follow the daemon's table of options: a path option becomes a parameter whose name ends in
+its unit, as `show` prints it (``--delay DURATION`` → ``delay_ns``), whatever options the daemon gains.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from netcommon import quantity
+from netcommon.binaries import MissingBinary, find
+from netcommon.errors import LfpError, UsageError
+
+# Kind of value as the daemon names it → suffix of the parameter's name, suffix of its text, unit.
+_KINDS: dict[str, tuple[str, str, quantity.Unit]] = {
+    "DURATION": ("_ns", "ns", quantity.DURATION),
+    "RATE": ("_bps", "bit", quantity.RATE),
+    "SIZE": ("_bytes", "B", quantity.BYTES),
+    "RATIO": ("_ppb", "ppb", quantity.RATIO),
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of ``comet-delay run``: its name without dashes, the kind of its value, its help."""
+
+    name: str
+    kind: str
+    help: str = ""
+
+    @property
+    def parameter(self) -> str:
+        """Name of the parameter in base units."""
+        return self.name.replace("-", "_") + (_KINDS[self.kind][0] if self.kind in _KINDS else "")
+
+    def text(self, value: int | str) -> str:
+        """A parameter's value as the daemon takes it; a number gets the suffix of its base unit."""
+        return f"{value}{_KINDS[self.kind][1]}" if self.kind in _KINDS and isinstance(value, int) else str(value)
+
+    def value(self, text: int | str) -> int | str:
+        """A value as a user writes it (``"45Mbit"``) in base units; ValueError says why not. No unit: as it is."""
+        return quantity.parse(_KINDS[self.kind][2], text) if self.kind in _KINDS and isinstance(text, str) else text
+
+
+_BASIC = (
+    Option("delay", "DURATION"), Option("rate", "RATE"), Option("queue", "SIZE"), Option("loss", "RATIO"),
+    Option("framing", "l2|ethernet|ip"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Options:
+    """`path`: what can be set of each direction, by parameter; `box`: the others, by name."""
+
+    path: Mapping[str, Option]
+    box: Mapping[str, Option]
+
+    def by_name(self, name: str) -> Option | None:
+        """A path option by its own name, written with ``_`` or ``-``."""
+        return next((o for o in self.path.values() if o.name == name.replace("_", "-")), None)
+
+    def arguments(self, parameters: Mapping[str, int | str], prefix: str = "") -> dict[str, str]:
+        """Parameters → ``{"ab-delay": "4200000ns"}``. UsageError for one that this daemon does not have."""
+        arguments = {}
+        for name, value in parameters.items():
+            if name not in self.path:
+                raise UsageError(f"{name}: this comet-delay has no such parameter; it has {', '.join(self.path)}")
+            arguments[prefix + self.path[name].name] = self.path[name].text(value)
+        return arguments
+
+
+def parse(text: str) -> Options:
+    """Options from the daemon's own list of them. A path option is one that there is for each direction, too."""
+    rows = {row["name"]: Option(row["name"], row["value"], row["help"]) for row in json.loads(text)}
+    path = {o.parameter: o for o in rows.values() if {f"ab-{o.name}", f"ba-{o.name}"} <= rows.keys()}
+    names = {o.name for o in path.values()}
+    box = {n: o for n, o in rows.items() if n not in names and not (n[:3] in ("ab-", "ba-") and n[3:] in names)}
+    return Options(path, box)
+
+
+def installed_or_basic() -> Options:
+    """As `installed`; where there is no daemon, what the netem back end does."""
+    try:
+        return installed()
+    except MissingBinary:
+        return Options({o.parameter: o for o in _BASIC}, {})
+
+
+def installed() -> Options:
+    """Of the daemon that `netcommon.binaries` finds; MissingBinary when there is none."""
+    binary = find("comet-delay")
+    return _ask(binary, binary.stat().st_mtime_ns)
+
+
+@cache
+def _ask(binary: Path, _built: int) -> Options:
+    done = subprocess.run([binary, "run", "--options-json"], capture_output=True, text=True, timeout=10, check=False)
+    if done.returncode != 0:
+        raise LfpError(f"{binary}: cannot list its options: {done.stderr.strip()}")
+    return parse(done.stdout)

@@ -1,0 +1,111 @@
+"""Mininet's ``TCLink`` parameters, and the box's own names, as the box's parameters in base units. Pure.
+
+TCLink hands its texts to tc, so tc's grammar holds here for its names: ``delay=5`` is 5 µs, ``'5ms'``, ``'5msec'``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from comet_delay.options import Option, Options
+from netcommon import quantity
+from netcommon.errors import UsageError
+
+# How tc makes a rate, and offloads that are for veth pairs: nothing for a box to do. Same defaults as TCIntf.
+_WITHOUT_MEANING = {"use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo"}
+_REFUSED = {
+    "speedup": "rewrites the rate of switch ports; give 'bw' itself",
+    "enable_red": "the box has queue disciplines of its own names",
+    "enable_ecn": "the box has queue disciplines of its own names",
+}
+_TC_TIMES = {"": "us", "usec": "us", "usecs": "us", "msec": "ms", "msecs": "ms", "sec": "s", "secs": "s", "nsecs": "ns"}
+_TC_NAMES = ("bw", "delay", "jitter", "loss", "max_queue_size", "latency_ms")
+
+
+def _duration_ns(text: Any) -> int:
+    number = str(text).strip().rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = str(text).strip()[len(number) :]
+    return quantity.parse_duration_ns(number.strip() + _TC_TIMES.get(unit, unit))
+
+
+def _rate_bps(megabits: Any) -> int:
+    return quantity.parse_rate_bps(f"{float(megabits):.6f}Mbit")
+
+
+def _loss_ppb(percent: Any) -> int:
+    return quantity.parse_ratio_ppb(percent if isinstance(percent, str) and "%" in percent else f"{float(percent):.7f}%")
+
+
+def _count(value: Any) -> int:
+    if int(value) != float(value) or int(value) < 0:
+        raise ValueError("want a whole number of packets")
+    return int(value)
+
+
+# TCLink's name → (the box's parameter, how its value is read, what to do when the box has no such parameter).
+_TRANSLATED: dict[str, tuple[str, Any, str]] = {
+    "bw": ("rate_bps", _rate_bps, ""),
+    "delay": ("delay_ns", _duration_ns, ""),
+    "jitter": ("jitter_ns", _duration_ns, "leave it out"),
+    "loss": ("loss_ppb", _loss_ppb, ""),
+    "max_queue_size": ("queue_packets", _count, "give the queue in bytes, queue_bytes='150KB'"),
+}
+
+
+def parameters(given: Mapping[str, Any], known: Options) -> dict[str, int | str]:
+    """Keyword arguments of a link → parameters of one direction; None is as if not given.
+
+    Besides TCLink's names: a path option of the box by its own name, with its unit (``rate='10Gbit'``,
+    ``access_rate='1Gbit'``, ``framing='ip'``), or a parameter by its name in base units (``queue_bytes=110 * 1024``).
+    UsageError names the argument, the value and what is wanted.
+    """
+    result: dict[str, int | str] = {}
+    for name, value in given.items():
+        if value is None or name in _WITHOUT_MEANING or (name in _REFUSED and not value):
+            continue
+        if name in _REFUSED:
+            raise UsageError(f"{name}={value!r}: not with CometLink: {_REFUSED[name]}")
+        if name == "latency_ms":
+            continue  # below: it needs the rate
+        parameter, read = _reader(name, known)
+        if parameter in result:
+            raise UsageError(f"{name}={value!r}: {parameter} is given twice")
+        try:
+            result[parameter] = read(value)
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"{name}={value!r}: {error}") from error
+    if given.get("latency_ms") is not None and "queue_bytes" not in result:
+        if not result.get("rate_bps"):
+            raise UsageError("latency_ms: is the length of the queue at a rate; give 'bw', too")
+        result["queue_bytes"] = max(int(int(result["rate_bps"]) * float(given["latency_ms"]) / 8000), 1)
+    return result
+
+
+def _reader(name: str, known: Options) -> tuple[str, Any]:
+    """The box's parameter that an argument sets, and the function that reads its value."""
+    if name in _TRANSLATED:
+        parameter, read, instead = _TRANSLATED[name]
+        if parameter in known.path:
+            return parameter, read
+        option = known.by_name(name)
+        if option:  # in a form of its own, such as a model with several values
+            return option.parameter, option.value
+        raise UsageError(f"{name}: this comet-delay has no '{parameter}'; {instead}")
+    option = known.path.get(name) or known.by_name(name)
+    if option:
+        return option.parameter, _value(option)
+    names = [*_TC_NAMES, *(o.name.replace("-", "_") for o in known.path.values()), "ab", "ba", "seed", "backend", "mtu"]
+    close = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(dict.fromkeys(names))}"
+    raise UsageError(f"{name}: not a parameter of CometLink; {hint}")
+
+
+def _value(option: Option) -> Any:
+    def read(value: Any) -> int | str:
+        if isinstance(value, bool) or not isinstance(value, (int, str)):
+            raise ValueError(f"want a number in base units ({option.parameter}) or a text with its unit")
+        return option.value(value)
+
+    return read

@@ -1,0 +1,150 @@
+"""Random configuration changes under load, as fast as the box answers.
+
+LFP_STRESS_SECONDS (5) is how long; LFP_STRESS_SEED repeats a run. The full figure is 1e5 changes in 60 s:
+``LFP_STRESS_SECONDS=60 pytest -s tests/netns/test_comet_delay_changes.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comet_box import LEFT, RIGHT, Box, Hosts, in_netns, two_hosts
+from config_changes import Changer, Generator
+
+from netcommon.binaries import find
+from netcommon.process import Tool
+
+SECONDS = float(os.environ.get("LFP_STRESS_SECONDS", "5"))
+SEED = int(os.environ.get("LFP_STRESS_SEED", str(time.time_ns() % 10**9)))
+NOT_WIRE_PACKETS = ("malformed", "receive_ring")  # frames that never became wire packets of the model
+
+pytestmark = [pytest.mark.netns, pytest.mark.timeout(SECONDS + 120)]
+
+
+# Both ways at once: TCP, which answers to what it meets, and UDP, which keeps coming whatever is set.
+LOADS = {5201: ["-w", "1M", "-C", "cubic"], 5202: ["-u", "-b", "200M", "-l", "1400"]}
+
+
+@contextlib.contextmanager
+def load(hosts: Hosts) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """iperf3 clients under way; ended, not waited for."""
+    inside, quiet = ["ip", "netns", "exec"], {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        for port in LOADS:
+            started.append(subprocess.Popen([*inside, hosts.right, "iperf3", "-s", "-1", "-p", str(port)], **quiet))
+        deadline = time.monotonic() + 10
+        while len(in_netns(hosts.right, "ss", "-Hltn").splitlines()) < len(LOADS):
+            assert time.monotonic() < deadline, "iperf3 does not listen"
+        for port, options in LOADS.items():
+            command = ["iperf3", "-c", RIGHT, "-p", str(port), "-t", str(int(SECONDS) + 100), "--bidir", *options]
+            started.append(subprocess.Popen([*inside, hosts.left, *command], **quiet))
+        yield started[len(LOADS) :]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def strays(hosts: Hosts, folder: Path) -> Iterator[Tool]:
+    """Captures, at the receiver, what is not between the two hosts."""
+    between = f"not (host {LEFT} and host {RIGHT})"
+    argv = [str(find("pktlogger")), "capture", "-i", f"wan@{hosts.right}", "-w", str(folder / "strays.pcapng")]
+    with Tool([*argv, "--filter", between], name="pktlogger") as tool:
+        tool.wait_event("ready", 10)
+        yield tool
+
+
+def quiet(hosts: Hosts) -> None:
+    for netns in (hosts.left, hosts.right):
+        in_netns(netns, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+
+
+def received_frames(netns: str) -> int:
+    link = json.loads(in_netns(netns, "ip", "-json", "-stats", "link", "show", "dev", "wan"))[0]
+    return int(link["stats64"]["rx"]["packets"])
+
+
+def resident_kb(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1])
+
+
+def descriptors(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def balance(direction: dict[str, Any]) -> int:
+    """Wire packets that came in, or were made by the model, and neither left nor were dropped."""
+    drops = sum(n for cause, n in direction["drops"].items() if cause not in NOT_WIRE_PACKETS)
+    return int(direction["in_packets"] + direction.get("duplicated", 0) - direction["out_packets"] - drops)
+
+
+def drained(box: Box) -> dict[str, Any]:
+    """Statistics once nothing is held and nothing moves; fails with the last ones if that never happens."""
+    deadline, before = time.monotonic() + 30, {}
+    while True:
+        statistics: dict[str, Any] = box.show()["statistics"]
+        if statistics == before and all(d["held_bytes"] == 0 for d in statistics.values()):
+            return statistics
+        assert time.monotonic() < deadline, f"seed {SEED}: does not drain: {statistics}"
+        before = statistics
+        time.sleep(0.5)
+
+
+def change_for(changer: Changer, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        changer.batch()
+
+
+def test_random_changes_under_load_break_and_leak_nothing(tmp_path: Path) -> None:
+    print(f"seed {SEED}")
+    # what memory there is is touched at the start, so that what grows later is a leak
+    with two_hosts() as hosts, Box(hosts, memory="32MB", delay="25ms", rate="10Gbit") as box:
+        quiet(hosts)
+        in_netns(hosts.left, "ping", "-c", "1", RIGHT)
+        with strays(hosts, tmp_path) as capture:
+            changer = Changer(box.socket, Generator(SEED))
+            with load(hosts) as clients:
+                change_for(changer, max(SECONDS / 5, 1))
+                before, packets, changes = resident_kb(box.process.pid), sum_in(box), changer.accepted + changer.refused
+                started, files = time.monotonic(), descriptors(box.process.pid)
+                change_for(changer, SECONDS)
+                elapsed_s = time.monotonic() - started
+                after, files_after = resident_kb(box.process.pid), descriptors(box.process.pid)
+                assert all(client.poll() is None for client in clients), f"seed {SEED}: the load ended"
+                packets = sum_in(box) - packets
+                assert packets > 1000 * SECONDS, f"seed {SEED}: there was no load"
+            changer.neutral()
+            changer.close()
+            statistics = drained(box)
+            seen = {"ab": received_frames(hosts.right), "ba": received_frames(hosts.left)}
+            stray = (capture.stop() or {})["points"][0]["packets"]
+        end = box.stop()
+    changes = changer.accepted + changer.refused - changes
+    print(
+        f"{changes} changes in {elapsed_s:.1f} s ({changes / elapsed_s:.0f}/s), {changer.refused} refused in all for "
+        f"{len(changer.reasons)} reasons, VmRSS {before} → {after} KB, {packets} wire packets"
+    )
+    assert changer.accepted and changer.refused
+    for way in ("ab", "ba"):
+        assert balance(statistics[way]) == 0, f"seed {SEED}, {way}: {statistics[way]}"
+        assert seen[way] == statistics[way]["out_frames"], f"seed {SEED}, {way}: frames that the box did not send"
+    assert stray == 0, f"seed {SEED}"
+    assert after - before < 8192, f"seed {SEED}: VmRSS {before} → {after} KB"
+    assert files_after <= files + 1, f"seed {SEED}: descriptors {files} → {files_after}"
+    assert end["event"] == "end"
+
+
+def sum_in(box: Box) -> int:
+    return sum(direction["in_packets"] for direction in box.show()["statistics"].values())
