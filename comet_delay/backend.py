@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -17,6 +18,7 @@ from comet_delay.command import Port
 from comet_delay.netem import DEFAULTS, NOTES, NetemBox
 from comet_delay.userspace import UserspaceBox
 from netcommon.errors import LfpError, MissingError, UsageError
+from netcommon.quantity import parse_ratio_ppb
 
 Name = Literal["comet", "netem"]
 BACKENDS: tuple[Name, ...] = ("comet", "netem")
@@ -24,6 +26,7 @@ _TUN = "/dev/net/tun"
 
 # Why netem does not do what the daemon does; other parameters get a general reason.
 _NETEM_CANNOT = {
+    "loss": "only independent loss",
     "access_rate_bps": "one rate a direction",
     "queue_packets": "its queue is in bytes; give queue_bytes",
     "jitter_ns": "its jitter reorders packets, the box's does not unless asked",
@@ -117,8 +120,18 @@ def open_box(
 
     No `seed`: 1, and netem will do even where it cannot be seeded.
     """
-    wanted = {*(ab or {}), *(ba or {}), *(() if seed is None else ("seed",))}
+    ab, ba = _plain(ab or {}), _plain(ba or {})
+    wanted = {*ab, *ba, *(() if seed is None else ("seed",))}
     number = 1 if seed is None else seed
     if choose(wanted, backend) == "comet":
         return UserspaceBox(a, b, ab=ab, ba=ba, mtu=mtu, seed=number, box=box)
     return NetemBox(a, b, ab=ab, ba=ba, mtu=mtu, seed=number)
+
+
+def _plain(parameters: Mapping[str, int | str]) -> dict[str, int | str]:
+    """With a loss that is a mere ratio as ``loss_ppb``, which both back ends know."""
+    result = dict(parameters)
+    with suppress(ValueError, KeyError):
+        result["loss_ppb"] = parse_ratio_ppb(str(result["loss"]))
+        del result["loss"]
+    return result

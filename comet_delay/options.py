@@ -1,7 +1,8 @@
 """What the installed ``comet-delay`` can do, asked of itself (``comet-delay run --options-json``).
 
-So nothing in Python has to follow the daemon's table of options: a path option becomes a parameter whose name ends in
-its unit, as `show` prints it (``--delay DURATION`` → ``delay_ns``), whatever options the daemon gains.
+So nothing here has to follow the daemon's table of options: a path option becomes a parameter whose name ends in its
+unit, as `show` prints it (``--queue SIZE`` → ``queue_bytes``), whatever options the daemon gains. One that takes a model
+(``--loss MODEL`` → ``loss``) has its simplest form under its number's name (``loss_ppb``) as well.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _KINDS: dict[str, tuple[str, str, quantity.Unit]] = {
     "SIZE": ("_bytes", "B", quantity.BYTES),
     "RATIO": ("_ppb", "ppb", quantity.RATIO),
 }
+# Options that take a model as a text, and what the simplest model is: its number can be given as a parameter, too.
+_PLAIN = {"delay": "DURATION", "rate": "RATE", "loss": "RATIO", "loss-after": "RATIO"}
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class Options:
     box: Mapping[str, Option]
 
     def by_name(self, name: str) -> Option | None:
-        """A path option by its own name, written with ``_`` or ``-``."""
-        return next((o for o in self.path.values() if o.name == name.replace("_", "-")), None)
+        """A path option by its own name, written with ``_`` or ``-``; the general form of one that has two."""
+        return next((o for o in reversed(self.path.values()) if o.name == name.replace("_", "-")), None)
 
     def arguments(self, parameters: Mapping[str, int | str], prefix: str = "") -> dict[str, str]:
         """Parameters → ``{"ab-delay": "4200000ns"}``. UsageError for one that this daemon does not have."""
@@ -78,8 +81,9 @@ class Options:
 def parse(text: str) -> Options:
     """Options from the daemon's own list of them. A path option is one that there is for each direction, too."""
     rows = {row["name"]: Option(row["name"], row["value"], row["help"]) for row in json.loads(text)}
-    path = {o.parameter: o for o in rows.values() if {f"ab-{o.name}", f"ba-{o.name}"} <= rows.keys()}
-    names = {o.name for o in path.values()}
+    names = {name for name in rows if {f"ab-{name}", f"ba-{name}"} <= rows.keys()}
+    plain = [Option(name, kind) for name, kind in _PLAIN.items() if name in names]
+    path = {o.parameter: o for o in (*plain, *(rows[name] for name in rows if name in names))}
     box = {n: o for n, o in rows.items() if n not in names and not (n[:3] in ("ab-", "ba-") and n[3:] in names)}
     return Options(path, box)
 

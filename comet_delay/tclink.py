@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from comet_delay.options import Option, Options
+from comet_delay.options import Options
 from netcommon import quantity
 from netcommon.errors import UsageError
 
@@ -69,13 +69,13 @@ def parameters(given: Mapping[str, Any], known: Options) -> dict[str, int | str]
             raise UsageError(f"{name}={value!r}: not with CometLink: {_REFUSED[name]}")
         if name == "latency_ms":
             continue  # below: it needs the rate
-        parameter, read = _reader(name, known)
-        if parameter in result:
-            raise UsageError(f"{name}={value!r}: {parameter} is given twice")
         try:
-            result[parameter] = read(value)
+            parameter, number = _read(name, value, known)
         except (ValueError, TypeError) as error:
             raise UsageError(f"{name}={value!r}: {error}") from error
+        if parameter in result:
+            raise UsageError(f"{name}={value!r}: {parameter} is given twice")
+        result[parameter] = number
     if given.get("latency_ms") is not None and "queue_bytes" not in result:
         if not result.get("rate_bps"):
             raise UsageError("latency_ms: is the length of the queue at a rate; give 'bw', too")
@@ -83,29 +83,21 @@ def parameters(given: Mapping[str, Any], known: Options) -> dict[str, int | str]
     return result
 
 
-def _reader(name: str, known: Options) -> tuple[str, Any]:
-    """The box's parameter that an argument sets, and the function that reads its value."""
+def _read(name: str, value: Any, known: Options) -> tuple[str, int | str]:
+    """The box's parameter that an argument sets, and its value; ValueError or TypeError when the value is wrong."""
+    option = known.path.get(name) or known.by_name(name)
     if name in _TRANSLATED:
         parameter, read, instead = _TRANSLATED[name]
-        if parameter in known.path:
-            return parameter, read
-        option = known.by_name(name)
-        if option:  # in a form of its own, such as a model with several values
-            return option.parameter, option.value
-        raise UsageError(f"{name}: this comet-delay has no '{parameter}'; {instead}")
-    option = known.path.get(name) or known.by_name(name)
-    if option:
-        return option.parameter, _value(option)
-    names = [*_TC_NAMES, *(o.name.replace("-", "_") for o in known.path.values()), "ab", "ba", "seed", "backend", "mtu"]
-    close = difflib.get_close_matches(name, names, 1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(dict.fromkeys(names))}"
-    raise UsageError(f"{name}: not a parameter of CometLink; {hint}")
-
-
-def _value(option: Option) -> Any:
-    def read(value: Any) -> int | str:
-        if isinstance(value, bool) or not isinstance(value, (int, str)):
-            raise ValueError(f"want a number in base units ({option.parameter}) or a text with its unit")
-        return option.value(value)
-
-    return read
+        if option and isinstance(value, str) and ":" in value:  # a model, which only the box knows
+            return option.parameter, value
+        if parameter not in known.path:
+            raise UsageError(f"{name}={value!r}: this comet-delay has no '{parameter}'; {instead}")
+        return parameter, read(value)
+    if not option:
+        names = [*_TC_NAMES, *(o.name.replace("-", "_") for o in known.path.values()), "ab", "ba", "seed", "backend", "mtu"]
+        close = difflib.get_close_matches(name, names, 1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(dict.fromkeys(names))}"
+        raise UsageError(f"{name}: not a parameter of CometLink; {hint}")
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise ValueError(f"want a number in base units ({option.parameter}) or a text with its unit")
+    return option.parameter, option.value(value)

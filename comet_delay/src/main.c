@@ -58,7 +58,7 @@ static int run(int argc, char **argv)
     int status;
     settings_parse(argc, argv, &settings, params);
     if (!settings.port_a || !settings.port_b)
-        nc_die(NC_EXIT_USAGE, "--%s: missing; want tap:NAME[@NETNS]", settings.port_a ? "b" : "a");
+        nc_die(NC_EXIT_USAGE, "--%s: missing; want tap:NAME[@NETNS] or if:NAME[@NETNS]", settings.port_a ? "b" : "a");
     if (settings.parent_death)
         prctl(PR_SET_PDEATHSIG, SIGTERM);
     prctl(PR_SET_TIMERSLACK, 1);

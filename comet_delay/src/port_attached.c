@@ -185,7 +185,8 @@ static ssize_t attached_read(const struct port *port, void *room, size_t size)
     if (message.msg_flags & MSG_TRUNC || n < HEADER_LEN + ETHER_HDR_LEN)
         return unreadable(buf);
     memset(buf + HEADER_LEN, 0, NC_VNET_LEN - HEADER_LEN);
-    buf[offsetof(struct virtio_net_hdr, flags)] &= (uint8_t)~VIRTIO_NET_HDR_F_DATA_VALID; /* for receivers only (virtio 1.3, 5.1.6.2) */
+    /* "The checksum was found right" is not for senders to say (virtio 1.3, 5.1.6.2): the next receiver looks itself. */
+    buf[offsetof(struct virtio_net_hdr, flags)] &= (uint8_t)~VIRTIO_NET_HDR_F_DATA_VALID;
     return (ssize_t)restore_tag(buf, NC_VNET_LEN + (size_t)n - HEADER_LEN, &message);
 }
 

@@ -10,10 +10,11 @@
 
 static const struct nc_option own_rows[] = {
     {.name = "ports", .kind = NC_OPT_SECTION},
-    {.name = "a", .kind = NC_OPT_STRING, .metavar = "PORT", .help = "one side, tap:NAME[@NETNS]", .offset = OWN(port_a)},
+    {.name = "a", .kind = NC_OPT_STRING, .metavar = "PORT", .help = "one side: tap:NAME[@NETNS], made for a host, or if:NAME[@NETNS], an existing interface",
+     .offset = OWN(port_a)},
     {.name = "b", .kind = NC_OPT_STRING, .metavar = "PORT", .help = "the other side", .offset = OWN(port_b)},
     {.name = "mtu", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1500", .min = 68, .max = 65521,
-     .help = "MTU of both TAPs", .offset = OWN(box.mtu)},
+     .help = "MTU of TAPs", .offset = OWN(box.mtu)},
     {.name = "box", .kind = NC_OPT_SECTION},
     {.name = "control", .kind = NC_OPT_STRING, .metavar = "SOCKET", .help = "Unix socket to listen on for show and set",
      .offset = OWN(control)},
@@ -52,11 +53,13 @@ static const struct group {
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 
 static const struct nc_usage usage = {
-    .synopsis = "comet-delay run --a tap:NAME[@NETNS] --b tap:NAME[@NETNS] [options]",
+    .synopsis = "comet-delay run --a tap:NAME[@NETNS]|if:NAME[@NETNS] --b … [options]",
     .purpose = "A transparent two-port box that delays, rates, queues and drops wire packets.",
     .epilog = "example, between two namespaces of 'ip netns':\n"
               "  comet-delay run --a tap:wan0@left --b tap:wan0@right --delay 4.2ms --rate 45Mbit --queue 110KB\n"
-              "  comet-delay set --control /run/comet.sock loss=0.1% ba-rate=1Gbit",
+              "  comet-delay set --control /run/comet.sock loss=0.1% ba-rate=1Gbit\n"
+              "example, between two NICs:\n"
+              "  comet-delay run --a if:eth1 --b if:eth2 --delay 50ms",
 };
 
 /* A parameter's row for one group: its name prefixed, its offset that of the group's struct params. */

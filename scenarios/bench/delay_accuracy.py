@@ -67,9 +67,9 @@ def rate_rows(pair: Hosts, place: Place) -> Iterator[Row]:
     """The bottleneck's rate in the stretch that a TCP stream keeps it busy, from arrival times at the receiver."""
     seconds = place.seconds or 10
     for rate_bps in RATES_BPS:
-        path: dict[str, int | str] = {"rate_bps": rate_bps, "framing": "l2"}
-        window = max(256 << 10, rate_bps // 8 // 20)  # 50 ms of the line: what a busy host may oversleep
-        options = ["--time", str(WARM_UP_S + seconds), "--window", str(window), "--congestion", "cubic"]
+        queue = max(256 << 10, rate_bps // 8 // 10)  # 100 ms of the line: what a busy sender may oversleep
+        path: dict[str, int | str] = {"rate_bps": rate_bps, "queue_bytes": queue, "framing": "l2"}
+        options = ["--time", str(WARM_UP_S + seconds), "--congestion", "cubic"]
         wanted = f"tcp and dst host {ADDRESSES[1]} and greater 1000"
         with (
             box(pair, MTU, path, place.scratch, place.ledger),

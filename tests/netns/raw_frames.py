@@ -20,7 +20,7 @@ NEEDS_CSUM, GSO_UDP_L4 = 1, 5
 
 def checksum(data: bytes) -> int:
     """The Internet checksum (RFC 1071); 0 over data that contains its own."""
-    total = sum(struct.unpack(f">{(len(data) + 1) // 2}H", data + bytes(len(data) % 2)))
+    total: int = sum(struct.unpack(f">{(len(data) + 1) // 2}H", data + bytes(len(data) % 2)))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
@@ -40,7 +40,8 @@ def udp_super_packet(header: bytes, source: str, destination: str, payload: byte
 
 
 class RawSocket:
-    """On one interface of a namespace; hears what comes in there. With ``super_packets`` it sends with a virtio-net header."""
+    """On one interface of a namespace; hears what comes in there. With ``super_packets`` it sends what has
+    a virtio-net header before it."""
 
     def __init__(self, netns: str, interface: str, super_packets: bool = False) -> None:
         self._sock = call_in(netns, self._open, interface, super_packets)

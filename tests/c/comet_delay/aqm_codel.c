@@ -216,7 +216,7 @@ static void same_drops_as_the_pseudo_code(void)
         aqm_line_serve(&line, end);
 
         uint64_t next = 0, free_ns = 0;
-        for (struct rfc_packet p; next < N || rfc.tail != rfc.head;) {
+        for (struct rfc_packet p = {0}; next < N || rfc.tail != rfc.head;) {
             /* the line takes a packet when it is free and one is there; arrivals up to then come first */
             uint64_t now = rfc.tail != rfc.head ? free_ns : free_ns > arrival[next] ? free_ns : arrival[next];
             for (; next < N && arrival[next] < now + (rfc.tail == rfc.head); next++) {
@@ -228,7 +228,8 @@ static void same_drops_as_the_pseudo_code(void)
             if (rfc_dequeue(&rfc, now, &p))
                 free_ns = now + (uint64_t)p.bytes * 8 * NC_NS_PER_S / RATE;
         }
-        if (drops.n != rfc.dropped_n || memcmp(drops.number, rfc.dropped, drops.n * 8) || memcmp(drops.at, rfc.dropped_at, drops.n * 8)) {
+        if (drops.n != rfc.dropped_n || memcmp(drops.number, rfc.dropped, drops.n * 8) ||
+            memcmp(drops.at, rfc.dropped_at, drops.n * 8)) {
             uint64_t i = 0;
             while (i < drops.n && i < rfc.dropped_n && drops.number[i] == rfc.dropped[i] && drops.at[i] == rfc.dropped_at[i])
                 i++;

@@ -23,7 +23,8 @@ static void rate_is_exact_over_a_million(void)
     pacer_free(&p);
     /* fig4's best rate: 69,500 packets a second, whatever their size */
     for (uint64_t i = 0; i <= 1000000; i++)
-        last = sent(&p, &(struct pacer_params){.rate = 69500, .unit = PACER_PACKETS}, 0, (uint32_t)(64 + random_u64(1, i) % 9000));
+        last = sent(&p, &(struct pacer_params){.rate = 69500, .unit = PACER_PACKETS}, 0,
+                    (uint32_t)(64 + random_u64(1, i) % 9000));
     CHECK_EQ(last, 1000000 * NC_NS_PER_S / 69500 + 1);
     pacer_free(&p);
 }

@@ -1,0 +1,85 @@
+/* Delay that varies from packet to packet, added to the constant one.
+ *
+ * What is asked for is what comes out: mean 0 and the standard deviation (uniform: the half-width) given, and with
+ * a correlation the distribution stays as it is. A standard normal score runs through an AR(1) process,
+ * z[n] = r z[n-1] + sqrt(1 - r²) e[n], and is put through the distribution's quantile function: exact for normal, a Gaussian
+ * copula for the others (Cario & Nelson 1997, "NORTA"). r is solved for once, at set-up, so that the
+ * correlation of neighbouring *delays* is the one asked for (jitter_copula.c).
+ * Rejected: netem's correlation, a weighted mean of the new and the last random number before the table look-up. It narrows
+ * the distribution (at 50 % a uniform one turns into a hump) and yields another correlation than asked.
+ *
+ * Pareto has shape 3 as netem's table; paretonormal is netem's mix of quantiles, 1/4 normal + 3/4 (4/3) pareto. Both are not
+ * cut off at four deviations as netem's 16-bit tables are, and are scaled to the deviation asked (netem's are not: its
+ * pareto.dist has 0.82, 1.15 before cutting off). So a delay of a hundred deviations happens once in some 1.5 million packets.
+ *
+ * Randomness comes from (key, number) alone. The AR(1) takes one step for every packet number, also for those that never
+ * get here; over a gap of more than JITTER_CATCH_UP it begins anew that far back, with the same result to within
+ * r^JITTER_CATCH_UP.
+ *
+ * Text forms:
+ *   none, 0ms                        no jitter
+ *   2ms, uniform:2ms                 uniform in ±2 ms
+ *   normal:2ms, pareto:2ms, paretonormal:2ms      by standard deviation
+ *   uniform:2ms,25%                  any of them with lag-1 correlation, up to 99.9 %
+ *   table:FILE[,25%]                 delays drawn from those in FILE, as they are (12.5ms, -3us; a bare number is seconds)
+ *   dist:FILE,2ms[,25%]              netem's .dist format, scaled to mean 0 and deviation 2 ms
+ *   trace:FILE                       FILE's delays in order, by packet number, from the beginning again after the last */
+#ifndef COMET_JITTER_MODEL_H
+#define COMET_JITTER_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "table.h"
+
+enum jitter_kind {
+    JITTER_NONE,
+    JITTER_UNIFORM,
+    JITTER_NORMAL,
+    JITTER_PARETO,
+    JITTER_PARETONORMAL,
+    JITTER_TABLE,
+    JITTER_DIST,
+    JITTER_TRACE,
+    JITTER_KINDS
+};
+
+enum { JITTER_CATCH_UP = 16384 };
+#define JITTER_SPREAD_MAX_NS UINT64_C(60000000000)
+#define JITTER_CORRELATION_MAX_PPB UINT64_C(999000000)
+
+struct jitter_model {
+    enum jitter_kind kind;
+    uint64_t spread_ns;             /* half-width or standard deviation */
+    uint64_t correlation_ppb;       /* of neighbouring delays */
+    double score_correlation;       /* of neighbouring scores: the r above */
+    double table_mean, table_sd;    /* dist: of the file's numbers */
+    struct table *table;            /* int64, sorted unless a trace; owned */
+};
+
+struct jitter_state {
+    bool begun;
+    uint64_t number; /* of the last score */
+    double score;
+    uint64_t packets, clamped; /* clamped: wanted to leave before they came */
+};
+
+/* As loss_model.h's. Reads the file, if one is named. */
+int jitter_model_parse(const char *text, struct jitter_model *model, char *why, size_t why_size);
+const char *jitter_model_format(const struct jitter_model *model, char *buf, size_t size);
+struct jitter_model jitter_model_share(const struct jitter_model *model);
+void jitter_model_free(struct jitter_model *model);
+
+/* A zeroed state is a fresh one; after the parameters changed the old one goes on. `delay_ns`, at most an hour, is the constant
+ * delay that the result will be added to: the sum is never negative, and `clamped` counts where that changed it. */
+int64_t jitter_ns(struct jitter_state *state, const struct jitter_model *model, uint64_t key, uint64_t number,
+                  uint64_t delay_ns);
+
+/* The quantile function: delay, in ns, whose score is z; `survival` is 1 - Φ(z), kept apart for the sake of the tail. */
+double jitter_quantile(const struct jitter_model *model, double z, double survival);
+
+/* The r for which neighbouring delays have the model's correlation. */
+double jitter_solve_correlation(const struct jitter_model *model);
+
+#endif
