@@ -26,3 +26,12 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(PCAP REQUIRED IMPORTED_TARGET libpcap>=1.10)
 find_package(Threads REQUIRED)
+
+# The packet path crosses many small files: let the linker inline across them where nothing is being hunted.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LFP_SANITIZE)
+  include(CheckIPOSupported)
+  check_ipo_supported(RESULT LFP_IPO LANGUAGES C OUTPUT LFP_IPO_WHY)
+  if(LFP_IPO)
+    set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+  endif()
+endif()

@@ -11,6 +11,9 @@ from netcommon.binaries import find
 # Parameter names as the box's `show` prints them → option name and the suffix that makes the number unambiguous.
 _OPTIONS = {
     "delay_ns": ("delay", "ns"),
+    "jitter": ("jitter", ""),
+    "jitter_order": ("jitter-order", ""),
+    "rate_trace": ("rate-trace", ""),
     "rate_bps": ("rate", "bit"),
     "queue_bytes": ("queue", "B"),
     "queue_packets": ("queue-packets", ""),

@@ -79,6 +79,7 @@ class NetemBox:
         self._parameters: dict[Which, Values] = {"ab": dict(DEFAULTS), "ba": dict(DEFAULTS)}
         self._earlier_queue_drops: dict[Which, int] = {"ab": 0, "ba": 0}
         self._index: dict[str, int] = {}
+        self._end: dict[str, Any] = {}
         planned = self._planned(ab or {}, ba or {})
         self._middle = Namespace()
         try:
@@ -120,9 +121,12 @@ class NetemBox:
         }
 
     def stop(self) -> dict[str, Any]:
-        """Removes everything; the last `show`."""
+        """Removes everything; the last `show`, again when called again."""
+        if self._end:
+            return self._end
         try:
-            return self.show() | {"event": "end"}
+            self._end = self.show() | {"event": "end"}
+            return self._end
         finally:
             with suppress(NetlinkError):  # a host's namespace, or somebody in it, was quicker
                 self._middle.netlink(delete, [self._index["a"], self._index["b"]])

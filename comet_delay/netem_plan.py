@@ -4,7 +4,8 @@ The order is the box's: loss → queue and rate → delay. netem alone cannot do
 what is in flight together, in packets. So there are two places a packet passes:
 
     bottleneck   netem (loss) with a child tbf: a token bucket of B bytes in front of which L bytes may wait takes
-                 exactly what a queue of B + L bytes takes (leaky bucket), and wake-ups up to B/rate late cost no rate
+                 exactly what a queue of B + L bytes takes (leaky bucket), and wake-ups up to B/rate late, as virtual
+                 machines have them, cost no rate
     delay        netem (delay, the same rate again): puts the packets that the bucket let out together at their
                  distance of one serialisation time, and its limit can never be what drops
 """
@@ -21,7 +22,7 @@ Parameters = Mapping[str, int | str]
 FRAMING_BYTES = {"l2": 0, "ethernet": 24, "ip": -14}
 UNLIMITED = 2**31 - 1
 _LINK_HEADER, _VLAN_TAG, _SMALLEST_FRAME = 14, 4, 42  # the smallest is an ARP packet on a veth, which does not pad
-_BURST_NS = 1_000_000  # how late the kernel may wake the bucket without losing rate
+_BURST_NS = 20_000_000  # how late the kernel may wake the bucket without losing rate, if the queue is long enough
 _NO_RATE_BPS = 100_000_000_000  # what a line without a rate can put into the delay at most
 
 

@@ -18,12 +18,12 @@ from netcommon import quantity
 from netcommon.binaries import MissingBinary, find
 from netcommon.errors import LfpError, UsageError
 
-# Kind of value as the daemon names it → suffix of the parameter's name, suffix of its text, unit.
-_KINDS: dict[str, tuple[str, str, quantity.Unit]] = {
-    "DURATION": ("_ns", "ns", quantity.DURATION),
-    "RATE": ("_bps", "bit", quantity.RATE),
-    "SIZE": ("_bytes", "B", quantity.BYTES),
-    "RATIO": ("_ppb", "ppb", quantity.RATIO),
+# Kind of value as the daemon names it → suffix of the parameter's name, unit.
+_KINDS: dict[str, tuple[str, quantity.Unit]] = {
+    "DURATION": ("_ns", quantity.DURATION),
+    "RATE": ("_bps", quantity.RATE),
+    "SIZE": ("_bytes", quantity.BYTES),
+    "RATIO": ("_ppb", quantity.RATIO),
 }
 # Options that take a model as a text, and what the simplest model is: its number can be given as a parameter, too.
 _PLAIN = {"delay": "DURATION", "rate": "RATE", "loss": "RATIO", "loss-after": "RATIO"}
@@ -43,12 +43,12 @@ class Option:
         return self.name.replace("-", "_") + (_KINDS[self.kind][0] if self.kind in _KINDS else "")
 
     def text(self, value: int | str) -> str:
-        """A parameter's value as the daemon takes it; a number gets the suffix of its base unit."""
-        return f"{value}{_KINDS[self.kind][1]}" if self.kind in _KINDS and isinstance(value, int) else str(value)
+        """A parameter's value as the daemon takes it and will show it; a number gets a unit."""
+        return quantity.format_value(_KINDS[self.kind][1], value) if self.kind in _KINDS and isinstance(value, int) else str(value)
 
     def value(self, text: int | str) -> int | str:
         """A value as a user writes it (``"45Mbit"``) in base units; ValueError says why not. No unit: as it is."""
-        return quantity.parse(_KINDS[self.kind][2], text) if self.kind in _KINDS and isinstance(text, str) else text
+        return quantity.parse(_KINDS[self.kind][1], text) if self.kind in _KINDS and isinstance(text, str) else text
 
 
 _BASIC = (

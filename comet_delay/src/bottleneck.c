@@ -77,13 +77,13 @@ static void evict(struct bottleneck *b, const struct params *params, uint32_t by
         discount(b, at(b, b->decided + b->evicted++));
 }
 
-enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, const struct aqm_params *aqm,
+enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, const struct models *models,
                            const struct wire_packet *packet)
 {
     uint32_t bytes = stage_line_bytes(params, packet);
     struct queued queued = {*packet, packet->time_ns, bytes};
     bottleneck_occupancy(b, packet->time_ns);
-    switch (aqm_enqueue(&b->aqm, aqm, packet->time_ns, b->bytes, bytes, packet->ect, b->aqm_key, packet->number)) {
+    switch (aqm_enqueue(&b->aqm, &models->aqm, packet->time_ns, b->bytes, bytes, packet->ect, b->aqm_key, packet->number)) {
     case AQM_DROP: return FATE_AQM;
     case AQM_MARK: queued.packet.edits |= EDIT_CE; break;
     case AQM_PASS: break;
@@ -101,9 +101,9 @@ enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, co
 }
 
 /* Whether what becomes of a packet is settled when it is taken in. */
-static bool eager(const struct params *params, const struct aqm_params *aqm)
+static bool eager(const struct params *params, const struct models *models)
 {
-    return params->queue_drop == QUEUE_DROP_TAIL && aqm->algorithm == AQM_NONE;
+    return params->queue_drop == QUEUE_DROP_TAIL && models->aqm.algorithm == AQM_NONE;
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -126,44 +126,49 @@ static enum fate give_up(struct bottleneck *b, struct queued *queued, enum fate 
 
 /* What active queue management says of a packet whose turn has come. Without it the turn may lie ahead (eager), and the
  * count must not be brought forward to then. */
-static enum aqm_verdict judge(struct bottleneck *b, const struct aqm_params *aqm, const struct queued *queued,
+static enum aqm_verdict judge(struct bottleneck *b, const struct models *models, const struct queued *queued,
                               uint64_t turn_ns)
 {
-    if (aqm->algorithm == AQM_NONE)
+    if (models->aqm.algorithm == AQM_NONE)
         return AQM_PASS;
     bottleneck_occupancy(b, turn_ns);
-    return aqm_dequeue(&b->aqm, aqm, turn_ns, turn_ns - queued->arrival_ns, b->bytes - queued->bytes, queued->bytes,
+    return aqm_dequeue(&b->aqm, &models->aqm, turn_ns, turn_ns - queued->arrival_ns, b->bytes - queued->bytes, queued->bytes,
                        queued->packet.ect, b->aqm_key, queued->packet.number);
 }
 
+/* When the last bit is out. */
+static uint64_t transmit(struct bottleneck *b, const struct rate_trace *rate, uint64_t turn_ns, uint32_t bytes)
+{
+    if (rate->kind != RATE_CONSTANT)
+        return b->line.exit_ns = later(turn_ns, rate_trace_exit(&b->trace, rate, turn_ns, bytes));
+    return rate->rate_bps ? serial_line_send(&b->line, rate->rate_bps, turn_ns, bytes) : turn_ns;
+}
+
 /* Sends it: its time becomes that of its last bit leaving. Without a rate, of its turn. */
-static enum fate serve(struct bottleneck *b, const struct params *params, const struct aqm_params *aqm,
-                       struct queued *queued, uint64_t turn_ns)
+static enum fate serve(struct bottleneck *b, const struct models *models, struct queued *queued, uint64_t turn_ns)
 {
     struct wire_packet *packet = &queued->packet;
-    switch (judge(b, aqm, queued, turn_ns)) {
+    switch (judge(b, models, queued, turn_ns)) {
     case AQM_DROP: return give_up(b, queued, FATE_AQM);
     case AQM_MARK: packet->edits |= EDIT_CE; break;
     case AQM_PASS: break;
     }
-    packet->time_ns = turn_ns;
-    if (params->rate_bps)
-        packet->time_ns = serial_line_send(&b->line, params->rate_bps, turn_ns, queued->bytes);
+    packet->time_ns = transmit(b, &models->rate, turn_ns, queued->bytes);
     return FATE_PASS;
 }
 
-bool bottleneck_next(struct bottleneck *b, const struct params *params, const struct aqm_params *aqm, uint64_t until_ns,
+bool bottleneck_next(struct bottleneck *b, const struct params *params, const struct models *models, uint64_t until_ns,
                      struct wire_packet *packet, enum fate *fate)
 {
     uint64_t turn_ns = bottleneck_turn_ns(b);
-    if (b->decided == b->head || (!b->evicted && turn_ns > until_ns && !eager(params, aqm)))
+    if (b->decided == b->head || (!b->evicted && turn_ns > until_ns && !eager(params, models)))
         return false;
     struct queued *queued = at(b, b->decided);
     if (b->evicted) {
         b->evicted--;
         *fate = give_up(b, queued, FATE_QUEUE);
     } else
-        *fate = serve(b, params, aqm, queued, turn_ns);
+        *fate = serve(b, models, queued, turn_ns);
     b->decided++;
     *packet = queued->packet;
     return true;

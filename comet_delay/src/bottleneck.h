@@ -9,13 +9,14 @@
 #ifndef COMET_BOTTLENECK_H
 #define COMET_BOTTLENECK_H
 
-#include "aqm.h"
+#include "models.h"
 #include "stage.h"
 
 struct queued;
 
 struct bottleneck {
-    struct serial_line line;
+    struct serial_line line;      /* its exit counts for traces too */
+    struct rate_trace_state trace;
     struct aqm aqm;
     uint64_t aqm_key; /* for its random numbers */
     struct queued *ring;
@@ -29,12 +30,12 @@ void bottleneck_free(struct bottleneck *bottleneck);
 
 /* Offers a packet at its time. FATE_PASS: it is in the queue now, perhaps marked; FATE_QUEUE, FATE_AQM: it is not. With
  * drop-head it is taken, and the oldest that wait come out of bottleneck_next with FATE_QUEUE. */
-enum fate bottleneck_offer(struct bottleneck *bottleneck, const struct params *params, const struct aqm_params *aqm,
+enum fate bottleneck_offer(struct bottleneck *bottleneck, const struct params *params, const struct models *models,
                            const struct wire_packet *packet);
 
 /* The next packet whose turn has come by `until_ns`: with FATE_PASS its time is that of its last bit leaving; otherwise
  * it was dropped. Returns false when there is none. */
-bool bottleneck_next(struct bottleneck *bottleneck, const struct params *params, const struct aqm_params *aqm,
+bool bottleneck_next(struct bottleneck *bottleneck, const struct params *params, const struct models *models,
                      uint64_t until_ns, struct wire_packet *packet, enum fate *fate);
 
 /* When the next undecided packet's turn comes; UINT64_MAX: none waits. */

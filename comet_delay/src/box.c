@@ -41,6 +41,7 @@ struct box {
     uint64_t wake_latency_ns; /* see learn_latency */
     uint64_t timer_ns;        /* the last wait ended by its timer, set for this time; 0: it did not */
     uint64_t armed_ns;        /* the last wait began then and was ended by a port; 0: it was not */
+    bool gone[PORTS]; /* the port's interface was deleted; a TAP's descriptor then is ready for ever */
     bool stop;
     uint8_t spare[NC_VNET_LEN + DIRECTION_FRAME_MAX]; /* where packets go that memory has no room for */
 };
@@ -134,6 +135,9 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
             return NULL;
         }
     }
+    char warning[256];
+    if (port_mtu_warning(&box->ports[A], &box->ports[B], warning, sizeof warning))
+        nc_log("%s", warning);
     if (control_path) {
         box->control_fd = control_listen(control_path, why, why_size);
         if (box->control_fd < 0) {
@@ -195,8 +199,10 @@ static unsigned receive(struct box *box, unsigned d, uint64_t came_ns)
     for (; n < BATCH; n++) {
         struct stored *packet = direction_reserve(direction);
         ssize_t len = port_read(port, packet ? packet->data : box->spare, NC_VNET_LEN + DIRECTION_FRAME_MAX);
+        if (len < 0)
+            box->gone[d] = true;
         if (len <= 0)
-            break; /* empty; a port whose namespace went away stays silent until the box is stopped */
+            break;
         if (packet)
             direction_take(direction, packet, (uint32_t)len, came_ns);
         else
@@ -247,7 +253,7 @@ static void wait_all(struct box *box, int signal_fd, uint64_t now_ns, uint64_t u
     enum { SIGNAL = PORTS, LISTEN, CLIENTS, N = CLIENTS + BOX_CLIENTS_MAX };
     struct pollfd fds[N];
     for (int d = 0; d < PORTS; d++)
-        fds[d] = (struct pollfd){box->ports[d].fd, POLLIN, 0};
+        fds[d] = (struct pollfd){box->gone[d] ? -1 : box->ports[d].fd, POLLIN, 0};
     fds[SIGNAL] = (struct pollfd){signal_fd, POLLIN, 0};
     fds[LISTEN] = (struct pollfd){box->control_fd, POLLIN, 0};
     for (int i = 0; i < BOX_CLIENTS_MAX; i++)
@@ -346,6 +352,8 @@ static json_t *verdict(struct box *box)
         add_reason(reasons, names[d], s->drops_malformed, "malformed frames dropped");
         add_reason(reasons, names[d], s->drops_write, "packets that the far port did not take");
         add_reason(reasons, names[d], port_ring_drops(&box->ports[d]), "packets dropped before the box could read them");
+        if (box->gone[d])
+            json_array_append_new(reasons, json_sprintf("port %c: its interface was deleted", 'a' + d));
         uint64_t p99 = histogram_percentile(&s->lateness, 0.99);
         if (s->lateness.count && p99 > LATENESS_LIMIT_NS)
             json_array_append_new(reasons, json_sprintf("%s: 1 %% of packets left more than %.3f ms late", names[d],

@@ -22,6 +22,7 @@ int direction_init(struct direction *d, unsigned index, uint64_t seed, uint64_t 
     schedule_init(&d->schedule);
     loss_state_init(&d->loss, 0);
     loss_state_init(&d->loss_after, 0);
+    rate_trace_init(&d->bottleneck.trace, 0);
     return store_init(&d->store, memory, prefault < memory ? prefault : memory);
 }
 
@@ -41,6 +42,8 @@ void direction_set(struct direction *d, const struct params *params, const struc
         loss_state_restart(&d->loss, now_ns);
     if (strcmp(params->loss_after, d->params.loss_after) != 0)
         loss_state_restart(&d->loss_after, now_ns);
+    if (strcmp(params->rate_trace, d->params.rate_trace) != 0)
+        rate_trace_restart(&d->bottleneck.trace, now_ns);
     models_free(&d->models);
     d->models = *models;
     d->params = *params;
@@ -108,7 +111,9 @@ static void harmonize(struct direction *d, struct wire_packet *packet)
 static void propagate(struct direction *d, struct wire_packet *packet)
 {
     d->stats.marked += (packet->edits & EDIT_CE) != 0;
-    stage_delay(&d->delay_last_ns, &d->params, packet);
+    int64_t jitter = jitter_ns(&d->jitter, &d->models.jitter, d->keys[RANDOM_JITTER], packet->number, d->params.delay_ns);
+    bool overtake = d->params.jitter_order == JITTER_REORDERS;
+    stage_delay(&d->delay_last_ns, d->params.delay_ns + (overtake ? 0 : (uint64_t)jitter), packet);
     const struct loss_packet lossy = {.number = packet->number, .time_ns = packet->time_ns};
     if (loss_model_hit(&d->loss_after, &d->models.loss_after, d->keys[RANDOM_LOSS_AFTER], &lossy)) {
         drop(d, packet, FATE_LOSS);
@@ -120,6 +125,8 @@ static void propagate(struct direction *d, struct wire_packet *packet)
     }
     harmonize(d, packet);
     damage(d, packet);
+    if (overtake)
+        packet->time_ns += (uint64_t)jitter; /* never below where it came: the delay is in it */
     if (hit(d, RANDOM_REORDER, packet, d->params.reorder_ppb)) {
         packet->time_ns += d->params.reorder_by_ns;
         d->stats.reordered++;
@@ -139,7 +146,7 @@ static void run_bottleneck(struct direction *d, uint64_t until_ns)
 {
     struct wire_packet packet;
     enum fate fate;
-    while (bottleneck_next(&d->bottleneck, &d->params, &d->models.aqm, until_ns, &packet, &fate)) {
+    while (bottleneck_next(&d->bottleneck, &d->params, &d->models, until_ns, &packet, &fate)) {
         if (fate == FATE_PASS)
             propagate(d, &packet);
         else
@@ -157,12 +164,12 @@ static void offer(struct direction *d, struct wire_packet *packet, const struct 
         return;
     }
     run_bottleneck(d, packet->time_ns);
-    if (!d->params.rate_bps && bottleneck_turn_ns(&d->bottleneck) == UINT64_MAX) {
+    if (!models_limit_rate(&d->models) && bottleneck_turn_ns(&d->bottleneck) == UINT64_MAX) {
         packet->time_ns = later(packet->time_ns, d->bottleneck.line.exit_ns); /* those from before the rate went away go first */
         propagate(d, packet);
         return;
     }
-    enum fate fate = bottleneck_offer(&d->bottleneck, &d->params, &d->models.aqm, packet);
+    enum fate fate = bottleneck_offer(&d->bottleneck, &d->params, &d->models, packet);
     if (fate != FATE_PASS)
         drop(d, packet, fate);
     run_bottleneck(d, packet->time_ns);
@@ -295,11 +302,11 @@ json_t *direction_json(struct direction *d, uint64_t receive_ring_drops, uint64_
 {
     const struct direction_stats *s = &d->stats;
     json_t *object = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "in_packets", (json_int_t)s->in_packets, "in_bytes",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "in_packets", (json_int_t)s->in_packets, "in_bytes",
         (json_int_t)s->in_bytes, "in_frames", (json_int_t)s->in_frames, "out_packets", (json_int_t)s->out_packets,
         "out_bytes", (json_int_t)s->out_bytes, "out_frames", (json_int_t)s->out_frames, "duplicated",
         (json_int_t)s->duplicated, "corrupted", (json_int_t)s->corrupted, "forged", (json_int_t)s->forged, "reordered",
-        (json_int_t)s->reordered, "marked", (json_int_t)s->marked, "drops", drops_json(s, receive_ring_drops));
+        (json_int_t)s->reordered, "marked", (json_int_t)s->marked, "jitter_clamped", (json_int_t)d->jitter.clamped, "drops", drops_json(s, receive_ring_drops));
     json_t *held = json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "queue_bytes", (json_int_t)bottleneck_occupancy(&d->bottleneck, now_ns),
         "queue_peak_bytes", (json_int_t)d->bottleneck.peak_bytes, "held_bytes", (json_int_t)d->store.held_bytes,

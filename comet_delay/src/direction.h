@@ -56,6 +56,7 @@ struct direction {
     struct serial_line access;
     struct loss_state loss, loss_after;
     struct bottleneck bottleneck;
+    struct jitter_state jitter;
     uint64_t delay_last_ns;
     struct pacer pacer;
     struct harmonizer harmonizer;

@@ -5,8 +5,7 @@
 
 #include "random.h"
 
-/* Standard deviations of s^(-1/3) and of 1/4 z + s^(-1/3), s uniform and z its normal score: 3/4 squared by hand for the
- * first, numerical integration for the second. */
+/* Of s^(-1/3) and of 1/4 z + s^(-1/3), s uniform and z its normal score: the root of 3/4, and by numerical integration. */
 static const double pareto_mean = 1.5, pareto_sd = 0.86602540378443865, paretonormal_sd = 1.05177724554164;
 
 static const double two_pi = 6.283185307179586;

@@ -10,7 +10,7 @@
  *
  * Pareto has shape 3 as netem's table; paretonormal is netem's mix of quantiles, 1/4 normal + 3/4 (4/3) pareto. Both are not
  * cut off at four deviations as netem's 16-bit tables are, and are scaled to the deviation asked (netem's are not: its
- * pareto.dist has 0.82, 1.15 before cutting off). So a delay of a hundred deviations happens once in some 1.5 million packets.
+ * pareto.dist has 0.82, 1.15 before cutting off). So a delay of a hundred deviations happens once in some 700,000 packets.
  *
  * Randomness comes from (key, number) alone. The AR(1) takes one step for every packet number, also for those that never
  * get here; over a gap of more than JITTER_CATCH_UP it begins anew that far back, with the same result to within

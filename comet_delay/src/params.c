@@ -3,6 +3,7 @@
 #include "nc_clock.h"
 #include "nc_jsonl.h"
 
+static const char *const jitter_orders[] = {"keep", "overtake", NULL};
 static const char *const queue_drops[] = {"tail", "head", NULL};
 static const char *const framings[] = {"l2", "ethernet", "ip", NULL};
 
@@ -19,8 +20,13 @@ static const char *const framings[] = {"l2", "ethernet", "ip", NULL};
 const struct param_row param_rows[] = {
     {{.name = "delay", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0ns", .max = 3600 * NC_NS_PER_S,
       .help = "propagation delay, one way", .offset = AT(delay_ns)}, "delay_ns"},
+    TEXT("jitter", jitter, "none", "jitter", "delay that varies: 2ms (uniform), normal:2ms, pareto:2ms,25%, table:FILE, …"),
+    {{.name = "jitter-order", .kind = NC_OPT_CHOICE, .choices = jitter_orders, .default_text = "keep",
+      .help = "whether a packet with less jitter overtakes", .offset = AT(jitter_order)}, "jitter_order"},
     {{.name = "rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit", .max = UINT64_C(400000000000),
       .help = "bottleneck rate; 0 for none", .offset = AT(rate_bps)}, "rate_bps"},
+    TEXT("rate-trace", rate_trace, "none", "rate_trace",
+         "rate over time, in place of --rate: rate:0s=10Mbit,5s=1Mbit or mahimahi:FILE"),
     {{.name = "queue", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "0",
       .max = UINT64_C(1) << 40, .help = "bytes waiting or in service at the bottleneck; 0 for no bound",
       .offset = AT(queue_bytes)}, "queue_bytes"},

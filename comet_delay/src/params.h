@@ -18,11 +18,17 @@ enum framing {
 /* Which packet goes when the queue is full. */
 enum queue_drop { QUEUE_DROP_TAIL, QUEUE_DROP_HEAD };
 
+/* Whether packets with less jitter overtake. */
+enum jitter_order { JITTER_KEEPS_ORDER, JITTER_REORDERS };
+
 enum { PARAM_TEXT = 1024 };
 
 struct params {
     uint64_t delay_ns;
+    char jitter[PARAM_TEXT];   /* jitter_model.h */
+    int jitter_order;          /* enum jitter_order */
     uint64_t rate_bps;         /* 0: no bottleneck */
+    char rate_trace[PARAM_TEXT]; /* rate_trace.h; in place of rate_bps unless "none" */
     uint64_t queue_bytes;      /* in front of the bottleneck; 0: no bound */
     uint64_t queue_packets;    /* likewise */
     int queue_drop;            /* enum queue_drop */

@@ -19,6 +19,12 @@ int port_interface_ioctl(int sock, unsigned long request, struct ifreq *ifr, con
     return ioctl(sock, request, ifr);
 }
 
+ssize_t port_unreadable(void *buf)
+{
+    memset(buf, 0, NC_VNET_LEN);
+    return NC_VNET_LEN;
+}
+
 /* The kind that `text` begins with; *rest points behind its prefix. */
 static const struct port_kind *find_kind(const char *text, const char **rest)
 {

@@ -161,13 +161,6 @@ static bool is_bound(const struct port *port)
     return getsockname(port->fd, (struct sockaddr *)&address, &len) == 0 && address.sll_ifindex > 0;
 }
 
-/* What came cannot be passed on: a header without a frame. */
-static ssize_t unreadable(uint8_t *buf)
-{
-    memset(buf, 0, NC_VNET_LEN);
-    return NC_VNET_LEN;
-}
-
 static ssize_t attached_read(const struct port *port, void *room, size_t size)
 {
     uint8_t *buf = room;
@@ -179,11 +172,11 @@ static ssize_t attached_read(const struct port *port, void *room, size_t size)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n < 0 && errno == EINVAL) /* a super-packet of a type that the header has no name for */
-        return unreadable(buf);
+        return port_unreadable(buf);
     if (n < 0) /* ENETDOWN, told once */
         return is_bound(port) ? 0 : -1;
     if (message.msg_flags & MSG_TRUNC || n < HEADER_LEN + ETHER_HDR_LEN)
-        return unreadable(buf);
+        return port_unreadable(buf);
     memset(buf + HEADER_LEN, 0, NC_VNET_LEN - HEADER_LEN);
     /* "The checksum was found right" is not for senders to say (virtio 1.3, 5.1.6.2): the next receiver looks itself. */
     buf[offsetof(struct virtio_net_hdr, flags)] &= (uint8_t)~VIRTIO_NET_HDR_F_DATA_VALID;

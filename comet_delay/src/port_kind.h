@@ -18,6 +18,9 @@ struct port_kind {
 
 extern const struct port_kind port_tap, port_attached;
 
+/* What port_read returns for a packet that came and cannot be passed on: a header without a frame. */
+ssize_t port_unreadable(void *buf);
+
 /* An interface request (SIOC…) on any socket of the namespace, with the name filled in. -1 with errno. */
 int port_interface_ioctl(int sock, unsigned long request, struct ifreq *ifr, const char *name);
 

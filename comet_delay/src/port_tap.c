@@ -97,7 +97,9 @@ static ssize_t tap_read(const struct port *port, void *buf, size_t size)
     ssize_t n = read(port->fd, buf, size);
     if (n >= 0)
         return n;
-    return errno == EAGAIN || errno == EINTR ? 0 : -1;
+    if (errno == EAGAIN || errno == EINTR)
+        return 0;
+    return errno == EBADFD || errno == EIO ? -1 : port_unreadable(buf); /* deleted, or going to be */
 }
 
 static bool tap_write(const struct port *port, const struct nc_run *run)

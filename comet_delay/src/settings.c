@@ -10,8 +10,8 @@
 
 static const struct nc_option own_rows[] = {
     {.name = "ports", .kind = NC_OPT_SECTION},
-    {.name = "a", .kind = NC_OPT_STRING, .metavar = "PORT", .help = "one side: tap:NAME[@NETNS], made for a host, or if:NAME[@NETNS], an existing interface",
-     .offset = OWN(port_a)},
+    {.name = "a", .kind = NC_OPT_STRING, .metavar = "PORT",
+     .help = "one side: tap:NAME[@NETNS], made for a host, or if:NAME[@NETNS], an existing interface", .offset = OWN(port_a)},
     {.name = "b", .kind = NC_OPT_STRING, .metavar = "PORT", .help = "the other side", .offset = OWN(port_b)},
     {.name = "mtu", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1500", .min = 68, .max = 65521,
      .help = "MTU of TAPs", .offset = OWN(box.mtu)},

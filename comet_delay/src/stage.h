@@ -64,7 +64,8 @@ uint64_t serial_line_send(struct serial_line *line, uint64_t rate_bps, uint64_t 
 /* The line packets come in on: serialises, never drops. */
 void stage_access(struct serial_line *line, const struct params *params, struct wire_packet *packet);
 
-/* Constant propagation delay. Lowering it never lets a packet overtake: `last_ns` is the latest time let out. */
-void stage_delay(uint64_t *last_ns, const struct params *params, struct wire_packet *packet);
+/* Propagation delay and what varies of it. Neither lowering it nor a small variation lets a packet overtake: `last_ns` is
+ * the latest time let out. */
+void stage_delay(uint64_t *last_ns, uint64_t delay_ns, struct wire_packet *packet);
 
 #endif

@@ -26,9 +26,9 @@ void stage_access(struct serial_line *line, const struct params *params, struct 
         packet->time_ns = line->exit_ns;
 }
 
-void stage_delay(uint64_t *last_ns, const struct params *params, struct wire_packet *packet)
+void stage_delay(uint64_t *last_ns, uint64_t delay_ns, struct wire_packet *packet)
 {
-    packet->time_ns += params->delay_ns;
+    packet->time_ns += delay_ns;
     if (packet->time_ns < *last_ns)
         packet->time_ns = *last_ns;
     *last_ns = packet->time_ns;

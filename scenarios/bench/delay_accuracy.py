@@ -123,7 +123,7 @@ def send_trains(pair: Hosts, trains: int) -> None:
             for _ in range(min(TRAINS_AT_ONCE, trains - done)):
                 out.send(train)
             _wait_received(pair, before + (done - 4 * TRAINS_AT_ONCE) * len(train))
-        _wait_received(pair, before + int(trains * len(train) * (1 - 2 * LOSS_PPB / 1e9)))
+        _wait_quiet(pair)
 
 
 def _wait_received(pair: Hosts, octets: int, timeout_s: float = 10.0) -> None:
@@ -133,6 +133,15 @@ def _wait_received(pair: Hosts, octets: int, timeout_s: float = 10.0) -> None:
         if time.monotonic() > deadline:
             raise LfpError("delay.accuracy: packets stay out that were not to be lost")
         time.sleep(0.0005)
+
+
+def _wait_quiet(pair: Hosts, quiet_s: float = 0.5) -> None:
+    """Until nothing has come in for a while: how much is still to come is what is being measured."""
+    last, since = received(pair), time.monotonic()
+    while time.monotonic() < since + quiet_s:
+        time.sleep(0.02)
+        if (now := received(pair)) != last:
+            last, since = now, time.monotonic()
 
 
 def _receiver() -> socket.socket:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import signal
 import socket
 import struct
 import subprocess
@@ -301,6 +302,24 @@ def test_an_interface_that_is_deleted_does_not_take_the_box_with_it() -> None:
         assert cpu_share(box.process.pid) < 0.3
         subprocess.run(["ip", "netns", "exec", lab.left, "ping", "-c", "2", "-i", "0.05", "-W", "0.2", RIGHT])
         assert box.stop()["statistics"]["ab"]["drops"]["write"] >= 1
+
+
+def test_different_mtus_are_warned_of_in_one_line() -> None:
+    with attach_lab() as lab:
+        ip("-n", lab.middle, "link", "set", "right", "mtu", "9000")
+        with AttachedBox(lab) as box:
+            os.kill(box.process.pid, signal.SIGINT)
+            _, said = box.process.communicate(timeout=10)
+    assert "MTU 1500 of 'left' and 9000 of 'right' differ" in said and len(said.splitlines()) == 1
+
+
+def test_a_tap_that_is_deleted_does_not_keep_the_box_busy() -> None:
+    with attach_lab() as lab:
+        ip("-n", lab.left, "link", "del", "wan")
+        with AttachedBox(lab, a=f"tap:wan@{lab.left}") as box:
+            ip("-n", lab.left, "link", "del", "wan")
+            assert cpu_share(box.process.pid) < 0.3
+            assert any("port a" in reason for reason in box.stop()["verdict"]["reasons"])
 
 
 def failed(*arguments: str, status: int) -> str:

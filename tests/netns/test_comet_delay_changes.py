@@ -124,7 +124,7 @@ def test_random_changes_under_load_break_and_leak_nothing(tmp_path: Path) -> Non
                 after, files_after = resident_kb(box.process.pid), descriptors(box.process.pid)
                 assert all(client.poll() is None for client in clients), f"seed {SEED}: the load ended"
                 packets = sum_in(box) - packets
-                assert packets > 1000 * SECONDS, f"seed {SEED}: there was no load"
+                assert packets > 200 * SECONDS, f"seed {SEED}: there was no load"
             changer.neutral()
             changer.close()
             statistics = drained(box)

@@ -33,7 +33,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
         (["run", "--resume", "last", "--quick"], 2, "--resume RUN"),
         (["frobnicate"], 2, "frobnicate"),
         (["show", "last", "--runs-dir", "/nonexistent"], 2, "no runs in /nonexistent"),
-        (["bench", "delay.rtt21"], 2, "allowed: delay.rtt20, delay.rtt498"),
+        (["bench", "delay.rtt21"], 2, "allowed: delay.accuracy, delay.lsr"),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(

@@ -4,7 +4,11 @@
 #include "check.h"
 #include "nc_clock.h"
 
-static const struct aqm_params no_aqm;
+/* No active queue management; the rate is the parameters'. */
+static struct models models_of(const struct params *params)
+{
+    return (struct models){.rate = {.kind = RATE_CONSTANT, .rate_bps = params->rate_bps}};
+}
 
 static struct wire_packet packet(uint64_t number, uint64_t time_ns, uint32_t bytes)
 {
@@ -14,7 +18,8 @@ static struct wire_packet packet(uint64_t number, uint64_t time_ns, uint32_t byt
 static enum fate offer(struct bottleneck *b, const struct params *params, uint64_t number, uint64_t time_ns, uint32_t bytes)
 {
     struct wire_packet p = packet(number, time_ns, bytes);
-    return bottleneck_offer(b, params, &no_aqm, &p);
+    struct models models = models_of(params);
+    return bottleneck_offer(b, params, &models, &p);
 }
 
 /* The next decision must be this one. */
@@ -23,7 +28,8 @@ static void expect(struct bottleneck *b, const struct params *params, uint64_t u
 {
     struct wire_packet p;
     enum fate got;
-    CHECK(bottleneck_next(b, params, &no_aqm, until_ns, &p, &got));
+    struct models models = models_of(params);
+    CHECK(bottleneck_next(b, params, &models, until_ns, &p, &got));
     CHECK_EQ(p.number, number);
     CHECK_EQ(got, fate);
     if (fate == FATE_PASS)
@@ -34,7 +40,8 @@ static void nothing(struct bottleneck *b, const struct params *params, uint64_t 
 {
     struct wire_packet p;
     enum fate fate;
-    CHECK(!bottleneck_next(b, params, &no_aqm, until_ns, &p, &fate));
+    struct models models = models_of(params);
+    CHECK(!bottleneck_next(b, params, &models, until_ns, &p, &fate));
 }
 
 static void tail_drop_takes_the_newest(void)

@@ -374,6 +374,34 @@ static void a_change_of_one_parameter_leaves_the_draws_of_another(void)
     CHECK(b.packets > 0);
 }
 
+static void a_rate_over_time_is_followed(void)
+{
+    struct direction *d = make((struct params){.rate_trace = "rate:0s=12Mbit,10ms=120Mbit"}, 0);
+    struct nc_run run;
+    uint64_t bits = (MSS + HEADERS) * 8, at_ns = 0;
+    take(d, 0, 20 * MSS, 0);
+    for (uint64_t sent = bits; direction_due(d, UINT64_MAX, &run); sent += bits) {
+        /* 120,000 bits by 10 ms, then ten times as fast; a packet under way goes on at the new rate */
+        double want_ns = sent <= 120000 ? (double)sent / 12e6 * 1e9 : 10e6 + (double)(sent - 120000) / 120e6 * 1e9;
+        at_ns = direction_next_ns(d);
+        CHECK(fabs((double)at_ns - want_ns) <= 2);
+        direction_sent(d, at_ns, true);
+    }
+    CHECK_EQ(d->stats.out_packets, 20);
+    drop(d);
+}
+
+static void jitter_keeps_order_unless_told_otherwise(void)
+{
+    struct direction_stats s;
+    struct params params = {.delay_ns = 20000000, .jitter = "normal:5ms", .reorder_ppb = 1}; /* drained at the end */
+    CHECK_EQ(through(params, &s).backwards, 0);
+    params.jitter_order = JITTER_REORDERS;
+    struct seen seen = through(params, &s);
+    CHECK(seen.backwards > 1000);
+    CHECK_EQ(seen.packets, 20000);
+}
+
 static void malformed_and_refused_packets_are_counted(void)
 {
     static uint8_t buf[70000];
@@ -407,6 +435,8 @@ int main(void)
     RUN(a_pacer_spaces_packets_and_its_buffer_is_bounded);
     RUN(ecn_marks_are_written_into_the_header);
     RUN(a_change_of_one_parameter_leaves_the_draws_of_another);
+    RUN(a_rate_over_time_is_followed);
+    RUN(jitter_keeps_order_unless_told_otherwise);
     RUN(malformed_and_refused_packets_are_counted);
     return 0;
 }

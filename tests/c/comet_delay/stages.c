@@ -37,12 +37,10 @@ static void framing_decides_what_a_packet_takes(void)
 
 static void a_shorter_delay_does_not_reorder(void)
 {
-    struct params params = {.delay_ns = 1000};
     uint64_t last = 0;
     struct wire_packet p = packet(0, 5000, 100), q = packet(1, 5100, 100);
-    stage_delay(&last, &params, &p);
-    params.delay_ns = 10;
-    stage_delay(&last, &params, &q);
+    stage_delay(&last, 1000, &p);
+    stage_delay(&last, 10, &q);
     CHECK_EQ(p.time_ns, 6000);
     CHECK_EQ(q.time_ns, 6000);
 }

@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct params params = {.delay_ns = 1000, .rate_bps = 10000000, .queue_bytes = 200000, .queue_packets = 100,
                                   .aqm = "codel:target=1ms,interval=10ms,ecn=on", .pace_bps = 9000000,
-                                  .pace_buffer_bytes = 30000, .harmonize_bps = 8000000,
+                                  .pace_buffer_bytes = 30000, .harmonize_bps = 8000000, .jitter = "normal:100us,50%",
+                                  .rate_trace = "none", .jitter_order = size % 3 ? JITTER_REORDERS : JITTER_KEEPS_ORDER,
                                   .queue_drop = size % 2 ? QUEUE_DROP_HEAD : QUEUE_DROP_TAIL,
                                   .loss = "retransmission:1", .loss_after = "gilbert:10%,5",
                                   .duplicate_ppb = NC_RATIO_ONE / 4, .corrupt_ppb = NC_RATIO_ONE / 4,

@@ -1,0 +1,421 @@
+/* Jitter models in virtual time: distributions against their analytic ones (Kolmogorov–Smirnov), correlation as asked. */
+#include "jitter_model.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "model_text.h"
+#include "random.h"
+
+#define MS INT64_C(1000000)
+static const double z999 = 3.2905, ks999 = 1.9495; /* two-sided 99.9 %; the latter for D √n */
+static const uint64_t hour_ns = UINT64_C(3600000000000);
+
+static struct jitter_model model_of(const char *text)
+{
+    struct jitter_model model;
+    char why[300] = "";
+    if (jitter_model_parse(text, &model, why, sizeof why) < 0) {
+        fprintf(stderr, "%s: %s\n", text, why);
+        exit(1);
+    }
+    return model;
+}
+
+/* A file with this text and prefix + its path + suffix in `spec`; the caller removes `path`. */
+static void file_of(const char *content, const char *prefix, const char *suffix, char path[40], char spec[120])
+{
+    strcpy(path, "/tmp/lfp-test-XXXXXX");
+    int fd = mkstemp(path);
+    CHECK(fd >= 0 && write(fd, content, strlen(content)) == (ssize_t)strlen(content));
+    close(fd);
+    snprintf(spec, 120, "%s%s%s", prefix, path, suffix);
+}
+
+/* The analytic distribution functions, x in units of the spread asked for. */
+static double cdf_uniform(double x)
+{
+    return x < -1 ? 0 : x > 1 ? 1 : (x + 1) / 2;
+}
+
+static double cdf_normal(double x)
+{
+    return erfc(-x / sqrt(2)) / 2;
+}
+
+static double cdf_pareto(double x) /* 1 - (1/y)^3 for y >= 1, mean 3/2, variance 3/4 */
+{
+    double y = 1.5 + x * sqrt(0.75);
+    return y < 1 ? 0 : 1 - 1 / (y * y * y);
+}
+
+static double cdf_paretonormal(double x) /* its inverse is a formula of the normal score: solved by bisection */
+{
+    double low = -9, high = 9;
+    for (int i = 0; i < 60; i++) {
+        double z = (low + high) / 2, q = (0.25 * z + pow(erfc(z / sqrt(2)) / 2, -1.0 / 3) - 1.5) / 1.05177724554164;
+        if (q < x)
+            low = z;
+        else
+            high = z;
+    }
+    return cdf_normal(low);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double ks(double *values, size_t n, double (*cdf)(double))
+{
+    double distance = 0;
+    qsort(values, n, sizeof *values, by_value);
+    for (size_t i = 0; i < n; i++) {
+        double f = cdf(values[i]);
+        distance = fmax(distance, fmax(f - (double)i / (double)n, (double)(i + 1) / (double)n - f));
+    }
+    return distance;
+}
+
+static const struct distribution {
+    const char *name;
+    double (*cdf)(double);
+    double sd, kurtosis; /* in spreads; 0: the fourth moment is infinite */
+} distributions[] = {
+    {"uniform", cdf_uniform, 0.57735026918962576, 1.8},
+    {"normal", cdf_normal, 1, 3},
+    {"pareto", cdf_pareto, 1, 0},
+    {"paretonormal", cdf_paretonormal, 1, 0},
+};
+enum { DISTRIBUTIONS = sizeof distributions / sizeof distributions[0] };
+
+/* Every `apart`-th of n * apart delays, in spreads of 2 ms. */
+static void sample(const char *text, uint64_t seed, double *values, size_t n, unsigned apart)
+{
+    struct jitter_model model = model_of(text);
+    struct jitter_state state = {0};
+    uint64_t key = random_key(seed, 0, 3);
+    for (size_t i = 0; i < n * apart; i++)
+        values[i / apart] = (double)jitter_ns(&state, &model, key, i, hour_ns) / (2 * MS);
+    CHECK_EQ(state.clamped, 0);
+    CHECK_EQ(state.packets, n * apart);
+    jitter_model_free(&model);
+}
+
+static void expect(bool good, const char *what, const char *text, uint64_t seed, double got)
+{
+    if (good)
+        return;
+    fprintf(stderr, "%s of %s, seed %llu: %.9g\n", what, text, (unsigned long long)seed, got);
+    exit(1);
+}
+
+static void distributions_are_the_analytic_ones(void)
+{
+    enum { N = 200000 };
+    static double values[N];
+    for (int d = 0; d < DISTRIBUTIONS; d++)
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            char text[60];
+            double sum = 0, squares = 0, sd = distributions[d].sd, kurtosis = distributions[d].kurtosis;
+            snprintf(text, sizeof text, "%s:2ms", distributions[d].name);
+            sample(text, seed, values, N, 1);
+            for (int i = 0; i < N; i++) {
+                sum += values[i];
+                squares += values[i] * values[i];
+            }
+            expect(fabs(sum / N) < z999 * sd / sqrt(N), "mean", text, seed, sum / N);
+            if (kurtosis > 0)
+                expect(fabs(squares / N - sd * sd) < z999 * sd * sd * sqrt((kurtosis - 1) / N), "variance", text, seed,
+                       squares / N);
+            double distance = ks(values, N, distributions[d].cdf);
+            expect(distance * sqrt(N) < ks999, "KS", text, seed, distance * sqrt(N));
+        }
+}
+
+/* The distribution is what it is without correlation. Every 24th is independent to 0.6^24 = 5e-6. */
+static void correlation_leaves_the_distribution(void)
+{
+    enum { N = 50000 };
+    static double values[N];
+    for (int d = 0; d < DISTRIBUTIONS; d++)
+        for (uint64_t seed = 1; seed <= 2; seed++) {
+            char text[60];
+            snprintf(text, sizeof text, "%s:2ms,50%%", distributions[d].name);
+            sample(text, seed, values, N, 24);
+            double distance = ks(values, N, distributions[d].cdf);
+            expect(distance * sqrt(N) < ks999, "KS", text, seed, distance * sqrt(N));
+        }
+}
+
+/* Correlation of neighbours, its standard error from the spread of 200 blocks' means. */
+static void lag_one(const double *values, size_t n, double mean, double variance, double *got, double *error)
+{
+    enum { BLOCKS = 200 };
+    double sum = 0, squares = 0;
+    size_t block = (n - 1) / BLOCKS;
+    for (size_t b = 0; b < BLOCKS; b++) {
+        double products = 0;
+        for (size_t i = b * block; i < (b + 1) * block; i++)
+            products += (values[i] - mean) * (values[i + 1] - mean);
+        products /= (double)block * variance;
+        sum += products;
+        squares += products * products;
+    }
+    *got = sum / BLOCKS;
+    *error = sqrt((squares / BLOCKS - *got * *got) / (BLOCKS - 1));
+}
+
+static void correlation_is_the_one_asked_for(void)
+{
+    enum { N = 1000000 };
+    static double values[N];
+    static const double asked[] = {0.1, 0.25, 0.5, 0.9};
+    for (int d = 0; d < 2; d++) /* the Paretos' products have no variance to speak of: see the next two */
+        for (int a = 0; a < 4; a++)
+            for (uint64_t seed = 1; seed <= 2; seed++) {
+                char text[60];
+                double got, error, sd = distributions[d].sd;
+                snprintf(text, sizeof text, "%s:2ms,%g", distributions[d].name, asked[a]);
+                sample(text, seed, values, N, 1);
+                lag_one(values, N, 0, sd * sd, &got, &error);
+                expect(fabs(got - asked[a]) < 3.34 * error, "correlation", text, seed, got); /* t of 199 */
+            }
+}
+
+/* For heavy tails: the scores behind the delays, which the analytic distribution gives back, have the solved correlation. */
+static void heavy_tails_have_scores_of_the_solved_correlation(void)
+{
+    enum { N = 200000 };
+    static double values[N];
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        struct jitter_model model = model_of("pareto:2ms,50%");
+        double got, error;
+        sample("pareto:2ms,50%", seed, values, N, 1);
+        for (int i = 0; i < N; i++) { /* score by bisection on the survival function */
+            double survival = 1 - cdf_pareto(values[i]), low = -9, high = 9;
+            for (int step = 0; step < 50; step++) {
+                double z = (low + high) / 2;
+                if (erfc(z / sqrt(2)) / 2 > survival)
+                    low = z;
+                else
+                    high = z;
+            }
+            values[i] = low;
+        }
+        lag_one(values, N, 0, 1, &got, &error);
+        expect(fabs(got - model.score_correlation) < 3.34 * error, "score correlation", "pareto", seed, got);
+    }
+}
+
+/* E[g(z1) g(z2)] by summing over the plane: the long way round that jitter_copula.c saves. */
+static double delay_correlation(const struct jitter_model *model, double r)
+{
+    enum { SIDE = 600 };
+    double sum = 0, mean = 0, power = 0, step = 24.0 / SIDE;
+    for (int i = 0; i < SIDE; i++) {
+        double x = (i + 0.5) * step - 12, gx = jitter_quantile(model, x, erfc(x / sqrt(2)) / 2);
+        double wx = step * exp(-x * x / 2) / sqrt(2 * M_PI);
+        mean += wx * gx;
+        power += wx * gx * gx;
+        for (int j = 0; j < SIDE; j++) {
+            double e = (j + 0.5) * step - 12, y = r * x + sqrt(1 - r * r) * e;
+            sum += wx * step * exp(-e * e / 2) / sqrt(2 * M_PI) * gx * jitter_quantile(model, y, erfc(y / sqrt(2)) / 2);
+        }
+    }
+    return (sum - mean * mean) / (power - mean * mean);
+}
+
+static void solved_correlation_is_right(void)
+{
+    static const double asked[] = {0.001, 0.25, 0.5, 0.9, 0.999};
+    for (int a = 0; a < 5; a++) {
+        struct jitter_model model = {.kind = JITTER_UNIFORM, .spread_ns = 2 * MS, .correlation_ppb = (uint64_t)(asked[a] * 1e9)};
+        double r = jitter_solve_correlation(&model);
+        expect(fabs(r - 2 * sin(M_PI * asked[a] / 6)) < 1e-5, "solution", "uniform", 0, r); /* Pearson 1907 */
+        model.kind = JITTER_NORMAL;
+        CHECK(fabs(jitter_solve_correlation(&model) - asked[a]) < 1e-9);
+        for (model.kind = JITTER_PARETO; model.kind <= JITTER_PARETONORMAL; model.kind++) {
+            r = jitter_solve_correlation(&model);
+            double got = delay_correlation(&model, r);
+            expect(r >= asked[a] && r < 1 && fabs(got - asked[a]) < 2e-3, "correlation", "pareto…", (uint64_t)model.kind, got);
+        }
+    }
+}
+
+/* 0 and 10 ms like the two sides of a coin: the correlation is (2/π) asin r (Sheppard 1899). */
+static void table_correlation_is_right(void)
+{
+    enum { N = 400000 };
+    static double values[N];
+    char path[40], spec[120];
+    double got, error;
+    file_of("10ms # one\n0ms\n", "table:", ",50%", path, spec);
+    struct jitter_model model = model_of(spec);
+    CHECK(fabs(model.score_correlation - sin(M_PI / 4)) < 2e-3);
+    sample(spec, 1, values, N, 1);
+    lag_one(values, N, 2.5, 6.25, &got, &error); /* in units of 2 ms */
+    expect(fabs(got - 0.5) < 3.34 * error + 2e-3, "correlation", spec, 1, got);
+    jitter_model_free(&model);
+    unlink(path);
+}
+
+static void table_values_come_with_equal_shares(void)
+{
+    char path[40], spec[120];
+    const int64_t wanted[4] = {-3000, 0, 1500 * MS, 2 * MS};
+    uint64_t seen[4] = {0}, n = 400000;
+    file_of("2ms\n  -3us 0\r\n# nothing\n1.5 # seconds", "table:", "", path, spec);
+    struct jitter_model model = model_of(spec);
+    struct jitter_state state = {0};
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t value = jitter_ns(&state, &model, 11, i, hour_ns);
+        int v = 0;
+        while (v < 4 && wanted[v] != value)
+            v++;
+        CHECK(v < 4);
+        seen[v]++;
+    }
+    double chi2 = 0, each = (double)n / 4;
+    for (int v = 0; v < 4; v++)
+        chi2 += ((double)seen[v] - each) * ((double)seen[v] - each) / each;
+    CHECK(chi2 < 16.27); /* 99.9 %, three degrees of freedom */
+    jitter_model_free(&model);
+    unlink(path);
+}
+
+static void netem_table_has_the_deviation_asked_for(void)
+{
+    char path[40], spec[120];
+    file_of("# as in tc\n -8192 0 0\n 24576\n", "dist:", ",2ms", path, spec); /* -1 0 0 3: mean 0.5, variance 2.25 */
+    struct jitter_model model = model_of(spec);
+    struct jitter_state state = {0};
+    uint64_t n = 400000, low = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t value = jitter_ns(&state, &model, 12, i, hour_ns);
+        CHECK(value == -2 * MS || value == -666667 || value == 3333333);
+        low += value == -2 * MS;
+    }
+    CHECK(fabs((double)low - (double)n / 4) < z999 * sqrt((double)n * 3 / 16));
+    jitter_model_free(&model);
+    unlink(path);
+}
+
+static void trace_repeats_in_order(void)
+{
+    char path[40], spec[120];
+    file_of("3ms\n1ms\n2ms\n", "trace:", "", path, spec);
+    struct jitter_model model = model_of(spec), second = jitter_model_share(&model);
+    struct jitter_state state = {0};
+    jitter_model_free(&model);
+    for (uint64_t i = 0; i < 100; i += 1 + i % 2) /* with holes: by number */
+        CHECK_EQ(jitter_ns(&state, &second, 1, i, 0), (i % 3 == 0 ? 3 : i % 3) * MS);
+    jitter_model_free(&second);
+    unlink(path);
+}
+
+static void no_packet_leaves_before_it_came(void)
+{
+    struct jitter_model model = model_of("normal:2ms");
+    struct jitter_state state = {0};
+    uint64_t n = 500000;
+    double share = erfc(0.5 / sqrt(2)) / 2; /* below -1 ms, half a deviation */
+    for (uint64_t i = 0; i < n; i++)
+        CHECK(jitter_ns(&state, &model, 5, i, 1 * MS) >= -1 * MS);
+    CHECK_EQ(state.packets, n);
+    CHECK(fabs((double)state.clamped - share * (double)n) < z999 * sqrt((double)n * share * (1 - share)));
+}
+
+static void jitter_depends_on_the_number_alone(void)
+{
+    enum { N = 100000 };
+    static int64_t all[N];
+    static const char *const texts[] = {"normal:2ms,90%", "pareto:2ms,50%", "uniform:2ms", "paretonormal:2ms"};
+    for (size_t t = 0; t < 4; t++) {
+        struct jitter_model model = model_of(texts[t]);
+        struct jitter_state state = {0}, holes = {0};
+        for (uint64_t i = 0; i < N; i++)
+            all[i] = jitter_ns(&state, &model, 5, i, hour_ns);
+        for (uint64_t i = 7; i < N; i++)
+            if (!random_hit(6, i, 500000000) && !(i > 20000 && i < 20000 + 3 * JITTER_CATCH_UP))
+                CHECK_EQ(jitter_ns(&holes, &model, 5, i, hour_ns), all[i]);
+        CHECK_EQ(jitter_ns(&holes, &model, 5, 60000, hour_ns), all[60000]);
+    }
+}
+
+static void none_is_none(void)
+{
+    struct jitter_model model = model_of("none"), zero = model_of("normal:0ms,25%");
+    struct jitter_state state = {0};
+    for (uint64_t i = 0; i < 100; i++)
+        CHECK(jitter_ns(&state, &model, 1, i, 0) == 0 && jitter_ns(&state, &zero, 1, i, 0) == 0);
+    CHECK_EQ(state.clamped, 0);
+}
+
+static void texts_come_back(void)
+{
+    static const struct { const char *text, *formatted; } cases[] = {
+        {"none", "none"}, {"0ms", "none"}, {"2ms", "uniform:2ms"}, {"uniform:2ms,25%", "uniform:2ms,25%"},
+        {"normal:1500us", "normal:1.5ms"}, {"pareto:2ms,99.9%", "pareto:2ms,99.9%"}, {"paretonormal:1ns", "paretonormal:1ns"},
+        {"2ms,0.5", "uniform:2ms,50%"}, {"2ms,0%", "uniform:2ms"},
+    };
+    char buf[MODEL_TEXT_MAX], path[40], spec[120];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct jitter_model model = model_of(cases[i].text), again;
+        CHECK_STR(jitter_model_format(&model, buf, sizeof buf), cases[i].formatted);
+        again = model_of(buf);
+        CHECK(again.kind == model.kind && again.spread_ns == model.spread_ns &&
+              again.correlation_ppb == model.correlation_ppb);
+    }
+    static const struct { const char *prefix, *suffix; } files[] = {
+        {"table:", ""}, {"table:", ",25%"}, {"dist:", ",2ms"}, {"dist:", ",2ms,25%"}, {"trace:", ""}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        file_of("1 2 3\n", files[i].prefix, files[i].suffix, path, spec);
+        struct jitter_model model = model_of(spec);
+        CHECK_STR(jitter_model_format(&model, buf, sizeof buf), spec);
+        jitter_model_free(&model);
+        unlink(path);
+    }
+}
+
+static void wrong_texts_are_refused_in_one_line(void)
+{
+    static const struct { const char *text, *reason; } cases[] = {
+        {"", "not a duration"}, {"2 ms", "not a duration"}, {"-2ms", "negative"}, {"61s", "more than 60s"},
+        {"2ms,100%", "0% to 99.9%"}, {"2ms,-5%", "negative"}, {"2ms,1%,2%", "want [DISTRIBUTION:]"},
+        {"gauss:2ms", "no such jitter model"}, {"normal:", "not a duration"}, {"table:", "name of a file"},
+        {"table:/no/such/file", "/no/such/file: No such file"}, {"trace:/tmp", "not a regular file"},
+        {"trace:/dev/zero", "not a regular file"}, {"dist:/tmp/x", "want dist:FILE,DEVIATION"}, {"table:x\ny", "x?y: No such"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char why[300] = "";
+        struct jitter_model model;
+        if (jitter_model_parse(cases[i].text, &model, why, sizeof why) == 0 || !strstr(why, cases[i].reason) ||
+            strchr(why, '\n')) {
+            fprintf(stderr, "'%s': '%s'\n", cases[i].text, why);
+            exit(1);
+        }
+    }
+}
+
+int main(void)
+{
+    RUN(distributions_are_the_analytic_ones);
+    RUN(correlation_leaves_the_distribution);
+    RUN(correlation_is_the_one_asked_for);
+    RUN(heavy_tails_have_scores_of_the_solved_correlation);
+    RUN(solved_correlation_is_right);
+    RUN(table_correlation_is_right);
+    RUN(table_values_come_with_equal_shares);
+    RUN(netem_table_has_the_deviation_asked_for);
+    RUN(trace_repeats_in_order);
+    RUN(no_packet_leaves_before_it_came);
+    RUN(jitter_depends_on_the_number_alone);
+    RUN(none_is_none);
+    RUN(texts_come_back);
+    RUN(wrong_texts_are_refused_in_one_line);
+    return 0;
+}

@@ -1,0 +1,92 @@
+"""What benches make of what they measured: rows, captures, rates and delays."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netcommon.errors import LfpError
+from scenarios.bench import delay_accuracy as accuracy
+from scenarios.bench.arrivals import SNAP, Packets, read
+from scenarios.bench.registry import Result, Row, load
+
+MS = 1_000_000
+
+
+def block(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+
+def packet(t_ns: int, length: int, data: bytes) -> bytes:
+    kept = data.ljust(length, b"\0")[: min(length, SNAP)]
+    return block(6, struct.pack("<IIIII", 0, t_ns >> 32, t_ns & 0xFFFFFFFF, len(kept), length) + kept)
+
+
+def capture(path: Path, *packets: bytes) -> Path:
+    head = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, bytes(8) + b"comment")
+    path.write_bytes(head + b"".join(packets) + block(5, bytes(12)))
+    return path
+
+
+def tcp(payload: int, t_ns: int) -> tuple[int, int, bytes]:
+    data = bytearray(SNAP)
+    data[14], data[46] = 0x45, 0x80  # 20 bytes of IPv4 header, 32 of TCP
+    return t_ns, 66 + payload, bytes(data)
+
+
+def test_a_result_of_rows_has_the_share_within_bounds() -> None:
+    rows = [Row("rate", "bit/s", 1001, 999, 1001), Row("loss", "packets", 5, 10, 20, "of 100")]
+    result = Result("delay.accuracy", "share", None, rows=rows)
+    line = result.as_json()
+    assert (line["ours"], line["base"], line["base_name"], line["ratio"], line["pairs"]) == (0.5, None, None, None, [])
+    assert [row["within"] for row in line["rows"]] == [True, False]
+    assert "ours 0.5 share" in result.row() and "2 measured" in result.row()
+
+
+def test_every_bench_of_the_delay_box_is_listed() -> None:
+    names = {"rtt20", "rtt498", "lsr", "offloads_off", "small_packets", "accuracy"}
+    assert {f"delay.{name}" for name in names} <= set(load())
+
+
+def test_a_capture_is_read_as_an_array(tmp_path: Path) -> None:
+    times = [1_700_000_000_123_456_789, 1_700_000_000_123_456_999]
+    path = capture(tmp_path / "c.pcapng", *(packet(t, 1442, bytes(50) + struct.pack(">I", 7)) for t in times))
+    packets = read(path)
+    assert packets.t_ns.tolist() == times and packets.length.tolist() == [1442, 1442]
+    assert packets.number_at(50).tolist() == [7, 7]
+    assert read(capture(tmp_path / "none.pcapng")).t_ns.size == 0
+
+
+def test_a_packet_shorter_than_the_snapshot_is_named_not_skipped(tmp_path: Path) -> None:
+    path = capture(tmp_path / "c.pcapng", packet(1, 1442, b""), packet(2, 40, b""), packet(3, 1442, b""))
+    with pytest.raises(LfpError, match="packet 2 is shorter than 64 bytes"):
+        read(path)
+
+
+def test_line_rate_counts_headers_of_every_wire_packet(tmp_path: Path) -> None:
+    # after the first, which starts the clock: a super-packet of three wire packets, one of them short, and a full one
+    sent = [tcp(1448, 0), tcp(2 * 1448 + 100, 2 * MS), tcp(1448, 4 * MS)]
+    packets = read(capture(tmp_path / "c.pcapng", *(packet(*s) for s in sent)))
+    bits = (2 * 1448 + 100 + 3 * 66 + 1448 + 66) * 8
+    assert accuracy.line_rate_bps(packets, 0, 1) == (pytest.approx(bits / 0.004), 0.004)
+    with pytest.raises(LfpError, match="too few packets"):
+        accuracy.line_rate_bps(packets, 1, 1)
+
+
+def test_delay_errors_join_by_number_whatever_was_lost() -> None:
+    def packets(numbers: list[int], times: list[int]) -> Packets:
+        data = np.zeros((len(numbers), SNAP), dtype=np.uint8)
+        data[:, 50:54] = np.array(numbers, dtype=">u4").view(np.uint8).reshape(-1, 4)
+        return Packets(np.array(times), np.full(len(numbers), 142), data)
+
+    sent, arrived = (
+        packets([1, 2, 3, 400_000], [0, 10, 20, 30]),
+        packets([400_000, 1, 3], [10_000_035, 10_000_000, 10_000_018]),
+    )
+    assert accuracy.delay_errors_ns(sent, arrived).tolist() == [0, -2, 5]
+    with pytest.raises(LfpError, match="no packet"):
+        accuracy.delay_errors_ns(sent, packets([9], [0]))

@@ -1,0 +1,270 @@
+"""The same path by either back end: right against theory, and against each other.
+
+`test_comet_delay_netem.py` runs this file, in a guest where the machine's own kernel has no netem. A guest's clock is
+right but it is often late to run: so slopes are medians of slopes, and what a timer takes to wake is measured.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm, theilslopes
+
+from comet_delay.backend import BACKENDS, Box, Name, capabilities, open_box
+from comet_delay.command import Port
+from netcommon.errors import LfpError, UsageError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "netns"))
+from comet_box import LEFT, RIGHT, Hosts, in_netns, ip, two_hosts  # noqa: E402
+from udp_trains import DATAGRAM, TRAIN, Trains  # noqa: E402
+
+pytestmark = pytest.mark.netns
+
+NOTHING = {"delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "loss_ppb": 0, "framing": "l2"}
+FRAME_BYTES = DATAGRAM + 14 + 20 + 8
+CONFIDENCE = 0.9999  # netem before Linux 6.6 cannot be seeded, so each run is another draw
+SMALL = {"memory": "32MB"}
+
+
+def usable(name: Name) -> None:
+    if why := capabilities(name).missing:
+        pytest.skip(why)
+
+
+def address(hosts: Hosts) -> None:
+    for netns, own in ((hosts.left, LEFT), (hosts.right, RIGHT)):
+        ip("-n", netns, "addr", "add", f"{own}/24", "dev", "wan")
+    in_netns(hosts.left, "ping", "-c", "1", "-W", "2", RIGHT)  # address resolution is not part of what is counted
+
+
+class Lab:
+    """Two hosts with a box of one back end between them, for many measurements: starting programs is slow in a guest."""
+
+    def __init__(self, name: Name, stack: ExitStack) -> None:
+        self.hosts = stack.enter_context(two_hosts())
+        for netns in (self.hosts.left, self.hosts.right):
+            in_netns(netns, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+        self.box: Box = open_box(Port("wan", self.hosts.left), Port("wan", self.hosts.right), backend=name, box=SMALL)
+        stack.callback(self.box.stop)
+        address(self.hosts)
+        self.trains = Trains(self.hosts.left, self.hosts.right, RIGHT)
+        stack.callback(self.trains.close)
+
+    def set(self, back_delay_ns: int = 0, **ab: int | str) -> None:
+        """`ab` from left to right, nothing but a delay back."""
+        self.box.set(ab=NOTHING | ab, ba=NOTHING | {"delay_ns": back_delay_ns})
+
+    def drops(self) -> dict[str, int]:
+        found: dict[str, int] = self.box.show()["statistics"]["ab"]["drops"]
+        return found
+
+    def train(self, count: int) -> tuple[list[int], list[int]]:
+        """Sends trains; numbers from 0 and arrival times of what came."""
+        first = self.trains.sent()
+        self.trains.send(count)
+        numbers, times_ns = self.trains.receive(quiet_s=0.2)
+        return [number - first for number in numbers], times_ns
+
+
+@cache
+def stack() -> ExitStack:
+    return ExitStack()
+
+
+@cache
+def lab(name: Name) -> Lab:
+    return Lab(name, stack())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cleaned_up() -> Iterator[None]:
+    yield
+    stack().close()
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Name:
+    name: Name = request.param
+    usable(name)
+    return name
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 5) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def median_rtt_ms(hosts: Hosts, count: int = 100) -> float:
+    text = in_netns(hosts.left, "ping", "-n", "-i", "0.01", "-c", str(count), RIGHT)
+    times = [float(value) for value in re.findall(r"time=([\d.]+) ms", text)]
+    assert len(times) == count
+    return float(np.median(times))
+
+
+@cache
+def bare_rtt_ms() -> float:
+    """Round trip of ping over a veth pair: what this machine itself takes."""
+    with two_hosts() as hosts:
+        ip("-n", hosts.left, "link", "add", "wan", "type", "veth", "peer", "name", "wan", "netns", hosts.right)
+        for netns in (hosts.left, hosts.right):
+            ip("-n", netns, "link", "set", "wan", "up")
+        address(hosts)
+        return median_rtt_ms(hosts)
+
+
+@cache
+def wake_ms() -> float:
+    """How late a timer wakes a process here, median."""
+    late = []
+    for _ in range(200):
+        start = time.monotonic()
+        time.sleep(0.001)
+        late.append((time.monotonic() - start) * 1e3 - 1)
+    return float(np.median(late))
+
+
+def spacing_ns(times_ns: list[int]) -> float:
+    """Time from packet to packet: the median of all slopes, which late ones do not move."""
+    return float(theilslopes(np.array(times_ns, dtype=float) - times_ns[0]).slope)
+
+
+@cache
+def added_rtt_ms(name: Name) -> float:
+    lab(name).set(delay_ns=4_200_000, back_delay_ns=4_200_000)
+    return median_rtt_ms(lab(name).hosts) - bare_rtt_ms()
+
+
+@cache
+def lost_of(name: Name) -> tuple[int, int]:
+    lab(name).set(loss_ppb=20_000_000)
+    before = lab(name).drops()["loss"]
+    lost = ~lab(name).trains.arrived(20_000, quiet_s=0.05, trains_at_once=16)
+    assert lab(name).drops()["loss"] - before == lost.sum()
+    return int(lost.sum()), lost.size
+
+
+@cache
+def rate_bps(name: Name, framing: str) -> float:
+    lab(name).set(rate_bps=20_000_000, delay_ns=5_000_000, framing=framing)
+    numbers, times_ns = lab(name).train(12)
+    assert numbers == list(range(12 * TRAIN))
+    return (FRAME_BYTES - (14 if framing == "ip" else 0)) * 8e9 / spacing_ns(times_ns)
+
+
+def test_round_trip_is_twice_the_delay(backend: Name) -> None:
+    """Within 0.2 ms and what two wake-ups take."""
+    assert -0.2 < added_rtt_ms(backend) - 8.4 < 0.2 + 2 * wake_ms()
+
+
+def test_loss_is_binomial_for_wire_packets(backend: Name) -> None:
+    lost, sent = lost_of(backend)
+    low, high = binom.interval(CONFIDENCE, sent, 0.02)
+    assert low <= lost <= high, f"{lost} of {sent}, want {low}…{high}"
+
+
+@pytest.mark.parametrize("framing", ["l2", "ip"])
+def test_rate_is_kept(backend: Name, framing: str) -> None:
+    assert rate_bps(backend, framing) == pytest.approx(20_000_000, rel=0.005)
+
+
+def test_queue_takes_what_it_should(backend: Name) -> None:
+    """A train that does not fit: what theory lets through arrives, in order, at the distance of its serialisation."""
+    lab(backend).set(rate_bps=2_000_000, queue_bytes=30 * FRAME_BYTES)
+    before = lab(backend).drops()
+    numbers, times_ns = lab(backend).train(1)
+    after = lab(backend).drops()
+    assert numbers[:29] == list(range(29))
+    assert abs(len(numbers) - 30) <= 2  # one for netem's rounding, one that leaves while the train comes
+    assert after["queue"] - before["queue"] == TRAIN - len(numbers) and after["loss"] == before["loss"]
+    assert spacing_ns(times_ns[:29]) == pytest.approx(FRAME_BYTES * 8e9 / 2e6, rel=0.01)
+
+
+def test_changes_under_way(backend: Name) -> None:
+    box, hosts = lab(backend).box, lab(backend).hosts
+    lab(backend).set(delay_ns=1_000_000)
+    pings = ["ip", "netns", "exec", hosts.left, "ping", "-n", "-q", "-i", "0.01", "-c", "60", RIGHT]
+    flow = subprocess.Popen(pings, stdout=subprocess.PIPE, text=True)
+    for step in range(30):
+        box.set(ab={"delay_ns": 1_000_000 + step * 10_000, "queue_bytes": 100_000 + step})
+    assert " 0% packet loss" in flow.communicate(timeout=20)[0]
+    with pytest.raises(UsageError):
+        box.set(ab={"delay_ns": 50_000_000, "framing": "atm"})
+    assert box.show()["parameters"]["ab"]["delay_ns"] == 1_290_000
+    box.set(ba={"delay_ns": 50_000_000}, ab={"delay_ns": 0, "rate_bps": 50_000_000})
+    assert median_rtt_ms(hosts, 20) - bare_rtt_ms() == pytest.approx(50, abs=2)
+    box.set(ab={"rate_bps": 0, "loss_ppb": 10**9})
+    assert box.show()["parameters"]["ab"]["rate_bps"] == 0
+    gone = subprocess.run([*pings[:4], "ping", "-c", "2", "-i", "0.1", "-W", "1", RIGHT], capture_output=True)
+    assert gone.returncode == 1
+
+
+def test_nothing_was_dropped_but_by_the_model(backend: Name) -> None:
+    reasons = lab(backend).box.show()["verdict"]["reasons"]
+    assert all("late" in reason for reason in reasons), reasons
+
+
+def test_a_taken_name_is_one_line_and_leaves_nothing(backend: Name) -> None:
+    with two_hosts() as hosts:
+        ip("-n", hosts.right, "link", "add", "wan", "type", "veth", "peer", "name", "other")
+        with pytest.raises(LfpError) as raised:
+            open_box(Port("wan", hosts.left), Port("wan", hosts.right), backend=backend, box=SMALL)
+        assert "wan" in str(raised.value) and "\n" not in str(raised.value)
+        assert until(lambda: "wan" not in in_netns(hosts.left, "ip", "link"))  # a namespace ends a moment later
+
+
+def test_netem_sees_wire_packets_and_says_so() -> None:
+    usable("netem")
+    lab("netem").set()
+    before = lab("netem").box.show()["statistics"]["ab"]
+    assert len(lab("netem").train(10)[0]) == 10 * TRAIN
+    shown = lab("netem").box.show()
+    grown = {name: shown["statistics"]["ab"][name] - before[name] for name in ("in_frames", "in_packets", "out_packets")}
+    assert grown["in_packets"] == grown["out_packets"] >= 10 * TRAIN
+    assert grown["in_frames"] < 20  # super-packets came in: the host's offloads are as they were
+    assert shown["offloads"] == {"s1": {"segmentation": False}, "s4": {"segmentation": False}}
+    assert "super-packets are taken apart" in shown["notes"][0]
+
+
+def test_netem_refuses_what_it_cannot_do() -> None:
+    usable("netem")
+    port = Port("wan")
+    for ab, seed, said in (
+        ({"queue_packets": 5}, None, "queue_packets: its queue is in bytes"),
+        ({"loss": "gilbert:1%,10"}, None, "loss: only independent loss"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            open_box(port, port, ab=ab, seed=seed, backend="netem")
+
+
+def test_both_agree() -> None:
+    for name in BACKENDS:
+        usable(name)
+    rtt = [added_rtt_ms(name) for name in BACKENDS]
+    assert abs(rtt[0] - rtt[1]) < 0.2 + 2 * wake_ms(), rtt
+    rate = [rate_bps(name, "l2") for name in BACKENDS]
+    assert rate[0] == pytest.approx(rate[1], rel=0.005)
+    (lost_a, sent_a), (lost_b, sent_b) = (lost_of(name) for name in BACKENDS)
+    pooled = (lost_a + lost_b) / (sent_a + sent_b)
+    bound = norm.ppf(0.5 + CONFIDENCE / 2) * np.sqrt(pooled * (1 - pooled) * (1 / sent_a + 1 / sent_b))
+    assert abs(lost_a / sent_a - lost_b / sent_b) <= bound
+
+
+def test_stopping_takes_the_interfaces_away(backend: Name) -> None:
+    """Last: the lab is gone afterwards."""
+    hosts = lab(backend).hosts
+    assert "wan" in in_netns(hosts.left, "ip", "link")
+    lab(backend).box.stop()
+    assert "wan" not in in_netns(hosts.left, "ip", "link") + in_netns(hosts.right, "ip", "link")
