@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 from functools import cache
 from pathlib import Path
 
@@ -56,8 +56,6 @@ class Lab:
         self.box: Box = open_box(Port("wan", self.hosts.left), Port("wan", self.hosts.right), backend=name, box=SMALL)
         stack.callback(self.box.stop)
         address(self.hosts)
-        self.trains = Trains(self.hosts.left, self.hosts.right, RIGHT)
-        stack.callback(self.trains.close)
 
     def set(self, back_delay_ns: int = 0, **ab: int | str) -> None:
         """`ab` from left to right, nothing but a delay back."""
@@ -67,12 +65,15 @@ class Lab:
         found: dict[str, int] = self.box.show()["statistics"]["ab"]["drops"]
         return found
 
+    def trains(self) -> closing[Trains]:
+        """A new sender and receiver, numbering from 0."""
+        return closing(Trains(self.hosts.left, self.hosts.right, RIGHT))
+
     def train(self, count: int) -> tuple[list[int], list[int]]:
-        """Sends trains; numbers from 0 and arrival times of what came."""
-        first = self.trains.sent()
-        self.trains.send(count)
-        numbers, times_ns = self.trains.receive(quiet_s=0.2)
-        return [number - first for number in numbers], times_ns
+        """Sends trains; numbers and arrival times of what came."""
+        with self.trains() as udp:
+            udp.send(count)
+            return udp.receive(quiet_s=0.2)
 
 
 @cache
@@ -151,7 +152,8 @@ def added_rtt_ms(name: Name) -> float:
 def lost_of(name: Name) -> tuple[int, int]:
     lab(name).set(loss_ppb=20_000_000)
     before = lab(name).drops()["loss"]
-    lost = ~lab(name).trains.arrived(20_000, quiet_s=0.05, trains_at_once=16)
+    with lab(name).trains() as udp:
+        lost = ~udp.arrived(20_000, quiet_s=0.05, trains_at_once=16)
     assert lab(name).drops()["loss"] - before == lost.sum()
     return int(lost.sum()), lost.size
 

@@ -8,12 +8,14 @@ and is ended as that; it dies with us, too. Rejected: a disk image (to be built 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +109,16 @@ def _bounded(argv: Sequence[str], environment: Mapping[str, str], timeout_s: flo
     except BaseException as error:
         os.killpg(process.pid, signal.SIGKILL)
         text, _ = process.communicate()
+        _wait_for_group(process.pid)
         if not isinstance(error, subprocess.TimeoutExpired):
             raise
     return text.decode(errors="replace")
+
+
+def _wait_for_group(group: int, timeout_s: float = 5) -> None:
+    """Until the last process of a killed group is gone; the leader is reaped first."""
+    deadline = time.monotonic() + timeout_s
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(group, 0)
+            time.sleep(0.01)

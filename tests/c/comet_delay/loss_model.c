@@ -302,9 +302,12 @@ static void longest_list_comes_back(void)
         uint64_t at = UINT64_C(999999999999000001) + 3 * i;
         model_append(text, sizeof text, "%s%lluns-%lluns", i ? "," : "", (unsigned long long)at, (unsigned long long)at + 1);
     }
-    struct loss_model model = model_of(text), more;
-    CHECK_STR(loss_model_format(&model, buf, sizeof buf), text);
+    struct loss_model model = model_of(text), again, more;
+    again = model_of(loss_model_format(&model, buf, sizeof buf));
+    CHECK_EQ(again.ranges->n, 2 * MODEL_ITEMS_MAX);
+    CHECK(memcmp(again.ranges->at, model.ranges->at, 2 * MODEL_ITEMS_MAX * sizeof model.ranges->at[0]) == 0);
     loss_model_free(&model);
+    loss_model_free(&again);
     model_append(text, sizeof text, ",1s-2s");
     CHECK(loss_model_parse(text, &more, why, sizeof why) < 0);
     CHECK_STR(why, "more than 256 ranges");
