@@ -51,6 +51,8 @@ def _number(parameters: Parameters, name: str) -> int:
     value = parameters.get(name, 0)
     if isinstance(value, str):
         raise UsageError(f"{name} {value!r}: want a whole number in base units")
+    if value < 0:
+        raise UsageError(f"{name} {value}: negative; want 0 or more")
     return value
 
 
@@ -73,13 +75,16 @@ def plan(parameters: Parameters, mtu: int) -> Plan:
     if framing not in FRAMING_BYTES:
         raise UsageError(f"framing {framing!r}: want one of {', '.join(FRAMING_BYTES)}")
     overhead = FRAMING_BYTES[framing]
+    loss_ppb = _number(parameters, "loss_ppb")
+    if loss_ppb > 10**9:
+        raise UsageError(f"loss_ppb {loss_ppb}: more than all packets; want 0 to 1000000000")
     rate_bps, delay_ns = _number(parameters, "rate_bps"), _number(parameters, "delay_ns")
     if 0 < rate_bps < 1000:
         raise UsageError(f"rate_bps {rate_bps}: netem wants 1000 bit/s at least, or 0 for none")
     bucket = _bucket(rate_bps, _number(parameters, "queue_bytes"), mtu + _LINK_HEADER + _VLAN_TAG + max(overhead, 0))
     in_flight = (rate_bps or _NO_RATE_BPS) * delay_ns // (8 * 10**9) + bucket.burst_bytes
     return Plan(
-        loss_ppb=_number(parameters, "loss_ppb"),
+        loss_ppb=loss_ppb,
         bucket=bucket if rate_bps else None,
         rate_bps=rate_bps,
         overhead_bytes=overhead,

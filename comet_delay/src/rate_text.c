@@ -64,7 +64,8 @@ static int parse_kind(const char *text, struct rate_trace *trace, char *why, siz
         if (strncmp(text, prefixes[trace->kind], strlen(prefixes[trace->kind])) == 0)
             break;
     if (trace->kind == RATE_KINDS)
-        return model_fail(why, why_size, "no such rate; want a rate such as 45Mbit, or rate:0s=10Mbit,5s=1Mbit, or mahimahi:FILE");
+        return model_fail(why, why_size,
+                          "no such rate; want a rate such as 45Mbit, or rate:0s=10Mbit,5s=1Mbit, or mahimahi:FILE");
     text += strlen(prefixes[trace->kind]);
     if (trace->kind == RATE_STEPS)
         return parse_steps(text, trace, why, why_size);

@@ -1,10 +1,10 @@
 /* A line whose rate changes with time: given when a packet may start and how large it is, when its last bit is out.
  *
  * Scheduled: rates in steps; a packet under way when the rate changes goes on at the new one, a rate of 0 stops the line.
- * Mahimahi trace: a file with one line a delivery opportunity, the millisecond at which 1,500 bytes may leave; after the last the
- * file begins again, that many milliseconds later (Netravali et al. 2015, "Mahimahi"). A packet leaves with the opportunity
- * that takes its last byte; what an opportunity has left goes to packets that wait for it, else it is lost. Mahimahi counts 1,504 bytes
- * for its TUN header; here the framing chosen decides what a packet takes (`ip` is closest).
+ * Mahimahi trace: a file with one line a delivery opportunity, the millisecond at which 1,500 bytes may leave; after the
+ * last the file begins again, that many milliseconds later (Netravali et al. 2015, "Mahimahi"). A packet leaves with the
+ * opportunity that takes its last byte; what an opportunity has left goes to packets that wait for it, else it is lost.
+ * Mahimahi counts 1,504 bytes for its TUN header; here the framing chosen decides what a packet takes (`ip` is closest).
  * Rejected: averaging a trace into rates: its gaps and bursts are why one uses it.
  *
  * Text forms:

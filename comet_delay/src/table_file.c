@@ -98,7 +98,8 @@ struct table *table_parse(const char *name, const char *data, size_t len, enum t
         return NULL;
     }
     if (!table || (kind->rising && table->at[table->n - 1] == 0)) {
-        model_fail(why, why_size, "%s:%lu: %s", name, line, table ? "lasts no time; the last must be above 0" : "no numbers in it");
+        model_fail(why, why_size, "%s:%lu: %s", name, line,
+                   table ? "lasts no time; the last must be above 0" : "no numbers in it");
         table_release(table);
         return NULL;
     }

@@ -153,7 +153,7 @@ def lost_of(name: Name) -> tuple[int, int]:
     lab(name).set(loss_ppb=20_000_000)
     before = lab(name).drops()["loss"]
     with lab(name).trains() as udp:
-        lost = ~udp.arrived(20_000, quiet_s=0.05, trains_at_once=16)
+        lost = ~udp.arrived(12_000, quiet_s=0.05, trains_at_once=16)
     assert lab(name).drops()["loss"] - before == lost.sum()
     return int(lost.sum()), lost.size
 

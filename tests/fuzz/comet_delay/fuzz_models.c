@@ -1,5 +1,5 @@
-/* Texts of loss, jitter and rate models, and files of numbers. Input: what it is (1 byte), text. What is taken must come back the
- * same through formatting, and work; what is refused must say why in one line. */
+/* Texts of loss, jitter and rate models, and files of numbers. Input: what it is (1 byte), text. What is taken must come
+ * back the same through formatting, and work; what is refused must say why in one line. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

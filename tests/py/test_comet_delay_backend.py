@@ -1,0 +1,96 @@
+"""What each back end says it can do, and which one is taken."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from comet_delay import backend, netem_kernel, options
+from comet_delay.backend import Capabilities, capabilities, choose
+from netcommon.binaries import MissingBinary
+from netcommon.errors import MissingError, UsageError
+
+
+def _row(name: str, value: str) -> dict[str, str]:
+    return {"name": name, "value": value, "help": "", "letter": "", "default": ""}
+
+
+def test_options_are_read_from_the_daemons_own_list() -> None:
+    path = [("queue", "SIZE"), ("reorder-by", "DURATION"), ("loss", "MODEL"), ("queue-packets", "NUMBER"), ("framing", "l2|ip")]
+    rows = [_row("memory", "SIZE"), _row("seed", "NUMBER")]
+    rows += [_row(prefix + name, kind) for prefix in ("", "ab-", "ba-") for name, kind in path]
+    read = options.parse(json.dumps(rows))
+    assert set(read.box) == {"memory", "seed"}
+    assert set(read.path) == {"queue_bytes", "reorder_by_ns", "loss", "loss_ppb", "queue_packets", "framing"}
+    assert read.arguments({"queue_bytes": 1024, "loss_ppb": 10**7, "framing": "ip"}, "ba-") == {
+        "ba-queue": "1KB",
+        "ba-loss": "1%",
+        "ba-framing": "ip",
+    }
+    assert read.arguments({"loss": "gilbert:1%,10", "queue_packets": 5}) == {"loss": "gilbert:1%,10", "queue-packets": "5"}
+    with pytest.raises(UsageError, match="jitter_ns: this comet-delay has no such parameter; it has"):
+        read.arguments({"jitter_ns": 1})
+
+
+def test_the_installed_daemon_has_what_both_back_ends_share() -> None:
+    known = options.installed()
+    assert set(backend.DEFAULTS) <= set(known.path)
+    assert {"memory", "spin", "poll"} <= set(known.box)
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> dict[str, Capabilities]:
+    found = {
+        "comet": Capabilities("comet", None, frozenset({"delay_ns", "loss", "seed"}), {}),
+        "netem": Capabilities("netem", None, frozenset({"delay_ns", "old_ns"}), {"seed": "cannot be seeded", "loss": "no models"}),
+    }
+    monkeypatch.setattr(backend, "capabilities", found.__getitem__)
+    return found
+
+
+def test_the_daemon_is_preferred(both: dict[str, Capabilities]) -> None:
+    assert choose(["delay_ns"]) == "comet"
+    assert choose(["delay_ns"], "netem") == "netem"
+    assert choose(["old_ns"]) == "netem"
+
+
+def test_netem_without_tun(both: dict[str, Capabilities]) -> None:
+    both["comet"] = Capabilities("comet", "/dev/net/tun is missing", frozenset({"delay_ns", "loss"}), {})
+    assert choose(["delay_ns"]) == "netem"
+    with pytest.raises(UsageError, match=r"comet: /dev/net/tun is missing \| netem: loss: no models"):
+        choose(["loss"])
+    with pytest.raises(MissingError, match="tun is missing"):
+        choose(["delay_ns"], "comet")
+
+
+def test_neither(both: dict[str, Capabilities]) -> None:
+    with pytest.raises(UsageError, match="netem: seed: cannot be seeded"):
+        choose(["seed"], "netem")
+    with pytest.raises(UsageError, match="nonsense_ns: no such parameter"):
+        choose(["nonsense_ns"])
+    with pytest.raises(UsageError, match="want auto, comet or netem"):
+        choose([], "dummynet")
+    for name in ("comet", "netem"):
+        both[name] = Capabilities(name, f"no {name}", frozenset(), {})  # type: ignore[arg-type]
+    with pytest.raises(MissingError, match=r"comet: no comet \| netem: no netem"):
+        choose([])
+
+
+def test_what_is_missing_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(_: str) -> None:
+        raise MissingBinary("comet-delay: not found")
+
+    monkeypatch.setattr(options, "find", absent)
+    assert "not found" in str(capabilities("comet").missing)
+    monkeypatch.setattr(netem_kernel, "probe", lambda: ("this kernel has no sch_netem", False))
+    found = capabilities("netem")
+    assert found.missing == "this kernel has no sch_netem"
+    assert "Linux 6.6" in found.cannot["seed"] and found.can == set(backend.DEFAULTS)
+    assert set(options.installed_or_basic().path) == set(backend.DEFAULTS)
+
+
+def test_netem_with_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(netem_kernel, "probe", lambda: (None, True))
+    found = capabilities("netem")
+    assert found.missing is None and "seed" in found.can and "seed" not in found.cannot

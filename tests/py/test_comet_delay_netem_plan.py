@@ -1,0 +1,111 @@
+"""Parameters of the box as netem and tbf, and what of it goes to the kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from comet_delay.netem_messages import PRNG_SEED, _QdiscMessage, kept_attributes, netem_options, tbf_options
+from comet_delay.netem_plan import plan
+from netcommon.errors import UsageError
+
+FRAME = 1500 + 14 + 4
+
+
+def test_limit_of_the_delay_comes_from_rate_times_delay() -> None:
+    """The smallest packets that fill the line must fit, at any rate and delay."""
+    for rate_bps, delay_ns in ((45_000_000, 4_200_000), (10**10, 249_000_000), (10**6, 10**9), (10**9, 0)):
+        found = plan({"rate_bps": rate_bps, "delay_ns": delay_ns}, 1500)
+        assert found.bucket
+        in_flight = rate_bps * delay_ns / 8e9 + found.bucket.burst_bytes
+        assert found.delay_limit_packets >= in_flight / 42
+        assert found.delay_limit_packets >= 1000
+        assert plan({"delay_ns": delay_ns}, 1500).delay_limit_packets >= found.delay_limit_packets - found.bucket.burst_bytes
+
+
+def test_bucket_and_line_are_the_queue_together() -> None:
+    for queue_bytes in (2 * FRAME, 64 * 1024, 110 * 1024, 10**9):
+        bucket = plan({"rate_bps": 45_000_000, "queue_bytes": queue_bytes}, 1500).bucket
+        assert bucket and bucket.burst_bytes + bucket.limit_bytes == queue_bytes
+        assert bucket.burst_bytes >= FRAME and bucket.limit_bytes >= FRAME
+
+
+def test_bucket_forgives_late_wake_ups_where_the_queue_allows() -> None:
+    bucket = plan({"rate_bps": 8_000_000_000}, 1500).bucket
+    assert bucket and bucket.burst_bytes == 20_000_000  # 20 ms
+    short = plan({"rate_bps": 8_000_000_000, "queue_bytes": 100_000}, 1500).bucket
+    assert short and short.burst_bytes == 50_000
+
+
+def test_no_rate_no_bucket() -> None:
+    found = plan({"delay_ns": 10**6, "loss_ppb": 10**7}, 1500)
+    assert (found.bucket, found.rate_bps, found.loss_ppb) == (None, 0, 10**7)
+
+
+@pytest.mark.parametrize(("framing", "overhead"), [("l2", 0), ("ethernet", 24), ("ip", -14)])
+def test_framing(framing: str, overhead: int) -> None:
+    assert plan({"framing": framing}, 1500).overhead_bytes == overhead
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"framing": "atm"}, "framing 'atm': want one of l2, ethernet, ip"),
+        ({"rate_bps": 10**6, "queue_bytes": 1500}, "two frames of 1518 bytes"),
+        ({"rate_bps": 10}, "1000 bit/s at least"),
+        ({"delay_ns": "5ms"}, "delay_ns '5ms': want a whole number"),
+        ({"delay_ns": -1}, "delay_ns -1: negative"),
+        ({"loss_ppb": 10**9 + 1}, "loss_ppb 1000000001: more than all"),
+    ],
+)
+def test_wrong_values(parameters: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        plan(parameters, 1500)
+    assert said in str(raised.value)
+
+
+def _over_the_wire(kind: str, options: dict[str, Any], overhead_bytes: int = 0) -> Any:
+    """The message as bytes and back."""
+    message = _QdiscMessage()
+    message["attrs"] = [("TCA_KIND", kind)]
+    if overhead_bytes:
+        message["attrs"].append(("TCA_STAB", {"attrs": [("TCA_STAB_BASE", {"overhead": overhead_bytes})]}))
+    message["attrs"].append(("TCA_OPTIONS", options))
+    message.encode()
+    back = _QdiscMessage(message.data)
+    back.decode()
+    return back
+
+
+def test_netem_message() -> None:
+    options = netem_options(limit_packets=7, delay_ns=1_234_567, loss_ppb=500_000_000, rate_bps=40 * 10**9, seed=9)
+    sent = _over_the_wire("netem", options, -14).get_attr("TCA_OPTIONS")
+    assert (sent["limit"], sent["loss"], sent["jitter"]) == (7, 2**31, 0)
+    assert sent.get_attr("TCA_NETEM_LATENCY64") == 1_234_567
+    assert sent.get_attr("TCA_NETEM_RATE")["rate"] == 2**32 - 1
+    assert sent.get_attr("TCA_NETEM_RATE64") == 5 * 10**9
+    assert sent.get_attr("TCA_NETEM_PRNG_SEED") == 9
+    assert _QdiscMessage.nla_map[8][0] == "TCA_STAB"
+    assert netem_options(limit_packets=1, loss_ppb=10**9)["loss"] == 2**32 - 1
+
+
+def test_seed_has_the_kernels_number() -> None:
+    message = _over_the_wire("netem", netem_options(limit_packets=1, seed=1))
+
+    class Dumped:
+        """As pyroute2 gives back what it has no name for."""
+
+        @staticmethod
+        def get_attr(_: str) -> dict[str, Any]:
+            return {"attrs": [("UNKNOWN", {"header": {"type": PRNG_SEED}}), ("TCA_NETEM_RATE", {})]}
+
+    assert message.get_attr("TCA_OPTIONS").get_attr("TCA_NETEM_PRNG_SEED") == 1
+    assert kept_attributes(Dumped()) == {14}
+
+
+def test_tbf_message() -> None:
+    sent = _over_the_wire("tbf", tbf_options(rate_bps=45_000_000, burst_bytes=5000, limit_bytes=2**40)).get_attr("TCA_OPTIONS")
+    parms = sent.get_attr("TCA_TBF_PARMS")
+    assert (parms["rate"], parms["limit"], sent.get_attr("TCA_TBF_BURST")) == (5_625_000, 2**32 - 1, 5000)
+    assert sent.get_attr("TCA_TBF_RATE64") is None
