@@ -45,7 +45,7 @@ class Box(Protocol):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a back end can do here. ``missing``: why it cannot be used at all, or None. ``cannot``: parameter → reason."""
+    """What a back end can do here. `missing`: why it cannot be used at all, or None. `cannot`: parameter → reason."""
 
     backend: Name
     missing: str | None
@@ -83,7 +83,8 @@ def _netem() -> Capabilities:
         others = options.installed().path.keys() - DEFAULTS.keys()
     except LfpError:  # no daemon: only what netem does can be asked for
         others = set()
-    cannot = {name: _NETEM_CANNOT.get(name, "not done with netem; use the box") for name in others | _NETEM_CANNOT.keys()}
+    others |= _NETEM_CANNOT.keys()
+    cannot = {name: _NETEM_CANNOT.get(name, "not done with netem; use the box") for name in others}
     can = set(DEFAULTS)
     if heeds_seed:
         can.add("seed")

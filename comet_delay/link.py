@@ -23,6 +23,9 @@ _MININET = {"port1", "port2", "intfName1", "intfName2", "addr1", "addr2", "intf"
 _MININET |= {"mac", "ip", "ifconfig", "up", "port", "moveIntfFn"}
 
 
+_Model = Mapping[str, Any] | None
+
+
 class CometIntf(Intf):  # type: ignore[misc]
     """One end of a CometLink. `config` changes the direction that this end sends in, in the running box."""
 
@@ -38,20 +41,24 @@ class CometIntf(Intf):  # type: ignore[misc]
 class CometLink(Link):  # type: ignore[misc]
     """Drop-in for TCLink: ``bw`` (Mbit/s), ``delay``, ``jitter``, ``loss`` (percent), ``max_queue_size`` (packets).
 
-    More: ``rate='10Gbit'``, ``queue_bytes``, every path option of ``comet-delay run`` by its name (``access_rate='1Gbit'``);
-    ``ab=dict(…)``, ``ba=dict(…)`` for one direction (ab: from node 1 to node 2); ``seed``; ``mtu``; ``backend`` (``auto``,
-    ``comet``, ``netem``, see backend.choose); ``box=dict(…)``, options of the box itself (``memory``, ``spin``, ``poll``).
+    More: ``rate='10Gbit'``, ``queue_bytes``, every path option of ``comet-delay run`` by its name
+    (``access_rate='1Gbit'``); ``ab=dict(…)``, ``ba=dict(…)`` for one direction (ab: from node 1 to node 2); ``seed``;
+    ``mtu``; ``backend`` (``auto``, ``comet``, ``netem``: see backend.choose); ``box=dict(…)``, options of the daemon
+    itself (``memory``, ``spin``, ``poll``).
 
-    Raises UsageError, MissingError or LfpError with one line. The box ends with `stop`, `delete`, or the thread that made it.
+    Raises UsageError, MissingError or LfpError with one line. The box ends with `stop` or `delete`, or with the thread
+    that made it.
     """
 
     box: Box | None = None
     end: dict[str, Any] | None = None  # the box's last state, once stopped
+    intf1: Any
+    intf2: Any
 
     def __init__(
-        self, node1: Any, node2: Any, *args: Any, ab: Mapping[str, Any] | None = None, ba: Mapping[str, Any] | None = None,
-        params1: Mapping[str, Any] | None = None, params2: Mapping[str, Any] | None = None, seed: int | None = None,
-        mtu: int = 1500, backend: str = "auto", box: Mapping[str, str] | None = None, fast: bool = True, **params: Any,
+        self, node1: Any, node2: Any, *args: Any, params1: _Model = None, params2: _Model = None,
+        ab: _Model = None, ba: _Model = None, seed: int | None = None, mtu: int = 1500, backend: str = "auto",
+        box: Mapping[str, str] | None = None, fast: bool = True, **params: Any,
     ) -> None:  # fmt: skip
         self._mtu, self._seed, self._backend, self._box_options = mtu, seed, backend, box
         self._known = options.installed_or_basic()
@@ -68,9 +75,9 @@ class CometLink(Link):  # type: ignore[misc]
                 self.box.stop()
             raise
 
-    def makeIntfPair(  # noqa: N802 (Mininet's name)
+    def makeIntfPair(
         self, name1: str, name2: str, addr1: str | None = None, addr2: str | None = None, node1: Any = None,
-        node2: Any = None, deleteIntfs: bool = True,  # noqa: N803
+        node2: Any = None, deleteIntfs: bool = True,
     ) -> None:  # fmt: skip
         """Starts the box between the two nodes; Mininet calls this where it would make a veth pair."""
         self.box = open_box(
@@ -112,6 +119,6 @@ class CometLink(Link):  # type: ignore[misc]
                 interface.link = None
         self.intf1 = self.intf2 = None
 
-    def _read(self, model: Mapping[str, Any] | None) -> dict[str, int | str]:
+    def _read(self, model: _Model) -> dict[str, int | str]:
         named = {name: value for name, value in (model or {}).items() if name not in _MININET}
         return parameters(named, self._known)

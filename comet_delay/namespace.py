@@ -75,5 +75,6 @@ class Namespace:
             os.close(descriptor)
         if failed:
             code = ctypes.get_errno()
-            raise MissingError(f"cannot enter network namespace {self._path or '(a new one)'}: {os.strerror(code)}; run as root")
+            where = self._path or "(a new one)"
+            raise MissingError(f"cannot enter network namespace {where}: {os.strerror(code)}; run as root")
         return f"/proc/{os.getpid()}/task/{threading.get_native_id()}/ns/net"

@@ -25,8 +25,19 @@ from pyroute2 import IPRoute, NetlinkError
 from comet_delay.command import Port
 from comet_delay.namespace import Namespace
 from comet_delay.netem_kernel import (
-    BUCKET, CHILD, NETEM, ROOT, bring_up, counters, delete, make_veth, no_ipv6, redirect, segmentation_off, segments,
-)  # fmt: skip
+    BUCKET,
+    CHILD,
+    NETEM,
+    ROOT,
+    bring_up,
+    counters,
+    delete,
+    make_veth,
+    no_ipv6,
+    redirect,
+    segmentation_off,
+    segments,
+)
 from comet_delay.netem_messages import netem_options, put_qdisc, tbf_options
 from comet_delay.netem_plan import UNLIMITED, Parameters, Plan, plan
 from netcommon.errors import LfpError, UsageError
@@ -66,14 +77,15 @@ _PLACES: dict[Which, _Places] = {
 class NetemBox:
     """A running box; `stop` (or the end of the process) takes both hosts' interfaces away.
 
-    `ab` and `ba` are named as in the box's `show`: ``delay_ns``, ``rate_bps``, ``queue_bytes``, ``loss_ppb``, ``framing``.
-    Kernels before 6.6 ignore `seed`. Raises LfpError (a name taken, a discipline missing), MissingError, UsageError.
+    `ab` and `ba` are named as in the box's `show`: those of DEFAULTS. Kernels before 6.6 ignore `seed`.
+    Raises LfpError (a name taken, a discipline missing), MissingError, UsageError.
     """
 
     backend = "netem"
 
     def __init__(
-        self, a: Port, b: Port, *, ab: Parameters | None = None, ba: Parameters | None = None, mtu: int = 1500, seed: int = 1
+        self, a: Port, b: Port, *, ab: Parameters | None = None, ba: Parameters | None = None,
+        mtu: int = 1500, seed: int = 1,
     ) -> None:  # fmt: skip
         self._mtu, self._seed = mtu, seed
         self._parameters: dict[Which, Values] = {"ab": dict(DEFAULTS), "ba": dict(DEFAULTS)}
@@ -109,7 +121,7 @@ class NetemBox:
             for cause, count in counted["drops"].items()
             if cause in ("memory", "kernel") and count
         ]
-        reasons += [f"segmentation offload is on at inner interface {name}" for name, on in offloads.items() if any(on.values())]
+        reasons += [f"segmentation offload is on at {name}" for name, on in offloads.items() if any(on.values())]
         return {
             "v": 1,
             "backend": self.backend,
@@ -148,14 +160,14 @@ class NetemBox:
         try:
             return self._middle.netlink(function, *args)
         except NetlinkError as error:
-            raise LfpError(f"netem back end: the kernel refuses: {error.args[-1]}; see capabilities('netem')") from error
+            raise LfpError(f"netem: the kernel refuses: {error.args[-1]}; see capabilities('netem')") from error
 
     def _attach(self, port: Port, own: str) -> None:
         """A veth pair: `own` end here, the other as the port, up, where the port says."""
         with Namespace.of(port.netns) as host:
             host_fd = os.open(host.path, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                self._middle.netlink(make_veth, own, port.name, self._mtu, net_ns_fd=host_fd)
+                self._middle.netlink(make_veth, own, port.name, self._mtu, host_fd)
                 host.netlink(bring_up, port.name)
             except NetlinkError as error:
                 why = f"cannot make interface '{port.name}' in namespace {port.netns}: {error.args[-1]}"
@@ -177,7 +189,7 @@ class NetemBox:
             self._parameters[which] = values
 
     def _put(self, ipr: IPRoute, which: Which, wanted: Plan) -> None:
-        """Makes or changes a direction's disciplines. The seed goes with every change: without, netem takes a new one."""
+        """Makes or changes a direction's disciplines. The seed goes with every change, else netem takes a new one."""
         places = _PLACES[which]
         index, seed, overhead = self._index[places.bottleneck], 2 * self._seed + places.number, wanted.overhead_bytes
         loss = netem_options(limit_packets=UNLIMITED, loss_ppb=wanted.loss_ppb, seed=seed)
@@ -194,7 +206,9 @@ class NetemBox:
         )  # fmt: skip
         put_qdisc(ipr, "netem", index=self._index[places.delay], parent=ROOT, handle=NETEM, options=delay)
 
-    def _statistics(self, which: Which, links: Mapping[str, Any], drops: Mapping[tuple[int, str], int]) -> dict[str, Any]:
+    def _statistics(
+        self, which: Which, links: Mapping[str, Any], drops: Mapping[tuple[int, str], int]
+    ) -> dict[str, Any]:  # fmt: skip
         places = _PLACES[which]
         frames_in, packets_in, _ = (links[name] for name in places.receivers)
         bottleneck, delay = self._index[places.bottleneck], self._index[places.delay]

@@ -34,9 +34,10 @@ def bring_up(ipr: IPRoute, name: str) -> int:
     return index
 
 
-def make_veth(ipr: IPRoute, name: str, peer: str, mtu: int, **peer_place: int) -> None:
-    """A veth pair; `peer_place` (``net_ns_fd=…``) is where the other end goes."""
-    ipr.link("add", ifname=name, kind="veth", mtu=mtu, peer={"ifname": peer, "mtu": mtu} | peer_place)
+def make_veth(ipr: IPRoute, name: str, peer: str, mtu: int, peer_netns_fd: int | None = None) -> None:
+    """A veth pair, the other end of it in another namespace if one is given."""
+    place = {} if peer_netns_fd is None else {"net_ns_fd": peer_netns_fd}
+    ipr.link("add", ifname=name, kind="veth", mtu=mtu, peer={"ifname": peer, "mtu": mtu} | place)
 
 
 def delete(ipr: IPRoute, indices: Sequence[int]) -> None:
@@ -85,7 +86,7 @@ def segments(name: str) -> bool:
 
 
 def probe() -> tuple[str | None, bool]:
-    """Tries everything the back end needs, in a namespace of its own: (why it cannot be had or None, seed is heeded)."""
+    """Tries all that the back end needs, in a namespace of its own: (why it cannot be had or None, seed is heeded)."""
     try:
         with Namespace() as namespace:
             return namespace.netlink(_try_all)

@@ -1,7 +1,7 @@
 """netlink messages for the queueing disciplines of the netem back end: netem, tbf and the size table.
 
-pyroute2 knows netem and tbf in the form they had with 32-bit ticks; times in nanoseconds, rates above 34 Gbit/s, the seed
-and the size table came later (linux/pkt_sched.h), so those attributes are declared here, on pyroute2's own classes.
+pyroute2 knows netem and tbf in the form they had with 32-bit ticks; times in nanoseconds, rates above 34 Gbit/s, the
+seed and the size table came later (linux/pkt_sched.h), so those attributes are declared here, on pyroute2's classes.
 """
 
 from __future__ import annotations

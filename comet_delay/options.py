@@ -1,8 +1,8 @@
 """What the installed ``comet-delay`` can do, asked of itself (``comet-delay run --options-json``).
 
 So nothing here has to follow the daemon's table of options: a path option becomes a parameter whose name ends in its
-unit, as `show` prints it (``--queue SIZE`` → ``queue_bytes``), whatever options the daemon gains. One that takes a model
-(``--loss MODEL`` → ``loss``) has its simplest form under its number's name (``loss_ppb``) as well.
+unit, as `show` prints it (``--queue SIZE`` → ``queue_bytes``), whatever options the daemon gains. One that takes a
+model (``--loss MODEL`` → ``loss``) has its simplest form under its number's name (``loss_ppb``) as well.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Option:
 
     def text(self, value: int | str) -> str:
         """A parameter's value as the daemon takes it and will show it; a number gets a unit."""
-        return quantity.format_value(_KINDS[self.kind][1], value) if self.kind in _KINDS and isinstance(value, int) else str(value)
+        if self.kind in _KINDS and isinstance(value, int):
+            return quantity.format_value(_KINDS[self.kind][1], value)
+        return str(value)
 
     def value(self, text: int | str) -> int | str:
         """A value as a user writes it (``"45Mbit"``) in base units; ValueError says why not. No unit: as it is."""
@@ -66,7 +68,7 @@ class Options:
 
     def by_name(self, name: str) -> Option | None:
         """A path option by its own name, written with ``_`` or ``-``; the general form of one that has two."""
-        return next((o for o in reversed(self.path.values()) if o.name == name.replace("_", "-")), None)
+        return next((o for o in reversed(list(self.path.values())) if o.name == name.replace("_", "-")), None)
 
     def arguments(self, parameters: Mapping[str, int | str], prefix: str = "") -> dict[str, str]:
         """Parameters → ``{"ab-delay": "4200000ns"}``. UsageError for one that this daemon does not have."""

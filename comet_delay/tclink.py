@@ -35,7 +35,8 @@ def _rate_bps(megabits: Any) -> int:
 
 
 def _loss_ppb(percent: Any) -> int:
-    return quantity.parse_ratio_ppb(percent if isinstance(percent, str) and "%" in percent else f"{float(percent):.7f}%")
+    marked = isinstance(percent, str) and "%" in percent
+    return quantity.parse_ratio_ppb(percent if marked else f"{float(percent):.7f}%")
 
 
 def _count(value: Any) -> int:
@@ -94,7 +95,8 @@ def _read(name: str, value: Any, known: Options) -> tuple[str, int | str]:
             raise UsageError(f"{name}={value!r}: this comet-delay has no '{parameter}'; {instead}")
         return parameter, read(value)
     if not option:
-        names = [*_TC_NAMES, *(o.name.replace("-", "_") for o in known.path.values()), "ab", "ba", "seed", "backend", "mtu"]
+        own = (o.name.replace("-", "_") for o in known.path.values())
+        names = [*_TC_NAMES, *own, "ab", "ba", "seed", "backend", "mtu", "box"]
         close = difflib.get_close_matches(name, names, 1)
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(dict.fromkeys(names))}"
         raise UsageError(f"{name}: not a parameter of CometLink; {hint}")

@@ -20,8 +20,8 @@ _OURS = {"a", "b", "control", "parent-death", "human", "json", "mtu", "seed", "d
 class UserspaceBox:
     """A running daemon; it ends with `stop`, or with the thread that made this.
 
-    `ab` and `ba` are named as in its `show` (``delay_ns``, ``rate_bps``, …: whatever `options.installed` lists), `box` are
-    further options of ``comet-delay run`` by name, with their units (``{"memory": "64MB", "spin": "0us"}``).
+    `ab` and `ba` are named as in its `show` (``delay_ns``, ``rate_bps``, …: whatever `options.installed` lists), `box`
+    are further options of ``comet-delay run`` by name, with their units (``{"memory": "64MB", "spin": "0us"}``).
     Raises LfpError with the daemon's own line, UsageError for a name it does not know, MissingBinary.
     """
 
@@ -43,7 +43,7 @@ class UserspaceBox:
             raise
 
     def set(self, *, ab: Mapping[str, int | str] | None = None, ba: Mapping[str, int | str] | None = None) -> None:
-        """Changes some parameters of one direction or both, from the next packet; all of them or, if one is wrong, none."""
+        """Changes some parameters of one direction or both; all of them or, if one is wrong, none."""
         values = self._options.arguments(ab or {}, "ab-") | self._options.arguments(ba or {}, "ba-")
         if values:
             try:

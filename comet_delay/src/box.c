@@ -42,6 +42,7 @@ struct box {
     uint64_t timer_ns;        /* the last wait ended by its timer, set for this time; 0: it did not */
     uint64_t armed_ns;        /* the last wait began then and was ended by a port; 0: it was not */
     bool gone[PORTS]; /* the port's interface was deleted; a TAP's descriptor then is ready for ever */
+    bool more; /* a port had more than a batch waiting in this turn */
     bool stop;
     uint8_t spare[NC_VNET_LEN + DIRECTION_FRAME_MAX]; /* where packets go that memory has no room for */
 };
@@ -208,6 +209,7 @@ static unsigned receive(struct box *box, unsigned d, uint64_t came_ns)
         else
             direction_refuse(direction, box->spare, (uint32_t)len);
     }
+    box->more |= n == BATCH;
     return n;
 }
 
@@ -289,6 +291,8 @@ static void wait_turn(struct box *box, int signal_fd, uint64_t now_ns, bool work
         wait_all(box, signal_fd, now_ns, now_ns);
         return;
     }
+    if (box->more)
+        return; /* behind: sleeping would only let the port's ring run over */
     if (worked && s->poll_ns) {
         sleep_until(now_ns + s->poll_ns);
         return;
@@ -319,6 +323,7 @@ static bool turn(struct box *box, uint64_t now_ns)
     learn_latency(box, now_ns);
     uint64_t came_ns = arrival_ns(box, now_ns);
     box->timer_ns = box->armed_ns = 0;
+    box->more = false;
     if (!pass(box, came_ns, now_ns))
         return false;
     now_ns = nc_now_ns();

@@ -19,7 +19,7 @@
 
 /* A TAP orphans packets as they enter its ring, so TCP's small-queue limit does not hold the sender back: the ring must
  * take what the congestion window lets out at once. */
-enum { RING_PACKETS = 16384 };
+enum { RING_PACKETS = 65536 };
 
 static int set_offloads(int fd)
 {

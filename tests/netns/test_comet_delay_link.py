@@ -51,7 +51,9 @@ def two_hosts(**link: Any) -> Iterator[Any]:
         yield net
 
 
-def ping(net: Any, source: str = "h1", target: str = "10.76.0.2", count: int = 20, interval_s: float = 0.01) -> np.ndarray:
+def ping(
+    net: Any, source: str = "h1", target: str = "10.76.0.2", count: int = 20, interval_s: float = 0.01
+) -> np.ndarray:  # fmt: skip
     """Round-trip times that came back, ms."""
     text = net[source].cmd(f"ping -n -c {count} -i {interval_s} -W 1 {target}")
     return np.array([float(value) for value in re.findall(r"time=([\d.]+) ms", text)])
@@ -99,7 +101,8 @@ def test_an_interface_is_reconfigured_while_packets_flow() -> None:
     with two_hosts(delay="2ms") as net:
         h1, h2 = net["h1"], net["h2"]
         ping(net, count=2)
-        flow = h1.popen(["ping", "-n", "-q", "-c", "200", "-i", "0.005", "10.76.0.2"], stdout=subprocess.PIPE, text=True)
+        pings = ["ping", "-n", "-q", "-c", "200", "-i", "0.005", "10.76.0.2"]
+        flow = h1.popen(pings, stdout=subprocess.PIPE, text=True)
         for i in range(40):
             h1.intf().config(delay=f"{2 + i % 5}ms")
             h2.intf().config(bw=100 + i, delay="3ms")
@@ -154,7 +157,8 @@ def test_hosts_at_a_switch() -> None:
 
 def test_the_example_runs_and_leaves_nothing_behind() -> None:
     script = ROOT / "examples" / "one_class_name.py"
-    code = f"from mininet.net import Mininet; Mininet.inited = True; import runpy; runpy.run_path({str(script)!r}, run_name='__main__')"
+    code = "from mininet.net import Mininet; Mininet.inited = True; "  # as in `network`
+    code += f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')"
     before = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout.count("\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT)
     assert done.returncode == 0, done.stderr

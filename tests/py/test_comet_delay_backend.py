@@ -17,7 +17,8 @@ def _row(name: str, value: str) -> dict[str, str]:
 
 
 def test_options_are_read_from_the_daemons_own_list() -> None:
-    path = [("queue", "SIZE"), ("reorder-by", "DURATION"), ("loss", "MODEL"), ("queue-packets", "NUMBER"), ("framing", "l2|ip")]
+    path = [("queue", "SIZE"), ("reorder-by", "DURATION"), ("loss", "MODEL"), ("queue-packets", "NUMBER")]
+    path += [("framing", "l2|ip")]
     rows = [_row("memory", "SIZE"), _row("seed", "NUMBER")]
     rows += [_row(prefix + name, kind) for prefix in ("", "ab-", "ba-") for name, kind in path]
     read = options.parse(json.dumps(rows))
@@ -28,7 +29,8 @@ def test_options_are_read_from_the_daemons_own_list() -> None:
         "ba-loss": "1%",
         "ba-framing": "ip",
     }
-    assert read.arguments({"loss": "gilbert:1%,10", "queue_packets": 5}) == {"loss": "gilbert:1%,10", "queue-packets": "5"}
+    asked = {"loss": "gilbert:1%,10", "queue_packets": 5}
+    assert read.arguments(asked) == {"loss": "gilbert:1%,10", "queue-packets": "5"}
     with pytest.raises(UsageError, match="jitter_ns: this comet-delay has no such parameter; it has"):
         read.arguments({"jitter_ns": 1})
 
@@ -41,9 +43,10 @@ def test_the_installed_daemon_has_what_both_back_ends_share() -> None:
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> dict[str, Capabilities]:
+    cannot = {"seed": "cannot be seeded", "loss": "no models"}
     found = {
         "comet": Capabilities("comet", None, frozenset({"delay_ns", "loss", "seed"}), {}),
-        "netem": Capabilities("netem", None, frozenset({"delay_ns", "old_ns"}), {"seed": "cannot be seeded", "loss": "no models"}),
+        "netem": Capabilities("netem", None, frozenset({"delay_ns", "old_ns"}), cannot),
     }
     monkeypatch.setattr(backend, "capabilities", found.__getitem__)
     return found

@@ -21,7 +21,6 @@ def test_limit_of_the_delay_comes_from_rate_times_delay() -> None:
         in_flight = rate_bps * delay_ns / 8e9 + found.bucket.burst_bytes
         assert found.delay_limit_packets >= in_flight / 42
         assert found.delay_limit_packets >= 1000
-        assert plan({"delay_ns": delay_ns}, 1500).delay_limit_packets >= found.delay_limit_packets - found.bucket.burst_bytes
 
 
 def test_bucket_and_line_are_the_queue_together() -> None:
@@ -105,7 +104,8 @@ def test_seed_has_the_kernels_number() -> None:
 
 
 def test_tbf_message() -> None:
-    sent = _over_the_wire("tbf", tbf_options(rate_bps=45_000_000, burst_bytes=5000, limit_bytes=2**40)).get_attr("TCA_OPTIONS")
+    options = tbf_options(rate_bps=45_000_000, burst_bytes=5000, limit_bytes=2**40)
+    sent = _over_the_wire("tbf", options).get_attr("TCA_OPTIONS")
     parms = sent.get_attr("TCA_TBF_PARMS")
     assert (parms["rate"], parms["limit"], sent.get_attr("TCA_TBF_BURST")) == (5_625_000, 2**32 - 1, 5000)
     assert sent.get_attr("TCA_TBF_RATE64") is None

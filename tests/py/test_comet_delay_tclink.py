@@ -73,5 +73,5 @@ def test_wrong_values_are_named(given: dict[str, Any], said: str) -> None:
 
 
 def test_a_daemon_without_a_queue_in_packets_says_what_to_do() -> None:
-    with pytest.raises(UsageError, match="max_queue_size=100: .* 'queue_packets'; give the queue in bytes"):
+    with pytest.raises(UsageError, match=r"max_queue_size=100: .* 'queue_packets'; give the queue in bytes"):
         parameters({"max_queue_size": 100}, OLD)

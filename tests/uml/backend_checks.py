@@ -24,8 +24,8 @@ from comet_delay.command import Port
 from netcommon.errors import LfpError, UsageError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "netns"))
-from comet_box import LEFT, RIGHT, Hosts, in_netns, ip, two_hosts  # noqa: E402
-from udp_trains import DATAGRAM, TRAIN, Trains  # noqa: E402
+from comet_box import LEFT, RIGHT, Hosts, in_netns, ip, two_hosts
+from udp_trains import DATAGRAM, TRAIN, Trains
 
 pytestmark = pytest.mark.netns
 
@@ -47,7 +47,7 @@ def address(hosts: Hosts) -> None:
 
 
 class Lab:
-    """Two hosts with a box of one back end between them, for many measurements: starting programs is slow in a guest."""
+    """Two hosts with a box of one back end between them, for many measurements: a guest starts programs slowly."""
 
     def __init__(self, name: Name, stack: ExitStack) -> None:
         self.hosts = stack.enter_context(two_hosts())
@@ -233,7 +233,8 @@ def test_netem_sees_wire_packets_and_says_so() -> None:
     before = lab("netem").box.show()["statistics"]["ab"]
     assert len(lab("netem").train(10)[0]) == 10 * TRAIN
     shown = lab("netem").box.show()
-    grown = {name: shown["statistics"]["ab"][name] - before[name] for name in ("in_frames", "in_packets", "out_packets")}
+    after = shown["statistics"]["ab"]
+    grown = {name: after[name] - before[name] for name in ("in_frames", "in_packets", "out_packets")}
     assert grown["in_packets"] == grown["out_packets"] >= 10 * TRAIN
     assert grown["in_frames"] < 20  # super-packets came in: the host's offloads are as they were
     assert shown["offloads"] == {"s1": {"segmentation": False}, "s4": {"segmentation": False}}

@@ -71,7 +71,7 @@ def run(
     memory: str = "512M",
     timeout_s: float = 60,
 ) -> Result:
-    """Boots a guest, loads `modules`, runs a command in `folder` as root, shuts down. Never raises for the command's sake."""
+    """Boots a guest, loads `modules`, runs a command in `folder` as root, shuts down. Does not raise when it fails."""
     with tempfile.TemporaryDirectory(prefix="uml-guest-") as share:
         init = Path(share, "init")
         variables = {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": "/run/tmp"} | dict(environment or {})

@@ -19,7 +19,8 @@ def processes_with(mark: str) -> int:
 
 
 def test_status_output_and_another_kernel(tmp_path: Path) -> None:
-    script = f"uname -r; echo $SAID; touch {tmp_path}/made || touch /run/made && echo only there; cat /proc/modules; exit 7"
+    write = f"touch {tmp_path}/made || touch /run/made && echo only there"
+    script = f"uname -r; echo $SAID; {write}; cat /proc/modules; exit 7"
     done = guest.run(["sh", "-c", script], modules=["sch_netem"], environment={"SAID": "two words"})
     assert done.status == 7, done
     lines = done.output.splitlines()
