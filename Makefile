@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup packages build demo test test-c test-asan test-py bench lint fuzz clean
+.PHONY: help setup packages build demo test test-c test-asan test-py test-uml bench lint fuzz clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
@@ -52,6 +52,9 @@ test-asan:
 test-py:
 	@echo "== Python, namespace and browser tests"
 	@$(BIN)/python -m pytest
+
+test-uml: setup ## the netem back end and VLANs, inside user-mode Linux (a minute)
+	@$(BIN)/python -m pytest tests/uml
 
 bench: setup ## ratios measured side by side; appends to bench-results.jsonl
 	@$(BIN)/lfp bench

@@ -2,8 +2,8 @@
 
 For what this kernel lacks (``sch_netem``). The guest's root is the machine's root file system read-only, through
 hostfs, so the checkout, the Python environment and the C tools are there as they are. Writable are /run (tmpfs) and the
-folder ``Result.share``, hostfs as well, by which output and status come back. The guest is one process group of ours
-and is ended as that; it dies with us, too. Rejected: a disk image (to be built and kept up to date).
+folder ``Result.share``, hostfs as well, by which output and status come back. The guest is in a process namespace that
+ends with us, whatever ends us. Rejected: a disk image (to be built and kept up to date).
 """
 
 from __future__ import annotations
@@ -82,8 +82,10 @@ def run(
         )  # fmt: skip
         init.write_text(text)
         init.chmod(0o755)
-        boot = ["setpriv", "--pdeathsig", "KILL", str(KERNEL), f"mem={memory}", f"uml_dir={share}/uml", "quiet", "ro"]
-        boot += ["root=none", "rootfstype=hostfs", "rootflags=/", f"init={init}", "con=null", "con0=null,fd:1"]
+        # a guest is many processes, and its first one does not take the others along: a process namespace does
+        boot = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child=KILL"]
+        boot += [str(KERNEL), f"mem={memory}", f"uml_dir={share}/uml", "quiet", "con=null", "con0=null,fd:1"]
+        boot += ["ro", "root=none", "rootfstype=hostfs", "rootflags=/", f"init={init}"]
         console = _bounded(boot, {"TMPDIR": _scratch()}, timeout_s)
         output, status = Path(share, "output"), Path(share, "status")
         return Result(
