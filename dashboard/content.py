@@ -14,6 +14,7 @@ from typing import Any
 from dashboard import units
 from dashboard.data import Json, Run, Trial
 from dashboard.fig4 import LABELS, FirstStop
+from dashboard.matrix import NAMES, PARAMETERS, Matrix, show
 from dashboard.reference import Region
 from dashboard.sweep import RegionResult, Sweep
 from dashboard.timeline import Timeline
@@ -156,24 +157,70 @@ def level_table(sweep: Sweep) -> Table:
     return Table(head, tuple(rows), frozenset(range(len(head))))
 
 
+def matrix_table(matrix: Matrix) -> Table:
+    """Every cell in numbers, beside the paper's where it has one."""
+    rows = []
+    for panel in matrix.panels:
+        for (row, column), cell in sorted(panel.cells.items()):
+            paper = panel.paper.get((row, column))
+            rows.append(
+                (
+                    panel.series, matrix.y.texts()[row], matrix.x.texts()[column], show(matrix.value, cell.median),
+                    f"{show(matrix.value, cell.low)} to {show(matrix.value, cell.high)}", str(len(cell.trials)),
+                    "–" if paper is None else show(matrix.value, paper),
+                )
+            )  # fmt: skip
+    head = ("Series", matrix.y.name, matrix.x.name, "Median", "Least to greatest", "Trials", "Paper")
+    return Table(head, tuple(rows), frozenset({1, 2, 3, 4, 5, 6}))
+
+
+def left_out_note(matrix: Matrix) -> str:
+    """A sentence about trials that no cell counts; empty when there are none."""
+    return f" {matrix.left_out} trials failed or are not valid and count in no cell." if matrix.left_out else ""
+
+
+def varied(run: Run) -> list[str]:
+    """Columns of the results that tell this run's trials apart: what was swept; profile and window when nothing was."""
+    found = [name for name in PARAMETERS if len({row.get(name) for row in run.rows}) > 1]
+    if "rtt_ns" in found and "delay_ns" in found:  # two names of one sweep
+        found.remove("delay_ns")
+    return found or ["profile", "window_bytes"]
+
+
 def trial_table(run: Run) -> Table:
     """All rows of the results, in order of trials."""
-    head = ("Trial", "Profile", "Window", "Throughput", "Stopped (s)", "Resent", "Time-outs", "State", "Verdict")
+    swept = varied(run)
+    head = ("Trial", *(NAMES[name] for name in swept), *OUTCOME_HEAD, "State", "Verdict")
     rows = [
         (
             str(row.get("trial", "–")),
-            str(row.get("profile") or "–"),
-            units.size(row.get("window_bytes")),
-            units.rate(row.get("short_term_bps")),
-            units.share(row.get("stopped_share")),
-            _count(row.get("retransmits")),
-            _count(row.get("timeouts")),
+            *(cell(row, name) for name in swept),
+            *outcome(row),
             str(row.get("state") or "–"),
             "valid" if row.get("valid") else f"not valid: {row.get('reasons') or 'no reason given'}",
         )
         for row in sorted(run.rows, key=lambda row: row.get("trial") or 0)
     ]
-    return Table(head, tuple(rows), frozenset({0, 2, 3, 4, 5, 6}))
+    return Table(head, tuple(rows), frozenset(range(1 + len(swept) + len(OUTCOME_HEAD))))
+
+
+def cell(row: Json, column: str) -> str:
+    """A parameter of a trial as people read it."""
+    value = row.get(column)
+    return "–" if value is None else show(column, value)
+
+
+OUTCOME_HEAD = ("Throughput", "Stopped (s)", "Resent", "Time-outs")
+
+
+def outcome(row: Json) -> tuple[str, ...]:
+    """What a trial measured, by OUTCOME_HEAD."""
+    return (
+        units.rate(row.get("short_term_bps")),
+        units.share(row.get("stopped_share")),
+        _count(row.get("retransmits")),
+        _count(row.get("timeouts")),
+    )
 
 
 def stop_table(loaded: Timeline) -> Table:

@@ -1,8 +1,8 @@
 """What a paper says about the row that a run reproduces: scenarios/reference/<paper>-<row>.csv.
 
-Two shapes: points (`window_bytes, short_term_bps, kind, note`; kind `slope`, `level` or `border`) and facts
-(`fact, value, unit, note`). Which files belong to a run, and where the regions of its window axis lie, says the
-scenario's [report]; without it, the paper row names the file.
+Three shapes: columns named like those of the results (`rows`, for matrices), points (`window_bytes, short_term_bps,
+kind, note`; kind `slope`, `level` or `border`) and facts (`fact, value, unit, note`). Which files belong to a run, and
+where the regions of its window axis lie, says the scenario's [report]; without it, the paper row names the file.
 """
 
 from __future__ import annotations
@@ -62,6 +62,11 @@ def facts(run: Run) -> dict[str, tuple[float, str]]:
     """The paper's single facts: name to (value in SI units, note); empty when there are none."""
     rows = [row for name in _names(run) for row in _rows(name)]
     return {row["fact"]: (float(row["value"]), row.get("note") or "") for row in rows if row.get("fact")}
+
+
+def rows(run: Run) -> list[dict[str, Any]]:
+    """All rows of the run's reference files as they are, text; for reports whose axes the scenario names."""
+    return [row for name in _names(run) for row in _rows(name)]
 
 
 def regions(run: Run) -> tuple[Region, ...]:

@@ -17,8 +17,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
-from dashboard import content, fig4, reference, sweep, timeline
+from dashboard import content, fig4, matrix, reference, sweep, timeline
 from dashboard.data import Run, load_run
+from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
 from dashboard.figures.theme import GRAPH_CONFIG
 from dashboard.figures.timeline import headline, timeline_figure
@@ -52,7 +53,8 @@ def write_report(run_dir: Path) -> Path:
 def render(run: Run) -> str:
     """The report's HTML."""
     environment = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined)
-    built = sweep.build(run)
+    grids = matrix.build(run)
+    built = None if grids else sweep.build(run)
     captured = [number for number in run.trial_numbers() if number in run.captured]
     timelines = [_timeline_part(run, number) for number in captured[:MOST_TIMELINES]]
     left = len(captured) - len(timelines)
@@ -67,6 +69,10 @@ def render(run: Run) -> str:
         failed_note=content.failed_note(built) if built else "",
         region_table=content.region_table(built) if built else None,
         level_table=content.level_table(built) if built else None,
+        matrix=grids,
+        matrix_html=_html(matrix_figure(grids), "matrix") if grids else "",
+        matrix_table=content.matrix_table(grids) if grids else None,
+        left_out_note=content.left_out_note(grids) if grids else "",
         timelines=timelines,
         uncounted=f"{left} more captured trials: `lfp dashboard {run.name}` shows their timelines." if left else "",
         trial_table=content.trial_table(run),

@@ -164,11 +164,13 @@ class Region(Table):
 
 
 class Report(Table):
-    """[report]: how the dashboard draws the results. ``x``, ``y``, ``series`` are columns of results.parquet."""
+    """[report]: how the dashboard draws the results. ``x``, ``y``, ``value``, ``series`` are columns of the results; a
+    matrix has ``value`` over ``x`` and ``y``."""
 
-    kind: Literal["sweep", "timeline"] = "sweep"
+    kind: Literal["sweep", "timeline", "matrix"] = "sweep"
     x: str = "trial"
     y: str = "short_term_bps"
+    value: str = "short_term_bps"
     series: str | None = None
     reference: tuple[str, ...] = ()
     regions: tuple[Region, ...] = ()

@@ -12,22 +12,24 @@ def of(trial: Trial) -> dict[str, Scalar]:
     """Parameters as the contract names them; plain names are sender → receiver, ``ba_`` the way back."""
     setting = trial.setting
     transfer, path = setting.transfer, setting.path
+    profile = tcp_profile.load(setting.profile.name)
     ab, ba = path.direction("ab"), path.direction("ba")
     return {
         "trial": trial.number,
         "repeat": trial.repeat,
         "seed": trial.seed,
         "profile": setting.profile.name,
-        "window_bytes": transfer.window,
+        "window_bytes": transfer.window or profile.window_bytes,
         "bytes": transfer.bytes,
         "duration_ns": transfer.duration,
         "length_bytes": transfer.length,
         **ab.model_dump(),
         **{f"ba_{name}": value for name, value in ba.model_dump().items()},
+        "rtt_ns": path.rtt_ns(),
         "mtu": path.mtu,
         "framing": path.framing,
         "routers": path.routers,
-        "congestion": transfer.congestion or tcp_profile.load(setting.profile.name).congestion,
+        "congestion": transfer.congestion or profile.congestion,
         "nodelay": transfer.nodelay,
         "family": transfer.family,
         "gateway": "none",

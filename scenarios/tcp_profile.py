@@ -11,6 +11,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from netcommon import netns, quantity
 from netcommon.errors import MissingError, UsageError
@@ -20,7 +21,9 @@ FOLDER = Path(__file__).resolve().parent / "profiles"
 
 @dataclass(frozen=True)
 class Profile:
-    """``sysctls`` as text by full name; ``required`` those it is meaningless without; ``rto_min_ms`` of the routes."""
+    """``sysctls`` as text by full name; ``required`` those it is meaningless without; ``rto_min_ms`` of the routes;
+    ``window_bytes`` the TCP window that programs of its time had unless they asked for another (None: the kernel's).
+    """
 
     name: str
     title: str
@@ -28,6 +31,7 @@ class Profile:
     sysctls: dict[str, str]
     required: frozenset[str]
     rto_min_ms: int | None
+    window_bytes: int | None
 
 
 def names() -> list[str]:
@@ -40,8 +44,8 @@ def load(name: str) -> Profile:
     """A profile by name; UsageError lists the known ones."""
     if name not in names():
         raise UsageError(f"profile.name = '{name}': unknown; allowed: {', '.join(names())}")
-    data = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    rto_min = data.get("route", {}).get("rto_min")
+    data = _read(name)
+    rto_min, window = data.get("route", {}).get("rto_min"), data.get("window")
     return Profile(
         name=name,
         title=data["title"],
@@ -49,7 +53,16 @@ def load(name: str) -> Profile:
         sysctls={key: str(value) for key, value in data["sysctl"].items()},
         required=frozenset(data.get("required", [])),
         rto_min_ms=None if rto_min is None else quantity.parse_duration_ns(rto_min) // 10**6,
+        window_bytes=None if window is None else quantity.parse_bytes(window),
     )
+
+
+def _read(name: str) -> dict[str, Any]:
+    """A profile's file over the one that it extends: tables are merged, other values replaced."""
+    data = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    below = _read(data["extends"]) if "extends" in data else {}
+    tables = {key: below[key] | value for key, value in data.items() if isinstance(value, dict) and key in below}
+    return below | data | tables
 
 
 def sysctl_path(name: str) -> Path:

@@ -31,8 +31,8 @@ def commands(setting: Scenario, profile: Profile, host: str, samples: Path) -> T
         sender += ["--bytes", str(transfer.bytes)]
     if transfer.duration is not None:
         sender += ["--duration", f"{transfer.duration}ns"]
-    if transfer.window is not None:
-        sender += ["--window", str(transfer.window)]
+    if window := transfer.window or profile.window_bytes:
+        sender += ["--window", str(window)]
     if transfer.nodelay:
         sender += ["--nodelay"]
     if transfer.sample:

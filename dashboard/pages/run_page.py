@@ -9,15 +9,17 @@ from urllib.parse import unquote
 import plotly.graph_objects as go
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
-from dashboard import content, sweep, units
+from dashboard import content, matrix, sweep
 from dashboard.data import Json, Run, Verdict
+from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
 from dashboard.pages.elements import facts_list, graph_config, rich_table, table, verdict_box, verdict_mark
 
 
 def page(run: Run) -> html.Div:
     """The page of one run."""
-    built = sweep.build(run)
+    grids = matrix.build(run)
+    built = None if grids else sweep.build(run)
     description = str(run.heading.get("description") or "")
     return html.Div(
         [
@@ -25,6 +27,7 @@ def page(run: Run) -> html.Div:
             html.P(description, className="lead") if description else None,
             verdict_box(run.verdict, "This run"),
             *(_sweep_part(built) if built else []),
+            *(_matrix_part(grids) if grids else []),
             html.H2("Trials"),
             _trials(run),
             html.H2("What was run"),
@@ -50,24 +53,30 @@ def _sweep_part(built: sweep.Sweep) -> list[Any]:
     return parts
 
 
+def _matrix_part(grids: matrix.Matrix) -> list[Any]:
+    return [
+        html.H2(f"{grids.value_name} by {grids.x.name.lower()} and {grids.y.name.lower()}"),
+        dcc.Graph(id="matrix", figure=matrix_figure(grids), config=graph_config()),
+        html.P("Each cell: the median over the valid trials." + content.left_out_note(grids), className="small"),
+    ]
+
+
 def _trials(run: Run) -> html.Div:
-    head = ("Trial", "Profile", "Window", "Throughput", "Stopped (s)", "Resent", "Timeline", "State", "Verdict")
-    rows = [_trial_cells(run, row) for row in sorted(run.rows, key=lambda row: row.get("trial") or 0)]
-    return html.Div(rich_table(head, rows, frozenset({2, 3, 4, 5})), className="scroll")
+    swept = content.varied(run)
+    head = ("Trial", *(matrix.NAMES[name] for name in swept), *content.OUTCOME_HEAD, "Timeline", "State", "Verdict")
+    rows = [_trial_cells(run, row, swept) for row in sorted(run.rows, key=lambda row: row.get("trial") or 0)]
+    numeric = frozenset(range(1, 1 + len(swept) + len(content.OUTCOME_HEAD)))
+    return html.Div(rich_table(head, rows, numeric), className="scroll")
 
 
-def _trial_cells(run: Run, row: Json) -> list[Any]:
+def _trial_cells(run: Run, row: Json, swept: list[str]) -> list[Any]:
     number = int(row.get("trial") or 0)
-    share, resent = row.get("stopped_share"), row.get("retransmits")
     reasons = str(row.get("reasons") or "")
     valid = row.get("valid")
     return [
         dcc.Link(str(number), href=f"/run/{run.name}/trial/{number}"),
-        str(row.get("profile") or "–"),
-        units.size(row.get("window_bytes")),
-        units.rate(row.get("short_term_bps")),
-        units.share(share),
-        "–" if resent is None else units.count(resent),
+        *(content.cell(row, name) for name in swept),
+        *content.outcome(row),
         dcc.Link("Seq/Ack", href=f"/run/{run.name}/trial/{number}") if number in run.captured else "–",
         str(row.get("state") or "–"),
         verdict_mark(Verdict(valid if isinstance(valid, bool) else None, (reasons,) if reasons else ())),
@@ -91,6 +100,10 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
     app.callback(
         Output("url", "pathname"), Input("sweep", "clickData"), State("url", "pathname"), prevent_initial_call=True
     )(opened)
+    app.callback(
+        Output("url", "pathname", allow_duplicate=True), Input("matrix", "clickData"), State("url", "pathname"),
+        prevent_initial_call=True,
+    )(opened)  # fmt: skip
 
 
 def run_name(pathname: str) -> str:

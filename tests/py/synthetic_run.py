@@ -23,9 +23,14 @@ WINDOWS_KB = (8, 16, 24, 32, 48, 64, 96, 128, 144, 160, 176, 192, 224, 256, 320,
 PROFILES = ("bsd-1995", "modern")
 BYTES = 80_000_000
 INVALID_TRIAL = 7
+MATRIX_INVALID = 5
 INVALID_REASON = "delay box late: p99 2.3 ms, allowed 1 ms"
 REPORTS: dict[str, dict[str, Any]] = {
     "lfp-seqack": {"kind": "timeline", "reference": ["lfp-1995-fig4"], "regions": []},
+    "comet-fig1": {
+        "kind": "matrix", "x": "rtt_ns", "y": "loss_ppb", "value": "short_term_bps", "series": "profile",
+        "reference": ["comet-2004-fig1"],
+    },
     "lfp-syndrome": {
         "kind": "sweep", "x": "window_bytes", "y": "short_term_bps", "series": "profile",
         "reference": ["lfp-1995-fig3"],
@@ -61,6 +66,21 @@ def seqack(parent: Path, *, segments: int = 1200, cycle_segments: int = 130) -> 
     cap = capture(segments, t0_ns=STARTED_NS, cycle_segments=cycle_segments)
     params["bytes"] = cap.summary["flows"][MAIN_FLOW]["bytes"]
     _finish(run, [_trial(run, params, params["bytes"] * 8e9 / cap.elapsed_ns, cap)])
+    return run
+
+
+def matrix(parent: Path) -> Path:
+    """Write a `comet-fig1` run: three profiles × four losses × three round-trip times, throughput by a simple law."""
+    run = _start(parent, "comet-fig1", "comet-2004/fig1", "Plain TCP by round-trip time and loss", "f7a8b9")
+    rows: list[dict[str, Any]] = []
+    for profile in ("linux-2003", "modern", "bbr"):
+        for loss_ppb in (0, 100_000, 1_000_000, 10_000_000):
+            for rtt_ns in (0, 20_000_000, 200_000_000):
+                params = _params(len(rows), 0, profile, 96 * 1024) | {"loss_ppb": loss_ppb, "rtt_ns": rtt_ns}
+                law = 96 * 1024 * 8e9 / max(rtt_ns, 1_000_000) / (1 + loss_ppb / 1e6)
+                rows.append(_trial(run, params, law))
+    rows[MATRIX_INVALID] |= {"valid": False, "reasons": INVALID_REASON}
+    _finish(run, rows)
     return run
 
 

@@ -142,7 +142,7 @@ WRONG = [
     ('["8KB", "16KB", "32KB"]', '"8KB"', ":13: sweep 'transfer.window': want a list"),
     ('"transfer.window" = ["8KB", "16KB", "32KB"]', '"transfer.windw" = ["8KB"]', ":13: unknown key 'transfer.windw'"),
     ('"transfer.window" = ["8KB", "16KB", "32KB"]', '"run.seed" = [1]', ":13: unknown table in sweep 'run.seed'"),
-    ('"bsd-1995", "modern"', '"bsd-1996"', ":14: profile.name = 'bsd-1996': unknown; allowed: bsd-1995, modern"),
+    ('"bsd-1995", "modern"', '"bsd-1996"', ":14: profile.name = 'bsd-1996': unknown; allowed: bbr, bsd-1995"),
     ('bytes = "1MB"', "", ":7: [transfer]: give either 'bytes' or 'duration'"),
     ('bytes = "1MB"', 'bytes = "1MB"\nduration = "1s"', ":7: [transfer]: give either"),
     ('name = "tiny"', "", ":1: missing 'scenario.name'"),
@@ -184,7 +184,7 @@ def test_wrong_overrides_name_the_option(tmp_path: Path, override: str, message:
 
 
 def test_an_unknown_scenario_lists_the_library() -> None:
-    with pytest.raises(UsageError, match="the library has: lfp-seqack, lfp-syndrome"):
+    with pytest.raises(UsageError, match="the library has: .*lfp-seqack, lfp-syndrome"):
         load_plan("lfp-syndrom")
 
 

@@ -1,0 +1,64 @@
+"""Heat maps over two swept parameters: medians of valid trials, the paper's value in its own cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import synthetic_run
+
+from dashboard import content, matrix
+from dashboard.data import Run, load_run
+from dashboard.figures.matrix import matrix_figure
+from dashboard.report import render
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return load_run(synthetic_run.matrix(tmp_path_factory.mktemp("runs")))
+
+
+def grids(run: Run) -> matrix.Matrix:
+    built = matrix.build(run)
+    assert built is not None
+    return built
+
+
+def test_axes_are_the_swept_values_as_people_read_them(run: Run) -> None:
+    built = grids(run)
+    assert built.x.texts() == ["0 ns", "20 ms", "200 ms"]
+    assert built.y.texts() == ["0 %", "0.01 %", "0.1 %", "1 %"]
+    assert [panel.series for panel in built.panels] == ["linux-2003", "modern", "bbr"]  # as the scenario lists them
+
+
+def test_the_papers_values_stand_in_their_own_panel_and_cell(run: Run) -> None:
+    old, new, _ = grids(run).panels
+    assert old.paper == {(0, 1): 40e6, (0, 2): 4e6}
+    assert old.cells[0, 1].median == pytest.approx(96 * 1024 * 8 / 0.02)
+    assert not new.paper
+
+
+def test_an_invalid_trial_leaves_its_cell_empty_and_is_counted(run: Run) -> None:
+    built = grids(run)
+    assert built.left_out == 1
+    assert (1, 2) not in built.panels[0].cells  # MATRIX_INVALID: second loss, third round-trip time
+    assert "1 trials" in content.left_out_note(built)
+
+
+def test_every_cell_is_drawn_with_its_number(run: Run) -> None:
+    figure = matrix_figure(grids(run))
+    assert len(figure.data) == 3
+    notes = [note.text for note in figure.layout.annotations]
+    assert sum("paper 40" in note for note in notes) == 1
+    assert sum(len(panel.cells) for panel in grids(run).panels) == len(notes) - 3  # and a title a panel
+
+
+def test_report_and_trials_name_what_was_swept(run: Run, tmp_path: Path) -> None:
+    assert content.varied(run) == ["profile", "rtt_ns", "loss_ppb"]
+    html = render(run)
+    assert "Short-term throughput by round-trip time and loss" in html
+    assert "Round-trip time</th>" in html
+
+
+def test_other_reports_have_no_matrix(tmp_path: Path) -> None:
+    assert matrix.build(load_run(synthetic_run.sweep(tmp_path, repeats=1))) is None
