@@ -22,6 +22,7 @@ _OPTIONS = {
     "loss": ("loss", ""),
     "loss_ppb": ("loss", "ppb"),  # independent, as a number
     "loss_after": ("loss-after", ""),
+    "loss_after_ppb": ("loss-after", "ppb"),  # independent, as a number
     "duplicate_ppb": ("duplicate", "ppb"),
     "corrupt_ppb": ("corrupt", "ppb"),
     "forge_ppb": ("forge", "ppb"),
@@ -34,6 +35,11 @@ _OPTIONS = {
     "access_rate_bps": ("access-rate", "bit"),
     "framing": ("framing", ""),
 }
+
+
+def parameters_of(option: str) -> tuple[str, ...]:
+    """Names in `show` of a path option (``queue`` → ``queue_bytes``); two when a model has a plain number as well."""
+    return tuple(name for name, (own, _) in _OPTIONS.items() if own == option)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,8 @@ class Control:
         return self._request({"op": "show"})
 
     def set(self, **values: str) -> dict[str, Any]:
-        """Changes parameters, all or none: ``set(loss="1%", ab_rate="45Mbit")``. Returns the new state."""
+        """Changes parameters, all or none: ``set(loss="1%", ab_rate="45Mbit")``. The answer's ``changed`` has those
+        whose value is another now, by direction."""
         named = {name.replace("_", "-"): value for name, value in values.items()}
         return self._request({"op": "set", "values": named})
 

@@ -21,6 +21,8 @@ Attributes = dict[str, Any]
 
 
 class _NetemOptions(sched_netem.options):  # type: ignore[misc]
+    _nlmsg_base__compiled_nla = False  # pyroute2 keeps its compiled map with the class, and an heir would take it over
+
     nla_map = (
         *sched_netem.options.nla_map,
         ("TCA_NETEM_ECN", "uint32"),
@@ -50,6 +52,8 @@ class _TbfOptions(nla):  # type: ignore[misc]
 
 
 class _QdiscMessage(tcmsg):  # type: ignore[misc]
+    _nlmsg_base__compiled_nla = False
+
     nla_map = (*tcmsg.nla_map[:-1], ("TCA_STAB", "stab"))
 
     @staticmethod

@@ -22,7 +22,7 @@ Parameters = Mapping[str, int | str]
 FRAMING_BYTES = {"l2": 0, "ethernet": 24, "ip": -14}
 UNLIMITED = 2**31 - 1
 _LINK_HEADER, _VLAN_TAG, _SMALLEST_FRAME = 14, 4, 42  # the smallest is an ARP packet on a veth, which does not pad
-_BURST_NS = 20_000_000  # how late the kernel may wake the bucket without losing rate, if the queue is long enough
+_BURST_NS = 100_000_000  # how late the kernel may wake the bucket without losing rate, if the queue is long enough
 _NO_RATE_BPS = 100_000_000_000  # what a line without a rate can put into the delay at most
 
 

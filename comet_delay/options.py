@@ -26,7 +26,7 @@ _KINDS: dict[str, tuple[str, quantity.Unit]] = {
     "RATIO": ("_ppb", quantity.RATIO),
 }
 # Options that take a model as a text, and what the simplest model is: its number can be given as a parameter, too.
-_PLAIN = {"delay": "DURATION", "rate": "RATE", "loss": "RATIO", "loss-after": "RATIO"}
+_PLAIN = {"delay": "DURATION", "jitter": "DURATION", "rate": "RATE", "loss": "RATIO", "loss-after": "RATIO"}
 
 
 @dataclass(frozen=True)
@@ -110,3 +110,23 @@ def _ask(binary: Path, _built: int) -> Options:
     if done.returncode != 0:
         raise LfpError(f"{binary}: cannot list its options: {done.stderr.strip()}")
     return parse(done.stdout)
+
+
+def refusal(option: str, text: str) -> str | None:
+    """Why ``comet-delay run --OPTION TEXT`` would refuse the value, without the option's name; None when it takes it,
+    or when there is no daemon to ask."""
+    try:
+        binary = find("comet-delay")
+        return _refusal(binary, binary.stat().st_mtime_ns, option, text)
+    except (MissingBinary, FileNotFoundError):
+        return None
+
+
+@cache
+def _refusal(binary: Path, _built: int, option: str, text: str) -> str | None:
+    argv = [str(binary), "run", "--check", f"--{option}={text}"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=10, check=False)
+    if done.returncode != 2 or not done.stdout:
+        return None
+    message: str = json.loads(done.stdout.splitlines()[-1])["message"]
+    return message.removeprefix(f"--{option}").removeprefix(":").strip()

@@ -14,7 +14,7 @@ from netcommon.errors import LfpError, UsageError
 from netcommon.process import Tool, ToolError
 
 _READY_TIMEOUT_S = 15.0  # it prefaults its memory first
-_OURS = {"a", "b", "control", "parent-death", "human", "json", "mtu", "seed", "duration"}
+_OURS = {"a", "b", "control", "parent-death", "check", "human", "json", "mtu", "seed", "duration"}
 
 
 class UserspaceBox:

@@ -1,10 +1,19 @@
-"""Reads what `pktlogger index` and `pktlogger analyse` write.
+"""Reads what `pktlogger index`, `record` and `analyse` write.
 
 Columns are mapped, not read: a table of 100 million packets opens at once and costs memory only where it is touched.
 Nothing here loops over packets. Columns, units and rules are in FORMAT.md.
 """
 
-from pktlogger.columns import Analysis, flows, read_analysis, read_index, read_table, summary
+from pktlogger.columns import (
+    Analysis,
+    flows,
+    read_analysis,
+    read_index,
+    read_record,
+    read_table,
+    record_description,
+    summary,
+)
 from pktlogger.parquet import analysis_to_parquet, to_parquet
 
 __all__ = [
@@ -13,7 +22,9 @@ __all__ = [
     "flows",
     "read_analysis",
     "read_index",
+    "read_record",
     "read_table",
+    "record_description",
     "summary",
     "to_parquet",
 ]

@@ -52,6 +52,17 @@ def read_index(folder: str | Path) -> pa.Table:
     return read_table(folder, {b"pktlogger.flows": (Path(folder) / "flows.json").read_bytes()})
 
 
+def record_description(folder: str | Path) -> dict[str, Any]:
+    """record.json of a box's record: names of fates and directions, bits of edits, skipped packets and gaps."""
+    return _load_json(Path(folder) / "record.json")
+
+
+def read_record(folder: str | Path) -> pa.Table:
+    """The wire packets of a box's record; the schema's metadata holds flows.json and record.json."""
+    names = {b"pktlogger.flows": "flows.json", b"pktlogger.record": "record.json"}
+    return read_table(folder, {key: (Path(folder) / name).read_bytes() for key, name in names.items()})
+
+
 def summary(folder: str | Path) -> dict[str, Any]:
     """summary.json of an analysis."""
     return _load_json(Path(folder) / "summary.json")

@@ -154,6 +154,8 @@ static enum fate serve(struct bottleneck *b, const struct models *models, struct
     case AQM_PASS: break;
     }
     packet->time_ns = transmit(b, &models->rate, turn_ns, queued->bytes);
+    b->sent.bytes += queued->bytes;
+    b->sent.busy_ns += packet->time_ns - turn_ns;
     return FATE_PASS;
 }
 

@@ -14,8 +14,14 @@
 
 struct queued;
 
+/* What the line sent since its rate was set: bytes as framing counts them, and the time they took. */
+struct line_count {
+    uint64_t bytes, busy_ns;
+};
+
 struct bottleneck {
     struct serial_line line;      /* its exit counts for traces too */
+    struct line_count sent;
     struct rate_trace_state trace;
     struct aqm aqm;
     uint64_t aqm_key; /* for its random numbers */

@@ -1,30 +1,13 @@
 #include "box.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "control.h"
 #include "nc_log.h"
 
-enum { A, B, PORTS };
-
-/* Packets moved at one port before the other gets its turn. Reading is bounded by it and sending what is due is not:
- * under overload packets wait in the port's ring, unread, instead of in the box, late. */
-enum { BATCH = 32 };
-
-/* Under load the ports are not armed, so control and signals are looked at this often. */
-#define HOUSEKEEPING_NS (10 * NC_NS_PER_MS)
-
-/* A wake-up that takes longer is not latency but a lack of CPU time. */
-#define LATENCY_MAX_NS (200 * NC_NS_PER_US)
+enum { A, B };
 
 /* Beyond this the emulation is not what was asked for. */
 #define LATENESS_LIMIT_NS NC_NS_PER_MS
@@ -33,312 +16,223 @@ struct box {
     struct box_settings settings;
     struct port ports[PORTS];
     struct direction directions[PORTS]; /* [A]: what comes in at a and leaves at b */
-    char control_path[108];
-    int control_fd;
-    struct control_client clients[BOX_CLIENTS_MAX];
+    struct recorder *recorder; /* NULL: none */
+    struct lane lanes[PORTS];
+    unsigned lanes_n;
     struct nc_clock_pair started;
-    uint64_t next_housekeeping_ns;
-    uint64_t wake_latency_ns; /* see learn_latency */
-    uint64_t timer_ns;        /* the last wait ended by its timer, set for this time; 0: it did not */
-    uint64_t armed_ns;        /* the last wait began then and was ended by a port; 0: it was not */
-    bool gone[PORTS]; /* the port's interface was deleted; a TAP's descriptor then is ready for ever */
-    bool more; /* a port had more than a batch waiting in this turn */
-    bool stop;
-    uint8_t spare[NC_VNET_LEN + DIRECTION_FRAME_MAX]; /* where packets go that memory has no room for */
 };
 
-static void sleep_until(uint64_t time_ns)
+static void pause_lanes(struct box *box)
 {
-    struct timespec ts = {(time_t)(time_ns / NC_NS_PER_S), (long)(time_ns % NC_NS_PER_S)};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+    for (unsigned i = 0; i < box->lanes_n; i++)
+        lane_pause(&box->lanes[i]);
 }
 
-/* Waking up takes time: tens of µs on a virtual machine whose processor had gone idle. The box measures it on its own
- * timer, as a running median, and uses it twice: it gets up that much before a departure, and takes a packet that
- * woke it to have come that much earlier. */
-static void learn_latency(struct box *box, uint64_t now_ns)
+static void resume_lanes(struct box *box)
 {
-    uint64_t step_ns = box->wake_latency_ns / 32 + 100;
-    if (!box->timer_ns)
-        return;
-    if (now_ns > box->timer_ns + box->wake_latency_ns)
-        box->wake_latency_ns += box->wake_latency_ns + step_ns < LATENCY_MAX_NS ? step_ns : 0;
-    else
-        box->wake_latency_ns -= box->wake_latency_ns < step_ns ? box->wake_latency_ns : step_ns;
+    for (unsigned i = 0; i < box->lanes_n; i++)
+        lane_resume(&box->lanes[i]);
 }
 
-/* The first estimate: sleeps as long as those between the packets of an idle path. */
-static void calibrate(struct box *box)
+/* Whether what the path holds fits into memory: before the first packet, not when it is too late. */
+static int check_memory(const struct box_settings *settings, const struct params *params, const struct models *models,
+                        char *why, size_t why_size)
 {
-    enum { SLEEPS = 40 };
-    box->wake_latency_ns = 50 * NC_NS_PER_US;
-    for (int i = 0; i < SLEEPS; i++) {
-        box->timer_ns = nc_now_ns() + 2 * NC_NS_PER_MS;
-        sleep_until(box->timer_ns);
-        learn_latency(box, nc_now_ns());
-    }
-    box->timer_ns = 0;
+    struct models_held held = models_held(params, models);
+    if (!models_limit_rate(models) || held.bytes <= settings->memory_bytes)
+        return 0;
+    char rate[40], delay[40], jitter[40], want[40], have[40];
+    nc_quantity_format(NC_UNIT_RATE, held.rate_bps, rate, sizeof rate);
+    nc_quantity_format(NC_UNIT_DURATION, params->delay_ns, delay, sizeof delay);
+    nc_quantity_format(NC_UNIT_DURATION, held.jitter_ns, jitter, sizeof jitter);
+    nc_quantity_format(NC_UNIT_BYTES, (held.bytes | ((1 << 20) - 1)) + 1, want, sizeof want); /* in MB */
+    nc_quantity_format(NC_UNIT_BYTES, settings->memory_bytes, have, sizeof have);
+    snprintf(why, why_size, "--delay %s%s%s at --rate%s %s holds %s, more than --memory %s; raise --memory or lower either",
+             delay, held.jitter_ns ? " and --jitter's " : "", held.jitter_ns ? jitter : "",
+             models->rate.kind == RATE_CONSTANT ? "" : "-trace's", rate, want, have);
+    return -1;
 }
 
-static int check_memory(const struct box_settings *settings, const struct params params[2], char *why, size_t why_size)
+/* Both directions' models, checked; 0, or -1 with a reason and nothing to free. `now`: what holds at present, or NULL. */
+static int build_models(const struct box_settings *settings, const struct direction now[PORTS],
+                        const struct params params[PORTS], struct models models[PORTS], char *why, size_t why_size)
 {
     for (int d = 0; d < PORTS; d++) {
-        uint64_t need = params_held_bytes(&params[d]);
-        if (!params[d].rate_bps || need <= settings->memory_bytes)
-            continue;
-        char rate[40], delay[40], want[40], have[40];
-        snprintf(why, why_size, "--delay %s at --rate %s holds %s, more than --memory %s; raise --memory or lower either",
-                 nc_quantity_format(NC_UNIT_DURATION, params[d].delay_ns, delay, sizeof delay),
-                 nc_quantity_format(NC_UNIT_RATE, params[d].rate_bps, rate, sizeof rate),
-                 nc_quantity_format(NC_UNIT_BYTES, need, want, sizeof want),
-                 nc_quantity_format(NC_UNIT_BYTES, settings->memory_bytes, have, sizeof have));
-        return -1;
+        int failed = now ? models_rebuild(&params[d], &now[d].params, &now[d].models, &models[d], why, why_size)
+                         : models_build(&params[d], &models[d], why, why_size);
+        if (!failed && check_memory(settings, &params[d], &models[d], why, why_size) < 0) {
+            models_free(&models[d]);
+            failed = -1;
+        }
+        if (failed) {
+            if (d == B)
+                models_free(&models[A]);
+            return -1;
+        }
     }
     return 0;
 }
 
-struct box *box_open(const struct box_settings *settings, const char *port_a, const char *port_b, const char *control_path,
+static json_t *parameters_json(const struct box *box)
+{
+    return json_pack("{s:o, s:o}", "ab", params_json(&box->directions[A].params), "ba",
+                     params_json(&box->directions[B].params));
+}
+
+static int open_recorder(struct box *box, char *why, size_t why_size)
+{
+    char names[PORTS][sizeof box->ports[0].name + sizeof box->ports[0].netns + 1];
+    const char *const ports[PORTS] = {names[A], names[B]};
+    if (!box->settings.recorder.path)
+        return 0;
+    for (int p = 0; p < PORTS; p++)
+        snprintf(names[p], sizeof names[p], "%s%s%s", box->ports[p].name, box->ports[p].netns[0] ? "@" : "",
+                 box->ports[p].netns);
+    json_t *parameters = parameters_json(box);
+    char *text = json_dumps(parameters, JSON_COMPACT);
+    box->recorder =
+        recorder_open(&box->settings.recorder, ports, text ? text : "", nc_clock_pair_read(), why, why_size);
+    free(text);
+    json_decref(parameters);
+    for (unsigned d = 0; box->recorder && d < PORTS; d++)
+        box->directions[d].record = recorder_ring(box->recorder, d);
+    return box->recorder ? 0 : -1;
+}
+
+static int init_directions(struct box *box, const struct params params[2], const struct models models[2], char *why,
+                           size_t why_size)
+{
+    const struct box_settings *s = &box->settings;
+    uint64_t now_ns = nc_now_ns();
+    int failed = 0;
+    for (unsigned d = 0; d < PORTS; d++) {
+        if (!failed && direction_init(&box->directions[d], d, s->seed, s->granularity_ns, s->memory_bytes,
+                                      models_held(&params[d], &models[d]).bytes) < 0) {
+            snprintf(why, why_size, "--memory: cannot get it: %s", strerror(errno));
+            failed = -1;
+        }
+        if (failed) {
+            struct models unused = models[d];
+            models_free(&unused);
+        } else
+            direction_set(&box->directions[d], &params[d], &models[d], now_ns);
+    }
+    return failed;
+}
+
+static int init_lanes(struct box *box, char *why, size_t why_size)
+{
+    unsigned n = (unsigned)box->settings.threads, each = PORTS / n;
+    for (; box->lanes_n < n; box->lanes_n++)
+        if (lane_init(&box->lanes[box->lanes_n], &box->settings.lane, box->ports, box->directions, box->lanes_n * each,
+                      each) < 0) {
+            snprintf(why, why_size, "cannot prepare a thread: %s", strerror(errno));
+            return -1;
+        }
+    return 0;
+}
+
+static int open_ports(struct box *box, const char *const names[PORTS], char *why, size_t why_size)
+{
+    char warning[256];
+    const struct port_settings settings = {.mtu = (unsigned)box->settings.mtu,
+                                           .napi = (enum port_napi)box->settings.napi};
+    for (int p = 0; p < PORTS; p++) {
+        int status = port_open(&box->ports[p], names[p], &settings, why, why_size);
+        if (status)
+            return status;
+    }
+    if (port_mtu_warning(&box->ports[A], &box->ports[B], warning, sizeof warning))
+        nc_log("%s", warning);
+    return NC_EXIT_OK;
+}
+
+struct box *box_open(const struct box_settings *settings, const char *port_a, const char *port_b,
                      const struct params params[2], int *status, char *why, size_t why_size)
 {
-    const char *names[PORTS] = {port_a, port_b};
+    const char *const names[PORTS] = {port_a, port_b};
+    struct models models[PORTS];
     *status = NC_EXIT_USAGE;
-    if (check_memory(settings, params, why, why_size) < 0)
+    if (build_models(settings, NULL, params, models, why, why_size) < 0)
         return NULL;
     *status = NC_EXIT_MISSING;
     struct box *box = calloc(1, sizeof *box);
     if (!box) {
         snprintf(why, why_size, "out of memory");
+        models_free(&models[A]);
+        models_free(&models[B]);
         return NULL;
     }
     box->settings = *settings;
-    box->control_fd = -1;
-    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
-        box->clients[i].fd = -1;
-    for (int d = 0; d < PORTS; d++)
-        box->ports[d] = (struct port){.fd = -1, .counters = -1};
-    for (unsigned d = 0; d < PORTS; d++) {
-        if (direction_init(&box->directions[d], d, settings->seed, settings->granularity_ns, settings->memory_bytes,
-                           params_held_bytes(&params[d])) < 0) {
-            snprintf(why, why_size, "--memory: cannot get it: %s", strerror(errno));
-            box_close(box);
-            return NULL;
-        }
+    for (int p = 0; p < PORTS; p++)
+        box->ports[p] = (struct port){.fd = -1, .napi_fd = -1, .counters = -1, .claim = -1};
+    if (init_directions(box, params, models, why, why_size) < 0 || init_lanes(box, why, why_size) < 0 ||
+        (*status = open_ports(box, names, why, why_size)) != NC_EXIT_OK) {
+        box_close(box);
+        return NULL;
     }
-    if (box_set(box, params, why, why_size) < 0) {
+    if (open_recorder(box, why, why_size) < 0) {
         *status = NC_EXIT_USAGE;
         box_close(box);
         return NULL;
     }
-    for (int d = 0; d < PORTS; d++) {
-        *status = port_open(&box->ports[d], names[d], (unsigned)settings->mtu, why, why_size);
-        if (*status) {
-            box_close(box);
-            return NULL;
-        }
-    }
-    char warning[256];
-    if (port_mtu_warning(&box->ports[A], &box->ports[B], warning, sizeof warning))
-        nc_log("%s", warning);
-    if (control_path) {
-        box->control_fd = control_listen(control_path, why, why_size);
-        if (box->control_fd < 0) {
-            *status = NC_EXIT_USAGE;
-            box_close(box);
-            return NULL;
-        }
-        snprintf(box->control_path, sizeof box->control_path, "%s", control_path);
-    }
-    calibrate(box);
+    lane_calibrate(&box->lanes[0]);
+    for (unsigned i = 1; i < box->lanes_n; i++)
+        box->lanes[i].wake_latency_ns = box->lanes[0].wake_latency_ns;
     box->started = nc_clock_pair_read();
     return box;
 }
 
 void box_close(struct box *box)
 {
-    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
-        if (box->clients[i].fd >= 0)
-            close(box->clients[i].fd);
-    if (box->control_fd >= 0) {
-        close(box->control_fd);
-        unlink(box->control_path);
-    }
+    box_stop(box);
+    for (unsigned i = 0; i < box->lanes_n; i++)
+        lane_free(&box->lanes[i]);
     for (int d = 0; d < PORTS; d++) {
         port_close(&box->ports[d]);
         if (box->directions[d].store.memory)
             direction_free(&box->directions[d]);
     }
+    recorder_close(box->recorder);
     free(box);
+}
+
+int box_start(struct box *box, char *why, size_t why_size)
+{
+    for (unsigned i = 0; i < box->lanes_n; i++) {
+        int failed = lane_start(&box->lanes[i]);
+        if (failed) {
+            snprintf(why, why_size, "cannot start a thread: %s", strerror(failed));
+            return -1;
+        }
+    }
+    if (box->settings.lane.priority > 1)
+        lane_raise_priority(1); /* this thread: behind those that move packets, before busy hosts */
+    return 0;
+}
+
+void box_stop(struct box *box)
+{
+    for (unsigned i = 0; i < box->lanes_n; i++)
+        lane_stop(&box->lanes[i]);
 }
 
 const struct params *box_params(const struct box *box, unsigned direction)
 {
-    return &box->directions[direction].params;
+    return &box->directions[direction].params; /* only box_set changes them */
 }
 
 int box_set(struct box *box, const struct params params[2], char *why, size_t why_size)
 {
     struct models models[PORTS];
-    if (check_memory(&box->settings, params, why, why_size) < 0 ||
-        models_build(&params[A], &models[A], why, why_size) < 0)
+    if (build_models(&box->settings, box->directions, params, models, why, why_size) < 0)
         return -1;
-    if (models_build(&params[B], &models[B], why, why_size) < 0) {
-        models_free(&models[A]);
-        return -1;
-    }
+    pause_lanes(box);
     uint64_t now_ns = nc_now_ns();
     for (int d = 0; d < PORTS; d++)
         direction_set(&box->directions[d], &params[d], &models[d], now_ns);
+    resume_lanes(box);
     return 0;
-}
-
-/* Reads up to a batch from the direction's port. Returns how many packets came. */
-static unsigned receive(struct box *box, unsigned d, uint64_t came_ns)
-{
-    struct direction *direction = &box->directions[d];
-    const struct port *port = &box->ports[d];
-    unsigned n = 0;
-    for (; n < BATCH; n++) {
-        struct stored *packet = direction_reserve(direction);
-        ssize_t len = port_read(port, packet ? packet->data : box->spare, NC_VNET_LEN + DIRECTION_FRAME_MAX);
-        if (len < 0)
-            box->gone[d] = true;
-        if (len <= 0)
-            break;
-        if (packet)
-            direction_take(direction, packet, (uint32_t)len, came_ns);
-        else
-            direction_refuse(direction, box->spare, (uint32_t)len);
-    }
-    box->more |= n == BATCH;
-    return n;
-}
-
-/* Sends a batch of what is due at the direction's far port. Returns how many runs. */
-static unsigned send_due(struct box *box, unsigned d, uint64_t now_ns)
-{
-    struct direction *direction = &box->directions[d];
-    struct nc_run run;
-    unsigned n = 0;
-    for (; n < BATCH && direction_due(direction, now_ns, &run); n++)
-        direction_sent(direction, now_ns, port_write(&box->ports[!d], &run));
-    return n;
-}
-
-/* When a packet that is found now came, as far as can be told. */
-static uint64_t arrival_ns(const struct box *box, uint64_t now_ns)
-{
-    if (!box->armed_ns)
-        return now_ns;
-    uint64_t back_ns = now_ns - box->wake_latency_ns;
-    return back_ns > box->armed_ns ? back_ns : box->armed_ns;
-}
-
-static void accept_client(struct box *box)
-{
-    int fd = accept4(box->control_fd, NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0)
-        return;
-    struct timeval patience = {.tv_usec = 200000}; /* a client that does not read must not hold up packets */
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
-        if (box->clients[i].fd < 0) {
-            box->clients[i].fd = fd;
-            box->clients[i].used = 0;
-            return;
-        }
-    close(fd);
-}
-
-/* Waits until a port, the control socket or a signal has something or `until_ns` has come; handles the last two. */
-static void wait_all(struct box *box, int signal_fd, uint64_t now_ns, uint64_t until_ns)
-{
-    enum { SIGNAL = PORTS, LISTEN, CLIENTS, N = CLIENTS + BOX_CLIENTS_MAX };
-    struct pollfd fds[N];
-    for (int d = 0; d < PORTS; d++)
-        fds[d] = (struct pollfd){box->gone[d] ? -1 : box->ports[d].fd, POLLIN, 0};
-    fds[SIGNAL] = (struct pollfd){signal_fd, POLLIN, 0};
-    fds[LISTEN] = (struct pollfd){box->control_fd, POLLIN, 0};
-    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
-        fds[CLIENTS + i] = (struct pollfd){box->clients[i].fd, POLLIN, 0};
-    uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-    struct timespec timeout = {(time_t)(wait_ns / NC_NS_PER_S), (long)(wait_ns % NC_NS_PER_S)};
-    int ready = ppoll(fds, N, &timeout, NULL);
-    if (ready == 0 && wait_ns)
-        box->timer_ns = until_ns;
-    if (ready <= 0)
-        return;
-    if (wait_ns && (fds[A].revents || fds[B].revents))
-        box->armed_ns = now_ns;
-    if (fds[SIGNAL].revents)
-        box->stop = true;
-    if (fds[LISTEN].revents)
-        accept_client(box);
-    for (int i = 0; i < BOX_CLIENTS_MAX; i++)
-        if (fds[CLIENTS + i].revents && control_client_read(&box->clients[i], box) < 0) {
-            close(box->clients[i].fd);
-            box->clients[i].fd = -1;
-        }
-}
-
-/* Between two turns: how to wait for the next thing to do (see box.h). */
-static void wait_turn(struct box *box, int signal_fd, uint64_t now_ns, bool worked, uint64_t end_ns)
-{
-    const struct box_settings *s = &box->settings;
-    uint64_t next_a = direction_next_ns(&box->directions[A]), next_b = direction_next_ns(&box->directions[B]);
-    uint64_t next_ns = next_a < next_b ? next_a : next_b;
-    if (now_ns >= box->next_housekeeping_ns) {
-        box->next_housekeeping_ns = now_ns + HOUSEKEEPING_NS;
-        wait_all(box, signal_fd, now_ns, now_ns);
-        return;
-    }
-    if (box->more)
-        return; /* behind: sleeping would only let the port's ring run over */
-    if (worked && s->poll_ns) {
-        sleep_until(now_ns + s->poll_ns);
-        return;
-    }
-    uint64_t early_ns = s->spin_ns ? s->spin_ns + box->wake_latency_ns : 0;
-    if (next_ns != UINT64_MAX && next_ns <= now_ns + early_ns)
-        return; /* due, or near enough to spin for */
-    uint64_t wake_ns = next_ns == UINT64_MAX ? now_ns + NC_NS_PER_S : next_ns - early_ns;
-    if (wake_ns > end_ns)
-        wake_ns = end_ns;
-    wait_all(box, signal_fd, now_ns, wake_ns);
-}
-
-/* Reads and sends once. Returns whether anything moved. */
-static bool pass(struct box *box, uint64_t came_ns, uint64_t now_ns)
-{
-    unsigned moved = receive(box, A, came_ns) + receive(box, B, came_ns);
-    for (unsigned sent; (sent = send_due(box, A, now_ns) + send_due(box, B, now_ns));)
-        moved += sent;
-    return moved > 0;
-}
-
-/* All that can be done now. A second pass follows one that moved something: a packet that is delivered is often answered
- * within the very system call that delivers it, and the answer must not be dated after the next sleep. A third would
- * be polling without pause under load. */
-static bool turn(struct box *box, uint64_t now_ns)
-{
-    learn_latency(box, now_ns);
-    uint64_t came_ns = arrival_ns(box, now_ns);
-    box->timer_ns = box->armed_ns = 0;
-    box->more = false;
-    if (!pass(box, came_ns, now_ns))
-        return false;
-    now_ns = nc_now_ns();
-    pass(box, now_ns, now_ns);
-    return true;
-}
-
-void box_run(struct box *box, int signal_fd)
-{
-    uint64_t duration = box->settings.duration_ns;
-    uint64_t end_ns = duration ? nc_now_ns() + duration : UINT64_MAX;
-    for (uint64_t now_ns; !box->stop && (now_ns = nc_now_ns()) < end_ns;) {
-        bool worked = turn(box, now_ns);
-        wait_turn(box, signal_fd, worked ? nc_now_ns() : now_ns, worked, end_ns);
-    }
 }
 
 static void add_reason(json_t *reasons, const char *direction, uint64_t n, const char *what)
@@ -347,7 +241,7 @@ static void add_reason(json_t *reasons, const char *direction, uint64_t n, const
         json_array_append_new(reasons, json_sprintf("%s: %llu %s", direction, (unsigned long long)n, what));
 }
 
-static json_t *verdict(struct box *box)
+static json_t *verdict(const struct box *box, const uint64_t ring_drops[PORTS])
 {
     static const char *const names[PORTS] = {"ab", "ba"};
     json_t *reasons = json_array();
@@ -356,8 +250,10 @@ static json_t *verdict(struct box *box)
         add_reason(reasons, names[d], s->drops_memory, "packets dropped for want of memory");
         add_reason(reasons, names[d], s->drops_malformed, "malformed frames dropped");
         add_reason(reasons, names[d], s->drops_write, "packets that the far port did not take");
-        add_reason(reasons, names[d], port_ring_drops(&box->ports[d]), "packets dropped before the box could read them");
-        if (box->gone[d])
+        add_reason(reasons, names[d], ring_drops[d], "packets dropped before the box could read them");
+        if (box->recorder)
+            add_reason(reasons, names[d], record_skipped(box->directions[d].record), "packets not in the record for want of room");
+        if (box->lanes[box->lanes_n - 1].gone[d] || box->lanes[0].gone[d])
             json_array_append_new(reasons, json_sprintf("port %c: its interface was deleted", 'a' + d));
         uint64_t p99 = histogram_percentile(&s->lateness, 0.99);
         if (s->lateness.count && p99 > LATENESS_LIMIT_NS)
@@ -369,23 +265,24 @@ static json_t *verdict(struct box *box)
 
 json_t *box_json(struct box *box)
 {
-    uint64_t now_ns = nc_now_ns();
-    json_t *parameters = json_object(), *statistics = json_object();
-    for (int d = 0; d < PORTS; d++) {
-        const char *name = d == A ? "ab" : "ba";
-        json_object_set_new(parameters, name, params_json(&box->directions[d].params));
-        json_object_set_new(statistics, name,
-                            direction_json(&box->directions[d], port_ring_drops(&box->ports[d]), now_ns));
-    }
-    return json_pack("{s:o, s:o, s:o, s:I, s:I}", "parameters", parameters, "statistics", statistics, "verdict",
-                     verdict(box), "uptime_ns", (json_int_t)(now_ns - box->started.monotonic_ns), "wake_latency_ns",
-                     (json_int_t)box->wake_latency_ns);
+    const uint64_t ring_drops[PORTS] = {port_ring_drops(&box->ports[A]), port_ring_drops(&box->ports[B])};
+    pause_lanes(box);
+    uint64_t now_ns = nc_now_ns(), latency_ns = box->lanes[0].wake_latency_ns;
+    if (box->lanes[box->lanes_n - 1].wake_latency_ns > latency_ns)
+        latency_ns = box->lanes[box->lanes_n - 1].wake_latency_ns;
+    json_t *statistics = json_pack("{s:o, s:o}", "ab", direction_json(&box->directions[A], ring_drops[A], now_ns), "ba",
+                                   direction_json(&box->directions[B], ring_drops[B], now_ns));
+    json_t *judged = verdict(box, ring_drops);
+    resume_lanes(box);
+    return json_pack("{s:o, s:o, s:o, s:I, s:I}", "parameters", parameters_json(box), "statistics", statistics, "verdict",
+                     judged, "uptime_ns", (json_int_t)(now_ns - box->started.monotonic_ns), "wake_latency_ns",
+                     (json_int_t)latency_ns);
 }
 
 json_t *box_ready_json(const struct box *box)
 {
-    return json_pack("{s:{s:s, s:s}, s:{s:s, s:s}, s:{s:I, s:I}, s:s}", "a", "name", box->ports[A].name, "netns",
+    return json_pack("{s:{s:s, s:s}, s:{s:s, s:s}, s:{s:I, s:I}}", "a", "name", box->ports[A].name, "netns",
                      box->ports[A].netns, "b", "name", box->ports[B].name, "netns", box->ports[B].netns, "clock",
                      "monotonic_ns", (json_int_t)box->started.monotonic_ns, "realtime_ns",
-                     (json_int_t)box->started.realtime_ns, "control", box->control_path);
+                     (json_int_t)box->started.realtime_ns);
 }

@@ -1,37 +1,33 @@
-/* The box at work: two ports, two directions, one thread.
- *
- * Theory of operation. One clock reading a turn is passed down to everything. A turn reads what waits at both ports, sends
- * what is due, then sleeps. Waking up for every packet is what costs most, so a turn that found work is followed by
- * a plain sleep of `poll_ns`, and only a turn that found none arms the ports as wake-ups (as NAPI does with interrupts). At low load
- * every arrival therefore wakes the box at once; under load it turns every `poll_ns`, which bounds the error of the
- * arrival time and the lateness of departures. Departures carry theoretical times: lateness never accumulates.
- * `spin_ns` before a wake-up time the box stops sleeping and watches the clock.
- * Rejected: one thread a direction (two cores are all that many machines have, and the sender and the receiver want
- * them), and epoll (four descriptors). */
+/* The box: two ports, two directions, and one or two threads that move their packets (lane.h). What is here is called from
+ * the control thread (serve.h) only; it pauses the threads where it looks at or changes what is theirs. */
 #ifndef COMET_BOX_H
 #define COMET_BOX_H
 
 #include <stdbool.h>
 
 #include "direction.h"
+#include "lane.h"
 #include "nc_clock.h"
 #include "port.h"
-
-enum { BOX_CLIENTS_MAX = 8 };
 
 struct box;
 
 struct box_settings {
-    uint64_t poll_ns, spin_ns, granularity_ns, memory_bytes, duration_ns, seed, mtu;
+    struct lane_settings lane;
+    struct recorder_settings recorder;
+    uint64_t granularity_ns, memory_bytes, duration_ns, seed, mtu;
+    uint64_t threads; /* 1, or 2: one a direction */
+    int napi;         /* enum port_napi */
 };
 
-/* Opens ports and control socket. Returns NULL and an exit status with a one-line reason when it cannot. */
-struct box *box_open(const struct box_settings *settings, const char *port_a, const char *port_b, const char *control_path,
+/* Opens the ports. Returns NULL and an exit status with a one-line reason when it cannot. */
+struct box *box_open(const struct box_settings *settings, const char *port_a, const char *port_b,
                      const struct params params[2], int *status, char *why, size_t why_size);
 void box_close(struct box *box);
 
-/* Until SIGINT, SIGTERM (which the caller has blocked and handed in as a signalfd) or the duration is over. */
-void box_run(struct box *box, int signal_fd);
+/* From box_start to box_stop packets move. -1 with a reason when there are no threads to be had. */
+int box_start(struct box *box, char *why, size_t why_size);
+void box_stop(struct box *box);
 
 /* Parameters, statistics and verdict, as `show` prints them. */
 json_t *box_json(struct box *box);

@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,6 +61,24 @@ static int print(const struct client_settings *settings, json_t *answer)
     return NC_EXIT_OK;
 }
 
+/* What `set` changed, a line a value. */
+static int print_changes(const struct client_settings *settings, json_t *answer)
+{
+    const char *direction, *name;
+    json_t *values, *value;
+    if (!settings->human && (settings->json || !isatty(STDOUT_FILENO)))
+        return print(settings, answer);
+    json_object_foreach(json_object_get(answer, "changed"), direction, values)
+        json_object_foreach(values, name, value)
+        {
+            char *text = json_dumps(value, JSON_ENCODE_ANY);
+            printf("%s %s: %s\n", direction, name, text ? text : "");
+            free(text);
+        }
+    json_decref(answer);
+    return NC_EXIT_OK;
+}
+
 static int parse(int argc, char **argv, const struct nc_usage *usage, struct client_settings *settings)
 {
     return nc_options_parse(rows, sizeof rows / sizeof rows[0], usage, settings, NULL, argc, argv);
@@ -94,5 +113,5 @@ int client_set(int argc, char **argv)
         *equals = '\0';
         json_object_set_new(values, argv[at], json_string(equals + 1));
     }
-    return print(&settings, ask(settings.control, json_pack("{s:s, s:o}", "op", "set", "values", values)));
+    return print_changes(&settings, ask(settings.control, json_pack("{s:s, s:o}", "op", "set", "values", values)));
 }

@@ -26,11 +26,20 @@ static json_t *acceptance(struct box *box)
     return answer;
 }
 
+/* What is another value in `after` than in `before`. The whole state would be a hundred times as long, and changes come
+ * in thousands a second. */
+static json_t *changes(const struct params before[2], const struct params after[2])
+{
+    return json_pack("{s:i, s:b, s:{s:o, s:o}}", "v", NC_JSONL_VERSION, "ok", 1, "changed", "ab",
+                     params_changes_json(&before[0], &after[0]), "ba", params_changes_json(&before[1], &after[1]));
+}
+
 /* All values are checked before any is set. */
 static json_t *answer_set(struct box *box, const json_t *values)
 {
     char why[512];
-    struct params params[2] = {*box_params(box, 0), *box_params(box, 1)};
+    const struct params before[2] = {*box_params(box, 0), *box_params(box, 1)};
+    struct params params[2] = {before[0], before[1]};
     const char *name;
     json_t *value;
     if (!json_is_object(values))
@@ -46,7 +55,7 @@ static json_t *answer_set(struct box *box, const json_t *values)
     }
     if (box_set(box, params, why, sizeof why) < 0)
         return refusal(why);
-    return acceptance(box);
+    return changes(before, params);
 }
 
 json_t *control_answer(struct box *box, const char *line, size_t len)
@@ -132,7 +141,7 @@ int control_listen(const char *path, char *why, size_t why_size)
     int saved = errno;
     umask(mask);
     errno = saved;
-    if (bound < 0 || listen(fd, BOX_CLIENTS_MAX) < 0) {
+    if (bound < 0 || listen(fd, CONTROL_CLIENTS_MAX) < 0) {
         snprintf(why, why_size, "--control '%s': %s", path, strerror(errno));
         if (fd >= 0)
             close(fd);

@@ -7,7 +7,7 @@
 
 struct box;
 
-enum { CONTROL_LINE_MAX = 16384 };
+enum { CONTROL_LINE_MAX = 16384, CONTROL_CLIENTS_MAX = 8 };
 
 /* Answers one request line (without its newline); never NULL. Pure but for what the request asks of the box. */
 json_t *control_answer(struct box *box, const char *line, size_t len);

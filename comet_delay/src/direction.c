@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "achieved.h"
 #include "edit.h"
 #include "nc_clock.h"
 #include "random.h"
@@ -37,6 +38,7 @@ void direction_free(struct direction *d)
 
 void direction_set(struct direction *d, const struct params *params, const struct models *models, uint64_t now_ns)
 {
+    achieved_restart(d, params);
     /* what a model remembers stays while its text does, so that changing one parameter does not disturb another */
     if (strcmp(params->loss, d->params.loss) != 0)
         loss_state_restart(&d->loss, now_ns);
@@ -59,15 +61,31 @@ static bool hit(const struct direction *d, enum random_stage stage, const struct
     return random_hit(d->keys[stage], packet->number, ppb);
 }
 
-static void drop(struct direction *d, const struct wire_packet *packet, enum fate fate)
+_Static_assert((int)FATE_PASS == NC_FATE_PASS && (int)FATE_LOSS == NC_FATE_LOSS && (int)FATE_QUEUE == NC_FATE_QUEUE &&
+                   (int)FATE_AQM == NC_FATE_AQM && (int)FATE_PACE == NC_FATE_PACE && (int)EDIT_CE == NC_EDIT_CE &&
+                   (int)EDIT_CORRUPT == NC_EDIT_CORRUPT && (int)EDIT_FORGE == NC_EDIT_FORGE,
+               "the record says the same");
+
+/* Tells the recorder what becomes of a packet. `exit_ns`: when it left the bottleneck; 0: it did not. */
+static void decided(const struct direction *d, const struct wire_packet *packet, uint64_t exit_ns, enum nc_fate fate,
+                    bool copy)
 {
+    if (packet->stored->recorded)
+        record_decided(d->record, packet->number, exit_ns, packet->time_ns, fate, packet->edits, copy);
+}
+
+static void drop(struct direction *d, const struct wire_packet *packet, uint64_t exit_ns, enum fate fate)
+{
+    decided(d, packet, exit_ns, (enum nc_fate)fate, false);
     d->stats.drops[fate]++;
     store_release(&d->store, packet->stored, 1);
 }
 
-static void schedule(struct direction *d, const struct wire_packet *packet)
+static void schedule(struct direction *d, const struct wire_packet *packet, uint64_t exit_ns, bool copy)
 {
-    if (schedule_add(&d->schedule, packet, d->granularity_ns))
+    bool ok = schedule_add(&d->schedule, packet, d->granularity_ns);
+    decided(d, packet, exit_ns, ok ? NC_FATE_PASS : NC_FATE_MEMORY, copy);
+    if (ok)
         return;
     d->stats.drops_memory++;
     store_release(&d->store, packet->stored, 1);
@@ -107,74 +125,6 @@ static void harmonize(struct direction *d, struct wire_packet *packet)
                         &packet->time_ns);
 }
 
-/* What comes behind the bottleneck. */
-static void propagate(struct direction *d, struct wire_packet *packet)
-{
-    d->stats.marked += (packet->edits & EDIT_CE) != 0;
-    int64_t jitter = jitter_ns(&d->jitter, &d->models.jitter, d->keys[RANDOM_JITTER], packet->number, d->params.delay_ns);
-    bool overtake = d->params.jitter_order == JITTER_REORDERS;
-    stage_delay(&d->delay_last_ns, d->params.delay_ns + (overtake ? 0 : (uint64_t)jitter), packet);
-    const struct loss_packet lossy = {.number = packet->number, .time_ns = packet->time_ns};
-    if (loss_model_hit(&d->loss_after, &d->models.loss_after, d->keys[RANDOM_LOSS_AFTER], &lossy)) {
-        drop(d, packet, FATE_LOSS);
-        return;
-    }
-    if (!pace(d, packet)) {
-        drop(d, packet, FATE_PACE);
-        return;
-    }
-    harmonize(d, packet);
-    damage(d, packet);
-    if (overtake)
-        packet->time_ns += (uint64_t)jitter; /* never below where it came: the delay is in it */
-    if (hit(d, RANDOM_REORDER, packet, d->params.reorder_ppb)) {
-        packet->time_ns += d->params.reorder_by_ns;
-        d->stats.reordered++;
-    }
-    bool twice = hit(d, RANDOM_DUPLICATE, packet, d->params.duplicate_ppb);
-    if (twice)
-        store_retain(&d->store, packet->stored);
-    schedule(d, packet);
-    if (twice) {
-        d->stats.duplicated++;
-        schedule(d, packet);
-    }
-}
-
-/* Everything at the bottleneck that is settled by `until_ns` moves on. */
-static void run_bottleneck(struct direction *d, uint64_t until_ns)
-{
-    struct wire_packet packet;
-    enum fate fate;
-    while (bottleneck_next(&d->bottleneck, &d->params, &d->models, until_ns, &packet, &fate)) {
-        if (fate == FATE_PASS)
-            propagate(d, &packet);
-        else
-            drop(d, &packet, fate);
-    }
-}
-
-/* One wire packet into the pipeline. `tcp` may be NULL. */
-static void offer(struct direction *d, struct wire_packet *packet, const struct loss_tcp *tcp)
-{
-    stage_access(&d->access, &d->params, packet);
-    const struct loss_packet lossy = {.number = packet->number, .time_ns = packet->time_ns, .tcp = tcp};
-    if (loss_model_hit(&d->loss, &d->models.loss, d->keys[RANDOM_LOSS_BEFORE], &lossy)) {
-        drop(d, packet, FATE_LOSS);
-        return;
-    }
-    run_bottleneck(d, packet->time_ns);
-    if (!models_limit_rate(&d->models) && bottleneck_turn_ns(&d->bottleneck) == UINT64_MAX) {
-        packet->time_ns = later(packet->time_ns, d->bottleneck.line.exit_ns); /* those from before the rate went away go first */
-        propagate(d, packet);
-        return;
-    }
-    enum fate fate = bottleneck_offer(&d->bottleneck, &d->params, &d->models, packet);
-    if (fate != FATE_PASS)
-        drop(d, packet, fate);
-    run_bottleneck(d, packet->time_ns);
-}
-
 /* Both directions of a connection need not agree; packets of one flow must. */
 static uint64_t flow_of(const struct nc_packet *p)
 {
@@ -198,6 +148,91 @@ static struct loss_tcp tcp_of(const struct nc_super *super, uint32_t part, uint6
                              .seq = tcp->seq + part * super->part_len,
                              .len = payload + syn + (last && (tcp->flags & NC_TCP_FIN)),
                              .syn = syn};
+}
+
+/* The TCP fields of a packet behind the bottleneck, where only some loss models want them: read again. NULL: none, or not wanted. */
+static const struct loss_tcp *tcp_behind(const struct direction *d, const struct wire_packet *packet, struct loss_tcp *tcp)
+{
+    struct nc_super super;
+    if (!loss_model_wants_tcp(&d->models.loss_after) ||
+        nc_super_read(packet->stored->data, packet->stored->len, &super) != NC_SUPER_OK || super.packet.l4 != NC_L4_TCP)
+        return NULL;
+    *tcp = tcp_of(&super, packet->part, flow_of(&super.packet));
+    return tcp;
+}
+
+/* What comes behind the bottleneck. */
+static void propagate(struct direction *d, struct wire_packet *packet)
+{
+    uint64_t exit_ns = packet->time_ns;
+    d->stats.marked += (packet->edits & EDIT_CE) != 0;
+    int64_t jitter = jitter_ns(&d->jitter, &d->models.jitter, d->keys[RANDOM_JITTER], packet->number, d->params.delay_ns);
+    bool overtake = d->params.jitter_order == JITTER_REORDERS;
+    int64_t came_ns = (int64_t)packet->time_ns;
+    stage_delay(&d->delay_last_ns, d->params.delay_ns + (overtake ? 0 : (uint64_t)jitter), packet);
+    jitter_added(&d->jitter, &d->models.jitter, packet->number,
+                 (int64_t)packet->time_ns - came_ns - (int64_t)d->params.delay_ns + (overtake ? jitter : 0));
+    struct loss_tcp tcp;
+    const struct loss_packet lossy = {
+        .number = packet->number, .time_ns = packet->time_ns, .tcp = tcp_behind(d, packet, &tcp)};
+    if (loss_model_hit(&d->loss_after, &d->models.loss_after, d->keys[RANDOM_LOSS_AFTER], &lossy)) {
+        drop(d, packet, exit_ns, FATE_LOSS);
+        return;
+    }
+    if (!pace(d, packet)) {
+        drop(d, packet, exit_ns, FATE_PACE);
+        return;
+    }
+    harmonize(d, packet);
+    damage(d, packet);
+    if (overtake)
+        packet->time_ns += (uint64_t)jitter; /* never below where it came: the delay is in it */
+    if (hit(d, RANDOM_REORDER, packet, d->params.reorder_ppb)) {
+        packet->time_ns += d->params.reorder_by_ns;
+        d->stats.reordered++;
+    }
+    bool twice = hit(d, RANDOM_DUPLICATE, packet, d->params.duplicate_ppb);
+    if (twice)
+        store_retain(&d->store, packet->stored);
+    schedule(d, packet, exit_ns, false);
+    if (twice) {
+        d->stats.duplicated++;
+        schedule(d, packet, exit_ns, true);
+    }
+}
+
+/* Everything at the bottleneck that is settled by `until_ns` moves on. */
+static void run_bottleneck(struct direction *d, uint64_t until_ns)
+{
+    struct wire_packet packet;
+    enum fate fate;
+    while (bottleneck_next(&d->bottleneck, &d->params, &d->models, until_ns, &packet, &fate)) {
+        if (fate == FATE_PASS)
+            propagate(d, &packet);
+        else
+            drop(d, &packet, 0, fate);
+    }
+}
+
+/* One wire packet into the pipeline. `tcp` may be NULL. */
+static void offer(struct direction *d, struct wire_packet *packet, const struct loss_tcp *tcp)
+{
+    stage_access(&d->access, &d->params, packet);
+    const struct loss_packet lossy = {.number = packet->number, .time_ns = packet->time_ns, .tcp = tcp};
+    if (loss_model_hit(&d->loss, &d->models.loss, d->keys[RANDOM_LOSS_BEFORE], &lossy)) {
+        drop(d, packet, 0, FATE_LOSS);
+        return;
+    }
+    run_bottleneck(d, packet->time_ns);
+    if (!models_limit_rate(&d->models) && bottleneck_turn_ns(&d->bottleneck) == UINT64_MAX) {
+        packet->time_ns = later(packet->time_ns, d->bottleneck.line.exit_ns); /* those from before the rate went away go first */
+        propagate(d, packet);
+        return;
+    }
+    enum fate fate = bottleneck_offer(&d->bottleneck, &d->params, &d->models, packet);
+    if (fate != FATE_PASS)
+        drop(d, packet, 0, fate);
+    run_bottleneck(d, packet->time_ns);
 }
 
 static void offer_parts(struct direction *d, const struct nc_super *super, struct stored *stored, uint64_t now_ns)
@@ -232,12 +267,13 @@ void direction_take(struct direction *d, struct stored *stored, uint32_t len, ui
         return;
     }
     stored->len = len;
+    stored->recorded = d->record && record_frame(d->record, stored->data, &super, d->stats.in_packets, now_ns);
     store_commit(&d->store, stored, super.parts + 1); /* one more, so that it lives until all parts are offered */
     offer_parts(d, &super, stored, now_ns);
     store_release(&d->store, stored, 1);
 }
 
-void direction_refuse(struct direction *d, const uint8_t *data, uint32_t len)
+void direction_refuse(struct direction *d, const uint8_t *data, uint32_t len, uint64_t now_ns)
 {
     struct nc_super super;
     d->stats.in_frames++;
@@ -245,6 +281,9 @@ void direction_refuse(struct direction *d, const uint8_t *data, uint32_t len)
         d->stats.drops_malformed++;
         return;
     }
+    if (d->record && record_frame(d->record, data, &super, d->stats.in_packets, now_ns))
+        for (uint32_t i = 0; i < super.parts; i++)
+            record_decided(d->record, d->stats.in_packets + i, 0, now_ns, NC_FATE_MEMORY, 0, false);
     d->stats.in_packets += super.parts;
     d->stats.drops_memory += super.parts;
 }
@@ -252,6 +291,8 @@ void direction_refuse(struct direction *d, const uint8_t *data, uint32_t len)
 const struct due *direction_due(struct direction *d, uint64_t now_ns, struct nc_run *run)
 {
     run_bottleneck(d, now_ns);
+    if (d->record)
+        record_flush(d->record);
     struct due *due = schedule_first(&d->schedule);
     if (!due || due->time_ns > now_ns)
         return NULL;
@@ -278,6 +319,8 @@ void direction_sent(struct direction *d, uint64_t now_ns, bool ok)
     } else {
         d->stats.drops_write += due->parts;
     }
+    if (due->packet->recorded)
+        record_sent(d->record, due->number, due->parts, now_ns, ok ? NC_FATE_PASS : NC_FATE_WRITE);
     store_release(&d->store, due->packet, due->parts);
     schedule_pop(&d->schedule);
 }
@@ -313,5 +356,8 @@ json_t *direction_json(struct direction *d, uint64_t receive_ring_drops, uint64_
         "held_peak_bytes", (json_int_t)d->store.held_peak_bytes, "first_in_ns", (json_int_t)s->first_in_ns, "last_out_ns",
         (json_int_t)s->last_out_ns, "lateness", histogram_json(&s->lateness));
     json_object_update_new(object, held);
+    if (d->record)
+        json_object_set_new(object, "record", record_json(d->record));
+    json_object_set_new(object, "achieved", achieved_json(d));
     return object;
 }

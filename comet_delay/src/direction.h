@@ -15,6 +15,7 @@
 #include "models.h"
 #include "nc_vnet.h"
 #include "pacer.h"
+#include "record.h"
 #include "schedule.h"
 #include "stage.h"
 #include "store.h"
@@ -62,6 +63,7 @@ struct direction {
     struct harmonizer harmonizer;
     struct store store;
     struct schedule schedule;
+    struct record_ring *record; /* NULL: no recorder */
     uint64_t due_bytes; /* on the wire, of the run that direction_due built last */
     uint8_t scratch[DIRECTION_FRAME_MAX]; /* its frame, where it was edited */
     struct direction_stats stats;
@@ -82,7 +84,7 @@ struct stored *direction_reserve(struct direction *direction);
 
 /* Takes in the packet read there, `len` bytes, at `now_ns`. */
 void direction_take(struct direction *direction, struct stored *packet, uint32_t len, uint64_t now_ns);
-void direction_refuse(struct direction *direction, const uint8_t *data, uint32_t len);
+void direction_refuse(struct direction *direction, const uint8_t *data, uint32_t len, uint64_t now_ns);
 
 /* The next run, if it is due by `now_ns`, built in `run`; NULL otherwise. Then direction_sent, with whether the port took it. */
 const struct due *direction_due(struct direction *direction, uint64_t now_ns, struct nc_run *run);

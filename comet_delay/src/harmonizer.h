@@ -10,7 +10,7 @@
  *     its share allows. What one flow leaves unused no other gets: evening out, not fair queueing;
  *   - a packet leaves at max(arrival, its flow's next time); its fate is final, so a flow that comes or goes changes the
  *     spacing of later packets only. While n rises, the sum of all flows may exceed the rate for as long as packets
- *     spaced earlier still wait; a pacer behind it bounds the sum;
+ *     spaced earlier still wait. The box's pacer is in front of it, since it wants packets in order (CONTROL.md);
  *   - a packet that would have to wait for more than `hold_ns` is dropped: a flow that offers more than its share for
  *     long;
  *   - packets of a flow never overtake each other; packets of different flows do, so departures are not in order of

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "achieved_text.h"
 #include "nc_quantity.h"
 
 static void print_params(FILE *out, const char *name, const struct params *p)
@@ -60,7 +61,9 @@ static void print_direction(FILE *out, const char *label, const json_t *paramete
         fprintf(out, " %s %lld", cause, (long long)json_integer_value(count));
     fprintf(out, "\n  queue  %lld bytes now, %lld at most; held %lld at most\n", at(s, "queue_bytes"),
             at(s, "queue_peak_bytes"), at(s, "held_peak_bytes"));
-    fprintf(out, "  late   p50 %.1f us, p99 %.1f us, worst %.1f us\n", (double)at(late, "p50_ns") / 1e3,
+    fprintf(out, "  model ");
+    achieved_print(out, json_object_get(s, "achieved"), parameters);
+    fprintf(out, "\n  late   p50 %.1f us, p99 %.1f us, worst %.1f us\n", (double)at(late, "p50_ns") / 1e3,
             (double)at(late, "p99_ns") / 1e3, (double)at(late, "max_ns") / 1e3);
 }
 

@@ -58,6 +58,36 @@ static json_t *drops_json(const json_t *before, const json_t *after)
     return drops;
 }
 
+/* Growth of a counter that begins anew when a parameter is set. */
+static int64_t grown(const json_t *before, const json_t *after, const char *name)
+{
+    int64_t old = at(before, name), new = at(after, name);
+    return new >= old ? new - old : new;
+}
+
+static json_t *loss_json(const json_t *before, const json_t *after)
+{
+    int64_t packets = grown(before, after, "packets"), lost = grown(before, after, "lost");
+    int64_t bursts = grown(before, after, "bursts");
+    return json_pack("{s:I, s:I, s:I, s:f, s:f}", "packets", (json_int_t)packets, "lost", (json_int_t)lost, "bursts",
+                     (json_int_t)bursts, "ratio_ppb", packets ? (double)lost / (double)packets * 1e9 : 0.0, "mean_burst",
+                     bursts ? (double)lost / (double)bursts : 0.0);
+}
+
+/* Rate and losses of the interval; jitter as it is since it was set, for its sums are not shown. */
+static json_t *achieved_json(const json_t *before, const json_t *after)
+{
+    const json_t *old_rate = json_object_get(before, "rate"), *rate = json_object_get(after, "rate");
+    int64_t bytes = grown(old_rate, rate, "bytes"), busy_ns = grown(old_rate, rate, "busy_ns");
+    json_t *object = json_pack("{s:{s:I, s:I, s:f}}", "rate", "bytes", (json_int_t)bytes, "busy_ns", (json_int_t)busy_ns,
+                               "bps", busy_ns ? (double)bytes * 8e9 / (double)busy_ns : 0.0);
+    static const char *const losses[] = {"loss", "loss_after"};
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
+        json_object_set_new(object, losses[i], loss_json(json_object_get(before, losses[i]), json_object_get(after, losses[i])));
+    json_object_set(object, "jitter", json_object_get(after, "jitter"));
+    return object;
+}
+
 static json_int_t per_second(int64_t amount, int64_t interval_ns)
 {
     return (json_int_t)((double)amount * (double)NC_NS_PER_S / (double)interval_ns + 0.5);
@@ -78,6 +108,8 @@ static json_t *direction_json(const json_t *before, const json_t *after, int64_t
     json_object_set_new(object, "drops", drops_json(json_object_get(before, "drops"), json_object_get(after, "drops")));
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
         json_object_set_new(object, levels[i], json_integer(at(after, levels[i])));
+    json_object_set_new(object, "achieved",
+                        achieved_json(json_object_get(before, "achieved"), json_object_get(after, "achieved")));
     struct histogram lateness =
         interval_lateness(json_object_get(before, "lateness"), json_object_get(after, "lateness"));
     json_object_set_new(object, "lateness", lateness_json(&lateness));

@@ -94,8 +94,21 @@ int64_t jitter_ns(struct jitter_state *state, const struct jitter_model *model, 
     else
         jitter = llrint(random_delay(state, model, key, number));
     state->packets++;
-    if (jitter >= earliest)
-        return jitter;
-    state->clamped++;
-    return earliest;
+    if (jitter < earliest) {
+        state->clamped++;
+        jitter = earliest;
+    }
+    moments_add(&state->drawn, number, jitter);
+    return jitter;
+}
+
+void jitter_added(struct jitter_state *state, const struct jitter_model *model, uint64_t number, int64_t added_ns)
+{
+    if (model->kind != JITTER_NONE)
+        moments_add(&state->added, number, added_ns);
+}
+
+void jitter_count_anew(struct jitter_state *state)
+{
+    state->drawn = state->added = (struct moments){0};
 }

@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "moments.h"
 #include "table.h"
 
 enum jitter_kind {
@@ -63,6 +64,7 @@ struct jitter_state {
     uint64_t number; /* of the last score */
     double score;
     uint64_t packets, clamped; /* clamped: wanted to leave before they came */
+    struct moments drawn, added; /* what the model gave; what packets got: keeping order holds some back */
 };
 
 /* As loss_model.h's. Reads the file, if one is named. */
@@ -75,6 +77,12 @@ void jitter_model_free(struct jitter_model *model);
  * delay that the result will be added to: the sum is never negative, and `clamped` counts where that changed it. */
 int64_t jitter_ns(struct jitter_state *state, const struct jitter_model *model, uint64_t key, uint64_t number,
                   uint64_t delay_ns);
+
+/* What of a packet's delay was not the constant part, in the end. Nothing without a model. */
+void jitter_added(struct jitter_state *state, const struct jitter_model *model, uint64_t number, int64_t added_ns);
+
+/* Statistics begin anew; the scores go on. */
+void jitter_count_anew(struct jitter_state *state);
 
 /* The quantile function: delay, in ns, whose score is z; `survival` is 1 - Φ(z), kept apart for the sake of the tail. */
 double jitter_quantile(const struct jitter_model *model, double z, double survival);

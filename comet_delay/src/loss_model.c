@@ -26,6 +26,7 @@ bool loss_model_wants_tcp(const struct loss_model *model)
 
 void loss_state_restart(struct loss_state *state, uint64_t now_ns)
 {
+    state->count = (struct loss_count){0};
     state->start_ns = now_ns;
     state->chain_begun = false;
 }
@@ -75,7 +76,7 @@ static bool tcp_hit(struct loss_state *state, const struct loss_model *model, co
     return table_pairs_overlap(model->ranges, seen.transmission - 1, seen.transmission);
 }
 
-bool loss_model_hit(struct loss_state *state, const struct loss_model *model, uint64_t key, const struct loss_packet *packet)
+static bool model_hit(struct loss_state *state, const struct loss_model *model, uint64_t key, const struct loss_packet *packet)
 {
     uint64_t since_ns = packet->time_ns - state->start_ns;
     switch (model->kind) {
@@ -91,4 +92,15 @@ bool loss_model_hit(struct loss_state *state, const struct loss_model *model, ui
     }
     assert(!"no such loss model");
     return false;
+}
+
+bool loss_model_hit(struct loss_state *state, const struct loss_model *model, uint64_t key, const struct loss_packet *packet)
+{
+    struct loss_count *count = &state->count;
+    bool lost = model_hit(state, model, key, packet);
+    count->packets++;
+    count->lost += lost;
+    count->bursts += lost && !count->in_burst;
+    count->in_burst = lost;
+    return lost;
 }

@@ -57,7 +57,14 @@ struct loss_model {
     struct table *ranges;   /* lists: half-open pairs; owned */
 };
 
+/* Since the model came into force. A burst: lost packets in a row, of those offered. */
+struct loss_count {
+    uint64_t packets, lost, bursts;
+    bool in_burst;
+};
+
 struct loss_state {
+    struct loss_count count;
     uint64_t start_ns; /* when the model came into force */
     bool chain_begun;
     int chain_state; /* 1 … 4 */

@@ -1,6 +1,5 @@
 /* comet-delay: a subcommand a function, a table of them. */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +10,12 @@
 
 #include "box.h"
 #include "client.h"
+#include "control.h"
 #include "human.h"
 #include "metrics.h"
 #include "nc_jsonl.h"
 #include "nc_log.h"
+#include "serve.h"
 #include "settings.h"
 #include "watch.h"
 
@@ -42,12 +43,54 @@ static void unblock_signals(void)
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Late is wrong: busy hosts beside the box must not keep it from the processor. */
-static void raise_priority(int level)
+/* --check: the models of both directions, built and thrown away. */
+static int check(const struct params params[2])
 {
-    struct sched_param priority = {.sched_priority = level};
-    if (level && sched_setscheduler(0, SCHED_RR, &priority) < 0)
-        nc_log("--priority %d: %s; going on without, look at the lateness", level, strerror(errno));
+    for (int d = 0; d < 2; d++) {
+        char why[512];
+        struct models models;
+        if (models_build(&params[d], &models, why, sizeof why) < 0)
+            nc_die(NC_EXIT_USAGE, "%s", why);
+        models_free(&models);
+    }
+    return NC_EXIT_OK;
+}
+
+/* Opens the control socket if there is to be one, runs the box, prints `ready` and `end`. */
+static int operate(struct box *box, const struct settings *settings, const struct params params[2], int signal_fd)
+{
+    char why[512];
+    bool human = settings->human || (!settings->json && isatty(STDOUT_FILENO));
+    int control_fd = settings->control ? control_listen(settings->control, why, sizeof why) : -1;
+    if (settings->control && control_fd < 0) {
+        nc_jsonl_error(stdout, NC_EXIT_USAGE, "%s", why);
+        return NC_EXIT_USAGE;
+    }
+    if (box_start(box, why, sizeof why) < 0) {
+        nc_jsonl_error(stdout, NC_EXIT_MISSING, "%s", why);
+        return NC_EXIT_MISSING;
+    }
+    json_t *ready = box_ready_json(box);
+    json_object_set_new(ready, "control", nc_jsonl_text(settings->control ? settings->control : ""));
+    if (human) {
+        human_ready(stdout, params);
+        json_decref(ready);
+    } else
+        nc_jsonl_event(stdout, "ready", ready);
+    serve(box, control_fd, signal_fd, settings->box.duration_ns);
+    box_stop(box);
+    unblock_signals();
+    json_t *end = box_json(box);
+    if (human)
+        human_state(stdout, end);
+    else
+        nc_jsonl_event(stdout, "end", json_incref(end));
+    json_decref(end);
+    if (control_fd >= 0) {
+        close(control_fd);
+        unlink(settings->control);
+    }
+    return NC_EXIT_OK;
 }
 
 static int run(int argc, char **argv)
@@ -57,34 +100,23 @@ static int run(int argc, char **argv)
     char why[512];
     int status;
     settings_parse(argc, argv, &settings, params);
+    if (settings.check)
+        return check(params);
     if (!settings.port_a || !settings.port_b)
         nc_die(NC_EXIT_USAGE, "--%s: missing; want tap:NAME[@NETNS] or if:NAME[@NETNS]", settings.port_a ? "b" : "a");
     if (settings.parent_death)
         prctl(PR_SET_PDEATHSIG, SIGTERM);
     prctl(PR_SET_TIMERSLACK, 1);
-    bool human = settings.human || (!settings.json && isatty(STDOUT_FILENO));
     int signal_fd = block_signals();
     struct box *box =
-        box_open(&settings.box, settings.port_a, settings.port_b, settings.control, params, &status, why, sizeof why);
+        box_open(&settings.box, settings.port_a, settings.port_b, params, &status, why, sizeof why);
     if (!box) {
         nc_jsonl_error(stdout, status, "%s", why);
         return status;
     }
-    raise_priority((int)settings.priority);
-    if (human)
-        human_ready(stdout, params);
-    else
-        nc_jsonl_event(stdout, "ready", box_ready_json(box));
-    box_run(box, signal_fd);
-    unblock_signals();
-    json_t *end = box_json(box);
-    if (human)
-        human_state(stdout, end);
-    else
-        nc_jsonl_event(stdout, "end", json_incref(end));
-    json_decref(end);
+    status = operate(box, &settings, params, signal_fd);
     box_close(box);
-    return NC_EXIT_OK;
+    return status;
 }
 
 static const struct {

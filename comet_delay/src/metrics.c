@@ -95,6 +95,60 @@ static void print_lateness(FILE *out, const json_t *statistics)
     }
 }
 
+static void print_one(FILE *out, const char *name, const char *direction, const char *stage, double value)
+{
+    fprintf(out, "comet_delay_%s{direction=\"%s\"%s%s%s} %.12g\n", name, direction, *stage ? ",stage=\"" : "", stage,
+            *stage ? "\"" : "", value);
+}
+
+/* Counters begin anew when the parameter is set, as those of a restarted program do. */
+static void print_losses(FILE *out, const json_t *statistics)
+{
+    static const char *const stages[][2] = {{"loss", "before"}, {"loss_after", "after"}};
+    static const char *const counters[][3] = {
+        {"packets", "loss_offered_total", "Wire packets that the loss model decided on since it was set."},
+        {"lost", "loss_lost_total", "Wire packets that it dropped."},
+        {"bursts", "loss_bursts_total", "Runs of dropped wire packets."}};
+    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+        head(out, counters[i][1], "counter", counters[i][2]);
+        for EACH_DIRECTION (d)
+            for (size_t s = 0; s < sizeof stages / sizeof stages[0]; s++) {
+                const json_t *achieved = json_object_get(json_object_get(statistics, directions[d]), "achieved");
+                print_one(out, counters[i][1], directions[d], stages[s][1],
+                          (double)at(json_object_get(achieved, stages[s][0]), counters[i][0]));
+            }
+    }
+}
+
+/* One number of `achieved`, by its path; 0 where there is none. */
+static void print_achieved(FILE *out, const json_t *statistics)
+{
+    static const struct {
+        const char *path[3], *name, *type, *help;
+        double factor;
+    } fields[] = {
+        {{"rate", "bytes"}, "line_bytes_total", "counter", "Bytes the bottleneck's line sent since its rate was set.", 1},
+        {{"rate", "busy_ns"}, "line_busy_seconds_total", "counter", "Time they took.", 1e-9},
+        {{"jitter", "drawn", "count"}, "jitter_packets_total", "counter", "Wire packets with jitter since it was set.", 1},
+        {{"jitter", "drawn", "mean_ns"}, "jitter_drawn_mean_seconds", "gauge", "Mean of the model's jitter.", 1e-9},
+        {{"jitter", "drawn", "sd_ns"}, "jitter_drawn_stddev_seconds", "gauge", "Its standard deviation.", 1e-9},
+        {{"jitter", "drawn", "autocorrelation"}, "jitter_drawn_autocorrelation", "gauge", "Of neighbours.", 1},
+        {{"jitter", "added", "mean_ns"}, "jitter_added_mean_seconds", "gauge", "Mean of jitter as added to packets.", 1e-9},
+        {{"jitter", "added", "sd_ns"}, "jitter_added_stddev_seconds", "gauge", "Its standard deviation.", 1e-9},
+        {{"jitter", "added", "p50_ns"}, "jitter_added_p50_seconds", "gauge", "Its median.", 1e-9},
+        {{"jitter", "added", "p99_ns"}, "jitter_added_p99_seconds", "gauge", "Its 99th percentile.", 1e-9},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        head(out, fields[i].name, fields[i].type, fields[i].help);
+        for EACH_DIRECTION (d) {
+            const json_t *value = json_object_get(json_object_get(statistics, directions[d]), "achieved");
+            for (size_t p = 0; p < 3 && fields[i].path[p]; p++)
+                value = json_object_get(value, fields[i].path[p]);
+            print_one(out, fields[i].name, directions[d], "", fields[i].factor * json_number_value(value));
+        }
+    }
+}
+
 /* A parameter's name in Prometheus's base unit, and what to multiply by: delay_ns → delay_seconds, 1e-9. */
 static double base_unit(const char *key, char *name, size_t size)
 {
@@ -137,6 +191,8 @@ void metrics_print(FILE *out, const json_t *state)
     const json_t *statistics = json_object_get(state, "statistics");
     print_fields(out, statistics);
     print_drops(out, statistics);
+    print_losses(out, statistics);
+    print_achieved(out, statistics);
     print_lateness(out, statistics);
     print_parameters(out, json_object_get(state, "parameters"));
     head(out, "valid", "gauge", "1 while the box is on time and drops nothing but by the model.");

@@ -19,8 +19,21 @@ struct models {
 /* True when there is a bottleneck. */
 bool models_limit_rate(const struct models *models);
 
+/* What the path holds at most, and what that comes from: the highest rate (without one, 10 Gbit/s: a guess that only decides
+ * how much memory is touched in advance) times the longest delay, and the queue. Distributions without an end count to
+ * four deviations. */
+struct models_held {
+    uint64_t bytes, rate_bps, jitter_ns;
+};
+struct models_held models_held(const struct params *params, const struct models *models);
+
 /* 0, or -1 with a one-line reason that names the option; then there is nothing to free. */
 int models_build(const struct params *params, struct models *models, char *why, size_t why_size);
+
+/* As models_build, but a model whose text in `old` was the same is taken over from `had`, which was built from it: solving
+ * for a correlation takes a millisecond, and a file may be gone by now. */
+int models_rebuild(const struct params *params, const struct params *old, const struct models *had, struct models *models,
+                   char *why, size_t why_size);
 void models_free(struct models *models);
 
 #endif

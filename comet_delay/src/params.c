@@ -1,5 +1,8 @@
 #include "params.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "nc_clock.h"
 #include "nc_jsonl.h"
 
@@ -65,23 +68,39 @@ const struct param_row param_rows[] = {
 };
 const size_t param_rows_n = sizeof param_rows / sizeof param_rows[0];
 
+static json_t *value_json(const struct nc_option *option, const struct params *params)
+{
+    const char *at = (const char *)params + option->offset;
+    switch (option->kind) {
+    case NC_OPT_TEXT: return nc_jsonl_text(at);
+    case NC_OPT_CHOICE: return json_string(option->choices[*(const int *)at]);
+    default: return json_integer((json_int_t) * (const uint64_t *)at);
+    }
+}
+
+static bool same(const struct nc_option *option, const struct params *a, const struct params *b)
+{
+    const char *one = (const char *)a + option->offset, *other = (const char *)b + option->offset;
+    switch (option->kind) {
+    case NC_OPT_TEXT: return strcmp(one, other) == 0;
+    case NC_OPT_CHOICE: return *(const int *)one == *(const int *)other;
+    default: return *(const uint64_t *)one == *(const uint64_t *)other;
+    }
+}
+
 json_t *params_json(const struct params *params)
 {
     json_t *object = json_object();
-    for (size_t i = 0; i < param_rows_n; i++) {
-        const struct nc_option *option = &param_rows[i].option;
-        const char *at = (const char *)params + option->offset;
-        json_t *value = option->kind == NC_OPT_TEXT     ? nc_jsonl_text(at)
-                        : option->kind == NC_OPT_CHOICE ? json_string(option->choices[*(const int *)at])
-                                                        : json_integer((json_int_t) * (const uint64_t *)at);
-        json_object_set_new(object, param_rows[i].json_name, value);
-    }
+    for (size_t i = 0; i < param_rows_n; i++)
+        json_object_set_new(object, param_rows[i].json_name, value_json(&param_rows[i].option, params));
     return object;
 }
 
-uint64_t params_held_bytes(const struct params *params)
+json_t *params_changes_json(const struct params *before, const struct params *after)
 {
-    uint64_t rate_bps = params->rate_bps ? params->rate_bps : UINT64_C(10000000000);
-    unsigned __int128 line = (unsigned __int128)rate_bps * params->delay_ns / (8 * NC_NS_PER_S);
-    return (uint64_t)line + params->queue_bytes;
+    json_t *object = json_object();
+    for (size_t i = 0; i < param_rows_n; i++)
+        if (!same(&param_rows[i].option, before, after))
+            json_object_set_new(object, param_rows[i].json_name, value_json(&param_rows[i].option, after));
+    return object;
 }

@@ -59,8 +59,7 @@ extern const size_t param_rows_n;
 /* {"delay_ns":…,…} */
 json_t *params_json(const struct params *params);
 
-/* Bytes in flight at most: rate × delay plus the queue. With no rate, what 10 Gbit/s would hold: a guess that only
- * decides how much memory is touched in advance. */
-uint64_t params_held_bytes(const struct params *params);
+/* Those of `after` whose value is not that of `before`. */
+json_t *params_changes_json(const struct params *before, const struct params *after);
 
 #endif

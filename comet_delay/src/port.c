@@ -37,10 +37,10 @@ static const struct port_kind *find_kind(const char *text, const char **rest)
     return NULL;
 }
 
-int port_open(struct port *port, const char *text, unsigned mtu, char *why, size_t why_size)
+int port_open(struct port *port, const char *text, const struct port_settings *settings, char *why, size_t why_size)
 {
     const char *netns = NULL, *rest;
-    *port = (struct port){.fd = -1, .counters = -1, .claim = -1};
+    *port = (struct port){.fd = -1, .napi_fd = -1, .counters = -1, .claim = -1};
     const struct port_kind *kind = find_kind(text, &rest);
     if (!kind || nc_netns_split(rest, port->name, sizeof port->name, &netns) < 0) {
         snprintf(why, why_size, "port '%.80s': want tap:NAME[@NETNS] or if:NAME[@NETNS], NAME of 1 to 15 characters", text);
@@ -59,7 +59,7 @@ int port_open(struct port *port, const char *text, unsigned mtu, char *why, size
             return NC_EXIT_MISSING;
         }
     }
-    int status = kind->open(port, mtu, why, why_size);
+    int status = kind->open(port, settings, why, why_size);
     if (previous >= 0)
         nc_netns_leave(previous);
     if (status == NC_EXIT_OK)
@@ -71,7 +71,7 @@ void port_close(struct port *port)
 {
     if (port->kind)
         port->kind->close(port);
-    *port = (struct port){.fd = -1, .counters = -1, .claim = -1};
+    *port = (struct port){.fd = -1, .napi_fd = -1, .counters = -1, .claim = -1};
 }
 
 ssize_t port_read(const struct port *port, void *buf, size_t size)
@@ -79,9 +79,9 @@ ssize_t port_read(const struct port *port, void *buf, size_t size)
     return port->kind->read(port, buf, size);
 }
 
-bool port_write(const struct port *port, const struct nc_run *run)
+bool port_write(const struct port *port, const struct nc_run *run, bool defer)
 {
-    return port->kind->write(port, run);
+    return port->kind->write(port, run, defer);
 }
 
 uint64_t port_ring_drops(const struct port *port)

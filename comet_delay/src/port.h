@@ -15,9 +15,18 @@
 
 struct port_kind;
 
+/* Whether a TAP may have its host's receiving stack run by another processor (port_write's `defer`). */
+enum port_napi { PORT_NAPI_AUTO, PORT_NAPI_OFF };
+
+struct port_settings {
+    unsigned mtu; /* of a TAP; an attached interface keeps its own */
+    enum port_napi napi;
+};
+
 struct port {
     const struct port_kind *kind; /* NULL: not open */
     int fd;                       /* non-blocking */
+    int napi_fd;                  /* TAP: its queue for deferred writes; -1: none */
     int counters;                 /* TAP: /proc/net/dev of the port's namespace */
     int claim;                    /* attached: keeps other boxes off the interface */
     unsigned mtu;                 /* when it was opened */
@@ -25,9 +34,8 @@ struct port {
     char netns[128];
 };
 
-/* Opens the port that `text` names; `mtu` is a TAP's, an attached interface keeps its own. 0, or an exit status (nc_exit)
- * with a one-line reason. */
-int port_open(struct port *port, const char *text, unsigned mtu, char *why, size_t why_size);
+/* Opens the port that `text` names. 0, or an exit status (nc_exit) with a one-line reason. */
+int port_open(struct port *port, const char *text, const struct port_settings *settings, char *why, size_t why_size);
 
 /* A port that is not open (as after {0}) is left alone. */
 void port_close(struct port *port);
@@ -37,8 +45,9 @@ void port_close(struct port *port);
  * without a frame, which nc_super_read refuses and the box counts as malformed. */
 ssize_t port_read(const struct port *port, void *buf, size_t size);
 
-/* True when the port took the run. */
-bool port_write(const struct port *port, const struct nc_run *run);
+/* True when the port took the run. `defer`: let another processor take it from there, where that is possible; what is
+ * written without it overtakes what that processor has not got to. */
+bool port_write(const struct port *port, const struct nc_run *run, bool defer);
 
 /* Frames that the kernel dropped because the box did not read fast enough. */
 uint64_t port_ring_drops(const struct port *port);

@@ -105,9 +105,9 @@ static void attached_close(struct port *port)
         close(port->claim);
 }
 
-static int attached_open(struct port *port, unsigned mtu, char *why, size_t why_size)
+static int attached_open(struct port *port, const struct port_settings *settings, char *why, size_t why_size)
 {
-    (void)mtu; /* the interface has its own */
+    (void)settings; /* the interface has its own */
     int status = NC_EXIT_MISSING, index;
     port->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (port->fd < 0)
@@ -183,8 +183,9 @@ static ssize_t attached_read(const struct port *port, void *room, size_t size)
     return (ssize_t)restore_tag(buf, NC_VNET_LEN + (size_t)n - HEADER_LEN, &message);
 }
 
-static bool attached_write(const struct port *port, const struct nc_run *run)
+static bool attached_write(const struct port *port, const struct nc_run *run, bool defer)
 {
+    (void)defer; /* a packet socket has one way out; veth and NICs hand over to softirqs themselves */
     struct iovec parts[3] = {{(void *)run->head, HEADER_LEN},
                              {(void *)(run->head + NC_VNET_LEN), run->head_len - NC_VNET_LEN},
                              {(void *)run->payload, run->payload_len}};

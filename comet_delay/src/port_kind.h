@@ -9,10 +9,10 @@
 struct port_kind {
     const char *prefix;
     /* In the port's namespace, with the name set; as port_open. */
-    int (*open)(struct port *port, unsigned mtu, char *why, size_t why_size);
+    int (*open)(struct port *port, const struct port_settings *settings, char *why, size_t why_size);
     void (*close)(struct port *port);
     ssize_t (*read)(const struct port *port, void *buf, size_t size);
-    bool (*write)(const struct port *port, const struct nc_run *run);
+    bool (*write)(const struct port *port, const struct nc_run *run, bool defer);
     uint64_t (*ring_drops)(const struct port *port);
 };
 

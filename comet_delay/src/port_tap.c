@@ -1,11 +1,25 @@
-/* A TAP: the host keeps its offloads on, because the TAP says that it can take super-packets. */
+/* A TAP: the host keeps its offloads on, because the TAP says that it can take super-packets.
+ *
+ * A write to a TAP runs the host's receiving stack to its end, in the writer. So that another processor can do that when
+ * the box has no time left, the TAP gets a second queue with NAPI, polled by a kernel thread of its own ("threaded"):
+ * what is written there waits in that queue, and the thread takes it in batches, with GRO where the host has that on. Which queue
+ * is chosen for each write. What the host sends always goes to the first queue, steered there by a two-instruction BPF program, so
+ * there is one ring to read and nothing overtakes. Where the kernel or the machine will not do that there is one queue.
+ * Rejected: NAPI for everything (waking its thread adds tens of µs where a packet comes alone); receive packet steering
+ * (bound to a processor by number, and one interrupt a packet). */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/if_tun.h>
+#include <linux/mount.h>
+#include <linux/netlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,7 +33,7 @@
 
 /* A TAP orphans packets as they enter its ring, so TCP's small-queue limit does not hold the sender back: the ring must
  * take what the congestion window lets out at once. */
-enum { RING_PACKETS = 65536 };
+enum { RING_PACKETS = 262144 };
 
 static int set_offloads(int fd)
 {
@@ -29,22 +43,114 @@ static int set_offloads(int fd)
     return ioctl(fd, TUNSETOFFLOAD, offloads); /* kernels before 6.2: UDP comes in wire packets */
 }
 
-static int create(const char *name, char *why, size_t why_size)
+/* One queue of the TAP; the first makes it. -1 with errno. */
+static int open_queue(const char *name, int flags)
 {
-    int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
-        snprintf(why, why_size, "/dev/net/tun: %s; load the tun module and run as root", strerror(errno));
+    struct ifreq request = {.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | flags)};
+    int header = NC_VNET_LEN, fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
         return -1;
-    }
-    struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
-    int header = NC_VNET_LEN;
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
     if (ioctl(fd, TUNSETIFF, &request) == 0 && ioctl(fd, TUNSETVNETHDRSZ, &header) == 0 && set_offloads(fd) == 0)
         return fd;
-    snprintf(why, why_size, "cannot create TAP '%s': %s%s", name, strerror(errno),
-             errno == EBUSY ? "; the name is taken in that namespace" : errno == EPERM ? "; needs CAP_NET_ADMIN (run as root)" : "");
+    int saved = errno;
     close(fd);
+    errno = saved;
     return -1;
+}
+
+static int create(const char *name, int flags, char *why, size_t why_size)
+{
+    int fd = open_queue(name, flags);
+    if (fd >= 0)
+        return fd;
+    if (access("/dev/net/tun", R_OK | W_OK) < 0)
+        snprintf(why, why_size, "/dev/net/tun: %s; load the tun module and run as root", strerror(errno));
+    else
+        snprintf(why, why_size, "cannot create TAP '%s': %s%s", name, strerror(errno),
+                 errno == EBUSY   ? "; the name is taken in that namespace"
+                 : errno == EPERM ? "; needs CAP_NET_ADMIN (run as root)"
+                                  : "");
+    return -1;
+}
+
+/* Whatever the host sends goes to queue 0. */
+static bool steer_to_first(int fd)
+{
+    const struct bpf_insn zero[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0},
+                                    {.code = BPF_JMP | BPF_EXIT}};
+    union bpf_attr program = {.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+                              .insn_cnt = sizeof zero / sizeof zero[0],
+                              .insns = (uintptr_t)zero,
+                              .license = (uintptr_t) "GPL"};
+    int loaded = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &program, sizeof program);
+    if (loaded < 0)
+        return false;
+    bool ok = ioctl(fd, TUNSETSTEERINGEBPF, &loaded) == 0;
+    close(loaded);
+    return ok;
+}
+
+/* Gives the interface's NAPI a kernel thread. sysfs shows the interfaces of the namespace it was mounted in, so one
+ * is mounted for us alone, nowhere. */
+static bool set_threaded(const char *name)
+{
+    char path[64];
+    int context = (int)syscall(SYS_fsopen, "sysfs", FSOPEN_CLOEXEC), mount = -1, file = -1;
+    if (context >= 0 && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        mount = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
+    snprintf(path, sizeof path, "class/net/%s/threaded", name);
+    if (mount >= 0)
+        file = openat(mount, path, O_WRONLY | O_CLOEXEC);
+    bool ok = file >= 0 && write(file, "1", 1) == 1;
+    const int all[] = {context, mount, file};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i] >= 0)
+            close(all[i]);
+    return ok;
+}
+
+/* The queue for deferred writes, or -1 where there can be none; then the TAP has one queue as ever. */
+static int open_napi_queue(const struct port *port)
+{
+    if (!steer_to_first(port->fd))
+        return -1;
+    int fd = open_queue(port->name, IFF_MULTI_QUEUE | IFF_NAPI);
+    if (fd >= 0 && !set_threaded(port->name)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* No queue in front of the ring: it would hold nothing and cost a lock a packet, and the default one takes memory for
+ * three rings for every queue that the TAP might have, which are 256. -1 with errno. */
+static int set_no_queue(int index)
+{
+    struct {
+        struct nlmsghdr header;
+        struct tcmsg qdisc;
+        struct rtattr kind;
+        char name[8];
+    } request = {.header = {.nlmsg_len = sizeof request,
+                            .nlmsg_type = RTM_NEWQDISC,
+                            .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE},
+                 .qdisc = {.tcm_ifindex = index, .tcm_parent = TC_H_ROOT},
+                 .kind = {sizeof request.kind + sizeof request.name, TCA_KIND},
+                 .name = "noqueue"};
+    struct {
+        struct nlmsghdr header;
+        struct nlmsgerr error;
+        char echo[sizeof request];
+    } answer = {.error.error = -EIO};
+    int sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (sock < 0)
+        return -1;
+    if (send(sock, &request, sizeof request, 0) < 0 || recv(sock, &answer, sizeof answer, 0) < 0)
+        answer.error.error = -errno;
+    close(sock);
+    errno = -answer.error.error;
+    return errno ? -1 : 0;
 }
 
 static int bring_up(const char *name, unsigned mtu, char *why, size_t why_size)
@@ -54,9 +160,17 @@ static int bring_up(const char *name, unsigned mtu, char *why, size_t why_size)
     int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int failed = port_interface_ioctl(sock, SIOCSIFMTU, &ifr, name) < 0;
     if (!failed) {
+        what = "set the queueing discipline of";
+        failed = port_interface_ioctl(sock, SIOCGIFINDEX, &ifr, name) < 0 || set_no_queue(ifr.ifr_ifindex) < 0;
+    }
+    if (!failed) {
         what = "set the queue length of";
         ifr = (struct ifreq){.ifr_qlen = RING_PACKETS};
         failed = port_interface_ioctl(sock, SIOCSIFTXQLEN, &ifr, name) < 0;
+        if (failed && errno == ERANGE) { /* later kernels (6.12.117 for one) take no more than S16_MAX */
+            ifr = (struct ifreq){.ifr_qlen = INT16_MAX};
+            failed = port_interface_ioctl(sock, SIOCSIFTXQLEN, &ifr, name) < 0;
+        }
     }
     if (!failed) {
         what = "bring up";
@@ -70,26 +184,31 @@ static int bring_up(const char *name, unsigned mtu, char *why, size_t why_size)
     return failed ? -1 : 0;
 }
 
-static int tap_open(struct port *port, unsigned mtu, char *why, size_t why_size)
+static void tap_close(struct port *port)
 {
-    port->fd = create(port->name, why, why_size);
+    const int all[] = {port->napi_fd, port->fd, port->counters};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i] >= 0)
+            close(all[i]);
+}
+
+static int tap_open(struct port *port, const struct port_settings *settings, char *why, size_t why_size)
+{
+    /* with one processor there is no other to hand over to */
+    bool napi = settings->napi == PORT_NAPI_AUTO && sysconf(_SC_NPROCESSORS_ONLN) > 1;
+    port->fd = create(port->name, IFF_TUN_EXCL | (napi ? IFF_MULTI_QUEUE : 0), why, why_size);
     if (port->fd < 0)
         return NC_EXIT_MISSING;
-    if (bring_up(port->name, mtu, why, why_size) < 0) {
-        close(port->fd);
+    if (napi)
+        port->napi_fd = open_napi_queue(port);
+    if (bring_up(port->name, settings->mtu, why, why_size) < 0) {
+        tap_close(port);
         return NC_EXIT_FAILED;
     }
-    port->mtu = mtu;
+    port->mtu = settings->mtu;
     /* bound to this namespace when opened, so it can be read from anywhere later */
     port->counters = open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
     return NC_EXIT_OK;
-}
-
-static void tap_close(struct port *port)
-{
-    close(port->fd);
-    if (port->counters >= 0)
-        close(port->counters);
 }
 
 static ssize_t tap_read(const struct port *port, void *buf, size_t size)
@@ -102,10 +221,11 @@ static ssize_t tap_read(const struct port *port, void *buf, size_t size)
     return errno == EBADFD || errno == EIO ? -1 : port_unreadable(buf); /* deleted, or going to be */
 }
 
-static bool tap_write(const struct port *port, const struct nc_run *run)
+static bool tap_write(const struct port *port, const struct nc_run *run, bool defer)
 {
+    int fd = defer && port->napi_fd >= 0 ? port->napi_fd : port->fd;
     struct iovec parts[2] = {{(void *)run->head, run->head_len}, {(void *)run->payload, run->payload_len}};
-    return writev(port->fd, parts, run->payload_len ? 2 : 1) >= 0;
+    return writev(fd, parts, run->payload_len ? 2 : 1) >= 0;
 }
 
 static uint64_t tap_ring_drops(const struct port *port)

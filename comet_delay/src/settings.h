@@ -9,8 +9,7 @@
 struct settings {
     struct box_settings box;
     const char *port_a, *port_b, *control;
-    uint64_t priority;
-    bool human, json, parent_death;
+    bool human, json, parent_death, check;
     struct params both, ab, ba;
 };
 

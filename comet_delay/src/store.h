@@ -16,7 +16,8 @@ struct chunk;
 /* One packet as it was read: `len` bytes from the virtio-net header on. */
 struct stored {
     struct chunk *chunk;
-    uint32_t len;
+    uint32_t len : 31;
+    uint32_t recorded : 1; /* its wire packets are told to the recorder */
     uint32_t refs;  /* wire packets of it still on their way */
     uint8_t data[];
 };

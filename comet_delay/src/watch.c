@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "achieved_text.h"
 #include "client.h"
 #include "control.h"
 #include "interval.h"
@@ -86,6 +87,9 @@ static void print_direction(FILE *out, const char *label, const json_t *d)
         fprintf(out, "-");
     fprintf(out, "   ");
     print_fates(out, d);
+    fprintf(out, "       model  ");
+    achieved_print(out, json_object_get(d, "achieved"), NULL);
+    fprintf(out, "\n");
 }
 
 static void print_block(FILE *out, const json_t *interval)
@@ -107,7 +111,7 @@ static void print_interval(const struct watch_settings *settings, json_t *interv
         return;
     }
     if (terminal) /* lines are not wrapped while they are drawn: a narrow window would shift the count */
-        printf("\033[?7l%s", first ? "" : "\033[6A\r\033[J");
+        printf("\033[?7l%s", first ? "" : "\033[8A\r\033[J");
     else if (!first)
         putchar('\n');
     print_block(stdout, interval);

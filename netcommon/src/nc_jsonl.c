@@ -38,7 +38,7 @@ json_t *nc_jsonl_text(const char *text)
 
 void nc_jsonl_error(FILE *out, int status, const char *format, ...)
 {
-    char message[512];
+    char message[900];
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nc_jsonl.h"
+
 static void log_line(const char *format, va_list args)
 {
     char line[1024];
@@ -31,9 +33,14 @@ void nc_log(const char *format, ...)
 
 void nc_die(enum nc_exit status, const char *format, ...)
 {
+    char message[900];
     va_list args;
     va_start(args, format);
-    log_line(format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    if (isatty(STDOUT_FILENO)) /* a person reads both; once is enough */
+        nc_log("%s", message);
+    else
+        nc_jsonl_error(stdout, (int)status, "%s", message);
     exit((int)status);
 }

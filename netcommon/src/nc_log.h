@@ -13,7 +13,8 @@ enum nc_exit {
 /* "PROGRAM: message\n" in one write. */
 void nc_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* nc_log, then exit with the status. For set-up only; the data path returns codes. */
+/* The error contract of every tool (nc_jsonl_error), then exit with the status; on a terminal without the JSON line. For
+ * set-up only: the data path returns codes. */
 void nc_die(enum nc_exit status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 
 #endif

@@ -46,7 +46,7 @@ struct nc_usage {
 };
 
 /* Fills `settings` with defaults, then with argv[1…]. Prints help and exits 0 on --help / -h and --options-json; on a
- * bad value prints one line that names option, value and what is allowed, and exits 2. Returns the index of the first
+ * bad value dies (nc_die) with one line that names option, value and what is allowed, status 2. Returns the index of the first
  * positional argument (GNU permutation applies). If `given` is not NULL it has one bool a row: set on the command line.
  * A table mistake (duplicate name, bad default) is our bug and asserts. */
 int nc_options_parse(const struct nc_option *table, size_t n, const struct nc_usage *usage, void *settings, bool *given,

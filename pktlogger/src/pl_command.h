@@ -10,6 +10,7 @@
 /* Each gets the command line from its own name on and returns the exit status. */
 int pl_cmd_capture(int argc, char **argv);
 int pl_cmd_index(int argc, char **argv);
+int pl_cmd_record(int argc, char **argv);
 int pl_cmd_analyse(int argc, char **argv);
 int pl_cmd_export(int argc, char **argv);
 

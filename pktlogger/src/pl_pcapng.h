@@ -16,6 +16,7 @@ enum pl_block_option {
     PL_OPT_COMMENT = 1,
     PL_OPT_SHB_OS = 3,
     PL_OPT_SHB_APPLICATION = 4,
+    PL_OPT_PACKET_FLAGS = 2,
     PL_OPT_IF_NAME = 2,
     PL_OPT_IF_DESCRIPTION = 3,
     PL_OPT_IF_TSRESOL = 9,
@@ -29,6 +30,10 @@ enum pl_block_option {
     PL_OPT_ISB_DROPPED_KERNEL = 7,
     PL_OPT_ISB_DELIVERED = 8,
 };
+
+/* epb_flags: which way */
+#define PL_FLAGS_INBOUND 1u
+#define PL_FLAGS_OUTBOUND 2u
 
 #define PL_BYTE_ORDER_MAGIC 0x1a2b3c4du
 #define PL_LINKTYPE_ETHERNET 1

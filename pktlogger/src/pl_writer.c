@@ -1,6 +1,7 @@
 /* Purpose: pl_writer.h. Blocks are built in the buffer itself; write() is called only when it is full. */
 #include "pl_writer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,8 +100,9 @@ static void put_section(struct pl_writer *writer, const char *comment)
     end_block(writer, block, at);
 }
 
-static void put_interface(struct pl_writer *writer, const struct pl_writer_info *info)
+unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_info *info)
 {
+    assert(writer->interfaces < PL_WRITER_INTERFACES_MAX);
     uint8_t *block = room(writer, HEAD_MAX), *at = put32(block, PL_BLOCK_INTERFACE) + 4;
     at = put32(put16(put16(at, info->linktype), 0), info->snap_bytes);
     at = put_text(at, PL_OPT_IF_NAME, info->interface);
@@ -113,6 +115,7 @@ static void put_interface(struct pl_writer *writer, const struct pl_writer_info 
         at = put_option(at, PL_OPT_IF_FILTER, text, (size_t)n + 1 < sizeof text ? (size_t)n + 1 : sizeof text - 1);
     }
     end_block(writer, block, at);
+    return writer->interfaces++;
 }
 
 int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info)
@@ -132,33 +135,57 @@ int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_w
         return -1;
     }
     put_section(writer, info->comment);
-    put_interface(writer, info);
+    pl_writer_interface(writer, info);
     flush(writer); /* a full disk shows before the first packet */
     errno = writer->error;
     return writer->error ? -1 : 0;
 }
 
-void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire)
+/* Both lengths, data and times of a block; where its options or its end go. NULL: no room. */
+static uint8_t *put_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire,
+                           unsigned interface, size_t more)
 {
     size_t padded = ((size_t)captured + 3) & ~(size_t)3;
-    uint32_t total = (uint32_t)(padded + 32);
-    uint8_t *block = room(writer, total), *at = block;
-    if (writer->error || !block)
-        return;
-    at = put32(put32(put32(at, PL_BLOCK_ENHANCED), total), 0);
+    uint8_t *at = room(writer, padded + 32 + more);
+    if (writer->error || !at)
+        return NULL;
+    at = put32(put32(put32(at, PL_BLOCK_ENHANCED), (uint32_t)(padded + 32)), interface);
     at = put32(put32(put_halves(at, (uint64_t)t_ns), captured), wire);
     memcpy(at, data, captured);
     memset(at + captured, 0, padded - captured);
-    put32(at + padded, total);
-    writer->used += total;
     writer->packets++;
+    writer->delivered[interface]++;
     writer->bytes += wire;
+    return at + padded;
 }
 
-static void put_statistics(struct pl_writer *writer, const struct pl_writer_statistics *statistics)
+void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire)
+{
+    uint8_t *at = put_packet(writer, t_ns, data, captured, wire, 0, 0);
+    if (!at)
+        return;
+    uint32_t total = (uint32_t)(at + 4 - (writer->buffer + writer->used));
+    put32(at, total);
+    writer->used += total;
+}
+
+void pl_writer_packet_noted(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire,
+                            const struct pl_writer_note *note)
+{
+    uint8_t *at = put_packet(writer, t_ns, data, captured, wire, note->interface, OPTION_TEXT_MAX + 16);
+    if (!at)
+        return;
+    uint8_t *block = writer->buffer + writer->used;
+    at = put_text(at, PL_OPT_COMMENT, note->comment);
+    if (note->flags)
+        at = put_option(at, PL_OPT_PACKET_FLAGS, &note->flags, sizeof note->flags);
+    end_block(writer, block, at);
+}
+
+static void put_statistics(struct pl_writer *writer, unsigned interface, const struct pl_writer_statistics *statistics)
 {
     uint8_t *block = room(writer, HEAD_MAX), *at = put32(block, PL_BLOCK_STATISTICS) + 4, times[8];
-    at = put_halves(put32(at, 0), (uint64_t)statistics->end_ns);
+    at = put_halves(put32(at, interface), (uint64_t)statistics->end_ns);
     put_halves(times, (uint64_t)statistics->start_ns);
     at = put_option(at, PL_OPT_ISB_START, times, sizeof times);
     put_halves(times, (uint64_t)statistics->end_ns);
@@ -167,13 +194,14 @@ static void put_statistics(struct pl_writer *writer, const struct pl_writer_stat
     at = put_count(at, PL_OPT_ISB_DROPPED_INTERFACE, statistics->dropped_interface);
     at = put_count(at, PL_OPT_ISB_ACCEPTED, statistics->accepted);
     at = put_count(at, PL_OPT_ISB_DROPPED_KERNEL, statistics->dropped_kernel);
-    at = put_count(at, PL_OPT_ISB_DELIVERED, writer->packets);
+    at = put_count(at, PL_OPT_ISB_DELIVERED, writer->delivered[interface]);
     end_block(writer, block, at);
 }
 
 int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics)
 {
-    put_statistics(writer, statistics);
+    for (unsigned i = 0; i < writer->interfaces; i++)
+        put_statistics(writer, i, &statistics[i]);
     flush(writer);
     if (!writer->error && rename(writer->temporary, writer->path) < 0)
         writer->error = errno;

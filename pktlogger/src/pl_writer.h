@@ -1,5 +1,5 @@
-/* Writes pcapng: one section, one interface, nanoseconds, Enhanced Packet Blocks, and an Interface Statistics Block at the
- * end. The file grows under a temporary name and is renamed when complete.
+/* Writes pcapng: one section, one interface or a few, nanoseconds, Enhanced Packet Blocks, and an Interface Statistics
+ * Block for each interface at the end. The file grows under a temporary name and is renamed when complete.
  * Source: draft-ietf-opsawg-pcapng section 4; FORMAT.md shows the octets.
  * Rejected: libpcap's dumper, which writes classic pcap only: no interface names, comments or drop counts. */
 #ifndef PL_WRITER_H
@@ -24,23 +24,41 @@ struct pl_writer_statistics {
     int64_t start_ns, end_ns;   /* CLOCK_REALTIME */
 };
 
+enum { PL_WRITER_INTERFACES_MAX = 4 };
+
 struct pl_writer {
     const char *path;
     char temporary[4096];
     int fd;
     int error;               /* errno of the first failed write; nothing is written after it */
     uint64_t packets, bytes; /* packets written; their lengths on the wire */
+    unsigned interfaces;
+    uint64_t delivered[PL_WRITER_INTERFACES_MAX]; /* packets of each */
     size_t used;
     uint8_t *buffer;
 };
 
-/* Creates the file and writes its head. 0, or -1 with errno. */
+/* Creates the file and writes its head with interface 0. 0, or -1 with errno. */
 int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info);
 
-/* One packet; `data` holds `captured` bytes of the `wire` it had. Errors are kept. */
+/* A further interface; its number. Before the first packet, as some readers want it. */
+unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_info *info);
+
+/* What else is said of a packet. */
+struct pl_writer_note {
+    unsigned interface;
+    uint32_t flags;      /* epb_flags; 0: none */
+    const char *comment; /* NULL: none */
+};
+
+/* One packet of interface 0; `data` holds `captured` bytes of the `wire` it had. Errors are kept. */
 void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire);
 
-/* Statistics, flush, rename. 0, or -1 with errno and no file left behind. */
+/* One packet with a note. */
+void pl_writer_packet_noted(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire,
+                            const struct pl_writer_note *note);
+
+/* Statistics (one for each interface), flush, rename. 0, or -1 with errno and no file left behind. */
 int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics);
 
 /* Closes and removes the unfinished file. */

@@ -22,13 +22,18 @@ UNITS = {
 }  # fmt: skip
 LOWEST = {"RATE": 10**8, "SIZE": 3000, "NUMBER": 2}
 PACKETS_PER_S = {"pace-packets": (20_000, 10**6)}  # numbers that are rates
+LOSSES = (
+    "0%", "0.1%", "gilbert:0.1%,5", "4state:0.01%,30%,5%,20%,0.01%", "packets:5,10-12", "time:10ms-11ms",
+    "seq:1000-2000", "retransmission:3",
+)  # fmt: skip
 MODELS = {
     "aqm": ("none", "codel", "codel:target=2ms,interval=50ms,ecn=on", "pie", "red"),
-    "jitter": ("none", "200us", "normal:100us,25%", "pareto:100us"),
+    "jitter": ("none", "200us", "normal:100us,25%", "pareto:100us", "paretonormal:50us,10%"),
     "rate-trace": ("none", "rate:0s=500Mbit,100ms=200Mbit"),
-    "loss": ("0%", "0.1%", "gilbert:0.1%,5", "packets:5,10-12"),
-    "loss-after": ("0%", "0.1%", "gilbert:0.1%,5", "packets:5,10-12"),
+    "loss": LOSSES,
+    "loss-after": LOSSES,
 }
+SHORT = 4096  # bytes: an answer to `set` has what changed, not the whole state
 ANY = "any"  # a model's text: the box may write it another way
 WRONG_VALUES = ("", "fast", "-1", "1e999", "7 parsecs", "99999999999999999999999", "\u00fc", "nan", "x" * 300)
 WRONG_LINES = (
@@ -62,11 +67,13 @@ class Change:
 
 
 def parameters() -> list[Parameter]:
-    """The path options that this module has values for: quantities and choices."""
+    """The path options: quantities, choices, and models that this module has texts for; one without is an error."""
     table = json.loads(subprocess.check_output([str(find("comet-delay")), "run", "--options-json"]))
     rows = [row for row in table if row["name"].startswith("ab-")]
     found = [Parameter(row["name"][3:], row["value"], row["default"] or "") for row in rows]
-    return [p for p in found if p.unit in UNITS or "|" in p.unit or p.name in MODELS]
+    without = [p.name for p in found if p.unit not in UNITS and "|" not in p.unit and p.name not in MODELS]
+    assert not without, f"add texts for {without} to MODELS"
+    return found
 
 
 class Generator:
@@ -153,14 +160,15 @@ class Changer:
         self._socket.sendall(b"".join(change.line for change in changes))
         for change in changes:
             self._check(change, self._answers.readline())
-        self._compare(json.loads(self._last_accepted))
+        self._socket.sendall(b'{"op":"show"}\n')
+        self._compare(json.loads(self._answers.readline()))
 
     def _check(self, change: Change, text: bytes) -> None:
         assert text.endswith(b"}\n"), f"no whole answer to {change.line!r}: {text[-200:]!r}"
         if text.startswith(b'{"v":1,"ok":true,'):
             assert change.sets is not None, f"accepted: {change.line!r}"
             self._state |= change.sets
-            self._last_accepted = text
+            assert len(text) < SHORT, f"{len(text)} bytes to {change.line!r}"
             self.accepted += 1
             return
         answer = json.loads(text)

@@ -26,7 +26,9 @@ def box(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_set_is_all_or_nothing() -> None:
     with two_hosts() as hosts, Box(hosts, delay="1ms") as running, Control(running.socket) as control:
-        state = control.set(loss="0.0001%", ab_rate="45Mbit")
+        changed = control.set(loss="0.0001%", ab_rate="45Mbit", delay="1ms")["changed"]
+        assert changed == {"ab": {"loss": "0.0001%", "rate_bps": 45_000_000}, "ba": {"loss": "0.0001%"}}
+        state = control.show()
         assert state["parameters"]["ab"] | {"loss": "0.0001%", "rate_bps": 45_000_000} == state["parameters"]["ab"]
         assert state["parameters"]["ba"]["rate_bps"] == 0
         with pytest.raises(ControlError, match="--ab-rate 'fast': not a rate"):
@@ -41,7 +43,7 @@ def test_a_changed_delay_holds_from_the_next_packet() -> None:
         before = in_netns(hosts.left, "ping", "-c", "3", "-i", "0.05", "-q", RIGHT)
         shown = box("set", "--control", str(running.socket), "ab-delay=30ms")
         assert shown.returncode == 0, shown.stderr
-        assert json.loads(shown.stdout)["parameters"]["ab"]["delay_ns"] == 30_000_000
+        assert json.loads(shown.stdout)["changed"] == {"ab": {"delay_ns": 30_000_000}, "ba": {}}
         after = in_netns(hosts.left, "ping", "-c", "3", "-i", "0.05", "-q", RIGHT)
     assert float(before.split("= ")[-1].split("/")[0]) < 15
     assert float(after.split("= ")[-1].split("/")[0]) >= 30
@@ -96,9 +98,14 @@ def test_it_ends_with_its_parent() -> None:
         (["run", "--a", "tap:x@/no/such", "--b", "tap:y"], 2, "namespace '/no/such': "),
         (["run", "--a", "tap:x", "--b", "tap:y", "--delay", "-4ms"], 2, "--delay '-4ms': negative"),
         (["run", "--a", "tap:x", "--b", "tap:y", "--loss", "200%"], 2, "--loss: "),
-        (["run", "--a", "tap:x", "--b", "tap:y", "--loss-after", "seq:1-2"], 2, "--loss-after: "),
+        (["run", "--a", "tap:x", "--b", "tap:y", "--loss-after", "seq:2-1"], 2, "--loss-after: "),
         (["run", "--a", "tap:x", "--b", "tap:y", "--aqm", "codel:target=x"], 2, "--aqm: "),
         (["run", "--a", "tap:x", "--b", "tap:y", "--delay", "10s", "--rate", "10Gbit"], 2, "more than --memory"),
+        (
+            ["run", "--a", "tap:x", "--b", "tap:y", "--delay", "2s", "--rate-trace", "rate:0s=1Mbit,9s=10Gbit"],
+            2,
+            "--delay 2s at --rate-trace's 10Gbit holds 2385MB, more than --memory 2GB",
+        ),
         (["run", "--a", "tap:name-much-too-long", "--b", "tap:y"], 2, "1 to 15 characters"),
         (["run", "--dealy", "3ms"], 2, "--dealy: no such option"),
         (["fly"], 2, "want one of run, show, set, watch, metrics"),

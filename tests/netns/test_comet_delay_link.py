@@ -88,6 +88,16 @@ def test_each_end_has_its_direction() -> None:
         assert (shown["ab"]["loss"], shown["ba"]["loss"], shown["ba"]["queue_bytes"]) == ("0%", "0.5%", 65536)
 
 
+def test_jitter_and_a_queue_in_packets() -> None:
+    with two_hosts(bw=100, delay="20ms", jitter="5ms", max_queue_size=50) as net:
+        shown = net.links[0].show()["parameters"]["ab"]
+        assert (shown["jitter"], shown["queue_packets"]) == ("5ms", 50)
+        ping(net, count=2, interval_s=0.2)  # address resolution takes its own time
+        times = ping(net, count=60)
+        assert 30 <= times.min() < 40
+        assert times.std() > 2.5  # in theory 4.08: two uniform delays of ±5 ms, evened out a little by order
+
+
 def test_loss_in_percent_is_what_is_lost() -> None:
     with two_hosts(params1={"loss": 10}, seed=5) as net:
         ping(net, count=1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -66,15 +68,52 @@ def test_loss_is_binomial_and_independent_within_super_packets() -> None:
 
 
 def test_same_seed_same_fate() -> None:
+    """Whatever the number of threads."""
     fates = []
-    for seed in ("7", "7", "8"):
-        with two_hosts() as hosts, Box(hosts, ab_loss="5%", seed=seed), trains(hosts) as udp:
+    for seed, threads in (("7", "1"), ("7", "2"), ("8", "1")):
+        with two_hosts() as hosts, Box(hosts, ab_loss="5%", seed=seed, threads=threads), trains(hosts) as udp:
             in_netns(hosts.left, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
             fates.append(~udp.arrived(44_000, quiet_s=0.02))
     assert fates[0].sum() and (fates[0] != fates[2]).any()
     # packet numbers count everything that crosses, so stray neighbour discovery may shift the sequence by a few
     same = max((np.roll(fates[0], shift) == fates[1]).mean() for shift in range(-12, 13))
     assert same > 0.999
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_busy_box_keeps_the_order_of_packets_that_come_one_by_one(threads: str) -> None:
+    """Without offloads, so that the box has to hand the receiver's stack to another processor."""
+    with two_hosts() as hosts, Box(hosts, delay="5ms", threads=threads) as box, sending_alone(hosts):
+        streams = ["-c", RIGHT, "-t", "2", "-C", "reno", "-J"]
+        done = json.loads(in_netns(hosts.left, "iperf3", *streams))
+        ab = box.stop()["statistics"]["ab"]
+        reordered = {name: int(n) for name, n in re.findall(r"(TcpExtTCP\w*Reorder)\s+(\d+)", counters(hosts.left))}
+    assert done["end"]["sum_received"]["bytes"] > 10_000_000
+    assert ab["in_frames"] == ab["in_packets"], "packets came as super-packets"
+    assert sum(reordered.values()) == 0, reordered
+    assert ab["drops"] == dict.fromkeys(ab["drops"], 0)
+
+
+@contextmanager
+def sending_alone(hosts: Hosts) -> Iterator[None]:
+    """Offloads off at both hosts; an iperf3 server at the right one."""
+    for netns in (hosts.left, hosts.right):
+        in_netns(netns, "ethtool", "-K", "wan", "tso", "off", "gso", "off", "gro", "off")
+    with subprocess.Popen(
+        ["ip", "netns", "exec", hosts.right, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL
+    ) as server:
+        try:
+            deadline = time.monotonic() + 10
+            while "5201" not in in_netns(hosts.right, "ss", "-Hltn"):
+                assert time.monotonic() < deadline, "iperf3 does not listen"
+            yield
+        finally:
+            server.kill()
+
+
+def counters(netns: str) -> str:
+    """Every TCP counter of the namespace since it was made."""
+    return in_netns(netns, "nstat", "-asz")
 
 
 def test_at_a_low_rate_packets_of_a_super_packet_are_spaced_by_their_serialisation_time() -> None:
@@ -114,9 +153,7 @@ def test_the_path_is_transparent() -> None:
 
 def test_tcp_keeps_its_offloads_and_arrives_whole() -> None:
     with two_hosts() as hosts, Box(hosts, delay="5ms") as box:
-        server = subprocess.Popen(
-            ["ip", "netns", "exec", hosts.right, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL
-        )
+        server = subprocess.Popen(["ip", "netns", "exec", hosts.right, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
         try:
             client = f"iperf3 -c {RIGHT} -n 200M -C cubic"  # again while the server is not up yet
             text = in_netns(hosts.left, "sh", "-c", f"for i in 1 2 3 4 5; do {client} && exit; sleep 0.2; done; exit 1")

@@ -31,7 +31,8 @@ def test_intervals_add_up_to_what_crossed() -> None:
     with two_hosts() as hosts, Box(hosts) as box:
         in_netns(hosts.left, "ping", "-c", "1", RIGHT)  # address resolution would be lost as well
         with Control(box.socket) as control:
-            before = control.set(ab_loss="20%")["statistics"]["ab"]
+            control.set(ab_loss="20%")
+            before = control.show()["statistics"]["ab"]
         argv = [str(find("comet-delay")), "watch", "--control", str(box.socket), "--interval", "100ms"]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
             assert watcher.stdout
@@ -58,6 +59,28 @@ def test_intervals_add_up_to_what_crossed() -> None:
         seconds = line["interval_ns"] / 1e9
         assert line["ab"]["in_packets_per_s"] == pytest.approx(line["ab"]["in_packets"] / seconds, abs=1)
         assert line["ab"]["out_bps"] == pytest.approx(line["ab"]["out_bytes"] * 8 / seconds, abs=1)
+
+
+def test_show_and_watch_say_what_was_achieved_beside_what_was_asked_for() -> None:
+    with two_hosts() as hosts, Box(hosts, delay="5ms", jitter="normal:500us", ab_rate="10Mbit", ab_loss="20%") as box:
+        in_netns(hosts.left, "sh", "-c", f"ping -c 200 -i 0.002 -W 1 {RIGHT} || true")
+        achieved = box.show()["statistics"]["ab"]["achieved"]
+        text = client("show", "--control", str(box.socket), "--human").stdout
+        line = json.loads(
+            client("watch", "--control", str(box.socket), "--count", "1", "--json").stdout.splitlines()[0]
+        )
+    assert achieved["rate"]["bps"] == pytest.approx(10e6, rel=1e-4)
+    assert achieved["loss"]["packets"] >= 200 and 0.05e9 < achieved["loss"]["ratio_ppb"] < 0.4e9
+    for kind in ("drawn", "added"):
+        assert achieved["jitter"][kind]["count"] == achieved["loss"]["packets"] - achieved["loss"]["lost"]
+        assert achieved["jitter"][kind]["sd_ns"] == pytest.approx(
+            500_000, rel=0.35
+        )  # 150 packets: 3.89 deviations are 22 %
+    assert "(of 10Mbit)" in text and "(of 20%)" in text and "(of normal:500us)" in text
+    assert (
+        line["ab"]["achieved"]["loss"]["packets"] == 0
+        and line["ab"]["achieved"]["jitter"]["drawn"]["count"] == achieved["jitter"]["drawn"]["count"]
+    )
 
 
 def test_text_has_one_block_an_interval() -> None:
@@ -88,8 +111,8 @@ def test_on_a_terminal_it_draws_over_what_it_drew() -> None:
                 break
         os.close(ours)
         assert watcher.wait(timeout=5) == 0
-    first, _, second = text.partition("\033[6A\r\033[J")
-    assert first.count("\n") == second.count("\n") == 6, "it goes back up by as many lines as a block has"
+    first, _, second = text.partition("\033[8A\r\033[J")
+    assert first.count("\n") == second.count("\n") == 8, "it goes back up by as many lines as a block has"
     assert "comet-delay up" in first and "comet-delay up" in second
 
 
@@ -118,6 +141,13 @@ def test_metrics_are_what_show_says_and_prometheus_can_read_them() -> None:
         direction, statistics = ("direction", way), state["statistics"][way]
         for key in ("in_packets", "in_bytes", "in_frames", "out_packets", "out_bytes", "out_frames"):
             assert samples[f"comet_delay_{key}_total", direction] == statistics[key]
+        achieved = statistics["achieved"]
+        for stage, key in (("before", "loss"), ("after", "loss_after")):
+            for name, count in (("offered", "packets"), ("lost", "lost"), ("bursts", "bursts")):
+                series = (f"comet_delay_loss_{name}_total", direction, ("stage", stage))
+                assert samples[series] == achieved[key][count], series
+        assert samples["comet_delay_line_bytes_total", direction] == achieved["rate"]["bytes"]
+        assert samples["comet_delay_jitter_packets_total", direction] == 0 and achieved["jitter"] is None
         for cause, count in statistics["drops"].items():
             assert samples["comet_delay_drops_total", ("cause", cause), direction] == count
         assert samples["comet_delay_lateness_seconds_count", direction] == statistics["out_packets"]

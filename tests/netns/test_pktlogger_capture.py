@@ -118,7 +118,7 @@ def expect_same_packets(ours: pa.Table, theirs: pa.Table) -> tuple[np.ndarray, n
     hold them in another order, since two processors walk the list of sockets for two packets at one time.
     """
     assert ours.num_rows == theirs.num_rows
-    names = ["flow", "dir", "seq", "ack", "len", "flags", "ip_id", "wire_len", "tsval", "t_ns"]  # the time tells twins apart
+    names = ["flow", "dir", "seq", "ack", "len", "flags", "ip_id", "wire_len", "tsval", "t_ns"]  # time: for twins
     orders = [np.lexsort([t[name].to_numpy() for name in reversed(names)]) for t in (ours, theirs)]
     for name in names[:-1]:
         left, right = (t[name].to_numpy()[order] for t, order in zip((ours, theirs), orders, strict=True))

@@ -32,7 +32,7 @@ def test_bucket_and_line_are_the_queue_together() -> None:
 
 def test_bucket_forgives_late_wake_ups_where_the_queue_allows() -> None:
     bucket = plan({"rate_bps": 8_000_000_000}, 1500).bucket
-    assert bucket and bucket.burst_bytes == 20_000_000  # 20 ms
+    assert bucket and bucket.burst_bytes == 100_000_000  # 100 ms
     short = plan({"rate_bps": 8_000_000_000, "queue_bytes": 100_000}, 1500).bucket
     assert short and short.burst_bytes == 50_000
 

@@ -13,10 +13,11 @@ from netcommon.errors import UsageError
 _LOSS_MODEL = Option("loss", "MODEL")
 _PATH = [
     Option("delay", "DURATION"), Option("rate", "RATE"), Option("loss", "RATIO"), Option("queue", "SIZE"),
-    Option("queue-packets", "NUMBER"), Option("access-rate", "RATE"), Option("framing", "l2|ethernet|ip"), _LOSS_MODEL,
+    Option("jitter", "DURATION"), Option("queue-packets", "NUMBER"), Option("access-rate", "RATE"),
+    Option("framing", "l2|ethernet|ip"), _LOSS_MODEL,
 ]  # fmt: skip
 TODAY = Options({o.parameter: o for o in _PATH}, {})
-OLD = Options({o.parameter: o for o in _PATH if o.name != "queue-packets"}, {})
+OLD = Options({o.parameter: o for o in _PATH if o.name not in ("queue-packets", "jitter")}, {})
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ OLD = Options({o.parameter: o for o in _PATH if o.name != "queue-packets"}, {})
         ({"loss": "0.1%"}, {"loss_ppb": 1_000_000}),
         ({"loss": "2"}, {"loss_ppb": 20_000_000}),
         ({"loss": "gilbert:1%,10"}, {"loss": "gilbert:1%,10"}),
-        ({"max_queue_size": 100}, {"queue_packets": 100}),
+        ({"max_queue_size": 100, "jitter": "1ms"}, {"queue_packets": 100, "jitter_ns": 1_000_000}),
         ({"bw": 10, "use_tbf": True, "latency_ms": 20}, {"rate_bps": 10_000_000, "queue_bytes": 25_000}),
         ({"bw": None, "jitter": None, "speedup": 0, "enable_red": False, "txo": False}, {}),
         ({"rate": "10Gbit", "queue_bytes": 4096}, {"rate_bps": 10**10, "queue_bytes": 4096}),
@@ -58,7 +59,6 @@ def test_translation(given: dict[str, Any], wanted: dict[str, Any]) -> None:
         ({"max_queue_size": 1.5}, "max_queue_size=1.5: want a whole number of packets"),
         ({"bw": 1, "rate": "1Mbit"}, "rate='1Mbit': rate_bps is given twice"),
         ({"latency_ms": 20}, "give 'bw', too"),
-        ({"jitter": "1ms"}, "jitter='1ms': this comet-delay has no 'jitter_ns'; leave it out"),
         ({"speedup": 5}, "speedup=5: not with CometLink"),
         ({"enable_ecn": True}, "enable_ecn=True: not with CometLink"),
         ({"qeue": "5KB"}, "qeue: not a parameter of CometLink; did you mean queue?"),
@@ -72,6 +72,8 @@ def test_wrong_values_are_named(given: dict[str, Any], said: str) -> None:
     assert said in str(raised.value) and raised.value.status == 2
 
 
-def test_a_daemon_without_a_queue_in_packets_says_what_to_do() -> None:
+def test_a_daemon_that_lacks_a_parameter_says_what_to_do() -> None:
     with pytest.raises(UsageError, match=r"max_queue_size=100: .* 'queue_packets'; give the queue in bytes"):
         parameters({"max_queue_size": 100}, OLD)
+    with pytest.raises(UsageError, match="jitter='1ms': this comet-delay has no 'jitter_ns'; leave it out"):
+        parameters({"jitter": "1ms"}, OLD)

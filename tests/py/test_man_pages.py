@@ -19,7 +19,9 @@ PAGES = [
     ("comet-delay", ["watch"], "comet_delay/comet-delay.1"),
     ("comet-delay", ["metrics"], "comet_delay/comet-delay.1"),
     ("rttcp", [], "rttcp/rttcp.1"),
+    ("rttcp", ["cc"], "rttcp/rttcp.1"),
     ("pktlogger", ["capture"], "pktlogger/pktlogger.1"),
+    ("pktlogger", ["record"], "pktlogger/pktlogger.1"),
     ("pktlogger", ["index"], "pktlogger/pktlogger.1"),
     ("pktlogger", ["analyse"], "pktlogger/pktlogger.1"),
 ]

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+BOOTS = 3
 KERNEL, MODULES = Path("/usr/bin/linux.uml"), Path("/usr/lib/uml/modules")
 
 # modprobe wants DIR/lib/modules; many machines have no /lib/modules to mount over.
@@ -29,7 +30,12 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t tmpfs tmp /run
 mkdir -p /run/share /run/tmp /run/modules/lib
-mount -t hostfs -o {share} none /run/share
+off() {{ echo o >/proc/sysrq-trigger; while :; do sleep 1; done; }}
+for try in 1 2 3 4 5 6 7 8 9 10; do
+    mount -t hostfs -o {share} none /run/share && : >/run/share/booted && break
+    sleep 0.2
+done
+[ -e /run/share/booted ] || {{ echo "cannot mount {share}"; off; }}
 ln -s {modules} /run/modules/lib/modules
 for module in {load}; do
     modprobe -d /run/modules $module || echo "cannot load $module" >>/run/share/output
@@ -40,8 +46,7 @@ cd {folder}
 echo $? >/run/share/status
 sync
 umount /run/share
-echo o >/proc/sysrq-trigger
-while :; do sleep 1; done
+off
 """
 
 
@@ -71,14 +76,29 @@ def run(
     memory: str = "512M",
     timeout_s: float = 60,
 ) -> Result:
-    """Boots a guest, loads `modules`, runs a command in `folder` as root, shuts down. Does not raise when it fails."""
+    """Boots a guest, loads `modules`, runs a command in `folder` as root, shuts down. Does not raise when it fails.
+
+    A guest that did not come as far as the command, which is not what is tested, is booted again, `BOOTS` times in all.
+    """
+    for left in reversed(range(BOOTS)):
+        result, booted = _boot(argv, modules, environment or {}, folder or Path.cwd(), memory, timeout_s)
+        if booted or not left:
+            break
+    return result
+
+
+def _boot(
+    argv: Sequence[str | Path], modules: Sequence[str], environment: Mapping[str, str], folder: Path, memory: str,
+    timeout_s: float,
+) -> tuple[Result, bool]:  # fmt: skip
+    """One guest from its start to its end, and whether it came as far as the command."""
     with tempfile.TemporaryDirectory(prefix="uml-guest-") as share:
         init = Path(share, "init")
-        variables = {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": "/run/tmp"} | dict(environment or {})
+        variables = {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": "/run/tmp"} | dict(environment)
         words = ["env", *(f"{name}={value}" for name, value in variables.items()), *map(str, argv)]
         text = INIT.format(
             share=shlex.quote(share), modules=MODULES, load=" ".join(modules), command=shlex.join(words),
-            folder=shlex.quote(str(folder or Path.cwd())),
+            folder=shlex.quote(str(folder)),
         )  # fmt: skip
         init.write_text(text)
         init.chmod(0o755)
@@ -88,11 +108,12 @@ def run(
         boot += ["ro", "root=none", "rootfstype=hostfs", "rootflags=/", f"init={init}"]
         console = _bounded(boot, {"TMPDIR": _scratch()}, timeout_s)
         output, status = Path(share, "output"), Path(share, "status")
-        return Result(
+        result = Result(
             int(status.read_text()) if status.exists() else None,
             output.read_text(errors="replace") if output.exists() else "",
             console,
         )
+        return result, Path(share, "booted").exists()
 
 
 def _scratch() -> str:

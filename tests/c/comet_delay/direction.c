@@ -1,4 +1,5 @@
 /* A whole direction in virtual time: super-packets in, wire packets in the model, runs out. */
+#include "achieved.h"
 #include "direction.h"
 
 #include <math.h>
@@ -322,6 +323,53 @@ static void the_first_retransmission_is_lost(void)
     drop(d);
 }
 
+static void retransmissions_are_told_apart_behind_the_bottleneck_too(void)
+{
+    struct direction *d = make((struct params){.rate_bps = 1000000000, .loss_after = "retransmission:1"}, 50000);
+    struct seen seen = {0};
+    take(d, 0, 10 * MSS, 0);
+    take(d, 3 * MSS, MSS, 1000);
+    take(d, 3 * MSS, MSS, 2000);
+    drain(d, see, &seen);
+    CHECK_EQ(d->loss_after.count.lost, 1);
+    CHECK_EQ(d->loss_after.count.packets, 12);
+    CHECK_EQ(seen.packets, 11);
+    drop(d);
+}
+
+static double number_at(const json_t *object, const char *a, const char *b, const char *c)
+{
+    const json_t *at = json_object_get(json_object_get(object, a), b);
+    return json_number_value(c ? json_object_get(at, c) : at);
+}
+
+/* Bounds are 3.89 standard errors; a lost burst is geometric, so its mean has sd sqrt(b (b - 1) / bursts). */
+static void what_was_achieved_is_what_was_asked_for(void)
+{
+    enum { N = 20000 };
+    const double near_rate = 3.89;
+    struct direction *d = make((struct params){.delay_ns = 20000000, .rate_bps = 100000000, .loss = "gilbert:5%,4",
+                                               .jitter = "normal:2ms,50%", .jitter_order = JITTER_REORDERS}, 50000);
+    struct seen seen = {0};
+    for (uint32_t i = 0; i < N / 10; i++)
+        take(d, i * 10 * MSS, 10 * MSS, (uint64_t)i * 1000000);
+    drain(d, see, &seen);
+    json_t *achieved = achieved_json(d);
+    CHECK(fabs(number_at(achieved, "rate", "bps", NULL) / 1e8 - 1) < 1e-5);
+    double lost = number_at(achieved, "loss", "lost", NULL), bursts = number_at(achieved, "loss", "bursts", NULL);
+    CHECK_EQ((uint64_t)lost, d->stats.drops[FATE_LOSS]);
+    CHECK_EQ((uint64_t)number_at(achieved, "loss", "packets", NULL), N);
+    CHECK(fabs(number_at(achieved, "loss", "mean_burst", NULL) - 4) < near_rate * sqrt(4 * 3 / bursts));
+    CHECK(fabs(lost / N - 0.05) < near_rate * sqrt(0.05 * 0.95 / N * 7)); /* (1 + r) / (1 - r), r = 3/4 less a little */
+    double sd = number_at(achieved, "jitter", "drawn", "sd_ns"), r = number_at(achieved, "jitter", "drawn", "autocorrelation");
+    CHECK(fabs(sd / 2e6 - 1) < near_rate * sqrt(0.5 / N * 5 / 3.0)); /* squares have autocorrelation r^2 */
+    CHECK(fabs(r - 0.5) < near_rate * sqrt((1 - 0.25) / N) * 1.1);
+    CHECK(fabs(number_at(achieved, "jitter", "drawn", "mean_ns")) < near_rate * 2e6 * sqrt(3.0 / N));
+    CHECK(fabs(number_at(achieved, "jitter", "added", "sd_ns") / sd - 1) < 1e-9); /* they may overtake: added as drawn */
+    json_decref(achieved);
+    drop(d);
+}
+
 static void a_pacer_spaces_packets_and_its_buffer_is_bounded(void)
 {
     struct params params = {.pace_packets = 1000, .pace_buffer_bytes = 5 * (MSS + HEADERS)};
@@ -410,7 +458,7 @@ static void malformed_and_refused_packets_are_counted(void)
     direction_take(d, packet, 5, 1);
     CHECK_EQ(d->stats.drops_malformed, 1);
     uint32_t len = make_tcp4(buf, 0, 3 * MSS, MSS);
-    direction_refuse(d, buf, len);
+    direction_refuse(d, buf, len, 1);
     CHECK_EQ(d->stats.drops_memory, 3);
     CHECK_EQ(direction_next_ns(d) == UINT64_MAX, 1);
     drop(d);
@@ -432,6 +480,8 @@ int main(void)
     RUN(head_drop_lets_the_newest_through);
     RUN(listed_packets_are_lost_and_no_others);
     RUN(the_first_retransmission_is_lost);
+    RUN(retransmissions_are_told_apart_behind_the_bottleneck_too);
+    RUN(what_was_achieved_is_what_was_asked_for);
     RUN(a_pacer_spaces_packets_and_its_buffer_is_bounded);
     RUN(ecn_marks_are_written_into_the_header);
     RUN(a_change_of_one_parameter_leaves_the_draws_of_another);

@@ -1,4 +1,5 @@
 /* Names, prefixes and units of the parameters, as `set` takes them. */
+#include "models.h"
 #include "settings.h"
 
 #include "check.h"
@@ -57,7 +58,51 @@ static void command_line_specific_beats_general(void)
     CHECK_STR(p[0].loss, "1%");
     CHECK_STR(p[1].loss, "0");
     CHECK_STR(settings.port_a, "tap:x");
-    CHECK_EQ(settings.box.poll_ns, 50000);
+    CHECK_EQ(settings.box.lane.poll_ns, 50000);
+}
+
+/* Parameters as the command line leaves them by default, changed by `set`'s names and values. */
+static struct params path(int n, const char *const pairs[])
+{
+    struct settings settings;
+    struct params p[2];
+    char why[512], *argv[] = {"run"};
+    settings_parse(1, argv, &settings, p);
+    for (int i = 0; i < n; i += 2)
+        CHECK_EQ(settings_set(pairs[i], pairs[i + 1], p, why, sizeof why), 0);
+    return p[0];
+}
+
+static struct models_held held(int n, const char *const pairs[])
+{
+    char why[512];
+    struct models models;
+    struct params p = path(n, pairs);
+    CHECK_EQ(models_build(&p, &models, why, sizeof why), 0);
+    struct models_held all = models_held(&p, &models);
+    models_free(&models);
+    return all;
+}
+#define HELD(...) held(sizeof(const char *[]){__VA_ARGS__} / sizeof(char *), (const char *const[]){__VA_ARGS__})
+
+static void a_path_holds_its_highest_rate_times_its_longest_delay(void)
+{
+    CHECK_EQ(HELD("delay", "100ms", "rate", "800Mbit").bytes, 10000000);
+    CHECK_EQ(HELD("delay", "100ms", "rate", "800Mbit", "queue", "1MB").bytes, 10000000 + (1 << 20));
+    /* the trace counts, not the rate that it takes the place of */
+    CHECK_EQ(HELD("delay", "100ms", "rate", "1Mbit", "rate-trace", "rate:0s=8Mbit,1s=800Mbit,2s=80Mbit").bytes, 10000000);
+    CHECK_EQ(HELD("delay", "100ms", "jitter", "50ms", "rate", "800Mbit").bytes, 15000000);
+    CHECK_EQ(HELD("delay", "100ms", "jitter", "normal:25ms", "rate", "800Mbit").bytes, 20000000);
+}
+
+static void what_changed_is_what_has_another_value(void)
+{
+    struct params before = path(0, NULL), after = path(6, (const char *const[]){"delay", "0ns", "rate", "45Mbit", "loss", "1%"});
+    json_t *changes = params_changes_json(&before, &after);
+    CHECK_EQ(json_object_size(changes), 2);
+    CHECK_EQ(json_integer_value(json_object_get(changes, "rate_bps")), 45000000);
+    CHECK_STR(json_string_value(json_object_get(changes, "loss")), "1%");
+    json_decref(changes);
 }
 
 int main(void)
@@ -65,5 +110,7 @@ int main(void)
     RUN(prefixes_choose_the_direction);
     RUN(wrong_values_say_what_is_allowed);
     RUN(command_line_specific_beats_general);
+    RUN(a_path_holds_its_highest_rate_times_its_longest_delay);
+    RUN(what_changed_is_what_has_another_value);
     return 0;
 }

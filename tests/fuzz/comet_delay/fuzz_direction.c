@@ -1,5 +1,6 @@
 /* Any bytes as packets from a port, through a direction with loss, rate and queue: what comes out is accounted for, and
- * every run lies within the packet it was cut from. Input: 2-byte length, packet, … */
+ * every run lies within the packet it was cut from. A recorder of little room looks on, its reader now
+ * and then asleep. Input: 2-byte length, packet, … */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,13 +38,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .duplicate_ppb = NC_RATIO_ONE / 4, .corrupt_ppb = NC_RATIO_ONE / 4,
                                   .forge_ppb = NC_RATIO_ONE / 4, .reorder_ppb = NC_RATIO_ONE / 4,
                                   .reorder_by_ns = 3000000};
+    enum { SLOTS_MAX = 4096 };
     static struct direction d;
+    static struct record_ring ring;
+    static struct nc_record_ring shared;
+    static _Alignas(64) uint8_t slots[SLOTS_MAX * NC_RECORD_SLOT];
     uint64_t now_ns = 1;
     struct models models;
     char why[300];
     if (direction_init(&d, 0, 1, 50000, 4 << 20, 0) < 0 || models_build(&params, &models, why, sizeof why) < 0)
         return 0;
     direction_set(&d, &params, &models, 0);
+    memset(&shared, 0, sizeof shared);
+    record_ring_init(&ring, &shared, slots, 64 + size % (SLOTS_MAX - 64), 64 + size % 900);
+    d.record = &ring;
     for (size_t at = 0; at + 2 <= size; now_ns += 100000) {
         size_t len = (size_t)data[at] | (size_t)data[at + 1] << 8;
         at += 2;
@@ -56,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         at += len;
         drain(&d, now_ns);
+        if (size % 5)
+            atomic_store(&shared.tail, atomic_load(&shared.head));
     }
     drain(&d, UINT64_MAX);
     const struct direction_stats *s = &d.stats;
@@ -63,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
            s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] + s->drops[FATE_AQM] + s->drops[FATE_PACE] +
                s->drops_memory);
     assert(d.store.held_bytes == 0);
+    assert(ring.reserved == 0 && shared.skipped_packets + shared.packets <= s->in_packets);
     direction_free(&d);
     return 0;
 }
