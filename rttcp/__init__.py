@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["DEFAULT_PORT", "End", "Params", "Side", "Summary", "Verdict", "parse_end", "receiver_argv", "sender_argv"]
+__all__ = ["DEFAULT_PORT", "End", "Params", "Side", "Stream", "Summary", "Verdict", "Way", "parse_end",
+           "receiver_argv", "sender_argv"]
 
 DEFAULT_PORT = 5010
 
@@ -44,6 +45,19 @@ class Params(_Record):
     congestion: str
 
 
+class Stream(_Record):
+    """One stream at one end; with ``verify`` its digest, and at the receiver the first wrong octet."""
+
+    stream: int
+    bytes: int
+    retransmits: int
+    digest: str
+    mismatch: bool
+    mismatch_offset: int
+    expected: str
+    got: str
+
+
 class Side(_Record):
     """One end's account; all zeros for the end that was not heard of in an incomplete transfer."""
 
@@ -66,6 +80,10 @@ class Side(_Record):
     tcp_info: dict[str, int] = Field(default_factory=dict)
     intervals: list[tuple[int, int, int]] = Field(default_factory=list)
     """(start_ns, end_ns, bytes) from t0."""
+    streams: list[Stream] = Field(default_factory=list)
+    drain_ns: int = 0
+    partial: bool = False
+    """Did not run to its end, or is all that the other end last said before it went away."""
 
 
 class Summary(_Record):
@@ -81,10 +99,23 @@ class Summary(_Record):
     complete: bool
     ended_by: str
     verdict: Verdict
+    steady_bps: int = 0
+    drain_ns: int = 0
+    verified: str = "off"
+    """"off", "ok", "mismatch" or "unknown"."""
+
+
+class Way(_Record):
+    """One direction."""
+
+    sender: Side
+    receiver: Side
+    summary: Summary
 
 
 class End(_Record):
-    """The `end` line of either side."""
+    """The `end` line of either side. Its own members are of the forward direction, or of the only one; `reverse` is the
+    other one of a session with both."""
 
     v: int
     session: str
@@ -95,6 +126,8 @@ class End(_Record):
     summary: Summary
     complete: bool
     error: str | None = None
+    direction: str = "forward"
+    reverse: Way | None = None
 
 
 def parse_end(event: Mapping[str, Any]) -> End:
@@ -148,10 +181,20 @@ def sender_argv(
     sample_ns: int | None = None,
     timeout_ns: int | None = None,
     family: int | None = None,
+    parallel: int | None = None,
+    direction: str = "forward",
+    omit_ns: int | None = None,
+    verify: bool = False,
+    seed: int | None = None,
+    zerocopy: bool = False,
+    pace_bps: int | None = None,
+    pace_packets: int | None = None,
+    dscp: int | None = None,
+    key: str | Path | None = None,
     parent_death: bool = True,
 ) -> list[str]:
     """Command line of a sender; None leaves the tool's default. `family` is 4 or 6. `nodelay=False` asks for Nagle's
-    algorithm even with a window."""
+    algorithm even with a window. `direction` is "forward", "reverse" (the receiver sends) or "both"."""
     if bytes is not None and duration_ns is not None:
         raise ValueError("give bytes or duration_ns, not both")
     return [
@@ -171,6 +214,16 @@ def sender_argv(
         *_option("samples", samples),
         *_option("sample", sample_ns, "ns"),
         *_option("timeout", timeout_ns, "ns"),
+        *_option("parallel", parallel),
+        *{"forward": [], "reverse": ["--reverse"], "both": ["--bidir"]}[direction],
+        *_option("omit", omit_ns, "ns"),
+        *_flag("verify", verify),
+        *_option("seed", seed),
+        *_flag("zerocopy", zerocopy),
+        *_option("pace", pace_bps),
+        *_option("pace-packets", pace_packets),
+        *_option("dscp", dscp),
+        *_option("key", key),
         *_flag("nodelay", nodelay is True),
         *_flag("nagle", nodelay is False),
         *({4: ["-4"], 6: ["-6"], None: []}[family]),

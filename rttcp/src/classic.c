@@ -22,9 +22,9 @@ void rttcp_classic_print(FILE *out, char letter, const struct rttcp_params *para
     double bits = (double)side->bytes * 8, calls = (double)(side->calls ? side->calls : 1);
     uint64_t buffers = (side->bytes + params->length_bytes - 1) / params->length_bytes;
     uint64_t sockbuf = letter == 't' ? side->sndbuf_bytes : side->rcvbuf_bytes;
-    fprintf(out, "rttcp-%c: buflen=%" PRIu64 ", nbuf=%" PRIu64 ", align=4096/0, local=%s, remote=%s, sockbufsize=%" PRIu64
+    fprintf(out, "rttcp-%c: buflen=%" PRIu64 ", nbuf=%" PRIu64 ", align=%" PRIu64 "/%" PRIu64 ", local=%s, remote=%s, sockbufsize=%" PRIu64
                  ", window=%" PRIu64 "  tcp\n",
-            letter, params->length_bytes, buffers, side->local, side->remote, sockbuf, side->window_granted_bytes);
+            letter, params->length_bytes, buffers, params->align_bytes, params->offset_bytes, side->local, side->remote, sockbuf, side->window_granted_bytes);
     fprintf(out, "rttcp-%c: %" PRIu64 " bytes in %.2f real seconds = %.2f Mbit/sec (1 Mbit = 2^20 bits; %.2fe6 bit/s)\n",
             letter, side->bytes, real, per(bits, real) / (1 << 20), per(bits, real) / 1e6);
     fprintf(out, "rttcp-%c: %" PRIu64 " bytes in %.3f CPU seconds = %.2f Mbit/cpu sec\n", letter, side->bytes, user + system,

@@ -51,22 +51,33 @@ static void print_side(FILE *out, const char *role, const struct rttcp_side *sid
             rate(rttcp_bps(side->bytes, side->elapsed_ns), bps, sizeof bps), busy, side->calls, side->mss_bytes);
 }
 
-void rttcp_human_end(FILE *out, const struct rttcp_report *report)
+static void print_way(FILE *out, const struct rttcp_report *report, int direction)
 {
-    const struct rttcp_summary *summary = &report->summary;
-    char average[32], peak[32], window[32] = "tuned by the kernel";
+    const struct rttcp_way *way = &report->ways[direction];
+    const struct rttcp_summary *summary = &way->summary;
+    char average[32], steady[32], peak[32], window[32] = "tuned by the kernel";
     if (report->params.window_bytes)
-        nc_quantity_format(NC_UNIT_BYTES, report->receiver.window_granted_bytes, window, sizeof window);
-    fprintf(out, "%s -> %s, congestion control %s, window %s\n", report->sender.local, report->sender.remote,
-            report->sender.congestion, window);
-    print_side(out, "sender", &report->sender);
-    print_side(out, "receiver", &report->receiver);
-    fprintf(out, "  short-term average %s, peak %s, connect %.3f ms, %" PRIu64 " retransmissions\n",
-            rate(summary->short_term_bps, average, sizeof average), rate(summary->peak_bps, peak, sizeof peak),
-            seconds(summary->connect_ns) * 1000, summary->retransmits);
-    json_t *verdict = rttcp_report_verdict(report), *reason;
+        nc_quantity_format(NC_UNIT_BYTES, way->receiver.window_granted_bytes, window, sizeof window);
+    fprintf(out, "%s -> %s, %zu streams, congestion control %s, window %s\n", way->sender.local, way->sender.remote,
+            json_array_size(way->sender.streams), way->sender.congestion, window);
+    print_side(out, "sender", &way->sender);
+    print_side(out, "receiver", &way->receiver);
+    fprintf(out, "  short-term average %s, steady %s, peak %s, connect %.3f ms, drain %.3f ms, %" PRIu64 " retransmissions\n",
+            rate(summary->short_term_bps, average, sizeof average), rate(summary->steady_bps, steady, sizeof steady),
+            rate(summary->peak_bps, peak, sizeof peak), seconds(summary->connect_ns) * 1000,
+            seconds(summary->drain_ns) * 1000, summary->retransmits);
+    if (report->params.verify)
+        fprintf(out, "  content verified: %s\n", summary->verified);
+    json_t *verdict = rttcp_report_verdict(report, direction), *reason;
     size_t i;
     json_array_foreach(json_object_get(verdict, "reasons"), i, reason)
         fprintf(out, "  not valid: %s\n", json_string_value(reason));
     json_decref(verdict);
+}
+
+void rttcp_human_end(FILE *out, const struct rttcp_report *report)
+{
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (rttcp_report_has(report, d))
+            print_way(out, report, d);
 }

@@ -13,34 +13,78 @@ uint64_t rttcp_bps(uint64_t bytes, uint64_t elapsed_ns)
     return elapsed_ns ? (uint64_t)((unsigned __int128)bytes * 8 * NC_NS_PER_S / elapsed_ns) : 0;
 }
 
+static uint64_t moved(const struct rttcp_meter *meter)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < meter->n; i++)
+        bytes += atomic_load_explicit(&meter->streams[i].bytes, memory_order_relaxed);
+    return bytes;
+}
+
+static json_t *detail_of(struct rttcp_meter *meter, uint64_t i)
+{
+    struct rttcp_tcpinfo info = {0};
+    uint64_t bytes = atomic_load_explicit(&meter->streams[i].bytes, memory_order_relaxed);
+    rttcp_tcpinfo_take(meter->streams[i].fd, &info);
+    uint64_t retransmits = rttcp_tcpinfo_get(&info, "total_retrans");
+    json_t *row = json_pack("[I, I, I, I, I, I, I]", (json_int_t)(bytes - meter->stream_bytes[i]),
+                            (json_int_t)(retransmits - meter->stream_retransmits[i]),
+                            (json_int_t)(rttcp_tcpinfo_get(&info, "snd_cwnd") * rttcp_tcpinfo_get(&info, "snd_mss")),
+                            (json_int_t)rttcp_tcpinfo_get(&info, "rtt_us"), (json_int_t)rttcp_tcpinfo_get(&info, "rttvar_us"),
+                            (json_int_t)rttcp_tcpinfo_get(&info, "pmtu"), (json_int_t)rttcp_tcpinfo_get(&info, "snd_wnd"));
+    meter->stream_bytes[i] = bytes;
+    meter->stream_retransmits[i] = retransmits;
+    return row;
+}
+
+static void add_details(struct rttcp_meter *meter)
+{
+    json_t *rows = json_array();
+    for (uint64_t i = 0; i < meter->n; i++)
+        json_array_append_new(rows, detail_of(meter, i));
+    json_array_append_new(meter->details, rows);
+}
+
 static void close_interval(struct rttcp_meter *meter, uint64_t now_ns, bool full)
 {
-    uint64_t bytes = atomic_load_explicit(meter->bytes, memory_order_relaxed);
+    uint64_t bytes = moved(meter);
     struct rttcp_interval interval = {meter->closed_ns, now_ns - meter->t0_ns, bytes - meter->closed_bytes, full};
     meter->closed_ns = interval.end_ns;
     meter->closed_bytes = bytes;
     uint64_t bps = rttcp_bps(interval.bytes, interval.end_ns - interval.start_ns);
     if (full && bps > meter->peak_bps)
         meter->peak_bps = bps;
-    if (json_array_size(meter->intervals) < RTTCP_INTERVALS_MAX)
+    if (json_array_size(meter->intervals) < RTTCP_INTERVALS_MAX) {
         json_array_append_new(meter->intervals, json_pack("[I, I, I]", (json_int_t)interval.start_ns,
                                                           (json_int_t)interval.end_ns, (json_int_t)interval.bytes));
-    else
+        if (meter->with_details)
+            add_details(meter);
+    } else
         meter->intervals_dropped++;
     if (meter->on_interval)
         meter->on_interval(meter->context, &interval);
 }
 
-static void take_sample(struct rttcp_meter *meter)
+/* Of every stream when samples are wanted; else of the first, for its window. */
+static void take_samples(struct rttcp_meter *meter)
 {
     struct rttcp_tcpinfo info;
-    if (meter->fd < 0 || !rttcp_tcpinfo_take(meter->fd, &info))
-        return;
-    uint64_t window = rttcp_tcpinfo_get(&info, "snd_wnd");
-    if (atomic_load_explicit(&meter->watch_window, memory_order_relaxed) && window > meter->window_seen_max_bytes)
-        meter->window_seen_max_bytes = window;
-    if (meter->sample_ns)
-        rttcp_samples_add(&meter->samples, &info);
+    for (uint64_t i = 0; i < (meter->sample_ns ? meter->n : 1); i++) {
+        if (!rttcp_tcpinfo_take(meter->streams[i].fd, &info))
+            continue;
+        info.stream = (uint32_t)meter->streams[i].stream;
+        uint64_t window = i == 0 ? rttcp_tcpinfo_get(&info, "snd_wnd") : 0;
+        if (window > meter->window_seen_max_bytes && atomic_load_explicit(&meter->watch_window, memory_order_relaxed))
+            meter->window_seen_max_bytes = window;
+        if (meter->sample_ns)
+            rttcp_samples_add(&meter->samples, &info);
+    }
+}
+
+static void note_omitted(struct rttcp_meter *meter, uint64_t now_ns)
+{
+    meter->omitted_bytes = moved(meter);
+    meter->omitted_ns = now_ns - meter->t0_ns;
 }
 
 /* Waits until the time or the end; true at the end. */
@@ -62,15 +106,25 @@ static uint64_t next_point(uint64_t point_ns, uint64_t period_ns, uint64_t now_n
     return point_ns > now_ns ? point_ns : point_ns + (now_ns - point_ns) / period_ns * period_ns + period_ns;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void *run(void *argument)
 {
     struct rttcp_meter *meter = argument;
     uint64_t sample_ns = meter->sample_ns ? meter->sample_ns : UNRUSHED;
     uint64_t interval_at = meter->t0_ns + meter->interval_ns, sample_at = meter->t0_ns + sample_ns;
-    while (!wait_until(meter, interval_at < sample_at ? interval_at : sample_at)) {
+    uint64_t omit_at = meter->omit_ns ? meter->t0_ns + meter->omit_ns : UINT64_MAX;
+    while (!wait_until(meter, least(omit_at, least(interval_at, sample_at)))) {
         uint64_t now = nc_now_ns();
+        if (now >= omit_at) {
+            note_omitted(meter, now);
+            omit_at = UINT64_MAX;
+        }
         if (now >= sample_at) {
-            take_sample(meter);
+            take_samples(meter);
             sample_at = next_point(sample_at, sample_ns, now);
         }
         if (now >= interval_at) {
@@ -86,6 +140,7 @@ bool rttcp_meter_start(struct rttcp_meter *meter)
     pthread_condattr_t monotonic;
     sigset_t all, before;
     meter->intervals = json_array();
+    meter->details = json_array();
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&meter->wake, &monotonic);
@@ -107,9 +162,9 @@ void rttcp_meter_stop(struct rttcp_meter *meter)
     pthread_join(meter->thread, NULL);
     pthread_cond_destroy(&meter->wake);
     pthread_mutex_destroy(&meter->lock);
-    take_sample(meter);
+    take_samples(meter);
     uint64_t now = nc_now_ns();
-    if (now - meter->t0_ns > meter->closed_ns)
+    if (moved(meter) > meter->closed_bytes || json_array_size(meter->intervals) == 0)
         close_interval(meter, now, false);
     if (meter->peak_bps == 0) /* shorter than one interval */
         meter->peak_bps = rttcp_bps(meter->closed_bytes, meter->closed_ns);

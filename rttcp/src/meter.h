@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "tcpinfo.h"
+#include "transfer.h"
 
 struct rttcp_interval {
     uint64_t start_ns, end_ns; /* from t0 */
@@ -19,23 +20,31 @@ struct rttcp_interval {
     bool full; /* as long as asked for; the last one often is not */
 };
 
+/* Columns of a stream's row in `details`. */
+enum { DETAIL_BYTES, DETAIL_RETRANSMITS, DETAIL_CWND_BYTES, DETAIL_RTT_US, DETAIL_RTTVAR_US, DETAIL_PMTU, DETAIL_WINDOW };
+
 struct rttcp_meter {
     /* set by the caller */
-    int fd;                             /* -1: no samples */
+    const struct rttcp_transfer *streams; /* connected; n of them */
+    uint64_t n;
     uint64_t t0_ns;                     /* CLOCK_MONOTONIC */
     uint64_t interval_ns;
     uint64_t sample_ns;                 /* 0: none */
-    const _Atomic uint64_t *bytes;      /* transferred so far */
+    uint64_t omit_ns;                   /* bytes moved until then are noted */
+    bool with_details;
     void (*on_interval)(void *context, const struct rttcp_interval *interval); /* may be NULL; called on the thread */
     void *context;
     /* results, to be read after rttcp_meter_stop */
     json_t *intervals;
+    json_t *details;                    /* a row an interval, a row a stream: see RTTCP_DETAIL_… */
     uint64_t intervals_dropped, peak_bps;
-    uint64_t window_seen_max_bytes;     /* largest snd_wnd since `watch_window` */
+    uint64_t omitted_ns, omitted_bytes; /* when, from t0, and how much; 0: nothing was omitted */
+    uint64_t window_seen_max_bytes;     /* largest snd_wnd of the first stream since `watch_window` */
     struct rttcp_samples samples;
     _Atomic bool watch_window;
     /* private */
     uint64_t closed_ns, closed_bytes;
+    uint64_t stream_bytes[RTTCP_STREAMS_MAX], stream_retransmits[RTTCP_STREAMS_MAX]; /* when the last interval closed */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;

@@ -30,7 +30,9 @@ static void event(const struct rttcp_output *output, const char *name, json_t *f
 
 void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where)
 {
-    if (output->format == FORMAT_JSON)
+    if (output->format == FORMAT_IPERF3)
+        nc_log("ready at %s", where); /* stdout carries nothing but the documents */
+    else if (output->format == FORMAT_JSON)
         event(output, "ready", json_pack("{s:i, s:s}", "port", port, "address", where));
     else
         printf("rttcp-r: ready at %s\n", where);
@@ -39,14 +41,15 @@ void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const 
 
 void rttcp_output_start(const struct rttcp_output *output, const struct rttcp_report *report)
 {
-    const struct rttcp_side *sender = &report->sender;
+    const struct rttcp_way *way = &report->ways[rttcp_report_main(report)];
+    const struct rttcp_side *ours = report->params.forward ? &way->sender : &way->receiver;
     if (output->format == FORMAT_JSON)
         event(output, "start", json_pack("{s:s, s:o, s:s, s:s, s:I, s:I}", "session", report->session, "params",
-                                         rttcp_params_encode(&report->params), "local", sender->local, "remote",
-                                         sender->remote, "t0_monotonic_ns", (json_int_t)sender->t0_monotonic_ns,
-                                         "t0_realtime_ns", (json_int_t)sender->t0_realtime_ns));
-    else
-        printf("rttcp-t: %s -> %s\n", sender->local, sender->remote);
+                                         rttcp_params_encode(&report->params), "local", ours->local, "remote",
+                                         ours->remote, "t0_monotonic_ns", (json_int_t)ours->t0_monotonic_ns,
+                                         "t0_realtime_ns", (json_int_t)ours->t0_realtime_ns));
+    else if (output->format != FORMAT_IPERF3)
+        printf("rttcp-t: %s -> %s\n", ours->local, ours->remote);
     fflush(stdout);
 }
 
@@ -62,20 +65,33 @@ void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp
     fflush(stdout);
 }
 
+static void classic(const struct rttcp_report *report)
+{
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (rttcp_report_has(report, d)) {
+            rttcp_classic_print(stdout, 't', &report->params, &report->ways[d].sender);
+            rttcp_classic_print(stdout, 'r', &report->params, &report->ways[d].receiver);
+        }
+    if (report->error[0] || report->mismatch[0])
+        printf("rttcp-%c: %s: %s\n", report->serving ? 'r' : 't', report->error[0] ? "incomplete" : "wrong",
+               report->error[0] ? report->error : report->mismatch);
+}
+
+static void document(json_t *object)
+{
+    json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    fputc('\n', stdout);
+    json_decref(object);
+}
+
 void rttcp_output_end(const struct rttcp_output *output, const struct rttcp_report *report)
 {
-    if (output->format == FORMAT_JSON) {
-        event(output, "end", rttcp_report_encode(report));
-        return;
-    }
     lock(output, F_WRLCK);
-    if (output->format == FORMAT_HUMAN)
-        rttcp_human_end(stdout, report);
-    else {
-        rttcp_classic_print(stdout, 't', &report->params, &report->sender);
-        rttcp_classic_print(stdout, 'r', &report->params, &report->receiver);
-        if (report->error[0])
-            printf("rttcp-%c: incomplete: %s\n", report->at_receiver ? 'r' : 't', report->error);
+    switch (output->format) {
+    case FORMAT_JSON: nc_jsonl_event(stdout, "end", rttcp_report_encode(report)); break;
+    case FORMAT_HUMAN: rttcp_human_end(stdout, report); break;
+    case FORMAT_CLASSIC: classic(report); break;
+    case FORMAT_IPERF3: document(rttcp_iperf3_encode(report)); break;
     }
     lock(output, F_UNLCK);
 }
@@ -91,7 +107,7 @@ void rttcp_output_stopped(const struct rttcp_output *output, uint64_t sessions, 
 {
     if (output->format == FORMAT_JSON)
         event(output, "stopped", json_pack("{s:I, s:I}", "sessions", (json_int_t)sessions, "failed", (json_int_t)failed));
-    else
+    else if (output->format != FORMAT_IPERF3)
         printf("rttcp-r: %" PRIu64 " sessions served, %" PRIu64 " of them failed\n", sessions, failed);
     fflush(stdout);
 }
@@ -105,4 +121,12 @@ void rttcp_output_error(const struct rttcp_output *output, const struct rttcp_er
     lock(output, F_WRLCK);
     nc_jsonl_error(stdout, error->status, "%s", error->text);
     lock(output, F_UNLCK);
+}
+
+/* iperf3 prints a document with "error" in it; one of a session has been printed already. */
+void rttcp_output_no_session(const struct rttcp_output *output, const struct rttcp_error *error)
+{
+    if (output->format == FORMAT_IPERF3)
+        document(rttcp_iperf3_error(error->text));
+    rttcp_output_error(output, error);
 }

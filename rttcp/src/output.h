@@ -9,7 +9,7 @@
 #include "meter.h"
 #include "report.h"
 
-enum rttcp_format { FORMAT_JSON, FORMAT_HUMAN, FORMAT_CLASSIC };
+enum rttcp_format { FORMAT_JSON, FORMAT_HUMAN, FORMAT_CLASSIC, FORMAT_IPERF3 };
 
 struct rttcp_output {
     enum rttcp_format format;
@@ -32,8 +32,15 @@ void rttcp_output_stopped(const struct rttcp_output *output, uint64_t sessions, 
 /* The tool failed: the last line. */
 void rttcp_output_error(const struct rttcp_output *output, const struct rttcp_error *error);
 
+/* … and there was no session, so nothing has been printed yet. */
+void rttcp_output_no_session(const struct rttcp_output *output, const struct rttcp_error *error);
+
 /* classic.c: one side's account as the tool of 1995 printed it; `letter` t or r. */
 void rttcp_classic_print(FILE *out, char letter, const struct rttcp_params *params, const struct rttcp_side *side);
+/* iperf3.c: the session as iperf3's document. */
+json_t *rttcp_iperf3_encode(const struct rttcp_report *report);
+/* … of a tool that failed before there was a session. */
+json_t *rttcp_iperf3_error(const char *text);
 /* human.c */
 void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval);
 void rttcp_human_end(FILE *out, const struct rttcp_report *report);

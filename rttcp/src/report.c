@@ -5,45 +5,33 @@
 #include <string.h>
 
 #include "nc_clock.h"
-#include "sock.h"
-#include "tcpinfo.h"
 
-static uint64_t timeval_ns(struct timeval time)
+bool rttcp_report_has(const struct rttcp_report *report, int direction)
 {
-    return (uint64_t)time.tv_sec * NC_NS_PER_S + (uint64_t)time.tv_usec * NC_NS_PER_US;
+    return (direction == FORWARD ? report->params.forward : report->params.reverse) > 0;
 }
 
-static void fill_usage(struct rttcp_side *side, const struct rusage *before)
+int rttcp_report_main(const struct rttcp_report *report)
 {
-    struct rusage now;
-    getrusage(RUSAGE_SELF, &now);
-    side->cpu_user_ns = timeval_ns(now.ru_utime) - timeval_ns(before->ru_utime);
-    side->cpu_system_ns = timeval_ns(now.ru_stime) - timeval_ns(before->ru_stime);
-    side->voluntary_switches = (uint64_t)(now.ru_nvcsw - before->ru_nvcsw);
-    side->involuntary_switches = (uint64_t)(now.ru_nivcsw - before->ru_nivcsw);
-    side->minor_faults = (uint64_t)(now.ru_minflt - before->ru_minflt);
-    side->major_faults = (uint64_t)(now.ru_majflt - before->ru_majflt);
-    side->maxrss_bytes = (uint64_t)now.ru_maxrss * 1024;
+    return report->params.forward || !report->params.reverse ? FORWARD : REVERSE;
 }
 
-void rttcp_report_side(struct rttcp_side *side, int data_fd, struct rttcp_transfer *transfer, struct rttcp_meter *meter,
-                       const struct rusage *before)
+/* Forward data are sent by the proposing end; so the serving end has the receiver's account. */
+static bool ours_sends(const struct rttcp_report *report, int direction)
 {
-    struct rttcp_tcpinfo info;
-    fill_usage(side, before);
-    side->bytes = atomic_load(&transfer->bytes);
-    side->calls = transfer->calls;
-    side->first_byte_ns = transfer->first_byte_ns;
-    side->window_clamp_resets = transfer->window_clamp_resets;
-    side->opening_bytes = transfer->opening_bytes;
-    side->window_seen_max_bytes = meter->window_seen_max_bytes;
-    side->peak_bps = meter->peak_bps;
-    side->intervals_dropped = meter->intervals_dropped;
-    json_decref(side->intervals);
-    side->intervals = meter->intervals;
-    meter->intervals = NULL;
-    json_decref(side->tcp_info);
-    side->tcp_info = rttcp_tcpinfo_take(data_fd, &info) ? rttcp_tcpinfo_encode(&info, false) : json_object();
+    return (direction == FORWARD) != report->serving;
+}
+
+struct rttcp_side *rttcp_report_ours(struct rttcp_report *report, int direction)
+{
+    struct rttcp_way *way = &report->ways[direction];
+    return ours_sends(report, direction) ? &way->sender : &way->receiver;
+}
+
+struct rttcp_side *rttcp_report_theirs(struct rttcp_report *report, int direction)
+{
+    struct rttcp_way *way = &report->ways[direction];
+    return ours_sends(report, direction) ? &way->receiver : &way->sender;
 }
 
 static uint64_t info_number(const struct rttcp_side *side, const char *name)
@@ -51,22 +39,69 @@ static uint64_t info_number(const struct rttcp_side *side, const char *name)
     return (uint64_t)json_integer_value(json_object_get(side->tcp_info, name));
 }
 
-void rttcp_report_summarise(struct rttcp_report *report, uint64_t connect_ns, uint64_t elapsed_ns, enum rttcp_ended ended)
+/* What the receiver read; without its word, what its TCP acknowledged is the best that is known (of one stream; the SYN
+ * counts there). */
+static uint64_t bytes_known(const struct rttcp_way *way, bool finished)
 {
-    struct rttcp_summary *summary = &report->summary;
+    if (finished || way->receiver.bytes)
+        return way->receiver.bytes;
+    uint64_t acknowledged = info_number(&way->sender, "bytes_acked");
+    bool one = json_array_size(way->sender.streams) < 2;
+    return one && acknowledged < way->sender.bytes ? acknowledged : one ? way->sender.bytes : 0;
+}
+
+static const char *text_of(const json_t *row, const char *key)
+{
+    const char *text = json_string_value(json_object_get(row, key));
+    return text ? text : "";
+}
+
+/* Both ends' digests of stream i. */
+static bool digests_differ(const struct rttcp_way *way, size_t i)
+{
+    return strcmp(text_of(json_array_get(way->sender.streams, i), "digest"),
+                  text_of(json_array_get(way->receiver.streams, i), "digest")) != 0;
+}
+
+/* "ok", or "mismatch" with the first wrong octet told in report->mismatch. */
+static const char *verify(struct rttcp_report *report, const struct rttcp_way *way)
+{
+    size_t i;
+    json_t *row;
+    bool differ = false;
+    json_array_foreach(way->receiver.streams, i, row)
+    {
+        differ |= digests_differ(way, i);
+        if (!json_is_true(json_object_get(row, "mismatch")))
+            continue;
+        snprintf(report->mismatch, sizeof report->mismatch,
+                 "stream %" JSON_INTEGER_FORMAT ", offset %" JSON_INTEGER_FORMAT ": expected %s, got %s (hexadecimal): the "
+                 "path altered the data",
+                 json_integer_value(json_object_get(row, "stream")),
+                 json_integer_value(json_object_get(row, "mismatch_offset")), text_of(row, "expected"), text_of(row, "got"));
+        return "mismatch";
+    }
+    if (differ)
+        snprintf(report->mismatch, sizeof report->mismatch, "the two ends' digests differ");
+    return differ ? "mismatch" : "ok";
+}
+
+void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rttcp_ended ended)
+{
+    struct rttcp_way *way = &report->ways[direction];
+    struct rttcp_summary *summary = &way->summary;
     bool finished = !report->error[0];
-    /* without the receiver's word, what its TCP acknowledged is the best that is known; the SYN counts there */
-    uint64_t acknowledged = info_number(&report->sender, "bytes_acked");
-    summary->bytes = finished                              ? report->receiver.bytes
-                     : acknowledged < report->sender.bytes ? acknowledged
-                                                           : report->sender.bytes;
-    summary->connect_ns = connect_ns;
-    summary->first_byte_ns = report->receiver.first_byte_ns;
-    summary->elapsed_ns = elapsed_ns;
-    summary->short_term_bps = rttcp_bps(summary->bytes, elapsed_ns);
-    summary->peak_bps = report->receiver.peak_bps;
-    summary->retransmits = info_number(&report->sender, "total_retrans");
-    summary->complete = finished && ended != ENDED_SIGNAL && report->receiver.bytes == report->sender.bytes;
+    summary->bytes = bytes_known(way, finished);
+    summary->first_byte_ns = way->receiver.first_byte_ns;
+    summary->drain_ns = way->sender.drain_ns;
+    summary->short_term_bps = rttcp_bps(summary->bytes, summary->elapsed_ns);
+    summary->steady_bps = way->receiver.steady_bps;
+    summary->peak_bps = way->receiver.peak_bps;
+    summary->retransmits = way->sender.retransmits;
+    const char *verified = !report->params.verify ? "off" : finished ? verify(report, way) : "unknown";
+    snprintf(summary->verified, sizeof summary->verified, "%s", verified);
+    summary->complete = finished && ended != ENDED_SIGNAL && ended != ENDED_ERROR && !report->mismatch[0] &&
+                        way->receiver.bytes == way->sender.bytes;
     snprintf(summary->ended_by, sizeof summary->ended_by, "%s", rttcp_ended_names[finished ? ended : ENDED_ERROR]);
 }
 
@@ -80,13 +115,16 @@ static void give_reason(json_t *reasons, const char *format, uint64_t a, uint64_
     json_array_append_new(reasons, json_string(text));
 }
 
-json_t *rttcp_report_verdict(const struct rttcp_report *report)
+json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction)
 {
-    const struct rttcp_side *sender = &report->sender, *receiver = &report->receiver;
+    const struct rttcp_way *way = &report->ways[direction];
+    const struct rttcp_side *sender = &way->sender, *receiver = &way->receiver;
     json_t *reasons = json_array();
     if (report->error[0])
         json_array_append_new(reasons, json_string(report->error));
-    else if (!report->summary.complete)
+    else if (strcmp(way->summary.verified, "mismatch") == 0)
+        json_array_append_new(reasons, json_string(report->mismatch));
+    else if (!way->summary.complete)
         json_array_append_new(reasons, json_string("ended early"));
     if (!report->error[0] && sender->bytes != receiver->bytes)
         give_reason(reasons, "sent %" PRIu64 " bytes, received %" PRIu64, sender->bytes, receiver->bytes);
@@ -98,29 +136,59 @@ json_t *rttcp_report_verdict(const struct rttcp_report *report)
     return json_pack("{s:b, s:o}", "valid", json_array_size(reasons) == 0, "reasons", reasons);
 }
 
-static json_t *side_with_intervals(const struct rttcp_side *side)
+static json_t *array_or_empty(json_t *array)
+{
+    return array ? json_incref(array) : json_array();
+}
+
+static json_t *whole_side(const struct rttcp_side *side)
 {
     json_t *object = rttcp_side_encode(side);
-    json_object_set_new(object, "intervals", side->intervals ? json_incref(side->intervals) : json_array());
+    json_object_set_new(object, "intervals", array_or_empty(side->intervals));
+    json_object_set_new(object, "streams", array_or_empty(side->streams));
     return object;
+}
+
+static json_t *way_encode(const struct rttcp_report *report, int direction)
+{
+    const struct rttcp_way *way = &report->ways[direction];
+    json_t *summary = rttcp_summary_encode(&way->summary);
+    json_object_set_new(summary, "verdict", rttcp_report_verdict(report, direction));
+    return json_pack("{s:o, s:o, s:o}", "sender", whole_side(&way->sender), "receiver", whole_side(&way->receiver),
+                     "summary", summary);
+}
+
+bool rttcp_report_complete(const struct rttcp_report *report)
+{
+    for (int direction = 0; direction < DIRECTIONS; direction++)
+        if (rttcp_report_has(report, direction) && !report->ways[direction].summary.complete)
+            return false;
+    return !report->error[0];
 }
 
 json_t *rttcp_report_encode(const struct rttcp_report *report)
 {
-    json_t *summary = rttcp_summary_encode(&report->summary);
-    json_object_set_new(summary, "verdict", rttcp_report_verdict(report));
-    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:b}", "session", report->session, "role",
-                               report->at_receiver ? "receiver" : "sender", "params", rttcp_params_encode(&report->params),
-                               "sender", side_with_intervals(&report->sender), "receiver",
-                               side_with_intervals(&report->receiver), "summary", summary, "complete",
-                               report->summary.complete);
-    if (report->error[0])
-        json_object_set_new(object, "error", json_string(report->error));
+    int first = rttcp_report_main(report);
+    bool both = report->params.forward && report->params.reverse;
+    json_t *object = way_encode(report, first);
+    json_object_set_new(object, "session", json_string(report->session));
+    json_object_set_new(object, "direction", json_string(both ? "both" : first == FORWARD ? "forward" : "reverse"));
+    json_object_set_new(object, "role", json_string(ours_sends(report, first) ? "sender" : "receiver"));
+    json_object_set_new(object, "params", rttcp_params_encode(&report->params));
+    json_object_set_new(object, "complete", json_boolean(rttcp_report_complete(report)));
+    if (both)
+        json_object_set_new(object, "reverse", way_encode(report, REVERSE));
+    if (report->error[0] || report->mismatch[0])
+        json_object_set_new(object, "error", json_string(report->error[0] ? report->error : report->mismatch));
     return object;
 }
 
 void rttcp_report_release(struct rttcp_report *report)
 {
-    rttcp_side_release(&report->sender);
-    rttcp_side_release(&report->receiver);
+    for (int direction = 0; direction < DIRECTIONS; direction++) {
+        rttcp_side_release(&report->ways[direction].sender);
+        rttcp_side_release(&report->ways[direction].receiver);
+        json_decref(report->details[direction]);
+        report->details[direction] = NULL;
+    }
 }

@@ -3,36 +3,54 @@
 #define RTTCP_REPORT_H
 
 #include <stdbool.h>
-#include <sys/resource.h>
 
 #include "error.h"
+#include "flow.h"
 #include "message.h"
-#include "meter.h"
-#include "transfer.h"
+
+enum { FORWARD, REVERSE, DIRECTIONS };
 
 struct rttcp_report {
-    bool at_receiver; /* which end this is */
+    bool serving; /* which end this is: -r */
     char session[20];
     struct rttcp_params params; /* as negotiated */
-    struct rttcp_side sender, receiver;
-    struct rttcp_summary summary;
-    char error[480]; /* "" when complete */
+    struct rttcp_way {
+        struct rttcp_side sender, receiver; /* of the data */
+        struct rttcp_summary summary;
+    } ways[DIRECTIONS];
+    json_t *details[DIRECTIONS]; /* of our intervals, a stream each (meter.h); owned; may be NULL */
+    char error[480];             /* "" when complete */
+    char mismatch[240];          /* "" or the first wrong octet */
 };
 
-/* Fills in our side after the transfer: counters, processor use since `before`, socket's members, final TCP_INFO. Takes
- * the meter's intervals over. */
-void rttcp_report_side(struct rttcp_side *side, int data_fd, struct rttcp_transfer *transfer, struct rttcp_meter *meter,
-                       const struct rusage *before);
+/* Whether the session has this direction. */
+bool rttcp_report_has(const struct rttcp_report *report, int direction);
 
-/* At the sender, with both sides known (or, when incomplete, only its own): the summary. */
-void rttcp_report_summarise(struct rttcp_report *report, uint64_t connect_ns, uint64_t elapsed_ns, enum rttcp_ended ended);
+/* The direction that stands at the top of what is printed: forward unless there is only the other one. */
+int rttcp_report_main(const struct rttcp_report *report);
 
-/* {"valid":…, "reasons":[…]}: incomplete, sides that disagree, a window larger than asked for. */
-json_t *rttcp_report_verdict(const struct rttcp_report *report);
+/* Our account of a direction, and the other end's. */
+struct rttcp_side *rttcp_report_ours(struct rttcp_report *report, int direction);
+struct rttcp_side *rttcp_report_theirs(struct rttcp_report *report, int direction);
+
+/* Fills in our side after the transfer: counters, processor use since flow->before, the first socket's members, final
+ * TCP_INFO, the streams. Takes the meter's intervals over. */
+void rttcp_report_side(struct rttcp_side *side, struct rttcp_flow *flow);
+
+/* The receiving end, once connected: what was asked for, and what the window scale makes of it. */
+void rttcp_report_window(struct rttcp_side *side, int fd, uint64_t window_bytes);
+
+/* With both sides known (or, when incomplete, only ours): a direction's summary, but for connect_ns and elapsed_ns, which
+ * are to be there. */
+void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rttcp_ended ended);
+
+/* {"valid":…, "reasons":[…]}: incomplete, sides that disagree, wrong octets, a window larger than asked for. */
+json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction);
 
 /* The `end` line's object. */
 json_t *rttcp_report_encode(const struct rttcp_report *report);
 
+bool rttcp_report_complete(const struct rttcp_report *report);
 void rttcp_report_release(struct rttcp_report *report);
 
 #endif

@@ -1,62 +1,117 @@
-/* The exchange of results, the same in both directions. */
+/* The exchange of accounts, the same in both directions. Intervals and streams travel in messages of their own, because a
+ * message is at most 64 KB. */
 #include <string.h>
 
 #include "nc_clock.h"
 #include "session.h"
 
-int rttcp_send_result(struct rttcp_control *control, const struct rttcp_side *side, const struct rttcp_summary *summary,
-                      struct rttcp_error *error)
+static json_t *stream_message(int direction, json_t *row)
 {
-    uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
-    for (size_t at = 0; at < json_array_size(side->intervals); at += RTTCP_INTERVALS_A_MESSAGE)
-        if (rttcp_control_send(control, rttcp_intervals_encode(side->intervals, at, RTTCP_INTERVALS_A_MESSAGE), deadline,
-                               error) < 0)
-            return -1;
-    json_t *fields = json_pack("{s:o}", "side", rttcp_side_encode(side));
-    if (summary)
-        json_object_set_new(fields, "summary", rttcp_summary_encode(summary));
-    return rttcp_control_send(control, rttcp_message("result", fields), deadline, error);
+    return rttcp_message("stream", json_pack("{s:i, s:O}", "direction", direction, "account", row));
 }
 
-static int decode_result(const json_t *message, struct rttcp_side *side, struct rttcp_summary *summary,
-                         struct rttcp_error *error)
+static int send_rows(struct rttcp_session *s, int direction, uint64_t deadline, struct rttcp_error *error)
 {
-    char why[200];
-    if (rttcp_side_decode(json_object_get(message, "side"), side, why, sizeof why) < 0 ||
-        (summary && rttcp_summary_decode(json_object_get(message, "summary"), summary, why, sizeof why) < 0))
-        return rttcp_fail(error, NC_EXIT_FAILED, "control connection: the peer's result: %s", why);
+    const struct rttcp_side *side = rttcp_report_ours(&s->report, direction);
+    size_t i;
+    json_t *row;
+    json_array_foreach(side->streams, i, row)
+        if (rttcp_control_send(&s->control, stream_message(direction, row), deadline, error) < 0)
+            return -1;
+    for (size_t at = 0; at < json_array_size(side->intervals); at += RTTCP_INTERVALS_A_MESSAGE)
+        if (rttcp_control_send(&s->control,
+                               rttcp_intervals_encode((uint64_t)direction, side->intervals, at, RTTCP_INTERVALS_A_MESSAGE),
+                               deadline, error) < 0)
+            return -1;
+    return 0;
+}
+
+int rttcp_send_result(struct rttcp_session *s, uint64_t deadline, struct rttcp_error *error)
+{
+    json_t *ways = json_array();
+    for (int d = 0; d < DIRECTIONS; d++) {
+        json_t *way = json_object();
+        if (rttcp_report_has(&s->report, d)) {
+            json_object_set_new(way, "side", rttcp_side_encode(rttcp_report_ours(&s->report, d)));
+            if (!s->report.serving)
+                json_object_set_new(way, "summary", rttcp_summary_encode(&s->report.ways[d].summary));
+        }
+        json_array_append_new(ways, way);
+    }
+    json_t *result = rttcp_message("result", json_pack("{s:o}", "ways", ways));
+    int status = 0;
+    for (int d = 0; d < DIRECTIONS && status == 0; d++)
+        status = send_rows(s, d, deadline, error);
+    if (status == 0)
+        return rttcp_control_send(&s->control, result, deadline, error);
+    json_decref(result);
+    return -1;
+}
+
+static int decode_result(struct rttcp_session *s, const json_t *message, char *why, size_t why_size)
+{
+    for (int d = 0; d < DIRECTIONS; d++) {
+        const json_t *way = json_array_get(json_object_get(message, "ways"), (size_t)d);
+        if (!rttcp_report_has(&s->report, d))
+            continue;
+        if (rttcp_side_decode(json_object_get(way, "side"), rttcp_report_theirs(&s->report, d), why, why_size) < 0)
+            return -1;
+        const json_t *summary = json_object_get(way, "summary");
+        if (s->report.serving && summary &&
+            rttcp_summary_decode(summary, &s->report.ways[d].summary, why, why_size) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A row of the table per stream, checked and written anew: nothing that the peer says is kept unread. */
+static int take_stream(struct rttcp_side *side, const json_t *message, char *why, size_t why_size)
+{
+    struct rttcp_stream_account account = {0};
+    if (rttcp_stream_decode(json_object_get(message, "account"), &account, why, why_size) < 0)
+        return -1;
+    if (!side->streams)
+        side->streams = json_array();
+    if (json_array_size(side->streams) < RTTCP_STREAMS_MAX)
+        json_array_append_new(side->streams, rttcp_stream_encode(&account));
     return 0;
 }
 
 /* 1: more to come, 0: that was the result, -1 */
-static int take_result(const json_t *message, struct rttcp_side *side, struct rttcp_summary *summary,
-                       struct rttcp_error *error)
+static int take_result(struct rttcp_session *s, const json_t *message, struct rttcp_error *error)
 {
-    char why[200];
+    char why[200] = "";
+    uint64_t direction = 0;
     const char *type = rttcp_message_type(message);
+    if (strcmp(type, "progress") == 0 || strcmp(type, "confirm") == 0 || strcmp(type, "stop") == 0 ||
+        (strcmp(type, "abort") == 0 && s->error.text[0]))
+        return 1; /* crossed ours on the way */
+    int status = -1;
     if (strcmp(type, "result") == 0)
-        return decode_result(message, side, summary, error);
-    if (strcmp(type, "intervals") != 0)
+        status = decode_result(s, message, why, sizeof why);
+    else if (strcmp(type, "intervals") != 0 && strcmp(type, "stream") != 0)
         return rttcp_control_unexpected(message, "result", error);
-    if (rttcp_intervals_decode(message, side, why, sizeof why) == 0)
-        return 1;
-    return rttcp_fail(error, NC_EXIT_FAILED, "control connection: the peer's intervals: %s", why);
+    else if (rttcp_direction_decode(message, &direction, why, sizeof why) == 0) {
+        struct rttcp_side *side = rttcp_report_theirs(&s->report, (int)direction);
+        status = type[0] == 'i' ? rttcp_intervals_decode(message, side, why, sizeof why)
+                                : take_stream(side, message, why, sizeof why);
+        status = status == 0 ? 1 : status;
+    }
+    return status >= 0 ? status : rttcp_fail(error, NC_EXIT_FAILED, "control connection: the peer's %s: %s", type, why);
 }
 
-int rttcp_receive_result(struct rttcp_control *control, struct rttcp_side *side, struct rttcp_summary *summary,
-                         struct rttcp_error *error)
+int rttcp_receive_result(struct rttcp_session *s, uint64_t deadline, struct rttcp_error *error)
 {
-    uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
     while (nc_now_ns() < deadline) {
         json_t *message = NULL;
-        enum rttcp_got got = rttcp_control_poll(control, deadline, &message, error);
+        enum rttcp_got got = rttcp_control_poll(&s->control, deadline, &message, error);
         if (got == GOT_BAD)
             return -1;
         if (got == GOT_CLOSED)
             return rttcp_fail(error, NC_EXIT_FAILED, "the peer went away before it sent its result");
         if (got == GOT_NOTHING)
             continue;
-        int status = take_result(message, side, summary, error);
+        int status = take_result(s, message, error);
         json_decref(message);
         if (status <= 0)
             return status;

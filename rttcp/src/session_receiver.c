@@ -1,57 +1,59 @@
-/* One session of the receiver, in a process of its own: a crash stays inside, and rusage is exactly the session's. */
+/* The serving end (-r): one session in a process of its own: a crash stays inside, and rusage is exactly the session's.
+ * It usually receives, and sends when the proposal says so. */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "affinity.h"
 #include "nc_clock.h"
 #include "session.h"
 #include "sock.h"
-#include "stop.h"
-#include "tcpinfo.h"
 #include "window.h"
 
-#define READ_BYTES (256 << 10) /* of a recv: large enough to be rare, small enough to stay in the cache */
-
 struct receiver {
-    const struct rttcp_settings *settings;
-    const struct rttcp_output *output;
-    struct rttcp_control control;
-    int listen_fd;
-    struct rttcp_transfer transfer;
-    struct rttcp_meter meter;
-    struct rttcp_report report;
-    struct rusage before;
+    struct rttcp_session *s;
+    int listeners[RTTCP_STREAMS_MAX]; /* a stream each; -1 */
     char peer[80];
-    struct rttcp_error error;
+    char challenge[RTTCP_CHALLENGE_TEXT];
+    struct rttcp_proof proof; /* ours */
 };
 
 /* Tells the peer why, prints it, and returns the status of a process that had no session. */
 static int refuse(struct receiver *r)
 {
-    struct rttcp_error ignored;
-    rttcp_control_send(&r->control, rttcp_reason_encode("refuse", r->error.status, r->error.text),
+    struct rttcp_error ignored, *error = &r->s->error;
+    rttcp_control_send(&r->s->control, rttcp_reason_encode("refuse", error->status, error->text),
                        nc_now_ns() + NC_NS_PER_S, &ignored);
-    rttcp_output_refused(r->output, r->peer, &r->error);
+    rttcp_output_refused(r->s->output, r->peer, error);
+    return RTTCP_NO_SESSION;
+}
+
+static int drop(struct receiver *r)
+{
+    nc_log("%s: dropped: %s", r->peer, r->s->error.text);
     return RTTCP_NO_SESSION;
 }
 
 /* 0, or RTTCP_NO_SESSION. Who says nothing sensible gets no answer. */
 static int take_hello(struct receiver *r, uint64_t deadline)
 {
-    char why[160];
-    json_t *hello = rttcp_control_expect(&r->control, "hello", deadline, &r->error);
-    if (!hello) {
-        nc_log("%s: dropped: %s", r->peer, r->error.text);
-        return RTTCP_NO_SESSION;
-    }
-    int status = rttcp_hello_decode(hello, why, sizeof why);
+    char why[160], ignored[RTTCP_CHALLENGE_TEXT];
+    struct rttcp_session *s = r->s;
+    json_t *hello = rttcp_control_expect(&s->control, "hello", deadline, &s->error);
+    if (!hello)
+        return drop(r);
+    int status = rttcp_hello_decode(hello, ignored, why, sizeof why);
     json_decref(hello);
-    if (status == 0 && rttcp_control_send(&r->control, rttcp_hello_encode(), deadline, &r->error) == 0)
+    if (s->settings->key.size)
+        rttcp_auth_challenge(r->challenge);
+    if (status == 0 && rttcp_control_send(&s->control, rttcp_hello_encode(r->challenge), deadline, &s->error) == 0)
         return 0;
     if (status < 0)
-        rttcp_fail(&r->error, NC_EXIT_FAILED, "%s", why);
+        rttcp_fail(&s->error, NC_EXIT_FAILED, "%s", why);
     return refuse(r);
 }
 
@@ -63,128 +65,132 @@ static void name_session(struct rttcp_report *report)
     snprintf(report->session, sizeof report->session, "%016llx", (unsigned long long)random);
 }
 
-static int take_proposal(struct receiver *r, uint64_t deadline)
+/* The sender's proof, over the parameters as they came; then ours. */
+static int check_key(struct receiver *r, const json_t *proposal)
 {
-    char why[200];
-    struct rttcp_params *params = &r->report.params;
-    json_t *proposal = rttcp_control_expect(&r->control, "propose", deadline, &r->error);
-    if (!proposal) {
-        nc_log("%s: dropped: %s", r->peer, r->error.text);
-        return RTTCP_NO_SESSION;
-    }
-    int status = rttcp_params_decode(json_object_get(proposal, "params"), params, why, sizeof why);
-    json_decref(proposal);
-    if (status < 0)
-        rttcp_fail(&r->error, NC_EXIT_FAILED, "%s", why);
-    else
-        r->listen_fd = rttcp_data_listen(r->control.fd, (uint16_t)r->settings->data_port, params->window_bytes, &r->error);
-    return r->listen_fd < 0 ? refuse(r) : 0;
+    char wanted[RTTCP_PROOF_TEXT];
+    struct rttcp_proof got;
+    const struct rttcp_key *key = &r->s->settings->key;
+    if (!key->size)
+        return 0;
+    char *text = json_dumps(json_object_get(proposal, "params"), JSON_COMPACT | JSON_SORT_KEYS);
+    rttcp_proof_take(proposal, &got);
+    rttcp_auth_prove(key, "sender", r->challenge, got.challenge, text ? text : "", wanted);
+    bool same = rttcp_auth_same(wanted, got.proof);
+    rttcp_auth_prove(key, "receiver", r->challenge, got.challenge, text ? text : "", r->proof.proof);
+    free(text);
+    return same ? 0 : rttcp_fail(&r->s->error, NC_EXIT_FAILED, "--key: the sender has another, or none");
 }
 
-/* Accepts the proposal, then the data connection; sets the window on it. */
-static int open_data(struct receiver *r)
+static int listen_all(struct receiver *r)
 {
-    struct rttcp_side *side = &r->report.receiver;
-    struct rttcp_tcpinfo info = {0};
-    uint64_t window = r->report.params.window_bytes, deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
-    struct rttcp_accept accept = {.port = rttcp_local_port(r->listen_fd), .window_granted_bytes = window};
-    name_session(&r->report);
-    memcpy(accept.session, r->report.session, sizeof accept.session);
-    if (rttcp_transfer_prepare(&r->transfer, READ_BYTES, &r->error) < 0 ||
-        rttcp_control_send(&r->control, rttcp_accept_encode(&accept, &r->report.params), deadline, &r->error) < 0)
-        return -1;
-    r->transfer.fd = rttcp_data_accept(r->listen_fd, r->control.fd, deadline, &r->error);
-    if (r->transfer.fd < 0 || (window && rttcp_window_set(r->transfer.fd, window, &r->error) < 0))
-        return -1;
-    struct nc_clock_pair now = nc_clock_pair_read();
-    getrusage(RUSAGE_SELF, &r->before);
-    r->transfer.t0_ns = side->t0_monotonic_ns = now.monotonic_ns;
-    side->t0_realtime_ns = now.realtime_ns;
-    rttcp_set_slice(r->transfer.fd, RTTCP_SLICE_NS);
-    rttcp_tcpinfo_take(r->transfer.fd, &info);
-    side->window_scale = rttcp_tcpinfo_get(&info, "rcv_wscale");
-    side->window_requested_bytes = window;
-    side->window_granted_bytes = rttcp_window_granted(window, side->window_scale);
+    struct rttcp_session *s = r->s;
+    const struct rttcp_params *params = &s->report.params;
+    uint16_t port = (uint16_t)s->settings->data_port;
+    s->accept.streams = params->forward + params->reverse;
+    for (uint64_t i = 0; i < s->accept.streams; i++) {
+        bool sending = i >= params->forward;
+        r->listeners[i] = rttcp_data_listen(s->control.fd, port ? (uint16_t)(port + i) : 0, params, sending, &s->error);
+        if (r->listeners[i] < 0)
+            return -1;
+        s->accept.at[i] = (struct rttcp_port){.port = rttcp_local_port(r->listeners[i]),
+                                              .window_granted_bytes = params->window_bytes};
+    }
     return 0;
 }
 
-static int move(struct receiver *r)
+static int take_proposal(struct receiver *r, uint64_t deadline)
 {
-    struct rttcp_side *side = &r->report.receiver;
-    r->meter = (struct rttcp_meter){.fd = -1, .t0_ns = r->transfer.t0_ns, .interval_ns = r->report.params.interval_ns,
-                                    .bytes = &r->transfer.bytes};
-    if (!rttcp_meter_start(&r->meter))
-        return rttcp_fail(&r->error, NC_EXIT_MISSING, "no thread to be had for the intervals");
-    enum rttcp_ended ended = rttcp_transfer_receive(&r->transfer, &r->report.params, &r->error);
-    side->elapsed_ns = nc_now_ns() - r->transfer.t0_ns;
-    int status = ended == ENDED_BYTES ? 0 : -1;
-    if (status == 0) { /* at once: the sender's clock is running */
-        json_t *confirm = rttcp_message("confirm", json_pack("{s:I}", "bytes", (json_int_t)atomic_load(&r->transfer.bytes)));
-        status = rttcp_control_send(&r->control, confirm, nc_now_ns() + RTTCP_HANDSHAKE_NS, &r->error);
-    }
-    rttcp_meter_stop(&r->meter);
-    rttcp_side_describe(r->transfer.fd, side);
-    side->window_clamp_bytes = rttcp_window_clamp(r->transfer.fd);
-    rttcp_report_side(side, r->transfer.fd, &r->transfer, &r->meter, &r->before);
-    return status;
+    char why[200];
+    struct rttcp_session *s = r->s;
+    struct rttcp_params *params = &s->report.params;
+    json_t *proposal = rttcp_control_expect(&s->control, "propose", deadline, &s->error);
+    if (!proposal)
+        return drop(r);
+    int status = check_key(r, proposal);
+    if (status == 0 && rttcp_params_decode(json_object_get(proposal, "params"), params, why, sizeof why) < 0)
+        status = rttcp_fail(&s->error, NC_EXIT_FAILED, "%s", why);
+    json_decref(proposal);
+    if (status == 0)
+        status = rttcp_affinity_set("peer-cpu", params->peer_cpu, &s->error);
+    return status < 0 || listen_all(r) < 0 ? refuse(r) : 0;
 }
 
-/* Both accounts if all went well; else what is known here, and the reason to the peer. */
-static int settle(struct receiver *r, int status)
+static struct rttcp_transfer *stream_at(struct rttcp_session *s, uint64_t i)
 {
-    struct rttcp_error ignored;
-    struct rttcp_report *report = &r->report;
-    if (status == 0)
-        status = rttcp_send_result(&r->control, &report->receiver, NULL, &r->error);
-    if (status == 0)
-        status = rttcp_receive_result(&r->control, &report->sender, &report->summary, &r->error);
-    if (status == 0)
-        return 0;
-    rttcp_control_send(&r->control, rttcp_reason_encode("abort", NC_EXIT_FAILED, r->error.text), nc_now_ns() + NC_NS_PER_S,
-                       &ignored);
-    memcpy(report->error, r->error.text, sizeof report->error);
-    report->summary = (struct rttcp_summary){.bytes = report->receiver.bytes, .elapsed_ns = report->receiver.elapsed_ns,
-                                             .peak_bps = report->receiver.peak_bps,
-                                             .first_byte_ns = report->receiver.first_byte_ns, .ended_by = "error"};
-    return status;
+    uint64_t forward = s->flows[FORWARD].n;
+    return i < forward ? &s->flows[FORWARD].streams[i] : &s->flows[REVERSE].streams[i - forward];
+}
+
+static int accept_all(struct receiver *r, uint64_t deadline)
+{
+    struct rttcp_session *s = r->s;
+    const struct rttcp_params *params = &s->report.params;
+    for (uint64_t i = 0; i < s->accept.streams; i++) {
+        bool sending = i >= params->forward;
+        int fd = stream_at(s, i)->fd = rttcp_data_accept(r->listeners[i], s->control.fd, deadline, &s->error);
+        if (fd < 0)
+            return -1;
+        if (i == 0)
+            rttcp_session_clock(s);
+        if (rttcp_data_established(fd, params, sending, sending ? params->reverse : params->forward, &s->error) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Accepts the proposal, then the data connections. */
+static int open_data(struct receiver *r)
+{
+    struct rttcp_session *s = r->s;
+    uint64_t window = s->report.params.window_bytes, deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
+    name_session(&s->report);
+    memcpy(s->accept.session, s->report.session, sizeof s->accept.session);
+    if (rttcp_session_prepare(s) < 0)
+        return -1;
+    json_t *accept = rttcp_accept_encode(&s->accept, &s->report.params);
+    rttcp_proof_put(accept, &r->proof);
+    if (rttcp_control_send(&s->control, accept, deadline, &s->error) < 0 || accept_all(r, deadline) < 0)
+        return -1;
+    for (int d = 0; d < DIRECTIONS; d++) {
+        struct rttcp_side *side = rttcp_report_ours(&s->report, d);
+        side->window_requested_bytes = side->window_granted_bytes = window;
+        if (d == FORWARD && s->flows[d].n)
+            rttcp_report_window(side, s->flows[d].streams[0].fd, window);
+    }
+    return 0;
 }
 
 static int serve(struct receiver *r)
 {
+    struct rttcp_session *s = r->s;
     uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
     if (take_hello(r, deadline) != 0 || take_proposal(r, deadline) != 0)
         return RTTCP_NO_SESSION;
-    if (open_data(r) < 0)
-        settle(r, -1);
-    else
-        settle(r, move(r));
-    r->report.at_receiver = true;
-    rttcp_output_end(r->output, &r->report);
-    if (r->report.error[0])
-        nc_log("%s: session %s: %s", r->peer, r->report.session, r->report.error);
-    return r->report.error[0] ? NC_EXIT_FAILED : NC_EXIT_OK;
+    int status = rttcp_session_settle(s, open_data(r) < 0 ? -1 : rttcp_session_move(s));
+    rttcp_output_end(s->output, &s->report);
+    const char *text = s->report.error[0] ? s->report.error : s->report.mismatch;
+    if (text[0])
+        nc_log("%s: session %s: %s", r->peer, s->report.session, text);
+    return status < 0 || text[0] ? NC_EXIT_FAILED : NC_EXIT_OK;
 }
 
 int rttcp_receiver_session(int control_fd, const struct rttcp_settings *settings, const struct rttcp_output *output)
 {
+    int one = 1;
     struct sockaddr_storage address = {0};
-    struct receiver *r = calloc(1, sizeof *r);
-    if (!r)
+    struct receiver r = {.s = rttcp_session_create(settings, output, control_fd, true)};
+    if (!r.s)
         return NC_EXIT_MISSING;
-    r->settings = settings;
-    r->output = output;
-    r->control.fd = control_fd;
-    r->listen_fd = r->transfer.fd = -1;
+    for (int i = 0; i < RTTCP_STREAMS_MAX; i++)
+        r.listeners[i] = -1;
+    setsockopt(control_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* the confirmation must not wait */
     getpeername(control_fd, (struct sockaddr *)&address, &(socklen_t){sizeof address});
-    rttcp_address_text(&address, r->peer, sizeof r->peer);
-    int status = serve(r);
-    rttcp_report_release(&r->report);
-    rttcp_transfer_release(&r->transfer);
-    if (r->transfer.fd >= 0)
-        close(r->transfer.fd);
-    if (r->listen_fd >= 0)
-        close(r->listen_fd);
-    close(control_fd);
-    free(r);
+    rttcp_address_text(&address, r.peer, sizeof r.peer);
+    int status = serve(&r);
+    for (int i = 0; i < RTTCP_STREAMS_MAX; i++)
+        if (r.listeners[i] >= 0)
+            close(r.listeners[i]);
+    rttcp_session_release(r.s);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "auth.h"
 #include "error.h"
 #include "message.h"
 #include "nc_options.h"
@@ -18,13 +19,22 @@ struct rttcp_settings {
     bool ipv4, ipv6;
     bool once;
     uint64_t sessions; /* at a time */
-    uint64_t bytes, duration_ns, length_bytes;
+    uint64_t repeat;
+    uint64_t bytes, buffers, duration_ns, omit_ns, length_bytes, align_bytes, offset_bytes;
+    uint64_t parallel;
+    bool reverse, bidir, verify, zerocopy, mptcp;
+    uint64_t seed, dscp, pace_bps, pace_pps;
+    const char *cpu, *peer_cpu;
+    const char *key_file;
+    struct rttcp_key key; /* of the file's content */
     uint64_t window_bytes, mss_bytes;
     const char *congestion;
     bool nodelay, nagle;
     uint64_t interval_ns, sample_ns, timeout_ns;
     const char *samples; /* file */
     bool json, human, classic;
+    int format;
+    bool format_given;
     bool parent_death;
 };
 

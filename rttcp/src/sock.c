@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 #include "nc_clock.h"
-#include "window.h"
 
 int rttcp_family(bool ipv4, bool ipv6)
 {
@@ -42,7 +42,7 @@ static int listen_on(const struct addrinfo *at, int *failed)
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (at->ai_family == AF_INET6) /* [::] serves IPv4 too unless -6 */
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, at->ai_flags ? &one : &zero, sizeof one);
-    if (bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, 128) == 0)
+    if (bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
         return fd;
     *failed = errno;
     close(fd);
@@ -160,20 +160,17 @@ uint16_t rttcp_local_port(int fd)
     return get_port(&local);
 }
 
-int rttcp_data_listen(int control_fd, uint16_t port, uint64_t window_bytes, struct rttcp_error *error)
+int rttcp_data_listen(int control_fd, uint16_t port, const struct rttcp_params *params, bool sending,
+                      struct rttcp_error *error)
 {
     struct sockaddr_storage local = {0};
     socklen_t size = sizeof local;
     int one = 1, zero = 0;
     getsockname(control_fd, (struct sockaddr *)&local, &size);
     set_port(&local, port);
-    int fd = socket(local.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = rttcp_data_socket(local.ss_family, params, sending, error);
     if (fd < 0)
-        return rttcp_fail(error, NC_EXIT_FAILED, "data socket: %s", strerror(errno));
-    if (window_bytes && rttcp_window_reserve(fd, window_bytes, error) < 0) {
-        close(fd);
         return -1;
-    }
     if (port)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (local.ss_family == AF_INET6)
@@ -204,28 +201,7 @@ int rttcp_data_accept(int listen_fd, int control_fd, uint64_t deadline_ns, struc
                       rttcp_local_port(listen_fd));
 }
 
-int rttcp_data_socket(int family, const struct rttcp_params *params, struct rttcp_error *error)
-{
-    int one = 1, mss = (int)params->mss_bytes, fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return rttcp_fail(error, NC_EXIT_FAILED, "data socket: %s", strerror(errno));
-    if (params->window_bytes && rttcp_window_sndbuf(fd, params->window_bytes, error) < 0)
-        goto failed;
-    if (params->congestion[0] && rttcp_congestion_set(fd, params->congestion, error) < 0)
-        goto failed;
-    if (mss && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss) < 0) {
-        rttcp_fail(error, NC_EXIT_USAGE, "--mss %d: %s; allowed is what the kernel takes, 88 to 32767", mss, strerror(errno));
-        goto failed;
-    }
-    if (params->nodelay)
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return fd;
-failed:
-    close(fd);
-    return -1;
-}
-
-int rttcp_data_connect(int fd, int control_fd, uint16_t port, uint64_t timeout_ns, struct rttcp_error *error)
+int rttcp_data_connect(int fd, int control_fd, uint16_t port, struct rttcp_error *error)
 {
     char text[80];
     struct sockaddr_storage local = {0}, peer = {0};
@@ -235,11 +211,28 @@ int rttcp_data_connect(int fd, int control_fd, uint16_t port, uint64_t timeout_n
     set_port(&local, 0);
     set_port(&peer, port);
     rttcp_address_text(&peer, text, sizeof text);
-    rttcp_set_slice(fd, timeout_ns);
-    if (bind(fd, (struct sockaddr *)&local, local_size) == 0 && connect(fd, (struct sockaddr *)&peer, peer_size) == 0)
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    if (bind(fd, (struct sockaddr *)&local, local_size) == 0 &&
+        (connect(fd, (struct sockaddr *)&peer, peer_size) == 0 || errno == EINPROGRESS))
         return 0;
-    return rttcp_fail(error, NC_EXIT_FAILED, "data connection to %s: %s", text,
-                      strerror(errno == EINPROGRESS ? ETIMEDOUT : errno));
+    return rttcp_fail(error, NC_EXIT_FAILED, "data connection to %s: %s", text, strerror(errno));
+}
+
+int rttcp_data_connected(int fd, uint64_t deadline_ns, struct rttcp_error *error)
+{
+    int failed = 0;
+    for (uint64_t now; (now = nc_now_ns()) < deadline_ns;) {
+        struct pollfd ready = {.fd = fd, .events = POLLOUT};
+        if (poll(&ready, 1, (int)((deadline_ns - now) / NC_NS_PER_MS) + 1) <= 0)
+            continue;
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &(socklen_t){sizeof failed});
+        if (failed)
+            return rttcp_fail(error, NC_EXIT_FAILED, "data connection: %s", strerror(failed));
+        fcntl(fd, F_SETFL, 0);
+        return 0;
+    }
+    return rttcp_fail(error, NC_EXIT_FAILED, "data connection: %s; does a firewall hold it back? (--data-port)",
+                      strerror(ETIMEDOUT));
 }
 
 void rttcp_address_text(const struct sockaddr_storage *address, char *out, size_t size)

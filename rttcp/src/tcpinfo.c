@@ -39,16 +39,22 @@ static const struct info_field fields[] = {
     {"rcv_wnd", AFTER_SND_WND(0), 4, 0, 0}, {"rehash", AFTER_SND_WND(4), 4, 0, 0},
     {"total_rto", AFTER_SND_WND(8), 2, 0, 0}, {"total_rto_recoveries", AFTER_SND_WND(10), 2, 0, 0},
     {"total_rto_time_ms", AFTER_SND_WND(12), 4, 0, 0},
+    {"received_ce", AFTER_SND_WND(16), 4, 0, 0},
+    {"delivered_e1_bytes", AFTER_SND_WND(20), 4, 0, 0}, {"delivered_e0_bytes", AFTER_SND_WND(24), 4, 0, 0},
+    {"delivered_ce_bytes", AFTER_SND_WND(28), 4, 0, 0}, {"received_e1_bytes", AFTER_SND_WND(32), 4, 0, 0},
+    {"received_e0_bytes", AFTER_SND_WND(36), 4, 0, 0}, {"received_ce_bytes", AFTER_SND_WND(40), 4, 0, 0},
+    {"accecn_fail_mode", AFTER_SND_WND(44), 2, 0, 0}, {"accecn_opt_seen", AFTER_SND_WND(46), 2, 0, 0},
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 
 /* Bit fields sit in the bytes after `options`: snd_wscale, rcv_wscale, then the flags. */
 _Static_assert(offsetof(struct tcp_info, tcpi_options) == 5 && offsetof(struct tcp_info, tcpi_rto) == 8, "bit fields");
-_Static_assert(AFTER_SND_WND(16) <= RTTCP_TCPINFO_BYTES, "every field fits the sample");
+_Static_assert(AFTER_SND_WND(48) <= RTTCP_TCPINFO_BYTES, "every field fits the sample");
 
 bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info)
 {
     socklen_t size = sizeof info->raw;
+    info->stream = 0;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, info->raw, &size) < 0)
         return false;
     info->t_ns = nc_now_ns();
@@ -89,8 +95,10 @@ uint64_t rttcp_tcpinfo_get(const struct rttcp_tcpinfo *info, const char *name)
 json_t *rttcp_tcpinfo_encode(const struct rttcp_tcpinfo *info, bool with_time)
 {
     json_t *object = json_object();
-    if (with_time)
+    if (with_time) {
         json_object_set_new(object, "t_ns", json_integer((json_int_t)info->t_ns));
+        json_object_set_new(object, "stream", json_integer((json_int_t)info->stream));
+    }
     for (size_t i = 0; i < FIELDS; i++) {
         if (!has(info, &fields[i]))
             continue;
@@ -129,20 +137,33 @@ void rttcp_samples_add(struct rttcp_samples *samples, const struct rttcp_tcpinfo
     samples->n++;
 }
 
-int rttcp_samples_write(const struct rttcp_samples *samples, const char *path, struct rttcp_error *error)
+static bool write_series(const struct rttcp_samples *samples, FILE *file)
 {
     bool failed = false;
+    for (const struct rttcp_sample_chunk *chunk = samples->first; chunk; chunk = chunk->next)
+        for (size_t i = 0; i < chunk->n && !failed; i++) {
+            json_t *line = rttcp_tcpinfo_encode(&chunk->at[i], true);
+            failed = json_dumpf(line, file, JSON_COMPACT) < 0 || fputc('\n', file) == EOF;
+            json_decref(line);
+        }
+    return !failed;
+}
+
+int rttcp_samples_write(const struct rttcp_samples *const *series, size_t n, const char *path, struct rttcp_error *error)
+{
+    bool written = true;
     FILE *file = fopen(path, "we");
     if (!file)
         return rttcp_fail(error, NC_EXIT_USAGE, "--samples '%s': %s", path, strerror(errno));
-    for (const struct rttcp_sample_chunk *chunk = samples->first; chunk; chunk = chunk->next)
-        for (size_t i = 0; i < chunk->n; i++) {
-            json_t *line = rttcp_tcpinfo_encode(&chunk->at[i], true);
-            failed |= json_dumpf(line, file, JSON_COMPACT) < 0 || fputc('\n', file) == EOF;
-            json_decref(line);
-        }
-    failed |= fclose(file) != 0;
-    return failed ? rttcp_fail(error, NC_EXIT_FAILED, "--samples '%s': could not write all of it", path) : 0;
+    for (size_t i = 0; i < n && written; i++)
+        written = write_series(series[i], file);
+    int failed = errno;
+    if (fclose(file) != 0) {
+        failed = written ? errno : failed;
+        written = false;
+    }
+    return written ? 0 : rttcp_fail(error, NC_EXIT_FAILED, "--samples '%s': %s; not all of it was written", path,
+                                    strerror(failed));
 }
 
 void rttcp_samples_release(struct rttcp_samples *samples)

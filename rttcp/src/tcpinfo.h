@@ -11,11 +11,12 @@
 
 #include "error.h"
 
-#define RTTCP_TCPINFO_BYTES 288 /* of the kernel's struct, kept a sample */
+#define RTTCP_TCPINFO_BYTES 320 /* of the kernel's struct, kept a sample */
 
 struct rttcp_tcpinfo {
     uint64_t t_ns;   /* CLOCK_MONOTONIC */
     uint32_t filled; /* bytes that the kernel filled in */
+    uint32_t stream; /* of which stream; set by the caller */
     uint8_t raw[RTTCP_TCPINFO_BYTES];
 };
 
@@ -25,7 +26,7 @@ bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info);
 /* One field by its JSON name; 0 when this kernel does not have it. */
 uint64_t rttcp_tcpinfo_get(const struct rttcp_tcpinfo *info, const char *name);
 
-/* All fields; with `t_ns` first when asked for. */
+/* All fields; with `t_ns` and `stream` first when asked for. */
 json_t *rttcp_tcpinfo_encode(const struct rttcp_tcpinfo *info, bool with_time);
 
 /* Samples in memory, in the order taken; beyond RTTCP_SAMPLES_MAX they are counted and dropped. */
@@ -35,8 +36,8 @@ struct rttcp_samples {
     uint64_t n, dropped;
 };
 void rttcp_samples_add(struct rttcp_samples *samples, const struct rttcp_tcpinfo *info);
-/* One JSON object a line. */
-int rttcp_samples_write(const struct rttcp_samples *samples, const char *path, struct rttcp_error *error);
+/* One JSON object a line, n series one behind the other. */
+int rttcp_samples_write(const struct rttcp_samples *const *series, size_t n, const char *path, struct rttcp_error *error);
 void rttcp_samples_release(struct rttcp_samples *samples);
 
 #endif

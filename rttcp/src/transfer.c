@@ -2,49 +2,75 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "nc_clock.h"
 #include "nc_quantity.h"
-#include "stop.h"
-#include "tcpinfo.h"
 #include "window.h"
 
-#define OPENING_ROUNDS_MAX 64
+#define READ_BYTES (UINT64_C(256) << 10) /* of a recv: large enough to be rare, small enough to stay in the cache */
+#define SEND_BUFFER_MIN 65536            /* the opening's writes are long */
+#define TUNE_CALLS 64                    /* reads between two looks at how often the receiver wakes up */
+#define WAKE_NS NC_NS_PER_MS             /* … which should be no more often than this */
+#define LOWAT_MAX (READ_BYTES / 2)       /* so that the other half can arrive meanwhile */
 
 const char *const rttcp_ended_names[] = {
     [ENDED_BYTES] = "bytes", [ENDED_DURATION] = "duration", [ENDED_SIGNAL] = "signal", [ENDED_ERROR] = "error"};
 _Static_assert(sizeof rttcp_ended_names / sizeof rttcp_ended_names[0] == ENDED_N, "a name for every end");
 
-int rttcp_transfer_prepare(struct rttcp_transfer *transfer, size_t size, struct rttcp_error *error)
+static int map_buffer(struct rttcp_transfer *transfer, bool shared, struct rttcp_error *error)
 {
-    uint64_t state = UINT64_C(0x5eed0f1995);
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    const struct rttcp_params *params = transfer->params;
+    int flags = (shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | MAP_POPULATE;
+    size_t align = shared ? 0 : params->align_bytes, offset = shared ? 0 : params->offset_bytes;
+    transfer->mapped_size = transfer->buffer_size + align + offset;
+    void *memory = mmap(NULL, transfer->mapped_size, PROT_READ | PROT_WRITE, flags, transfer->source_fd, 0);
     if (memory == MAP_FAILED)
-        return rttcp_fail(error, NC_EXIT_MISSING, "--length %zu: no memory for the buffer", size);
-    transfer->buffer = memory;
-    transfer->buffer_size = size;
-    for (size_t i = 0; i < size; i += sizeof state) { /* splitmix64 */
-        uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        z ^= z >> 31;
-        memcpy(transfer->buffer + i, &z, size - i < sizeof z ? size - i : sizeof z);
+        return rttcp_fail(error, NC_EXIT_MISSING, "--length %zu: no memory for the buffer", transfer->buffer_size);
+    transfer->mapped = memory;
+    uintptr_t at = (uintptr_t)memory;
+    transfer->buffer = (uint8_t *)memory + (align ? (align - at % align) % align : 0) + offset;
+    return 0;
+}
+
+int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct rttcp_error *error)
+{
+    const struct rttcp_params *params = transfer->params;
+    bool shared = sending && params->zerocopy;
+    uint64_t length = params->length_bytes;
+    transfer->buffer_size = !sending ? READ_BYTES : length > SEND_BUFFER_MIN ? length : SEND_BUFFER_MIN;
+    if (shared) {
+        transfer->source_fd = memfd_create("rttcp-zerocopy", MFD_CLOEXEC);
+        if (transfer->source_fd < 0 || ftruncate(transfer->source_fd, (off_t)transfer->buffer_size) < 0)
+            return rttcp_fail(error, NC_EXIT_MISSING, "--zerocopy: no file in memory: %s", strerror(errno));
     }
+    if (map_buffer(transfer, shared, error) < 0)
+        return -1;
+    struct rttcp_pattern filler = rttcp_pattern_create(params->seed, transfer->stream);
+    rttcp_pattern_fill(&filler, 0, transfer->buffer, transfer->buffer_size);
+    if (params->verify && !(transfer->verify = rttcp_verify_create(params->seed, transfer->stream)))
+        return rttcp_fail(error, NC_EXIT_MISSING, "--verify: no memory");
     return 0;
 }
 
 void rttcp_transfer_release(struct rttcp_transfer *transfer)
 {
-    if (transfer->buffer)
-        munmap(transfer->buffer, transfer->buffer_size);
-    transfer->buffer = NULL;
+    if (transfer->mapped)
+        munmap(transfer->mapped, transfer->mapped_size);
+    if (transfer->source_fd >= 0)
+        close(transfer->source_fd);
+    if (transfer->fd >= 0)
+        close(transfer->fd);
+    rttcp_verify_release(transfer->verify);
+    transfer->mapped = NULL;
+    transfer->verify = NULL;
+    transfer->fd = transfer->source_fd = -1;
 }
 
 uint64_t rttcp_unacknowledged(int fd)
@@ -54,7 +80,7 @@ uint64_t rttcp_unacknowledged(int fd)
     return (uint64_t)queued;
 }
 
-static uint64_t moved(const struct rttcp_transfer *transfer)
+uint64_t rttcp_transfer_moved(const struct rttcp_transfer *transfer)
 {
     return atomic_load_explicit(&transfer->bytes, memory_order_relaxed);
 }
@@ -62,37 +88,45 @@ static uint64_t moved(const struct rttcp_transfer *transfer)
 /* Only this thread writes the counter, so no locked addition is needed. */
 static void add_moved(struct rttcp_transfer *transfer, size_t n)
 {
-    atomic_store_explicit(&transfer->bytes, moved(transfer) + n, memory_order_relaxed);
+    atomic_store_explicit(&transfer->bytes, rttcp_transfer_moved(transfer) + n, memory_order_relaxed);
 }
 
-/* Whether a call that moved nothing may be repeated; *idle_since_ns is 0 when the one before moved something. */
-static bool may_retry(uint64_t *idle_since_ns, const struct rttcp_params *params, const char *what,
-                      struct rttcp_error *error)
+static bool cancelled(const struct rttcp_transfer *transfer)
+{
+    return atomic_load_explicit(&transfer->orders->cancel, memory_order_relaxed);
+}
+
+bool rttcp_transfer_may_retry(const struct rttcp_transfer *transfer, uint64_t *idle_since_ns, const char *what,
+                              struct rttcp_error *error)
 {
     char text[32];
     int failed = errno;
-    uint64_t now = nc_now_ns();
+    uint64_t now = nc_now_ns(), timeout_ns = transfer->params->timeout_ns;
+    if (cancelled(transfer)) {
+        rttcp_fail(error, NC_EXIT_FAILED, "data connection: given up");
+        return false;
+    }
     if (failed != EAGAIN && failed != EINTR) {
-        rttcp_fail(error, NC_EXIT_FAILED, "data connection: %s", strerror(failed));
+        rttcp_fail(error, NC_EXIT_FAILED, "data connection: %s%s", strerror(failed),
+                   failed == ETIMEDOUT ? " (--timeout)" : "");
         return false;
     }
     if (*idle_since_ns == 0)
         *idle_since_ns = now;
-    if (now - *idle_since_ns < params->timeout_ns)
+    if (now - *idle_since_ns < timeout_ns)
         return true;
     rttcp_fail(error, NC_EXIT_FAILED, "data connection: %s for %s (--timeout)", what,
-               nc_quantity_format(NC_UNIT_DURATION, params->timeout_ns, text, sizeof text));
+               nc_quantity_format(NC_UNIT_DURATION, timeout_ns, text, sizeof text));
     return false;
 }
 
-/* How much the next write of at most `most` bytes may carry; 0 at the end, with the reason in *ended. */
-static size_t next_write(const struct rttcp_transfer *transfer, const struct rttcp_params *params, uint64_t most,
-                         enum rttcp_ended *ended)
+size_t rttcp_transfer_next_write(const struct rttcp_transfer *transfer, uint64_t most, enum rttcp_ended *ended)
 {
-    uint64_t left = params->bytes ? params->bytes - moved(transfer) : most;
-    if (rttcp_stop_requested())
+    const struct rttcp_params *params = transfer->params;
+    uint64_t left = params->bytes ? transfer->quota_bytes - rttcp_transfer_moved(transfer) : most;
+    if (atomic_load_explicit(&transfer->orders->finish, memory_order_relaxed) || cancelled(transfer))
         *ended = ENDED_SIGNAL;
-    else if (params->duration_ns && nc_now_ns() - transfer->t0_ns >= params->duration_ns)
+    else if (params->duration_ns && nc_now_ns() - transfer->t0_ns >= params->duration_ns + params->omit_ns)
         *ended = ENDED_DURATION;
     else if (left == 0)
         *ended = ENDED_BYTES;
@@ -101,122 +135,118 @@ static size_t next_write(const struct rttcp_transfer *transfer, const struct rtt
     return 0;
 }
 
-/* Sends up to `total` bytes in writes of at most `piece`. ENDED_N: all sent, and the transfer is not over. */
-static enum rttcp_ended send_part(struct rttcp_transfer *transfer, const struct rttcp_params *params, uint64_t total,
-                                  uint64_t piece, struct rttcp_error *error)
+/* With verify: the content from where the stream stands, at most `want` octets of it; *want becomes how many. What a
+ * short write left over is sent before anything is made anew. */
+static const uint8_t *next_content(struct rttcp_transfer *transfer, size_t *want)
+{
+    uint64_t at = rttcp_transfer_moved(transfer);
+    if (at >= transfer->held_to) {
+        rttcp_pattern_fill(&transfer->verify->pattern, at, transfer->buffer, *want);
+        transfer->held_from = at;
+        transfer->held_to = at + *want;
+    } else if (*want > transfer->held_to - at)
+        *want = transfer->held_to - at;
+    return transfer->buffer + (at - transfer->held_from);
+}
+
+static ssize_t send_some(struct rttcp_transfer *transfer, size_t want)
+{
+    if (transfer->source_fd >= 0)
+        return sendfile(transfer->fd, transfer->source_fd, &(off_t){0}, want);
+    const uint8_t *data = transfer->verify ? next_content(transfer, &want) : transfer->buffer;
+    ssize_t n = send(transfer->fd, data, want, MSG_NOSIGNAL);
+    if (n > 0 && transfer->verify)
+        rttcp_verify_sent(transfer->verify, data, (size_t)n);
+    return n;
+}
+
+enum rttcp_ended rttcp_transfer_send_part(struct rttcp_transfer *transfer, uint64_t total, uint64_t piece,
+                                          struct rttcp_error *error)
 {
     piece = piece < transfer->buffer_size ? piece : transfer->buffer_size;
     enum rttcp_ended ended = ENDED_N;
-    uint64_t idle_since_ns = 0, end = total == UINT64_MAX ? total : moved(transfer) + total;
+    uint64_t idle_since_ns = 0, end = total == UINT64_MAX ? total : rttcp_transfer_moved(transfer) + total;
     for (;;) {
-        uint64_t left = end - moved(transfer);
+        uint64_t left = end - rttcp_transfer_moved(transfer);
         if (left == 0)
             return ENDED_N;
-        size_t want = next_write(transfer, params, left < piece ? left : piece, &ended);
+        size_t want = rttcp_transfer_next_write(transfer, left < piece ? left : piece, &ended);
         if (want == 0)
             return ended;
-        ssize_t n = send(transfer->fd, transfer->buffer, want, MSG_NOSIGNAL);
+        ssize_t n = send_some(transfer, want);
         transfer->calls++;
         if (n > 0) {
             add_moved(transfer, (size_t)n);
             idle_since_ns = 0;
-        } else if (!may_retry(&idle_since_ns, params, "the receiver took nothing", error))
+        } else if (!rttcp_transfer_may_retry(transfer, &idle_since_ns, "the receiver took nothing", error))
             return ENDED_ERROR;
     }
 }
 
-enum rttcp_ended rttcp_transfer_send(struct rttcp_transfer *transfer, const struct rttcp_params *params,
-                                     struct rttcp_error *error)
+enum rttcp_ended rttcp_transfer_send(struct rttcp_transfer *transfer, struct rttcp_error *error)
 {
-    return send_part(transfer, params, UINT64_MAX, params->length_bytes, error);
+    return rttcp_transfer_send_part(transfer, UINT64_MAX, transfer->params->length_bytes, error);
 }
 
-/* Waits until everything sent is acknowledged; a fraction of a round trip exact, without spinning. */
-static enum rttcp_ended await_acknowledged(struct rttcp_transfer *transfer, const struct rttcp_params *params,
-                                           struct rttcp_error *error)
+static void set_lowat(struct rttcp_transfer *transfer, uint64_t bytes)
 {
-    enum rttcp_ended ended = ENDED_N;
-    uint64_t idle_since_ns = 0, before = 0, queued;
-    struct rttcp_tcpinfo info = {0};
-    rttcp_tcpinfo_take(transfer->fd, &info);
-    long nap_ns = (long)(rttcp_tcpinfo_get(&info, "rtt_us") * NC_NS_PER_US / 64);
-    nap_ns = nap_ns < 20000 ? 20000 : nap_ns > 2000000 ? 2000000 : nap_ns;
-    while ((queued = rttcp_unacknowledged(transfer->fd)) > 0) {
-        if (queued != before)
-            idle_since_ns = 0;
-        before = queued;
-        errno = EAGAIN;
-        if (!may_retry(&idle_since_ns, params, "the receiver acknowledged nothing", error))
-            return ENDED_ERROR;
-        if (next_write(transfer, params, 1, &ended) == 0 && ended != ENDED_BYTES)
-            return ended;
-        if (!rttcp_tcpinfo_take(transfer->fd, &info) || rttcp_tcpinfo_get(&info, "state") != 1) { /* TCP_ESTABLISHED */
-            rttcp_fail(error, NC_EXIT_FAILED, "data connection: closed by the receiver");
-            return ENDED_ERROR;
-        }
-        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
+    int lowat = (int)bytes;
+    if (bytes == transfer->lowat_bytes || setsockopt(transfer->fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof lowat) < 0)
+        return;
+    transfer->lowat_bytes = bytes;
+}
+
+/* Wakes this thread once a WAKE_NS rather than once a packet, when packets come faster than that. Not with a window of
+ * our own: octets that wait unread take from what is offered. A read that brings less than was waited for (its slice was
+ * over: the path has slowed down) starts from the beginning. */
+static void tune_wakeups(struct rttcp_transfer *transfer, size_t got)
+{
+    uint64_t calls = transfer->calls - transfer->tuned_calls;
+    bool slower = got < transfer->lowat_bytes;
+    if (transfer->params->window_bytes || (calls < TUNE_CALLS && !slower))
+        return;
+    uint64_t now = nc_now_ns(), elapsed = now - transfer->tuned_ns, moved = rttcp_transfer_moved(transfer);
+    uint64_t a_wake = elapsed ? (moved - transfer->tuned_bytes) * WAKE_NS / elapsed : 1;
+    if (slower || elapsed > 2 * WAKE_NS * calls)
+        set_lowat(transfer, 1);
+    else if (elapsed < WAKE_NS * calls / 2)
+        set_lowat(transfer, a_wake < 1 ? 1 : a_wake > LOWAT_MAX ? LOWAT_MAX : a_wake);
+    transfer->tuned_ns = now;
+    transfer->tuned_bytes = moved;
+    transfer->tuned_calls = transfer->calls;
+}
+
+static void take_in(struct rttcp_transfer *transfer, size_t n)
+{
+    if (rttcp_transfer_moved(transfer) == 0) {
+        transfer->tuned_ns = nc_now_ns();
+        transfer->first_byte_ns = transfer->tuned_ns - transfer->t0_ns;
     }
-    return ENDED_N;
+    if (transfer->verify)
+        rttcp_verify_received(transfer->verify, rttcp_transfer_moved(transfer), transfer->buffer, n);
+    add_moved(transfer, n);
+    if (transfer->params->window_bytes && rttcp_window_hold(transfer->fd, transfer->params->window_bytes))
+        transfer->window_clamp_resets++;
+    tune_wakeups(transfer, n);
 }
 
-/* What the peer offers now, and what the congestion window lets out in the first round trip; bytes. */
-static uint64_t offer_of(int fd)
-{
-    struct rttcp_tcpinfo info = {0};
-    rttcp_tcpinfo_take(fd, &info);
-    return rttcp_tcpinfo_get(&info, "snd_wnd");
-}
-
-static uint64_t first_flight_of(int fd)
-{
-    struct rttcp_tcpinfo info = {0};
-    rttcp_tcpinfo_take(fd, &info);
-    return rttcp_tcpinfo_get(&info, "snd_cwnd") * rttcp_tcpinfo_get(&info, "snd_mss");
-}
-
-enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, const struct rttcp_params *params,
-                                     struct rttcp_error *error)
-{
-    enum rttcp_ended ended = ENDED_N;
-    uint64_t window = params->window_bytes, flight = first_flight_of(transfer->fd);
-    if (!window)
-        return ENDED_N;
-    flight = flight < 1 || flight > window ? window : flight;
-    for (int round = 0; ended == ENDED_N && round < OPENING_ROUNDS_MAX; round++) {
-        ended = send_part(transfer, params, flight, flight, error);
-        if (ended == ENDED_N)
-            ended = await_acknowledged(transfer, params, error);
-        uint64_t offer = offer_of(transfer->fd);
-        if (offer <= window + window / 64) /* the window scale rounds up */
-            break;
-        flight = offer - window < window ? offer - window : window;
-    }
-    transfer->opening_bytes = moved(transfer);
-    /* full segments from the start, however short the writes are: the receiver's kernel judges by the first ones */
-    return ended == ENDED_N ? send_part(transfer, params, window, window, error) : ended;
-}
-
-enum rttcp_ended rttcp_transfer_receive(struct rttcp_transfer *transfer, const struct rttcp_params *params,
-                                        struct rttcp_error *error)
+enum rttcp_ended rttcp_transfer_receive(struct rttcp_transfer *transfer, struct rttcp_error *error)
 {
     uint64_t idle_since_ns = 0;
-    while (!rttcp_stop_requested()) {
+    transfer->lowat_bytes = 1;
+    while (!cancelled(transfer)) {
         ssize_t n = recv(transfer->fd, transfer->buffer, transfer->buffer_size, 0);
         transfer->calls++;
-        if (n == 0)
+        if (n == 0) {
+            transfer->last_byte_ns = nc_now_ns() - transfer->t0_ns;
             return ENDED_BYTES;
-        if (n < 0) {
-            if (!may_retry(&idle_since_ns, params, "nothing arrived", error))
-                return ENDED_ERROR;
-            continue;
         }
-        if (moved(transfer) == 0)
-            transfer->first_byte_ns = nc_now_ns() - transfer->t0_ns;
-        add_moved(transfer, (size_t)n);
-        idle_since_ns = 0;
-        if (params->window_bytes && rttcp_window_hold(transfer->fd, params->window_bytes))
-            transfer->window_clamp_resets++;
+        if (n > 0) {
+            take_in(transfer, (size_t)n);
+            idle_since_ns = 0;
+        } else if (!rttcp_transfer_may_retry(transfer, &idle_since_ns, "nothing arrived", error))
+            return ENDED_ERROR;
     }
-    rttcp_fail(error, NC_EXIT_FAILED, "the receiver was stopped by a signal");
-    return ENDED_SIGNAL;
+    rttcp_fail(error, NC_EXIT_FAILED, "data connection: given up");
+    return ENDED_ERROR;
 }

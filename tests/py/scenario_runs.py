@@ -36,6 +36,10 @@ class FakeNet:
 
     def __init__(self, *_: object) -> None: ...
 
+    @classmethod
+    def of(cls, *_: object) -> FakeNet:
+        return cls()
+
     def __enter__(self) -> FakeNet:
         return self
 

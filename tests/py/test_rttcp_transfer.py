@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import socket
 import struct
@@ -15,59 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, free_port, read_line, run, send
 
 import rttcp
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DEADLINE_S = 20.0
-
-
-def _binary() -> str:
-    named = os.environ.get("LFP_RTTCP")
-    return named if named else str(REPOSITORY / "build" / "release" / "bin" / "rttcp")
-
-
-BINARY = _binary()
 pytestmark = pytest.mark.skipif(not Path(BINARY).exists(), reason=f"{BINARY} is not built (make, or set LFP_RTTCP)")
-
-
-def _read_line(process: subprocess.Popen[bytes], deadline: float) -> dict[str, Any]:
-    """The next JSON line of an unbuffered pipe."""
-    assert process.stdout is not None
-    line = b""
-    while not line.endswith(b"\n"):
-        ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
-        assert ready, f"no line in time; so far {line!r}"
-        octet = os.read(process.stdout.fileno(), 1)
-        assert octet, f"stdout ended; so far {line!r}"
-        line += octet
-    result: dict[str, Any] = json.loads(line)
-    return result
-
-
-class Receiver:
-    """A receiver on a free port of loopback, ended and reaped by its pid."""
-
-    def __init__(self, *extra: str, port: int | None = None) -> None:
-        self.port = port or _free_port()
-        argv = [*rttcp.receiver_argv(BINARY, port=self.port), *extra]
-        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
-        assert self.event()["event"] == "ready"
-
-    def event(self) -> dict[str, Any]:
-        return _read_line(self.process, time.monotonic() + DEADLINE_S)
-
-    def stop(self) -> tuple[int, list[dict[str, Any]], str]:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        out, err = self.process.communicate(timeout=DEADLINE_S)
-        return self.process.returncode, [json.loads(line) for line in out.splitlines()], err.decode()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
@@ -77,19 +28,9 @@ def receiver() -> Iterator[Receiver]:
     server.stop()
 
 
-def _run(*argv: str) -> tuple[int, list[dict[str, Any]], str]:
-    done = subprocess.run([BINARY, *argv], capture_output=True, timeout=DEADLINE_S, check=False)
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
-
-
-def _send(port: int, host: str = "127.0.0.1", *extra: str, **options: Any) -> tuple[int, list[dict[str, Any]], str]:
-    argv = rttcp.sender_argv(host, BINARY, port=port, **options)
-    return _run(*argv[1:], *extra)
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_bytes_arrive_and_both_ends_print_both_results(receiver: Receiver, host: str) -> None:
-    status, events, errors = _send(receiver.port, host, bytes=20_000_000, window_bytes=65536, length_bytes=4096)
+    status, events, errors = send(receiver.port, host, bytes=20_000_000, window_bytes=65536, length_bytes=4096)
     assert status == 0, errors
     assert events[0]["event"] == "start"
     ours, theirs = events[-1], receiver.event()
@@ -107,7 +48,7 @@ def test_bytes_arrive_and_both_ends_print_both_results(receiver: Receiver, host:
 
 
 def test_duration_ends_the_transfer(receiver: Receiver) -> None:
-    status, events, errors = _send(receiver.port, duration_ns=400_000_000, interval_ns=100_000_000)
+    status, events, errors = send(receiver.port, duration_ns=400_000_000, interval_ns=100_000_000)
     assert status == 0, errors
     end = rttcp.parse_end(events[-1])
     assert end.summary.ended_by == "duration"
@@ -131,7 +72,7 @@ def test_many_sessions_at_a_time_keep_their_lines_whole(receiver: Receiver) -> N
 
 def test_samples_are_json_lines_of_tcp_info(receiver: Receiver, tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
-    status, events, _ = _send(receiver.port, duration_ns=300_000_000, samples=file, sample_ns=5_000_000)
+    status, events, _ = send(receiver.port, duration_ns=300_000_000, samples=file, sample_ns=5_000_000)
     assert status == 0
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     times = [row["t_ns"] for row in rows]
@@ -170,15 +111,15 @@ def test_classic_and_human_text(receiver: Receiver) -> None:
     ],
 )
 def test_wrong_input_is_one_line_that_names_it(argv: list[str], status: int, words: str) -> None:
-    got, _, errors = _run(*argv)
+    got, _, errors = run(*argv)
     assert got == status
     assert words in errors and errors.count("\n") == 1
 
 
 def test_an_occupied_port_and_nobody_there(receiver: Receiver) -> None:
-    status, events, errors = _run("-r", "-p", str(receiver.port))
+    status, events, errors = run("-r", "-p", str(receiver.port))
     assert status == 2 and "in use" in errors and events[-1]["event"] == "error" and events[-1]["status"] == 2
-    status, events, errors = _send(_free_port())
+    status, events, errors = send(free_port())
     assert status == 1 and "refused" in errors and events[-1]["status"] == 1
 
 
@@ -187,19 +128,19 @@ def test_a_window_beyond_the_kernels_limit_without_privilege() -> None:
     limit = int(Path("/proc/sys/net/core/rmem_max").read_text())
     if limit > 1 << 29:
         pytest.skip("this machine's net.core.rmem_max sets no limit; tests/c/rttcp/test_window.c has the case")
-    port = _free_port()
+    port = free_port()
     dropped: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []}
     argv = [*rttcp.receiver_argv(BINARY, port=port)]
     if subprocess.run([BINARY, "--help"], capture_output=True, check=False, **dropped).returncode != 0:
         pytest.skip("the build is not readable for others")
     server = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, **dropped)
     try:
-        assert _read_line(server, time.monotonic() + DEADLINE_S)["event"] == "ready"
-        status, _, errors = _send(port, window_bytes=limit, bytes=1000)
+        assert read_line(server, time.monotonic() + DEADLINE_S)["event"] == "ready"
+        status, _, errors = send(port, window_bytes=limit, bytes=1000)
         assert status == 2 and errors.count("\n") == 1
         assert "--window" in errors and "net.core.rmem_max" in errors and "the peer refused" in errors
-        assert _read_line(server, time.monotonic() + DEADLINE_S)["event"] == "refused"
-        status, _, errors = _send(port, window_bytes=limit // 4, bytes=1000)
+        assert read_line(server, time.monotonic() + DEADLINE_S)["event"] == "refused"
+        status, _, errors = send(port, window_bytes=limit // 4, bytes=1000)
         assert status == 0, errors
     finally:
         server.terminate()
@@ -233,15 +174,15 @@ def test_garbage_on_the_port_disturbs_nobody(receiver: Receiver) -> None:
                 assert peer.recv(100) == b""
             except ConnectionError:
                 pass
-    status, events, errors = _send(receiver.port, bytes=100_000)
+    status, events, errors = send(receiver.port, bytes=100_000)
     assert status == 0 and events[-1]["complete"], errors
 
 
 def test_another_version_is_refused_with_a_reason(receiver: Receiver) -> None:
     with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
-        peer.sendall(_frame({"type": "hello", "magic": "rttcp", "version": 2}))
+        peer.sendall(_frame({"type": "hello", "magic": "rttcp", "version": 1}))
         answer = _receive_frame(peer)
-    assert answer["type"] == "refuse" and "version 2" in answer["reason"]
+    assert answer["type"] == "refuse" and "version 1" in answer["reason"]
 
 
 def test_a_sender_meets_something_else() -> None:
@@ -263,7 +204,7 @@ def _start_long_transfer(port: int) -> subprocess.Popen[bytes]:
     argv = rttcp.sender_argv("127.0.0.1", BINARY, port=port, duration_ns=60 * 10**9, interval_ns=50_000_000)
     sender = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     deadline = time.monotonic() + DEADLINE_S
-    while _read_line(sender, deadline)["event"] != "interval":
+    while read_line(sender, deadline)["event"] != "interval":
         pass
     return sender
 
@@ -275,7 +216,7 @@ def test_a_sender_killed_in_mid_transfer(receiver: Receiver) -> None:
     end = receiver.event()
     assert end["event"] == "end" and end["complete"] is False and end["receiver"]["bytes"] > 0
     assert end["error"] and not end["summary"]["verdict"]["valid"]
-    assert _send(receiver.port, bytes=100_000)[0] == 0
+    assert send(receiver.port, bytes=100_000)[0] == 0
 
 
 def test_a_receiver_killed_in_mid_transfer(receiver: Receiver) -> None:
@@ -311,7 +252,7 @@ def test_once_exits_with_the_sessions_status() -> None:
     server = Receiver("--once")
     with socket.create_connection(("127.0.0.1", server.port)) as peer:
         peer.sendall(b"garbage!")  # not a session
-    assert _send(server.port, bytes=100_000)[0] == 0
+    assert send(server.port, bytes=100_000)[0] == 0
     assert server.process.wait(DEADLINE_S) == 0
     server.stop()
     server = Receiver("--once")
@@ -333,7 +274,7 @@ def test_an_idle_peer_is_given_up() -> None:
         peer, _ = control.accept()
         with peer:
             _receive_frame(peer)
-            peer.sendall(_frame({"type": "hello", "magic": "rttcp", "version": 1}))
+            peer.sendall(_frame({"type": "hello", "magic": "rttcp", "version": 2}))
             params = _receive_frame(peer)["params"]
             stream = {"port": data.getsockname()[1], "window_granted_bytes": 0}
             peer.sendall(_frame({"type": "accept", "session": "x", "params": params, "streams": [stream]}))

@@ -6,7 +6,7 @@ static void papers_number(void)
 {
     char text[4096];
     FILE *out = fmemopen(text, sizeof text, "w");
-    struct rttcp_params params = {.length_bytes = 8192};
+    struct rttcp_params params = {.length_bytes = 8192, .align_bytes = 4096};
     struct rttcp_side side = {.bytes = 819200000, .elapsed_ns = 68890000000, .calls = 100000, .cpu_user_ns = 500000000,
                               .cpu_system_ns = 20000000000, .maxrss_bytes = 1 << 20, .minor_faults = 3,
                               .voluntary_switches = 11, .involuntary_switches = 22, .sndbuf_bytes = 262144};

@@ -8,7 +8,7 @@ static char why[200];
 static struct rttcp_params good_params(void)
 {
     return (struct rttcp_params){.bytes = 80 << 20, .length_bytes = 4096, .window_bytes = 262144, .interval_ns = 1000000000,
-                                 .timeout_ns = 60000000000, .nodelay = true, .congestion = "reno", .streams = 1};
+                                 .timeout_ns = 60000000000, .nodelay = true, .congestion = "reno", .align_bytes = 4096, .forward = 2, .reverse = 1};
 }
 
 static void params_come_back(void)
@@ -18,7 +18,8 @@ static void params_come_back(void)
     CHECK_EQ(rttcp_params_decode(object, &out, why, sizeof why), 0);
     CHECK_EQ(out.bytes, in.bytes);
     CHECK_EQ(out.window_bytes, 262144);
-    CHECK_EQ(out.streams, 1);
+    CHECK_EQ(out.forward, 2);
+    CHECK_EQ(out.reverse, 1);
     CHECK(out.nodelay);
     CHECK_STR(out.congestion, "reno");
     json_decref(object);
@@ -32,7 +33,10 @@ static void wrong_params_are_named(void)
         {"window_bytes", "100", "window_bytes"}, {"window_bytes", "1073741825", "window_bytes"}, {"interval_ns", "1", "interval_ns"},
         {"timeout_ns", "0", "timeout_ns"}, {"nodelay", "1", "nodelay"}, {"congestion", "7", "congestion"},
         {"congestion", "\"0123456789abcdef\"", "congestion"}, {"streams", "[]", "streams"}, {"streams", "[1]", "streams"},
-        {"streams", "[{\"direction\":\"send\"},{\"direction\":\"send\"}]", "streams"}, {"streams", "[{\"direction\":\"receive\"}]", "streams"},
+        {"streams", "[{\"direction\":\"up\"}]", "streams"},
+        {"streams", "[{\"direction\":\"receive\"},{\"direction\":\"send\"}]", "streams"}, {"align_bytes", "3", "align_bytes"},
+        {"dscp", "64", "dscp"}, {"pacing_bps", "1000000000001", "pacing_bps"}, {"peer_cpu", "\"12345678\"", "peer_cpu"},
+        {"seed", "-1", "seed"}, {"omit_ns", "-1", "omit_ns"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct rttcp_params in = good_params(), out;
@@ -46,18 +50,62 @@ static void wrong_params_are_named(void)
     }
 }
 
+static void too_many_streams_are_refused(void)
+{
+    struct rttcp_params in = good_params(), out;
+    in.forward = RTTCP_STREAMS_MAX;
+    json_t *object = rttcp_params_encode(&in);
+    CHECK_EQ(rttcp_params_decode(object, &out, why, sizeof why), -1);
+    json_decref(object);
+    in.forward--;
+    object = rttcp_params_encode(&in);
+    CHECK_EQ(rttcp_params_decode(object, &out, why, sizeof why), 0);
+    json_decref(object);
+}
+
+static void contradictions_are_refused(void)
+{
+    struct rttcp_params rows[] = {good_params(), good_params()}, out;
+    rows[0].verify = rows[0].zerocopy = true;
+    rows[1].pacing_bps = 1000000;
+    rows[1].pacing_pps = 1000;
+    for (size_t i = 0; i < 2; i++) {
+        json_t *object = rttcp_params_encode(&rows[i]);
+        CHECK_EQ(rttcp_params_decode(object, &out, why, sizeof why), -1);
+        json_decref(object);
+    }
+}
+
 static void accept_comes_back(void)
 {
     struct rttcp_params params = good_params(), params_out;
-    struct rttcp_accept in = {.session = "0123456789abcdef", .port = 40000, .window_granted_bytes = 262144}, out;
+    static struct rttcp_accept in = {.session = "0123456789abcdef", .streams = 3}, out;
+    for (uint64_t i = 0; i < in.streams; i++)
+        in.at[i] = (struct rttcp_port){40000 + i, 262144};
     json_t *message = rttcp_accept_encode(&in, &params);
     CHECK_STR(rttcp_message_type(message), "accept");
     CHECK_EQ(rttcp_accept_decode(message, &out, &params_out, why, sizeof why), 0);
-    CHECK_EQ(out.port, 40000);
+    CHECK_EQ(out.at[2].port, 40002);
     CHECK_STR(out.session, in.session);
-    json_object_set_new(json_array_get(json_object_get(message, "streams"), 0), "port", json_integer(0));
+    json_t *streams = json_object_get(message, "streams");
+    json_object_set_new(json_array_get(streams, 0), "port", json_integer(0));
+    CHECK_EQ(rttcp_accept_decode(message, &out, &params_out, why, sizeof why), -1);
+    json_array_remove(streams, 0);
     CHECK_EQ(rttcp_accept_decode(message, &out, &params_out, why, sizeof why), -1);
     json_decref(message);
+}
+
+static void a_streams_account_comes_back(void)
+{
+    struct rttcp_stream_account out, in = {.stream = 3, .bytes = 99, .mismatch = true, .mismatch_offset = 12345,
+                                           .expected = "0011223344556677", .got = "ff", .digest = "00ff"};
+    json_t *object = rttcp_stream_encode(&in);
+    CHECK_EQ(rttcp_stream_decode(object, &out, why, sizeof why), 0);
+    CHECK(out.mismatch && out.mismatch_offset == 12345);
+    CHECK_STR(out.expected, in.expected);
+    json_object_set_new(object, "stream", json_integer(RTTCP_STREAMS_MAX));
+    CHECK_EQ(rttcp_stream_decode(object, &out, why, sizeof why), -1);
+    json_decref(object);
 }
 
 static void side_and_intervals_come_back(void)
@@ -72,7 +120,7 @@ static void side_and_intervals_come_back(void)
     for (int i = 0; i < 1201; i++)
         json_array_append_new(rows, json_pack("[i,i,i]", i, i + 1, 100));
     for (size_t at = 0; at < 1201; at += RTTCP_INTERVALS_A_MESSAGE) {
-        json_t *part = rttcp_intervals_encode(rows, at, RTTCP_INTERVALS_A_MESSAGE);
+        json_t *part = rttcp_intervals_encode(0, rows, at, RTTCP_INTERVALS_A_MESSAGE);
         CHECK_EQ(rttcp_intervals_decode(part, &out, why, sizeof why), 0);
         json_decref(part);
     }
@@ -90,35 +138,65 @@ static void side_and_intervals_come_back(void)
 static void summary_is_bytes_over_connect_to_confirmation(void)
 {
     struct rttcp_report report = {.params = good_params()};
-    report.sender.bytes = report.receiver.bytes = 83886080;
-    report.receiver.peak_bps = 45000000;
-    rttcp_report_summarise(&report, 8400000, 15500000000, ENDED_BYTES);
-    CHECK_EQ(report.summary.short_term_bps, 43296041);
-    CHECK_EQ(report.summary.peak_bps, 45000000);
-    CHECK(report.summary.complete);
-    report.receiver.bytes--;
-    rttcp_report_summarise(&report, 8400000, 15500000000, ENDED_BYTES);
-    CHECK(!report.summary.complete);
+    struct rttcp_way *way = &report.ways[FORWARD];
+    way->sender.bytes = way->receiver.bytes = 83886080;
+    way->receiver.peak_bps = 45000000;
+    way->summary.elapsed_ns = 15500000000;
+    rttcp_report_summarise(&report, FORWARD, ENDED_BYTES);
+    CHECK_EQ(way->summary.short_term_bps, 43296041);
+    CHECK_EQ(way->summary.peak_bps, 45000000);
+    CHECK(way->summary.complete);
+    CHECK_STR(way->summary.verified, "off");
+    way->receiver.bytes--;
+    rttcp_report_summarise(&report, FORWARD, ENDED_BYTES);
+    CHECK(!way->summary.complete);
     snprintf(report.error, sizeof report.error, "gone");
-    rttcp_report_summarise(&report, 8400000, 15500000000, ENDED_BYTES);
-    CHECK(!report.summary.complete);
-    CHECK_STR(report.summary.ended_by, "error");
-    json_t *verdict = rttcp_report_verdict(&report);
+    rttcp_report_summarise(&report, FORWARD, ENDED_BYTES);
+    CHECK(!way->summary.complete);
+    CHECK_STR(way->summary.ended_by, "error");
+    json_t *verdict = rttcp_report_verdict(&report, FORWARD);
     CHECK(json_is_false(json_object_get(verdict, "valid")));
     json_decref(verdict);
 }
 
+static json_t *one_stream(bool mismatch, const char *digest)
+{
+    struct rttcp_stream_account account = {.stream = 0, .mismatch = mismatch, .mismatch_offset = 777};
+    snprintf(account.digest, sizeof account.digest, "%s", digest);
+    return json_pack("[o]", rttcp_stream_encode(&account));
+}
+
+static void wrong_octets_and_digests_make_a_transfer_incomplete(void)
+{
+    static const struct { bool mismatch; const char *digest, *verified, *says; } rows[] = {
+        {false, "aa", "ok", ""}, {true, "aa", "mismatch", "offset 777"}, {false, "bb", "mismatch", "digests differ"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rttcp_report report = {.params = good_params()};
+        struct rttcp_way *way = &report.ways[FORWARD];
+        report.params.verify = true;
+        way->sender.streams = one_stream(false, "aa");
+        way->receiver.streams = one_stream(rows[i].mismatch, rows[i].digest);
+        rttcp_report_summarise(&report, FORWARD, ENDED_BYTES);
+        CHECK_STR(way->summary.verified, rows[i].verified);
+        CHECK(way->summary.complete == (i == 0));
+        CHECK(strstr(report.mismatch, rows[i].says));
+        rttcp_report_release(&report);
+    }
+}
+
 static void a_window_larger_than_granted_is_not_valid(void)
 {
-    struct rttcp_report report = {.summary = {.complete = true}};
-    report.sender.window_granted_bytes = 8192;
-    report.sender.mss_bytes = 1448;
-    report.sender.window_seen_max_bytes = 8192;
-    json_t *verdict = rttcp_report_verdict(&report);
+    struct rttcp_report report = {0};
+    struct rttcp_way *way = &report.ways[FORWARD];
+    way->summary.complete = true;
+    way->sender.window_granted_bytes = 8192;
+    way->sender.mss_bytes = 1448;
+    way->sender.window_seen_max_bytes = 8192;
+    json_t *verdict = rttcp_report_verdict(&report, FORWARD);
     CHECK(json_is_true(json_object_get(verdict, "valid")));
     json_decref(verdict);
-    report.sender.window_seen_max_bytes = 65535;
-    verdict = rttcp_report_verdict(&report);
+    way->sender.window_seen_max_bytes = 65535;
+    verdict = rttcp_report_verdict(&report, FORWARD);
     CHECK(json_is_false(json_object_get(verdict, "valid")));
     json_decref(verdict);
 }
@@ -127,9 +205,13 @@ int main(void)
 {
     RUN(params_come_back);
     RUN(wrong_params_are_named);
+    RUN(too_many_streams_are_refused);
+    RUN(contradictions_are_refused);
     RUN(accept_comes_back);
+    RUN(a_streams_account_comes_back);
     RUN(side_and_intervals_come_back);
     RUN(summary_is_bytes_over_connect_to_confirmation);
+    RUN(wrong_octets_and_digests_make_a_transfer_incomplete);
     RUN(a_window_larger_than_granted_is_not_valid);
     return 0;
 }

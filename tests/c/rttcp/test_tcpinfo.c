@@ -48,12 +48,13 @@ static void fields_have_the_kernels_values(void)
 static void meter_samples_while_nothing_moves(void)
 {
     int client, server;
-    _Atomic uint64_t bytes = 0;
+    static struct rttcp_transfer stream;
     connected(&client, &server);
-    struct rttcp_meter meter = {.fd = client, .t0_ns = nc_now_ns(), .interval_ns = 20 * NC_NS_PER_MS,
-                                .sample_ns = 5 * NC_NS_PER_MS, .bytes = &bytes};
+    stream.fd = client;
+    struct rttcp_meter meter = {.streams = &stream, .n = 1, .with_details = true, .t0_ns = nc_now_ns(), .interval_ns = 20 * NC_NS_PER_MS,
+                                .sample_ns = 5 * NC_NS_PER_MS};
     CHECK(rttcp_meter_start(&meter));
-    atomic_store(&bytes, 1000000);
+    atomic_store(&stream.bytes, 1000000);
     usleep(110000);
     rttcp_meter_stop(&meter);
     /* a busy machine may take away points, never add any: one every 5 ms and the last */
@@ -70,6 +71,8 @@ static void meter_samples_while_nothing_moves(void)
     }
     CHECK_EQ(total, 1000000);
     CHECK(meter.peak_bps > 0);
+    CHECK_EQ(json_array_size(meter.details), json_array_size(meter.intervals));
+    json_decref(meter.details);
     json_decref(meter.intervals);
     rttcp_samples_release(&meter.samples);
     close(client);

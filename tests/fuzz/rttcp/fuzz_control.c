@@ -19,7 +19,11 @@ static void try_all(const json_t *message)
     struct rttcp_summary summary;
     struct rttcp_side side = {0};
     struct rttcp_error error;
-    rttcp_hello_decode(message, why, sizeof why);
+    struct rttcp_proof proof;
+    struct rttcp_stream_account account;
+    uint64_t direction;
+    char challenge[RTTCP_CHALLENGE_TEXT];
+    rttcp_hello_decode(message, challenge, why, sizeof why);
     rttcp_reason_decode(message, &reason, why, sizeof why);
     rttcp_control_unexpected(message, "result", &error);
     if (rttcp_params_decode(json_object_get(message, "params"), &params, why, sizeof why) == 0) {
@@ -29,6 +33,14 @@ static void try_all(const json_t *message)
     }
     rttcp_accept_decode(message, &accept, &params, why, sizeof why);
     rttcp_intervals_decode(message, &side, why, sizeof why);
+    rttcp_proof_take(message, &proof);
+    if (rttcp_direction_decode(message, &direction, why, sizeof why) == 0)
+        assert(direction < 2);
+    if (rttcp_stream_decode(json_object_get(message, "account"), &account, why, sizeof why) == 0) {
+        json_t *again = rttcp_stream_encode(&account);
+        assert(rttcp_stream_decode(again, &account, why, sizeof why) == 0);
+        json_decref(again);
+    }
     if (rttcp_side_decode(json_object_get(message, "side"), &side, why, sizeof why) == 0) {
         json_t *again = rttcp_side_encode(&side);
         assert(rttcp_side_decode(again, &side, why, sizeof why) == 0);

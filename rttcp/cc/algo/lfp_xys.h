@@ -1,0 +1,109 @@
+/* The control that lfp-1995 proposed and never measured, with parameters x and y and the share s of time in which sending stood
+ * still. Source: lfp-1995, "proposed control"; the standard algorithm of the day is x = 2, y = 8.
+ *
+ *   loss:  ssthresh = max(min(cwnd / x, window), 2 MSS);  cwnd = MSS
+ *   ACK:   cwnd += MSS                       below ssthresh
+ *          cwnd += MSS MSS / cwnd + MSS / y   from there on
+ *
+ * An ACK stands for one acknowledged segment here, so that growth does not depend on how the receiver delays or joins ACKs.
+ * After a time-out the kernel itself sets cwnd to one segment. After fast recovery, which the hosts of the paper did not have, it goes
+ * on from ssthresh: the ACKs of what is still in flight would open the window to there within a round trip anyway.
+ *
+ * Adaptive rule (adaptive = 1), once every `epoch` seconds. s >= high: y is raised (fourfold) up to y_max, and while s stays there
+ * x (twofold) up to x_max: "first y", as the paper says, because growth alone may be what overflows the queue. s <= low: x and y go
+ * half the way back to where they began. Between: as they are. While the receiver's window is at most `small` KB nothing changes.
+ *
+ * s is the sum of the gaps between ACKs beyond two round-trip times, less one round trip each (the ACK clock runs that much later than
+ * the sender), over the elapsed time; a gap in which there was nothing to send does not count (`restarted`).
+ */
+#ifndef LFP_XYS_H
+#define LFP_XYS_H
+
+#include "lfp_cc.h"
+
+#define LFP_XYS_PARAMS(P)                                                                                              \
+    P(x, 2, 1, 1024, "divisor of the window on loss")                                                                  \
+    P(y, 8, 1, 60000, "divisor of the segment added for each ACK")                                                     \
+    P(adaptive, 0, 0, 1, "1: x and y follow s")                                                                        \
+    P(high, 0.5, 0.05, 1, "s from which x and y are raised")                                                           \
+    P(low, 0.1, 0, 1, "s up to which they go back")                                                                    \
+    P(epoch, 2, 0.1, 600, "seconds over which s is taken")                                                             \
+    P(x_max, 64, 1, 1024, "largest x of the adaptive rule")                                                            \
+    P(y_max, 4096, 1, 60000, "largest y of the adaptive rule")                                                         \
+    P(small, 64, 0, 60000, "KB of the receiver's window up to which x and y stay")
+
+struct lfp_xys_params {
+    LFP_XYS_PARAMS(LFP_PARAM_FIELD)
+};
+
+struct lfp_xys {
+    u64 epoch_us, ack_us, stopped_us; /* start of the epoch; last ACK; stood still since the epoch began */
+    u32 x_q16, y_q16, s_q16;          /* s of the last complete epoch */
+    u32 fraction_q32;
+};
+
+LFP_INLINE void lfp_xys_start(struct lfp_xys *s, const struct lfp_xys_params *p, const struct lfp_window *w)
+{
+    s->epoch_us = s->ack_us = w->now_us;
+    s->stopped_us = 0;
+    s->x_q16 = p->x;
+    s->y_q16 = p->y;
+    s->s_q16 = s->fraction_q32 = 0;
+}
+
+/* The end of an epoch with s = s->s_q16. */
+LFP_INLINE void lfp_xys_adapt(struct lfp_xys *s, const struct lfp_xys_params *p)
+{
+    if (s->s_q16 >= p->high) {
+        if (s->y_q16 < p->y_max)
+            s->y_q16 = s->y_q16 > p->y_max / 4 ? p->y_max : 4 * s->y_q16;
+        else if (s->x_q16 < p->x_max)
+            s->x_q16 = s->x_q16 > p->x_max / 2 ? p->x_max : 2 * s->x_q16;
+    } else if (s->s_q16 <= p->low) {
+        s->x_q16 -= (s->x_q16 - p->x) / 2;
+        s->y_q16 -= (s->y_q16 - p->y) / 2;
+    }
+}
+
+/* Every ACK, in whatever state of recovery. True when an epoch ended with it. */
+LFP_INLINE u32 lfp_xys_ack(struct lfp_xys *s, const struct lfp_xys_params *p, const struct lfp_window *w)
+{
+    u64 gap_us = w->now_us - s->ack_us, rtt_us = w->rtt_us;
+    s->ack_us = w->now_us;
+    if (rtt_us && gap_us > 2 * rtt_us)
+        s->stopped_us += gap_us - rtt_us;
+    u64 elapsed_us = w->now_us - s->epoch_us;
+    if (elapsed_us < lfp_scale(1000000, p->epoch) || !elapsed_us)
+        return 0;
+    s->s_q16 = (u32)LFP_DIV(s->stopped_us << 16, elapsed_us);
+    s->stopped_us = 0;
+    s->epoch_us = w->now_us;
+    if (p->adaptive && w->peer_bytes > lfp_scale(1024, p->small))
+        lfp_xys_adapt(s, p);
+    return 1;
+}
+
+/* There was nothing to send for a while: that gap is not a stop. */
+LFP_INLINE void lfp_xys_restarted(struct lfp_xys *s, const struct lfp_window *w)
+{
+    s->ack_us = w->now_us;
+}
+
+LFP_INLINE u32 lfp_xys_lost(struct lfp_xys *s, const struct lfp_xys_params *p, const struct lfp_window *w)
+{
+    (void)p;
+    s->fraction_q32 = 0;
+    u32 window = w->peer_bytes / lfp_max(w->mss_bytes, 1);
+    return lfp_max(lfp_min((u32)LFP_DIV((u64)w->cwnd << 16, s->x_q16), window), 2);
+}
+
+LFP_INLINE void lfp_xys_acked(struct lfp_xys *s, const struct lfp_xys_params *p, struct lfp_window *w, u32 acked)
+{
+    (void)p;
+    acked = lfp_slow_start(w, acked);
+    if (acked)
+        lfp_raise(w, &s->fraction_q32,
+                  acked * (LFP_DIV(1ull << 32, lfp_max(w->cwnd, 1)) + LFP_DIV(1ull << 48, s->y_q16)));
+}
+
+#endif

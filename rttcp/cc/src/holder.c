@@ -1,0 +1,98 @@
+/* A holder does nothing but keep a descriptor; how it dies does not matter, the kernel takes the algorithm away (link.h). */
+#include "holder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "record.h"
+
+#define HOLDERS_MAX 64
+#define END_TIMEOUT_MS 5000
+
+static void wait_for_end(void)
+{
+    sigset_t set;
+    int number;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    while (sigwait(&set, &number) != 0)
+        ;
+}
+
+void cc_holder_wait(bool parent_death, pid_t parent)
+{
+    if (parent_death) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent)
+            return;
+    }
+    wait_for_end();
+}
+
+/* The background process: says its id through `ready`, or -errno. */
+static void hold(const char *name, pid_t owner, int ready)
+{
+    char path[128];
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL); /* before anybody can know this process */
+    setsid();
+    int said = cc_record_write(name, owner, path, sizeof path) < 0 ? -errno : (int)getpid();
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3 && null >= 0; fd++)
+        dup2(null, fd);
+    if (chdir("/") < 0 || write(ready, &said, sizeof said) != sizeof said || said < 0)
+        _exit(NC_EXIT_FAILED);
+    close(ready);
+    wait_for_end();
+    unlink(path);
+    _exit(NC_EXIT_OK);
+}
+
+pid_t cc_holder_start(const struct cc_choice *choice, bool verbose, struct rttcp_error *error)
+{
+    int link = cc_link_open(choice, verbose, error), pipes[2], said = -EPIPE;
+    if (link < 0)
+        return -1;
+    pid_t owner = getppid();
+    if (pipe2(pipes, O_CLOEXEC) < 0)
+        return rttcp_fail(error, NC_EXIT_FAILED, "%s: pipe: %s", choice->entry->name, strerror(errno));
+    pid_t child = fork();
+    if (child == 0)
+        hold(choice->entry->name, owner, pipes[1]);
+    close(pipes[1]);
+    if (child < 0 || read(pipes[0], &said, sizeof said) != sizeof said || said < 0) {
+        close(pipes[0]);
+        close(link);
+        return rttcp_fail(error, NC_EXIT_FAILED, "%s: no process to hold it: %s", choice->entry->name,
+                          strerror(child < 0 ? errno : -said));
+    }
+    close(pipes[0]);
+    close(link);
+    return said;
+}
+
+int cc_holder_end(const struct cc_entry *entry, struct rttcp_error *error)
+{
+    pid_t pids[HOLDERS_MAX];
+    if (cc_record_holders(entry->name, pids, HOLDERS_MAX) == 0)
+        return rttcp_fail(error, NC_EXIT_FAILED, "%s: nothing holds it by `rttcp cc load`", entry->name);
+    int fd = (int)syscall(SYS_pidfd_open, pids[0], 0);
+    if (fd < 0)
+        return errno == ESRCH ? 0 : rttcp_fail(error, NC_EXIT_FAILED, "%s: process %d: %s", entry->name, (int)pids[0], strerror(errno));
+    struct pollfd ended = {.fd = fd, .events = POLLIN};
+    int done = syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) == 0 && poll(&ended, 1, END_TIMEOUT_MS) == 1 ? 0 : -1;
+    close(fd);
+    return done == 0 ? 0 : rttcp_fail(error, NC_EXIT_FAILED, "%s: process %d does not end", entry->name, (int)pids[0]);
+}

@@ -1,0 +1,210 @@
+/* libbpf loads the object; the link is made by the system call itself, because the libbpf of Debian 12 (1.1) knows struct_ops
+ * only without links. link.h says why links. */
+#include "link.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Of the kernel's interface since Linux 6.4; the build machine's header may be older. */
+#define MAP_FLAG_LINK (1u << 13)
+#define ATTACH_STRUCT_OPS 44
+#define LINK_TYPE_STRUCT_OPS 9
+
+struct link_info { /* the head of struct bpf_link_info, with its struct_ops member */
+    uint32_t type, id, prog_id, pad, map_id, pad2[11];
+};
+
+#define OBJECT(name) extern const unsigned char lfp_##name##_object[], lfp_##name##_object_end[]
+OBJECT(cpeak);
+OBJECT(fast);
+OBJECT(hstcp);
+OBJECT(htcp);
+OBJECT(scalable);
+OBJECT(xys);
+
+static const struct {
+    const char *name;
+    const unsigned char *start, *end;
+} objects[] = {
+#define ROW(name) {"lfp_" #name, lfp_##name##_object, lfp_##name##_object_end}
+    ROW(cpeak), ROW(fast), ROW(hstcp), ROW(htcp), ROW(scalable), ROW(xys),
+};
+
+static int silent(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    (void)level;
+    (void)format;
+    (void)arguments;
+    return 0;
+}
+
+int cc_link_possible(struct rttcp_error *error)
+{
+    struct utsname system;
+    unsigned major = 0, minor = 0;
+    if (uname(&system) == 0 && sscanf(system.release, "%u.%u", &major, &minor) == 2 && (major < 6 || (major == 6 && minor < 4)))
+        return rttcp_fail(error, NC_EXIT_MISSING, "BPF congestion controls need Linux 6.4 or newer, this is %.60s: "
+                          "use one of its own (sysctl net.ipv4.tcp_available_congestion_control)", system.release);
+    if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+        return rttcp_fail(error, NC_EXIT_MISSING, "BPF congestion controls need a kernel with BTF (CONFIG_DEBUG_INFO_BTF): "
+                          "there is no /sys/kernel/btf/vmlinux");
+    if (geteuid() != 0)
+        return rttcp_fail(error, NC_EXIT_MISSING, "BPF congestion controls need root (CAP_BPF and CAP_NET_ADMIN): run it as root");
+    return 0;
+}
+
+/* Information of a map, by id; an open descriptor of it, or -1. */
+static int map_by_id(uint32_t id, struct bpf_map_info *info)
+{
+    int fd = bpf_map_get_fd_by_id(id);
+    uint32_t size = sizeof *info;
+    memset(info, 0, sizeof *info);
+    if (fd >= 0 && bpf_obj_get_info_by_fd(fd, info, &size) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* A descriptor of the link of an algorithm that is loaded already; -1: there is none. */
+static int link_find(const char *name)
+{
+    for (uint32_t id = 0; bpf_link_get_next_id(id, &id) == 0;) {
+        int fd = bpf_link_get_fd_by_id(id);
+        struct link_info info = {0};
+        uint32_t size = sizeof info;
+        if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && info.type == LINK_TYPE_STRUCT_OPS) {
+            struct bpf_map_info map;
+            int map_fd = map_by_id(info.map_id, &map);
+            if (map_fd >= 0)
+                close(map_fd);
+            if (map_fd >= 0 && strncmp(map.name, name, sizeof map.name - 1) == 0)
+                return fd;
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    return -1;
+}
+
+/* The parameters of a loaded algorithm, from the constants that its programs were loaded with. The newest such map: an older one
+ * lives on while a closing socket still runs the algorithm as it was. */
+static bool params_read(const struct cc_entry *entry, struct cc_choice *loaded)
+{
+    bool found = false;
+    for (uint32_t id = 0; bpf_map_get_next_id(id, &id) == 0;) {
+        struct bpf_map_info map;
+        int fd = map_by_id(id, &map);
+        uint32_t key = 0;
+        if (fd >= 0 && strncmp(map.name, entry->section, sizeof map.name - 1) == 0 &&
+            map.value_size == entry->n_params * sizeof(uint32_t) && bpf_map_lookup_elem(fd, &key, loaded->values_q16) == 0)
+            found = true;
+        if (fd >= 0)
+            close(fd);
+    }
+    return found;
+}
+
+bool cc_link_state(const struct cc_entry *entry, struct cc_choice *loaded)
+{
+    *loaded = cc_choice_of(entry);
+    int fd = link_find(entry->name);
+    if (fd < 0)
+        return false;
+    params_read(entry, loaded);
+    close(fd);
+    return true;
+}
+
+/* Fills in the parameters, loads, registers. The link's descriptor, or -1 with errno. */
+static int object_attach(struct bpf_object *object, const struct cc_choice *choice)
+{
+    struct bpf_map *ops = bpf_object__find_map_by_name(object, choice->entry->name), *map;
+    bool filled = false;
+    bpf_object__for_each_map(map, object)
+    {
+        if (strcmp(bpf_map__name(map), choice->entry->section) == 0)
+            filled = bpf_map__set_initial_value(map, choice->values_q16, choice->entry->n_params * sizeof(uint32_t)) == 0;
+    }
+    if (!ops || !filled) {
+        errno = ENOENT;
+        return -1;
+    }
+    bpf_map__set_map_flags(ops, MAP_FLAG_LINK);
+    if (bpf_object__load(object) < 0)
+        return -1;
+    struct bpf_link *ready = bpf_map__attach_struct_ops(ops); /* fills the map; the registration is the link's */
+    if (!ready)
+        return -1;
+    union bpf_attr attributes = {0};
+    attributes.link_create.prog_fd = (uint32_t)bpf_map__fd(ops);
+    attributes.link_create.attach_type = ATTACH_STRUCT_OPS;
+    int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes);
+    int error = errno;
+    bpf_link__disconnect(ready);
+    bpf_link__destroy(ready);
+    errno = error;
+    return fd;
+}
+
+static int link_make(const struct cc_choice *choice, struct rttcp_error *error)
+{
+    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
+        if (strcmp(objects[i].name, choice->entry->name) != 0)
+            continue;
+        LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = choice->entry->name);
+        struct bpf_object *object = bpf_object__open_mem(objects[i].start, (size_t)(objects[i].end - objects[i].start), &options);
+        int fd = object ? object_attach(object, choice) : -1, why = errno;
+        bpf_object__close(object);
+        if (fd < 0)
+            return rttcp_fail(error, NC_EXIT_MISSING, "%s: the kernel does not take it (%s): see `rttcp cc load %s --verbose`",
+                              choice->entry->name, strerror(why), choice->entry->name);
+        return fd;
+    }
+    return rttcp_fail(error, NC_EXIT_MISSING, "%s: not in this build", choice->entry->name);
+}
+
+static int link_open_locked(const struct cc_choice *choice, struct rttcp_error *error)
+{
+    int fd = link_find(choice->entry->name);
+    if (fd < 0)
+        return link_make(choice, error);
+    struct cc_choice loaded = cc_choice_of(choice->entry);
+    if (choice->given && params_read(choice->entry, &loaded) &&
+        memcmp(loaded.values_q16, choice->values_q16, choice->entry->n_params * sizeof(uint32_t)) != 0) {
+        close(fd);
+        return rttcp_fail(error, NC_EXIT_FAILED, "%s is in use with other parameters (see `rttcp cc list`): "
+                          "end its users or ask for the same", choice->entry->name);
+    }
+    return fd;
+}
+
+int cc_link_open(const struct cc_choice *choice, bool verbose, struct rttcp_error *error)
+{
+    if (cc_link_possible(error) < 0)
+        return -1;
+    libbpf_print_fn_t before = verbose ? NULL : libbpf_set_print(silent);
+    mkdir("/run/lfp", 0700);
+    int lock = open("/run/lfp/cc.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0600); /* two that load at once: one makes, one finds */
+    if (lock < 0 || flock(lock, LOCK_EX) < 0) {
+        if (lock >= 0)
+            close(lock);
+        return rttcp_fail(error, NC_EXIT_MISSING, "/run/lfp/cc.lock: %s", strerror(errno));
+    }
+    int fd = link_open_locked(choice, error);
+    close(lock);
+    if (!verbose)
+        libbpf_set_print(before);
+    if (fd >= 0)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}

@@ -1,0 +1,182 @@
+/* `rttcp cc list | load | unload | hold`, and the loading that a transfer does for itself. */
+#include "loader.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "builtin.h"
+#include "catalog.h"
+#include "holder.h"
+#include "link.h"
+#include "nc_jsonl.h"
+#include "nc_options.h"
+#include "record.h"
+
+struct cc_settings {
+    struct nc_strings set;
+    bool all, parent_death, verbose, json, human;
+};
+
+#define OFFSET(field) offsetof(struct cc_settings, field)
+static const struct nc_option table[] = {
+    {.name = "set", .kind = NC_OPT_LIST, .metavar = "KEY=VALUE", .help = "a parameter of the algorithm; may be given several times",
+     .offset = OFFSET(set)},
+    {.name = "all", .kind = NC_OPT_FLAG, .help = "unload: end every holder of every algorithm", .offset = OFFSET(all)},
+    {.name = "parent-death", .kind = NC_OPT_FLAG, .help = "hold: end when the parent process dies", .offset = OFFSET(parent_death)},
+    {.name = "verbose", .kind = NC_OPT_FLAG, .help = "what the kernel says to a refused program", .offset = OFFSET(verbose)},
+    {.name = "json", .kind = NC_OPT_FLAG, .help = "JSON lines on stdout (default unless a terminal)", .offset = OFFSET(json)},
+    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (default on a terminal)", .offset = OFFSET(human)},
+};
+
+static const struct nc_usage usage = {
+    .synopsis = "rttcp cc list\n       rttcp cc load NAME [--set KEY=VALUE]…\n       rttcp cc unload NAME | --all\n"
+                "       rttcp cc hold NAME [--set KEY=VALUE]… [--parent-death]",
+    .purpose = "Loads congestion controls into the kernel as BPF programs.",
+    .epilog = "load leaves a process that holds the algorithm until unload; as many unloads as loads. hold does so in front, until\n"
+              "SIGTERM. A transfer with --congestion NAME loads it for itself.",
+};
+
+static json_t *params_json(const struct cc_choice *choice)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < choice->entry->n_params; i++)
+        json_object_set_new(object, choice->entry->params[i].name, json_real(choice->values_q16[i] / 65536.0));
+    return object;
+}
+
+static void say(const struct cc_settings *settings, const char *event, const struct cc_choice *choice, pid_t holder)
+{
+    pid_t pids[1];
+    struct cc_choice loaded;
+    bool present = cc_link_state(choice->entry, &loaded);
+    size_t holders = cc_record_holders(choice->entry->name, pids, 1);
+    if (!settings->human) {
+        json_t *fields = json_pack("{s:s,s:s,s:b,s:I,s:o}", "name", choice->entry->name, "source", choice->entry->source,
+                                   "loaded", present, "holders", (json_int_t)holders, "parameters", params_json(&loaded));
+        if (holder > 0)
+            json_object_set_new(fields, "pid", json_integer(holder));
+        nc_jsonl_event(stdout, event, fields);
+        return;
+    }
+    json_t *object = params_json(&loaded);
+    char *params = json_dumps(object, JSON_REAL_PRECISION(4) | JSON_COMPACT);
+    json_decref(object);
+    printf("%-13s %-10s holders %zu  %s\n%24s %s\n", choice->entry->name, present ? "loaded" : "not loaded", holders,
+           choice->entry->source, "", params ? params : "");
+    free(params);
+}
+
+static int verb_list(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+{
+    (void)choice;
+    (void)error;
+    const struct cc_entry *entries;
+    for (size_t i = 0, n = cc_catalog(&entries); i < n; i++) {
+        struct cc_choice each = cc_choice_of(&entries[i]);
+        say(settings, "congestion", &each, 0);
+    }
+    return 0;
+}
+
+static int verb_load(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+{
+    pid_t holder = cc_holder_start(choice, settings->verbose, error);
+    if (holder < 0)
+        return -1;
+    say(settings, "loaded", choice, holder);
+    return 0;
+}
+
+static int verb_unload(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+{
+    const struct cc_entry *entries;
+    pid_t pids[1];
+    if (!settings->all) {
+        if (cc_holder_end(choice->entry, error) < 0)
+            return -1;
+        say(settings, "unloaded", choice, 0);
+        return 0;
+    }
+    for (size_t i = 0, n = cc_catalog(&entries); i < n; i++)
+        while (cc_record_holders(entries[i].name, pids, 1) > 0)
+            if (cc_holder_end(&entries[i], error) < 0)
+                return -1;
+    return 0;
+}
+
+static int verb_hold(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+{
+    pid_t parent = getppid();
+    int link = cc_link_open(choice, settings->verbose, error);
+    if (link < 0)
+        return -1;
+    say(settings, "ready", choice, getpid());
+    fflush(stdout);
+    cc_holder_wait(settings->parent_death, parent);
+    close(link);
+    say(settings, "end", choice, 0);
+    return 0;
+}
+
+static const struct verb {
+    const char *name;
+    bool wants_algorithm;
+    int (*run)(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error);
+} verbs[] = {
+    {"list", false, verb_list}, {"load", true, verb_load}, {"unload", true, verb_unload}, {"hold", true, verb_hold},
+};
+
+static int run(const struct cc_settings *settings, const char *verb, const char *name, struct rttcp_error *error)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        if (!verb || strcmp(verbs[i].name, verb) != 0)
+            continue;
+        struct cc_choice choice = {0};
+        if (verbs[i].wants_algorithm && !settings->all) {
+            const struct cc_entry *entry = name ? cc_find(name) : NULL;
+            if (!entry)
+                return rttcp_fail(error, NC_EXIT_USAGE, "cc %s '%.40s': want one of the names of `rttcp cc list`", verb, name ? name : "");
+            choice = cc_choice_of(entry);
+            for (size_t at = 0; at < settings->set.n; at++)
+                if (cc_choice_set(&choice, settings->set.at[at], error) < 0)
+                    return -1;
+        }
+        return verbs[i].run(settings, &choice, error);
+    }
+    return rttcp_fail(error, NC_EXIT_USAGE, "cc '%.40s': want list, load, unload or hold", verb ? verb : "");
+}
+
+int cc_main(int argc, char **argv)
+{
+    struct cc_settings settings;
+    struct rttcp_error error;
+    argv++; /* "cc" takes the program's place */
+    argc--;
+    int at = nc_options_parse(table, sizeof table / sizeof table[0], &usage, &settings, NULL, argc, argv);
+    settings.human |= !settings.json && isatty(STDOUT_FILENO);
+    if (cc_builtin_present())
+        nc_log("this kernel has the congestion controls built in: nothing needs loading");
+    if (run(&settings, at < argc ? argv[at] : NULL, at + 1 < argc ? argv[at + 1] : NULL, &error) == 0)
+        return NC_EXIT_OK;
+    if (settings.human)
+        nc_log("%s", error.text);
+    else
+        nc_jsonl_error(stdout, error.status, "%s", error.text);
+    return error.status;
+}
+
+int cc_hold_for_transfer(const char *text, const char **kernel_name, struct rttcp_error *error)
+{
+    struct cc_choice choice;
+    *kernel_name = text;
+    int ours = text ? cc_choice_parse(&choice, text, error) : 0;
+    if (ours <= 0)
+        return ours;
+    *kernel_name = choice.entry->name;
+    if (cc_builtin_present())
+        return cc_builtin_set(&choice, error);
+    return cc_link_open(&choice, false, error) < 0 ? -1 : 0; /* the descriptor is the process's: closed when it ends */
+}

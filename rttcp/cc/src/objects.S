@@ -1,0 +1,19 @@
+/* The BPF objects, as they are, in rttcp's constants. Assembler, because link-time optimisation loses symbols made in inline
+ * assembly. */
+    .section .rodata
+    .macro object name
+    .balign 8
+    .globl lfp_\name\()_object, lfp_\name\()_object_end
+lfp_\name\()_object:
+    .incbin "lfp_\name\().o"
+lfp_\name\()_object_end:
+    .endm
+
+    object cpeak
+    object fast
+    object hstcp
+    object htcp
+    object scalable
+    object xys
+
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,63 @@
+"""Congestion controls of rttcp/cc for the time of a ``with`` block: ``with congestion("lfp_xys", x=4, y=16): …``.
+
+The algorithm is in the kernel while a process holds it; that process ends with the block, and with this one however it
+dies. Others that want the same algorithm meanwhile share it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from netcommon import binaries
+from netcommon.errors import LfpError
+
+_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Congestion:
+    """One algorithm as the kernel knows it. ``parameters``: as loaded, by name."""
+
+    name: str
+    source: str
+    loaded: bool
+    holders: int
+    parameters: Mapping[str, float]
+
+
+def _congestion(row: Mapping[str, Any]) -> Congestion:
+    return Congestion(row["name"], row["source"], row["loaded"], row["holders"], row["parameters"])
+
+
+def available() -> list[Congestion]:
+    """All there are, loaded or not."""
+    argv = [str(binaries.find("rttcp")), "cc", "list", "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
+    return [_congestion(json.loads(line)) for line in done.stdout.splitlines()]
+
+
+@contextmanager
+def congestion(name: str, **parameters: float) -> Iterator[Congestion]:
+    """Loads ``name``. LfpError of status 1: in use with other parameters; 2: unknown ones; 3: not on this machine."""
+    argv = [str(binaries.find("rttcp")), "cc", "hold", name, "--json", "--parent-death"]
+    for key, value in parameters.items():
+        argv += ["--set", f"{key}={value}"]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout
+        first = json.loads(process.stdout.readline() or '{"event":"error","status":1,"message":"rttcp cc hold ended"}')
+        if first["event"] != "ready":
+            raise LfpError(first["message"], first["status"])
+        yield _congestion(first)
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()

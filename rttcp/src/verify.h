@@ -1,0 +1,41 @@
+/* One stream's proof: the content at either end, a digest over every octet, and at the receiver the first octet that is not
+ * what was sent. The digest is XXH3-128 (libxxhash): it costs a tenth of a copy, and the content check, which is exact, is
+ * what finds errors; the digest is there to be written down and compared by others. */
+#ifndef RTTCP_VERIFY_H
+#define RTTCP_VERIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pattern.h"
+
+#define RTTCP_DIGEST_TEXT 33   /* 128 bits in hexadecimal, and the end */
+#define RTTCP_EXCERPT_OCTETS 8 /* of expected and received content */
+
+struct rttcp_mismatch {
+    bool found;
+    uint64_t offset; /* in the stream */
+    char expected[2 * RTTCP_EXCERPT_OCTETS + 1], got[2 * RTTCP_EXCERPT_OCTETS + 1]; /* hexadecimal, from offset on */
+};
+
+struct rttcp_verify {
+    struct rttcp_pattern pattern;
+    struct rttcp_mismatch mismatch; /* the first */
+    uint64_t bad_reads;             /* pieces that held a wrong octet */
+    void *digest;                   /* XXH3_state_t */
+};
+
+/* NULL when there is no memory. */
+struct rttcp_verify *rttcp_verify_create(uint64_t seed, uint64_t stream);
+void rttcp_verify_release(struct rttcp_verify *verify);
+
+/* Sender: what has gone to the kernel. */
+void rttcp_verify_sent(struct rttcp_verify *verify, const uint8_t *data, size_t size);
+
+/* Receiver: what came, at its offset in the stream. */
+void rttcp_verify_received(struct rttcp_verify *verify, uint64_t offset, const uint8_t *data, size_t size);
+
+void rttcp_verify_digest(const struct rttcp_verify *verify, char out[RTTCP_DIGEST_TEXT]);
+
+#endif

@@ -1,0 +1,57 @@
+"""rttcp.vs_iperf3: throughput of rttcp against iperf3's over a bare veth pair, one and four streams.
+
+Both copy, or both do without (iperf3's -Z, our --zerocopy): whichever is the faster one for iperf3 is the pair that
+counts, and both are shown. Alternating, bit/s at the receiver after a warm-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from netcommon.ledger import Ledger
+from scenarios.bench.registry import Bench, Place, Result, scaled
+from scenarios.bench.rttcp_load import LENGTH_BYTES, session
+from scenarios.bench.two_hosts import MTU, Hosts, hosts, iperf3, iperf3_result, veth
+
+PAIRS, SECONDS, WARM_UP_S = 5, 5, 1
+
+
+def _theirs(pair: Hosts, ledger: Ledger, seconds: int, streams: int, zerocopy: bool) -> float:
+    options = ["--time", str(seconds), "--omit", str(WARM_UP_S), "--congestion", "cubic", "--length", str(LENGTH_BYTES)]
+    options += ["--parallel", str(streams), *(["--zerocopy"] if zerocopy else [])]
+    with iperf3(pair, ledger, *options) as stream:
+        result = iperf3_result(stream, seconds + WARM_UP_S + 60.0)
+    return float(result["end"]["sum_received"]["bits_per_second"])
+
+
+def _ours(pair: Hosts, ledger: Ledger, seconds: int, streams: int, zerocopy: bool) -> float:
+    end = session(pair, ledger, seconds, parallel=streams, zerocopy=zerocopy, omit_ns=WARM_UP_S * 10**9)
+    return float(end.summary.steady_bps)
+
+
+def measure(place: Place) -> Iterator[Result]:
+    """A result for one stream, and one for four; ``with_copy`` has the pairs without zero-copy."""
+    seconds = place.seconds or SECONDS
+    for streams in (1, 4):
+        name = f"rttcp.vs_iperf3.{streams}"
+        runs: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
+        with hosts(place.ledger) as pair, veth(pair, MTU):
+            for number in range(1, (place.pairs or PAIRS) + 1):
+                for zerocopy, pairs in runs.items():
+                    base = _theirs(pair, place.ledger, seconds, streams, zerocopy)
+                    ours = _ours(pair, place.ledger, seconds, streams, zerocopy)
+                    pairs.append({"ours": ours, "base": base})
+                    how = "zero-copy" if zerocopy else "copy"
+                    place.say(
+                        f"{name} {number} {how}: iperf3 {scaled(base, 'bit/s')}, rttcp {scaled(ours, 'bit/s')}, "
+                        f"ratio {ours / base:.3f}"
+                    )
+        copied, without = (Result(name, "bit/s", "iperf3", runs[zerocopy]) for zerocopy in (False, True))
+        helped = (without.base or 0) > (copied.base or 0)
+        best, other = (without, copied) if helped else (copied, without)
+        extra = {"zerocopy": helped, "other_ratio": other.ratio}
+        yield Result(name, "bit/s", "iperf3 -Z" if helped else "iperf3", best.pairs, extra=extra)
+
+
+BENCH = Bench("rttcp.vs_iperf3", "throughput over a bare veth pair, one and four streams, ratio to iperf3", measure)

@@ -1,0 +1,125 @@
+"""`rttcp cc`: who loads what, who shares it, and that nothing stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netcommon.binaries import find
+from netcommon.errors import LfpError
+from rttcp.congestion import available, congestion
+
+pytestmark = pytest.mark.netns
+
+KERNEL = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+NAME = "lfp_htcp"  # the tests of the algorithms load it only within their transfers
+
+
+def cc(*words: str) -> tuple[int, dict[str, Any]]:
+    """Exit status and last line of `rttcp cc …`."""
+    done = subprocess.run([str(find("rttcp")), "cc", *words, "--json"], capture_output=True, text=True, timeout=20)
+    lines = done.stdout.splitlines()
+    return done.returncode, json.loads(lines[-1]) if lines else {}
+
+
+def in_kernel(name: str = NAME) -> bool:
+    return name in KERNEL.read_text().split()
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return condition()
+
+
+@pytest.fixture(autouse=True)
+def _clean() -> Iterator[None]:
+    status, line = cc("load", NAME)
+    if status == 3:
+        pytest.skip(line["message"])
+    assert status == 0, line
+    assert cc("unload", NAME)[0] == 0
+    if in_kernel():
+        pytest.skip(f"{NAME} is in use on this machine")
+    yield
+    assert not in_kernel(), "left in the kernel"
+
+
+def test_as_many_unloads_as_loads() -> None:
+    assert cc("load", NAME)[1]["holders"] == 1
+    assert cc("load", NAME)[1]["holders"] == 2
+    assert in_kernel()
+    assert cc("unload", NAME)[1]["loaded"] is True
+    assert cc("unload", NAME)[1]["loaded"] is False
+    status, line = cc("unload", NAME)
+    assert status == 1 and "rttcp cc load" in line["message"]
+
+
+def test_a_killed_holder_leaves_nothing() -> None:
+    _, line = cc("load", NAME)
+    assert in_kernel()
+    os.kill(line["pid"], signal.SIGKILL)
+    assert eventually(lambda: not in_kernel())
+    assert cc("list")[0] == 0
+    assert next(row for row in available() if row.name == NAME).holders == 0  # its record no longer counts
+
+
+def test_parameters_are_those_given_and_shared_only_when_the_same() -> None:
+    with congestion(NAME, delta_low=2.5) as first:
+        assert first.parameters["delta_low"] == 2.5
+        with congestion(NAME, delta_low=2.5):
+            pass
+        with congestion(NAME) as any_will_do:
+            assert any_will_do.parameters["delta_low"] == 2.5
+        with pytest.raises(LfpError, match="other parameters") as wrong, congestion(NAME, delta_low=3):
+            pass
+        assert wrong.value.status == 1
+        assert in_kernel()
+    with congestion(NAME, delta_low=3) as again:
+        assert again.parameters["delta_low"] == 3
+
+
+def test_a_block_ends_with_its_python() -> None:
+    code = f"from rttcp.congestion import congestion\nwith congestion({NAME!r}):\n    print('in', flush=True); input()"
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout and child.stdout.readline() == "in\n"
+    assert in_kernel()
+    child.kill()
+    child.communicate(timeout=10)
+    assert eventually(lambda: not in_kernel())
+
+
+def test_lfp_clean_ends_a_holder_whose_shell_is_gone() -> None:
+    subprocess.run(["sh", "-c", f"{find('rttcp')} cc load {NAME} >/dev/null; :"], check=True, timeout=20)
+    assert in_kernel()
+    done = subprocess.run([sys.executable, "-m", "scenarios.cli", "clean"], capture_output=True, text=True, timeout=30)
+    assert eventually(lambda: not in_kernel()), done.stdout + done.stderr
+
+
+def test_what_is_wrong_is_said_in_one_line() -> None:
+    for words, status, said in (
+        (["load", "lfp_none"], 2, "rttcp cc list"),
+        (["load", NAME, "--set", "beta_min=7"], 2, "0.1 to 0.95"),
+        (["load", NAME, "--set", "gamma=7"], 2, "delta_low, beta_min"),
+        (["fly"], 2, "list, load, unload or hold"),
+    ):
+        got, line = cc(*words)
+        assert (got, line["event"]) == (status, "error")
+        assert said in line["message"] and "\n" not in line["message"]
+
+
+def test_without_btf_a_transfer_says_so_and_ends_with_status_3() -> None:
+    script = f"mount -t tmpfs none /sys && exec {find('rttcp')} -t 127.0.0.1 --json --bytes 1KB --congestion {NAME}"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "CONFIG_DEBUG_INFO_BTF" in json.loads(done.stdout.splitlines()[-1])["message"]
