@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup packages build demo test test-c test-asan test-py test-uml bench lint fuzz clean
+.PHONY: help setup packages build demo test test-c test-asan test-py test-uml virtual bench lint fuzz clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
@@ -53,11 +53,15 @@ test-py:
 	@echo "== Python, namespace and browser tests"
 	@$(BIN)/python -m pytest
 
+virtual: setup ## the virtual-time kernel for lfp run --time virtual (about 5 minutes, once; kept in ~/.cache/lfp)
+	@tools/install-packages scenarios/virtual/debian-packages.txt
+	@$(BIN)/python -m scenarios.virtual.kernel
+
 test-uml: setup ## the netem back end and VLANs, inside user-mode Linux (a minute)
 	@$(BIN)/python -m pytest tests/uml
 
-bench: setup ## ratios measured side by side; appends to bench-results.jsonl
-	@$(BIN)/lfp bench
+bench: setup ## ratios measured side by side, and the published accuracy table; appends to bench-results.jsonl
+	@$(BIN)/lfp bench --publish docs/accuracy.md
 
 fuzz: setup ## every fuzz target for FUZZ_SECONDS (60)
 	@cmake --preset fuzz --log-level=WARNING >/dev/null

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pktlogger
 from netcommon import binaries
 from netcommon.process import Tool
 from scenarios.topology import Topology
@@ -24,6 +23,8 @@ def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: P
 
 def analyse(captures: Path, folder: Path, log: Path) -> None:
     """Joins sender's and receiver's capture; leaves Parquet tables and summary.json in ``folder``."""
+    import pktlogger  # with pyarrow, which a trial in virtual time does not wait for
+
     work = folder / "analysis"
     argv = [binaries.find("pktlogger"), "analyse", "--sender", captures / "snd.pcapng"]
     argv += ["--receiver", captures / "rcv.pcapng", "-o", work]

@@ -14,6 +14,7 @@ from typing import Literal
 from netcommon import binaries
 from netcommon.errors import MissingError
 from scenarios import tcp_profile
+from scenarios.virtual import kernel
 
 State = Literal["ok", "note", "missing"]
 
@@ -125,8 +126,14 @@ def limits() -> Iterable[Check]:
     yield _check("disk", free >= 2**30, f"{free // 2**20} MB free here", "make room for runs", "note")
 
 
+def virtual_time() -> Iterable[Check]:
+    """The kernel of ``--time virtual``; nothing else needs it, hence a note."""
+    why = kernel.missing()
+    yield _check("virtual time", why is None, why or str(kernel.path()), "make virtual", "note")
+
+
 ALL: tuple[Callable[[], Iterable[Check]], ...] = (
-    privileges, kernel_features, tools, programs, namespaces, python_packages, limits,
+    privileges, kernel_features, tools, programs, namespaces, python_packages, limits, virtual_time,
 )  # fmt: skip
 
 

@@ -3,26 +3,87 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Protocol
 
 from comet_delay import Port, run_argv
+from comet_delay.netem import NetemBox
 from netcommon.ledger import Ledger
 from netcommon.process import Tool
-from scenarios.model import Direction
+from scenarios.model import Direction, PathTable
 
+WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
 READY_TIMEOUT_S = 15.0  # it prefaults its memory first
 
 
+BackEnd = Literal["comet", "netem"]
+
+
+class DelayBox(Protocol):
+    """What a trial needs of a path: the daemon as a `Tool`, or `NetemPath`."""
+
+    def __enter__(self) -> DelayBox: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None: ...
+    def wait_event(self, name: str, timeout_s: float) -> dict[str, Any]: ...
+    def running(self) -> bool: ...
+    def finish(self, timeout_s: float) -> dict[str, Any]: ...
+    def stop(self, timeout_s: float = 5) -> dict[str, Any] | None: ...
+
+
+class NetemPath:
+    """The kernel's disciplines in the place of the daemon: there once entered, gone once left."""
+
+    def __init__(
+        self, ports: tuple[Port, Port], ab: dict[str, int | str], ba: dict[str, int | str], mtu: int, seed: int
+    ) -> None:
+        self._arguments = ports, ab, ba, mtu, seed
+        self._box: NetemBox | None = None
+
+    def __enter__(self) -> NetemPath:
+        ports, ab, ba, mtu, seed = self._arguments
+        self._box = NetemBox(*ports, ab=ab, ba=ba, mtu=mtu, seed=seed)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.stop()
+
+    def wait_event(self, name: str, timeout_s: float) -> dict[str, Any]:
+        """At once: it is up when made."""
+        return {"event": name}
+
+    def running(self) -> bool:
+        """Always: there is no process that could end."""
+        return True
+
+    def finish(self, timeout_s: float) -> dict[str, Any]:
+        """The same as `stop`."""
+        return self.stop()
+
+    def stop(self, timeout_s: float = 5) -> dict[str, Any]:
+        """Takes the path away; its last state."""
+        assert self._box
+        return self._box.stop()
+
+
 def parameters(direction: Direction, framing: str) -> dict[str, int | str]:
-    """A direction as the box names it; what is 0 (none, or the box's own) is left out."""
-    return {name: value for name, value in direction.model_dump().items() if value} | {"framing": framing}
+    """A direction as the box names it; what is as the box has it by itself is left out."""
+    return direction.changed() | {"framing": framing}
 
 
 def box(
-    ports: tuple[Port, Port], control: Path, *, ab: Direction, ba: Direction, mtu: int, framing: str = "ip",
-    seed: int = 1, log: Path | None = None, ledger: Ledger | None = None,
-) -> Tool:  # fmt: skip
-    """The box as a tool not yet started; its ``ready`` means that both ports exist and are up."""
+    ports: tuple[Port, Port], control: Path, path: PathTable, *, seed: int = 1, log: Path | None = None,
+    ledger: Ledger | None = None, back_end: BackEnd = "comet",
+) -> DelayBox:  # fmt: skip
+    """The box as a tool not yet started; its ``ready`` means that both ports exist and are up. ``seed`` holds unless
+    the path has one."""
+    ab, ba = (parameters(path.direction(which), path.framing) for which in WAYS)
+    seed = seed if path.seed is None else path.seed
+    if back_end == "netem":
+        return NetemPath(ports, ab, ba, path.mtu, seed)
     argv = run_argv(
-        *ports, control, ab=parameters(ab, framing), ba=parameters(ba, framing), mtu=mtu, seed=seed
+        *ports, control, ab=ab, ba=ba, mtu=path.mtu, seed=seed, poll_ns=path.poll, spin_ns=path.spin,
+        granularity_ns=path.granularity, memory_bytes=path.memory,
     )  # fmt: skip
     return Tool(argv, name="comet-delay", stderr_path=log, ledger=ledger)

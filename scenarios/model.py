@@ -5,10 +5,15 @@ Values are integers in base units inside (ns, bit/s, bytes, ppb) and text with u
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, create_model, model_validator
 
+from comet_delay.command import parameters_of
+from comet_delay.options import refusal
 from netcommon import quantity
 
 _MS, _S = 10**6, 10**9
@@ -20,7 +25,7 @@ def _quantity(unit: quantity.Unit, low: int, high: int, zero: bool = False) -> t
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             raise ValueError(f"not a {unit.name}; want for example {unit.examples}")
-        number = quantity.parse(unit, value if isinstance(value, str) else f"{value:.18g}")
+        number = quantity.parse(unit, value if isinstance(value, str) else f"{Decimal(repr(value)):f}")
         if not (low <= number <= high or (zero and number == 0)):
             limits = f"{quantity.format_value(unit, low)} … {quantity.format_value(unit, high)}"
             raise ValueError(f"out of range; allowed: {'0 or ' if zero else ''}{limits}")
@@ -32,12 +37,51 @@ def _quantity(unit: quantity.Unit, low: int, high: int, zero: bool = False) -> t
     return BeforeValidator(read), PlainSerializer(show, when_used="json")
 
 
+def _checked(option: str, text: str) -> str:
+    """A model's text as it is, when the delay box takes it."""
+    if reason := refusal(option, text):
+        raise ValueError(reason)
+    return text
+
+
+def _model(option: str) -> tuple[BeforeValidator]:
+    """Validator of a model's text: the delay box's own, so that nothing of its grammar is written twice."""
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"not a text; see --{option} in comet-delay(1)")
+        return _checked(option, value)
+
+    return (BeforeValidator(read),)
+
+
+def _ratio_or_model(option: str) -> tuple[BeforeValidator, PlainSerializer]:
+    """A plain ratio becomes a number (ppb), anything with a colon is a model's text."""
+    validator, _ = _quantity(quantity.RATIO, 0, quantity.RATIO_ONE_PPB)
+
+    def read(value: Any) -> int | str:
+        if isinstance(value, str) and ":" in value:
+            return _checked(option, value)
+        number: int = validator.func(value)  # type: ignore[call-arg]
+        return number
+
+    def show(value: int | str) -> str:
+        return value if isinstance(value, str) else quantity.format_value(quantity.RATIO, value)
+
+    return BeforeValidator(read), PlainSerializer(show, when_used="json")
+
+
 Delay = Annotated[int, *_quantity(quantity.DURATION, 0, 60 * _S)]
 Span = Annotated[int, *_quantity(quantity.DURATION, 100 * _MS, 24 * 3600 * _S)]
 SamplePeriod = Annotated[int, *_quantity(quantity.DURATION, _MS, 60 * _S, zero=True)]
 Rate = Annotated[int, *_quantity(quantity.RATE, 1000, 10**12, zero=True)]
 Queue = Annotated[int, *_quantity(quantity.BYTES, 1, 2**40, zero=True)]
-Loss = Annotated[int, *_quantity(quantity.RATIO, 0, quantity.RATIO_ONE_PPB)]
+Ratio = Annotated[int, *_quantity(quantity.RATIO, 0, quantity.RATIO_ONE_PPB)]
+Loss = Annotated[int | str, *_ratio_or_model("loss")]
+LossAfter = Annotated[int | str, *_ratio_or_model("loss-after")]
+Moderation = Annotated[int, *_quantity(quantity.DURATION, 0, 10 * _MS)]
+Granularity = Annotated[int, *_quantity(quantity.DURATION, 0, 100 * _MS)]
+Memory = Annotated[int, *_quantity(quantity.BYTES, 4 * 2**20, 2**42)]
 Amount = Annotated[int, *_quantity(quantity.BYTES, 1, 2**50)]
 Length = Annotated[int, *_quantity(quantity.BYTES, 1, 2**30)]
 Window = Annotated[int, *_quantity(quantity.BYTES, 256, 2**30)]
@@ -60,57 +104,124 @@ class About(Table):
     description: str = ""
 
 
-class Direction(Table):
-    """The delay box's model in one direction. ``rate``, ``queue``, ``access_rate`` 0: none, the box's own, none."""
+@dataclass(frozen=True)
+class Direction:
+    """The delay box's model in one direction: the keys of [path] without prefix → values in base units, or texts."""
 
-    delay_ns: int
-    rate_bps: int
-    queue_bytes: int
-    loss_ppb: int
-    access_rate_bps: int
+    values: Mapping[str, int | str]
+
+    @property
+    def delay_ns(self) -> int:
+        """Propagation delay, one way."""
+        return int(self.values["delay"])
+
+    @property
+    def rate_bps(self) -> int:
+        """Bottleneck; 0: none."""
+        return int(self.values["rate"])
+
+    @property
+    def access_rate_bps(self) -> int:
+        """Line in front of everything; 0: none."""
+        return int(self.values["access_rate"])
+
+    def changed(self) -> dict[str, int | str]:
+        """What differs from the box's own default, by the box's names."""
+        return {
+            parameter_of(key, value): value
+            for key, value in self.values.items()
+            if value != PathKeys.model_fields[key].default
+        }
+
+    def columns(self) -> dict[str, int | str | None]:
+        """Every parameter by the box's names, for params.json; of `loss` the number (null: a model) and the text."""
+        found: dict[str, int | str | None] = {}
+        for key, value in self.values.items():
+            if key in _MODEL_OR_RATIO:
+                found[f"{key}_ppb"] = value if isinstance(value, int) else None
+                found[key] = quantity.format_value(quantity.RATIO, value) if isinstance(value, int) else value
+            else:
+                found[parameter_of(key, value)] = value
+        return found
 
 
-class PathTable(Table):
-    """[path]: host – routers – delay box – routers – host. ``ab_`` is sender to receiver, ``ba_`` back."""
+_MODEL_OR_RATIO = ("loss", "loss_after")
+
+
+def parameter_of(key: str, value: int | str = 0) -> str:
+    """A key of [path] as the box names it in `show` (``queue`` → ``queue_bytes``); ``loss`` by the kind of value."""
+    names = parameters_of(key.replace("_", "-"))
+    plain = [name for name in names if name != key]
+    return plain[0] if plain and isinstance(value, int) else names[0]
+
+
+class PathKeys(Table):
+    """[path] without prefixes: the delay box's parameters, named as its options with ``_``, then what the path has
+    once. 0: none, or the box's own."""
 
     delay: Delay = 0
     rate: Rate = 0
     queue: Queue = 0
     loss: Loss = 0
     access_rate: Rate = 0
-    ab_delay: Delay | None = None
-    ab_rate: Rate | None = None
-    ab_queue: Queue | None = None
-    ab_loss: Loss | None = None
-    ab_access_rate: Rate | None = None
-    ba_delay: Delay | None = None
-    ba_rate: Rate | None = None
-    ba_queue: Queue | None = None
-    ba_loss: Loss | None = None
-    ba_access_rate: Rate | None = None
+    jitter: Annotated[str, *_model("jitter")] = "none"
+    jitter_order: Literal["keep", "overtake"] = "keep"
+    rate_trace: Annotated[str, *_model("rate-trace")] = "none"
+    queue_packets: Annotated[int, Field(ge=0, le=2**32)] = 0
+    queue_drop: Literal["tail", "head"] = "tail"
+    aqm: Annotated[str, *_model("aqm")] = "none"
+    loss_after: LossAfter = 0
+    duplicate: Ratio = 0
+    corrupt: Ratio = 0
+    forge: Ratio = 0
+    reorder: Ratio = 0
+    reorder_by: Delay = _MS
+    pace: Rate = 0
+    pace_packets: Annotated[int, Field(ge=0, le=10**9)] = 0
+    pace_buffer: Queue = 0
+    harmonize: Rate = 0
     mtu: int = Field(default=1500, ge=1280, le=9216)
     framing: Literal["ip", "l2", "ethernet"] = "ip"
     routers: int = Field(default=2, ge=2, le=16)
+    poll: Moderation | None = None
+    spin: Moderation | None = None
+    granularity: Granularity | None = None
+    memory: Memory | None = None
+    seed: int | None = Field(default=None, ge=0, le=2**53)
 
     def direction(self, which: Literal["ab", "ba"]) -> Direction:
         """One direction's values, the prefixed ones winning."""
 
-        def pick(key: str) -> int:
-            own: int | None = getattr(self, f"{which}_{key}")
-            common: int = getattr(self, key)
+        def pick(key: str) -> int | str:
+            own: int | str | None = getattr(self, f"{which}_{key}")
+            common: int | str = getattr(self, key)
             return common if own is None else own
 
-        return Direction(
-            delay_ns=pick("delay"),
-            rate_bps=pick("rate"),
-            queue_bytes=pick("queue"),
-            loss_ppb=pick("loss"),
-            access_rate_bps=pick("access_rate"),
-        )
+        return Direction({key: pick(key) for key in DIRECTION_KEYS})
 
     def rtt_ns(self) -> int:
-        """Round-trip time of the path without queueing."""
+        """Round-trip time of the path without queueing and jitter."""
         return self.direction("ab").delay_ns + self.direction("ba").delay_ns
+
+
+_ONCE = ("mtu", "framing", "routers", "poll", "spin", "granularity", "memory", "seed")
+DIRECTION_KEYS = tuple(key for key in PathKeys.model_fields if key not in _ONCE)
+
+if TYPE_CHECKING:
+
+    class PathTable(PathKeys):
+        """[path]: host – routers – delay box – routers – host. Each parameter of the box also as ``ab_…`` (sender to
+        receiver) and ``ba_…`` (back)."""
+else:
+    _hints = get_type_hints(PathKeys, include_extras=True)
+    PathTable = create_model(
+        "PathTable",
+        __base__=PathKeys,
+        **{f"{which}_{key}": (_hints[key] | None, None) for which in ("ab", "ba") for key in DIRECTION_KEYS},
+    )
+
+
+_CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rttcp, NAME:KEY=VALUE,…
 
 
 class Transfer(Table):
@@ -121,7 +232,8 @@ class Transfer(Table):
     duration: Span | None = None
     length: Length = 8 * 1024
     window: Window | None = None
-    congestion: str | None = Field(default=None, pattern=r"^[a-z0-9_]{1,15}$")
+    congestion: str | None = Field(default=None, pattern=_CONGESTION)
+    second: str | None = Field(default=None, pattern=_CONGESTION)
     nodelay: bool = False
     sample: SamplePeriod = 10 * _MS
     family: Literal["ipv4", "ipv6"] = "ipv4"

@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import random
 import secrets
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,9 +93,20 @@ def _override(document: Document, text: str) -> Document:
     if not equals or len(key) != 2:
         raise UsageError(f"--set {text}: want TABLE.KEY=VALUE, for example path.delay=4.2ms")
     origin = f"--set {text}"
-    values = [_plain(part.strip()) for part in value.split(",")]
+    values = _values(value, origin)
     plain = document.with_value(key, values[0], origin)
     return plain if len(values) == 1 else plain.with_value(("sweep", dotted), values, origin)
+
+
+def _values(text: str, origin: str) -> list[Any]:
+    """Values between commas; with a quotation mark or a bracket in front, one of TOML's, for texts that have commas."""
+    if not text.lstrip().startswith(('"', "'", "[")):
+        return [_plain(part.strip()) for part in text.split(",")]
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{origin}: not a TOML value: {error}") from None
+    return value if isinstance(value, list) and value else [value]
 
 
 def _plain(text: str) -> Any:

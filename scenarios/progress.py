@@ -68,4 +68,5 @@ def outcome(row: dict[str, Any]) -> str:
         return f"FAILED: {row['error']}"
     rate = row["short_term_bps"]
     measured = "no rate" if rate is None else f"{rate / 1e6:8.2f} Mbit/s"
-    return f"{measured}  {'valid' if row['valid'] else 'NOT VALID: ' + row['reasons']}"
+    times = f"  {row['virtual_s']:.0f} s in {row['wall_s']:.1f} s" if "virtual_s" in row else ""
+    return f"{measured}{times}  {'valid' if row['valid'] else 'NOT VALID: ' + row['reasons']}"

@@ -10,19 +10,23 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from scenarios.files import read_json
+from scenarios.model import PathTable
 
 _TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
-_DIRECTION = ("delay_ns", "rate_bps", "queue_bytes", "loss_ppb", "access_rate_bps")
+_DIRECTION = [
+    (name, _TEXT if isinstance(value, str) else _INT) for name, value in PathTable().direction("ab").columns().items()
+]
 SCHEMA = pa.schema(
     [(name, _INT) for name in ("trial", "repeat", "seed")]
     + [("profile", _TEXT)]
     + [(name, _INT) for name in ("window_bytes", "bytes", "duration_ns", "length_bytes")]
-    + [(prefix + name, _INT) for prefix in ("", "ba_") for name in _DIRECTION]
+    + [(prefix + name, kind) for prefix in ("", "ba_") for name, kind in _DIRECTION]
+    + [(name, _INT) for name in ("poll_ns", "spin_ns", "granularity_ns", "memory_bytes")]
     + [(name, _INT) for name in ("rtt_ns", "mtu")]
-    + [("framing", _TEXT), ("routers", _INT), ("congestion", _TEXT), ("nodelay", _BOOL)]
+    + [("framing", _TEXT), ("routers", _INT), ("congestion", _TEXT), ("second", _TEXT), ("nodelay", _BOOL)]
     + [(name, _TEXT) for name in ("family", "gateway", "tool", "capture")]
     + [("flow", _INT), ("state", _TEXT), ("valid", _BOOL), ("reasons", _TEXT)]
-    + [("short_term_bps", _FLOAT), ("peak_bps", _FLOAT)]
+    + [("short_term_bps", _FLOAT), ("peak_bps", _FLOAT), ("second_bps", _FLOAT)]
     + [(name, _INT) for name in ("elapsed_ns", "connect_ns", "retransmits", "rtt_min_ns", "rtt_median_ns")]
     + [("stopped_share", _FLOAT), ("timeouts", _INT), ("window_granted_bytes", _INT)]
     + [("cpu_sender_ns", _INT), ("cpu_receiver_ns", _INT)]
@@ -41,6 +45,7 @@ def row(folder: Path) -> dict[str, Any]:
         "valid": status["verdict"]["valid"],
         "reasons": "; ".join(status["verdict"]["reasons"]),
         **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
+        "second_bps": ((transfer.get("second") or {}).get("summary") or {}).get("short_term_bps"),
         **_round_trips(folder / "tcp_info.parquet"),
         "stopped_share": _stopped_share(folder / "summary.json"),
         "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),

@@ -34,16 +34,21 @@ class Finished:
     verdict: dict[str, Any]
 
 
-def start(plan: Plan, runs_dir: Path, *, quick: bool = False) -> Path:
-    """Makes the directory of a new run and writes its first manifest."""
+def start(plan: Plan, runs_dir: Path, *, quick: bool = False, virtual_box: str | None = None) -> Path:
+    """Makes the directory of a new run and writes its first manifest. ``virtual_box``: in virtual time, with it."""
     content = manifest.first(plan, quick=quick)  # first: it fails when a tool is missing
+    if virtual_box:
+        from scenarios.virtual import engine
+
+        content |= engine.manifest(plan, virtual_box)
     run_dir = runs.create(runs_dir, plan.name)
     manifest.write(run_dir, content)
     return run_dir
 
 
-def resume(run_dir: Path, console: Console | None = None) -> Finished:
-    """Runs the trials of ``run_dir`` that are not done: all of them for a new run."""
+def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> Finished:
+    """Runs the trials of ``run_dir`` that are not done: all of them for a new run. ``jobs``: at a time, in virtual time
+    only, where trials cannot disturb each other."""
     content = runs.manifest(run_dir)
     plan = manifest.replan(content)
     if len(plan.trials) != content["plan"]:
@@ -55,7 +60,10 @@ def resume(run_dir: Path, console: Console | None = None) -> Finished:
     manifest.write(run_dir, content)
     try:
         with RunProgress(plan, todo, console) as progress:
-            _run_all(run_dir, todo, rows, content, progress)
+            if "virtual" in content:
+                _run_virtual(run_dir, todo, rows, content, progress, jobs)
+            else:
+                _run_all(run_dir, todo, rows, content, progress)
         content["state"] = "done"
     except KeyboardInterrupt:
         content["state"] = "interrupted"
@@ -66,6 +74,8 @@ def resume(run_dir: Path, console: Console | None = None) -> Finished:
     finally:
         statuses = [read_json(folder / "status.json") for folder in runs.trial_folders(run_dir)]
         content["verdict"] = manifest.verdict(statuses, len(plan.trials))
+        if "virtual" in content:
+            content["verdict"]["differs"] = content["virtual"]["differs"]
         content["ended_realtime_ns"] = time.time_ns()
         manifest.write(run_dir, content)
     failed = sum(status["state"] != "done" for status in statuses)
@@ -77,7 +87,7 @@ def _run_all(
 ) -> None:
     with owned() as (ledger, scratch):
         for group in _same_network(todo):
-            with Topology(*_network(group[0].setting), ledger) as net:
+            with Topology.of(group[0].setting, ledger) as net:
                 content["offloads"] = net.offloads()
                 for one in group:
                     name = one.setting.profile.name
@@ -89,6 +99,22 @@ def _run_all(
                     rows[one.number] = results.row(trial.folder_of(run_dir, one.number))
                     results.write(run_dir, list(rows.values()))
                     progress.done(one, rows[one.number] | {"error": status["error"]}, time.monotonic() - begun)
+
+
+def _run_virtual(
+    run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any], progress: RunProgress,
+    jobs: int,
+) -> None:  # fmt: skip
+    from scenarios.virtual import engine
+
+    def ended(one: engine.Ended) -> None:
+        rows[one.trial.number] = results.row(trial.folder_of(run_dir, one.trial.number))
+        results.write(run_dir, list(rows.values()))
+        row = rows[one.trial.number] | {"error": one.status["error"], "virtual_s": one.virtual_s, "wall_s": one.wall_s}
+        progress.done(one.trial, row, one.wall_s / jobs)
+
+    with owned() as (ledger, _):
+        engine.run_all(run_dir, todo, ledger, jobs, content["virtual"]["box"], ended)
 
 
 @contextlib.contextmanager
@@ -107,7 +133,7 @@ def owned() -> Iterator[tuple[Ledger, Path]]:
 def prompt(plan: Plan, console: Console) -> None:
     """Mininet's prompt on the path of the plan's first trial, box running, profile set."""
     first = plan.trials[0]
-    with owned() as (ledger, scratch), Topology(*_network(first.setting), ledger) as net:
+    with owned() as (ledger, scratch), Topology.of(first.setting, ledger) as net:
         net.apply(tcp_profile.load(first.setting.profile.name))
         with trial.path_up(net, first, scratch, scratch, ledger):
             address = net.receiver_address()

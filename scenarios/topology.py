@@ -22,6 +22,7 @@ from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from scenarios import links, tcp_profile
 from scenarios.addresses import Family, address, receiver_address, routes
+from scenarios.model import Scenario
 from scenarios.tcp_profile import Profile
 
 WAN_LINK = 1  # link of the chain that the delay box is
@@ -53,6 +54,11 @@ class Topology:
         self._net: Any = None
         self._nodes: list[Any] = []
         self._macs: dict[tuple[str, str], str] = {}
+
+    @classmethod
+    def of(cls, setting: Scenario, ledger: Ledger | None = None) -> Topology:
+        """The network that a trial wants."""
+        return cls(setting.path.routers, setting.path.mtu, setting.transfer.family, ledger)
 
     def __enter__(self) -> Topology:
         setLogLevel("error")

@@ -19,14 +19,25 @@ class TransferCommands:
     receiver: list[str]
     sender: list[str]
     samples: Path | None
+    second: TransferCommands | None = None  # a flow beside the first, on a port of its own
 
 
 def commands(setting: Scenario, profile: Profile, host: str, samples: Path) -> TransferCommands:
     """``rttcp -r`` and ``rttcp -t`` for one trial; values are exact and in base units."""
+    first = _flow(setting, profile, host, PORT, setting.transfer.congestion or profile.congestion)
+    second = _flow(setting, profile, host, PORT + 1, setting.transfer.second) if setting.transfer.second else None
+    if not setting.transfer.sample:
+        return TransferCommands(first.receiver, first.sender, None, second)
+    sampled = [*first.sender, "--sample", f"{setting.transfer.sample}ns", "--samples", str(samples)]
+    return TransferCommands(first.receiver, sampled, samples, second)
+
+
+def _flow(setting: Scenario, profile: Profile, host: str, port: int, congestion: str) -> TransferCommands:
+    """Both ends of one flow, without samples."""
     transfer, rttcp = setting.transfer, str(binaries.find("rttcp"))
     family = "-4" if transfer.family == "ipv4" else "-6"
-    sender = [rttcp, "-t", host, family, "--port", str(PORT), "--length", str(transfer.length)]
-    sender += ["--congestion", transfer.congestion or profile.congestion]
+    sender = [rttcp, "-t", host, family, "--port", str(port), "--length", str(transfer.length)]
+    sender += ["--congestion", congestion]
     if transfer.bytes is not None:
         sender += ["--bytes", str(transfer.bytes)]
     if transfer.duration is not None:
@@ -35,7 +46,4 @@ def commands(setting: Scenario, profile: Profile, host: str, samples: Path) -> T
         sender += ["--window", str(window)]
     if transfer.nodelay:
         sender += ["--nodelay"]
-    if transfer.sample:
-        sender += ["--sample", f"{transfer.sample}ns", "--samples", str(samples)]
-    receiver = [rttcp, "-r", family, "--port", str(PORT), "--once"]
-    return TransferCommands(receiver, sender, samples if transfer.sample else None)
+    return TransferCommands([rttcp, "-r", family, "--port", str(port), "--once"], sender, None)

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.json as arrow_json
-import pyarrow.parquet as parquet
-
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
 from netcommon.process import Tool, ToolError
 from scenarios import analysis, delay_box, estimate, params, tcp_profile, transfer_tool
+from scenarios.delay_box import BackEnd, DelayBox
 from scenarios.files import write_json
 from scenarios.model import Scenario
 from scenarios.plan import Trial
@@ -44,17 +42,21 @@ def folder_of(run_dir: Path, number: int) -> Path:
     return run_dir / "trials" / f"{number:04d}"
 
 
-def run_trial(net: Topology, trial: Trial, run_dir: Path, scratch: Path, ledger: Ledger) -> dict[str, Any]:
+def run_trial(
+    net: Topology, trial: Trial, run_dir: Path, scratch: Path, ledger: Ledger, *,
+    back_end: BackEnd = "comet", digested: bool = True,
+) -> dict[str, Any]:  # fmt: skip
     """Makes the measurement and its folder; status.json's content. A failed measurement is a result too; an error of
-    status 2 or 3 (wrong input, something missing) is raised, for it would hit every trial."""
+    status 2 or 3 (wrong input, something missing) is raised, for it would hit every trial. ``digested`` False leaves
+    `digest` to the caller."""
     final = folder_of(run_dir, trial.number)
     with _temporary(final, ledger) as folder:
         status: dict[str, Any] = {"state": "done", "error": None, "started_realtime_ns": time.time_ns()}
         write_json(folder / "params.json", params.of(trial))
         try:
-            found = _measure(net, trial, folder, scratch, ledger)
-            if trial.setting.capture.points == ("snd", "rcv"):
-                analysis.analyse(folder / "capture", folder, folder / "log" / "analyse.stderr")
+            found = _measure(net, trial, folder, scratch, ledger, back_end)
+            if digested:
+                digest(trial, folder)
         except LfpError as error:
             if error.status != EXIT_FAILED:
                 raise
@@ -64,6 +66,24 @@ def run_trial(net: Topology, trial: Trial, run_dir: Path, scratch: Path, ledger:
         status["verdict"] = {"valid": not found, "reasons": found}
         write_json(folder / "status.json", status)
     return status
+
+
+def digest(trial: Trial, folder: Path) -> None:
+    """Samples and captures of a measured trial to tables. LfpError when the analysis fails."""
+    samples = _samples(folder)
+    if samples.exists():
+        if samples.stat().st_size:
+            import pyarrow.json as arrow_json  # not on top: measuring does not need it, and in a guest loading is slow
+            import pyarrow.parquet as parquet
+
+            parquet.write_table(arrow_json.read_json(samples), folder / "tcp_info.parquet")
+        samples.unlink()
+    if trial.setting.capture.points == ("snd", "rcv"):
+        analysis.analyse(folder / "capture", folder, folder / "log" / "analyse.stderr")
+
+
+def _samples(folder: Path) -> Path:
+    return folder / "log" / "samples.jsonl"
 
 
 @contextlib.contextmanager
@@ -81,31 +101,30 @@ def _temporary(final: Path, ledger: Ledger) -> Iterator[Path]:
         ledger.drop_directory(folder)
 
 
-def _measure(net: Topology, trial: Trial, folder: Path, scratch: Path, ledger: Ledger) -> list[str]:
+def _measure(
+    net: Topology, trial: Trial, folder: Path, scratch: Path, ledger: Ledger, back_end: BackEnd
+) -> list[str]:
     """Runs the tools, writes their files and returns why the trial is not valid."""
     profile = tcp_profile.load(trial.setting.profile.name)
     net.apply(profile)
-    with path_up(net, trial, scratch, folder / "log", ledger) as box:
+    with path_up(net, trial, scratch, folder / "log", ledger, back_end) as box:
         before = _observe(net)
-        ends, samples = _transfer(net, trial, folder, ledger, box)
+        ends = _transfer(net, trial, folder, ledger, box)
         after = _observe(net)
         ends.box = box.stop() or {}
     write_json(folder / "transfer.json", ends.transfer)
     write_json(folder / "delay.json", ends.box)
-    if samples and samples.exists():
-        if samples.stat().st_size:
-            parquet.write_table(arrow_json.read_json(samples), folder / "tcp_info.parquet")
-        samples.unlink()
     return reasons(before, after, ends.box, ends.capture, ends.transfer)
 
 
 @contextlib.contextmanager
-def path_up(net: Topology, trial: Trial, scratch: Path, log: Path, ledger: Ledger) -> Iterator[Tool]:
+def path_up(
+    net: Topology, trial: Trial, scratch: Path, log: Path, ledger: Ledger, back_end: BackEnd = "comet"
+) -> Iterator[DelayBox]:
     """The delay box running between the routers, with addresses and routes."""
-    path = trial.setting.path
     box_tool = delay_box.box(
-        net.wan_ports(), scratch / "box.sock", ab=path.direction("ab"), ba=path.direction("ba"), mtu=path.mtu,
-        framing=path.framing, seed=trial.seed, log=log / "comet-delay.stderr", ledger=ledger,
+        net.wan_ports(), scratch / "box.sock", trial.setting.path, seed=trial.seed, log=log / "comet-delay.stderr",
+        ledger=ledger, back_end=back_end,
     )  # fmt: skip
     with box_tool as box:
         box.wait_event("ready", delay_box.READY_TIMEOUT_S)
@@ -117,11 +136,11 @@ def _observe(net: Topology) -> Observation:
     return Observation(net.counters(), net.offloads(), CpuTimes.now())
 
 
-def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Tool) -> tuple[Ends, Path | None]:
+def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: DelayBox) -> Ends:
     setting = trial.setting
     profile = tcp_profile.load(setting.profile.name)
     host = net.receiver_address()
-    commands = transfer_tool.commands(setting, profile, host, folder / "log" / "samples.jsonl")
+    commands = transfer_tool.commands(setting, profile, host, _samples(folder))
     log = folder / "log"
 
     def tool(argv: list[str], name: str, pid: int) -> Tool:
@@ -130,13 +149,21 @@ def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: To
     with contextlib.ExitStack() as stack:
         receiver = stack.enter_context(tool(commands.receiver, "receiver", net.receiver))
         receiver.wait_event("ready", READY_TIMEOUT_S)
+        second: Tool | None = None
+        if commands.second:
+            other = stack.enter_context(tool(commands.second.receiver, "receiver-2", net.receiver))
+            other.wait_event("ready", READY_TIMEOUT_S)
         capture = _start_capture(net, setting, folder, ledger, stack)
+        if commands.second:
+            second = stack.enter_context(tool(commands.second.sender, "sender-2", net.sender))
         sender = stack.enter_context(tool(commands.sender, "sender", net.sender))
         end = _finish(sender, box, _timeout_s(setting))
+        if second:
+            end["second"] = _finish(second, box, _timeout_s(setting))
         with contextlib.suppress(ToolError):  # its figures are in the sender's end object too
             receiver.finish(2.0)
         captured = (capture.stop(30.0) or {}) if capture else {}
-    return Ends(end, {}, captured), commands.samples
+    return Ends(end, {}, captured)
 
 
 def _start_capture(
@@ -152,7 +179,7 @@ def _start_capture(
     return capture
 
 
-def _finish(sender: Tool, box: Tool, timeout_s: float) -> dict[str, Any]:
+def _finish(sender: Tool, box: DelayBox, timeout_s: float) -> dict[str, Any]:
     """The sender's end; when it fails because the box has gone, the box's reason is the one to tell."""
     try:
         return sender.finish(timeout_s)

@@ -1,174 +1,98 @@
 """delay.accuracy: does the box do what it was told? A table of measured figures beside what theory or the claim allows.
 
 Nothing here is the box's own word: times are the kernel's at the sender's and the receiver's NIC, rates and losses are
-of what arrived.
+of what arrived. Seeds are fresh in every run and are in the notes.
 """
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 
-import numpy as np
-from scipy.stats import binom
-
-from netcommon.errors import LfpError
-from netcommon.netns import call_in
-from scenarios.bench.arrivals import Packets, captured
+from netcommon import netns
+from scenarios import tcp_profile
+from scenarios.bench import accuracy_jitter, accuracy_loss, accuracy_time, theory
 from scenarios.bench.registry import Bench, Place, Result, Row
-from scenarios.bench.two_hosts import ADDRESSES, MTU, Hosts, box, hosts, iperf3, iperf3_result, received
+from scenarios.bench.two_hosts import Hosts, hosts
+from scenarios.estimate import spoken
 
-DELAY_NS = 10_000_000
 DELAY_LOADS = (("idle", 100), ("10 kpps", 10_000), ("100 kpps", 100_000))
-DELAY_PAYLOAD_BYTES = 100
-DELAY_MEDIAN_US, DELAY_P99_US = 20.0, 200.0  # what is claimed
 RATES_BPS = (1_000_000, 45_000_000, 800_000_000, 5_000_000_000)
-RATE_TOLERANCE = 0.001
-WARM_UP_S = 3
-LOSS_PPB = 100_000  # 0.01 %
-LOSS_PACKETS = 10_000_000
-TRAIN, DATAGRAM = 44, 1400  # wire packets of a super-packet, payload bytes of one
-TRAINS_AT_ONCE = 64
-UDP_HEADERS = 14 + 20 + 8
-SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104
+METHOD = f"""\
+Two namespaces, a box between them as the NIC of each. Times are the kernel's own: at the sender's NIC as the host hands
+a packet over, at the receiver's as the box has written it. So the hosts' stacks are not in them, and there is but one
+clock. What captures and sends shares the machine's processors with the box, which runs at real-time priority. Delay and
+jitter are measured with `--poll 0 --spin 5ms`, all else with the defaults. Random figures have fresh seeds in every run
+and are held to the interval of confidence {theory.CONFIDENCE:.3%}: {theory.RANDOM_ROWS} of them together fail by chance
+in {1 - theory.FAMILY_CONFIDENCE:.0%} of runs (Bonferroni). The others are held to what is claimed."""
 
 
-def delay_rows(pair: Hosts, place: Place) -> Iterator[Row]:
-    """Error of the added delay with ``--poll 0 --spin 5ms``, at three packet rates."""
-    path: dict[str, int | str] = {"delay_ns": DELAY_NS}
-    for label, rate in DELAY_LOADS:
-        with box(pair, MTU, path, place.scratch, place.ledger, poll_ns=0, spin_ns=5_000_000):
-            options = ["--udp", "--length", str(DELAY_PAYLOAD_BYTES), "--bitrate", str(rate * DELAY_PAYLOAD_BYTES * 8)]
-            options += ["--time", str(place.seconds or 10), "--pacing-timer", "100"]
-            both = (pair.sender, pair.receiver)
-            wanted = f"udp and dst host {ADDRESSES[1]} and greater {DELAY_PAYLOAD_BYTES}"
-            with captured(place, both, wanted) as capture, iperf3(pair, place.ledger, *options) as stream:
-                iperf3_result(stream, (place.seconds or 10) + 60.0)
-        errors_us = delay_errors_ns(*capture.points) / 1e3
-        note = f"{errors_us.size} packets"
-        median, p99 = float(np.median(errors_us)), float(np.percentile(np.abs(errors_us), 99))
-        yield Row(f"delay error, {label}, median", "us", median, -DELAY_MEDIAN_US, DELAY_MEDIAN_US, note)
-        yield Row(f"delay error, {label}, p99", "us", p99, 0.0, DELAY_P99_US, note)
+@dataclass(frozen=True)
+class Part:
+    """Some rows that are measured together, and how long that takes."""
+
+    name: str
+    seconds: float
+    measure: Callable[[Hosts, Place], Iterator[Row]]
 
 
-def delay_errors_ns(sent: Packets, arrived: Packets) -> np.ndarray:
-    """Time from NIC to NIC less the delay, of every packet that arrived; iperf3's number in the packet joins them."""
-    number = UDP_HEADERS + 8
-    _, at_sender, at_receiver = np.intersect1d(sent.number_at(number), arrived.number_at(number), return_indices=True)
-    if not at_sender.size:
-        raise LfpError("delay.accuracy: no packet was seen at both ends")
-    errors: np.ndarray = arrived.t_ns[at_receiver] - sent.t_ns[at_sender] - DELAY_NS
-    return errors
-
-
-def rate_rows(pair: Hosts, place: Place) -> Iterator[Row]:
-    """The bottleneck's rate in the stretch that a TCP stream keeps it busy, from arrival times at the receiver."""
-    seconds = place.seconds or 10
-    for rate_bps in RATES_BPS:
-        queue = max(256 << 10, rate_bps // 8 // 10)  # 100 ms of the line: what a busy sender may oversleep
-        path: dict[str, int | str] = {"rate_bps": rate_bps, "queue_bytes": queue, "framing": "l2"}
-        options = ["--time", str(WARM_UP_S + seconds), "--congestion", "cubic"]
-        wanted = f"tcp and dst host {ADDRESSES[1]} and greater 1000"
-        with (
-            box(pair, MTU, path, place.scratch, place.ledger),
-            captured(place, [pair.receiver], wanted) as capture,
-            iperf3(pair, place.ledger, *options) as stream,
-        ):
-            iperf3_result(stream, WARM_UP_S + seconds + 120.0)
-        measured, over_s = line_rate_bps(capture.points[0], WARM_UP_S, seconds)
-        low, high = rate_bps * (1 - RATE_TOLERANCE), rate_bps * (1 + RATE_TOLERANCE)
-        yield Row(f"rate {rate_bps / 1e6:g} Mbit/s", "bit/s", measured, low, high, f"over {over_s:.1f} s")
-
-
-def line_rate_bps(packets: Packets, skip_s: float, seconds: float) -> tuple[float, float]:
-    """bit/s on the line (link header and up) and the seconds it was measured over. A super-packet stands for its wire
-    packets, each with headers of its own; the first packet only starts the clock."""
-    header = 14 + (packets.data[:, 14] & 15).astype(np.int64) * 4 + (packets.data[:, 46] >> 4).astype(np.int64) * 4
-    payload, segment = packets.length - header, MTU + 14 - header
-    on_line = payload + header * -(-payload // segment)
-    since = packets.t_ns - packets.t_ns[:1] - int(skip_s * 1e9)
-    chosen = np.flatnonzero((since >= 0) & (since <= int(seconds * 1e9)))
-    if chosen.size < 2:
-        raise LfpError("delay.accuracy: too few packets arrived to tell a rate")
-    over_s = float(packets.t_ns[chosen[-1]] - packets.t_ns[chosen[0]]) / 1e9
-    return float(on_line[chosen[1:]].sum()) * 8 / over_s, over_s
-
-
-def loss_rows(pair: Hosts, place: Place) -> Iterator[Row]:
-    """Independent loss inside super-packets: wire packets lost of those sent."""
-    trains = -(-LOSS_PACKETS // TRAIN)
-    wanted = f"udp and dst host {ADDRESSES[1]} and greater 1000"
-    with (
-        box(pair, MTU, {"loss_ppb": LOSS_PPB}, place.scratch, place.ledger),
-        captured(place, [pair.receiver], wanted) as capture,
-    ):
-        send_trains(pair, trains)
-    sent, arrived = trains * TRAIN, int(((capture.points[0].length - UDP_HEADERS) // DATAGRAM).sum())
-    low, high = binom.interval(0.99, sent, LOSS_PPB / 1e9)
-    note = f"of {sent} wire packets, 99 % interval of the binomial"
-    yield Row(f"loss {LOSS_PPB / 1e7:g} %", "packets", sent - arrived, float(low), float(high), note)
-
-
-def send_trains(pair: Hosts, trains: int) -> None:
-    """UDP super-packets as fast as the receiver's NIC takes them in: a TAP does not hold a sender back, and what
-    overflows its ring would look like loss."""
-    with (
-        contextlib.closing(call_in(pair.receiver, _receiver)),
-        contextlib.closing(call_in(pair.sender, _sender)) as out,
-    ):
-        before, train = received(pair)[0], bytes(TRAIN * DATAGRAM)
-        for done in range(0, trains, TRAINS_AT_ONCE):
-            for _ in range(min(TRAINS_AT_ONCE, trains - done)):
-                out.send(train)
-            _wait_received(pair, before + (done - 4 * TRAINS_AT_ONCE) * len(train))
-        _wait_quiet(pair)
-
-
-def _wait_received(pair: Hosts, octets: int, timeout_s: float = 10.0) -> None:
-    """Until the receiver's NIC has taken in that much, less what was lost by then."""
-    deadline = time.monotonic() + timeout_s
-    while received(pair)[0] < octets:
-        if time.monotonic() > deadline:
-            raise LfpError("delay.accuracy: packets stay out that were not to be lost")
-        time.sleep(0.0005)
-
-
-def _wait_quiet(pair: Hosts, quiet_s: float = 0.5) -> None:
-    """Until nothing has come in for a while: how much is still to come is what is being measured."""
-    last, since = received(pair), time.monotonic()
-    while time.monotonic() < since + quiet_s:
-        time.sleep(0.02)
-        if (now := received(pair)) != last:
-            last, since = now, time.monotonic()
-
-
-def _receiver() -> socket.socket:
-    """Takes super-packets whole and is never read: its full buffer is the cheapest place for them to end."""
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.setsockopt(SOL_UDP, UDP_GRO, 1)
-    sock.bind((ADDRESSES[1], 5202))
-    return sock
-
-
-def _sender() -> socket.socket:
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 << 20)
-    sock.setsockopt(SOL_UDP, UDP_SEGMENT, DATAGRAM)
-    sock.connect((ADDRESSES[1], 5202))
-    return sock
+def parts(place: Place) -> list[Part]:
+    """All of the table, in order."""
+    rate_s = (place.seconds or 60) + accuracy_time.WARM_UP_S + 5
+    jitter_s = min(place.seconds or accuracy_jitter.SECONDS, accuracy_jitter.SECONDS) + 4
+    delay_s = min(place.seconds or 10, 10) + 5
+    share = min(place.seconds or 60, 60) / 60
+    found = [
+        Part(f"delay, {label}", delay_s, partial(accuracy_time.delay, label=label, rate=rate))
+        for label, rate in DELAY_LOADS
+    ]
+    found += [
+        Part(f"rate {rate / 1e6:g} Mbit/s", rate_s, partial(accuracy_time.rate, rate_bps=rate)) for rate in RATES_BPS
+    ]
+    found += [
+        Part("spacing", 6, accuracy_time.spacing),
+        Part("loss", 5 + 60 * share, accuracy_loss.independent),
+        Part("loss, Gilbert–Elliott", 5 + 25 * share, accuracy_loss.gilbert),
+        Part("loss, 4-state", 5 + 25 * share, accuracy_loss.four_states),
+        Part("loss by packet number", 3, accuracy_loss.by_packet),
+        Part("loss by time", 6, accuracy_loss.by_time),
+        Part("loss by TCP sequence", 6, accuracy_loss.by_sequence),
+        Part("loss of retransmissions", 6, accuracy_loss.by_retransmission),
+    ]
+    found += [
+        Part(f"jitter {model.name}", jitter_s, partial(accuracy_jitter.distribution, model=model))
+        for model in accuracy_jitter.models(place)
+    ]
+    found += [
+        Part("jitter trace", jitter_s, accuracy_jitter.trace),
+        Part("jitter, order", delay_s, accuracy_jitter.order),
+    ]
+    return found
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """All rows, some two minutes; ``--seconds`` is how long each delay and rate is measured."""
-    rows = []
+    """All rows, some ten minutes; ``--seconds``: how long each rate is measured (60), the rest shortened with it."""
+    rows, todo = [], parts(place)
+    left_s = sum(part.seconds for part in todo)
+    place.say(f"delay.accuracy: {len(todo)} parts, about {spoken(left_s)}")
+    begun, expected_s = time.monotonic(), 0.0
     with hosts(place.ledger) as pair:
-        for part in (delay_rows, rate_rows, loss_rows):
-            for row in part(pair, place):
-                place.say(f"delay.accuracy {row.what}: {row.measured:.6g} {row.unit} ({row.note})")
-                rows.append(row)
-    yield Result("delay.accuracy", "share of rows within bounds", None, rows=rows)
+        for pid in (pair.sender, pair.receiver):  # its greetings would be packets that nobody counted on
+            netns.call_in(pid, tcp_profile.write_sysctls, {"net.ipv6.conf.all.disable_ipv6": "1"})
+        for number, part in enumerate(todo, 1):
+            measured = list(part.measure(pair, place))
+            rows += measured
+            left_s, expected_s = left_s - part.seconds, expected_s + part.seconds
+            left = spoken(left_s * (time.monotonic() - begun) / expected_s)
+            for row in measured:
+                verdict = "within" if row.within else "OUTSIDE"
+                figure = f"{row.what}: {row.measured:.6g} {row.unit} {verdict}"
+                place.say(f"delay.accuracy {number}/{len(todo)} {figure}, {left} left")
+    yield Result("delay.accuracy", "share of rows within bounds", None, rows=rows, method=METHOD)
 
 
-BENCH = Bench("delay.accuracy", "delay, rate and loss as measured outside the box, beside what theory allows", measure)
+BENCH = Bench(
+    "delay.accuracy", "delay, rate, loss and jitter as measured outside the box, beside what theory allows", measure
+)

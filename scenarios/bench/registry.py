@@ -50,7 +50,8 @@ class Row:
 @dataclass(frozen=True)
 class Result:
     """Medians of pairs measured alternately, or a table of rows; a result of rows has the share of them that are
-    where they have to be as its figure. ``base_name`` None: without a base. ``extra``: figures of its own."""
+    where they have to be as its figure. ``base_name`` None: without a base. ``extra``: figures of
+    its own. ``method``: how rows were measured, for the published page."""
 
     name: str
     unit: str
@@ -58,6 +59,7 @@ class Result:
     pairs: list[dict[str, Any]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
+    method: str = ""
 
     @property
     def ours(self) -> float:

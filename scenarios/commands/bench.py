@@ -11,6 +11,7 @@ from rich.table import Table
 
 from netcommon.errors import UsageError
 from scenarios import checks
+from scenarios.bench import publish as page
 from scenarios.bench import registry
 from scenarios.runner import owned
 from scenarios.terminal import console
@@ -22,11 +23,17 @@ from scenarios.terminal import console
 @click.option("--pairs", type=click.IntRange(1, 100), help="Pairs of measurements.  [default: the bench's own]")
 @click.option("--seconds", type=click.IntRange(1, 86400), help="How long to measure.  [default: the bench's own]")
 @click.option("--list", "list_them", is_flag=True, help="List the benches.")
+@click.option(
+    "--publish",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write the table of delay.accuracy to, as a Markdown page.",
+)
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("bench-results.jsonl"),
               show_default=True, help="File to append JSON lines to.")  # fmt: skip
 def command(
-    names: tuple[str, ...], as_json: bool, pairs: int | None, seconds: int | None, list_them: bool, output: Path
-) -> None:
+    names: tuple[str, ...], as_json: bool, pairs: int | None, seconds: int | None, list_them: bool,
+    publish: Path | None, output: Path,
+) -> None:  # fmt: skip
     """Run benches (all by default), print a table and append JSON lines to bench-results.jsonl."""
     known = registry.load()
     if list_them:
@@ -49,6 +56,8 @@ def command(
                 with output.open("a", encoding="utf-8") as results:
                     results.write(line + "\n")
                 click.echo(line) if as_json else _show(out, result)
+                if publish and result.rows:
+                    page.write(result, publish)
 
 
 def _show(out: Console, result: registry.Result) -> None:

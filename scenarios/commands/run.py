@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -25,6 +26,12 @@ from scenarios.terminal import console
 @click.option("--seed", type=click.IntRange(0, 2**53), help="Seed of order and delay box  [default: fresh, recorded]")
 @click.option("--resume", metavar="RUN", help="Go on with a run (path, name or 'last') instead of starting one.")
 @click.option("--cli", is_flag=True, help="Open Mininet's prompt on the first trial's path; measure nothing.")
+@click.option("--time", "clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True,
+              help="Virtual: each trial in a kernel of its own whose clock jumps.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1, 64),
+              help="Trials at a time, in virtual time only.  [default: processors]")  # fmt: skip
+@click.option("--box", type=click.Choice(["auto", "netem", "comet"]),
+              help="Delay box in virtual time.  [default: auto]")  # fmt: skip
 @runs_dir_option
 def command(
     scenarios: tuple[str, ...],
@@ -33,32 +40,39 @@ def command(
     seed: int | None,
     resume: str | None,
     cli: bool,
+    clock: str,
+    jobs: int | None,
+    box: str | None,
     runs_dir: Path,
 ) -> int:
     """Run scenarios: names from 'lfp list' or paths of .toml files."""
     out = console()
     if resume:
-        if scenarios or overrides or quick or cli or seed is not None:
-            raise UsageError("--resume RUN: takes nothing beside it but --runs-dir; the run's own values hold")
+        if scenarios or overrides or quick or cli or seed is not None or clock != "real" or box:
+            raise UsageError("--resume RUN: takes nothing beside it but --jobs, --runs-dir; the run's own values hold")
         run_dir = runs.find(resume, runs_dir)
         checks.require(manifest.tools(manifest.replan(runs.manifest(run_dir))))
-        return _finish_all([run_dir], out)
+        return _finish_all([run_dir], out, jobs)
     if not scenarios:
         raise UsageError("run: name a scenario ('lfp list' shows the library) or give --resume RUN")
+    if clock == "real" and (jobs or box):
+        raise UsageError("--jobs, --box: with --time virtual only; in real time trials would disturb each other")
     plans = [load_plan(name, quick=quick, overrides=overrides, seed=seed) for name in scenarios]
     checks.require(dict.fromkeys(name for plan in plans for name in manifest.tools(plan)))
     if cli:
         runner.prompt(plans[0], out)
         return 0
-    return _finish_all([runner.start(plan, runs_dir, quick=quick) for plan in plans], out)
+    virtual_box = (box or "auto") if clock == "virtual" else None
+    run_dirs = [runner.start(plan, runs_dir, quick=quick, virtual_box=virtual_box) for plan in plans]
+    return _finish_all(run_dirs, out, jobs)
 
 
-def _finish_all(run_dirs: list[Path], out: Console) -> int:
+def _finish_all(run_dirs: list[Path], out: Console, jobs: int | None = None) -> int:
     """Runs what is left of each; 1 when a measurement failed."""
     finished = []
     for run_dir in run_dirs:
         try:
-            finished.append(runner.resume(run_dir, out))
+            finished.append(runner.resume(run_dir, out, jobs=jobs or os.cpu_count() or 1))
         except KeyboardInterrupt:
             _say_how_to_resume(run_dir)
             raise

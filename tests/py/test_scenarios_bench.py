@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from netcommon.errors import LfpError
-from scenarios.bench import delay_accuracy as accuracy
+from scenarios.bench import accuracy_time as accuracy
+from scenarios.bench import delay_accuracy, numbered, publish, theory
 from scenarios.bench.arrivals import SNAP, Packets, read
 from scenarios.bench.registry import Result, Row, load
 
@@ -80,7 +81,7 @@ def test_line_rate_counts_headers_of_every_wire_packet(tmp_path: Path) -> None:
 def test_delay_errors_join_by_number_whatever_was_lost() -> None:
     def packets(numbers: list[int], times: list[int]) -> Packets:
         data = np.zeros((len(numbers), SNAP), dtype=np.uint8)
-        data[:, 50:54] = np.array(numbers, dtype=">u4").view(np.uint8).reshape(-1, 4)
+        data[:, 42:46] = np.array(numbers, dtype=">u4").view(np.uint8).reshape(-1, 4)
         return Packets(np.array(times), np.full(len(numbers), 142), data)
 
     sent, arrived = (
@@ -90,3 +91,62 @@ def test_delay_errors_join_by_number_whatever_was_lost() -> None:
     assert accuracy.delay_errors_ns(sent, arrived).tolist() == [0, -2, 5]
     with pytest.raises(LfpError, match="no packet"):
         accuracy.delay_errors_ns(sent, packets([9], [0]))
+
+
+def test_a_split_super_packet_gives_its_numbers_by_its_length() -> None:
+    data = np.zeros((3, SNAP), dtype=np.uint8)
+    data[:, 42:46] = np.array([0, 5, 8], dtype=">u4").view(np.uint8).reshape(-1, 4)
+    packets = Packets(np.array([10, 20, 30]), 42 + 256 * np.array([4, 1, 2]), data)
+    found, row = numbered.numbers(packets, 256)
+    assert found.tolist() == [0, 1, 2, 3, 5, 8, 9] and row.tolist() == [0, 0, 0, 0, 1, 2, 2]
+    assert np.flatnonzero(numbered.lost(packets, 256, 11)).tolist() == [4, 6, 7, 10]
+
+
+def walk(chain: theory.Chain, n: int, seed: int) -> np.ndarray:
+    """Losses of a run of the chain, started in its first state."""
+    draws, edges, state = np.random.default_rng(seed).random(n), np.cumsum(chain.steps, axis=1), 0
+    visited = np.empty(n, dtype=np.int64)
+    for i, draw in enumerate(draws):
+        state = min(int(np.searchsorted(edges[state], draw, side="right")), len(edges) - 1)
+        visited[i] = state
+    return chain.lost[visited]
+
+
+@pytest.mark.parametrize("chain", [theory.gilbert(0.05, 4), theory.four_states(0.02, 0.3, 0.1, 0.4, 0.01)])
+def test_theory_of_chains_is_what_chains_do(chain: theory.Chain) -> None:
+    """Of 100 runs about as many are within as the confidence says, and the interval is no wider than it has to be."""
+    runs = [walk(chain, 2000, seed) for seed in range(100)]
+    losses = np.array([run.sum() for run in runs])
+    low, high = chain.losses(2000)
+    assert np.mean((losses >= low) & (losses <= high)) >= 0.98
+    z = (high - low) / 2 / losses.std()
+    assert 2.5 < z < 4.3  # 3.3 standard deviations at this confidence; the deviation of 100 is known to some 15 %
+    bursts = np.array([int((run[1:] & ~run[:-1]).sum() + run[0]) for run in runs])
+    low, high = chain.burst(int(bursts.sum()))
+    assert low <= losses.sum() / bursts.sum() <= high
+
+
+def test_gilberts_mean_is_exact_and_4_state_reduces_to_it() -> None:
+    chain = theory.gilbert(0.01, 10)
+    assert chain.stationary @ chain.lost == pytest.approx(0.01)
+    assert sum(chain.burst(100)) / 2 == pytest.approx(10)
+    same = theory.four_states(0.1 * 0.01 / 0.99, 0.1, 0, 1, 0)
+    assert same.losses(10**6) == pytest.approx(chain.losses(10**6))
+
+
+def test_the_whole_table_fails_by_chance_once_in_a_hundred() -> None:
+    assert pytest.approx(0.99, abs=1e-4) == theory.CONFIDENCE**theory.RANDOM_ROWS
+
+
+def test_the_page_holds_what_was_measured(tmp_path: Path) -> None:
+    rows = [
+        Row("rate 1 Mbit/s", "bit/s", 999_999.5, 999_000, 1_001_000, "over 60 s"),
+        Row("loss", "packets", 5, 10, 20),
+    ]
+    result = Result("delay.accuracy", "share", None, rows=rows, method=delay_accuracy.METHOD)
+    publish.write(result, tmp_path / "accuracy.md")
+    text = (tmp_path / "accuracy.md").read_text()
+    assert "| rate 1 Mbit/s | 999999.5 | 999000 | 1001000 | bit/s | within | over 60 s |" in text
+    assert "| loss | 5 | 10 | 20 | packets | **OUTSIDE** |" in text
+    assert "1 of 2 figures within" in text and "- kernel: " in text and "- date: 2" in text and "Bonferroni" in text
+    assert [p.name for p in tmp_path.iterdir()] == ["accuracy.md"]

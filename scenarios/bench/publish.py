@@ -1,0 +1,38 @@
+"""A bench's table as a page: what was measured, on what, and whether it is where it has to be."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from scenarios import machine
+from scenarios.bench.registry import Result
+
+
+def page(result: Result) -> str:
+    """Markdown of a result of rows."""
+    about = machine.describe() | {"kernel": machine.kernel()}
+    inside = sum(row.within for row in result.rows)
+    now = datetime.datetime.now(datetime.UTC)
+    lines = [
+        f"# {result.name}",
+        "",
+        "Written by `lfp bench " + result.name + " --publish FILE`; not edited by hand.",
+        "",
+    ]
+    lines += [f"- date: {now:%Y-%m-%d %H:%M} UTC"] + [f"- {name}: {value}" for name, value in about.items()]
+    lines += [f"- verdict: {inside} of {len(result.rows)} figures within their bounds", "", result.method, ""]
+    lines += ["| figure | measured | low | high | unit | verdict | |", "|---|---:|---:|---:|---|---|---|"]
+    for row in result.rows:
+        figures = " | ".join(f"{value:.8g}" for value in (row.measured, row.low, row.high))
+        lines.append(
+            f"| {row.what} | {figures} | {row.unit} | {'within' if row.within else '**OUTSIDE**'} | {row.note} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def write(result: Result, file: Path) -> None:
+    """Writes the page whole, or not at all."""
+    temporary = file.with_name(f".{file.name}.tmp")
+    temporary.write_text(page(result), encoding="utf-8")
+    temporary.rename(file)

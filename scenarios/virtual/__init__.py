@@ -1,0 +1,1 @@
+"""Virtual time: trials in user-mode Linux whose clock jumps from event to event (docs/virtual-time.md)."""

@@ -1,0 +1,181 @@
+"""Trials in virtual time: each in a guest kernel of its own, some side by side, since they cannot disturb each other.
+
+The guest leaves a trial's folder in a working folder beside the complete ones (`trials/.NNNN.guest`), which is all of
+the host it can write to. What is left, tables from samples and captures, is done here, and the folder gets its name.
+A guest that fails in whatever way is a failed trial with its console kept.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netcommon.errors import EXIT_FAILED, LfpError
+from netcommon.ledger import Ledger
+from scenarios import params, trial
+from scenarios.files import read_json, write_json
+from scenarios.plan import Plan, Trial
+from scenarios.virtual import boxes, kernel, memory
+from scenarios.virtual.guest import CLOCK_START_NS, Guest
+
+_LOOK_S = 0.02
+_LEAST_DISK_BYTES = 64 * 2**20
+
+# What two runs of one seed still do not have in common, for the manifest's verdict.
+DIFFERS = ("times of the host in status.json (started, ended) and the guest's console",)
+
+
+@dataclass
+class Running:
+    """A trial under way."""
+
+    trial: Trial
+    guest: Guest
+    stack: ExitStack
+    began_s: float
+    began_ns: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial that has its folder. ``virtual_s``: how far the guest's clock came."""
+
+    trial: Trial
+    status: dict[str, Any]
+    wall_s: float
+    virtual_s: float
+
+
+def manifest(plan: Plan, box: str) -> dict[str, Any]:
+    """What a run's manifest says of virtual time. MissingError without a kernel, UsageError for what `box` cannot."""
+    image = kernel.require()
+    return {
+        "kernel": f"virtual time: {image}",
+        "virtual": {
+            "box": box,
+            "back_ends": sorted({boxes.choose(one, box) for one in plan.trials}),
+            "clock_start_ns": CLOCK_START_NS,
+            "kernel_sha256": hashlib.sha256(image.read_bytes()).hexdigest(),
+            "differs": list(DIFFERS),
+        },
+    }
+
+
+def run_all(
+    run_dir: Path, todo: list[Trial], ledger: Ledger, jobs: int, box: str, ended: Callable[[Ended], None]
+) -> None:
+    """Runs the trials, `jobs` at a time, in order; tells of each that has ended. LfpError ends the run."""
+    image = kernel.require()
+    largest = max((memory.guest_bytes(one.setting) for one in todo), default=memory.BASE_BYTES)
+    jobs = memory.jobs_that_fit(largest, jobs)
+    waiting, running = list(todo), list[Running]()
+    with ExitStack() as everything:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                _check_disk(run_dir)
+                running.append(_start(image, waiting.pop(0), run_dir, ledger, box, everything))
+            for one in [one for one in running if _is_over(one)]:
+                running.remove(one)
+                with _full_disk_said(run_dir):
+                    ended(_collect(one, run_dir))
+            time.sleep(_LOOK_S)
+
+
+def _start(
+    image: Path, one: Trial, run_dir: Path, ledger: Ledger, box: str, everything: ExitStack
+) -> Running:  # fmt: skip
+    stack = everything.enter_context(ExitStack())
+    with _full_disk_said(run_dir):
+        share = stack.enter_context(_working_folder(run_dir, one.number, ledger))
+        setting = boxes.settled(one, box)
+        job = {"trial": setting, "box": boxes.choose(one, box)}
+        guest = stack.enter_context(Guest(image, share, memory.guest_bytes(one.setting), one.seed, job))
+    ledger.add_process(guest.pid, f"guest of trial {one.number}")
+    stack.callback(ledger.drop_process, guest.pid)
+    return Running(one, guest, stack, time.monotonic(), time.time_ns())
+
+
+@contextmanager
+def _working_folder(run_dir: Path, number: int, ledger: Ledger) -> Iterator[Path]:
+    folder = run_dir / "trials" / f".{number:04d}.guest"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "trials").mkdir(parents=True)
+    ledger.add_directory(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        ledger.drop_directory(folder)
+
+
+def _is_over(one: Running) -> bool:
+    try:
+        return one.guest.ended()
+    except LfpError as hang:
+        one.guest.__exit__()
+        write_json(one.guest.share / "error.json", {"message": str(hang), "status": EXIT_FAILED})
+        return True
+
+
+def _collect(one: Running, run_dir: Path) -> Ended:
+    """The trial's folder in its place. An error of status 2 or 3 is raised: it would hit every trial."""
+    share, number = one.guest.share, one.trial.number
+    folder, final = share / "trials" / f"{number:04d}", run_dir / "trials" / f"{number:04d}"
+    virtual_s = one.guest.virtual_s()
+    try:
+        status = _digested(one, folder)
+        status |= {"started_realtime_ns": one.began_ns, "ended_realtime_ns": time.time_ns()}
+        status["virtual_ns"] = int(virtual_s * 1e9)
+        write_json(folder / "status.json", status)
+        (folder / "log").mkdir(exist_ok=True)
+        shutil.copyfile(one.guest.console, folder / "log" / "console.txt")
+        shutil.rmtree(final, ignore_errors=True)  # a failed one that is done again
+        folder.rename(final)
+    finally:
+        one.stack.close()
+    return Ended(one.trial, status, time.monotonic() - one.began_s, virtual_s)
+
+
+def _digested(one: Running, folder: Path) -> dict[str, Any]:
+    try:
+        one.guest.check()
+        status: dict[str, Any] | None = read_json(folder / "status.json")
+        if status is None:
+            raise LfpError("the guest ended before the trial did; see log/console.txt")
+        if status["state"] == "done":
+            trial.digest(one.trial, folder)
+        return status
+    except LfpError as error:
+        if error.status != EXIT_FAILED:
+            raise
+        folder.mkdir(exist_ok=True)
+        write_json(folder / "params.json", params.of(one.trial))
+        verdict = {"valid": False, "reasons": ["the measurement failed"]}
+        return {"state": "failed", "error": str(error), "verdict": verdict}
+
+
+def _check_disk(run_dir: Path) -> None:
+    free = shutil.disk_usage(run_dir).free
+    if free < _LEAST_DISK_BYTES:
+        raise _full(run_dir, f"only {free // 2**20} MB left")
+
+
+@contextmanager
+def _full_disk_said(run_dir: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise _full(run_dir, "full") from error
+
+
+def _full(run_dir: Path, how: str) -> LfpError:
+    return LfpError(f"{run_dir}: the disk is {how}; make room, then: lfp run --resume {run_dir}")

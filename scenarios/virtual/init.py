@@ -1,0 +1,122 @@
+"""Process 1 of a virtual-time guest: mounts what programs expect, runs one trial, powers off.
+
+The root is the host's own file system, read-only; writable are /run (tmpfs) and `SHARE`, the one folder of the host
+that the trial's files go to. Every system call costs tens of µs of wall time in here, so nothing is loaded that only
+works on results (that is done outside), and no shell or service takes part. Virtual time goes on only while everybody
+waits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scenarios.delay_box import BackEnd
+    from scenarios.plan import Trial
+
+SHARE = Path("/run/share")
+JOB, ERROR, CLOCK, OUTPUT, STATUS = "job.pickle", "error.json", "clock", "output", "status"
+_POWER_OFF, _SET_TIMERSLACK = 0x4321FEDC, 29
+_HEARTBEAT_S = 1.0
+# A tenth of the memory is the kernel's default for TCP; the guest's was sized for what is in flight.
+_TCP_SHARE = 0.75
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _mount(kind: str, target: str, options: str = "") -> None:
+    if _libc.mount(kind.encode(), target.encode(), kind.encode(), 0, options.encode()):
+        raise OSError(ctypes.get_errno(), f"mount {kind} on {target}")
+
+
+def _set_up(share: str) -> None:
+    for kind, target in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run"), ("devtmpfs", "/dev")):
+        _mount(kind, target)
+    for folder in ("/dev/pts", "/dev/shm", "/run/tmp", str(SHARE)):
+        Path(folder).mkdir(exist_ok=True)
+    _mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666")
+    _mount("tmpfs", "/dev/shm")
+    _mount("hostfs", str(SHARE), share)
+    for name, target in (("fd", "/proc/self/fd"), ("ptmx", "pts/ptmx")):
+        link = Path("/dev", name)
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+    pages = os.sysconf("SC_PHYS_PAGES")
+    limit = int(pages * _TCP_SHARE)
+    for name, value in (
+        ("net/ipv4/tcp_mem", f"{limit} {limit} {limit}"),
+        ("net/core/rmem_max", str(2**31 - 1)),
+        ("net/core/wmem_max", str(2**31 - 1)),
+        ("vm/dirty_background_bytes", str(16 * 2**20)),
+        ("vm/overcommit_memory", "1"),
+        ("vm/panic_on_oom", "2"),  # a clear end; a program killed in passing would only look like a bad measurement
+        ("kernel/randomize_va_space", "0"),
+    ):
+        Path("/proc/sys", name).write_text(value, encoding="ascii")
+    _libc.prctl(_SET_TIMERSLACK, 1, 0, 0, 0)
+
+
+def _heartbeat() -> None:
+    """Shows the host the virtual clock, as the time of a file: content would wait in this kernel's page cache."""
+    start = time.monotonic_ns()
+    clock = SHARE / CLOCK
+    while True:
+        now = time.monotonic_ns() - start
+        os.utime(clock, ns=(now, now))
+        time.sleep(_HEARTBEAT_S)
+
+
+def _measure(trial: Trial, box: BackEnd) -> None:
+    """The trial as outside, but for working on its results."""
+    from netcommon.ledger import Ledger
+    from scenarios.topology import Topology
+    from scenarios.trial import run_trial
+
+    scratch = Path("/run/tmp/trial")
+    scratch.mkdir()
+    with Ledger.open() as ledger, Topology.of(trial.setting, ledger) as net:
+        run_trial(net, trial, SHARE, scratch, ledger, back_end=box, digested=False)
+
+
+def _command(argv: list[str], folder: str) -> None:
+    """A program in place of a trial; its output and status for the host."""
+    with (SHARE / OUTPUT).open("wb") as output:
+        status = subprocess.run(argv, cwd=folder, stdout=output, stderr=subprocess.STDOUT).returncode
+    (SHARE / STATUS).write_text(str(status), encoding="ascii")
+
+
+def main() -> None:
+    """Never returns: the machine is off afterwards."""
+    try:
+        _set_up(sys.argv[1])
+        job = pickle.loads((SHARE / JOB).read_bytes())
+        os.environ |= job["environment"]
+        threading.Thread(target=_heartbeat, daemon=True).start()
+        if "command" in job:
+            _command(job["command"], job["folder"])
+        else:
+            _measure(job["trial"], job["box"])
+    except BaseException as error:
+        traceback.print_exc()
+        content = {"message": f"{error}" or type(error).__name__, "status": getattr(error, "status", 1)}
+        try:
+            (SHARE / ERROR).write_text(json.dumps(content), encoding="utf-8")
+        except OSError as unwritable:
+            print(f"cannot write to the run directory: {unwritable}", flush=True)
+    sys.stdout.flush()
+    _libc.sync()
+    _libc.reboot(_POWER_OFF)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""How much memory a guest gets, from what its trial has in flight; and whether the host has it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from netcommon.errors import EXIT_MISSING, LfpError
+from scenarios.model import Scenario
+
+BASE_BYTES = 384 * 2**20  # kernel, Python, tools
+_FASTEST_BPS = 10**10
+_CAPTURE_BYTES = 512 * 2**20  # page cache of captures, before the host has them
+# A byte in flight is in the sender's queue, in the box, and may be in the receiver's, each in blocks larger than it is.
+_COPIES = 5
+_SHM = Path("/dev/shm")
+
+
+def scratch() -> Path:
+    """Where guests' memory is mapped: a tmpfs if there is one, which saves writing it to a disk."""
+    return _SHM if os.access(_SHM, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def in_flight_bytes(setting: Scenario) -> int:
+    """Most that path and queue can hold, or the window if that is less."""
+    ab = setting.path.direction("ab")
+    rates = [rate for rate in (ab.rate_bps, ab.access_rate_bps) if rate]
+    rate = min(rates, default=_FASTEST_BPS)
+    path = rate * setting.path.rtt_ns() // (8 * 10**9) + int(ab.values["queue"])
+    window = setting.transfer.window
+    return min(path, window) if window else path
+
+
+def box_bytes(setting: Scenario) -> int:
+    """What the userspace box may hold, a direction."""
+    return 32 * 2**20 + 2 * in_flight_bytes(setting)
+
+
+def guest_bytes(setting: Scenario) -> int:
+    """Memory of the guest for one trial; the host gives it page by page, as it is used."""
+    capture = _CAPTURE_BYTES if setting.capture.points else 0
+    return BASE_BYTES + capture + 2 * box_bytes(setting) + _COPIES * in_flight_bytes(setting)
+
+
+def available_bytes() -> int:
+    """What the host can give now: free memory, and room where it is mapped."""
+    fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+    free = int(fields["MemAvailable"].split()[0]) * 1024
+    room = os.statvfs(scratch())
+    return min(free, room.f_bavail * room.f_frsize)
+
+
+def jobs_that_fit(largest_bytes: int, jobs: int) -> int:
+    """`jobs`, or as many guests of this size as the host has memory for. LfpError when not even one fits."""
+    fit = available_bytes() // largest_bytes
+    if not fit:
+        need, have = largest_bytes // 2**20, available_bytes() // 2**20
+        raise LfpError(
+            f"--time virtual: a trial needs {need} MB for what is in flight and the host has {have} MB free; "
+            "free some, or use a shorter delay, a lower rate or a smaller window",
+            EXIT_MISSING,
+        )
+    return min(jobs, fit)

@@ -1,0 +1,182 @@
+"""Virtual time, where its kernel is built: right to the microsecond, the same twice, and orderly ends.
+
+The guests' clocks take no notice of how busy this machine is, so bounds here are those of the model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netcommon.errors import LfpError
+from scenarios.plan import load_plan
+from scenarios.virtual import guest, kernel, memory
+
+pytestmark = [
+    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]  # fmt: skip
+
+ROOT = Path(__file__).resolve().parents[2]
+LFP = [sys.executable, "-m", "scenarios.cli"]
+SCENARIO = """
+[scenario]
+name = "short"
+[path]
+delay = "10ms"
+rate = "100Mbit"
+queue = "1MB"
+loss = "0.1%"
+[transfer]
+duration = "3s"
+sample = "10ms"
+"""
+
+
+def lfp(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*LFP, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def scenario(folder: Path, text: str = SCENARIO) -> Path:
+    path = folder / "short.toml"
+    path.write_text(text)
+    return path
+
+
+def only_run(runs: Path) -> Path:
+    (run,) = runs.iterdir()
+    return run
+
+
+def trials(run: Path) -> list[dict[str, Any]]:
+    shown = lfp("show", run, "--json")
+    assert shown.returncode == 0, shown.stderr
+    return [json.loads(line) for line in shown.stdout.splitlines()]
+
+
+def guests_of(folder: Path) -> list[str]:
+    """Guests whose working folders are in this one."""
+    listed = subprocess.run(["ps", "-wweo", "pid,args"], capture_output=True, text=True).stdout.splitlines()
+    return [line for line in listed if f"uml_dir={folder}" in line]
+
+
+def until(condition: Any, timeout_s: float) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_the_clock_jumps_and_is_exact() -> None:
+    script = "import time; t = time.monotonic_ns(); time.sleep(3600); print(time.monotonic_ns() - t - 3600 * 10**9)"
+    begun = time.monotonic()
+    done = guest.run([sys.executable, "-c", script], folder=ROOT)
+    assert done.status == 0 and 0 <= int(done.output) < 200_000  # the least slack Python's loop has, one tick of it
+    assert time.monotonic() - begun < 60
+
+
+def test_round_trip_is_exact_and_two_runs_are_the_same(tmp_path: Path) -> None:
+    """Loss included: RTT to 1 µs of the model, goodput, retransmissions and TCP_INFO samples identical."""
+    path, found = scenario(tmp_path), []
+    for name in ("a", "b"):
+        done = lfp("run", path, "--time", "virtual", "--seed", 7, "--runs-dir", tmp_path / name)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (one,) = trials(only_run(tmp_path / name))
+        assert one["verdict"]["valid"], one["verdict"]
+        found.append(one)
+    a, b = (one["metrics"] for one in found)
+    serialised_ns = 2 * 8e9 * 60 / 100e6  # the handshake's packets on the line, both ways
+    assert abs(a["connect_ns"] - 20e6) < 1000 + serialised_ns + 100_000
+    assert a["retransmits"] > 0 and a["short_term_bps"] < 100e6
+    assert a["short_term_bps"] == pytest.approx(b["short_term_bps"], rel=1e-3)
+    assert a["retransmits"] == b["retransmits"]
+    manifest = json.loads((only_run(tmp_path / "a") / "manifest.json").read_text())
+    assert manifest["virtual"]["back_ends"] == ["netem"] and manifest["verdict"]["differs"]
+
+
+def test_a_killed_orchestrator_leaves_nothing_and_the_run_goes_on(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    long = [*LFP, "run", str(scenario(tmp_path)), "--time", "virtual", "--jobs", "1", "--runs-dir", str(runs)]
+    long += ["--seed", "1", "--set", "run.repeat=3"]
+    work = tmp_path / "work"
+    work.mkdir()
+    environment = dict(os.environ) | {"TMPDIR": str(work)}
+    process = subprocess.Popen(long, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        assert until(lambda: runs.exists() and list(runs.glob("*/trials/0*")), 60)
+        assert until(lambda: guests_of(work), 30)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert until(lambda: not guests_of(work), 10), guests_of(work)
+    lfp("clean")
+    run = only_run(runs)
+    kept = {folder.name: folder.stat().st_mtime_ns for folder in run.glob("trials/0*/status.json")}
+    done = lfp("run", "--resume", run, "--jobs", "2")
+    assert done.returncode == 0 and len(trials(run)) == 3, done.stdout + done.stderr
+    assert all((run / "trials" / name).stat().st_mtime_ns == at for name, at in kept.items() if name != "status.json")
+    assert not list(run.glob("trials/.*"))
+
+
+def test_a_guest_without_memory_is_one_line() -> None:
+    eat = "held = []\nwhile True: held.append(bytearray(b'x' * 2**22))"
+    with pytest.raises(LfpError, match="the guest panicked: Out of memory") as raised:
+        guest.run([sys.executable, "-c", eat], folder=ROOT, memory_bytes=128 * 2**20)
+    assert "\n" not in str(raised.value)
+
+
+def test_what_spins_or_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "HANG_S", 3.0)
+    with pytest.raises(LfpError, match="hangs"):
+        guest.run([sys.executable, "-c", "while True: pass"], folder=ROOT, timeout_s=60)
+
+
+def test_a_trial_whose_guest_fails_is_a_failed_trial_with_its_console(tmp_path: Path) -> None:
+    """A program in the place of the transfer tool that cannot be."""
+    bad = tmp_path / "rttcp"
+    bad.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
+    bad.chmod(0o755)
+    environment = dict(os.environ) | {"LFP_RTTCP": str(bad)}
+    arguments = [*LFP, "run", str(scenario(tmp_path)), "--time", "virtual", "--runs-dir", str(tmp_path / "runs")]
+    done = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "FAILED" in done.stdout
+    folder = only_run(tmp_path / "runs") / "trials" / "0000"
+    assert json.loads((folder / "status.json").read_text())["state"] == "failed"
+    assert (folder / "log" / "console.txt").exists()
+
+
+def test_a_box_that_cannot_is_said_before_anything_starts(tmp_path: Path) -> None:
+    done = lfp("run", scenario(tmp_path), "--time", "virtual", "--box", "netem", "--set", "path.access_rate=50Mbit",
+               "--runs-dir", tmp_path / "runs")  # fmt: skip
+    assert done.returncode == 2 and "access_rate" in done.stderr and not (tmp_path / "runs").exists()
+
+
+def test_memory_follows_what_is_in_flight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = load_plan(str(scenario(tmp_path))).trials[0].setting
+    fat = load_plan(str(tmp_path / "short.toml"), overrides=["path.rate=10Gbit", "path.delay=249ms"])
+    large = fat.trials[0].setting
+    assert memory.guest_bytes(large) - memory.guest_bytes(small) > 2 * 622_500_000
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10**9)
+    assert memory.jobs_that_fit(400 * 10**6, 8) == 2
+    with pytest.raises(LfpError, match=r"needs \d+ MB"):
+        memory.jobs_that_fit(2 * 10**9, 1)
+
+
+def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(kernel.KERNEL_VARIABLE, raising=False)
+    monkeypatch.setenv(kernel.SOURCE_VARIABLE, str(tmp_path))
+    before = kernel.path()
+    changed = tmp_path / "kernel.config"
+    changed.write_text(kernel.CONFIG.read_text() + "CONFIG_NET_SCH_SFB=y\n")
+    monkeypatch.setattr(kernel, "CONFIG", changed)
+    assert kernel.path() != before and re.fullmatch(r"[0-9a-f]{12}", kernel.path().parent.name)

@@ -1,0 +1,35 @@
+"""Every tool, every verb: a command line it does not take is a JSON error event, and the same line on stderr."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from netcommon.binaries import find
+
+COMMANDS = [
+    ("comet-delay", "run"), ("comet-delay", "show"), ("comet-delay", "set"), ("comet-delay", "watch"),
+    ("comet-delay", "metrics"), ("rttcp",), ("pktlogger", "capture"), ("pktlogger", "index"),
+    ("pktlogger", "analyse"), ("pktlogger", "export"),
+]  # fmt: skip
+WRONG = [
+    (("comet-delay", "run", "--rate", "fast"), "--rate 'fast': not a rate"),
+    (("comet-delay", "run", "--ab-framing", "atm"), "--ab-framing 'atm': allowed is one of l2, ethernet, ip"),
+    (("comet-delay", "run", "--a", "tap:x"), "--b: missing"),
+    (("comet-delay", "dance"), "'dance': want one of run, show"),
+    (("rttcp", "-t", "nowhere", "--bytes", "-5"), "--bytes '-5'"),
+    (("pktlogger", "capture", "--snap", "many"), "--snap 'many'"),
+    *(((*command, "--no-such-option"), "--no-such-option: no such option") for command in COMMANDS),
+]
+
+
+@pytest.mark.parametrize(("command", "said"), WRONG, ids=[" ".join(command) for command, _ in WRONG])
+def test_a_wrong_command_line_is_an_error_event(command: tuple[str, ...], said: str) -> None:
+    done = subprocess.run([find(command[0]), *command[1:]], capture_output=True, text=True, timeout=10, check=False)
+    assert done.returncode == 2
+    event = json.loads(done.stdout.splitlines()[-1])
+    assert (event["v"], event["event"], event["status"]) == (1, "error", 2)
+    assert said in event["message"], event
+    assert done.stderr == f"{command[0]}: {event['message']}\n"
