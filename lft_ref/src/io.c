@@ -1,0 +1,252 @@
+#include "io.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+const char *const io_carriage_names[] = {"udp", "esp", NULL};
+
+enum {
+    READ_BYTES = 65536, /* one GRO buffer */
+    READS = 8,          /* of them a system call */
+    TURN_READS = 64,    /* at most before streams and sending get their turn */
+    ESP_DATAGRAM_MAX = 10240,
+    BATCH_MAX = LFT_BATCH_SEGMENTS,
+};
+
+struct io {
+    struct loop_source source;
+    struct loop *loop;
+    struct lft_link *link;
+    enum io_carriage carriage;
+    int family;
+    bool too_big, blocked;
+    struct lft_batch waiting; /* n 0: none */
+    struct io_counters counters;
+    uint32_t overflows_seen;
+    struct mmsghdr messages[READS];
+    struct iovec pieces[READS];
+    struct sockaddr_storage from[READS];
+    _Alignas(struct cmsghdr) uint8_t controls[READS][128];
+    uint8_t memory[READS][READ_BYTES];
+};
+
+static void ready(void *owner, uint32_t events);
+
+/* "Don't fragment", whatever the kernel believes of the path: the search needs sizes the cached value would forbid. */
+static int set_options(int fd, int family, const struct io_settings *settings)
+{
+    int buffer = (int)settings->socket_buffer_bytes, on = 1, probe4 = IP_PMTUDISC_PROBE, probe6 = IPV6_PMTUDISC_PROBE;
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof buffer) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+    setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
+    if (settings->mark)
+        setsockopt(fd, SOL_SOCKET, SO_MARK, &settings->mark, sizeof settings->mark);
+    if (settings->carriage == IO_UDP)
+        setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on); /* absent: one datagram a read, nothing else changes */
+    if (family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+        return setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &probe6, sizeof probe6);
+    }
+    return setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &probe4, sizeof probe4);
+}
+
+struct io *io_open(const struct io_settings *settings, struct loop *loop, struct lft_link *link, char *why, size_t why_size)
+{
+    char text[80];
+    struct sockaddr_storage local = settings->local;
+    bool esp = settings->carriage == IO_ESP;
+    int fd = socket(local.ss_family, (esp ? SOCK_RAW : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, esp ? IPPROTO_ESP : 0);
+    struct io *io = calloc(1, sizeof *io);
+    if (esp) /* a raw socket's port is the protocol or 0 */
+        local.ss_family == AF_INET6 ? (((struct sockaddr_in6 *)&local)->sin6_port = 0)
+                                    : (((struct sockaddr_in *)&local)->sin_port = 0);
+    if (fd < 0 || !io || set_options(fd, local.ss_family, settings) < 0 ||
+        bind(fd, (struct sockaddr *)&local, io_address_bytes(&local)) < 0) {
+        snprintf(why, why_size, "--listen '%s' (%s): %s", io_address_text(&settings->local, text, sizeof text),
+                 io_carriage_names[settings->carriage], strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        free(io);
+        return NULL;
+    }
+    io->source = (struct loop_source){fd, ready, io};
+    io->loop = loop;
+    io->link = link;
+    io->carriage = settings->carriage;
+    io->family = local.ss_family;
+    if (loop_add(loop, &io->source, EPOLLIN) < 0) {
+        snprintf(why, why_size, "epoll: %s", strerror(errno));
+        io_close(io);
+        return NULL;
+    }
+    return io;
+}
+
+void io_close(struct io *io)
+{
+    if (!io)
+        return;
+    if (io->source.fd >= 0)
+        close(io->source.fd);
+    free(io);
+}
+
+static void read_controls(struct io *io, struct msghdr *message, size_t *segment)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+        int value;
+        memcpy(&value, CMSG_DATA(c), sizeof value);
+        if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO && value > 0)
+            *segment = (size_t)value;
+        else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
+            io->counters.rx_overflows += (uint32_t)value - io->overflows_seen;
+            io->overflows_seen = (uint32_t)value;
+        }
+    }
+}
+
+/* One read: a datagram, or several of one size joined by the kernel. */
+static void take(struct io *io, unsigned i, uint64_t now_ns)
+{
+    struct mmsghdr *message = &io->messages[i];
+    const uint8_t *at = io->memory[i];
+    size_t n = message->msg_len, segment = n;
+    struct lft_address from = {.n = (uint8_t)io_address_bytes(&io->from[i])};
+    memcpy(from.at, &io->from[i], from.n);
+    read_controls(io, &message->msg_hdr, &segment);
+    if (io->carriage == IO_ESP && io->family == AF_INET) { /* raw IPv4 sockets give the IP header too */
+        size_t header = n >= 20 ? (at[0] & 15u) * 4u : n;
+        at += header <= n ? header : n;
+        n -= header <= n ? header : n;
+        segment = n;
+    }
+    for (size_t done = 0; done < n; done += segment, io->counters.rx_datagrams++)
+        lft_link_receive(io->link, now_ns, at + done, n - done < segment ? n - done : segment, &from);
+}
+
+static int read_some(struct io *io, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < READS; i++) {
+        io->pieces[i] = (struct iovec){io->memory[i], READ_BYTES};
+        io->messages[i].msg_hdr = (struct msghdr){.msg_name = &io->from[i], .msg_namelen = sizeof io->from[i],
+            .msg_iov = &io->pieces[i], .msg_iovlen = 1, .msg_control = io->controls[i], .msg_controllen = sizeof io->controls[i]};
+    }
+    int n = recvmmsg(io->source.fd, io->messages, READS, MSG_DONTWAIT, NULL);
+    for (int i = 0; i < n; i++)
+        take(io, (unsigned)i, now_ns);
+    io->counters.rx_reads += n > 0 ? (uint64_t)n : 0;
+    return n;
+}
+
+static void ready(void *owner, uint32_t events)
+{
+    struct io *io = owner;
+    if (events & EPOLLOUT) {
+        io->blocked = false;
+        loop_change(io->loop, &io->source, EPOLLIN);
+    }
+    for (int reads = 0; reads < TURN_READS; reads += READS)
+        if (read_some(io, loop_now_ns(io->loop)) < READS)
+            break; /* an error on the socket is an ICMP message about a lost packet */
+}
+
+static ssize_t send_udp(struct io *io, const struct lft_batch *batch)
+{
+    struct iovec piece = {(void *)(uintptr_t)batch->at, batch->bytes};
+    _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(uint16_t))] = {0};
+    struct msghdr message = {.msg_name = (void *)(uintptr_t)batch->to.at, .msg_namelen = batch->to.n, .msg_iov = &piece, .msg_iovlen = 1};
+    if (batch->n > 1) {
+        uint16_t segment = (uint16_t)batch->segment;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        *c = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof segment), .cmsg_level = IPPROTO_UDP, .cmsg_type = UDP_SEGMENT};
+        memcpy(CMSG_DATA(c), &segment, sizeof segment);
+    }
+    return sendmsg(io->source.fd, &message, MSG_DONTWAIT);
+}
+
+/* A datagram a frame; what the socket did not take of a batch is lost, as it would be in a full queue. */
+static ssize_t send_esp(struct io *io, const struct lft_batch *batch)
+{
+    struct mmsghdr messages[BATCH_MAX] = {0};
+    struct iovec pieces[BATCH_MAX];
+    unsigned n = 0;
+    for (size_t done = 0; done < batch->bytes && n < BATCH_MAX; done += batch->segment, n++) {
+        size_t left = batch->bytes - done;
+        pieces[n] = (struct iovec){(void *)(uintptr_t)(batch->at + done), left < batch->segment ? left : batch->segment};
+        messages[n].msg_hdr = (struct msghdr){.msg_name = (void *)(uintptr_t)batch->to.at, .msg_namelen = batch->to.n,
+                                              .msg_iov = &pieces[n], .msg_iovlen = 1};
+    }
+    return sendmmsg(io->source.fd, messages, n, MSG_DONTWAIT);
+}
+
+/* True: the socket is full and the batch must wait. */
+static bool send_batch(struct io *io, const struct lft_batch *batch)
+{
+    ssize_t sent = io->carriage == IO_UDP ? send_udp(io, batch) : send_esp(io, batch);
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) {
+        io->counters.tx_blocked++;
+        return true;
+    }
+    if (sent < 0 && errno == EMSGSIZE) {
+        io->too_big = true;
+        io->counters.tx_too_big++;
+    } else if (sent < 0)
+        io->counters.tx_failed++;
+    io->counters.tx_batches++;
+    io->counters.tx_datagrams += batch->n;
+    return false;
+}
+
+unsigned io_transmit(struct io *io, uint64_t now_ns)
+{
+    unsigned sent = 0;
+    while (!io->blocked) {
+        if (!io->waiting.n && !lft_link_transmit(io->link, now_ns, &io->waiting)) {
+            io->waiting.n = 0;
+            break;
+        }
+        if (send_batch(io, &io->waiting)) {
+            io->blocked = true;
+            loop_change(io->loop, &io->source, EPOLLIN | EPOLLOUT);
+            break;
+        }
+        sent += io->waiting.n;
+        io->waiting.n = 0;
+    }
+    return sent;
+}
+
+bool io_blocked(const struct io *io)
+{
+    return io->blocked;
+}
+
+bool io_was_too_big(struct io *io)
+{
+    bool was = io->too_big;
+    io->too_big = false;
+    return was;
+}
+
+const struct io_counters *io_counters(const struct io *io)
+{
+    return &io->counters;
+}

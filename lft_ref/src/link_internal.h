@@ -1,0 +1,38 @@
+/* State of a link, shared by link.c and link_receive.c. Keys: `current` seals and unseals; `previous` unseals for ten seconds after a change;
+ * `pending` (responder) unseals until its first authentic frame makes it current. */
+#ifndef LFT_LINK_INTERNAL_H
+#define LFT_LINK_INTERNAL_H
+
+#include "link.h"
+
+enum { LFT_REPLIES = 16 };
+
+struct lft_reply { struct lft_address to; uint8_t n, at[LFT_HANDSHAKE_MAX]; };
+
+struct lft_link {
+    struct lft_link_config config;
+    struct lft_link_counters counters;
+    struct lft_handshake *handshake;
+    struct lft_session *session;
+    struct lft_engine *engine;
+    struct lft_keys current, previous, pending; /* seal NULL: none */
+    struct lft_address pending_from, peer;
+    uint64_t previous_until_ns, installed_ns, key_frames, silent_since_ns, tick_ns;
+    uint32_t path_payload_max;
+    enum lft_link_status status;
+    unsigned events;
+
+    struct lft_reply replies[LFT_REPLIES];
+    unsigned replies_n;
+    size_t held_bytes; /* a sealed frame that did not fit the batch before */
+    uint8_t held[LFT_PAYLOAD_MAX + 128];
+    uint8_t batch[LFT_BATCH_BYTES + LFT_PAYLOAD_MAX + 128];
+    uint8_t opened[LFT_PAYLOAD_MAX + 128];
+};
+
+/* New keys are good: goes on with them, or begins a new association when an epoch changed. */
+void lft_link_install(struct lft_link *link, const struct lft_keys *keys, const struct lft_address *from, uint64_t now_ns);
+void lft_link_drop_keys(struct lft_keys *keys);
+void lft_link_apply_payload_max(struct lft_link *link);
+
+#endif

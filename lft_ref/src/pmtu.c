@@ -1,0 +1,70 @@
+#include "pmtu.h"
+
+#include "nc_clock.h"
+
+enum { STEP = 16 /* octets that are not worth another probe */ };
+#define AGAIN_NS (600 * NC_NS_PER_S)
+
+void pmtu_init(struct pmtu *pmtu, uint32_t base, uint32_t limit)
+{
+    *pmtu = (struct pmtu){.base = base < limit ? base : limit, .limit = limit, .due_ns = UINT64_MAX};
+    pmtu->good = pmtu->base;
+}
+
+/* The next size between what passes and what does not; the limit itself first, then the middle. */
+static void choose(struct pmtu *pmtu, uint64_t now_ns)
+{
+    pmtu->tries = 0;
+    if (pmtu->good + STEP >= pmtu->bad) {
+        pmtu->trying = 0;
+        pmtu->due_ns = now_ns + AGAIN_NS;
+        return;
+    }
+    pmtu->trying = pmtu->bad == UINT32_MAX ? pmtu->limit : pmtu->good + (pmtu->bad - pmtu->good) / 2;
+    pmtu->due_ns = now_ns;
+}
+
+void pmtu_start(struct pmtu *pmtu, uint64_t wait_ns, uint64_t now_ns)
+{
+    pmtu->wait_ns = wait_ns;
+    pmtu->good = pmtu->base;
+    pmtu->bad = pmtu->base < pmtu->limit ? UINT32_MAX : 0;
+    choose(pmtu, now_ns);
+}
+
+bool pmtu_answered(struct pmtu *pmtu, uint32_t payload, uint64_t now_ns)
+{
+    if (!pmtu->trying || payload < pmtu->trying)
+        return false;
+    pmtu->good = pmtu->trying;
+    if (pmtu->good == pmtu->limit)
+        pmtu->bad = pmtu->limit;
+    choose(pmtu, now_ns);
+    return true;
+}
+
+uint32_t pmtu_poll(struct pmtu *pmtu, uint64_t now_ns)
+{
+    if (now_ns < pmtu->due_ns)
+        return 0;
+    if (!pmtu->trying) { /* the path may have grown; what it takes stays in use meanwhile */
+        pmtu->bad = pmtu->good < pmtu->limit ? UINT32_MAX : 0;
+        choose(pmtu, now_ns);
+        if (!pmtu->trying)
+            return 0;
+    }
+    if (pmtu->tries == PMTU_TRIES) {
+        pmtu->bad = pmtu->trying;
+        choose(pmtu, now_ns);
+        if (!pmtu->trying)
+            return 0;
+    }
+    pmtu->tries++;
+    pmtu->due_ns = now_ns + pmtu->wait_ns;
+    return pmtu->trying;
+}
+
+uint64_t pmtu_next_ns(const struct pmtu *pmtu)
+{
+    return pmtu->due_ns;
+}

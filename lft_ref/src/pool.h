@@ -1,0 +1,32 @@
+/* Frame buffers: fixed size, counted references, from slabs that a limit bounds. A buffer that nobody holds goes back to the free
+ * list; slabs stay until the pool is destroyed, so memory in use is the peak and never more than the limit.
+ * One thread. Rejected: malloc a frame; a thousand sessions over a long path would fragment it. */
+#ifndef LFT_POOL_H
+#define LFT_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct lft_buffer {
+    struct lft_buffer *next; /* free list; the holder's while in use */
+    uint32_t references;
+    uint32_t used; /* octets of `at` that mean something, as its holders agree */
+    uint8_t at[];
+};
+
+struct lft_pool;
+struct lft_pool *lft_pool_create(size_t buffer_bytes, size_t limit_bytes); /* NULL: no memory */
+void lft_pool_destroy(struct lft_pool *pool);                              /* all buffers at once, held or not */
+size_t lft_pool_buffer_bytes(const struct lft_pool *pool);                 /* room in at[] */
+/* One reference; NULL when the limit is reached (then the last `reserve` buffers of every pool still go to `urgent` callers). */
+struct lft_buffer *lft_pool_take(struct lft_pool *pool, int urgent);
+static inline struct lft_buffer *lft_buffer_hold(struct lft_buffer *buffer)
+{
+    buffer->references++;
+    return buffer;
+}
+void lft_pool_release(struct lft_pool *pool, struct lft_buffer *buffer);
+size_t lft_pool_used(const struct lft_pool *pool);  /* buffers in use */
+size_t lft_pool_limit(const struct lft_pool *pool); /* buffers */
+
+#endif

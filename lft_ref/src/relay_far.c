@@ -1,0 +1,179 @@
+/* The far side: the peer's client wants a connection; make it, from the client's own address when asked to, and say how it went.
+ * Refusals and ICMP errors are read from the socket with their type and code, so that the near side can show the client the same. */
+#include <errno.h>
+#include <time.h>
+#include <linux/errqueue.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "relay.h"
+
+struct lft_result relay_result_of(int error)
+{
+    static const struct { int error; enum lft_result_code code; } table[] = {
+        {ECONNREFUSED, LFT_RESULT_REFUSED}, {ETIMEDOUT, LFT_RESULT_TIMED_OUT}, {ENETUNREACH, LFT_RESULT_NET_UNREACHABLE},
+        {EHOSTUNREACH, LFT_RESULT_HOST_UNREACHABLE}, {ECONNRESET, LFT_RESULT_RESET}, {EACCES, LFT_RESULT_NOT_ALLOWED},
+        {EPERM, LFT_RESULT_NOT_ALLOWED}, {ENETDOWN, LFT_RESULT_NET_UNREACHABLE}, {EHOSTDOWN, LFT_RESULT_HOST_UNREACHABLE},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (table[i].error == error)
+            return (struct lft_result){.code = (uint8_t)table[i].code};
+    return (struct lft_result){.code = LFT_RESULT_NO_RESOURCES};
+}
+
+/* Small writes go at once and unsent data stays in the tunnel's memory, where it is shared out fairly. */
+void relay_prepare_socket(const struct relay *relay, int fd)
+{
+    const struct relay_settings *settings = relay_settings(relay);
+    int on = 1, lowat = (int)settings->notsent_lowat_bytes;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (lowat)
+        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &lowat, sizeof lowat);
+    if (settings->mark)
+        setsockopt(fd, SOL_SOCKET, SO_MARK, &settings->mark, sizeof settings->mark);
+}
+
+void relay_far_fail(struct relay_connection *connection, struct lft_result result)
+{
+    relay_count(connection->relay)->far_failed++;
+    lft_stream_refuse(connection->stream, &result);
+    connection_end(connection, NULL, false);
+}
+
+/* An ICMP error to our SYN, if that is what failed it. */
+static bool icmp_result(int fd, struct lft_result *result)
+{
+    _Alignas(struct cmsghdr) uint8_t control[512];
+    uint8_t quoted[64];
+    struct iovec piece = {quoted, sizeof quoted};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    if (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+        return false;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+        struct sock_extended_err error;
+        if (!((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) || (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR)))
+            continue;
+        memcpy(&error, CMSG_DATA(c), sizeof error);
+        if (error.ee_origin != SO_EE_ORIGIN_ICMP && error.ee_origin != SO_EE_ORIGIN_ICMP6)
+            continue;
+        *result = (struct lft_result){.code = LFT_RESULT_ICMP, .icmp_type = error.ee_type, .icmp_code = error.ee_code};
+        return true;
+    }
+    return false;
+}
+
+static void receive_errors(int fd, int family, int on)
+{
+    if (family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on);
+    else
+        setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
+}
+
+void relay_far_writable(struct relay_connection *connection)
+{
+    int error = 0, fd = connection->source.fd;
+    socklen_t size = sizeof error;
+    struct sockaddr_storage name;
+    socklen_t name_size = sizeof name;
+    struct lft_result result;
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error) {
+        relay_far_fail(connection, icmp_result(fd, &result) ? result : relay_result_of(error));
+        return;
+    }
+    if (getpeername(fd, (struct sockaddr *)&name, &name_size) < 0)
+        return; /* not yet */
+    receive_errors(fd, name.ss_family, 0); /* from now on soft errors are TCP's business, as always */
+    lft_stream_accept(connection->stream);
+    connection_start(connection);
+}
+
+static int open_socket(struct relay *relay, const struct sockaddr_storage *to, const struct sockaddr_storage *from)
+{
+    int on = 1, fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    relay_prepare_socket(relay, fd);
+    receive_errors(fd, to->ss_family, 1);
+    if (!from)
+        return fd;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    int failed = to->ss_family == AF_INET6 ? setsockopt(fd, IPPROTO_IPV6, IPV6_TRANSPARENT, &on, sizeof on)
+                                           : setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &on, sizeof on);
+    if (failed || bind(fd, (const struct sockaddr *)from, io_address_bytes(from)) < 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+void relay_far_connect(struct relay_connection *connection, const struct sockaddr_storage *to, const struct sockaddr_storage *from)
+{
+    struct lft_result result;
+    int fd = open_socket(connection->relay, to, from);
+    relay_count(connection->relay)->far_connects++;
+    connection->phase = RELAY_CONNECTING;
+    if (fd < 0) {
+        relay_far_fail(connection, relay_result_of(errno));
+        return;
+    }
+    if (connect(fd, (const struct sockaddr *)to, io_address_bytes(to)) < 0 && errno != EINPROGRESS) {
+        result = relay_result_of(errno);
+        if (to->ss_family == AF_INET6 && result.code == LFT_RESULT_HOST_UNREACHABLE)
+            result.code = LFT_RESULT_NET_UNREACHABLE; /* said of a route: a router would send "no route to destination" */
+        close(fd);
+        relay_far_fail(connection, result);
+        return;
+    }
+    if (connection_attach(connection, fd) < 0) {
+        result = relay_result_of(errno);
+        close(fd);
+        relay_far_fail(connection, result);
+    }
+}
+
+static struct sockaddr_storage address_of(uint8_t family, const uint8_t at[16], uint16_t port)
+{
+    struct sockaddr_storage out = {0};
+    if (family == LFT_FAMILY_IPV6) {
+        struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&out;
+        *v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(port)};
+        memcpy(&v6->sin6_addr, at, 16);
+    } else {
+        struct sockaddr_in *v4 = (struct sockaddr_in *)&out;
+        *v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};
+        memcpy(&v4->sin_addr, at, 4);
+    }
+    return out;
+}
+
+void relay_far_open(struct relay *relay, struct lft_stream *stream)
+{
+    const struct lft_open *where = lft_stream_where(stream);
+    struct lft_result none = {.code = LFT_RESULT_NO_RESOURCES};
+    struct relay_connection *connection =
+        relay_draining(relay) ? NULL : connection_create(relay, -1, RELAY_CONNECTING, false);
+    if (!connection) {
+        lft_stream_refuse(stream, &none);
+        lft_stream_release(stream);
+        return;
+    }
+    connection->stream = stream;
+    lft_stream_set_user(stream, connection);
+    if (where->family == LFT_FAMILY_NAME) {
+        connection->phase = RELAY_RESOLVING;
+        if (resolver_ask(relay_resolver(relay), connection, where->name, where->destination_port) < 0)
+            relay_far_fail(connection, none);
+        return;
+    }
+    bool keep = (where->flags & LFT_OPEN_KEEP_SOURCE) && relay_settings(relay)->transparent;
+    struct sockaddr_storage to = address_of(where->family, where->destination, where->destination_port);
+    struct sockaddr_storage from = address_of(where->family, where->source, where->source_port);
+    relay_far_connect(connection, &to, keep ? &from : NULL);
+}

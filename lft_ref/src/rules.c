@@ -1,0 +1,211 @@
+#include "rules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SCRIPT_MAX = 8192 };
+#define SYN_ONLY "tcp flags & (fin|syn|rst|ack) == syn"
+
+extern char **environ;
+
+/* Runs a program with `input` on its standard input; its complaints go to `why`. 0 when it exits with 0. */
+static int run(char *const argv[], const char *input, char *why, size_t why_size)
+{
+    int in[2], err[2], status = -1;
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+    size_t used = 0;
+    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
+        return -1;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
+    int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(err[1]);
+    if (failed)
+        snprintf(why, why_size, "%s: %s; install nftables and iproute2", argv[0], strerror(failed));
+    else {
+        ssize_t wrote = write(in[1], input, strlen(input)), n = wrote; /* less than a pipe holds */
+        close(in[1]);
+        in[1] = -1;
+        while (used + 1 < why_size && (n = read(err[0], why + used, why_size - 1 - used)) > 0)
+            used += (size_t)n;
+        why[used] = '\0';
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        for (char *c = why; *c; c++)
+            *c = *c == '\n' ? ' ' : *c;
+    }
+    if (in[1] >= 0)
+        close(in[1]);
+    close(err[0]);
+    return !failed && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+static int nft(const char *script, char *why, size_t why_size)
+{
+    char *const argv[] = {"nft", "-f", "-", NULL};
+    return run(argv, script, why, why_size);
+}
+
+/* One `ip` command, split at blanks. */
+static int ip(char *why, size_t why_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int ip(char *why, size_t why_size, const char *format, ...)
+{
+    char text[256], *argv[24] = {"ip"}, *save;
+    size_t n = 1;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (char *word = strtok_r(text, " ", &save); word && n + 1 < sizeof argv / sizeof argv[0]; word = strtok_r(NULL, " ", &save))
+        argv[n++] = word;
+    return run(argv, "", why, why_size);
+}
+
+/* Octets of a script being put together; one that does not fit is our bug and shows as a syntax error of nft. */
+struct script { size_t used; char text[SCRIPT_MAX]; };
+static void add(struct script *script, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct script *script, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(script->text + script->used, sizeof script->text - script->used, format, arguments);
+    va_end(arguments);
+    script->used = script->used + (size_t)n < sizeof script->text ? script->used + (size_t)n : sizeof script->text - 1;
+}
+
+static void add_prerouting(struct script *script, const struct rules *rules)
+{
+    uint32_t local = rules->mark + RULES_MARK_LOCAL;
+    add(script, "chain prerouting { type filter hook prerouting priority mangle; policy accept;\n");
+    add(script, "iifname \"%s\" " SYN_ONLY " meta mark set %u ", rules->name, local);
+    if (rules->host)
+        add(script, "ct mark set %u ", local);
+    add(script, "tproxy to :%u accept\n", rules->port);
+    add(script, "iifname \"%s\" accept\n", rules->name);
+    if (rules->router)
+        for (size_t i = 0; i < rules->lan.n; i++)
+            add(script, "iifname \"%s\" fib daddr type unicast " SYN_ONLY " jump take\n", rules->lan.at[i]);
+    add(script, "socket transparent 1 meta mark set %u accept\n}\n", local);
+}
+
+/* The kernel's own ICMP errors about what a far socket sent (no such neighbour) bear its mark (fwmark_reflect) and the client's address: they
+ * are the socket's. A RST that reflects the mark of what it answers goes where it would have gone. */
+static void add_own_errors(struct script *script, const struct rules *rules)
+{
+    uint32_t local = rules->mark + RULES_MARK_LOCAL, own = rules->mark + RULES_MARK_OWN;
+    add(script, "chain errors { type route hook output priority mangle - 1; policy accept;\n");
+    add(script, "meta mark %u meta l4proto { icmp, ipv6-icmp } meta mark set %u return\n", own, local);
+    add(script, "meta mark %u meta mark set %u\n}\n", local, own);
+}
+
+/* This host's own connections: conntrack's mark tells their later packets, and those of servers here, from all others. */
+static void add_output(struct script *script, const struct rules *rules)
+{
+    uint32_t local = rules->mark + RULES_MARK_LOCAL, own = rules->mark + RULES_MARK_OWN, reply = rules->mark + RULES_MARK_REPLY;
+    add(script, "chain output { type route hook output priority mangle; policy accept;\n");
+    add(script, "meta mark %u " SYN_ONLY " ct mark set %u\n", own, reply);
+    add(script, "meta mark %u accept\n", own);
+    add(script, "ct mark %u ct direction reply meta mark set %u accept\n", reply, local);
+    add(script, "ct mark %u ct direction original meta l4proto tcp meta mark set %u accept\n", local, local);
+    add(script, "oifname != \"lo\" fib daddr type unicast " SYN_ONLY " jump take\n}\n");
+}
+
+static int install_table(const struct rules *rules, char *why, size_t why_size)
+{
+    struct script script = {0};
+    add(&script, "table inet %s {\nchain take { }\n", rules->name);
+    add_prerouting(&script, rules);
+    add_own_errors(&script, rules);
+    if (rules->host)
+        add_output(&script, rules);
+    add(&script, "}\n");
+    return nft(script.text, why, why_size);
+}
+
+static int install_routes(const struct rules *rules, char *why, size_t why_size)
+{
+    uint32_t local = rules->mark + RULES_MARK_LOCAL, tun = rules->mark + RULES_MARK_TUN;
+    for (int family = 4; family <= 6; family += 2) {
+        const char *all = family == 4 ? "0.0.0.0/0" : "::/0";
+        int failed = ip(why, why_size, "-%d rule add pref 500 fwmark %u lookup %u", family, local, rules->table) ||
+                     ip(why, why_size, "-%d route add local %s dev lo table %u", family, all, rules->table) ||
+                     ip(why, why_size, "-%d rule add pref 501 fwmark %u lookup %u", family, tun, rules->table + 1) ||
+                     ip(why, why_size, "-%d route add %s dev %s table %u", family, all, rules->name, rules->table + 1);
+        if (failed && family == 4)
+            return -1; /* a machine without IPv6 is no error */
+    }
+    why[0] = '\0';
+    return 0;
+}
+
+/* `middle` lies between the two parts of the name below /proc/sys/net. */
+static void set_sysctl(const char *before, const char *middle, const char *after, const char *value)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/sys/net/%s%s%s", before, middle, after);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)!write(fd, value, strlen(value));
+    close(fd);
+}
+
+static void set_reflection(const char *value)
+{
+    set_sysctl("ipv4/fwmark_reflect", "", "", value);
+    set_sysctl("ipv6/fwmark_reflect", "", "", value);
+}
+
+int rules_install(const struct rules *rules, char *why, size_t why_size)
+{
+    char reason[400] = "";
+    /* A SYN comes back by an interface its source does not live behind: loose reverse-path filter; and, on a host, from our own address. */
+    set_sysctl("ipv4/conf/", rules->name, "/rp_filter", "2");
+    set_sysctl("ipv4/conf/", rules->name, "/accept_local", "1");
+    /* The loose filter passes nothing on an interface without an address: RFC 7600's dummy, of host scope so that nobody sends from it. */
+    ip(reason, sizeof reason, "-4 addr add 192.0.0.8/32 dev %s scope host", rules->name);
+    rules_remove(rules->name, rules->mark, rules->table); /* left by a gateway that was killed */
+    if (install_table(rules, reason, sizeof reason) < 0 || install_routes(rules, reason, sizeof reason) < 0) {
+        snprintf(why, why_size, "cannot set up packet rules: %s", reason);
+        rules_remove(rules->name, rules->mark, rules->table);
+        return -1;
+    }
+    set_reflection("1");
+    return 0;
+}
+
+int rules_accelerate(const struct rules *rules, bool on, char *why, size_t why_size)
+{
+    struct script script = {0};
+    add(&script, "flush chain inet %s take\n", rules->name);
+    if (on)
+        add(&script, "add rule inet %s take meta mark set %u accept\n", rules->name, rules->mark + RULES_MARK_TUN);
+    return nft(script.text, why, why_size);
+}
+
+void rules_remove(const char *name, uint32_t mark, uint32_t table)
+{
+    char why[300], script[128];
+    snprintf(script, sizeof script, "table inet %s\ndelete table inet %s\n", name, name);
+    nft(script, why, sizeof why);
+    set_reflection("0");
+    for (int family = 4; family <= 6; family += 2)
+        for (uint32_t i = 0; i < 2; i++) {
+            for (int times = 0; times < 8 && ip(why, sizeof why, "-%d rule del fwmark %u lookup %u", family, mark + i, table + i) == 0; times++)
+                ;
+            ip(why, sizeof why, "-%d route flush table %u", family, table + i);
+        }
+}

@@ -1,0 +1,93 @@
+/* The TOML file becomes options; what is wrong with it is said with its line. The key's file must be private. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "config_file.h"
+#include "psk.h"
+#include "settings.h"
+
+static const char *write_file(const char *text, mode_t mode)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "/tmp/lft-config-XXXXXX");
+    int fd = mkstemp(path);
+    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fchmod(fd, mode) == 0);
+    close(fd);
+    return path;
+}
+
+static int read_text(const char *text, struct config_arguments *out, char why[512])
+{
+    size_t n;
+    const struct nc_option *rows = settings_rows(&n);
+    const char *path = write_file(text, 0600);
+    *out = (struct config_arguments){0};
+    int failed = config_file_read(path, rows, n, out, why, 512);
+    unlink(path);
+    return failed;
+}
+
+static void release(struct config_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->n; i++)
+        free(arguments->at[i]);
+    free(arguments->at);
+}
+
+static void test_values_become_options(void)
+{
+    char why[512];
+    struct config_arguments got;
+    CHECK_EQ(read_text("[rate]\nrate = \"800Mbit\"\nno_redundancy = true\n[relay]\nrouter = false\nlan = [\"eth0\", \"eth1\"]\nsessions = 10\n", &got, why), 0);
+    static const char *const want[] = {"--lan=eth0", "--lan=eth1", "--no-redundancy", "--rate=800Mbit", "--sessions=10"};
+    for (size_t w = 0; w < sizeof want / sizeof want[0]; w++) {
+        bool found = false;
+        for (size_t i = 0; i < got.n; i++)
+            found |= strcmp(got.at[i], want[w]) == 0;
+        CHECK(found);
+    }
+    CHECK_EQ(got.n, sizeof want / sizeof want[0]);
+    release(&got);
+}
+
+static void test_mistakes_name_their_line(void)
+{
+    static const struct { const char *text, *want; } cases[] = {
+        {"[rate]\nrate = \"fast\"\n", ":2: --rate 'fast'"}, {"[rate]\nspeed = 1\n", ":2: [rate] has no key 'speed'"},
+        {"[relay]\n\nrate = \"1Mbit\"\n", ":3: 'rate' belongs under [rate]"}, {"[rate]\nrate = \n", ":2: "}, {"[rate]\nrate = true\n", ":2: 'rate': want a text"},
+        {"rate = 1\n", ":1: 'rate' stands outside"}, {"[relay]\nrouter = \"yes\"\n", ":2: 'router': want true or false"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char why[512] = "";
+        struct config_arguments got;
+        CHECK_EQ(read_text(cases[i].text, &got, why), -1);
+        if (!strstr(why, cases[i].want))
+            fprintf(stderr, "'%s': %s\n", cases[i].text, why);
+        CHECK(strstr(why, cases[i].want));
+        release(&got);
+    }
+}
+
+static void test_keys_must_be_private(void)
+{
+    static const struct { const char *text; mode_t mode; long want; } cases[] = {
+        {"0123456789abcdef\n", 0600, 16}, {"0123456789abcdef", 0400, 16}, {"0123456789abcdef", 0640, -1}, {"0123456789abcdef", 0604, -1}, {"short", 0600, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t key[LFT_PSK_MAX];
+        char why[512];
+        const char *path = write_file(cases[i].text, cases[i].mode);
+        CHECK_EQ(psk_read(path, key, why, sizeof why), cases[i].want);
+        unlink(path);
+    }
+}
+
+int main(void)
+{
+    test_values_become_options();
+    test_mistakes_name_their_line();
+    test_keys_must_be_private();
+    return 0;
+}

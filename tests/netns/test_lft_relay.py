@@ -1,0 +1,252 @@
+"""What a client and a server notice of the gateways between them: the same as without them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from lft_lab import GATEWAY, NOWHERE, SERVER, Lab, lft_lab, until
+
+pytestmark = pytest.mark.netns
+
+ROUTER = ("--router", "--lan", "lan0")
+PORT = 8000
+BULK = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    proxies = (
+        "--forward",
+        f"{GATEWAY[4]}:7000={SERVER[4]}:{PORT}",
+        "--socks5",
+        f"{GATEWAY[4]}:7001",
+        "--http-connect",
+        f"{GATEWAY[4]}:7002",
+    )
+    with lft_lab() as made:
+        try:
+            made.start("far", *ROUTER)
+            made.start("near", *ROUTER, *proxies)
+            made.wait_accelerating()
+            yield made
+        finally:
+            for which in list(made.running):
+                made.stop(which)
+
+
+def read_all(end: socket.socket) -> bytes:
+    parts = []
+    while part := end.recv(1 << 16):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def outcome(action: Callable[[], object]) -> object:
+    """What an action gives: its value, or the name of its error."""
+    try:
+        return action()
+    except OSError as error:
+        return type(error).__name__, error.errno
+
+
+Pair = tuple[socket.socket, socket.socket]
+
+
+def pair(lab: Lab, family: int, listener: socket.socket) -> Pair:
+    client = lab.connect(SERVER[family], PORT)
+    server, _ = listener.accept()
+    server.settimeout(10)
+    return client, server
+
+
+def addresses(client: socket.socket, server: socket.socket) -> object:
+    return client.getsockname()[:2] == server.getpeername()[:2], client.getpeername()[:2] == server.getsockname()[:2]
+
+
+def half_close(client: socket.socket, server: socket.socket) -> object:
+    data = os.urandom(BULK)
+    sender = threading.Thread(target=lambda: (client.sendall(data), client.shutdown(socket.SHUT_WR)))
+    sender.start()
+    digest = hashlib.sha256(read_all(server)).hexdigest()
+    sender.join()
+    server.sendall(digest.encode())
+    server.close()
+    return read_all(client) == hashlib.sha256(data).hexdigest().encode()
+
+
+def reset(end: socket.socket) -> None:
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    end.close()
+
+
+def reset_by_server(client: socket.socket, server: socket.socket) -> object:
+    reset(server)
+    return outcome(lambda: client.recv(1))
+
+
+def reset_by_client(client: socket.socket, server: socket.socket) -> object:
+    reset(client)
+    return outcome(lambda: server.recv(1))
+
+
+def single_octets(client: socket.socket, server: socket.socket) -> object:
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for i in range(200):
+        client.sendall(bytes([i]))
+    client.shutdown(socket.SHUT_WR)
+    return read_all(server) == bytes(range(200))
+
+
+def slow_reader(client: socket.socket, server: socket.socket) -> object:
+    """The server reads nothing until the client can write no more: the windows are closed all the way."""
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    client.settimeout(0.7)
+    sent = 0
+    part = bytes(range(256)) * 1024
+    try:
+        while sent < 1 << 28:
+            sent += client.send(part[sent % 256 :])
+    except TimeoutError:
+        pass
+    stopped = sent < 1 << 28
+    client.shutdown(socket.SHUT_WR)
+    got = read_all(server)
+    return stopped, len(got) == sent and got[:256] == part[:256] and got[-256:] == (part + part)[
+        sent % 256 : sent % 256 + 256
+    ]
+
+
+BEHAVIOURS = [addresses, half_close, reset_by_server, reset_by_client, single_octets, slow_reader]
+
+
+def run_behaviour(lab: Lab, family: int, behaviour: Callable[[socket.socket, socket.socket], object]) -> object:
+    with lab.listen(family, PORT) as listener:
+        client, server = pair(lab, family, listener)
+        with client, server:
+            return behaviour(client, server)
+
+
+def with_and_without(lab: Lab, action: Callable[[], object]) -> tuple[object, object]:
+    """What ``action`` gives accelerated, and routed as normal."""
+    accepted = lab.show()["router"]["syns"]
+    with_gateways = action()
+    assert lab.show()["router"]["syns"] == accepted + 1, "it was not accelerated"
+    lab.verb("near", "bypass", "on")
+    try:
+        until(lambda: bool(lab.show()["bypassed"]), 2, "bypassed")
+        without = action()
+        assert lab.show()["router"]["syns"] == accepted + 1, "it was accelerated in spite of the bypass"
+    finally:
+        lab.verb("near", "bypass", "auto")
+        lab.wait_accelerating()
+    return with_gateways, without
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda function: function.__name__)
+def test_connections_behave_as_without_gateways(lab: Lab, family: int, behaviour: Callable[..., object]) -> None:
+    with_gateways, without = with_and_without(lab, lambda: run_behaviour(lab, family, behaviour))
+    assert with_gateways == without
+    assert with_gateways not in (False, (False, False)), with_gateways
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("target", [SERVER, NOWHERE], ids=["refused", "unreachable"])
+def test_failed_connects_look_the_same(lab: Lab, family: int, target: dict[int, str]) -> None:
+    with_gateways, without = with_and_without(lab, lambda: outcome(lambda: lab.connect(target[family], 81, 5)))
+    assert with_gateways == without
+    assert isinstance(with_gateways, tuple) and with_gateways[1], with_gateways
+
+
+def test_client_is_not_accepted_before_the_server_answered(lab: Lab) -> None:
+    """One round trip of the path, 10 ms, passes before the client is connected: no proxy in between accepted it."""
+    with lab.listen(4, PORT) as listener:
+        client, server = pair(lab, 4, listener)
+        with client, server:
+            rtt_us = struct.unpack_from("I", client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256), 68)[0]
+    assert rtt_us >= 10_000, f"the client measured {rtt_us} us on its SYN"
+
+
+def test_only_tcp_is_taken_over(lab: Lab) -> None:
+    done = subprocess.run(
+        ["ip", "netns", "exec", lab.client, "ping", "-c", "1", "-W", "5", SERVER[4]], capture_output=True, timeout=10
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def answer_once(listener: socket.socket, body: bytes) -> threading.Thread:
+    def serve() -> None:
+        end, _ = listener.accept()
+        with end:
+            end.settimeout(10)
+            while b"\r\n\r\n" not in end.recv(1 << 16):
+                pass
+            end.sendall(b"HTTP/1.0 200 OK\r\n\r\n" + body)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize(
+    ("arguments", "url"),
+    [
+        ([], f"http://{GATEWAY[4]}:7000/"),
+        (["-x", f"socks5h://{GATEWAY[4]}:7001"], f"http://{SERVER[4]}:{PORT}/"),
+        (["-p", "-x", f"http://{GATEWAY[4]}:7002"], f"http://{SERVER[4]}:{PORT}/"),
+        ([], f"http://{SERVER[4]}:{PORT}/"),
+    ],
+    ids=["forward", "socks5", "http-connect", "router"],
+)
+def test_curl_gets_its_page(lab: Lab, arguments: list[str], url: str) -> None:
+    body = os.urandom(100_000)
+    with lab.listen(4, PORT) as listener:
+        thread = answer_once(listener, body)
+        argv = ["ip", "netns", "exec", lab.client, "curl", "-sS", "--noproxy", "", *arguments, url]
+        done = subprocess.run(argv, capture_output=True, timeout=20)
+        thread.join(15)
+    assert done.stdout == body, done.stderr.decode()
+
+
+def test_a_proxy_tells_of_a_refusal(lab: Lab) -> None:
+    argv = [
+        "ip",
+        "netns",
+        "exec",
+        lab.client,
+        "curl",
+        "-sS",
+        "-x",
+        f"socks5h://{GATEWAY[4]}:7001",
+        f"http://{SERVER[4]}:81/",
+    ]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 97 and "(5)" in done.stderr, (
+        done.stderr
+    )  # curl: proxy handshake error; SOCKS5: connection refused
+
+
+def test_nothing_is_left_of_a_hundred_connections(lab: Lab) -> None:
+    with lab.listen(4, PORT) as listener:
+        for _ in range(100):
+            client, server = pair(lab, 4, listener)
+            client.close()
+            server.close()
+    for which in ("near", "far"):
+        until(lambda which=which: lab.show(which)["relay"]["connections"] == 0, 10, "without connections")
+        until(lambda which=which: lab.show(which)["session"]["streams"] == 0, 10, "without streams")
+
+
+@pytest.mark.parametrize(("outer", "carriage"), [(6, "udp"), (4, "esp"), (6, "esp")])
+def test_other_carriages(outer: int, carriage: str) -> None:
+    with lft_lab() as lab, lab.gateways(*ROUTER, outer=outer, carriage=carriage):
+        assert run_behaviour(lab, 4, half_close) is True
+        until(lambda: not lab.show()["tunnel"]["mtu_search"], 10, "the path MTU is found")
+        assert 1380 < lab.show()["tunnel"]["payload_bytes"] < 1500
