@@ -6,9 +6,11 @@ option(LFP_FUZZ "build fuzz targets with libFuzzer (needs clang); otherwise they
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17) # one file of lft_ref around a library that C has no match for
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
 add_compile_definitions(_GNU_SOURCE)
-add_compile_options(-Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
-                    -fno-common -g)
+add_compile_options(-Wall -Wextra -Werror -Wshadow -Wpointer-arith -fno-common -g
+                    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 
 # The product keeps its assertions: an assert names a bug of ours, and a wrong number is worse than a stop.
 string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
