@@ -27,9 +27,16 @@ _TUN = "/dev/net/tun"
 # Why netem does not do what the daemon does; other parameters get a general reason.
 _NETEM_CANNOT = {
     "loss": "only independent loss",
-    "access_rate_bps": "one rate a direction",
     "queue_packets": "its queue is in bytes; give queue_bytes",
+    "queue_drop": "its queue drops the newest",
+    "aqm": "its queue is a count of bytes, without packets to choose from",
+    "jitter": "its jitter reorders packets, the box's does not unless asked",
     "jitter_ns": "its jitter reorders packets, the box's does not unless asked",
+    "loss_after": "its loss is in front of the bottleneck",
+    "loss_after_ppb": "its loss is in front of the bottleneck",
+    "duplicate_ppb": "it sends the second packet through access line and loss again",
+    "corrupt_ppb": "it flips bits of headers, too",
+    "reorder_ppb": "it lets packets go early, the box holds them back",
 }
 
 

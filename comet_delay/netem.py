@@ -7,6 +7,7 @@ discipline is on a sender: there TCP sees the queue and holds back (small-queue 
 congestion. tc-netem takes a 64 KB super-packet for one packet; so s1 and s4 have segmentation off, and what goes out
 there (s1 from a to b, s4 back) is taken apart into wire packets before any discipline sees it. Hosts keep their
 offloads. The disciplines (netem_plan.py) are a → b: bottleneck on s3, delay on b; b → a: bottleneck on s2, delay on a.
+At the bottleneck they are in one another, and only those that the parameters want.
 
 Rejected: a bridge, which eats link-local frames and learns; offloads off at the hosts, which is theirs to choose;
 one netem a direction, whose limit mixes queue and line.
@@ -25,33 +26,41 @@ from pyroute2 import IPRoute, NetlinkError
 from comet_delay.command import Port
 from comet_delay.namespace import Namespace
 from comet_delay.netem_kernel import (
-    BUCKET,
-    CHILD,
-    NETEM,
+    FIRST,
     ROOT,
     bring_up,
     counters,
     delete,
+    limit_super_packets,
     make_veth,
     no_ipv6,
     redirect,
     segmentation_off,
     segments,
+    takes_apart_by_fate,
 )
 from comet_delay.netem_messages import netem_options, put_qdisc, tbf_options
-from comet_delay.netem_plan import UNLIMITED, Parameters, Plan, plan
+from comet_delay.netem_plan import Bucket, Netem, Parameters, Plan, plan
 from netcommon.errors import LfpError, UsageError
 
-DEFAULTS: dict[str, int | str] = {"delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "loss_ppb": 0, "framing": "l2"}
+DEFAULTS: dict[str, int | str] = {
+    "delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "access_rate_bps": 0, "loss_ppb": 0, "framing": "l2",
+}  # fmt: skip
 NOTES = (
     "super-packets are taken apart before netem (segmentation offload is off on the inner interfaces), so that it "
     "counts wire packets; the hosts keep their offloads",
     "a shorter delay set under load lets later packets overtake earlier ones",
-    "turning the rate on or off under load drops what waits in the queue",
+    "turning access rate, loss or queue on or off under load drops what waits at the bottleneck; a change of rate or "
+    "queue forgets how full the queue is",
     "lateness is the kernel's and is not measured",
 )
+_GRANULAR_NOTE = (
+    "super-packets shorter than what the line sends in {granularity_ns} ns pass whole, so packets may be late "
+    "by as much, never early; where loss or a full queue hits one of their packets they are taken "
+    "apart, and it alone is dropped"
+)
 _INNER = (("s1", "s2"), ("s3", "s4"))
-_SPLITTERS = ("s1", "s4")
+_SPLITTERS: dict[Which, str] = {"ab": "s1", "ba": "s4"}
 _REDIRECTS = (("a", "s1"), ("s1", "a"), ("s2", "s3"), ("s3", "s2"), ("s4", "b"), ("b", "s4"))
 
 Which = Literal["ab", "ba"]
@@ -78,6 +87,8 @@ class NetemBox:
     """A running box; `stop` (or the end of the process) takes both hosts' interfaces away.
 
     `ab` and `ba` are named as in the box's `show`: those of DEFAULTS. Kernels before 6.6 ignore `seed`.
+    `granularity_ns`: what packets may be late by; then short super-packets pass whole, on a kernel that can
+    (`takes_apart_by_fate`), else it is 0.
     Raises LfpError (a name taken, a discipline missing), MissingError, UsageError.
     """
 
@@ -85,11 +96,14 @@ class NetemBox:
 
     def __init__(
         self, a: Port, b: Port, *, ab: Parameters | None = None, ba: Parameters | None = None,
-        mtu: int = 1500, seed: int = 1,
+        mtu: int = 1500, seed: int = 1, granularity_ns: int = 0,
     ) -> None:  # fmt: skip
         self._mtu, self._seed = mtu, seed
+        self._by_packet = takes_apart_by_fate()
+        self._granularity_ns = granularity_ns if self._by_packet else 0
         self._parameters: dict[Which, Values] = {"ab": dict(DEFAULTS), "ba": dict(DEFAULTS)}
-        self._earlier_queue_drops: dict[Which, int] = {"ab": 0, "ba": 0}
+        self._plans: dict[Which, Plan] = {}
+        self._earlier: dict[Which, dict[str, int]] = {which: {"loss": 0, "queue": 0} for which in _PLACES}
         self._index: dict[str, int] = {}
         self._end: dict[str, Any] = {}
         planned = self._planned(ab or {}, ba or {})
@@ -99,8 +113,9 @@ class NetemBox:
             self._attach(a, "a")
             self._attach(b, "b")
             self._netlink(self._wire)
-            for name in _SPLITTERS:
-                self._middle.run(segmentation_off, name)
+            if not self._granularity_ns:
+                for name in _SPLITTERS.values():
+                    self._middle.run(segmentation_off, name)
             self._apply(planned)
         except BaseException:
             self._middle.close()
@@ -114,21 +129,24 @@ class NetemBox:
         """As the box's `show`, without lateness, and with ``offloads`` of the inner interfaces and ``notes``."""
         links, drops = self._netlink(counters)
         statistics = {which: self._statistics(which, links, drops) for which in _PLACES}
-        offloads = {name: {"segmentation": self._middle.run(segments, name)} for name in _SPLITTERS}
+        offloads = {name: {"segmentation": self._middle.run(segments, name)} for name in _SPLITTERS.values()}
         reasons = [
             f"{which}: {count} packets dropped by the kernel ({cause}), not by the model"
             for which, counted in statistics.items()
             for cause, count in counted["drops"].items()
             if cause in ("memory", "kernel") and count
         ]
-        reasons += [f"segmentation offload is on at {name}" for name, on in offloads.items() if any(on.values())]
+        if not self._granularity_ns:
+            reasons += [f"segmentation offload is on at {name}" for name, on in offloads.items() if any(on.values())]
         return {
             "v": 1,
             "backend": self.backend,
+            "granularity_ns": self._granularity_ns,
+            "super_bytes": {which: found.super_bytes for which, found in self._plans.items()},
             "parameters": {which: dict(values) for which, values in self._parameters.items()},
             "statistics": statistics,
             "offloads": offloads,
-            "notes": list(NOTES),
+            "notes": self._notes(),
             "verdict": {"valid": not reasons, "reasons": reasons},
         }
 
@@ -153,8 +171,13 @@ class NetemBox:
             if unknown := parameters.keys() - DEFAULTS.keys():
                 raise UsageError(f"netem cannot do {', '.join(sorted(unknown))}; it does {', '.join(DEFAULTS)}")
             values = self._parameters[which] | dict(parameters)
-            planned[which] = values, plan(values, self._mtu)
+            planned[which] = values, plan(values, self._mtu, self._granularity_ns)
         return planned
+
+    def _notes(self) -> list[str]:
+        if not self._granularity_ns:
+            return list(NOTES)
+        return [_GRANULAR_NOTE.format(granularity_ns=self._granularity_ns), *NOTES[1:]]
 
     def _netlink(self, function: Any, *args: Any) -> Any:
         try:
@@ -189,40 +212,67 @@ class NetemBox:
             self._parameters[which] = values
 
     def _put(self, ipr: IPRoute, which: Which, wanted: Plan) -> None:
-        """Makes or changes a direction's disciplines. The seed goes with every change, else netem takes a new one."""
-        places = _PLACES[which]
-        index, seed, overhead = self._index[places.bottleneck], 2 * self._seed + places.number, wanted.overhead_bytes
-        loss = netem_options(limit_packets=UNLIMITED, loss_ppb=wanted.loss_ppb, seed=seed)
-        put_qdisc(ipr, "netem", index=index, parent=ROOT, handle=NETEM, options=loss, overhead_bytes=overhead)
-        if wanted.bucket:
-            bucket = tbf_options(**asdict(wanted.bucket))
-            put_qdisc(ipr, "tbf", index=index, parent=CHILD, handle=BUCKET, options=bucket)
-        elif self._parameters[which]["rate_bps"]:
-            self._earlier_queue_drops[which] += counters(ipr)[1][index, "tbf"]
-            ipr.tc("del", index=index, parent=CHILD, handle=BUCKET)
-        delay = netem_options(
-            limit_packets=wanted.delay_limit_packets, delay_ns=wanted.delay_ns, rate_bps=wanted.rate_bps,
-            overhead_bytes=overhead, seed=seed,
+        """Makes or changes a direction's disciplines, those alone that become others."""
+        places, now = _PLACES[which], self._plans.get(which)
+        if now and now.bottleneck().keys() != wanted.bottleneck().keys():
+            self._earlier[which] = self._model_drops(which, counters(ipr)[1])
+            if now.bottleneck():
+                ipr.tc("del", index=self._index[places.bottleneck], parent=ROOT, handle=FIRST)
+            now = None
+        if now and now.overhead_bytes != wanted.overhead_bytes:
+            now = None
+        old = list(now.bottleneck().values()) if now else []
+        for level, discipline in enumerate(wanted.bottleneck().values()):
+            if not old or discipline != old[level]:
+                overhead = 0 if level else wanted.overhead_bytes
+                self._put_one(ipr, which, places.bottleneck, discipline, level=level, table_bytes=overhead)
+        if not now or wanted.line != now.line:
+            self._put_one(ipr, which, places.delay, wanted.line, overhead_bytes=wanted.overhead_bytes)
+        if self._granularity_ns and (not now or wanted.super_bytes != now.super_bytes):
+            limit_super_packets(ipr, self._index[_SPLITTERS[which]], wanted.super_bytes)
+        self._plans[which] = wanted
+
+    def _put_one(
+        self, ipr: IPRoute, which: Which, name: str, wanted: Netem | Bucket, *, level: int = 0, overhead_bytes: int = 0,
+        table_bytes: int = 0,
+    ) -> None:  # fmt: skip
+        """A discipline in `level` others. The framing's overhead is its own (`overhead_bytes`) or counts for those in
+        it, too (`table_bytes`). The seed goes with every change, else netem takes a new one."""
+        seed = 2 * self._seed + _PLACES[which].number
+        if isinstance(wanted, Netem):
+            options = netem_options(**asdict(wanted), overhead_bytes=overhead_bytes, seed=seed)
+        else:
+            options = tbf_options(**asdict(wanted))
+        put_qdisc(
+            ipr, "netem" if isinstance(wanted, Netem) else "tbf", index=self._index[name], options=options,
+            parent=level * FIRST + 1 if level else ROOT, handle=(level + 1) * FIRST, overhead_bytes=table_bytes,
         )  # fmt: skip
-        put_qdisc(ipr, "netem", index=self._index[places.delay], parent=ROOT, handle=NETEM, options=delay)
+
+    def _model_drops(self, which: Which, drops: Mapping[tuple[int, int], int]) -> dict[str, int]:
+        """A discipline counts what those in it drop as its own, too, but for the kernel that counts by packets."""
+        names, index = list(self._plans[which].bottleneck()), self._index[_PLACES[which].bottleneck]
+        counted = [drops[index, (level + 1) * FIRST] for level in range(len(names))]
+        total = dict(self._earlier[which])
+        in_it = [0] * len(names) if self._by_packet else [*counted, 0][1:]
+        for name, outer, inner in zip(names, counted, in_it, strict=True):
+            if name != "access" or not self._by_packet:
+                total["queue" if name == "bucket" else "loss"] += outer - inner
+        return total
 
     def _statistics(
-        self, which: Which, links: Mapping[str, Any], drops: Mapping[tuple[int, str], int]
+        self, which: Which, links: Mapping[str, Any], drops: Mapping[tuple[int, int], int]
     ) -> dict[str, Any]:  # fmt: skip
         places = _PLACES[which]
         frames_in, packets_in, _ = (links[name] for name in places.receivers)
-        bottleneck, delay = self._index[places.bottleneck], self._index[places.delay]
-        queue = drops.get((bottleneck, "tbf"), 0) + self._earlier_queue_drops[which]
         return {
             "in_frames": frames_in["rx_packets"],
             "in_packets": packets_in["rx_packets"],
             "in_bytes": packets_in["rx_bytes"],
             "out_packets": links[places.delay]["tx_packets"],
             "out_bytes": links[places.delay]["tx_bytes"],
-            "drops": {
-                "loss": drops[bottleneck, "netem"] - queue,  # netem counts its child's drops as its own, too
-                "queue": queue,
-                "memory": drops[delay, "netem"],
+            "drops": self._model_drops(which, drops)
+            | {
+                "memory": drops[self._index[places.delay], FIRST],
                 "kernel": sum(links[name]["rx_dropped"] for name in places.receivers),
             },
         }

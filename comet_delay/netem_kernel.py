@@ -17,7 +17,10 @@ from comet_delay.namespace import Namespace
 from comet_delay.netem_messages import PRNG_SEED, kept_attributes, netem_options, put_qdisc, tbf_options
 from netcommon.errors import LfpError
 
-ROOT, NETEM, CHILD, BUCKET = 0xFFFFFFFF, 0x10000, 0x10001, 0x20000  # parents and handles of the disciplines
+ROOT = 0xFFFFFFFF  # as parent
+FIRST, CHILD = 0x10000, 0x10001  # handle of the outermost discipline of an interface; what is in it has this parent
+
+_LEAST_GSO_MAX = 512  # the kernel wants room for TCP's headers
 
 
 def no_ipv6() -> None:
@@ -53,13 +56,22 @@ def redirect(ipr: IPRoute, source: int, target: int) -> None:
     ipr.tc("add-filter", "matchall", source, parent=0xFFFF0000, prio=1, action=action)
 
 
-def counters(ipr: IPRoute) -> tuple[dict[str, Any], dict[tuple[int, str], int]]:
-    """Link counters by interface name, and drops by (interface index, kind of discipline)."""
+def counters(ipr: IPRoute) -> tuple[dict[str, Any], dict[tuple[int, int], int]]:
+    """Link counters by interface name, and drops by (interface index, handle of a discipline)."""
     links = {link.get_attr("IFLA_IFNAME"): link.get_attr("IFLA_STATS64") for link in ipr.get_links()}
-    drops = {
-        (qdisc["index"], qdisc.get_attr("TCA_KIND")): qdisc.get_attr("TCA_STATS")["drop"] for qdisc in ipr.get_qdiscs()
-    }
+    drops = {(qdisc["index"], qdisc["handle"]): qdisc.get_attr("TCA_STATS")["drop"] for qdisc in ipr.get_qdiscs()}
     return links, drops
+
+
+def takes_apart_by_fate() -> bool:
+    """Whether this kernel's netem and tbf take a super-packet apart where its packets do not share one fate, as the
+    virtual-time kernel's do (its patch super-packets)."""
+    return Path("/sys/module/sch_netem/parameters/by_packet").exists()
+
+
+def limit_super_packets(ipr: IPRoute, index: int, super_bytes: int) -> None:
+    """What is as long as this or longer goes out there as wire packets. 0: every super-packet."""
+    ipr.link("set", index=index, gso_max_size=max(super_bytes, _LEAST_GSO_MAX))
 
 
 def segmentation_off(name: str) -> None:
@@ -101,13 +113,13 @@ def _try_all(ipr: IPRoute) -> tuple[str | None, bool]:
         index, other = bring_up(ipr, "probe0"), bring_up(ipr, "probe1")
         step = "sch_netem"
         options = netem_options(limit_packets=1000, seed=1)
-        put_qdisc(ipr, "netem", index=index, parent=ROOT, handle=NETEM, options=options)
+        put_qdisc(ipr, "netem", index=index, parent=ROOT, handle=FIRST, options=options)
         heeds_seed = any(
             PRNG_SEED in kept_attributes(q) for q in ipr.get_qdiscs(index=index) if q.get_attr("TCA_KIND") == "netem"
         )
         step = "sch_tbf"
         bucket = tbf_options(rate_bps=10**6, burst_bytes=3000, limit_bytes=3000)
-        put_qdisc(ipr, "tbf", index=index, parent=CHILD, handle=BUCKET, options=bucket)
+        put_qdisc(ipr, "tbf", index=index, parent=CHILD, handle=2 * FIRST, options=bucket)
         step = "sch_ingress, cls_matchall or act_mirred"
         redirect(ipr, index, other)
     except NetlinkError as error:

@@ -82,12 +82,11 @@ def netem_options(
 ) -> Attributes:  # fmt: skip
     """Options of a netem. `rate_bps` 0: no rate; loss is to 2⁻³² of a packet, the kernel's step."""
     attributes: list[tuple[str, Any]] = [("TCA_NETEM_LATENCY64", delay_ns)]
-    if rate_bps:
-        bytes_per_s = rate_bps // 8
-        rate = {"rate": min(bytes_per_s, _UINT32_MAX), "packet_overhead": overhead_bytes}
-        attributes.append(("TCA_NETEM_RATE", rate | {"cell_size": 0, "cell_overhead": 0}))
-        if bytes_per_s > _UINT32_MAX:
-            attributes.append(("TCA_NETEM_RATE64", bytes_per_s))
+    bytes_per_s = rate_bps // 8  # sent when 0, too: the kernel keeps what is not
+    rate = {"rate": min(bytes_per_s, _UINT32_MAX), "packet_overhead": overhead_bytes}
+    attributes.append(("TCA_NETEM_RATE", rate | {"cell_size": 0, "cell_overhead": 0}))
+    if bytes_per_s > _UINT32_MAX:
+        attributes.append(("TCA_NETEM_RATE64", bytes_per_s))
     if seed is not None:
         attributes.append(("TCA_NETEM_PRNG_SEED", seed))
     loss = round(loss_ppb * _UINT32_MAX / 10**9)

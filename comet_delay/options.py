@@ -55,7 +55,7 @@ class Option:
 
 _BASIC = (
     Option("delay", "DURATION"), Option("rate", "RATE"), Option("queue", "SIZE"), Option("loss", "RATIO"),
-    Option("framing", "l2|ethernet|ip"),
+    Option("access-rate", "RATE"), Option("framing", "l2|ethernet|ip"),
 )  # fmt: skip
 
 

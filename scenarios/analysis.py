@@ -13,12 +13,19 @@ ANALYSE_TIMEOUT_S = 600.0
 
 
 def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: Path) -> list[str]:
-    """``pktlogger capture`` of the hosts' interfaces into ``folder/<point>.pcapng``."""
-    pids = {"snd": net.sender, "rcv": net.receiver}
+    """``pktlogger capture`` of hosts' and gateways' interfaces into ``folder/<point>.pcapng``."""
+    pids = net.pids()
     argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(snap)]
     for point in points:
-        argv += ["-i", f"{net.host_interface(point)}@{pids[point]}", "-w", str(folder / f"{point}.pcapng")]
+        node = point.partition("-")[0]
+        argv += ["-i", f"{_interface(net, point)}@{pids[node]}", "-w", str(folder / f"{point}.pcapng")]
     return argv
+
+
+def _interface(net: Topology, point: str) -> str:
+    """A host's only interface; of a gateway the one where the sender's data comes ``in`` or goes ``out``."""
+    node, _, side = point.partition("-")
+    return net.interface(node, "left" if side == "in" else "right") if side else net.host_interface(node)
 
 
 def analyse(captures: Path, folder: Path, log: Path) -> None:

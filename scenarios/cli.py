@@ -15,7 +15,7 @@ from netcommon.errors import EXIT_INTERRUPTED, EXIT_USAGE, LfpError
 from scenarios import plugins
 from scenarios.interrupt import Interrupted, orderly
 
-VERBS = ("list", "run", "show", "compare", "bench", "doctor", "clean")
+VERBS = ("list", "run", "show", "compare", "bench", "trc", "doctor", "clean")
 
 
 class LazyGroup(click.Group):

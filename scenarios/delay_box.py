@@ -13,7 +13,7 @@ from netcommon.process import Tool
 from scenarios.model import Direction, PathTable
 
 WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
-READY_TIMEOUT_S = 15.0  # it prefaults its memory first
+READY_TIMEOUT_S = 90.0  # it prefaults its memory first: 7 s a gigabyte where a virtual machine first uses it
 
 
 BackEnd = Literal["comet", "netem"]
@@ -36,14 +36,15 @@ class NetemPath:
     """The kernel's disciplines in the place of the daemon: there once entered, gone once left."""
 
     def __init__(
-        self, ports: tuple[Port, Port], ab: dict[str, int | str], ba: dict[str, int | str], mtu: int, seed: int
-    ) -> None:
-        self._arguments = ports, ab, ba, mtu, seed
+        self, ports: tuple[Port, Port], ab: dict[str, int | str], ba: dict[str, int | str], mtu: int, seed: int,
+        granularity_ns: int,
+    ) -> None:  # fmt: skip
+        self._arguments = ports, ab, ba, mtu, seed, granularity_ns
         self._box: NetemBox | None = None
 
     def __enter__(self) -> NetemPath:
-        ports, ab, ba, mtu, seed = self._arguments
-        self._box = NetemBox(*ports, ab=ab, ba=ba, mtu=mtu, seed=seed)
+        ports, ab, ba, mtu, seed, granularity_ns = self._arguments
+        self._box = NetemBox(*ports, ab=ab, ba=ba, mtu=mtu, seed=seed, granularity_ns=granularity_ns)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -81,7 +82,7 @@ def box(
     ab, ba = (parameters(path.direction(which), path.framing) for which in WAYS)
     seed = seed if path.seed is None else path.seed
     if back_end == "netem":
-        return NetemPath(ports, ab, ba, path.mtu, seed)
+        return NetemPath(ports, ab, ba, path.mtu, seed, path.granularity or 0)
     argv = run_argv(
         *ports, control, ab=ab, ba=ba, mtu=path.mtu, seed=seed, poll_ns=path.poll, spin_ns=path.spin,
         granularity_ns=path.granularity, memory_bytes=path.memory,

@@ -87,7 +87,9 @@ def _forget(values: dict[str, Any], key: Key, said: list[Key]) -> dict[str, Any]
     rivals = {key}.union(*(group for group in EXCLUSIVE if key in group))
     for rival in rivals if len(key) == 2 else ():
         dotted = ".".join(rival)
-        for old in (rival, ("sweep", dotted), ("quick", *rival), ("quick", "sweep", dotted)):
+        cases = values.get("case") if isinstance(values.get("case"), dict) else {}
+        of_cases = (("case", name, *rival) for name in cases or {})
+        for old in (rival, ("sweep", dotted), ("quick", *rival), ("quick", "sweep", dotted), *of_cases):
             if old not in said:
                 values = _without(values, old)
     return values

@@ -74,6 +74,15 @@ def bring_up(pid: int, name: str, mtu: int | None = None, addresses: Sequence[tu
     return mac
 
 
+def limit_super_packets(pid: int, name: str, super_bytes: int) -> None:
+    """TCP builds no super-packet of this length or longer for the interface; the kernel wants 65536 at most."""
+
+    def act(ipr: IPRoute) -> None:
+        ipr.link("set", index=_index(ipr, name), gso_max_size=super_bytes)
+
+    _with_netlink(pid, act)
+
+
 def add_neighbours(pid: int, name: str, neighbours: Sequence[tuple[Family, str]], mac: str) -> None:
     """Permanent neighbour entries: address resolution would cost the first packet a round trip through the delay."""
 

@@ -43,7 +43,8 @@ def first(plan: Plan, *, quick: bool) -> dict[str, Any]:
 def tools(plan: Plan) -> list[str]:
     """The C programs that the plan's trials start."""
     captures = any(trial.setting.capture.points for trial in plan.trials)
-    return ["comet-delay", "rttcp", *(["pktlogger"] if captures else [])]
+    lft = any(trial.setting.gateway.kind == "lft" for trial in plan.trials)
+    return ["comet-delay", "rttcp", *(["pktlogger"] if captures else []), *(["lft-gateway"] if lft else [])]
 
 
 def replan(manifest: dict[str, Any]) -> Plan:

@@ -102,6 +102,7 @@ class About(Table):
     title: str = ""
     paper: str = ""
     description: str = ""
+    case: str | None = None
 
 
 @dataclass(frozen=True)
@@ -221,13 +222,47 @@ else:
     )
 
 
+class Gateway(Table):
+    """[gateway]: what stands between hosts and path at both ends. ``near``, ``far``: command lines of ``kind``
+    command, and ``settle`` the time they get; from ``rate`` to ``carriage`` lft-gateway's options of these names."""
+
+    kind: Literal["none", "lft", "command"] = "none"
+    model: Literal["router", "proxy", "host"] = "router"
+    rate: Annotated[int, *_quantity(quantity.RATE, 10**6, 10**12, zero=True)] = 0
+    rate_mode: Literal["fixed", "auto"] = "fixed"
+    recovery: Literal["gbn-strict", "gbn", "selective", "fec"] = "selective"
+    redundancy: bool = True
+    cipher: Literal["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305", "3des-cbc", "null"] = "aes-128-gcm"
+    carriage: Literal["udp", "esp"] = "udp"
+    near: str | None = None
+    far: str | None = None
+    settle: Delay = _S
+
+    @model_validator(mode="after")
+    def _commands_when_wanted(self) -> Gateway:
+        if self.rate % 10**6:
+            raise ValueError(f"rate {self.rate} bit/s is not a multiple of 1Mbit; want whole Mbit/s, or 0 for none")
+        wanted = self.kind == "command"
+        if wanted != (self.near is not None) or wanted != (self.far is not None):
+            raise ValueError("kind 'command' takes 'near' and 'far', two command lines; the others take neither")
+        return self
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether gateways are nodes of their own: not without any, and not inside the hosts."""
+        return self.kind != "none" and self.model != "host"
+
+
+GATEWAY_POINTS = ("gw1-in", "gw1-out", "gw2-in", "gw2-out")
+
+
 _CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rttcp, NAME:KEY=VALUE,…
 
 
 class Transfer(Table):
     """[transfer]: what is sent. Give ``bytes`` or ``duration``; no ``window``: the kernel sizes it."""
 
-    tool: Literal["rttcp"] = "rttcp"
+    tool: Literal["rttcp", "iperf3"] = "rttcp"
     bytes: Amount | None = None
     duration: Span | None = None
     length: Length = 8 * 1024
@@ -252,9 +287,10 @@ class ProfileTable(Table):
 
 
 class Capture(Table):
-    """[capture]: where packets are recorded: at the sender's and the receiver's interface."""
+    """[capture]: where packets are recorded: at the sender's and the receiver's interface, and at the gateways', where
+    the sender's data comes in and goes out."""
 
-    points: tuple[Literal["snd", "rcv"], ...] = ()
+    points: tuple[Literal["snd", "gw1-in", "gw1-out", "gw2-in", "gw2-out", "rcv"], ...] = ()
     snap: int = Field(default=128, ge=64, le=65535)
 
 
@@ -295,18 +331,26 @@ class Scenario(Table):
     path: PathTable = PathTable()
     transfer: Transfer
     profile: ProfileTable = ProfileTable()
+    gateway: Gateway = Gateway()
     capture: Capture = Capture()
     run: Run = Run()
     report: Report = Report()
 
+    @model_validator(mode="after")
+    def _points_exist(self) -> Scenario:
+        if not self.gateway.has_nodes and (missing := set(self.capture.points).intersection(GATEWAY_POINTS)):
+            found = f"kind '{self.gateway.kind}', model '{self.gateway.model}'"
+            raise ValueError(f"capture.points has {min(missing)}, and there is no such node with [gateway] {found}")
+        return self
 
-SWEEPABLE = ("path", "transfer", "profile", "capture")
+
+SWEEPABLE = ("path", "transfer", "profile", "gateway", "capture", "scenario")
 
 
 def allowed_keys(table: tuple[str, ...]) -> list[str]:
     """Keys that a table of the file may have; the top level for ()."""
     if not table:
-        return [*Scenario.model_fields, "sweep", "quick"]
+        return [*Scenario.model_fields, "case", "sweep", "quick"]
     if table == ("scenario",):
         return [*About.model_fields, "extends"]
     model: Any = Scenario

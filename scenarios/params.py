@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scenarios import tcp_profile
+from scenarios.model import Gateway
 from scenarios.plan import Trial
 
 Scalar = str | int | float | bool | None
@@ -16,6 +17,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
     ab, ba = path.direction("ab"), path.direction("ba")
     return {
         "trial": trial.number,
+        "case": setting.scenario.case,
         "repeat": trial.repeat,
         "seed": trial.seed if path.seed is None else path.seed,
         "profile": setting.profile.name,
@@ -37,7 +39,22 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "second": transfer.second,
         "nodelay": transfer.nodelay,
         "family": transfer.family,
-        "gateway": "none",
+        **gateway_columns(setting.gateway),
         "tool": transfer.tool,
         "capture": ",".join(setting.capture.points),
     }
+
+
+def gateway_columns(gateway: Gateway) -> dict[str, Scalar]:
+    """The kind, and what that kind heeds; the rest is null."""
+    columns: dict[str, Scalar] = {
+        "gateway_model": gateway.model,
+        "gateway_rate_bps": gateway.rate,
+        "gateway_rate_mode": gateway.rate_mode,
+        "gateway_recovery": gateway.recovery,
+        "gateway_redundancy": gateway.redundancy,
+        "gateway_cipher": gateway.cipher,
+        "gateway_carriage": gateway.carriage,
+    }
+    heeded = {"none": (), "command": ("gateway_model",), "lft": tuple(columns)}[gateway.kind]
+    return {"gateway": gateway.kind} | {name: value if name in heeded else None for name, value in columns.items()}

@@ -65,8 +65,9 @@ def make_plan(document: Document, seed: int | None = None) -> Plan:
     """The trials of a merged document."""
     sweep = _sweep(document)
     plain = document.without_table("sweep")
-    settings = [_validate(_with_point(plain, sweep, point)) for point in itertools.product(*sweep.values())]
-    base = settings[0]
+    points = [_with_point(plain, sweep, point) for point in itertools.product(*sweep.values())]
+    settings = [_validate(_with_case(point)) for point in points]
+    base = _validate(points[0].without_table("case"))
     chosen = base.run.seed if base.run.seed is not None else seed
     chosen = secrets.randbelow(2**32) if chosen is None else chosen
     trials = tuple(
@@ -78,7 +79,8 @@ def make_plan(document: Document, seed: int | None = None) -> Plan:
     for dotted in sweep:
         table, key = dotted.split(".", 1)
         echo[table].pop(key, None)
-    return Plan(base.scenario.name, base, sweep, trials, chosen, echo | {"sweep": sweep})
+    cases = {"case": document.values["case"]} if "case" in document.values else {}
+    return Plan(base.scenario.name, base, sweep, trials, chosen, echo | cases | {"sweep": sweep})
 
 
 def _trial_seed(seed: int, number: int) -> int:
@@ -126,6 +128,8 @@ def _sweep(document: Document) -> dict[str, list[Any]]:
         if table not in SWEEPABLE:
             hint = f"{_suggest(table, SWEEPABLE)} allowed: {', '.join(SWEEPABLE)}"
             raise UsageError(f"{where}: unknown table in sweep '{dotted}'{hint}")
+        if table == "scenario" and key != "case":
+            raise UsageError(f"{where}: sweep '{dotted}': of [scenario] only 'case' can be swept")
         if key not in allowed_keys((table,)):
             raise UsageError(_unknown_key(where, (table, key)))
         if not isinstance(values, list) or not values:
@@ -138,6 +142,19 @@ def _with_point(plain: Document, sweep: dict[str, list[Any]], point: tuple[Any, 
         table, key = dotted.split(".", 1)
         plain = plain.with_value((table, key), value, plain.origin(("sweep", dotted)))
     return plain
+
+
+def _with_case(document: Document) -> Document:
+    """The tables of ``[case.NAME]`` over the others, NAME being scenario.case; without the cases themselves."""
+    cases, plain = document.values.get("case", {}), document.without_table("case")
+    name = document.values.get("scenario", {}).get("case")
+    if name is None:
+        return plain
+    if not isinstance(cases, dict) or name not in cases:
+        allowed = ", ".join(cases) if isinstance(cases, dict) and cases else "none; want a table [case.NAME.…]"
+        where = document.origin(("scenario", "case"))
+        raise UsageError(f"{where}: scenario.case = {name!r}: unknown; allowed: {allowed}")
+    return plain.merged(document.table("case").table(name))
 
 
 def _validate(document: Document) -> Scenario:

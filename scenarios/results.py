@@ -18,18 +18,21 @@ _DIRECTION = [
 ]
 SCHEMA = pa.schema(
     [(name, _INT) for name in ("trial", "repeat", "seed")]
-    + [("profile", _TEXT)]
+    + [("case", _TEXT), ("profile", _TEXT)]
     + [(name, _INT) for name in ("window_bytes", "bytes", "duration_ns", "length_bytes")]
     + [(prefix + name, kind) for prefix in ("", "ba_") for name, kind in _DIRECTION]
     + [(name, _INT) for name in ("poll_ns", "spin_ns", "granularity_ns", "memory_bytes")]
     + [(name, _INT) for name in ("rtt_ns", "mtu")]
     + [("framing", _TEXT), ("routers", _INT), ("congestion", _TEXT), ("second", _TEXT), ("nodelay", _BOOL)]
-    + [(name, _TEXT) for name in ("family", "gateway", "tool", "capture")]
+    + [(name, _TEXT) for name in ("family", "gateway", "gateway_model")]
+    + [("gateway_rate_bps", _INT), ("gateway_rate_mode", _TEXT), ("gateway_recovery", _TEXT)]
+    + [("gateway_redundancy", _BOOL), ("gateway_cipher", _TEXT), ("gateway_carriage", _TEXT)]
+    + [("tool", _TEXT), ("capture", _TEXT)]
     + [("flow", _INT), ("state", _TEXT), ("valid", _BOOL), ("reasons", _TEXT)]
     + [("short_term_bps", _FLOAT), ("peak_bps", _FLOAT), ("second_bps", _FLOAT)]
     + [(name, _INT) for name in ("elapsed_ns", "connect_ns", "retransmits", "rtt_min_ns", "rtt_median_ns")]
     + [("stopped_share", _FLOAT), ("timeouts", _INT), ("window_granted_bytes", _INT)]
-    + [("cpu_sender_ns", _INT), ("cpu_receiver_ns", _INT)]
+    + [(name, _INT) for name in ("cpu_sender_ns", "cpu_receiver_ns", "cpu_gateways_ns")]
 )
 
 
@@ -52,6 +55,7 @@ def row(folder: Path) -> dict[str, Any]:
         "window_granted_bytes": receiver.get("window_granted_bytes"),
         "cpu_sender_ns": _cpu_ns(sender),
         "cpu_receiver_ns": _cpu_ns(receiver),
+        "cpu_gateways_ns": (read_json(folder / "gateway.json") or {}).get("cpu_ns"),
     }
 
 

@@ -40,6 +40,8 @@ def start(plan: Plan, runs_dir: Path, *, quick: bool = False, virtual_box: str |
     if virtual_box:
         from scenarios.virtual import engine
 
+        if any(one.setting.gateway.kind != "none" for one in plan.trials):
+            raise UsageError("--time virtual: trials with a gateway run in real time only; use gateway.kind = 'none'")
         content |= engine.manifest(plan, virtual_box)
     run_dir = runs.create(runs_dir, plan.name)
     manifest.write(run_dir, content)
@@ -150,6 +152,6 @@ def _same_network(trials: list[Trial]) -> list[list[Trial]]:
     return [list(group) for _, group in itertools.groupby(trials, key=lambda one: _network(one.setting))]
 
 
-def _network(setting: Scenario) -> tuple[int, int, Family]:
+def _network(setting: Scenario) -> tuple[int, int, Family, bool]:
     """What a topology is made of."""
-    return setting.path.routers, setting.path.mtu, setting.transfer.family
+    return setting.path.routers, setting.path.mtu, setting.transfer.family, setting.gateway.has_nodes

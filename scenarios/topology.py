@@ -1,4 +1,5 @@
-"""The network of a run: Mininet nodes in a chain, snd – r1 – [delay box] – r2 … rN – rcv, each in its own namespace.
+"""The network of a run: Mininet nodes in a chain, snd – r1 – [delay box] – r2 … rN – rcv, each in its own namespace;
+gateways are nodes beside the hosts, snd – gw1 – r1 – [delay box] – r2 … rN – gw2 – rcv.
 
 Mininet makes nodes and veth links and offers its prompt; addresses, routes and neighbours are set through pyroute2. The
 two WAN interfaces belong to the delay box, which makes them anew for every trial (``attach_wan``). Nodes are unnamed
@@ -8,7 +9,7 @@ of a run outlives it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from mininet.cli import CLI
 from mininet.link import Link
@@ -25,7 +26,6 @@ from scenarios.addresses import Family, address, receiver_address, routes
 from scenarios.model import Scenario
 from scenarios.tcp_profile import Profile
 
-WAN_LINK = 1  # link of the chain that the delay box is
 # Nothing but the transfer may use the path: a stray multicast report would count as a packet of the model.
 _OF_FAMILY = {
     "ipv4": {f"net.ipv6.conf.{scope}.disable_ipv6": "1" for scope in ("all", "default")},
@@ -46,10 +46,14 @@ _ROUTER = {"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"}
 class Topology:
     """The chain as a context manager. ``sender``, ``receiver``: process ids whose namespaces the hosts are."""
 
-    def __init__(self, routers: int, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None) -> None:
+    def __init__(
+        self, routers: int, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None, *, gateways: bool = False
+    ) -> None:
         self.mtu = mtu
         self.family = family
-        self.names = ["snd", *(f"r{i}" for i in range(1, routers + 1)), "rcv"]
+        chain = [f"r{i}" for i in range(1, routers + 1)]
+        self.names = ["snd", *(["gw1", *chain, "gw2"] if gateways else chain), "rcv"]
+        self._wan_link = self.names.index("r1")  # link of the chain that the delay box is
         self._ledger = ledger
         self._net: Any = None
         self._nodes: list[Any] = []
@@ -58,7 +62,8 @@ class Topology:
     @classmethod
     def of(cls, setting: Scenario, ledger: Ledger | None = None) -> Topology:
         """The network that a trial wants."""
-        return cls(setting.path.routers, setting.path.mtu, setting.transfer.family, ledger)
+        path, gateways = setting.path, setting.gateway.has_nodes
+        return cls(path.routers, path.mtu, setting.transfer.family, ledger, gateways=gateways)
 
     def __enter__(self) -> Topology:
         setLogLevel("error")
@@ -99,6 +104,16 @@ class Topology:
         """Name of the only network interface of ``snd`` or ``rcv``."""
         return self._interface(0, 1) if host == "snd" else self._interface(len(self.names) - 2, 2)
 
+    def interface(self, node: str, side: Literal["left", "right"]) -> str:
+        """Name of a node's interface towards the sender (left) or the receiver (right)."""
+        index = self.names.index(node)
+        return self._interface(index - 1, 2) if side == "left" else self._interface(index, 1)
+
+    def address_of(self, node: str, side: Literal["left", "right"]) -> str:
+        """A node's address towards the sender (left) or the receiver (right)."""
+        index = self.names.index(node)
+        return self._address(index - 1, 2)[1] if side == "left" else self._address(index, 1)[1]
+
     def receiver_address(self) -> str:
         """Where the sender sends."""
         return receiver_address(self.family, len(self.names))
@@ -109,7 +124,7 @@ class Topology:
 
     def attach_wan(self, profile: Profile) -> None:
         """Addresses, neighbours and routes once the box has made its ports; routes carry the profile's options."""
-        self._join(WAN_LINK)
+        self._join(self._wan_link)
         for index, node in enumerate(self._nodes):
             links.set_routes(node.pid, routes(self.family, index, len(self._nodes)), profile.rto_min_ms)
 
@@ -146,7 +161,7 @@ class Topology:
             netns.call_in(node.pid, tcp_profile.write_sysctls, _OF_FAMILY[self.family] | (_ROUTER if router else {}))
             links.bring_up(node.pid, "lo")
         for link in range(len(self.names) - 1):
-            if link != WAN_LINK:
+            if link != self._wan_link:
                 left, right = self._nodes[link], self._nodes[link + 1]
                 names = {"intfName1": self._interface(link, 1), "intfName2": self._interface(link, 2)}
                 self._net.addLink(left, right, cls=Link, **names)
@@ -165,10 +180,10 @@ class Topology:
     def _interface(self, link: int, side: int) -> str:
         left, right = self.names[link], self.names[link + 1]
         own, other = (left, right) if side == 1 else (right, left)
-        return f"{own}-wan" if link == WAN_LINK else f"{own}-{other}"
+        return f"{own}-wan" if link == self._wan_link else f"{own}-{other}"
 
     def _wan_port(self, side: int) -> Port:
-        return Port(self._interface(WAN_LINK, side), int(self._nodes[WAN_LINK + side - 1].pid))
+        return Port(self._interface(self._wan_link, side), int(self._nodes[self._wan_link + side - 1].pid))
 
     def _address(self, link: int, side: int) -> tuple[Family, str]:
         return self.family, address(self.family, link, 1 if side == 1 else 2)

@@ -1,15 +1,21 @@
-"""Transfer tools as plug-ins: what to start at the receiver and at the sender. ``rttcp`` is the one so far."""
+"""Transfer tools as plug-ins: what to start at the receiver and at the sender. ``rttcp``, and ``iperf3`` in its place.
+
+Both print rttcp's events; iperf3 does so through ``rttcp.iperf3_tool``, with the keys that it knows values for.
+"""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from netcommon import binaries
+from netcommon.errors import UsageError
 from scenarios.model import Scenario
 from scenarios.tcp_profile import Profile
 
 PORT = 5010
+DATA_PORT = 5020  # with a gateway, which has to know it; else any
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,9 @@ class TransferCommands:
 
 
 def commands(setting: Scenario, profile: Profile, host: str, samples: Path) -> TransferCommands:
-    """``rttcp -r`` and ``rttcp -t`` for one trial; values are exact and in base units."""
+    """Both ends for one trial; values are exact and in base units. UsageError for what the tool cannot do."""
+    if setting.transfer.tool == "iperf3":
+        return _iperf3(setting, profile, host)
     first = _flow(setting, profile, host, PORT, setting.transfer.congestion or profile.congestion)
     second = _flow(setting, profile, host, PORT + 1, setting.transfer.second) if setting.transfer.second else None
     if not setting.transfer.sample:
@@ -46,4 +54,34 @@ def _flow(setting: Scenario, profile: Profile, host: str, port: int, congestion:
         sender += ["--window", str(window)]
     if transfer.nodelay:
         sender += ["--nodelay"]
-    return TransferCommands([rttcp, "-r", family, "--port", str(port), "--once"], sender, None)
+    receiver = [rttcp, "-r", family, "--port", str(port), "--once"]
+    if setting.gateway.kind != "none" and setting.gateway.model == "proxy":
+        receiver += ["--data-port", str(DATA_PORT)]
+    return TransferCommands(receiver, sender, None)
+
+
+def _iperf3(setting: Scenario, profile: Profile, host: str) -> TransferCommands:
+    """One flow, no samples. ``window`` becomes both ends' socket buffers, of which the kernel offers what it likes."""
+    transfer = setting.transfer
+    congestion = transfer.congestion or profile.congestion
+    if transfer.second:
+        raise UsageError('transfer.second: iperf3 has one congestion control a run; use tool = "rttcp"')
+    if ":" in congestion:
+        raise UsageError(f"transfer.congestion = '{congestion}': iperf3 takes a name alone; use tool = \"rttcp\"")
+    if transfer.duration is not None and transfer.duration % 10**9:
+        raise UsageError(f"transfer.duration = {transfer.duration} ns: iperf3 takes whole seconds")
+    adapter = [sys.executable, "-m", "rttcp.iperf3_tool"]
+    family = "-4" if transfer.family == "ipv4" else "-6"
+    client = ["--client", host, family, "--port", str(PORT), "--length", str(transfer.length)]
+    client += ["--congestion", congestion]
+    if transfer.bytes is not None:
+        client += ["--bytes", str(transfer.bytes)]
+    if transfer.duration is not None:
+        client += ["--time", str(transfer.duration // 10**9)]
+    if window := transfer.window or profile.window_bytes:
+        client += ["--window", str(window)]
+    if transfer.nodelay:
+        client += ["--no-delay"]
+    return TransferCommands(
+        [*adapter, "receive", "--port", str(PORT), "--", family], [*adapter, "send", "--", *client], None
+    )

@@ -17,7 +17,7 @@ from typing import Any
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
 from netcommon.process import Tool, ToolError
-from scenarios import analysis, delay_box, estimate, params, tcp_profile, transfer_tool
+from scenarios import analysis, delay_box, estimate, gateways, params, tcp_profile, transfer_tool
 from scenarios.delay_box import BackEnd, DelayBox
 from scenarios.files import write_json
 from scenarios.model import Scenario
@@ -78,7 +78,7 @@ def digest(trial: Trial, folder: Path) -> None:
 
             parquet.write_table(arrow_json.read_json(samples), folder / "tcp_info.parquet")
         samples.unlink()
-    if trial.setting.capture.points == ("snd", "rcv"):
+    if {"snd", "rcv"} <= set(trial.setting.capture.points) and trial.setting.gateway.kind == "none":
         analysis.analyse(folder / "capture", folder, folder / "log" / "analyse.stderr")
 
 
@@ -101,20 +101,22 @@ def _temporary(final: Path, ledger: Ledger) -> Iterator[Path]:
         ledger.drop_directory(folder)
 
 
-def _measure(
-    net: Topology, trial: Trial, folder: Path, scratch: Path, ledger: Ledger, back_end: BackEnd
-) -> list[str]:
+def _measure(net: Topology, trial: Trial, folder: Path, scratch: Path, ledger: Ledger, back_end: BackEnd) -> list[str]:
     """Runs the tools, writes their files and returns why the trial is not valid."""
     profile = tcp_profile.load(trial.setting.profile.name)
     net.apply(profile)
     with path_up(net, trial, scratch, folder / "log", ledger, back_end) as box:
-        before = _observe(net)
-        ends = _transfer(net, trial, folder, ledger, box)
-        after = _observe(net)
+        with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as pair:
+            before = _observe(net)
+            ends = _transfer(net, trial, folder, ledger, box)
+            after = _observe(net)
+            found = pair.stop()
         ends.box = box.stop() or {}
     write_json(folder / "transfer.json", ends.transfer)
     write_json(folder / "delay.json", ends.box)
-    return reasons(before, after, ends.box, ends.capture, ends.transfer)
+    if found:
+        write_json(folder / "gateway.json", found)
+    return reasons(before, after, ends.box, ends.capture, ends.transfer, found)
 
 
 @contextlib.contextmanager
@@ -139,7 +141,7 @@ def _observe(net: Topology) -> Observation:
 def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: DelayBox) -> Ends:
     setting = trial.setting
     profile = tcp_profile.load(setting.profile.name)
-    host = net.receiver_address()
+    host = gateways.target(net, setting)
     commands = transfer_tool.commands(setting, profile, host, _samples(folder))
     log = folder / "log"
 

@@ -46,9 +46,11 @@ class Observation:
 
 
 def reasons(
-    before: Observation, after: Observation, box: dict[str, Any], capture: dict[str, Any], transfer: dict[str, Any]
-) -> list[str]:
-    """Why the trial does not count, a short text each. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines."""
+    before: Observation, after: Observation, box: dict[str, Any], capture: dict[str, Any], transfer: dict[str, Any],
+    gateways: dict[str, Any] | None = None,
+) -> list[str]:  # fmt: skip
+    """Why the trial does not count, a short text each. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
+    ``gateways``: gateway.json."""
     verdict = box.get("verdict", {})
     found = [f"delay box: {reason}" for reason in verdict.get("reasons", [])]
     if not found and not verdict.get("valid", False):
@@ -63,7 +65,34 @@ def reasons(
         dropped = point.get("dropped_kernel", 0) + point.get("dropped_interface", 0)
         if dropped:
             found.append(f"capture of {point.get('interface', '?')} dropped {dropped} packets")
-    return found + _cpu(before.cpu, after.cpu) + _busy_ends(transfer)
+    return found + _gateways(gateways or {}) + _cpu(before.cpu, after.cpu) + _busy_ends(transfer)
+
+
+# What an end of lft-gateway must not have counted: section, key, words.
+_GATEWAY_ERRORS = (
+    ("tunnel", "outages", "outages of the tunnel"),
+    ("tunnel", "rx_truncated", "truncated datagrams"),
+    ("io", "rx_overflows", "datagrams dropped for want of socket buffer"),
+    ("io", "tx_failed", "datagrams that could not be sent"),
+    ("engine", "rx_no_memory", "frames dropped for want of memory"),
+    ("relay", "half_open_expired", "connects that took too long"),
+)
+
+
+def _gateways(gateways: dict[str, Any]) -> list[str]:
+    found = []
+    for which in ("near", "far"):
+        end = gateways.get(which) or {}
+        for section, key, words in _GATEWAY_ERRORS:
+            if count := (end.get(section) or {}).get(key, 0):
+                found.append(f"{which} gateway: {count} {words}")
+        share = end.get("cpu_ns", 0) / end["uptime_ns"] if end.get("uptime_ns") else 0.0
+        if share > BUSY_LIMIT:
+            found.append(f"CPU short: the {which} gateway used {share:.0%} of a core")
+    near = gateways.get("near") or {}
+    if gateways.get("kind") == "lft" and not (near.get("relay") or {}).get("near_accepted", 0):
+        found.append("near gateway: took no connection over")
+    return found
 
 
 def _interface_drops(before: dict[str, Counters], after: dict[str, Counters]) -> list[str]:

@@ -142,15 +142,18 @@ static void set_nonce(struct lft_key *key, const uint8_t *frame)
 
 static void aead_seal(struct lft_key *key, const uint8_t *payload, size_t length, uint8_t *frame)
 {
-    uint8_t trailer[16], *body = frame + LFT_HEADER_BYTES;
-    size_t tail = put_trailer(trailer, length, key->block);
+    /* Whole blocks from the caller's memory; what is left goes with the trailer, so that no call begins inside a block. */
+    uint8_t rest[32], *body = frame + LFT_HEADER_BYTES;
+    size_t whole = length / 16 * 16, left = length - whole;
+    memcpy(rest, payload + whole, left);
+    size_t tail = left + put_trailer(rest + left, length, key->block);
     int n, good = 1;
     set_nonce(key, frame);
     good &= EVP_EncryptUpdate(key->context, NULL, &n, frame, 8);
-    good &= EVP_EncryptUpdate(key->context, body, &n, payload, (int)length);
-    good &= EVP_EncryptUpdate(key->context, body + length, &n, trailer, (int)tail);
-    good &= EVP_EncryptFinal_ex(key->context, body + length + tail, &n);
-    good &= EVP_CIPHER_CTX_ctrl(key->context, EVP_CTRL_AEAD_GET_TAG, LFT_ICV_BYTES, body + length + tail);
+    good &= EVP_EncryptUpdate(key->context, body, &n, payload, (int)whole);
+    good &= EVP_EncryptUpdate(key->context, body + whole, &n, rest, (int)tail);
+    good &= EVP_EncryptFinal_ex(key->context, body + whole + tail, &n);
+    good &= EVP_CIPHER_CTX_ctrl(key->context, EVP_CTRL_AEAD_GET_TAG, LFT_ICV_BYTES, body + whole + tail);
     assert(good == 1);
 }
 

@@ -60,7 +60,7 @@ struct lft_engine {
     uint64_t *queue; /* numbers to send again */
     uint64_t queue_head, queue_tail;
     uint64_t resend_next; /* gbn: all before have been sent again */
-    uint64_t copy_next, copy_pass_ns;
+    uint64_t copy_next, copy_pass_ns, fresh_ns; /* fresh_ns: of the last new DATA */
     uint64_t progress_ns, last_data_ns; /* of the last acknowledgement that told something new; of the last DATA payload sent */
     unsigned backoff;
     struct lft_fec_tx *fec_tx;

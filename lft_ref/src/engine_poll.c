@@ -86,7 +86,7 @@ static int give_data(struct lft_engine *engine, uint64_t now_ns, struct lft_fram
     *lft_slot(engine, number) = (struct lft_tx_slot){.buffer = buffer, .length = (uint16_t)length, .sends = 1,
                                                      .last_counter = frame->counter, .last_sent_ns = now_ns};
     engine->counters.tx_payload_bytes += length;
-    engine->last_data_ns = now_ns;
+    engine->last_data_ns = engine->fresh_ns = now_ns;
     if (engine->resend_next == number)
         engine->resend_next++;
     if (engine->fec_tx) {
@@ -111,9 +111,18 @@ static int give_repair(struct lft_engine *engine, uint64_t now_ns, struct lft_fr
     return give(engine, now_ns, frame, UINT64_MAX);
 }
 
+/* A source that is only between two reads of its socket would lose the line to copies: they wait a little. */
+static uint64_t copies_from_ns(const struct lft_engine *engine)
+{
+    uint64_t wait = engine->rtt.srtt_ns / 16;
+    return engine->fresh_ns + (wait > NC_NS_PER_MS ? wait : NC_NS_PER_MS);
+}
+
 /* Copies of unacknowledged frames, oldest first, at most about eight of each in a round trip. */
 static int give_copy(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame)
 {
+    if (now_ns < copies_from_ns(engine))
+        return 0;
     if (engine->copy_next < engine->tx_base)
         engine->copy_next = engine->tx_base;
     if (engine->copy_next >= engine->tx_next) {
@@ -231,8 +240,10 @@ uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns)
     uint64_t next = sooner(ack_time(engine), timeout_time(engine));
     if (work_waiting(engine))
         next = now_ns;
-    else if (engine->config.redundancy && engine->running && engine->outstanding)
-        next = sooner(next, engine->copy_next < engine->tx_next ? now_ns : engine->copy_pass_ns + engine->rtt.srtt_ns / 8);
+    else if (engine->config.redundancy && engine->running && engine->outstanding) {
+        uint64_t copy = engine->copy_next < engine->tx_next ? now_ns : engine->copy_pass_ns + engine->rtt.srtt_ns / 8;
+        next = sooner(next, copy > copies_from_ns(engine) ? copy : copies_from_ns(engine));
+    }
     uint64_t allowed = lft_shaper_next_ns(&engine->shaper);
     return next > allowed ? next : allowed;
 }

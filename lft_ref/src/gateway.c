@@ -21,10 +21,10 @@
 #define MB (UINT64_C(1) << 20)
 enum { PAYLOAD_BASE = 1136 /* fits MTU 1280 with any header here */, BUSY_DATAGRAMS = 2 };
 
-/* rate × expected round trip; without a limit a gigabit's. */
+/* rate × expected round trip; without a limit 2.5 Gbit/s's, which then bounds what is in flight. */
 static uint64_t path_bytes(const struct settings *s)
 {
-    uint64_t rate = s->rate_bps ? s->rate_bps : UINT64_C(1000000000);
+    uint64_t rate = s->rate_bps ? s->rate_bps : UINT64_C(2500000000);
     return rate / 8 * (s->expected_rtt_ns / NC_NS_PER_US) / 1000000;
 }
 
@@ -44,10 +44,10 @@ static void fill_link_config(const struct gateway *gateway, size_t psk_bytes, st
     size_t block = lft_cipher_block((enum lft_cipher)(s->cipher + 1)), payload = lft_payload_for(mtu - outer, block);
     payload = payload > LFT_PAYLOAD_MAX ? LFT_PAYLOAD_MAX : payload;
     config->engine = (struct lft_engine_config){
-        .recovery = (enum lft_recovery)s->recovery, .redundancy = !s->no_redundancy && s->rate_bps, /* copies fill what a limit leaves */ .rate_mode = (enum lft_rate_mode)s->rate_mode,
+        .recovery = (enum lft_recovery)s->recovery, .redundancy = settings_redundancy(s), .rate_mode = (enum lft_rate_mode)s->rate_mode,
         .rate_bps = s->rate_bps, .payload_max = (uint32_t)payload, .outer_bytes = outer, .window_frames = window_frames(s, (uint32_t)payload),
         .tx_memory_bytes = s->memory_tx_bytes ? s->memory_tx_bytes : 4 * MB + 2 * path_bytes(s),
-        .rx_memory_bytes = s->memory_rx_bytes ? s->memory_rx_bytes : 24 * MB + 3 * path_bytes(s) / 2,
+        .rx_memory_bytes = s->memory_rx_bytes ? s->memory_rx_bytes : 32 * MB + 4 * path_bytes(s),
         .initial_rtt_ns = s->expected_rtt_ns, .fec_percent = (uint32_t)s->fec_percent,
         .keepalive_ns = s->dead_ns / 5 < 200 * NC_NS_PER_MS ? s->dead_ns / 5 : 200 * NC_NS_PER_MS};
     config->session = (struct lft_session_config){.streams_max = (uint32_t)s->sessions_max, .tx_memory_bytes = 12 * MB};

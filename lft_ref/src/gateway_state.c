@@ -153,7 +153,7 @@ static int set_redundancy(struct gateway *gateway, const char *value, bool apply
     }
     if (apply) {
         gateway->settings.no_redundancy = !on;
-        lft_link_set_redundancy(gateway->link, on);
+        lft_link_set_redundancy(gateway->link, settings_redundancy(&gateway->settings));
     }
     return 0;
 }
@@ -175,8 +175,10 @@ int gateway_set(struct gateway *gateway, const char *key, const char *value, boo
     bool host = changed.host_rate_bps != gateway->settings.host_rate_bps;
     bool net = changed.rate_bps != gateway->settings.rate_bps || changed.rate_mode != gateway->settings.rate_mode;
     gateway->settings = changed;
-    if (net)
+    if (net) {
         lft_link_set_rate(gateway->link, (enum lft_rate_mode)changed.rate_mode, changed.rate_bps, nc_now_ns());
+        lft_link_set_redundancy(gateway->link, settings_redundancy(&changed));
+    }
     if (host)
         relay_set_host_rate(gateway->relay, changed.host_rate_bps);
     return 0;

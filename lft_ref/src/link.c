@@ -1,6 +1,7 @@
 /* Life of the link, timers, batches. */
 #include "link_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,10 @@ struct lft_link *lft_link_create(const struct lft_link_config *config, uint64_t 
     struct lft_link *link = calloc(1, sizeof *link);
     if (!link)
         return NULL;
+    assert(config->handshake.psk_bytes <= sizeof link->psk);
     link->config = *config;
+    memcpy(link->psk, config->handshake.psk, config->handshake.psk_bytes);
+    link->config.handshake.psk = link->psk;
     defaults(&link->config);
     link->peer = config->peer;
     link->path_payload_max = config->engine.payload_max;

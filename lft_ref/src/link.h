@@ -33,7 +33,7 @@ extern const char *const lft_link_status_names[];
 struct lft_link_config {
     struct lft_engine_config engine;    /* padding_block is filled in here */
     struct lft_session_config session;  /* initiator and rx_memory_bytes too */
-    struct lft_handshake_config handshake; /* recovery and payload_max too */
+    struct lft_handshake_config handshake; /* recovery and payload_max too; the psk is copied */
     struct lft_address peer;            /* initiator: where to connect; responder: may be empty, learnt from the handshake */
     uint64_t dead_ns;                   /* silence that makes an outage; 0: 1 s */
     uint64_t outage_max_ns;             /* streams are reset after so long; 0: 60 s */

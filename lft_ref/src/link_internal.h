@@ -10,7 +10,8 @@ enum { LFT_REPLIES = 16 };
 struct lft_reply { struct lft_address to; uint8_t n, at[LFT_HANDSHAKE_MAX]; };
 
 struct lft_link {
-    struct lft_link_config config;
+    struct lft_link_config config; /* its psk points to the one below */
+    uint8_t psk[LFT_PSK_MAX];
     struct lft_link_counters counters;
     struct lft_handshake *handshake;
     struct lft_session *session;

@@ -8,7 +8,7 @@
 
 #include "shaper.h"
 
-enum { PIECES = 16, TURN = 1 << 18 };
+enum { PIECES = 64, TURN = 1 << 18 };
 #define SHAPER_FRAME 65536 /* what one writev to a host may be long */
 
 struct work_list { struct relay_connection *first, **end; };

@@ -43,6 +43,26 @@ void relay_far_fail(struct relay_connection *connection, struct lft_result resul
     connection_end(connection, NULL, false);
 }
 
+static void put_address(const struct sockaddr_storage *address, uint8_t out[16])
+{
+    if (address->ss_family == AF_INET6)
+        memcpy(out, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
+    else if (address->ss_family == AF_INET)
+        memcpy(out, &((const struct sockaddr_in *)address)->sin_addr, 4);
+}
+
+/* A route of our own that is missing is an ICMP error from us to the client; the address as the kernel would choose it (RFC 1812, 4.3.2.4). */
+static void blame_ourselves(const struct sockaddr_storage *client, struct lft_result *result)
+{
+    struct sockaddr_storage ours = {0};
+    socklen_t size = sizeof ours;
+    int fd = socket(client->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)client, io_address_bytes(client)) == 0 && getsockname(fd, (struct sockaddr *)&ours, &size) == 0)
+        put_address(&ours, result->from);
+    if (fd >= 0)
+        close(fd);
+}
+
 /* An ICMP error to our SYN, if that is what failed it. */
 static bool icmp_result(int fd, struct lft_result *result)
 {
@@ -60,6 +80,10 @@ static bool icmp_result(int fd, struct lft_result *result)
         if (error.ee_origin != SO_EE_ORIGIN_ICMP && error.ee_origin != SO_EE_ORIGIN_ICMP6)
             continue;
         *result = (struct lft_result){.code = LFT_RESULT_ICMP, .icmp_type = error.ee_type, .icmp_code = error.ee_code};
+        struct sockaddr_storage offender = {0};
+        if (c->cmsg_len >= CMSG_LEN(sizeof error + sizeof(struct sockaddr_in)))
+            memcpy(&offender, CMSG_DATA(c) + sizeof error, c->cmsg_len - CMSG_LEN(sizeof error) < sizeof offender ? c->cmsg_len - CMSG_LEN(sizeof error) : sizeof offender);
+        put_address(&offender, result->from);
         return true;
     }
     return false;
@@ -128,6 +152,8 @@ void relay_far_connect(struct relay_connection *connection, const struct sockadd
         if (to->ss_family == AF_INET6 && result.code == LFT_RESULT_HOST_UNREACHABLE)
             result.code = LFT_RESULT_NET_UNREACHABLE; /* said of a route: a router would send "no route to destination" */
         close(fd);
+        if (from)
+            blame_ourselves(from, &result);
         relay_far_fail(connection, result);
         return;
     }

@@ -117,8 +117,8 @@ static void add_output(struct script *script, const struct rules *rules)
     uint32_t local = rules->mark + RULES_MARK_LOCAL, own = rules->mark + RULES_MARK_OWN, reply = rules->mark + RULES_MARK_REPLY;
     add(script, "chain output { type route hook output priority mangle; policy accept;\n");
     add(script, "meta mark %u " SYN_ONLY " ct mark set %u\n", own, reply);
+    add(script, "ct mark %u ct direction reply meta mark set %u accept\n", reply, local); /* first: a RST reflects our mark */
     add(script, "meta mark %u accept\n", own);
-    add(script, "ct mark %u ct direction reply meta mark set %u accept\n", reply, local);
     add(script, "ct mark %u ct direction original meta l4proto tcp meta mark set %u accept\n", local, local);
     add(script, "oifname != \"lo\" fib daddr type unicast " SYN_ONLY " jump take\n}\n");
 }

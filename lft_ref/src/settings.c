@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ const char *const settings_bypass_names[] = {"auto", "on", "off", NULL};
 #define QUANTITY(name_, field, unit_, default_, min_, max_, help_) \
     {.name = name_, .kind = NC_OPT_QUANTITY, .unit = unit_, .default_text = default_, .min = min_, .max = max_, .help = help_, AT(field)}
 #define MB (UINT64_C(1) << 20)
+#define RATE_STEP_BPS UINT64_C(1000000)
 #define HOUR (3600 * NC_NS_PER_S)
 
 static const struct nc_option rows[] = {
@@ -39,8 +41,8 @@ static const struct nc_option rows[] = {
     SECTION("rate"),
     CHOICE("recovery", recovery, lft_recovery_names, "selective", "how what was lost is sent again"),
     CHOICE("rate-mode", rate_mode, rate_mode_names, "fixed", "a fixed limit, or what loss and delay say, up to the limit"),
-    QUANTITY("rate", rate_bps, NC_UNIT_RATE, "0", 0, 0, "limit towards the network, IP and UDP headers counted; 0 for none"),
-    QUANTITY("host-rate", host_rate_bps, NC_UNIT_RATE, "0", 0, 0, "limit towards the hosts, TCP payload; 0 for none"),
+    QUANTITY("rate", rate_bps, NC_UNIT_RATE, "0", 0, 0, "limit towards the network, whole Mbit/s, IP and UDP headers counted; 0 for none"),
+    QUANTITY("host-rate", host_rate_bps, NC_UNIT_RATE, "0", 0, 0, "limit towards the hosts, whole Mbit/s, TCP payload; 0 for none"),
     QUANTITY("fec-percent", fec_percent, NC_UNIT_COUNT, "0", 0, 100, "repairs a hundred frames with fec; 0 for what the loss needs"),
     FLAG("no-redundancy", no_redundancy, "no copies of unacknowledged frames while the line is idle"),
     QUANTITY("expected-rtt", expected_rtt_ns, NC_UNIT_DURATION, "200ms", NC_NS_PER_MS, 10 * NC_NS_PER_S, "round trip that memory is planned for"),
@@ -67,9 +69,9 @@ static const struct nc_option rows[] = {
     TEXT("name", name, "NAME", "lft", "of the rules and of the router model's interface; one a gateway in a namespace"),
     TEXT("control", control, "SOCKET", NULL, "control socket, mode 0600"),
     QUANTITY("memory-tx", memory_tx_bytes, NC_UNIT_BYTES, "0", 0, 0, "frames sent and not acknowledged; 0 for 4MB and two of rate x expected-rtt"),
-    QUANTITY("memory-rx", memory_rx_bytes, NC_UNIT_BYTES, "0", 0, 0, "octets received and not consumed; 0 for 24MB and one and a half of rate x expected-rtt"),
-    QUANTITY("socket-buffer", socket_buffer_bytes, NC_UNIT_BYTES, "8MB", 65536, 512 * MB, "kernel buffers of the tunnel's socket"),
-    QUANTITY("poll", poll_ns, NC_UNIT_DURATION, "50us", 0, 10 * NC_NS_PER_MS, "shortest time between two turns of the loop under load; 0 for none"),
+    QUANTITY("memory-rx", memory_rx_bytes, NC_UNIT_BYTES, "0", 0, 0, "octets received and not consumed; 0 for 32MB and four of rate x expected-rtt"),
+    QUANTITY("socket-buffer", socket_buffer_bytes, NC_UNIT_BYTES, "32MB", 65536, 512 * MB, "kernel buffers of the tunnel's socket"),
+    QUANTITY("poll", poll_ns, NC_UNIT_DURATION, "100us", 0, 10 * NC_NS_PER_MS, "shortest time between two turns of the loop under load; 0 for none"),
     FLAG("parent-death", parent_death, "end with the parent process"),
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -110,11 +112,18 @@ int settings_check(const struct settings *settings, char *why, size_t why_size)
         snprintf(why, why_size, "--psk-file: missing; want a file with a key of %d octets or more, the same at both ends", LFT_PSK_MIN);
     else if (settings->router && !settings->lan.n)
         snprintf(why, why_size, "--router: want --lan INTERFACE too: where the clients are");
-    else if (settings->rate_mode == LFT_RATE_FIXED && settings->rate_bps && settings->rate_bps < 1000000)
-        snprintf(why, why_size, "--rate: the least is 1Mbit");
+    else if (settings->rate_bps % RATE_STEP_BPS)
+        snprintf(why, why_size, "--rate: %" PRIu64 " bit/s is not a multiple of 1Mbit; want whole Mbit/s, or 0 for no limit", settings->rate_bps);
+    else if (settings->host_rate_bps % RATE_STEP_BPS)
+        snprintf(why, why_size, "--host-rate: %" PRIu64 " bit/s is not a multiple of 1Mbit; want whole Mbit/s, or 0 for no limit", settings->host_rate_bps);
     else if (strlen(settings->name) > 12 || strspn(settings->name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(settings->name) || !settings->name[0])
         snprintf(why, why_size, "--name '%.40s': want 1 to 12 of a-z, 0-9 and _", settings->name);
     else
         return 0;
     return -1;
+}
+
+bool settings_redundancy(const struct settings *settings)
+{
+    return !settings->no_redundancy && settings->rate_bps;
 }

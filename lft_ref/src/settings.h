@@ -28,5 +28,7 @@ const struct nc_option *settings_rows(size_t *n);
 void settings_parse(int argc, char **argv, const struct nc_usage *usage, struct settings *settings);
 /* What one row alone cannot say. 0, or -1 with a one-line reason. */
 int settings_check(const struct settings *settings, char *why, size_t why_size);
+/* Copies fill what a limit leaves; without a limit there is nothing left. */
+bool settings_redundancy(const struct settings *settings);
 
 #endif

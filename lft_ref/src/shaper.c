@@ -4,8 +4,12 @@
 
 /* Times have 8 fraction bits: 2^56 ns are two years of uptime. At 1 Tbit/s an octet costs 0.008 ns, so costs have 24. */
 enum { TIME_BITS = 8, COST_BITS = 24 };
-#define SHORT_NUMERATOR 1008
-#define LONG_DEPTH_NS (10 * NC_NS_PER_MS)
+#define SLOT_NS (NC_NS_PER_MS / 2)
+
+static const struct { double rate; uint64_t deeper_ns, late_ns; } kinds[LFT_BUCKETS] = {
+    [LFT_BUCKET_LONG] = {1, 0, 20 * NC_NS_PER_MS},
+    [LFT_BUCKET_PEAK] = {2, NC_NS_PER_MS, 0},
+};
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -21,30 +25,44 @@ void lft_shaper_set(struct lft_shaper *shaper, uint64_t rate_bps, uint32_t frame
 {
     bool was_limited = shaper->rate_bps;
     shaper->rate_bps = rate_bps;
-    if (!rate_bps)
-        return;
-    shaper->long_cost = (uint64_t)(8e9 * (double)(1 << COST_BITS) / (double)rate_bps);
-    shaper->short_cost = (uint64_t)(8e12 * (double)(1 << COST_BITS) / ((double)rate_bps * SHORT_NUMERATOR));
-    shaper->short_depth = cost(shaper->short_cost, frame_bytes) * (LFT_SHAPER_FRAMES - 1);
-    shaper->long_depth = LONG_DEPTH_NS << TIME_BITS;
-    if (!was_limited)
-        shaper->short_at = shaper->long_at = now_ns << TIME_BITS;
+    shaper->window_max = rate_bps / 80 * 1009 / 1000 + LFT_SHAPER_FRAMES * (uint64_t)frame_bytes;
+    for (unsigned i = 0; rate_bps && i < LFT_BUCKETS; i++) {
+        struct lft_bucket *bucket = &shaper->buckets[i];
+        bucket->cost = (uint64_t)(8e9 * (double)(1 << COST_BITS) / ((double)rate_bps * kinds[i].rate));
+        bucket->depth = cost(bucket->cost, frame_bytes) * (LFT_SHAPER_FRAMES - 1) + (kinds[i].deeper_ns << TIME_BITS);
+        bucket->late = kinds[i].late_ns << TIME_BITS;
+        if (!was_limited)
+            bucket->at = now_ns << TIME_BITS;
+    }
 }
 
 void lft_shaper_init(struct lft_shaper *shaper, uint64_t rate_bps, uint32_t frame_bytes, uint64_t now_ns)
 {
-    *shaper = (struct lft_shaper){0};
+    *shaper = (struct lft_shaper){.slot = now_ns / SLOT_NS};
     lft_shaper_set(shaper, rate_bps, frame_bytes, now_ns);
+}
+
+/* When so much of the window is over that there is room in it. */
+static uint64_t window_ready_ns(const struct lft_shaper *shaper)
+{
+    uint64_t octets = shaper->window_bytes, slot = shaper->slot;
+    if (octets < shaper->window_max)
+        return 0;
+    while (octets >= shaper->window_max && slot < shaper->slot + LFT_SHAPER_SLOTS)
+        octets -= shaper->slots[++slot % LFT_SHAPER_SLOTS];
+    return slot * SLOT_NS;
 }
 
 uint64_t lft_shaper_next_ns(const struct lft_shaper *shaper)
 {
+    uint64_t ready = 0;
     if (!shaper->rate_bps)
         return 0;
-    uint64_t short_ready = shaper->short_at > shaper->short_depth ? shaper->short_at - shaper->short_depth : 0;
-    /* The long clock runs up to long_depth behind the time; it may be as far ahead as the short bucket is deep. */
-    uint64_t long_ready = shaper->long_at > shaper->short_depth ? shaper->long_at - shaper->short_depth : 0;
-    return (later(short_ready, long_ready) + (1 << TIME_BITS) - 1) >> TIME_BITS;
+    for (unsigned i = 0; i < LFT_BUCKETS; i++) {
+        const struct lft_bucket *bucket = &shaper->buckets[i];
+        ready = later(ready, bucket->at > bucket->depth ? bucket->at - bucket->depth : 0);
+    }
+    return later((ready + (1 << TIME_BITS) - 1) >> TIME_BITS, window_ready_ns(shaper));
 }
 
 bool lft_shaper_ready(const struct lft_shaper *shaper, uint64_t now_ns)
@@ -52,16 +70,33 @@ bool lft_shaper_ready(const struct lft_shaper *shaper, uint64_t now_ns)
     return now_ns >= lft_shaper_next_ns(shaper);
 }
 
+static void advance(struct lft_shaper *shaper, uint64_t slot)
+{
+    if (slot >= shaper->slot + LFT_SHAPER_SLOTS)
+        shaper->slot = slot - LFT_SHAPER_SLOTS;
+    while (shaper->slot < slot) {
+        uint32_t *oldest = &shaper->slots[++shaper->slot % LFT_SHAPER_SLOTS];
+        shaper->window_bytes -= *oldest;
+        *oldest = 0;
+    }
+}
+
 void lft_shaper_sent(struct lft_shaper *shaper, uint32_t wire_bytes, uint64_t now_ns)
 {
+    uint64_t now = now_ns << TIME_BITS;
     if (!shaper->rate_bps)
         return;
-    uint64_t now = now_ns << TIME_BITS, oldest = now > shaper->long_depth ? now - shaper->long_depth : 0;
-    shaper->short_at = later(shaper->short_at, now) + cost(shaper->short_cost, wire_bytes);
-    shaper->long_at = later(shaper->long_at, oldest) + cost(shaper->long_cost, wire_bytes);
+    for (unsigned i = 0; i < LFT_BUCKETS; i++) {
+        struct lft_bucket *bucket = &shaper->buckets[i];
+        bucket->at = later(bucket->at, now > bucket->late ? now - bucket->late : 0) + cost(bucket->cost, wire_bytes);
+    }
+    advance(shaper, now_ns / SLOT_NS);
+    shaper->slots[shaper->slot % LFT_SHAPER_SLOTS] += wire_bytes;
+    shaper->window_bytes += wire_bytes;
 }
 
 void lft_shaper_idle(struct lft_shaper *shaper, uint64_t now_ns)
 {
-    shaper->long_at = later(shaper->long_at, now_ns << TIME_BITS);
+    struct lft_bucket *bucket = &shaper->buckets[LFT_BUCKET_LONG];
+    bucket->at = later(bucket->at, now_ns << TIME_BITS);
 }

@@ -1,25 +1,32 @@
-/* When the next frame may be on the wire. A virtual clock a bucket (GCRA), so that a late wake-up does not shift what follows:
- *   short bucket: 1.008 × limit, 16 frames deep     - bounds bursts
- *   long bucket:  limit, 10 ms deep, filled only by lateness while there was something to send (idle time is not saved up)
- * A frame may go when both allow it. So in any window of T seconds at most 1.008 × limit × T + 16 frames pass, in the long run
- * the limit, and a thread that the machine wakes up to 10 ms late still fills the line.
- * Rejected: one bucket 20 frames deep (0.24 ms at 800 Mbit/s): every later wake-up is rate lost for ever. */
+/* When the next frame may be on the wire. Three limits, all of which must allow it:
+ *   long:   a virtual clock (GCRA) at the limit, 16 frames deep, and behind by what the thread was late, 20 ms at most, while there was
+ *           something to send; idle time is not saved up
+ *   peak:   a clock at twice the limit, 16 frames and 1 ms deep: what is caught up is spread, so that short queues take it
+ *   window: octets of the last 100.5 ms, in slots of 0.5 ms: 1.009 × limit × 100 ms + 16 frames
+ * So no 100 ms carry more than 1.01 × limit + 17 frames, in the long run the limit passes, and a thread that the machine wakes up to 20 ms
+ * late still fills the line. Rejected: one bucket 20 frames deep (0.24 ms at 800 Mbit/s): every later wake-up is rate lost for ever. A
+ * second bucket at 1.01 × limit in place of the window: wake-ups 1.5 ms late as on a busy machine cost half of the rate. */
 #ifndef LFT_SHAPER_H
 #define LFT_SHAPER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct lft_bucket { uint64_t at, cost, depth, late; }; /* at: when the frame after the last is due; all 2^-8 ns, cost 2^-24 ns an octet */
+
+enum lft_bucket_kind { LFT_BUCKET_LONG, LFT_BUCKET_PEAK, LFT_BUCKETS };
+enum { LFT_SHAPER_SLOTS = 201 };
+
 struct lft_shaper {
-    uint64_t rate_bps;             /* 0: no limit */
-    uint64_t short_at, long_at;    /* virtual clocks, units of 2^-8 ns, of the frame after the last */
-    uint64_t short_cost, long_cost; /* 2^-24 ns per octet */
-    uint64_t short_depth, long_depth;
+    uint64_t rate_bps; /* 0: no limit */
+    struct lft_bucket buckets[LFT_BUCKETS];
+    uint64_t slot, window_bytes, window_max; /* slot: number of the newest one, its time / 0.5 ms */
+    uint32_t slots[LFT_SHAPER_SLOTS];        /* octets */
 };
 
 enum { LFT_SHAPER_FRAMES = 16 };
 
-/* `frame_bytes`: the largest frame on the wire, for the depth of the short bucket. */
+/* `frame_bytes`: the largest frame on the wire, for the depth of the buckets. */
 void lft_shaper_init(struct lft_shaper *shaper, uint64_t rate_bps, uint32_t frame_bytes, uint64_t now_ns);
 /* A new limit from now on; what was sent before still counts. */
 void lft_shaper_set(struct lft_shaper *shaper, uint64_t rate_bps, uint32_t frame_bytes, uint64_t now_ns);

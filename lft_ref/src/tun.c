@@ -42,7 +42,7 @@ int tun_open(const char *name, char *why, size_t why_size)
     return fd;
 }
 
-static size_t ip_header(const struct nc_packet *syn, uint8_t protocol, size_t payload, uint8_t *out)
+static size_t ip_header(const struct nc_packet *syn, const uint8_t *from, uint8_t protocol, size_t payload, uint8_t *out)
 {
     if (syn->ip_version == 6) {
         memset(out, 0, IP6);
@@ -50,7 +50,7 @@ static size_t ip_header(const struct nc_packet *syn, uint8_t protocol, size_t pa
         nc_put16(out + 4, (uint16_t)payload);
         out[6] = protocol;
         out[7] = TTL;
-        memcpy(out + 8, syn->dst, 16);
+        memcpy(out + 8, from, 16);
         memcpy(out + 24, syn->src, 16);
         return IP6;
     }
@@ -60,7 +60,7 @@ static size_t ip_header(const struct nc_packet *syn, uint8_t protocol, size_t pa
     out[6] = 0x40;
     out[8] = TTL;
     out[9] = protocol;
-    memcpy(out + 12, syn->dst, 4);
+    memcpy(out + 12, from, 4);
     memcpy(out + 16, syn->src, 4);
     uint16_t sum = nc_csum_fold(nc_csum_add(0, out, IP4));
     memcpy(out + 10, &sum, 2);
@@ -68,12 +68,12 @@ static size_t ip_header(const struct nc_packet *syn, uint8_t protocol, size_t pa
 }
 
 /* Transport checksum with pseudo-header (addresses as in the packet to be sent). */
-static uint16_t checksum(const struct nc_packet *syn, uint8_t protocol, const uint8_t *at, size_t n)
+static uint16_t checksum(const struct nc_packet *syn, const uint8_t *from, uint8_t protocol, const uint8_t *at, size_t n)
 {
     size_t address = syn->ip_version == 6 ? 16 : 4;
     const uint8_t tail[4] = {0, protocol, (uint8_t)(n >> 8), (uint8_t)n};
     uint64_t sum = nc_csum_add(0, syn->src, address);
-    sum = nc_csum_add(sum, syn->dst, address);
+    sum = nc_csum_add(sum, from, address);
     sum = nc_csum_add(sum, tail, sizeof tail);
     return nc_csum_fold(nc_csum_add(sum, at, n));
 }
@@ -81,7 +81,7 @@ static uint16_t checksum(const struct nc_packet *syn, uint8_t protocol, const ui
 /* RFC 9293, 3.10.7.1: to a SYN nobody listens for. */
 static size_t make_reset(const struct nc_packet *syn, uint8_t *out)
 {
-    size_t ip = ip_header(syn, 6, TCP, out);
+    size_t ip = ip_header(syn, syn->dst, 6, TCP, out);
     uint8_t *tcp = out + ip;
     memset(tcp, 0, TCP);
     nc_put16(tcp, syn->dst_port);
@@ -89,23 +89,26 @@ static size_t make_reset(const struct nc_packet *syn, uint8_t *out)
     nc_put32(tcp + 8, syn->tcp.seq + 1 + syn->payload_len);
     tcp[12] = TCP / 4 << 4;
     tcp[13] = NC_TCP_RST | NC_TCP_ACK;
-    uint16_t sum = checksum(syn, 6, tcp, TCP);
+    uint16_t sum = checksum(syn, syn->dst, 6, tcp, TCP);
     memcpy(tcp + 16, &sum, 2);
     return ip + TCP;
 }
 
-static size_t make_icmp(const uint8_t *packet, size_t n, const struct nc_packet *syn, uint8_t type, uint8_t code, uint8_t *out)
+/* The error comes from whom the far gateway heard it; when that is not known, from the server. */
+static size_t make_icmp(const uint8_t *packet, size_t n, const struct nc_packet *syn, const struct lft_result *why, uint8_t code, uint8_t *out)
 {
+    static const uint8_t nobody[16];
+    const uint8_t *from = memcmp(why->from, nobody, sizeof nobody) == 0 ? syn->dst : why->from;
     bool v6 = syn->ip_version == 6;
     size_t most = v6 ? ICMP_MTU - IP6 - ICMP : QUOTE4_MAX, quote = n < most ? n : most;
     uint8_t protocol = v6 ? ICMP_V6 : ICMP_V4;
-    size_t ip = ip_header(syn, protocol, ICMP + quote, out);
+    size_t ip = ip_header(syn, from, protocol, ICMP + quote, out);
     uint8_t *icmp = out + ip;
     memset(icmp, 0, ICMP);
-    icmp[0] = type;
+    icmp[0] = why->code == LFT_RESULT_ICMP ? why->icmp_type : v6 ? 1 : 3; /* destination unreachable */
     icmp[1] = code;
     memcpy(icmp + ICMP, packet, quote);
-    uint16_t sum = v6 ? checksum(syn, protocol, icmp, ICMP + quote) : nc_csum_fold(nc_csum_add(0, icmp, ICMP + quote));
+    uint16_t sum = v6 ? checksum(syn, from, protocol, icmp, ICMP + quote) : nc_csum_fold(nc_csum_add(0, icmp, ICMP + quote));
     memcpy(icmp + 2, &sum, 2);
     return ip + ICMP + quote;
 }
@@ -113,7 +116,6 @@ static size_t make_icmp(const uint8_t *packet, size_t n, const struct nc_packet 
 size_t tun_refusal(const uint8_t *syn, size_t n, const struct nc_packet *decoded, const struct lft_result *result, uint8_t out[TUN_PACKET_MAX])
 {
     bool v6 = decoded->ip_version == 6;
-    uint8_t unreachable = v6 ? 1 : 3;
     switch (result->code) {
     case LFT_RESULT_REFUSED:
     case LFT_RESULT_RESET:
@@ -121,13 +123,13 @@ size_t tun_refusal(const uint8_t *syn, size_t n, const struct nc_packet *decoded
     case LFT_RESULT_STOPPED:
         return make_reset(decoded, out);
     case LFT_RESULT_NET_UNREACHABLE:
-        return make_icmp(syn, n, decoded, unreachable, 0, out);
+        return make_icmp(syn, n, decoded, result, 0, out);
     case LFT_RESULT_HOST_UNREACHABLE:
-        return make_icmp(syn, n, decoded, unreachable, v6 ? 3 : 1, out);
+        return make_icmp(syn, n, decoded, result, v6 ? 3 : 1, out);
     case LFT_RESULT_NOT_ALLOWED:
-        return make_icmp(syn, n, decoded, unreachable, v6 ? 1 : 13, out);
+        return make_icmp(syn, n, decoded, result, v6 ? 1 : 13, out);
     case LFT_RESULT_ICMP:
-        return make_icmp(syn, n, decoded, result->icmp_type, result->icmp_code, out);
+        return make_icmp(syn, n, decoded, result, result->icmp_code, out);
     default:
         return 0; /* the client's own timer says it, and with the tunnel back its next SYN gets through */
     }

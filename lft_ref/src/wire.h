@@ -125,6 +125,7 @@ enum lft_result_code {
 struct lft_result {
     uint8_t code;                 /* enum lft_result_code */
     uint8_t icmp_type, icmp_code; /* LFT_RESULT_ICMP; of ICMP or ICMPv6 by the stream's address family */
+    uint8_t from[16];             /* who sent the ICMP error, IPv4 in the first 4 octets; zeros: nobody known */
 };
 const char *lft_result_text(unsigned code);
 
@@ -141,7 +142,7 @@ struct lft_open {
 };
 size_t lft_open_put(uint8_t at[LFT_OPEN_BODY_MAX], const struct lft_open *open);
 int lft_open_get(const uint8_t *at, const uint8_t *end, struct lft_open *open); /* 0 or -1 */
-enum { LFT_RESULT_BYTES = 4 };
+enum { LFT_RESULT_BYTES = 20 };
 void lft_result_put(uint8_t at[LFT_RESULT_BYTES], const struct lft_result *result);
 int lft_result_get(const uint8_t *at, const uint8_t *end, struct lft_result *result);
 

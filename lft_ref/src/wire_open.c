@@ -86,6 +86,7 @@ void lft_result_put(uint8_t at[LFT_RESULT_BYTES], const struct lft_result *resul
     at[1] = result->icmp_type;
     at[2] = result->icmp_code;
     at[3] = 0;
+    memcpy(at + 4, result->from, sizeof result->from);
 }
 
 int lft_result_get(const uint8_t *at, const uint8_t *end, struct lft_result *result)
@@ -93,5 +94,6 @@ int lft_result_get(const uint8_t *at, const uint8_t *end, struct lft_result *res
     if (end - at != LFT_RESULT_BYTES)
         return -1;
     *result = (struct lft_result){.code = at[0], .icmp_type = at[1], .icmp_code = at[2]};
+    memcpy(result->from, at + 4, sizeof result->from);
     return 0;
 }

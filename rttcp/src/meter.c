@@ -76,8 +76,10 @@ static void take_samples(struct rttcp_meter *meter)
         uint64_t window = i == 0 ? rttcp_tcpinfo_get(&info, "snd_wnd") : 0;
         if (window > meter->window_seen_max_bytes && atomic_load_explicit(&meter->watch_window, memory_order_relaxed))
             meter->window_seen_max_bytes = window;
-        if (meter->sample_ns)
-            rttcp_samples_add(&meter->samples, &info);
+        if (!meter->sample_ns)
+            continue;
+        rttcp_tcpinfo_take_cc(meter->streams[i].fd, &info);
+        rttcp_samples_add(&meter->samples, &info);
     }
 }
 

@@ -1,11 +1,13 @@
 #include "pattern.h"
 
 #include <endian.h>
+#include <stdbool.h>
 #include <string.h>
 
-#define STEP UINT64_C(0xa0761d6478bd642f)
+#include "pattern_words.h"
+
 #define WORD sizeof(uint64_t)
-#define BLOCK 4096 /* octets made at a time to compare with: they stay in the first-level cache */
+#define BLOCK 4096 /* octets compared at a time; where a block differs, the place is looked for in it alone */
 
 static uint64_t splitmix64(uint64_t *state)
 {
@@ -20,20 +22,53 @@ struct rttcp_pattern rttcp_pattern_create(uint64_t seed, uint64_t stream)
     uint64_t state = seed, of_stream = stream ^ UINT64_C(0x5eed0f1995);
     state = splitmix64(&state) ^ splitmix64(&of_stream);
     uint64_t start = splitmix64(&state);
-    return (struct rttcp_pattern){.start = start, .k = splitmix64(&state) | 1}; /* not 0: a × a has a pattern */
+    return (struct rttcp_pattern){.start = start, .k = splitmix64(&state)};
 }
 
 static inline uint64_t word_at(uint64_t a, uint64_t k)
 {
-    unsigned __int128 product = (unsigned __int128)a * (a ^ k);
-    return htole64((uint64_t)product ^ (uint64_t)(product >> 64));
+    for (int round = 0; round < RTTCP_WORD_ROUNDS; round++) {
+        uint64_t product = (a & UINT32_MAX) * RTTCP_WORD_FACTOR;
+        a = (product >> 32 | product << 32) ^ a >> 32 ^ k;
+    }
+    return htole64(a);
+}
+
+static bool vectors(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
+static void fill_words(uint64_t a, uint64_t k, uint8_t *out, size_t words)
+{
+    size_t done = vectors() ? rttcp_words_fill_avx2(a, k, out, words) : 0;
+    for (a += done * RTTCP_WORD_STEP; done < words; done++, a += RTTCP_WORD_STEP) {
+        uint64_t word = word_at(a, k);
+        memcpy(out + done * WORD, &word, WORD);
+    }
+}
+
+static bool same_words(uint64_t a, uint64_t k, const uint8_t *data, size_t words)
+{
+    uint64_t differs = 0;
+    size_t done = vectors() ? rttcp_words_compare_avx2(a, k, data, words, &differs) : 0;
+    for (a += done * RTTCP_WORD_STEP; done < words; done++, a += RTTCP_WORD_STEP) {
+        uint64_t word;
+        memcpy(&word, data + done * WORD, WORD);
+        differs |= word ^ word_at(a, k);
+    }
+    return differs == 0;
 }
 
 /* Part of one word: octets [from, from + size) of the word that holds `offset`. Returns how many. */
 static size_t part_of_word(const struct rttcp_pattern *pattern, uint64_t offset, uint8_t *out, size_t size)
 {
     size_t from = offset % WORD, n = WORD - from < size ? WORD - from : size;
-    uint64_t word = word_at(pattern->start + offset / WORD * STEP, pattern->k);
+    uint64_t word = word_at(pattern->start + offset / WORD * RTTCP_WORD_STEP, pattern->k);
     memcpy(out, (const uint8_t *)&word + from, n);
     return n;
 }
@@ -41,33 +76,36 @@ static size_t part_of_word(const struct rttcp_pattern *pattern, uint64_t offset,
 void rttcp_pattern_fill(const struct rttcp_pattern *pattern, uint64_t offset, uint8_t *out, size_t size)
 {
     size_t done = offset % WORD ? part_of_word(pattern, offset, out, size) : 0;
-    uint64_t a = pattern->start + (offset + done) / WORD * STEP, k = pattern->k;
-#pragma GCC unroll 8
-    for (; done + WORD <= size; done += WORD, a += STEP) {
-        uint64_t word = word_at(a, k);
-        memcpy(out + done, &word, WORD);
-    }
+    size_t words = (size - done) / WORD;
+    fill_words(pattern->start + (offset + done) / WORD * RTTCP_WORD_STEP, pattern->k, out + done, words);
+    done += words * WORD;
     if (done < size)
         part_of_word(pattern, offset + done, out + done, size - done);
 }
 
-static size_t first_difference(const uint8_t *a, const uint8_t *b, size_t size)
+/* Octet by octet, for what is short, not whole words or known to differ. */
+static size_t check_closely(const struct rttcp_pattern *pattern, uint64_t offset, const uint8_t *data, size_t size)
 {
-    size_t i = 0;
-    while (i < size && a[i] == b[i])
-        i++;
-    return i;
+    uint8_t wanted[BLOCK];
+    size_t same = 0;
+    rttcp_pattern_fill(pattern, offset, wanted, size);
+    while (same < size && data[same] == wanted[same])
+        same++;
+    return same;
 }
 
 size_t rttcp_pattern_check(const struct rttcp_pattern *pattern, uint64_t offset, const uint8_t *data, size_t size)
 {
-    uint8_t wanted[BLOCK];
     for (size_t done = 0, n; done < size; done += n) {
-        n = BLOCK - (offset + done) % BLOCK; /* whole words but for the ends */
+        uint64_t at = offset + done;
+        n = BLOCK - at % BLOCK; /* whole words but for the ends */
         n = n < size - done ? n : size - done;
-        rttcp_pattern_fill(pattern, offset + done, wanted, n);
-        if (memcmp(wanted, data + done, n) != 0)
-            return done + first_difference(data + done, wanted, n);
+        bool whole = at % WORD == 0 && n % WORD == 0;
+        if (whole && same_words(pattern->start + at / WORD * RTTCP_WORD_STEP, pattern->k, data + done, n / WORD))
+            continue;
+        size_t same = check_closely(pattern, at, data + done, n);
+        if (same < n)
+            return done + same;
     }
     return size;
 }

@@ -47,6 +47,8 @@ static const struct info_field fields[] = {
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 
+static const char *const cc_names[RTTCP_CC_WORDS] = {"cc_0", "cc_1", "cc_2", "cc_3", "cc_4"};
+
 /* Bit fields sit in the bytes after `options`: snd_wscale, rcv_wscale, then the flags. */
 _Static_assert(offsetof(struct tcp_info, tcpi_options) == 5 && offsetof(struct tcp_info, tcpi_rto) == 8, "bit fields");
 _Static_assert(AFTER_SND_WND(48) <= RTTCP_TCPINFO_BYTES, "every field fits the sample");
@@ -54,12 +56,18 @@ _Static_assert(AFTER_SND_WND(48) <= RTTCP_TCPINFO_BYTES, "every field fits the s
 bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info)
 {
     socklen_t size = sizeof info->raw;
-    info->stream = 0;
+    info->stream = info->cc_words = 0;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, info->raw, &size) < 0)
         return false;
     info->t_ns = nc_now_ns();
     info->filled = size;
     return true;
+}
+
+void rttcp_tcpinfo_take_cc(int fd, struct rttcp_tcpinfo *info)
+{
+    socklen_t size = sizeof info->cc;
+    info->cc_words = getsockopt(fd, IPPROTO_TCP, TCP_CC_INFO, info->cc, &size) < 0 ? 0 : size / sizeof info->cc[0];
 }
 
 static uint64_t value_of(const struct rttcp_tcpinfo *info, const struct info_field *field)
@@ -107,6 +115,8 @@ json_t *rttcp_tcpinfo_encode(const struct rttcp_tcpinfo *info, bool with_time)
             value = INT64_MAX;
         json_object_set_new(object, fields[i].name, json_integer((json_int_t)value));
     }
+    for (uint32_t i = 0; i < info->cc_words; i++)
+        json_object_set_new(object, cc_names[i], json_integer(info->cc[i]));
     return object;
 }
 

@@ -1,6 +1,7 @@
 /* TCP_INFO by field name: a snapshot, its JSON, and a bounded series of samples.
  * Names are the kernel's without `tcpi_`, with the unit behind where it has one (include/uapi/linux/tcp.h). The kernel only
- * ever appends to the struct, so fields are found by offset and reported as far as this kernel fills them. */
+ * ever appends to the struct, so fields are found by offset and reported as far as this kernel fills them. Samples also have
+ * what the congestion control tells of itself (TCP_CC_INFO): `cc_0` … `cc_4`, in its own order, as far as it tells anything. */
 #ifndef RTTCP_TCPINFO_H
 #define RTTCP_TCPINFO_H
 
@@ -12,16 +13,21 @@
 #include "error.h"
 
 #define RTTCP_TCPINFO_BYTES 320 /* of the kernel's struct, kept a sample */
+#define RTTCP_CC_WORDS 5        /* TCP_CC_INFO of bbr, the longest */
 
 struct rttcp_tcpinfo {
     uint64_t t_ns;   /* CLOCK_MONOTONIC */
     uint32_t filled; /* bytes that the kernel filled in */
     uint32_t stream; /* of which stream; set by the caller */
     uint8_t raw[RTTCP_TCPINFO_BYTES];
+    uint32_t cc[RTTCP_CC_WORDS], cc_words; /* of which the first cc_words are filled */
 };
 
-/* Takes a snapshot; false when the socket gives none. */
+/* Takes a snapshot; false when the socket gives none. Without the congestion control's words. */
 bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info);
+
+/* Adds the congestion control's words to a snapshot. */
+void rttcp_tcpinfo_take_cc(int fd, struct rttcp_tcpinfo *info);
 
 /* One field by its JSON name; 0 when this kernel does not have it. */
 uint64_t rttcp_tcpinfo_get(const struct rttcp_tcpinfo *info, const char *name);

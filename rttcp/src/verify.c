@@ -7,6 +7,8 @@
 
 #include "digest.h"
 
+#define CACHED ((size_t)32 << 10) /* octets checked, then digested: the second look finds them in the nearest caches */
+
 struct rttcp_verify *rttcp_verify_create(uint64_t seed, uint64_t stream)
 {
     struct rttcp_verify *verify = calloc(1, sizeof *verify);
@@ -38,22 +40,31 @@ static void excerpt(const uint8_t *data, size_t size, char *out)
         snprintf(out + 2 * i, 3, "%02x", data[i]);
 }
 
-void rttcp_verify_received(struct rttcp_verify *verify, uint64_t offset, const uint8_t *data, size_t size)
+static void note_mismatch(struct rttcp_verify *verify, uint64_t offset, const uint8_t *data, size_t size)
 {
     uint8_t wanted[RTTCP_EXCERPT_OCTETS];
     struct rttcp_mismatch *mismatch = &verify->mismatch;
-    size_t same = rttcp_pattern_check(&verify->pattern, offset, data, size);
-    rttcp_digest_update(verify->digest, data, size);
-    if (same == size)
-        return;
-    verify->bad_reads++;
     if (mismatch->found)
         return;
     mismatch->found = true;
-    mismatch->offset = offset + same;
-    rttcp_pattern_fill(&verify->pattern, mismatch->offset, wanted, sizeof wanted);
+    mismatch->offset = offset;
+    rttcp_pattern_fill(&verify->pattern, offset, wanted, sizeof wanted);
     excerpt(wanted, sizeof wanted, mismatch->expected);
-    excerpt(data + same, size - same, mismatch->got);
+    excerpt(data, size, mismatch->got);
+}
+
+void rttcp_verify_received(struct rttcp_verify *verify, uint64_t offset, const uint8_t *data, size_t size)
+{
+    bool bad = false;
+    for (size_t done = 0, n; done < size; done += n) {
+        n = size - done < CACHED ? size - done : CACHED;
+        size_t same = rttcp_pattern_check(&verify->pattern, offset + done, data + done, n);
+        rttcp_digest_update(verify->digest, data + done, n);
+        if (same < n)
+            note_mismatch(verify, offset + done + same, data + done + same, size - done - same);
+        bad |= same < n;
+    }
+    verify->bad_reads += bad;
 }
 
 void rttcp_verify_digest(const struct rttcp_verify *verify, char out[RTTCP_DIGEST_TEXT])

@@ -44,17 +44,30 @@ def choose(trial: Trial, box: str) -> BackEnd:
     return "comet" if why else "netem"
 
 
+def super_packets(trial: Trial) -> tuple[int, int]:
+    """How long super-packets of the sender and of the receiver may be to pass netem whole, in bytes; 0: no limit here,
+    for they are taken apart before it or there is another box. Of a settled trial."""
+    path = trial.setting.path
+    if objection(trial):
+        return 0, 0
+    planned = (
+        plan(delay_box.parameters(path.direction(which), path.framing), path.mtu, path.granularity or 0)
+        for which in delay_box.WAYS
+    )
+    ab, ba = (found.super_bytes for found in planned)
+    return ab, ba
+
+
 def settled(trial: Trial, box: str) -> Trial:
-    """The trial with the userspace box's settings for virtual time, where it has none of its own."""
-    if choose(trial, box) == "netem":
-        return trial
+    """The trial with the box's settings for virtual time, where it has none of its own: granularity for both boxes."""
     path = trial.setting.path
     granularity = max(_GRANULARITY_NS, path.rtt_ns() // _GRANULARITY_OF_RTT)
-    own = {
-        "spin": 0,
-        "poll": 0 if path.poll is None else path.poll,
-        "granularity": granularity if path.granularity is None else path.granularity,
-        "memory": memory.box_bytes(trial.setting) if path.memory is None else path.memory,
-    }
+    own: dict[str, int | None] = {"granularity": granularity if path.granularity is None else path.granularity}
+    if choose(trial, box) == "comet":
+        own |= {
+            "spin": 0,
+            "poll": 0 if path.poll is None else path.poll,
+            "memory": memory.box_bytes(trial.setting) if path.memory is None else path.memory,
+        }
     setting = trial.setting.model_copy(update={"path": path.model_copy(update=own)})
     return replace(trial, setting=setting)

@@ -57,7 +57,7 @@ def manifest(plan: Plan, box: str) -> dict[str, Any]:
     """What a run's manifest says of virtual time. MissingError without a kernel, UsageError for what `box` cannot."""
     image = kernel.require()
     return {
-        "kernel": f"virtual time: {image}",
+        "kernel": kernel.version(image),
         "virtual": {
             "box": box,
             "back_ends": sorted({boxes.choose(one, box) for one in plan.trials}),
@@ -95,7 +95,9 @@ def _start(
     with _full_disk_said(run_dir):
         share = stack.enter_context(_working_folder(run_dir, one.number, ledger))
         setting = boxes.settled(one, box)
-        job = {"trial": setting, "box": boxes.choose(one, box)}
+        back_end = boxes.choose(one, box)
+        job: dict[str, Any] = {"trial": setting, "box": back_end}
+        job["super_bytes"] = boxes.super_packets(setting) if back_end == "netem" else (0, 0)
         guest = stack.enter_context(Guest(image, share, memory.guest_bytes(one.setting), one.seed, job))
     ledger.add_process(guest.pid, f"guest of trial {one.number}")
     stack.callback(ledger.drop_process, guest.pid)

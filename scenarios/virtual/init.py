@@ -20,6 +20,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scenarios.virtual import lean
+
 if TYPE_CHECKING:
     from scenarios.delay_box import BackEnd
     from scenarios.plan import Trial
@@ -76,15 +78,20 @@ def _heartbeat() -> None:
         time.sleep(_HEARTBEAT_S)
 
 
-def _measure(trial: Trial, box: BackEnd) -> None:
+def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
     """The trial as outside, but for working on its results."""
+    lean.pyroute2()
     from netcommon.ledger import Ledger
+    from scenarios import links
     from scenarios.topology import Topology
     from scenarios.trial import run_trial
 
     scratch = Path("/run/tmp/trial")
     scratch.mkdir()
     with Ledger.open() as ledger, Topology.of(trial.setting, ledger) as net:
+        for host, pid, most in zip(("snd", "rcv"), (net.sender, net.receiver), super_bytes, strict=True):
+            if most:
+                links.limit_super_packets(pid, net.host_interface(host), most)
         run_trial(net, trial, SHARE, scratch, ledger, back_end=box, digested=False)
 
 
@@ -105,7 +112,7 @@ def main() -> None:
         if "command" in job:
             _command(job["command"], job["folder"])
         else:
-            _measure(job["trial"], job["box"])
+            _measure(job["trial"], job["box"], job["super_bytes"])
     except BaseException as error:
         traceback.print_exc()
         content = {"message": f"{error}" or type(error).__name__, "status": getattr(error, "status", 1)}

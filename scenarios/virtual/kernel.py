@@ -1,9 +1,10 @@
 """The virtual-time kernel: where it is, and how it is built (``make virtual``, ``python -m scenarios.virtual.kernel``).
 
 Source is Debian's newest ``linux-source-*`` in /usr/src, or the tree or archive that LFP_LINUX_SOURCE names. What is
-built depends on nothing but the source, `kernel.config` and `patches/`; their hash names the folder in the user's
-cache, so a kernel is built once and a changed one is another. Rejected: Debian's user-mode-linux package, which has no
-time travel, and a full configuration, which takes three times as long to build and longer to boot.
+built depends on nothing but the source, `kernel.config`, `patches/` and the congestion controls of rttcp/cc, which are
+built in; their hash names the folder in the user's cache, so a kernel is built once and a changed one is another.
+Rejected: Debian's user-mode-linux package, which has no time travel, and a full configuration, which takes three times
+as long to build and longer to boot.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import click
 from netcommon.errors import LfpError, MissingError
 
 FOLDER = Path(__file__).resolve().parent
+CONGESTION = FOLDER.parents[1] / "rttcp" / "cc"
 CONFIG = FOLDER / "kernel.config"
 SOURCE_VARIABLE, KERNEL_VARIABLE = "LFP_LINUX_SOURCE", "LFP_VIRTUAL_KERNEL"
 NEEDED = {"xz": "xz-utils"} | {name: name for name in ("flex", "bison", "bc", "make", "gcc", "patch")}
@@ -32,6 +34,12 @@ _REMEDY = "run 'make virtual' (about 5 minutes, once)"
 def patches() -> list[Path]:
     """What is changed in the source, in order."""
     return sorted((FOLDER / "patches").glob("*.patch"))
+
+
+def congestion_files() -> dict[str, Path]:
+    """The congestion controls of rttcp: name under net/ipv4 to file."""
+    headers = {f"algo/{file.name}": file for file in sorted((CONGESTION / "algo").glob("*.h"))}
+    return headers | {"tcp_glue.h": CONGESTION / "tcp_glue.h", "tcp_lfp.c": CONGESTION / "kernel" / "tcp_lfp.c"}
 
 
 def source() -> Path:
@@ -69,6 +77,12 @@ def require() -> Path:
     return path()
 
 
+def version(image: Path) -> str:
+    """What `uname -r` says inside, with the machine: the manifest's ``kernel``."""
+    done = subprocess.run([str(image), "--version"], capture_output=True, text=True, timeout=10)
+    return f"Linux {done.stdout.strip() or '?'} um x86_64"
+
+
 def build(jobs: int) -> Path:
     """Builds the kernel unless the cache has it; says what it does. The source is unpacked beside it and removed."""
     target = path()
@@ -83,6 +97,7 @@ def build(jobs: int) -> Path:
         tree = _unpacked(source(), Path(folder))
         for patch in patches():
             _quietly(["patch", "-p1", "-s", "-i", str(patch)], tree)
+        _add_congestion(tree)
         _configure(tree)
         _compile(tree, jobs)
         shutil.copy2(tree / ".config", target.with_name("config"))
@@ -106,7 +121,7 @@ def _key(origin: Path) -> str:
     """Hash of all that the kernel depends on; of an archive size and date stand for its content."""
     stat = origin.stat()
     digest = hashlib.blake2b(f"{origin}:{stat.st_size}:{stat.st_mtime_ns}".encode(), digest_size=6)
-    for file in (CONFIG, *patches()):
+    for file in (CONFIG, *patches(), *congestion_files().values()):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
@@ -120,6 +135,15 @@ def _unpacked(origin: Path, folder: Path) -> Path:
         tree.mkdir()
         _quietly(["tar", "-xf", str(origin), "--strip-components=1", "-C", str(tree)], folder)
     return tree
+
+
+def _add_congestion(tree: Path) -> None:
+    target = tree / "net" / "ipv4"
+    (target / "algo").mkdir()
+    for name, file in congestion_files().items():
+        shutil.copyfile(file, target / name)
+    with (target / "Makefile").open("a", encoding="utf-8") as makefile:
+        makefile.write("obj-y += tcp_lfp.o\n")
 
 
 def _configure(tree: Path) -> None:

@@ -20,6 +20,7 @@ from netcommon.binaries import find
 from netcommon.netns import call_in
 from netcommon.process import Tool
 
+CLIENT = {4: "10.81.0.2", 6: "fd81::2"}
 SERVER = {4: "10.82.0.2", 6: "fd82::2"}
 GATEWAY = {4: "10.81.0.1", 6: "fd81::1"}
 # A net behind the far gateway that it has no way to.
@@ -48,12 +49,14 @@ class Lab:
     folder: Path
     running: dict[str, Tool] = field(default_factory=dict)
 
-    def start(self, which: str, *options: str, outer: int = 4, carriage: str = "udp") -> Tool:
+    def start(
+        self, which: str, *options: str, outer: int = 4, carriage: str = "udp", listen: str = "", peer: str = ""
+    ) -> Tool:
         """Starts the gateway ``near`` (which begins the tunnel) or ``far``; it ends with the block of ``gateways``."""
         here, there = OUTER[outer] if which == "near" else OUTER[outer][::-1]
         argv = [str(find("lft-gateway")), "run", "--psk-file", str(self.folder / "psk"), "--carriage", carriage]
-        argv += ["--control", str(self.folder / which), "--listen", f"{here}:2004", "--drain", "0s", *options]
-        argv += ["--peer", f"{there}:2004"] if which == "near" else []
+        argv += ["--control", str(self.folder / which), "--listen", listen or f"{here}:2004", "--drain", "0s", *options]
+        argv += ["--peer", peer or f"{there}:2004"] if which == "near" else []
         tool = Tool(["ip", "netns", "exec", getattr(self, which), *argv])
         tool.__enter__()
         self.running[which] = tool
@@ -62,7 +65,8 @@ class Lab:
 
     def show(self, which: str = "near") -> dict[str, Any]:
         """The gateway's state."""
-        return json.loads(self.verb(which, "show"))
+        state: dict[str, Any] = json.loads(self.verb(which, "show"))
+        return state
 
     def verb(self, which: str, verb: str, *arguments: str) -> str:
         """Output of a verb of lft-gateway that must succeed."""
@@ -179,4 +183,4 @@ def lft_lab(**options: str) -> Iterator[Lab]:
         routes(hosts, names["client"], names["server"])
         box = stack.enter_context(Box(hosts, **(options or {"delay": "5ms"})))
         wan_routes(hosts)
-        yield Lab(**names, box=box, folder=folder)
+        yield Lab(names["client"], names["server"], names["near"], names["far"], box, folder)

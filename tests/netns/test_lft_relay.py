@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import socket
@@ -9,9 +10,10 @@ import struct
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
-from lft_lab import GATEWAY, NOWHERE, SERVER, Lab, lft_lab, until
+from lft_lab import CLIENT, GATEWAY, NOWHERE, SERVER, Lab, lft_lab, until
 
 pytestmark = pytest.mark.netns
 
@@ -250,3 +252,21 @@ def test_other_carriages(outer: int, carriage: str) -> None:
         assert run_behaviour(lab, 4, half_close) is True
         until(lambda: not lab.show()["tunnel"]["mtu_search"], 10, "the path MTU is found")
         assert 1380 < lab.show()["tunnel"]["payload_bytes"] < 1500
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_hosts_that_are_their_own_gateways(family: int) -> None:
+    """Host model at both ends: the applications connect and listen as ever, and see each other's addresses."""
+    with lft_lab() as lab:
+        hosts = replace(lab, near=lab.client, far=lab.server)
+        try:
+            hosts.start("far", "--host", listen=f"{SERVER[4]}:2004")
+            hosts.start("near", "--host", listen=f"{CLIENT[4]}:2004", peer=f"{SERVER[4]}:2004")
+            hosts.wait_accelerating()
+            assert run_behaviour(hosts, family, addresses) == (True, True)
+            assert run_behaviour(hosts, family, half_close) is True
+            assert outcome(lambda: hosts.connect(SERVER[family], 81)) == ("ConnectionRefusedError", errno.ECONNREFUSED)
+            assert hosts.show()["relay"]["near_accepted"] == 2
+        finally:
+            for which in list(hosts.running):
+                hosts.stop(which)

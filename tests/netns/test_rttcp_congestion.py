@@ -90,14 +90,17 @@ def test_htcp_grows_with_the_time_since_the_loss() -> None:
 
 
 def test_cpeak_grows_slow_fast_slow_fast_around_the_last_window() -> None:
-    curve = transfer("lfp_cpeak", "2.5s", delay="10ms", ab_loss="packets:1000,8000")
+    curve = transfer("lfp_cpeak", "3.5s", delay="10ms", ab_loss="packets:1000,8000")
     _, after = curve.losses()[1]
     peak = 2.0 * curve.ssthresh[after]
     assert abs(kept(curve, 1) - 0.5) < 0.03  # beyond the peak the window moves between two samples
 
-    # near c_peak/2 growth multiplies what the window is above it, so start where half a segment no longer matters
+    # Near c_peak/2 growth multiplies what the window is above it, so start where half a segment no longer matters. The
+    # bound: the algorithm steps by ACKs, and the receiver's offload joins up to 45 segments in one. That takes 45/2 of
+    # a slope of 2/peak from the exponent, 16 % at a peak of 275; up to 0.67 peak the exponent is 0.8, so 13 % of 0.17
+    # peak lacks, 3.4 % of the window; as much again in the model's steps when a stalled machine makes samples rare.
     start = after + int(np.flatnonzero(curve.cwnd[after:] > 0.52 * peak)[0])
-    follows(curve, start, lambda w, _: abs(w - peak / 2) / w * abs(peak - w) / w * peak / 2 + 1, 0.05, 1.5 * peak)
+    follows(curve, start, lambda w, _: abs(w - peak / 2) / w * abs(peak - w) / w * peak / 2 + 1, 0.07, 1.5 * peak)
 
     segments, window = curve.delivered[after:], curve.cwnd[after:] / peak
     assert window[-1] > 1.4, "the window did not get beyond the peak"
@@ -113,6 +116,23 @@ def test_xys_divides_by_x_and_grows_by_an_yth() -> None:
     curve = transfer("lfp_xys:x=4,y=400", **PATH)
     assert abs(kept(curve, 1) - 1 / 4) < 0.01
     follows(curve, curve.losses()[1][1] + 1, lambda w, _: 1 + w / 400)
+
+
+def test_xys_raises_x_with_every_epoch_that_mostly_stood_still() -> None:
+    # y is at its end already. An outage of 0.4 s stops the sender until its time-out, and every epoch of 1 s has one in
+    # it, wherever the transfer begins: x is 2 at the first and doubles between two of them, or a stop later.
+    outages = "time:" + ",".join(f"{at}ms-{at + 400}ms" for at in range(1000, 10000, 1300))
+    path = {"delay": "4ms", "ab_loss": "packets:300", "ab_loss_after": outages}  # the one packet ends slow start
+    curve = transfer("lfp_xys:adaptive=1,y=4096,epoch=1,high=0.3", "6.5s", **path)
+    x, seen = 2, []
+    for loss, (before, _) in enumerate(curve.losses()):
+        if not loss:
+            continue  # slow start moves on between two samples
+        share, off = kept(curve, loss), 0.01 + 1 / float(curve.cwnd[before])
+        x *= 2 if abs(share - 1 / (2 * x)) < abs(share - 1 / x) else 1
+        seen.append(f"{share:.3f}")
+        assert curve.cwnd[before] < 4 * x or abs(share - 1 / x) < off, f"kept {seen}, x = {x}"
+    assert x >= 8, f"kept {seen}"
 
 
 def test_fast_keeps_alpha_packets_in_the_queue() -> None:

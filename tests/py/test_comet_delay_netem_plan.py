@@ -7,39 +7,47 @@ from typing import Any
 import pytest
 
 from comet_delay.netem_messages import PRNG_SEED, _QdiscMessage, kept_attributes, netem_options, tbf_options
-from comet_delay.netem_plan import plan
+from comet_delay.netem_plan import UNLIMITED, Netem, plan
 from netcommon.errors import UsageError
 
-FRAME = 1500 + 14 + 4
+FRAME = 1500 + 14
+LARGEST = FRAME + 4  # with a VLAN tag
 
 
 def test_limit_of_the_delay_comes_from_rate_times_delay() -> None:
-    """The smallest packets that fill the line must fit, at any rate and delay."""
+    """The smallest packets that fill line and queue must fit, at any rate and delay."""
     for rate_bps, delay_ns in ((45_000_000, 4_200_000), (10**10, 249_000_000), (10**6, 10**9), (10**9, 0)):
-        found = plan({"rate_bps": rate_bps, "delay_ns": delay_ns}, 1500)
-        assert found.bucket
-        in_flight = rate_bps * delay_ns / 8e9 + found.bucket.burst_bytes
-        assert found.delay_limit_packets >= in_flight / 42
-        assert found.delay_limit_packets >= 1000
+        line = plan({"rate_bps": rate_bps, "delay_ns": delay_ns, "queue_bytes": 10**6}, 1500).line
+        assert line.limit_packets >= max((rate_bps * delay_ns / 8e9 + 10**6) / 42, 1000)
+        endless = plan({"rate_bps": rate_bps, "delay_ns": delay_ns}, 1500)
+        assert (endless.line.limit_packets, endless.bucket) == (UNLIMITED, None)
 
 
-def test_bucket_and_line_are_the_queue_together() -> None:
-    for queue_bytes in (2 * FRAME, 64 * 1024, 110 * 1024, 10**9):
-        bucket = plan({"rate_bps": 45_000_000, "queue_bytes": queue_bytes}, 1500).bucket
-        assert bucket and bucket.burst_bytes + bucket.limit_bytes == queue_bytes
-        assert bucket.burst_bytes >= FRAME and bucket.limit_bytes >= FRAME
+@pytest.mark.parametrize("queue_bytes", [2 * LARGEST, 64 * 1024, 110 * 1024, 73 * FRAME, 73 * FRAME - 1, 10**9])
+def test_bucket_takes_what_a_queue_takes(queue_bytes: int) -> None:
+    """A burst of full frames: one more than the tokens are for, none beside it, as many as fit into the queue."""
+    bucket = plan({"rate_bps": 45_000_000, "queue_bytes": queue_bytes}, 1500).bucket
+    assert bucket and bucket.limit_bytes >= LARGEST and bucket.burst_bytes >= LARGEST
+    assert abs(bucket.burst_bytes + bucket.limit_bytes - queue_bytes) <= 4
+    assert bucket.burst_bytes // FRAME + bucket.limit_bytes // FRAME == queue_bytes // FRAME
+    assert (
+        bucket.limit_bytes // FRAME == 1
+    )  # only whom there is no room for waits: no timer in a queue that is not full
 
 
-def test_bucket_forgives_late_wake_ups_where_the_queue_allows() -> None:
-    bucket = plan({"rate_bps": 8_000_000_000}, 1500).bucket
-    assert bucket and bucket.burst_bytes == 100_000_000  # 100 ms
-    short = plan({"rate_bps": 8_000_000_000, "queue_bytes": 100_000}, 1500).bucket
-    assert short and short.burst_bytes == 50_000
-
-
-def test_no_rate_no_bucket() -> None:
+def test_only_what_has_something_to_do() -> None:
     found = plan({"delay_ns": 10**6, "loss_ppb": 10**7}, 1500)
-    assert (found.bucket, found.rate_bps, found.loss_ppb) == (None, 0, 10**7)
+    assert list(found.bottleneck()) == ["loss"]
+    assert (found.line.rate_bps, found.line.delay_ns, found.line.loss_ppb) == (0, 10**6, 0)
+    assert not plan({"rate_bps": 10**6}, 1500).bottleneck()
+    everything = {"rate_bps": 10**6, "queue_bytes": 10**5, "access_rate_bps": 10**7, "loss_ppb": 1}
+    assert list(plan(everything, 1500).bottleneck()) == ["access", "loss", "bucket"]
+
+
+def test_access_line_only_has_a_rate() -> None:
+    """Loss comes after it, and it never drops."""
+    access = plan({"access_rate_bps": 10**8, "loss_ppb": 1, "delay_ns": 5}, 1500).access
+    assert access == Netem(rate_bps=10**8, limit_packets=UNLIMITED)
 
 
 @pytest.mark.parametrize(("framing", "overhead"), [("l2", 0), ("ethernet", 24), ("ip", -14)])
@@ -53,6 +61,7 @@ def test_framing(framing: str, overhead: int) -> None:
         ({"framing": "atm"}, "framing 'atm': want one of l2, ethernet, ip"),
         ({"rate_bps": 10**6, "queue_bytes": 1500}, "two frames of 1518 bytes"),
         ({"rate_bps": 10}, "1000 bit/s at least"),
+        ({"access_rate_bps": 10}, "access_rate_bps 10: netem wants 1000 bit/s"),
         ({"delay_ns": "5ms"}, "delay_ns '5ms': want a whole number"),
         ({"delay_ns": -1}, "delay_ns -1: negative"),
         ({"loss_ppb": 10**9 + 1}, "loss_ppb 1000000001: more than all"),
@@ -85,6 +94,8 @@ def test_netem_message() -> None:
     assert sent.get_attr("TCA_NETEM_RATE")["rate"] == 2**32 - 1
     assert sent.get_attr("TCA_NETEM_RATE64") == 5 * 10**9
     assert sent.get_attr("TCA_NETEM_PRNG_SEED") == 9
+    off = _over_the_wire("netem", netem_options(limit_packets=1)).get_attr("TCA_OPTIONS")
+    assert off.get_attr("TCA_NETEM_RATE")["rate"] == 0  # the kernel would keep the one before
     assert _QdiscMessage.nla_map[8][0] == "TCA_STAB"
     assert netem_options(limit_packets=1, loss_ppb=10**9)["loss"] == 2**32 - 1
 

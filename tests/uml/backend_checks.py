@@ -30,7 +30,7 @@ from udp_trains import DATAGRAM, TRAIN, Trains
 
 pytestmark = pytest.mark.netns
 
-NOTHING = {"delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "loss_ppb": 0, "framing": "l2"}
+NOTHING = {"delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "access_rate_bps": 0, "loss_ppb": 0, "framing": "l2"}
 FRAME_BYTES = DATAGRAM + 14 + 20 + 8
 RATE_BPS = 5_000_000  # so low that the sender stays ahead of it in a slow guest
 CONFIDENCE = 0.9999  # netem before Linux 6.6 cannot be seeded, so each run is another draw
@@ -220,6 +220,28 @@ def test_queue_takes_what_it_should(backend: Name) -> None:
     assert abs(len(numbers) - 30) <= 2  # one for netem's rounding, one that leaves while the train comes
     wanted_ns = FRAME_BYTES * 8e9 / 2e6
     assert spacing_ns(times_ns[:29], wanted_ns) == pytest.approx(wanted_ns, rel=0.01)
+
+
+def test_access_line_spaces_what_comes(backend: Name) -> None:
+    """A train finds room in a queue for little more than half of it: the access line is twice as fast as the queue's
+    rate. Then the access line alone, then with loss behind it.
+    """
+    access_bps, rate = 4_000_000, 2_000_000
+    room = (TRAIN // 2 + 3) * FRAME_BYTES
+    lab(backend).set(access_rate_bps=access_bps, rate_bps=rate, queue_bytes=room)
+    before = lab(backend).drops()
+    numbers, times_ns = lab(backend).train(1)
+    assert numbers == list(range(TRAIN)) and lab(backend).drops() == before
+    wanted_ns = FRAME_BYTES * 8e9 / rate
+    assert spacing_ns(times_ns, wanted_ns) == pytest.approx(wanted_ns, rel=0.01)
+    lab(backend).set(access_rate_bps=access_bps)
+    numbers, times_ns = lab(backend).train(1)
+    assert spacing_ns(times_ns, wanted_ns / 2) == pytest.approx(wanted_ns / 2, rel=0.01)
+    lab(backend).set(access_rate_bps=access_bps, loss_ppb=10**9, rate_bps=rate, queue_bytes=room)
+    before = lab(backend).drops()
+    assert lab(backend).train(1)[0] == []
+    after = lab(backend).drops()
+    assert (after["loss"] - before["loss"], after["queue"] - before["queue"]) == (TRAIN, 0)
 
 
 def test_changes_under_way(backend: Name) -> None:

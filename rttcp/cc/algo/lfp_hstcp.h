@@ -7,7 +7,10 @@
  * The table has the windows at which a(w) passes 1, 2, 3 …, and b there; a window between two rows uses the upper one, as the
  * kernel's own module does. At 38 segments and below it is standard TCP. "ACK" is an ACK, as the RFC says: with delayed ACKs w grows by
  * a(w)/2 a round trip, and by less where the receiver's offload joins segments. `per_segment` counts segments instead (RFC 3465),
- * which makes it a(w) a round trip whatever the receiver does. */
+ * which makes it a(w) a round trip whatever the receiver does.
+ *
+ * b is that of the row by which the window grew last: a loss in the first slow start, which may be at twice what the path bears,
+ * halves it as standard TCP does, here and in the kernel's module. Rejected: b of the window at hand, which lets the overshoot stand. */
 #ifndef LFP_HSTCP_H
 #define LFP_HSTCP_H
 
@@ -21,6 +24,7 @@ struct lfp_hstcp_params {
 
 struct lfp_hstcp {
     u32 fraction_q32;
+    u32 row; /* of lfp_hstcp_table; that of the last growth in congestion avoidance */
 };
 
 /* Row i: the largest window with a = i + 1, and b in percent. */
@@ -42,7 +46,7 @@ static const struct lfp_hstcp_row {
 
 LFP_INLINE void lfp_hstcp_start(struct lfp_hstcp *s)
 {
-    s->fraction_q32 = 0;
+    s->fraction_q32 = s->row = 0;
 }
 
 /* The row of a window: the first whose window is not below it, else the last. Bisection over a power of two of rows, so that
@@ -58,18 +62,18 @@ LFP_INLINE u32 lfp_hstcp_row(u32 window)
 
 LFP_INLINE u32 lfp_hstcp_lost(struct lfp_hstcp *s, const struct lfp_hstcp_params *p, const struct lfp_window *w)
 {
-    (void)s;
     (void)p;
-    u32 row = lfp_hstcp_row(w->cwnd);
-    u32 b_percent = row < LFP_HSTCP_ROWS ? lfp_hstcp_table[row].b_percent : 10;
+    u32 b_percent = s->row < LFP_HSTCP_ROWS ? lfp_hstcp_table[s->row].b_percent : 10;
     return lfp_max(w->cwnd - (u32)((u64)w->cwnd * b_percent / 100), 2);
 }
 
 LFP_INLINE void lfp_hstcp_acked(struct lfp_hstcp *s, const struct lfp_hstcp_params *p, struct lfp_window *w, u32 acked)
 {
     acked = lfp_slow_start(w, acked);
-    if (acked)
-        lfp_grow(w, &s->fraction_q32, p->per_segment ? acked : 1, (u64)(lfp_hstcp_row(w->cwnd) + 1) << 16);
+    if (!acked)
+        return;
+    s->row = lfp_hstcp_row(w->cwnd);
+    lfp_grow(w, &s->fraction_q32, p->per_segment ? acked : 1, (u64)(s->row + 1) << 16);
 }
 
 #endif

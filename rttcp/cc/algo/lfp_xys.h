@@ -12,6 +12,8 @@
  * Adaptive rule (adaptive = 1), once every `epoch` seconds. s >= high: y is raised (fourfold) up to y_max, and while s stays there
  * x (twofold) up to x_max: "first y", as the paper says, because growth alone may be what overflows the queue. s <= low: x and y go
  * half the way back to where they began. Between: as they are. While the receiver's window is at most `small` KB nothing changes.
+ * adaptive = 2 is the rule that was tried first, another reading of the same sentence: y is doubled once when s gets high, and for
+ * every further epoch in which it stays there x is raised by one. docs/xys.md has both.
  *
  * s is the sum of the gaps between ACKs beyond two round-trip times, less one round trip each (the ACK clock runs that much later than
  * the sender), over the elapsed time; a gap in which there was nothing to send does not count (`restarted`).
@@ -24,7 +26,7 @@
 #define LFP_XYS_PARAMS(P)                                                                                              \
     P(x, 2, 1, 1024, "divisor of the window on loss")                                                                  \
     P(y, 8, 1, 60000, "divisor of the segment added for each ACK")                                                     \
-    P(adaptive, 0, 0, 1, "1: x and y follow s")                                                                        \
+    P(adaptive, 0, 0, 2, "1: x and y follow s; 2: by the rule tried first")                                                                     \
     P(high, 0.5, 0.05, 1, "s from which x and y are raised")                                                           \
     P(low, 0.1, 0, 1, "s up to which they go back")                                                                    \
     P(epoch, 2, 0.1, 600, "seconds over which s is taken")                                                             \
@@ -40,6 +42,7 @@ struct lfp_xys {
     u64 epoch_us, ack_us, stopped_us; /* start of the epoch; last ACK; stood still since the epoch began */
     u32 x_q16, y_q16, s_q16;          /* s of the last complete epoch */
     u32 fraction_q32;
+    u32 high_epochs; /* on end with s >= high */
 };
 
 LFP_INLINE void lfp_xys_start(struct lfp_xys *s, const struct lfp_xys_params *p, const struct lfp_window *w)
@@ -48,17 +51,34 @@ LFP_INLINE void lfp_xys_start(struct lfp_xys *s, const struct lfp_xys_params *p,
     s->stopped_us = 0;
     s->x_q16 = p->x;
     s->y_q16 = p->y;
-    s->s_q16 = s->fraction_q32 = 0;
+    s->s_q16 = s->fraction_q32 = s->high_epochs = 0;
+}
+
+/* `factor` times the value, up to the limit, and never down. */
+LFP_INLINE u32 lfp_xys_times(u32 value_q16, u32 factor, u32 limit_q16)
+{
+    return lfp_max(value_q16, value_q16 > limit_q16 / factor ? limit_q16 : factor * value_q16);
+}
+
+LFP_INLINE void lfp_xys_raise(struct lfp_xys *s, const struct lfp_xys_params *p)
+{
+    if (p->adaptive > LFP_ONE) {
+        if (s->high_epochs == 1)
+            s->y_q16 = lfp_xys_times(s->y_q16, 2, p->y_max);
+        else
+            s->x_q16 = lfp_max(lfp_min(s->x_q16 + LFP_ONE, p->x_max), s->x_q16);
+    } else if (s->y_q16 < p->y_max)
+        s->y_q16 = lfp_xys_times(s->y_q16, 4, p->y_max);
+    else
+        s->x_q16 = lfp_xys_times(s->x_q16, 2, p->x_max);
 }
 
 /* The end of an epoch with s = s->s_q16. */
 LFP_INLINE void lfp_xys_adapt(struct lfp_xys *s, const struct lfp_xys_params *p)
 {
-    if (s->s_q16 >= p->high) {
-        if (s->y_q16 < p->y_max)
-            s->y_q16 = s->y_q16 > p->y_max / 4 ? p->y_max : 4 * s->y_q16;
-        else if (s->x_q16 < p->x_max)
-            s->x_q16 = s->x_q16 > p->x_max / 2 ? p->x_max : 2 * s->x_q16;
+    s->high_epochs = s->s_q16 >= p->high ? s->high_epochs + 1 : 0;
+    if (s->high_epochs) {
+        lfp_xys_raise(s, p);
     } else if (s->s_q16 <= p->low) {
         s->x_q16 -= (s->x_q16 - p->x) / 2;
         s->y_q16 -= (s->y_q16 - p->y) / 2;

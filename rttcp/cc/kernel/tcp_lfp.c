@@ -7,6 +7,7 @@
  *
  * Parameters, in 1/65536: `tcp_lfp.xys_x=262144` on the kernel's command line, or /sys/module/tcp_lfp/parameters/. A connection
  * reads them with every ACK. */
+#include <linux/inet_diag.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <net/tcp.h>
@@ -69,6 +70,19 @@ LFP_XYS_PARAMS(XYS_PARAM)
 LFP_CALLBACKS(xys, lfp_xys_start(s, p, w))
 LFP_CALLBACK_XYS(xys_in_ack, xys_event)
 
+/* getsockopt(TCP_CC_INFO) of lfp_xys: x, y and s of the last epoch, in 1/65536, as the first three words. Nothing for sock_diag,
+ * whose attributes belong to other algorithms. BPF has no such callback. */
+static size_t lfp_op_xys_info(struct sock *sk, u32 extensions, int *attribute, union tcp_cc_info *info)
+{
+    const struct lfp_xys *s = LFP_STATE(lfp_xys, sk);
+    u32 words[] = {s->x_q16, s->y_q16, s->s_q16};
+    if (extensions != ~0u)
+        return 0;
+    *attribute = INET_DIAG_NONE;
+    memcpy(info, words, sizeof words);
+    return sizeof words;
+}
+
 #define LFP_OPS(algorithm, ...)                                                                                        \
     {                                                                                                                  \
         .init = lfp_op_##algorithm##_init, .ssthresh = lfp_op_##algorithm##_ssthresh,                                  \
@@ -82,7 +96,8 @@ static struct tcp_congestion_ops lfp_ops[] = {
     LFP_OPS(hstcp),
     LFP_OPS(htcp, .pkts_acked = lfp_op_htcp_rtt),
     LFP_OPS(scalable),
-    LFP_OPS(xys, .in_ack_event = lfp_op_xys_in_ack, .cwnd_event = lfp_op_xys_event),
+    LFP_OPS(xys, .in_ack_event = lfp_op_xys_in_ack, .cwnd_event = lfp_op_xys_event,
+            .get_info = lfp_op_xys_info),
 };
 
 static int __init lfp_register(void)

@@ -54,6 +54,20 @@ static void test_values_become_options(void)
     release(&got);
 }
 
+static void test_rates_are_whole_megabits(void)
+{
+    char why[512];
+    struct settings settings = {.psk_file = "psk", .name = "lft", .rate_bps = 7000000};
+    CHECK_EQ(settings_check(&settings, why, sizeof why), 0);
+    CHECK(settings_redundancy(&settings));
+    settings.rate_bps = 1500000;
+    CHECK(settings_check(&settings, why, sizeof why) < 0 && strstr(why, "--rate: 1500000 bit/s"));
+    settings.rate_bps = 0;
+    CHECK(!settings_redundancy(&settings));
+    settings.host_rate_bps = 999999;
+    CHECK(settings_check(&settings, why, sizeof why) < 0 && strstr(why, "--host-rate: 999999 bit/s"));
+}
+
 static void test_mistakes_name_their_line(void)
 {
     static const struct { const char *text, *want; } cases[] = {
@@ -87,6 +101,7 @@ static void test_keys_must_be_private(void)
 int main(void)
 {
     test_values_become_options();
+    test_rates_are_whole_megabits();
     test_mistakes_name_their_line();
     test_keys_must_be_private();
     return 0;

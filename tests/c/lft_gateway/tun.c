@@ -58,6 +58,13 @@ static void check_version(int version)
     CHECK_EQ(out[ip + 1], version == 6 ? 3 : 1);
     CHECK(memcmp(out + ip + 8, syn, n) == 0);
     CHECK(sums_to_zero(&made, 58, out + ip, length - ip, version == 6));
+    CHECK(memcmp(made.src, decoded.dst, 16) == 0); /* who sent it is not known */
+    const struct lft_result told = {.code = LFT_RESULT_ICMP, .icmp_type = 3, .icmp_code = 13, .from = {9, 8, 7, 6}};
+    length = tun_refusal(syn, n, &decoded, &told, out);
+    CHECK_EQ(nc_packet_decode(NC_LINK_RAW_IP, out, length, length, &made), NC_DECODED);
+    CHECK_EQ(out[ip + 1], 13);
+    CHECK(memcmp(made.src, told.from, 16) == 0);
+    CHECK(sums_to_zero(&made, 58, out + ip, length - ip, version == 6));
     CHECK_EQ(tun_refusal(syn, n, &decoded, &(struct lft_result){.code = LFT_RESULT_TIMED_OUT}, out), 0);
 }
 

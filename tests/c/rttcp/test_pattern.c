@@ -18,6 +18,22 @@ static void pieces_are_the_whole(void)
         }
 }
 
+/* PROTOCOL.md, "Content", written down once more and slowly; vectors must give the same. */
+static void content_is_as_specified(void)
+{
+    struct rttcp_pattern pattern = rttcp_pattern_create(42, 3);
+    rttcp_pattern_fill(&pattern, 0, whole, SIZE);
+    for (uint64_t i = 0; i < SIZE / 8; i++) {
+        uint64_t a = pattern.start + i * UINT64_C(0xa0761d6478bd642f);
+        for (int round = 0; round < 3; round++) {
+            uint64_t p = (uint64_t)(uint32_t)a * UINT64_C(0xd256d193);
+            a = (p << 32 | p >> 32) ^ (a >> 32) ^ pattern.k;
+        }
+        for (unsigned j = 0; j < 8; j++)
+            CHECK_EQ(whole[8 * i + j], (uint8_t)(a >> 8 * j));
+    }
+}
+
 static void a_flipped_bit_is_found_where_it_is(void)
 {
     struct rttcp_pattern pattern = rttcp_pattern_create(1, 0);
@@ -85,6 +101,7 @@ static void the_first_mismatch_is_kept_and_digests_agree(void)
 int main(void)
 {
     RUN(pieces_are_the_whole);
+    RUN(content_is_as_specified);
     RUN(a_flipped_bit_is_found_where_it_is);
     RUN(streams_seeds_and_offsets_differ);
     RUN(octets_are_evenly_spread);

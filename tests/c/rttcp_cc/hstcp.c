@@ -49,17 +49,66 @@ static void growth_a_round_trip_is_a_and_by_acks_half_of_it(void)
 
 static void a_loss_gives_up_b(void)
 {
-    struct lfp_hstcp s = {0};
     struct lfp_hstcp_params p = {0};
     for (u32 window = 4; window < 83000; window = window * 5 / 4) {
+        struct lfp_hstcp s = {0};
+        lfp_hstcp_acked(&s, &p, &(struct lfp_window){.cwnd = window, .ssthresh = window}, 1);
         u32 kept = lfp_hstcp_lost(&s, &p, &(struct lfp_window){.cwnd = window});
         double want = window * (1 - fmin(0.5, b(window)));
         CHECK(fabs(kept - want) <= 1 + 0.06 * window); /* between the first rows b falls by 0.06 */
     }
 }
 
+/* The kernel's tcp_highspeed.c by its rules: a whole-segment counter, the row of the last growth, b in 1/256. */
+struct kernels {
+    u32 cwnd, ssthresh, count, row;
+};
+
+static void kernels_acked(struct kernels *k, u32 acked)
+{
+    if (k->cwnd < k->ssthresh) {
+        k->cwnd += lfp_min(acked, k->ssthresh - k->cwnd);
+        return;
+    }
+    k->row = lfp_hstcp_row(k->cwnd);
+    k->count += k->row + 1;
+    if (k->count >= k->cwnd) {
+        k->count -= k->cwnd;
+        k->cwnd++;
+    }
+}
+
+static void kernels_lost(struct kernels *k)
+{
+    u32 md = (u32)round(lfp_hstcp_table[k->row].b_percent * 2.56);
+    k->cwnd = k->ssthresh = lfp_max(k->cwnd - (k->cwnd * md >> 8), 2);
+    k->count = 0;
+}
+
+static void it_goes_with_the_kernels_module_through_slow_start_and_losses(void)
+{
+    const u32 losses[] = {3000, 30000, 90000, 91000, 300000}; /* in ACKs of two segments; the first ends slow start */
+    struct lfp_hstcp s = {0};
+    struct lfp_hstcp_params p = {0};
+    struct lfp_window w = {.cwnd = 10, .ssthresh = UINT32_MAX};
+    struct kernels k = {.cwnd = 10, .ssthresh = UINT32_MAX};
+    for (u32 ack = 0, next = 0; ack < 400000; ack++) {
+        lfp_hstcp_acked(&s, &p, &w, 2);
+        kernels_acked(&k, 2);
+        if (next < 5 && ack == losses[next]) {
+            next++;
+            w.cwnd = w.ssthresh = lfp_hstcp_lost(&s, &p, &w);
+            kernels_lost(&k);
+            if (next == 1)
+                CHECK_EQ(w.cwnd, 3006);
+        }
+        CHECK_NEAR(w.cwnd, k.cwnd, 0.02);
+    }
+}
+
 int main(void)
 {
+    RUN(it_goes_with_the_kernels_module_through_slow_start_and_losses);
     RUN(rows_are_where_the_response_function_passes_whole_numbers);
     RUN(every_window_has_the_row_that_bounds_it);
     RUN(growth_a_round_trip_is_a_and_by_acks_half_of_it);

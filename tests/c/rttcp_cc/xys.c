@@ -82,6 +82,24 @@ static void the_adaptive_rule_raises_y_first_then_x_and_goes_back(void)
     CHECK(s.x_q16 <= p.x + 1 && s.y_q16 <= p.y + 1);
 }
 
+static void the_first_rule_doubles_y_once_and_then_raises_x_by_one(void)
+{
+    struct lfp_xys_params p = defaults;
+    struct lfp_window w = {.rtt_us = 10000, .peer_bytes = 500000, .now_us = 1000};
+    struct lfp_xys s;
+    p.adaptive = 2 * LFP_ONE;
+    lfp_xys_start(&s, &p, &w);
+    for (u32 i = 0; i < 4; i++) {
+        epoch(&s, &p, &w, 1.4);
+        CHECK_EQ(s.y_q16, LFP_Q16(16));
+        CHECK_EQ(s.x_q16, LFP_Q16(2) + i * LFP_ONE);
+    }
+    epoch(&s, &p, &w, 0.6);
+    epoch(&s, &p, &w, 1.4);
+    CHECK_EQ(s.y_q16, LFP_Q16(32));
+    CHECK_EQ(s.x_q16, LFP_Q16(5));
+}
+
 static void a_small_window_and_an_idle_sender_change_nothing(void)
 {
     struct lfp_xys_params p = defaults;
@@ -104,6 +122,7 @@ int main(void)
     RUN(an_ack_adds_a_window_share_and_an_yth);
     RUN(below_ssthresh_an_ack_adds_a_segment);
     RUN(the_adaptive_rule_raises_y_first_then_x_and_goes_back);
+    RUN(the_first_rule_doubles_y_once_and_then_raises_x_by_one);
     RUN(a_small_window_and_an_idle_sender_change_nothing);
     return 0;
 }

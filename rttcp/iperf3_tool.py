@@ -1,0 +1,109 @@
+"""iperf3 where a transfer tool of ours is expected: `ready` once the server listens, `end` with what its document says.
+
+    python -m rttcp.iperf3_tool receive --port 5010 -- -4
+    python -m rttcp.iperf3_tool send -- --client HOST --port 5010 --time 30 ...
+
+What follows ``--`` is iperf3's own. `end` has rttcp's keys as far as iperf3 knows the values; a key that is absent was
+not measured: it times no connect, takes no samples and does not say which window the kernel granted.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rttcp import iperf3
+
+PROGRAM = ("setpriv", "--pdeathsig", "TERM", "--", "iperf3")  # it ends with us, however we end
+LISTEN_S = 8.0
+_LISTENING = "0A"
+
+
+def end_event(text: str) -> dict[str, Any]:
+    """The `end` event of a finished document; ValueError with iperf3's reason when it failed."""
+    document = iperf3.parse(text)
+    sent, received, cpu = document.end.sum_sent, document.end.sum_received, document.end.cpu_utilization_percent
+    elapsed_ns = round(max(sent.seconds, received.seconds) * 1e9)
+
+    def side(octets: int, who: str) -> dict[str, Any]:
+        used = {key: round(cpu.get(f"{who}_{key}", 0.0) / 100 * elapsed_ns) for key in ("user", "system")}
+        return {"bytes": octets, "elapsed_ns": elapsed_ns, "cpu_user_ns": used["user"], "cpu_system_ns": used["system"]}
+
+    intervals = [[round(i.sum.start * 1e9), round(i.sum.end * 1e9), i.sum.bytes] for i in document.intervals]
+    congestion = {"congestion": document.end.sender_tcp_congestion}
+    summary = {
+        "bytes": received.bytes, "elapsed_ns": elapsed_ns, "retransmits": sent.retransmits,
+        "short_term_bps": round(received.bytes * 8e9 / elapsed_ns) if elapsed_ns else 0,
+        "peak_bps": round(document.peak_bps), "complete": True, "verified": "off",
+        "verdict": {"valid": True, "reasons": []},
+    }  # fmt: skip
+    return {
+        "v": 1, "event": "end", "tool": "iperf3", "role": "sender", "direction": "forward", "complete": True,
+        "sender": side(sent.bytes, "host") | congestion | {"intervals": intervals},
+        "receiver": side(received.bytes, "remote"), "summary": summary,
+    }  # fmt: skip
+
+
+def _print(event: dict[str, Any]) -> None:
+    click.echo(json.dumps(event))
+
+
+def _fail(message: str, status: int = 1) -> None:
+    _print({"v": 1, "event": "error", "status": status, "message": message})
+    sys.exit(status)
+
+
+def _listens(port: int) -> bool:
+    """Whether somebody in this network namespace does; iperf3 announces nothing that is flushed."""
+    wanted = f":{port:04X} "
+    lines = [line for name in ("tcp", "tcp6") for line in Path("/proc/self/net", name).read_text("ascii").splitlines()]
+    return any(wanted in line and line.split()[3] == _LISTENING for line in lines[1:])
+
+
+@click.group()
+def main() -> None:
+    """iperf3 with the events of rttcp."""
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(1, 65535), required=True)
+@click.argument("arguments", nargs=-1)
+def receive(port: int, arguments: tuple[str, ...]) -> None:
+    """A server for one transfer."""
+    argv = [*PROGRAM, "--server", "--one-off", "--port", str(port), *arguments]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
+        deadline = time.monotonic() + LISTEN_S
+        while not _listens(port):
+            if server.poll() is not None or time.monotonic() > deadline:
+                server.terminate()
+                _fail(f"iperf3: does not listen on port {port}", 3 if server.wait() == 127 else 1)
+            time.sleep(0.01)
+        _print({"v": 1, "event": "ready", "port": port})
+        status = server.wait()
+    if status:
+        _fail(f"iperf3: the server ended with status {status}")
+    _print({"v": 1, "event": "end", "tool": "iperf3", "role": "receiver"})
+
+
+@main.command()
+@click.argument("arguments", nargs=-1)
+def send(arguments: tuple[str, ...]) -> None:
+    """A client; prints `end`."""
+    with subprocess.Popen([*PROGRAM, "--json", *arguments], stdout=subprocess.PIPE, text=True) as client:
+        text, _ = client.communicate()
+    if client.returncode == 127:
+        _fail("iperf3 is missing; apt-get install iperf3", 3)
+    try:
+        _print(end_event(text))
+    except ValueError as error:
+        _fail(f"iperf3: {error}")
+
+
+if __name__ == "__main__":
+    main()

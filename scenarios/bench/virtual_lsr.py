@@ -1,0 +1,8 @@
+"""``virtual.lsr``: ten minutes at 10 Gbit/s × 498 ms in virtual time; see virtual_speed.py."""
+
+from __future__ import annotations
+
+from scenarios.bench.registry import Bench
+from scenarios.bench.virtual_speed import measure_long
+
+BENCH = Bench("virtual.lsr", "600 s at 10 Gbit/s x 498 ms in virtual time, up to ten minutes", measure_long)

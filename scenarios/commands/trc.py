@@ -1,0 +1,185 @@
+"""``lfp trc``: the best rate at which to pace TCP before a receiver that is limited by its I/O (tgnle-2006 fig4).
+
+Below the receiver's limit throughput grows with the paced rate; above it packets are lost and throughput breaks down.
+So the highest rate that still brings its share is found by bisection, a trial after the other, in a run directory
+like any other: each decision adds a value to the run's sweep, and the runner measures what is missing. Rejected:
+comparing throughputs alone; far above the limit a quick congestion control moves more than far below it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from netcommon.errors import LfpError, UsageError
+from scenarios import checks, manifest, results, runner, runs
+from scenarios.commands._options import runs_dir_option
+from scenarios.files import write_json
+from scenarios.plan import Plan, load_plan
+from scenarios.terminal import console
+from scenarios.trial import folder_of
+
+SHARE = 0.85  # of the throughput a packet/s that the best rate so far brought; less is a breakdown. Not 1: a higher
+# rate spends more of the trial in slow start
+NEIGHBOURS = (0.99, 1.01)  # of the best rate: what a little less and a little more do
+KEY = "path.ab_rate"
+
+
+@dataclass
+class Search:
+    """Bisection between a rate (packets/s) that holds and one that does not; ``measure`` gives bit/s."""
+
+    measure: Callable[[int], float]
+    low: int
+    high: int
+    precision: float
+    curve: dict[int, float] = field(default_factory=dict)
+
+    def trials(self) -> int:
+        """How many measurements `best` will make, at most."""
+        steps = math.log(self.high / self.low) / math.log1p(self.precision)
+        return 2 + max(math.ceil(math.log2(steps)), 0) + len(NEIGHBOURS)
+
+    def best(self) -> int:
+        """The highest rate that holds, within ``precision``, and its neighbours on the curve. LfpError when it is not
+        between ``low`` and ``high``."""
+        good, bad = self.low, self.high
+        if self._at(good) <= 0:
+            raise LfpError(f"--low {good}: nothing arrived at this rate")
+        if self._holds(bad, good):
+            raise LfpError(f"--high {bad}: the receiver takes this rate; give a higher one")
+        while bad / good > 1 + self.precision and bad - good > 1:
+            middle = min(max(round(math.sqrt(good * bad)), good + 1), bad - 1)
+            if self._holds(middle, good):
+                good = middle
+            else:
+                bad = middle
+        for factor in NEIGHBOURS:
+            self._at(round(good * factor))
+        return good
+
+    def _at(self, pps: int) -> float:
+        if pps not in self.curve:
+            self.curve[pps] = self.measure(pps)
+        return self.curve[pps]
+
+    def _holds(self, pps: int, good: int) -> bool:
+        return self._at(pps) / pps >= SHARE * self._at(good) / good
+
+
+def rate_bps(pps: int, mtu: int) -> int:
+    """Bit/s of full packets a second, as the path's [path] framing ``ip`` counts them."""
+    return pps * mtu * 8
+
+
+class Trials:
+    """Trials of one run directory, decided one after the other."""
+
+    def __init__(self, run_dir: Path, mtu: int) -> None:
+        self.run_dir, self.mtu = run_dir, mtu
+        self.rates: list[int] = []
+
+    def measure(self, pps: int) -> float:
+        """Adds the rate to the run's sweep and measures it, bit/s. LfpError when the trial fails."""
+        self.rates.append(pps)
+        content = runs.manifest(self.run_dir)
+        content["scenario"]["path"].pop("ab_rate", None)
+        content["scenario"]["sweep"] = {KEY: [f"{rate_bps(rate, self.mtu)}bit" for rate in self.rates]}
+        content["plan"] = len(self.rates)
+        manifest.write(self.run_dir, content)
+        runner.resume(self.run_dir, Console(quiet=True))
+        row: dict[str, Any] = results.row(folder_of(self.run_dir, len(self.rates) - 1))
+        if row["short_term_bps"] is None:
+            raise LfpError(f"the trial at {pps} packets/s failed; see {self.run_dir}")
+        return float(row["short_term_bps"])
+
+
+@click.command("trc")
+@click.argument("scenario", default="trc-tcp")
+@click.option("--low", type=click.IntRange(10, 10**8), help="Packets/s that hold.  [default: half the receiver's]")
+@click.option("--high", type=click.IntRange(10, 10**8), help="Packets/s that do not.  [default: twice]")
+@click.option("--precision", type=click.FloatRange(0.0005, 0.5), default=0.005, show_default=True,
+              help="How near to the best rate to come, a ratio.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="Use the scenario's [quick] values.")
+@click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE", help="Set a value (repeatable).")
+@click.option("--seed", type=click.IntRange(0, 2**53), help="Seed of the delay box  [default: fresh, recorded]")
+@click.option("--time", "clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True,
+              help="Virtual: each trial in a kernel of its own whose clock jumps.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, and no progress.")
+@runs_dir_option
+def command(
+    scenario: str, low: int | None, high: int | None, precision: float, quick: bool, overrides: tuple[str, ...],
+    seed: int | None, clock: str, as_json: bool, runs_dir: Path,
+) -> None:  # fmt: skip
+    """Search the best rate to pace TCP at before a receiver limited by its I/O, by bisection."""
+    plan = _plan(scenario, quick, overrides, seed)
+    limit = int(plan.base.path.direction("ab").values["pace_packets"])
+    low, high = low or limit // 2, high or limit * 2
+    if not 0 < low < high:
+        raise UsageError(f"--low {low}, --high {high}: want --low below --high, or path.ab_pace_packets")
+    checks.require(manifest.tools(plan))
+    run_dir = runner.start(plan, runs_dir, quick=quick, virtual_box="auto" if clock == "virtual" else None)
+    trials = Trials(run_dir, plan.base.path.mtu)
+    search = Search(trials.measure, low, high, precision)
+    if not as_json:
+        search.measure = _Told(trials.measure, search.trials()).measure
+    found = _document(search, search.best(), run_dir)
+    write_json(run_dir / "trc.json", found)
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        _show(found)
+
+
+def _plan(scenario: str, quick: bool, overrides: tuple[str, ...], seed: int | None) -> Plan:
+    """The scenario with a sweep of nothing: the search makes it."""
+    plan = load_plan(scenario, quick=quick, overrides=(*overrides, f"{KEY}=1Mbit"), seed=seed)
+    if plan.sweep or len(plan.trials) != 1:
+        raise UsageError(f"{scenario}: the search varies {KEY} alone; give single values, and run.repeat = 1")
+    return plan
+
+
+class _Told:
+    """Measurements with a line each for people."""
+
+    def __init__(self, measure: Callable[[int], float], expected: int) -> None:
+        self._measure, self._expected = measure, expected
+        self._made, self._begun = 0, time.monotonic()
+
+    def measure(self, pps: int) -> float:
+        bps = self._measure(pps)
+        self._made += 1
+        each_s = (time.monotonic() - self._begun) / self._made
+        left_s = max(self._expected - self._made, 0) * each_s
+        console().print(f"trial {self._made} of at most {self._expected}: {pps} packets/s → {bps / 1e6:.2f} Mbit/s; "
+                        f"{left_s:.0f} s left at most", markup=False)  # fmt: skip
+        return bps
+
+
+def _document(search: Search, best: int, run_dir: Path) -> dict[str, Any]:
+    """The result: ``curve`` by rate."""
+    curve = [
+        {"packets_per_s": pps, "short_term_bps": bps, "of_best": bps / search.curve[best]}
+        for pps, bps in sorted(search.curve.items())
+    ]
+    return {"v": 1, "best_packets_per_s": best, "best_short_term_bps": search.curve[best],
+            "precision": search.precision, "curve": curve, "run": str(run_dir)}  # fmt: skip
+
+
+def _show(found: dict[str, Any]) -> None:
+    out = console()
+    for point in found["curve"]:
+        share, mbps = point["of_best"], point["short_term_bps"] / 1e6
+        bar = "#" * round(40 * min(share, 1.5))
+        out.print(f"{point['packets_per_s']:>9} packets/s  {mbps:8.2f} Mbit/s  {share:6.1%}  {bar}", markup=False)
+    best, mbps = found["best_packets_per_s"], found["best_short_term_bps"] / 1e6
+    out.print(f"best {best} packets/s: {mbps:.2f} Mbit/s", markup=False)
+    out.print(f"run  {found['run']}", markup=False)

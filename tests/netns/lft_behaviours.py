@@ -1,0 +1,303 @@
+"""What a client and a server may notice of each other, one function a row of the conformance table.
+
+A row runs in threads of its own beside all the others, on a port of its own, and gives one text of what both saw.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import random
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from comet_box import in_netns
+from lft_lab import SERVER, Lab
+
+from netcommon.netns import call_in
+
+BULK = 2_000_000
+STALL_S = 10.0
+# A route of the server that it has no way to, and one that the far gateway has no way to.
+BEHIND = {4: "10.84.0.2", 6: "fd84::2"}
+IP_RECVERR, IPV6_RECVERR = 11, 25
+ICMP_KINDS = {
+    4: ("net-unreachable", "host-unreachable", "prot-unreachable", "port-unreachable", "net-prohibited",
+        "host-prohibited", "admin-prohibited"),
+    6: ("no-route", "admin-prohibited", "addr-unreachable", "port-unreachable"),
+}  # fmt: skip
+REJECT_PORTS, DROP_PORT, REFUSED_PORT = 9100, 9090, 9091
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: its name, whether connections are made (a port is then its own), and what it does."""
+
+    name: str
+    act: Callable[[Lab, int, int], str]
+    slow: bool = False
+
+
+def prepare(lab: Lab) -> None:
+    """The server's firewall and a net behind it that it cannot reach; a client that gives up after 3 s."""
+    rules = [f"tcp dport {DROP_PORT} drop"]
+    for family, kinds in ICMP_KINDS.items():
+        name = "icmp" if family == 4 else "icmpv6"
+        protocol = "ipv4" if family == 4 else "ipv6"
+        for i, kind in enumerate(kinds):
+            rules.append(f"meta nfproto {protocol} tcp dport {REJECT_PORTS + i} reject with {name} type {kind}")
+    behind = (
+        "ip daddr 10.84.0.0/24 reject with icmp type host-unreachable",
+        "ip6 daddr fd84::/64 reject with icmpv6 type no-route",
+    )
+    for hook, wanted in (("input", rules), ("forward", behind)):
+        chain = f"chain {hook} {{ type filter hook {hook} priority 0; " + "; ".join(wanted) + ";}"
+        in_netns(lab.server, "nft", "table inet conformance { " + chain + ";}")
+    in_netns(lab.server, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+    for router in (lab.server, lab.far, lab.near):  # or a second error to the same host within a second is not sent
+        in_netns(router, "sysctl", "-qw", "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0")
+    in_netns(lab.client, "sysctl", "-qw", "net.ipv4.tcp_syn_retries=1", "net.ipv4.tcp_syn_linear_timeouts=0")
+    for version, net, via in (("-4", "10.84.0.0/24", SERVER[4]), ("-6", "fd84::/64", SERVER[6])):
+        in_netns(lab.server, "ip", version, "route", "add", net, "dev", "eth0")
+        in_netns(lab.far, "ip", version, "route", "add", net, "via", via)
+        near_via = in_netns(
+            lab.near, "ip", version, "route", "show", "10.82.0.0/24" if version == "-4" else "fd82::/64"
+        )
+        in_netns(lab.near, "ip", version, "route", "add", net, "via", near_via.split()[2])
+
+
+def _kind(family: int) -> socket.AddressFamily:
+    return socket.AF_INET6 if family == 6 else socket.AF_INET
+
+
+def _told_by(sock: socket.socket, family: int) -> str:
+    """Who sent the ICMP error that the socket has queued (ip(7), IP_RECVERR)."""
+    try:
+        _, ancillary, _, _ = sock.recvmsg(64, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+    except OSError:
+        return "nobody"
+    offender = ancillary[0][2][16:]
+    at = offender[8:24] if family == 6 else offender[4:8]
+    return socket.inet_ntop(_kind(family), at)
+
+
+def attempt(lab: Lab, family: int, address: str, port: int) -> str:
+    """What becomes of a connect: the error's name, and who told."""
+    sock = call_in(lab.client, socket.socket, _kind(family), socket.SOCK_STREAM)
+    with sock:
+        if family == 6:
+            sock.setsockopt(socket.IPPROTO_IPV6, IPV6_RECVERR, 1)
+        else:
+            sock.setsockopt(socket.IPPROTO_IP, IP_RECVERR, 1)
+        sock.settimeout(20)
+        try:
+            sock.connect((address, port))
+        except OSError as error:
+            name = errno.errorcode.get(error.errno or 0, type(error).__name__)
+            told = _told_by(sock, family)
+            return name + (f", told by {told}" if told != "nobody" else "")
+    return "connected"
+
+
+def pair(lab: Lab, family: int, port: int) -> tuple[socket.socket, socket.socket]:
+    """A connection's two ends."""
+    with lab.listen(family, port) as listener:
+        client = lab.connect(SERVER[family], port)
+        server, _ = listener.accept()
+    for end in (client, server):
+        end.settimeout(30)
+    return client, server
+
+
+def ends(action: Callable[[socket.socket, socket.socket], str]) -> Callable[[Lab, int, int], str]:
+    """A row from what happens at two connected ends."""
+
+    def act(lab: Lab, family: int, port: int) -> str:
+        client, server = pair(lab, family, port)
+        with client, server:
+            return action(client, server)
+
+    return act
+
+
+def read_all(end: socket.socket) -> bytes:
+    parts = []
+    while part := end.recv(1 << 16):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def outcome(action: Callable[[], object]) -> str:
+    try:
+        got = action()
+    except OSError as error:
+        return errno.errorcode.get(error.errno or 0, type(error).__name__)
+    return "end of data" if got == b"" else str(got)
+
+
+def reset(end: socket.socket) -> None:
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    end.close()
+
+
+def addresses(client: socket.socket, server: socket.socket) -> str:
+    same = client.getsockname()[:2] == server.getpeername()[:2] and client.getpeername()[:2] == server.getsockname()[:2]
+    return "each other's" if same else f"{server.getpeername()} for {client.getsockname()}"
+
+
+def half_close_by_client(client: socket.socket, server: socket.socket) -> str:
+    return _half_close(client, server)
+
+
+def half_close_by_server(client: socket.socket, server: socket.socket) -> str:
+    return _half_close(server, client)
+
+
+def _half_close(first: socket.socket, second: socket.socket) -> str:
+    """The first sends and closes its half; the second answers with what it got."""
+    data = random.Random(1).randbytes(BULK)
+    sender = threading.Thread(target=lambda: (first.sendall(data), first.shutdown(socket.SHUT_WR)))
+    sender.start()
+    digest = hashlib.sha256(read_all(second)).digest()
+    sender.join()
+    second.sendall(digest)
+    second.shutdown(socket.SHUT_WR)
+    return "all octets, then the answer" if read_all(first) == hashlib.sha256(data).digest() else "wrong data"
+
+
+def end_without_data(client: socket.socket, server: socket.socket) -> str:
+    client.shutdown(socket.SHUT_WR)
+    seen = outcome(lambda: server.recv(1))
+    server.close()
+    return f"{seen}; {outcome(lambda: client.recv(1))}"
+
+
+def reset_by_server(client: socket.socket, server: socket.socket) -> str:
+    reset(server)
+    return outcome(lambda: client.recv(1))
+
+
+def reset_by_client(client: socket.socket, server: socket.socket) -> str:
+    reset(client)
+    return outcome(lambda: server.recv(1))
+
+
+def reset_behind_data(client: socket.socket, server: socket.socket) -> str:
+    """What came before a reset and was read is not lost."""
+    server.sendall(b"last words")
+    got = client.recv(10, socket.MSG_WAITALL)
+    reset(server)
+    return f"{got.decode()}, {outcome(lambda: client.recv(1))}"
+
+
+def write_to_closed(client: socket.socket, server: socket.socket) -> str:
+    """The server closes for good; the client learns of it when it writes on."""
+    server.close()
+    if client.recv(1) != b"":
+        return "data from nowhere"
+    deadline = time.monotonic() + 10
+    try:
+        while time.monotonic() < deadline:
+            client.sendall(b"x")
+            time.sleep(0.05)
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return "never"
+
+
+def single_octets(client: socket.socket, server: socket.socket) -> str:
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    data = os.urandom(500)
+    for octet in data:
+        client.sendall(bytes([octet]))
+    client.shutdown(socket.SHUT_WR)
+    return "all octets" if read_all(server) == data else "wrong data"
+
+
+def zero_window(client: socket.socket, server: socket.socket) -> str:
+    """The server reads nothing until the client can write no more: windows closed all the way."""
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    return _fill_then_drain(client, server, 0.0)
+
+
+def stall(client: socket.socket, server: socket.socket) -> str:
+    """The same with a reader that stands still for ten seconds more."""
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    return _fill_then_drain(client, server, STALL_S)
+
+
+def _fill_then_drain(client: socket.socket, server: socket.socket, wait_s: float) -> str:
+    part = random.Random(2).randbytes(1 << 18)
+    hashed, sent = hashlib.sha256(), 0
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 18)
+    client.settimeout(0.7)
+    try:
+        while sent < 1 << 28:
+            at = sent % len(part)
+            n = client.send(part[at:])
+            hashed.update(part[at : at + n])
+            sent += n
+    except TimeoutError:
+        pass
+    client.settimeout(30)
+    if sent >= 1 << 28:
+        return "the writer is never stopped"
+    threading.Event().wait(wait_s)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)  # or the rest takes long
+    got = hashlib.sha256()
+    finish = threading.Thread(target=lambda: client.shutdown(socket.SHUT_WR))
+    finish.start()
+    while data := server.recv(1 << 16):
+        got.update(data)
+    finish.join()
+    return "the writer stops, then all octets" if got.digest() == hashed.digest() else "wrong data"
+
+
+def slow_reader(client: socket.socket, server: socket.socket) -> str:
+    """Reads 4 KB every 10 ms."""
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    data = random.Random(3).randbytes(400_000)
+    sender = threading.Thread(target=lambda: (client.sendall(data), client.shutdown(socket.SHUT_WR)))
+    sender.start()
+    got = bytearray()
+    while part := server.recv(4096):
+        got += part
+        time.sleep(0.01)
+    sender.join()
+    return "all octets" if bytes(got) == data else "wrong data"
+
+
+def urgent_is_not_lost(client: socket.socket, server: socket.socket) -> str:
+    """Idle for a second, then both ways at once."""
+    time.sleep(1)
+    client.sendall(b"ping")
+    server.sendall(b"pong")
+    return f"{server.recv(4, socket.MSG_WAITALL).decode()} {client.recv(4, socket.MSG_WAITALL).decode()}"
+
+
+def rows(family: int) -> list[Row]:
+    """Of one address family, in the table's order."""
+    found = [
+        Row("connect: nobody listens", lambda lab, family, _: attempt(lab, family, SERVER[family], REFUSED_PORT)),
+        Row("connect: no answer", lambda lab, family, _: attempt(lab, family, SERVER[family], DROP_PORT)),
+        Row("connect: no route behind the server", lambda lab, family, _: attempt(lab, family, BEHIND[family], 80)),
+    ]
+    for i, kind in enumerate(ICMP_KINDS[family]):
+        port = REJECT_PORTS + i
+        found.append(
+            Row(f"connect: ICMP {kind}", lambda lab, family, _, port=port: attempt(lab, family, SERVER[family], port))
+        )
+    actions = {
+        "addresses": addresses, "half-close by the client": half_close_by_client,
+        "half-close by the server": half_close_by_server, "end without data": end_without_data,
+        "RST by the server": reset_by_server, "RST by the client": reset_by_client,
+        "RST behind data": reset_behind_data, "write to a closed end": write_to_closed, "1-octet writes": single_octets,
+        "slow reader": slow_reader, "idle, then both at once": urgent_is_not_lost, "zero window": zero_window,
+        "reader stalls 10 s": stall,
+    }  # fmt: skip
+    return found + [Row(name, ends(action), slow=action is stall) for name, action in actions.items()]

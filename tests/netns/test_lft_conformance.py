@@ -1,0 +1,96 @@
+"""Everything a client and a server notice of each other, with the gateways and bypassed, IPv4 and IPv6, as one table.
+
+The table is docs/lft-conformance.md; `LFP_WRITE_TABLES=1` writes it anew. Rows run beside each other, so that all
+of it takes little more than its longest.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from lft_behaviours import Row, prepare, rows
+from lft_lab import Lab, lft_lab, until
+
+pytestmark = [pytest.mark.netns, pytest.mark.timeout(120)]
+
+TABLE = Path(__file__).parents[2] / "docs" / "lft-conformance.md"
+HEAD = """# What is noticed of an LFT gateway
+
+A client and a server with a pair of gateways in the router model between them (10 ms round trip), and the same with
+the gateways bypassed: each row is what both ends saw. `tests/netns/test_lft_conformance.py` writes it, and fails when a
+pair of columns differs or this is not what it found. 10.82.0.2 and fd82::2 are the server, which is also the router
+without a route in the third row.
+
+| | IPv4, gateways | IPv4, bypassed | IPv6, gateways | IPv6, bypassed |
+|---|---|---|---|---|
+"""
+Results = dict[tuple[str, int], str]
+Running = dict[tuple[str, int], Future[str]]
+FAMILIES = (4, 6)
+
+
+def started(lab: Lab, pool: ThreadPoolExecutor, base_port: int) -> tuple[Running, Running]:
+    """Rows under way: those that are over soon, and the slow ones."""
+    quick, slow = Running(), Running()
+    for family in FAMILIES:
+        for number, row in enumerate(rows(family)):
+            (slow if row.slow else quick)[row.name, family] = pool.submit(row.act, lab, family, base_port + number)
+    return quick, slow
+
+
+def collected(running: Running) -> Results:
+    results = Results()
+    for key, future in running.items():
+        try:
+            results[key] = future.result(30)
+        except (OSError, AssertionError) as error:
+            results[key] = f"{type(error).__name__}: {error}"
+    return results
+
+
+def measured(lab: Lab) -> tuple[Results, Results]:
+    """Every row with gateways, and bypassed. Slow ones of the first go on beside the second: bypass is for new ones."""
+    count = sum(len(rows(family)) for family in FAMILIES)
+    with ThreadPoolExecutor(2 * count) as pool:
+        quick, slow = started(lab, pool, 8000)
+        accelerated = collected(quick)
+        assert lab.show()["router"]["syns"] == count, "not all of them were accelerated"
+        lab.verb("near", "bypass", "on")
+        until(lambda: bool(lab.show()["bypassed"]), 2, "bypassed")
+        quick2, slow2 = started(lab, pool, 8200)
+        bypassed = collected(quick2) | collected(slow2)
+        accelerated |= collected(slow)
+        assert lab.show()["router"]["syns"] == count, "some were accelerated in spite of the bypass"
+    return accelerated, bypassed
+
+
+def table(accelerated: Results, bypassed: Results) -> str:
+    lines = []
+    names = list(dict.fromkeys(row.name for family in FAMILIES for row in order(family)))
+    for name in names:
+        cells = [found.get((name, family), "–") for family in FAMILIES for found in (accelerated, bypassed)]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def order(family: int) -> list[Row]:
+    """Connects first."""
+    return sorted(rows(family), key=lambda row: not row.name.startswith("connect"))
+
+
+def test_the_conformance_table() -> None:
+    router = ("--router", "--lan", "lan0")
+    with lft_lab(delay="5ms") as lab, lab.gateways(*router):
+        prepare(lab)
+        accelerated, bypassed = measured(lab)
+    text = table(accelerated, bypassed)
+    print(text)
+    assert accelerated == bypassed
+    for (name, family), result in accelerated.items():
+        assert not any(word in result for word in ("wrong", "never", "Error:")), f"{name}, IPv{family}: {result}"
+    if os.environ.get("LFP_WRITE_TABLES"):
+        TABLE.write_text(text, encoding="utf-8")
+    assert TABLE.read_text(encoding="utf-8") == text, "docs/lft-conformance.md says something else"

@@ -1,0 +1,67 @@
+"""iperf3 as a transfer tool: its document becomes an `end` event, and the search of `lfp trc` finds a limit."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from netcommon.errors import LfpError, UsageError
+from rttcp.iperf3_tool import end_event
+from scenarios import tcp_profile, transfer_tool
+from scenarios.commands.trc import Search
+from scenarios.document import Document
+from scenarios.plan import make_plan
+
+
+def document() -> dict[str, object]:
+    total = {"start": 0, "end": 2.0, "seconds": 2.0, "bytes": 2_000_000, "bits_per_second": 8e6}
+    return {
+        "intervals": [{"sum": total | {"end": 1.0, "seconds": 1.0, "bytes": 1_500_000, "bits_per_second": 12e6}}],
+        "end": {
+            "streams": [], "sum_sent": total | {"retransmits": 3}, "sum_received": total | {"bytes": 1_900_000},
+            "cpu_utilization_percent": {"host_user": 1.0, "host_system": 10.0, "remote_system": 20.0},
+            "sender_tcp_congestion": "cubic",
+        },
+    }  # fmt: skip
+
+
+def test_a_document_becomes_an_end_event() -> None:
+    end = end_event(json.dumps(document()))
+    assert end["summary"]["bytes"] == 1_900_000, "what the receiver got"
+    assert end["summary"]["short_term_bps"] == 7_600_000
+    assert (end["summary"]["peak_bps"], end["summary"]["retransmits"]) == (12_000_000, 3)
+    assert end["sender"]["cpu_system_ns"] == 200_000_000
+    assert end["receiver"]["cpu_system_ns"] == 400_000_000
+    with pytest.raises(ValueError, match="unable to connect"):
+        end_event('{"error": "unable to connect"}')
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [("duration", "1500ms", "whole seconds"), ("second", "reno", "one congestion control"),
+     ("congestion", "lfp_xys:x=2", "a name alone")],
+)  # fmt: skip
+def test_what_iperf3_cannot_do_is_refused(key: str, value: str, says: str) -> None:
+    transfer = {"tool": "iperf3", "duration": "1s"} | {key: value}
+    setting = make_plan(Document("test", {"scenario": {"name": "x"}, "transfer": transfer})).base
+    with pytest.raises(UsageError, match=says):
+        transfer_tool.commands(setting, tcp_profile.load("modern"), "10.0.0.1", None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit", [600, 1234, 1999])
+def test_the_search_comes_as_near_as_asked(limit: int) -> None:
+    """Above the limit congestion control moves 0.8 of it, which far above is still more than a low rate brings."""
+    search = Search(lambda pps: float(pps) if pps <= limit else 0.8 * limit, 300, 3000, 0.005)
+    best = search.best()
+    assert best <= limit < math.ceil(best * 1.005) + 1
+    assert len(search.curve) <= search.trials()
+    assert round(best * 1.01) in search.curve and round(best * 0.99) in search.curve
+
+
+def test_a_limit_outside_the_range_is_said() -> None:
+    with pytest.raises(LfpError, match="--high 200: the receiver takes this rate"):
+        Search(float, 100, 200, 0.01).best()
+    with pytest.raises(LfpError, match="--low 100: nothing arrived"):
+        Search(lambda pps: 0.0, 100, 200, 0.01).best()
