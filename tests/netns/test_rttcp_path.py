@@ -38,12 +38,14 @@ def _content(seed: int, stream: int, offset: int, size: int) -> bytes:
     """The content as PROTOCOL.md specifies it, written a second time."""
     state = _splitmix64(seed)[1] ^ _splitmix64(stream ^ 0x5EED0F1995)[1]
     state, start = _splitmix64(state)
-    k = _splitmix64(state)[1] | 1
+    k = _splitmix64(state)[1]
     octets = b""
     for i in range(offset // 8, (offset + size) // 8 + 1):
         a = (start + i * 0xA0761D6478BD642F) & MASK
-        product = a * (a ^ k)
-        octets += ((product ^ product >> 64) & MASK).to_bytes(8, "little")
+        for _ in range(3):
+            p = (a & 0xFFFFFFFF) * 0xD256D193
+            a = (p << 32 | p >> 32) & MASK ^ a >> 32 ^ k
+        octets += a.to_bytes(8, "little")
     return octets[offset % 8 : offset % 8 + size]
 
 
