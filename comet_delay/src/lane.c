@@ -18,6 +18,12 @@ enum { BATCH = 32 };
 /* A wake-up that takes longer is not latency but a lack of CPU time. */
 #define LATENCY_MAX_NS (200 * NC_NS_PER_US)
 
+/* A task of real-time priority that leaves a processor's other tasks less than 5 % of it is stopped for them, for 50 ms in
+ * every second (the kernel's fair server, or real-time throttling before it): packets would leave that late. So a lane
+ * rests for a fifteenth of the time it works, in pieces of REST_NS, which is no more than the lateness of `poll`. */
+#define REST_NS (50 * NC_NS_PER_US)
+enum { REST_SHARE = 15 };
+
 /* Load is judged over this time. A lane that is busy for more of it than BUSY lets others do the hosts' work, until for
  * CALM_WINDOWS in a row it was busy for less than CALM and then has written nothing for QUIET_NS: those others, which may
  * have to wait for a processor, must have nothing left either, or what the lane writes itself would overtake it. */
@@ -218,20 +224,25 @@ static void wait_all(struct lane *lane, uint64_t now_ns, uint64_t until_ns)
         lane->armed_ns = now_ns;
 }
 
-/* Between two turns: how to wait for `next`, the next thing to do (see lane.h). */
-static void wait_turn(struct lane *lane, uint64_t now_ns, bool worked, uint64_t next)
+/* Between two turns: how to wait for `next`, the next thing to do (see lane.h). Returns whether it gave up the processor. */
+static bool wait_turn(struct lane *lane, uint64_t now_ns, bool worked, uint64_t next)
 {
     const struct lane_settings *s = &lane->settings;
+    if (s->priority && lane->owed_ns >= REST_NS) {
+        sleep_until(now_ns + REST_NS);
+        return true;
+    }
     if (lane->more)
-        return; /* behind: sleeping would only let the port's ring run over */
+        return false; /* behind: sleeping would only let the port's ring run over */
     if (worked && s->poll_ns) {
         sleep_until(now_ns + s->poll_ns);
-        return;
+        return true;
     }
     uint64_t early_ns = s->spin_ns ? s->spin_ns + lane->wake_latency_ns : 0;
     if (next != UINT64_MAX && next <= now_ns + early_ns)
-        return; /* due, or near enough to spin for */
+        return false; /* due, or near enough to spin for */
     wait_all(lane, now_ns, next == UINT64_MAX ? now_ns + NC_NS_PER_S : next - early_ns);
+    return true;
 }
 
 static void lane_lock(struct lane *lane)
@@ -249,18 +260,33 @@ void lane_raise_priority(int level)
         nc_log("--priority %d: %s; going on without, look at the lateness", level, strerror(failed));
 }
 
+/* The time since the last call was a wait, which pays back what is owed, or work (spinning too), which owes more. */
+static void account_rest(struct lane *lane, uint64_t now_ns, bool waited)
+{
+    uint64_t time_ns = now_ns - lane->accounted_ns;
+    lane->accounted_ns = now_ns;
+    if (!waited)
+        lane->owed_ns += time_ns / REST_SHARE;
+    else
+        lane->owed_ns -= time_ns < lane->owed_ns ? time_ns : lane->owed_ns;
+}
+
 static void *lane_main(void *argument)
 {
     struct lane *lane = argument;
+    bool waited = false;
     lane_raise_priority((int)lane->settings.priority);
+    lane->accounted_ns = nc_now_ns();
     while (!atomic_load_explicit(&lane->stop, memory_order_relaxed)) {
         lane_lock(lane);
         uint64_t began_ns = nc_now_ns();
+        account_rest(lane, began_ns, waited);
         bool worked = turn(lane, began_ns);
         uint64_t now_ns = worked ? nc_now_ns() : began_ns, next = next_ns(lane);
         judge_load(lane, now_ns, now_ns - began_ns);
+        account_rest(lane, now_ns, false);
         pthread_mutex_unlock(&lane->work);
-        wait_turn(lane, now_ns, worked, next);
+        waited = wait_turn(lane, now_ns, worked, next);
     }
     return NULL;
 }

@@ -53,6 +53,8 @@ struct lane {
     uint64_t armed_ns;        /* the last wait began then and was ended by a port; 0: it was not */
     uint64_t window_ns, busy_ns; /* the present window of load began then; of it spent on packets */
     uint64_t written_ns;         /* the last write */
+    uint64_t owed_ns;            /* rest that the processor's other tasks are owed, see account_rest */
+    uint64_t accounted_ns;       /* until when that has been counted */
     unsigned calm_windows;       /* so many in a row had little load */
     bool defer;                  /* let another processor run the hosts' stacks */
     bool gone[PORTS]; /* the port's interface was deleted; a TAP's descriptor then is ready for ever */
