@@ -12,7 +12,8 @@
  * `poll_ns`, and only a turn that found none arms the ports as wake-ups (as NAPI does with interrupts). At low load
  * every arrival therefore wakes the lane at once; under load it turns every `poll_ns`, which bounds the error of the
  * arrival time and the lateness of departures. Departures carry theoretical times: lateness never accumulates.
- * `spin_ns` before a wake-up time the lane stops sleeping and watches the clock.
+ * `spin_ns` before a wake-up time the lane stops sleeping and watches the clock, but for the rests that it owes the
+ * processor's other tasks (lane.c, REST_NS).
  *
  * Writing to a TAP runs the host's whole receiving stack in the writer. That is quickest for one packet and, with
  * 1,500-byte packets, two fifths of all the lane does; so a lane that has little time left writes to where another processor
