@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control.h"
 #include "human.h"
+#include "nc_control.h"
 #include "nc_log.h"
 
 struct client_settings {
@@ -34,7 +34,7 @@ static json_t *ask(const char *control, json_t *request)
 {
     char why[512] = "";
     client_want_socket(control);
-    json_t *answer = control_request(control, request, why, sizeof why);
+    json_t *answer = nc_control_request(control, request, "comet-delay", why, sizeof why);
     if (!answer)
         nc_die(NC_EXIT_FAILED, "%s", why);
     if (!json_is_true(json_object_get(answer, "ok"))) {

@@ -22,10 +22,4 @@ struct control_client {
 /* Reads what is there. -1 when the client has gone or talks nonsense without a newline; the caller closes. */
 int control_client_read(struct control_client *client, struct box *box);
 
-/* Listening socket at `path` (an own, dead one is replaced), or -1 with a reason. */
-int control_listen(const char *path, char *why, size_t why_size);
-
-/* The other end: sends a request to the box at `path`, returns its answer or NULL with a reason. */
-json_t *control_request(const char *path, json_t *request, char *why, size_t why_size);
-
 #endif

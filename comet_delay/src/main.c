@@ -13,6 +13,7 @@
 #include "control.h"
 #include "human.h"
 #include "metrics.h"
+#include "nc_control.h"
 #include "nc_jsonl.h"
 #include "nc_log.h"
 #include "serve.h"
@@ -61,7 +62,7 @@ static int operate(struct box *box, const struct settings *settings, const struc
 {
     char why[512];
     bool human = settings->human || (!settings->json && isatty(STDOUT_FILENO));
-    int control_fd = settings->control ? control_listen(settings->control, why, sizeof why) : -1;
+    int control_fd = settings->control ? nc_control_listen(settings->control, CONTROL_CLIENTS_MAX, "box", why, sizeof why) : -1;
     if (settings->control && control_fd < 0) {
         nc_jsonl_error(stdout, NC_EXIT_USAGE, "%s", why);
         return NC_EXIT_USAGE;

@@ -8,7 +8,7 @@
 
 struct box;
 
-/* Listens at control_fd (control_listen; -1: nowhere) and answers until SIGINT or SIGTERM, which the caller has blocked
+/* Listens at control_fd (nc_control_listen; -1: nowhere) and answers until SIGINT or SIGTERM, which the caller has blocked
  * and hands in as a signalfd, or until `duration_ns` (0: for ever) is over. */
 void serve(struct box *box, int control_fd, int signal_fd, uint64_t duration_ns);
 

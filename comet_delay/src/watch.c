@@ -14,9 +14,9 @@
 
 #include "achieved_text.h"
 #include "client.h"
-#include "control.h"
 #include "interval.h"
 #include "nc_clock.h"
+#include "nc_control.h"
 #include "nc_jsonl.h"
 #include "nc_log.h"
 
@@ -147,7 +147,7 @@ static uint64_t watch(const struct watch_settings *settings, json_t *before, boo
     uint64_t printed = 0, next_ns = nc_now_ns();
     while ((!settings->count || printed < settings->count) && !wait_or_end(signal_fd, next_ns += settings->interval_ns)) {
         char why[512];
-        json_t *now = control_request(settings->control, json_pack("{s:s}", "op", "show"), why, sizeof why);
+        json_t *now = nc_control_request(settings->control, json_pack("{s:s}", "op", "show"), "comet-delay", why, sizeof why);
         *gone = !now;
         if (*gone) {
             nc_log("the box has gone: %s", why);

@@ -9,9 +9,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "control.h"
 #include "metrics.h"
 #include "nc_clock.h"
+#include "nc_control.h"
 #include "nc_jsonl.h"
 #include "nc_log.h"
 #include "nc_options.h"
@@ -37,7 +37,7 @@ static json_t *ask(const char *control, json_t *request)
     char why[512] = "";
     if (!control)
         nc_die(NC_EXIT_USAGE, "--control: missing; want the socket that lft-gateway run was given");
-    json_t *answer = control_request(control, request, why, sizeof why);
+    json_t *answer = nc_control_request(control, request, "lft-gateway", why, sizeof why);
     if (!answer)
         nc_die(NC_EXIT_FAILED, "%s", why);
     if (!json_is_true(json_object_get(answer, "ok"))) {
@@ -170,7 +170,7 @@ int client_watch(int argc, char **argv)
         struct timespec wait = {(time_t)((next_ns - now_ns) / NC_NS_PER_S), (long)((next_ns - now_ns) % NC_NS_PER_S)};
         if (ppoll(&signals, 1, &wait, NULL) > 0)
             break;
-        json_t *now = control_request(settings.control, json_pack("{s:s}", "op", "show"), why, sizeof why);
+        json_t *now = nc_control_request(settings.control, json_pack("{s:s}", "op", "show"), "lft-gateway", why, sizeof why);
         if (!now)
             break;
         nc_jsonl_event(stdout, "interval", interval(before, now));

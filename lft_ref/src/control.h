@@ -1,5 +1,5 @@
 /* The control socket (CONTROL.md): a request is a line of JSON, so is the answer. Served by the loop that moves the data, never blocking:
- * a client that does not read its answer is dropped. Also the client's side of it. */
+ * a client that does not read its answer is dropped. */
 #ifndef LFT_CONTROL_H
 #define LFT_CONTROL_H
 
@@ -17,8 +17,5 @@ void control_close(struct control *control); /* removes the socket's file */
 
 /* The answer to one request line. */
 json_t *control_answer(struct gateway *gateway, const char *line, size_t n);
-
-/* One request to the gateway at `path`; releases it. NULL with a reason. */
-json_t *control_request(const char *path, json_t *request, char *why, size_t why_size);
 
 #endif
