@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -40,6 +42,25 @@ def call_in(netns: int | str, function: Callable[P, T], *args: P.args, **kwargs:
         raise outcome["error"]
     result: T = outcome["result"]
     return result
+
+
+def end_abandoned_connections(netns: int) -> None:
+    """Ends the TCP connections of a process's network namespace that no program holds any more, if there are any.
+
+    What a killed transfer had in flight is sent again for minutes otherwise, and keeps the namespace and its share of
+    the machine's TCP memory: a gigabyte at 10 Gbit/s and 498 ms, enough to starve the next transfer. Call it when no
+    transfer runs there: it ends those too. Without effect on a kernel that cannot destroy sockets (INET_DIAG_DESTROY).
+    """
+    if not _orphans():
+        return
+    ss = ["nsenter", f"--net={namespace_path(netns)}", "--", "ss", "--kill", "--tcp", "--no-header", "state", "all"]
+    subprocess.run(ss, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
+def _orphans() -> int:
+    """On the whole machine: the kernel counts them so."""
+    fields = Path("/proc/net/sockstat").read_text(encoding="ascii").split()
+    return int(fields[fields.index("orphan") + 1])
 
 
 def _enter(netns: int | str) -> None:

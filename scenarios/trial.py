@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netcommon import netns
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
 from netcommon.process import Tool, ToolError
@@ -22,6 +23,7 @@ from scenarios.delay_box import BackEnd, DelayBox
 from scenarios.files import write_json
 from scenarios.model import Scenario
 from scenarios.plan import Trial
+from scenarios.tcp_memory import TcpMemory
 from scenarios.topology import Topology
 from scenarios.validity import CpuTimes, Observation, reasons
 
@@ -105,7 +107,7 @@ def _measure(net: Topology, trial: Trial, folder: Path, scratch: Path, ledger: L
     """Runs the tools, writes their files and returns why the trial is not valid."""
     profile = tcp_profile.load(trial.setting.profile.name)
     net.apply(profile)
-    with path_up(net, trial, scratch, folder / "log", ledger, back_end) as box:
+    with _no_connections_left(net), path_up(net, trial, scratch, folder / "log", ledger, back_end) as box:
         with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as pair:
             before = _observe(net)
             ends = _transfer(net, trial, folder, ledger, box)
@@ -117,6 +119,16 @@ def _measure(net: Topology, trial: Trial, folder: Path, scratch: Path, ledger: L
     if found:
         write_json(folder / "gateway.json", found)
     return reasons(before, after, ends.box, ends.capture, ends.transfer, found)
+
+
+@contextlib.contextmanager
+def _no_connections_left(net: Topology) -> Iterator[None]:
+    """The next trial has the machine's TCP memory to itself."""
+    try:
+        yield
+    finally:
+        for pid in (net.sender, net.receiver):
+            netns.end_abandoned_connections(pid)
 
 
 @contextlib.contextmanager
@@ -135,7 +147,7 @@ def path_up(
 
 
 def _observe(net: Topology) -> Observation:
-    return Observation(net.counters(), net.offloads(), CpuTimes.now())
+    return Observation(net.counters(), net.offloads(), CpuTimes.now(), TcpMemory.now((net.sender, net.receiver)))
 
 
 def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: DelayBox) -> Ends:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scenarios.links import Counters
+from scenarios.tcp_memory import TcpMemory
 
 STEAL_LIMIT = 0.05  # share of machine time taken by the hypervisor
 IDLE_LIMIT = 0.03  # less idle time than this: the CPU was the bottleneck
@@ -43,6 +44,7 @@ class Observation:
     counters: dict[str, Counters]
     offloads: dict[str, dict[str, bool]]
     cpu: CpuTimes
+    tcp_memory: TcpMemory
 
 
 def reasons(
@@ -65,6 +67,7 @@ def reasons(
         dropped = point.get("dropped_kernel", 0) + point.get("dropped_interface", 0)
         if dropped:
             found.append(f"capture of {point.get('interface', '?')} dropped {dropped} packets")
+    found += _tcp_memory(before.tcp_memory, after.tcp_memory)
     return found + _gateways(gateways or {}) + _cpu(before.cpu, after.cpu) + _busy_ends(transfer)
 
 
@@ -104,6 +107,12 @@ def _interface_drops(before: dict[str, Counters], after: dict[str, Counters]) ->
         if dropped or errors:
             found.append(f"interface {name}: {dropped} drops, {errors} errors outside the model")
     return found
+
+
+def _tcp_memory(before: TcpMemory, after: TcpMemory) -> list[str]:
+    if before.short or after.short or after.times > before.times:
+        return ["TCP memory ran short, so windows did not grow: raise net.ipv4.tcp_mem ('lfp doctor' says how far)"]
+    return []
 
 
 def _cpu(before: CpuTimes, after: CpuTimes) -> list[str]:

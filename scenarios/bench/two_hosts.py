@@ -163,12 +163,18 @@ class Comparison:
 @contextlib.contextmanager
 def iperf3(pair: Hosts, ledger: Ledger, *options: str) -> Iterator[Tool]:
     """A running iperf3 client at the sender, with its server at the receiver; it prints JSON when it ends."""
-    with Tool(["iperf3", "--server", "--one-off", "--port", str(PORT)], netns_pid=pair.receiver, name="iperf3 server",
-              json_lines=False, ledger=ledger) as server:  # fmt: skip
-        _wait_listening(server)
-        client = ["iperf3", "--client", ADDRESSES[1], "--port", str(PORT), "--json", *options]
-        with Tool(client, netns_pid=pair.sender, name="iperf3 client", json_lines=False, ledger=ledger) as stream:
-            yield stream
+    server_argv = ["iperf3", "--server", "--one-off", "--port", str(PORT)]
+    try:
+        with Tool(
+            server_argv, netns_pid=pair.receiver, name="iperf3 server", json_lines=False, ledger=ledger
+        ) as server:
+            _wait_listening(server)
+            client = ["iperf3", "--client", ADDRESSES[1], "--port", str(PORT), "--json", *options]
+            with Tool(client, netns_pid=pair.sender, name="iperf3 client", json_lines=False, ledger=ledger) as stream:
+                yield stream
+    finally:
+        for pid in (pair.sender, pair.receiver):
+            netns.end_abandoned_connections(pid)
 
 
 def iperf3_result(stream: Tool, timeout_s: float) -> dict[str, Any]:

@@ -24,6 +24,8 @@ def _binary() -> str:
 
 
 BINARY = _binary()
+
+
 def read_line(process: subprocess.Popen[bytes], deadline: float) -> dict[str, Any]:
     """The next JSON line of an unbuffered pipe."""
     assert process.stdout is not None

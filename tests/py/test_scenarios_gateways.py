@@ -10,6 +10,7 @@ from netcommon.errors import UsageError
 from scenarios import params
 from scenarios.manifest import replan
 from scenarios.plan import Plan, load_plan
+from scenarios.tcp_memory import TcpMemory
 from scenarios.topology import Topology
 from scenarios.validity import CpuTimes, Observation, reasons
 
@@ -84,7 +85,7 @@ def test_gateways_are_nodes_between_hosts_and_routers() -> None:
 
 
 def test_what_a_gateway_dropped_makes_a_trial_invalid() -> None:
-    quiet = Observation({}, {}, CpuTimes(0, 0, 0))
+    quiet = Observation({}, {}, CpuTimes(0, 0, 0), TcpMemory(short=False, times=0))
     box = {"verdict": {"valid": True, "reasons": []}}
     end = {"uptime_ns": 10**10, "cpu_ns": 99 * 10**8, "relay": {"near_accepted": 0}, "io": {"rx_overflows": 7}}
     found = reasons(quiet, quiet, box, {}, {}, {"kind": "lft", "near": end, "far": {}})

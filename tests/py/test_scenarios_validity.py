@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import os
 from typing import Any
 
 import pytest
 
 from scenarios import manifest
 from scenarios.links import Counters
+from scenarios.tcp_memory import TcpMemory
 from scenarios.validity import CpuTimes, Observation, reasons
 
 QUIET = Counters(0, 0, 0)
+ENOUGH = TcpMemory(short=False, times=1)
 GOOD: dict[str, Any] = {
-    "before": Observation({"snd:snd-r1": Counters(3, 0, 0)}, {"snd:snd-r1": {"rx-gro": False}}, CpuTimes(1000, 500, 0)),
+    "before": Observation(
+        {"snd:snd-r1": Counters(3, 0, 0)}, {"snd:snd-r1": {"rx-gro": False}}, CpuTimes(1000, 500, 0), ENOUGH
+    ),
     "after": Observation(
         {"snd:snd-r1": Counters(3, 0, 0), "r1:r1-wan": QUIET},
         {"snd:snd-r1": {"rx-gro": False}},
         CpuTimes(2000, 1200, 0),
+        ENOUGH,
     ),
     "box": {"verdict": {"valid": True, "reasons": []}},
     "capture": {"points": [{"interface": "snd-r1", "dropped_kernel": 0, "dropped_interface": 0}]},
@@ -34,7 +41,7 @@ def judged(**changes: Any) -> list[str]:
 
 def after(**changes: Any) -> Observation:
     found = GOOD["after"]
-    return Observation(**({"counters": found.counters, "offloads": found.offloads, "cpu": found.cpu} | changes))
+    return dataclasses.replace(found, **changes)
 
 
 def test_nothing_wrong_is_valid() -> None:
@@ -76,3 +83,13 @@ def test_a_run_counts_alike_reasons_and_missing_trials() -> None:
         "valid": False, "reasons": ["interface r1: 1 drops (2 of 4 trials)", "1 of 4 trials not done"]
     }  # fmt: skip
     assert manifest.verdict(statuses[2:], 1)["valid"]
+
+
+@pytest.mark.parametrize("memory", [TcpMemory(short=True, times=1), TcpMemory(short=False, times=2)])
+def test_too_little_tcp_memory_is_told(memory: TcpMemory) -> None:
+    assert "net.ipv4.tcp_mem" in "".join(judged(after=after(tcp_memory=memory)))
+
+
+def test_this_machines_tcp_memory_can_be_read() -> None:
+    seen = TcpMemory.now([os.getpid()])
+    assert seen.times >= 0

@@ -1,0 +1,48 @@
+"""Whether TCP ran short of memory: the machine's one account for all of TCP (net.ipv4.tcp_mem, pages).
+
+Above the second figure the kernel stops growing buffers, until it is below the first again: windows stay small then and
+nothing else tells. What a killed transfer left in flight counts too (see `netcommon.netns.end_abandoned_connections`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_COUNTER = "TCPMemoryPressures"
+
+
+@dataclass(frozen=True)
+class TcpMemory:
+    """``short``: it is short now; ``times``: how often it became so in the namespaces looked at."""
+
+    short: bool
+    times: int
+
+    @classmethod
+    def now(cls, pids: Iterable[int]) -> TcpMemory:
+        """As seen from the namespaces of these processes."""
+        pids = list(pids)
+        times = sum(_times(_read(pid, "netstat")) for pid in pids)
+        return cls(any(_short(_read(pid, "protocols")) for pid in pids), times)
+
+
+def _read(pid: int, name: str) -> str:
+    return Path(f"/proc/{pid}/net/{name}").read_text(encoding="ascii")
+
+
+def _times(netstat: str) -> int:
+    """From the pairs of lines of /proc/net/netstat, names above figures."""
+    lines = netstat.splitlines()
+    for names, figures in zip(lines[::2], lines[1::2], strict=True):
+        if _COUNTER in names.split():
+            return int(figures.split()[names.split().index(_COUNTER)])
+    return 0
+
+
+def _short(protocols: str) -> bool:
+    """Column ``press`` of /proc/net/protocols; TCP over IPv4 and IPv6 share the account."""
+    header, *rows = protocols.splitlines()
+    column = header.split().index("press")
+    return any(row.split()[0] == "TCP" and row.split()[column] == "yes" for row in rows)
