@@ -80,6 +80,9 @@ def run_argv(
     spin_ns: int | None = None,
     granularity_ns: int | None = None,
     memory_bytes: int | None = None,
+    threads: int | None = None,
+    record: Path | None = None,
+    record_memory_bytes: int | None = None,
 ) -> list[str]:
     """Argument vector that starts a box between two ports; it ends with its parent.
 
@@ -94,9 +97,13 @@ def run_argv(
         ("--spin", spin_ns, "ns"),
         ("--granularity", granularity_ns, "ns"),
         ("--memory", memory_bytes, "B"),
+        ("--threads", threads, ""),
+        ("--record-memory", record_memory_bytes, "B"),
     ):
         if value is not None:
             argv += [option, f"{value}{suffix}"]
+    if record is not None:
+        argv += ["--record", str(record)]
     for parameters, prefix in ((both, ""), (ab, "ab-"), (ba, "ba-")):
         argv += direction_options(parameters or {}, prefix)
     return argv

@@ -76,10 +76,10 @@ PathParameters = Mapping[str, int | str]
 
 
 @contextlib.contextmanager
-def box(pair: Hosts, mtu: int, path: PathParameters, scratch: Path, ledger: Ledger, **options: int) -> Iterator[Tool]:
+def box(pair: Hosts, mtu: int, path: PathParameters, scratch: Path, ledger: Ledger, **options: Any) -> Iterator[Tool]:
     """Ours: comet-delay, ``path`` in both directions by the names of its `show`; ``options`` are run_argv's."""
     ports = (Port(NIC, pair.sender), Port(NIC, pair.receiver))
-    argv = run_argv(*ports, scratch / "box.sock", both=path, mtu=mtu, **options)  # type: ignore[arg-type]
+    argv = run_argv(*ports, scratch / "box.sock", both=path, mtu=mtu, **options)
     with Tool(argv, name="comet-delay", stderr_path=scratch / "comet-delay.stderr", ledger=ledger) as tool:
         tool.wait_event("ready", delay_box.READY_TIMEOUT_S)
         _address(pair, mtu)
