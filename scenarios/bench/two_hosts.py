@@ -64,7 +64,7 @@ def veth(pair: Hosts, mtu: int) -> Iterator[None]:
     link = f"ip link add name {NIC} type veth peer name {NIC} netns {pair.receiver}"
     subprocess.run(["nsenter", f"--net={netns.namespace_path(pair.sender)}", "--", *link.split()], check=True)
     try:
-        _address(pair, mtu)
+        address(pair, mtu)
         yield
     finally:
         subprocess.run(
@@ -82,7 +82,7 @@ def box(pair: Hosts, mtu: int, path: PathParameters, scratch: Path, ledger: Ledg
     argv = run_argv(*ports, scratch / "box.sock", both=path, mtu=mtu, **options)
     with Tool(argv, name="comet-delay", stderr_path=scratch / "comet-delay.stderr", ledger=ledger) as tool:
         tool.wait_event("ready", delay_box.READY_TIMEOUT_S)
-        _address(pair, mtu)
+        address(pair, mtu)
         yield tool
 
 
@@ -108,7 +108,8 @@ def received(pair: Hosts) -> tuple[int, int]:
     raise LfpError(f"{NIC}: not in the receiver's namespace")
 
 
-def _address(pair: Hosts, mtu: int) -> None:
+def address(pair: Hosts, mtu: int) -> None:
+    """Addresses and neighbours for the NICs of both hosts, once they are there."""
     ends = (pair.sender, pair.receiver)
     macs = [links.bring_up(pid, NIC, mtu, [("ipv4", a)]) for pid, a in zip(ends, ADDRESSES, strict=True)]
     links.add_neighbours(pair.sender, NIC, [("ipv4", ADDRESSES[1])], macs[1])

@@ -1,0 +1,69 @@
+"""delay.tap_floor: delay.offloads_off beside the least that a delay box on TAPs can cost on this machine.
+
+The floor (comet_delay/floor/tap_floor.c) reads, waits and writes and does nothing else: no model, no statistics. What
+it does not reach, no box that reads and writes TAPs can. Both with one thread and with one a direction; the base is a
+bare veth pair, measured in every round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+from comet_delay import Port
+from netcommon.binaries import find
+from netcommon.process import Tool
+from scenarios.bench.delay_offloads_off import COMPARISON
+from scenarios.bench.registry import Bench, Place, Result, scaled
+from scenarios.bench.two_hosts import MTU, NIC, Hosts, Load, address, box, hosts, offloads_off, stream_bps, veth
+
+NAME = "delay.tap_floor"
+ROUNDS = 3
+Path_ = Callable[[], AbstractContextManager[Any]]
+
+
+def measure(place: Place) -> Iterator[Result]:
+    """A result a variant, of three rounds; 5 s each after a warm-up."""
+    load = Load(seconds=place.seconds or 5, warm_up_s=3)
+    rounds: list[dict[str, float]] = []
+    with hosts(place.ledger) as pair:
+        variants = _variants(pair, place)
+        for number in range(1, (place.pairs or ROUNDS) + 1):
+            measured = {name: _measured(pair, place, load, path) for name, path in variants.items()}
+            rounds.append(measured)
+            said = ", ".join(f"{name} {scaled(bps, 'bit/s')}" for name, bps in measured.items())
+            place.say(f"{NAME} {number}: {said}")
+    for name in list(variants)[1:]:
+        pairs: list[dict[str, Any]] = [{"ours": one[name], "base": one["veth"]} for one in rounds]
+        yield Result(NAME, "bit/s", "veth", pairs, extra={"variant": name})
+
+
+def _variants(pair: Hosts, place: Place) -> dict[str, Path_]:
+    found: dict[str, Path_] = {"veth": lambda: veth(pair, MTU)}
+    for threads in (1, 2):
+        found[f"floor, {threads} threads"] = lambda threads=threads: _floor(pair, place, threads)  # type: ignore[misc]
+        found[f"box, {threads} threads"] = lambda threads=threads: box(  # type: ignore[misc]
+            pair, MTU, COMPARISON.path, place.scratch, place.ledger, threads=threads
+        )
+    return found
+
+
+def _measured(pair: Hosts, place: Place, load: Load, path: Path_) -> float:
+    with path():
+        offloads_off(pair)
+        return stream_bps(pair, load, place.ledger)
+
+
+@contextlib.contextmanager
+def _floor(pair: Hosts, place: Place, threads: int) -> Iterator[None]:
+    ports = [str(Port(NIC, pid)) for pid in (pair.sender, pair.receiver)]
+    argv = [str(find("comet-tap-floor")), *ports, str(COMPARISON.path["delay_ns"]), str(threads)]
+    with Tool(argv, name="comet-tap-floor", ledger=place.ledger) as tool:
+        tool.wait_event("ready", 30)
+        address(pair, MTU)
+        yield
+
+
+BENCH = Bench(NAME, "delay.offloads_off beside the least that a box on TAPs can cost, one and two threads", measure)
