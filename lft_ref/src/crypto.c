@@ -1,4 +1,4 @@
-/* Frames sealed and opened by OpenSSL's EVP, by two schemes: AEAD (nonce = salt, counter), and cipher-then-HMAC. */
+/* Frames sealed and opened by two schemes: AEAD (nonce = salt, counter), and cipher-then-HMAC. */
 #include "crypto.h"
 
 #include <assert.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crypto_gcm.h"
 #include "nc_bytes.h"
 
 const char *const lft_cipher_names[] = {"aes-128-gcm", "aes-256-gcm", "chacha20-poly1305", "3des-cbc", "null", NULL};
@@ -17,6 +18,7 @@ struct lft_key {
     bool aead, sealing;
     size_t block;
     uint8_t salt[4];
+    struct lft_gcm *gcm;     /* NULL: `context` does it */
     EVP_CIPHER_CTX *context; /* NULL for LFT_NULL */
     EVP_CIPHER_CTX *iv;      /* 3des-cbc: counter to IV */
     EVP_MAC_CTX *mac;
@@ -76,7 +78,9 @@ struct lft_key *lft_key_create(enum lft_cipher cipher, const uint8_t block[LFT_K
     key->block = lft_cipher_block(cipher);
     memcpy(key->salt, block + 32, sizeof key->salt);
     bool good = true;
-    if (names[cipher])
+    if (cipher == LFT_AES_128_GCM || cipher == LFT_AES_256_GCM)
+        key->gcm = lft_gcm_create(block, cipher == LFT_AES_256_GCM ? 32 : 16);
+    if (names[cipher] && !key->gcm)
         good = (key->context = context_create(names[cipher], block, sealing));
     if (good && cipher == LFT_3DES_CBC) {
         good = EVP_CIPHER_CTX_set_padding(key->context, 0) && (key->iv = context_create("DES-EDE3-ECB", block, true));
@@ -95,6 +99,7 @@ void lft_key_destroy(struct lft_key *key)
 {
     if (!key)
         return;
+    lft_gcm_destroy(key->gcm);
     EVP_CIPHER_CTX_free(key->context);
     EVP_CIPHER_CTX_free(key->iv);
     EVP_MAC_CTX_free(key->mac);
@@ -131,11 +136,14 @@ static long check_trailer(const uint8_t *at, size_t n)
     return (long)payload;
 }
 
-static void set_nonce(struct lft_key *key, const uint8_t *frame)
+static void make_nonce(const struct lft_key *key, const uint8_t *frame, uint8_t nonce[12])
 {
-    uint8_t nonce[12];
     memcpy(nonce, key->salt, 4);
     memcpy(nonce + 4, frame + 8, 8);
+}
+
+static void set_nonce(struct lft_key *key, const uint8_t nonce[12])
+{
     int good = EVP_CipherInit_ex(key->context, NULL, NULL, NULL, nonce, -1);
     assert(good == 1);
 }
@@ -143,12 +151,17 @@ static void set_nonce(struct lft_key *key, const uint8_t *frame)
 static void aead_seal(struct lft_key *key, const uint8_t *payload, size_t length, uint8_t *frame)
 {
     /* Whole blocks from the caller's memory; what is left goes with the trailer, so that no call begins inside a block. */
-    uint8_t rest[32], *body = frame + LFT_HEADER_BYTES;
+    uint8_t nonce[12], rest[32], *body = frame + LFT_HEADER_BYTES;
     size_t whole = length / 16 * 16, left = length - whole;
     memcpy(rest, payload + whole, left);
     size_t tail = left + put_trailer(rest + left, length, key->block);
     int n, good = 1;
-    set_nonce(key, frame);
+    make_nonce(key, frame, nonce);
+    if (key->gcm) {
+        lft_gcm_seal(key->gcm, nonce, frame, payload, whole, rest, tail, body, body + whole + tail);
+        return;
+    }
+    set_nonce(key, nonce);
     good &= EVP_EncryptUpdate(key->context, NULL, &n, frame, 8);
     good &= EVP_EncryptUpdate(key->context, body, &n, payload, (int)whole);
     good &= EVP_EncryptUpdate(key->context, body + whole, &n, rest, (int)tail);
@@ -160,9 +173,12 @@ static void aead_seal(struct lft_key *key, const uint8_t *payload, size_t length
 static bool aead_open(struct lft_key *key, const uint8_t *frame, size_t n, uint8_t *payload)
 {
     int used;
-    set_nonce(key, frame);
-    uint8_t tag[LFT_ICV_BYTES];
+    uint8_t nonce[12], tag[LFT_ICV_BYTES];
+    make_nonce(key, frame, nonce);
+    if (key->gcm)
+        return lft_gcm_open(key->gcm, nonce, frame, frame + LFT_HEADER_BYTES, n, payload, frame + LFT_HEADER_BYTES + n);
     memcpy(tag, frame + LFT_HEADER_BYTES + n, sizeof tag);
+    set_nonce(key, nonce);
     return EVP_CIPHER_CTX_ctrl(key->context, EVP_CTRL_AEAD_SET_TAG, LFT_ICV_BYTES, tag) == 1 &&
            EVP_DecryptUpdate(key->context, NULL, &used, frame, 8) == 1 &&
            EVP_DecryptUpdate(key->context, payload, &used, frame + LFT_HEADER_BYTES, (int)n) == 1 &&

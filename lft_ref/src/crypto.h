@@ -1,4 +1,5 @@
-/* ESP transforms: one key in one direction. All by OpenSSL's EVP; one context a key, made once, no allocation a frame.
+/* ESP transforms: one key in one direction. AES-GCM by ipsec-mb where there is one (crypto_gcm.h), all else by OpenSSL's EVP; one
+ * context a key, made once, no allocation a frame.
  * Out of place: sealing writes the frame straight into the send batch, opening writes the payload into a frame buffer.
  * A key is used by one thread. Rejected: sealing in place; the sender's copy must stay plain for retransmission. */
 #ifndef LFT_CRYPTO_H

@@ -108,6 +108,10 @@ int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame
 /* When poll may have something: now or in the past when it is waiting for a batch only, UINT64_MAX never. */
 uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns);
 
+/* Under load: how long the caller may rest before it comes again, so that it works in batches. A 128th of the round trip, at most 1 ms, and when
+ * frames wait for the limit no longer than a burst of them takes. */
+uint64_t lft_engine_rest_ns(const struct lft_engine *engine);
+
 /* Before decrypting: is this counter new and within the replay window? A false one is counted. */
 bool lft_engine_fresh(struct lft_engine *engine, uint64_t counter);
 /* A buffer to decrypt into; NULL: no memory, drop the frame (counted). Still the engine's: the next call may return the same. */

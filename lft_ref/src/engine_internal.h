@@ -48,6 +48,7 @@ struct lft_engine {
     struct lft_round_trip rtt;
     bool running;
     uint32_t payload_max;
+    uint64_t trim_ns; /* when the pools give back what they did not use */
     uint64_t last_heard_ns, last_sent_ns;
 
     /* sender */

@@ -195,9 +195,19 @@ static bool repair_due(const struct lft_engine *engine)
     return engine->fec_tx && engine->fec_debt >= 1000;
 }
 
+static void trim_pools(struct lft_engine *engine, uint64_t now_ns)
+{
+    if (now_ns < engine->trim_ns)
+        return;
+    engine->trim_ns = now_ns + NC_NS_PER_S;
+    lft_pool_trim(engine->tx_pool);
+    lft_pool_trim(engine->rx_pool);
+}
+
 int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame)
 {
     run_timeout(engine, now_ns);
+    trim_pools(engine, now_ns);
     if (!lft_shaper_ready(&engine->shaper, now_ns))
         return 0;
     if (now_ns >= ack_time(engine))
@@ -246,4 +256,10 @@ uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns)
     }
     uint64_t allowed = lft_shaper_next_ns(&engine->shaper);
     return next > allowed ? next : allowed;
+}
+
+uint64_t lft_engine_rest_ns(const struct lft_engine *engine)
+{
+    uint64_t rest = sooner(engine->rtt.srtt_ns / 128, NC_NS_PER_MS);
+    return engine->shaper.rate_bps && work_waiting(engine) ? sooner(rest, lft_shaper_rest_ns(&engine->shaper)) : rest;
 }

@@ -30,7 +30,7 @@ static uint64_t path_bytes(const struct settings *s)
 
 static uint32_t window_frames(const struct settings *s, uint32_t payload)
 {
-    uint64_t want = 16 * path_bytes(s) / payload, frames = 1 << 15;
+    uint64_t want = 8 * path_bytes(s) / payload, frames = 1 << 15;
     while (frames < want && frames < LFT_NUMBERS_OUTSTANDING_MAX / 2)
         frames *= 2;
     return (uint32_t)frames;
@@ -47,7 +47,7 @@ static void fill_link_config(const struct gateway *gateway, size_t psk_bytes, st
         .recovery = (enum lft_recovery)s->recovery, .redundancy = settings_redundancy(s), .rate_mode = (enum lft_rate_mode)s->rate_mode,
         .rate_bps = s->rate_bps, .payload_max = (uint32_t)payload, .outer_bytes = outer, .window_frames = window_frames(s, (uint32_t)payload),
         .tx_memory_bytes = s->memory_tx_bytes ? s->memory_tx_bytes : 4 * MB + 2 * path_bytes(s),
-        .rx_memory_bytes = s->memory_rx_bytes ? s->memory_rx_bytes : 32 * MB + 4 * path_bytes(s),
+        .rx_memory_bytes = s->memory_rx_bytes ? s->memory_rx_bytes : 40 * MB + 4 * path_bytes(s),
         .initial_rtt_ns = s->expected_rtt_ns, .fec_percent = (uint32_t)s->fec_percent,
         .keepalive_ns = s->dead_ns / 5 < 200 * NC_NS_PER_MS ? s->dead_ns / 5 : 200 * NC_NS_PER_MS};
     config->session = (struct lft_session_config){.streams_max = (uint32_t)s->sessions_max, .tx_memory_bytes = 12 * MB};
@@ -102,6 +102,7 @@ static int open_link(struct gateway *gateway, char *why, size_t why_size)
     pmtu_init(&gateway->pmtu, PAYLOAD_BASE, config.engine.payload_max);
     if (gateway->settings.mtu)
         pmtu_init(&gateway->pmtu, config.engine.payload_max, config.engine.payload_max);
+    gateway->payload_applied = gateway->pmtu.good;
     lft_link_set_payload_max(gateway->link, gateway->pmtu.good);
     return 0;
 }
@@ -124,7 +125,8 @@ static int open_relays(struct gateway *gateway, int *status, char *why, size_t w
     const struct settings *s = &gateway->settings;
     struct relay_settings relay = {.sessions_max = s->sessions_max, .half_open_max = s->half_open_max, .half_open_ns = s->half_open_ns,
         .idle_ns = s->idle_ns, .notsent_lowat_bytes = s->notsent_lowat_bytes, .host_rate_bps = s->host_rate_bps,
-        .mark = (uint32_t)s->mark + RULES_MARK_OWN, .transparent = s->router || s->host};
+        .mark = (uint32_t)s->mark + RULES_MARK_OWN, .transparent = s->router || s->host,
+        .proxy_bypass = s->proxy_bypass};
     gateway->relay = relay_create(&relay, gateway->loop, lft_link_session(gateway->link));
     if (!gateway->relay) {
         snprintf(why, why_size, "out of memory");
@@ -184,6 +186,21 @@ void gateway_close(struct gateway *gateway)
     free(gateway);
 }
 
+/* Once a second: a path that takes only smaller frames than before shows as one number that is never acknowledged, while the tunnel is up. */
+static void look_for_black_hole(struct gateway *gateway, uint64_t now_ns)
+{
+    struct lft_engine_state state;
+    if (!lft_link_ready(gateway->link))
+        return;
+    lft_engine_state(lft_link_engine(gateway->link), now_ns, &state);
+    uint64_t first_missing = state.next_number - state.unacknowledged_frames;
+    if (!state.unacknowledged_frames || first_missing != gateway->first_missing) {
+        gateway->first_missing = first_missing;
+        gateway->stuck_since_ns = now_ns;
+    } else if (now_ns - gateway->stuck_since_ns >= NC_NS_PER_S + 4 * state.srtt_ns)
+        pmtu_doubt(&gateway->pmtu, now_ns);
+}
+
 static void search_mtu(struct gateway *gateway, unsigned events, uint64_t now_ns)
 {
     struct lft_engine *engine = lft_link_engine(gateway->link);
@@ -193,14 +210,17 @@ static void search_mtu(struct gateway *gateway, unsigned events, uint64_t now_ns
     if ((events & LFT_LINK_EVENT_UP) || (io_was_too_big(gateway->io) && !gateway->pmtu.trying)) {
         lft_engine_state(engine, now_ns, &state);
         pmtu_start(&gateway->pmtu, 2 * state.srtt_ns + 300 * NC_NS_PER_MS, now_ns);
-        lft_link_set_payload_max(gateway->link, gateway->pmtu.good);
     }
     uint32_t answered = lft_engine_probe_reply(engine);
-    if (answered && pmtu_answered(&gateway->pmtu, answered, now_ns))
-        lft_link_set_payload_max(gateway->link, gateway->pmtu.good);
+    if (answered)
+        pmtu_answered(&gateway->pmtu, answered, now_ns);
     uint32_t size = lft_link_ready(gateway->link) ? pmtu_poll(&gateway->pmtu, now_ns) : 0;
     if (size)
         lft_engine_probe(engine, size);
+    if (gateway->pmtu.good != gateway->payload_applied) {
+        gateway->payload_applied = gateway->pmtu.good;
+        lft_link_set_payload_max(gateway->link, gateway->pmtu.good);
+    }
 }
 
 static void note_events(unsigned events)
@@ -222,6 +242,7 @@ static void check_health(struct gateway *gateway, uint64_t now_ns)
     if (gateway->watch.changes == before)
         return;
     nc_log(on ? "new connections are accelerated" : "bypass: new connections are routed as normal");
+    relay_set_bypassed(gateway->relay, !on);
     if (gateway->router)
         router_accelerate(gateway->router, on);
 }
@@ -239,9 +260,10 @@ static bool work(struct gateway *gateway, uint64_t now_ns)
     search_mtu(gateway, events, now_ns);
     check_health(gateway, now_ns);
     bool more = relay_turn(gateway->relay, now_ns);
-    unsigned sent = io_transmit(gateway->io, now_ns);
+    unsigned sent = io_transmit(gateway->io);
     if (now_ns >= gateway->tick_ns) {
         relay_tick(gateway->relay, now_ns);
+        look_for_black_hole(gateway, now_ns);
         gateway->tick_ns = now_ns + TICK_NS;
     }
     gateway->busy = sent >= BUSY_DATAGRAMS || io_counters(gateway->io)->rx_datagrams - gateway->seen_datagrams >= BUSY_DATAGRAMS;
@@ -257,6 +279,13 @@ static uint64_t next_ns(const struct gateway *gateway, uint64_t now_ns)
     if (lft_link_ready(gateway->link))
         next = least(next, pmtu_next_ns(&gateway->pmtu));
     return least(next, watch_next_ns(&gateway->watch));
+}
+
+/* From one turn to the next, under load. */
+static uint64_t rest_ns(const struct gateway *gateway)
+{
+    uint64_t link_ns = lft_link_rest_ns(gateway->link), least_ns = gateway->settings.poll_ns;
+    return least_ns && link_ns > least_ns ? link_ns : least_ns;
 }
 
 static void nap(uint64_t until_ns)
@@ -298,10 +327,10 @@ static void say_goodbye(struct gateway *gateway)
 {
     uint64_t now_ns = nc_now_ns(), until_ns = now_ns + 50 * NC_NS_PER_MS;
     relay_end_all(gateway->relay, LFT_RESULT_STOPPED);
-    io_transmit(gateway->io, now_ns);
+    io_transmit(gateway->io);
     lft_link_close(gateway->link);
     while (now_ns < until_ns) {
-        io_transmit(gateway->io, now_ns);
+        io_transmit(gateway->io);
         loop_turn(gateway->loop, now_ns, least(until_ns, least(now_ns + 10 * NC_NS_PER_MS, lft_link_next_ns(gateway->link, now_ns))));
         now_ns = nc_now_ns();
     }
@@ -318,8 +347,9 @@ void gateway_run(struct gateway *gateway, int signal_fd)
         bool more = work(gateway, now_ns);
         uint64_t began_ns = now_ns;
         now_ns = nc_now_ns();
-        if (gateway->busy && !more && gateway->settings.poll_ns > now_ns - began_ns) {
-            nap(began_ns + gateway->settings.poll_ns);
+        uint64_t rest = gateway->busy && !more ? rest_ns(gateway) : 0;
+        if (rest > now_ns - began_ns) {
+            nap(began_ns + rest);
             now_ns = nc_now_ns();
         }
         until_ns = more ? now_ns : next_ns(gateway, now_ns);

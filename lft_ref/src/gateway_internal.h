@@ -26,6 +26,8 @@ struct gateway {
     struct proxy *proxies[PROXIES_MAX];
     unsigned proxies_n;
     struct pmtu pmtu;
+    uint32_t payload_applied;
+    uint64_t first_missing, stuck_since_ns; /* the oldest number that is not acknowledged, and since when */
     struct watch watch;
     struct loop_source signals;
     uint32_t payload_limit;

@@ -20,7 +20,7 @@ static json_t *relay_json(const struct relay *relay)
 {
     const struct relay_counters *c = relay_counters(relay);
     json_t *o = json_object();
-    COUNT(o, c, near_accepted), COUNT(o, c, near_refused), COUNT(o, c, near_limited), COUNT(o, c, far_connects), COUNT(o, c, far_failed);
+    COUNT(o, c, near_accepted), COUNT(o, c, near_refused), COUNT(o, c, near_direct), COUNT(o, c, near_limited), COUNT(o, c, far_connects), COUNT(o, c, far_failed);
     COUNT(o, c, idle_closed), COUNT(o, c, half_open_expired), COUNT(o, c, resets_in), COUNT(o, c, resets_out), COUNT(o, c, bytes_in), COUNT(o, c, bytes_out);
     json_object_set_new(o, "connections", json_integer((json_int_t)relay_connections(relay)));
     json_object_set_new(o, "half_open", json_integer((json_int_t)relay_half_open(relay)));
@@ -138,7 +138,7 @@ static const struct nc_option *find_row(const char *key)
     const struct nc_option *rows = settings_rows(&n);
     for (size_t c = 0; c < sizeof changeable / sizeof changeable[0]; c++)
         for (size_t i = 0; strcmp(key, changeable[c]) == 0 && i < n; i++)
-            if (strcmp(rows[i].name, key) == 0)
+            if (rows[i].kind != NC_OPT_SECTION && strcmp(rows[i].name, key) == 0)
                 return &rows[i];
     return NULL;
 }

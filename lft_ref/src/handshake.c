@@ -9,7 +9,7 @@
 
 enum type { INIT = 1, COOKIE, RESPONSE };
 enum { MAGIC_AT = 4, TYPE_AT = 8, CIPHER_AT, RECOVERY_AT, COOKIE_AT = 12, SPI_AT = 28, PAYLOAD_AT = 32, EPOCH_AT = 36, NONCE_AT = 44,
-       MAC_AT = 80, VERSION = 1 };
+       MAC_AT = 80, VERSION = 1, INITS = 4096 };
 #define SECRET_NS (60 * NC_NS_PER_S)
 #define RETRY_NS (250 * NC_NS_PER_MS)
 static const uint8_t magic[4] = {'L', 'F', 'T', VERSION};
@@ -24,7 +24,8 @@ struct lft_handshake {
     uint8_t init[LFT_HANDSHAKE_BYTES]; /* as sent last; responder: as answered last */
     /* responder */
     uint8_t secret[2][LFT_HASH_BYTES];
-    uint64_t secret_ns, cookie_second, cookies_this_second;
+    uint64_t secret_ns, this_second, answers;
+    uint8_t answers_to[INITS]; /* this second, by nonce */
     bool answered;
     uint8_t response[LFT_HANDSHAKE_BYTES];
 };
@@ -208,17 +209,28 @@ static void turn_secret(struct lft_handshake *handshake, uint64_t now_ns)
     handshake->secret_ns = now_ns;
 }
 
-static enum lft_handshake_result give_cookie(struct lft_handshake *handshake, const uint8_t *init, const void *address, size_t n,
-                                             uint64_t now_ns, uint8_t *reply, size_t *reply_bytes)
+/* So many answers a second, and so many to one INIT. Who lacks the key can only repeat what he recorded: his copies wear out their own
+ * share, and a new INIT, whose nonce he cannot choose, still gets its answer; nor can he make us derive keys all the time. */
+static bool may_answer(struct lft_handshake *handshake, const uint8_t *init, uint64_t now_ns)
 {
-    if (now_ns / NC_NS_PER_S != handshake->cookie_second) {
-        handshake->cookie_second = now_ns / NC_NS_PER_S;
-        handshake->cookies_this_second = 0;
+    uint8_t *to_this = &handshake->answers_to[nc_get16(init + NONCE_AT) % INITS];
+    if (now_ns / NC_NS_PER_S != handshake->this_second) {
+        handshake->this_second = now_ns / NC_NS_PER_S;
+        handshake->answers = 0;
+        memset(handshake->answers_to, 0, sizeof handshake->answers_to);
     }
-    if (handshake->cookies_this_second++ >= LFT_COOKIES_PER_SECOND) {
+    if (*to_this >= LFT_ANSWERS_TO_ONE || handshake->answers >= LFT_COOKIES_PER_SECOND) {
         handshake->counters.cookies_limited++;
-        return LFT_HS_NOTHING;
+        return false;
     }
+    ++*to_this;
+    handshake->answers++;
+    return true;
+}
+
+static enum lft_handshake_result give_cookie(struct lft_handshake *handshake, const uint8_t *init, const void *address, size_t n,
+                                             uint8_t *reply, size_t *reply_bytes)
+{
     memset(reply, 0, LFT_COOKIE_MESSAGE_BYTES);
     memcpy(reply + MAGIC_AT, magic, sizeof magic);
     reply[TYPE_AT] = COOKIE;
@@ -250,8 +262,11 @@ static enum lft_handshake_result take_init(struct lft_handshake *handshake, cons
     if (!acceptable(handshake, at))
         return LFT_HS_NOTHING;
     turn_secret(handshake, now_ns);
-    if (!cookie_good(handshake, at, address, n))
-        return give_cookie(handshake, at, address, n, now_ns, reply, reply_bytes);
+    bool good = cookie_good(handshake, at, address, n);
+    if (!may_answer(handshake, at, now_ns))
+        return LFT_HS_NOTHING;
+    if (!good)
+        return give_cookie(handshake, at, address, n, reply, reply_bytes);
     *reply_bytes = LFT_HANDSHAKE_BYTES;
     if (handshake->answered && memcmp(at, handshake->init, LFT_HANDSHAKE_BYTES) == 0) {
         memcpy(reply, handshake->response, LFT_HANDSHAKE_BYTES);

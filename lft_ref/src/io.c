@@ -10,6 +10,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "nc_clock.h"
+
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
@@ -33,7 +35,7 @@ struct io {
     struct lft_link *link;
     enum io_carriage carriage;
     int family;
-    bool too_big, blocked;
+    bool too_big, blocked, fragmentable;
     struct lft_batch waiting; /* n 0: none */
     struct io_counters counters;
     uint32_t overflows_seen;
@@ -46,10 +48,17 @@ struct io {
 
 static void ready(void *owner, uint32_t events);
 
-/* "Don't fragment", whatever the kernel believes of the path: the search needs sizes the cached value would forbid. */
+/* "Don't fragment", whatever the kernel believes of the path: the search needs sizes the cached value would forbid. Or else as small as needed. */
+static int set_fragmentable(int fd, int family, bool on)
+{
+    int v4 = on ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE, v6 = on ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE;
+    return family == AF_INET6 ? setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &v6, sizeof v6)
+                              : setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &v4, sizeof v4);
+}
+
 static int set_options(int fd, int family, const struct io_settings *settings)
 {
-    int buffer = (int)settings->socket_buffer_bytes, on = 1, probe4 = IP_PMTUDISC_PROBE, probe6 = IPV6_PMTUDISC_PROBE;
+    int buffer = (int)settings->socket_buffer_bytes, on = 1;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof buffer) < 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer) < 0)
@@ -59,11 +68,9 @@ static int set_options(int fd, int family, const struct io_settings *settings)
         setsockopt(fd, SOL_SOCKET, SO_MARK, &settings->mark, sizeof settings->mark);
     if (settings->carriage == IO_UDP)
         setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on); /* absent: one datagram a read, nothing else changes */
-    if (family == AF_INET6) {
+    if (family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-        return setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &probe6, sizeof probe6);
-    }
-    return setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &probe4, sizeof probe4);
+    return set_fragmentable(fd, family, false);
 }
 
 struct io *io_open(const struct io_settings *settings, struct loop *loop, struct lft_link *link, char *why, size_t why_size)
@@ -183,7 +190,7 @@ static ssize_t send_udp(struct io *io, const struct lft_batch *batch)
 }
 
 /* A datagram a frame; what the socket did not take of a batch is lost, as it would be in a full queue. */
-static ssize_t send_esp(struct io *io, const struct lft_batch *batch)
+static ssize_t send_each(struct io *io, const struct lft_batch *batch)
 {
     struct mmsghdr messages[BATCH_MAX] = {0};
     struct iovec pieces[BATCH_MAX];
@@ -197,15 +204,30 @@ static ssize_t send_esp(struct io *io, const struct lft_batch *batch)
     return sendmmsg(io->source.fd, messages, n, MSG_DONTWAIT);
 }
 
+/* Frames made before the path shrank: their octets cannot be divided anew, so the network may. A PROBE must not. */
+static bool must_fragment(const struct io *io, const struct lft_batch *batch)
+{
+    enum { PADDING_MOST = 8 };
+    if (batch->segment <= lft_link_payload_max(io->link) + LFT_FRAME_OVERHEAD + PADDING_MOST)
+        return false;
+    for (size_t done = 0; done < batch->bytes; done += batch->segment)
+        if (lft_header_get(batch->at + done).command == LFT_PROBE)
+            return false;
+    return true;
+}
+
 /* True: the socket is full and the batch must wait. */
 static bool send_batch(struct io *io, const struct lft_batch *batch)
 {
-    ssize_t sent = io->carriage == IO_UDP ? send_udp(io, batch) : send_esp(io, batch);
+    bool fragment = must_fragment(io, batch);
+    if (fragment != io->fragmentable && set_fragmentable(io->source.fd, io->family, fragment) == 0)
+        io->fragmentable = fragment;
+    ssize_t sent = io->carriage == IO_UDP && !fragment ? send_udp(io, batch) : send_each(io, batch);
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) {
         io->counters.tx_blocked++;
         return true;
     }
-    if (sent < 0 && errno == EMSGSIZE) {
+    if (sent < 0 && (errno == EMSGSIZE || errno == EINVAL)) { /* EINVAL: so says segmentation offload */
         io->too_big = true;
         io->counters.tx_too_big++;
     } else if (sent < 0)
@@ -215,8 +237,9 @@ static bool send_batch(struct io *io, const struct lft_batch *batch)
     return false;
 }
 
-unsigned io_transmit(struct io *io, uint64_t now_ns)
+unsigned io_transmit(struct io *io)
 {
+    uint64_t now_ns = nc_now_ns();
     unsigned sent = 0;
     while (!io->blocked) {
         if (!io->waiting.n && !lft_link_transmit(io->link, now_ns, &io->waiting)) {

@@ -30,8 +30,9 @@ struct io;
 /* NULL with a one-line reason. */
 struct io *io_open(const struct io_settings *settings, struct loop *loop, struct lft_link *link, char *why, size_t why_size);
 void io_close(struct io *io);
-/* All the link wants to send now. Returns how many datagrams. */
-unsigned io_transmit(struct io *io, uint64_t now_ns);
+/* All the link wants to send now. Returns how many datagrams. Reads the clock: the limit holds for when frames leave, not for when
+ * the turn began. */
+unsigned io_transmit(struct io *io);
 /* Whether the socket is full: transmit again only after it has become writable. */
 bool io_blocked(const struct io *io);
 const struct io_counters *io_counters(const struct io *io);

@@ -10,6 +10,7 @@
 const char *const lft_link_status_names[] = {"connecting", "up", "outage", NULL};
 
 #define TICK_NS (100 * NC_NS_PER_MS)
+#define STOOD_STILL_NS (500 * NC_NS_PER_MS)
 #define PREVIOUS_NS (10 * NC_NS_PER_S)
 #define KEY_FRAMES_MAX (UINT64_C(1) << 32)
 
@@ -199,6 +200,8 @@ static void check_silence(struct lft_link *link, uint64_t now_ns)
 static void run_timers(struct lft_link *link, uint64_t now_ns)
 {
     if (now_ns >= link->tick_ns) {
+        if (now_ns - link->tick_ns > STOOD_STILL_NS) /* it was we who were stopped: the peer's silence begins now */
+            link->silent_since_ns = now_ns;
         link->tick_ns = now_ns + TICK_NS;
         lft_session_tick(link->session, now_ns);
     }
@@ -299,6 +302,11 @@ uint64_t lft_link_next_ns(struct lft_link *link, uint64_t now_ns)
         return now_ns;
     uint64_t next = sooner(link->tick_ns, link->peer.n ? lft_handshake_next_ns(link->handshake) : UINT64_MAX);
     return link->engine ? sooner(next, lft_engine_next_ns(link->engine, now_ns)) : next;
+}
+
+uint64_t lft_link_rest_ns(const struct lft_link *link)
+{
+    return link->engine ? lft_engine_rest_ns(link->engine) : 0;
 }
 
 /* --- what the gateway asks and sets ------------------------------------------------------------------------------------------ */

@@ -66,6 +66,8 @@ void lft_link_receive(struct lft_link *link, uint64_t now_ns, const uint8_t *at,
 int lft_link_transmit(struct lft_link *link, uint64_t now_ns, struct lft_batch *batch);
 /* When transmit may have something or a timer runs out. Streams written since may make it now: call after the relay. */
 uint64_t lft_link_next_ns(struct lft_link *link, uint64_t now_ns);
+/* Under load: how long the loop may rest before its next turn, at little cost in delay (lft_engine_rest_ns). */
+uint64_t lft_link_rest_ns(const struct lft_link *link);
 unsigned lft_link_events(struct lft_link *link); /* enum lft_link_event bits since the last call */
 
 struct lft_session *lft_link_session(struct lft_link *link);

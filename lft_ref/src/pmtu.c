@@ -24,18 +24,35 @@ static void choose(struct pmtu *pmtu, uint64_t now_ns)
     pmtu->due_ns = now_ns;
 }
 
+static void begin(struct pmtu *pmtu, uint32_t bad, uint64_t now_ns)
+{
+    pmtu->doubted = false;
+    pmtu->good = pmtu->base;
+    pmtu->bad = pmtu->base < pmtu->limit ? bad : 0;
+    choose(pmtu, now_ns);
+}
+
 void pmtu_start(struct pmtu *pmtu, uint64_t wait_ns, uint64_t now_ns)
 {
     pmtu->wait_ns = wait_ns;
-    pmtu->good = pmtu->base;
-    pmtu->bad = pmtu->base < pmtu->limit ? UINT32_MAX : 0;
-    choose(pmtu, now_ns);
+    begin(pmtu, UINT32_MAX, now_ns);
+}
+
+void pmtu_doubt(struct pmtu *pmtu, uint64_t now_ns)
+{
+    if (pmtu->trying || pmtu->good == pmtu->base)
+        return;
+    pmtu->doubted = true;
+    pmtu->trying = pmtu->good;
+    pmtu->tries = 0;
+    pmtu->due_ns = now_ns;
 }
 
 bool pmtu_answered(struct pmtu *pmtu, uint32_t payload, uint64_t now_ns)
 {
     if (!pmtu->trying || payload < pmtu->trying)
         return false;
+    pmtu->doubted = false;
     pmtu->good = pmtu->trying;
     if (pmtu->good == pmtu->limit)
         pmtu->bad = pmtu->limit;
@@ -54,8 +71,12 @@ uint32_t pmtu_poll(struct pmtu *pmtu, uint64_t now_ns)
             return 0;
     }
     if (pmtu->tries == PMTU_TRIES) {
-        pmtu->bad = pmtu->trying;
-        choose(pmtu, now_ns);
+        if (pmtu->doubted)
+            begin(pmtu, pmtu->trying, now_ns);
+        else {
+            pmtu->bad = pmtu->trying;
+            choose(pmtu, now_ns);
+        }
         if (!pmtu->trying)
             return 0;
     }

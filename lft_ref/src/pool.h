@@ -1,6 +1,8 @@
-/* Frame buffers: fixed size, counted references, from slabs that a limit bounds. A buffer that nobody holds goes back to the free
- * list; slabs stay until the pool is destroyed, so memory in use is the peak and never more than the limit.
- * One thread. Rejected: malloc a frame; a thousand sessions over a long path would fragment it. */
+/* Frame buffers: fixed size, counted references, from slabs of 256 KB that a limit bounds. A buffer that nobody holds goes back to
+ * its slab; slabs that stay empty from one lft_pool_trim to the next give their memory back, so that what is resident follows the
+ * use, and what comes and goes with a round trip does not fault pages in again and again.
+ * One thread. Rejected: malloc a frame; a thousand sessions over a long path would fragment it, and the free list that is hot in the cache
+ * would be lost. */
 #ifndef LFT_POOL_H
 #define LFT_POOL_H
 
@@ -26,6 +28,8 @@ static inline struct lft_buffer *lft_buffer_hold(struct lft_buffer *buffer)
     return buffer;
 }
 void lft_pool_release(struct lft_pool *pool, struct lft_buffer *buffer);
+/* Call about once a second: returns the memory of slabs that no buffer of was taken since the last call. */
+void lft_pool_trim(struct lft_pool *pool);
 size_t lft_pool_used(const struct lft_pool *pool);  /* buffers in use */
 size_t lft_pool_limit(const struct lft_pool *pool); /* buffers */
 

@@ -1,30 +1,8 @@
-#include "relay.h"
-
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/uio.h>
 
-#include "shaper.h"
-
-enum { PIECES = 64, TURN = 1 << 18 };
-#define SHAPER_FRAME 65536 /* what one writev to a host may be long */
-
-struct work_list { struct relay_connection *first, **end; };
-
-struct relay {
-    struct relay_settings settings;
-    struct loop *loop;
-    struct lft_session *session;
-    struct relay_resolver *resolver;
-    struct relay_connection *first;
-    struct work_list work, held; /* held: until the host rate allows more */
-    struct lft_shaper host;
-    size_t n, half_open;
-    bool draining;
-    struct relay_counters counters;
-};
+#include "relay_internal.h"
 
 struct relay *relay_create(const struct relay_settings *settings, struct loop *loop, struct lft_session *session)
 {
@@ -36,13 +14,14 @@ struct relay *relay_create(const struct relay_settings *settings, struct loop *l
     relay->session = session;
     relay->work.end = &relay->work.first;
     relay->held.end = &relay->held.first;
-    lft_shaper_init(&relay->host, settings->host_rate_bps, SHAPER_FRAME, loop_now_ns(loop));
+    lft_shaper_init(&relay->host, settings->host_rate_bps, RELAY_SHAPER_FRAME, loop_now_ns(loop));
+    relay->bypassed = true; /* nothing is accelerated before the tunnel is up */
     relay->resolver = resolver_create(relay);
-    if (!relay->resolver) {
-        free(relay);
-        return NULL;
-    }
-    return relay;
+    relay->local = settings->proxy_bypass ? relay_local_create(settings->sessions_max) : NULL;
+    if (relay->resolver && (relay->local || !settings->proxy_bypass))
+        return relay;
+    relay_destroy(relay);
+    return NULL;
 }
 
 void relay_destroy(struct relay *relay)
@@ -51,6 +30,7 @@ void relay_destroy(struct relay *relay)
         return;
     relay_end_all(relay, LFT_RESULT_STOPPED);
     resolver_destroy(relay->resolver);
+    relay_local_destroy(relay->local);
     free(relay);
 }
 
@@ -66,41 +46,6 @@ static bool half_open(const struct relay_connection *connection)
     return connection->phase != RELAY_OPEN;
 }
 
-static void append(struct work_list *list, struct relay_connection *connection)
-{
-    if (connection->queued || connection->ended)
-        return;
-    connection->queued = true;
-    connection->next_work = NULL;
-    *list->end = connection;
-    list->end = &connection->next_work;
-}
-
-static void enqueue(struct relay_connection *connection)
-{
-    append(&connection->relay->work, connection);
-}
-
-static bool take_out(struct work_list *list, struct relay_connection *connection)
-{
-    struct relay_connection **at = &list->first;
-    while (*at && *at != connection)
-        at = &(*at)->next_work;
-    if (!*at)
-        return false;
-    *at = connection->next_work;
-    if (list->end == &connection->next_work)
-        list->end = at;
-    connection->queued = false;
-    return true;
-}
-
-static void dequeue(struct relay_connection *connection)
-{
-    if (connection->queued && !take_out(&connection->relay->work, connection))
-        take_out(&connection->relay->held, connection);
-}
-
 static void ready(void *owner, uint32_t events)
 {
     struct relay_connection *connection = owner;
@@ -108,9 +53,11 @@ static void ready(void *owner, uint32_t events)
         connection->readable = true;
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
         connection->hangup = true;
+    if (events & EPOLLERR)
+        connection->broken = true;
     if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
         connection->writable = true;
-    enqueue(connection);
+    relay_enqueue(connection);
 }
 
 struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase, bool near)
@@ -141,21 +88,37 @@ struct relay_connection *connection_create(struct relay *relay, int fd, enum rel
     return connection;
 }
 
+/* Whether close() sends RST in place of FIN. */
+static void set_reset_on_close(int fd, bool on)
+{
+    const struct linger linger = {.l_onoff = on, .l_linger = 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}
+
 int connection_attach(struct relay_connection *connection, int fd)
 {
     connection->source.fd = fd;
-    if (loop_add(connection->relay->loop, &connection->source, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) == 0)
+    if (loop_add(connection->relay->loop, &connection->source, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) == 0) {
+        set_reset_on_close(fd, true); /* until its end in order: what a gateway that is killed leaves must not look whole */
         return 0;
+    }
     connection->source.fd = -1;
     return -1;
 }
 
+/* The tunnel's, or while it is bypassed the one of no length, if the proxies may have it. */
+static struct lft_session *session_for(struct relay *relay, const struct lft_open *where)
+{
+    bool direct = relay->local && relay->bypassed && !(where->flags & LFT_OPEN_KEEP_SOURCE);
+    relay->counters.near_direct += direct;
+    return direct ? relay_local_end(relay->local, 0) : relay->session;
+}
+
 int connection_open(struct relay_connection *connection, const struct lft_open *where)
 {
-    connection->stream = relay_draining(connection->relay)
-                             ? NULL
-                             : lft_stream_open(connection->relay->session, where, connection);
+    struct relay *relay = connection->relay;
     connection->phase = RELAY_OPENING;
+    connection->stream = relay->draining ? NULL : lft_stream_open(session_for(relay, where), where, connection);
     return connection->stream ? 0 : -1;
 }
 
@@ -165,20 +128,13 @@ void connection_start(struct relay_connection *connection)
         connection->relay->half_open--;
     connection->phase = RELAY_OPEN;
     connection->active_ns = loop_now_ns(connection->relay->loop);
-    enqueue(connection);
-}
-
-/* So that close() sends RST in place of FIN. */
-static void close_with_reset(int fd)
-{
-    const struct linger now = {.l_onoff = 1, .l_linger = 0};
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    relay_enqueue(connection);
 }
 
 static void unlink_connection(struct relay_connection *connection)
 {
     struct relay *relay = connection->relay;
-    dequeue(connection);
+    relay_dequeue(connection);
     *(connection->previous ? &connection->previous->next : &relay->first) = connection->next;
     if (connection->next)
         connection->next->previous = connection->previous;
@@ -200,10 +156,9 @@ void connection_end(struct relay_connection *connection, const struct lft_result
         lft_stream_release(connection->stream);
     }
     if (connection->source.fd >= 0) {
-        if (abort) {
-            connection->relay->counters.resets_out++;
-            close_with_reset(connection->source.fd);
-        }
+        connection->relay->counters.resets_out += abort;
+        if (!abort)
+            set_reset_on_close(connection->source.fd, false);
         loop_close(connection->relay->loop, &connection->source);
     }
     if (connection->gone)
@@ -211,131 +166,6 @@ void connection_end(struct relay_connection *connection, const struct lft_result
     if (connection->front)
         loop_later_free(connection->relay->loop, connection->front);
     loop_later_free(connection->relay->loop, connection);
-}
-
-/* The socket broke: RST, time-out, ICMP. Tell the other end. */
-static void socket_failed(struct relay_connection *connection, int error)
-{
-    struct lft_result result = error == ECONNRESET || error == EPIPE ? (struct lft_result){.code = LFT_RESULT_RESET} : relay_result_of(error);
-    connection->relay->counters.resets_in++;
-    connection_end(connection, &result, false);
-}
-
-enum pumped { PUMP_IDLE, PUMP_MORE, PUMP_HELD, PUMP_ENDED };
-
-static size_t total(const struct iovec *pieces, int n)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < n; i++)
-        bytes += pieces[i].iov_len;
-    return bytes;
-}
-
-/* Socket → stream. */
-static enum pumped pump_in(struct relay_connection *c, uint64_t now_ns)
-{
-    size_t moved = 0;
-    while (c->readable && !c->in_done) {
-        struct iovec pieces[PIECES];
-        int n = lft_stream_write_space(c->stream, pieces, PIECES);
-        if (!n)
-            return PUMP_IDLE; /* LFT_EVENT_WRITABLE brings us back; TCP's own window closes meanwhile */
-        if (moved >= TURN)
-            return PUMP_MORE;
-        ssize_t got = readv(c->source.fd, pieces, n);
-        if (got < 0 && errno != EAGAIN && errno != EINTR) {
-            socket_failed(c, errno);
-            return PUMP_ENDED;
-        }
-        if (got == 0) {
-            lft_stream_finish(c->stream);
-            c->in_done = true;
-        } else if (got > 0) {
-            lft_stream_wrote(c->stream, (size_t)got);
-            moved += (size_t)got;
-            c->active_ns = now_ns;
-            c->relay->counters.bytes_in += (size_t)got;
-        }
-        if (got < 0 || (got > 0 && (size_t)got < total(pieces, n) && !c->hangup))
-            c->readable = false; /* behind a hang-up there is no further edge: then read on to the end */
-    }
-    return PUMP_IDLE;
-}
-
-/* Stream → socket. */
-static enum pumped pump_out(struct relay_connection *c, uint64_t now_ns)
-{
-    struct relay *relay = c->relay;
-    size_t moved = 0;
-    while (c->writable && !c->out_done) {
-        struct iovec pieces[PIECES];
-        int n = lft_stream_read_view(c->stream, pieces, PIECES);
-        if (!n)
-            return PUMP_IDLE;
-        if (!lft_shaper_ready(&relay->host, now_ns))
-            return PUMP_HELD;
-        if (moved >= TURN)
-            return PUMP_MORE;
-        ssize_t put = writev(c->source.fd, pieces, n);
-        if (put < 0 && errno != EAGAIN && errno != EINTR) {
-            socket_failed(c, errno);
-            return PUMP_ENDED;
-        }
-        if (put < (ssize_t)total(pieces, n))
-            c->writable = false;
-        if (put > 0) {
-            lft_stream_consumed(c->stream, (size_t)put, now_ns);
-            lft_shaper_sent(&relay->host, (uint32_t)put, now_ns);
-            moved += (size_t)put;
-            c->active_ns = now_ns;
-            relay->counters.bytes_out += (size_t)put;
-        }
-    }
-    return PUMP_IDLE;
-}
-
-static void pump(struct relay_connection *c, uint64_t now_ns)
-{
-    enum pumped in = pump_in(c, now_ns);
-    if (in == PUMP_ENDED)
-        return;
-    enum pumped out = pump_out(c, now_ns);
-    if (out == PUMP_ENDED)
-        return;
-    if (c->end_seen && !c->out_done) {
-        shutdown(c->source.fd, SHUT_WR);
-        c->out_done = true;
-    }
-    if (c->in_done && c->out_done)
-        connection_end(c, NULL, false);
-    else if (in == PUMP_MORE || out == PUMP_MORE)
-        enqueue(c);
-    else if (out == PUMP_HELD)
-        append(&c->relay->held, c);
-}
-
-static void work_on(struct relay_connection *connection, uint64_t now_ns)
-{
-    switch (connection->phase) {
-    case RELAY_OPEN:
-        pump(connection, now_ns);
-        break;
-    case RELAY_CONNECTING:
-        if (connection->writable)
-            relay_far_writable(connection);
-        break;
-    case RELAY_GREETING:
-        if (connection->readable)
-            connection->answered(connection, NULL);
-        break;
-    case RELAY_OPENING: /* what the client sends at once travels with the OPEN */
-        if (connection->source.fd >= 0 && connection->stream && pump_in(connection, now_ns) == PUMP_MORE)
-            enqueue(connection);
-        break;
-    case RELAY_RESOLVING:
-    case RELAY_PHASES:
-        break;
-    }
 }
 
 static void accepted(struct relay_connection *connection)
@@ -383,46 +213,38 @@ static void stream_event(struct relay *relay, struct lft_stream *stream, unsigne
         return;
     if (events & LFT_EVENT_END)
         connection->end_seen = true;
-    enqueue(connection);
+    relay_enqueue(connection);
+}
+
+static void events_of(struct relay *relay, struct lft_session *session, uint64_t now_ns)
+{
+    unsigned events;
+    struct lft_stream *stream;
+    while ((stream = lft_session_event(session, &events)))
+        stream_event(relay, stream, events, now_ns);
 }
 
 static void collect_events(struct relay *relay, uint64_t now_ns)
 {
-    unsigned events;
-    struct lft_stream *stream;
-    while ((stream = lft_session_event(relay->session, &events)))
-        stream_event(relay, stream, events, now_ns);
-}
-
-static size_t length(const struct work_list *list)
-{
-    size_t n = 0;
-    for (const struct relay_connection *c = list->first; c; c = c->next_work)
-        n++;
-    return n;
+    events_of(relay, relay->session, now_ns);
+    for (unsigned end = 0; relay->local && end < RELAY_LOCAL_ENDS; end++)
+        events_of(relay, relay_local_end(relay->local, end), now_ns);
 }
 
 bool relay_turn(struct relay *relay, uint64_t now_ns)
 {
     collect_events(relay, now_ns);
-    if (relay->held.first && lft_shaper_ready(&relay->host, now_ns)) {
-        *relay->work.end = relay->held.first;
-        relay->work.end = relay->held.end;
-        relay->held = (struct work_list){NULL, &relay->held.first};
-    }
-    /* only what is on the list now: what is put behind waits for the next turn */
-    for (size_t n = length(&relay->work); n && relay->work.first; n--) {
-        struct relay_connection *connection = relay->work.first;
-        take_out(&relay->work, connection);
-        work_on(connection, now_ns);
-    }
+    relay_work(relay, now_ns);
+    bool moved = relay->local && relay_local_move(relay->local, now_ns);
     collect_events(relay, now_ns); /* consuming may have ended streams */
-    return relay->work.first != NULL;
+    return moved || relay->work.first;
 }
 
 uint64_t relay_next_ns(const struct relay *relay)
 {
-    return relay->held.first ? lft_shaper_next_ns(&relay->host) : UINT64_MAX;
+    uint64_t held = relay->held.first ? lft_shaper_next_ns(&relay->host) : UINT64_MAX;
+    uint64_t local = relay->local ? relay_local_next_ns(relay->local) : UINT64_MAX;
+    return held < local ? held : local;
 }
 
 void relay_tick(struct relay *relay, uint64_t now_ns)
@@ -473,10 +295,15 @@ struct relay_counters *relay_count(struct relay *relay)
     return &relay->counters;
 }
 
+void relay_set_bypassed(struct relay *relay, bool bypassed)
+{
+    relay->bypassed = bypassed;
+}
+
 void relay_set_host_rate(struct relay *relay, uint64_t rate_bps)
 {
     relay->settings.host_rate_bps = rate_bps;
-    lft_shaper_set(&relay->host, rate_bps, SHAPER_FRAME, loop_now_ns(relay->loop));
+    lft_shaper_set(&relay->host, rate_bps, RELAY_SHAPER_FRAME, loop_now_ns(relay->loop));
 }
 
 struct lft_session *relay_session(struct relay *relay)

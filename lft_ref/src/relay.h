@@ -6,6 +6,8 @@
  * Theory of operation: sockets are edge-triggered; `readable` and `writable` remember the edges. A pump moves at most TURN octets each
  * way, then the connection waits on a work list, so that one bulk flow never holds the loop. Octets go from the socket straight into
  * the stream's send queue and from frame buffers straight into the socket: the relay owns no buffer of its own.
+ * Sockets are set to be reset by close() until they end in order: the kernel closes them if this process is killed, and a FIN then would tell
+ * their other ends that they had everything.
  * Invariant: a connection with a stream has lft_stream_user(stream) == connection; both end in connection_end. */
 #ifndef LFT_RELAY_H
 #define LFT_RELAY_H
@@ -41,7 +43,7 @@ struct relay_connection {
     void (*gone)(struct relay_connection *connection); /* before it is freed; NULL: nothing */
     void *front;               /* the listener's own, freed with the connection */
     enum relay_phase phase;
-    bool readable, writable, hangup, queued, in_done, end_seen, out_done, near, ended;
+    bool readable, writable, hangup, broken, queued, in_done, end_seen, out_done, near, ended;
     uint64_t active_ns, deadline_ns; /* last octets moved; of the phase before RELAY_OPEN */
 };
 
@@ -49,10 +51,11 @@ struct relay_settings {
     uint64_t sessions_max, half_open_max, half_open_ns, idle_ns, notsent_lowat_bytes, host_rate_bps;
     uint32_t mark; /* of the gateway's own sockets */
     bool transparent; /* keep source addresses on the far side when asked to */
+    bool proxy_bypass; /* what comes from proxies is connected from here while bypassed */
 };
 
 struct relay_counters {
-    uint64_t near_accepted, near_refused, far_connects, far_failed, near_limited, idle_closed, half_open_expired, resets_in, resets_out, bytes_in, bytes_out;
+    uint64_t near_accepted, near_refused, near_direct, far_connects, far_failed, near_limited, idle_closed, half_open_expired, resets_in, resets_out, bytes_in, bytes_out;
 };
 
 struct relay *relay_create(const struct relay_settings *settings, struct loop *loop, struct lft_session *session); /* NULL: no memory */
@@ -71,6 +74,7 @@ size_t relay_connections(const struct relay *relay);
 size_t relay_half_open(const struct relay *relay);
 const struct relay_counters *relay_counters(const struct relay *relay);
 void relay_set_host_rate(struct relay *relay, uint64_t rate_bps);
+void relay_set_bypassed(struct relay *relay, bool bypassed); /* true at the start */
 
 /* --- for listeners and far.c ------------------------------------------------------------------------------------------------ */
 /* A connection around a connected, non-blocking socket (or -1: none yet). NULL: limits or no memory; the socket is then still the caller's. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nc_clock.h"
 #include "session_internal.h"
 
 #define ID_MASK LFT_NUMBER_MASK
@@ -15,11 +16,11 @@ struct lft_session *lft_session_create(const struct lft_session_config *config, 
     session->config = *config;
     session->rx_pool = rx_pool;
     session->next_id = config->initiator ? 0 : 1;
-    session->blocks_limit = config->tx_memory_bytes / sizeof(struct lft_block) + 16;
+    session->blocks = lft_pool_create(sizeof(struct lft_block), config->tx_memory_bytes);
     session->table_size = session->holes_size = 1024;
     session->table = calloc(session->table_size, sizeof *session->table);
     session->holes = calloc(session->holes_size, sizeof *session->holes);
-    if (session->table && session->holes)
+    if (session->table && session->holes && session->blocks)
         return session;
     lft_session_destroy(session);
     return NULL;
@@ -64,10 +65,7 @@ void lft_session_destroy(struct lft_session *session)
         next = piece->next;
         free(piece);
     }
-    for (struct lft_block *block = session->free_blocks, *next; block; block = next) {
-        next = block->next;
-        free(block);
-    }
+    lft_pool_destroy(session->blocks);
     free(session->table);
     free(session->holes);
     free(session);
@@ -196,7 +194,10 @@ void lft_session_restart(struct lft_session *session, struct lft_pool *rx_pool)
 
 void lft_session_tick(struct lft_session *session, uint64_t now_ns)
 {
-    (void)now_ns;
+    if (now_ns >= session->trim_ns) {
+        session->trim_ns = now_ns + NC_NS_PER_S;
+        lft_pool_trim(session->blocks);
+    }
     for (struct lft_stream *stream = session->all.first; stream; stream = stream->all.next) {
         if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS)
             session->active--;

@@ -7,7 +7,8 @@
 
 #include "session.h"
 
-enum { LFT_BLOCK_BYTES = 16384 - 16, LFT_QUANTUM = 6000, LFT_INITIAL_CREDIT = 65536, LFT_ACTIVE_TICKS = 10 };
+/* A block, its own head and the pool's make up 8 KB: a thousand streams have one each within the memory planned for. */
+enum { LFT_BLOCK_BYTES = 8192 - 32, LFT_QUANTUM = 6000, LFT_INITIAL_CREDIT = 65536, LFT_ACTIVE_TICKS = 10 };
 #define LFT_VALUE_MAX ((UINT64_C(1) << 48) - 1)
 #define LFT_UNKNOWN UINT64_MAX
 
@@ -72,8 +73,8 @@ struct lft_session {
     struct lft_piece **holes;
     uint32_t holes_size, holes_n;
     struct lft_piece *free_pieces;
-    struct lft_block *free_blocks;
-    size_t blocks_used, blocks_limit;
+    struct lft_pool *blocks; /* buffers, each with a struct lft_block */
+    uint64_t trim_ns;
     size_t tx_queued, rx_held;
 };
 

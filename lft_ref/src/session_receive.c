@@ -5,7 +5,7 @@
 
 #include "session_internal.h"
 
-enum { SMALL_PIECE = 512 };
+enum { SMALL_PIECE = 512, CREDIT_STEP_MAX = 1 << 19 /* what is withheld to say it seldom */ };
 
 /* --- pieces ------------------------------------------------------------------------------------------------------------------ */
 
@@ -139,8 +139,8 @@ static void append(struct lft_stream *stream, struct lft_piece *piece)
 static uint64_t share(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
-    /* A quarter is left for buffers that are not full and for streams that come later. */
-    uint64_t memory = session->config.rx_memory_bytes / 4 * 3, others = session->rx_held - stream->rx_queued - stream->rx_holed;
+    /* An eighth is left for buffers that are not full and for streams that come later. */
+    uint64_t memory = session->config.rx_memory_bytes / 8 * 7, others = session->rx_held - stream->rx_queued - stream->rx_holed;
     bool active = stream->rx_idle_ticks < LFT_ACTIVE_TICKS;
     uint64_t part = others < memory ? (memory - others) / (session->active + !active) : 0;
     return part > LFT_INITIAL_CREDIT ? part : LFT_INITIAL_CREDIT;
@@ -153,7 +153,8 @@ void lft_stream_grant(struct lft_stream *stream)
     uint64_t part = share(stream), wanted = stream->rx_consumed + part;
     if (wanted > LFT_VALUE_MAX)
         wanted = LFT_VALUE_MAX;
-    if (wanted <= stream->rx_granted || wanted - stream->rx_granted < part / 8)
+    uint64_t step = part / 8 < CREDIT_STEP_MAX ? part / 8 : CREDIT_STEP_MAX;
+    if (wanted <= stream->rx_granted || wanted - stream->rx_granted < step)
         return;
     stream->rx_granted = wanted;
     if (!(stream->say & (LFT_SAY_OPEN | LFT_SAY_ACCEPT)) && (stream->ours ? stream->opened : stream->accepted))

@@ -9,16 +9,12 @@
 
 static struct lft_block *block_take(struct lft_session *session)
 {
-    if (session->blocks_used >= session->blocks_limit)
-        return NULL;
-    struct lft_block *block = session->free_blocks;
-    if (block)
-        session->free_blocks = block->next;
-    else if (!(block = malloc(sizeof *block)))
-        return NULL;
-    session->blocks_used++;
-    block->next = NULL;
-    block->begin = block->end = 0;
+    struct lft_buffer *buffer = lft_pool_take(session->blocks, 1);
+    struct lft_block *block = buffer ? (struct lft_block *)buffer->at : NULL;
+    if (block) {
+        block->next = NULL;
+        block->begin = block->end = 0;
+    }
     return block;
 }
 
@@ -32,9 +28,7 @@ void lft_stream_unstarve(struct lft_stream *stream)
 /* A block that comes back is offered to who has waited longest. */
 static void block_give(struct lft_session *session, struct lft_block *block)
 {
-    block->next = session->free_blocks;
-    session->free_blocks = block;
-    session->blocks_used--;
+    lft_pool_release(session->blocks, (struct lft_buffer *)((uint8_t *)block - offsetof(struct lft_buffer, at)));
     struct lft_stream *starved = session->starved.first;
     if (starved) {
         lft_stream_unstarve(starved);
@@ -43,12 +37,12 @@ static void block_give(struct lft_session *session, struct lft_block *block)
     }
 }
 
-/* A stream may queue its share, between one block and 64 of them; without credit just one. */
+/* A stream may queue its share, between one block and 128 of them (1 MB); without credit just one. */
 static size_t queue_limit(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
-    size_t share = session->blocks_limit / (1 + session->streams - session->lingering) / 2;
-    size_t blocks = share < 1 ? 1 : share > 64 ? 64 : share;
+    size_t share = lft_pool_limit(session->blocks) / (1 + session->streams - session->lingering) / 2;
+    size_t blocks = share < 1 ? 1 : share > 128 ? 128 : share;
     return (stream->tx_credit > stream->tx_offset + stream->tx_queued ? blocks : 1) * LFT_BLOCK_BYTES;
 }
 

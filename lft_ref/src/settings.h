@@ -13,7 +13,7 @@ extern const char *const settings_bypass_names[];
 struct settings {
     const char *config, *listen, *peer, *psk_file, *control, *name;
     int carriage, cipher, recovery, rate_mode, bypass;
-    bool no_redundancy, router, host, parent_death;
+    bool no_redundancy, router, host, proxy_bypass, parent_death;
     struct nc_strings lan, forwards, socks5, http_connect;
     uint64_t rate_bps, host_rate_bps, fec_percent, mtu, window_frames, expected_rtt_ns, memory_tx_bytes, memory_rx_bytes, socket_buffer_bytes;
     uint64_t sessions_max, half_open_max, half_open_ns, idle_ns, notsent_lowat_bytes, poll_ns;

@@ -56,13 +56,13 @@ static void end_init(struct run *run, struct end *end, bool first)
 {
     const struct sim_settings *s = run->trial->settings;
     uint64_t flight = run->trial->limit_bps / 8 * run->trial->rtt_ns / NC_NS_PER_S;
-    size_t memory = s->memory_bytes ? s->memory_bytes : (64 << 20) + 4 * flight;
+    size_t memory = s->memory_bytes ? s->memory_bytes : (40 << 20) + 4 * flight; /* as the gateway's */
     struct lft_engine_config config = {
         .recovery = run->trial->recovery, .redundancy = s->redundancy, .rate_mode = s->auto_rate ? LFT_RATE_AUTO : LFT_RATE_FIXED,
         .rate_bps = run->trial->limit_bps, .payload_max = run->payload_max, .outer_bytes = OUTER_BYTES, .padding_block = 4,
-        .window_frames = window_for(run->trial), .tx_memory_bytes = 2 * memory, .rx_memory_bytes = memory,
+        .window_frames = window_for(run->trial), .tx_memory_bytes = (4 << 20) + 2 * flight, .rx_memory_bytes = memory,
         .fec_percent = (uint32_t)s->fec_percent, .first_number = s->first_number};
-    struct lft_session_config session = {.initiator = first, .streams_max = 20000, .tx_memory_bytes = 16 << 20,
+    struct lft_session_config session = {.initiator = first, .streams_max = 20000, .tx_memory_bytes = 12 << 20,
                                          .rx_memory_bytes = memory};
     end->session = lft_session_create(&session, NULL);
     struct lft_source source = lft_session_source(end->session);

@@ -9,6 +9,7 @@ import errno
 import hashlib
 import os
 import random
+import select
 import socket
 import struct
 import threading
@@ -195,6 +196,18 @@ def reset_behind_data(client: socket.socket, server: socket.socket) -> str:
     return f"{got.decode()}, {outcome(lambda: client.recv(1))}"
 
 
+def reset_behind_end(client: socket.socket, server: socket.socket) -> str:
+    """A reset after the end of data, at an end that has nothing to say meanwhile."""
+    client.shutdown(socket.SHUT_WR)
+    seen = outcome(lambda: server.recv(1))
+    reset(client)
+    poll = select.poll()
+    poll.register(server, 0)  # errors alone
+    if not poll.poll(10_000):
+        return f"{seen}, then nothing"
+    return f"{seen}, {errno.errorcode[server.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)]}"
+
+
 def write_to_closed(client: socket.socket, server: socket.socket) -> str:
     """The server closes for good; the client learns of it when it writes on."""
     server.close()
@@ -296,7 +309,8 @@ def rows(family: int) -> list[Row]:
         "addresses": addresses, "half-close by the client": half_close_by_client,
         "half-close by the server": half_close_by_server, "end without data": end_without_data,
         "RST by the server": reset_by_server, "RST by the client": reset_by_client,
-        "RST behind data": reset_behind_data, "write to a closed end": write_to_closed, "1-octet writes": single_octets,
+        "RST behind data": reset_behind_data, "RST behind the end of data": reset_behind_end,
+        "write to a closed end": write_to_closed, "1-octet writes": single_octets,
         "slow reader": slow_reader, "idle, then both at once": urgent_is_not_lost, "zero window": zero_window,
         "reader stalls 10 s": stall,
     }  # fmt: skip

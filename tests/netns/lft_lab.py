@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import tempfile
@@ -16,6 +18,7 @@ from typing import Any
 
 from comet_box import LEFT, LEFT6, RIGHT, RIGHT6, Box, Hosts, in_netns, ip
 
+from comet_delay import Control
 from netcommon.binaries import find
 from netcommon.netns import call_in
 from netcommon.process import Tool
@@ -26,6 +29,16 @@ GATEWAY = {4: "10.81.0.1", 6: "fd81::1"}
 # A net behind the far gateway that it has no way to.
 NOWHERE = {4: "10.83.0.2", 6: "fd83::2"}
 OUTER = {4: (LEFT, RIGHT), 6: (f"[{LEFT6}]", f"[{RIGHT6}]")}
+
+
+def test_program(name: str) -> Path:
+    """A program of the build that is there for tests alone (tests/c/lft_gateway): beside the gateway in use."""
+    path = find("lft-gateway").resolve().parent / "test" / name
+    assert path.exists(), f"{path}: not there; want a build with -DLFP_TESTS=ON"
+    return path
+
+
+test_program.__test__ = False  # type: ignore[attr-defined]
 
 
 def until(true: Callable[[], bool], timeout_s: float, what: str) -> float:
@@ -48,14 +61,17 @@ class Lab:
     box: Box
     folder: Path
     running: dict[str, Tool] = field(default_factory=dict)
+    program: list[str] = field(default_factory=list)
 
     def start(
         self, which: str, *options: str, outer: int = 4, carriage: str = "udp", listen: str = "", peer: str = ""
     ) -> Tool:
-        """Starts the gateway ``near`` (which begins the tunnel) or ``far``; it ends with the block of ``gateways``."""
+        """Starts the gateway ``near`` (which begins the tunnel) or ``far``; it ends with the block of ``gateways``.
+        What is started is ``program``, if that is set (another gateway, or the gateway in an environment)."""
         here, there = OUTER[outer] if which == "near" else OUTER[outer][::-1]
-        argv = [str(find("lft-gateway")), "run", "--psk-file", str(self.folder / "psk"), "--carriage", carriage]
-        argv += ["--control", str(self.folder / which), "--listen", listen or f"{here}:2004", "--drain", "0s", *options]
+        argv = [*(self.program or [str(find("lft-gateway"))]), "run", "--psk-file", str(self.folder / "psk")]
+        argv += ["--carriage", carriage, "--control", str(self.folder / which), "--drain", "0s"]
+        argv += ["--listen", listen or f"{here}:2004", *options]
         argv += ["--peer", peer or f"{there}:2004"] if which == "near" else []
         tool = Tool(["ip", "netns", "exec", getattr(self, which), *argv])
         tool.__enter__()
@@ -72,6 +88,12 @@ class Lab:
         """Output of a verb of lft-gateway that must succeed."""
         argv = [str(find("lft-gateway")), verb, "--control", str(self.folder / which), *arguments]
         return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=10).stdout
+
+    def kill(self, which: str) -> None:
+        """Ends a gateway as a crash would."""
+        tool = self.running.pop(which)
+        os.kill(tool.pid, signal.SIGKILL)
+        tool.__exit__(None, None, None)
 
     def stop(self, which: str) -> None:
         """Ends a gateway in order."""
@@ -94,6 +116,17 @@ class Lab:
         finally:
             for which in list(self.running):
                 self.stop(which)
+
+    def set_path(self, **values: str) -> None:
+        """Changes the box: ``set_path(loss="100%")`` is a path that is cut."""
+        with Control(self.box.socket) as control:
+            control.set(**values)
+
+    def cut_tunnel(self, cut: bool) -> None:
+        """Only the tunnel's datagrams are dropped, or no longer."""
+        for netns in (self.near, self.far):
+            chain = "chain in { type filter hook input priority 0; udp dport 2004 drop; };"
+            in_netns(netns, "nft", f"table inet cut {{ {chain}}}" if cut else "delete table inet cut")
 
     def listen(self, family: int, port: int) -> socket.socket:
         """A listener at the server."""

@@ -5,115 +5,23 @@ Datagrams are recorded at the near gateway and sent again by a raw socket there,
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
-import select
 import socket
-import struct
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from comet_box import LEFT, RIGHT, in_netns
-from lft_lab import SERVER, Lab, lft_lab, until
-from raw_frames import ETH_P_ALL, checksum
+from comet_box import LEFT, RIGHT
+from lft_lab import Lab, lft_lab, until
+from lft_wire import HANDSHAKE, TUNNEL, Wire, counters, exchange, received, session
 
 from netcommon.binaries import find
-from netcommon.netns import call_in
 from netcommon.process import Tool
 
 pytestmark = [pytest.mark.netns, pytest.mark.timeout(90)]
 
 ROUTER = ("--router", "--lan", "lan0")
-PORT, TUNNEL = 8000, 2004
-FLOOD_S = 2.0
-HANDSHAKE = bytes(4)  # FORMAT.md: a datagram whose first 32 bits are zero
-
-
-class Wire:
-    """The near gateway's link to the network: what it sends, and a way to send what it did not."""
-
-    def __init__(self, lab: Lab) -> None:
-        self._ear = call_in(lab.near, self._listen)
-        self._mouth = call_in(lab.near, socket.socket, socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
-
-    @staticmethod
-    def _listen() -> socket.socket:
-        ear = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
-        ear.bind(("wan", ETH_P_ALL))
-        return ear
-
-    def __enter__(self) -> Wire:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ear.close()
-        self._mouth.close()
-
-    def recorded(self) -> list[bytes]:
-        """Payloads of the tunnel's datagrams since the last call; super-packets of offload are left out."""
-        found = []
-        while select.select([self._ear], [], [], 0)[0]:
-            packet, origin = self._ear.recvfrom(65536)
-            outgoing = origin[2] == 4  # PACKET_OUTGOING
-            if outgoing and packet[9:10] == b"\x11" and packet[12:16] == socket.inet_aton(LEFT) and len(packet) <= 1500:
-                found.append(packet[28:])
-        return found
-
-    def packet(self, payload: bytes, source: str = LEFT) -> bytes:
-        """An IPv4 packet from the near gateway's port, or from anybody's."""
-        addresses = socket.inet_aton(source) + socket.inet_aton(RIGHT)
-        udp = struct.pack(">HHHH", TUNNEL, TUNNEL, 8 + len(payload), 0)  # checksum 0: none
-        ip = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0) + addresses
-        return ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:] + udp + payload
-
-    def send(self, packets: list[bytes]) -> None:
-        for packet in packets:
-            self._mouth.sendto(packet, (RIGHT, 0))
-
-
-@contextmanager
-def session(lab: Lab) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """A connection through the tunnel that must be whole at the end."""
-    with lab.listen(4, PORT) as listener, lab.connect(SERVER[4], PORT) as client:
-        server, _ = listener.accept()
-        with server:
-            for end in (client, server):
-                end.settimeout(15)
-            yield client, server
-            exchange(client, server, 3)
-
-
-def received(end: socket.socket, count: int) -> bytes:
-    """So many octets."""
-    got = bytearray()
-    while len(got) < count and (part := end.recv(count - len(got))):
-        got += part
-    return bytes(got)
-
-
-def exchange(client: socket.socket, server: socket.socket, times: int) -> None:
-    """Octets there and back, as they were sent."""
-    for _ in range(times):
-        data = os.urandom(700)
-        client.sendall(data)
-        assert received(server, len(data)) == data
-        server.sendall(data)
-        assert received(client, len(data)) == data
-
-
-def counters(lab: Lab) -> dict[str, int]:
-    """What the far gateway counts of what it does not take, and of what it delivers."""
-    state = lab.show("far")
-    engine, tunnel = state["engine"], state["tunnel"]
-    names = ("rx_replayed", "rx_delivered", "rx_duplicates", "rx_malformed", "rx_unknown_command", "rx_bad_ack")
-    found = {name: engine[name] for name in names}
-    found |= {name: tunnel[name] for name in ("rx_truncated", "rx_unknown_spi", "rx_bad_tag", "associations", "rekeys")}
-    return found | {f"handshake_{name}": count for name, count in tunnel["handshake"].items()}
-
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
@@ -214,46 +122,6 @@ def start_stranger(lab: Lab) -> None:
     argv = [str(find("lft-gateway")), "run", "--psk-file", str(lab.folder / "psk"), "--listen", f"{LEFT}:2005"]
     tool = Tool(["ip", "netns", "exec", lab.near, *argv, "--peer", f"{RIGHT}:{TUNNEL}", "--drain", "0s"])
     lab.running["stranger"] = tool.__enter__()
-
-
-def test_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
-    """As fast as one sender can: true messages from made-up addresses, and forged ones; sessions go on meanwhile."""
-    in_netns(lab.far, "ip", "route", "add", "blackhole", "10.99.0.0/16")
-    with Wire(lab) as wire:
-        lab.stop("near")
-        wire.recorded()
-        lab.start("near", *ROUTER)
-        lab.wait_accelerating()
-        inits = [payload for payload in wire.recorded() if payload.startswith(HANDSHAKE)]
-        assert inits
-        forged = [payload[:-1] + bytes([payload[-1] ^ 1]) for payload in inits]
-        packets = [
-            wire.packet(payload, f"10.99.{i >> 8 & 255}.{i & 255}")
-            for i, payload in zip(range(4096), itertools.cycle(inits + forged), strict=False)
-        ]
-        with session(lab) as (client, server):
-            before = counters(lab)
-            sent = [0]
-            flood = threading.Thread(target=_flood, args=(wire, packets, sent))
-            flood.start()
-            began = time.monotonic()
-            while flood.is_alive():
-                exchange(client, server, 1)
-            flood.join()
-            print(f"{sent[0] / (time.monotonic() - began):.0f} handshakes a second")
-        now = counters(lab)
-        for name in ("bad_mac", "cookies", "cookies_limited"):
-            assert now[f"handshake_{name}"] > before[f"handshake_{name}"], name
-        assert now["handshake_completed"] == before["handshake_completed"]
-        assert now["associations"] == before["associations"]
-        assert not lab.show()["bypassed"]
-
-
-def _flood(wire: Wire, packets: list[bytes], sent: list[int]) -> None:
-    deadline = time.monotonic() + FLOOD_S
-    while time.monotonic() < deadline:
-        wire.send(packets)
-        sent[0] += len(packets)
 
 
 def test_reordered_and_duplicated_frames_are_put_right() -> None:

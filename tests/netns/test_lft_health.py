@@ -1,28 +1,64 @@
-"""Gateways and tunnels that go away: traffic flows on, and nothing is left behind."""
+"""Gateways and tunnels that go away: traffic flows on, connections survive or end for a reason, and nothing is left."""
 
 from __future__ import annotations
 
 import os
 import signal
 import socket
-import subprocess
+import struct
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from comet_box import in_netns
-from lft_lab import SERVER, Lab, lft_lab, until
+from lft_lab import CLIENT, GATEWAY, SERVER, Lab, lft_lab, test_program, until
+from lft_transfer import transfer, wait_received
 
 from netcommon.binaries import find
+from netcommon.netns import call_in
 
-pytestmark = pytest.mark.netns
+pytestmark = [pytest.mark.netns, pytest.mark.timeout(60)]
 
 ROUTER = ("--router", "--lan", "lan0")
-PORT = 8000
+PORT, PROXY, BESIDE = 8000, 7000, 8001
+FAR_LAN = "10.82.0.1"
+FORWARD = ("--forward", f"{GATEWAY[4]}:{PROXY}={SERVER[4]}:{BESIDE}")
+OUTAGE_S = 10.0
+BYPASS_S = 2.0  # from the death of the tunnel
 
 
-def works(lab: Lab) -> bool:
+@contextmanager
+def running(near: tuple[str, ...] = (), far: tuple[str, ...] = ()) -> Iterator[Lab]:
+    """A pair of gateways in the router model, with further options each, up."""
+    with lft_lab(delay="5ms") as lab:
+        try:
+            lab.start("far", *ROUTER, *far)
+            lab.start("near", *ROUTER, *near)
+            lab.wait_accelerating()
+            yield lab
+        finally:
+            for which in list(lab.running):
+                lab.stop(which)
+
+
+@contextmanager
+def connected(lab: Lab, port: int) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Both ends of a connection."""
+    with lab.listen(4, port) as listener:
+        client = lab.connect(SERVER[4], port)
+        server, _ = listener.accept()
+    with client, server:
+        for end in (client, server):
+            end.settimeout(15)
+        yield client, server
+
+
+def works(lab: Lab, port: int = PORT, address: str = SERVER[4], client_port: int = 0) -> bool:
     """A new connection carries an octet both ways."""
-    with lab.listen(4, PORT) as listener, lab.connect(SERVER[4], PORT) as client:
+    with lab.listen(4, port) as listener, lab.connect(address, client_port or port) as client:
         server, _ = listener.accept()
         with server:
             server.settimeout(5)
@@ -31,87 +67,185 @@ def works(lab: Lab) -> bool:
             return client.recv(1) == b"?"
 
 
-def test_connections_survive_an_outage_and_new_ones_go_around_it() -> None:
-    with lft_lab(delay="5ms") as lab, lab.gateways(*ROUTER):
-        with lab.listen(4, PORT) as listener, lab.connect(SERVER[4], PORT) as client:
-            server, _ = listener.accept()
-            server.settimeout(15)
-            client.sendall(b"before")
-            assert server.recv(6, socket.MSG_WAITALL) == b"before"
-            # Only the tunnel is cut: UDP of the gateways.
-            cut = "table inet cut { chain in { type filter hook input priority 0; udp dport 2004 drop; };}"
-            in_netns(lab.far, "nft", cut)
-            in_netns(lab.near, "nft", cut)
-            took_s = until(lambda: bool(lab.show()["bypassed"]), 5, "bypassed")
-            assert took_s < 2, f"bypass after {took_s:.2f} s"
-            assert works_beside(lab), "a new connection while the tunnel is dead"
-            client.sendall(b"during")
-            for gateway in (lab.near, lab.far):
-                in_netns(gateway, "nft", "delete table inet cut")
-            assert server.recv(6, socket.MSG_WAITALL) == b"during"
-            server.close()
-        lab.wait_accelerating()
-        syns = lab.show()["router"]["syns"]
-        assert works(lab)
-        assert lab.show()["router"]["syns"] == syns + 1, "acceleration did not return"
+def works_by_proxy(lab: Lab) -> bool:
+    return works(lab, BESIDE, GATEWAY[4], PROXY)
 
 
-def works_beside(lab: Lab) -> bool:
-    with lab.listen(4, PORT + 1) as listener, lab.connect(SERVER[4], PORT + 1) as client:
-        server, _ = listener.accept()
-        with server:
-            client.sendall(b"!")
-            return server.recv(1) == b"!"
-
-
-def test_restart_of_the_far_gateway_resets_its_connections_and_goes_on() -> None:
-    with lft_lab(delay="5ms") as lab, lab.gateways(*ROUTER):
-        with lab.listen(4, PORT) as listener, lab.connect(SERVER[4], PORT) as client:
-            server, _ = listener.accept()
-            seen: list[object] = []
-            reader = threading.Thread(target=lambda: seen.append(receive(client)))
-            reader.start()
-            lab.stop("far")
-            lab.start("far", *ROUTER)
-            reader.join(15)
-            assert seen and seen[0] == "ConnectionResetError", seen
-            server.close()
-        lab.wait_accelerating()
-        assert works(lab)
-
-
-def receive(end: socket.socket) -> object:
+def receive(end: socket.socket) -> str:
+    """What a reader sees: data, the end, or the name of an error."""
     end.settimeout(15)
     try:
-        return end.recv(1)
+        return "data" if end.recv(1) else "end of data"
     except OSError as error:
         return type(error).__name__
 
 
-def pids(netns: str) -> list[int]:
-    lines = subprocess.run(["ip", "netns", "pids", netns], capture_output=True, text=True, check=True).stdout.split()
-    return [int(pid) for pid in lines if os.path.realpath(f"/proc/{pid}/exe").endswith("lft-gateway")]
+def test_ten_seconds_without_a_path() -> None:
+    """Connections of router and proxy, busy and idle, wait and go on; bypass comes within 2 s and goes by itself."""
+    with running(FORWARD) as lab, connected(lab, PORT + 5) as (idle, idle_server):
+        with transfer(lab, PORT) as routed, transfer(lab, BESIDE, GATEWAY[4], PROXY) as proxied:
+            wait_received(routed, 100_000, 5)
+            wait_received(proxied, 100_000, 5)
+            lab.set_path(loss="100%")
+            began = time.monotonic()
+            took_s = until(lambda: bool(lab.show()["bypassed"]), 5, "bypassed")
+            assert took_s < BYPASS_S, f"bypass after {took_s:.2f} s"
+            until(lambda: time.monotonic() > began + OUTAGE_S, OUTAGE_S + 1, "over")
+            lab.set_path(loss="0%")
+            back_s = lab.wait_accelerating()
+            wait_received(routed, 100_000, 10)
+            wait_received(proxied, 100_000, 10)
+            routed.check()
+            proxied.check()
+        idle.sendall(b"still here")
+        assert idle_server.recv(10, socket.MSG_WAITALL) == b"still here"
+        print(f"bypass after {took_s:.2f} s, back {back_s:.2f} s after the path")
+        for which in ("near", "far"):
+            tunnel = lab.show(which)["tunnel"]
+            assert tunnel["associations"] == 1 and tunnel["outages"] == 1, tunnel
+        assert works(lab) and works_by_proxy(lab)
+
+
+def test_new_connections_go_around_a_dead_tunnel() -> None:
+    """Router: routed as normal. Proxies: from here with --proxy-bypass, and without it they wait."""
+    far_forward = ("--forward", f"{FAR_LAN}:{PROXY}={CLIENT[4]}:{BESIDE}")
+    near = (*FORWARD, "--proxy-bypass")
+    with running(near, far_forward) as lab, connected(lab, PORT) as (client, server):
+        assert works_by_proxy(lab) and lab.show()["relay"]["near_direct"] == 0
+        lab.cut_tunnel(True)
+        took_s = until(lambda: bool(lab.show()["bypassed"]), 5, "bypassed")
+        assert took_s < BYPASS_S, f"bypass after {took_s:.2f} s"
+        assert works(lab, PORT + 1), "a new connection while the tunnel is dead"
+        assert works_by_proxy(lab), "a proxy's new connection while the tunnel is dead"
+        with transfer(lab, BESIDE, GATEWAY[4], PROXY) as flow:
+            wait_received(flow, 3_000_000, 10)
+            flow.check()
+        with lab.connect(GATEWAY[4], PROXY) as refused:
+            assert receive(refused) == "ConnectionResetError", "nobody listens: a static proxy tells by a reset"
+        until(lambda: lab.show()["relay"]["connections"] == 1, 5, "nothing left of those but the one in the tunnel")
+        client.sendall(b"during")
+        with asking_at_far(lab) as answers:
+            until(lambda: lab.show("far")["relay"]["half_open"] == 1, 5, "waiting for the tunnel")
+            lab.cut_tunnel(False)
+        assert answers == ["data"], "the one that waited did not get through"
+        assert server.recv(6, socket.MSG_WAITALL) == b"during"
+        lab.wait_accelerating()
+        syns = lab.show()["router"]["syns"]
+        assert works(lab)
+        assert lab.show()["router"]["syns"] == syns + 1, "acceleration did not return"
+        assert works_by_proxy(lab) and lab.show()["relay"]["near_direct"] == 3
+
+
+@contextmanager
+def asking_at_far(lab: Lab) -> Iterator[list[str]]:
+    """A client of the far gateway's proxy, and what it gets from its server on the near side, once that is over."""
+    answers: list[str] = []
+
+    def ask() -> None:
+        with call_in(lab.server, socket.create_connection, (FAR_LAN, PROXY), 10) as client:
+            answers.append(receive(client))
+
+    with call_in(lab.client, socket.create_server, (CLIENT[4], BESIDE)) as listener:
+        listener.settimeout(15)
+        thread = threading.Thread(target=ask)
+        thread.start()
+        yield answers
+        server, _ = listener.accept()
+        server.sendall(b"!")
+        thread.join(15)
+        server.close()
+
+
+def test_an_outage_that_is_too_long_resets_both_ends() -> None:
+    with running(("--outage-max", "2s"), ("--outage-max", "2s")) as lab, connected(lab, PORT) as (client, server):
+        lab.cut_tunnel(True)
+        assert (receive(client), receive(server)) == ("ConnectionResetError", "ConnectionResetError")
+        lab.cut_tunnel(False)
+        for which in ("near", "far"):
+            assert lab.show(which)["tunnel"]["failed_streams_outage"] == 1, which
+        lab.wait_accelerating()
+        assert works(lab)
+
+
+@pytest.mark.parametrize("victim", ["near", "far"])
+def test_a_killed_gateway_resets_its_connections_and_comes_back(victim: str) -> None:
+    """Nobody may take what arrived for the whole: no end of data, but a reset, and at the other end when it is back."""
+    other = "far" if victim == "near" else "near"
+    with running() as lab, connected(lab, PORT) as (client, server), transfer(lab, BESIDE) as flow:
+        wait_received(flow, 100_000, 5)
+        lab.kill(victim)
+        assert receive(client if victim == "near" else server) == "ConnectionResetError"
+        if victim == "near":
+            assert works(lab), "a new connection while the gateway is gone"
+        lab.start(victim, *ROUTER)
+        lab.wait_accelerating()
+        assert receive(server if victim == "near" else client) == "ConnectionResetError"
+        flow.wait()
+        assert flow.errors, "the transfer ended as if it were whole"
+        assert lab.show(other)["tunnel"]["failed_streams_restart"] == 2
+        assert works(lab)
+        until(lambda: lab.show(victim)["relay"]["connections"] == 0, 5, "without connections")
 
 
 def test_a_killed_gateway_lets_traffic_pass_and_clean_removes_its_rules() -> None:
-    with lft_lab(delay="5ms") as lab:
-        lab.start("far", *ROUTER)
-        near = lab.start("near", *ROUTER)
-        try:
-            lab.wait_accelerating()
-            (pid,) = pids(lab.near)
-            os.kill(pid, signal.SIGKILL)
-            until(lambda: not pids(lab.near), 5, "killed")
-            assert works(lab)
-            assert "table inet lft" in in_netns(lab.near, "nft", "list", "tables")
-            in_netns(lab.near, str(find("lft-gateway")), "clean")
-            assert "table inet lft" not in in_netns(lab.near, "nft", "list", "tables")
-            assert "fwmark" not in in_netns(lab.near, "ip", "rule") + in_netns(lab.near, "ip", "-6", "rule")
-        finally:
-            lab.running.pop("near")
-            near.__exit__(None, None, None)
-            lab.stop("far")
-        assert "table inet lft" not in in_netns(lab.far, "nft", "list", "tables"), (
-            "left by a gateway that ended in order"
-        )
+    with running() as lab:
+        lab.kill("near")
+        assert works(lab)
+        assert "table inet lft" in in_netns(lab.near, "nft", "list", "tables")
+        in_netns(lab.near, str(find("lft-gateway")), "clean")
+        assert "table inet lft" not in in_netns(lab.near, "nft", "list", "tables")
+        assert "fwmark" not in in_netns(lab.near, "ip", "rule") + in_netns(lab.near, "ip", "-6", "rule")
+        lab.stop("far")
+        assert "table inet lft" not in in_netns(lab.far, "nft", "list", "tables"), "left by one that ended in order"
         assert "fwmark" not in in_netns(lab.far, "ip", "rule")
+
+
+def test_a_gateway_that_stood_still_goes_on() -> None:
+    """Stopped for two outages' time, as a machine that is suspended: its peer bypasses, and all connections go on."""
+    with running() as lab, transfer(lab, PORT) as flow:
+        wait_received(flow, 100_000, 5)
+        os.kill(lab.running["far"].pid, signal.SIGSTOP)
+        try:
+            until(lambda: bool(lab.show()["bypassed"]), BYPASS_S, "bypassed")
+            until(lambda: lab.show()["tunnel"]["outages"] == 1, 3, "an outage to its peer")
+        finally:
+            os.kill(lab.running["far"].pid, signal.SIGCONT)
+        wait_received(flow, 100_000, 10)
+        lab.wait_accelerating()
+        flow.check()
+        assert lab.show("far")["tunnel"]["associations"] == 1
+
+
+class Clocks:
+    """The clocks of a gateway, to be moved: a file that lft-clockjump adds from."""
+
+    def __init__(self, path: Path) -> None:
+        path.write_bytes(bytes(16))
+        self._file = path.open("r+b")
+        self.environment = [
+            "env", f"LD_PRELOAD={test_program('lft-clockjump.so')}", f"CLOCKJUMP={path}",
+            "ASAN_OPTIONS=verify_asan_link_order=0",
+        ]  # fmt: skip
+
+    def move(self, monotonic_s: int, realtime_s: int) -> None:
+        self._file.seek(0)
+        self._file.write(struct.pack("=qq", monotonic_s * 10**9, realtime_s * 10**9))
+        self._file.flush()
+
+
+def test_clocks_that_jump() -> None:
+    """The time of day does not matter at all; a minute that is missing is no silence of the peer's."""
+    with lft_lab(delay="5ms") as lab:
+        clocks = Clocks(lab.folder / "clocks")
+        lab.program = [*clocks.environment, str(find("lft-gateway"))]
+        with lab.gateways(*ROUTER, "--outage-max", "30s"), transfer(lab, PORT) as flow:
+            uptime_s = lab.show()["uptime_ns"] / 1e9
+            for monotonic_s, realtime_s in ((0, 86400), (0, -10 * 365 * 86400), (60, 0), (61, 0)):
+                clocks.move(monotonic_s, realtime_s)
+                wait_received(flow, 200_000, 10)
+            flow.check()
+            assert lab.show()["uptime_ns"] / 1e9 > uptime_s + 60, "the clock was not moved"
+            for which in ("near", "far"):
+                tunnel = lab.show(which)["tunnel"]
+                assert (tunnel["associations"], tunnel["outages"]) == (1, 0), tunnel
+            assert works(lab)

@@ -1,0 +1,107 @@
+/* Whoever may open the control socket, on a real gateway that nobody talks to: the first octet is the size of the pieces in which the rest
+ * is sent, so that lines come split and joined. Every line is answered by one line of JSON with "ok" in it, or the client is dropped. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "gateway_internal.h"
+#include "nc_clock.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char folder[64], socket_path[96];
+
+static struct gateway *make_gateway(void)
+{
+    static char psk_path[96];
+    static struct settings settings;
+    size_t n;
+    char why[600];
+    int status;
+    const struct nc_option *rows = settings_rows(&n);
+    snprintf(folder, sizeof folder, "/tmp/lft-fuzz-XXXXXX");
+    assert(mkdtemp(folder));
+    snprintf(psk_path, sizeof psk_path, "%s/psk", folder);
+    snprintf(socket_path, sizeof socket_path, "%s/control", folder);
+    FILE *psk = fopen(psk_path, "w");
+    assert(psk && fputs("a key of a fuzzer's gateway\n", psk) >= 0 && fclose(psk) == 0 && chmod(psk_path, 0600) == 0);
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].default_text)
+            assert(nc_option_set(&rows[i], rows[i].default_text, &settings, why, sizeof why) == 0);
+    settings.listen = "127.0.0.1:0";
+    settings.psk_file = psk_path;
+    settings.control = socket_path;
+    struct gateway *gateway = gateway_open(&settings, &status, why, sizeof why);
+    assert(gateway);
+    return gateway;
+}
+
+static void turn(struct gateway *gateway)
+{
+    while (loop_turn(gateway->loop, 0, 0) > 0)
+        ;
+}
+
+static int connect_client(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, socket_path, strlen(socket_path) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    return fd;
+}
+
+/* Whole lines of JSON; returns how many. */
+static size_t take_answers(int fd)
+{
+    static char text[1 << 20];
+    size_t lines = 0;
+    ssize_t n = recv(fd, text, sizeof text, MSG_DONTWAIT);
+    for (char *at = text, *end; n > 0 && (end = memchr(at, '\n', (size_t)(text + n - at))); at = end + 1, lines++) {
+        json_t *answer = json_loadb(at, (size_t)(end - at), 0, NULL);
+        assert(answer && json_is_boolean(json_object_get(answer, "ok")));
+        assert(json_is_true(json_object_get(answer, "ok")) || json_is_string(json_object_get(answer, "error")));
+        json_decref(answer);
+    }
+    assert(n <= 0 || text[n - 1] == '\n');
+    return lines;
+}
+
+static void clean_up(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    if (system(command) != 0)
+        perror(command);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct gateway *gateway;
+    size_t asked = 0, answered = 0;
+    if (!gateway) {
+        gateway = make_gateway();
+        atexit(clean_up);
+    }
+    int fd = connect_client();
+    turn(gateway);
+    bool dropped = false;
+    for (size_t at = 1, piece = size ? 1u + data[0] * 8u : 1; at < size && !dropped; at += piece) {
+        size_t n = size - at < piece ? size - at : piece;
+        dropped = send(fd, data + at, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n;
+        for (size_t i = 0; i < n && !dropped; i++)
+            asked += data[at + i] == '\n';
+        turn(gateway);
+        answered += take_answers(fd);
+    }
+    assert(answered == asked || size > CONTROL_LINE_MAX);
+    close(fd);
+    turn(gateway);
+    return 0;
+}

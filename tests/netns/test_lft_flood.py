@@ -1,0 +1,95 @@
+"""100,000 made-up datagrams a second: a transfer goes on, a restarted peer gets in, and each kind is counted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from comet_box import LEFT, RIGHT, in_netns
+from lft_lab import Lab, lft_lab, test_program
+from lft_transfer import transfer
+from lft_wire import HANDSHAKE, PORT, Flood, Wire, counters
+
+pytestmark = [pytest.mark.netns, pytest.mark.timeout(60)]
+
+ROUTER = ("--router", "--lan", "lan0", "--rate", "100Mbit")  # leaves the machine to the flood
+A_SECOND, COUNT = 100_000, 250_000
+WRAP = 1 << 24  # FORMAT.md: LFT numbers have 24 bits
+ANYBODY = "*"
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    """Gateways whose numbers are about to wrap around; hosts beside them that send what they like."""
+    with lft_lab(delay="2ms") as made:
+        made.program = [str(test_program("lft-gateway-wrapping"))]
+        for netns in (made.near, made.far):
+            in_netns(netns, "sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.lan0.rp_filter=0")
+            in_netns(netns, "ip", "route", "add", "blackhole", "10.99.0.0/16")
+        with made.gateways(*ROUTER):
+            yield made
+
+
+def handshakes_of(lab: Lab) -> list[bytes]:
+    """The INITs of a start of the near gateway: without a cookie, and with one."""
+    with Wire(lab) as wire:
+        lab.stop("near")
+        wire.recorded()
+        lab.start("near", *ROUTER)
+        lab.wait_accelerating()
+        found = [payload for payload in wire.recorded() if payload.startswith(HANDSHAKE)]
+    assert len(found) >= 2
+    return found
+
+
+def changed(message: bytes, at: int, to: int) -> bytes:
+    return message[:at] + bytes([to]) + message[at + 1 :]
+
+
+def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
+    asks, shows_cookie = handshakes_of(lab)[:2]
+    made_up = [
+        asks, shows_cookie, changed(asks, len(asks) - 1, asks[-1] ^ 1), changed(asks, 7, 2), asks[:60],
+        asks + bytes(100), changed(asks, 8, 3), b"\xde\xad\xbe\xef" + random.Random(5).randbytes(1000), b"\0\0\1",
+    ]  # fmt: skip
+    templates = [(source, payload) for payload in made_up for source in (ANYBODY, LEFT)]
+    before, near_before = counters(lab), counters(lab, "near")
+    with transfer(lab, PORT) as flow:
+        with Flood(lab.server, RIGHT, templates, A_SECOND, COUNT) as flood:
+            rate = flood.a_second()
+        with Flood(lab.client, LEFT, templates, A_SECOND, A_SECOND) as flood:
+            near_rate = flood.a_second()
+        during = flow.received
+        flow.check()
+    state, now, near_now = lab.show("far"), counters(lab), counters(lab, "near")
+    grown = {name: now[name] - before[name] for name in now}
+    cpu_s = state["cpu_ns"] / 1e9
+    print(f"{rate:.0f} and {near_rate:.0f} a second; {during} octets meanwhile; far gateway {cpu_s:.2f} CPU s")
+    print(f"{({name: count for name, count in grown.items() if count})}, overflows {state['io']['rx_overflows']}")
+    kinds = ("bad_mac", "cookies", "cookies_limited", "bad_cookie", "wrong_version", "malformed")
+    for name in (*(f"handshake_{kind}" for kind in kinds), "rx_unknown_spi", "rx_truncated"):
+        assert grown[name] > 0, name
+    for name in ("handshake_bad_mac", "handshake_wrong_version", "handshake_malformed"):
+        assert near_now[name] > near_before[name], f"near {name}"
+    for name in ("handshake_completed", "associations", "rekeys", "rx_malformed", "rx_bad_ack"):
+        assert grown[name] == 0 and near_now[name] == near_before[name], f"{name}: something was believed"
+    assert grown["handshake_cookies"] <= 8 * (COUNT / rate + 2), "more than 8 answers a second to one message"
+    assert during > 3_000_000 and state["engine"]["expected_number"] > WRAP, "the transfer did not go on, or no wrap"
+    assert not lab.show()["bypassed"] and lab.show()["tunnel"]["outages"] == 0
+    assert min(rate, near_rate) > 0.9 * A_SECOND
+
+
+def test_a_restarted_peer_gets_in_beside_a_flood_of_its_old_handshakes(lab: Lab) -> None:
+    templates = [(ANYBODY, payload) for payload in handshakes_of(lab)]
+    with Flood(lab.server, RIGHT, templates, A_SECOND, 6 * A_SECOND) as flood:
+        before = counters(lab)
+        lab.stop("near")
+        lab.start("near", *ROUTER)
+        took_s = lab.wait_accelerating()
+        now = counters(lab)
+        assert flood.running(), f"the flood was over before the peer was in, after {took_s:.2f} s"
+    unanswered = now["handshake_cookies_limited"] - before["handshake_cookies_limited"]
+    print(f"in after {took_s:.2f} s; {unanswered} not answered")
+    assert unanswered > 0
+    assert now["associations"] == before["associations"] + 1

@@ -1,0 +1,189 @@
+"""Limits on connections, draining, a path that shrinks, and that nothing is left of two thousand connections."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from comet_box import in_netns
+from lft_churn import Left, churn, left
+from lft_lab import CLIENT, SERVER, Lab, lft_lab, until
+from lft_transfer import transfer, wait_received
+
+from netcommon.netns import call_in
+
+pytestmark = [pytest.mark.netns, pytest.mark.timeout(60)]
+
+ROUTER = ("--router", "--lan", "lan0")
+PORT, SILENT = 8000, 9090
+CONNECTIONS = int(os.environ.get("LFP_CHURN", "2000"))
+
+
+@contextmanager
+def running(*near: str, far: tuple[str, ...] = ()) -> Iterator[Lab]:
+    """A pair of gateways in the router model, with further options each, up; a port of the server never answers."""
+    with lft_lab(delay="2ms") as lab:
+        try:
+            lab.start("far", *ROUTER, *far)
+            lab.start("near", *ROUTER, *near)
+            lab.wait_accelerating()
+            silent = f"chain in {{ type filter hook input priority 0; tcp dport {SILENT} drop; }};"
+            in_netns(lab.server, "nft", f"table inet silent {{ {silent}}}")
+            yield lab
+        finally:
+            for which in list(lab.running):
+                lab.stop(which)
+
+
+def pair(lab: Lab, port: int = PORT) -> tuple[socket.socket, socket.socket]:
+    with lab.listen(4, port) as listener:
+        client = lab.connect(SERVER[4], port)
+        server, _ = listener.accept()
+    server.settimeout(10)
+    return client, server
+
+
+def begun(lab: Lab, port: int) -> socket.socket:
+    """A connect that is under way."""
+    sock: socket.socket = call_in(lab.client, socket.socket)
+    sock.setblocking(False)
+    sock.connect_ex((SERVER[4], port))
+    return sock
+
+
+def seen_by(end: socket.socket) -> str:
+    try:
+        return "data" if end.recv(1) else "end of data"
+    except OSError as error:
+        return type(error).__name__
+
+
+def test_half_open_connections_have_a_number_and_a_time() -> None:
+    with running("--half-open", "4", "--half-open-limit", "2s") as lab:
+        client, server = pair(lab)
+        waiting = [begun(lab, SILENT) for _ in range(8)]
+        until(lambda: lab.show()["relay"]["near_limited"] >= 4, 5, "turned away")
+        assert lab.show()["relay"]["half_open"] == 4
+        client.sendall(b"x")
+        assert server.recv(1) == b"x", "one that is established goes on"
+        until(lambda: lab.show()["relay"]["half_open_expired"] >= 4, 8, "expired")
+        for sock in waiting:
+            sock.close()
+        until(lambda: lab.show()["relay"]["half_open"] == 0, 8, "none is half-open")
+        assert lab.show()["relay"]["connections"] == 1
+        for end in (*pair(lab, PORT + 1), client, server):
+            end.close()
+
+
+def test_no_more_than_so_many_connections() -> None:
+    with running("--sessions", "3") as lab:
+        pairs = [pair(lab, PORT + i) for i in range(3)]
+        with lab.listen(4, PORT + 3) as listener:
+            late = begun(lab, PORT + 3)
+            until(lambda: lab.show()["relay"]["near_limited"] >= 1, 5, "turned away")
+            for end in pairs[0]:
+                end.close()
+            server, _ = listener.accept()  # by the client's own repetition of its SYN
+            late.close()
+            server.close()
+        for end in (end for ends in pairs for end in ends):
+            end.close()
+
+
+def test_idle_connections_are_reset_and_busy_ones_not() -> None:
+    with running("--idle-limit", "1s") as lab, transfer(lab, PORT) as busy:
+        client, server = pair(lab, PORT + 1)
+        began = time.monotonic()
+        client.settimeout(10)
+        assert (seen_by(client), seen_by(server)) == ("ConnectionResetError", "ConnectionResetError")
+        assert time.monotonic() - began > 0.9, "too early"
+        assert lab.show()["relay"]["idle_closed"] == 1
+        busy.check()
+        client.close()
+        server.close()
+
+
+def test_sigterm_drains() -> None:
+    """What is there goes on, what is new goes around, and with the last connection the gateway ends, in order."""
+    with running("--drain", "20s") as lab:
+        near = lab.running["near"]
+        with transfer(lab, PORT) as flow:
+            wait_received(flow, 100_000, 5)
+            os.kill(near.pid, signal.SIGTERM)
+            until(lambda: bool(lab.show()["draining"]), 5, "draining")
+            syns = lab.show()["router"]["syns"]
+            for end in pair(lab, PORT + 1):
+                end.close()
+            state = lab.show()
+            assert state["router"]["syns"] == syns and state["bypassed"], "a new connection was taken over"
+            wait_received(flow, 1_000_000, 10)
+            assert near.running()
+            flow.check()
+        state = near.finish(10)
+        assert state["event"] == "end" and state["relay"]["connections"] == 0 and state["session"]["reset_here"] == 0
+        assert "table inet lft" not in in_netns(lab.near, "nft", "list", "tables")
+
+
+def test_draining_has_an_end() -> None:
+    with running("--drain", "1s") as lab:
+        near = lab.running["near"]
+        client, server = pair(lab)
+        client.settimeout(10)
+        os.kill(near.pid, signal.SIGTERM)
+        assert (seen_by(client), seen_by(server)) == ("ConnectionResetError", "ConnectionResetError")
+        state = near.finish(5)
+        assert state["draining"] and state["session"]["reset_here"] == 1
+        client.close()
+        server.close()
+
+
+@pytest.mark.parametrize("where", ["router", "device"])
+def test_a_path_that_shrinks_under_a_transfer(where: str) -> None:
+    """Hosts that are their own gateways: routers between them, or their interfaces, take 1,300 octets from now on."""
+    with lft_lab(delay="2ms") as lab:
+        near, far = lab.near, lab.far
+        lab.near, lab.far = lab.client, lab.server
+        try:
+            lab.start("far", "--host", listen=f"{SERVER[4]}:2004")
+            lab.start("near", "--host", listen=f"{CLIENT[4]}:2004", peer=f"{SERVER[4]}:2004")
+            lab.wait_accelerating()
+            until(lambda: not lab.show()["tunnel"]["mtu_search"], 5, "the path MTU is known")
+            assert lab.show()["tunnel"]["payload_bytes"] == 1438
+            with transfer(lab, PORT) as flow:
+                wait_received(flow, 100_000, 5)
+                interface = "wan" if where == "router" else "eth0"
+                for netns in (near, far) if where == "router" else (lab.client, lab.server):
+                    subprocess.run(["ip", "-n", netns, "link", "set", interface, "mtu", "1300"], check=True, timeout=5)
+                wait_received(flow, 20_000_000, 15)
+                flow.check()
+            tunnel = lab.show()["tunnel"]
+            assert 1200 < tunnel["payload_bytes"] <= 1238, "not what the path takes now"
+            assert tunnel["outages"] == 0 and tunnel["associations"] == 1
+        finally:
+            for which in list(lab.running):
+                lab.stop(which)
+
+
+def test_nothing_is_left_of_two_thousand_connections() -> None:
+    """No descriptor, no memory, no state, once the first hundreds have shown what a gateway needs at its fullest."""
+    with running() as lab:
+        churn(lab, 500)
+        before = {which: left(lab, which) for which in ("near", "far")}
+        churn(lab, CONNECTIONS)
+        for which, first in before.items():
+            wait_empty(lab, which)
+            now = left(lab, which)
+            print(which, first, now)
+            assert now.descriptors <= first.descriptors
+            assert now.resident_bytes <= first.resident_bytes + (1 << 20), f"{first} {now}"
+
+
+def wait_empty(lab: Lab, which: str) -> None:
+    """Until the gateway has no connection, stream or octet."""
+    until(lambda: left(lab, which).state == Left().state, 10, f"without state: {left(lab, which)}")
