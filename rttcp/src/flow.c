@@ -32,21 +32,33 @@ int rttcp_flow_create(struct rttcp_flow *flow, bool sending, uint64_t n, uint64_
     return 0;
 }
 
+/* Sends until the end, and ends the stream. */
+static enum rttcp_ended send_all(struct rttcp_flow *flow, struct rttcp_transfer *stream, struct rttcp_error *error)
+{
+    enum rttcp_ended ended = rttcp_transfer_open(stream, error);
+    if (stream == flow->streams)
+        atomic_store(&flow->meter.watch_window, true);
+    while (ended == ENDED_N)
+        ended = rttcp_transfer_send_once(stream, stream->params->length_bytes, error);
+    if (ended != ENDED_ERROR && !atomic_load(&stream->orders->cancel))
+        shutdown(stream->fd, SHUT_WR);
+    stream->last_byte_ns = nc_now_ns() - stream->t0_ns;
+    return ended;
+}
+
+static enum rttcp_ended receive_all(struct rttcp_transfer *stream, struct rttcp_error *error)
+{
+    enum rttcp_ended ended = ENDED_N;
+    while (ended == ENDED_N)
+        ended = rttcp_transfer_receive_once(stream, error);
+    return ended;
+}
+
 static void *work(void *argument)
 {
     struct rttcp_worker *worker = argument;
-    struct rttcp_transfer *stream = worker->stream;
-    if (worker->flow->sending) {
-        worker->ended = rttcp_transfer_open(stream, &worker->error);
-        if (stream == worker->flow->streams)
-            atomic_store(&worker->flow->meter.watch_window, true);
-        if (worker->ended == ENDED_N)
-            worker->ended = rttcp_transfer_send(stream, &worker->error);
-        if (worker->ended != ENDED_ERROR && !atomic_load(&stream->orders->cancel))
-            shutdown(stream->fd, SHUT_WR);
-        stream->last_byte_ns = nc_now_ns() - stream->t0_ns;
-    } else
-        worker->ended = rttcp_transfer_receive(stream, &worker->error);
+    worker->ended = worker->flow->sending ? send_all(worker->flow, worker->stream, &worker->error)
+                                          : receive_all(worker->stream, &worker->error);
     atomic_store(&worker->failed, worker->ended == ENDED_ERROR);
     atomic_fetch_sub(&worker->flow->running, 1);
     if (write(worker->flow->wake_fd, &(uint64_t){1}, sizeof(uint64_t)) < 0)
@@ -85,6 +97,14 @@ int rttcp_flow_start(struct rttcp_flow *flow, uint64_t t0_ns, int wake_fd, struc
 bool rttcp_flow_finished(const struct rttcp_flow *flow)
 {
     return atomic_load(&flow->running) == 0;
+}
+
+bool rttcp_flow_failed(const struct rttcp_flow *flow)
+{
+    for (uint64_t i = 0; i < flow->n; i++)
+        if (atomic_load(&flow->workers[i].failed))
+            return true;
+    return false;
 }
 
 enum rttcp_ended rttcp_flow_ended(const struct rttcp_flow *flow, struct rttcp_error *error)

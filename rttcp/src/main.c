@@ -1,23 +1,14 @@
 /* rttcp: parse, then one of two roles. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "loader.h"
+#include "output.h"
 #include "session.h"
 #include "stop.h"
 
 #define STDOUT_BUFFER (1 << 20) /* an end line leaves in one write */
-
-/* Results that could not be written are a failure, however well the transfer went. */
-static int check_stdout(int status)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
-    nc_log("stdout: %s; results are missing", errno ? strerror(errno) : "could not be written");
-    return status ? status : NC_EXIT_FAILED;
-}
 
 int main(int argc, char **argv)
 {
@@ -37,5 +28,5 @@ int main(int argc, char **argv)
     if (settings.parent_death)
         rttcp_stop_with_parent(getppid());
     int status = settings.receive ? rttcp_server_run(&settings, &output) : rttcp_sender_run(&settings, &output);
-    return check_stdout(status);
+    return rttcp_output_check(status);
 }

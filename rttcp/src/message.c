@@ -29,6 +29,7 @@ static const struct rttcp_field params_fields[] = {
     BOOL(rttcp_params, nodelay),
     BOOL(rttcp_params, verify),
     BOOL(rttcp_params, zerocopy),
+    BOOL(rttcp_params, skip_rx_copy),
     BOOL(rttcp_params, mptcp),
     TEXT(rttcp_params, congestion),
     TEXT(rttcp_params, peer_cpu),
@@ -223,6 +224,8 @@ int rttcp_params_decode(const json_t *object, struct rttcp_params *params, char 
         wrong = "pacing_bps, pacing_pps: want at most one of them above 0";
     else if (params->verify && params->zerocopy)
         wrong = "zerocopy: not with verify, whose content differs from write to write";
+    else if (params->verify && params->skip_rx_copy)
+        wrong = "skip_rx_copy: not with verify, which has to see the content";
     else if (!count_streams(json_object_get(object, "streams"), params))
         wrong = "streams: want 1 to 128, with direction \"send\" first and then \"receive\"";
     if (wrong) {

@@ -11,7 +11,7 @@
 #include "auth.h"
 
 #define RTTCP_MAGIC "rttcp"
-#define RTTCP_PROTOCOL_VERSION 2
+#define RTTCP_PROTOCOL_VERSION 3
 
 #define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
 #define RTTCP_WINDOW_MIN UINT64_C(2048)       /* the kernel's floor for TCP_WINDOW_CLAMP lies below this */
@@ -36,7 +36,7 @@ struct rttcp_params {
     uint64_t seed;         /* of the content, with verify */
     uint64_t interval_ns;
     uint64_t timeout_ns;   /* without progress */
-    bool nodelay, verify, zerocopy, mptcp;
+    bool nodelay, verify, zerocopy, skip_rx_copy, mptcp;
     char congestion[16];   /* of the sender; "": the kernel's default */
     char peer_cpu[8];      /* "": any; the receiving tool's processor */
     uint64_t forward, reverse; /* streams: from the proposing end, to it; JSON has an array of directions */

@@ -1,7 +1,9 @@
 #include "output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -129,4 +131,12 @@ void rttcp_output_no_session(const struct rttcp_output *output, const struct rtt
     if (output->format == FORMAT_IPERF3)
         document(rttcp_iperf3_error(error->text));
     rttcp_output_error(output, error);
+}
+
+int rttcp_output_check(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    nc_log("stdout: %s; results are missing", errno ? strerror(errno) : "could not be written");
+    return status == NC_EXIT_OK ? NC_EXIT_FAILED : status;
 }

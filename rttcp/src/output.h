@@ -45,4 +45,8 @@ json_t *rttcp_iperf3_error(const char *text);
 void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval);
 void rttcp_human_end(FILE *out, const struct rttcp_report *report);
 
+/* At the end of a process: `status`, or NC_EXIT_FAILED with a line on stderr when stdout could not take everything: results
+ * that were not written are a failure, however well the transfer went. */
+int rttcp_output_check(int status);
+
 #endif

@@ -86,6 +86,15 @@ static const char *verify(struct rttcp_report *report, const struct rttcp_way *w
     return differ ? "mismatch" : "ok";
 }
 
+/* Octets too many or too few, where nothing failed. */
+static void count(struct rttcp_report *report, const struct rttcp_way *way)
+{
+    if (way->sender.bytes != way->receiver.bytes && !report->mismatch[0])
+        snprintf(report->mismatch, sizeof report->mismatch,
+                 "sent %" PRIu64 " bytes, received %" PRIu64 ": the path, or somebody else at the data port, altered the stream",
+                 way->sender.bytes, way->receiver.bytes);
+}
+
 void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rttcp_ended ended)
 {
     struct rttcp_way *way = &report->ways[direction];
@@ -100,6 +109,8 @@ void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rtt
     summary->retransmits = way->sender.retransmits;
     const char *verified = !report->params.verify ? "off" : finished ? verify(report, way) : "unknown";
     snprintf(summary->verified, sizeof summary->verified, "%s", verified);
+    if (finished)
+        count(report, way);
     summary->complete = finished && ended != ENDED_SIGNAL && ended != ENDED_ERROR && !report->mismatch[0] &&
                         way->receiver.bytes == way->sender.bytes;
     snprintf(summary->ended_by, sizeof summary->ended_by, "%s", rttcp_ended_names[finished ? ended : ENDED_ERROR]);

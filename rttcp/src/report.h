@@ -20,7 +20,7 @@ struct rttcp_report {
     } ways[DIRECTIONS];
     json_t *details[DIRECTIONS]; /* of our intervals, a stream each (meter.h); owned; may be NULL */
     char error[480];             /* "" when complete */
-    char mismatch[240];          /* "" or the first wrong octet */
+    char mismatch[240];          /* "" or the first wrong octet, or a wrong count of them */
 };
 
 /* Whether the session has this direction. */

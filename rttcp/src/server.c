@@ -52,7 +52,8 @@ static void run_child(struct server *server, int fd, pid_t parent, const sigset_
     sigprocmask(SIG_SETMASK, signals, NULL);
     rttcp_stop_with_parent(parent);
     close(server->listen_fd);
-    exit(rttcp_receiver_session(fd, server->settings, server->output));
+    int status = rttcp_receiver_session(fd, server->settings, server->output);
+    exit(status == RTTCP_NO_SESSION ? status : rttcp_output_check(status));
 }
 
 static void begin_session(struct server *server, int fd, const sigset_t *signals)

@@ -118,12 +118,19 @@ static void take_progress(struct rttcp_session *s, int direction, const json_t *
     theirs->partial = true;
 }
 
-/* Now is when the clock stops, although the worker that shut its connection down may not have said that it ended. */
-static void confirm(struct rttcp_session *s, int direction)
+/* Now is when the clock stops, although the worker that shut its connection down may not have said that it ended. A
+ * receiver that has read it all while we are still sending has read something else. */
+static int confirm(struct rttcp_session *s, int direction, const json_t *message)
 {
     struct rttcp_flow *flow = &s->flows[direction];
+    json_int_t bytes = json_integer_value(json_object_get(message, "bytes"));
     if (flow->sending && !flow->elapsed_ns)
         flow->elapsed_ns = nc_now_ns() - s->t0_ns;
+    if (rttcp_flow_finished(flow) || (uint64_t)bytes == rttcp_flow_bytes(flow))
+        return 0;
+    return rttcp_fail(&s->error, NC_EXIT_FAILED,
+                      "the receiver read its stream to an end after %" JSON_INTEGER_FORMAT " bytes, before all were sent: "
+                      "somebody else was at its data port first", bytes);
 }
 
 static int handle(struct rttcp_session *s, const json_t *message)
@@ -141,9 +148,8 @@ static int handle(struct rttcp_session *s, const json_t *message)
     if (rttcp_direction_decode(message, &direction, why, sizeof why) < 0 || s->flows[direction].n == 0)
         return rttcp_fail(&s->error, NC_EXIT_FAILED, "control connection: the peer's %s names no direction there is", type);
     if (type[0] == 'c')
-        confirm(s, (int)direction);
-    else
-        take_progress(s, (int)direction, message);
+        return confirm(s, (int)direction, message);
+    take_progress(s, (int)direction, message);
     return 0;
 }
 
@@ -206,16 +212,6 @@ static int look_at(struct rttcp_session *s, int direction)
     return send_message(s, number_message("confirm", direction, rttcp_flow_bytes(flow))) < 0 ? -1 : 1;
 }
 
-/* The first worker to fail fails the session, however long the others would go on. */
-static bool failed_early(const struct rttcp_session *s)
-{
-    for (int d = 0; d < DIRECTIONS; d++)
-        for (uint64_t i = 0; i < s->flows[d].n; i++)
-            if (atomic_load(&s->flows[d].workers[i].failed))
-                return true;
-    return false;
-}
-
 /* -r is stopped: the session fails. -t is stopped: both ends' senders end in order. */
 static int stop(struct rttcp_session *s)
 {
@@ -258,7 +254,7 @@ static int watch(struct rttcp_session *s)
                 return -1;
         if (done[FORWARD] && done[REVERSE])
             return 0;
-        if (failed_early(s))
+        if (rttcp_flow_failed(&s->flows[FORWARD]) || rttcp_flow_failed(&s->flows[REVERSE])) /* the others are not awaited */
             atomic_store(&s->orders.cancel, true);
         bool awaiting = rttcp_flow_finished(&s->flows[FORWARD]) || rttcp_flow_finished(&s->flows[REVERSE]);
         uint64_t now = nc_now_ns(), slice = now + (awaiting || s->finishing ? RTTCP_SLICE_NS : PROGRESS_NS);
@@ -305,15 +301,17 @@ static void summarise(struct rttcp_session *s)
     }
 }
 
-/* Of the end that does not make the summary: what wrong octets there were, for its own error. */
+/* Of the end that does not make the summary: what was wrong with the octets, for its own error. */
 static void repeat_mismatch(struct rttcp_session *s)
 {
-    for (int d = 0; d < DIRECTIONS; d++)
-        if (strcmp(s->report.ways[d].summary.verified, "mismatch") == 0) {
-            struct rttcp_summary kept = s->report.ways[d].summary;
-            rttcp_report_summarise(&s->report, d, s->ended[d]);
-            s->report.ways[d].summary = kept;
-        }
+    for (int d = 0; d < DIRECTIONS; d++) {
+        struct rttcp_way *way = &s->report.ways[d];
+        struct rttcp_summary kept = way->summary;
+        if (strcmp(kept.verified, "mismatch") != 0 && way->sender.bytes == way->receiver.bytes)
+            continue;
+        rttcp_report_summarise(&s->report, d, s->ended[d]);
+        way->summary = kept;
+    }
 }
 
 int rttcp_session_settle(struct rttcp_session *s, int status)

@@ -173,7 +173,7 @@ static int run_once(const struct rttcp_settings *settings, const struct rttcp_ou
         rttcp_output_end(output, &s->report);
         exit_status = rttcp_session_status(s, status);
         if (status == 0 && s->report.mismatch[0])
-            status = rttcp_fail(&s->error, NC_EXIT_FAILED, "--verify: %s", s->report.mismatch);
+            status = rttcp_fail(&s->error, NC_EXIT_FAILED, "%s%s", s->report.params.verify ? "--verify: " : "", s->report.mismatch);
         if (write_samples(s) < 0) {
             status = -1;
             exit_status = exit_status ? exit_status : s->error.status;

@@ -50,6 +50,8 @@ static const struct nc_option table[] = {
     {"seed", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, INT64_MAX, NULL, "N", "of the content; 0: a random one",
      OFFSET(seed)},
     {"zerocopy", 'Z', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "send without copying (sendfile from memory)", OFFSET(zerocopy)},
+    {"skip-rx-copy", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL,
+     "the receiving end throws away what comes without copying it (MSG_TRUNC)", OFFSET(skip_rx_copy)},
     {"pace", 0, NC_OPT_QUANTITY, NC_UNIT_RATE, NULL, 1000, RTTCP_PACING_MAX, NULL, NULL,
      "pace a direction's payload to this rate, by the kernel", OFFSET(pace_bps)},
     {"pace-packets", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, 1000000000, NULL, "N", "… to full segments a second (TRC-TCP)",
@@ -103,8 +105,8 @@ static const struct nc_usage usage = {
 static const char *const of_receiver[] = {"once", "sessions", "data-port"};
 static const char *const of_sender[] = {"bytes", "duration", "length", "window", "mss", "congestion", "nodelay", "nagle",
                                         "interval", "samples", "sample", "timeout", "buffers", "omit", "repeat", "parallel",
-                                        "reverse", "bidir", "verify", "seed", "zerocopy", "pace", "pace-packets", "dscp",
-                                        "mptcp", "peer-cpu", "align", "offset"};
+                                        "reverse", "bidir", "verify", "seed", "zerocopy", "skip-rx-copy", "pace", "pace-packets",
+                                        "dscp", "mptcp", "peer-cpu", "align", "offset"};
 
 static bool was_given(const char *name, const bool *given)
 {
@@ -137,7 +139,8 @@ static int check(struct rttcp_settings *settings, const bool *given, struct rttc
         both("json", "human", given, error) < 0 || both("json", "classic", given, error) < 0 ||
         both("human", "classic", given, error) < 0 || both("reverse", "bidir", given, error) < 0 ||
         both("bytes", "buffers", given, error) < 0 || both("buffers", "duration", given, error) < 0 ||
-        both("pace", "pace-packets", given, error) < 0 || both("verify", "zerocopy", given, error) < 0 || both("ipv4", "ipv6", given, error) < 0)
+        both("pace", "pace-packets", given, error) < 0 || both("verify", "zerocopy", given, error) < 0 ||
+        both("verify", "skip-rx-copy", given, error) < 0 || both("ipv4", "ipv6", given, error) < 0)
         return -1;
     if (settings->receive ? refuse_any(of_sender, sizeof of_sender / sizeof of_sender[0], given, "sender (-t)", error)
                           : refuse_any(of_receiver, sizeof of_receiver / sizeof of_receiver[0], given, "receiver (-r)", error))
@@ -189,6 +192,7 @@ struct rttcp_params rttcp_settings_params(const struct rttcp_settings *settings)
         .dscp = settings->dscp,
         .verify = settings->verify,
         .zerocopy = settings->zerocopy,
+        .skip_rx_copy = settings->skip_rx_copy,
         .mptcp = settings->mptcp,
         .seed = settings->seed,
         .window_bytes = settings->window_bytes,

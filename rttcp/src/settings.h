@@ -22,7 +22,7 @@ struct rttcp_settings {
     uint64_t repeat;
     uint64_t bytes, buffers, duration_ns, omit_ns, length_bytes, align_bytes, offset_bytes;
     uint64_t parallel;
-    bool reverse, bidir, verify, zerocopy, mptcp;
+    bool reverse, bidir, verify, zerocopy, skip_rx_copy, mptcp;
     uint64_t seed, dscp, pace_bps, pace_pps;
     const char *cpu, *peer_cpu;
     const char *key_file;

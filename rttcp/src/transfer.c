@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,7 +20,10 @@
 #define SEND_BUFFER_MIN 65536            /* the opening's writes are long */
 #define TUNE_CALLS 64                    /* reads between two looks at how often the receiver wakes up */
 #define WAKE_NS NC_NS_PER_MS             /* … which should be no more often than this */
+#define WAKE_MAX_NS (10 * NC_NS_PER_MS)  /* … or this, when what is read is not copied */
 #define LOWAT_MAX (READ_BYTES / 2)       /* so that the other half can arrive meanwhile */
+#define LOWAT_UNCOPIED_MAX (UINT64_C(8) << 20)
+#define READ_UNCOPIED ((size_t)1 << 30)
 
 const char *const rttcp_ended_names[] = {
     [ENDED_BYTES] = "bytes", [ENDED_DURATION] = "duration", [ENDED_SIGNAL] = "signal", [ENDED_ERROR] = "error"};
@@ -44,6 +49,7 @@ int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct
     const struct rttcp_params *params = transfer->params;
     bool shared = sending && params->zerocopy;
     uint64_t length = params->length_bytes;
+    transfer->lowat_bytes = 1;
     transfer->buffer_size = !sending ? READ_BYTES : length > SEND_BUFFER_MIN ? length : SEND_BUFFER_MIN;
     if (shared) {
         transfer->source_fd = memfd_create("rttcp-zerocopy", MFD_CLOEXEC);
@@ -120,6 +126,11 @@ bool rttcp_transfer_may_retry(const struct rttcp_transfer *transfer, uint64_t *i
     return false;
 }
 
+static enum rttcp_ended may_go_on(struct rttcp_transfer *transfer, const char *what, struct rttcp_error *error)
+{
+    return rttcp_transfer_may_retry(transfer, &transfer->idle_since_ns, what, error) ? ENDED_N : ENDED_ERROR;
+}
+
 size_t rttcp_transfer_next_write(const struct rttcp_transfer *transfer, uint64_t most, enum rttcp_ended *ended)
 {
     const struct rttcp_params *params = transfer->params;
@@ -160,32 +171,31 @@ static ssize_t send_some(struct rttcp_transfer *transfer, size_t want)
     return n;
 }
 
+enum rttcp_ended rttcp_transfer_send_once(struct rttcp_transfer *transfer, uint64_t most, struct rttcp_error *error)
+{
+    enum rttcp_ended ended = ENDED_N;
+    size_t want = rttcp_transfer_next_write(transfer, most, &ended);
+    if (want == 0)
+        return ended;
+    ssize_t n = send_some(transfer, want);
+    transfer->calls++;
+    if (n > 0) {
+        add_moved(transfer, (size_t)n);
+        transfer->idle_since_ns = 0;
+        return ENDED_N;
+    }
+    return may_go_on(transfer, "the receiver took nothing", error);
+}
+
 enum rttcp_ended rttcp_transfer_send_part(struct rttcp_transfer *transfer, uint64_t total, uint64_t piece,
                                           struct rttcp_error *error)
 {
     piece = piece < transfer->buffer_size ? piece : transfer->buffer_size;
     enum rttcp_ended ended = ENDED_N;
-    uint64_t idle_since_ns = 0, end = total == UINT64_MAX ? total : rttcp_transfer_moved(transfer) + total;
-    for (;;) {
-        uint64_t left = end - rttcp_transfer_moved(transfer);
-        if (left == 0)
-            return ENDED_N;
-        size_t want = rttcp_transfer_next_write(transfer, left < piece ? left : piece, &ended);
-        if (want == 0)
-            return ended;
-        ssize_t n = send_some(transfer, want);
-        transfer->calls++;
-        if (n > 0) {
-            add_moved(transfer, (size_t)n);
-            idle_since_ns = 0;
-        } else if (!rttcp_transfer_may_retry(transfer, &idle_since_ns, "the receiver took nothing", error))
-            return ENDED_ERROR;
-    }
-}
-
-enum rttcp_ended rttcp_transfer_send(struct rttcp_transfer *transfer, struct rttcp_error *error)
-{
-    return rttcp_transfer_send_part(transfer, UINT64_MAX, transfer->params->length_bytes, error);
+    uint64_t left, end = rttcp_transfer_moved(transfer) + total;
+    while (ended == ENDED_N && (left = end - rttcp_transfer_moved(transfer)) > 0)
+        ended = rttcp_transfer_send_once(transfer, left < piece ? left : piece, error);
+    return ended;
 }
 
 static void set_lowat(struct rttcp_transfer *transfer, uint64_t bytes)
@@ -196,7 +206,19 @@ static void set_lowat(struct rttcp_transfer *transfer, uint64_t bytes)
     transfer->lowat_bytes = bytes;
 }
 
-/* Wakes this thread once a WAKE_NS rather than once a packet, when packets come faster than that. Not with a window of
+/* How often the receiver should wake up. Without copies a read may be as long as it likes; a 64th of the round trip is too
+ * short for the window that TCP offers to depend on it. */
+static uint64_t wake_ns(const struct rttcp_transfer *transfer)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (!transfer->params->skip_rx_copy || getsockopt(transfer->fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0)
+        return WAKE_NS;
+    uint64_t share = (uint64_t)info.tcpi_rcv_rtt * NC_NS_PER_US / 64;
+    return share < WAKE_NS ? WAKE_NS : share > WAKE_MAX_NS ? WAKE_MAX_NS : share;
+}
+
+/* Wakes this thread once a wake_ns() rather than once a packet, when packets come faster than that. Not with a window of
  * our own: octets that wait unread take from what is offered. A read that brings less than was waited for (its slice was
  * over: the path has slowed down) starts from the beginning. */
 static void tune_wakeups(struct rttcp_transfer *transfer, size_t got)
@@ -206,11 +228,12 @@ static void tune_wakeups(struct rttcp_transfer *transfer, size_t got)
     if (transfer->params->window_bytes || (calls < TUNE_CALLS && !slower))
         return;
     uint64_t now = nc_now_ns(), elapsed = now - transfer->tuned_ns, moved = rttcp_transfer_moved(transfer);
-    uint64_t a_wake = elapsed ? (moved - transfer->tuned_bytes) * WAKE_NS / elapsed : 1;
-    if (slower || elapsed > 2 * WAKE_NS * calls)
+    uint64_t wake = wake_ns(transfer), most = transfer->params->skip_rx_copy ? LOWAT_UNCOPIED_MAX : LOWAT_MAX;
+    uint64_t a_wake = elapsed ? (moved - transfer->tuned_bytes) * wake / elapsed : 1;
+    if (slower || elapsed > 2 * wake * calls)
         set_lowat(transfer, 1);
-    else if (elapsed < WAKE_NS * calls / 2)
-        set_lowat(transfer, a_wake < 1 ? 1 : a_wake > LOWAT_MAX ? LOWAT_MAX : a_wake);
+    else if (elapsed < wake * calls / 2)
+        set_lowat(transfer, a_wake < 1 ? 1 : a_wake > most ? most : a_wake);
     transfer->tuned_ns = now;
     transfer->tuned_bytes = moved;
     transfer->tuned_calls = transfer->calls;
@@ -230,23 +253,23 @@ static void take_in(struct rttcp_transfer *transfer, size_t n)
     tune_wakeups(transfer, n);
 }
 
-enum rttcp_ended rttcp_transfer_receive(struct rttcp_transfer *transfer, struct rttcp_error *error)
+enum rttcp_ended rttcp_transfer_receive_once(struct rttcp_transfer *transfer, struct rttcp_error *error)
 {
-    uint64_t idle_since_ns = 0;
-    transfer->lowat_bytes = 1;
-    while (!cancelled(transfer)) {
-        ssize_t n = recv(transfer->fd, transfer->buffer, transfer->buffer_size, 0);
-        transfer->calls++;
-        if (n == 0) {
-            transfer->last_byte_ns = nc_now_ns() - transfer->t0_ns;
-            return ENDED_BYTES;
-        }
-        if (n > 0) {
-            take_in(transfer, (size_t)n);
-            idle_since_ns = 0;
-        } else if (!rttcp_transfer_may_retry(transfer, &idle_since_ns, "nothing arrived", error))
-            return ENDED_ERROR;
+    if (cancelled(transfer)) {
+        rttcp_fail(error, NC_EXIT_FAILED, "data connection: given up");
+        return ENDED_ERROR;
     }
-    rttcp_fail(error, NC_EXIT_FAILED, "data connection: given up");
-    return ENDED_ERROR;
+    ssize_t n = transfer->params->skip_rx_copy ? recv(transfer->fd, transfer->buffer, READ_UNCOPIED, MSG_TRUNC)
+                                               : recv(transfer->fd, transfer->buffer, transfer->buffer_size, 0);
+    transfer->calls++;
+    if (n > 0) {
+        take_in(transfer, (size_t)n);
+        transfer->idle_since_ns = 0;
+        return ENDED_N;
+    }
+    if (n == 0) {
+        transfer->last_byte_ns = nc_now_ns() - transfer->t0_ns;
+        return ENDED_BYTES;
+    }
+    return may_go_on(transfer, "nothing arrived", error);
 }

@@ -1,7 +1,7 @@
-/* The loops that move one stream's bytes: a blocking socket, one prefaulted aligned buffer, a timed slice on every call so
- * that the end of a duration, a stop and a dead peer are noticed. Knows nothing of the control connection. Nothing spins:
- * whoever has nothing to do sleeps in the kernel, and on a fast path the receiver wakes up once a millisecond, not once a
- * packet (SO_RCVLOWAT). */
+/* What moves one stream's bytes, a call at a time: a socket, one prefaulted aligned buffer, and a look up at least every
+ * slice, so that the end of a duration, a stop and a dead peer are noticed. flow.c has the loops. Knows nothing of the
+ * control connection. Nothing spins: whoever has nothing to do sleeps in the kernel, and on a fast path the receiver wakes
+ * up once a millisecond, not once a packet (SO_RCVLOWAT). */
 #ifndef RTTCP_TRANSFER_H
 #define RTTCP_TRANSFER_H
 
@@ -42,6 +42,7 @@ struct rttcp_transfer {
     uint64_t held_from, held_to;     /* sender, verify: offsets of what the buffer holds */
     uint64_t tuned_ns, tuned_bytes, tuned_calls; /* receiver: since when the wake-ups are counted */
     uint64_t lowat_bytes;
+    uint64_t idle_since_ns; /* 0: the last call moved something */
     /* results */
     struct rttcp_verify *verify; /* NULL: off */
     _Atomic uint64_t bytes;      /* the meter reads it meanwhile */
@@ -60,19 +61,20 @@ void rttcp_transfer_release(struct rttcp_transfer *transfer);
  * an offer is never taken back (window.c). So the first flight is sent and its acknowledgement awaited (no time is lost: that
  * is what the congestion window asks for), and then, while the offer is larger than the window, one window at a time, which
  * is a window a round trip, as it is meant to be. Leaves with one window on its way. ENDED_N: go on with
- * rttcp_transfer_send. */
+ * rttcp_transfer_send_once. */
 enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, struct rttcp_error *error);
 
-/* Sends until the quota or duration; does not shut the connection down. */
-enum rttcp_ended rttcp_transfer_send(struct rttcp_transfer *transfer, struct rttcp_error *error);
-
-/* Receives until the end of the stream (ENDED_BYTES). */
-enum rttcp_ended rttcp_transfer_receive(struct rttcp_transfer *transfer, struct rttcp_error *error);
+/* One call of send with at most `most` bytes, or of recv; it blocks for a slice at most.
+ * ENDED_N: go on, whether or not anything moved. Sending ends with the quota or duration and does not shut the connection
+ * down; receiving ends with the stream (ENDED_BYTES). */
+enum rttcp_ended rttcp_transfer_send_once(struct rttcp_transfer *transfer, uint64_t most, struct rttcp_error *error);
+enum rttcp_ended rttcp_transfer_receive_once(struct rttcp_transfer *transfer, struct rttcp_error *error);
 
 /* Bytes that the peer's TCP has not acknowledged. */
 uint64_t rttcp_unacknowledged(int fd);
 
-/* For opening.c: sends up to `total` bytes in writes of at most `piece`; ENDED_N: all sent, and the transfer is not over. */
+/* For opening.c, on a blocking socket: sends up to `total` bytes in writes of at most `piece`; ENDED_N: all sent, and the
+ * transfer is not over. */
 enum rttcp_ended rttcp_transfer_send_part(struct rttcp_transfer *transfer, uint64_t total, uint64_t piece,
                                           struct rttcp_error *error);
 /* … how much the next write of at most `most` bytes may carry; 0 at the end, with the reason in *ended. */

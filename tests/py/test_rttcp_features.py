@@ -8,13 +8,13 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, free_port, run, send
+from rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, control_proxy, free_port, run, send
 
 import rttcp
 import rttcp.iperf3
@@ -261,38 +261,20 @@ class FlippingProxy:
         self.server.close()
 
 
-def _control_proxy(receiver_port: int, flip_at: int) -> int:
-    """Passes the control connection on, but sends the data connection through a FlippingProxy. Returns its port."""
-    server = socket.create_server(("127.0.0.1", 0))
+def _flip_in_stream_0(flip_at: int) -> Callable[[dict[str, Any]], None]:
+    def through_proxy(message: dict[str, Any]) -> None:
+        if message["type"] == "accept":
+            stream = message["streams"][0]
+            stream["port"] = FlippingProxy(("127.0.0.1", stream["port"]), flip_at).port
 
-    def pump(source: socket.socket, sink: socket.socket, change: bool) -> None:
-        pending = b""
-        while data := source.recv(65536):
-            pending += data
-            while len(pending) >= 4 and len(pending) >= 4 + (length := int.from_bytes(pending[:4], "big")):
-                message, pending = json.loads(pending[4 : 4 + length]), pending[4 + length :]
-                if change and message["type"] == "accept":
-                    port = message["streams"][0]["port"]
-                    message["streams"][0]["port"] = FlippingProxy(("127.0.0.1", port), flip_at).port
-                body = json.dumps(message).encode()
-                sink.sendall(len(body).to_bytes(4, "big") + body)
-        sink.shutdown(socket.SHUT_WR)
-
-    def serve() -> None:
-        sender, _ = server.accept()
-        with sender, server, socket.create_connection(("127.0.0.1", receiver_port)) as receiver:
-            back = threading.Thread(target=pump, args=(receiver, sender, True), daemon=True)
-            back.start()
-            pump(sender, receiver, False)
-            back.join(DEADLINE_S)
-
-    threading.Thread(target=serve, daemon=True).start()
-    return int(server.getsockname()[1])
+    return through_proxy
 
 
 @pytest.mark.parametrize("flip_at", [0, 1_234_567, 2_999_999])
 def test_one_flipped_bit_is_found_at_its_offset(receiver: Receiver, flip_at: int) -> None:
-    status, events, errors = send(_control_proxy(receiver.port, flip_at), bytes=3_000_000, verify=True)
+    status, events, errors = send(
+        control_proxy(receiver.port, _flip_in_stream_0(flip_at)), bytes=3_000_000, verify=True
+    )
     assert status == 1 and f"offset {flip_at}:" in errors and errors.count("\n") == 1
     end = next(e for e in events if e["event"] == "end")
     theirs = receiver.event()

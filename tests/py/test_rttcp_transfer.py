@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import struct
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,7 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, free_port, read_line, run, send
+from rttcp_tool import (
+    BINARY,
+    DEADLINE_S,
+    REPOSITORY,
+    Receiver,
+    frame,
+    free_port,
+    read_line,
+    receive_frame,
+    run,
+    send,
+    start_long_transfer,
+)
 
 import rttcp
 
@@ -147,25 +158,13 @@ def test_a_window_beyond_the_kernels_limit_without_privilege() -> None:
         server.wait(DEADLINE_S)
 
 
-def _frame(message: object) -> bytes:
-    octets = json.dumps(message).encode()
-    return struct.pack(">I", len(octets)) + octets
-
-
-def _receive_frame(peer: socket.socket) -> dict[str, Any]:
-    peer.settimeout(DEADLINE_S)
-    (length,) = struct.unpack(">I", peer.recv(4, socket.MSG_WAITALL))
-    result: dict[str, Any] = json.loads(peer.recv(length, socket.MSG_WAITALL))
-    return result
-
-
 def test_garbage_on_the_port_disturbs_nobody(receiver: Receiver) -> None:
     for octets in (
         b"GET / HTTP/1.1\r\n\r\n",
         b"\0\0\0\2[]",
         b"\xff" * 70000,
         b"\0\0\0\4null",
-        _frame({"type": "result"}),
+        frame({"type": "result"}),
     ):
         with socket.create_connection(("127.0.0.1", receiver.port), timeout=DEADLINE_S) as peer:
             try:
@@ -180,8 +179,8 @@ def test_garbage_on_the_port_disturbs_nobody(receiver: Receiver) -> None:
 
 def test_another_version_is_refused_with_a_reason(receiver: Receiver) -> None:
     with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
-        peer.sendall(_frame({"type": "hello", "magic": "rttcp", "version": 1}))
-        answer = _receive_frame(peer)
+        peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 1}))
+        answer = receive_frame(peer)
     assert answer["type"] == "refuse" and "version 1" in answer["reason"]
 
 
@@ -193,24 +192,15 @@ def test_a_sender_meets_something_else() -> None:
             server.settimeout(DEADLINE_S)
             peer, _ = server.accept()
             with peer:
-                _receive_frame(peer)
+                receive_frame(peer)
                 peer.sendall(octets)
                 peer.shutdown(socket.SHUT_WR)
                 _, errors = sender.communicate(timeout=DEADLINE_S)
         assert sender.returncode == 1 and words in errors.decode() and errors.count(b"\n") == 1
 
 
-def _start_long_transfer(port: int) -> subprocess.Popen[bytes]:
-    argv = rttcp.sender_argv("127.0.0.1", BINARY, port=port, duration_ns=60 * 10**9, interval_ns=50_000_000)
-    sender = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
-    deadline = time.monotonic() + DEADLINE_S
-    while read_line(sender, deadline)["event"] != "interval":
-        pass
-    return sender
-
-
 def test_a_sender_killed_in_mid_transfer(receiver: Receiver) -> None:
-    sender = _start_long_transfer(receiver.port)
+    sender = start_long_transfer(receiver.port)
     sender.kill()
     sender.communicate(timeout=DEADLINE_S)
     end = receiver.event()
@@ -220,7 +210,7 @@ def test_a_sender_killed_in_mid_transfer(receiver: Receiver) -> None:
 
 
 def test_a_receiver_killed_in_mid_transfer(receiver: Receiver) -> None:
-    sender = _start_long_transfer(receiver.port)
+    sender = start_long_transfer(receiver.port)
     receiver.process.kill()  # its sessions die with it
     out, errors = sender.communicate(timeout=DEADLINE_S)
     assert sender.returncode == 1 and errors.count(b"\n") == 1
@@ -230,7 +220,7 @@ def test_a_receiver_killed_in_mid_transfer(receiver: Receiver) -> None:
 
 
 def test_interrupting_the_sender_is_orderly(receiver: Receiver) -> None:
-    sender = _start_long_transfer(receiver.port)
+    sender = start_long_transfer(receiver.port)
     sender.send_signal(signal.SIGINT)
     out, errors = sender.communicate(timeout=DEADLINE_S)
     end = json.loads(out.splitlines()[-1])
@@ -240,7 +230,7 @@ def test_interrupting_the_sender_is_orderly(receiver: Receiver) -> None:
 
 
 def test_stopping_the_receiver_ends_sessions_under_way(receiver: Receiver) -> None:
-    sender = _start_long_transfer(receiver.port)
+    sender = start_long_transfer(receiver.port)
     status, events, _ = receiver.stop()
     _, errors = sender.communicate(timeout=DEADLINE_S)
     assert status == 0 and [e["event"] for e in events] == ["end", "stopped"]
@@ -256,7 +246,7 @@ def test_once_exits_with_the_sessions_status() -> None:
     assert server.process.wait(DEADLINE_S) == 0
     server.stop()
     server = Receiver("--once")
-    sender = _start_long_transfer(server.port)
+    sender = start_long_transfer(server.port)
     sender.kill()
     sender.communicate(timeout=DEADLINE_S)
     assert server.process.wait(DEADLINE_S) == 1
@@ -273,11 +263,11 @@ def test_an_idle_peer_is_given_up() -> None:
         control.settimeout(DEADLINE_S)
         peer, _ = control.accept()
         with peer:
-            _receive_frame(peer)
-            peer.sendall(_frame({"type": "hello", "magic": "rttcp", "version": 2}))
-            params = _receive_frame(peer)["params"]
+            receive_frame(peer)
+            peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 3}))
+            params = receive_frame(peer)["params"]
             stream = {"port": data.getsockname()[1], "window_granted_bytes": 0}
-            peer.sendall(_frame({"type": "accept", "session": "x", "params": params, "streams": [stream]}))
+            peer.sendall(frame({"type": "accept", "session": "x", "params": params, "streams": [stream]}))
             out, errors = sender.communicate(timeout=DEADLINE_S)
     assert sender.returncode == 1 and b"--timeout" in errors
     assert json.loads(out.splitlines()[-2])["complete"] is False

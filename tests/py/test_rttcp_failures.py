@@ -1,0 +1,206 @@
+"""What may go wrong with a transfer, over loopback: each a clear error of one line, the right status, an end within the
+time stated, and what is known of the transfer kept and marked. A path that is cut: tests/netns/test_rttcp_path.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rttcp_tool import (
+    BINARY,
+    DEADLINE_S,
+    Receiver,
+    control_proxy,
+    frame,
+    free_port,
+    receive_frame,
+    send,
+    start_long_transfer,
+)
+
+import rttcp
+
+pytestmark = pytest.mark.skipif(not Path(BINARY).exists(), reason=f"{BINARY} is not built (make, or set LFP_RTTCP)")
+HANDSHAKE_S = 10.0  # PROTOCOL.md: each step of the handshake
+BUSY_S = 8.0  # for a machine that has other things to do
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    server = Receiver()
+    yield server
+    server.stop()
+
+
+def _last_words(process: subprocess.Popen[bytes]) -> tuple[int, dict[str, Any], str]:
+    """Status, `end` and stderr of a sender that is about to end."""
+    out, errors = process.communicate(timeout=DEADLINE_S)
+    end = next(event for event in map(json.loads, out.splitlines()) if event["event"] == "end")
+    return process.returncode, end, errors.decode()
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_the_end_that_survives_says_so_at_once(direction: str, parallel: int) -> None:
+    """Either end is killed, whoever sends; the time-out is much longer than the other one takes to notice."""
+    for victim in ("sender", "receiver"):
+        server = Receiver("--once")
+        sender = start_long_transfer(server.port, direction=direction, parallel=parallel, pace_bps=100_000_000)
+        killed = time.monotonic()
+        if victim == "sender":
+            sender.kill()
+            sender.communicate(timeout=DEADLINE_S)
+            end, status = server.event(), server.process.wait(DEADLINE_S)
+        else:
+            server.process.kill()  # its session dies with it
+            status, end, errors = _last_words(sender)
+            assert errors.count("\n") == 1
+        assert time.monotonic() - killed < 2 + BUSY_S, "last words take 2 s at most, --timeout is 60 s"
+        server.stop()
+        assert status == 1 and end["complete"] is False and end["error"]
+        ways = [end, end["reverse"]] if direction == "both" else [end]
+        for way in ways:
+            assert any(way[side]["partial"] and way[side]["bytes"] > 0 for side in ("sender", "receiver"))
+            assert not way["summary"]["verdict"]["valid"] and way["summary"]["ended_by"] == "error"
+
+
+def _peer_of_another_version(answer: dict[str, Any]) -> tuple[int, str]:
+    """A sender that meets a receiver which answers its hello so."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        argv = rttcp.sender_argv("127.0.0.1", BINARY, port=server.getsockname()[1])
+        sender = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        server.settimeout(DEADLINE_S)
+        peer, _ = server.accept()
+        with peer:
+            receive_frame(peer)
+            peer.sendall(frame(answer))
+            _, errors = sender.communicate(timeout=DEADLINE_S)
+    return sender.returncode, errors.decode()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"type": "hello", "magic": "rttcp", "version": 2},
+        {"type": "refuse", "status": 1, "reason": "version 3 is not version 2: use the same rttcp at both ends"},
+    ],
+)
+def test_a_receiver_of_another_version(answer: dict[str, Any]) -> None:
+    status, errors = _peer_of_another_version(answer)
+    assert status == 1 and errors.count("\n") == 1
+    assert "version 2" in errors and "version 3" in errors and "the same rttcp" in errors
+
+
+def test_a_sender_of_another_version_is_told_both(receiver: Receiver) -> None:
+    with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
+        peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 2}))
+        answer = receive_frame(peer)
+    assert answer["type"] == "refuse" and answer["status"] == 1
+    assert "version 2" in answer["reason"] and "version 3" in answer["reason"]
+    assert receiver.event()["event"] == "refused"
+
+
+class Intruder:
+    """Connects to the data port before the sender does, and says what it has to say."""
+
+    def __init__(self, octets: bytes, stays: bool) -> None:
+        self.octets, self.stays = octets, stays
+        self.socket: socket.socket | None = None
+
+    def __call__(self, message: dict[str, Any]) -> None:
+        if message["type"] != "accept":
+            return
+        self.socket = socket.create_connection(("127.0.0.1", message["streams"][0]["port"]), timeout=DEADLINE_S)
+        self.socket.sendall(self.octets)
+        if not self.stays:
+            self.socket.close()
+
+
+@pytest.mark.parametrize("octets", [b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 100_000, b""])
+@pytest.mark.parametrize("stays", [False, True])
+@pytest.mark.parametrize("octets_sent", [1000, 50_000_000])
+def test_garbage_on_the_data_port(receiver: Receiver, octets: bytes, stays: bool, octets_sent: int) -> None:
+    """Whoever is there first is taken for the stream: no transfer, but nobody hangs and nobody believes it."""
+    intruder = Intruder(octets, stays)
+    began = time.monotonic()
+    port = control_proxy(receiver.port, intruder)
+    status, events, errors = send(port, bytes=octets_sent, timeout_ns=1_000_000_000)
+    assert time.monotonic() - began < 1 + 2 + BUSY_S, "--timeout, and 2 s for last words"
+    with contextlib.closing(intruder.socket) if intruder.socket else contextlib.nullcontext():
+        theirs = receiver.event()
+    end = next(event for event in events if event["event"] == "end")
+    assert status == 1 and errors.count("\n") == 1
+    assert "data port" in errors or "--timeout" in errors
+    for side in (end, theirs):
+        assert not side["complete"] and side["error"] and not side["summary"]["verdict"]["valid"]
+    assert send(receiver.port, bytes=100_000)[0] == 0, "the next one is served"
+
+
+def test_half_open_sessions_in_every_place_keep_nobody_waiting_for_long() -> None:
+    """They have said hello, so each has a process, for the 10 s of a handshake's step; then there is room again."""
+    server = Receiver("--sessions", "20")
+    with contextlib.ExitStack() as held:
+        for _ in range(20):
+            peer = held.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S))
+            peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 3}))
+            assert receive_frame(peer)["type"] == "hello"
+        began = time.monotonic()
+        status, _, errors = send(server.port, bytes=100_000)
+        waited = time.monotonic() - began
+        assert waited < HANDSHAKE_S + BUSY_S
+        assert status == 0 or "in time" in errors, errors
+        while status != 0 and time.monotonic() - began < 2 * HANDSHAKE_S:
+            status, _, errors = send(server.port, bytes=100_000)
+        assert status == 0, errors
+    server.stop()
+
+
+def test_a_receivers_output_to_a_full_disk_is_a_failure_too() -> None:
+    port = free_port()
+    argv = rttcp.receiver_argv(BINARY, port=port, once=True)
+    with Path("/dev/full").open("wb") as full:
+        server = subprocess.Popen(argv, stdout=full, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + DEADLINE_S
+    status, errors = 1, ""
+    while status != 0 and time.monotonic() < deadline:  # it cannot say that it is ready
+        status, _, errors = send(port, bytes=1_000_000)
+    assert status == 0, errors
+    _, said = server.communicate(timeout=DEADLINE_S)
+    assert server.returncode == 1 and b"No space left" in said
+
+
+@pytest.mark.parametrize("form", ["--human", "--classic", "--format=iperf3"])
+def test_every_form_of_output_to_a_full_disk_is_a_failure(receiver: Receiver, form: str) -> None:
+    argv = [BINARY, "-t", "127.0.0.1", "-p", str(receiver.port), "-n", "1MB", *form.split("=")]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 1 and b"No space left" in done.stderr and done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_a_receiver_that_freezes_is_given_up_after_the_timeout(receiver: Receiver, direction: str) -> None:
+    sender = start_long_transfer(receiver.port, direction=direction, timeout_ns=1_000_000_000)
+    server = receiver.process.pid
+    sessions = [int(pid) for pid in Path(f"/proc/{server}/task/{server}/children").read_text().split()]
+    assert len(sessions) == 1
+    os.kill(sessions[0], signal.SIGSTOP)
+    try:
+        frozen = time.monotonic()
+        status, end, errors = _last_words(sender)
+        assert time.monotonic() - frozen < 1 + 2 + BUSY_S
+    finally:
+        os.kill(sessions[0], signal.SIGCONT)
+    assert status == 1 and "(--timeout)" in errors and errors.count("\n") == 1
+    ours = "sender" if direction == "forward" else "receiver"
+    assert end["complete"] is False and end[ours]["partial"] and end[ours]["bytes"] > 0
+    assert receiver.event()["complete"] is False
