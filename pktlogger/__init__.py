@@ -7,6 +7,7 @@ Nothing here loops over packets. Columns, units and rules are in FORMAT.md.
 from pktlogger.columns import (
     Analysis,
     flows,
+    frame_sources,
     read_analysis,
     read_index,
     read_record,
@@ -14,12 +15,15 @@ from pktlogger.columns import (
     record_description,
     summary,
 )
+from pktlogger.pairs import pair_flows
 from pktlogger.parquet import analysis_to_parquet, to_parquet
 
 __all__ = [
     "Analysis",
     "analysis_to_parquet",
     "flows",
+    "frame_sources",
+    "pair_flows",
     "read_analysis",
     "read_index",
     "read_record",

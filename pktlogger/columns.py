@@ -57,6 +57,11 @@ def record_description(folder: str | Path) -> dict[str, Any]:
     return _load_json(Path(folder) / "record.json")
 
 
+def frame_sources(folder: str | Path) -> list[str]:
+    """Addresses that the column `source` of `pktlogger frames` counts; 255 in it is none of them."""
+    return cast("list[str]", _load_json(Path(folder) / "frames.json")["sources"])
+
+
 def read_record(folder: str | Path) -> pa.Table:
     """The wire packets of a box's record; the schema's metadata holds flows.json and record.json."""
     names = {b"pktlogger.flows": "flows.json", b"pktlogger.record": "record.json"}

@@ -12,6 +12,7 @@ static const struct {
     {"capture", "packets of several interfaces and namespaces into pcapng files", pl_cmd_capture},
     {"record", "what a delay box recorded, as captures at its ports and as columns", pl_cmd_record},
     {"index", "a capture into NumPy columns, one row a TCP packet", pl_cmd_index},
+    {"frames", "a capture into NumPy columns, one row a frame of any kind: time, bytes, source", pl_cmd_frames},
     {"analyse", "captures of sender and receiver joined: losses, retransmissions, stops", pl_cmd_analyse},
     {"export", "the joined captures as time-sequence graphs for xplot", pl_cmd_export},
 };
@@ -36,5 +37,5 @@ int main(int argc, char **argv)
     for (int i = 0; i < COMMAND_N; i++)
         if (strcmp(word, commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    return pl_fail(false, NC_EXIT_USAGE, "'%s': no such command; allowed is one of capture, record, index, analyse, export", word);
+    return pl_fail(false, NC_EXIT_USAGE, "'%s': no such command; allowed is one of capture, record, index, frames, analyse, export", word);
 }

@@ -54,11 +54,26 @@ static struct pl_transfer transfer_of(const struct pl_trace *sender, uint32_t se
     return t;
 }
 
+/* The connection in the box's record, if there is one. */
+static void find_in_box(struct pl_transfer *t, const struct pl_box *box)
+{
+    bool flipped = false;
+    uint32_t flow = box ? pl_box_lookup(box, t->flow, &flipped) : UINT32_MAX;
+    if (flow == UINT32_MAX)
+        return;
+    t->box = box;
+    t->box_flow = flow;
+    t->box_dir = t->dir ^ flipped;
+    t->box_delta = delta_of(&t->flow->side[t->dir], &box->flows[flow].side[t->box_dir]);
+}
+
 static int analyse_one(struct pl_transfer *t, pl_transfer_sink *sink, void *context, bool *sink_failed)
 {
     int result = pl_join_segments(t);
     if (result == 0)
         result = pl_join_acks(t);
+    if (result == 0)
+        result = pl_join_box(t);
     if (result == 0)
         result = pl_measure(t);
     if (result == 0)
@@ -73,8 +88,8 @@ static int analyse_one(struct pl_transfer *t, pl_transfer_sink *sink, void *cont
     return result;
 }
 
-enum pl_status pl_analyse(const struct pl_trace *sender, const struct pl_trace *receiver, pl_transfer_sink *sink,
-                          void *context, struct pl_joined *joined)
+enum pl_status pl_analyse(const struct pl_trace *sender, const struct pl_trace *receiver, const struct pl_box *box,
+                          pl_transfer_sink *sink, void *context, struct pl_joined *joined)
 {
     *joined = (struct pl_joined){0};
     for (uint32_t i = 0; i < sender->index.flows.n; i++) {
@@ -87,6 +102,7 @@ enum pl_status pl_analyse(const struct pl_trace *sender, const struct pl_trace *
         }
         struct pl_transfer transfer = transfer_of(sender, i, receiver, other, flipped);
         transfer.number = joined->flows++;
+        find_in_box(&transfer, box);
         if (analyse_one(&transfer, sink, context, &sink_failed) < 0)
             return sink_failed ? PL_SINK_FAILED : PL_NO_MEMORY;
     }

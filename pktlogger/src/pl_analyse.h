@@ -13,8 +13,9 @@ struct pl_joined {
 };
 
 /* Flows are matched by addresses and ports, and by the SYN where both captures have it. Each is analysed in the
- * direction that left the sender's machine: the one whose first packet the sender's capture shows first. */
-enum pl_status pl_analyse(const struct pl_trace *sender, const struct pl_trace *receiver, pl_transfer_sink *sink,
-                          void *context, struct pl_joined *joined);
+ * direction that left the sender's machine: the one whose first packet the sender's capture shows first. `box`: the record of
+ * the delay box between, or NULL. */
+enum pl_status pl_analyse(const struct pl_trace *sender, const struct pl_trace *receiver, const struct pl_box *box,
+                          pl_transfer_sink *sink, void *context, struct pl_joined *joined);
 
 #endif

@@ -7,6 +7,12 @@ enum { NEAR = 8 };
 #define NEAR_NS (10 * INT64_C(1000000))
 #define QUEUE_NS INT64_C(1000000) /* below this a delay is the machine's jitter, not a queue */
 
+/* By the box's word, where there is one: it dropped the part because a queue was full, or about to be. */
+static bool dropped_by_queue(uint8_t fate)
+{
+    return fate == NC_FATE_QUEUE || fate == NC_FATE_AQM;
+}
+
 /* The part sent last before the burst that arrived met a queue at least half as long as the long ones on this path. */
 static bool met_full_queue(const struct pl_transfer *t, size_t first, size_t arrived_before)
 {
@@ -29,6 +35,7 @@ static void extend(struct pl_burst *burst, const struct pl_segment *segment, siz
     burst->packets++;
     burst->bytes += segment->len;
     burst->retransmissions += segment->transmission > 1;
+    burst->full_queue = burst->full_queue || dropped_by_queue(segment->box_fate);
     if (segment->seq < burst->seq)
         burst->seq = segment->seq;
     if (segment->seq + segment->len > burst->seq_end)
@@ -61,7 +68,7 @@ int pl_find_bursts(struct pl_transfer *t)
         }
         if (t->bursts.n == 0 || !continues(t, &t->bursts.at[t->bursts.n - 1], i, between)) {
             struct pl_burst burst = {.t0_ns = segment->t_sent_ns, .seq = segment->seq, .first = i,
-                                     .full_queue = met_full_queue(t, i, arrived)};
+                                     .full_queue = !pl_box_dropped(segment->box_fate) && met_full_queue(t, i, arrived)};
             if (PL_APPEND(&t->bursts, burst) < 0)
                 return -1;
         }

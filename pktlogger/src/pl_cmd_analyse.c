@@ -16,7 +16,7 @@
 #include "pl_xplot.h"
 
 struct settings {
-    const char *sender, *receiver, *output;
+    const char *sender, *receiver, *box, *output;
     bool xplot, human, json;
 };
 
@@ -26,6 +26,8 @@ struct settings {
      .help = "capture at the machine that sends the data"},                                                            \
     {.name = "receiver", .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(receiver),                             \
      .help = "capture at the machine that receives it"},                                                               \
+    {.name = "box", .kind = NC_OPT_STRING, .metavar = "DIR", .offset = AT(box),                                        \
+     .help = "what the delay box between recorded ('pktlogger record -o DIR'): the fate of each packet, with its cause"}, \
     {.name = "output", .letter = 'o', .kind = NC_OPT_STRING, .metavar = "DIR", .offset = AT(output),                   \
      .help = "folder for the results; made, or empty"}
 #define HUMAN_AND_JSON                                                                                                 \
@@ -34,9 +36,9 @@ struct settings {
 
 static const struct nc_option analyse_options[] = {FILES_AND_FOLDER, HUMAN_AND_JSON};
 static const struct nc_usage analyse_usage = {
-    .synopsis = "pktlogger analyse --sender FILE --receiver FILE -o DIR",
+    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] -o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
-    .epilog = "Both captures must be of one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
+    .epilog = "All of them must be of one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
 
 static const struct nc_option export_options[] = {
@@ -45,9 +47,11 @@ static const struct nc_option export_options[] = {
     HUMAN_AND_JSON,
 };
 static const struct nc_usage export_usage = {
-    .synopsis = "pktlogger export --xplot --sender FILE --receiver FILE -o DIR",
+    .synopsis = "pktlogger export --xplot --sender FILE --receiver FILE [--box DIR] -o DIR",
     .purpose = "Writes the joined captures as graphs for other programs.",
 };
+
+enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* at the end of their tables, and only there with a box */
 
 static const struct pl_column segment_columns[] = {
     PL_COLUMN(struct pl_segment, flow, "<u4"),          PL_COLUMN(struct pl_segment, seq, "<u8"),
@@ -55,11 +59,14 @@ static const struct pl_column segment_columns[] = {
     PL_COLUMN(struct pl_segment, t_received_ns, "<i8"), PL_COLUMN(struct pl_segment, transmission, "<u2"),
     PL_COLUMN(struct pl_segment, kind, "|u1"),          PL_COLUMN(struct pl_segment, delay_ns, "<i8"),
     PL_COLUMN(struct pl_segment, sender_frame, "<u8"),  PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),
+    PL_COLUMN(struct pl_segment, box_fate, "|u1"),      PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"), PL_COLUMN(struct pl_segment, t_box_out_ns, "<i8"),
 };
 static const struct pl_column ack_columns[] = {
     PL_COLUMN(struct pl_ack, flow, "<u4"),          PL_COLUMN(struct pl_ack, ack, "<u8"),
     PL_COLUMN(struct pl_ack, t_sent_ns, "<i8"),     PL_COLUMN(struct pl_ack, t_received_ns, "<i8"),
-    PL_COLUMN(struct pl_ack, window, "<u4"),
+    PL_COLUMN(struct pl_ack, window, "<u4"),        PL_COLUMN(struct pl_ack, box_fate, "|u1"),
+    PL_COLUMN(struct pl_ack, t_box_in_ns, "<i8"),   PL_COLUMN(struct pl_ack, t_box_out_ns, "<i8"),
 };
 static const struct pl_column event_columns[] = {
     PL_COLUMN(struct pl_event, flow, "<u4"), PL_COLUMN(struct pl_event, t0_ns, "<i8"),
@@ -71,7 +78,7 @@ static const struct pl_column event_columns[] = {
 /* Where the transfers go: tables and summary, or graphs. */
 struct output {
     struct pl_folder folder;
-    bool human;
+    bool human, boxed;
     struct pl_table *segments, *acks, *events;
     json_t *flows;
 };
@@ -111,14 +118,15 @@ static int put_xplot(void *context, const struct pl_transfer *t)
     return fclose(file) != 0 || failed ? -1 : 0;
 }
 
-#define CREATE(output, name, columns) pl_table_create((output)->folder.fd, name, columns, sizeof columns / sizeof *columns)
+#define CREATE(output, name, columns, less)                                                                            \
+    pl_table_create((output)->folder.fd, name, columns, sizeof columns / sizeof *columns - ((output)->boxed ? 0 : (less)))
 
 static int open_tables(struct output *output)
 {
     output->flows = json_array();
-    output->segments = CREATE(output, "segments", segment_columns);
-    output->acks = output->segments ? CREATE(output, "acks", ack_columns) : NULL;
-    output->events = output->acks ? CREATE(output, "events", event_columns) : NULL;
+    output->segments = CREATE(output, "segments", segment_columns, SEGMENT_BOX_COLUMNS);
+    output->acks = output->segments ? CREATE(output, "acks", ack_columns, ACK_BOX_COLUMNS) : NULL;
+    output->events = output->acks ? CREATE(output, "events", event_columns, 0) : NULL;
     return output->events ? 0 : -1;
 }
 
@@ -135,7 +143,7 @@ static int close_tables(struct output *output)
 }
 
 static enum pl_status write_tables(struct output *output, const struct pl_trace *sender, const struct pl_trace *receiver,
-                                   struct pl_joined *joined)
+                                   const struct pl_box *box, struct pl_joined *joined)
 {
     if (open_tables(output) < 0) {
         int saved = errno;
@@ -144,14 +152,14 @@ static enum pl_status write_tables(struct output *output, const struct pl_trace 
         errno = saved;
         return PL_SINK_FAILED;
     }
-    enum pl_status status = pl_analyse(sender, receiver, put_tables, output, joined);
+    enum pl_status status = pl_analyse(sender, receiver, box, put_tables, output, joined);
     if (close_tables(output) < 0 && status == PL_OK)
         status = PL_SINK_FAILED;
     if (status != PL_OK) {
         json_decref(output->flows);
         return status;
     }
-    return pl_json_write(output->folder.fd, "summary.json", pl_summary(output->flows, joined, sender, receiver)) < 0
+    return pl_json_write(output->folder.fd, "summary.json", pl_summary(output->flows, joined, sender, receiver, box)) < 0
                ? PL_SINK_FAILED : PL_OK;
 }
 
@@ -169,15 +177,16 @@ static int load(const char *path, struct pl_mapping *mapping, struct pl_trace *t
     return NC_EXIT_OK;
 }
 
-static int join(const struct settings *settings, const struct pl_trace *sender, const struct pl_trace *receiver, bool human)
+static int join(const struct settings *settings, const struct pl_trace *sender, const struct pl_trace *receiver,
+                const struct pl_box *box, bool human)
 {
-    struct output output = {.human = human};
+    struct output output = {.human = human, .boxed = box};
     struct pl_joined joined;
     char why[512];
     if (pl_folder_begin(&output.folder, settings->output, why, sizeof why) < 0)
         return pl_fail(human, NC_EXIT_USAGE, "%s", why);
-    enum pl_status status = settings->xplot ? pl_analyse(sender, receiver, put_xplot, &output, &joined)
-                                            : write_tables(&output, sender, receiver, &joined);
+    enum pl_status status = settings->xplot ? pl_analyse(sender, receiver, box, put_xplot, &output, &joined)
+                                            : write_tables(&output, sender, receiver, box, &joined);
     if (status != PL_OK) {
         const char *reason = status == PL_NO_MEMORY ? "out of memory" : strerror(errno);
         pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", settings->output, reason);
@@ -204,13 +213,17 @@ static int run(const struct settings *settings, bool human)
     const char *paths[2] = {settings->sender, settings->receiver};
     struct pl_mapping mappings[2] = {{NULL, 0}, {NULL, 0}};
     struct pl_trace traces[2] = {{.n = 0}, {.n = 0}};
+    struct pl_box box = {.flow_n = 0};
     char why[512];
     int status = NC_EXIT_OK;
     for (int i = 0; i < 2 && status == NC_EXIT_OK; i++)
         status = pl_map(paths[i], &mappings[i], why, sizeof why) < 0 ? pl_fail(human, NC_EXIT_USAGE, "%s", why)
                                                                      : load(paths[i], &mappings[i], &traces[i], human);
+    if (status == NC_EXIT_OK && settings->box && pl_box_open(&box, settings->box, why, sizeof why) < 0)
+        status = pl_fail(human, NC_EXIT_USAGE, "--box %s", why);
     if (status == NC_EXIT_OK)
-        status = join(settings, &traces[0], &traces[1], human);
+        status = join(settings, &traces[0], &traces[1], settings->box ? &box : NULL, human);
+    pl_box_close(&box);
     for (int i = 0; i < 2; i++) {
         pl_trace_free(&traces[i]);
         pl_unmap(&mappings[i]);

@@ -12,6 +12,7 @@ int pl_cmd_capture(int argc, char **argv);
 int pl_cmd_index(int argc, char **argv);
 int pl_cmd_record(int argc, char **argv);
 int pl_cmd_analyse(int argc, char **argv);
+int pl_cmd_frames(int argc, char **argv);
 int pl_cmd_export(int argc, char **argv);
 
 /* Text for people on stdout: asked for, or stdout is a terminal and JSON was not asked for. */

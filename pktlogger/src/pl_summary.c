@@ -55,6 +55,20 @@ static void set_time(json_t *object, const char *name, int64_t ns)
     json_object_set_new(object, name, ns < 0 ? json_null() : json_integer((json_int_t)ns));
 }
 
+/* Data parts by what became of them in the box; null without its record. */
+static json_t *box_json(const struct pl_transfer *t)
+{
+    const json_t *names = t->box ? json_object_get(t->box->description, "fates") : NULL, *name;
+    json_t *counts = t->box ? json_object() : json_null();
+    size_t fate;
+    json_array_foreach((json_t *)(uintptr_t)names, fate, name)
+        if (fate < PL_NO_FATE)
+            json_object_set_new(counts, json_string_value(name), json_integer((json_int_t)t->box_fates[fate]));
+    if (t->box)
+        set(counts, "unseen", t->box_fates[PL_NO_FATE]);
+    return counts;
+}
+
 json_t *pl_summary_flow(const struct pl_transfer *t)
 {
     json_t *flow = json_object();
@@ -85,6 +99,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set_time(flow, "min_delay_ns", t->min_delay_ns);
     set_time(flow, "max_delay_ns", t->max_delay_ns);
     set(flow, "max_in_flight_bytes", t->max_in_flight_bytes);
+    json_object_set_new(flow, "box", box_json(t));
     json_object_set_new(flow, "stops", stops_json(t));
     json_object_set_new(flow, "stopped_share", share < 0 ? json_null() : json_real(share));
     return flow;
@@ -105,11 +120,14 @@ static json_t *main_flow(const json_t *flows)
 }
 
 json_t *pl_summary(json_t *flows, const struct pl_joined *joined, const struct pl_trace *sender,
-                   const struct pl_trace *receiver)
+                   const struct pl_trace *receiver, const struct pl_box *box)
 {
-    return json_pack("{s:i, s:o, s:o, s:{s:o, s:o}, s:{s:I, s:I}, s:o, s:o}", "v", 1, "event_kinds",
-                     names(event_kinds, PL_EVENT_KIND_N), "segment_kinds", names(segment_kinds, PL_KIND_N), "captures",
-                     "sender", pl_json_capture(&sender->index), "receiver", pl_json_capture(&receiver->index),
-                     "unmatched_flows", "sender", (json_int_t)joined->unmatched_sender, "receiver",
-                     (json_int_t)joined->unmatched_receiver, "main_flow", main_flow(flows), "flows", flows);
+    json_t *root = json_pack("{s:i, s:o, s:o, s:{s:o, s:o}, s:{s:I, s:I}, s:o, s:o}", "v", 1, "event_kinds",
+                             names(event_kinds, PL_EVENT_KIND_N), "segment_kinds", names(segment_kinds, PL_KIND_N),
+                             "captures", "sender", pl_json_capture(&sender->index), "receiver",
+                             pl_json_capture(&receiver->index), "unmatched_flows", "sender",
+                             (json_int_t)joined->unmatched_sender, "receiver", (json_int_t)joined->unmatched_receiver,
+                             "main_flow", main_flow(flows), "flows", flows);
+    json_object_set(root, "box", box ? box->description : json_null());
+    return root;
 }

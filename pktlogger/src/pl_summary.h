@@ -12,8 +12,8 @@ json_t *pl_summary_flow(const struct pl_transfer *transfer);
 /* Share of elapsed time in which sending was stopped: s of lfp-1995. -1: nothing was sent. */
 double pl_stopped_share(const struct pl_transfer *transfer);
 
-/* The whole; takes over `flows`, an array of pl_summary_flow objects. */
+/* The whole; takes over `flows`, an array of pl_summary_flow objects. `box` may be NULL. */
 json_t *pl_summary(json_t *flows, const struct pl_joined *joined, const struct pl_trace *sender,
-                   const struct pl_trace *receiver);
+                   const struct pl_trace *receiver, const struct pl_box *box);
 
 #endif

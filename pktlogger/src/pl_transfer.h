@@ -3,6 +3,8 @@
 #ifndef PL_TRANSFER_H
 #define PL_TRANSFER_H
 
+#include "nc_record.h"
+#include "pl_box.h"
 #include "pl_trace.h"
 #include "pl_vector.h"
 
@@ -18,8 +20,9 @@ struct pl_segment {
     uint64_t seq;
     int64_t t_sent_ns, t_received_ns, delay_ns;
     uint64_t sender_frame, receiver_frame;
+    int64_t t_box_in_ns, t_box_exit_ns, t_box_out_ns; /* with a box's record */
     uint16_t transmission;
-    uint8_t kind;
+    uint8_t kind, box_fate;
     /* not in the table: */
     bool sent_once; /* no other copy of any of its bytes was sent */
     bool repeats;   /* an earlier copy of all its bytes arrived */
@@ -31,6 +34,8 @@ struct pl_ack {
     uint32_t flow, window;
     uint64_t ack;
     int64_t t_sent_ns, t_received_ns;
+    int64_t t_box_in_ns, t_box_out_ns; /* with a box's record */
+    uint8_t box_fate;
 };
 
 struct pl_event {
@@ -74,6 +79,10 @@ struct pl_transfer {
     int64_t delta;            /* sender's relative number less the receiver's */
     int64_t receiver_last_ns; /* when the receiver's capture ended */
     int64_t sender_last_ns;
+    const struct pl_box *box; /* the record of the box between, with `box_flow` in it; NULL: none */
+    uint32_t box_flow;
+    unsigned box_dir;         /* of the data, in the box's flow */
+    int64_t box_delta;        /* sender's relative number less the box's */
 
     PL_VECTOR(struct pl_segment) segments; /* in order of sending */
     PL_VECTOR(struct pl_ack) acks;         /* in order of sending */
@@ -84,6 +93,7 @@ struct pl_transfer {
     uint64_t bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
     uint64_t in_flight_at_end; /* parts whose arrival the receiver's capture was too short to show */
     uint64_t acked_unseen_bytes; /* acknowledged but in no packet of the receiver's capture: it missed packets */
+    uint64_t box_fates[UINT8_MAX + 1]; /* data parts by what the box did with them; PL_NO_FATE: it did not see them */
     uint64_t unresolved;       /* parts left out of the join because their borders overlap without end */
     uint64_t max_in_flight_bytes;
     int64_t first_ns, last_ns; /* first data sent; last data sent or its acknowledgement come back */
@@ -92,11 +102,18 @@ struct pl_transfer {
     int64_t typical_queue_ns;  /* 95th percentile of delay less min_delay */
 };
 
-/* A part that never reached the receiver although its capture was long enough to show it. */
+/* What a box that was on the way says of a part: dropped, or still held (FORMAT.md section 6 numbers the fates). */
+static inline bool pl_box_dropped(uint8_t fate)
+{
+    return fate > NC_FATE_PASS && fate < NC_FATE_N;
+}
+
+/* A part that never reached the receiver although its capture was long enough to show it, or that the box dropped. */
 static inline bool pl_lost(const struct pl_transfer *transfer, const struct pl_segment *segment)
 {
     int64_t delay_ns = transfer->min_delay_ns > 0 ? transfer->min_delay_ns : 0;
-    return segment->t_received_ns < 0 && segment->t_sent_ns + delay_ns <= transfer->receiver_last_ns;
+    return segment->t_received_ns < 0 && (pl_box_dropped(segment->box_fate) ||
+                                          segment->t_sent_ns + delay_ns <= transfer->receiver_last_ns);
 }
 
 /* A packet of the data's direction with payload and a usable number. */
@@ -108,6 +125,7 @@ static inline bool pl_is_data(const struct pl_packet *packet, unsigned dir)
 /* The steps, in this order. 0, or -1 without memory. */
 int pl_join_segments(struct pl_transfer *transfer);  /* segments: parts and their arrivals (pl_join.c) */
 int pl_join_acks(struct pl_transfer *transfer);      /* acks (pl_join_acks.c) */
+int pl_join_box(struct pl_transfer *transfer);       /* what the box did with either; nothing without one (pl_join_box.c) */
 int pl_measure(struct pl_transfer *transfer);        /* counts, round-trip times, delays (pl_measure.c) */
 int pl_find_bursts(struct pl_transfer *transfer);    /* bursts and their events (pl_bursts.c) */
 int pl_walk_sender(struct pl_transfer *transfer);    /* kinds of transmissions, events, stops (pl_walk.c) */

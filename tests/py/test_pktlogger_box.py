@@ -1,0 +1,188 @@
+"""`pktlogger analyse --box`: what a delay box recorded, joined with the captures of both ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pktlogger_conversation import ISN_R, ISN_S, MS, MSS, Conversation, at, join
+from pktlogger_frames import write_pcapng
+
+import pktlogger
+
+FATES = ["sent", "loss", "queue", "aqm", "pace", "memory", "write", "held"]
+SENT, LOSS, QUEUE = 0, 1, 2
+UNSEEN = 255
+NO_ACK = 2**64 - 1
+COLUMNS = {
+    "direction": "u1", "number": "<u8", "copy": "u1", "fate": "u1", "edits": "u1", "t_arrival_ns": "<i8",
+    "t_queue_exit_ns": "<i8", "t_departure_ns": "<i8", "t_release_ns": "<i8", "t_drop_ns": "<i8", "wire_len": "<u4",
+    "flow": "<u4", "dir": "u1", "seq": "<u8", "ack": "<u8", "len": "<u4", "flags": "<u2",
+}  # fmt: skip
+
+
+class Record:
+    """A box in the middle of the path, 1 ms from the sender; its queue takes 2 ms and its delay 7 ms."""
+
+    def __init__(self, path: Conversation) -> None:
+        self.path, self.rows = path, list[dict[str, Any]]()
+
+    def data(self, t_ms: float, seq: int, fate: int = SENT, *, behind: bool = False, copy: int = 0) -> None:
+        """A data packet that left the sender at t_ms."""
+        came, passed = at(t_ms + 1), fate == SENT
+        self._row(0, seq, 1, MSS, came, fate, exit_ns=came + 2 * MS if passed or behind else -1,
+                  out_ns=came + 9 * MS, copy=copy)  # fmt: skip
+
+    def ack(self, t_ms: float, ack: int, fate: int = SENT) -> None:
+        """An acknowledgement that left the receiver at t_ms."""
+        came = at(t_ms + 1)
+        self._row(1, 1, ack, 0, came, fate, exit_ns=came if fate == SENT else -1, out_ns=came + 8 * MS)
+
+    def _row(self, direction: int, seq: int, ack: int, length: int, came: int, fate: int, **more: int) -> None:
+        out, passed = more["out_ns"], fate == SENT
+        self.rows.append({
+            "direction": direction, "number": len(self.rows), "copy": more.get("copy", 0), "fate": fate, "edits": 0,
+            "t_arrival_ns": came, "t_queue_exit_ns": more["exit_ns"], "t_departure_ns": out if passed else -1,
+            "t_release_ns": out if passed else -1, "t_drop_ns": -1 if passed else out, "wire_len": length + 54,
+            "flow": 0, "dir": direction, "seq": seq, "ack": ack, "len": length, "flags": 16,
+        })  # fmt: skip
+
+    def write(self, folder: Path) -> Path:
+        """As `pktlogger record -o` leaves it."""
+        folder.mkdir()
+        for name, kind in COLUMNS.items():
+            np.save(folder / f"{name}.npy", np.asarray([row[name] for row in self.rows], dtype=kind))
+        ends = ((self.path.a, ISN_S), (self.path.b, ISN_R))
+        sides = [{"address": address, "port": port, "syn": True, "isn": isn} for (address, port), isn in ends]
+        flows = {"v": 1, "flows": [{"ip_version": 6 if self.path.v6 else 4, "sides": sides}]}
+        (folder / "flows.json").write_text(json.dumps(flows))
+        (folder / "record.json").write_text(json.dumps({"v": 1, "fates": FATES, "gaps": []}))
+        (folder / "columns.json").write_text(json.dumps({"v": 1, "rows": len(self.rows), "columns": list(COLUMNS)}))
+        return folder
+
+
+def test_every_lost_packet_has_its_cause(tmp_path: Path) -> None:
+    """Of ten parts one meets a full queue, one the path's loss, one that behind the bottleneck; an ACK is lost too."""
+    path = Conversation()
+    lost = {2: (QUEUE, False), 5: (LOSS, False), 7: (LOSS, True)}
+    path.send(30, 1, 10, [(0, 2, 10), (3, 2, 10), (6, 1, 10), (8, 2, 10)])
+    path.ack(40, 2001)
+    path.ack(40.5, 2001, lost=True)
+    path.send(60, 2001)
+    path.ack(70, 5001)
+    record = Record(path)
+    for part in range(10):
+        fate, behind = lost.get(part, (SENT, False))
+        record.data(30, 1 + part * MSS, fate, behind=behind)
+    record.ack(40, 2001)
+    record.ack(40.5, 2001, LOSS)
+    record.ack(70, 5001)
+    record.data(60, 2001)
+    record.data(60, 2001, copy=1)  # the box's own duplicate is no packet of the sender's
+    found, flow = path.analyse(tmp_path, "--box", record.write(tmp_path / "box"))
+    rows = found.segments.to_pylist()
+    assert [row["box_fate"] for row in rows] == [lost.get(part, (SENT, False))[0] for part in range(10)] + [SENT]
+    assert [row["t_received_ns"] < 0 for row in rows] == [part in lost for part in range(10)] + [False]
+    assert [row["t_box_in_ns"] for row in rows] == [at(31)] * 10 + [at(61)]
+    assert rows[5]["t_box_exit_ns"] == -1 and rows[7]["t_box_exit_ns"] == at(33), "before and behind the bottleneck"
+    assert [rows[i]["t_box_out_ns"] for i in (0, 2, 10)] == [at(40), at(40), at(70)]
+    acks = found.acks.to_pylist()[1:]
+    assert [(row["ack"], row["t_received_ns"] < 0, row["box_fate"]) for row in acks] == [
+        (2001, False, SENT), (2001, True, LOSS), (5001, False, SENT),
+    ]  # fmt: skip
+    assert found.summary["box"]["fates"] == FATES
+    assert {name: count for name, count in flow["box"].items() if count} == {"sent": 8, "queue": 1, "loss": 2}
+
+
+def test_copies_of_one_segment_keep_their_own_fates(tmp_path: Path) -> None:
+    """Two transmissions are lost in different ways, the third arrives: no capture could tell which is which."""
+    path = Conversation(v6=True)
+    path.send(30, 1, 1, [])
+    path.send(1030, 1, 1, [])
+    path.send(3030, 1, 1)
+    path.ack(3040, 1001)
+    record = Record(path)
+    for t_ms, fate in ((30, QUEUE), (1030, LOSS), (3030, SENT)):
+        record.data(t_ms, 1, fate)
+    found, _ = path.analyse(tmp_path, "--box", record.write(tmp_path / "box"))
+    assert found.segments["box_fate"].to_pylist() == [QUEUE, LOSS, SENT]
+
+
+def test_the_box_decides_what_was_a_tail_drop(tmp_path: Path) -> None:
+    """A single loss without any sign of a queue, which the captures alone would call a loss."""
+    for fate, cause in ((QUEUE, "rto_after_tail_drop"), (LOSS, "rto_after_loss")):
+        path = Conversation()
+        path.send(30, 1, 1, [])
+        path.send(1030, 1, 1)
+        path.ack(1040, 1001)
+        record = Record(path)
+        record.data(30, 1, fate)
+        record.data(1030, 1)
+        folder = tmp_path / cause
+        folder.mkdir()
+        _, flow = path.analyse(folder, "--box", record.write(folder / "box"))
+        assert [stop["cause"] for stop in flow["stops"]] == [cause]
+
+
+def test_packets_that_the_record_skipped_are_unseen(tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 3)
+    path.ack(40, 3001)
+    record = Record(path)
+    record.data(30, 1)
+    record.data(30, 2001)
+    found, flow = path.analyse(tmp_path, "--box", record.write(tmp_path / "box"))
+    assert found.segments["box_fate"].to_pylist() == [SENT, UNSEEN, SENT]
+    assert found.segments["t_box_in_ns"].to_pylist() == [at(31), -1, at(31)]
+    assert flow["box"]["unseen"] == 1
+
+
+def test_without_a_box_the_tables_have_no_such_columns(tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 1)
+    found, flow = path.analyse(tmp_path)
+    assert not [name for name in found.segments.column_names + found.acks.column_names if "box" in name]
+    assert found.summary["box"] is None and flow["box"] is None
+
+
+def test_a_folder_that_is_no_record_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = Conversation()
+    write_pcapng(tmp_path / "s.pcapng", path.sender)
+    write_pcapng(tmp_path / "r.pcapng", path.receiver)
+    record = Record(path)
+    record.data(30, 1)
+    damages = {
+        "rows": lambda box: np.save(box / "seq.npy", np.zeros(7, np.uint64)),
+        "type": lambda box: np.save(box / "seq.npy", np.zeros(1, np.uint32)),
+        "file": lambda box: (box / "fate.npy").write_bytes(b"x" * 200),
+        "gone": lambda box: (box / "ack.npy").unlink(),
+        "json": lambda box: (box / "flows.json").write_text("{"),
+        "flow": lambda box: (box / "flows.json").write_text('{"flows":[{"ip_version":4,"sides":[]}]}'),
+    }
+    for name, damage in damages.items():
+        damage(record.write(tmp_path / name))
+        done = join(tmp_path, "analyse", "--box", tmp_path / name)
+        assert done.returncode == 2, name
+        assert done.stderr.count("\n") == 1 and "--box" in done.stderr, done.stderr
+        assert not (tmp_path / "out").exists()
+
+
+def test_pairs_of_connections_through_gateways() -> None:
+    """By end points where gateways keep them, else by port and order, else by order."""
+
+    def flow(number: int, sender: tuple[str, int], receiver: tuple[str, int], t0_ns: int) -> dict[str, Any]:
+        ends = {"sender": dict(zip(("address", "port"), sender, strict=True)),
+                "receiver": dict(zip(("address", "port"), receiver, strict=True))}  # fmt: skip
+        return {"flow": number, "t0_ns": t0_ns} | ends
+
+    client, gateway, server = "10.0.0.1", "10.0.1.1", "10.0.2.1"
+    near = {"flows": [flow(0, (client, 1000), (server, 80), 5), flow(1, (client, 1001), (server, 80), 3)]}
+    kept = {"flows": [flow(0, (client, 1001), (server, 80), 9), flow(1, (client, 1000), (server, 80), 4)]}
+    assert pktlogger.pair_flows(near, kept) == {0: 1, 1: 0}
+    relayed = {"flows": [flow(0, (gateway, 7), (server, 80), 9), flow(1, (gateway, 8), (server, 80), 4)]}
+    assert pktlogger.pair_flows(near, relayed) == {1: 1, 0: 0}, "the one that began first belongs to the first"
+    other = {"flows": [flow(4, (gateway, 7), (server, 443), 9)]}
+    assert pktlogger.pair_flows(near, other) == {1: 4}
+    assert pktlogger.pair_flows({}, {}) == {}
