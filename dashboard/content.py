@@ -6,14 +6,20 @@ A table is its head and its rows; a list of facts is (label, value) pairs. Whoev
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from dashboard import units
+import numpy as np
+
+from dashboard import curves, units
+from dashboard.control import PAIR_WITHIN, Pair
+from dashboard.curves import Curves
 from dashboard.data import Json, Run, Trial
 from dashboard.fig4 import LABELS, FirstStop
+from dashboard.intervals import Interval
 from dashboard.matrix import NAMES, PARAMETERS, Matrix, show
 from dashboard.reference import Region
 from dashboard.sweep import RegionResult, Sweep
@@ -87,14 +93,45 @@ def trial_facts(run: Run, trial: Trial) -> Facts:
         ("Path", f"{units.rate(params.get('rate_bps'))}, {units.duration(params.get('delay_ns'))} each way"),
         ("Queue", units.size(params.get("queue_bytes"))),
         ("MTU", _count(params.get("mtu"))),
+        ("Gateways", _gateways(params)),
+        ("CPU time of both gateways", units.duration(row.get("cpu_gateways_ns"))),
     ]
     return [(label, value) for label, value in facts if value != "–"]
 
 
+def _gateways(params: Json) -> str:
+    """`lft, router model, selective, limit 800 Mbit/s, aes-128-gcm in udp`."""
+    if params.get("gateway") in (None, "none"):
+        return "–"
+    limit = params.get("gateway_rate_bps")
+    parts = [params["gateway"], f"{params.get('gateway_model')} model", params.get("gateway_recovery")]
+    parts += [f"limit {units.rate(limit)}" if limit else None]
+    if params.get("gateway_cipher"):
+        parts.append(f"{params['gateway_cipher']} in {params.get('gateway_carriage')}")
+    return ", ".join(str(part) for part in parts if part)
+
+
+def passage_facts(loaded: Timeline) -> Facts:
+    """What a timeline with gateways says of them; nothing without."""
+    if loaded.server is None:
+        return []
+    ms = np.quantile(loaded.through_gateways.value, (0, 0.5, 0.99)) / 1e6 if loaded.through_gateways.value.size else ()
+    passage = ", ".join(f"{value:.4g}" for value in ms)
+    most = int(loaded.inside_gateways.value.max(initial=0))
+    return [
+        ("Gateway in to gateway out: least, median, 99 %", f"{passage} ms" if passage else "–"),
+        ("Most inside gateways and tunnel", units.size(most)),
+    ]
+
+
 def trial_name(run: Run, trial: Trial) -> str:
-    """`trial 40: bsd-1995, window 256 KB, repeat 1`."""
+    """`Trial 40: bsd-1995, window 256 KB, repeat 1`; where windows size themselves by the path."""
     params = trial.params
-    parts = [str(params.get("profile") or ""), f"window {units.size(params.get('window_bytes'))}"]
+    parts = [str(params.get("case") or params.get("profile") or "")]
+    if params.get("window_bytes") or not params.get("rtt_ns"):
+        parts.append(f"window {units.size(params.get('window_bytes'))}")
+    else:
+        parts += [f"RTT {show('rtt_ns', params['rtt_ns'])}", f"loss {params.get('loss') or '0'}"]
     if params.get("repeat") is not None:
         parts.append(f"repeat {params['repeat']}")
     return f"Trial {trial.number}: " + ", ".join(part for part in parts if part)
@@ -102,7 +139,7 @@ def trial_name(run: Run, trial: Trial) -> str:
 
 def region_table(sweep: Sweep) -> Table:
     """The paper's finding a region of the window axis beside what was measured."""
-    head = ("Region", "Window", "Paper", "Profile", "Measured: median", "Least to greatest", "Trials")
+    head = ("Region", "Window", "Paper", "Series", "Measured: median", "Least to greatest", "Trials")
     rows = tuple(_region_row(result) for result in sweep.results)
     return Table(head, rows, frozenset({6}))
 
@@ -115,10 +152,10 @@ def _region_row(result: RegionResult) -> tuple[str, ...]:
     else:
         measured, spread = units.rate(result.measured), f"{units.rate(result.low)} to {units.rate(result.high)}"
     window = f"{units.size(region.low_bytes)} to {units.size(region.high_bytes)}"
-    return region.label, window, _expectation(region), result.profile, measured, spread, str(result.count)
+    return region.label, window, _expectation(region), result.series, measured, spread, str(result.count)
 
 
-def failed_note(sweep: Sweep) -> str:
+def failed_note(sweep: Sweep | Curves) -> str:
     """A sentence about trials that the sweep figure cannot show; empty when there are none."""
     return f" Not in the figure: {sweep.failed} without a throughput (see the table of trials)." if sweep.failed else ""
 
@@ -142,7 +179,7 @@ def fact_table(paper: dict[str, tuple[float, str]], measured: FirstStop) -> Tabl
 
 
 def level_table(sweep: Sweep) -> Table:
-    """Median and span of throughput a window and profile: the sweep figure in numbers."""
+    """Median and span of throughput a window and series: the sweep figure in numbers."""
     windows = sorted({o.window_bytes for curve in sweep.curves for o in curve.observations})
     by_curve = [{level.window_bytes: level for level in curve.levels} for curve in sweep.curves]
     rows = []
@@ -153,8 +190,35 @@ def level_table(sweep: Sweep) -> Table:
             spread = f" ({level.low_bps / 1e6:.3g}–{level.high_bps / 1e6:.3g})" if level and level.count > 1 else ""
             cells.append(f"{level.median_bps / 1e6:.3g}{spread}" if level else "–")
         rows.append(tuple(cells))
-    head = ("Window", *(f"{curve.profile} (Mbit/s)" for curve in sweep.curves))
+    head = ("Window", *(f"{curve.series} (Mbit/s)" for curve in sweep.curves))
     return Table(head, tuple(rows), frozenset(range(len(head))))
+
+
+def interval_table(sweep: Sweep) -> Table:
+    """Mean throughput and mean s with 95 % intervals, a window and series; empty without enough repeats."""
+    rows = [
+        (units.size(level.window_bytes), curve.series, _plus_minus(level.mean_bps, 1e6, 2),
+         _plus_minus(level.stopped, 1, 3), str(level.count))
+        for curve in sweep.curves for level in curve.levels if level.mean_bps
+    ]  # fmt: skip
+    head = ("Window", "Series", "Mean (Mbit/s)", "s, stopped share", "Repeats")
+    return Table(head, tuple(rows), frozenset({0, 2, 3, 4}))
+
+
+def _plus_minus(value: Interval | None, unit: float, digits: int) -> str:
+    return f"{value.mean / unit:.{digits}f} ± {value.half / unit:.{digits}f}" if value else "–"
+
+
+def pair_table(pairs: Sequence[Pair]) -> Table:
+    """Our congestion controls beside the kernel's own of the same algorithm."""
+    rows = [
+        (pair.kernel.name, units.rate(pair.kernel_bps), pair.ours.name, units.rate(pair.ours_bps),
+         f"{pair.ours_bps / pair.kernel_bps:.3f}", units.share(pair.window_apart), "yes" if pair.agrees else "no")
+        for pair in pairs
+    ]  # fmt: skip
+    head = ("Kernel's own", "Throughput", "Ours", "Throughput", "Ours ÷ kernel's", "cwnd apart, at most",
+            f"Within {units.share(PAIR_WITHIN)}")  # fmt: skip
+    return Table(head, tuple(rows), frozenset({1, 3, 4, 5}))
 
 
 def matrix_table(matrix: Matrix) -> Table:
@@ -174,6 +238,27 @@ def matrix_table(matrix: Matrix) -> Table:
     return Table(head, tuple(rows), frozenset({1, 2, 3, 4, 5, 6}))
 
 
+def curve_table(built: Curves) -> Table:
+    """The curves in numbers: a row an x, a column a series, and the paper's."""
+    places = [{level.x: level for level in curve.levels} for curve in built.curves]
+    paper = {point.x: point for point in built.reference}
+    rows = []
+    for x in built.x_values:
+        cells = [built.x_text(x), *(_level_text(built, levels.get(x)) for levels in places)]
+        if paper:
+            cells.append(built.y_text(paper[x].y) if x in paper else "–")
+        rows.append(tuple(cells))
+    head = (built.x_name, *(curve.series or built.y_name for curve in built.curves), *(("Paper",) if paper else ()))
+    return Table(head, tuple(rows), frozenset(range(len(head))))
+
+
+def _level_text(built: Curves, level: curves.Level | None) -> str:
+    if level is None:
+        return "–"
+    spread = f" ({built.y_text(level.low)} to {built.y_text(level.high)})" if len(level.trials) > 1 else ""
+    return built.y_text(level.median) + spread
+
+
 def left_out_note(matrix: Matrix) -> str:
     """A sentence about trials that no cell counts; empty when there are none."""
     return f" {matrix.left_out} trials failed or are not valid and count in no cell." if matrix.left_out else ""
@@ -184,7 +269,14 @@ def varied(run: Run) -> list[str]:
     found = [name for name in PARAMETERS if len({row.get(name) for row in run.rows}) > 1]
     if "rtt_ns" in found and "delay_ns" in found:  # two names of one sweep
         found.remove("delay_ns")
+    if "case" in found:  # and no column that a case decides
+        found = [name for name in found if name == "case" or not _decided(run, name)]
     return found or ["profile", "window_bytes"]
+
+
+def _decided(run: Run, name: str) -> bool:
+    """Whether every case has one value in a column."""
+    return len({(row.get("case"), row.get(name)) for row in run.rows}) == len({row.get("case") for row in run.rows})
 
 
 def trial_table(run: Run) -> Table:

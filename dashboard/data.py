@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from netcommon.errors import LfpError
 
 Json = dict[str, Any]
+SERVER = "server"  # folder of the far gateway's connection, in a trial with gateways
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial's folder. `summary` is pktlogger's; empty without a capture."""
+    """One trial's folder. `summary` is pktlogger's; empty without a capture. `server_summary`: of the far gateway's
+    connections, empty without gateways."""
 
     number: int
     path: Path
@@ -47,6 +49,7 @@ class Trial:
     status: Json
     transfer: Json
     summary: Json
+    server_summary: Json
 
     @property
     def captured(self) -> bool:
@@ -65,10 +68,15 @@ class Trial:
 
     def flow_summary(self, flow: int) -> Json:
         """pktlogger's summary of one flow; empty when there is none."""
-        flows = self.summary.get("flows") or []
-        by_number = {int(entry.get("flow", row)): entry for row, entry in enumerate(flows)}
-        found: Json = by_number.get(flow, {})
-        return found
+        return flow_summary(self.summary, flow)
+
+
+def flow_summary(summary: Json, flow: int) -> Json:
+    """One flow of a summary.json; empty when there is none."""
+    flows = summary.get("flows") or []
+    by_number = {int(entry.get("flow", row)): entry for row, entry in enumerate(flows)}
+    found: Json = by_number.get(flow, {})
+    return found
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,7 @@ class Run:
         path = self.path / "trials" / f"{number:04d}"
         if not (path / "params.json").is_file():
             raise LfpError(f"run {self.name}: no trial {number}; it has {_listing(self.trial_numbers())}", 2)
-        names = ("params", "status", "transfer", "summary")
+        names = ("params", "status", "transfer", "summary", f"{SERVER}/summary")
         return Trial(number, path, *(_read_json(path / f"{name}.json") for name in names))
 
 

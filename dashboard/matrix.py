@@ -15,12 +15,16 @@ from dashboard import reference, units
 from dashboard.data import Json, Run
 
 PARAMETERS = {
+    "case": "Case",
     "profile": "Profile", "gateway": "Gateway", "congestion": "Congestion control", "window_bytes": "Window",
     "rtt_ns": "Round-trip time", "delay_ns": "Delay, one way", "loss_ppb": "Loss", "rate_bps": "Rate",
-    "queue_bytes": "Queue", "mtu": "MTU",
+    "queue_bytes": "Queue", "mtu": "MTU", "gateway_recovery": "Recovery", "gateway_cipher": "Cipher",
+    "gateway_rate_bps": "Gateways' limit",
 }  # fmt: skip
 NAMES = PARAMETERS | {
-    "short_term_bps": "Short-term throughput", "peak_bps": "Peak throughput", "retransmits": "Retransmissions",
+    "short_term_bps": "Short-term throughput",
+    "peak_bps": "Peak throughput",
+    "retransmits": "Retransmissions",
 }
 FORMATS: dict[str, Callable[[float], str]] = {
     "ns": units.duration, "bps": units.rate, "bytes": units.size, "ppb": lambda value: f"{value / 1e7:.4g} %",

@@ -17,8 +17,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
-from dashboard import content, fig4, matrix, reference, sweep, timeline
+from dashboard import content, control, curves, fig4, matrix, reference, sweep, timeline
 from dashboard.data import Run, load_run
+from dashboard.figures.control import control_figure
+from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
 from dashboard.figures.theme import GRAPH_CONFIG
@@ -53,8 +55,9 @@ def write_report(run_dir: Path) -> Path:
 def render(run: Run) -> str:
     """The report's HTML."""
     environment = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined)
-    grids = matrix.build(run)
-    built = None if grids else sweep.build(run)
+    grids, lines = matrix.build(run), curves.build(run)
+    built = None if grids or lines else sweep.build(run)
+    controls = control.chosen(run)
     captured = [number for number in run.trial_numbers() if number in run.captured]
     timelines = [_timeline_part(run, number) for number in captured[:MOST_TIMELINES]]
     left = len(captured) - len(timelines)
@@ -69,9 +72,16 @@ def render(run: Run) -> str:
         failed_note=content.failed_note(built) if built else "",
         region_table=content.region_table(built) if built else None,
         level_table=content.level_table(built) if built else None,
+        interval_table=content.interval_table(built) if built else None,
+        control_html=_html(control_figure(controls), "control") if controls else "",
+        pair_table=content.pair_table(control.pairs(run)),
         matrix=grids,
         matrix_html=_html(matrix_figure(grids), "matrix") if grids else "",
         matrix_table=content.matrix_table(grids) if grids else None,
+        curves=lines,
+        curves_html=_html(curves_figure(lines), "curves") if lines else "",
+        curve_table=content.curve_table(lines) if lines else None,
+        curves_note=content.failed_note(lines) if lines else "",
         left_out_note=content.left_out_note(grids) if grids else "",
         timelines=timelines,
         uncounted=f"{left} more captured trials: `lfp dashboard {run.name}` shows their timelines." if left else "",
@@ -92,7 +102,7 @@ def _timeline_part(run: Run, number: int) -> dict[str, Any]:
         "whole": _timeline_html(loaded, (0, loaded.duration_ns), f"whole-{number}") if loaded.stops else "",
         "comparison": content.fact_table(paper, measured) if paper and measured else None,
         "stops": content.stop_table(loaded),
-        "facts": content.trial_facts(run, trial),
+        "facts": content.trial_facts(run, trial) + content.passage_facts(loaded),
     }
 
 

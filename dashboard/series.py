@@ -61,6 +61,18 @@ def rtt_ns(sent_ns: I64, end: I64, transmission: NDArray[np.uint16], ack_ns: I64
     return Series(ack_ns[covers], ack_ns[covers] - new_sent[newest[covers]])
 
 
+def passage_ns(came_ns: I64, came_end: I64, left_ns: I64, left_end: I64) -> Series:
+    """How long the last byte of each segment that left had been inside: its leaving − its first coming.
+
+    `came_*`: segments as they came in, each byte once; `left_*`: as they went out, cut anew perhaps. A segment whose
+    last byte was never seen to come gives no point.
+    """
+    order = np.argsort(came_end, kind="stable")
+    place = np.searchsorted(came_end[order], left_end, side="left")
+    known = place < order.size
+    return Series(left_ns[known], left_ns[known] - came_ns[order][place[known]])
+
+
 def rate_bps(t_ns: I64, bytes_until: I64, t0: int, t1: int, bin_ns: int) -> tuple[I64, F64]:
     """Rate in bit/s in bins of `bin_ns` over [t0, t1]: bins' starts, rates.
 

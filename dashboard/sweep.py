@@ -1,5 +1,6 @@
-"""Results of a window sweep as curves: points, medians and spans a profile, and the lines physics allows.
+"""Results of a window sweep as curves: points, medians, spans and intervals a series, and the lines physics allows.
 
+A series is what the scenario's [report] names (`series`: a column of the results), the profile where it names none.
 Medians are over valid trials only; trials that are not valid stay visible as points with their reasons.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from dashboard.data import Json, Run
+from dashboard.intervals import Interval, interval
 from dashboard.reference import Point, Region, points, regions
 
 
@@ -29,20 +31,23 @@ class Observation:
 
 @dataclass(frozen=True)
 class Level:
-    """Median and span (least, greatest) over the valid repeats at one window, bit/s."""
+    """Median and span (least, greatest) over the valid repeats at one window, bit/s; with enough of them the mean's
+    confidence interval, and that of s where it was measured."""
 
     window_bytes: int
     median_bps: float
     low_bps: float
     high_bps: float
     count: int
+    mean_bps: Interval | None = None
+    stopped: Interval | None = None
 
 
 @dataclass(frozen=True)
 class Curve:
-    """All trials of one profile, by window."""
+    """All trials of one series (a profile, a congestion control), by window."""
 
-    profile: str
+    series: str
     observations: tuple[Observation, ...]
     levels: tuple[Level, ...]
 
@@ -63,7 +68,7 @@ class RegionResult:
     """The paper's value of a region beside the measured one (median, least, greatest over valid trials)."""
 
     region: Region
-    profile: str
+    series: str
     measured: float
     low: float
     high: float
@@ -89,27 +94,40 @@ def build(run: Run) -> Sweep | None:
     usable = [row for row in run.rows if _number(row, "window_bytes") and _number(row, "short_term_bps")]
     if len({row["window_bytes"] for row in usable}) < 2:
         return None
-    profiles = sorted({str(row.get("profile") or "") for row in usable})
+    column = _series_column(run, usable)
+    names = _names(usable, column)
     found, physics = regions(run), _physics(usable)
     return Sweep(
         title=run.title,
         paper=run.paper,
-        curves=tuple(_curve(profile, usable, run.captured) for profile in profiles),
+        curves=tuple(_curve(name, column, usable, run.captured) for name in names),
         physics=physics,
         reference=points(run),
         regions=found,
-        results=tuple(_region_results(found, profiles, usable, physics)),
+        results=tuple(_region_results(found, column, names, usable, physics)),
         failed=len(run.rows) - len(usable),
     )
 
 
-def _curve(profile: str, rows: Iterable[Json], captured: frozenset[int]) -> Curve:
-    own = [row for row in rows if str(row.get("profile") or "") == profile]
+def _series_column(run: Run, rows: list[Json]) -> str:
+    wanted = str((run.scenario.get("report") or {}).get("series") or "profile")
+    return wanted if any(wanted in row for row in rows) else "profile"
+
+
+def _names(rows: list[Json], column: str) -> list[str]:
+    """Profiles by name, for their colours to be the same in every run; anything else in the order it was listed in."""
+    in_order = sorted(rows, key=lambda row: int(row["trial"]))
+    names = list(dict.fromkeys(str(row.get(column) or "") for row in in_order))
+    return sorted(names) if column == "profile" else names
+
+
+def _curve(name: str, column: str, rows: Iterable[Json], captured: frozenset[int]) -> Curve:
+    own = [row for row in rows if str(row.get(column) or "") == name]
     observations = tuple(
         _observation(row, captured) for row in sorted(own, key=lambda row: (row["window_bytes"], row["trial"]))
     )
     windows = sorted({o.window_bytes for o in observations if o.valid})
-    return Curve(profile, observations, tuple(_level(window, observations) for window in windows))
+    return Curve(name, observations, tuple(_level(window, observations) for window in windows))
 
 
 def _observation(row: Json, captured: frozenset[int]) -> Observation:
@@ -126,8 +144,10 @@ def _observation(row: Json, captured: frozenset[int]) -> Observation:
 
 
 def _level(window: int, observations: tuple[Observation, ...]) -> Level:
-    values = [o.bps for o in observations if o.valid and o.window_bytes == window]
-    return Level(window, median(values), min(values), max(values), len(values))
+    own = [o for o in observations if o.valid and o.window_bytes == window]
+    values = [o.bps for o in own]
+    stopped = interval([o.stopped_share for o in own if o.stopped_share is not None])
+    return Level(window, median(values), min(values), max(values), len(values), interval(values), stopped)
 
 
 def _physics(rows: list[Json]) -> Physics | None:
@@ -150,17 +170,17 @@ def _law(rows: list[Json]) -> tuple[tuple[int, float], ...]:
 
 
 def _region_results(
-    found: tuple[Region, ...], profiles: list[str], rows: list[Json], physics: Physics | None
+    found: tuple[Region, ...], column: str, names: list[str], rows: list[Json], physics: Physics | None
 ) -> Iterable[RegionResult]:
     """A slope is compared only where the line does not limit (window below 0.9 × rate × measured RTT)."""
     limit = 0.9 * physics.rate_bps * physics.rtt_ns / 8e9 if physics else math.inf
     for region in found:
-        for profile in profiles:
-            own = [row for row in rows if str(row.get("profile") or "") == profile and row.get("valid")]
+        for name in names:
+            own = [row for row in rows if str(row.get(column) or "") == name and row.get("valid")]
             values = [_measure(region, row) for row in own if _counts(region, row["window_bytes"], limit)]
             values = [value for value in values if math.isfinite(value)]
             if values:
-                yield RegionResult(region, profile, median(values), min(values), max(values), len(values))
+                yield RegionResult(region, name, median(values), min(values), max(values), len(values))
 
 
 def _counts(region: Region, window_bytes: int, slope_limit: float) -> bool:

@@ -7,7 +7,7 @@ timeline, and timelines are kept in a small cache (`load`). Times are int64 ns f
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dashboard import series
-from dashboard.data import Json, Run, Trial
+import pktlogger
+from dashboard import box, series, tunnel
+from dashboard.box import Box
+from dashboard.data import SERVER, Json, Run, Trial, flow_summary
 from dashboard.series import I64, Series
+from dashboard.tunnel import Tunnel
 
 NEW, FAST, TIMEOUT, SPURIOUS = range(4)
 KINDS = ("new data", "fast retransmission", "retransmission after time-out", "spurious retransmission (had arrived)")
@@ -53,8 +56,22 @@ class Events:
 
 
 @dataclass(frozen=True)
+class LostAcks:
+    """Acknowledgements that never came, in order of time: when dropped (where nobody knows: when sent), and the fate's
+    name (empty: not known)."""
+
+    t_ns: I64
+    ack: I64
+    fate: NDArray[np.str_]
+
+
+@dataclass(frozen=True)
 class Timeline:
-    """Segments in order of sending, ACKs in order of arrival at the sender. `received_ns` −1: never arrived."""
+    """Segments in order of sending, ACKs in order of arrival at the sender. `received_ns` −1: never arrived.
+
+    With gateways these are the client's connection as far as the near gateway, and `server` is the far gateway's, with
+    the same origin and, the bytes being the same, the same sequence numbers.
+    """
 
     title: str
     origin_ns: int
@@ -72,6 +89,10 @@ class Timeline:
     events: Events
     stops: tuple[Stop, ...]
     cwnd: Series
+    box: Box | None = None
+    lost_acks: LostAcks | None = None
+    server: Timeline | None = None
+    tunnel: Tunnel | None = None
 
     @cached_property
     def end(self) -> I64:
@@ -82,7 +103,7 @@ class Timeline:
     def duration_ns(self) -> int:
         """From the first segment to the last thing seen."""
         last = (int(t.max()) for t in (self.sent_ns, self.received_ns, self.ack_ns) if t.size)
-        return max(last, default=0)
+        return max(*last, self.server.duration_ns if self.server else 0, 0)
 
     @cached_property
     def sent_rows(self) -> tuple[I64, ...]:
@@ -99,6 +120,13 @@ class Timeline:
         rows = np.flatnonzero(self.received_ns >= 0)
         order: I64 = np.argsort(self.received_ns[rows], kind="stable")
         return np.asarray(rows[order], dtype=np.int64)
+
+    @cached_property
+    def box_rows(self) -> I64:
+        """Rows of segments sent for the first time that left the box's bottleneck, in that order."""
+        assert self.box
+        rows = np.flatnonzero((self.box.exit_ns >= 0) & (self.kind == NEW))
+        return np.asarray(rows[np.argsort(self.box.exit_ns[rows], kind="stable")], dtype=np.int64)
 
     @cached_property
     def arrived_rows(self) -> tuple[I64, ...]:
@@ -139,6 +167,25 @@ class Timeline:
         rows = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
         return self.received_ns[rows], _running_sum(self.length[rows])
 
+    @cached_property
+    def inside_gateways(self) -> Series:
+        """Bytes that the near gateway has and the far one has not sent yet: highest arrived − highest sent."""
+        assert self.server
+        came, left = self.arrival_rows, self.server.sent_rows[NEW]
+        return series.in_flight_bytes(
+            self.received_ns[came], self.seq[came], self.end[came], self.server.sent_ns[left], self.server.end[left]
+        )
+
+    @cached_property
+    def through_gateways(self) -> Series:
+        """How long data was under way from gateway in to gateway out; a point for each segment sent there."""
+        assert self.server
+        came = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
+        return series.passage_ns(
+            self.received_ns[came], self.end[came],
+            self.server.sent_times[NEW], self.server.end[self.server.sent_rows[NEW]],
+        )  # fmt: skip
+
     @property
     def stopped_share(self) -> float | None:
         """lfp-1995's s: the share of elapsed time in which sending was stopped."""
@@ -176,30 +223,58 @@ def _load(run_path: Path, number: int, flow: int, _mtime_ns: int) -> Timeline:
 
     run = load_run(run_path)
     trial = run.trial(number)
-    seg = _columns(trial.path / "segments.parquet", flow,
-                   ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind"), "t_sent_ns")  # fmt: skip
-    ack = _columns(trial.path / "acks.parquet", flow, ("t_received_ns", "ack", "window"), sort_by="t_received_ns")
-    came = slice(int(np.searchsorted(ack["t_received_ns"], 0)), None)  # lost ACKs carry -1 and sort first
-    origin = int(seg["t_sent_ns"][0]) if seg["t_sent_ns"].size else 0
-    summary = trial.flow_summary(flow)
+    timeline = _leg(trial, trial.path, trial.summary, flow, run)
+    origin, other = timeline.origin_ns, pktlogger.pair_flows(trial.summary, trial.server_summary).get(flow)
+    server = None if other is None else _leg(trial, trial.path / SERVER, trial.server_summary, other, None, origin)
+    between = tunnel.load(trial.path, origin) if server else None
+    return replace(timeline, title=f"{run.title}, trial {number}", server=server, tunnel=between)
+
+
+def _leg(trial: Trial, folder: Path, summary: Json, flow: int, run: Run | None, origin: int | None = None) -> Timeline:
+    """One connection, from the tables in `folder`. `origin`: default is its first segment. `run`: the connection is the
+    sender's own, and the run knows how the clocks of TCP_INFO and captures belong together."""
+    boxed = set(box.COLUMNS) <= set(pq.read_schema(folder / "segments.parquet").names)
+    names = ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind", *(box.COLUMNS if boxed else ()))
+    seg = _columns(folder / "segments.parquet", flow, names, "t_sent_ns")
+    ack_names = ("t_sent_ns", "t_received_ns", "ack", "window", *(("box_fate", "t_box_out_ns") if boxed else ()))
+    ack = _columns(folder / "acks.parquet", flow, ack_names, sort_by="t_received_ns")
+    lost = int(np.searchsorted(ack["t_received_ns"], 0))  # lost ACKs carry -1 and sort first
+    if origin is None:
+        origin = int(seg["t_sent_ns"][0]) if seg["t_sent_ns"].size else 0
+    found = flow_summary(summary, flow)
+    fates = [str(name) for name in (summary.get("box") or {}).get("fates") or ()]
+    none = np.zeros(0, np.int64)
     return Timeline(
-        title=f"{run.title}, trial {number}",
+        title="",
         origin_ns=origin,
         params=trial.params,
-        summary=summary,
+        summary=found,
         sent_ns=seg["t_sent_ns"] - origin,
         received_ns=np.where(seg["t_received_ns"] < 0, -1, seg["t_received_ns"] - origin),
         seq=seg["seq"],
         length=seg["len"],
         transmission=seg["transmission"],
         kind=seg["kind"],
-        ack_ns=ack["t_received_ns"][came] - origin,
-        ack=ack["ack"][came],
-        window=ack["window"][came],
-        events=_events(trial, flow, origin),
-        stops=tuple(_stop(entry, origin) for entry in summary.get("stops") or ()),
-        cwnd=_cwnd(trial, run.realtime_offset_ns - origin),
+        ack_ns=ack["t_received_ns"][lost:] - origin,
+        ack=ack["ack"][lost:],
+        window=ack["window"][lost:],
+        events=_events(summary, folder / "events.parquet", flow, origin),
+        stops=tuple(_stop(entry, origin) for entry in found.get("stops") or ()),
+        cwnd=_cwnd(trial, run.realtime_offset_ns - origin) if run else Series(none, none),
+        box=Box.of(fates, seg, origin) if boxed else None,
+        lost_acks=_lost_acks({name: values[:lost] for name, values in ack.items()}, fates, origin),
     )
+
+
+def _lost_acks(rows: dict[str, NDArray[Any]], fates: list[str], origin: int) -> LostAcks | None:
+    if not rows["t_sent_ns"].size:
+        return None
+    t, known = rows["t_sent_ns"], np.full(rows["t_sent_ns"].size, len(fates))
+    if "box_fate" in rows:
+        t = np.where(rows["t_box_out_ns"] >= 0, rows["t_box_out_ns"], t)
+        known = np.minimum(rows["box_fate"], len(fates))
+    order = np.argsort(t, kind="stable")
+    return LostAcks(t[order] - origin, rows["ack"][order], np.asarray([*fates, ""])[known][order])
 
 
 def _columns(path: Path, flow: int, names: tuple[str, ...], sort_by: str) -> dict[str, NDArray[Any]]:
@@ -229,9 +304,8 @@ def _running_sum(values: I64) -> I64:
     return total
 
 
-def _events(trial: Trial, flow: int, origin: int) -> Events:
-    names = np.asarray(trial.summary.get("event_kinds") or [""], dtype=np.str_)
-    path = trial.path / "events.parquet"
+def _events(summary: Json, path: Path, flow: int, origin: int) -> Events:
+    names = np.asarray(summary.get("event_kinds") or [""], dtype=np.str_)
     if not path.is_file():
         none = np.zeros(0, np.int64)
         return Events(none, none, names[:0], none, none)

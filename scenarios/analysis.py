@@ -1,25 +1,41 @@
-"""Captures of a trial to segments, acknowledgements and events, by pktlogger."""
+"""What a trial captured, to tables: segments, acknowledgements and events of each connection, the box's packets, and
+the frames between gateways (SCENARIO.md, "Captures"). All by pktlogger; here is only what belongs together.
+
+With gateways a transfer is two connections, the client's to the near gateway and the far gateway's to the server. They
+carry the same bytes, so their relative sequence numbers are places in one stream, and one axis holds both.
+"""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netcommon import binaries
 from netcommon.process import Tool
+from scenarios.model import Scenario
 from scenarios.topology import Topology
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 ANALYSE_TIMEOUT_S = 600.0
+BOX = "box"  # the capture point that is no interface, and the folder and file of what it gives
+SERVER = "server"  # folder of the second connection
+TUNNEL_POINTS = ("gw1-out", "gw2-in")
 
 
-def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: Path) -> list[str]:
-    """``pktlogger capture`` of hosts' and gateways' interfaces into ``folder/<point>.pcapng``."""
+def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: Path) -> list[str] | None:
+    """``pktlogger capture`` of hosts' and gateways' interfaces into ``folder/<point>.pcapng``; None: there are none."""
     pids = net.pids()
     argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(snap)]
-    for point in points:
+    interfaces = [point for point in points if point != BOX]
+    for point in interfaces:
         node = point.partition("-")[0]
         argv += ["-i", f"{_interface(net, point)}@{pids[node]}", "-w", str(folder / f"{point}.pcapng")]
-    return argv
+    return argv if interfaces else None
 
 
 def _interface(net: Topology, point: str) -> str:
@@ -28,15 +44,76 @@ def _interface(net: Topology, point: str) -> str:
     return net.interface(node, "left" if side == "in" else "right") if side else net.host_interface(node)
 
 
-def analyse(captures: Path, folder: Path, log: Path) -> None:
-    """Joins sender's and receiver's capture; leaves Parquet tables and summary.json in ``folder``."""
-    import pktlogger  # with pyarrow, which a trial in virtual time does not wait for
+def analyse(setting: Scenario, folder: Path) -> None:
+    """Leaves in the trial's ``folder`` what its capture points allow. LfpError when pktlogger fails."""
+    points, record = set(setting.capture.points), folder / BOX
+    if setting.gateway.has_nodes:
+        if {"snd", "gw1-in"} <= points:
+            _join(folder, "snd", "gw1-in", folder)
+        if {"gw2-out", "rcv"} <= points:
+            _join(folder, "gw2-out", "rcv", folder / SERVER)
+        if points.issuperset(TUNNEL_POINTS):
+            _write_tunnel(setting, folder)
+    elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
+        _join(folder, "snd", "rcv", folder, record if record.exists() else None)
+    if record.exists():
+        import pktlogger  # with pyarrow, which a trial in virtual time does not wait for
 
-    work = folder / "analysis"
-    argv = [binaries.find("pktlogger"), "analyse", "--sender", captures / "snd.pcapng"]
-    argv += ["--receiver", captures / "rcv.pcapng", "-o", work]
-    with Tool([str(a) for a in argv], name="pktlogger analyse", stderr_path=log) as tool:
+        pktlogger.to_parquet(record, folder / f"{BOX}.parquet")
+        shutil.rmtree(record)
+
+
+def _join(folder: Path, sender: str, receiver: str, target: Path, box: Path | None = None) -> None:
+    """Captures at both ends of a connection to tables and summary.json in ``target``."""
+    import pktlogger
+
+    captures, work = folder / "capture", folder / "analysis"
+    files = [str(captures / f"{point}.pcapng") for point in (sender, receiver)]
+    argv = ["analyse", "--sender", files[0], "--receiver", files[1], *(["--box", str(box)] if box else [])]
+    with _worked(argv, work, folder / "log" / f"analyse-{sender}.stderr"):
+        target.mkdir(exist_ok=True)
+        pktlogger.analysis_to_parquet(work, target)
+        shutil.move(work / "summary.json", target / "summary.json")
+
+
+def _write_tunnel(setting: Scenario, folder: Path) -> None:
+    """tunnel.parquet: all frames between the gateways as their interfaces saw them, in order of time."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    net = Topology.of(setting)
+    near = {net.address_of("snd", "right"), net.address_of("gw1", "left"), net.address_of("gw1", "right")}
+    tables = [_frames(setting, folder, number, near) for number in range(len(TUNNEL_POINTS))]
+    parquet.write_table(pa.concat_tables(tables).sort_by("t_ns"), folder / "tunnel.parquet", compression="zstd")
+
+
+def _frames(setting: Scenario, folder: Path, number: int, near: set[str]) -> pa.Table:
+    """One point's frames: time, ``point`` (its number), ``dir`` (0: from the near side), bytes and packets on the
+    wire."""
+    import numpy as np
+    import pyarrow as pa
+
+    import pktlogger
+
+    point, work = TUNNEL_POINTS[number], folder / "analysis"
+    argv = ["frames", str(folder / "capture" / f"{point}.pcapng"), "--mtu", str(setting.path.mtu)]
+    with _worked(argv, work, folder / "log" / f"frames-{point}.stderr"):
+        sources, table = pktlogger.frame_sources(work), pktlogger.read_table(work)
+        directions = np.ones(256, np.uint8)  # 255: no address, and not of the tunnel
+        directions[[i for i, address in enumerate(sources) if address in near]] = 0
+        source = table["source"].to_numpy()
+        columns = {name: table[name].to_numpy()[source < len(sources)] for name in ("t_ns", "bytes", "parts")}
+        of_point = np.full(columns["t_ns"].size, number, np.uint8)
+        return pa.table(columns | {"point": of_point, "dir": directions[source[source < len(sources)]]})
+
+
+@contextmanager
+def _worked(argv: list[str], work: Path, log: Path) -> Iterator[None]:
+    """A pktlogger command's folder of results, gone afterwards."""
+    whole = [str(binaries.find("pktlogger")), *argv, "-o", str(work)]
+    with Tool(whole, name=f"pktlogger {argv[0]}", stderr_path=log) as tool:
         tool.finish(ANALYSE_TIMEOUT_S)
-    pktlogger.analysis_to_parquet(work, folder)
-    shutil.move(work / "summary.json", folder / "summary.json")
-    shutil.rmtree(work)
+    try:
+        yield
+    finally:
+        shutil.rmtree(work)

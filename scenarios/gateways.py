@@ -216,6 +216,12 @@ def _until(true: Callable[[], bool], timeout_s: float, otherwise: str) -> None:
 
 
 def _cpu_ns(pid: int) -> int:
-    """Processor time of a process so far, its own threads alone (proc(5), utime and stime)."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * 10**9 // os.sysconf("SC_CLK_TCK")
+    """Processor time so far of a tool and of all that it started: its process group, and what of it has ended and been
+    waited for (proc(5): utime, stime, cutime, cstime)."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended: whoever waited for it has its time
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            if int(fields[2]) == pid:
+                ticks += sum(int(field) for field in fields[11:15])
+    return ticks * 10**9 // os.sysconf("SC_CLK_TCK")

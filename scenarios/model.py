@@ -260,7 +260,8 @@ _CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rtt
 
 
 class Transfer(Table):
-    """[transfer]: what is sent. Give ``bytes`` or ``duration``; no ``window``: the kernel sizes it."""
+    """[transfer]: what is sent. Give ``bytes`` or ``duration``; no ``window``: the kernel sizes it. ``zerocopy`` of
+    rttcp, at both ends; None: in virtual time only, where copying costs but takes no time."""
 
     tool: Literal["rttcp", "iperf3"] = "rttcp"
     bytes: Amount | None = None
@@ -270,6 +271,7 @@ class Transfer(Table):
     congestion: str | None = Field(default=None, pattern=_CONGESTION)
     second: str | None = Field(default=None, pattern=_CONGESTION)
     nodelay: bool = False
+    zerocopy: bool | None = None
     sample: SamplePeriod = 10 * _MS
     family: Literal["ipv4", "ipv6"] = "ipv4"
 
@@ -287,10 +289,10 @@ class ProfileTable(Table):
 
 
 class Capture(Table):
-    """[capture]: where packets are recorded: at the sender's and the receiver's interface, and at the gateways', where
-    the sender's data comes in and goes out."""
+    """[capture]: where packets are recorded: at the sender's and the receiver's interface, at the gateways', where
+    the sender's data comes in and goes out, and by the delay box itself."""
 
-    points: tuple[Literal["snd", "gw1-in", "gw1-out", "gw2-in", "gw2-out", "rcv"], ...] = ()
+    points: tuple[Literal["snd", "gw1-in", "gw1-out", "box", "gw2-in", "gw2-out", "rcv"], ...] = ()
     snap: int = Field(default=128, ge=64, le=65535)
 
 

@@ -38,6 +38,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "congestion": transfer.congestion or profile.congestion,
         "second": transfer.second,
         "nodelay": transfer.nodelay,
+        "zerocopy": bool(transfer.zerocopy),
         "family": transfer.family,
         **gateway_columns(setting.gateway),
         "tool": transfer.tool,

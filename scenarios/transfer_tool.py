@@ -54,6 +54,8 @@ def _flow(setting: Scenario, profile: Profile, host: str, port: int, congestion:
         sender += ["--window", str(window)]
     if transfer.nodelay:
         sender += ["--nodelay"]
+    if transfer.zerocopy:
+        sender += ["--zerocopy", "--skip-rx-copy"]
     receiver = [rttcp, "-r", family, "--port", str(port), "--once"]
     if setting.gateway.kind != "none" and setting.gateway.model == "proxy":
         receiver += ["--data-port", str(DATA_PORT)]
@@ -68,6 +70,8 @@ def _iperf3(setting: Scenario, profile: Profile, host: str) -> TransferCommands:
         raise UsageError('transfer.second: iperf3 has one congestion control a run; use tool = "rttcp"')
     if ":" in congestion:
         raise UsageError(f"transfer.congestion = '{congestion}': iperf3 takes a name alone; use tool = \"rttcp\"")
+    if transfer.zerocopy:
+        raise UsageError("transfer.zerocopy: of rttcp; iperf3 as it is run here copies")
     if transfer.duration is not None and transfer.duration % 10**9:
         raise UsageError(f"transfer.duration = {transfer.duration} ns: iperf3 takes whole seconds")
     adapter = [sys.executable, "-m", "rttcp.iperf3_tool"]

@@ -28,6 +28,7 @@ from scenarios.topology import Topology
 from scenarios.validity import CpuTimes, Observation, reasons
 
 READY_TIMEOUT_S = 10.0
+RECORD_TIMEOUT_S = 120.0  # to write what is left of a record when its box has ended
 
 
 @dataclass
@@ -80,8 +81,7 @@ def digest(trial: Trial, folder: Path) -> None:
 
             parquet.write_table(arrow_json.read_json(samples), folder / "tcp_info.parquet")
         samples.unlink()
-    if {"snd", "rcv"} <= set(trial.setting.capture.points) and trial.setting.gateway.kind == "none":
-        analysis.analyse(folder / "capture", folder, folder / "log" / "analyse.stderr")
+    analysis.analyse(trial.setting, folder)
 
 
 def _samples(folder: Path) -> Path:
@@ -107,13 +107,20 @@ def _measure(net: Topology, trial: Trial, folder: Path, scratch: Path, ledger: L
     """Runs the tools, writes their files and returns why the trial is not valid."""
     profile = tcp_profile.load(trial.setting.profile.name)
     net.apply(profile)
-    with _no_connections_left(net), path_up(net, trial, scratch, folder / "log", ledger, back_end) as box:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_no_connections_left(net))
+        wanted = analysis.BOX in trial.setting.capture.points
+        record = stack.enter_context(delay_box.record_file(ledger)) if wanted else None
+        box = stack.enter_context(path_up(net, trial, scratch, folder / "log", ledger, back_end, record))
+        reader = stack.enter_context(_reader(record, folder, ledger)) if record else None
         with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as pair:
             before = _observe(net)
             ends = _transfer(net, trial, folder, ledger, box)
             after = _observe(net)
             found = pair.stop()
         ends.box = box.stop() or {}
+        if reader:
+            reader.finish(RECORD_TIMEOUT_S)
     write_json(folder / "transfer.json", ends.transfer)
     write_json(folder / "delay.json", ends.box)
     if found:
@@ -132,13 +139,22 @@ def _no_connections_left(net: Topology) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _reader(record: Path, folder: Path, ledger: Ledger) -> Iterator[Tool]:
+    """Reads the box's record into the trial's folder while it is being written."""
+    with delay_box.recorder(record, folder / analysis.BOX, folder / "log" / "record.stderr", ledger) as tool:
+        tool.wait_event("ready", READY_TIMEOUT_S)
+        yield tool
+
+
+@contextlib.contextmanager
 def path_up(
-    net: Topology, trial: Trial, scratch: Path, log: Path, ledger: Ledger, back_end: BackEnd = "comet"
-) -> Iterator[DelayBox]:
-    """The delay box running between the routers, with addresses and routes."""
+    net: Topology, trial: Trial, scratch: Path, log: Path, ledger: Ledger, back_end: BackEnd = "comet",
+    record: Path | None = None,
+) -> Iterator[DelayBox]:  # fmt: skip
+    """The delay box running between the routers, with addresses and routes. ``record``: as `delay_box.box` says."""
     box_tool = delay_box.box(
         net.wan_ports(), scratch / "box.sock", trial.setting.path, seed=trial.seed, log=log / "comet-delay.stderr",
-        ledger=ledger, back_end=back_end,
+        ledger=ledger, back_end=back_end, record=record,
     )  # fmt: skip
     with box_tool as box:
         box.wait_event("ready", delay_box.READY_TIMEOUT_S)
@@ -183,10 +199,10 @@ def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: De
 def _start_capture(
     net: Topology, setting: Scenario, folder: Path, ledger: Ledger, stack: contextlib.ExitStack
 ) -> Tool | None:
-    if not setting.capture.points:
+    argv = analysis.capture_command(net, setting.capture.points, setting.capture.snap, folder / "capture")
+    if argv is None:
         return None
     (folder / "capture").mkdir()
-    argv = analysis.capture_command(net, setting.capture.points, setting.capture.snap, folder / "capture")
     tool = Tool(argv, name="pktlogger", stderr_path=folder / "log" / "pktlogger.stderr", ledger=ledger)
     capture = stack.enter_context(tool)
     capture.wait_event("ready", READY_TIMEOUT_S)

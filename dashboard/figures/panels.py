@@ -1,4 +1,5 @@
-"""The panels under the Seq/Ack plot, on the same time axis: in flight and cwnd, RTT, throughput."""
+"""The panels under the Seq/Ack plot, on the same time axis: in flight and cwnd, RTT, throughput. With gateways
+they have what is inside the gateways and for how long, and there is one more for the tunnel."""
 
 from __future__ import annotations
 
@@ -6,14 +7,27 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dashboard import units
+from dashboard.box import label
 from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, KB, ORANGE, PURPLE, SKY, scatter
 from dashboard.figures.view import View, seconds
-from dashboard.series import nice_bin_ns, rate_bps
+from dashboard.series import I64, nice_bin_ns, rate_bps
+from dashboard.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
+
+TUNNEL_COLOURS = {(NEAR, FORTH): BLUE, (FAR, FORTH): ORANGE, (FAR, BACK): PURPLE, (NEAR, BACK): SKY}
 
 
 def add_flight(figure: go.Figure, view: View, row: int) -> None:
     """Bytes in flight and congestion window, KB; beside them what path and queue hold, where the run says it."""
     tl = view.timeline
+    if tl.server:
+        inside = tl.inside_gateways
+        rows = view.line(inside.t_ns, inside.value)
+        figure.add_trace(scatter(
+            rows.size, x=seconds(inside.t_ns[rows]), y=inside.value[rows] / KB, mode="lines",
+            name="in gateways and tunnel", line={"color": GREEN, "width": 2, "shape": "hv"},
+            hovertemplate="<b>arrived at the near gateway, not sent by the far one</b><br>%{y:.4g} KB at %{x:.4f} s"
+                          "<extra></extra>",
+        ), row=row, col=1)  # fmt: skip
     rows = view.line(tl.in_flight.t_ns, tl.in_flight.value)
     figure.add_trace(scatter(
         rows.size, x=seconds(tl.in_flight.t_ns[rows]), y=tl.in_flight.value[rows] / KB, mode="lines", name="in flight",
@@ -33,7 +47,7 @@ def add_flight(figure: go.Figure, view: View, row: int) -> None:
 def _add_capacity(figure: go.Figure, view: View, row: int) -> None:
     params = view.timeline.params
     rate, queue, delay = (float(params.get(key) or 0) for key in ("rate_bps", "queue_bytes", "delay_ns"))
-    if not (rate and queue):
+    if not (rate and queue) or view.timeline.server:
         return
     round_trip = delay + float(params.get("ba_delay_ns") or delay)
     full = (rate * round_trip / 8e9 + queue) / KB
@@ -48,9 +62,22 @@ def add_rtt(figure: go.Figure, view: View, row: int) -> None:
     rtt = view.timeline.rtt
     rows = view.line(rtt.t_ns, rtt.value)
     figure.add_trace(scatter(
-        rows.size, x=seconds(rtt.t_ns[rows]), y=rtt.value[rows] / 1e6, mode="markers", name="RTT",
+        rows.size, x=seconds(rtt.t_ns[rows]), y=rtt.value[rows] / 1e6, mode="markers",
+        name="RTT to the near gateway" if view.timeline.server else "RTT",
         marker={"size": 4, "color": GREEN},
         hovertemplate="<b>RTT</b> %{y:.4g} ms at %{x:.4f} s<extra></extra>",
+    ), row=row, col=1)  # fmt: skip
+
+
+def add_passage(figure: go.Figure, view: View, row: int) -> None:
+    """`add_rtt`, and how long data took from gateway in to gateway out, ms."""
+    add_rtt(figure, view, row)
+    passage = view.timeline.through_gateways
+    rows = view.line(passage.t_ns, passage.value)
+    figure.add_trace(scatter(
+        rows.size, x=seconds(passage.t_ns[rows]), y=passage.value[rows] / 1e6, mode="lines",
+        name="gateway in to gateway out", line={"color": PURPLE, "width": 2, "shape": "hv"},
+        hovertemplate="<b>gateway in to gateway out</b><br>%{y:.4g} ms, left at %{x:.4f} s<extra></extra>",
     ), row=row, col=1)  # fmt: skip
 
 
@@ -63,23 +90,64 @@ def _bin_of_packets_ns(view: View) -> float:
 def add_throughput(figure: go.Figure, view: View, row: int) -> None:
     """Sent (all transmissions) and newly arrived data per bin, Mbit/s; bins follow the zoom."""
     tl = view.timeline
+    if tl.server:
+        _add_rate(figure, view, row, "client sent", (tl.sent_ns, tl.sent_bytes_until), BLUE)
+        _add_rate(figure, view, row, "server got, new to it", tl.server.useful_arrivals, GREEN)
+    else:
+        _add_rate(figure, view, row, "sent, all", (tl.sent_ns, tl.sent_bytes_until), SKY)
+        _add_rate(figure, view, row, "arrived, new to the receiver", tl.useful_arrivals, ORANGE)
+    _add_level(figure, view, row, "line rate", float(tl.params.get("rate_bps") or 0))
+
+
+def add_tunnel(figure: go.Figure, view: View, row: int) -> None:
+    """Frames between the gateways, all classes, headers counted: bytes a bin at either gateway's interface; a mark for
+    each frame that the path dropped."""
+    found = view.timeline.tunnel
+    if found is None:
+        return
+    for (point, way), colour in TUNNEL_COLOURS.items():
+        stream, dash = found.streams[point, way], "dot" if way == BACK else None
+        name = f"{'near' if point == NEAR else 'far'} gateway {'sent' if (point == NEAR) == (way == FORTH) else 'got'}"
+        name += "" if way == FORTH else ", way back"
+        _add_rate(figure, view, row, name, (stream.t_ns, stream.bytes_until), colour, dash)
+    _add_level(figure, view, row, "the gateways' limit", float(view.timeline.params.get("gateway_rate_bps") or 0))
+    for fate in np.unique(found.drop_fate):
+        _add_drops(figure, view, row, found, str(fate))
+
+
+def _add_drops(figure: go.Figure, view: View, row: int, found: Tunnel, fate: str) -> None:
+    own = np.flatnonzero(found.drop_fate == fate)
+    rows, counts = view.marks(own, found.drop_ns[own], "dropped frames")
+    if not rows.size:
+        return
+    name, ways = label(fate), np.where(found.drop_way[rows] == FORTH, "towards the receiver", "on the way back")
+    figure.add_trace(scatter(
+        rows.size, x=seconds(found.drop_ns[rows]), y=np.zeros(rows.size), mode="markers",
+        name=f"frames lost: {name} ({int(counts.sum()):,})", customdata=ways.tolist(),
+        marker={"color": BLACK, "size": 7, "symbol": "x-thin", "line": {"color": BLACK, "width": 2}},
+        hovertemplate=f"<b>frame lost: {name}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
+    ), row=row, col=1)  # fmt: skip
+
+
+def _add_rate(
+    figure: go.Figure, view: View, row: int, name: str, moved: tuple[I64, I64], colour: str, dash: str | None = None
+) -> None:
+    """Bytes a bin as Mbit/s. `moved`: times, and the running sum of bytes."""
     width = nice_bin_ns(view.t1 - view.t0, least_ns=_bin_of_packets_ns(view))
-    start = view.t0 // width * width
-    arrived, arrived_sum = tl.useful_arrivals
-    for name, t, total, colour in (
-        ("sent, all", tl.sent_ns, tl.sent_bytes_until, SKY),
-        ("arrived, new to the receiver", arrived, arrived_sum, ORANGE),
-    ):
-        edges, rate = rate_bps(t, total, start, view.t1, width)
-        line = {"color": colour, "width": 2, "shape": "hv"}
-        figure.add_trace(go.Scatter(
-            x=seconds(edges), y=np.round(rate / 1e6, 3), mode="lines", line=line,
-            name=f"{name} ({units.duration(width)} bins)",
-            hovertemplate=f"<b>{name}</b><br>%{{y:.4g}} Mbit/s from %{{x:.4f}} s<extra></extra>",
-        ), row=row, col=1)  # fmt: skip
-    rate_line = float(tl.params.get("rate_bps") or 0) / 1e6
+    edges, rate = rate_bps(*moved, view.t0 // width * width, view.t1, width)
+    figure.add_trace(go.Scatter(
+        x=seconds(edges), y=np.round(rate / 1e6, 3), mode="lines",
+        line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
+        name=f"{name} ({units.duration(width)} bins)",
+        hovertemplate=f"<b>{name}</b><br>%{{y:.4g}} Mbit/s from %{{x:.4f}} s<extra></extra>",
+    ), row=row, col=1)  # fmt: skip
+
+
+def _add_level(figure: go.Figure, view: View, row: int, name: str, bps: float) -> None:
+    """A horizontal line across the view; none for 0."""
+    rate_line = bps / 1e6
     if rate_line:
         figure.add_trace(go.Scatter(
-            x=[view.t0 / 1e9, view.t1 / 1e9], y=[rate_line] * 2, mode="lines", name=f"line rate ({rate_line:g} Mbit/s)",
+            x=[view.t0 / 1e9, view.t1 / 1e9], y=[rate_line] * 2, mode="lines", name=f"{name} ({rate_line:g} Mbit/s)",
             line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         ), row=row, col=1)  # fmt: skip

@@ -1,15 +1,18 @@
-"""Seq and Ack of both ends on one axis (lfp-1995/fig4): sent, received, acknowledged, allowed; what was lost or sent
-again is drawn packet by packet, never thinned."""
+"""Seq and Ack of both ends on one axis (lfp-1995/fig4): sent, received, acknowledged, allowed; between them the delay
+box, where it was recorded; with gateways (comet-2004) client, gateway in, gateway out and server. What was lost or sent
+again is drawn packet by packet, never thinned; losses by the cause that the box names."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, scatter
-from dashboard.figures.view import SEGMENT_HOVER, View, seconds, segment_facts
+from dashboard.box import label
+from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, VERMILLION, scatter
+from dashboard.figures.view import SEGMENT_HOVER, SERVER, View, seconds, segment_facts
 from dashboard.series import I64
 from dashboard.timeline import FAST, NEW, SPURIOUS, TIMEOUT
 
@@ -18,27 +21,38 @@ RESENT = {
     SPURIOUS: ("spurious retransmission", PURPLE, "triangle-down"),
     TIMEOUT: ("retransmission after time-out", VERMILLION, "triangle-up"),
 }
+FATE_SYMBOLS = {"queue": "x-thin", "aqm": "x-thin", "loss": "cross-thin"}
+OTHER_SYMBOL = "asterisk-open"
 
 
 def add_seqack(figure: go.Figure, view: View, row: int = 1) -> None:
     """Draw the panel into subplot row `row`."""
-    place = {"row": row, "col": 1}
-    for trace in (_window_edge(view), _sent(view), _received(view), _acks(view)):
+    lines = [_window_edge(view), _sent(view), _box(view), _received(view), _acks(view)]
+    server = view.timeline.server
+    if server is None:
+        traces = lines + _all_marks(view)
+    else:
+        far = replace(view, timeline=server, words=SERVER)  # with the same list of notes
+        acks = [trace.update(visible="legendonly") for trace in (lines.pop(), _acks(far))]  # they hide the data
+        traces = [*lines, _sent(far), _received(far), *acks, *_all_marks(view), *_all_marks(far)]
+    for trace in traces:
         if trace is not None:
-            figure.add_trace(trace, **place)
-    for kind in RESENT:  # time-outs last, over the spurious ones among them
-        for trace in _resent(view, kind):
-            figure.add_trace(trace, **place)
-    for trace in (_lost(view), _timeouts(view), _zero_windows(view)):
-        if trace is not None:
-            figure.add_trace(trace, **place)
+            figure.add_trace(trace, row=row, col=1)
 
 
-def _step(points: int, name: str, colour: str, width: float, **options: Any) -> go.Scatter | go.Scattergl:
+def _all_marks(view: View) -> list[Any]:
+    resent = [trace for kind in RESENT for trace in _resent(view, kind)]  # time-outs last, over the spurious ones
+    return [*resent, *_lost(view), *_lost_acks(view), _timeouts(view), _zero_windows(view)]
+
+
+def _step(
+    points: int, name: str, colour: str, width: float, dash: str | None = None, **options: Any
+) -> go.Scatter | go.Scattergl:
     """A step line; with markers when few points are left, so that single packets can be pointed at."""
     return scatter(
         points, name=name, mode="lines+markers" if points <= 400 else "lines",
-        line={"color": colour, "width": width, "shape": "hv"}, marker={"size": 5, "color": colour}, **options,
+        line={"color": colour, "width": width, "shape": "hv", "dash": dash}, marker={"size": 5, "color": colour},
+        **options,
     )  # fmt: skip
 
 
@@ -58,22 +72,38 @@ def _sent(view: View) -> Any:
     rows = view.line_of(tl.sent_rows[NEW], tl.sent_times[NEW], tl.end)
     if rows.size == view.points:
         view.notes.append(f"lines thinned to {view.points:,} points (zoom in for every packet)")
-    return _step(rows.size, "sender: new data sent", BLUE, 2.5, x=seconds(tl.sent_ns[rows]), y=tl.end[rows],
+    return _step(rows.size, view.words.sent, view.words.sent_colour, 2.5, x=seconds(tl.sent_ns[rows]), y=tl.end[rows],
                  customdata=segment_facts(tl, rows), hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip
 
 
 def _received(view: View) -> Any:
     tl = view.timeline
     rows = view.line_of(tl.arrived_rows[NEW], tl.arrived_times[NEW], tl.end)
-    return _step(rows.size, "receiver: data arrived", SKY, 2, x=seconds(tl.received_ns[rows]), y=tl.end[rows],
-                 customdata=segment_facts(tl, rows),
-                 hovertemplate="<b>at the receiver</b><br>" + SEGMENT_HOVER + "<extra></extra>")  # fmt: skip
+    words = view.words
+    return _step(rows.size, words.received, words.received_colour, 2, words.received_dash,
+                 x=seconds(tl.received_ns[rows]), y=tl.end[rows], customdata=segment_facts(tl, rows),
+                 hovertemplate=f"<b>{words.at_receiver}</b><br>{SEGMENT_HOVER}<extra></extra>")  # fmt: skip
+
+
+def _box(view: View) -> Any:
+    """When data had left the bottleneck inside the delay box; None without its record."""
+    tl = view.timeline
+    if tl.box is None:
+        return None
+    passed = tl.box_rows
+    rows = view.line_of(passed, tl.box.exit_ns[passed], tl.end)
+    waited = (tl.box.exit_ns[rows] - tl.box.in_ns[rows]) / 1e6
+    facts = [[*fact, ms] for fact, ms in zip(segment_facts(tl, rows), waited.tolist(), strict=True)]
+    hover = "<b>out of the bottleneck</b>, %{customdata[6]:.3f} ms after it came<br>"
+    return _step(rows.size, "delay box: left the bottleneck", VERMILLION, 1.5, x=seconds(tl.box.exit_ns[rows]),
+                 y=tl.end[rows], customdata=facts, hovertemplate=f"{hover}{SEGMENT_HOVER}<extra></extra>",
+                 )  # fmt: skip
 
 
 def _acks(view: View) -> Any:
     tl = view.timeline
     rows = view.line(tl.ack_ns, tl.ack)
-    return _step(rows.size, "sender: ACK received", ORANGE, 2.5, x=seconds(tl.ack_ns[rows]), y=tl.ack[rows],
+    return _step(rows.size, view.words.acks, view.words.ack_colour, 2.5, x=seconds(tl.ack_ns[rows]), y=tl.ack[rows],
                  customdata=tl.window[rows].tolist(),
                  hovertemplate="<b>ACK %{y:,}</b> at %{x:.6f} s<br>window %{customdata:,} bytes<extra></extra>",
                  )  # fmt: skip
@@ -83,6 +113,7 @@ def _resent(view: View, kind: int) -> list[Any]:
     """Two traces, joined in the legend: sent again (at the sender), and its arrival (at the receiver)."""
     tl = view.timeline
     name, colour, symbol = RESENT[kind]
+    name += view.words.where
     sent, counts = view.marks(tl.sent_rows[kind], tl.sent_times[kind], name)
     if not sent.size:
         return []
@@ -93,12 +124,41 @@ def _resent(view: View, kind: int) -> list[Any]:
     return [sender.update(legendgroup=name), receiver.update(legendgroup=name, showlegend=False)]
 
 
-def _lost(view: View) -> Any:
+def _lost(view: View) -> list[Any]:
+    """A trace for each cause that the box names; one for all without its record."""
     tl = view.timeline
-    rows, counts = view.marks(tl.lost_rows, tl.sent_ns[tl.lost_rows], "lost segments")
+    if tl.box is None:
+        return _lost_of(view, tl.lost_rows, "lost", "x-thin")
+    fates = tl.box.fate[tl.lost_rows]
+    traces = []
+    for fate in np.unique(fates):
+        name = tl.box.name(int(fate))
+        symbol = FATE_SYMBOLS.get(name, OTHER_SYMBOL)
+        traces += _lost_of(view, tl.lost_rows[fates == fate], f"lost: {label(name)}", symbol)
+    return traces
+
+
+def _lost_of(view: View, lost: I64, name: str, symbol: str) -> list[Any]:
+    tl = view.timeline
+    rows, counts = view.marks(lost, tl.sent_ns[lost], "lost segments")
     if not rows.size:
-        return None
-    return _marks(view, rows, counts, tl.sent_ns, f"lost ({int(counts.sum()):,})", BLACK, "x-thin")
+        return []
+    return [_marks(view, rows, counts, tl.sent_ns, f"{name}{view.words.where} ({int(counts.sum()):,})", BLACK, symbol)]
+
+
+def _lost_acks(view: View) -> list[Any]:
+    lost = view.timeline.lost_acks
+    if lost is None:
+        return []
+    rows, counts = view.marks(np.arange(lost.t_ns.size), lost.t_ns, "lost ACKs")
+    facts = [[label(name) if name else "never arrived", many]
+             for name, many in zip(lost.fate[rows].tolist(), counts.tolist(), strict=True)]  # fmt: skip
+    return [scatter(
+        rows.size, x=seconds(lost.t_ns[rows]), y=lost.ack[rows], mode="markers", customdata=facts,
+        name=f"lost ACK{view.words.where} ({int(counts.sum()):,})",
+        marker={"color": GREY, "size": 7, "symbol": "y-up-open", "line": {"color": GREY, "width": 2}},
+        hovertemplate="<b>ACK %{y:,} LOST</b> at %{x:.6f} s<br>%{customdata[0]}<extra></extra>",
+    )] if rows.size else []  # fmt: skip
 
 
 def _marks(view: View, rows: I64, counts: I64, t: I64, name: str, colour: str, symbol: str) -> Any:
@@ -113,11 +173,12 @@ def _marks(view: View, rows: I64, counts: I64, t: I64, name: str, colour: str, s
 
 
 def _timeouts(view: View) -> Any:
-    return _event_marks(view, "rto", "t1_ns", "retransmission time-out", VERMILLION, "hourglass-open")
+    name = f"retransmission time-out{view.words.where}"
+    return _event_marks(view, "rto", "t1_ns", name, VERMILLION, "hourglass-open")
 
 
 def _zero_windows(view: View) -> Any:
-    return _event_marks(view, "zero_window", "t0_ns", "zero window", BLACK, "circle-open-dot")
+    return _event_marks(view, "zero_window", "t0_ns", f"zero window{view.words.where}", BLACK, "circle-open-dot")
 
 
 def _event_marks(view: View, kind: str, at: str, name: str, colour: str, symbol: str) -> Any:

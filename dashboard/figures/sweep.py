@@ -14,6 +14,7 @@ from dashboard.figures.theme import AXIS, BLACK, GREY, INK, KB, LAYOUT, PALE, SE
 from dashboard.sweep import Curve, Level, Observation, Sweep
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
+DASHES = ("solid", "dash", "dot")  # of the seventh curve on, whose colours come again
 MBIT = 1e6
 LEGEND_TITLE = {"text": "line: median, bar: least to greatest<br>points: single trials", "font": {"size": 14}}
 
@@ -24,7 +25,8 @@ def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False, heig
     _add_regions(figure, sweep, log_x)
     _add_physics(figure, sweep, log_x)
     for number, curve in enumerate(sweep.curves):
-        _add_curve(figure, curve, SERIES_COLOURS[number % len(SERIES_COLOURS)], SYMBOLS[number % len(SYMBOLS)])
+        again, colour = divmod(number, len(SERIES_COLOURS))
+        _add_curve(figure, curve, SERIES_COLOURS[colour], SYMBOLS[(colour + again) % len(SYMBOLS)], DASHES[again % 3])
     _add_invalid(figure, sweep)
     _add_reference(figure, sweep)
     _lay_out(figure, sweep, log_x, height)
@@ -39,8 +41,8 @@ def _windows_kb(sweep: Sweep) -> list[float]:
     return sorted(measured | {point.window_bytes / KB for point in sweep.reference})
 
 
-def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str) -> None:
-    name = escape(curve.profile) or "measured"
+def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str, dash: str) -> None:
+    name = escape(curve.series) or "measured"
     levels = curve.levels
     figure.add_scatter(
         x=[level.window_bytes / KB for level in levels],
@@ -51,7 +53,7 @@ def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str) -> Non
             "arrayminus": [(level.median_bps - level.low_bps) / MBIT for level in levels],
         },
         mode="lines", name=name, legendgroup=name,
-        line={"color": colour, "width": 3},
+        line={"color": colour, "width": 3, "dash": dash},
         customdata=[[_trial_of(curve, level), _level_text(level)] for level in levels],
         hovertemplate=f"<b>{name}</b><br>%{{customdata[1]}}<extra></extra>",
     )  # fmt: skip
@@ -86,7 +88,7 @@ def _observation_text(o: Observation) -> str:
 
 
 def _add_invalid(figure: go.Figure, sweep: Sweep) -> None:
-    bad = [(curve.profile, o) for curve in sweep.curves for o in curve.observations if not o.valid]
+    bad = [(curve.series, o) for curve in sweep.curves for o in curve.observations if not o.valid]
     if not bad:
         return
     figure.add_scatter(

@@ -9,11 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.downsample import aggregate, inside, thin, visible
+from dashboard.figures.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from dashboard.series import I64
 from dashboard.timeline import KINDS, Timeline
 
 EVENT_LIMIT = 20_000
 EVENT_BINS = 2_000
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the lines of one connection are called, and their colours. `where` is added to the names of marks; a dash
+    lets the line below be seen where two places are too near each other to tell apart."""
+
+    sent: str = "sender: new data sent"
+    received: str = "receiver: data arrived"
+    acks: str = "sender: ACK received"
+    at_receiver: str = "at the receiver"
+    where: str = ""
+    sent_colour: str = BLUE
+    received_colour: str = SKY
+    ack_colour: str = ORANGE
+    received_dash: str | None = None
+
+
+PLAIN = Words()
+CLIENT = Words(
+    "client: new data sent", "gateway in: data arrived", "client: ACK received", "at the near gateway",
+    received_dash="dot",
+)  # fmt: skip
+SERVER = Words(
+    "gateway out: new data sent", "server: data arrived", "gateway out: ACK received", "at the server",
+    " (server side)", PURPLE, GREEN, VERMILLION, "dot",
+)  # fmt: skip
 
 
 @dataclass
@@ -28,6 +56,7 @@ class View:
     t1: int
     points: int = 2000
     notes: list[str] = field(default_factory=list)
+    words: Words = PLAIN
 
     def line(self, t: I64, y: NDArray[Any]) -> I64:
         """Rows of a dense line to draw."""
@@ -62,13 +91,14 @@ def segment_facts(timeline: Timeline, rows: I64) -> list[list[Any]]:
     """Hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay."""
     received, sent = timeline.received_ns[rows], timeline.sent_ns[rows]
     delay = np.char.mod("arrived %.3f ms later", (received - sent) / 1e6)
+    why = timeline.box.sentences(rows) if timeline.box else "never arrived"
     columns = (
         np.asarray(KINDS)[np.minimum(timeline.kind[rows], len(KINDS) - 1)],
         timeline.seq[rows],
         timeline.length[rows],
         timeline.transmission[rows],
         np.char.mod("%.6f", sent / 1e9),
-        np.where(received < 0, "LOST: never arrived", delay),
+        np.where(received < 0, np.char.add("LOST: ", why), delay),
     )
     return [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 

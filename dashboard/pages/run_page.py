@@ -1,4 +1,5 @@
-"""One run: verdict, window sweep with the paper beside it, table of trials. A point of the sweep opens its trial."""
+"""One run: verdict, figure of its sweep with the paper beside it, table of trials. A point of the figure opens its
+trial."""
 
 from __future__ import annotations
 
@@ -9,8 +10,10 @@ from urllib.parse import unquote
 import plotly.graph_objects as go
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
-from dashboard import content, matrix, sweep
+from dashboard import content, control, curves, matrix, sweep
 from dashboard.data import Json, Run, Verdict
+from dashboard.figures.control import control_figure
+from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
 from dashboard.pages.elements import facts_list, graph_config, rich_table, table, verdict_box, verdict_mark
@@ -18,8 +21,8 @@ from dashboard.pages.elements import facts_list, graph_config, rich_table, table
 
 def page(run: Run) -> html.Div:
     """The page of one run."""
-    grids = matrix.build(run)
-    built = None if grids else sweep.build(run)
+    grids, lines = matrix.build(run), curves.build(run)
+    built = None if grids or lines else sweep.build(run)
     description = str(run.heading.get("description") or "")
     return html.Div(
         [
@@ -28,6 +31,8 @@ def page(run: Run) -> html.Div:
             verdict_box(run.verdict, "This run"),
             *(_sweep_part(built) if built else []),
             *(_matrix_part(grids) if grids else []),
+            *(_curves_part(lines) if lines else []),
+            *_control_part(run),
             html.H2("Trials"),
             _trials(run),
             html.H2("What was run"),
@@ -48,6 +53,8 @@ def _sweep_part(built: sweep.Sweep) -> list[Any]:
         dcc.Graph(id="sweep", figure=sweep_figure(built), config=graph_config()),
         html.P("Click a point to open its trial." + content.failed_note(built), className="small"),
     ]
+    if (intervals := content.interval_table(built)).rows:
+        parts += [html.H2("Means with 95 % intervals"), html.Div(table(intervals), className="scroll")]
     if regions.rows:
         parts += [html.H2(f"Beside the paper ({built.paper})"), table(regions)]
     return parts
@@ -59,6 +66,26 @@ def _matrix_part(grids: matrix.Matrix) -> list[Any]:
         dcc.Graph(id="matrix", figure=matrix_figure(grids), config=graph_config()),
         html.P("Each cell: the median over the valid trials." + content.left_out_note(grids), className="small"),
     ]
+
+
+def _curves_part(lines: curves.Curves) -> list[Any]:
+    return [
+        html.H2(f"{lines.y_name} by {lines.x_name.lower()}"),
+        dcc.Graph(id="curves", figure=curves_figure(lines), config=graph_config()),
+        html.P("Click a point to open its trial." + content.failed_note(lines), className="small"),
+        table(content.curve_table(lines)),
+    ]
+
+
+def _control_part(run: Run) -> list[Any]:
+    parts: list[Any] = []
+    if pairs := control.pairs(run):
+        parts += [html.H2("Beside the kernel's own"), table(content.pair_table(pairs))]
+    if controls := control.chosen(run):
+        figure = dcc.Graph(id="control", figure=control_figure(controls), config=graph_config())
+        note = "One trial a congestion control, its first repeat at the largest window, by TCP_INFO."
+        parts += [html.H2("Congestion window over time"), figure, html.P(note, className="small")]
+    return parts
 
 
 def _trials(run: Run) -> html.Div:
@@ -100,10 +127,11 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
     app.callback(
         Output("url", "pathname"), Input("sweep", "clickData"), State("url", "pathname"), prevent_initial_call=True
     )(opened)
-    app.callback(
-        Output("url", "pathname", allow_duplicate=True), Input("matrix", "clickData"), State("url", "pathname"),
-        prevent_initial_call=True,
-    )(opened)  # fmt: skip
+    for graph in ("matrix", "curves"):
+        app.callback(
+            Output("url", "pathname", allow_duplicate=True), Input(graph, "clickData"), State("url", "pathname"),
+            prevent_initial_call=True,
+        )(opened)  # fmt: skip
 
 
 def run_name(pathname: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 import plotly.graph_objects as go
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 
-from dashboard import content, timeline
+from dashboard import content, control, timeline
 from dashboard.data import Json, Run, Trial
+from dashboard.figures.control import control_figure
 from dashboard.figures.timeline import timeline_figure
 from dashboard.pages.elements import facts_list, graph_config, verdict_box
 from dashboard.pages.run_page import run_name
@@ -32,10 +33,24 @@ def page(run: Run, trial: Trial) -> html.Div:
             html.H1(content.trial_name(run, trial)),
             verdict_box(trial.verdict, "This trial"),
             *(_timeline_part(run, trial) if trial.captured else [html.P(_why_no_timeline(trial))]),
+            *_control_part(run, trial),
             html.H2("Facts"),
-            facts_list(content.trial_facts(run, trial)),
+            facts_list(content.trial_facts(run, trial) + _passage(run, trial)),
         ]
     )
+
+
+def _control_part(run: Run, trial: Trial) -> list[Any]:
+    """Window and the algorithm's own words, where the timeline does not have them: without capture, or with words."""
+    found = control.load(run, trial.number)
+    if found is None or (trial.captured and not found.words):
+        return []
+    heading = "Congestion control over time" if found.words else "Congestion window over time"
+    return [html.H2(heading), dcc.Graph(id="control", figure=control_figure([found]), config=graph_config())]
+
+
+def _passage(run: Run, trial: Trial) -> content.Facts:
+    return content.passage_facts(timeline.load(run, trial)) if trial.captured else []
 
 
 def _timeline_part(run: Run, trial: Trial) -> list[Any]:

@@ -18,6 +18,7 @@ from scenarios.virtual import memory
 
 CHOICES = ("auto", "netem", "comet")
 _GRANULARITY_NS, _GRANULARITY_OF_RTT = 50_000, 1000
+_WRITE_BYTES = 2**20
 
 
 def objection(trial: Trial) -> str | None:
@@ -58,8 +59,19 @@ def super_packets(trial: Trial) -> tuple[int, int]:
     return ab, ba
 
 
+def _bulk(trial: Trial) -> dict[str, bool | int]:
+    """What spares system calls and copies without changing what TCP sends, where the scenario does not say: content is
+    not copied, and a stream that no window holds back is written in long pieces."""
+    transfer, own = trial.setting.transfer, dict[str, bool | int]()
+    if transfer.tool == "rttcp" and transfer.zerocopy is None:
+        own["zerocopy"] = True
+    if not transfer.window and "length" not in transfer.model_fields_set:
+        own["length"] = _WRITE_BYTES
+    return own
+
+
 def settled(trial: Trial, box: str) -> Trial:
-    """The trial with the box's settings for virtual time, where it has none of its own: granularity for both boxes."""
+    """The trial with the settings for virtual time, where it has none of its own: granularity for both boxes."""
     path = trial.setting.path
     granularity = max(_GRANULARITY_NS, path.rtt_ns() // _GRANULARITY_OF_RTT)
     own: dict[str, int | None] = {"granularity": granularity if path.granularity is None else path.granularity}
@@ -69,5 +81,6 @@ def settled(trial: Trial, box: str) -> Trial:
             "poll": 0 if path.poll is None else path.poll,
             "memory": memory.box_bytes(trial.setting) if path.memory is None else path.memory,
         }
-    setting = trial.setting.model_copy(update={"path": path.model_copy(update=own)})
+    transfer = trial.setting.transfer.model_copy(update=_bulk(trial))
+    setting = trial.setting.model_copy(update={"path": path.model_copy(update=own), "transfer": transfer})
     return replace(trial, setting=setting)

@@ -139,7 +139,7 @@ def _arguments(share: Path, memory_bytes: int, seed: int) -> list[str]:
     python_path = f"{CHECKOUT}:{sysconfig.get_path('purelib')}"
     return [
         f"mem={memory_bytes // 2**20}M", "time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}",
-        f"random-seed={seed}", "con=null", "con0=null,fd:1", "quiet", "panic=-1",
+        f"random-seed={seed}", "seccomp=auto", "con=null", "con0=null,fd:1", "quiet", "panic=-1",
         "ro", "root=none", "rootfstype=hostfs", "rootflags=/", f"init={os.path.realpath(sys.executable)}",
         f"PYTHONPATH={python_path}", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", "PYTHONUNBUFFERED=1",
         "TMPDIR=/run/tmp", "LC_ALL=C.UTF-8", f"PATH={_path()}",

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
+import synthetic_gateway  # noqa: E402
 import synthetic_run  # noqa: E402
 
 from dashboard.report import write_report  # noqa: E402
@@ -37,6 +38,8 @@ def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parent = tmp_path_factory.mktemp("runs")
     synthetic_run.sweep(parent)
     synthetic_run.seqack(parent, segments=60_000, cycle_segments=600)
+    synthetic_run.losses(parent)
+    synthetic_gateway.gateway(parent)
     return parent
 
 
@@ -97,8 +100,8 @@ def plot_box(page: Page) -> dict[str, float]:
 
 def test_runs_lead_to_a_run(page: Page, base: str) -> None:
     page.goto(base)
-    expect(page.get_by_role("row")).to_have_count(3)
-    expect(page.get_by_role("row").nth(1)).to_contain_text("lfp-1995/fig")
+    expect(page.get_by_role("row")).to_have_count(5)
+    expect(page.get_by_role("row").filter(has_text="lfp-1995/fig3")).to_be_visible()
     page.get_by_role("link", name="The LFP syndrome").click()
     expect(page.get_by_role("heading", name="Throughput against window", exact=True)).to_be_visible()
 
@@ -191,6 +194,45 @@ def test_hovering_names_the_segment(page: Page, base: str, runs_dir: Path) -> No
     hover = page.locator("#timeline .hoverlayer")
     expect(hover).to_contain_text("LOST: never arrived")
     expect(hover).to_contain_text("transmission 1")
+
+
+def test_client_gateways_and_server_are_on_one_axis(page: Page, base: str, runs_dir: Path) -> None:
+    """Five panels zoom together; the four places and the tunnel are in the legends."""
+    page.goto(run_url(base, runs_dir, "comet-timeline") + "/trial/0")
+    page.wait_for_selector("#timeline .gtitle-subtitle")
+    legend = page.locator("#timeline .legendtext").all_text_contents()
+    for name in ("client: new data sent", "gateway in: data arrived", "gateway out: new data sent",
+                 "server: data arrived", "in gateways and tunnel", "gateway in to gateway out",
+                 "near gateway sent", "far gateway got", "the gateways' limit (120 Mbit/s)",
+                 "frames lost: by the path's loss (50)"):  # fmt: skip
+        assert any(text.startswith(name) for text in legend), (name, legend)
+    assert page.locator("#timeline rect.nsewdrag").count() == 5
+    note = page.locator("#timeline .gtitle-subtitle")
+    before = note.text_content() or ""
+    box = plot_box(page)
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"], steps=5)
+    page.mouse.up()
+    expect(note).not_to_have_text(before)
+    ranges = page.evaluate("""() => { const l = document.querySelector('#timeline .js-plotly-plot')._fullLayout;
+        return ['xaxis', 'xaxis2', 'xaxis3', 'xaxis4', 'xaxis5'].map(name => l[name].range.map(t => t.toFixed(6))) }""")
+    assert len({tuple(one) for one in ranges}) == 1
+    expect(page.get_by_text("lft, router model, selective")).to_be_visible()
+
+
+def test_a_sweep_over_loss_opens_its_trials(page: Page, base: str, runs_dir: Path) -> None:
+    page.goto(run_url(base, runs_dir, "comet-fig12"))
+    page.wait_for_selector("#curves .legendtext")
+    legend = page.locator("#curves .legendtext").all_text_contents()
+    assert {"selective", "bbr", "cubic", "paper (comet-2004/fig12)", "limit × (1 − loss)"} <= set(legend)
+    expect(page.get_by_role("cell", name="710 Mbit/s").first).to_be_visible()
+    spot = page.evaluate("""() => { const r = [...document.querySelectorAll('#curves .scatterlayer .trace')][1]
+        .querySelector('path.point').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] }""")
+    page.mouse.move(spot[0], spot[1])
+    page.mouse.click(spot[0], spot[1])
+    page.wait_for_url(re.compile(r"/trial/\d+$"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("selective, RTT 200 ms")
 
 
 def test_an_address_without_a_run_says_so(page: Page, base: str) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
 import signal
 import socket
+import struct
 import subprocess
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +77,54 @@ def run(*argv: str) -> tuple[int, list[dict[str, Any]], str]:
 def send(port: int, host: str = "127.0.0.1", *extra: str, **options: Any) -> tuple[int, list[dict[str, Any]], str]:
     argv = rttcp.sender_argv(host, BINARY, port=port, **options)
     return run(*argv[1:], *extra)
+
+
+def start_long_transfer(port: int, **options: Any) -> subprocess.Popen[bytes]:
+    """A sender that would go on for a minute, after its first interval."""
+    settings = {"duration_ns": 60 * 10**9, "interval_ns": 50_000_000} | options
+    argv = rttcp.sender_argv("127.0.0.1", BINARY, port=port, **settings)
+    sender = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    deadline = time.monotonic() + DEADLINE_S
+    while read_line(sender, deadline)["event"] != "interval":
+        pass
+    return sender
+
+
+def frame(message: object) -> bytes:
+    """A message of the control connection."""
+    octets = json.dumps(message).encode()
+    return struct.pack(">I", len(octets)) + octets
+
+
+def receive_frame(peer: socket.socket) -> dict[str, Any]:
+    """The next message of a control connection."""
+    peer.settimeout(DEADLINE_S)
+    (length,) = struct.unpack(">I", peer.recv(4, socket.MSG_WAITALL))
+    result: dict[str, Any] = json.loads(peer.recv(length, socket.MSG_WAITALL))
+    return result
+
+
+def control_proxy(receiver_port: int, change: Callable[[dict[str, Any]], None]) -> int:
+    """Passes one control connection on; ``change`` sees, and may change, what the receiver says. Returns its port."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def pump(source: socket.socket, sink: socket.socket, look: Callable[[dict[str, Any]], None]) -> None:
+        pending = b""
+        while data := source.recv(65536):
+            pending += data
+            while len(pending) >= 4 and len(pending) >= 4 + (length := int.from_bytes(pending[:4], "big")):
+                message, pending = json.loads(pending[4 : 4 + length]), pending[4 + length :]
+                look(message)
+                sink.sendall(frame(message))
+        sink.shutdown(socket.SHUT_WR)
+
+    def serve() -> None:
+        sender, _ = server.accept()
+        with contextlib.suppress(ConnectionError), sender, server, socket.create_connection(("127.0.0.1", receiver_port)) as receiver:
+            back = threading.Thread(target=pump, args=(receiver, sender, change), daemon=True)
+            back.start()
+            pump(sender, receiver, lambda message: None)
+            back.join(DEADLINE_S)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return int(server.getsockname()[1])

@@ -27,6 +27,11 @@ MATRIX_INVALID = 5
 INVALID_REASON = "delay box late: p99 2.3 ms, allowed 1 ms"
 REPORTS: dict[str, dict[str, Any]] = {
     "lfp-seqack": {"kind": "timeline", "reference": ["lfp-1995-fig4"], "regions": []},
+    "comet-timeline": {"kind": "timeline", "reference": [], "regions": []},
+    "comet-fig12": {
+        "kind": "sweep", "x": "loss_ppb", "y": "short_term_bps", "series": "case", "reference": ["comet-2004-fig12"],
+        "regions": [],
+    },
     "comet-fig1": {
         "kind": "matrix", "x": "rtt_ns", "y": "loss_ppb", "value": "short_term_bps", "series": "profile",
         "reference": ["comet-2004-fig1"],
@@ -45,42 +50,61 @@ REPORTS: dict[str, dict[str, Any]] = {
 
 def sweep(parent: Path, *, repeats: int = 3, seed: int = 1) -> Path:
     """Write an `lfp-syndrome` run; the one captured trial is bsd-1995 at 256 KB, first repeat."""
-    run = _start(parent, "lfp-syndrome", "lfp-1995/fig3", "The LFP syndrome: throughput against window", "a1b2c3")
+    run = start(parent, "lfp-syndrome", "lfp-1995/fig3", "The LFP syndrome: throughput against window", "a1b2c3")
     rng = np.random.default_rng(seed)
     rows, trial = [], -1
     for profile in PROFILES:
         for window_kb in WINDOWS_KB:
             for repeat in range(repeats):
                 trial += 1
-                params = _params(trial, repeat, profile, window_kb * 1024)
+                params = make_params(trial, repeat, profile, window_kb * 1024)
                 params["capture"] = "snd,rcv" if (profile, window_kb, repeat) == ("bsd-1995", 256, 0) else ""
-                rows.append(_trial(run, params, _throughput_bps(profile, params["window_bytes"], rng)))
-    _finish(run, rows)
+                rows.append(write_trial(run, params, _throughput_bps(profile, params["window_bytes"], rng)))
+    finish(run, rows)
     return run
 
 
 def seqack(parent: Path, *, segments: int = 1200, cycle_segments: int = 130) -> Path:
     """Write an `lfp-seqack` run with one captured trial of at least `segments` data segments."""
-    run = _start(parent, "lfp-seqack", "lfp-1995/fig4", "Seq and Ack of one collapsed transfer", "d4e5f6")
-    params = _params(0, 0, "bsd-1995", 256 * 1024) | {"capture": "snd,rcv"}
+    run = start(parent, "lfp-seqack", "lfp-1995/fig4", "Seq and Ack of one collapsed transfer", "d4e5f6")
+    params = make_params(0, 0, "bsd-1995", 256 * 1024) | {"capture": "snd,rcv"}
     cap = capture(segments, t0_ns=STARTED_NS, cycle_segments=cycle_segments)
     params["bytes"] = cap.summary["flows"][MAIN_FLOW]["bytes"]
-    _finish(run, [_trial(run, params, params["bytes"] * 8e9 / cap.elapsed_ns, cap)])
+    finish(run, [write_trial(run, params, params["bytes"] * 8e9 / cap.elapsed_ns, cap)])
     return run
 
 
 def matrix(parent: Path) -> Path:
     """Write a `comet-fig1` run: three profiles × four losses × three round-trip times, throughput by a simple law."""
-    run = _start(parent, "comet-fig1", "comet-2004/fig1", "Plain TCP by round-trip time and loss", "f7a8b9")
+    run = start(parent, "comet-fig1", "comet-2004/fig1", "Plain TCP by round-trip time and loss", "f7a8b9")
     rows: list[dict[str, Any]] = []
     for profile in ("linux-2003", "modern", "bbr"):
         for loss_ppb in (0, 100_000, 1_000_000, 10_000_000):
             for rtt_ns in (0, 20_000_000, 200_000_000):
-                params = _params(len(rows), 0, profile, 96 * 1024) | {"loss_ppb": loss_ppb, "rtt_ns": rtt_ns}
+                params = make_params(len(rows), 0, profile, 96 * 1024) | {"loss_ppb": loss_ppb, "rtt_ns": rtt_ns}
                 law = 96 * 1024 * 8e9 / max(rtt_ns, 1_000_000) / (1 + loss_ppb / 1e6)
-                rows.append(_trial(run, params, law))
+                rows.append(write_trial(run, params, law))
     rows[MATRIX_INVALID] |= {"valid": False, "reasons": INVALID_REASON}
-    _finish(run, rows)
+    finish(run, rows)
+    return run
+
+
+def losses(parent: Path) -> Path:
+    """Write a `comet-fig12` run: three cases × four losses × two repeats, one trial not valid, one failed."""
+    run = start(parent, "comet-fig12", "comet-2004/fig12", "LFT and plain TCP by loss at RTT 200 ms", "c1c2c3")
+    rows: list[dict[str, Any]] = []
+    for case, gateway, law in (("selective", "lft", 0.0), ("bbr", "none", 1e-6), ("cubic", "none", 1e-4)):
+        for loss_ppb in (0, 1_000_000, 10_000_000, 100_000_000):
+            for repeat in range(2):
+                params = make_params(len(rows), repeat, "modern", 0) | {
+                    "case": case, "loss_ppb": loss_ppb, "rtt_ns": 200_000_000, "gateway": gateway,
+                    "rate_bps": 800_000_000, "gateway_rate_bps": 800_000_000 if gateway == "lft" else None,
+                }  # fmt: skip
+                bps = 750e6 * (1 - loss_ppb / 1e9) / (1 + law * loss_ppb) * (1 - 0.02 * repeat)
+                rows.append(write_trial(run, params, bps))
+    rows[MATRIX_INVALID] |= {"valid": False, "reasons": INVALID_REASON}
+    rows[-1] |= {"valid": False, "state": "failed", "short_term_bps": None}
+    finish(run, rows)
     return run
 
 
@@ -95,7 +119,7 @@ def _throughput_bps(profile: str, window_bytes: int, rng: np.random.Generator) -
     return float(bps * rng.normal(1.0, 0.01 if bps > 20e6 else 0.06))
 
 
-def _params(trial: int, repeat: int, profile: str, window_bytes: int) -> dict[str, Any]:
+def make_params(trial: int, repeat: int, profile: str, window_bytes: int) -> dict[str, Any]:
     return {
         "trial": trial, "repeat": repeat, "seed": 1000 + trial, "profile": profile, "window_bytes": window_bytes,
         "bytes": BYTES, "duration_ns": 0, "length_bytes": 4096, "rate_bps": RATE_BPS, "delay_ns": RTT_NS // 2,
@@ -104,7 +128,7 @@ def _params(trial: int, repeat: int, profile: str, window_bytes: int) -> dict[st
     }  # fmt: skip
 
 
-def _trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | None = None) -> dict[str, Any]:
+def write_trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | None = None) -> dict[str, Any]:
     """Write one trial's folder; gives its row of results.parquet."""
     folder = run / "trials" / f"{params['trial']:04d}"
     folder.mkdir(parents=True)
@@ -125,9 +149,7 @@ def _trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | None = 
     _dump(folder / "delay.json", {"v": 1, "event": "end", "verdict": verdict})
     pq.write_table(_tcp_info(started, elapsed), folder / "tcp_info.parquet")
     if cap:
-        for name in ("segments", "acks", "events"):
-            pq.write_table(getattr(cap, name), folder / f"{name}.parquet")
-        _dump(folder / "summary.json", cap.summary)
+        write_capture(folder, cap)
     measured = {key: summary[key] for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")}
     return params | measured | {
         "flow": 0, "state": "done", "valid": not invalid, "reasons": "; ".join(verdict["reasons"]),
@@ -136,6 +158,13 @@ def _trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | None = 
         "timeouts": len(cap.summary["flows"][MAIN_FLOW]["stops"]) if cap else 0,
         "window_granted_bytes": params["window_bytes"], "cpu_sender_ns": 300_000_000, "cpu_receiver_ns": 400_000_000,
     }  # fmt: skip
+
+
+def write_capture(folder: Path, cap: Capture) -> None:
+    """What the analysis of a connection leaves."""
+    for name in ("segments", "acks", "events"):
+        pq.write_table(getattr(cap, name), folder / f"{name}.parquet")
+    _dump(folder / "summary.json", cap.summary)
 
 
 def _tcp_info(started_ns: int, elapsed_ns: int) -> pa.Table:
@@ -150,7 +179,7 @@ def _tcp_info(started_ns: int, elapsed_ns: int) -> pa.Table:
     return pa.table(columns)
 
 
-def _start(parent: Path, name: str, paper: str, title: str, run_id: str) -> Path:
+def start(parent: Path, name: str, paper: str, title: str, run_id: str) -> Path:
     run = parent / f"{name}-20251009T085320-{run_id}"
     run.mkdir(parents=True)
     scenario = {
@@ -170,7 +199,7 @@ def _start(parent: Path, name: str, paper: str, title: str, run_id: str) -> Path
     return run
 
 
-def _finish(run: Path, rows: list[dict[str, Any]]) -> None:
+def finish(run: Path, rows: list[dict[str, Any]]) -> None:
     pq.write_table(pa.Table.from_pylist(rows), run / "results.parquet")
     manifest = json.loads((run / "manifest.json").read_text())
     reasons = [f"trial {row['trial']}: {row['reasons']}" for row in rows if not row["valid"]]

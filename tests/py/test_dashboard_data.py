@@ -61,7 +61,7 @@ def test_a_run_without_results_yet_shows_its_finished_trials(tmp_path: Path) -> 
 def test_sweep_has_a_curve_a_profile_and_keeps_invalid_trials_out_of_medians(swept: Run) -> None:
     built = sweep.build(swept)
     assert built is not None
-    assert [curve.profile for curve in built.curves] == ["bsd-1995", "modern"]
+    assert [curve.series for curve in built.curves] == ["bsd-1995", "modern"]
     windows = len(synthetic_run.WINDOWS_KB)
     assert [len(curve.levels) for curve in built.curves] == [windows, windows]
     bad = [o for curve in built.curves for o in curve.observations if not o.valid]
@@ -79,7 +79,7 @@ def test_the_knee_is_what_path_and_queue_hold(swept: Run) -> None:
 def test_regions_compare_slope_and_levels_with_the_paper(swept: Run) -> None:
     built = sweep.build(swept)
     assert built is not None
-    own = {result.region.label[0]: result for result in built.results if result.profile == "bsd-1995"}
+    own = {result.region.label[0]: result for result in built.results if result.series == "bsd-1995"}
     assert own["1"].region.slope and own["1"].measured == pytest.approx(1.0, rel=0.1)
     assert own["2"].measured == pytest.approx(43.6e6, rel=0.05)
     assert own["3"].measured == pytest.approx(13e6, rel=0.15)

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (a == PL_OK && b == PL_OK) {
         struct pl_joined joined;
         FILE *null = fopen("/dev/null", "w");
-        check(null && pl_analyse(&sender, &receiver, check_transfer, null, &joined) == PL_OK);
+        check(null && pl_analyse(&sender, &receiver, NULL, check_transfer, null, &joined) == PL_OK);
         fclose(null);
     }
     pl_trace_free(&sender);

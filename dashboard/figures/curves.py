@@ -1,0 +1,118 @@
+"""Curves over one swept parameter: medians joined, least to greatest as bars, trials as points, the paper's points, and
+the most that can pass."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dashboard.curves import Curve, Curves, Point, Value
+from dashboard.figures.theme import AXIS, BLACK, GREY, INK, LAYOUT, SERIES_COLOURS
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
+MBIT = 1e6
+WIDE = 30  # from this ratio of greatest to least on, an axis is logarithmic
+
+
+def curves_figure(built: Curves, *, height: int = 620) -> go.Figure:
+    """The figure. An x axis that begins at 0 and goes on in powers has its values evenly spaced."""
+    figure = go.Figure()
+    if built.bound:
+        figure.add_scatter(
+            x=[_x(built, x) for x, _ in built.bound], y=[_y(built, y) for _, y in built.bound], mode="lines",
+            name="limit × (1 − loss)", line={"color": GREY, "width": 2, "dash": "dash"},
+            hovertemplate="limit × (1 − loss): %{y:.4g}<extra></extra>",
+        )  # fmt: skip
+    for number, curve in enumerate(built.curves):
+        colour, symbol = SERIES_COLOURS[number % len(SERIES_COLOURS)], SYMBOLS[number % len(SYMBOLS)]
+        _add_curve(figure, built, curve, colour, symbol)
+    _add_invalid(figure, built)
+    _add_reference(figure, built)
+    _lay_out(figure, built, height)
+    return figure
+
+
+def _categories(built: Curves) -> bool:
+    numbers = [value for value in built.x_values if not isinstance(value, str)]
+    if len(numbers) < len(built.x_values):
+        return True
+    positive = [value for value in numbers if value > 0]
+    return len(positive) < len(numbers) and max(positive) >= WIDE * min(positive)
+
+
+def _x(built: Curves, value: Value) -> Value:
+    return built.x_text(value) if _categories(built) else value
+
+
+def _y(built: Curves, value: float) -> float:
+    return value / MBIT if built.y.endswith("_bps") else value
+
+
+def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symbol: str) -> None:
+    name, levels = escape(curve.series) or "measured", curve.levels
+    figure.add_scatter(
+        x=[_x(built, level.x) for level in levels], y=[_y(built, level.median) for level in levels],
+        error_y={
+            "type": "data", "symmetric": False, "thickness": 1.5, "width": 5,
+            "array": [_y(built, level.high - level.median) for level in levels],
+            "arrayminus": [_y(built, level.median - level.low) for level in levels],
+        },
+        mode="lines+markers", name=name, legendgroup=name, line={"color": colour, "width": 3},
+        marker={"color": colour, "size": 9, "symbol": symbol},
+        customdata=[[level.trials[0], built.x_text(level.x), built.y_text(level.median), len(level.trials)]
+                    for level in levels],
+        hovertemplate=f"<b>{name}</b>, {built.x_name.lower()} %{{customdata[1]}}<br>median %{{customdata[2]}} of "
+                      "%{customdata[3]}<br>click opens trial %{customdata[0]}<extra></extra>",
+    )  # fmt: skip
+    if any(len(level.trials) > 1 for level in levels):
+        figure.add_scatter(
+            x=[_x(built, point.x) for point in curve.points], y=[_y(built, point.y) for point in curve.points],
+            mode="markers", name=f"{name}: single trials", legendgroup=name, showlegend=False,
+            marker={"color": colour, "size": 7, "symbol": f"{symbol}-open"},
+            customdata=[[point.trial, _text(built, point)] for point in curve.points],
+            hovertemplate=f"<b>{name}</b>, trial %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
+        )  # fmt: skip
+
+
+def _text(built: Curves, point: Point) -> str:
+    text = f"{built.x_name.lower()} {built.x_text(point.x)}: {built.y_text(point.y)}"
+    return text + ("<br>captured: click opens its timeline" if point.captured else "")
+
+
+def _add_invalid(figure: go.Figure, built: Curves) -> None:
+    if not built.invalid:
+        return
+    facts = [[p.trial, f"{escape(name)}: {_text(built, p)}<br>{escape(p.reasons)}"] for name, p in built.invalid]
+    figure.add_scatter(
+        x=[_x(built, point.x) for _, point in built.invalid], y=[_y(built, point.y) for _, point in built.invalid],
+        mode="markers", name="not valid (left out of the medians)", customdata=facts,
+        marker={"color": BLACK, "size": 13, "symbol": "x-thin", "line": {"color": BLACK, "width": 2.5}},
+        hovertemplate="<b>not valid</b>, trial %{customdata[0]}<br>%{customdata[1]}<extra></extra>",
+    )  # fmt: skip
+
+
+def _add_reference(figure: go.Figure, built: Curves) -> None:
+    points = {(point.x, point.y): point for point in built.reference}.values()  # once, though for several series
+    if not points:
+        return
+    figure.add_scatter(
+        x=[_x(built, point.x) for point in points], y=[_y(built, point.y) for point in points], mode="markers",
+        name=f"paper ({escape(built.paper)})", customdata=[escape(point.note) for point in points],
+        marker={"color": INK, "size": 15, "symbol": "diamond-open", "line": {"color": INK, "width": 2.5}},
+        hovertemplate="<b>paper</b>: %{y:.4g}<br>%{customdata}<extra></extra>",
+    )  # fmt: skip
+
+
+def _lay_out(figure: go.Figure, built: Curves, height: int) -> None:
+    values = [point.y for curve in built.curves for point in curve.points if point.y > 0]
+    wide = bool(values) and max(values) >= WIDE * min(values)
+    unit = " (Mbit/s)" if built.y.endswith("_bps") else ""
+    order: dict[str, Any] = {"type": "category", "categoryorder": "array",
+                             "categoryarray": [built.x_text(value) for value in built.x_values]}  # fmt: skip
+    figure.update_layout(**LAYOUT, height=height, clickmode="event", legend={"x": 1.02, "y": 1, "font": {"size": 15}})
+    figure.update_layout(margin={"t": 40, "r": 20})
+    figure.update_yaxes(**AXIS, title_text=built.y_name + unit, type="log" if wide else "linear",
+                        rangemode="normal" if wide else "tozero", dtick=1 if wide else None)  # fmt: skip
+    figure.update_xaxes(**AXIS, title_text=built.x_name, **(order if _categories(built) else {}))

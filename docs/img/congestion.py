@@ -1,0 +1,164 @@
+"""Take the pictures of docs/xys.md and docs/cpeak.md anew: `python docs/img/congestion.py KIND RUN…` (run directories).
+
+`window RUN…`: xys-window.png, throughput and s by window with 95 % intervals, of runs of lfp-xys taken together.
+`over-time RUN --trial N…`: xys.png, cwnd, x, y and s of trials of one run. `cpeak FIG2_RUN GROWTH_RUN`: cpeak.png, the
+window over time beside Reno's, and one growth curve with its equation. `tables RUN…` prints what docs/xys.md has as
+tables. Needs playwright and Debian's chromium; asks no network.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+import click
+import numpy as np
+import plotly.graph_objects as go
+from playwright.sync_api import sync_playwright
+from plotly.subplots import make_subplots
+
+from dashboard import control
+from dashboard.data import load_run
+from dashboard.figures.control import control_figure
+from dashboard.figures.theme import AXIS, GREY, LAYOUT, SERIES_COLOURS
+from dashboard.intervals import interval
+
+HERE = Path(__file__).parent
+CHROMIUM = "/usr/bin/chromium"
+ARGS = ["--no-sandbox", "--disable-background-networking"]
+Cells = dict[tuple[str, int], tuple[list[float], list[float]]]  # (congestion, KB): Mbit/s, s
+
+
+def shoot(figure: go.Figure, name: str, width: int, height: int) -> None:
+    """Saves a figure as a picture of this folder."""
+    figure.update_layout(width=width, height=height)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page_file = Path(folder) / "figure.html"
+        figure.write_html(page_file, include_plotlyjs=True)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGS)
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.goto(page_file.as_uri())
+        page.wait_for_selector(".main-svg")
+        page.wait_for_timeout(500)
+        page.locator(".plotly-graph-div").screenshot(path=HERE / f"{name}.png")
+        browser.close()
+    click.echo(f"{HERE / name}.png: {(HERE / f'{name}.png').stat().st_size} bytes")
+
+
+def cells(runs: tuple[str, ...]) -> Cells:
+    """Valid trials of all runs by congestion control and window."""
+    found: Cells = defaultdict(lambda: ([], []))
+    for path in runs:
+        for row in load_run(Path(path)).rows:
+            if row.get("valid") and row.get("short_term_bps"):
+                mbit, s = found[str(row["congestion"]), int(row["window_bytes"]) // 1024]
+                mbit.append(row["short_term_bps"] / 1e6)
+                s.append(row["stopped_share"] or 0.0)
+    return found
+
+
+@click.group()
+def main() -> None:
+    """Pictures of docs/xys.md and docs/cpeak.md."""
+
+
+@main.command()
+@click.argument("runs", nargs=-1, required=True)
+def window(runs: tuple[str, ...]) -> None:
+    """Throughput and s by window."""
+    found = cells(runs)
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.6, 0.4])
+    for number, name in enumerate(dict.fromkeys(name for name, _ in found)):
+        windows = sorted(kb for own, kb in found if own == name)
+        colour, dash = SERIES_COLOURS[number % 6], ("solid", "dash")[number // 6 % 2]
+        for row in (1, 2):
+            values = [interval(found[name, kb][row - 1]) for kb in windows]
+            figure.add_scatter(
+                x=windows, y=[v.mean if v else None for v in values], name=name, legendgroup=name, showlegend=row == 1,
+                error_y={"type": "data", "array": [v.half if v else 0 for v in values], "thickness": 1.5, "width": 5},
+                mode="lines+markers", line={"color": colour, "width": 2, "dash": dash}, row=row, col=1,
+            )  # fmt: skip
+    figure.update_layout(**LAYOUT, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
+    figure.update_layout(margin={"t": 20, "r": 20})
+    ticks = [8, 16, 32, 64, 128, 192, 256, 384, 520]
+    figure.update_xaxes(**AXIS, type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks])
+    figure.update_yaxes(**AXIS, rangemode="tozero")
+    figure.update_yaxes(title_text="Mbit/s", row=1, col=1)
+    figure.update_yaxes(title_text="s, stopped share", row=2, col=1)
+    figure.update_xaxes(title_text="Window (KB)", row=2, col=1)
+    shoot(figure, "xys-window", 1100, 760)
+
+
+@main.command("over-time")
+@click.argument("run")
+@click.option("--trial", "trials", type=int, multiple=True, required=True)
+def over_time(run: str, trials: tuple[int, ...]) -> None:
+    """cwnd, x, y and s of trials over time."""
+    loaded = load_run(Path(run))
+    controls = [found for trial in trials if (found := control.load(loaded, trial))]
+    shoot(control_figure(controls), "xys", 1100, 900)
+
+
+@main.command()
+@click.argument("fig2")
+@click.argument("growth")
+def cpeak(fig2: str, growth: str) -> None:
+    """The window of Reno and of cpeak over time, and one growth curve with the paper's equation."""
+    figure = make_subplots(rows=2, cols=1, vertical_spacing=0.14, row_heights=[0.5, 0.5])
+    run = load_run(Path(fig2))
+    for number, trial in enumerate(run.trial_numbers()):
+        found = control.load(run, trial)
+        if found:
+            early = found.t_s < 15
+            figure.add_scatter(x=found.t_s[early], y=found.cwnd[early], name=found.name, mode="lines",
+                               line={"color": SERIES_COLOURS[1 - number % 2], "width": 2}, row=1, col=1)  # fmt: skip
+    run = load_run(Path(growth))
+    found = control.load(run, run.trial_numbers()[0])
+    if found:
+        _add_growth(figure, found)
+    figure.update_layout(**LAYOUT, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
+    figure.update_layout(margin={"t": 20, "r": 20})
+    figure.update_xaxes(**AXIS, title_text="Time (s)")
+    figure.update_yaxes(**AXIS, title_text="cwnd (segments)", rangemode="tozero")
+    shoot(figure, "cpeak", 1100, 800)
+
+
+def _add_growth(figure: go.Figure, found: control.Control) -> None:
+    """From the first loss to the second: measured, and the equation integrated from the same window."""
+    lost = np.flatnonzero(found.open[:-1] & ~found.open[1:])
+    start = int(np.flatnonzero(found.open & (np.arange(found.open.size) > lost[0]))[0])
+    end = int(lost[1]) if lost.size > 1 else found.open.size - 1
+    peak, rtt_s, step = 2 * found.ssthresh[start], 0.059, 0.001
+    model, t = [float(found.cwnd[start])], [float(found.t_s[start])]
+    while t[-1] < found.t_s[end]:
+        w = model[-1]
+        in_path = max(rtt_s, w * 4148 * 8 / 36e6)  # beyond 64 segments the queue makes the round trip longer
+        model.append(w + step / in_path * (abs(w - peak / 2) / w * abs(peak - w) / w * peak / 2 + 1))
+        t.append(t[-1] + step)
+    for x, y, name, colour, dash in (
+        (found.t_s[start : end + 1], found.cwnd[start : end + 1], "lfp_cpeak, one loss", SERIES_COLOURS[0], "solid"),
+        (t, model, "equation", GREY, "dash"),
+        ([t[0], t[-1]], [peak, peak], "c_peak", GREY, "dot"),
+    ):
+        line = {"color": colour, "width": 2, "dash": dash}
+        figure.add_scatter(x=x, y=y, name=name, mode="lines", line=line, row=2, col=1)
+
+
+@main.command()
+@click.argument("runs", nargs=-1, required=True)
+def tables(runs: tuple[str, ...]) -> None:
+    """Mean ± half of the 95 % interval: Mbit/s, then s."""
+    found = cells(runs)
+    windows = sorted({kb for _, kb in found})
+    for which, digits in ((0, 2), (1, 3)):
+        click.echo("| | " + " | ".join(f"{kb} KB" for kb in windows) + " |\n|---|" + "---|" * len(windows))
+        for name in dict.fromkeys(name for name, _ in found):
+            values = [interval(found[name, kb][which]) if (name, kb) in found else None for kb in windows]
+            texts = [f"{v.mean:.{digits}f} ± {v.half:.{digits}f}" if v else "–" for v in values]
+            click.echo(f"| {name} | " + " | ".join(texts) + " |")
+    click.echo(f"repeats: {sorted({len(mbit) for mbit, _ in found.values()})}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Congestion controls over time: windows and their own words from samples, pairs with the kernel's own, intervals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import synthetic_run
+
+from dashboard import content, control, sweep
+from dashboard.data import load_run
+from dashboard.figures.control import control_figure
+from dashboard.intervals import interval
+from dashboard.report import render
+
+SAMPLES = 400
+
+
+def rename(run: Path, names: dict[int, str], factors: dict[int, float] | None = None) -> None:
+    """Gives trials another congestion control, samples of a sawtooth between 50 and 100 segments times a factor, and
+    throughput times the same factor; lfp_xys has its words."""
+    rows = pq.read_table(run / "results.parquet").to_pylist()
+    for trial, name in names.items():
+        folder, factor = run / "trials" / f"{trial:04d}", (factors or {}).get(trial, 1.0)
+        params = json.loads((folder / "params.json").read_text()) | {"congestion": name}
+        (folder / "params.json").write_text(json.dumps(params))
+        pq.write_table(_samples(name, factor), folder / "tcp_info.parquet")
+        row = next(row for row in rows if row["trial"] == trial)
+        row |= {"congestion": name, "short_term_bps": 40e6 * factor, "stopped_share": 0.5}
+    pq.write_table(pa.Table.from_pylist(rows), run / "results.parquet")
+
+
+def _samples(name: str, factor: float) -> pa.Table:
+    n = np.arange(SAMPLES)
+    columns: dict[str, Any] = {
+        "t_ns": 10**12 + n * 10_000_000,
+        "snd_cwnd": ((50 + n % 50) * factor).astype(np.int64),
+        "snd_ssthresh": np.where(n < 50, 0x7FFFFFFF, 50),
+        "ca_state": np.where(n % 50 == 49, 3, 0),
+    }
+    columns["snd_cwnd"][n % 50 == 49] = 7  # in recovery: not compared
+    if name.startswith("lfp_xys"):
+        columns |= {"cc_0": np.full(SAMPLES, 2 << 16), "cc_1": (8 << 16) + n, "cc_2": np.full(SAMPLES, 1 << 15)}
+    return pa.table(columns)
+
+
+def test_the_words_of_xys_have_their_names_and_units(tmp_path: Path) -> None:
+    path = synthetic_run.sweep(tmp_path, repeats=1)
+    rename(path, {3: "lfp_xys:adaptive=1"})
+    found = control.load(load_run(path), 3)
+    assert found is not None and list(found.words) == ["x", "y", "s"]
+    assert (found.words["x"] == 2).all() and (found.words["s"] == 0.5).all() and found.words["y"][0] == 8
+    assert np.isnan(found.ssthresh[:50]).all() and (found.ssthresh[50:] == 50).all()
+    axes = {trace.yaxis or "y" for trace in control_figure([found]).data}
+    assert axes == {"y", "y2", "y3", "y4"}
+
+
+def test_samples_without_what_a_figure_needs_give_none(tmp_path: Path) -> None:
+    path = synthetic_run.sweep(tmp_path, repeats=1)
+    assert control.load(load_run(path), 0) is None
+    assert control.chosen(load_run(path)) == [] and control.pairs(load_run(path)) == []
+
+
+@pytest.mark.parametrize(("factor", "agrees"), [(1.05, True), (0.8, False)])
+def test_a_pair_agrees_when_throughput_and_window_do(tmp_path: Path, factor: float, agrees: bool) -> None:
+    path = synthetic_run.sweep(tmp_path, repeats=1)
+    rename(path, {0: "scalable", 1: "lfp_scalable"}, {1: factor})
+    run = load_run(path)
+    (pair,) = control.pairs(run)
+    assert (pair.ours.name, pair.kernel.name) == ("lfp_scalable", "scalable")
+    assert abs(pair.window_apart - abs(factor - 1)) < 0.03  # whole segments
+    assert pair.agrees == agrees
+    assert content.pair_table([pair]).rows[0][-1] == ("yes" if agrees else "no")
+    assert "Beside the kernel&#39;s own" in render(run) or "Beside the kernel's own" in render(run)
+
+
+def test_a_sweep_has_a_curve_for_each_of_what_the_report_names_with_intervals(tmp_path: Path) -> None:
+    path = synthetic_run.sweep(tmp_path, repeats=3)
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["scenario"]["report"] |= {"series": "congestion"}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    rename(path, {0: "lfp_xys", 1: "lfp_xys", 2: "lfp_xys"}, {0: 0.9, 1: 1.0, 2: 1.1})
+    built = sweep.build(load_run(path))
+    assert built is not None and [curve.series for curve in built.curves] == ["lfp_xys", "reno"]
+    table = content.interval_table(built)
+    own = [row for row in table.rows if row[1] == "lfp_xys"]
+    # the t quantile for 2 degrees of freedom is 4.303, the standard error 4/sqrt(3)
+    assert own == [(own[0][0], "lfp_xys", "40.00 ± 9.94", "0.500 ± 0.000", "3")]
+
+
+def test_two_values_have_no_interval() -> None:
+    assert interval([1.0, 2.0]) is None
