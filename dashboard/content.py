@@ -241,10 +241,13 @@ def matrix_table(matrix: Matrix) -> Table:
 def curve_table(built: Curves) -> Table:
     """The curves in numbers: a row an x, a column a series, and the paper's."""
     places = [{level.x: level for level in curve.levels} for curve in built.curves]
+    invalid = {(name, point.x) for name, point in built.invalid}
     paper = {point.x: point for point in built.reference}
     rows = []
     for x in built.x_values:
-        cells = [built.x_text(x), *(_level_text(built, levels.get(x)) for levels in places)]
+        cells = [built.x_text(x)]
+        for curve, levels in zip(built.curves, places, strict=True):
+            cells.append(_level_text(built, levels.get(x), "not valid" if (curve.series, x) in invalid else "–"))
         if paper:
             cells.append(built.y_text(paper[x].y) if x in paper else "–")
         rows.append(tuple(cells))
@@ -252,9 +255,9 @@ def curve_table(built: Curves) -> Table:
     return Table(head, tuple(rows), frozenset(range(len(head))))
 
 
-def _level_text(built: Curves, level: curves.Level | None) -> str:
+def _level_text(built: Curves, level: curves.Level | None, otherwise: str) -> str:
     if level is None:
-        return "–"
+        return otherwise
     spread = f" ({built.y_text(level.low)} to {built.y_text(level.high)})" if len(level.trials) > 1 else ""
     return built.y_text(level.median) + spread
 

@@ -88,9 +88,11 @@ def _control(number: int, name: str, columns: dict[str, NDArray[np.int64]]) -> C
 
 
 def chosen(run: Run, most: int = 8) -> list[Control]:
-    """One trial a congestion control, its first repeat at the largest window; none when the run has only one."""
+    """One trial a congestion control, its first repeat at the largest window; none when the run has only one. Trials
+    with gateways do not count: their senders see no more of the path than the way to the near one."""
     first: dict[str, Json] = {}
-    for row in sorted(run.rows, key=lambda row: (-(row.get("window_bytes") or 0), int(row["trial"]))):
+    plain = [row for row in run.rows if row.get("gateway") in (None, "none")]
+    for row in sorted(plain, key=lambda row: (-(row.get("window_bytes") or 0), int(row["trial"]))):
         first.setdefault(str(row.get("congestion") or ""), row)
     if len(first) < 2:
         return []

@@ -11,6 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dashboard.box import label
+from dashboard.downsample import inside
 from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, VERMILLION, scatter
 from dashboard.figures.view import SEGMENT_HOVER, SERVER, View, seconds, segment_facts
 from dashboard.series import I64
@@ -70,7 +71,8 @@ def _window_edge(view: View) -> Any:
 def _sent(view: View) -> Any:
     tl = view.timeline
     rows = view.line_of(tl.sent_rows[NEW], tl.sent_times[NEW], tl.end)
-    if rows.size == view.points:
+    span = inside(tl.sent_times[NEW], view.t0, view.t1)
+    if rows.size < span.stop - span.start:  # not "== points": parts of one super-packet have one time
         view.notes.append(f"lines thinned to {view.points:,} points (zoom in for every packet)")
     return _step(rows.size, view.words.sent, view.words.sent_colour, 2.5, x=seconds(tl.sent_ns[rows]), y=tl.end[rows],
                  customdata=segment_facts(tl, rows), hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip

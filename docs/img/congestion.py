@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 import numpy as np
 import plotly.graph_objects as go
+import pyarrow.parquet as pq
 from playwright.sync_api import sync_playwright
 from plotly.subplots import make_subplots
 
@@ -73,10 +74,12 @@ def window(runs: tuple[str, ...]) -> None:
         windows = sorted(kb for own, kb in found if own == name)
         colour, dash = SERIES_COLOURS[number % 6], ("solid", "dash")[number // 6 % 2]
         for row in (1, 2):
-            values = [interval(found[name, kb][row - 1]) for kb in windows]
+            values = [found[name, kb][row - 1] for kb in windows]
+            intervals = [interval(value) for value in values]
             figure.add_scatter(
-                x=windows, y=[v.mean if v else None for v in values], name=name, legendgroup=name, showlegend=row == 1,
-                error_y={"type": "data", "array": [v.half if v else 0 for v in values], "thickness": 1.5, "width": 5},
+                x=windows, y=[float(np.mean(value)) for value in values],
+                error_y={"type": "data", "array": [v.half if v else 0 for v in intervals], "thickness": 1.5},
+                name=name, legendgroup=name, showlegend=row == 1,
                 mode="lines+markers", line={"color": colour, "width": 2, "dash": dash}, row=row, col=1,
             )  # fmt: skip
     figure.update_layout(**LAYOUT, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
@@ -116,7 +119,8 @@ def cpeak(fig2: str, growth: str) -> None:
     run = load_run(Path(growth))
     found = control.load(run, run.trial_numbers()[0])
     if found:
-        _add_growth(figure, found)
+        samples = pq.read_table(run.trial(found.trial).path / "tcp_info.parquet", columns=["delivered"])
+        _add_growth(figure, found, samples["delivered"].to_numpy())
     figure.update_layout(**LAYOUT, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_layout(margin={"t": 20, "r": 20})
     figure.update_xaxes(**AXIS, title_text="Time (s)")
@@ -124,20 +128,20 @@ def cpeak(fig2: str, growth: str) -> None:
     shoot(figure, "cpeak", 1100, 800)
 
 
-def _add_growth(figure: go.Figure, found: control.Control) -> None:
-    """From the first loss to the second: measured, and the equation integrated from the same window."""
+def _add_growth(figure: go.Figure, found: control.Control, delivered: np.ndarray) -> None:
+    """From the first loss to the second: measured, and the equation summed over the same acknowledged segments."""
     lost = np.flatnonzero(found.open[:-1] & ~found.open[1:])
     start = int(np.flatnonzero(found.open & (np.arange(found.open.size) > lost[0]))[0])
     end = int(lost[1]) if lost.size > 1 else found.open.size - 1
-    peak, rtt_s, step = 2 * found.ssthresh[start], 0.059, 0.001
-    model, t = [float(found.cwnd[start])], [float(found.t_s[start])]
-    while t[-1] < found.t_s[end]:
+    peak, model = 2 * found.ssthresh[start], [float(found.cwnd[start])]
+    for acked in np.diff(delivered[start : end + 1].astype(np.int64)):
         w = model[-1]
-        in_path = max(rtt_s, w * 4148 * 8 / 36e6)  # beyond 64 segments the queue makes the round trip longer
-        model.append(w + step / in_path * (abs(w - peak / 2) / w * abs(peak - w) / w * peak / 2 + 1))
-        t.append(t[-1] + step)
+        for _ in range(int(acked)):
+            w += (abs(w - peak / 2) / w * abs(peak - w) / w * peak / 2 + 1) / w
+        model.append(w)
+    t = found.t_s[start : end + 1]
     for x, y, name, colour, dash in (
-        (found.t_s[start : end + 1], found.cwnd[start : end + 1], "lfp_cpeak, one loss", SERIES_COLOURS[0], "solid"),
+        (t, found.cwnd[start : end + 1], "lfp_cpeak, one loss", SERIES_COLOURS[0], "solid"),
         (t, model, "equation", GREY, "dash"),
         ([t[0], t[-1]], [peak, peak], "c_peak", GREY, "dot"),
     ):
@@ -145,17 +149,24 @@ def _add_growth(figure: go.Figure, found: control.Control) -> None:
         figure.add_scatter(x=x, y=y, name=name, mode="lines", line=line, row=2, col=1)
 
 
+def _cell(values: list[float], digits: int) -> str:
+    """Mean and half of the interval; the values themselves where there are too few for one."""
+    found = interval(values)
+    if found:
+        return f"{found.mean:.{digits}f} ± {found.half:.{digits}f}"
+    return ", ".join(f"{value:.{digits}f}" for value in values)
+
+
 @main.command()
 @click.argument("runs", nargs=-1, required=True)
 def tables(runs: tuple[str, ...]) -> None:
-    """Mean ± half of the 95 % interval: Mbit/s, then s."""
+    """Mean ± half of the 95 % interval: Mbit/s, then s; single values where there are fewer than three."""
     found = cells(runs)
     windows = sorted({kb for _, kb in found})
     for which, digits in ((0, 2), (1, 3)):
         click.echo("| | " + " | ".join(f"{kb} KB" for kb in windows) + " |\n|---|" + "---|" * len(windows))
         for name in dict.fromkeys(name for name, _ in found):
-            values = [interval(found[name, kb][which]) if (name, kb) in found else None for kb in windows]
-            texts = [f"{v.mean:.{digits}f} ± {v.half:.{digits}f}" if v else "–" for v in values]
+            texts = [_cell(found[name, kb][which], digits) if (name, kb) in found else "–" for kb in windows]
             click.echo(f"| {name} | " + " | ".join(texts) + " |")
     click.echo(f"repeats: {sorted({len(mbit) for mbit, _ in found.values()})}")
 

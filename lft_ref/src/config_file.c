@@ -86,5 +86,8 @@ static int take(void *user, const char *table, const char *key, const char *text
 int config_file_read(const char *path, const struct nc_option *rows, size_t n, struct config_arguments *out, char *why, size_t why_size)
 {
     struct reading reading = {path, rows, n, out, why, why_size};
-    return config_toml_walk(path, take, &reading, why, why_size);
+    int failed = config_toml_walk(path, take, &reading, why, why_size);
+    for (char *c = why; failed && *c; c++)
+        *c = (unsigned char)*c < ' ' ? ' ' : *c; /* what was quoted from the file stays in the line */
+    return failed;
 }

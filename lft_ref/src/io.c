@@ -23,10 +23,11 @@ const char *const io_carriage_names[] = {"udp", "esp", NULL};
 
 enum {
     READ_BYTES = 65536, /* one GRO buffer */
-    READS = 8,          /* of them a system call */
+    READS = 16,         /* of them a system call */
     TURN_READS = 64,    /* at most before streams and sending get their turn */
     ESP_DATAGRAM_MAX = 10240,
     BATCH_MAX = LFT_BATCH_SEGMENTS,
+    TURN_BATCHES = 64,
 };
 
 struct io {
@@ -241,7 +242,8 @@ unsigned io_transmit(struct io *io)
 {
     uint64_t now_ns = nc_now_ns();
     unsigned sent = 0;
-    while (!io->blocked) {
+    /* bounded: with a limit on neither rate nor socket there may be seconds' worth to send, and clients and peer wait meanwhile */
+    for (unsigned batches = 0; batches < TURN_BATCHES && !io->blocked; batches++) {
         if (!io->waiting.n && !lft_link_transmit(io->link, now_ns, &io->waiting)) {
             io->waiting.n = 0;
             break;

@@ -201,6 +201,7 @@ void lft_session_tick(struct lft_session *session, uint64_t now_ns)
     for (struct lft_stream *stream = session->all.first; stream; stream = stream->all.next) {
         if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS)
             session->active--;
+        stream->rx_recent /= 2;
         if (stream->opened || stream->accepted)
             lft_stream_grant(stream);
     }

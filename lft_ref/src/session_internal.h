@@ -57,6 +57,7 @@ struct lft_stream {
     size_t rx_queued, rx_holed;
     uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final;
     unsigned rx_idle_ticks;
+    uint32_t rx_recent; /* octets since the last tick, and half of those before it */
 };
 
 struct lft_stream_list { struct lft_stream *first, *last; };

@@ -161,8 +161,14 @@ void lft_stream_grant(struct lft_stream *stream)
         lft_stream_say(stream, LFT_SAY_CREDIT);
 }
 
-static void mark_active(struct lft_stream *stream)
+/* Few octets a second, a control connection's, need no share: the least credit is enough for them. */
+static void mark_active(struct lft_stream *stream, uint32_t bytes)
 {
+    enum { ACTIVE_BYTES = 4096 };
+    stream->rx_recent += bytes;
+    if (stream->rx_recent < ACTIVE_BYTES)
+        return;
+    stream->rx_recent = 0;
     stream->session->active += stream->rx_idle_ticks == LFT_ACTIVE_TICKS;
     stream->rx_idle_ticks = 0;
 }
@@ -214,7 +220,7 @@ static void take_data(struct lft_stream *stream, struct lft_buffer *buffer, cons
     struct lft_session *session = stream->session;
     uint64_t end = chunk->value + chunk->length;
     stream->rx_seen += chunk->length;
-    mark_active(stream);
+    mark_active(stream, chunk->length);
     if (chunk->type == LFT_CHUNK_FIN && stream->rx_final == LFT_UNKNOWN)
         stream->rx_final = end;
     if (!stream->reset) {

@@ -68,7 +68,7 @@ static const struct nc_option rows[] = {
     QUANTITY("drain", drain_ns, NC_UNIT_DURATION, "10s", 0, HOUR, "how long SIGTERM waits for connections to end"),
     SECTION("daemon"),
     TEXT("name", name, "NAME", "lft", "of the rules and of the router model's interface; one a gateway in a namespace"),
-    TEXT("control", control, "SOCKET", NULL, "control socket, mode 0600"),
+    TEXT("control", control, "SOCKET", NULL, "control socket, for its owner alone"),
     QUANTITY("memory-tx", memory_tx_bytes, NC_UNIT_BYTES, "0", 0, 0, "frames sent and not acknowledged; 0 for 4MB and two of rate x expected-rtt"),
     QUANTITY("memory-rx", memory_rx_bytes, NC_UNIT_BYTES, "0", 0, 0, "octets received and not consumed; 0 for 40MB and four of rate x expected-rtt"),
     QUANTITY("socket-buffer", socket_buffer_bytes, NC_UNIT_BYTES, "32MB", 65536, 512 * MB, "kernel buffers of the tunnel's socket"),

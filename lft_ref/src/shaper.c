@@ -3,7 +3,7 @@
 #include "nc_clock.h"
 
 /* Times have 8 fraction bits: 2^56 ns are two years of uptime. At 1 Tbit/s an octet costs 0.008 ns, so costs have 24. */
-enum { TIME_BITS = 8, COST_BITS = 24, LATE_TURNS = 2 };
+enum { TIME_BITS = 8, COST_BITS = 24, LATE_TURNS = 2, WINDOW_FRAMES = 4 };
 #define SLOT_NS (NC_NS_PER_MS / 2)
 #define DEEPER_MAX_NS NC_NS_PER_MS
 #define LATENESS_MAX_NS (NC_NS_PER_MS * 3 / 2) /* that a single wake-up can tell */
@@ -50,7 +50,7 @@ void lft_shaper_set(struct lft_shaper *shaper, uint64_t rate_bps, uint32_t frame
 {
     bool was_limited = shaper->rate_bps;
     shaper->rate_bps = rate_bps;
-    shaper->window_max = rate_bps / 80 * 1009 / 1000 + LFT_SHAPER_FRAMES * (uint64_t)frame_bytes;
+    shaper->window_max = rate_bps / 80 * 1009 / 1000 + WINDOW_FRAMES * (uint64_t)frame_bytes;
     for (unsigned i = 0; rate_bps && i < LFT_BUCKETS; i++) {
         struct lft_bucket *bucket = &shaper->buckets[i];
         bucket->cost = (uint64_t)(8e9 * (double)(1 << COST_BITS) / ((double)rate_bps * kinds[i].rate));
@@ -91,7 +91,7 @@ bool lft_shaper_ready(const struct lft_shaper *shaper, uint64_t now_ns)
 
 uint64_t lft_shaper_rest_ns(const struct lft_shaper *shaper)
 {
-    return shaper->rate_bps ? (shaper->buckets[LFT_BUCKET_LONG].depth >> TIME_BITS) * 10 / (LFT_SHAPER_FRAMES - 1) : 0;
+    return shaper->rate_bps ? (shaper->buckets[LFT_BUCKET_LONG].depth >> TIME_BITS) * 13 / (LFT_SHAPER_FRAMES - 1) : 0;
 }
 
 /* The first frame after a wait tells how late the thread was woken. */

@@ -3,9 +3,10 @@
  *           something to send; idle time is not saved up
  *   peak:   a clock at twice the limit, 16 frames deep: what is caught up is spread, so that short queues take it. Where most wake-ups
  *           are later than 16 frames at the limit take, it is the smoothed lateness deeper, 1 ms at most, or rate would be lost
- *   window: octets of the last 100.5 ms, in slots of 0.5 ms: 1.009 × limit × 100 ms + 16 frames
- * So no 100 ms carry more than 1.01 × limit + 17 frames, in the long run the limit passes, a thread that the machine wakes up to 20 ms
- * late still fills the line, and no burst is longer than 16 frames as long as it is woken in time for 16 frames.
+ *   window: octets of the last 100.5 ms, in slots of 0.5 ms: 1.009 × limit × 100 ms + 4 frames
+ * So no 100 ms carry more than 1.01 × limit + 5 frames, or 16 more when the thread was stopped between the clock and the wire; in the
+ * long run the limit passes, a thread that the machine wakes up to 20 ms late still fills the line, and no burst is longer than 16
+ * frames as long as it is woken in time for them.
  * Rejected: one bucket 20 frames deep (0.24 ms at 800 Mbit/s): every later wake-up is rate lost for ever. A
  * second bucket at 1.01 × limit in place of the window: wake-ups 1.5 ms late as on a busy machine cost half of the rate. */
 #ifndef LFT_SHAPER_H
@@ -40,7 +41,7 @@ void lft_shaper_set(struct lft_shaper *shaper, uint64_t rate_bps, uint32_t frame
 bool lft_shaper_ready(const struct lft_shaper *shaper, uint64_t now_ns);
 /* Earliest time at which lft_shaper_ready holds. */
 uint64_t lft_shaper_next_ns(const struct lft_shaper *shaper);
-/* What 10 frames of the largest size take at the limit: a thread that rests no longer than that under load is in time. 0: no limit. */
+/* What 13 frames of the largest size take at the limit: a thread that rests no longer than that under load is in time. 0: no limit. */
 uint64_t lft_shaper_rest_ns(const struct lft_shaper *shaper);
 /* `wire_bytes` left now, outer headers included. */
 void lft_shaper_sent(struct lft_shaper *shaper, uint32_t wire_bytes, uint64_t now_ns);

@@ -39,7 +39,7 @@ static const struct nc_option table[] = {
     {"fec-repairs", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 100, NULL, "N", "repairs in 100 frames with fec; 0: by measured loss",
      OFFSET(fec_percent)},
     {"memory", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "0", 0, UINT64_C(1) << 36, NULL, NULL,
-     "receive memory; 0: 64 MB + 4 x limit x round trip", OFFSET(memory_bytes)},
+     "receive memory; 0: 40 MB + 4 x limit x round trip", OFFSET(memory_bytes)},
     {"cipher", 0, NC_OPT_CHOICE, 0, "none", 0, 0, ciphers, NULL, "seal and open every frame", OFFSET(cipher)},
     {"first-number", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 0, NULL, "N", "LFT number to begin with", OFFSET(first_number)},
     {.name = "transfer", .kind = NC_OPT_SECTION},

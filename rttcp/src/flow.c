@@ -32,25 +32,36 @@ int rttcp_flow_create(struct rttcp_flow *flow, bool sending, uint64_t n, uint64_
     return 0;
 }
 
+static void serve_meter(struct rttcp_flow *flow, const struct rttcp_transfer *stream)
+{
+    uint64_t i = (uint64_t)(stream - flow->streams);
+    if (atomic_load_explicit(&flow->meter.due[i], memory_order_relaxed))
+        rttcp_meter_sample_due(&flow->meter, i);
+}
+
 /* Sends until the end, and ends the stream. */
 static enum rttcp_ended send_all(struct rttcp_flow *flow, struct rttcp_transfer *stream, struct rttcp_error *error)
 {
     enum rttcp_ended ended = rttcp_transfer_open(stream, error);
     if (stream == flow->streams)
         atomic_store(&flow->meter.watch_window, true);
-    while (ended == ENDED_N)
+    while (ended == ENDED_N) {
         ended = rttcp_transfer_send_once(stream, stream->params->length_bytes, error);
+        serve_meter(flow, stream);
+    }
     if (ended != ENDED_ERROR && !atomic_load(&stream->orders->cancel))
         shutdown(stream->fd, SHUT_WR);
     stream->last_byte_ns = nc_now_ns() - stream->t0_ns;
     return ended;
 }
 
-static enum rttcp_ended receive_all(struct rttcp_transfer *stream, struct rttcp_error *error)
+static enum rttcp_ended receive_all(struct rttcp_flow *flow, struct rttcp_transfer *stream, struct rttcp_error *error)
 {
     enum rttcp_ended ended = ENDED_N;
-    while (ended == ENDED_N)
+    while (ended == ENDED_N) {
         ended = rttcp_transfer_receive_once(stream, error);
+        serve_meter(flow, stream);
+    }
     return ended;
 }
 
@@ -58,7 +69,7 @@ static void *work(void *argument)
 {
     struct rttcp_worker *worker = argument;
     worker->ended = worker->flow->sending ? send_all(worker->flow, worker->stream, &worker->error)
-                                          : receive_all(worker->stream, &worker->error);
+                                          : receive_all(worker->flow, worker->stream, &worker->error);
     atomic_store(&worker->failed, worker->ended == ENDED_ERROR);
     atomic_fetch_sub(&worker->flow->running, 1);
     if (write(worker->flow->wake_fd, &(uint64_t){1}, sizeof(uint64_t)) < 0)

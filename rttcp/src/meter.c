@@ -6,11 +6,17 @@
 #include "message.h"
 #include "nc_clock.h"
 
+#define GRACE_NS UINT64_C(200000) /* for a stream's thread to come by: longer than most calls */
 #define UNRUSHED UINT64_C(100000000) /* with nothing to sample, the window is still looked at every 100 ms */
 
 uint64_t rttcp_bps(uint64_t bytes, uint64_t elapsed_ns)
 {
     return elapsed_ns ? (uint64_t)((unsigned __int128)bytes * 8 * NC_NS_PER_S / elapsed_ns) : 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 static uint64_t moved(const struct rttcp_meter *meter)
@@ -65,22 +71,33 @@ static void close_interval(struct rttcp_meter *meter, uint64_t now_ns, bool full
         meter->on_interval(meter->context, &interval);
 }
 
-/* Of every stream when samples are wanted; else of the first, for its window. */
-static void take_samples(struct rttcp_meter *meter)
+/* One stream's; of the first also the window, whether or not samples are wanted. */
+static void take_sample(struct rttcp_meter *meter, uint64_t i)
 {
     struct rttcp_tcpinfo info;
-    for (uint64_t i = 0; i < (meter->sample_ns ? meter->n : 1); i++) {
-        if (!rttcp_tcpinfo_take(meter->streams[i].fd, &info))
-            continue;
-        info.stream = (uint32_t)meter->streams[i].stream;
-        uint64_t window = i == 0 ? rttcp_tcpinfo_get(&info, "snd_wnd") : 0;
-        if (window > meter->window_seen_max_bytes && atomic_load_explicit(&meter->watch_window, memory_order_relaxed))
-            meter->window_seen_max_bytes = window;
-        if (!meter->sample_ns)
-            continue;
+    if (!rttcp_tcpinfo_take(meter->streams[i].fd, &info))
+        return;
+    info.stream = (uint32_t)meter->streams[i].stream;
+    if (meter->sample_ns)
         rttcp_tcpinfo_take_cc(meter->streams[i].fd, &info);
+    uint64_t window = i == 0 ? rttcp_tcpinfo_get(&info, "snd_wnd") : 0;
+    pthread_mutex_lock(&meter->lock);
+    if (window > meter->window_seen_max_bytes && atomic_load_explicit(&meter->watch_window, memory_order_relaxed))
+        meter->window_seen_max_bytes = window;
+    if (meter->sample_ns)
         rttcp_samples_add(&meter->samples, &info);
-    }
+    pthread_mutex_unlock(&meter->lock);
+}
+
+void rttcp_meter_sample_due(struct rttcp_meter *meter, uint64_t i)
+{
+    if (atomic_exchange(&meter->due[i], false))
+        take_sample(meter, i);
+}
+
+static uint64_t sampled(const struct rttcp_meter *meter)
+{
+    return meter->sample_ns ? meter->n : 1;
 }
 
 static void note_omitted(struct rttcp_meter *meter, uint64_t now_ns)
@@ -101,16 +118,21 @@ static bool wait_until(struct rttcp_meter *meter, uint64_t at_ns)
     return ending;
 }
 
+/* The streams' threads are asked first; those that are not there soon sleep, and leave their sockets free. */
+static void take_samples(struct rttcp_meter *meter, uint64_t now_ns)
+{
+    for (uint64_t i = 0; i < sampled(meter); i++)
+        atomic_store(&meter->due[i], true);
+    wait_until(meter, now_ns + least(GRACE_NS, meter->sample_ns ? meter->sample_ns / 4 : GRACE_NS));
+    for (uint64_t i = 0; i < sampled(meter); i++)
+        rttcp_meter_sample_due(meter, i);
+}
+
 /* The next point of a schedule after `now`; points that were missed are left out, not made up for. */
 static uint64_t next_point(uint64_t point_ns, uint64_t period_ns, uint64_t now_ns)
 {
     point_ns += period_ns;
     return point_ns > now_ns ? point_ns : point_ns + (now_ns - point_ns) / period_ns * period_ns + period_ns;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void *run(void *argument)
@@ -125,13 +147,13 @@ static void *run(void *argument)
             note_omitted(meter, now);
             omit_at = UINT64_MAX;
         }
-        if (now >= sample_at) {
-            take_samples(meter);
-            sample_at = next_point(sample_at, sample_ns, now);
-        }
         if (now >= interval_at) {
             close_interval(meter, now, true);
             interval_at = next_point(interval_at, meter->interval_ns, now);
+        }
+        if (now >= sample_at) { /* last: it takes a while */
+            take_samples(meter, now);
+            sample_at = next_point(sample_at, sample_ns, now);
         }
     }
     return NULL;
@@ -162,9 +184,10 @@ void rttcp_meter_stop(struct rttcp_meter *meter)
     pthread_cond_signal(&meter->wake);
     pthread_mutex_unlock(&meter->lock);
     pthread_join(meter->thread, NULL);
+    for (uint64_t i = 0; i < sampled(meter); i++)
+        take_sample(meter, i);
     pthread_cond_destroy(&meter->wake);
     pthread_mutex_destroy(&meter->lock);
-    take_samples(meter);
     uint64_t now = nc_now_ns();
     if (moved(meter) > meter->closed_bytes || json_array_size(meter->intervals) == 0)
         close_interval(meter, now, false);

@@ -1,5 +1,7 @@
 /* The watching thread of a transfer: on an absolute monotonic schedule it closes intervals and takes TCP_INFO samples,
  * so that a blocked send or recv never skews either. It ends at once when told to.
+ * A sample is taken by the stream's own thread where that comes by in time. A thread that keeps its socket busy lets it go
+ * for a moment between two calls, and another one that waits for it is woken then, in vain mostly, again and again.
  * Rejected: looking at the clock in the transfer loop; a transfer that stands still for a second would have no samples of
  * the second that matters. */
 #ifndef RTTCP_METER_H
@@ -42,6 +44,7 @@ struct rttcp_meter {
     uint64_t window_seen_max_bytes;     /* largest snd_wnd of the first stream since `watch_window` */
     struct rttcp_samples samples;
     _Atomic bool watch_window;
+    _Atomic bool due[RTTCP_STREAMS_MAX]; /* a sample of this stream */
     /* private */
     uint64_t closed_ns, closed_bytes;
     uint64_t stream_bytes[RTTCP_STREAMS_MAX], stream_retransmits[RTTCP_STREAMS_MAX]; /* when the last interval closed */
@@ -53,6 +56,9 @@ struct rttcp_meter {
 
 /* Starts the thread; false when there is none to be had. */
 bool rttcp_meter_start(struct rttcp_meter *meter);
+
+/* For the thread of stream i, between its calls: takes the sample that is due, if one is. */
+void rttcp_meter_sample_due(struct rttcp_meter *meter, uint64_t i);
 
 /* Ends it, closes the last interval and takes a last sample. */
 void rttcp_meter_stop(struct rttcp_meter *meter);

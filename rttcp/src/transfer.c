@@ -16,18 +16,25 @@
 #include "nc_quantity.h"
 #include "window.h"
 
-#define READ_BYTES (UINT64_C(256) << 10) /* of a recv: large enough to be rare, small enough to stay in the cache */
+#define READ_BYTES (UINT64_C(1) << 20)   /* of all receiving streams together: rare wake-ups, and still in the caches */
+#define READ_MIN (UINT64_C(256) << 10)   /* … but of one at least */
 #define SEND_BUFFER_MIN 65536            /* the opening's writes are long */
 #define TUNE_CALLS 64                    /* reads between two looks at how often the receiver wakes up */
 #define WAKE_NS NC_NS_PER_MS             /* … which should be no more often than this */
 #define WAKE_MAX_NS (10 * NC_NS_PER_MS)  /* … or this, when what is read is not copied */
-#define LOWAT_MAX (READ_BYTES / 2)       /* so that the other half can arrive meanwhile */
 #define LOWAT_UNCOPIED_MAX (UINT64_C(8) << 20)
 #define READ_UNCOPIED ((size_t)1 << 30)
 
 const char *const rttcp_ended_names[] = {
     [ENDED_BYTES] = "bytes", [ENDED_DURATION] = "duration", [ENDED_SIGNAL] = "signal", [ENDED_ERROR] = "error"};
 _Static_assert(sizeof rttcp_ended_names / sizeof rttcp_ended_names[0] == ENDED_N, "a name for every end");
+
+static size_t read_bytes(const struct rttcp_transfer *transfer)
+{
+    const struct rttcp_params *params = transfer->params;
+    uint64_t share = READ_BYTES / (transfer->stream < params->forward ? params->forward : params->reverse);
+    return share < READ_MIN ? READ_MIN : share;
+}
 
 static int map_buffer(struct rttcp_transfer *transfer, bool shared, struct rttcp_error *error)
 {
@@ -50,7 +57,7 @@ int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct
     bool shared = sending && params->zerocopy;
     uint64_t length = params->length_bytes;
     transfer->lowat_bytes = 1;
-    transfer->buffer_size = !sending ? READ_BYTES : length > SEND_BUFFER_MIN ? length : SEND_BUFFER_MIN;
+    transfer->buffer_size = !sending ? read_bytes(transfer) : length > SEND_BUFFER_MIN ? length : SEND_BUFFER_MIN;
     if (shared) {
         transfer->source_fd = memfd_create("rttcp-zerocopy", MFD_CLOEXEC);
         if (transfer->source_fd < 0 || ftruncate(transfer->source_fd, (off_t)transfer->buffer_size) < 0)
@@ -220,7 +227,8 @@ static uint64_t wake_ns(const struct rttcp_transfer *transfer)
 
 /* Wakes this thread once a wake_ns() rather than once a packet, when packets come faster than that. Not with a window of
  * our own: octets that wait unread take from what is offered. A read that brings less than was waited for (its slice was
- * over: the path has slowed down) starts from the beginning. */
+ * over: the path has slowed down) starts from the beginning. At most half of the buffer is waited for, so that the other half
+ * can arrive meanwhile. */
 static void tune_wakeups(struct rttcp_transfer *transfer, size_t got)
 {
     uint64_t calls = transfer->calls - transfer->tuned_calls;
@@ -228,7 +236,7 @@ static void tune_wakeups(struct rttcp_transfer *transfer, size_t got)
     if (transfer->params->window_bytes || (calls < TUNE_CALLS && !slower))
         return;
     uint64_t now = nc_now_ns(), elapsed = now - transfer->tuned_ns, moved = rttcp_transfer_moved(transfer);
-    uint64_t wake = wake_ns(transfer), most = transfer->params->skip_rx_copy ? LOWAT_UNCOPIED_MAX : LOWAT_MAX;
+    uint64_t wake = wake_ns(transfer), most = transfer->params->skip_rx_copy ? LOWAT_UNCOPIED_MAX : transfer->buffer_size / 2;
     uint64_t a_wake = elapsed ? (moved - transfer->tuned_bytes) * wake / elapsed : 1;
     if (slower || elapsed > 2 * wake * calls)
         set_lowat(transfer, 1);

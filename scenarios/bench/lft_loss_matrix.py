@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from scenarios.bench.lft_lab import LONG_PATH, RATE_BPS, Lab, gateways, lab
+from scenarios.bench.lft_lab import LONG_PATH, MTU, RATE_BPS, Lab, gateways, lab
 from scenarios.bench.registry import Bench, Place, Result, Row
 
 SECONDS, SECONDS_OTHER = 120, 30
 LOSSES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.1)
 ETA = 1426 / 1500
+RTT_S = 0.2
 SHARE = 0.95
 RECOVERIES = ("selective", "fec", "gbn", "gbn-strict")
 PLAIN = ("bbr", "cubic")
@@ -45,9 +46,21 @@ def _note(made: Lab, octets: int) -> str:
     )
 
 
+def _octets(loss: float, seconds: int) -> int:
+    """What textbook Go-Back-N carries in so many seconds (docs/lft-recovery.md), and a little at least.
+
+    By octets, not by time: what the client's kernel and the gateway take at once would need minutes to arrive.
+    """
+    flight = RATE_BPS / 8 / MTU * RTT_S
+    return round(max(50_000, RATE_BPS / 8 * ETA * (1 - loss) / (1 + loss * (flight - 1)) * seconds))
+
+
 def _accelerated(place: Place, loss: float, recovery: str, seconds: int) -> Row:
     with lab(place, _path(loss)) as made, gateways(made, "--rate", f"{RATE_BPS}bit", "--recovery", recovery):
-        end = made.transfer(duration_ns=seconds * 10**9)
+        if recovery == "gbn-strict" and loss:
+            end = made.transfer(bytes=_octets(loss, seconds))
+        else:
+            end = made.transfer(duration_ns=seconds * 10**9)
         note = _note(made, end.summary.bytes)
     low = bound_bps(loss) if recovery == "selective" else 0.0
     return _row(f"{recovery} {loss:.4%}", end.summary.short_term_bps, low, note)

@@ -20,8 +20,10 @@ NETEM_LEAST, COMET_LEAST = 10.0, 1.0  # virtual seconds a wall second
 STARTUP_S = 3.0  # at most, wall time
 Keys = dict[str, str | int]
 
-_STREAM: Keys = {"delay": "100ms", "rate": "800Mbit", "queue": "20MB", "mtu": 9000}
+_STREAM: Keys = {"delay": "100ms", "rate": "800Mbit", "queue": "20MB", "mtu": 1500}
 _LONG: Keys = {"delay": "249ms", "rate": "10Gbit", "queue": "600MB", "mtu": 9000}
+# late by 0.45 % of the round trip at most
+_COMET: Keys = _STREAM | {"granularity": "900us", "poll": "900us"}
 _PAIRS, _SECONDS, _LONG_S, _STARTUP_TRIAL_S = 5, 60, 600, 0.1
 
 
@@ -34,14 +36,18 @@ def measure(place: Place) -> Iterator[Result]:
     startup = _median_wall_s(place, _STREAM | {"rate": "1Mbit"}, _STARTUP_TRIAL_S, "netem", pairs)
     netem = _median_wall_s(place, _STREAM, seconds, "netem", pairs)
     comet_seconds = max(seconds // 6, 1)
-    comet = _median_wall_s(place, _STREAM, comet_seconds, "comet", pairs)
-    trial = boxes.settled(_plan(place, _STREAM, comet_seconds).trials[0], "comet")
-    granularity = f"granularity {(trial.setting.path.granularity or 0) / 1e3:.0f} us"
+    comet = _median_wall_s(place, _COMET, comet_seconds, "comet", pairs)
+    fine, coarse = _granularity(place, _STREAM, "netem"), _granularity(place, _COMET, "comet")
     yield Result("virtual.speed", "of rows", None, rows=[
         Row("start-up: a trial of 0.1 s", "s", startup, 0, STARTUP_S),
-        _speed_row("800 Mbit/s, 200 ms, netem", seconds, netem, startup, NETEM_LEAST, granularity),
-        _speed_row("800 Mbit/s, 200 ms, userspace box", comet_seconds, comet, startup, COMET_LEAST, granularity),
+        _speed_row("800 Mbit/s, 200 ms, netem", seconds, netem, startup, NETEM_LEAST, fine),
+        _speed_row("800 Mbit/s, 200 ms, userspace box", comet_seconds, comet, startup, COMET_LEAST, coarse),
     ])  # fmt: skip
+
+
+def _granularity(place: Place, path: Keys, box: str) -> str:
+    trial = boxes.settled(_plan(place, path, 1).trials[0], box)
+    return f"granularity {(trial.setting.path.granularity or 0) / 1e3:.0f} us"
 
 
 def measure_long(place: Place) -> Iterator[Result]:

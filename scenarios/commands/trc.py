@@ -8,11 +8,13 @@ comparing throughputs alone; far above the limit a quick congestion control move
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +134,7 @@ def command(
     if not as_json:
         search.measure = _Told(trials.measure, search.trials()).measure
     found = _document(search, search.best(), run_dir)
+    found["paper"] = paper(plan.base.report.reference, plan.base.path.mtu)
     write_json(run_dir / "trc.json", found)
     if as_json:
         click.echo(json.dumps(found))
@@ -174,6 +177,21 @@ def _document(search: Search, best: int, run_dir: Path) -> dict[str, Any]:
             "precision": search.precision, "curve": curve, "run": str(run_dir)}  # fmt: skip
 
 
+def paper(references: tuple[str, ...], mtu: int) -> list[dict[str, Any]]:
+    """The best rates that the scenario's papers found: of the rows of kind ``best`` in each file of scenarios/reference
+    the highest. Their rate_bps count packets as ours do."""
+    found = []
+    for name in references:
+        text = (resources.files("scenarios") / "reference" / f"{name}.csv").read_text(encoding="utf-8")
+        rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+        best = [row for row in rows if row.get("kind") == "best"]
+        if best:
+            row = max(best, key=lambda each: float(each["rate_bps"]))
+            found.append({"name": name, "packets_per_s": float(row["rate_bps"]) / (8 * mtu),
+                          "short_term_bps": float(row["short_term_bps"])})  # fmt: skip
+    return found
+
+
 def _show(found: dict[str, Any]) -> None:
     out = console()
     for point in found["curve"]:
@@ -182,4 +200,9 @@ def _show(found: dict[str, Any]) -> None:
         out.print(f"{point['packets_per_s']:>9} packets/s  {mbps:8.2f} Mbit/s  {share:6.1%}  {bar}", markup=False)
     best, mbps = found["best_packets_per_s"], found["best_short_term_bps"] / 1e6
     out.print(f"best {best} packets/s: {mbps:.2f} Mbit/s", markup=False)
-    out.print(f"run  {found['run']}", markup=False)
+    for theirs in found["paper"]:
+        pps, mbps = theirs["packets_per_s"], theirs["short_term_bps"] / 1e6
+        ratio = best / pps
+        out.print(f"paper {theirs['name']}: {pps:.0f} packets/s, {mbps:.2f} Mbit/s; ours are {ratio:.3f} of that",
+                  markup=False)  # fmt: skip
+    out.print(f"run  {found['run']}  (the picture: lfp report {found['run']})", markup=False)

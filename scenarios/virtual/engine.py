@@ -56,12 +56,15 @@ class Ended:
 def manifest(plan: Plan, box: str) -> dict[str, Any]:
     """What a run's manifest says of virtual time. MissingError without a kernel, UsageError for what `box` cannot."""
     image = kernel.require()
+    settled = [boxes.settled(one, box) for one in plan.trials]
     return {
         "kernel": kernel.version(image),
         "virtual": {
             "box": box,
             "back_ends": sorted({boxes.choose(one, box) for one in plan.trials}),
             "clock_start_ns": CLOCK_START_NS,
+            "granularity_ns": sorted({one.setting.path.granularity or 0 for one in settled}),
+            "notes": sorted({boxes.note(one, box) for one in settled}),
             "kernel_sha256": hashlib.sha256(image.read_bytes()).hexdigest(),
             "differs": list(DIFFERS),
         },
@@ -147,6 +150,8 @@ def _collect(one: Running, run_dir: Path) -> Ended:
 
 def _digested(one: Running, folder: Path) -> dict[str, Any]:
     try:
+        if one.guest.unwritten():
+            raise OSError(errno.ENOSPC, "what the guest wrote did not get to the disk")
         one.guest.check()
         status: dict[str, Any] | None = read_json(folder / "status.json")
         if status is None:
@@ -166,7 +171,7 @@ def _digested(one: Running, folder: Path) -> dict[str, Any]:
 def _check_disk(run_dir: Path) -> None:
     free = shutil.disk_usage(run_dir).free
     if free < _LEAST_DISK_BYTES:
-        raise _full(run_dir, f"only {free // 2**20} MB left")
+        raise _full(run_dir, f"full, or nearly ({free / 2**20:.0f} MB left)")
 
 
 @contextmanager

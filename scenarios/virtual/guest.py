@@ -28,8 +28,20 @@ from netcommon.binaries import CHECKOUT
 from netcommon.errors import EXIT_FAILED, LfpError, MissingError
 from scenarios.virtual import init, kernel, memory
 
-HANG_S = 60.0  # wall time without virtual progress; start-up, all of it without progress, takes two
+HANG_S = 60.0  # processor time without virtual progress; start-up, all of it without progress, takes two
+STUCK = 5  # times as much wall time without progress, and nothing runs
+_LOOK_S = 0.5  # between two looks at how long a guest has worked whose clock stands
 CLOCK_START_NS = 1_767_225_600 * 10**9  # 2026-01-01, in every guest
+
+
+@dataclass
+class _Progress:
+    """When the guest's clock last went on: where to, when, how long the guest had worked; and when we looked."""
+
+    clock_ns: int
+    since_s: float
+    busy_s: float
+    looked_s: float
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,7 @@ class Guest:
         self._job = {"environment": _environment()} | dict(job)
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = ""
-        self._progress = (0, 0.0)
+        self._progress = _Progress(0, 0.0, 0.0, 0.0)
 
     def __enter__(self) -> Guest:
         self._folder = tempfile.mkdtemp(prefix="lfp-guest-")
@@ -66,7 +78,8 @@ class Guest:
                 [*bound, *self._argv[:1], f"uml_dir={self._folder}", *self._argv[1:]],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, env=environment, process_group=0,
             )  # fmt: skip
-        self._progress = (0, time.monotonic())
+        began = time.monotonic()
+        self._progress = _Progress(0, began, 0.0, began)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,15 +106,25 @@ class Guest:
         assert self._process
         if self._process.poll() is not None:
             return True
-        now, wall = int(self.virtual_s() * 1e9), time.monotonic()
-        if now != self._progress[0]:
-            self._progress = now, wall
-        elif wall - self._progress[1] > HANG_S:
+        now, wall, last = int(self.virtual_s() * 1e9), time.monotonic(), self._progress
+        if now == last.clock_ns and wall - last.looked_s < _LOOK_S:
+            return False
+        busy_s = processor_s(self._process.pid)
+        if now != last.clock_ns:
+            self._progress = _Progress(now, wall, busy_s, wall)
+            return False
+        last.looked_s = wall
+        if busy_s - last.busy_s > HANG_S or wall - last.since_s > STUCK * HANG_S:
             raise LfpError(
-                f"the guest hangs: its clock has stood at {now / 1e9:.0f} s for {HANG_S:.0f} s; something in it spins, "
-                "or it is out of memory (see console.txt)"
+                f"the guest hangs: its clock has stood at {now / 1e9:.0f} s for {wall - last.since_s:.0f} s, "
+                f"{busy_s - last.busy_s:.0f} s of which it worked; something in it spins, or it is out of memory "
+                "(see console.txt)"
             )
         return False
+
+    def unwritten(self) -> bool:
+        """Whether something that the guest wrote did not get to the disk; once it has ended."""
+        return (self.share / init.UNWRITTEN).exists()
 
     def check(self) -> None:
         """LfpError with the reason of a guest that is off without having done its job; the tool's own status."""
@@ -110,6 +133,16 @@ class Guest:
             raise LfpError(str(said["message"]), int(said["status"]))
         if why := _last_words(self.console):
             raise LfpError(why, EXIT_FAILED)
+
+
+def processor_s(pid: int) -> float:
+    """Processor time of a process and all that came of it, so far; 0 for what is no more."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # with that of children that have been waited for
+        return own + sum(processor_s(int(child)) for child in children)
+    return 0.0
 
 
 def run(
@@ -123,7 +156,8 @@ def run(
             deadline = time.monotonic() + timeout_s
             while not guest.ended():
                 if time.monotonic() > deadline:
-                    raise LfpError(f"the guest takes longer than {timeout_s:.0f} s: {' '.join(argv)}")
+                    said = f"its clock came to {guest.virtual_s():.0f} s"
+                    raise LfpError(f"the guest takes longer than {timeout_s:.0f} s, {said}: {' '.join(argv)}")
                 time.sleep(0.02)
             guest.check()
             text = guest.console.read_text(encoding="utf-8", errors="replace")
@@ -155,7 +189,7 @@ def _path() -> str:
 def _environment() -> dict[str, str]:
     """What of ours the tools inside heed, and where they are: the search would not find all places from inside."""
     found = {name: value for name, value in os.environ.items() if name.startswith("LFP_")}
-    for tool in ("comet-delay", "rttcp", "pktlogger"):
+    for tool in ("comet-delay", "rttcp", "pktlogger", "lft-gateway"):
         with contextlib.suppress(MissingError):
             found[binaries.override_variable(tool)] = str(binaries.find(tool).resolve())
     return found

@@ -1,6 +1,6 @@
 """The virtual-time kernel: where it is, and how it is built (``make virtual``, ``python -m scenarios.virtual.kernel``).
 
-Source is Debian's newest ``linux-source-*`` in /usr/src, or the tree or archive that LFP_LINUX_SOURCE names. What is
+Source is what `source` finds: what LFP_LINUX_SOURCE names, or the newest of Debian that is there. What is
 built depends on nothing but the source, `kernel.config`, `patches/` and the congestion controls of rttcp/cc, which are
 built in; their hash names the folder in the user's cache, so a kernel is built once and a changed one is another.
 Rejected: Debian's user-mode-linux package, which has no time travel, and a full configuration, which takes three times
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,19 +20,24 @@ from pathlib import Path
 import click
 
 from netcommon.errors import LfpError, MissingError
+from scenarios.virtual import source
 
 FOLDER = Path(__file__).resolve().parent
 CONGESTION = FOLDER.parents[1] / "rttcp" / "cc"
 CONFIG = FOLDER / "kernel.config"
-SOURCE_VARIABLE, KERNEL_VARIABLE = "LFP_LINUX_SOURCE", "LFP_VIRTUAL_KERNEL"
+KERNEL_VARIABLE = "LFP_VIRTUAL_KERNEL"
 NEEDED = {"xz": "xz-utils"} | {name: name for name in ("flex", "bison", "bc", "make", "gcc", "patch")}
+_NOW_CALLED = {"CONFIG_PROC_SYSCTL=y": "CONFIG_SYSCTL=y"}  # by later sources
 _OBJECTS = 890  # about what one build compiles, for the progress shown
 _REMEDY = "run 'make virtual' (about 5 minutes, once)"
 
 
-def patches() -> list[Path]:
-    """What is changed in the source, in order."""
-    return sorted((FOLDER / "patches").glob("*.patch"))
+def patches(major: int) -> list[Path]:
+    """What is changed in the source of a major version, in order. A patch in the folder of that version is in the place
+    of the one of the same name; one without a diff says that the source needs none."""
+    folders = FOLDER / "patches", FOLDER / "patches" / str(major)
+    found = {file.name: file for folder in folders for file in folder.glob("*.patch")}
+    return [found[name] for name in sorted(found) if "\n+++ " in found[name].read_text(encoding="utf-8")]
 
 
 def congestion_files() -> dict[str, Path]:
@@ -42,23 +46,11 @@ def congestion_files() -> dict[str, Path]:
     return headers | {"tcp_glue.h": CONGESTION / "tcp_glue.h", "tcp_lfp.c": CONGESTION / "kernel" / "tcp_lfp.c"}
 
 
-def source() -> Path:
-    """The kernel's source: tree or archive. MissingError when there is none."""
-    if named := os.environ.get(SOURCE_VARIABLE):
-        if Path(named).exists():
-            return Path(named)
-        raise MissingError(f"{SOURCE_VARIABLE}={named} does not exist; name a source tree or .tar.xz, or unset it")
-    found = sorted(Path("/usr/src").glob("linux-source-*.tar.xz"), key=_version)
-    if not found:
-        raise MissingError("/usr/src/linux-source-*.tar.xz is missing; apt-get install linux-source-6.12")
-    return found[-1]
-
-
 def path() -> Path:
     """Where the kernel is, or would be, in the cache."""
     if named := os.environ.get(KERNEL_VARIABLE):
         return Path(named)
-    return _cache() / _key(source()) / "linux"
+    return source.cache() / _key(source.find()) / "linux"
 
 
 def missing() -> str | None:
@@ -94,8 +86,8 @@ def build(jobs: int) -> Path:
             raise MissingError(f"program {program}: not found; apt-get install {package}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as folder:
-        tree = _unpacked(source(), Path(folder))
-        for patch in patches():
+        tree = _unpacked(source.find(), Path(folder))
+        for patch in patches(source.major(source.find())):
             _quietly(["patch", "-p1", "-s", "-i", str(patch)], tree)
         _add_congestion(tree)
         _configure(tree)
@@ -109,19 +101,11 @@ def build(jobs: int) -> Path:
     return target
 
 
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lfp" / "virtual"
-
-
-def _version(archive: Path) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", archive.name))
-
-
 def _key(origin: Path) -> str:
     """Hash of all that the kernel depends on; of an archive size and date stand for its content."""
     stat = origin.stat()
     digest = hashlib.blake2b(f"{origin}:{stat.st_size}:{stat.st_mtime_ns}".encode(), digest_size=6)
-    for file in (CONFIG, *patches(), *congestion_files().values()):
+    for file in (CONFIG, *patches(source.major(origin)), *congestion_files().values()):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
@@ -150,7 +134,7 @@ def _configure(tree: Path) -> None:
     _quietly(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], tree)
     got = set((tree / ".config").read_text(encoding="utf-8").splitlines())
     wanted = [line for line in CONFIG.read_text(encoding="utf-8").splitlines() if line.startswith("CONFIG_")]
-    if lacking := [line for line in wanted if line not in got]:
+    if lacking := [line for line in wanted if line not in got and _NOW_CALLED.get(line) not in got]:
         raise LfpError(f"{CONFIG}: this source does not take {', '.join(lacking)}; use another source or correct it")
 
 
@@ -185,6 +169,7 @@ def main() -> int:
         if sys.argv[1:] == ["--path"]:
             click.echo(path())
         else:
+            source.fetch()
             build(os.cpu_count() or 1)
     except LfpError as error:
         click.echo(f"virtual-time kernel: {error}", err=True)

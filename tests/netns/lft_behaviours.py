@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from comet_box import in_netns
-from lft_lab import SERVER, Lab
+from lft_lab import NOWHERE, SERVER, Lab
 
 from netcommon.netns import call_in
 
@@ -298,6 +298,7 @@ def rows(family: int) -> list[Row]:
     found = [
         Row("connect: nobody listens", lambda lab, family, _: attempt(lab, family, SERVER[family], REFUSED_PORT)),
         Row("connect: no answer", lambda lab, family, _: attempt(lab, family, SERVER[family], DROP_PORT)),
+        Row("connect: no route at the far gateway", lambda lab, family, _: attempt(lab, family, NOWHERE[family], 80)),
         Row("connect: no route behind the server", lambda lab, family, _: attempt(lab, family, BEHIND[family], 80)),
     ]
     for i, kind in enumerate(ICMP_KINDS[family]):

@@ -22,7 +22,7 @@ HEAD = """# What is noticed of an LFT gateway
 A client and a server with a pair of gateways in the router model between them (10 ms round trip), and the same with
 the gateways bypassed: each row is what both ends saw. `tests/netns/test_lft_conformance.py` writes it, and fails when a
 pair of columns differs or this is not what it found. 10.82.0.2 and fd82::2 are the server, which is also the router
-without a route in the third row.
+without a route in the fourth row; 10.77.0.2 and fd77::2 are the far gateway.
 
 | | IPv4, gateways | IPv4, bypassed | IPv6, gateways | IPv6, bypassed |
 |---|---|---|---|---|

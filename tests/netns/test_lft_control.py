@@ -168,4 +168,4 @@ def test_no_more_than_so_many_clients(lab: Lab) -> None:
 
 
 def test_the_socket_is_its_owners_alone(lab: Lab) -> None:
-    assert (Path(lab.folder) / "near").stat().st_mode & 0o777 == 0o600
+    assert (Path(lab.folder) / "near").stat().st_mode & 0o077 == 0

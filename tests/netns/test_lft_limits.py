@@ -151,7 +151,7 @@ def test_a_path_that_shrinks_under_a_transfer(where: str) -> None:
         lab.near, lab.far = lab.client, lab.server
         try:
             lab.start("far", "--host", listen=f"{SERVER[4]}:2004")
-            lab.start("near", "--host", listen=f"{CLIENT[4]}:2004", peer=f"{SERVER[4]}:2004")
+            lab.start("near", "--host", "--rate", "40Mbit", listen=f"{CLIENT[4]}:2004", peer=f"{SERVER[4]}:2004")
             lab.wait_accelerating()
             until(lambda: not lab.show()["tunnel"]["mtu_search"], 5, "the path MTU is known")
             assert lab.show()["tunnel"]["payload_bytes"] == 1438
@@ -160,8 +160,9 @@ def test_a_path_that_shrinks_under_a_transfer(where: str) -> None:
                 interface = "wan" if where == "router" else "eth0"
                 for netns in (near, far) if where == "router" else (lab.client, lab.server):
                     subprocess.run(["ip", "-n", netns, "link", "set", interface, "mtu", "1300"], check=True, timeout=5)
-                wait_received(flow, 20_000_000, 15)
+                wait_received(flow, 3_000_000, 20)
                 flow.check()
+            until(lambda: not lab.show()["tunnel"]["mtu_search"], 10, "the path MTU is known again")
             tunnel = lab.show()["tunnel"]
             assert 1200 < tunnel["payload_bytes"] <= 1238, "not what the path takes now"
             assert tunnel["outages"] == 0 and tunnel["associations"] == 1

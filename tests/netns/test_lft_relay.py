@@ -1,4 +1,4 @@
-"""What a client and a server notice of the gateways between them: the same as without them."""
+"""Models, carriages and proxies. What client and server notice of each other is test_lft_conformance's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from lft_lab import CLIENT, GATEWAY, NOWHERE, SERVER, Lab, lft_lab, until
+from lft_lab import CLIENT, GATEWAY, SERVER, Lab, lft_lab, until
 
 pytestmark = pytest.mark.netns
 
@@ -83,88 +83,11 @@ def half_close(client: socket.socket, server: socket.socket) -> object:
     return read_all(client) == hashlib.sha256(data).hexdigest().encode()
 
 
-def reset(end: socket.socket) -> None:
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    end.close()
-
-
-def reset_by_server(client: socket.socket, server: socket.socket) -> object:
-    reset(server)
-    return outcome(lambda: client.recv(1))
-
-
-def reset_by_client(client: socket.socket, server: socket.socket) -> object:
-    reset(client)
-    return outcome(lambda: server.recv(1))
-
-
-def single_octets(client: socket.socket, server: socket.socket) -> object:
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    for i in range(200):
-        client.sendall(bytes([i]))
-    client.shutdown(socket.SHUT_WR)
-    return read_all(server) == bytes(range(200))
-
-
-def slow_reader(client: socket.socket, server: socket.socket) -> object:
-    """The server reads nothing until the client can write no more: the windows are closed all the way."""
-    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
-    client.settimeout(0.7)
-    sent = 0
-    part = bytes(range(256)) * 1024
-    try:
-        while sent < 1 << 28:
-            sent += client.send(part[sent % 256 :])
-    except TimeoutError:
-        pass
-    stopped = sent < 1 << 28
-    client.shutdown(socket.SHUT_WR)
-    got = read_all(server)
-    return stopped, len(got) == sent and got[:256] == part[:256] and got[-256:] == (part + part)[
-        sent % 256 : sent % 256 + 256
-    ]
-
-
-BEHAVIOURS = [addresses, half_close, reset_by_server, reset_by_client, single_octets, slow_reader]
-
-
 def run_behaviour(lab: Lab, family: int, behaviour: Callable[[socket.socket, socket.socket], object]) -> object:
     with lab.listen(family, PORT) as listener:
         client, server = pair(lab, family, listener)
         with client, server:
             return behaviour(client, server)
-
-
-def with_and_without(lab: Lab, action: Callable[[], object]) -> tuple[object, object]:
-    """What ``action`` gives accelerated, and routed as normal."""
-    accepted = lab.show()["router"]["syns"]
-    with_gateways = action()
-    assert lab.show()["router"]["syns"] == accepted + 1, "it was not accelerated"
-    lab.verb("near", "bypass", "on")
-    try:
-        until(lambda: bool(lab.show()["bypassed"]), 2, "bypassed")
-        without = action()
-        assert lab.show()["router"]["syns"] == accepted + 1, "it was accelerated in spite of the bypass"
-    finally:
-        lab.verb("near", "bypass", "auto")
-        lab.wait_accelerating()
-    return with_gateways, without
-
-
-@pytest.mark.parametrize("family", [4, 6])
-@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda function: function.__name__)
-def test_connections_behave_as_without_gateways(lab: Lab, family: int, behaviour: Callable[..., object]) -> None:
-    with_gateways, without = with_and_without(lab, lambda: run_behaviour(lab, family, behaviour))
-    assert with_gateways == without
-    assert with_gateways not in (False, (False, False)), with_gateways
-
-
-@pytest.mark.parametrize("family", [4, 6])
-@pytest.mark.parametrize("target", [SERVER, NOWHERE], ids=["refused", "unreachable"])
-def test_failed_connects_look_the_same(lab: Lab, family: int, target: dict[int, str]) -> None:
-    with_gateways, without = with_and_without(lab, lambda: outcome(lambda: lab.connect(target[family], 81, 5)))
-    assert with_gateways == without
-    assert isinstance(with_gateways, tuple) and with_gateways[1], with_gateways
 
 
 def test_client_is_not_accepted_before_the_server_answered(lab: Lab) -> None:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ import pyarrow.parquet as parquet
 import pytest
 
 from netcommon.errors import LfpError
+from netcommon.ledger import Ledger
 from scenarios.plan import load_plan
-from scenarios.virtual import guest, kernel, memory
+from scenarios.virtual import engine, guest, kernel, memory, source
 
 pytestmark = [
     pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
@@ -105,6 +107,7 @@ def test_round_trip_is_exact_and_two_runs_are_the_same(tmp_path: Path) -> None:
     assert a["retransmits"] == b["retransmits"]
     manifest = json.loads((only_run(tmp_path / "a") / "manifest.json").read_text())
     assert manifest["virtual"]["back_ends"] == ["netem"] and manifest["verdict"]["differs"]
+    assert manifest["virtual"]["granularity_ns"] == [50_000] and "netem" in manifest["virtual"]["notes"][0]
 
 
 def test_whole_super_packets_cost_a_round_trip_at_most(tmp_path: Path) -> None:
@@ -123,6 +126,23 @@ def test_whole_super_packets_cost_a_round_trip_at_most(tmp_path: Path) -> None:
         assert box["super_bytes"]["ab"] == (10_000 if granularity == "100us" else 0)
         assert ("pass whole" in box["notes"][0]) == (granularity == "100us")
     assert found["100us"] == pytest.approx(found["0"], rel=0.1 / 3)
+
+
+def test_without_copies_tcp_does_the_same(tmp_path: Path) -> None:
+    """A window a round trip, to what a packet of the handshake and the last round trip take; and a stream that the
+    kernel tunes is as fast to 0.5 %, although it is read at other times."""
+    path = scenario(tmp_path, SCENARIO.replace('loss = "0.1%"', ""))
+    found: dict[tuple[str, str], float] = {}
+    for keys in (["transfer.window=8KB"], []):
+        for zerocopy in ("false", "true"):
+            runs = tmp_path / f"{len(keys)}-{zerocopy}"
+            options = [word for key in [*keys, f"transfer.zerocopy={zerocopy}"] for word in ("--set", key)]
+            done = lfp("run", path, "--time", "virtual", "--seed", 7, *options, "--runs-dir", runs)
+            assert done.returncode == 0, done.stdout + done.stderr
+            found[keys[0] if keys else "", zerocopy] = trials(only_run(runs))[0]["metrics"]["short_term_bps"]
+    for zerocopy in ("false", "true"):
+        assert found["transfer.window=8KB", zerocopy] == pytest.approx(8192 * 8 / 0.02, rel=0.03), found
+    assert found["", "true"] == pytest.approx(found["", "false"], rel=0.005), found
 
 
 def test_congestion_controls_of_rttcp_are_built_in() -> None:
@@ -153,6 +173,52 @@ def test_a_killed_orchestrator_leaves_nothing_and_the_run_goes_on(tmp_path: Path
     assert done.returncode == 0 and len(trials(run)) == 3, done.stdout + done.stderr
     assert all((run / "trials" / name).stat().st_mtime_ns == at for name, at in kept.items() if name != "status.json")
     assert not list(run.glob("trials/.*"))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 32 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32M", "none", folder], check=True)
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_a_full_disk_is_one_line_and_the_run_goes_on(tmp_path: Path, small_disk: Path) -> None:
+    done = lfp("run", scenario(tmp_path), "--time", "virtual", "--runs-dir", small_disk)
+    assert done.returncode == 1 and "make room, then: lfp run --resume" in done.stderr, done.stdout + done.stderr
+    assert len([line for line in done.stderr.splitlines() if "disk" in line]) == 1
+    run = only_run(small_disk)
+    assert not list(run.glob("trials/*")) and not list(run.glob("trials/.*"))
+    subprocess.run(["mount", "-o", "remount,size=512M", small_disk], check=True)
+    done = lfp("run", "--resume", run)
+    assert done.returncode == 0 and len(trials(run)) == 1, done.stdout + done.stderr
+
+
+def test_a_disk_that_fills_up_under_way_is_one_line(
+    tmp_path: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_LEAST_DISK_BYTES", 0)
+    subprocess.run(["mount", "-o", "remount,size=3M", small_disk], check=True)
+    (small_disk / "trials").mkdir()
+    plan = load_plan(str(scenario(tmp_path, SCENARIO + '[capture]\npoints = ["snd", "rcv"]\n')), seed=1)
+    ended: list[engine.Ended] = []
+    with Ledger.open() as ledger, pytest.raises(LfpError, match=r"disk is full.* lfp run --resume") as raised:
+        engine.run_all(small_disk, list(plan.trials), ledger, 1, "auto", ended.append)
+    assert "\n" not in str(raised.value) and not ended
+    assert not list(small_disk.glob("trials/.*")) and not list(small_disk.glob("trials/*"))
+
+
+def test_the_userspace_box_drops_the_same_packets_again(tmp_path: Path) -> None:
+    """By its own record of every wire packet: number, time and fate."""
+    path = scenario(tmp_path, SCENARIO.replace('"3s"', '"1s"') + '[capture]\npoints = ["box"]\n')
+    records = []
+    for name in ("a", "b"):
+        done = lfp("run", path, "--time", "virtual", "--seed", 7, "--runs-dir", tmp_path / name)
+        assert done.returncode == 0, done.stdout + done.stderr
+        records.append(parquet.read_table(only_run(tmp_path / name) / "trials" / "0000" / "box.parquet"))
+    assert records[0].num_rows > 1000 and records[0].equals(records[1])
 
 
 def test_a_guest_without_memory_is_one_line() -> None:
@@ -201,8 +267,11 @@ def test_memory_follows_what_is_in_flight(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(kernel.KERNEL_VARIABLE, raising=False)
-    monkeypatch.setenv(kernel.SOURCE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(source.VARIABLE, str(tmp_path))
+    (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     before = kernel.path()
+    assert [file.name for file in kernel.patches(7)] == ["hz-1000.patch", "random-seed.patch", "super-packets.patch"]
+    assert kernel.patches(7)[-1] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 4
     changed = tmp_path / "kernel.config"
     changed.write_text(kernel.CONFIG.read_text() + "CONFIG_NET_SCH_SFB=y\n")
     monkeypatch.setattr(kernel, "CONFIG", changed)

@@ -110,17 +110,18 @@ def control_proxy(receiver_port: int, change: Callable[[dict[str, Any]], None]) 
 
     def pump(source: socket.socket, sink: socket.socket, look: Callable[[dict[str, Any]], None]) -> None:
         pending = b""
-        while data := source.recv(65536):
-            pending += data
-            while len(pending) >= 4 and len(pending) >= 4 + (length := int.from_bytes(pending[:4], "big")):
-                message, pending = json.loads(pending[4 : 4 + length]), pending[4 + length :]
-                look(message)
-                sink.sendall(frame(message))
-        sink.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # an end that has gone away
+            while data := source.recv(65536):
+                pending += data
+                while len(pending) >= 4 and len(pending) >= 4 + (length := int.from_bytes(pending[:4], "big")):
+                    message, pending = json.loads(pending[4 : 4 + length]), pending[4 + length :]
+                    look(message)
+                    sink.sendall(frame(message))
+            sink.shutdown(socket.SHUT_WR)
 
     def serve() -> None:
         sender, _ = server.accept()
-        with contextlib.suppress(ConnectionError), sender, server, socket.create_connection(("127.0.0.1", receiver_port)) as receiver:
+        with sender, server, socket.create_connection(("127.0.0.1", receiver_port)) as receiver:
             back = threading.Thread(target=pump, args=(receiver, sender, change), daemon=True)
             back.start()
             pump(sender, receiver, lambda message: None)

@@ -129,7 +129,7 @@ def test_a_loss_sweep_has_a_curve_a_case_beside_the_paper(tmp_path: Path) -> Non
     text = render(run)
     assert "Short-term throughput by loss" in text and "Beside the paper (comet-2004/fig12)" in text
     assert "Not in the figure: 1 without a throughput" in text
-    assert "<th>Case</th>" in text and "<th>Gateway</th>" not in text, "a case decides the gateway"
+    assert ">Case</th>" in text and ">Gateway</th>" not in text, "a case decides the gateway"
 
 
 def test_the_papers_cipher_stands_beside_no_other_case(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from netcommon.errors import LfpError, UsageError
 from rttcp.iperf3_tool import end_event
 from scenarios import tcp_profile, transfer_tool
-from scenarios.commands.trc import Search
+from scenarios.commands.trc import Search, paper
 from scenarios.document import Document
 from scenarios.plan import make_plan
 
@@ -65,3 +65,9 @@ def test_a_limit_outside_the_range_is_said() -> None:
         Search(float, 100, 200, 0.01).best()
     with pytest.raises(LfpError, match="--low 100: nothing arrived"):
         Search(lambda pps: 0.0, 100, 200, 0.01).best()
+
+
+def test_the_papers_best_rate_stands_beside_ours() -> None:
+    assert paper(("tgnle-2006-fig4",), 1500) == [
+        {"name": "tgnle-2006-fig4", "packets_per_s": 6950.0, "short_term_bps": 80508800.0}
+    ]

@@ -1,4 +1,5 @@
-"""The netem back end for real, and the box beside it: `backend_checks.py`, in user-mode Linux where need be."""
+"""The netem back end for real, and the box beside it: `backend_checks.py`, in virtual time where its kernel is built,
+whose clock takes no notice of how busy this machine is; else here or in Debian's user-mode Linux, where need be."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ import pytest
 
 from comet_delay.backend import capabilities
 from netcommon.binaries import find
+from scenarios.virtual import guest as virtual_guest
+from scenarios.virtual import kernel
 
 pytestmark = pytest.mark.netns
 
@@ -22,13 +25,18 @@ MODULES = ("veth", "sch_netem", "sch_tbf", "sch_ingress", "cls_matchall", "act_m
 
 
 def checks() -> guest.Result:
+    # every plug-in costs start-up time in a guest
+    environment = {"LFP_COMET_DELAY": str(find("comet-delay")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    if not kernel.missing():
+        inside = virtual_guest.run(
+            CHECKS, folder=ROOT, memory_bytes=768 * 2**20, timeout_s=240, environment=environment
+        )  # fmt: skip
+        return guest.Result(inside.status, inside.output, "")
     if not capabilities("netem").missing:
         done = subprocess.run(CHECKS, cwd=ROOT, capture_output=True, text=True, timeout=150)
         return guest.Result(done.returncode, done.stdout + done.stderr, "")
     if why := guest.missing():
         pytest.skip(f"this kernel has no netem, and no other can be booted: {why}")
-    # every plug-in costs start-up time in there
-    environment = {"LFP_COMET_DELAY": str(find("comet-delay")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return guest.run(CHECKS, modules=MODULES, environment=environment, folder=ROOT, timeout_s=150)
 
 

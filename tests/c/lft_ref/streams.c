@@ -129,6 +129,30 @@ static void slow_reader_stops_only_its_own(void)
     pair_free(pair);
 }
 
+/* A few octets now and then, as on a control connection, do not take half of the credit from a bulk stream. */
+static void a_trickle_takes_no_share(void)
+{
+    struct pair *pair = start();
+    struct lft_stream *bulk[2], *trickle[2];
+    struct lft_stream_state sender;
+    static uint8_t octets[65536];
+    size_t read = 0;
+    pair_stream(pair, bulk);
+    pair_stream(pair, trickle);
+    for (int ms = 0; ms < 3000; ms++) {
+        lft_stream_write(bulk[0], octets, sizeof octets);
+        if (ms % 200 == 0)
+            CHECK_EQ(lft_stream_write(trickle[0], "progress", 8), 8);
+        pair_run(pair, NC_NS_PER_MS);
+        while (pair_read(pair, trickle[1], octets, sizeof octets)) { }
+        for (size_t n; ms < 1500 && (n = pair_read(pair, bulk[1], octets, sizeof octets));)
+            read += n;
+    }
+    lft_stream_state(bulk[0], &sender);
+    CHECK(sender.tx_bytes - sender.tx_queued_bytes - read > (8 << 20) * 3 / 4);
+    pair_free(pair);
+}
+
 static void single_octets_do_not_cost_buffers(void)
 {
     struct pair *pair = start();
@@ -168,6 +192,7 @@ int main(void)
     RUN(half_close_leaves_the_other_half);
     RUN(reset_arrives_with_its_reason);
     RUN(slow_reader_stops_only_its_own);
+    RUN(a_trickle_takes_no_share);
     RUN(single_octets_do_not_cost_buffers);
     RUN(many_come_and_go);
     return 0;
