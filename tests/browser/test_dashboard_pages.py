@@ -200,7 +200,7 @@ def test_client_gateways_and_server_are_on_one_axis(page: Page, base: str, runs_
     """Five panels zoom together; the four places and the tunnel are in the legends."""
     page.goto(run_url(base, runs_dir, "comet-timeline") + "/trial/0")
     page.wait_for_selector("#timeline .gtitle-subtitle")
-    legend = page.locator("#timeline .legendtext")
+    legend = page.locator("#timeline text[class^=legend]")  # plotly's classes: legendtext, legend2text, …
     for name in ("client: new data sent", "gateway in: data arrived", "gateway out: new data sent",
                  "server: data arrived", "in gateways and tunnel", "gateway in to gateway out",
                  "near gateway sent", "far gateway got", "the gateways' limit (120 Mbit/s)",
