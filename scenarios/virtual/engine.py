@@ -26,7 +26,7 @@ from scenarios.virtual import boxes, kernel, memory
 from scenarios.virtual.guest import CLOCK_START_NS, Guest
 
 _LOOK_S = 0.02
-_LEAST_DISK_BYTES = 64 * 2**20
+_LEAST_DISK_BYTES, _ROOM_BYTES = 64 * 2**20, 16 * 2**20  # to start a trial; below it a failure is the disk's
 
 # What two runs of one seed still do not have in common, for the manifest's verdict.
 DIFFERS = ("times of the host in status.json (started, ended) and the guest's console",)
@@ -160,6 +160,8 @@ def _digested(one: Running, folder: Path) -> dict[str, Any]:
             trial.digest(one.trial, folder)
         return status
     except LfpError as error:
+        if shutil.disk_usage(one.guest.share).free < _ROOM_BYTES:
+            raise OSError(errno.ENOSPC, str(error)) from error
         if error.status != EXIT_FAILED:
             raise
         folder.mkdir(exist_ok=True)
