@@ -25,9 +25,9 @@ DELAY_MS = 20.0
 SCALE_MS = 1.5  # half-width or standard deviation
 SPACING_S = 0.015
 SECONDS = 20
-# Longer than any packet stays, so the box never sleeps: how late it wakes is another row's, and a Pareto's edge is so
-# sharp that 20 us there are 0.035 of a Kolmogorov–Smirnov distance.
-NEVER_ASLEEP: dict[str, int] = {"poll_ns": 0, "spin_ns": 100_000_000}
+# A packet leaves 5 ms after the next one comes, so a box that spins 10 ms for it is awake for both: how late it wakes is
+# another row's, and a Pareto's edge is so sharp that 20 us there are 0.035 of a Kolmogorov–Smirnov distance.
+AWAKE: dict[str, int] = {"poll_ns": 0, "spin_ns": 10_000_000}
 PAYLOAD = 100
 TRACE_ERROR_US = 200.0  # the box rests now and then
 Cdf = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -116,7 +116,7 @@ def added_ms(pair: Hosts, place: Place, text: str) -> tuple[NDArray[np.float64],
     count = int(min(place.seconds or SECONDS, SECONDS) / SPACING_S)
     path: dict[str, int | str] = {"delay_ns": int(DELAY_MS * 1e6), "jitter": text}
     with (
-        box(pair, MTU, path, place.scratch, place.ledger, **NEVER_ASLEEP, seed=theory.fresh_seed()),
+        box(pair, MTU, path, place.scratch, place.ledger, **AWAKE, seed=theory.fresh_seed()),
         captured(place, [pair.sender, pair.receiver], numbered.FILTER) as capture,
     ):
         numbered.send_spaced(pair, count, SPACING_S, PAYLOAD)

@@ -24,7 +24,7 @@ METHOD = f"""\
 Two namespaces, a box between them as the NIC of each. Times are the kernel's own: at the sender's NIC as the host hands
 a packet over, at the receiver's as the box has written it. So the hosts' stacks are not in them, and there is but one
 clock. What captures and sends shares the machine's processors with the box, which runs at real-time priority. Delay is
-measured with `--poll 0 --spin 5ms`, jitter with `--spin 100ms`, all else with the defaults. Random figures have fresh
+measured with `--poll 0 --spin 5ms`, jitter with `--spin 10ms`, all else with the defaults. Random figures have fresh
 seeds in every run and are held to the interval of confidence {theory.CONFIDENCE:.3%}: {theory.RANDOM_ROWS} of them
 together fail by chance in {1 - theory.FAMILY_CONFIDENCE:.0%} of runs (Bonferroni). The others are held to what is
 claimed."""
