@@ -25,8 +25,8 @@ DELAY_MS = 20.0
 SCALE_MS = 1.5  # half-width or standard deviation
 SPACING_S = 0.015
 SECONDS = 20
-# A packet leaves 5 ms after the next one comes, so a box that spins 10 ms for it is awake for both: how late it wakes is
-# another row's, and a Pareto's edge is so sharp that 20 us there are 0.035 of a Kolmogorov–Smirnov distance.
+# A packet leaves 5 ms after the next one comes, so a box that spins for 10 ms is awake for both. How late it wakes is
+# another row's figure: at a Pareto's sharp edge 20 us are 0.035 of the Kolmogorov–Smirnov distance.
 AWAKE: dict[str, int] = {"poll_ns": 0, "spin_ns": 10_000_000}
 PAYLOAD = 100
 TRACE_ERROR_US = 200.0  # the box rests now and then
