@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Mininet's way to a slow link, with one class name changed: CometLink where TCLink stood. Run as root.
 
-    h1 ──── 20 ms, 45 Mbit/s, 1 % loss ──── r0 ──── 5 ms ──── h2
+h1 ──── 20 ms, 45 Mbit/s, 1 % loss ──── r0 ──── 5 ms ──── h2
 """
 
 from mininet.log import setLogLevel

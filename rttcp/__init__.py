@@ -12,8 +12,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["DEFAULT_PORT", "End", "Params", "Side", "Stream", "Summary", "Verdict", "Way", "parse_end",
-           "receiver_argv", "sender_argv"]
+__all__ = [
+    "DEFAULT_PORT",
+    "End",
+    "Params",
+    "Side",
+    "Stream",
+    "Summary",
+    "Verdict",
+    "Way",
+    "parse_end",
+    "receiver_argv",
+    "sender_argv",
+]
 
 DEFAULT_PORT = 5010
 

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.netns, pytest.mark.timeout(90)]
 
 ROUTER = ("--router", "--lan", "lan0")
 
+
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     with lft_lab(delay="2ms") as made, made.gateways(*ROUTER):

@@ -66,7 +66,7 @@ def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
     grown = {name: now[name] - before[name] for name in now}
     cpu_s = state["cpu_ns"] / 1e9
     print(f"{rate:.0f} and {near_rate:.0f} a second; {during} octets meanwhile; far gateway {cpu_s:.2f} CPU s")
-    print(f"{({name: count for name, count in grown.items() if count})}, overflows {state['io']['rx_overflows']}")
+    print(f"{ ({name: count for name, count in grown.items() if count}) }, overflows {state['io']['rx_overflows']}")
     kinds = ("bad_mac", "cookies", "cookies_limited", "bad_cookie", "wrong_version", "malformed")
     for name in (*(f"handshake_{kind}" for kind in kinds), "rx_unknown_spi", "rx_truncated"):
         assert grown[name] > 0, name
