@@ -24,6 +24,8 @@ from scenarios.runs import trial_folders
 
 Row = dict[str, Any]
 NOT_A_SETTING = frozenset({"trial", "repeat", "seed", "flow"})
+# How a trial is run, not what it asks for: virtual time settles these for itself, real time its own way.
+OF_THE_CLOCK = frozenset({"poll_ns", "spin_ns", "granularity_ns", "memory_bytes", "zerocopy", "length_bytes"})
 ENOUGH = 4  # exact two-sided p of 4 against 4 is at least 0.029
 ALPHA = 0.05
 
@@ -95,7 +97,12 @@ def _settings(base: Path, run: Path, across: Sequence[str]) -> list[str]:
     unknown = [name for name in across if name not in known[0]]
     if unknown:
         raise UsageError(f"--across {unknown[0]}: not a setting; allowed: {', '.join(known[0])}")
-    return [name for name in known[0] if name in known[1] and name not in NOT_A_SETTING and name not in across]
+    aside = NOT_A_SETTING | frozenset(across) | (OF_THE_CLOCK if _virtual(base) != _virtual(run) else frozenset())
+    return [name for name in known[0] if name in known[1] and name not in aside]
+
+
+def _virtual(run_dir: Path) -> bool:
+    return bool(read_json(run_dir / "manifest.json").get("virtual"))
 
 
 def _cells(rows: Iterable[Row], settings: Sequence[str], metric: str) -> dict[tuple[Any, ...], tuple[float, ...]]:

@@ -80,6 +80,15 @@ def test_settings_that_may_differ(make: Callable[..., Path]) -> None:
     assert [cell.verdict for cell in found.cells] == ["better"] and found.unmatched == 1
 
 
+def test_real_and_virtual_time_are_compared_whatever_virtual_time_settles(make: Callable[..., Path]) -> None:
+    real = make("real", {0: [100e6]}, poll_ns=None, zerocopy=False)
+    virtual = make("virtual", {0: [101e6]}, poll_ns=50_000, zerocopy=True)
+    with pytest.raises(UsageError, match="no setting with valid trials in both"):
+        compare(real, virtual, metric="short_term_bps", within=0.05)
+    (virtual / "manifest.json").write_text('{"virtual": {"box": "comet"}}')
+    assert [cell.verdict for cell in compare(real, virtual, metric="short_term_bps", within=0.05).cells] == ["same"]
+
+
 def test_trials_that_are_not_valid_do_not_count(make: Callable[..., Path]) -> None:
     base, run = make("base", {0: [1e6, 100e6]}, invalid=1), make("run", {0: [100e6]})
     found = compare(base, run, metric="short_term_bps", within=0.05)
