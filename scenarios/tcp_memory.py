@@ -21,15 +21,11 @@ class TcpMemory:
     times: int
 
     @classmethod
-    def now(cls, pids: Iterable[int]) -> TcpMemory:
+    def now(cls, pids: Iterable[int], proc: Path = Path("/proc")) -> TcpMemory:
         """As seen from the namespaces of these processes."""
-        pids = list(pids)
-        times = sum(_times(_read(pid, "netstat")) for pid in pids)
-        return cls(any(_short(_read(pid, "protocols")) for pid in pids), times)
-
-
-def _read(pid: int, name: str) -> str:
-    return Path(f"/proc/{pid}/net/{name}").read_text(encoding="ascii")
+        tables = [proc / str(pid) / "net" for pid in pids]
+        times = sum(_times((table / "netstat").read_text(encoding="ascii")) for table in tables)
+        return cls(any(_short((table / "protocols").read_text(encoding="ascii")) for table in tables), times)
 
 
 def _times(netstat: str) -> int:

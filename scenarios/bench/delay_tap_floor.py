@@ -21,7 +21,7 @@ from scenarios.bench.two_hosts import MTU, NIC, Hosts, Load, address, box, hosts
 
 NAME = "delay.tap_floor"
 ROUNDS = 3
-Path_ = Callable[[], AbstractContextManager[Any]]
+PathUp = Callable[[], AbstractContextManager[Any]]
 
 
 def measure(place: Place) -> Iterator[Result]:
@@ -40,8 +40,8 @@ def measure(place: Place) -> Iterator[Result]:
         yield Result(NAME, "bit/s", "veth", pairs, extra={"variant": name})
 
 
-def _variants(pair: Hosts, place: Place) -> dict[str, Path_]:
-    found: dict[str, Path_] = {"veth": lambda: veth(pair, MTU)}
+def _variants(pair: Hosts, place: Place) -> dict[str, PathUp]:
+    found: dict[str, PathUp] = {"veth": lambda: veth(pair, MTU)}
     for threads in (1, 2):
         found[f"floor, {threads} threads"] = lambda threads=threads: _floor(pair, place, threads)  # type: ignore[misc]
         found[f"box, {threads} threads"] = lambda threads=threads: box(  # type: ignore[misc]
@@ -50,7 +50,7 @@ def _variants(pair: Hosts, place: Place) -> dict[str, Path_]:
     return found
 
 
-def _measured(pair: Hosts, place: Place, load: Load, path: Path_) -> float:
+def _measured(pair: Hosts, place: Place, load: Load, path: PathUp) -> float:
     with path():
         offloads_off(pair)
         return stream_bps(pair, load, place.ledger)

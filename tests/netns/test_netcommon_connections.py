@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -44,7 +43,3 @@ def test_abandoned_connections_end() -> None:
         left = sockets(process.pid)
         process.stdin.close()
     assert "FIN-WAIT-1" not in left, left
-
-
-def test_the_machine_counts_abandoned_connections() -> None:
-    assert "orphan" in Path("/proc/net/sockstat").read_text(encoding="ascii")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,6 +91,17 @@ def test_too_little_tcp_memory_is_told(memory: TcpMemory) -> None:
     assert "net.ipv4.tcp_mem" in "".join(judged(after=after(tcp_memory=memory)))
 
 
-def test_this_machines_tcp_memory_can_be_read() -> None:
-    seen = TcpMemory.now([os.getpid()])
-    assert seen.times >= 0
+@pytest.mark.parametrize(("press", "short"), [("yes", True), ("no", False)])
+def test_tcp_memory_is_read_from_the_kernels_tables(tmp_path: Path, press: str, short: bool) -> None:
+    (tmp_path / "7" / "net").mkdir(parents=True)
+    (tmp_path / "7" / "net" / "netstat").write_text(
+        "TcpExt: SyncookiesSent TCPMemoryPressures Other\nTcpExt: 1 23 4\nIpExt: InNoRoutes\nIpExt: 0\n"
+    )
+    (tmp_path / "7" / "net" / "protocols").write_text(
+        f"protocol  size sockets  memory press maxhdr\nUDP 1 0 0 NI 0\nTCP 2304 1 311664 {press} 192\n"
+    )
+    assert TcpMemory.now([7], proc=tmp_path) == TcpMemory(short=short, times=23)
+
+
+def test_this_machines_kernel_has_these_tables() -> None:
+    assert TcpMemory.now([os.getpid()]).times == TcpMemory.now([os.getpid()] * 2).times / 2
