@@ -72,14 +72,24 @@ int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct
     return 0;
 }
 
+/* What was given up is not sent on for minutes after the close. What a confirmed transfer lacks is an ACK at most. */
+static void reset_if_unacknowledged(int fd)
+{
+    struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+    if (rttcp_unacknowledged(fd))
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 void rttcp_transfer_release(struct rttcp_transfer *transfer)
 {
     if (transfer->mapped)
         munmap(transfer->mapped, transfer->mapped_size);
     if (transfer->source_fd >= 0)
         close(transfer->source_fd);
-    if (transfer->fd >= 0)
+    if (transfer->fd >= 0) {
+        reset_if_unacknowledged(transfer->fd);
         close(transfer->fd);
+    }
     rttcp_verify_release(transfer->verify);
     transfer->mapped = NULL;
     transfer->verify = NULL;

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from netcommon.errors import EXIT_MISSING, LfpError
+from scenarios import tcp_profile
 from scenarios.model import Scenario
 
 BASE_BYTES = 384 * 2**20  # kernel, Python, tools
@@ -14,6 +15,8 @@ _FASTEST_BPS = 10**10
 _CAPTURE_BYTES = 512 * 2**20  # page cache of captures, before the host has them
 # A byte in flight is in the sender's queue, in the box, and may be in the receiver's, each in blocks larger than it is.
 _COPIES = 5
+# cwnd_gain of BBR: its window is twice the path's BDP, and losses do not lower it.
+_BBR_GAIN = 2
 _SHM = Path("/dev/shm")
 
 
@@ -23,11 +26,13 @@ def scratch() -> Path:
 
 
 def in_flight_bytes(setting: Scenario) -> int:
-    """Most that path and queue can hold, or the window if that is less."""
+    """Most that a sender takes to be under way, or the window if that is less."""
     ab = setting.path.direction("ab")
     rates = [rate for rate in (ab.rate_bps, ab.access_rate_bps) if rate]
     rate = min(rates, default=_FASTEST_BPS)
     path = rate * setting.path.rtt_ns() // (8 * 10**9) + int(ab.values["queue"])
+    if (setting.transfer.congestion or tcp_profile.load(setting.profile.name).congestion) == "bbr":
+        path *= _BBR_GAIN
     window = setting.transfer.window
     return min(path, window) if window else path
 
