@@ -241,6 +241,13 @@ static void add_reason(json_t *reasons, const char *direction, uint64_t n, const
         json_array_append_new(reasons, json_sprintf("%s: %llu %s", direction, (unsigned long long)n, what));
 }
 
+/* How late a packet may leave: what was asked for (granularity, poll), and no less than what does not show in an RTT. */
+static uint64_t lateness_limit_ns(const struct box *box)
+{
+    uint64_t asked_ns = box->settings.granularity_ns + box->lanes[0].settings.poll_ns;
+    return asked_ns > LATENESS_LIMIT_NS ? asked_ns : LATENESS_LIMIT_NS;
+}
+
 static json_t *verdict(const struct box *box, const uint64_t ring_drops[PORTS])
 {
     static const char *const names[PORTS] = {"ab", "ba"};
@@ -256,7 +263,7 @@ static json_t *verdict(const struct box *box, const uint64_t ring_drops[PORTS])
         if (box->lanes[box->lanes_n - 1].gone[d] || box->lanes[0].gone[d])
             json_array_append_new(reasons, json_sprintf("port %c: its interface was deleted", 'a' + d));
         uint64_t p99 = histogram_percentile(&s->lateness, 0.99);
-        if (s->lateness.count && p99 > LATENESS_LIMIT_NS)
+        if (s->lateness.count && p99 > lateness_limit_ns(box))
             json_array_append_new(reasons, json_sprintf("%s: 1 %% of packets left more than %.3f ms late", names[d],
                                                         (double)p99 / 1e6));
     }
