@@ -50,8 +50,10 @@ test-asan:
 	@ctest --preset asan -j$(JOBS)
 
 test-py:
-	@echo "== Python, namespace and browser tests"
-	@$(BIN)/python -m pytest
+	@echo "== Python tests, and those in virtual time, side by side"
+	@$(BIN)/python -m pytest -m "not alone" -n $(JOBS) --dist worksteal
+	@echo "== namespace and browser tests, one at a time"
+	@$(BIN)/python -m pytest -m alone
 
 virtual: setup ## the virtual-time kernel for lfp run --time virtual (about 5 minutes, once; kept in ~/.cache/lfp)
 	@tools/install-packages scenarios/virtual/debian-packages.txt

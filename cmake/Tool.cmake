@@ -37,6 +37,7 @@ function(lfp_fuzz name)
   target_link_libraries(fuzz_${name} PRIVATE ${F_LIBS})
   if(LFP_FUZZ)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.corpus ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS}\n) # for tools/fuzz-all
   else()
     target_sources(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.c)
     add_test(NAME fuzz_${name} COMMAND fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS})

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from dashboard import curves, units
+from dashboard import units
 from dashboard.control import PAIR_WITHIN, Pair
 from dashboard.curves import Curves
 from dashboard.data import Json, Run, Trial
 from dashboard.fig4 import LABELS, FirstStop
-from dashboard.intervals import Interval
+from dashboard.intervals import Interval, Span
 from dashboard.matrix import NAMES, PARAMETERS, Matrix, show
 from dashboard.reference import Region
 from dashboard.sweep import RegionResult, Sweep
@@ -240,14 +240,13 @@ def matrix_table(matrix: Matrix) -> Table:
 
 def curve_table(built: Curves) -> Table:
     """The curves in numbers: a row an x, a column a series, and the paper's."""
-    places = [{level.x: level for level in curve.levels} for curve in built.curves]
     invalid = {(name, point.x) for name, point in built.invalid}
     paper = {point.x: point for point in built.reference}
     rows = []
     for x in built.x_values:
         cells = [built.x_text(x)]
-        for curve, levels in zip(built.curves, places, strict=True):
-            cells.append(_level_text(built, levels.get(x), "not valid" if (curve.series, x) in invalid else "–"))
+        for curve in built.curves:
+            cells.append(_level_text(built, curve.levels.get(x), "not valid" if (curve.series, x) in invalid else "–"))
         if paper:
             cells.append(built.y_text(paper[x].y) if x in paper else "–")
         rows.append(tuple(cells))
@@ -255,7 +254,7 @@ def curve_table(built: Curves) -> Table:
     return Table(head, tuple(rows), frozenset(range(len(head))))
 
 
-def _level_text(built: Curves, level: curves.Level | None, otherwise: str) -> str:
+def _level_text(built: Curves, level: Span | None, otherwise: str) -> str:
     if level is None:
         return otherwise
     spread = f" ({built.y_text(level.low)} to {built.y_text(level.high)})" if len(level.trials) > 1 else ""

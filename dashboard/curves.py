@@ -7,12 +7,11 @@ Medians are over valid trials only; trials that are not valid stay visible as po
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from statistics import median
 
 from dashboard import reference
 from dashboard.data import Json, Run
+from dashboard.intervals import Span, finite, span
 from dashboard.matrix import NAMES, show
 
 Value = float | str
@@ -30,23 +29,12 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Level:
-    """Median, least and greatest over the valid trials at one x."""
-
-    x: Value
-    median: float
-    low: float
-    high: float
-    trials: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Curve:
-    """One series. `points`: the valid trials."""
+    """One series. `points`: the valid trials; `levels`: their spans, by x, ascending, a captured trial first."""
 
     series: str
     points: tuple[Point, ...]
-    levels: tuple[Level, ...]
+    levels: dict[Value, Span]
 
 
 @dataclass(frozen=True)
@@ -95,7 +83,7 @@ def build(run: Run) -> Curves | None:
     x, y, series = str(report.get("x") or ""), str(report.get("y") or "short_term_bps"), str(report.get("series") or "")
     if report.get("kind", "sweep") != "sweep" or x in ("", "trial", "repeat", "window_bytes"):
         return None
-    rows = sorted((row for row in run.rows if _number(row.get(y)) and row.get(x) is not None), key=lambda r: r["trial"])
+    rows = sorted((row for row in run.rows if finite(row.get(y)) and row.get(x) is not None), key=lambda r: r["trial"])
     values = tuple(sorted({row[x] for row in rows}, key=lambda value: (isinstance(value, str), value)))
     if len(values) < 2:
         return None
@@ -119,14 +107,13 @@ def _curve(series: str, points: list[Point]) -> Curve:
     by_x: dict[Value, list[Point]] = {}
     for point in points:
         by_x.setdefault(point.x, []).append(point)
-    levels = [_level(x, own) for x, own in sorted(by_x.items(), key=lambda item: (isinstance(item[0], str), item[0]))]
-    return Curve(series, tuple(points), tuple(levels))
+    in_order = sorted(by_x, key=lambda x: (isinstance(x, str), x))
+    return Curve(series, tuple(points), {x: _level(by_x[x]) for x in in_order})
 
 
-def _level(x: Value, points: list[Point]) -> Level:
-    values = [point.y for point in points]
+def _level(points: list[Point]) -> Span:
     first = sorted(points, key=lambda point: not point.captured)
-    return Level(x, median(values), min(values), max(values), tuple(point.trial for point in first))
+    return span([point.y for point in points], (point.trial for point in first))
 
 
 def _reference(run: Run, x: str, y: str, series: str) -> list[PaperPoint]:
@@ -142,7 +129,3 @@ def _bound(rows: list[Json], x: str, y: str) -> tuple[tuple[Value, float], ...]:
     if x != "loss_ppb" or not y.endswith("_bps") or not limit:
         return ()
     return tuple((p, float(limit) * (1 - p / 1e9)) for p in sorted({int(row[x]) for row in rows}))
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)

@@ -1,4 +1,4 @@
-"""Means of repeats with their 95 % confidence intervals (Student's t), for tables that compare settings.
+"""What repeats of one setting say together: their span, and the mean's 95 % confidence interval (Student's t).
 
 The interval says what other seeds of the same model would give, no more: where all that a seed draws is a small
 jitter, it is narrow.
@@ -6,14 +6,37 @@ jitter, it is narrow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
+from typing import TypeGuard
 
 import numpy as np
 from scipy import stats
 
 LEAST_COUNT = 3  # with two values the interval is 9 times as wide as their spread, and says nothing
 CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Span:
+    """Median, least and greatest over valid trials, in the values' unit. `trials`: their numbers."""
+
+    median: float
+    low: float
+    high: float
+    trials: tuple[int, ...]
+
+
+def span(values: Sequence[float], trials: Iterable[int]) -> Span:
+    """The span of at least one value."""
+    return Span(median(values), min(values), max(values), tuple(trials))
+
+
+def finite(value: object) -> TypeGuard[float]:
+    """Whether a column's entry is a number to reckon with."""
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from dashboard import reference, units
 from dashboard.data import Json, Run
+from dashboard.intervals import Span, finite, span
 
 PARAMETERS = {
     "case": "Case",
@@ -47,21 +47,11 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """Median, least and greatest over the valid trials of one place in the grid, in the value's unit."""
-
-    median: float
-    low: float
-    high: float
-    trials: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Panel:
     """One series: cells by (index of y, index of x); what is not there was not measured or is not valid."""
 
     series: str
-    cells: dict[tuple[int, int], Cell]
+    cells: dict[tuple[int, int], Span]
     paper: dict[tuple[int, int], float]
 
 
@@ -95,7 +85,7 @@ def build(run: Run) -> Matrix | None:
     if report.get("kind") != "matrix":
         return None
     value, series = report.get("value") or "short_term_bps", report.get("series") or ""
-    rows = [row for row in run.rows if row.get("valid") and _finite(row.get(value))]
+    rows = [row for row in run.rows if row.get("valid") and finite(row.get(value))]
     x, y = (_axis(report[name], run.rows) for name in ("x", "y"))
     in_order = sorted(run.rows, key=lambda row: int(row["trial"]))
     names = list(dict.fromkeys(str(row.get(series) or "") for row in in_order))
@@ -117,18 +107,13 @@ def _axis(column: str, rows: Sequence[Json]) -> Axis:
     return Axis(column, tuple(sorted(values, key=lambda value: (isinstance(value, str), value))))
 
 
-def _cells(rows: Sequence[Json], x: Axis, y: Axis, value: str) -> dict[tuple[int, int], Cell]:
+def _cells(rows: Sequence[Json], x: Axis, y: Axis, value: str) -> dict[tuple[int, int], Span]:
     found: dict[tuple[int, int], list[Json]] = {}
     for row in rows:
         place = _place(row, x, y)
         if place is not None:
             found.setdefault(place, []).append(row)
-    return {place: _cell(own, value) for place, own in found.items()}
-
-
-def _cell(rows: Sequence[Json], value: str) -> Cell:
-    values = [float(row[value]) for row in rows]
-    return Cell(median(values), min(values), max(values), tuple(int(row["trial"]) for row in rows))
+    return {place: span([float(r[value]) for r in own], (int(r["trial"]) for r in own)) for place, own in found.items()}
 
 
 def _paper(points: Sequence[Json], x: Axis, y: Axis, value: str) -> dict[tuple[int, int], float]:
@@ -155,7 +140,3 @@ def _same(value: float | str, wanted: object) -> bool:
     if isinstance(value, str) or wanted in (None, ""):
         return value == wanted
     return math.isclose(float(value), float(str(wanted)))
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from dashboard.data import Json, Run
-from dashboard.intervals import Interval, interval
+from dashboard.intervals import Interval, finite, interval
 from dashboard.reference import Point, Region, points, regions
 
 
@@ -197,4 +197,4 @@ def _measure(region: Region, row: Json) -> float:
 
 def _number(row: Json, key: str) -> float | None:
     value = row.get(key)
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return float(value) if finite(value) else None

@@ -1,16 +1,21 @@
 """What holds for all tests.
 
-Physical checks and browser checks share the machine with whatever else runs on it: one that fails is run again, at most
-twice, and the summary counts it as rerun. A pure test that fails has failed.
+Physical checks and browser checks measure the machine, so they run alone on it (`make test` runs all others side by
+side), and one that fails is run again, at most twice; the summary counts it as rerun. A pure test that fails has failed.
 """
 
 import pytest
 
-SHARES_THE_MACHINE = ("netns", "browser", "virtual")
+MEASURES_THE_MACHINE = ("netns", "browser")
 TWO_ENDED = ("test_rttcp_", "test_netcommon_process")  # real processes and sockets, on loopback
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.name.startswith(TWO_ENDED) or any(item.get_closest_marker(name) for name in SHARES_THE_MACHINE):
+        virtual = item.get_closest_marker("virtual")
+        physical = any(item.get_closest_marker(name) for name in MEASURES_THE_MACHINE)
+        if physical or item.path.name.startswith(TWO_ENDED):
             item.add_marker(pytest.mark.flaky(reruns=2))
+            if not virtual:
+                item.add_marker(pytest.mark.alone)

@@ -51,9 +51,9 @@ def _y(built: Curves, value: float) -> float:
 
 
 def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symbol: str) -> None:
-    name, levels = escape(curve.series) or "measured", curve.levels
+    name, levels = escape(curve.series) or "measured", curve.levels.values()
     figure.add_scatter(
-        x=[_x(built, level.x) for level in levels], y=[_y(built, level.median) for level in levels],
+        x=[_x(built, x) for x in curve.levels], y=[_y(built, level.median) for level in levels],
         error_y={
             "type": "data", "symmetric": False, "thickness": 1.5, "width": 5,
             "array": [_y(built, level.high - level.median) for level in levels],
@@ -61,8 +61,8 @@ def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symb
         },
         mode="lines+markers", name=name, legendgroup=name, line={"color": colour, "width": 3},
         marker={"color": colour, "size": 9, "symbol": symbol},
-        customdata=[[level.trials[0], built.x_text(level.x), built.y_text(level.median), len(level.trials)]
-                    for level in levels],
+        customdata=[[level.trials[0], built.x_text(x), built.y_text(level.median), len(level.trials)]
+                    for x, level in curve.levels.items()],
         hovertemplate=f"<b>{name}</b>, {built.x_name.lower()} %{{customdata[1]}}<br>median %{{customdata[2]}} of "
                       "%{customdata[3]}<br>click opens trial %{customdata[0]}<extra></extra>",
     )  # fmt: skip

@@ -14,6 +14,7 @@ struct relay *relay_create(const struct relay_settings *settings, struct loop *l
     relay->session = session;
     relay->work.end = &relay->work.first;
     relay->held.end = &relay->held.first;
+    relay->waiting.end = &relay->waiting.first;
     lft_shaper_init(&relay->host, settings->host_rate_bps, RELAY_SHAPER_FRAME, loop_now_ns(loop));
     relay->bypassed = true; /* nothing is accelerated before the tunnel is up */
     relay->resolver = resolver_create(relay);
@@ -160,6 +161,7 @@ void connection_end(struct relay_connection *connection, const struct lft_result
         if (!abort)
             set_reset_on_close(connection->source.fd, false);
         loop_close(connection->relay->loop, &connection->source);
+        relay_end_wait(connection->relay);
     }
     if (connection->gone)
         connection->gone(connection);

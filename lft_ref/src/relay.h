@@ -34,7 +34,7 @@ enum relay_phase {
 
 struct relay_connection {
     struct relay_connection *next, *previous; /* of relay's list */
-    struct relay_connection *next_work; /* of `work` or `held` */
+    struct relay_connection *next_work; /* of `work`, `held` or `waiting` */
     struct loop_source source;
     struct relay *relay;
     struct lft_stream *stream; /* NULL while greeting */
@@ -97,6 +97,7 @@ bool relay_draining(const struct relay *relay);
 /* relay_far.c: a stream that the peer opened. */
 void relay_far_open(struct relay *relay, struct lft_stream *stream);
 void relay_far_writable(struct relay_connection *connection); /* connect() has ended, one way or the other */
+void relay_far_begin(struct relay_connection *connection);    /* to the address that the stream's opener asked for */
 void relay_far_connect(struct relay_connection *connection, const struct sockaddr_storage *to, const struct sockaddr_storage *from);
 void relay_far_fail(struct relay_connection *connection, struct lft_result result);
 struct lft_result relay_result_of(int error); /* errno of a socket */

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "io.h"
-#include "relay.h"
+#include "relay_internal.h"
+#include "tcp_remnant.h"
 
 struct lft_result relay_result_of(int error)
 {
@@ -137,31 +138,40 @@ static int open_socket(struct relay *relay, const struct sockaddr_storage *to, c
     return fd;
 }
 
+/* Begins to connect: 0, or errno. The client's port may be one that it used for this server a moment ago: for the client's host to allow, and it has. */
+static int begin_connect(int fd, const struct sockaddr_storage *to, const struct sockaddr_storage *from)
+{
+    for (bool again = false;; again = true) {
+        if (connect(fd, (const struct sockaddr *)to, io_address_bytes(to)) == 0 || errno == EINPROGRESS)
+            return 0;
+        if (!from || errno != EADDRNOTAVAIL || again || !tcp_remnant_end(from, to))
+            return errno;
+    }
+}
+
 void relay_far_connect(struct relay_connection *connection, const struct sockaddr_storage *to, const struct sockaddr_storage *from)
 {
     struct lft_result result;
-    int fd = open_socket(connection->relay, to, from);
-    relay_count(connection->relay)->far_connects++;
+    int fd = open_socket(connection->relay, to, from), error = fd < 0 ? errno : begin_connect(fd, to, from);
     connection->phase = RELAY_CONNECTING;
-    if (fd < 0) {
-        relay_far_fail(connection, relay_result_of(errno));
+    if (fd >= 0 && from && error == EADDRNOTAVAIL) { /* what ends the connection before this one is still on its way here */
+        close(fd);
+        relay_wait_for_end(connection);
         return;
     }
-    if (connect(fd, (const struct sockaddr *)to, io_address_bytes(to)) < 0 && errno != EINPROGRESS) {
-        result = relay_result_of(errno);
+    relay_count(connection->relay)->far_connects++;
+    if (fd >= 0 && !error && connection_attach(connection, fd) == 0)
+        return;
+    result = relay_result_of(error ? error : errno);
+    if (fd >= 0 && error) {
         if (to->ss_family == AF_INET6 && result.code == LFT_RESULT_HOST_UNREACHABLE)
             result.code = LFT_RESULT_NET_UNREACHABLE; /* said of a route: a router would send "no route to destination" */
-        close(fd);
         if (from)
             blame_ourselves(from, &result);
-        relay_far_fail(connection, result);
-        return;
     }
-    if (connection_attach(connection, fd) < 0) {
-        result = relay_result_of(errno);
+    if (fd >= 0)
         close(fd);
-        relay_far_fail(connection, result);
-    }
+    relay_far_fail(connection, result);
 }
 
 static struct sockaddr_storage address_of(uint8_t family, const uint8_t at[16], uint16_t port)
@@ -177,6 +187,15 @@ static struct sockaddr_storage address_of(uint8_t family, const uint8_t at[16], 
         memcpy(&v4->sin_addr, at, 4);
     }
     return out;
+}
+
+void relay_far_begin(struct relay_connection *connection)
+{
+    const struct lft_open *where = lft_stream_where(connection->stream);
+    bool keep = (where->flags & LFT_OPEN_KEEP_SOURCE) && relay_settings(connection->relay)->transparent;
+    struct sockaddr_storage to = address_of(where->family, where->destination, where->destination_port);
+    struct sockaddr_storage from = address_of(where->family, where->source, where->source_port);
+    relay_far_connect(connection, &to, keep ? &from : NULL);
 }
 
 void relay_far_open(struct relay *relay, struct lft_stream *stream)
@@ -198,8 +217,5 @@ void relay_far_open(struct relay *relay, struct lft_stream *stream)
             relay_far_fail(connection, none);
         return;
     }
-    bool keep = (where->flags & LFT_OPEN_KEEP_SOURCE) && relay_settings(relay)->transparent;
-    struct sockaddr_storage to = address_of(where->family, where->destination, where->destination_port);
-    struct sockaddr_storage from = address_of(where->family, where->source, where->source_port);
-    relay_far_connect(connection, &to, keep ? &from : NULL);
+    relay_far_begin(connection);
 }

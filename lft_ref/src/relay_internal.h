@@ -16,7 +16,9 @@ struct relay {
     struct relay_local *local;   /* NULL: nothing is ever relayed without the tunnel */
     struct relay_resolver *resolver;
     struct relay_connection *first;
-    struct work_list work, held; /* held: until the host rate allows more */
+    struct work_list work;
+    struct work_list held;    /* until the host rate allows more */
+    struct work_list waiting; /* to connect, until the connection that the same ends had before is over */
     struct lft_shaper host;
     size_t n, half_open;
     bool draining, bypassed;
@@ -26,6 +28,8 @@ struct relay {
 /* relay_pump.c */
 void relay_enqueue(struct relay_connection *connection); /* it has something to do in this turn or the next */
 void relay_dequeue(struct relay_connection *connection);
+void relay_wait_for_end(struct relay_connection *connection);
+void relay_end_wait(struct relay *relay); /* one has ended: those that wait try again */
 void relay_work(struct relay *relay, uint64_t now_ns);   /* what is queued now; what is put behind waits for the next turn */
 
 /* relay_local.c: two sessions back to back in this process, for what the proxies take while the tunnel is bypassed. */

@@ -40,8 +40,28 @@ static bool take_out(struct work_list *list, struct relay_connection *connection
 
 void relay_dequeue(struct relay_connection *connection)
 {
-    if (connection->queued && !take_out(&connection->relay->work, connection))
-        take_out(&connection->relay->held, connection);
+    struct relay *relay = connection->relay;
+    if (connection->queued && !take_out(&relay->work, connection) && !take_out(&relay->held, connection))
+        take_out(&relay->waiting, connection);
+}
+
+static void move_to_work(struct relay *relay, struct work_list *list)
+{
+    if (!list->first)
+        return;
+    *relay->work.end = list->first;
+    relay->work.end = list->end;
+    *list = (struct work_list){NULL, &list->first};
+}
+
+void relay_wait_for_end(struct relay_connection *connection)
+{
+    append(&connection->relay->waiting, connection);
+}
+
+void relay_end_wait(struct relay *relay)
+{
+    move_to_work(relay, &relay->waiting);
 }
 
 /* --- moving -------------------------------------------------------------------------------------------------------------------- */
@@ -167,7 +187,9 @@ static void work_on(struct relay_connection *connection, uint64_t now_ns)
         pump(connection, now_ns);
         break;
     case RELAY_CONNECTING:
-        if (connection->writable)
+        if (connection->source.fd < 0)
+            relay_far_begin(connection);
+        else if (connection->writable)
             relay_far_writable(connection);
         break;
     case RELAY_GREETING:
@@ -194,11 +216,8 @@ static size_t length(const struct work_list *list)
 
 void relay_work(struct relay *relay, uint64_t now_ns)
 {
-    if (relay->held.first && lft_shaper_ready(&relay->host, now_ns)) {
-        *relay->work.end = relay->held.first;
-        relay->work.end = relay->held.end;
-        relay->held = (struct work_list){NULL, &relay->held.first};
-    }
+    if (lft_shaper_ready(&relay->host, now_ns))
+        move_to_work(relay, &relay->held);
     for (size_t n = length(&relay->work); n && relay->work.first; n--) {
         struct relay_connection *connection = relay->work.first;
         take_out(&relay->work, connection);

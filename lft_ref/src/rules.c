@@ -86,6 +86,8 @@ static void add(struct script *script, const char *format, ...)
     script->used = script->used + (size_t)n < sizeof script->text ? script->used + (size_t)n : sizeof script->text - 1;
 }
 
+/* SYNs first. One for a connection that is there is the kernel's to answer (RFC 9293, 3.10.7.4); a TIME-WAIT, which has no mark, says nothing about
+ * a new one: that is the server's to judge. */
 static void add_prerouting(struct script *script, const struct rules *rules)
 {
     uint32_t local = rules->mark + RULES_MARK_LOCAL;
@@ -95,9 +97,11 @@ static void add_prerouting(struct script *script, const struct rules *rules)
         add(script, "ct mark set %u ", local);
     add(script, "tproxy to :%u accept\n", rules->port);
     add(script, "iifname \"%s\" accept\n", rules->name);
+    add(script, SYN_ONLY " socket transparent 1 socket wildcard 0 socket mark %u meta mark set %u accept\n", rules->mark + RULES_MARK_OWN, local);
     if (rules->router)
         for (size_t i = 0; i < rules->lan.n; i++)
             add(script, "iifname \"%s\" fib daddr type unicast " SYN_ONLY " jump take\n", rules->lan.at[i]);
+    add(script, SYN_ONLY " accept\n");
     add(script, "socket transparent 1 meta mark set %u accept\n}\n", local);
 }
 
@@ -169,6 +173,12 @@ static void set_reflection(const char *value)
     set_sysctl("ipv6/fwmark_reflect", "", "", value);
 }
 
+/* Early demultiplexing gives a SYN to a TIME-WAIT of the same ends before it is routed, and what has a socket is never forwarded into the TUN. */
+static void set_early_demux(const char *value)
+{
+    set_sysctl("ipv4/tcp_early_demux", "", "", value); /* IPv6's too */
+}
+
 int rules_install(const struct rules *rules, char *why, size_t why_size)
 {
     char reason[400] = "";
@@ -184,6 +194,8 @@ int rules_install(const struct rules *rules, char *why, size_t why_size)
         return -1;
     }
     set_reflection("1");
+    if (rules->router)
+        set_early_demux("0");
     return 0;
 }
 
@@ -202,6 +214,7 @@ void rules_remove(const char *name, uint32_t mark, uint32_t table)
     snprintf(script, sizeof script, "table inet %s\ndelete table inet %s\n", name, name);
     nft(script, why, sizeof why);
     set_reflection("0");
+    set_early_demux("1");
     for (int family = 4; family <= 6; family += 2)
         for (uint32_t i = 0; i < 2; i++) {
             for (int times = 0; times < 8 && ip(why, sizeof why, "-%d rule del fwmark %u lookup %u", family, mark + i, table + i) == 0; times++)

@@ -1,5 +1,6 @@
 /* What the gateway changes in its network namespace, all under one name, so that `lft-gateway clean` finds it: an nftables table, ip rules with
- * the gateway's marks, two routing tables, two sysctls of its own interface, and fwmark_reflect (1 while it runs, 0 afterwards). Made by running nft and ip. */
+ * the gateway's marks, two routing tables, two sysctls of its own interface, fwmark_reflect (1 while it runs, 0 afterwards), and in the router model
+ * tcp_early_demux (0, then 1). Made by running nft and ip. */
 #ifndef LFT_RULES_H
 #define LFT_RULES_H
 

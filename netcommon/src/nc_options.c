@@ -247,6 +247,12 @@ static struct getopt_tables build_tables(const struct nc_option *table, size_t n
     return built;
 }
 
+static void free_tables(struct getopt_tables *tables)
+{
+    free(tables->longs);
+    free(tables->letters);
+}
+
 static void die_unparsed(int value, char **argv)
 {
     const char *word = argv[optind - 1];
@@ -270,12 +276,12 @@ int nc_options_parse(const struct nc_option *table, size_t n, const struct nc_us
     opterr = 0;
     for (int value; (value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1;) {
         char why[512];
-        if (value == VALUE_HELP || value == 'h') {
-            print_help(table, n, usage);
-            exit(NC_EXIT_OK);
-        }
-        if (value == VALUE_JSON) {
-            print_json(table, n);
+        if (value == VALUE_HELP || value == 'h' || value == VALUE_JSON) {
+            free_tables(&tables);
+            if (value == VALUE_JSON)
+                print_json(table, n);
+            else
+                print_help(table, n, usage);
             exit(NC_EXIT_OK);
         }
         const struct nc_option *row =
@@ -287,7 +293,6 @@ int nc_options_parse(const struct nc_option *table, size_t n, const struct nc_us
         if (given)
             given[row - table] = true;
     }
-    free(tables.longs);
-    free(tables.letters);
+    free_tables(&tables);
     return optind;
 }

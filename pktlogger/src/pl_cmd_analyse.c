@@ -28,13 +28,9 @@ struct settings {
      .help = "capture at the machine that receives it"},                                                               \
     {.name = "box", .kind = NC_OPT_STRING, .metavar = "DIR", .offset = AT(box),                                        \
      .help = "what the delay box between recorded ('pktlogger record -o DIR'): the fate of each packet, with its cause"}, \
-    {.name = "output", .letter = 'o', .kind = NC_OPT_STRING, .metavar = "DIR", .offset = AT(output),                   \
-     .help = "folder for the results; made, or empty"}
-#define HUMAN_AND_JSON                                                                                                 \
-    {.name = "human", .kind = NC_OPT_FLAG, .offset = AT(human), .help = "text on stdout, as on a terminal"},           \
-    {.name = "json", .kind = NC_OPT_FLAG, .offset = AT(json), .help = "JSON lines on stdout, as into a pipe"}
+    PL_OPTION_OUTPUT(AT(output))
 
-static const struct nc_option analyse_options[] = {FILES_AND_FOLDER, HUMAN_AND_JSON};
+static const struct nc_option analyse_options[] = {FILES_AND_FOLDER, PL_OPTIONS_HUMAN_JSON(AT(human), AT(json))};
 static const struct nc_usage analyse_usage = {
     .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] -o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
@@ -44,7 +40,7 @@ static const struct nc_usage analyse_usage = {
 static const struct nc_option export_options[] = {
     FILES_AND_FOLDER,
     {.name = "xplot", .kind = NC_OPT_FLAG, .offset = AT(xplot), .help = "a time-sequence graph for xplot a flow: N.xpl"},
-    HUMAN_AND_JSON,
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 static const struct nc_usage export_usage = {
     .synopsis = "pktlogger export --xplot --sender FILE --receiver FILE [--box DIR] -o DIR",

@@ -42,8 +42,7 @@ static const struct nc_option options[] = {
     {.name = "ring", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB", .min = 4 << 20,
      .max = UINT64_C(1) << 36, .offset = AT(ring_bytes), .help = "ring that bridges a stalled disk, rounded up to 2^n"},
     {.name = "output", .kind = NC_OPT_SECTION},
-    {.name = "human", .kind = NC_OPT_FLAG, .offset = AT(human), .help = "text on stdout, as on a terminal"},
-    {.name = "json", .kind = NC_OPT_FLAG, .offset = AT(json), .help = "JSON lines on stdout, as into a pipe"},
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
     {.name = "parent-death", .kind = NC_OPT_FLAG, .offset = AT(parent_death), .help = "stop when the parent process ends"},
 };
 static const struct nc_usage usage = {

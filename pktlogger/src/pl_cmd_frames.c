@@ -24,12 +24,10 @@ struct settings {
 
 #define AT(field) offsetof(struct settings, field)
 static const struct nc_option options[] = {
-    {.name = "output", .letter = 'o', .kind = NC_OPT_STRING, .metavar = "DIR", .offset = AT(output),
-     .help = "folder for the columns; made, or empty"},
+    PL_OPTION_OUTPUT(AT(output)),
     {.name = "mtu", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .offset = AT(mtu_bytes), .min = MTU_MIN, .max = MTU_MAX,
      .help = "of the link: a longer UDP or TCP frame counts as the wire packets it stands for"},
-    {.name = "human", .kind = NC_OPT_FLAG, .offset = AT(human), .help = "text on stdout, as on a terminal"},
-    {.name = "json", .kind = NC_OPT_FLAG, .offset = AT(json), .help = "JSON lines on stdout, as into a pipe"},
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 static const struct nc_usage usage = {
     .synopsis = "pktlogger frames FILE -o DIR [--mtu SIZE]",

@@ -22,10 +22,8 @@ struct settings {
 
 #define AT(field) offsetof(struct settings, field)
 static const struct nc_option options[] = {
-    {.name = "output", .letter = 'o', .kind = NC_OPT_STRING, .metavar = "DIR", .offset = AT(output),
-     .help = "folder for the columns; made, or empty"},
-    {.name = "human", .kind = NC_OPT_FLAG, .offset = AT(human), .help = "text on stdout, as on a terminal"},
-    {.name = "json", .kind = NC_OPT_FLAG, .offset = AT(json), .help = "JSON lines on stdout, as into a pipe"},
+    PL_OPTION_OUTPUT(AT(output)),
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 static const struct nc_usage usage = {
     .synopsis = "pktlogger index FILE -o DIR",

@@ -41,8 +41,7 @@ static const struct nc_option options[] = {
     {.name = "running", .kind = NC_OPT_SECTION},
     {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .offset = AT(duration_ns),
      .help = "stop after this time; otherwise when the box ends"},
-    {.name = "human", .kind = NC_OPT_FLAG, .offset = AT(human), .help = "text on stdout, as on a terminal"},
-    {.name = "json", .kind = NC_OPT_FLAG, .offset = AT(json), .help = "JSON lines on stdout, as into a pipe"},
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
     {.name = "parent-death", .kind = NC_OPT_FLAG, .offset = AT(parent_death), .help = "stop when the parent process ends"},
 };
 static const struct nc_usage usage = {

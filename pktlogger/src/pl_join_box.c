@@ -9,6 +9,7 @@
 #include "pl_match.h"
 
 #define EARLY_NS (1000 * INT64_C(1000))
+#define LATEST_NS (INT64_C(1) << 62) /* as in captures; a record is a file from elsewhere and may say anything */
 
 typedef PL_VECTOR(struct pl_piece) pieces;
 
@@ -18,6 +19,8 @@ static int collect_box(const struct pl_transfer *t, bool data, pieces *list)
     for (size_t k = t->box->first[t->box_flow]; k < t->box->first[t->box_flow + 1]; k++) {
         struct pl_box_row row = pl_box_row(t->box, t->box->order[k]);
         uint64_t number = (data ? row.seq : row.ack) + (uint64_t)t->box_delta;
+        if (row.t_in_ns < 0 || row.t_in_ns > LATEST_NS)
+            continue;
         if ((row.dir == t->box_dir) != data || (data ? row.len == 0 : row.ack == PL_NO_ACK) || number >= UINT64_MAX / 4)
             continue;
         struct pl_piece piece = {.start = number, .t_ns = row.t_in_ns + EARLY_NS, .owner = t->box->order[k],

@@ -58,8 +58,9 @@ static void print_way(FILE *out, const struct rttcp_report *report, int directio
     char average[32], steady[32], peak[32], window[32] = "tuned by the kernel";
     if (report->params.window_bytes)
         nc_quantity_format(NC_UNIT_BYTES, way->receiver.window_granted_bytes, window, sizeof window);
-    fprintf(out, "%s -> %s, %zu streams, congestion control %s, window %s\n", way->sender.local, way->sender.remote,
-            json_array_size(way->sender.streams), way->sender.congestion, window);
+    size_t streams = json_array_size(way->sender.streams);
+    fprintf(out, "%s -> %s, %zu stream%s, congestion control %s, window %s\n", way->sender.local, way->sender.remote, streams,
+            streams == 1 ? "" : "s", way->sender.congestion, window);
     print_side(out, "sender", &way->sender);
     print_side(out, "receiver", &way->receiver);
     fprintf(out, "  short-term average %s, steady %s, peak %s, connect %.3f ms, drain %.3f ms, %" PRIu64 " retransmissions\n",

@@ -137,7 +137,8 @@ static int check(struct rttcp_settings *settings, const bool *given, struct rttc
         return rttcp_fail(error, NC_EXIT_USAGE, "want one of -r (receive) and -t HOST (transmit); see --help");
     if (both("bytes", "duration", given, error) < 0 || both("nodelay", "nagle", given, error) < 0 ||
         both("json", "human", given, error) < 0 || both("json", "classic", given, error) < 0 ||
-        both("human", "classic", given, error) < 0 || both("reverse", "bidir", given, error) < 0 ||
+        both("human", "classic", given, error) < 0 || both("format", "json", given, error) < 0 ||
+        both("format", "human", given, error) < 0 || both("format", "classic", given, error) < 0 || both("reverse", "bidir", given, error) < 0 ||
         both("bytes", "buffers", given, error) < 0 || both("buffers", "duration", given, error) < 0 ||
         both("pace", "pace-packets", given, error) < 0 || both("verify", "zerocopy", given, error) < 0 ||
         both("verify", "skip-rx-copy", given, error) < 0 || both("ipv4", "ipv6", given, error) < 0)

@@ -123,16 +123,15 @@ static void read_line(const char *path, char *out, int size)
 
 int rttcp_congestion_set(int fd, const char *name, struct rttcp_error *error)
 {
-    char allowed[200];
+    char allowed[200], path[80], hint[80] = " (more: modprobe tcp_NAME)";
     if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0)
         return 0;
-    int failed = errno;
-    bool privilege = failed == EPERM;
+    bool privilege = errno == EPERM;
     const char *which = privilege ? "tcp_allowed_congestion_control" : "tcp_available_congestion_control";
-    char path[80];
     snprintf(path, sizeof path, "/proc/sys/net/ipv4/%s", which);
     read_line(path, allowed, sizeof allowed);
+    if (strncmp(name, "lfp_", 4) == 0) /* with --reverse, who asks for it is not who sends */
+        snprintf(hint, sizeof hint, " (where the data are sent: rttcp cc load %.15s)", name);
     return rttcp_fail(error, privilege ? NC_EXIT_MISSING : NC_EXIT_USAGE, "--congestion '%s': %s; net.ipv4.%s: %s%s", name,
-                      privilege ? "needs root here" : "the kernel has none of this name", which, allowed,
-                      privilege ? "" : " (more: modprobe tcp_NAME)");
+                      privilege ? "needs root here" : "the kernel has none of this name", which, allowed, privilege ? "" : hint);
 }

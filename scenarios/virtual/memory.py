@@ -17,6 +17,9 @@ _CAPTURE_BYTES = 512 * 2**20  # page cache of captures, before the host has them
 _COPIES = 5
 # cwnd_gain of BBR: its window is twice the path's BDP, and losses do not lower it.
 _BBR_GAIN = 2
+# An end of lft-gateway: its least memory, its socket's buffers; and multiples of rate × round trip (--memory-tx, -rx).
+_GATEWAY_BYTES, _GATEWAY_TRIPS = 160 * 2**20, 2 + 4
+_GATEWAY_BPS, _GATEWAY_RTT_NS = 2_500_000_000, 200 * 10**6  # what it plans for: without a limit, and at least
 _SHM = Path("/dev/shm")
 
 
@@ -42,10 +45,20 @@ def box_bytes(setting: Scenario) -> int:
     return 32 * 2**20 + 2 * in_flight_bytes(setting)
 
 
+def gateway_bytes(setting: Scenario) -> int:
+    """What both gateways may hold; strangers get as much as lft-gateway."""
+    gateway = setting.gateway
+    if gateway.kind == "none":
+        return 0
+    rate, rtt_ns = gateway.rate or _GATEWAY_BPS, max(setting.path.rtt_ns(), _GATEWAY_RTT_NS)
+    return 2 * (_GATEWAY_BYTES + _GATEWAY_TRIPS * rate * rtt_ns // (8 * 10**9))
+
+
 def guest_bytes(setting: Scenario) -> int:
     """Memory of the guest for one trial; the host gives it page by page, as it is used."""
     capture = _CAPTURE_BYTES if setting.capture.points else 0
-    return BASE_BYTES + capture + 2 * box_bytes(setting) + _COPIES * in_flight_bytes(setting)
+    hosts = BASE_BYTES + capture + 2 * box_bytes(setting) + _COPIES * in_flight_bytes(setting)
+    return hosts + gateway_bytes(setting)
 
 
 def available_bytes() -> int:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import select
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
 import synthetic_gateway  # noqa: E402
 import synthetic_run  # noqa: E402
+from served_dashboard import served  # noqa: E402
 
 from dashboard.report import write_report  # noqa: E402
 
@@ -46,21 +44,8 @@ def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def base(runs_dir: Path) -> Iterator[str]:
     """The dashboard as a user starts it; its address without a page."""
-    program = "import sys; from dashboard.cli import dashboard; dashboard(sys.argv[1:])"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, str(next(runs_dir.glob("lfp-syndrome-*"))), "--port", "0"],
-        stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        ready, _, _ = select.select([process.stdout], [], [], 30)
-        assert ready, "no URL within 30 s"
-        yield process.stdout.readline().split()[1].split("/run/")[0]
-    finally:
-        process.kill()
-        process.wait(10)
-        if process.stdout:
-            process.stdout.close()
+    with served(next(runs_dir.glob("lfp-syndrome-*"))) as (url, _):
+        yield url.split("/run/")[0]
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import lft_port_reuse
 from comet_box import in_netns
 from lft_lab import NOWHERE, SERVER, Lab
 
@@ -37,11 +38,12 @@ REJECT_PORTS, DROP_PORT, REFUSED_PORT = 9100, 9090, 9091
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: its name, whether connections are made (a port is then its own), and what it does."""
+    """A row of the table: its name, what it does with a port of its own, whether that takes long, and its connects."""
 
     name: str
     act: Callable[[Lab, int, int], str]
     slow: bool = False
+    connects: int = 1
 
 
 def prepare(lab: Lab) -> None:
@@ -63,6 +65,7 @@ def prepare(lab: Lab) -> None:
     for router in (lab.server, lab.far, lab.near):  # or a second error to the same host within a second is not sent
         in_netns(router, "sysctl", "-qw", "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0")
     in_netns(lab.client, "sysctl", "-qw", "net.ipv4.tcp_syn_retries=1", "net.ipv4.tcp_syn_linear_timeouts=0")
+    lft_port_reuse.prepare(lab)
     for version, net, via in (("-4", "10.84.0.0/24", SERVER[4]), ("-6", "fd84::/64", SERVER[6])):
         in_netns(lab.server, "ip", version, "route", "add", net, "dev", "eth0")
         in_netns(lab.far, "ip", version, "route", "add", net, "via", via)
@@ -159,10 +162,15 @@ def half_close_by_server(client: socket.socket, server: socket.socket) -> str:
     return _half_close(server, client)
 
 
+def send_and_close_half(end: socket.socket, data: bytes) -> None:
+    end.sendall(data)
+    end.shutdown(socket.SHUT_WR)
+
+
 def _half_close(first: socket.socket, second: socket.socket) -> str:
     """The first sends and closes its half; the second answers with what it got."""
     data = random.Random(1).randbytes(BULK)
-    sender = threading.Thread(target=lambda: (first.sendall(data), first.shutdown(socket.SHUT_WR)))
+    sender = threading.Thread(target=send_and_close_half, args=(first, data))
     sender.start()
     digest = hashlib.sha256(read_all(second)).digest()
     sender.join()
@@ -275,7 +283,7 @@ def slow_reader(client: socket.socket, server: socket.socket) -> str:
     """Reads 4 KB every 10 ms."""
     server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     data = random.Random(3).randbytes(400_000)
-    sender = threading.Thread(target=lambda: (client.sendall(data), client.shutdown(socket.SHUT_WR)))
+    sender = threading.Thread(target=send_and_close_half, args=(client, data))
     sender.start()
     got = bytearray()
     while part := server.recv(4096):
@@ -293,19 +301,21 @@ def urgent_is_not_lost(client: socket.socket, server: socket.socket) -> str:
     return f"{server.recv(4, socket.MSG_WAITALL).decode()} {client.recv(4, socket.MSG_WAITALL).decode()}"
 
 
+def to_server(port: int) -> Callable[[Lab, int, int], str]:
+    """A connection to the server's ``port`` that comes to nothing."""
+    return lambda lab, family, _: attempt(lab, family, SERVER[family], port)
+
+
 def rows(family: int) -> list[Row]:
     """Of one address family, in the table's order."""
     found = [
-        Row("connect: nobody listens", lambda lab, family, _: attempt(lab, family, SERVER[family], REFUSED_PORT)),
-        Row("connect: no answer", lambda lab, family, _: attempt(lab, family, SERVER[family], DROP_PORT)),
+        Row("connect: nobody listens", to_server(REFUSED_PORT)),
+        Row("connect: no answer", to_server(DROP_PORT)),
         Row("connect: no route at the far gateway", lambda lab, family, _: attempt(lab, family, NOWHERE[family], 80)),
         Row("connect: no route behind the server", lambda lab, family, _: attempt(lab, family, BEHIND[family], 80)),
     ]
     for i, kind in enumerate(ICMP_KINDS[family]):
-        port = REJECT_PORTS + i
-        found.append(
-            Row(f"connect: ICMP {kind}", lambda lab, family, _, port=port: attempt(lab, family, SERVER[family], port))
-        )
+        found.append(Row(f"connect: ICMP {kind}", to_server(REJECT_PORTS + i)))
     actions = {
         "addresses": addresses, "half-close by the client": half_close_by_client,
         "half-close by the server": half_close_by_server, "end without data": end_without_data,
@@ -315,4 +325,8 @@ def rows(family: int) -> list[Row]:
         "slow reader": slow_reader, "idle, then both at once": urgent_is_not_lost, "zero window": zero_window,
         "reader stalls 10 s": stall,
     }  # fmt: skip
+    for name, closing in lft_port_reuse.CLOSINGS.items():
+        act = lft_port_reuse.reuse(closing)
+        found.append(Row(f"one port {lft_port_reuse.TIMES} times, {name}", act, connects=lft_port_reuse.TIMES))
+    found.append(Row("client forgets, then the same port again", lft_port_reuse.forgotten, connects=2))
     return found + [Row(name, ends(action), slow=action is stall) for name, action in actions.items()]

@@ -135,7 +135,7 @@ def pumped() -> Iterator[Lab]:
     a, b = f"{prefix}-a", f"{prefix}-b"
     pump = Path(__file__).with_name("pktlogger_pump.py")
     with ExitStack() as stack, _namespaces(stack, [a, b]):
-        argv = ["ip", "netns", "exec", a, "python3", pump, f"/run/netns/{b}"]
+        argv = ["ip", "netns", "exec", a, "python3", str(pump), f"/run/netns/{b}"]
         tool = stack.enter_context(Tool(argv, json_lines=False))
         wait_until(lambda: any("ready" in event["text"] for event in tool.events()), "the pump has its TAPs")
         for namespace, last in ((a, 1), (b, 2)):

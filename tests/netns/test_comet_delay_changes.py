@@ -36,17 +36,20 @@ LOADS = {5201: ["-w", "1M", "-C", "cubic"], 5202: ["-u", "-b", "200M", "-l", "14
 @contextlib.contextmanager
 def load(hosts: Hosts) -> Iterator[list[subprocess.Popen[bytes]]]:
     """iperf3 clients under way; ended, not waited for."""
-    inside, quiet = ["ip", "netns", "exec"], {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     started: list[subprocess.Popen[bytes]] = []
+
+    def start(netns: str, *command: str) -> None:
+        argv = ["ip", "netns", "exec", netns, "iperf3", *command]
+        started.append(subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
     try:
         for port in LOADS:
-            started.append(subprocess.Popen([*inside, hosts.right, "iperf3", "-s", "-1", "-p", str(port)], **quiet))
+            start(hosts.right, "-s", "-1", "-p", str(port))
         deadline = time.monotonic() + 10
         while len(in_netns(hosts.right, "ss", "-Hltn").splitlines()) < len(LOADS):
             assert time.monotonic() < deadline, "iperf3 does not listen"
         for port, options in LOADS.items():
-            command = ["iperf3", "-c", RIGHT, "-p", str(port), "-t", str(int(SECONDS) + 100), "--bidir", *options]
-            started.append(subprocess.Popen([*inside, hosts.left, *command], **quiet))
+            start(hosts.left, "-c", RIGHT, "-p", str(port), "-t", str(int(SECONDS) + 100), "--bidir", *options)
         yield started[len(LOADS) :]
     finally:
         for process in started:
@@ -91,7 +94,7 @@ def balance(direction: dict[str, Any]) -> int:
 
 def drained(box: Box) -> dict[str, Any]:
     """Statistics once nothing is held and nothing moves; fails with the last ones if that never happens."""
-    deadline, before = time.monotonic() + 30, {}
+    deadline, before = time.monotonic() + 30, dict[str, Any]()
     while True:
         statistics: dict[str, Any] = box.show()["statistics"]
         if statistics == before and all(d["held_bytes"] == 0 for d in statistics.values()):

@@ -152,7 +152,7 @@ def test_hosts_around_a_router_and_a_deleted_link() -> None:
 
 @pytest.mark.skipif(not shutil.which("brctl"), reason="Mininet's LinuxBridge needs brctl; install bridge-utils")
 def test_hosts_at_a_switch() -> None:
-    class Star(Topo):
+    class Star(Topo):  # type: ignore[misc]
         def build(self) -> None:
             self.addSwitch("s1", cls=LinuxBridge, inNamespace=True)
             for i in (1, 2):

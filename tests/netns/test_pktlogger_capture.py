@@ -32,8 +32,8 @@ def index(capture: Path) -> pa.Table:
 
 
 def analyse(folder: Path) -> pktlogger.Analysis:
-    arguments = ["--sender", folder / "a.pcapng", "--receiver", folder / "b.pcapng", "-o", folder / "analysis"]
-    command(find("pktlogger"), "analyse", *arguments)
+    ends = ("--sender", folder / "a.pcapng", "--receiver", folder / "b.pcapng")
+    command(find("pktlogger"), "analyse", *ends, "-o", folder / "analysis")
     return pktlogger.read_analysis(folder / "analysis")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from rttcp.congestion import congestion
 pytestmark = pytest.mark.netns
 
 LOSSES = "packets:2000,20000"  # the first ends slow start, the second comes in congestion avoidance
-PATH = {"delay": "20ms", "ab_loss": LOSSES}
+PATH: dict[str, Any] = {"delay": "20ms", "ab_loss": LOSSES}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -122,7 +123,8 @@ def test_xys_raises_x_with_every_epoch_that_mostly_stood_still() -> None:
     # y is at its end already. An outage of 0.4 s stops the sender until its time-out, and every epoch of 1 s has one in
     # it, wherever the transfer begins: x is 2 at the first and doubles between two of them, or a stop later.
     outages = "time:" + ",".join(f"{at}ms-{at + 400}ms" for at in range(1000, 10000, 1300))
-    path = {"delay": "4ms", "ab_loss": "packets:300", "ab_loss_after": outages}  # the one packet ends slow start
+    # the one packet ends slow start
+    path: dict[str, Any] = {"delay": "4ms", "ab_loss": "packets:300", "ab_loss_after": outages}
     curve = transfer("lfp_xys:adaptive=1,y=4096,epoch=1,high=0.3", "6.5s", **path)
     x, seen = 2, []
     for loss, (before, _) in enumerate(curve.losses()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -52,7 +53,10 @@ def _clean() -> Iterator[None]:
     if in_kernel():
         pytest.skip(f"{NAME} is in use on this machine")
     yield
-    assert not in_kernel(), "left in the kernel"
+    left = not eventually(lambda: not in_kernel())
+    while left and cc("unload", NAME)[0] == 0:  # or the next test would take it for somebody else's
+        pass
+    assert not left, "left in the kernel"
 
 
 def test_as_many_unloads_as_loads() -> None:
@@ -73,6 +77,62 @@ def test_a_killed_holder_leaves_nothing() -> None:
     assert cc("list")[0] == 0
     # its record counts no longer than the dead process has an entry
     assert eventually(lambda: next(row for row in available() if row.name == NAME).holders == 0)
+
+
+RECORDS = Path("/run/lfp")
+
+
+def nothing_left() -> bool:
+    """Neither in the kernel nor among the records; a dead holder's record goes with the next look."""
+    holders = next(row for row in available() if row.name == NAME).holders
+    return holders == 0 and not in_kernel() and not list(RECORDS.glob(f"cc-{NAME}-*"))
+
+
+@pytest.mark.parametrize("verb", ["load", "hold"])
+def test_killed_at_any_moment_of_its_start_it_leaves_nothing(verb: str) -> None:
+    argv = [str(find("rttcp")), "cc", verb, NAME, "--json"]
+    began = time.monotonic()
+    cc("load", NAME)
+    whole_s = time.monotonic() - began
+    cc("unload", NAME)
+    told = []
+    for step in range(16):
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as starter:
+            time.sleep(whole_s * step / 12)  # where it is by then is the machine's affair: any place will do
+            starter.kill()
+            said, _ = starter.communicate(timeout=20)
+        told.append(bool(said))
+        if said and verb == "load":  # it had come to its end, or nearly
+            cc("unload", NAME)
+        assert eventually(nothing_left), f"killed after {step}/12 of {whole_s:.3f} s; said {said!r}"
+    assert not told[0], "one was killed before it had said anything"
+
+
+def test_a_load_that_is_killed_before_it_could_tell_takes_its_holder_with_it() -> None:
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(write, b"x" * 4096)
+    os.set_blocking(write, True)  # full: the line that tells of the holder cannot be written
+    starter = subprocess.Popen([str(find("rttcp")), "cc", "load", NAME, "--json"], stdout=write)
+    os.close(write)
+    try:
+        assert eventually(lambda: in_kernel() and bool(list(RECORDS.glob(f"cc-{NAME}-*.json"))))
+        assert starter.poll() is None
+    finally:
+        starter.kill()
+        starter.wait(20)
+        os.close(read)
+    assert eventually(nothing_left)
+
+
+def test_a_load_whose_output_gets_nowhere_fails_and_leaves_nothing() -> None:
+    with Path("/dev/full").open("wb") as full:
+        argv = [str(find("rttcp")), "cc", "load", NAME]
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, timeout=20, check=False)
+    assert done.returncode == 1 and b"stdout" in done.stderr and done.stderr.count(b"\n") == 1
+    assert eventually(nothing_left)
 
 
 def test_parameters_are_those_given_and_shared_only_when_the_same() -> None:
@@ -109,7 +169,14 @@ def test_lfp_clean_ends_a_holder_whose_shell_is_gone() -> None:
 
 def test_what_is_wrong_is_said_in_one_line() -> None:
     for words, status, said in (
-        (["load", "lfp_none"], 2, "rttcp cc list"),
+        (["load", "lfp_none"], 2, "lfp_cpeak, lfp_fast"),
+        (["load", NAME, "--all"], 2, "option of cc unload"),
+        (["load", NAME, "other"], 2, "'other': want one name"),
+        (["unload", NAME, "--all"], 2, "want no name with --all"),
+        (["unload", NAME, "--set", "beta_min=0.5"], 2, "option of cc load"),
+        (["list", NAME], 2, "want no name"),
+        (["load", NAME, "--parent-death"], 2, "option of cc hold"),
+        (["list", "--human"], 2, "give one of them"),
         (["load", NAME, "--set", "beta_min=7"], 2, "0.1 to 0.95"),
         (["load", NAME, "--set", "gamma=7"], 2, "delta_low, beta_min"),
         (["fly"], 2, "list, load, unload or hold"),

@@ -44,7 +44,7 @@ sample = "10ms"
 """
 
 
-def lfp(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def lfp(*arguments: str | Path | int) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*LFP, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=120)
 
 

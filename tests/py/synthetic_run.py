@@ -136,7 +136,7 @@ def write_trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | No
         cap = capture(1200, t0_ns=STARTED_NS + params["trial"] * 10**10)
     elapsed = cap.elapsed_ns if cap else int(params["bytes"] * 8e9 / bps)
     invalid = run.name.startswith("lfp-syndrome") and params["trial"] == INVALID_TRIAL
-    verdict = {"valid": not invalid, "reasons": [INVALID_REASON] if invalid else []}
+    verdict: dict[str, Any] = {"valid": not invalid, "reasons": [INVALID_REASON] if invalid else []}
     started = STARTED_NS + params["trial"] * 10**10
     status = {"state": "done", "error": None, "started_realtime_ns": started, "ended_realtime_ns": started + elapsed,
               "verdict": verdict}  # fmt: skip

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from comet_delay import backend, netem_kernel, options
+from comet_delay import backend, netem, netem_kernel, options
 from comet_delay.backend import Capabilities, capabilities, choose
 from netcommon.binaries import MissingBinary
 from netcommon.errors import MissingError, UsageError
@@ -24,12 +24,13 @@ def test_options_are_read_from_the_daemons_own_list() -> None:
     read = options.parse(json.dumps(rows))
     assert set(read.box) == {"memory", "seed"}
     assert set(read.path) == {"queue_bytes", "reorder_by_ns", "loss", "loss_ppb", "queue_packets", "framing"}
-    assert read.arguments({"queue_bytes": 1024, "loss_ppb": 10**7, "framing": "ip"}, "ba-") == {
+    given: dict[str, int | str] = {"queue_bytes": 1024, "loss_ppb": 10**7, "framing": "ip"}
+    assert read.arguments(given, "ba-") == {
         "ba-queue": "1KB",
         "ba-loss": "1%",
         "ba-framing": "ip",
     }
-    asked = {"loss": "gilbert:1%,10", "queue_packets": 5}
+    asked: dict[str, int | str] = {"loss": "gilbert:1%,10", "queue_packets": 5}
     assert read.arguments(asked) == {"loss": "gilbert:1%,10", "queue-packets": "5"}
     with pytest.raises(UsageError, match="jitter_ns: this comet-delay has no such parameter; it has"):
         read.arguments({"jitter_ns": 1})
@@ -37,7 +38,7 @@ def test_options_are_read_from_the_daemons_own_list() -> None:
 
 def test_the_installed_daemon_has_what_both_back_ends_share() -> None:
     known = options.installed()
-    assert set(backend.DEFAULTS) <= set(known.path)
+    assert set(netem.DEFAULTS) <= set(known.path)
     assert {"memory", "spin", "poll"} <= set(known.box)
 
 
@@ -74,8 +75,8 @@ def test_neither(both: dict[str, Capabilities]) -> None:
         choose(["nonsense_ns"])
     with pytest.raises(UsageError, match="want auto, comet or netem"):
         choose([], "dummynet")
-    for name in ("comet", "netem"):
-        both[name] = Capabilities(name, f"no {name}", frozenset(), {})  # type: ignore[arg-type]
+    for name in backend.BACKENDS:
+        both[name] = Capabilities(name, f"no {name}", frozenset(), {})
     with pytest.raises(MissingError, match=r"comet: no comet \| netem: no netem"):
         choose([])
 
@@ -89,8 +90,8 @@ def test_what_is_missing_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(netem_kernel, "probe", lambda: ("this kernel has no sch_netem", False))
     found = capabilities("netem")
     assert found.missing == "this kernel has no sch_netem"
-    assert "Linux 6.6" in found.cannot["seed"] and found.can == set(backend.DEFAULTS)
-    assert set(options.installed_or_basic().path) == set(backend.DEFAULTS)
+    assert "Linux 6.6" in found.cannot["seed"] and found.can == set(netem.DEFAULTS)
+    assert set(options.installed_or_basic().path) == set(netem.DEFAULTS)
 
 
 def test_netem_with_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:

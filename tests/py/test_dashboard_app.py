@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import select
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import synthetic_run
 from click.testing import CliRunner
 from flask import Flask
+from served_dashboard import served
 
 from dashboard.app import Runs, make_app, page_at
 from dashboard.auth import is_loopback, require_token
@@ -120,26 +116,6 @@ def test_a_foreign_address_is_one_line_and_status_2(runs_dir: Path) -> None:
     assert "192.0.2.1" in str(result.exception)
 
 
-@contextmanager
-def served(run: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """`lfp dashboard` as a user starts it; gives the printed URL."""
-    program = "import sys; from dashboard.cli import dashboard; dashboard(sys.argv[1:])"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, str(run), "--port", "0", *options],
-        stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        ready, _, _ = select.select([process.stdout], [], [], 30)
-        assert ready, "no URL within 30 s"
-        yield process.stdout.readline().split()[1], process
-    finally:
-        process.kill()
-        process.wait(10)
-        if process.stdout:
-            process.stdout.close()
-
-
 def test_beyond_loopback_a_token_is_made_up_and_wanted(runs_dir: Path) -> None:
     with served(next(runs_dir.iterdir()), "--host", "0.0.0.0") as (url, _):
         assert "?token=" in url
@@ -165,7 +141,7 @@ def test_a_million_segments_open_within_two_seconds(tmp_path: Path) -> None:
     """Generous against a busy machine: what matters is that no loop over packets crept in (that takes > 10 s)."""
     path = synthetic_run.seqack(tmp_path, segments=1_000_000, cycle_segments=10_000)
     start = time.monotonic()
-    page = page_at(Runs(tmp_path), f"/run/{path.name}/trial/0")
+    page: Any = page_at(Runs(tmp_path), f"/run/{path.name}/trial/0")
     size = len(json.dumps(page.to_plotly_json(), default=lambda part: part.to_plotly_json()))
     elapsed = time.monotonic() - start
     print(f"page of 1,000,000 segments: {elapsed:.2f} s, {size} bytes")

@@ -15,6 +15,7 @@ from dashboard.data import load_run
 from dashboard.figures import view
 from dashboard.figures.sweep import sweep_figure
 from dashboard.figures.timeline import timeline_figure
+from dashboard.series import Series
 from dashboard.timeline import SPURIOUS, TIMEOUT, Timeline
 
 
@@ -92,7 +93,7 @@ def test_a_capture_without_anything_is_an_empty_figure(big: Timeline) -> None:
     none = np.zeros(0, np.int64)
     empty = Timeline("", 0, {}, {}, none, none, none, none, none.astype(np.uint16), none.astype(np.uint8), none, none,
                      none, timeline.Events(none, none, none.astype(np.str_), none, none), (),
-                     timeline.Series(none, none))  # fmt: skip
+                     Series(none, none))  # fmt: skip
     assert timeline_figure(empty).layout.title.text == "Stopped share not analysed"
 
 

@@ -18,7 +18,7 @@ def events(found: pktlogger.Analysis, kind: str) -> list[dict[str, Any]]:
     return [event for event in found.events.to_pylist() if event["kind"] == wanted]
 
 
-def fast_retransmission(**kind: bool) -> Conversation:
+def fast_retransmission(**kind: Any) -> Conversation:
     """Part 4 of 10 is lost and repaired after duplicate acknowledgements; GRO regroups the rest."""
     path = Conversation(**kind)
     path.send(30, 1, 10, [(0, 3, 10), (4, 2, 10.5), (6, 4, 11)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def test_a_folder_that_is_no_record_is_refused_in_one_line(tmp_path: Path) -> No
     write_pcapng(tmp_path / "r.pcapng", path.receiver)
     record = Record(path)
     record.data(30, 1)
-    damages = {
+    damages: dict[str, Callable[[Path], object]] = {
         "rows": lambda box: np.save(box / "seq.npy", np.zeros(7, np.uint64)),
         "type": lambda box: np.save(box / "seq.npy", np.zeros(1, np.uint32)),
         "file": lambda box: (box / "fate.npy").write_bytes(b"x" * 200),

@@ -33,7 +33,7 @@ def udp(src: str, dst: str, payload: int, protocol: int = 17) -> tuple[bytes, in
 
 
 def frames(folder: Path, file: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    argv = [find("pktlogger"), "frames", file, "-o", folder / "out", *options]
+    argv: list[str | Path] = [find("pktlogger"), "frames", file, "-o", folder / "out", *options]
     return subprocess.run(argv, capture_output=True, text=True, timeout=30)
 
 

@@ -40,12 +40,12 @@ def index(capture: Path, folder: Path) -> dict[str, np.ndarray]:
 
 def conversation() -> list[Packet]:
     """Handshake, 4,344 bytes in a super-packet across the wrap, an ACK with SACK, a reset."""
-    ts = {"ts": (11, 22)}
+    ts = (11, 22)
     return [
         Packet(T0_NS, CLIENT, SERVER, ISN_C, 0, SYN, 0, 64240, 1, options(1460, 7, True, (10, 0))),
         Packet(T0_NS + 10, SERVER, CLIENT, ISN_S, ISN_C + 1, SYN | ACK, 0, 65160, 0, options(1400, 9, True, (20, 10))),
-        Packet(T0_NS + 20, CLIENT, SERVER, ISN_C + 1, ISN_S + 1, ACK, 0, 502, 2, options(**ts)),
-        Packet(T0_NS + 30, CLIENT, SERVER, ISN_C + 1, ISN_S + 1, PSH | ACK, 4344, 502, 3, options(**ts)),
+        Packet(T0_NS + 20, CLIENT, SERVER, ISN_C + 1, ISN_S + 1, ACK, 0, 502, 2, options(ts=ts)),
+        Packet(T0_NS + 30, CLIENT, SERVER, ISN_C + 1, ISN_S + 1, PSH | ACK, 4344, 502, 3, options(ts=ts)),
         Packet(
             T0_NS + 40,
             SERVER,
@@ -56,7 +56,7 @@ def conversation() -> list[Packet]:
             0,
             300,
             9,
-            options(**ts, sack=(((ISN_C + 1389) % 2**32, (ISN_C + 2777) % 2**32),)),
+            options(ts=ts, sack=(((ISN_C + 1389) % 2**32, (ISN_C + 2777) % 2**32),)),
         ),
         Packet(T0_NS + 50, CLIENT, SERVER, ISN_C + 4345, 0, RST, 0, 0, 4),
     ]
@@ -240,7 +240,7 @@ def test_wrong_input_is_one_clear_line(tmp_path: Path) -> None:
     full = tmp_path / "full"
     full.mkdir()
     (full / "file").touch()
-    cases = [
+    cases: list[tuple[int, str, list[str | Path]]] = [
         (2, "not a capture file", ["index", text, "-o", tmp_path / "x"]),
         (2, "is empty", ["index", empty, "-o", tmp_path / "x"]),
         (2, "No such file", ["index", tmp_path / "none", "-o", tmp_path / "x"]),

@@ -52,7 +52,7 @@ def test_every_direction_and_stream_is_verified(receiver: Receiver, direction: s
     total = 10_000_001
     end = _end(receiver, bytes=total, direction=direction, parallel=parallel, verify=True, seed=7, length_bytes=10_007)
     assert end.direction == direction and end.role == ("receiver" if direction == "reverse" else "sender")
-    ways = [end, end.reverse] if end.reverse else [end]
+    ways: list[rttcp.End | rttcp.Way] = [end, end.reverse] if end.reverse else [end]
     assert len(ways) == (2 if direction == "both" else 1)
     digests = set()
     for way in ways:

@@ -48,7 +48,7 @@ def test_wrong_usage_is_one_line_and_status_2(
 
 
 def test_without_privileges_status_3(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     status, _, err = run(capsys, "run", "lfp-seqack")
     assert (status, len(err)) == (3, 1)
     assert "run it as root" in err[0]
@@ -57,7 +57,7 @@ def test_without_privileges_status_3(capsys: pytest.CaptureFixture[str], monkeyp
 def test_a_missing_tool_is_status_3(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(checks.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("LFP_COMET_DELAY", "/nowhere")
     status, _, err = run(capsys, "run", "lfp-seqack", "--runs-dir", str(tmp_path / "runs"))
     assert (status, len(err)) == (3, 1)

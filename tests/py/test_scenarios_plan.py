@@ -10,6 +10,7 @@ import pytest
 
 from comet_delay import Port, options
 from netcommon.errors import EXIT_USAGE, UsageError
+from netcommon.process import Tool
 from scenarios import delay_box, manifest, params, results
 from scenarios.document import LIBRARY, key_lines
 from scenarios.model import DIRECTION_KEYS, Scenario, allowed_keys
@@ -195,8 +196,9 @@ def test_every_parameter_reaches_the_box_and_the_results(tmp_path: Path) -> None
     once = 'poll = "0"\nspin = "5ms"\ngranularity = "10us"\nmemory = "64MB"\nseed = 5\n'
     plan = load_plan(write(tmp_path, TINY.replace("[transfer]", keys + once + "[transfer]", 1)))
     path = plan.base.path
-    argv = delay_box.box((Port("a"), Port("b")), Path("/x"), path, seed=1).argv
-    told = dict(itertools.pairwise(argv))
+    box = delay_box.box((Port("a"), Port("b")), Path("/x"), path, seed=1)
+    assert isinstance(box, Tool)
+    told = dict(itertools.pairwise(box.argv))
     assert {"--ba-loss": "gilbert:1%,10", "--ba-loss-after": "1000000ppb", "--ba-pace-packets": "1000",
             "--ba-reorder-by": "3000000ns", "--ba-forge": "1000000ppb", "--seed": "5", "--poll": "0ns",
             "--spin": "5000000ns", "--memory": "67108864B"}.items() <= told.items()  # fmt: skip

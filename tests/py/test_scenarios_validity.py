@@ -41,7 +41,7 @@ def judged(**changes: Any) -> list[str]:
 
 
 def after(**changes: Any) -> Observation:
-    found = GOOD["after"]
+    found: Observation = GOOD["after"]
     return dataclasses.replace(found, **changes)
 
 

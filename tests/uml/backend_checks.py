@@ -30,7 +30,9 @@ from udp_trains import DATAGRAM, TRAIN, Trains
 
 pytestmark = pytest.mark.netns
 
-NOTHING = {"delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "access_rate_bps": 0, "loss_ppb": 0, "framing": "l2"}
+NOTHING: dict[str, int | str] = {
+    "delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "access_rate_bps": 0, "loss_ppb": 0, "framing": "l2",
+}  # fmt: skip
 FRAME_BYTES = DATAGRAM + 14 + 20 + 8
 RATE_BPS = 5_000_000  # so low that the sender stays ahead of it in a slow guest
 # ping spins between shorter ones than 10 ms and its answer, and in virtual time a spin lasts for ever
@@ -63,7 +65,7 @@ class Lab:
 
     def set(self, back_delay_ns: int = 0, **ab: int | str) -> None:
         """`ab` from left to right, nothing but a delay back."""
-        self.box.set(ab=NOTHING | ab, ba=NOTHING | {"delay_ns": back_delay_ns})
+        self.box.set(ab={**NOTHING, **ab}, ba={**NOTHING, "delay_ns": back_delay_ns})
 
     def drops(self) -> dict[str, int]:
         found: dict[str, int] = self.box.show()["statistics"]["ab"]["drops"]

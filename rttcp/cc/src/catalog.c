@@ -55,6 +55,14 @@ const struct cc_entry *cc_find(const char *name)
     return NULL;
 }
 
+const char *cc_names(char out[CC_NAMES_TEXT])
+{
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof catalog / sizeof catalog[0]; i++)
+        used += (size_t)snprintf(out + used, CC_NAMES_TEXT - used, "%s%s", i ? ", " : "", catalog[i].name);
+    return out;
+}
+
 struct cc_choice cc_choice_of(const struct cc_entry *entry)
 {
     struct cc_choice choice = {.entry = entry};
@@ -93,9 +101,12 @@ int cc_choice_set(struct cc_choice *choice, const char *assignment, struct rttcp
 
 int cc_choice_parse(struct cc_choice *choice, const char *text, struct rttcp_error *error)
 {
-    char copy[256], *rest = copy;
+    char copy[256], names[CC_NAMES_TEXT], *rest = copy;
     snprintf(copy, sizeof copy, "%s", text);
     const struct cc_entry *entry = cc_find(strsep(&rest, ":"));
+    if (!entry && (rest || strncmp(copy, "lfp_", 4) == 0))
+        return rttcp_fail(error, NC_EXIT_USAGE, "--congestion '%.60s': want %s %s", text,
+                          rest ? "parameters only with" : "a name of the kernel, or one of", cc_names(names));
     if (!entry)
         return 0;
     *choice = cc_choice_of(entry);

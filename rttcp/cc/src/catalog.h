@@ -8,6 +8,7 @@
 #include "error.h"
 
 #define CC_PARAMS_MAX 16
+#define CC_NAMES_TEXT 120
 
 struct cc_param {
     const char *name, *help;
@@ -34,13 +35,17 @@ size_t cc_catalog(const struct cc_entry **entries);
 /* NULL when there is none of that name. */
 const struct cc_entry *cc_find(const char *name);
 
+/* "lfp_cpeak, lfp_fast, …", for messages. */
+const char *cc_names(char out[CC_NAMES_TEXT]);
+
 /* All defaults. */
 struct cc_choice cc_choice_of(const struct cc_entry *entry);
 
 /* Takes KEY=VALUE. 0, or -1 with the parameters there are or the range. */
 int cc_choice_set(struct cc_choice *choice, const char *assignment, struct rttcp_error *error);
 
-/* Takes "NAME" or "NAME:KEY=VALUE,KEY=VALUE…". 1: one of ours, 0: another name, -1: ours with an error. */
+/* Takes "NAME" or "NAME:KEY=VALUE,KEY=VALUE…". 1: one of ours, 0: another name, -1: an error, which
+ * the name's "lfp_" or the parameters show to be ours. */
 int cc_choice_parse(struct cc_choice *choice, const char *text, struct rttcp_error *error);
 
 #endif

@@ -1,4 +1,6 @@
-/* A holder does nothing but keep a descriptor; how it dies does not matter, the kernel takes the algorithm away (link.h). */
+/* A holder does nothing but keep a descriptor; how it dies does not matter, the kernel takes the algorithm away (link.h).
+ * The background process is on a leash (a socket) until whoever started it has told about it: if that one is killed before, the
+ * leash's end ends the holder too, so that nothing stays that nobody knows of. */
 #include "holder.h"
 
 #include <errno.h>
@@ -7,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,10 +42,10 @@ void cc_holder_wait(bool parent_death, pid_t parent)
     wait_for_end();
 }
 
-/* The background process: says its id through `ready`, or -errno. */
-static void hold(const char *name, pid_t owner, int ready)
+/* The background process: says its id through the leash, or -errno. */
+static void hold(const char *name, pid_t owner, int leash)
 {
-    char path[128];
+    char path[128], keep;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
@@ -52,35 +55,47 @@ static void hold(const char *name, pid_t owner, int ready)
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < 3 && null >= 0; fd++)
         dup2(null, fd);
-    if (chdir("/") < 0 || write(ready, &said, sizeof said) != sizeof said || said < 0)
-        _exit(NC_EXIT_FAILED);
-    close(ready);
-    wait_for_end();
-    unlink(path);
+    bool told = chdir("/") == 0 && send(leash, &said, sizeof said, MSG_NOSIGNAL) == sizeof said;
+    if (told && said > 0 && recv(leash, &keep, 1, 0) == 1) {
+        close(leash);
+        wait_for_end();
+    }
+    if (said > 0)
+        unlink(path);
     _exit(NC_EXIT_OK);
 }
 
-pid_t cc_holder_start(const struct cc_choice *choice, bool verbose, struct rttcp_error *error)
+pid_t cc_holder_start(const struct cc_choice *choice, bool verbose, int *leash, struct rttcp_error *error)
 {
-    int link = cc_link_open(choice, verbose, error), pipes[2], said = -EPIPE;
+    int link = cc_link_open(choice, verbose, error), ends[2], said = -EPIPE;
     if (link < 0)
         return -1;
     pid_t owner = getppid();
-    if (pipe2(pipes, O_CLOEXEC) < 0)
-        return rttcp_fail(error, NC_EXIT_FAILED, "%s: pipe: %s", choice->entry->name, strerror(errno));
-    pid_t child = fork();
-    if (child == 0)
-        hold(choice->entry->name, owner, pipes[1]);
-    close(pipes[1]);
-    if (child < 0 || read(pipes[0], &said, sizeof said) != sizeof said || said < 0) {
-        close(pipes[0]);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
         close(link);
+        return rttcp_fail(error, NC_EXIT_FAILED, "%s: socketpair: %s", choice->entry->name, strerror(errno));
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        hold(choice->entry->name, owner, ends[1]);
+    }
+    close(ends[1]);
+    close(link);
+    if (child < 0 || recv(ends[0], &said, sizeof said, 0) != sizeof said || said < 0) {
+        close(ends[0]);
         return rttcp_fail(error, NC_EXIT_FAILED, "%s: no process to hold it: %s", choice->entry->name,
                           strerror(child < 0 ? errno : -said));
     }
-    close(pipes[0]);
-    close(link);
+    *leash = ends[0];
     return said;
+}
+
+int cc_holder_keep(int leash)
+{
+    int status = send(leash, "k", 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
+    close(leash);
+    return status;
 }
 
 int cc_holder_end(const struct cc_entry *entry, struct rttcp_error *error)

@@ -13,6 +13,7 @@
 #include "link.h"
 #include "nc_jsonl.h"
 #include "nc_options.h"
+#include "output.h"
 #include "record.h"
 
 struct cc_settings {
@@ -39,11 +40,12 @@ static const struct nc_usage usage = {
               "SIGTERM. A transfer with --congestion NAME loads it for itself.",
 };
 
+/* To four places: Q16 has no more. */
 static json_t *params_json(const struct cc_choice *choice)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < choice->entry->n_params; i++)
-        json_object_set_new(object, choice->entry->params[i].name, json_real(choice->values_q16[i] / 65536.0));
+        json_object_set_new(object, choice->entry->params[i].name, json_real((double)((choice->values_q16[i] * UINT64_C(10000) + 32768) >> 16) / 1e4));
     return object;
 }
 
@@ -83,10 +85,24 @@ static int verb_list(const struct cc_settings *settings, struct cc_choice *choic
 
 static int verb_load(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
 {
-    pid_t holder = cc_holder_start(choice, settings->verbose, error);
+    int leash;
+    pid_t holder = cc_holder_start(choice, settings->verbose, &leash, error);
     if (holder < 0)
         return -1;
     say(settings, "loaded", choice, holder);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        close(leash); /* nobody would know of it: it ends */
+        return rttcp_fail(error, NC_EXIT_FAILED, "stdout: could not be written; %s is not left loaded", choice->entry->name);
+    }
+    return cc_holder_keep(leash) == 0 ? 0 : rttcp_fail(error, NC_EXIT_FAILED, "%s: process %d that held it has ended",
+                                                       choice->entry->name, (int)holder);
+}
+
+static int unload_one(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+{
+    if (cc_holder_end(choice->entry, error) < 0)
+        return -1;
+    say(settings, "unloaded", choice, 0);
     return 0;
 }
 
@@ -94,16 +110,14 @@ static int verb_unload(const struct cc_settings *settings, struct cc_choice *cho
 {
     const struct cc_entry *entries;
     pid_t pids[1];
-    if (!settings->all) {
-        if (cc_holder_end(choice->entry, error) < 0)
-            return -1;
-        say(settings, "unloaded", choice, 0);
-        return 0;
-    }
-    for (size_t i = 0, n = cc_catalog(&entries); i < n; i++)
+    if (!settings->all)
+        return unload_one(settings, choice, error);
+    for (size_t i = 0, n = cc_catalog(&entries); i < n; i++) {
+        struct cc_choice each = cc_choice_of(&entries[i]);
         while (cc_record_holders(entries[i].name, pids, 1) > 0)
-            if (cc_holder_end(&entries[i], error) < 0)
+            if (unload_one(settings, &each, error) < 0)
                 return -1;
+    }
     return 0;
 }
 
@@ -123,30 +137,58 @@ static int verb_hold(const struct cc_settings *settings, struct cc_choice *choic
 
 static const struct verb {
     const char *name;
-    bool wants_algorithm;
+    bool wants_algorithm, takes_set, takes_all, takes_parent_death;
     int (*run)(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error);
 } verbs[] = {
-    {"list", false, verb_list}, {"load", true, verb_load}, {"unload", true, verb_unload}, {"hold", true, verb_hold},
+    {"list", false, false, false, false, verb_list},
+    {"load", true, true, false, false, verb_load},
+    {"unload", true, false, true, false, verb_unload},
+    {"hold", true, true, false, true, verb_hold},
 };
 
-static int run(const struct cc_settings *settings, const char *verb, const char *name, struct rttcp_error *error)
+/* What is given in vain is an error: it would look as if it held. */
+static int check(const struct verb *verb, const struct cc_settings *settings, int words, char **word, struct rttcp_error *error)
 {
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        if (!verb || strcmp(verbs[i].name, verb) != 0)
-            continue;
+    int wanted = verb->wants_algorithm && !settings->all;
+    if (settings->set.n && !verb->takes_set)
+        return rttcp_fail(error, NC_EXIT_USAGE, "--set '%.40s': an option of cc load and cc hold", settings->set.at[0]);
+    if (settings->all && !verb->takes_all)
+        return rttcp_fail(error, NC_EXIT_USAGE, "--all: an option of cc unload");
+    if (settings->parent_death && !verb->takes_parent_death)
+        return rttcp_fail(error, NC_EXIT_USAGE, "--parent-death: an option of cc hold");
+    if (words > wanted)
+        return rttcp_fail(error, NC_EXIT_USAGE, "cc %s '%.40s': want %s%s; see rttcp cc --help", verb->name, word[wanted],
+                          wanted ? "one name" : "no name", settings->all ? " with --all" : "");
+    return 0;
+}
+
+static int choose(struct cc_choice *choice, const struct verb *verb, const struct cc_settings *settings, const char *name,
+                  struct rttcp_error *error)
+{
+    char names[CC_NAMES_TEXT];
+    const struct cc_entry *entry = name ? cc_find(name) : NULL;
+    if (!entry)
+        return rttcp_fail(error, NC_EXIT_USAGE, "cc %s '%.40s': want one of %s", verb->name, name ? name : "", cc_names(names));
+    *choice = cc_choice_of(entry);
+    for (size_t at = 0; at < settings->set.n; at++)
+        if (cc_choice_set(choice, settings->set.at[at], error) < 0)
+            return -1;
+    return 0;
+}
+
+static int run(const struct cc_settings *settings, int words, char **word, struct rttcp_error *error)
+{
+    for (size_t i = 0; words > 0 && i < sizeof verbs / sizeof verbs[0]; i++) {
+        const struct verb *verb = &verbs[i];
         struct cc_choice choice = {0};
-        if (verbs[i].wants_algorithm && !settings->all) {
-            const struct cc_entry *entry = name ? cc_find(name) : NULL;
-            if (!entry)
-                return rttcp_fail(error, NC_EXIT_USAGE, "cc %s '%.40s': want one of the names of `rttcp cc list`", verb, name ? name : "");
-            choice = cc_choice_of(entry);
-            for (size_t at = 0; at < settings->set.n; at++)
-                if (cc_choice_set(&choice, settings->set.at[at], error) < 0)
-                    return -1;
-        }
-        return verbs[i].run(settings, &choice, error);
+        if (strcmp(verb->name, word[0]) != 0)
+            continue;
+        if (check(verb, settings, words - 1, word + 1, error) < 0 ||
+            (verb->wants_algorithm && !settings->all && choose(&choice, verb, settings, words > 1 ? word[1] : NULL, error) < 0))
+            return -1;
+        return verb->run(settings, &choice, error);
     }
-    return rttcp_fail(error, NC_EXIT_USAGE, "cc '%.40s': want list, load, unload or hold", verb ? verb : "");
+    return rttcp_fail(error, NC_EXIT_USAGE, "cc '%.40s': want list, load, unload or hold", words > 0 ? word[0] : "");
 }
 
 int cc_main(int argc, char **argv)
@@ -156,11 +198,13 @@ int cc_main(int argc, char **argv)
     argv++; /* "cc" takes the program's place */
     argc--;
     int at = nc_options_parse(table, sizeof table / sizeof table[0], &usage, &settings, NULL, argc, argv);
+    if (settings.json && settings.human)
+        nc_die(NC_EXIT_USAGE, "--json and --human: give one of them");
     settings.human |= !settings.json && isatty(STDOUT_FILENO);
     if (cc_builtin_present())
         nc_log("this kernel has the congestion controls built in: nothing needs loading");
-    if (run(&settings, at < argc ? argv[at] : NULL, at + 1 < argc ? argv[at + 1] : NULL, &error) == 0)
-        return NC_EXIT_OK;
+    if (run(&settings, argc - at, argv + at, &error) == 0)
+        return rttcp_output_check(NC_EXIT_OK);
     if (settings.human)
         nc_log("%s", error.text);
     else

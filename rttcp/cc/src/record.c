@@ -39,16 +39,23 @@ static json_t *process_json(pid_t pid, const char *name)
 
 int cc_record_write(const char *name, pid_t owner, char *path, size_t path_size)
 {
-    char temporary[128];
+    char unnamed[64];
     if (mkdir(DIRECTORY, 0700) < 0 && errno != EEXIST)
         return -1;
     snprintf(path, path_size, DIRECTORY "/cc-%s-%d.json", name, (int)getpid());
-    snprintf(temporary, sizeof temporary, DIRECTORY "/cc-%s-%d.tmp", name, (int)getpid());
+    int fd = open(DIRECTORY, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600); /* its name comes last: whole, or not there at all */
+    if (fd < 0)
+        return -1;
     json_t *record = json_pack("{s:o,s:[o],s:[]}", "owner", process_json(owner, "rttcp cc load"), "processes",
                                process_json(getpid(), name), "directories");
-    int done = record ? json_dump_file(record, temporary, 0) : -1;
+    snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", fd);
+    unlink(path); /* of a process that had this number before */
+    int done = record && json_dumpfd(record, fd, 0) == 0 ? linkat(AT_FDCWD, unnamed, AT_FDCWD, path, AT_SYMLINK_FOLLOW) : -1;
+    int failed = errno;
     json_decref(record);
-    return done < 0 ? -1 : rename(temporary, path);
+    close(fd);
+    errno = failed;
+    return done;
 }
 
 /* The live process of a record, or 0. */

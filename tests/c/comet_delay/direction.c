@@ -8,24 +8,15 @@
 #include "nc_clock.h"
 #include "packets.h"
 #include "random.h"
+#include "ready.h"
 
 enum { MSS = 1448, HEADERS = 54 };
 
-/* A direction under these parameters; texts left empty are their defaults. */
 static struct direction *make(struct params params, uint64_t granularity_ns)
 {
     struct direction *d = malloc(sizeof *d);
-    struct models models;
-    char why[300];
-    for (size_t i = 0; i < param_rows_n; i++) {
-        const struct nc_option *row = &param_rows[i].option;
-        char *at = (char *)&params + row->offset;
-        if (row->kind == NC_OPT_TEXT && !at[0])
-            CHECK_EQ(nc_option_set(row, row->default_text, &params, why, sizeof why), 0);
-    }
-    CHECK_EQ(direction_init(d, 0, 11, granularity_ns, 64 << 20, 0), 0);
-    CHECK_EQ(models_build(&params, &models, why, sizeof why), 0);
-    direction_set(d, &params, &models, 0);
+    CHECK(d);
+    direction_ready(d, params, granularity_ns);
     return d;
 }
 

@@ -8,8 +8,9 @@
 #include "packets.h"
 #include "pl_record.h"
 #include "random.h"
+#include "ready.h"
 
-enum { MSS = 1448, HEADERS = 54, NUMBERS = 200000, SEED = 11 };
+enum { MSS = 1448, HEADERS = 54, NUMBERS = 200000 };
 
 /* What the reader said, by number of the wire packet. */
 struct told {
@@ -80,17 +81,8 @@ struct bench {
 static struct bench *make(struct params params, uint64_t slots)
 {
     struct bench *b = calloc(1, sizeof *b);
-    struct models models;
-    char why[300];
-    for (size_t i = 0; i < param_rows_n; i++) {
-        const struct nc_option *row = &param_rows[i].option;
-        char *at = (char *)&params + row->offset;
-        if (row->kind == NC_OPT_TEXT && !at[0])
-            CHECK_EQ(nc_option_set(row, row->default_text, &params, why, sizeof why), 0);
-    }
-    CHECK_EQ(direction_init(&b->d, 0, SEED, 50000, 64 << 20, 0), 0);
-    CHECK_EQ(models_build(&params, &models, why, sizeof why), 0);
-    direction_set(&b->d, &params, &models, 0);
+    CHECK(b);
+    direction_ready(&b->d, params, 50000);
     b->slots = aligned_alloc(64, slots * NC_RECORD_SLOT);
     b->n = slots;
     record_ring_init(&b->ring, &b->shared, b->slots, slots, 128);

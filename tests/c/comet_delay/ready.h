@@ -1,0 +1,13 @@
+/* A direction that is ready for packets, as the box would make it. */
+#ifndef TEST_READY_H
+#define TEST_READY_H
+
+#include "direction.h"
+#include "params.h"
+
+enum { READY_SEED = 11, READY_MEMORY_BYTES = 64 << 20 };
+
+/* Under these parameters; texts left empty are their defaults. */
+void direction_ready(struct direction *d, struct params params, uint64_t granularity_ns);
+
+#endif
