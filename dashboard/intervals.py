@@ -13,7 +13,7 @@ from statistics import median
 from typing import TypeGuard
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats takes half a second to load, at every run's end
 
 LEAST_COUNT = 3  # with two values the interval is 9 times as wide as their spread, and says nothing
 CONFIDENCE = 0.95
@@ -52,5 +52,7 @@ def interval(values: Sequence[float]) -> Interval | None:
     """The interval of a mean; None with fewer than `LEAST_COUNT` values."""
     if len(values) < LEAST_COUNT:
         return None
-    quantile = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(values) - 1))
-    return Interval(float(np.mean(values)), quantile * float(stats.sem(values)), len(values))
+    quantile = float(stdtrit(len(values) - 1, 0.5 + CONFIDENCE / 2))
+    return Interval(
+        float(np.mean(values)), quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values)), len(values)
+    )

@@ -2,7 +2,8 @@
 
 The child starts through ``setpriv --pdeathsig`` (it dies with us, whatever kills us) and, for a namespace, ``nsenter``;
 both exec, so the id stays the tool's. It gets its own process group, so that Ctrl-C reaches us alone and we end tools
-in order. A thread drains stdout into a queue, because a tool must never block on a pipe while we wait for another tool.
+in order, and after it what it started and left behind. A thread drains stdout into a queue, because a tool must never
+block on a pipe while we wait for another tool.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Tool:
         self._json_lines = json_lines
         self._seen: list[Event] = []
         self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._closed = threading.Event()  # its stdout, by all who had it
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
 
@@ -134,7 +136,8 @@ class Tool:
         return text
 
     def stop(self, timeout_s: float = 5) -> Event | None:
-        """Ends the tool in order (SIGTERM, then SIGKILL after ``timeout_s``); its ``end`` event if it wrote one."""
+        """Ends the tool in order (SIGTERM, then SIGKILL after ``timeout_s``), then what it left behind in its process
+        group; its ``end`` event if it wrote one."""
         assert self._process
         self._signal(signal.SIGTERM)
         deadline = time.monotonic() + timeout_s
@@ -143,7 +146,11 @@ class Tool:
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGKILL)
             self._process.wait()
-        with contextlib.suppress(ToolError):  # a grandchild may keep the pipe open; what was written is enough
+        for number, wait_s in ((signal.SIGTERM, 0.1), (signal.SIGKILL, timeout_s)):
+            if not self._closed.wait(wait_s):  # somebody has the pipe, so the group is still there to be signalled
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.pid, number)
+        with contextlib.suppress(ToolError):  # who left the group may keep the pipe open: what was written is enough
             while self._next(max(deadline, time.monotonic() + 1), check_error=False) is not None:
                 pass
         self._reaped()
@@ -176,6 +183,7 @@ class Tool:
             for line in stdout:
                 self._queue.put(line)
         self._queue.put(_END)
+        self._closed.set()
 
     def _next(self, deadline: float, *, check_error: bool = True) -> Event | None:
         """Next event, None at the end of output. An ``error`` event is raised."""

@@ -3,7 +3,8 @@
 `window RUN…`: xys-window.png, throughput and s by window with 95 % intervals, of runs of lfp-xys taken together.
 `over-time RUN --trial N…`: xys.png, cwnd, x, y and s of trials of one run. `cpeak FIG2_RUN GROWTH_RUN`: cpeak.png, the
 window over time beside Reno's, and one growth curve with its equation. `tables RUN…` prints what docs/xys.md has as
-tables. Needs playwright and Debian's chromium; asks no network.
+tables, `cpeak-tables RUN…` what docs/cpeak.md has of cpeak-tab1, cpeak-tab2 and cpeak-loss. Needs playwright and
+Debian's chromium; asks no network.
 """
 
 from __future__ import annotations
@@ -169,6 +170,32 @@ def tables(runs: tuple[str, ...]) -> None:
             texts = [_cell(found[name, kb][which], digits) if (name, kb) in found else "–" for kb in windows]
             click.echo(f"| {name} | " + " | ".join(texts) + " |")
     click.echo(f"repeats: {sorted({len(mbit) for mbit, _ in found.values()})}")
+
+
+@main.command("cpeak-tables")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--by", type=click.Choice(["window", "loss"]), default="window")
+def cpeak_tables(runs: tuple[str, ...], by: str) -> None:
+    """Mbit/s by maxcwnd or loss: mean ± half of the 95 % interval; of two flows both, and the second's fair share."""
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for path in runs:
+        for row in load_run(Path(path)).rows:
+            if not row.get("valid") or not row.get("short_term_bps"):
+                continue
+            column = f"{row['window_bytes'] // 1024} KB" if by == "window" else f"{row['loss_ppb'] / 1e7:g} %"
+            name, first = str(row["congestion"]), row["short_term_bps"] / 1e6
+            if row.get("second"):
+                name, second = f"{name}, {row['second']}", row["second_bps"] / 1e6
+                found[f"{name}: second"][column].append(second)
+                found[f"{name}: sum"][column].append(first + second)
+                found[f"{name}: second of its fair share"][column].append(second / ((first + second) / 2))
+                name = f"{name}: first"
+            found[name][column].append(first)
+    columns = list(dict.fromkeys(column for cells in found.values() for column in cells))
+    click.echo("| | " + " | ".join(columns) + " |\n|---|" + "---|" * len(columns))
+    for name in sorted(found):
+        texts = [_cell(found[name][column], 2) if found[name].get(column) else "–" for column in columns]
+        click.echo(f"| {name} | " + " | ".join(texts) + " |")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ static void stream_free(struct lft_stream *stream)
     session->active -= stream->rx_idle_ticks < LFT_ACTIVE_TICKS;
     session->lingering -= stream->released;
     session->streams--;
+    session->rx_promised -= stream->rx_promise;
     free(stream->where);
     free(stream);
 }
@@ -199,8 +200,10 @@ void lft_session_tick(struct lft_session *session, uint64_t now_ns)
         lft_pool_trim(session->blocks);
     }
     for (struct lft_stream *stream = session->all.first; stream; stream = stream->all.next) {
-        if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS)
+        if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS) {
             session->active--;
+            lft_stream_account(stream);
+        }
         stream->rx_recent /= 2;
         if (stream->opened || stream->accepted)
             lft_stream_grant(stream);

@@ -9,8 +9,8 @@
  *       lft_stream_read_view / _consumed (writev to the socket), LFT_EVENT_END (shut down writing), lft_stream_reset (socket gave RST or error);
  *       at last lft_stream_release. Nothing of a stream may be used after it; the session still does what the wire needs.
  *
- * Credit: a stream may have as many octets waiting here as lft_session shares out: seven eighths of the rx memory that other
- * streams do not hold, over the streams now active. A reader that does not consume stops its own sender and nobody else.
+ * Credit: a stream may have as many octets waiting here as lft_session shares out: most of the rx memory that is neither held by other
+ * streams nor promised to those now active. A reader that does not consume stops its own sender and nobody else.
  * Fairness: deficit round robin by octets, streams that were idle first for one quantum (as fq_codel does). */
 #ifndef LFT_SESSION_H
 #define LFT_SESSION_H

@@ -56,6 +56,7 @@ struct lft_stream {
     struct lft_piece *rx_first, *rx_last;
     size_t rx_queued, rx_holed;
     uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final;
+    uint64_t rx_promise; /* what of session's rx_promised is this stream's */
     unsigned rx_idle_ticks;
     uint32_t rx_recent; /* octets since the last tick, and half of those before it */
 };
@@ -77,6 +78,7 @@ struct lft_session {
     struct lft_pool *blocks; /* buffers, each with a struct lft_block */
     uint64_t trim_ns;
     size_t tx_queued, rx_held;
+    uint64_t rx_promised; /* octets that may yet have to be kept here: what active streams have credit for, what others hold */
 };
 
 #define LFT_APPEND(list_, stream_, links_)                                                                             \
@@ -109,5 +111,6 @@ void lft_stream_drop_tx(struct lft_stream *stream);
 void lft_session_deliver(void *user, struct lft_buffer *buffer, const uint8_t *payload, size_t length, uint64_t now_ns);
 void lft_stream_grant(struct lft_stream *stream);
 void lft_stream_drop_rx(struct lft_stream *stream);
+void lft_stream_account(struct lft_stream *stream); /* rx_promise anew */
 
 #endif

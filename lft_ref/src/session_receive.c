@@ -102,6 +102,7 @@ void lft_stream_drop_rx(struct lft_stream *stream)
     stream->rx_first = stream->rx_last = NULL;
     stream->rx_queued = 0;
     holes_drop(stream);
+    lft_stream_account(stream);
 }
 
 /* A small piece goes behind the last one into the same buffer where there is room: a writer of single octets must not cost
@@ -136,13 +137,26 @@ static void append(struct lft_stream *stream, struct lft_piece *piece)
 
 /* --- credit ------------------------------------------------------------------------------------------------------------------ */
 
+void lft_stream_account(struct lft_stream *stream)
+{
+    uint64_t limit = stream->rx_granted < stream->rx_final ? stream->rx_granted : stream->rx_final, promise = stream->rx_queued + stream->rx_holed;
+    if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && limit > stream->rx_consumed)
+        promise = limit - stream->rx_consumed;
+    if (stream->reset)
+        promise = 0;
+    stream->session->rx_promised += promise - stream->rx_promise;
+    stream->rx_promise = promise;
+}
+
+/* Seven eighths of what is promised to nobody else: by and by all active streams have the same. Readers that stand still keep what they were
+ * given, and the next ones always find something; one that has not shown that it reads gets a quarter of all at most. */
 static uint64_t share(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
     /* An eighth is left for buffers that are not full and for streams that come later. */
-    uint64_t memory = session->config.rx_memory_bytes / 8 * 7, others = session->rx_held - stream->rx_queued - stream->rx_holed;
-    bool active = stream->rx_idle_ticks < LFT_ACTIVE_TICKS;
-    uint64_t part = others < memory ? (memory - others) / (session->active + !active) : 0;
+    uint64_t memory = session->config.rx_memory_bytes / 8 * 7, others = session->rx_promised - stream->rx_promise;
+    uint64_t part = others < memory ? (memory - others) / 8 * 7 : 0, trusted = memory / 4 + 2 * stream->rx_consumed;
+    part = part < trusted ? part : trusted;
     return part > LFT_INITIAL_CREDIT ? part : LFT_INITIAL_CREDIT;
 }
 
@@ -157,6 +171,7 @@ void lft_stream_grant(struct lft_stream *stream)
     if (wanted <= stream->rx_granted || wanted - stream->rx_granted < step)
         return;
     stream->rx_granted = wanted;
+    lft_stream_account(stream);
     if (!(stream->say & (LFT_SAY_OPEN | LFT_SAY_ACCEPT)) && (stream->ours ? stream->opened : stream->accepted))
         lft_stream_say(stream, LFT_SAY_CREDIT);
 }
@@ -229,6 +244,7 @@ static void take_data(struct lft_stream *stream, struct lft_buffer *buffer, cons
         else if (chunk->length)
             keep(stream, buffer, chunk);
     }
+    lft_stream_account(stream);
     readable(stream);
 }
 
@@ -369,6 +385,7 @@ void lft_stream_consumed(struct lft_stream *stream, size_t bytes, uint64_t now_n
     }
     if (!stream->rx_queued)
         stream->read_armed = true;
+    lft_stream_account(stream);
     lft_stream_grant(stream);
     readable(stream);
 }

@@ -44,7 +44,7 @@ int nc_control_listen(const char *path, int backlog, const char *what, char *why
         }
         unlink(path); /* left by one that died */
     }
-    mode_t mask = umask(0077);
+    mode_t mask = umask(0177); /* 0600, whatever the caller's is; from the first moment on */
     int bound = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&address, sizeof address);
     int saved = errno;
     umask(mask);

@@ -9,7 +9,7 @@
 /* {"v":1,"ok":false,"error":reason}. */
 json_t *nc_control_refusal(const char *reason);
 
-/* Listening socket at `path` for its owner alone; one that nobody listens at any more is replaced. `what` names the daemon ("box"). -1
+/* Listening socket at `path` of mode 0600; one that nobody listens at any more is replaced. `what` names the daemon ("box"). -1
  * with a one-line reason. */
 int nc_control_listen(const char *path, int backlog, const char *what, char *why, size_t why_size);
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "nc_clock.h"
+#include "nc_jsonl.h"
 #include "output.h"
 
 static double seconds(uint64_t ns)
@@ -231,5 +232,5 @@ json_t *rttcp_iperf3_encode(const struct rttcp_report *report)
 
 json_t *rttcp_iperf3_error(const char *text)
 {
-    return json_pack("{s:{}, s:[], s:{}, s:s}", "start", "intervals", "end", "error", text);
+    return json_pack("{s:{}, s:[], s:{}, s:o}", "start", "intervals", "end", "error", nc_jsonl_text(text));
 }

@@ -102,7 +102,8 @@ void rttcp_output_refused(const struct rttcp_output *output, const char *peer, c
 {
     nc_log("%s: refused: %s", peer, error->text);
     if (output->format == FORMAT_JSON)
-        event(output, "refused", json_pack("{s:s, s:i, s:s}", "peer", peer, "status", error->status, "message", error->text));
+        event(output, "refused", json_pack("{s:s, s:i, s:o}", "peer", peer, "status", error->status, "message",
+                                           nc_jsonl_text(error->text)));
 }
 
 void rttcp_output_stopped(const struct rttcp_output *output, uint64_t sessions, uint64_t failed)

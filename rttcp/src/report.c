@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nc_clock.h"
+#include "nc_jsonl.h"
 
 bool rttcp_report_has(const struct rttcp_report *report, int direction)
 {
@@ -132,9 +133,9 @@ json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction)
     const struct rttcp_side *sender = &way->sender, *receiver = &way->receiver;
     json_t *reasons = json_array();
     if (report->error[0])
-        json_array_append_new(reasons, json_string(report->error));
+        json_array_append_new(reasons, nc_jsonl_text(report->error));
     else if (strcmp(way->summary.verified, "mismatch") == 0)
-        json_array_append_new(reasons, json_string(report->mismatch));
+        json_array_append_new(reasons, nc_jsonl_text(report->mismatch));
     else if (!way->summary.complete)
         json_array_append_new(reasons, json_string("ended early"));
     if (!report->error[0] && sender->bytes != receiver->bytes)
@@ -190,7 +191,7 @@ json_t *rttcp_report_encode(const struct rttcp_report *report)
     if (both)
         json_object_set_new(object, "reverse", way_encode(report, REVERSE));
     if (report->error[0] || report->mismatch[0])
-        json_object_set_new(object, "error", json_string(report->error[0] ? report->error : report->mismatch));
+        json_object_set_new(object, "error", nc_jsonl_text(report->error[0] ? report->error : report->mismatch));
     return object;
 }
 

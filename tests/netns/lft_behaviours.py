@@ -38,12 +38,14 @@ REJECT_PORTS, DROP_PORT, REFUSED_PORT = 9100, 9090, 9091
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: its name, what it does with a port of its own, whether that takes long, and its connects."""
+    """A row of the table: its name, what it does with a port of its own, whether that takes long, how many connects it
+    has, and whether it wants an empty line."""
 
     name: str
     act: Callable[[Lab, int, int], str]
     slow: bool = False
     connects: int = 1
+    apart: bool = False
 
 
 def prepare(lab: Lab) -> None:
@@ -325,8 +327,9 @@ def rows(family: int) -> list[Row]:
         "slow reader": slow_reader, "idle, then both at once": urgent_is_not_lost, "zero window": zero_window,
         "reader stalls 10 s": stall,
     }  # fmt: skip
+    times = lft_port_reuse.TIMES
     for name, closing in lft_port_reuse.CLOSINGS.items():
         act = lft_port_reuse.reuse(closing)
-        found.append(Row(f"one port {lft_port_reuse.TIMES} times, {name}", act, connects=lft_port_reuse.TIMES))
-    found.append(Row("client forgets, then the same port again", lft_port_reuse.forgotten, connects=2))
+        found.append(Row(f"one port {times} times, {name}", act, connects=times, apart=True))
+    found.append(Row("client forgets, then the same port again", lft_port_reuse.forgotten, connects=2, apart=True))
     return found + [Row(name, ends(action), slow=action is stall) for name, action in actions.items()]

@@ -6,6 +6,7 @@ of those after their end must not be in the way of the next connection.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 import struct
@@ -31,9 +32,11 @@ def prepare(lab: Lab) -> None:
 
 
 def client_first(client: socket.socket, server: socket.socket) -> None:
-    client.close()
+    client.shutdown(socket.SHUT_WR)
     assert server.recv(1) == b""
     server.close()
+    assert client.recv(1) == b""
+    client.close()
 
 
 def server_first(client: socket.socket, server: socket.socket) -> None:
@@ -45,6 +48,8 @@ def server_first(client: socket.socket, server: socket.socket) -> None:
 def client_resets(client: socket.socket, server: socket.socket) -> None:
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.close()
+    with contextlib.suppress(ConnectionResetError):
+        server.recv(1)
     server.close()
 
 
@@ -97,7 +102,7 @@ def reuse(closing: Closing) -> Callable[[Lab, int, int], str]:
                     server.sendall(server.recv(1))
                     assert client.recv(1) == b"?"
                     closing(client, server)
-                repeated += again
+                repeated += again if number else 0  # the first finds its neighbours, and is none again
         return f"{TIMES} connections" + (f", {repeated} SYNs sent again" if repeated else "")
 
     return act

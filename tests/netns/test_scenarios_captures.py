@@ -30,7 +30,7 @@ rate = "20Mbit"
 queue = "60KB"
 loss = "1%"
 [transfer]
-duration = "1s"
+bytes = "2MB"
 [case.plain.capture]
 points = ["snd", "box", "rcv"]
 [case.lft.gateway]
@@ -64,6 +64,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     file.write_text(SCENARIO)
     lfp = Lfp("run", str(file), "--runs-dir", str(folder / "runs"))
     assert lfp.finish(120) == 0, lfp.err
+    assert not lfp.left(), "gateways' own children end with them"
     (run_dir,) = (folder / "runs").iterdir()
     found = sorted((run_dir / "trials").iterdir())
     for trial in found:

@@ -85,6 +85,23 @@ def test_a_stubborn_tool_is_killed() -> None:
         assert not tool.running()
 
 
+@pytest.mark.parametrize("heeds", [True, False])
+def test_what_a_tool_started_does_not_outlive_it(heeds: bool) -> None:
+    """As in `sh -c 'socat … & socat … & wait'`: the shell ends at once, and its children have its stdout."""
+    child = (
+        "import signal,time;"
+        + ("" if heeds else "signal.signal(signal.SIGTERM,signal.SIG_IGN);")
+        + "print('up',flush=True);time.sleep(60)"
+    )
+    with Tool(["sh", "-c", f'"{sys.executable}" -c "{child}" & echo $!; wait'], json_lines=False) as tool:
+        lines = {tool.wait_event("line", 10)["text"].strip() for _ in range(2)}
+        (pid,) = lines - {"up"}
+        begun = time.monotonic()
+        tool.stop(timeout_s=30 if heeds else 0.3)
+        assert time.monotonic() - begun < 15
+        assert wait_gone(int(pid))
+
+
 def test_more_output_than_a_pipe_holds_does_not_block() -> None:
     code = "for n in range(5000): say(event='interval',text='x'*100)\nsay(event='end')"
     with Tool(script(code)) as tool:

@@ -177,6 +177,14 @@ def test_what_failed_is_an_error_in_the_document_too() -> None:
         rttcp.iperf3.parse(done.stdout)
 
 
+def test_an_error_about_a_name_that_is_not_text_is_an_error_in_the_document_too(receiver: Receiver) -> None:
+    """A file name may have any octets, JSON only UTF-8."""
+    argv = ["-t", "127.0.0.1", "-p", str(receiver.port), "--format", "iperf3", "--samples", "/nowhere/\udcff"]
+    done = subprocess.run([BINARY, *argv], capture_output=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"] == "--samples '/nowhere/?': No such file or directory"
+
+
 def test_the_shared_key(tmp_path: Path) -> None:
     keys = {name: tmp_path / name for name in ("good", "other", "short")}
     keys["good"].write_text("0123456789abcdef\n")

@@ -1,0 +1,116 @@
+/* A peer's accounts at the end of a transfer, and what is printed of them. The first octet chooses the role, the streams, `verify` and
+ * whether the transfer had failed; every line of the rest is sent as one message. Whatever the peer says, each format gets its whole
+ * document, and nothing is valid that failed. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "nc_clock.h"
+#include "session.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void say(int fd, const uint8_t *line, size_t n)
+{
+    const uint8_t head[RTTCP_FRAME_HEADER] = {(uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
+    bool sent = send(fd, head, sizeof head, MSG_NOSIGNAL) == sizeof head && send(fd, line, n, MSG_NOSIGNAL) == (ssize_t)n;
+    assert(sent);
+}
+
+/* Our own account of a direction of some streams that moved 1,000 bytes each. */
+static void fill(struct rttcp_session *s, int direction, uint64_t streams)
+{
+    struct rttcp_side *side = rttcp_report_ours(&s->report, direction);
+    *side = (struct rttcp_side){.bytes = 1000 * streams, .elapsed_ns = NC_NS_PER_S, .first_byte_ns = NC_NS_PER_MS, .calls = streams,
+                                .mss_bytes = 1448, .t0_realtime_ns = 1700000000 * NC_NS_PER_S, .congestion = "cubic",
+                                .local = "[::1]:5010", .remote = "127.0.0.1:40000", .tcp_info = json_object()};
+    side->streams = json_array();
+    side->intervals = json_pack("[[i, i, i]]", 0, 1000000000, 1000);
+    for (uint64_t i = 0; i < streams; i++) {
+        struct rttcp_stream_account account = {.stream = i, .bytes = 1000, .calls = 1, .digest = "00", .local = "[::1]:1", .remote = "x"};
+        json_array_append_new(side->streams, rttcp_stream_encode(&account));
+    }
+    s->report.details[direction] = json_pack("[[]]");
+    s->report.ways[direction].summary.elapsed_ns = NC_NS_PER_S;
+}
+
+static struct rttcp_session *make_session(uint8_t choice, int fd)
+{
+    struct rttcp_session *s = rttcp_session_create(NULL, NULL, fd, choice & 1);
+    assert(s);
+    s->report.params = (struct rttcp_params){.bytes = 1000, .length_bytes = 4096, .interval_ns = RTTCP_INTERVAL_MIN_NS, .timeout_ns = NC_NS_PER_S,
+                                             .verify = choice & 2, .forward = 1 + choice / 4 % 2, .reverse = choice / 8 % 3};
+    snprintf(s->report.session, sizeof s->report.session, "fuzzed");
+    fill(s, FORWARD, s->report.params.forward);
+    fill(s, REVERSE, s->report.params.reverse);
+    if (choice & 0x40)
+        rttcp_fail(&s->error, NC_EXIT_FAILED, "data connection: reset");
+    return s;
+}
+
+/* As rttcp_session_settle does it. */
+static void settle(struct rttcp_session *s)
+{
+    struct rttcp_error late = {0};
+    if (rttcp_receive_result(s, nc_now_ns() + NC_NS_PER_S, &late) < 0 && !s->error.text[0])
+        s->error = late;
+    memcpy(s->report.error, s->error.text, sizeof s->report.error);
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (rttcp_report_has(&s->report, d) && (!s->report.serving || s->error.text[0])) /* else the peer's summary is taken */
+            rttcp_report_summarise(&s->report, d, ENDED_BYTES);
+}
+
+static void whole(json_t *document)
+{
+    assert(document);
+    char *text = json_dumps(document, JSON_REAL_PRECISION(12));
+    assert(text);
+    free(text);
+    json_decref(document);
+}
+
+static void print(const struct rttcp_report *report)
+{
+    static FILE *null;
+    if (!null)
+        assert((null = fopen("/dev/null", "w")));
+    json_t *end = rttcp_report_encode(report);
+    assert(report->error[0] == 0 || json_string_value(json_object_get(end, "error")));
+    assert(!rttcp_report_complete(report) || !report->error[0]);
+    for (int d = 0; d < DIRECTIONS; d++) {
+        json_t *verdict = rttcp_report_verdict(report, d);
+        assert(!report->error[0] || json_is_false(json_object_get(verdict, "valid")));
+        json_decref(verdict);
+        rttcp_classic_print(null, 't', &report->params, &report->ways[d].sender);
+        rttcp_classic_print(null, 'r', &report->params, &report->ways[d].receiver);
+    }
+    rttcp_human_end(null, report);
+    whole(end);
+    whole(rttcp_iperf3_encode(report));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int ends[2];
+    if (size < 1 || size > 100000)
+        return 0;
+    assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    struct rttcp_session *s = make_session(data[0], ends[0]);
+    int room = 1 << 20, lines = 0;
+    setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    for (const uint8_t *at = data + 1, *end = data + size; at < end && lines < 100; lines++) {
+        const uint8_t *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t n = (size_t)((newline ? newline : end) - at);
+        say(ends[1], at, n);
+        at += n + 1;
+    }
+    shutdown(ends[1], SHUT_WR);
+    settle(s);
+    print(&s->report);
+    rttcp_session_release(s);
+    close(ends[1]);
+    return 0;
+}
