@@ -8,6 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc)
+TEST_WORKERS ?= 4# more than there are cores: many tests wait
 
 .PHONY: help setup packages build demo test test-c test-asan test-py test-uml virtual bench lint fuzz clean
 
@@ -51,7 +52,7 @@ test-asan:
 
 test-py:
 	@echo "== Python tests, and those in virtual time, side by side"
-	@$(BIN)/python -m pytest -m "not alone" -n $(JOBS) --dist worksteal
+	@$(BIN)/python -m pytest -m "not alone" -n $(TEST_WORKERS) --dist worksteal
 	@echo "== namespace and browser tests, one at a time"
 	@$(BIN)/python -m pytest -m alone
 

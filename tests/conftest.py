@@ -1,7 +1,8 @@
 """What holds for all tests.
 
 Physical checks and browser checks measure the machine, so they run alone on it (`make test` runs all others side by
-side), and one that fails is run again, at most twice; the summary counts it as rerun. A pure test that fails has failed.
+side), and one that fails is run again, at most twice; the summary counts it as rerun. So are those of real processes
+and sockets on loopback, which mostly wait. A pure test that fails has failed.
 """
 
 import pytest
@@ -17,5 +18,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         physical = any(item.get_closest_marker(name) for name in MEASURES_THE_MACHINE)
         if physical or item.path.name.startswith(TWO_ENDED):
             item.add_marker(pytest.mark.flaky(reruns=2))
-            if not virtual:
-                item.add_marker(pytest.mark.alone)
+        if physical and not virtual:
+            item.add_marker(pytest.mark.alone)

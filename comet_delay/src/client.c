@@ -8,6 +8,7 @@
 
 #include "human.h"
 #include "nc_control.h"
+#include "nc_jsonl.h"
 #include "nc_log.h"
 
 struct client_settings {
@@ -111,7 +112,8 @@ int client_set(int argc, char **argv)
         if (!equals)
             nc_die(NC_EXIT_USAGE, "'%s': want NAME=VALUE, for example rate=45Mbit", argv[at]);
         *equals = '\0';
-        json_object_set_new(values, argv[at], json_string(equals + 1));
+        if (json_object_set_new(values, argv[at], nc_jsonl_text(equals + 1)) < 0)
+            nc_die(NC_EXIT_USAGE, "'%s': no setting has this name", argv[at]);
     }
     return print_changes(&settings, ask(settings.control, json_pack("{s:s, s:o}", "op", "set", "values", values)));
 }

@@ -96,7 +96,8 @@ int client_set(int argc, char **argv)
         if (!equals)
             nc_die(NC_EXIT_USAGE, "'%s': want NAME=VALUE, for example rate=800Mbit", argv[at]);
         *equals = '\0';
-        json_object_set_new(values, argv[at], json_string(equals + 1));
+        if (json_object_set_new(values, argv[at], nc_jsonl_text(equals + 1)) < 0)
+            nc_die(NC_EXIT_USAGE, "'%s': no setting has this name", argv[at]);
     }
     return print(ask(settings.control, json_pack("{s:s, s:o}", "op", "set", "values", values)));
 }
@@ -109,7 +110,7 @@ int client_bypass(int argc, char **argv)
     int at = nc_options_parse(control_rows, COUNT_OF(control_rows), &usage, &settings, NULL, argc, argv);
     if (argc - at != 1)
         nc_die(NC_EXIT_USAGE, "bypass: want one of auto, on, off");
-    return print(ask(settings.control, json_pack("{s:s, s:{s:s}}", "op", "set", "values", "bypass", argv[at])));
+    return print(ask(settings.control, json_pack("{s:s, s:{s:o}}", "op", "set", "values", "bypass", nc_jsonl_text(argv[at]))));
 }
 
 int client_stop(int argc, char **argv)

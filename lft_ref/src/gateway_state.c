@@ -5,6 +5,7 @@
 
 #include "gateway_internal.h"
 #include "nc_clock.h"
+#include "nc_jsonl.h"
 
 #define COUNT(object, counters, field) json_object_set_new(object, #field, json_integer((json_int_t)(counters)->field))
 
@@ -126,8 +127,8 @@ json_t *gateway_ready(const struct gateway *gateway)
 {
     char listen_text[80];
     struct nc_clock_pair clock = nc_clock_pair_read();
-    return json_pack("{s:s, s:s, s:{s:I, s:I}}", "listen", io_address_text(&gateway->io_settings.local, listen_text, sizeof listen_text), "control",
-                     gateway->settings.control ? gateway->settings.control : "", "clock", "monotonic_ns", (json_int_t)clock.monotonic_ns, "realtime_ns",
+    return json_pack("{s:s, s:o, s:{s:I, s:I}}", "listen", io_address_text(&gateway->io_settings.local, listen_text, sizeof listen_text), "control",
+                     nc_jsonl_text(gateway->settings.control ? gateway->settings.control : ""), "clock", "monotonic_ns", (json_int_t)clock.monotonic_ns, "realtime_ns",
                      (json_int_t)clock.realtime_ns);
 }
 

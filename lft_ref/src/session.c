@@ -112,9 +112,10 @@ struct lft_stream *lft_stream_new(struct lft_session *session, uint32_t id, bool
         return NULL;
     *stream = (struct lft_stream){.session = session, .id = id, .ours = ours, .rx_final = LFT_UNKNOWN, .read_armed = true,
                                   .tx_credit = ours ? LFT_INITIAL_CREDIT : 0, .rx_granted = ours ? 0 : LFT_INITIAL_CREDIT,
-                                  .rx_idle_ticks = LFT_ACTIVE_TICKS};
+                                  .rx_idle_ticks = LFT_ACTIVE_TICKS - LFT_NEW_TICKS}; /* what it is given first counts, until it shows what it is */
     if (session->streams >= session->table_size)
         table_grow(session);
+    session->active++;
     session->streams++;
     LFT_APPEND(&session->all, stream, all);
     table_add(session, stream);

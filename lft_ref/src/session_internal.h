@@ -8,7 +8,7 @@
 #include "session.h"
 
 /* A block, its own head and the pool's make up 8 KB: a thousand streams have one each within the memory planned for. */
-enum { LFT_BLOCK_BYTES = 8192 - 32, LFT_QUANTUM = 6000, LFT_INITIAL_CREDIT = 65536, LFT_ACTIVE_TICKS = 10 };
+enum { LFT_BLOCK_BYTES = 8192 - 32, LFT_QUANTUM = 6000, LFT_INITIAL_CREDIT = 65536, LFT_ACTIVE_TICKS = 10, LFT_NEW_TICKS = 3 };
 #define LFT_VALUE_MAX ((UINT64_C(1) << 48) - 1)
 #define LFT_UNKNOWN UINT64_MAX
 

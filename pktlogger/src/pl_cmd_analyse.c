@@ -197,7 +197,7 @@ static int join(const struct settings *settings, const struct pl_trace *sender, 
     if (pl_folder_commit(&output.folder, why, sizeof why) < 0)
         return pl_fail(human, NC_EXIT_FAILED, "%s", why);
     if (!human)
-        nc_jsonl_event(stdout, "end", json_pack("{s:s, s:I, s:{s:I, s:I}}", "output", settings->output, "flows",
+        nc_jsonl_event(stdout, "end", json_pack("{s:o, s:I, s:{s:I, s:I}}", "output", nc_jsonl_text(settings->output), "flows",
                                                 (json_int_t)joined.flows, "unmatched_flows", "sender",
                                                 (json_int_t)joined.unmatched_sender, "receiver",
                                                 (json_int_t)joined.unmatched_receiver));

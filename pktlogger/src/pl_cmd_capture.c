@@ -66,7 +66,7 @@ static void print_ready(bool human, const struct pl_point *points, size_t n)
         if (human)
             printf("capturing on %s%s%s into %s\n", points[i].interface, points[i].netns ? "@" : "",
                    points[i].netns ? points[i].netns : "", points[i].writer.path);
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s?}", "file", points[i].writer.path, "interface",
+        json_array_append_new(list, json_pack("{s:o, s:s, s:s?}", "file", nc_jsonl_text(points[i].writer.path), "interface",
                                               points[i].interface, "netns", points[i].netns));
     }
     if (!human)
@@ -89,7 +89,7 @@ static json_t *finish_point(const struct pl_capture *capture, struct pl_point *p
                (unsigned long long)point->writer.packets, (unsigned long long)point->writer.bytes,
                (unsigned long long)statistics.dropped_kernel, (unsigned long long)statistics.dropped_interface,
                (unsigned long long)point->ring_drops, point->lost[0] ? "; ended early: " : "", point->lost);
-    return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:s?}", "file", point->writer.path, "interface",
+    return json_pack("{s:o, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:s?}", "file", nc_jsonl_text(point->writer.path), "interface",
                      point->interface, "netns", point->netns, "packets", (json_int_t)point->writer.packets, "bytes",
                      (json_int_t)point->writer.bytes, "dropped_kernel", (json_int_t)statistics.dropped_kernel,
                      "dropped_interface", (json_int_t)statistics.dropped_interface, "dropped_ring",

@@ -71,6 +71,13 @@ class Lab:
             for tool in self.gateways.values()
         )
 
+    def rings_bytes(self) -> int:
+        """What the rings of the larger one's engine have of that: they are made once and resident as far as they were
+        used, 24 octets a frame sent and 32 a number (lft_ref/ARCHITECTURE.md)."""
+        engines = [self.show(which)["engine"] for which in self.gateways]
+        frames = [sum(int(sent["frames"]) for sent in engine["sent"].values()) for engine in engines]
+        return max(24 * sent + 32 * int(engine["next_number"]) for sent, engine in zip(frames, engines, strict=True))
+
     def descriptors(self) -> int:
         """Descriptors open in both gateways."""
         return sum(len(list(Path(f"/proc/{tool.pid}/fd").iterdir())) for tool in self.gateways.values())

@@ -1,7 +1,7 @@
 """Clients that use one port again and again for the same server: rows of the conformance table (lft_behaviours.py).
 
-Both ends' addresses are kept, so the gateways have sockets with the ends' own addresses and ports; what the kernel keeps
-of those after their end must not be in the way of the next connection.
+Both ends' addresses are kept, so the gateways have sockets with the ends' own addresses and ports; what the kernel
+keeps of those after their end must not be in the way of the next connection.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def client_resets(client: socket.socket, server: socket.socket) -> None:
 
 
 CLOSINGS: dict[str, Closing] = {
-    "the server closes first": server_first, "the client closes first": client_first, "the client resets": client_resets,
+    "the server closes first": server_first, "the client closes first": client_first,
+    "the client resets": client_resets,
 }  # fmt: skip
 
 
@@ -103,7 +104,8 @@ def reuse(closing: Closing) -> Callable[[Lab, int, int], str]:
                     assert client.recv(1) == b"?"
                     closing(client, server)
                 repeated += again if number else 0  # the first finds its neighbours, and is none again
-        return f"{TIMES} connections" + (f", {repeated} SYNs sent again" if repeated else "")
+        # A busy machine may hold up one for a second; what is in the way of the next connection is so again and again.
+        return f"{TIMES} connections" + (f", {repeated} SYNs sent again" if repeated > TIMES // 10 else "")
 
     return act
 

@@ -88,6 +88,12 @@ def test_the_clock_jumps_and_is_exact() -> None:
     assert time.monotonic() - begun < 60
 
 
+def test_what_is_random_is_the_seeds_alone() -> None:
+    """Not of the names of folders, which are others in each of these guests."""
+    words = [guest.run(["cat", "/proc/sys/kernel/random/uuid"], folder=ROOT, seed=seed).output for seed in (1, 1, 2)]
+    assert words[0] == words[1] != words[2] and len(words[0]) > 30
+
+
 def test_round_trip_is_exact_and_two_runs_are_the_same(tmp_path: Path) -> None:
     """Loss included: the kernel's least RTT is the model's to 20 µs; goodput to 0.1 %, as many retransmissions."""
     path, found = scenario(tmp_path), []

@@ -129,6 +129,66 @@ static void slow_reader_stops_only_its_own(void)
     pair_free(pair);
 }
 
+static size_t read_all(struct pair *pair, struct lft_stream *stream)
+{
+    static uint8_t octets[65536];
+    size_t read = 0;
+    for (size_t n; (n = pair_read(pair, stream, octets, sizeof octets));)
+        read += n;
+    return read;
+}
+
+/* As pair_stream, beside others that make events too. */
+static void open_beside(struct pair *pair, struct lft_stream *stream[2])
+{
+    struct lft_open where = {.family = LFT_FAMILY_IPV4, .destination = {10, 0, 0, 1}, .destination_port = 80};
+    unsigned events = 0;
+    stream[0] = lft_stream_open(lft_link_session(pair->link[0]), &where, pair);
+    CHECK(stream[0]);
+    pair_run(pair, 30 * NC_NS_PER_MS);
+    while (!(events & LFT_EVENT_OPENED))
+        CHECK((stream[1] = lft_session_event(lft_link_session(pair->link[1]), &events)));
+    lft_stream_accept(stream[1]);
+    pair_run(pair, 30 * NC_NS_PER_MS);
+}
+
+static uint64_t dropped_for_memory(struct pair *pair)
+{
+    return lft_engine_counters(lft_link_engine(pair->link[1]))->rx_no_memory;
+}
+
+/* Writes what fits to n streams for a while; one of them or another is read at its end, NULL: none. Returns what was read. */
+static size_t carry(struct pair *pair, struct lft_stream *streams[][2], int n, int ms, struct lft_stream *reader)
+{
+    static const uint8_t octets[65536];
+    size_t read = 0;
+    for (; ms > 0; ms--) {
+        for (int i = 0; i < n; i++)
+            lft_stream_write(streams[i][0], octets, sizeof octets);
+        pair_run(pair, NC_NS_PER_MS);
+        read += reader ? read_all(pair, reader) : 0;
+    }
+    return read;
+}
+
+/* One that was read at full rate, and others that have only come: what they have credit for leaves memory for a stream that is read. */
+static void readers_that_stand_still_leave_room(void)
+{
+    enum { STILL = 4 };
+    struct pair *pair = start();
+    struct lft_stream *still[STILL][2], *other[1][2];
+    open_beside(pair, still[0]);
+    carry(pair, still, 1, 1000, still[0][1]);
+    for (int i = 1; i < STILL; i++)
+        open_beside(pair, still[i]);
+    carry(pair, still, STILL, 3000, NULL);
+    CHECK_EQ(dropped_for_memory(pair), 0);
+    open_beside(pair, other[0]);
+    CHECK(carry(pair, other, 1, 2000, other[0][1]) > 50 * 65536); /* the least credit in most of the 80 round trips */
+    CHECK_EQ(dropped_for_memory(pair), 0);
+    pair_free(pair);
+}
+
 /* A few octets now and then, as on a control connection, do not take half of the credit from a bulk stream. */
 static void a_trickle_takes_no_share(void)
 {
@@ -192,6 +252,7 @@ int main(void)
     RUN(half_close_leaves_the_other_half);
     RUN(reset_arrives_with_its_reason);
     RUN(slow_reader_stops_only_its_own);
+    RUN(readers_that_stand_still_leave_room);
     RUN(a_trickle_takes_no_share);
     RUN(single_octets_do_not_cost_buffers);
     RUN(many_come_and_go);
