@@ -74,6 +74,7 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS (60)
 lint: setup ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy tests
 
 clean: ## remove what was built, not the runs
 	rm -rf build $(VENV)

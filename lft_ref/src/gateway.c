@@ -252,6 +252,19 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* From one turn to the next, under load. */
+static uint64_t rest_ns(const struct gateway *gateway)
+{
+    uint64_t link_ns = lft_link_rest_ns(gateway->link), least_ns = gateway->settings.poll_ns;
+    return least_ns && link_ns > least_ns ? link_ns : least_ns;
+}
+
+/* What waits for the limit is due before a rest is over: one frame a turn would be all that a quick machine sends. */
+static bool more_soon(const struct gateway *gateway, uint64_t now_ns)
+{
+    return lft_link_next_ns(gateway->link, now_ns) < now_ns + rest_ns(gateway);
+}
+
 /* Receives nothing itself: the loop has. */
 static bool work(struct gateway *gateway, uint64_t now_ns)
 {
@@ -266,7 +279,8 @@ static bool work(struct gateway *gateway, uint64_t now_ns)
         look_for_black_hole(gateway, now_ns);
         gateway->tick_ns = now_ns + TICK_NS;
     }
-    gateway->busy = sent >= BUSY_DATAGRAMS || io_counters(gateway->io)->rx_datagrams - gateway->seen_datagrams >= BUSY_DATAGRAMS;
+    uint64_t received = io_counters(gateway->io)->rx_datagrams - gateway->seen_datagrams;
+    gateway->busy = sent >= BUSY_DATAGRAMS || received >= BUSY_DATAGRAMS || (sent && more_soon(gateway, now_ns));
     gateway->seen_datagrams = io_counters(gateway->io)->rx_datagrams;
     return more;
 }
@@ -279,13 +293,6 @@ static uint64_t next_ns(const struct gateway *gateway, uint64_t now_ns)
     if (lft_link_ready(gateway->link))
         next = least(next, pmtu_next_ns(&gateway->pmtu));
     return least(next, watch_next_ns(&gateway->watch));
-}
-
-/* From one turn to the next, under load. */
-static uint64_t rest_ns(const struct gateway *gateway)
-{
-    uint64_t link_ns = lft_link_rest_ns(gateway->link), least_ns = gateway->settings.poll_ns;
-    return least_ns && link_ns > least_ns ? link_ns : least_ns;
 }
 
 static void nap(uint64_t until_ns)

@@ -37,7 +37,7 @@ struct rttcp_flow {
     /* the session's bookkeeping */
     bool confirmed;         /* the receiver's word was given, or taken */
     uint64_t elapsed_ns;    /* t0 to the confirmation (sender), to the last stream's end (receiver) */
-    uint64_t unacknowledged, moved_ns; /* sender, awaiting the confirmation: progress */
+    uint64_t unacknowledged, arrived, moved_ns; /* sender, awaiting the confirmation: progress */
     struct rusage before;
 };
 

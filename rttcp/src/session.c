@@ -174,15 +174,18 @@ static int take_messages(struct rttcp_session *s, uint64_t deadline_ns)
     }
 }
 
-/* A sender that awaits the confirmation: data still under way count as progress. */
-static int check_patience(struct rttcp_session *s, struct rttcp_flow *flow)
+/* A sender that awaits the confirmation. Progress is what its TCP hands over and, since a gateway may have taken all long
+ * before it gets it through, what the receiver says that it has. */
+static int check_patience(struct rttcp_session *s, int direction)
 {
-    uint64_t left = 0, now = nc_now_ns();
+    struct rttcp_flow *flow = &s->flows[direction];
+    uint64_t left = 0, arrived = rttcp_report_theirs(&s->report, direction)->bytes, now = nc_now_ns();
     for (uint64_t i = 0; i < flow->n; i++)
         left += rttcp_unacknowledged(flow->streams[i].fd);
-    if (left != flow->unacknowledged || flow->moved_ns == 0)
+    if (left != flow->unacknowledged || arrived != flow->arrived || flow->moved_ns == 0)
         flow->moved_ns = now;
     flow->unacknowledged = left;
+    flow->arrived = arrived;
     if (now - flow->moved_ns < s->report.params.timeout_ns)
         return 0;
     return rttcp_fail(&s->error, NC_EXIT_FAILED, "the receiver did not confirm the transfer within --timeout");
@@ -205,7 +208,7 @@ static int look_at(struct rttcp_session *s, int direction)
     }
     if (flow->sending) {
         flow->confirmed = flow->elapsed_ns > 0;
-        return flow->confirmed ? 1 : check_patience(s, flow);
+        return flow->confirmed ? 1 : check_patience(s, direction);
     }
     flow->elapsed_ns = nc_now_ns() - s->t0_ns;
     flow->confirmed = true;

@@ -10,6 +10,7 @@ import random
 import socket
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from comet_box import LEFT, RIGHT
@@ -72,8 +73,12 @@ def test_changed_frames_are_counted_and_dropped(lab: Lab) -> None:
             changed = [change(frame) for frame in recorded if len(frame) < 1300]
             wire.send([wire.packet(frame) for frame in changed])
             wanted = rejected(before) + len(changed)
-            until(lambda wanted=wanted: rejected(counters(lab)) >= wanted, 5, f"counted: {counters(lab)}")
+            until(partial(has_rejected, lab, wanted), 5, f"counted: {counters(lab)}")
             grown(lab, before, "rx_bad_tag", 1 if change is flipped else 0)
+
+
+def has_rejected(lab: Lab, wanted: int) -> bool:
+    return rejected(counters(lab)) >= wanted
 
 
 def rejected(found: dict[str, int]) -> int:

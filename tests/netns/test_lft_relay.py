@@ -11,8 +11,10 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
+from lft_behaviours import send_and_close_half
 from lft_lab import CLIENT, GATEWAY, SERVER, Lab, lft_lab, until
 
 pytestmark = pytest.mark.netns
@@ -74,7 +76,7 @@ def addresses(client: socket.socket, server: socket.socket) -> object:
 
 def half_close(client: socket.socket, server: socket.socket) -> object:
     data = os.urandom(BULK)
-    sender = threading.Thread(target=lambda: (client.sendall(data), client.shutdown(socket.SHUT_WR)))
+    sender = threading.Thread(target=send_and_close_half, args=(client, data))
     sender.start()
     digest = hashlib.sha256(read_all(server)).hexdigest()
     sender.join()
@@ -165,8 +167,12 @@ def test_nothing_is_left_of_a_hundred_connections(lab: Lab) -> None:
             client.close()
             server.close()
     for which in ("near", "far"):
-        until(lambda which=which: lab.show(which)["relay"]["connections"] == 0, 10, "without connections")
-        until(lambda which=which: lab.show(which)["session"]["streams"] == 0, 10, "without streams")
+        for part, of in (("relay", "connections"), ("session", "streams")):
+            until(partial(has_none, lab, which, part, of), 10, f"without {of}")
+
+
+def has_none(lab: Lab, which: str, part: str, of: str) -> bool:
+    return bool(lab.show(which)[part][of] == 0)
 
 
 @pytest.mark.parametrize(("outer", "carriage"), [(6, "udp"), (4, "esp"), (6, "esp")])

@@ -138,11 +138,11 @@ def test_ctrl_c_ends_the_dashboard_in_order(runs_dir: Path) -> None:
 
 
 def test_a_million_segments_open_within_two_seconds(tmp_path: Path) -> None:
-    """Generous against a busy machine: what matters is that no loop over packets crept in (that takes > 10 s)."""
+    """Of the processor, and generous: what matters is that no loop over packets crept in (that takes > 10 s)."""
     path = synthetic_run.seqack(tmp_path, segments=1_000_000, cycle_segments=10_000)
-    start = time.monotonic()
+    start = time.process_time()
     page: Any = page_at(Runs(tmp_path), f"/run/{path.name}/trial/0")
     size = len(json.dumps(page.to_plotly_json(), default=lambda part: part.to_plotly_json()))
-    elapsed = time.monotonic() - start
+    elapsed = time.process_time() - start
     print(f"page of 1,000,000 segments: {elapsed:.2f} s, {size} bytes")
     assert elapsed < 8 and size < 5_000_000
