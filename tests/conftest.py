@@ -5,10 +5,18 @@ side), and one that fails is run again, at most twice; the summary counts it as 
 and sockets on loopback, which mostly wait. A pure test that fails has failed.
 """
 
+import signal
+
 import pytest
 
 MEASURES_THE_MACHINE = ("netns", "browser")
 TWO_ENDED = ("test_rttcp_", "test_netcommon_process")  # real processes and sockets, on loopback
+
+
+def pytest_configure() -> None:
+    """Ctrl-C ends what a terminal starts; what a script starts in its background ignores it, and so do its children."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
