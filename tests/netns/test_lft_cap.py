@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 from lft_lab import SERVER, Lab, lft_lab, until
+from lft_windows import PACKET_BYTES, excess
 from numpy.typing import NDArray
 
 import pktlogger
@@ -27,8 +28,6 @@ from netcommon.process import Tool
 pytestmark = pytest.mark.netns
 
 LIMIT_BPS, FAST_BPS = 10_000_000, 800_000_000
-WINDOW_NS = 100_000_000
-PACKET_BYTES = 1500
 BULK_BYTES, FAST_BYTES = 2_500_000, 120_000_000  # two seconds, one and a third
 TRIES = 3
 ETHERNET_BYTES = 14
@@ -40,18 +39,6 @@ def record() -> Iterator[Path]:
     path = Path(f"/dev/shm/lft-test-{os.getpid()}")
     yield path
     path.unlink(missing_ok=True)
-
-
-def most_in_a_window(t_ns: NDArray[np.int64], octets: NDArray[np.int64]) -> int:
-    """Octets in the fullest 100 ms that begin with a packet."""
-    total = np.concatenate(([0], np.cumsum(octets)))
-    ends = np.searchsorted(t_ns, t_ns + WINDOW_NS, side="left")
-    return int((total[ends] - total[:-1]).max())
-
-
-def excess(t_ns: NDArray[np.int64], octets: NDArray[np.int64], limit_bps: int) -> float:
-    """Packets above 1.01 x limit in the fullest window."""
-    return (most_in_a_window(t_ns, octets) - 1.01 * limit_bps / 80) / PACKET_BYTES
 
 
 def read_all(end: socket.socket) -> None:

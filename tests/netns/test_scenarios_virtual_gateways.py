@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 import pytest
+from lft_windows import excess
 
 import pktlogger
 from scenarios.virtual import kernel
@@ -28,6 +29,7 @@ pytestmark = [
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_BPS, SHARE, LOSS = 45e6, 0.951, 0.01
 DELAY_NS = 30_000_000
+ETHERNET_BYTES = 14
 SEEN = """
 [scenario]
 name = "seen"
@@ -148,6 +150,15 @@ def test_every_frame_of_the_tunnel_is_seen_at_both_ends_and_in_the_box(trials: l
     frames = record.filter(pc.equal(record["direction"], 0))
     assert len(frames) == box["in_packets"] and pc.sum(pc.greater(frames["fate"], 0)).as_py() == box["drops"]["loss"]
     assert abs(box["drops"]["loss"] - LOSS * box["in_packets"]) < 4 * np.sqrt(LOSS * box["in_packets"])
+
+
+def test_no_window_exceeds_the_limit_when_nobody_wakes_up_late(trials: list[Path]) -> None:
+    """With loss, so all classes of frames take part; as the box sees it, without what a busy machine adds in real time
+    (test_lft_cap.py)."""
+    record = parquet.read_table(trials[LFT] / "box.parquet")
+    record = record.filter(pc.equal(record["direction"], 0)).sort_by("t_arrival_ns")
+    octets = record["wire_len"].to_numpy().astype(np.int64) - ETHERNET_BYTES
+    assert excess(record["t_arrival_ns"].to_numpy().astype(np.int64), octets, int(LIMIT_BPS)) <= 20
 
 
 def test_the_box_knows_of_every_lost_packet_why(trials: list[Path]) -> None:
