@@ -1,11 +1,28 @@
-# lfp_tool(NAME name CORE sources… MAIN main.c LIBS libs…)
-# A tool is a static library of everything but main(), which the tests link, and an executable around it.
+# lfp_room(target FOLDER src/model SOURCES a.c b.c USES targets…)
+# A room of a tool: one folder, one static library. Its sources see its own headers and those of the rooms in USES, so
+# an include against the arrows of CONTRIBUTING.md does not compile.
+function(lfp_room target)
+  cmake_parse_arguments(ROOM "" "FOLDER" "SOURCES;USES" ${ARGN})
+  list(TRANSFORM ROOM_SOURCES PREPEND ${ROOM_FOLDER}/)
+  add_library(${target} STATIC ${ROOM_SOURCES})
+  target_include_directories(${target} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/${ROOM_FOLDER})
+  target_link_libraries(${target} PUBLIC netcommon ${ROOM_USES})
+endfunction()
+
+# lfp_tool(NAME name ROOMS targets… MAIN main.c LIBS libs… MAN page)
+# A tool is an executable around its rooms. NAME_core is all of its rooms, which the tests link.
+# CORE sources… does the same for a tool whose src/ is one room.
 function(lfp_tool)
-  cmake_parse_arguments(TOOL "" "NAME;MAIN;MAN" "CORE;LIBS" ${ARGN})
+  cmake_parse_arguments(TOOL "" "NAME;MAIN;MAN" "CORE;ROOMS;LIBS" ${ARGN})
   string(REPLACE "-" "_" core "${TOOL_NAME}_core")
-  add_library(${core} STATIC ${TOOL_CORE})
-  target_include_directories(${core} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/src)
-  target_link_libraries(${core} PUBLIC netcommon ${TOOL_LIBS})
+  if(TOOL_ROOMS)
+    add_library(${core} INTERFACE)
+    target_link_libraries(${core} INTERFACE netcommon ${TOOL_ROOMS} ${TOOL_LIBS})
+  else()
+    add_library(${core} STATIC ${TOOL_CORE})
+    target_include_directories(${core} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/src)
+    target_link_libraries(${core} PUBLIC netcommon ${TOOL_LIBS})
+  endif()
   add_executable(${TOOL_NAME} ${TOOL_MAIN})
   target_link_libraries(${TOOL_NAME} PRIVATE ${core})
   set_target_properties(${TOOL_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
@@ -37,7 +54,8 @@ function(lfp_fuzz name)
   target_link_libraries(fuzz_${name} PRIVATE ${F_LIBS})
   if(LFP_FUZZ)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.corpus ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS}\n) # for tools/fuzz-all
+    # for tools/fuzz-all
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.corpus ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS}\n)
   else()
     target_sources(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.c)
     add_test(NAME fuzz_${name} COMMAND fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS})

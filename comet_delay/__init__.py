@@ -1,4 +1,4 @@
-"""The delay box from Python: its command line, and a client of its control socket.
+"""The delay box from Python: its launcher, its command line, and a client of its control socket.
 
 The box itself is the C daemon ``comet-delay``; `comet_delay/CONTROL.md` specifies what crosses the socket.
 """

@@ -1,8 +1,8 @@
 """Two ways to make the same path: ``comet``, the userspace daemon, and ``netem``, the kernel's disciplines.
 
-Both take the same parameters and give the same state, so that one can be checked by the other. `capabilities` says what
-each can and cannot do here and now, by trying; `choose` decides by that, for the daemon where both can: it is right
-for every wire packet of a super-packet, repeatable, and audits itself.
+Both take the same parameters and give the same state, so that one can be checked by the other. `capabilities` tries
+out what each can and cannot do here and now, and `choose` decides by that. Where both can, it takes the daemon: the
+daemon is right for every wire packet of a super-packet, repeatable, and audits itself.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Literal, Protocol
 
 from comet_delay import netem_kernel, options
-from comet_delay.command import Port
+from comet_delay.command import Parameters, Port
 from comet_delay.netem import DEFAULTS, NOTES, NetemBox
 from comet_delay.userspace import UserspaceBox
 from netcommon.errors import LfpError, MissingError, UsageError
@@ -41,13 +42,20 @@ _NETEM_CANNOT = {
 
 
 class Box(Protocol):
-    """A running path between two ports; see NetemBox and UserspaceBox."""
+    """A path between two ports, there from `start` (or ``with``) to `stop`; see NetemBox and UserspaceBox."""
 
     backend: str
 
-    def set(self, *, ab: Mapping[str, int | str] | None = None, ba: Mapping[str, int | str] | None = None) -> None: ...
+    def start(self) -> Box: ...
+    def __enter__(self) -> Box: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None: ...
+    def running(self) -> bool: ...
+    def set(self, *, ab: Parameters | None = None, ba: Parameters | None = None) -> None: ...
     def show(self) -> dict[str, Any]: ...
-    def stop(self) -> dict[str, Any]: ...
+    def finish(self, timeout_s: float) -> dict[str, Any]: ...
+    def stop(self, timeout_s: float = ...) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Capabilities:
     notes: tuple[str, ...] = ()
 
     def objections(self, parameters: Iterable[str]) -> list[str]:
-        """Why it will not do for these parameters; empty: it will."""
+        """Why it cannot do these parameters; empty when it can."""
         if self.missing:
             return [self.missing]
         wanted = sorted(set(parameters) - self.can)
@@ -124,20 +132,20 @@ def open_box(
     a: Port, b: Port, *, ab: Mapping[str, int | str] | None = None, ba: Mapping[str, int | str] | None = None,
     mtu: int = 1500, seed: int | None = None, backend: str = "auto", box: Mapping[str, str] | None = None,
 ) -> Box:  # fmt: skip
-    """A running path by the back end that `choose` finds; its ports exist and are up. `box`: see UserspaceBox.
+    """A running path by the back end that `choose` finds; its ports exist and are up. `box`: see `command.run_argv`.
 
-    No `seed`: 1, and netem will do even where it cannot be seeded.
+    Without a `seed` it is 1, and netem is good enough even where it cannot be seeded.
     """
     ab, ba = _plain(ab or {}), _plain(ba or {})
     wanted = {*ab, *ba, *(() if seed is None else ("seed",))}
     number = 1 if seed is None else seed
     if choose(wanted, backend) == "comet":
-        return UserspaceBox(a, b, ab=ab, ba=ba, mtu=mtu, seed=number, box=box)
-    return NetemBox(a, b, ab=ab, ba=ba, mtu=mtu, seed=number)
+        return UserspaceBox(a, b, ab=ab, ba=ba, mtu=mtu, seed=number, box=box).start()
+    return NetemBox(a, b, ab=ab, ba=ba, mtu=mtu, seed=number).start()
 
 
 def _plain(parameters: Mapping[str, int | str]) -> dict[str, int | str]:
-    """With a loss that is a mere ratio as ``loss_ppb``, which both back ends know."""
+    """The parameters, with a loss that is a plain ratio as ``loss_ppb``, which both back ends know."""
     result = dict(parameters)
     with suppress(ValueError, KeyError):
         result["loss_ppb"] = parse_ratio_ppb(str(result["loss"]))

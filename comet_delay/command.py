@@ -5,65 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from comet_delay import options
 from netcommon.binaries import find
 
-# Parameter names as the box's `show` prints them → option name and the suffix that makes the number unambiguous.
-_OPTIONS = {
-    "delay_ns": ("delay", "ns"),
-    "jitter": ("jitter", ""),
-    "jitter_order": ("jitter-order", ""),
-    "rate_trace": ("rate-trace", ""),
-    "rate_bps": ("rate", "bit"),
-    "queue_bytes": ("queue", "B"),
-    "queue_packets": ("queue-packets", ""),
-    "queue_drop": ("queue-drop", ""),
-    "aqm": ("aqm", ""),
-    "loss": ("loss", ""),
-    "loss_ppb": ("loss", "ppb"),  # independent, as a number
-    "loss_after": ("loss-after", ""),
-    "loss_after_ppb": ("loss-after", "ppb"),  # independent, as a number
-    "duplicate_ppb": ("duplicate", "ppb"),
-    "corrupt_ppb": ("corrupt", "ppb"),
-    "forge_ppb": ("forge", "ppb"),
-    "reorder_ppb": ("reorder", "ppb"),
-    "reorder_by_ns": ("reorder-by", "ns"),
-    "pace_bps": ("pace", "bit"),
-    "pace_packets": ("pace-packets", ""),
-    "pace_buffer_bytes": ("pace-buffer", "B"),
-    "harmonize_bps": ("harmonize", "bit"),
-    "access_rate_bps": ("access-rate", "bit"),
-    "framing": ("framing", ""),
-}
+Parameters = Mapping[str, int | str]
 
 
 def parameters_of(option: str) -> tuple[str, ...]:
-    """Names in `show` of a path option (``queue`` → ``queue_bytes``); two when a model has a plain number as well."""
-    return tuple(name for name, (own, _) in _OPTIONS.items() if own == option)
+    """Names in `show` of a path option (``queue`` is ``queue_bytes``). An option that takes a model has two: first that
+    of the model, second that of its plain number."""
+    names = [name for name, own in options.installed().path.items() if own.name == option]
+    return tuple(reversed(names))
 
 
 @dataclass(frozen=True)
 class Port:
-    """A TAP of the box: its name and the namespace it is made in (process id, path or name; None: the box's own)."""
+    """A port of the box: its interface, and the namespace of that (process id, path or name; None: the box's own).
+
+    The box makes a ``tap`` as a host's NIC; an ``if`` is an existing interface that it attaches to.
+    """
 
     name: str
     netns: str | int | None = None
+    kind: Literal["tap", "if"] = "tap"
 
     def __str__(self) -> str:
-        return f"tap:{self.name}" + ("" if self.netns is None else f"@{self.netns}")
-
-
-def direction_options(parameters: Mapping[str, int | str], prefix: str = "") -> list[str]:
-    """Options for one direction (`prefix` ``ab-`` or ``ba-``) or, with no prefix, for both.
-
-    `parameters` are named as in `show` (``delay_ns``, ``rate_bps``, ``queue_bytes``, ``loss_ppb``, …; see
-    CONTROL.md). Raises KeyError on any other name.
-    """
-    options: list[str] = []
-    for name, value in parameters.items():
-        option, suffix = _OPTIONS[name]
-        options += [f"--{prefix}{option}", f"{value}{suffix}"]
-    return options
+        return f"{self.kind}:{self.name}" + ("" if self.netns is None else f"@{self.netns}")
 
 
 def run_argv(
@@ -71,39 +40,29 @@ def run_argv(
     b: Port,
     control: Path | None = None,
     *,
-    both: Mapping[str, int | str] | None = None,
-    ab: Mapping[str, int | str] | None = None,
-    ba: Mapping[str, int | str] | None = None,
+    both: Parameters | None = None,
+    ab: Parameters | None = None,
+    ba: Parameters | None = None,
     mtu: int = 1500,
     seed: int = 1,
-    poll_ns: int | None = None,
-    spin_ns: int | None = None,
-    granularity_ns: int | None = None,
-    memory_bytes: int | None = None,
-    threads: int | None = None,
     record: Path | None = None,
-    record_memory_bytes: int | None = None,
+    **box: int | str | None,
 ) -> list[str]:
-    """Argument vector that starts a box between two ports; it ends with its parent.
+    """Argument vector that starts a box between two ports; the box ends with its parent.
 
-    Raises netcommon's MissingBinary when the daemon is nowhere to be found.
+    `both`, `ab` and `ba` are the path's parameters, named as in `show` (``delay_ns``, ``rate_bps``, ``loss_ppb``, …;
+    see CONTROL.md). `box` has further options of ``comet-delay run``, by name with a text (``memory="64MB"``) or in
+    base units (``memory_bytes=2**26``, ``poll_ns=0``); None stands for the box's own default.
+
+    Raises netcommon's MissingBinary when the daemon is nowhere to be found, UsageError for a name that the daemon does
+    not know.
     """
+    known = options.installed()
     argv = [str(find("comet-delay")), "run", "--json", "--parent-death", "--a", str(a), "--b", str(b)]
     argv += ["--mtu", str(mtu), "--seed", str(seed)]
-    if control is not None:
-        argv += ["--control", str(control)]
-    for option, value, suffix in (
-        ("--poll", poll_ns, "ns"),
-        ("--spin", spin_ns, "ns"),
-        ("--granularity", granularity_ns, "ns"),
-        ("--memory", memory_bytes, "B"),
-        ("--threads", threads, ""),
-        ("--record-memory", record_memory_bytes, "B"),
-    ):
-        if value is not None:
-            argv += [option, f"{value}{suffix}"]
-    if record is not None:
-        argv += ["--record", str(record)]
+    for option, file in (("--control", control), ("--record", record)):
+        argv += [] if file is None else [option, str(file)]
+    named = known.box_arguments({name: value for name, value in box.items() if value is not None})
     for parameters, prefix in ((both, ""), (ab, "ab-"), (ba, "ba-")):
-        argv += direction_options(parameters or {}, prefix)
-    return argv
+        named |= known.arguments(parameters or {}, prefix)
+    return argv + [word for name, text in named.items() for word in (f"--{name}", text)]

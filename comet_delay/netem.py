@@ -19,6 +19,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from types import TracebackType
 from typing import Any, Literal
 
 from pyroute2 import IPRoute, NetlinkError
@@ -84,11 +85,12 @@ _PLACES: dict[Which, _Places] = {
 
 
 class NetemBox:
-    """A running box; `stop` (or the end of the process) takes both hosts' interfaces away.
+    """The disciplines between two ports, there from `start` (or ``with``) to `stop`.
 
-    `ab` and `ba` are named as in the box's `show`: those of DEFAULTS. Kernels before 6.6 ignore `seed`.
-    `granularity_ns`: what packets may be late by; then short super-packets pass whole, on a kernel that can
-    (`takes_apart_by_fate`), else it is 0.
+    `stop`, or the end of the process, takes both hosts' interfaces away. `ab` and `ba` are named as in the box's
+    `show`; there are those of DEFAULTS. Kernels before 6.6 ignore `seed`. `granularity_ns` is how late packets may be.
+    Where it is not 0, short super-packets pass whole if the kernel can do that (`takes_apart_by_fate`); else it counts
+    as 0.
     Raises LfpError (a name taken, a discipline missing), MissingError, UsageError.
     """
 
@@ -98,7 +100,7 @@ class NetemBox:
         self, a: Port, b: Port, *, ab: Parameters | None = None, ba: Parameters | None = None,
         mtu: int = 1500, seed: int = 1, granularity_ns: int = 0,
     ) -> None:  # fmt: skip
-        self._mtu, self._seed = mtu, seed
+        self._ports, self._mtu, self._seed = (a, b), mtu, seed
         self._by_packet = takes_apart_by_fate()
         self._granularity_ns = granularity_ns if self._by_packet else 0
         self._parameters: dict[Which, Values] = {"ab": dict(DEFAULTS), "ba": dict(DEFAULTS)}
@@ -106,20 +108,39 @@ class NetemBox:
         self._earlier: dict[Which, dict[str, int]] = {which: {"loss": 0, "queue": 0} for which in _PLACES}
         self._index: dict[str, int] = {}
         self._end: dict[str, Any] = {}
-        planned = self._planned(ab or {}, ba or {})
+        self._first_plans = self._planned(ab or {}, ba or {})
+        self._middle: Namespace
+
+    def start(self) -> NetemBox:
+        """Makes the disciplines; both ports exist and are up afterwards."""
         self._middle = Namespace()
         try:
             self._middle.run(no_ipv6)
-            self._attach(a, "a")
-            self._attach(b, "b")
+            for port, own in zip(self._ports, ("a", "b"), strict=True):
+                self._attach(port, own)
             self._netlink(self._wire)
             if not self._granularity_ns:
                 for name in _SPLITTERS.values():
                     self._middle.run(segmentation_off, name)
-            self._apply(planned)
+            self._apply(self._first_plans)
         except BaseException:
             self._middle.close()
             raise
+        return self
+
+    def __enter__(self) -> NetemBox:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.stop()
+
+    def running(self) -> bool:
+        """Always: there is no process that could end."""
+        return True
+
+    def finish(self, timeout_s: float) -> dict[str, Any]:
+        """The same as `stop`: disciplines do not end by themselves."""
+        return self.stop()
 
     def set(self, *, ab: Parameters | None = None, ba: Parameters | None = None) -> None:
         """Changes some parameters of one direction or both; UsageError, with nothing changed, when one is wrong."""
@@ -150,8 +171,8 @@ class NetemBox:
             "verdict": {"valid": not reasons, "reasons": reasons},
         }
 
-    def stop(self) -> dict[str, Any]:
-        """Removes everything; the last `show`, again when called again."""
+    def stop(self, timeout_s: float = 0) -> dict[str, Any]:
+        """Removes everything. Returns the last `show`, and the same again when called again."""
         if self._end:
             return self._end
         try:

@@ -1,8 +1,8 @@
-"""What the installed ``comet-delay`` can do, asked of itself (``comet-delay run --options-json``).
+"""What the installed ``comet-delay`` can do, asked of itself (`netcommon.options`).
 
-So nothing here has to follow the daemon's table of options: a path option becomes a parameter whose name ends in its
-unit, as `show` prints it (``--queue SIZE`` → ``queue_bytes``), whatever options the daemon gains. One that takes a
-model (``--loss MODEL`` → ``loss``) has its simplest form under its number's name (``loss_ppb``) as well.
+So nothing here repeats the daemon's option table. A path option becomes a parameter whose name ends in its unit, as
+`show` prints it (``--queue SIZE`` is ``queue_bytes``). An option that takes a model (``--loss MODEL`` is ``loss``) also
+has a numeric parameter for its simplest model (``loss_ppb``).
 """
 
 from __future__ import annotations
@@ -14,48 +14,52 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import netcommon.options
 from netcommon import quantity
 from netcommon.binaries import MissingBinary, find
-from netcommon.errors import LfpError, UsageError
+from netcommon.errors import UsageError
 
-# Kind of value as the daemon names it → suffix of the parameter's name, unit.
-_KINDS: dict[str, tuple[str, quantity.Unit]] = {
-    "DURATION": ("_ns", quantity.DURATION),
-    "RATE": ("_bps", quantity.RATE),
-    "SIZE": ("_bytes", quantity.BYTES),
-    "RATIO": ("_ppb", quantity.RATIO),
+# Unit in the daemon's table → suffix of the parameter's name, unit.
+_UNITS: dict[str, tuple[str, quantity.Unit]] = {
+    "duration": ("_ns", quantity.DURATION),
+    "rate": ("_bps", quantity.RATE),
+    "size": ("_bytes", quantity.BYTES),
+    "ratio": ("_ppb", quantity.RATIO),
 }
-# Options that take a model as a text, and what the simplest model is: its number can be given as a parameter, too.
-_PLAIN = {"delay": "DURATION", "jitter": "DURATION", "rate": "RATE", "loss": "RATIO", "loss-after": "RATIO"}
+# Options that take a model as text, and the unit of the number that is their simplest model.
+_SIMPLEST = {"delay": "duration", "jitter": "duration", "rate": "rate", "loss": "ratio", "loss-after": "ratio"}
+
+
+# Options that whoever starts the daemon decides: ports, files, and how it speaks.
+_STARTERS = {"a", "b", "mtu", "seed", "control", "record", "parent-death", "check", "human", "json"}
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of ``comet-delay run``: its name without dashes, the kind of its value, its help."""
+    """An option of ``comet-delay run``: its name without dashes, and the unit of a quantity (None: a text)."""
 
     name: str
-    kind: str
-    help: str = ""
+    unit: str | None = None
 
     @property
     def parameter(self) -> str:
         """Name of the parameter in base units."""
-        return self.name.replace("-", "_") + (_KINDS[self.kind][0] if self.kind in _KINDS else "")
+        return self.name.replace("-", "_") + (_UNITS[self.unit][0] if self.unit in _UNITS else "")
 
     def text(self, value: int | str) -> str:
-        """A parameter's value as the daemon takes it and will show it; a number gets a unit."""
-        if self.kind in _KINDS and isinstance(value, int):
-            return quantity.format_value(_KINDS[self.kind][1], value)
+        """A parameter's value as the daemon takes it and shows it; a number gets its unit."""
+        if self.unit in _UNITS and isinstance(value, int):
+            return quantity.format_value(_UNITS[self.unit][1], value)
         return str(value)
 
     def value(self, text: int | str) -> int | str:
-        """A value as a user writes it (``"45Mbit"``) in base units; ValueError says why not. No unit: as it is."""
-        return quantity.parse(_KINDS[self.kind][1], text) if self.kind in _KINDS and isinstance(text, str) else text
+        """A value as a user writes it (``"45Mbit"``) in base units; ValueError says what is wrong. A text stays one."""
+        return quantity.parse(_UNITS[self.unit][1], text) if self.unit in _UNITS and isinstance(text, str) else text
 
 
 _BASIC = (
-    Option("delay", "DURATION"), Option("rate", "RATE"), Option("queue", "SIZE"), Option("loss", "RATIO"),
-    Option("access-rate", "RATE"), Option("framing", "l2|ethernet|ip"),
+    Option("delay", "duration"), Option("rate", "rate"), Option("queue", "size"), Option("loss", "ratio"),
+    Option("access-rate", "rate"), Option("framing"),
 )  # fmt: skip
 
 
@@ -79,19 +83,34 @@ class Options:
             arguments[prefix + self.path[name].name] = self.path[name].text(value)
         return arguments
 
+    def box_arguments(self, given: Mapping[str, int | str]) -> dict[str, str]:
+        """Options of the box itself, by name or as in base units (``poll_ns=0``) → ``{"poll": "0ns"}``.
 
-def parse(text: str) -> Options:
-    """Options from the daemon's own list of them. A path option is one that there is for each direction, too."""
-    rows = {row["name"]: Option(row["name"], row["value"], row["help"]) for row in json.loads(text)}
+        UsageError for one that this daemon does not have, or that whoever starts it decides.
+        """
+        ours = {option.parameter: option for name, option in self.box.items() if name not in _STARTERS}
+        arguments = {}
+        for name, value in given.items():
+            option = ours.get(name) or next((o for o in ours.values() if o.name == name.replace("_", "-")), None)
+            if option is None:
+                there = ", ".join(sorted(option.name for option in ours.values()))
+                raise UsageError(f"{name}: no such option of the box; it has {there}")
+            arguments[option.name] = option.text(value)
+        return arguments
+
+
+def of(table: Mapping[str, netcommon.options.Option]) -> Options:
+    """Options from the daemon's table. A path option is one that also exists for each direction alone."""
+    rows = {name: Option(name, row.unit) for name, row in table.items()}
     names = {name for name in rows if {f"ab-{name}", f"ba-{name}"} <= rows.keys()}
-    plain = [Option(name, kind) for name, kind in _PLAIN.items() if name in names]
-    path = {o.parameter: o for o in (*plain, *(rows[name] for name in rows if name in names))}
+    simplest = [Option(name, unit) for name, unit in _SIMPLEST.items() if name in names]
+    path = {o.parameter: o for o in (*simplest, *(rows[name] for name in rows if name in names))}
     box = {n: o for n, o in rows.items() if n not in names and not (n[:3] in ("ab-", "ba-") and n[3:] in names)}
     return Options(path, box)
 
 
 def installed_or_basic() -> Options:
-    """As `installed`; where there is no daemon, what the netem back end does."""
+    """As `installed`; where there is no daemon, the options that the netem back end has."""
     try:
         return installed()
     except MissingBinary:
@@ -100,16 +119,7 @@ def installed_or_basic() -> Options:
 
 def installed() -> Options:
     """Of the daemon that `netcommon.binaries` finds; MissingBinary when there is none."""
-    binary = find("comet-delay")
-    return _ask(binary, binary.stat().st_mtime_ns)
-
-
-@cache
-def _ask(binary: Path, _built: int) -> Options:
-    done = subprocess.run([binary, "run", "--options-json"], capture_output=True, text=True, timeout=10, check=False)
-    if done.returncode != 0:
-        raise LfpError(f"{binary}: cannot list its options: {done.stderr.strip()}")
-    return parse(done.stdout)
+    return of(netcommon.options.options("comet-delay", "run"))
 
 
 def refusal(option: str, text: str) -> str | None:

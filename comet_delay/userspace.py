@@ -1,53 +1,85 @@
-"""The daemon ``comet-delay`` as a back end: started, changed while it runs, stopped."""
+"""The daemon ``comet-delay`` as a back end: started, changed while it runs, stopped.
+
+This is the one launcher of the daemon: Mininet's link, trials, benches and tests start it here.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from comet_delay import options
-from comet_delay.command import Port, run_argv
+from comet_delay.command import Parameters, Port, run_argv
 from comet_delay.control import Control, ControlError
 from netcommon.errors import LfpError, UsageError
-from netcommon.process import Tool, ToolError
+from netcommon.ledger import Ledger
+from netcommon.process import Event, Tool, ToolError
 
-_READY_TIMEOUT_S = 15.0  # it prefaults its memory first
-_OURS = {"a", "b", "control", "parent-death", "check", "human", "json", "mtu", "seed", "duration"}
+READY_TIMEOUT_S = 90.0  # it prefaults its memory first: 7 s a gigabyte where a virtual machine first uses it
+STOP_TIMEOUT_S = 10.0
 
 
 class UserspaceBox:
-    """A running daemon; it ends with `stop`, or with the thread that made this.
+    """The daemon between two ports. It runs from `start` (or ``with``) to `stop`, and ends with the thread that started
+    it.
 
-    `ab` and `ba` are named as in its `show` (``delay_ns``, ``rate_bps``, …: whatever `options.installed` lists), `box`
-    are further options of ``comet-delay run`` by name, with their units (``{"memory": "64MB", "spin": "0us"}``).
-    Raises LfpError with the daemon's own line, UsageError for a name it does not know, MissingBinary.
+    `both`, `ab`, `ba`, `mtu`, `seed`, `record` and `box` are those of `command.run_argv`. `control`: where its socket
+    is (else in a folder of its own). `log`: file for its stderr. `ledger`: keeps its process id for clean-up.
+    Raises LfpError with the daemon's own line, UsageError for a name that it does not know, MissingBinary.
     """
 
     backend = "comet"
 
     def __init__(
-        self, a: Port, b: Port, *, ab: Mapping[str, int | str] | None = None, ba: Mapping[str, int | str] | None = None,
-        mtu: int = 1500, seed: int = 1, box: Mapping[str, str] | None = None,
+        self, a: Port, b: Port, *, both: Parameters | None = None, ab: Parameters | None = None,
+        ba: Parameters | None = None, mtu: int = 1500, seed: int = 1, record: Path | None = None,
+        box: Mapping[str, int | str | None] | None = None, control: Path | None = None, log: Path | None = None,
+        ledger: Ledger | None = None,
     ) -> None:  # fmt: skip
-        self._options = options.installed()
-        argv = self._arguments(ab or {}, ba or {}, box or {})
-        self._folder = tempfile.TemporaryDirectory(prefix="comet-")
-        self._control = Path(self._folder.name, "control")
-        self._tool = Tool([*run_argv(a, b, self._control, mtu=mtu, seed=seed), *argv], name="comet-delay").__enter__()
+        self._folder = None if control else tempfile.TemporaryDirectory(prefix="comet-")
+        self.control = control or Path(self._folder.name if self._folder else "", "control")
+        self.argv = run_argv(
+            a, b, self.control, both=both, ab=ab, ba=ba, mtu=mtu, seed=seed, record=record, **(box or {})
+        )  # fmt: skip
+        self._tool = Tool(self.argv, name="comet-delay", stderr_path=log, ledger=ledger)
+        self.ready: Event = {}
+
+    def start(self) -> UserspaceBox:
+        """Starts the daemon; both ports exist and are up afterwards, and `ready` is its event."""
+        self._tool.__enter__()
         try:
-            self._tool.wait_event("ready", _READY_TIMEOUT_S)
+            self.ready = self._tool.wait_event("ready", READY_TIMEOUT_S)
         except BaseException:
             self._close()
             raise
+        return self
 
-    def set(self, *, ab: Mapping[str, int | str] | None = None, ba: Mapping[str, int | str] | None = None) -> None:
+    def __enter__(self) -> UserspaceBox:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._close()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the daemon; valid once started."""
+        return self._tool.pid
+
+    def running(self) -> bool:
+        """True while the daemon lives."""
+        return self._tool.running()
+
+    def set(self, *, ab: Parameters | None = None, ba: Parameters | None = None) -> None:
         """Changes some parameters of one direction or both; all of them or, if one is wrong, none."""
-        values = self._options.arguments(ab or {}, "ab-") | self._options.arguments(ba or {}, "ba-")
+        known = options.installed()
+        values = known.arguments(ab or {}, "ab-") | known.arguments(ba or {}, "ba-")
         if values:
             try:
-                with Control(self._control) as control:
+                with Control(self.control) as control:
                     control.set(**values)
             except ControlError as error:
                 raise UsageError(str(error)) from error
@@ -55,15 +87,19 @@ class UserspaceBox:
     def show(self) -> dict[str, Any]:
         """Parameters, statistics and verdict."""
         try:
-            with Control(self._control) as control:
+            with Control(self.control) as control:
                 return control.show()
         except ControlError as error:
             raise LfpError(str(error)) from error
 
-    def stop(self) -> dict[str, Any]:
-        """Ends the daemon and its TAPs; its last state. LfpError when it had failed before."""
+    def finish(self, timeout_s: float) -> Event:
+        """Waits for the daemon to end by itself; its last state. ToolError when it fails or is late."""
+        return self._tool.finish(timeout_s)
+
+    def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> Event:
+        """Ends the daemon and its TAPs; its last state. ToolError when it had failed before."""
         try:
-            end = self._tool.stop()
+            end = self._tool.stop(timeout_s)
             if end is None:
                 self._tool.finish(1)  # says why there is none
                 raise ToolError("comet-delay: ended without its last state")
@@ -72,14 +108,7 @@ class UserspaceBox:
             self._close()
 
     def _close(self) -> None:
-        self._tool.__exit__(None, None, None)
-        self._folder.cleanup()
-
-    def _arguments(
-        self, ab: Mapping[str, int | str], ba: Mapping[str, int | str], box: Mapping[str, str]
-    ) -> list[str]:  # fmt: skip
-        known = self._options.box.keys() - _OURS
-        for name in box.keys() - known:
-            raise UsageError(f"{name}: no such option of the box; it has {', '.join(sorted(known))}")
-        named = dict(box) | self._options.arguments(ab, "ab-") | self._options.arguments(ba, "ba-")
-        return [word for name, text in named.items() for word in (f"--{name}", text)]
+        with contextlib.suppress(ToolError):
+            self._tool.__exit__(None, None, None)
+        if self._folder:
+            self._folder.cleanup()

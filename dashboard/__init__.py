@@ -1,5 +1,6 @@
 """Looking at runs: a Plotly Dash application and a self-contained HTML report.
 
-Four layers, arrows one way: app and report → figures → sweep/timeline (numpy) → data (files). The data layers know no
-Plotly, the figure layer does no I/O and knows no Dash.
+Rooms, each of which uses only those to its right: app and report → pages → figures, content → results → data. `data`
+reads files, `results` computes with all trials of a run, and neither knows Plotly. `figures` draws without I/O and
+without Dash. `content` has tables and facts as plain strings.
 """

@@ -1,7 +1,8 @@
-"""The Dash application: one address a page, made anew from the files on every visit, so a running run can be watched.
+"""The Dash application. Each page has an address and is built from the files on every visit, so that a run under way
+can be watched.
 
-`/` all runs · `/run/<name>` one run · `/run/<name>/trial/<n>` one trial. Names in addresses are only ever looked up
-among the runs there are; they never become paths.
+`/` all runs · `/run/<name>` one run · `/run/<name>/trial/<n>` one trial. A name in an address is only looked up among
+the existing runs; it never becomes a path.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from dash import Dash, Input, Output, dcc, html
 
-from dashboard.data import Run, list_runs, load_run
+from dashboard.data.runs import Run, list_runs, load_run
 from dashboard.pages import elements, run_page, runs_page, trial_page
 from netcommon.errors import LfpError
 
@@ -35,7 +36,7 @@ class Runs:
 
 
 def make_app(runs_dir: Path) -> Dash:
-    """The application over all runs in `runs_dir`; everything it serves comes from this machine."""
+    """The application for all runs in `runs_dir`. Everything that it serves comes from this machine."""
     app = Dash(
         __name__, title="lfp", update_title="", serve_locally=True, eager_loading=True,
         suppress_callback_exceptions=True,
@@ -63,7 +64,7 @@ def make_app(runs_dir: Path) -> Dash:
 
 
 def page_at(runs: Runs, pathname: str) -> html.Div:
-    """The page of an address. Raises LfpError for runs and trials that are not there."""
+    """The page of an address. Raises LfpError for a run or trial that does not exist."""
     if pathname == "/":
         return runs_page.page(runs.all())
     found = RUN_ADDRESS.match(pathname)

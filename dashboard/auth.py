@@ -1,7 +1,7 @@
-"""A token for listeners beyond loopback: asked for on every request, remembered in a cookie after the first.
+"""A token for listeners beyond loopback. Every request must bring it; after the first request a cookie does.
 
-The token comes once in the URL (`?token=…`), is moved to a cookie, and the address is reloaded without it, so that it
-does not stay in the address bar of a projector.
+The token comes once in the URL (`?token=…`). It is moved to a cookie, and the address is reloaded without it, so that
+it does not stay in the address bar on a projector.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 
 def is_loopback(host: str) -> bool:
-    """True when nobody but this machine can connect to a listener on `host`."""
+    """Whether only this machine can connect to a listener on `host`."""
     if host == "localhost":
         return True
     try:
@@ -25,7 +25,7 @@ def is_loopback(host: str) -> bool:
 
 
 def require_token(server: Flask, token: str, cookie: str) -> None:
-    """Refuse every request (status 401) that brings `token` neither in the cookie named `cookie` nor as `?token=`."""
+    """Refuses every request (status 401) that brings `token` neither in the cookie named `cookie` nor as `?token=`."""
 
     def check() -> AnyResponse | None:
         if _same(request.cookies.get(cookie), token):

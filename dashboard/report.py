@@ -1,7 +1,7 @@
-"""The static report: one HTML file that holds everything, plotly.js included, and never asks the network for anything.
+"""The static report: one HTML file that holds everything, plotly.js included, and loads nothing from the network.
 
-All numbers are HTML tables, readable without JavaScript; figures come on top. Timelines are thinned to a fixed number
-of points, so the file's size does not follow the capture's. Text is escaped by Jinja's autoescaping.
+All numbers are in HTML tables, readable without JavaScript, and figures come on top. Timelines are thinned to a fixed
+number of points, so the file's size does not grow with the capture's. Jinja's autoescaping escapes text.
 """
 
 from __future__ import annotations
@@ -17,15 +17,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
-from dashboard import content, control, curves, fig4, matrix, reference, sweep, timeline
-from dashboard.data import Run, load_run
-from dashboard.figures.control import control_figure
+from dashboard.content import facts, tables
+from dashboard.data import first_stop, reference, timeline
+from dashboard.data.runs import Run, load_run
+from dashboard.data.slow import MEASURE
+from dashboard.data.timeline import Timeline
+from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
 from dashboard.figures.theme import GRAPH_CONFIG
 from dashboard.figures.timeline import headline, timeline_figure
-from dashboard.timeline import Timeline
+from dashboard.results import congestion, curves, matrix, sweep
+from dashboard.results.asked import asked
+from scenarios.plan.shared_settings import shared_settings
 
 HERE = Path(__file__).parent
 TIMELINE_POINTS = 1500
@@ -34,9 +39,9 @@ VERDICT_CLASS = {True: "good", False: "bad", None: "open"}
 
 
 def write_report(run_dir: Path) -> Path:
-    """Write `run_dir`/report.html and give its path. Raises LfpError when `run_dir` is no run.
+    """Writes `run_dir`/report.html and returns its path. Raises LfpError when `run_dir` is not a run.
 
-    Written under a temporary name and renamed, so that a reader sees the old report or the new one, never half of one.
+    The file is written under a temporary name and renamed, so that a reader sees the old report or the new one.
     """
     text = render(load_run(run_dir))
     target = run_dir / "report.html"
@@ -55,9 +60,6 @@ def write_report(run_dir: Path) -> Path:
 def render(run: Run) -> str:
     """The report's HTML."""
     environment = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined)
-    grids, lines = matrix.build(run), curves.build(run)
-    built = None if grids or lines else sweep.build(run)
-    controls = control.chosen(run)
     captured = [number for number in run.trial_numbers() if number in run.captured]
     timelines = [_timeline_part(run, number) for number in captured[:MOST_TIMELINES]]
     left = len(captured) - len(timelines)
@@ -66,44 +68,75 @@ def render(run: Run) -> str:
         style=(HERE / "assets" / "style.css").read_text(),
         plotly_js=get_plotlyjs(),
         verdict_class=VERDICT_CLASS[run.verdict.valid],
-        run_facts=content.run_facts(run),
-        sweep=built,
-        sweep_html=_html(sweep_figure(built, switch=True), "sweep") if built else "",
-        failed_note=content.failed_note(built) if built else "",
-        region_table=content.region_table(built) if built else None,
-        level_table=content.level_table(built) if built else None,
-        interval_table=content.interval_table(built) if built else None,
-        control_html=_html(control_figure(controls), "control") if controls else "",
-        pair_table=content.pair_table(control.pairs(run)),
-        matrix=grids,
-        matrix_html=_html(matrix_figure(grids), "matrix") if grids else "",
-        matrix_table=content.matrix_table(grids) if grids else None,
-        curves=lines,
-        curves_html=_html(curves_figure(lines), "curves") if lines else "",
-        curve_table=content.curve_table(lines) if lines else None,
-        curves_note=content.failed_note(lines) if lines else "",
-        left_out_note=content.left_out_note(grids) if grids else "",
+        run_facts=facts.run_facts(run),
+        asked_notes=asked(run).notes,
+        settings=shared_settings(run.rows, run.sweep),
         timelines=timelines,
         uncounted=f"{left} more captured trials: `lfp dashboard {run.name}` shows their timelines." if left else "",
-        trial_table=content.trial_table(run),
-        scenario_text=content.scenario_text(run),
-        environment=content.environment_facts(run),
+        trial_table=tables.trial_table(run),
+        scenario_text=facts.scenario_text(run),
+        environment=facts.environment_facts(run),
+        **_results_part(run),
+        **_congestion_part(run),
     )
+
+
+def _results_part(run: Run) -> dict[str, Any]:
+    """The figure of all trials, whichever the run has, with its tables and notes."""
+    grids, lines = matrix.build(run), curves.build(run)
+    built = None if grids or lines else sweep.build(run)
+    return {
+        "sweep": built,
+        "sweep_html": _html(sweep_figure(built, switch=True), "sweep") if built else "",
+        "sweep_notes": tables.sweep_notes(built) if built else (),
+        "region_table": tables.region_table(built) if built else None,
+        "level_table": tables.level_table(built) if built else None,
+        "interval_table": tables.interval_table(built) if built else None,
+        "interval_notes": tables.interval_notes(built) if built else (),
+        "matrix": grids,
+        "matrix_html": _html(matrix_figure(grids), "matrix") if grids else "",
+        "matrix_table": tables.matrix_table(grids) if grids else None,
+        "matrix_notes": tables.matrix_notes(grids) if grids else (),
+        "curves": lines,
+        "curves_html": _html(curves_figure(lines), "curves") if lines else "",
+        "curve_table": tables.curve_table(lines) if lines else None,
+        "curves_notes": tables.curves_notes(lines) if lines else (),
+    }
+
+
+def _congestion_part(run: Run) -> dict[str, Any]:
+    chosen = congestion.chosen(run)
+    return {
+        "control_html": _html(congestion_figure(chosen.controls), "control") if chosen else "",
+        "control_note": chosen.note if chosen else "",
+        "pair_table": tables.pair_table(congestion.pairs(run)),
+    }
 
 
 def _timeline_part(run: Run, number: int) -> dict[str, Any]:
     trial = run.trial(number)
     loaded = timeline.load(run, trial)
-    paper, measured = reference.facts(run), fig4.first_stop(loaded)
+    paper, measured = reference.facts(run), first_stop.measured(loaded)
     return {
-        "name": content.trial_name(run, trial),
+        "name": facts.trial_name(run, trial),
         "headline": headline(loaded),
         "first": _timeline_html(loaded, loaded.first_view_ns(), f"timeline-{number}"),
-        "whole": _timeline_html(loaded, (0, loaded.duration_ns), f"whole-{number}") if loaded.stops else "",
-        "comparison": content.fact_table(paper, measured) if paper and measured else None,
-        "stops": content.stop_table(loaded),
-        "facts": content.trial_facts(run, trial) + content.passage_facts(loaded),
+        "below": _below(loaded),
+        "notes": loaded.notes,
+        "whole": _timeline_html(loaded, (0, loaded.duration_ns), f"whole-{number}") if loaded.visits else "",
+        "comparison": tables.fact_table(paper, measured) if paper and measured else None,
+        "visits": tables.visit_table(loaded),
+        "visits_name": "Stops" if loaded.stops else "Slowest spans",
+        "visits_note": "" if loaded.stops else MEASURE,
+        "facts": facts.trial_facts(run, trial) + facts.passage_facts(loaded),
     }
+
+
+def _below(loaded: Timeline) -> str:
+    """Words for what the figures under the headline show."""
+    if not loaded.visits:
+        return "the whole transfer"
+    return f"the {'first stop' if loaded.stops else 'slowest span'} in its context, then the whole transfer"
 
 
 def _timeline_html(loaded: Timeline, span_ns: tuple[int, int], name: str) -> str:
@@ -111,7 +144,7 @@ def _timeline_html(loaded: Timeline, span_ns: tuple[int, int], name: str) -> str
 
 
 def _html(figure: go.Figure, name: str) -> str:
-    """A figure as a `div` and its script, plotly.js not included."""
+    """A figure as a `div` with its script, without plotly.js."""
     div: str = to_html(
         figure, full_html=False, include_plotlyjs=False, div_id=escape(name, quote=True), config=GRAPH_CONFIG
     )

@@ -1,4 +1,5 @@
-"""The dashboard's listener: binds first (an occupied port is one clear line), then serves until interrupted."""
+"""The dashboard's listener. It binds first, so that an occupied port is an error of one line, and then serves until it
+is interrupted."""
 
 from __future__ import annotations
 
@@ -17,9 +18,10 @@ from netcommon.errors import LfpError
 
 
 def serve(run: Path, host: str, port: int, token: str | None, announce: Callable[[str], None]) -> None:
-    """Serve all runs beside `run`, which is shown first; returns on SIGINT. `announce` gets the URL once it works.
+    """Serves `run`, which is shown first, and all runs beside it; returns on SIGINT. `announce` is called with the URL
+    once the URL works.
 
-    Beyond loopback a token is always required: `token`, or one made up. Raises LfpError (status 2) when the address
+    Beyond loopback a token is always required: `token`, or a random one. Raises LfpError (status 2) when the address
     cannot be bound.
     """
     if token is None and not is_loopback(host):
@@ -42,7 +44,7 @@ def serve(run: Path, host: str, port: int, token: str | None, announce: Callable
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """A listening socket; werkzeug, left to itself, would end the process with two lines and status 1."""
+    """A listening socket. If werkzeug bound it, a failure would end the process with two lines and status 1."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         listener = socket.socket(family, socket.SOCK_STREAM)

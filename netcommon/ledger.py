@@ -10,8 +10,13 @@ from __future__ import annotations
 
 import json
 import os
+import stat
+import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from netcommon import unprivileged
+from netcommon.errors import MissingError
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,38 @@ def started_ticks(pid: int) -> int | None:
 
 
 def state_directory() -> Path:
-    """``/run/lfp`` for root, else below XDG_RUNTIME_DIR or the home: never where others may write."""
-    if os.geteuid() == 0:
-        return Path("/run/lfp")
+    """Where this user's records are: ``/run/lfp`` for root, else ``$XDG_RUNTIME_DIR/lfp`` or ``/tmp/lfp-UID``.
+
+    The same in namespaces of our own as outside. MissingError when the last one is there and not ours alone.
+    """
+    found = _places()[0]
+    if not unprivileged.is_root() and not _is_safe(found):
+        raise MissingError(f"{found}: not yours alone (mode 0700); remove it, or set XDG_RUNTIME_DIR or TMPDIR")
+    return found
+
+
+def state_directories() -> list[Path]:
+    """Every place where records of this user can be: a program that cron starts has no XDG_RUNTIME_DIR, so they are
+    in another place than a login's. What is another user's is left out, for its records could name anything."""
+    return _places() if unprivileged.is_root() else [folder for folder in _places() if _is_safe(folder)]
+
+
+def _places() -> list[Path]:
+    """In order of preference. XDG_RUNTIME_DIR is somebody else's after ``su``."""
+    if unprivileged.is_root():
+        return [Path("/run/lfp")]
+    temporary = Path(tempfile.gettempdir()) / f"lfp-{unprivileged.user()}"
     runtime = os.environ.get("XDG_RUNTIME_DIR")
-    return Path(runtime) / "lfp" if runtime else Path.home() / ".cache" / "lfp"
+    return [Path(runtime) / "lfp", temporary] if runtime and os.access(runtime, os.W_OK) else [temporary]
+
+
+def _is_safe(folder: Path) -> bool:
+    """Whether a folder is ours alone, or nobody has made it yet."""
+    try:
+        status = folder.lstat()
+    except FileNotFoundError:
+        return True
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
 
 
 @dataclass

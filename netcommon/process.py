@@ -1,9 +1,9 @@
 """A tool as a child process: JSON lines in, deadlines on everything, and ended by its own id only.
 
-The child starts through ``setpriv --pdeathsig`` (it dies with us, whatever kills us) and, for a namespace, ``nsenter``;
-both exec, so the id stays the tool's. It gets its own process group, so that Ctrl-C reaches us alone and we end tools
-in order, and after it what it started and left behind. A thread drains stdout into a queue, because a tool must never
-block on a pipe while we wait for another tool.
+The child starts through ``setpriv --pdeathsig`` (it dies with us, whatever kills us), a look whether we are still there
+and, for a namespace, ``nsenter``; all exec, so the id stays the tool's. It gets its own process group, so that Ctrl-C
+reaches us alone and we end tools in order, and after it what it started and left behind. A thread drains stdout into a
+queue, because a tool must never block on a pipe while we wait for another tool.
 """
 
 from __future__ import annotations
@@ -27,11 +27,22 @@ from netcommon.ledger import Ledger
 from netcommon.netns import namespace_path
 
 Event = dict[str, Any]
+# Of a parent that died before setpriv had asked for it no signal comes.
+_IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"'
 _END = object()  # queue mark: stdout closed
 
 
 class ToolError(LfpError):
     """A tool failed, was late or wrote nonsense. Message is the tool's own line where it has one."""
+
+
+def _how_it_ended(status: int) -> str:
+    """A process's end in words; ``status`` as subprocess has it, negative for a signal."""
+    return f"exit status {status}" if status >= 0 else f"killed by {signal.Signals(-status).name}"
+
+
+def _file_to_see(stderr: Path | None) -> str:
+    return f"; see {stderr.parent.name}/{stderr.name}" if stderr else ""
 
 
 class Tool:
@@ -65,7 +76,8 @@ class Tool:
 
     def __enter__(self) -> Tool:
         enter = [] if self._netns_pid is None else ["nsenter", f"--net={namespace_path(self._netns_pid)}", "--"]
-        command = ["setpriv", "--pdeathsig", "TERM", "--", *enter, *self.argv]
+        alive = ["sh", "-c", _IF_PARENT_LIVES, str(os.getpid())]
+        command = ["setpriv", "--pdeathsig", "TERM", "--", *alive, *enter, *self.argv]
         self._stderr = self._stderr_path.open("w+b") if self._stderr_path else tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0
@@ -165,7 +177,7 @@ class Tool:
         self._reaped()
         end = self.last("end")
         if status != 0 or end is None:
-            raise self._failure("wrote no 'end' line" if status == 0 else f"exit status {status}")
+            raise self._failure("wrote no 'end' line" if status == 0 else _how_it_ended(status))
         return end
 
     def _reaped(self) -> None:
@@ -231,10 +243,10 @@ class Tool:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)
         status = self._process.returncode
-        said = self._last_stderr_line()
-        return ToolError(
-            f"{self.name}: {what}" + (f" ({said})" if said else ""), status if status in (1, 2, 3) else EXIT_FAILED
-        )
+        said, place = self._last_stderr_line(), _file_to_see(self._stderr_path)
+        how = "" if status is None or what == _how_it_ended(status) else f", {_how_it_ended(status)}"
+        message = f"{self.name}: {what}{how}" + (f" ({said})" if said else "") + place
+        return ToolError(message, status if status in (1, 2, 3) else EXIT_FAILED)
 
     def _last_stderr_line(self) -> str:
         assert self._stderr

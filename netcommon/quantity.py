@@ -38,6 +38,12 @@ def _sizes() -> dict[str, int]:
     return table
 
 
+COUNT = Unit(
+    "number",
+    "9000 or 10K",
+    {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12},
+    (("", 1),),
+)
 DURATION = Unit(
     "duration",
     "100ms, 4.2ms, 50us or 1.5s",

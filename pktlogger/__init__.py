@@ -1,7 +1,7 @@
 """Reads what `pktlogger index`, `record` and `analyse` write.
 
-Columns are mapped, not read: a table of 100 million packets opens at once and costs memory only where it is touched.
-Nothing here loops over packets. Columns, units and rules are in FORMAT.md.
+Columns are mapped and not read, so a table of 100 million packets opens at once and uses memory only where it is
+accessed. Nothing here loops over packets. Columns, units and rules are in FORMAT.md.
 """
 
 from pktlogger.columns import (

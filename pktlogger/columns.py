@@ -6,12 +6,13 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 FORMAT_VERSION = 1
 
 
 class Analysis(NamedTuple):
-    """What `pktlogger analyse` found: three tables and the summary of each flow."""
+    """The results of `pktlogger analyse`: three tables and the summary of each flow."""
 
     segments: pa.Table
     acks: pa.Table
@@ -43,7 +44,7 @@ def read_table(folder: str | Path, metadata: dict[bytes, bytes] | None = None) -
 
 
 def flows(folder: str | Path) -> list[dict[str, Any]]:
-    """The flows of an index, in the order that its column `flow` counts."""
+    """The flows of an index; its column `flow` holds positions in this list."""
     return cast("list[dict[str, Any]]", _load_json(Path(folder) / "flows.json")["flows"])
 
 
@@ -53,12 +54,12 @@ def read_index(folder: str | Path) -> pa.Table:
 
 
 def record_description(folder: str | Path) -> dict[str, Any]:
-    """record.json of a box's record: names of fates and directions, bits of edits, skipped packets and gaps."""
+    """The record.json of a box's record: names of fates and directions, bits of edits, skipped packets and gaps."""
     return _load_json(Path(folder) / "record.json")
 
 
 def frame_sources(folder: str | Path) -> list[str]:
-    """Addresses that the column `source` of `pktlogger frames` counts; 255 in it is none of them."""
+    """The addresses whose positions the column `source` of `pktlogger frames` holds; 255 there is none of them."""
     return cast("list[str]", _load_json(Path(folder) / "frames.json")["sources"])
 
 
@@ -74,7 +75,33 @@ def summary(folder: str | Path) -> dict[str, Any]:
 
 
 def read_analysis(folder: str | Path) -> Analysis:
-    """Segments, acknowledgements, events and summary of an analysis."""
+    """Segments, acknowledgements, events and summary of an analysis. `folder` is what `pktlogger analyse` wrote, or the
+    folder of a trial, which holds the same as Parquet. Otherwise FileNotFoundError says what the folder is."""
     folder = Path(folder)
-    segments, acks, events = (read_table(folder / name) for name in ("segments", "acks", "events"))
-    return Analysis(segments, acks, events, summary(folder))
+    tables = [_table_of(folder, name) for name in ("segments", "acks", "events")]
+    return Analysis(tables[0], tables[1], tables[2], summary(folder))
+
+
+def _table_of(folder: Path, name: str) -> pa.Table:
+    file = folder / f"{name}.parquet"
+    if file.is_file():
+        return pq.read_table(file, memory_map=True)
+    if (folder / name / "columns.json").is_file():
+        return read_table(folder / name)
+    if (folder / "manifest.json").is_file():
+        one = next(iter(sorted((folder / "trials").glob("[0-9]*/segments.parquet"))), None)
+        hint = f"such as '{one.parent}'" if one else "but none of its trials was captured (capture.points)"
+        raise FileNotFoundError(f"'{folder}' is a run's folder; want a trial's, {hint}")
+    raise FileNotFoundError(
+        f"'{folder}' holds no analysis: neither {name}/ (of 'pktlogger analyse') nor {name}.parquet (of a trial whose "
+        "capture.points has both ends)"
+    )
+
+
+def names_of(description: dict[str, Any], table: str) -> dict[str, list[str]]:
+    """The names of the numbers in a table's columns, from a summary.json: those of ``kind``, and of ``box_fate`` where
+    there was a record of the delay box."""
+    kinds = {"segments": "segment_kinds", "events": "event_kinds"}
+    names = {"kind": description[kinds[table]]} if table in kinds else {}
+    fates = (description.get("box") or {}).get("fates")
+    return names | ({"box_fate": list(fates)} if fates and table != "events" else {})

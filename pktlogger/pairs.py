@@ -1,4 +1,4 @@
-"""Connections that carry the same bytes through a pair of gateways: which belongs to which."""
+"""Pairs the connections that carry the same bytes on both sides of a pair of gateways."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ Summary = dict[str, Any]
 
 
 def pair_flows(client: Summary, server: Summary) -> dict[int, int]:
-    """Number of a flow on the client's side → number on the server's, from the summary.json of both sides' analyses.
+    """Maps the number of a flow on the client's side to its number on the server's side, from both summary.json.
 
-    Gateways that keep addresses give the same end points on both sides. Of the others, connections to the same port
-    belong together in the order in which they began (a relay opens its own as it takes the client's); those that no
-    port tells apart, in the order in which they began alone.
+    Gateways that keep addresses have the same end points on both sides, which pairs those flows. Remaining connections
+    to the same port are paired in the order in which they began, because a relay opens its own connection as it accepts
+    the client's. The last ones are paired only by the order in which they began.
     """
     pairs: dict[int, int] = {}
     left, right = list(client.get("flows") or ()), list(server.get("flows") or ())

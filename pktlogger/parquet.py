@@ -1,23 +1,27 @@
 """Tables of columns as Parquet files."""
 
+import json
 import os
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pktlogger.columns import read_index, read_record, read_table
+from pktlogger.columns import names_of, read_index, read_record, read_table, summary
 
 ROW_GROUP_ROWS = 1 << 20
 
 
 def to_parquet(folder: str | Path, file: str | Path) -> None:
-    """Writes the table in `folder` (an index, a record, or one table of an analysis) as a Parquet file, or nothing.
+    """Writes the table in `folder` (an index, a record, or one table of an analysis) as a Parquet file, whole or not at
+    all.
 
     Row groups are written one after the other from the mapped columns, so memory stays bounded.
     """
-    folder, file = Path(folder), Path(file)
-    table = _read(folder)
+    _write(_read(Path(folder)), Path(file))
+
+
+def _write(table: pa.Table, file: Path) -> None:
     temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
         with pq.ParquetWriter(temporary, table.schema, compression="zstd") as writer:
@@ -28,13 +32,17 @@ def to_parquet(folder: str | Path, file: str | Path) -> None:
 
 
 def _read(folder: Path) -> pa.Table:
-    """The table with what describes it in its metadata."""
+    """The table, with its description in the schema's metadata."""
     if (folder / "record.json").exists():
         return read_record(folder)
     return read_index(folder) if (folder / "flows.json").exists() else read_table(folder)
 
 
 def analysis_to_parquet(folder: str | Path, target: str | Path) -> None:
-    """Writes segments.parquet, acks.parquet and events.parquet of an analysis into the folder `target`."""
+    """Writes segments.parquet, acks.parquet and events.parquet of an analysis into the folder `target`. The schema's
+    metadata holds under `pktlogger.names` the names of the numbers in a column: `{"kind":["new",…]}`."""
+    description = summary(folder)
     for name in ("segments", "acks", "events"):
-        to_parquet(Path(folder) / name, Path(target) / f"{name}.parquet")
+        names = json.dumps(names_of(description, name)).encode()
+        table = read_table(Path(folder) / name, {b"pktlogger.names": names})
+        _write(table, Path(target) / f"{name}.parquet")

@@ -1,7 +1,7 @@
-"""Congestion controls of rttcp/cc for the time of a ``with`` block: ``with congestion("lfp_xys", x=4, y=16): …``.
+"""Loads a congestion control of rttcp/cc for the time of a block: ``with congestion("lfp_xys", x=4, y=16): …``.
 
-The algorithm is in the kernel while a process holds it; that process ends with the block, and with this one however it
-dies. Others that want the same algorithm meanwhile share it.
+The algorithm is in the kernel while a process holds it. The holder ends with the block, and also when this process
+ends, however that happens. Other processes that want the same algorithm meanwhile share it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class Congestion:
-    """One algorithm as the kernel knows it. ``parameters``: as loaded, by name."""
+    """One algorithm, with its state in the kernel. ``parameters`` are those loaded, by name."""
 
     name: str
     source: str
@@ -34,16 +34,10 @@ def _congestion(row: Mapping[str, Any]) -> Congestion:
     return Congestion(row["name"], row["source"], row["loaded"], row["holders"], row["parameters"])
 
 
-def available() -> list[Congestion]:
-    """All there are, loaded or not."""
-    argv = [str(binaries.find("rttcp")), "cc", "list", "--json"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
-    return [_congestion(json.loads(line)) for line in done.stdout.splitlines()]
-
-
 @contextmanager
 def congestion(name: str, **parameters: float) -> Iterator[Congestion]:
-    """Loads ``name``. LfpError of status 1: in use with other parameters; 2: unknown ones; 3: not on this machine."""
+    """Holds ``name`` in the kernel. The status of an LfpError is 1 when the algorithm is in use with other parameters,
+    2 for an unknown name or parameter, 3 when the machine lacks something."""
     argv = [str(binaries.find("rttcp")), "cc", "hold", name, "--json", "--parent-death"]
     for key, value in parameters.items():
         argv += ["--set", f"{key}={value}"]

@@ -1,7 +1,7 @@
-"""One parser for iperf3's JSON document, whether iperf3 printed it (``--json``) or rttcp did (``--format iperf3``).
+"""One parser for iperf3's JSON document, which iperf3 prints with ``--json`` and rttcp with ``--format iperf3``.
 
-Only keys that both have are read. What rttcp says beyond iperf3 is under its key ``rttcp``; ``Document.rttcp`` is that
-end event as an object, None with iperf3.
+It reads only keys that both have. Everything else of rttcp is under the key ``rttcp``: its `end` event, which
+``Document.rttcp`` has as an object. It is None when iperf3 printed the document.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rttcp import End
+from rttcp.results import End
 
 __all__ = ["Document", "Interval", "Sum", "parse"]
 
 
 class _Record(BaseModel):
-    """Keys that are not listed here are left alone."""
+    """Keys that are not listed here are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class Sum(_Record):
-    """Bytes over a span of seconds; ``retransmits`` of a sender only."""
+    """Bytes over a span of seconds; only a sender has ``retransmits``."""
 
     start: float
     end: float
@@ -62,12 +62,13 @@ class Document(_Record):
 
     @property
     def peak_bps(self) -> float:
-        """The best interval that was not omitted, as the end that printed the document saw it; 0 without intervals."""
+        """The rate of the best interval that was not omitted, at the end that printed the document; 0 without one."""
         return max((i.sum.bits_per_second for i in self.intervals if not i.sum.omitted), default=0.0)
 
 
 def parse(text: str | bytes) -> Document:
-    """The document; ValueError with the tool's own words if it says that the transfer failed, or if it is none."""
+    """Parses the document. ValueError has the tool's own words when the transfer failed, and says so when the text is
+    no such document."""
     try:
         document: Any = json.loads(text)
     except json.JSONDecodeError as error:

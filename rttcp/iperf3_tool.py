@@ -1,10 +1,10 @@
-"""iperf3 where a transfer tool of ours is expected: `ready` once the server listens, `end` with what its document says.
+"""Runs iperf3 with the events of rttcp: `ready` when the server listens, `end` with the values of iperf3's document.
 
     python -m rttcp.iperf3_tool receive --port 5010 -- -4
     python -m rttcp.iperf3_tool send -- --client HOST --port 5010 --time 30 ...
 
-What follows ``--`` is iperf3's own. `end` has rttcp's keys as far as iperf3 knows the values; a key that is absent was
-not measured: it times no connect, takes no samples and does not say which window the kernel granted.
+Arguments after ``--`` go to iperf3. `end` has those of rttcp's keys whose values iperf3 knows. Other keys are absent:
+iperf3 does not time the connect, takes no samples and does not report the window that the kernel granted.
 """
 
 from __future__ import annotations
@@ -19,10 +19,39 @@ from typing import Any
 import click
 
 from rttcp import iperf3
+from rttcp.launcher import DEFAULT_PORT, FAMILIES
 
+_ADAPTER = (sys.executable, "-m", "rttcp.iperf3_tool")
 PROGRAM = ("setpriv", "--pdeathsig", "TERM", "--", "iperf3")  # it ends with us, however we end
 LISTEN_S = 8.0
 _LISTENING = "0A"
+
+
+def receiver_argv(*, port: int = DEFAULT_PORT, family: int | None = None) -> list[str]:
+    """Command line of a server for one transfer, which prints `ready` when clients may connect."""
+    return [*_ADAPTER, "receive", "--port", str(port), "--", *FAMILIES[family]]
+
+
+def sender_argv(
+    host: str,
+    *,
+    port: int = DEFAULT_PORT,
+    bytes: int | None = None,
+    duration_s: int | None = None,
+    length_bytes: int | None = None,
+    window_bytes: int | None = None,
+    congestion: str | None = None,
+    nodelay: bool = False,
+    family: int | None = None,
+) -> list[str]:
+    """Command line of a client; None leaves iperf3's default. The window becomes the socket buffers of both ends, of
+    which the kernel offers a part."""
+    values = {
+        "length": length_bytes, "congestion": congestion, "bytes": bytes, "time": duration_s, "window": window_bytes,
+    }  # fmt: skip
+    given = [word for name, value in values.items() if value is not None for word in (f"--{name}", str(value))]
+    flags = [*FAMILIES[family], *(["--no-delay"] if nodelay else [])]
+    return [*_ADAPTER, "send", "--", "--client", host, "--port", str(port), *given, *flags]
 
 
 def end_event(text: str) -> dict[str, Any]:
@@ -60,7 +89,7 @@ def _fail(message: str, status: int = 1) -> None:
 
 
 def _listens(port: int) -> bool:
-    """Whether somebody in this network namespace does; iperf3 announces nothing that is flushed."""
+    """True when a process of this network namespace listens on the port. iperf3 flushes no line that would say so."""
     wanted = f":{port:04X} "
     lines = [line for name in ("tcp", "tcp6") for line in Path("/proc/self/net", name).read_text("ascii").splitlines()]
     return any(wanted in line and line.split()[3] == _LISTENING for line in lines[1:])

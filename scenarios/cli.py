@@ -1,7 +1,8 @@
-"""The ``lfp`` command. A file per verb in ``commands``, loaded when used; other packages add verbs by entry points.
+"""The ``lfp`` command. Each verb is a file in ``commands`` that is loaded when used; other packages add verbs by entry
+points.
 
-Every expected failure is one line on stderr and the contract's exit status: 0 done, 1 the measurement failed, 2 usage,
-3 the machine lacks something, 128 + n ended by signal n (130: Ctrl-C).
+Every expected failure is one line on stderr and has the contract's exit status: 0 done, 1 the measurement failed, 2
+usage, 3 the machine lacks something, 128 + n ended by signal n (130: Ctrl-C).
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ import sys
 
 import click
 
+from netcommon import unprivileged
 from netcommon.errors import EXIT_INTERRUPTED, EXIT_USAGE, LfpError
-from scenarios import plugins
-from scenarios.interrupt import Interrupted, orderly
+from scenarios.run import plugins
+from scenarios.run.interrupt import Interrupted, orderly
 
 VERBS = ("list", "run", "show", "compare", "bench", "trc", "doctor", "clean")
 
 
 class LazyGroup(click.Group):
-    """Loads a verb's module when it is asked for, so that ``lfp list`` does not wait for Mininet."""
+    """Loads a verb's module when the verb is used, so that ``lfp list`` does not wait for Mininet."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Ours first, then those of other packages."""
+        """Our own verbs, then those of other packages."""
         return [*VERBS, *sorted(set(plugins.commands()) - set(VERBS))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -43,11 +45,14 @@ def lfp() -> None:
 
 def main() -> None:
     """Console script."""
-    sys.exit(run(sys.argv[1:]))
+    try:
+        sys.exit(run(sys.argv[1:]))
+    except unprivileged.Outside:
+        unprivileged.enter(unprivileged.own_command_line())
 
 
 def run(arguments: list[str]) -> int:
-    """Runs ``lfp`` with these arguments; the exit status."""
+    """Runs ``lfp`` with these arguments; returns the exit status."""
     try:
         with orderly():
             result = lfp.main(arguments, prog_name="lfp", standalone_mode=False)
@@ -68,7 +73,7 @@ def run(arguments: list[str]) -> int:
         click.echo(f"lfp: {interrupted or 'aborted'}", err=True)
         return interrupted.status if isinstance(interrupted, Interrupted) else EXIT_INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone: nothing is left to say
+        sys.stderr.close()  # the reader has gone, so a message would reach nobody
         return 1
 
 

@@ -1,16 +1,29 @@
 """What holds for all tests.
 
-Physical checks and browser checks measure the machine, so they run alone on it (`make test` runs all others side by
-side), and one that fails is run again, at most twice; the summary counts it as rerun. So are those of real processes
-and sockets on loopback, which mostly wait. A pure test that fails has failed.
+`make test` runs them side by side. Those that judge time on the real machine are marked ``alone`` and run one at a
+time; those that use what the machine has once wait for their like (``one_at_a_time``). A test that fails has failed:
+none is run again. A test of time that the machine disturbed ends as inconclusive (`support.witness`) and is listed at
+the end with its figures.
+
+Tests in `netns` run in real time as root of the machine. An ordinary user gets those of virtual time; what `lfp` does
+for such a user in real time is what root's `test_unprivileged.py` tests. Rejected: all of them inside a user namespace;
+most pass there, but tcpdump, setpriv and the folders below /run, with which the tests judge, want root of the machine.
 """
 
+from __future__ import annotations
+
+import fcntl
+import os
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from support.witness import INCONCLUSIVE
 
-MEASURES_THE_MACHINE = ("netns", "browser")
-TWO_ENDED = ("test_rttcp_", "test_netcommon_process")  # real processes and sockets, on loopback
+NETNS = Path(__file__).resolve().parent / "netns"
 
 
 def pytest_configure() -> None:
@@ -19,12 +32,49 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test` looks for tests to run alone in netns, and nowhere else. Without root, tests in real time are
+    skipped, each with the reason."""
     for item in items:
-        virtual = item.get_closest_marker("virtual")
-        physical = any(item.get_closest_marker(name) for name in MEASURES_THE_MACHINE)
-        if physical or item.path.name.startswith(TWO_ENDED):
-            item.add_marker(pytest.mark.flaky(reruns=2))
-        if physical and not virtual:
-            item.add_marker(pytest.mark.alone)
+        if item.get_closest_marker("alone") and NETNS not in item.path.parents:
+            raise pytest.UsageError(f"{item.nodeid} is marked 'alone': 'make test' finds such tests in {NETNS} only")
+    if os.geteuid() == 0:
+        return
+    for item in items:
+        if NETNS in item.path.parents and not item.get_closest_marker("virtual"):
+            item.add_marker(pytest.mark.skip(reason="in real time: needs root (sudo make test-py runs it)"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Tests that share a fixture stay together."""
+    from support.schedule import Together
+
+    return Together(config, log)
+
+
+@pytest.fixture(autouse=True)
+def _one_at_a_time(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Holds a lock while a test runs that uses what the machine has once, whoever runs tests on it."""
+    if not request.node.get_closest_marker("one_at_a_time"):
+        yield
+        return
+    with (Path(tempfile.gettempdir()) / f"lfp-tests-{os.geteuid()}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Lists the inconclusive tests: each with what was measured, and what the witness beside it saw."""
+    found = [line for report in terminalreporter.getreports("skipped") if (line := inconclusive(report))]
+    if found:
+        terminalreporter.section(f"inconclusive: {len(found)}")
+        for line in found:
+            terminalreporter.write_line(line)
+
+
+def inconclusive(report: pytest.TestReport) -> str | None:
+    """Name and figures of a test that ended as inconclusive; None of one that was skipped for another reason."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+    _, mark, figures = reason.partition(INCONCLUSIVE)
+    return f"{report.nodeid}: {figures}" if mark else None

@@ -2,8 +2,8 @@
  *
  *   comet-tap-floor PORT_A PORT_B DELAY_NS THREADS
  *
- * No model, no statistics, no super-packets (turn the hosts' offloads off), no control; real-time priority and the box's
- * own ports with their NAPI queue. What this does not reach, comet-delay on TAPs cannot reach on that machine.
+ * No model, no statistics, no super-packets (turn the hosts' offloads off), no control; real-time priority and the
+ * box's own ports with their NAPI queue. What this does not reach, comet-delay on TAPs cannot reach on that machine.
  * Ends with SIGINT or SIGTERM. */
 #include <pthread.h>
 #include <sched.h>
@@ -64,9 +64,8 @@ static bool turn(struct way *way, uint64_t now_ns, uint64_t delay_ns)
     for (; way->tail != way->head && way->due_ns[way->tail % SLOTS] <= now_ns; way->tail++) {
         uint32_t slot = way->tail % SLOTS;
         const uint8_t *packet = way->slots + (size_t)slot * SLOT_BYTES;
-        struct nc_run run = {.head_len = NC_VNET_LEN,
-                             .payload = packet + NC_VNET_LEN,
-                             .payload_len = way->len[slot] - NC_VNET_LEN};
+        struct nc_run run = {
+            .head_len = NC_VNET_LEN, .payload = packet + NC_VNET_LEN, .payload_len = way->len[slot] - NC_VNET_LEN};
         memcpy(run.head, packet, NC_VNET_LEN);
         port_write(way->out, &run, true);
     }
@@ -95,7 +94,8 @@ static void *work(void *argument)
 
 static void *ring_memory(void)
 {
-    void *memory = mmap(NULL, (size_t)SLOTS * SLOT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *memory = mmap(NULL, (size_t)SLOTS * SLOT_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED) {
         perror("comet-tap-floor: memory");
         exit(1);
@@ -128,7 +128,8 @@ static void run(struct floor *floor, unsigned threads)
 int main(int argc, char **argv)
 {
     if (argc != 5) {
-        fprintf(stderr, "usage: comet-tap-floor PORT_A PORT_B DELAY_NS THREADS (started by 'lfp bench delay.tap_floor')\n");
+        fprintf(stderr,
+                "usage: comet-tap-floor PORT_A PORT_B DELAY_NS THREADS (started by 'lfp bench delay.tap_floor')\n");
         return 2;
     }
     struct port ports[2];
@@ -138,11 +139,10 @@ int main(int argc, char **argv)
         return 1;
     floor->delay_ns = strtoull(argv[3], NULL, 10);
     for (int i = 0; i < 2; i++) {
-        char why[256];
-        int status = port_open(&ports[i], argv[1 + i], &settings, why, sizeof why);
-        if (status) {
-            fprintf(stderr, "comet-tap-floor: %s\n", why);
-            return status;
+        struct nc_error error;
+        if (port_open(&ports[i], argv[1 + i], &settings, &error) < 0) {
+            fprintf(stderr, "comet-tap-floor: %s\n", error.text);
+            return error.status;
         }
         floor->ways[i] = (struct way){.in = &ports[i], .out = &ports[!i]};
         floor->ways[i].slots = ring_memory();

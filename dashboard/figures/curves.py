@@ -1,5 +1,5 @@
-"""Curves over one swept parameter: medians joined, least to greatest as bars, trials as points, the paper's points, and
-the most that can pass."""
+"""Curves over one swept setting: joined medians, bars from least to greatest, trials as points, the paper's points, and
+the greatest value that can pass."""
 
 from __future__ import annotations
 
@@ -8,30 +8,40 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.curves import Curve, Curves, Point, Value
 from dashboard.figures.theme import AXIS, BLACK, GREY, INK, LAYOUT, SERIES_COLOURS
+from dashboard.results.curves import Bound, Curve, Curves, Point, Value
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
-MBIT = 1e6
-WIDE = 30  # from this ratio of greatest to least on, an axis is logarithmic
+DASHES = ("solid", "dash", "dot")  # from the seventh curve on colours repeat, and dashes tell the curves apart
+WIDE = 30  # an axis whose greatest value is at least this many times its least is logarithmic
 
 
 def curves_figure(built: Curves, *, height: int = 620) -> go.Figure:
-    """The figure. An x axis that begins at 0 and goes on in powers has its values evenly spaced."""
+    """The figure. The values of an x axis that begins at 0 and goes on in powers are evenly spaced."""
     figure = go.Figure()
-    if built.bound:
-        figure.add_scatter(
-            x=[_x(built, x) for x, _ in built.bound], y=[_y(built, y) for _, y in built.bound], mode="lines",
-            name="limit × (1 − loss)", line={"color": GREY, "width": 2, "dash": "dash"},
-            hovertemplate="limit × (1 − loss): %{y:.4g}<extra></extra>",
-        )  # fmt: skip
+    for bound in built.bounds:
+        _add_bound(figure, built, bound)
     for number, curve in enumerate(built.curves):
-        colour, symbol = SERIES_COLOURS[number % len(SERIES_COLOURS)], SYMBOLS[number % len(SYMBOLS)]
-        _add_curve(figure, built, curve, colour, symbol)
+        again, colour = divmod(number, len(SERIES_COLOURS))
+        symbol = SYMBOLS[(colour + again) % len(SYMBOLS)]
+        _add_curve(figure, built, curve, SERIES_COLOURS[colour], symbol, DASHES[again % len(DASHES)])
     _add_invalid(figure, built)
     _add_reference(figure, built)
     _lay_out(figure, built, height)
     return figure
+
+
+def _add_bound(figure: go.Figure, built: Curves, bound: Bound) -> None:
+    names = [curve.series for curve in built.curves]
+    own = bound.series in names and bound.series
+    figure.add_scatter(
+        x=[_x(built, x) for x, _ in bound.points], y=[_y(built, y) for _, y in bound.points], mode="lines",
+        name="limit × (1 − loss)", legendgroup=escape(bound.series) if own else None,
+        line={"color": SERIES_COLOURS[names.index(bound.series) % len(SERIES_COLOURS)] if own else GREY, "width": 2,
+              "dash": "dash"},
+        customdata=[built.y_text(y) for _, y in bound.points],
+        hovertemplate="limit × (1 − loss): %{customdata}<extra></extra>",
+    )  # fmt: skip
 
 
 def _categories(built: Curves) -> bool:
@@ -47,10 +57,10 @@ def _x(built: Curves, value: Value) -> Value:
 
 
 def _y(built: Curves, value: float) -> float:
-    return value / MBIT if built.y.endswith("_bps") else value
+    return value / built.y_axis[0]
 
 
-def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symbol: str) -> None:
+def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symbol: str, dash: str) -> None:
     name, levels = escape(curve.series) or "measured", curve.levels.values()
     figure.add_scatter(
         x=[_x(built, x) for x in curve.levels], y=[_y(built, level.median) for level in levels],
@@ -59,9 +69,9 @@ def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symb
             "array": [_y(built, level.high - level.median) for level in levels],
             "arrayminus": [_y(built, level.median - level.low) for level in levels],
         },
-        mode="lines+markers", name=name, legendgroup=name, line={"color": colour, "width": 3},
+        mode="lines+markers", name=name, legendgroup=name, line={"color": colour, "width": 3, "dash": dash},
         marker={"color": colour, "size": 9, "symbol": symbol},
-        customdata=[[level.trials[0], built.x_text(x), built.y_text(level.median), len(level.trials)]
+        customdata=[[level.trials[0], built.x_text(x), built.y_text(level.median), level.repeats]
                     for x, level in curve.levels.items()],
         hovertemplate=f"<b>{name}</b>, {built.x_name.lower()} %{{customdata[1]}}<br>median %{{customdata[2]}} of "
                       "%{customdata[3]}<br>click opens trial %{customdata[0]}<extra></extra>",
@@ -94,25 +104,28 @@ def _add_invalid(figure: go.Figure, built: Curves) -> None:
 
 
 def _add_reference(figure: go.Figure, built: Curves) -> None:
-    points = {(point.x, point.y): point for point in built.reference}.values()  # once, though for several series
+    # each point once, even if it belongs to several series
+    points = {(point.x, point.y): point for point in built.reference}.values()
     if not points:
         return
     figure.add_scatter(
         x=[_x(built, point.x) for point in points], y=[_y(built, point.y) for point in points], mode="markers",
-        name=f"paper ({escape(built.paper)})", customdata=[escape(point.note) for point in points],
+        name=f"paper ({escape(built.paper)})",
+        customdata=[f"{built.y_text(point.y)}<br>{escape(point.note)}" for point in points],
         marker={"color": INK, "size": 15, "symbol": "diamond-open", "line": {"color": INK, "width": 2.5}},
-        hovertemplate="<b>paper</b>: %{y:.4g}<br>%{customdata}<extra></extra>",
+        hovertemplate="<b>paper</b>: %{customdata}<extra></extra>",
     )  # fmt: skip
 
 
 def _lay_out(figure: go.Figure, built: Curves, height: int) -> None:
     values = [point.y for curve in built.curves for point in curve.points if point.y > 0]
     wide = bool(values) and max(values) >= WIDE * min(values)
-    unit = " (Mbit/s)" if built.y.endswith("_bps") else ""
-    order: dict[str, Any] = {"type": "category", "categoryorder": "array",
-                             "categoryarray": [built.x_text(value) for value in built.x_values]}  # fmt: skip
+    unit = f" ({built.y_axis[1]})" if built.y_axis[1] else ""
+    texts = [built.x_text(value) for value in built.x_values]
+    order: dict[str, Any] = {"type": "category", "categoryorder": "array", "categoryarray": texts}
+    ticks: dict[str, Any] = {"tickvals": list(built.x_values), "ticktext": texts}
     figure.update_layout(**LAYOUT, height=height, clickmode="event", legend={"x": 1.02, "y": 1, "font": {"size": 15}})
     figure.update_layout(margin={"t": 40, "r": 20})
     figure.update_yaxes(**AXIS, title_text=built.y_name + unit, type="log" if wide else "linear",
                         rangemode="normal" if wide else "tozero", dtick=1 if wide else None)  # fmt: skip
-    figure.update_xaxes(**AXIS, title_text=built.x_name, **(order if _categories(built) else {}))
+    figure.update_xaxes(**AXIS, title_text=built.x_name, **(order if _categories(built) else ticks))

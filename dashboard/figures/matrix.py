@@ -1,5 +1,5 @@
-"""Heat maps over two swept parameters, a panel a series (comet-2004/fig1): colour on one logarithmic scale for all, the
-median written into each cell and the paper's value under it where the paper has one."""
+"""Heat maps over two swept settings, a panel for each series (comet-2004/fig1). All panels share one logarithmic scale
+of colours. Each cell contains its median, and under it the paper's value where the paper has one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dashboard.figures.theme import INK, LAYOUT
-from dashboard.matrix import Matrix, Panel, show
+from dashboard.results.matrix import Matrix, Panel
+from netcommon import readable
 
 COLOURS = "Viridis"
 PANEL_PX, MARGIN_PX = 300, 110
 
 
 def matrix_figure(matrix: Matrix) -> go.Figure:
-    """The figure; rows of x are categories, so that 0 has its place beside the logarithmic steps."""
+    """The figure. Both axes have categories, so that 0 has a place beside logarithmic steps."""
     titles = [f"<b>{escape(panel.series) or 'measured'}</b>" for panel in matrix.panels]
     gap = 0.36 / max(len(titles), 1)
     figure = make_subplots(rows=len(titles), cols=1, subplot_titles=titles, shared_xaxes=False, vertical_spacing=gap)
@@ -33,17 +34,18 @@ def matrix_figure(matrix: Matrix) -> go.Figure:
 
 
 def _heat_map(matrix: Matrix, panel: Panel, low: float, high: float) -> go.Heatmap:
+    show = matrix.value_text
     shape = len(matrix.y.values), len(matrix.x.values)
     z, texts = np.full(shape, np.nan), np.full(shape, "", dtype=object)
     for place, cell in panel.cells.items():
         z[place] = np.log10(max(cell.median, 10**low))
-        span = f"{show(matrix.value, cell.low)} to {show(matrix.value, cell.high)}" if len(cell.trials) > 1 else ""
-        paper = f"<br>paper: {show(matrix.value, panel.paper[place])}" if place in panel.paper else ""
-        texts[place] = f"{show(matrix.value, cell.median)}<br>{span or 'one trial'}{paper}"
+        span = f"{show(cell.low)} to {show(cell.high)}, " if cell.low != cell.high else ""
+        paper = f"<br>paper: {show(panel.paper[place])}" if place in panel.paper else ""
+        texts[place] = f"{show(cell.median)}<br>{span}{cell.repeats}{paper}"
     trials = [[panel.cells[r, c].trials[:1] if (r, c) in panel.cells else [None] for c in range(shape[1])]
               for r in range(shape[0])]  # fmt: skip
     return go.Heatmap(
-        z=z, x=matrix.x.texts(), y=matrix.y.texts(), text=texts, customdata=trials, zmin=low, zmax=high,
+        z=z, x=matrix.x.texts, y=matrix.y.texts, text=texts, customdata=trials, zmin=low, zmax=high,
         coloraxis="coloraxis", xgap=2, ygap=2, hoverongaps=False, name=panel.series,
         hovertemplate=f"<b>{escape(panel.series)}</b>, trial %{{customdata[0]}}<br>{matrix.x.name} %{{x}}<br>"
                       f"{matrix.y.name} %{{y}}<br>%{{text}}<extra></extra>",
@@ -51,9 +53,9 @@ def _heat_map(matrix: Matrix, panel: Panel, low: float, high: float) -> go.Heatm
 
 
 def _notes(matrix: Matrix, panel: Panel, middle: float) -> list[go.layout.Annotation]:
-    """What stands in the cells: light on dark and dark on light."""
+    """The texts in the cells: light on dark colours, and dark on light ones."""
     notes = []
-    x, y = matrix.x.texts(), matrix.y.texts()
+    x, y = matrix.x.texts, matrix.y.texts
     for (row, column), cell in panel.cells.items():
         text = _short(matrix.value, cell.median)
         if (row, column) in panel.paper:
@@ -65,8 +67,8 @@ def _notes(matrix: Matrix, panel: Panel, middle: float) -> list[go.layout.Annota
 
 
 def _short(column: str, value: float) -> str:
-    """Mbit/s without the unit, which the colour bar has."""
-    return f"{value / 1e6:.3g}" if column.endswith("_bps") else show(column, value)
+    """A value's text. Rates are in Mbit/s without the unit, which the colour bar has."""
+    return readable.number(value / 1e6, 3) if column.endswith("_bps") else readable.named(column, value, 3)
 
 
 def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float) -> None:

@@ -1,23 +1,25 @@
-"""The panels under the Seq/Ack plot, on the same time axis: in flight and cwnd, RTT, throughput. With gateways
-they have what is inside the gateways and for how long, and there is one more for the tunnel."""
+"""The panels under the Seq/Ack plot, on the same time axis: in flight and cwnd, RTT, throughput. With gateways they
+also show how much data is inside the gateways and for how long, and there is a panel for the tunnel."""
 
 from __future__ import annotations
 
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard import units
-from dashboard.box import label
+from dashboard.data.box import label
+from dashboard.data.runs import behind_gateway
+from dashboard.data.series import I64, nice_bin_ns, rate_bps
+from dashboard.data.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
 from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, KB, ORANGE, PURPLE, SKY, scatter
-from dashboard.figures.view import View, seconds
-from dashboard.series import I64, nice_bin_ns, rate_bps
-from dashboard.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
+from dashboard.figures.view import View, seconds, tally, thinned
+from dashboard.results.physics import full_bytes
+from netcommon import readable
 
 TUNNEL_COLOURS = {(NEAR, FORTH): BLUE, (FAR, FORTH): ORANGE, (FAR, BACK): PURPLE, (NEAR, BACK): SKY}
 
 
 def add_flight(figure: go.Figure, view: View, row: int) -> None:
-    """Bytes in flight and congestion window, KB; beside them what path and queue hold, where the run says it."""
+    """Bytes in flight and congestion window, KB, beside the capacity of path and queue where the run has it."""
     tl = view.timeline
     if tl.server:
         inside = tl.inside_gateways
@@ -25,21 +27,21 @@ def add_flight(figure: go.Figure, view: View, row: int) -> None:
         figure.add_trace(scatter(
             rows.size, x=seconds(inside.t_ns[rows]), y=inside.value[rows] / KB, mode="lines",
             name="in gateways and tunnel", line={"color": GREEN, "width": 2, "shape": "hv"},
-            hovertemplate="<b>arrived at the near gateway, not sent by the far one</b><br>%{y:.4g} KB at %{x:.4f} s"
+            hovertemplate="<b>arrived at the near gateway, not sent by the far one</b><br>%{y:.4~r} KB at %{x:.4f} s"
                           "<extra></extra>",
         ), row=row, col=1)  # fmt: skip
     rows = view.line(tl.in_flight.t_ns, tl.in_flight.value)
     figure.add_trace(scatter(
         rows.size, x=seconds(tl.in_flight.t_ns[rows]), y=tl.in_flight.value[rows] / KB, mode="lines", name="in flight",
         line={"color": BLUE, "width": 2, "shape": "hv"},
-        hovertemplate="<b>in flight</b> (sent, not acknowledged)<br>%{y:.4g} KB at %{x:.4f} s<extra></extra>",
+        hovertemplate="<b>in flight</b> (sent, not acknowledged)<br>%{y:.4~r} KB at %{x:.4f} s<extra></extra>",
     ), row=row, col=1)  # fmt: skip
     rows = view.line(tl.cwnd.t_ns, tl.cwnd.value)
     if rows.size:
         figure.add_trace(scatter(
             rows.size, x=seconds(tl.cwnd.t_ns[rows]), y=tl.cwnd.value[rows] / KB, mode="lines", name="cwnd (TCP_INFO)",
             line={"color": PURPLE, "width": 2, "shape": "hv"},
-            hovertemplate="<b>congestion window</b><br>%{y:.4g} KB at %{x:.4f} s<extra></extra>",
+            hovertemplate="<b>congestion window</b><br>%{y:.4~r} KB at %{x:.4f} s<extra></extra>",
         ), row=row, col=1)  # fmt: skip
     _add_capacity(figure, view, row)
 
@@ -47,48 +49,49 @@ def add_flight(figure: go.Figure, view: View, row: int) -> None:
 def _add_capacity(figure: go.Figure, view: View, row: int) -> None:
     params = view.timeline.params
     rate, queue, delay = (float(params.get(key) or 0) for key in ("rate_bps", "queue_bytes", "delay_ns"))
-    if not (rate and queue) or view.timeline.server:
+    if not (rate and queue) or behind_gateway(params):
         return
     round_trip = delay + float(params.get("ba_delay_ns") or delay)
-    full = (rate * round_trip / 8e9 + queue) / KB
+    held = full_bytes(rate, round_trip, queue)
+    full, name = held / KB, f"path and queue full ({readable.size(held, 3)})"
     figure.add_trace(go.Scatter(
-        x=[view.t0 / 1e9, view.t1 / 1e9], y=[full, full], mode="lines", name=f"path and queue full ({full:.0f} KB)",
+        x=[view.t0 / 1e9, view.t1 / 1e9], y=[full, full], mode="lines", name=name,
         line={"color": BLACK, "width": 1.5, "dash": "dash"}, hoverinfo="skip",
     ), row=row, col=1)  # fmt: skip
 
 
 def add_rtt(figure: go.Figure, view: View, row: int) -> None:
-    """Round-trip time from segments and their ACKs (Karn's rule), ms."""
+    """Draws the round-trip time from segments and their ACKs (Karn's rule), ms."""
     rtt = view.timeline.rtt
     rows = view.line(rtt.t_ns, rtt.value)
     figure.add_trace(scatter(
         rows.size, x=seconds(rtt.t_ns[rows]), y=rtt.value[rows] / 1e6, mode="markers",
-        name="RTT to the near gateway" if view.timeline.server else "RTT",
+        name="RTT to the near gateway" if behind_gateway(view.timeline.params) else "RTT",
         marker={"size": 4, "color": GREEN},
-        hovertemplate="<b>RTT</b> %{y:.4g} ms at %{x:.4f} s<extra></extra>",
+        hovertemplate="<b>RTT</b> %{y:.4~r} ms at %{x:.4f} s<extra></extra>",
     ), row=row, col=1)  # fmt: skip
 
 
 def add_passage(figure: go.Figure, view: View, row: int) -> None:
-    """`add_rtt`, and how long data took from gateway in to gateway out, ms."""
+    """Draws what `add_rtt` draws, and how long data took from gateway in to gateway out, ms."""
     add_rtt(figure, view, row)
     passage = view.timeline.through_gateways
     rows = view.line(passage.t_ns, passage.value)
     figure.add_trace(scatter(
         rows.size, x=seconds(passage.t_ns[rows]), y=passage.value[rows] / 1e6, mode="lines",
         name="gateway in to gateway out", line={"color": PURPLE, "width": 2, "shape": "hv"},
-        hovertemplate="<b>gateway in to gateway out</b><br>%{y:.4g} ms, left at %{x:.4f} s<extra></extra>",
+        hovertemplate="<b>gateway in to gateway out</b><br>%{y:.4~r} ms, left at %{x:.4f} s<extra></extra>",
     ), row=row, col=1)  # fmt: skip
 
 
 def _bin_of_packets_ns(view: View) -> float:
-    """A bin that holds about ten packets at the line rate: finer ones would show packets, not a rate."""
+    """A bin that holds about ten packets at the line rate. Shorter ones would show packets, not a rate."""
     rate = float(view.timeline.params.get("rate_bps") or 0)
     return 10 * float(view.timeline.params.get("mtu") or 1500) * 8e9 / rate if rate else 0.0
 
 
 def add_throughput(figure: go.Figure, view: View, row: int) -> None:
-    """Sent (all transmissions) and newly arrived data per bin, Mbit/s; bins follow the zoom."""
+    """Draws sent data (all transmissions) and newly arrived data, Mbit/s in bins that follow the zoom."""
     tl = view.timeline
     if tl.server:
         _add_rate(figure, view, row, "client sent", (tl.sent_ns, tl.sent_bytes_until), BLUE)
@@ -100,8 +103,8 @@ def add_throughput(figure: go.Figure, view: View, row: int) -> None:
 
 
 def add_tunnel(figure: go.Figure, view: View, row: int) -> None:
-    """Frames between the gateways, all classes, headers counted: bytes a bin at either gateway's interface; a mark for
-    each frame that the path dropped."""
+    """Draws the frames between the gateways: the rate of all classes at either gateway's interface, headers included,
+    and a mark for each frame that the path dropped."""
     found = view.timeline.tunnel
     if found is None:
         return
@@ -117,37 +120,39 @@ def add_tunnel(figure: go.Figure, view: View, row: int) -> None:
 
 def _add_drops(figure: go.Figure, view: View, row: int, found: Tunnel, fate: str) -> None:
     own = np.flatnonzero(found.drop_fate == fate)
-    rows, counts = view.marks(own, found.drop_ns[own], "dropped frames")
+    rows, counts = view.marks(own, found.drop_ns[own])
     if not rows.size:
         return
     name, ways = label(fate), np.where(found.drop_way[rows] == FORTH, "towards the receiver", "on the way back")
+    gathered = "<br>the first of %{customdata[1]:,} here" if thinned(counts) else ""
     figure.add_trace(scatter(
         rows.size, x=seconds(found.drop_ns[rows]), y=np.zeros(rows.size), mode="markers",
-        name=f"frames lost: {name} ({int(counts.sum()):,})", customdata=ways.tolist(),
+        name=tally(f"frames lost: {name}", counts),
+        customdata=[list(fact) for fact in zip(ways.tolist(), counts.tolist(), strict=True)],
         marker={"color": BLACK, "size": 7, "symbol": "x-thin", "line": {"color": BLACK, "width": 2}},
-        hovertemplate=f"<b>frame lost: {name}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
+        hovertemplate=f"<b>frame lost: {name}</b><br>%{{customdata[0]}} at %{{x:.6f}} s{gathered}<extra></extra>",
     ), row=row, col=1)  # fmt: skip
 
 
 def _add_rate(
     figure: go.Figure, view: View, row: int, name: str, moved: tuple[I64, I64], colour: str, dash: str | None = None
 ) -> None:
-    """Bytes a bin as Mbit/s. `moved`: times, and the running sum of bytes."""
+    """Draws a rate in Mbit/s. `moved`: times, and the running sum of bytes."""
     width = nice_bin_ns(view.t1 - view.t0, least_ns=_bin_of_packets_ns(view))
     edges, rate = rate_bps(*moved, view.t0 // width * width, view.t1, width)
     figure.add_trace(go.Scatter(
         x=seconds(edges), y=np.round(rate / 1e6, 3), mode="lines",
         line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
-        name=f"{name} ({units.duration(width)} bins)",
-        hovertemplate=f"<b>{name}</b><br>%{{y:.4g}} Mbit/s from %{{x:.4f}} s<extra></extra>",
+        name=f"{name} ({readable.duration(width)} bins)",
+        hovertemplate=f"<b>{name}</b><br>%{{y:.4~r}} Mbit/s from %{{x:.4f}} s<extra></extra>",
     ), row=row, col=1)  # fmt: skip
 
 
 def _add_level(figure: go.Figure, view: View, row: int, name: str, bps: float) -> None:
-    """A horizontal line across the view; none for 0."""
+    """Draws a horizontal line across the view; none for 0."""
     rate_line = bps / 1e6
     if rate_line:
         figure.add_trace(go.Scatter(
-            x=[view.t0 / 1e9, view.t1 / 1e9], y=[rate_line] * 2, mode="lines", name=f"{name} ({rate_line:g} Mbit/s)",
+            x=[view.t0 / 1e9, view.t1 / 1e9], y=[rate_line] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
             line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         ), row=row, col=1)  # fmt: skip

@@ -1,6 +1,8 @@
-"""Seq and Ack of both ends on one axis (lfp-1995/fig4): sent, received, acknowledged, allowed; between them the delay
-box, where it was recorded; with gateways (comet-2004) client, gateway in, gateway out and server. What was lost or sent
-again is drawn packet by packet, never thinned; losses by the cause that the box names."""
+"""Seq and Ack of both ends on one axis (lfp-1995/fig4): sent, received, acknowledged, allowed.
+
+Between the ends is the delay box, where it was recorded. With gateways (comet-2004) the places are client, gateway in,
+gateway out and server. Packets that were lost or sent again have marks of their own, one for each packet until there
+are too many to see. Losses are distinguished by the cause that the box gives."""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.box import label
-from dashboard.downsample import inside
+from dashboard.data.box import label
+from dashboard.data.downsample import inside
+from dashboard.data.flow import FAST, NEW, SPURIOUS, TIMEOUT
+from dashboard.data.series import I64
 from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, VERMILLION, scatter
-from dashboard.figures.view import SEGMENT_HOVER, SERVER, View, seconds, segment_facts
-from dashboard.series import I64
-from dashboard.timeline import FAST, NEW, SPURIOUS, TIMEOUT
+from dashboard.figures.view import SEGMENT_HOVER, SERVER, View, seconds, segment_facts, tally, thinned
 
 RESENT = {
     FAST: ("fast retransmission", GREEN, "triangle-up"),
@@ -27,14 +29,14 @@ OTHER_SYMBOL = "asterisk-open"
 
 
 def add_seqack(figure: go.Figure, view: View, row: int = 1) -> None:
-    """Draw the panel into subplot row `row`."""
+    """Draws the panel into subplot row `row`."""
     lines = [_window_edge(view), _sent(view), _box(view), _received(view), _acks(view)]
     server = view.timeline.server
     if server is None:
         traces = lines + _all_marks(view)
     else:
-        far = replace(view, timeline=server, words=SERVER)  # with the same list of notes
-        acks = [trace.update(visible="legendonly") for trace in (lines.pop(), _acks(far))]  # they hide the data
+        far = replace(view, timeline=server, words=SERVER)  # shares the list of notes
+        acks = [trace.update(visible="legendonly") for trace in (lines.pop(), _acks(far))]  # ACKs would hide the data
         traces = [*lines, _sent(far), _received(far), *acks, *_all_marks(view), *_all_marks(far)]
     for trace in traces:
         if trace is not None:
@@ -42,14 +44,14 @@ def add_seqack(figure: go.Figure, view: View, row: int = 1) -> None:
 
 
 def _all_marks(view: View) -> list[Any]:
-    resent = [trace for kind in RESENT for trace in _resent(view, kind)]  # time-outs last, over the spurious ones
+    resent = [trace for kind in RESENT for trace in _resent(view, kind)]  # time-outs last, on top of spurious ones
     return [*resent, *_lost(view), *_lost_acks(view), _timeouts(view), _zero_windows(view)]
 
 
 def _step(
     points: int, name: str, colour: str, width: float, dash: str | None = None, **options: Any
 ) -> go.Scatter | go.Scattergl:
-    """A step line; with markers when few points are left, so that single packets can be pointed at."""
+    """A step line. It has markers when few points are left, so that the pointer finds single packets."""
     return scatter(
         points, name=name, mode="lines+markers" if points <= 400 else "lines",
         line={"color": colour, "width": width, "shape": "hv", "dash": dash}, marker={"size": 5, "color": colour},
@@ -72,7 +74,7 @@ def _sent(view: View) -> Any:
     tl = view.timeline
     rows = view.line_of(tl.sent_rows[NEW], tl.sent_times[NEW], tl.end)
     span = inside(tl.sent_times[NEW], view.t0, view.t1)
-    if rows.size < span.stop - span.start:  # not "== points": parts of one super-packet have one time
+    if rows.size < span.stop - span.start:  # not "== points": parts of a super-packet share a time
         view.notes.append(f"lines thinned to {view.points:,} points (zoom in for every packet)")
     return _step(rows.size, view.words.sent, view.words.sent_colour, 2.5, x=seconds(tl.sent_ns[rows]), y=tl.end[rows],
                  customdata=segment_facts(tl, rows), hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip
@@ -88,7 +90,7 @@ def _received(view: View) -> Any:
 
 
 def _box(view: View) -> Any:
-    """When data had left the bottleneck inside the delay box; None without its record."""
+    """The line of data that has left the bottleneck inside the delay box; None without the box's record."""
     tl = view.timeline
     if tl.box is None:
         return None
@@ -112,22 +114,21 @@ def _acks(view: View) -> Any:
 
 
 def _resent(view: View, kind: int) -> list[Any]:
-    """Two traces, joined in the legend: sent again (at the sender), and its arrival (at the receiver)."""
+    """Two traces with one legend entry: retransmissions at the sender, and their arrival at the receiver."""
     tl = view.timeline
     name, colour, symbol = RESENT[kind]
     name += view.words.where
-    sent, counts = view.marks(tl.sent_rows[kind], tl.sent_times[kind], name)
+    sent, counts = view.marks(tl.sent_rows[kind], tl.sent_times[kind])
     if not sent.size:
         return []
-    came, came_counts = view.marks(tl.arrived_rows[kind], tl.arrived_times[kind], f"{name}, arrival")
-    total = int(counts.sum())
-    sender = _marks(view, sent, counts, tl.sent_ns, f"{name} ({total:,})", colour, symbol)
+    came, came_counts = view.marks(tl.arrived_rows[kind], tl.arrived_times[kind])
+    sender = _marks(view, sent, counts, tl.sent_ns, tally(name, counts), colour, symbol)
     receiver = _marks(view, came, came_counts, tl.received_ns, f"{name}: arrival", colour, f"{symbol}-open")
     return [sender.update(legendgroup=name), receiver.update(legendgroup=name, showlegend=False)]
 
 
 def _lost(view: View) -> list[Any]:
-    """A trace for each cause that the box names; one for all without its record."""
+    """A trace for each cause that the box gives; without the box's record one trace for all losses."""
     tl = view.timeline
     if tl.box is None:
         return _lost_of(view, tl.lost_rows, "lost", "x-thin")
@@ -142,36 +143,41 @@ def _lost(view: View) -> list[Any]:
 
 def _lost_of(view: View, lost: I64, name: str, symbol: str) -> list[Any]:
     tl = view.timeline
-    rows, counts = view.marks(lost, tl.sent_ns[lost], "lost segments")
+    rows, counts = view.marks(lost, tl.sent_ns[lost])
     if not rows.size:
         return []
-    return [_marks(view, rows, counts, tl.sent_ns, f"{name}{view.words.where} ({int(counts.sum()):,})", BLACK, symbol)]
+    return [_marks(view, rows, counts, tl.sent_ns, tally(name + view.words.where, counts), BLACK, symbol)]
 
 
 def _lost_acks(view: View) -> list[Any]:
     lost = view.timeline.lost_acks
     if lost is None:
         return []
-    rows, counts = view.marks(np.arange(lost.t_ns.size), lost.t_ns, "lost ACKs")
+    rows, counts = view.marks(np.arange(lost.t_ns.size), lost.t_ns)
     facts = [[label(name) if name else "never arrived", many]
              for name, many in zip(lost.fate[rows].tolist(), counts.tolist(), strict=True)]  # fmt: skip
     return [scatter(
         rows.size, x=seconds(lost.t_ns[rows]), y=lost.ack[rows], mode="markers", customdata=facts,
-        name=f"lost ACK{view.words.where} ({int(counts.sum()):,})",
+        name=tally(f"lost ACK{view.words.where}", counts),
         marker={"color": GREY, "size": 7, "symbol": "y-up-open", "line": {"color": GREY, "width": 2}},
-        hovertemplate="<b>ACK %{y:,} LOST</b> at %{x:.6f} s<br>%{customdata[0]}<extra></extra>",
+        hovertemplate="<b>ACK %{y:,} LOST</b> at %{x:.6f} s<br>%{customdata[0]}"
+                      + _gathered(counts, 1) + "<extra></extra>",
     )] if rows.size else []  # fmt: skip
 
 
 def _marks(view: View, rows: I64, counts: I64, t: I64, name: str, colour: str, symbol: str) -> Any:
     tl = view.timeline
     facts = [[*fact, many] for fact, many in zip(segment_facts(tl, rows), counts.tolist(), strict=True)]
-    gathered = "<br>one of %{customdata[6]:,} gathered here" if bool((counts > 1).any()) else ""
     return scatter(
         rows.size, x=seconds(t[rows]), y=tl.end[rows], name=name, mode="markers", customdata=facts,
         marker={"color": colour, "size": 7, "symbol": symbol, "line": {"color": colour, "width": 2}},
-        hovertemplate=SEGMENT_HOVER + gathered + "<extra></extra>",
+        hovertemplate=SEGMENT_HOVER + _gathered(counts, 6) + "<extra></extra>",
     )  # fmt: skip
+
+
+def _gathered(counts: I64, place: int) -> str:
+    """The end of a hover text where marks are thinned. `place`: the index of the count in the mark's facts."""
+    return f"<br>the first of %{{customdata[{place}]:,}} here" if thinned(counts) else ""
 
 
 def _timeouts(view: View) -> Any:
@@ -188,13 +194,15 @@ def _event_marks(view: View, kind: str, at: str, name: str, colour: str, symbol:
     t: I64 = getattr(events, at)
     own = events.of(kind)
     own = own[np.argsort(t[own], kind="stable")]
-    rows, counts = view.marks(own, t[own], name)
+    rows, counts = view.marks(own, t[own])
     if not rows.size:
         return None
-    lasted = (events.t1_ns[rows] - events.t0_ns[rows]) / 1e9
+    lasted = ((events.t1_ns[rows] - events.t0_ns[rows]) / 1e9).tolist()
     size = 17 if rows.size <= 20 else 9
     return scatter(
-        rows.size, x=seconds(t[rows]), y=events.seq[rows], name=f"{name} ({int(counts.sum()):,})", mode="markers",
-        marker={"color": colour, "size": size, "symbol": symbol, "line": {"width": 2}}, customdata=lasted.tolist(),
-        hovertemplate=f"<b>{name}</b> at %{{x:.4f}} s<br>seq %{{y:,}}<br>after %{{customdata:.3f}} s<extra></extra>",
+        rows.size, x=seconds(t[rows]), y=events.seq[rows], name=tally(name, counts), mode="markers",
+        marker={"color": colour, "size": size, "symbol": symbol, "line": {"width": 2}},
+        customdata=[list(fact) for fact in zip(lasted, counts.tolist(), strict=True)],
+        hovertemplate=f"<b>{name}</b> at %{{x:.4f}} s<br>seq %{{y:,}}<br>after %{{customdata[0]:.4~r}} s"
+                      + _gathered(counts, 1) + "<extra></extra>",
     )  # fmt: skip

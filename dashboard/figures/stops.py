@@ -1,4 +1,4 @@
-"""Stops: times in which nothing was sent, as shaded bands over all panels, labelled with their cause."""
+"""Stops, or where nothing stopped the slowest spans, as shaded bands over all panels, labelled with their cause."""
 
 from __future__ import annotations
 
@@ -8,41 +8,44 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.figures.theme import INK, VERMILLION
+from dashboard.data.flow import Stop
+from dashboard.data.timeline import SLOW
+from dashboard.figures.theme import INK, ORANGE, VERMILLION
 from dashboard.figures.view import View
-from dashboard.timeline import Stop
+from netcommon import readable
 
 BAND_LIMIT = 300
-PLOT_WIDTH_PX = 1150  # a guess: labels are chosen by how wide a band will be on a common screen
+PLOT_WIDTH_PX = 1150  # the width on a common screen, by which a band's label is chosen
 FULL_LABEL_PX, SHORT_LABEL_PX = 220, 60
 CHARACTER_PX = 10.5
 
 
 def add_stops(figure: go.Figure, view: View, label_y: float) -> None:
-    """Shade the stops in view. `label_y`: where labels stand, in paper units (0 bottom, 1 top)."""
-    stops = [stop for stop in view.timeline.stops if stop.t1_ns > view.t0 and stop.t0_ns < view.t1]
+    """Shades the stops or spans in view. `label_y`: height of their labels in paper units (0 bottom, 1 top)."""
+    stops = [stop for stop in view.timeline.visits if stop.t1_ns > view.t0 and stop.t0_ns < view.t1]
     if len(stops) > BAND_LIMIT:
         view.notes.append(f"{len(stops):,} stops, bands drawn for the {BAND_LIMIT} longest (zoom in for all)")
         stops = sorted(stops, key=lambda stop: stop.t0_ns - stop.t1_ns)[:BAND_LIMIT]
     bands = [_band(stop) for stop in stops]
     labels = [label for stop in stops if (label := _label(view, stop, label_y))]
-    figure.update_layout(shapes=bands, annotations=labels)  # at once: plotly's add_shape costs more with every shape
+    figure.update_layout(shapes=bands, annotations=labels)  # one call: add_shape costs more with every shape
 
 
 def _band(stop: Stop) -> dict[str, Any]:
     return {
         "type": "rect", "xref": "x", "yref": "paper", "x0": stop.t0_ns / 1e9, "x1": stop.t1_ns / 1e9, "y0": 0, "y1": 1,
-        "layer": "below", "line": {"width": 0}, "fillcolor": VERMILLION, "opacity": 0.12,
+        "layer": "below", "line": {"width": 0}, "opacity": 0.12,
+        "fillcolor": ORANGE if stop.cause == SLOW else VERMILLION,
     }  # fmt: skip
 
 
 def _label(view: View, stop: Stop, label_y: float) -> dict[str, Any] | None:
-    """The stop's text where there is room for it, else its length, else nothing."""
+    """A label with the stop's text where there is room for it, or with its length where there is room for that."""
     start, end = max(stop.t0_ns, view.t0), min(stop.t1_ns, view.t1)
     width_px = (end - start) / (view.t1 - view.t0) * PLOT_WIDTH_PX
     if width_px < SHORT_LABEL_PX:
         return None
-    text = f"{(stop.t1_ns - stop.t0_ns) / 1e9:.2f} s"
+    text = readable.duration(stop.t1_ns - stop.t0_ns, 3)
     if width_px >= FULL_LABEL_PX:
         text = "<br>".join(wrap(escape(stop.text), int(min(width_px - 20, 380) / CHARACTER_PX)))
     return {

@@ -1,29 +1,32 @@
-"""Throughput against window (lfp-1995/fig3): repeats as points, medians joined, spans as bars, the paper's points,
-and what the path allows (window ÷ RTT, line rate, path and queue full)."""
+"""Throughput over the window (lfp-1995/fig3): repeats as points, joined medians, spans as bars, the paper's points, and
+the path's limits (window ÷ RTT, line rate, path and queue full)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard import units
 from dashboard.figures.theme import AXIS, BLACK, GREY, INK, KB, LAYOUT, PALE, SERIES_COLOURS
-from dashboard.sweep import Curve, Level, Observation, Sweep
+from dashboard.results.sweep import Curve, Level, Observation, Sweep
+from netcommon import readable
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
-DASHES = ("solid", "dash", "dot")  # of the seventh curve on, whose colours come again
+DASHES = ("solid", "dash", "dot")  # from the seventh curve on colours repeat, and dashes tell the curves apart
 MBIT = 1e6
+LEGEND_RANK = 1000  # plotly's default
+ENTRY_PX, AROUND_LEGEND_PX = 30, 240  # of a legend's entry, and of its title with the buttons under it
 LEGEND_TITLE = {"text": "line: median, bar: least to greatest<br>points: single trials", "font": {"size": 14}}
 
 
 def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False, height: int = 620) -> go.Figure:
-    """The figure. `switch`: with buttons in it for a logarithmic or linear window axis (for pages without a server)."""
+    """The figure. `switch`: it has buttons for a logarithmic or linear window axis, for pages without a server."""
     figure = go.Figure()
     _add_regions(figure, sweep, log_x)
-    _add_physics(figure, sweep, log_x)
+    _add_guides(figure, sweep, log_x)
     for number, curve in enumerate(sweep.curves):
         again, colour = divmod(number, len(SERIES_COLOURS))
         _add_curve(figure, curve, SERIES_COLOURS[colour], SYMBOLS[(colour + again) % len(SYMBOLS)], DASHES[again % 3])
@@ -36,7 +39,7 @@ def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False, heig
 
 
 def _windows_kb(sweep: Sweep) -> list[float]:
-    """Windows measured and of the paper's points, ascending, KB."""
+    """The measured windows and those of the paper's points, ascending, KB."""
     measured = {o.window_bytes / KB for curve in sweep.curves for o in curve.observations}
     return sorted(measured | {point.window_bytes / KB for point in sweep.reference})
 
@@ -46,15 +49,15 @@ def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str, dash: 
     levels = curve.levels
     figure.add_scatter(
         x=[level.window_bytes / KB for level in levels],
-        y=[level.median_bps / MBIT for level in levels],
+        y=[level.bps.median / MBIT for level in levels],
         error_y={
             "type": "data", "symmetric": False, "thickness": 1.5, "width": 5,
-            "array": [(level.high_bps - level.median_bps) / MBIT for level in levels],
-            "arrayminus": [(level.median_bps - level.low_bps) / MBIT for level in levels],
+            "array": [(level.bps.high - level.bps.median) / MBIT for level in levels],
+            "arrayminus": [(level.bps.median - level.bps.low) / MBIT for level in levels],
         },
         mode="lines", name=name, legendgroup=name,
         line={"color": colour, "width": 3, "dash": dash},
-        customdata=[[_trial_of(curve, level), _level_text(level)] for level in levels],
+        customdata=[[level.bps.trials[0], _level_text(level)] for level in levels],
         hovertemplate=f"<b>{name}</b><br>%{{customdata[1]}}<extra></extra>",
     )  # fmt: skip
     valid = [o for o in curve.observations if o.valid]
@@ -68,22 +71,16 @@ def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str, dash: 
     )  # fmt: skip
 
 
-def _trial_of(curve: Curve, level: Level) -> int:
-    """The trial that a click on a median opens: a captured one where there is one."""
-    own = [o for o in curve.observations if o.valid and o.window_bytes == level.window_bytes]
-    return max(own, key=lambda o: o.captured).trial
-
-
 def _level_text(level: Level) -> str:
-    spread = f"{units.rate(level.low_bps)} to {units.rate(level.high_bps)}"
-    repeats = f"{level.count} repeat{'s' if level.count != 1 else ''}"
-    return f"window {units.size(level.window_bytes)}: median {units.rate(level.median_bps)}<br>{spread}, {repeats}"
+    median, low, high = (readable.rate(value) for value in (level.bps.median, level.bps.low, level.bps.high))
+    spread = f"{low} to {high}, " if low != high else ""
+    return f"window {readable.size(level.window_bytes)}: median {median}<br>{spread}{level.bps.repeats}"
 
 
 def _observation_text(o: Observation) -> str:
-    text = f"window {units.size(o.window_bytes)}: {units.rate(o.bps)}"
+    text = f"window {readable.size(o.window_bytes)}: {readable.rate(o.bps)}"
     if o.stopped_share is not None:
-        text += f"<br>sending stopped {units.share(o.stopped_share)} of the time"
+        text += f"<br>sending stopped {readable.share(o.stopped_share)} of the time"
     return text + ("<br>captured: click opens its Seq/Ack timeline" if o.captured else "<br>click opens the trial")
 
 
@@ -110,40 +107,86 @@ def _add_reference(figure: go.Figure, sweep: Sweep) -> None:
         mode="markers", name=f"paper ({escape(sweep.paper)})",
         marker={"color": INK, "size": 13, "symbol": "diamond-open", "line": {"color": INK, "width": 2}},
         customdata=[escape(point.note) for point in sweep.reference],
-        hovertemplate="<b>paper</b><br>window %{x:.4g} KB: %{y:.3g} Mbit/s<br>%{customdata}<extra></extra>",
+        hovertemplate="<b>paper</b><br>window %{x:.4~r} KB: %{y:.4~r} Mbit/s<br>%{customdata}<extra></extra>",
     )  # fmt: skip
 
 
-def _add_physics(figure: go.Figure, sweep: Sweep, log_x: bool) -> None:
-    physics = sweep.physics
-    if physics is None:
-        return
+def _add_guides(figure: go.Figure, sweep: Sweep, log_x: bool) -> None:
+    """Draws the path's limits: in grey where all series have a limit in common, otherwise in the colour and legend
+    group of its series."""
+    for guide in sweep.guides:
+        style = _guide_style(sweep, guide.series)
+        if guide.kind == "law":
+            _add_law(figure, sweep, guide.value, log_x, style)
+        elif guide.kind == "rate":
+            _add_rate(figure, sweep, guide.value, style)
+        else:
+            _add_knee(figure, sweep, guide.value, style)
+    for number, own in enumerate(sweep.measured):
+        style = _guide_style(sweep, own.series if len(sweep.curves) > 1 else "")
+        figure.add_scatter(
+            x=[window / KB for window, _ in own.points], y=[bps / MBIT for _, bps in own.points], mode="markers",
+            name="window ÷ measured RTT", showlegend=number == 0, legendgroup=style.group, legendrank=style.rank,
+            marker={"symbol": "line-ew-open", "size": 18, "color": style.colour, "line": {"width": 2}},
+            hovertemplate=f"window ÷ measured RTT{style.of}<br>%{{x:.4~r}} KB: %{{y:.4~r}} Mbit/s<extra></extra>",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Style:
+    """How a limit is drawn. `of`: words for its series in hover texts; empty for a common limit."""
+
+    colour: str
+    group: str | None
+    of: str
+
+    @property
+    def rank(self) -> int:
+        """The place in the legend: a series' own limit comes after the series."""
+        return LEGEND_RANK + (self.group is not None)
+
+
+def _guide_style(sweep: Sweep, series: str) -> _Style:
+    names = [curve.series for curve in sweep.curves]
+    if series not in names or not series:
+        return _Style(GREY, None, "")
+    return _Style(SERIES_COLOURS[names.index(series) % len(SERIES_COLOURS)], escape(series), f", {escape(series)}")
+
+
+def _top_bps(sweep: Sweep) -> float:
+    rates = [guide.value for guide in sweep.guides if guide.kind == "rate"]
+    return max([*rates, *(o.bps for curve in sweep.curves for o in curve.observations)], default=0.0)
+
+
+def _add_law(figure: go.Figure, sweep: Sweep, rtt_ns: float, log_x: bool, style: _Style) -> None:
+    """Draws one window a round trip, up to the top of the figure."""
     low, high = _windows_kb(sweep)[0], _windows_kb(sweep)[-1]
-    top = 1.12 * physics.rate_bps
-    reach = min(high, top * physics.rtt_ns / 8e9 / KB)
-    x = np.geomspace(low, reach, 60)
-    rtt = units.duration(physics.rtt_ns)
-    dashed = {"color": GREY, "width": 2, "dash": "dash"}
+    end = min(high, 1.05 * _top_bps(sweep) * rtt_ns / 8e9 / KB)
+    x = np.geomspace(low, max(end, low), 50) if log_x else np.linspace(0, end, 50)
+    rtt = readable.duration(rtt_ns, 3)
     figure.add_scatter(
-        x=x, y=x * KB * 8e9 / physics.rtt_ns / MBIT, mode="lines", line=dashed,
-        name=f"window ÷ RTT of the empty path ({rtt})",
-        hovertemplate=f"one window a round trip of {rtt}<br>%{{x:.4g}} KB: %{{y:.3g}} Mbit/s<extra></extra>",
+        x=x, y=x * KB * 8e9 / rtt_ns / MBIT, mode="lines", line={"color": style.colour, "width": 2, "dash": "dash"},
+        name=f"window ÷ RTT of the empty path ({rtt})", legendgroup=style.group, legendrank=style.rank,
+        hovertemplate=f"one window a round trip of {rtt}{style.of}<br>"
+                      "%{x:.4~r} KB: %{y:.4~r} Mbit/s<extra></extra>",
     )  # fmt: skip
+
+
+def _add_rate(figure: go.Figure, sweep: Sweep, bps: float, style: _Style) -> None:
+    windows = _windows_kb(sweep)
     figure.add_scatter(
-        x=[window / KB for window, _ in physics.law], y=[bps / MBIT for _, bps in physics.law], mode="markers",
-        marker={"symbol": "line-ew-open", "size": 18, "color": INK, "line": {"width": 2}}, name="window ÷ measured RTT",
-        hovertemplate="window ÷ measured RTT<br>%{x:.4g} KB: %{y:.3g} Mbit/s<extra></extra>",
+        x=[windows[0], windows[-1]], y=[bps / MBIT] * 2, mode="lines", name=f"line rate ({readable.rate(bps)})",
+        line={"color": style.colour, "width": 2, "dash": "dot"}, legendgroup=style.group, legendrank=style.rank,
+        hovertemplate=f"line rate {readable.rate(bps)}{style.of}<extra></extra>",
     )  # fmt: skip
+
+
+def _add_knee(figure: go.Figure, sweep: Sweep, held_bytes: float, style: _Style) -> None:
+    text = f"path and queue full: {readable.size(held_bytes, 3)}"
     figure.add_scatter(
-        x=[low, high], y=[physics.rate_bps / MBIT] * 2, mode="lines",
-        line=dashed | {"dash": "dot"}, name=f"line rate ({units.rate(physics.rate_bps)})",
-        hovertemplate=f"line rate {units.rate(physics.rate_bps)}<extra></extra>",
-    )  # fmt: skip
-    knee = physics.knee_bytes / KB
-    text = f"path and queue full: {units.size(round(physics.knee_bytes / KB) * KB)}"
-    figure.add_scatter(
-        x=[knee] * 30, y=np.linspace(0, top / MBIT, 30), mode="lines", line=dashed | {"dash": "dashdot", "width": 1.5},
-        name=text, hovertemplate=f"{text}<br>rate × RTT + queue; a larger window overflows the queue<extra></extra>",
+        x=[held_bytes / KB] * 30, y=np.linspace(0, 1.05 * _top_bps(sweep) / MBIT, 30), mode="lines", name=text,
+        line={"color": style.colour, "width": 1.5, "dash": "dashdot"}, legendgroup=style.group, legendrank=style.rank,
+        hovertemplate=f"{text}{style.of}<br>rate × RTT + queue; a larger window overflows the queue<extra></extra>",
     )  # fmt: skip
 
 
@@ -165,13 +208,12 @@ def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool) -> None:
 
 
 def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, height: int) -> None:
-    top = max((o.bps for curve in sweep.curves for o in curve.observations), default=0.0)
-    if sweep.physics:
-        top = max(top, sweep.physics.rate_bps)
+    top = _top_bps(sweep)
     ticks = [2**power for power in range(0, 21) if _windows_kb(sweep)[0] <= 2**power <= 1.05 * _windows_kb(sweep)[-1]]
+    entries = sum(trace.showlegend is not False for trace in figure.data)
     figure.update_layout(
         **LAYOUT,
-        height=height,
+        height=max(height, AROUND_LEGEND_PX + ENTRY_PX * entries),
         legend={"orientation": "v", "x": 1.02, "y": 1, "font": {"size": 15}, "itemwidth": 40, "title": LEGEND_TITLE},
         uirevision=f"sweep-{log_x}",
         clickmode="event",
@@ -179,13 +221,13 @@ def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, height: int) -> None:
     figure.update_layout(margin={"t": 50, "r": 20})
     figure.update_yaxes(**AXIS, title_text="Throughput (Mbit/s)", range=[0, 1.12 * top / MBIT])
     figure.update_xaxes(
-        **AXIS, title_text="Window (KB, 1 KB = 1024 bytes)", type="log" if log_x else "linear",
+        **AXIS, title_text="transfer.window (KB, 1 KB = 1024 bytes)", type="log" if log_x else "linear",
         tickvals=ticks if log_x else None, ticktext=[str(tick) for tick in ticks] if log_x else None,
     )  # fmt: skip
 
 
 def _add_switch(figure: go.Figure, log_x: bool) -> None:
-    """Buttons for the kind of axis; region names move with it (annotations stand at logarithms)."""
+    """Adds buttons for the kind of axis. They move the regions' names too, whose positions are logarithms."""
     buttons = []
     for label, log in (("logarithmic window axis", True), ("linear window axis", False)):
         change: dict[str, Any] = {"xaxis.type": "log" if log else "linear", "xaxis.autorange": True,

@@ -1,4 +1,4 @@
-"""Looks shared by all figures: colours that colour-blind people can tell apart (Okabe, Ito), sizes for a projector."""
+"""The look of all figures: colours that colour-blind people can tell apart (Okabe, Ito), and sizes for a projector."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ INK, GREY, PALE, PAPER = "#1f2933", "#7b8794", "#e4e7eb", "#ffffff"
 SERIES_COLOURS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 FONT_PX = 16
-GL_FROM_POINTS = 4000  # SVG is sharper and needs no GPU; WebGL from here on: a line is one SVG element,
-GL_FROM_MARKS = 1000  # but every mark is one of its own
+# SVG is sharper and needs no GPU. WebGL draws lines and marks with at least so many points: a line is one SVG element,
+# but every mark is one of its own.
+GL_FROM_POINTS, GL_FROM_MARKS = 4000, 1000
 KB = 1024
 
-# Double-click shows everything; no button that would send measurements to a server of plotly's makers.
+# Double-click shows everything. There is no button that would send measurements to a server of plotly's makers.
 GRAPH_CONFIG: dict[str, Any] = {
     "displaylogo": False, "doubleClick": "autosize", "responsive": True,
     "showSendToCloud": False, "plotlyServerURL": "",

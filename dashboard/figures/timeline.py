@@ -1,7 +1,7 @@
-"""The timeline figure (lfp-1995/fig4): Seq and Ack of both ends over time, and under it, on the same time axis, bytes
-in flight with cwnd, RTT and throughput. With gateways: client, gateway in, gateway out and server, and the tunnel.
+"""The timeline figure (lfp-1995/fig4): Seq and Ack of both ends over time. Under it, on the same time axis, are bytes
+in flight with cwnd, RTT and throughput. With gateways it has client, gateway in, gateway out, server and the tunnel.
 
-Made anew for every visible span, so that its size never depends on the capture's.
+The figure is made anew for every visible span, so that its size does not depend on the capture's.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dashboard import units
+from dashboard.data.flow import Stop
+from dashboard.data.timeline import Timeline
 from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throughput, add_tunnel
 from dashboard.figures.seqack import add_seqack
 from dashboard.figures.stops import add_stops
 from dashboard.figures.theme import AXIS, LAYOUT
 from dashboard.figures.view import CLIENT, PLAIN, View
-from dashboard.timeline import Timeline
+from netcommon import readable
 
-LABEL_ABOVE = 0.02  # labels of stops stand so far above the lower edge of the Seq/Ack panel
+LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
 POINTS = 2000
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One row of the figure: its axis' title, its share of the height, and who draws it."""
+    """One row of the figure: the title of its axis, its share of the height, and the function that draws it."""
 
     title: str
     height: float
@@ -51,7 +52,8 @@ GATEWAY_PANELS = (
 def timeline_figure(
     timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080
 ) -> go.Figure:
-    """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`), lines of <= `points`."""
+    """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
+    points."""
     t0, t1 = span_ns or timeline.first_view_ns()
     panels = GATEWAY_PANELS if timeline.server else PANELS
     words = CLIENT if timeline.server else PLAIN
@@ -67,16 +69,44 @@ def timeline_figure(
 
 
 def headline(timeline: Timeline) -> str:
-    """One line: how long sending was stopped, in words and as lfp-1995's s."""
+    """One line: how long sending was stopped, in words and as lfp-1995's s. If it never was, the slowest span."""
+    if timeline.stops:
+        stops = f"{len(timeline.stops):,} stop{'s' if len(timeline.stops) != 1 else ''}"
+        share = timeline.stopped_share
+        if share is None:
+            return f"{stops}, stopped share not analysed"
+        return f"Sending stopped {readable.share(share, 3)} of the time (s = {readable.number(share, 3)}, {stops})"
+    if timeline.slow_spans:
+        return f"No stops. Slowest span: {between(timeline.slow_spans[0])}, {timeline.slow_spans[0].text}"
     if timeline.stopped_share is None:
         return "Stopped share not analysed"
-    stops = len(timeline.stops)
-    facts = f"s = {timeline.stopped_share:.2f}, {stops} stop{'s' if stops != 1 else ''}"
-    return f"Sending stopped {units.share(timeline.stopped_share)} of the time ({facts})"
+    return "No stops, and no span much slower than the rest"
+
+
+def between(visit: Stop) -> str:
+    """`1.2 s to 1.9 s`, on the time axis."""
+    return f"{readable.number(visit.t0_ns / 1e9)} s to {readable.number(visit.t1_ns / 1e9)} s"
+
+
+def _title(timeline: Timeline) -> str:
+    """The headline without the text about the slowest span, which the span's label has."""
+    if timeline.stops or not timeline.slow_spans:
+        return headline(timeline)
+    slowest = timeline.slow_spans[0]
+    return f"No stops. Slowest span: {between(slowest)}, {slowest.text.partition(':')[0]}"
+
+
+def _span_text(view: View) -> str:
+    """`1.2 to 1.9 s of 60 s`, with as many digits as it takes to tell the ends apart."""
+    for digits in range(readable.DIGITS, 16):
+        start, end = (readable.number(ns / 1e9, digits) for ns in (view.t0, view.t1))
+        if start != end:
+            break
+    return f"{start} to {end} s of {readable.number(view.timeline.duration_ns / 1e9)} s"
 
 
 def _set_legends(figure: go.Figure, panels: int) -> None:
-    """One legend a panel, beside it."""
+    """Gives every panel a legend of its own, beside it."""
     names = ["legend" if number == 0 else f"legend{number + 1}" for number in range(panels)]
     axes = {"y" if number == 0 else f"y{number + 1}": number for number in range(panels)}
     for trace in figure.data:
@@ -88,11 +118,11 @@ def _set_legends(figure: go.Figure, panels: int) -> None:
 
 def _lay_out(figure: go.Figure, view: View, height: int, panels: tuple[Panel, ...]) -> None:
     tl = view.timeline
-    span = f"{view.t0 / 1e9:.4g} to {view.t1 / 1e9:.4g} s of {tl.duration_ns / 1e9:.4g} s"
+    span = _span_text(view)
     note = "; ".join([span, *dict.fromkeys(view.notes)] if view.notes else [span, "every packet drawn"])
     figure.update_layout(**LAYOUT, height=height, dragmode="zoom", uirevision="timeline")
     figure.update_layout(
-        title={"text": headline(tl), "x": 0, "xref": "paper", "font": {"size": 20},
+        title={"text": _title(tl), "x": 0, "xref": "paper", "font": {"size": 20},
                "subtitle": {"text": note, "font": {"size": 14}}},
         margin={"t": 80, "r": 20},
     )  # fmt: skip

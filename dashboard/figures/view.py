@@ -1,4 +1,4 @@
-"""What part of a timeline is drawn, and how finely; shared by the timeline's panels."""
+"""The part of a timeline that is drawn, and its resolution; shared by the timeline's panels."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.downsample import aggregate, inside, thin, visible
+from dashboard.data.downsample import aggregate, inside, thin, visible
+from dashboard.data.flow import KINDS
+from dashboard.data.series import I64
+from dashboard.data.timeline import Timeline
 from dashboard.figures.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
-from dashboard.series import I64
-from dashboard.timeline import KINDS, Timeline
 
-EVENT_LIMIT = 20_000
-EVENT_BINS = 2_000
+EVENT_LIMIT = 300  # more marks of one kind would hide the lines
+EVENT_BINS = 200
 
 
 @dataclass(frozen=True)
 class Words:
-    """What the lines of one connection are called, and their colours. `where` is added to the names of marks; a dash
-    lets the line below be seen where two places are too near each other to tell apart."""
+    """The names of the lines of one connection, and their colours. `where` is added to the names of marks. A dash
+    leaves the line below visible where two places are too near each other to tell apart."""
 
     sent: str = "sender: new data sent"
     received: str = "receiver: data arrived"
@@ -46,9 +47,9 @@ SERVER = Words(
 
 @dataclass
 class View:
-    """A span of a timeline, ns from its first segment, and the greatest number of points a line may have.
+    """A span of a timeline, ns from its first segment, and the greatest number of points that a line may have.
 
-    `notes` collects what a reader must know about the drawing (thinned, aggregated), in words.
+    `notes` collects sentences that a reader must know about the drawing (thinned, aggregated).
     """
 
     timeline: Timeline
@@ -59,27 +60,37 @@ class View:
     words: Words = PLAIN
 
     def line(self, t: I64, y: NDArray[Any]) -> I64:
-        """Rows of a dense line to draw."""
+        """The rows of a dense line that are drawn."""
         return thin(t, y, self.t0, self.t1, self.points)
 
     def line_of(self, rows: I64, times: I64, y: NDArray[Any]) -> I64:
-        """The same for a line made of some rows of the timeline; `times` are theirs, sorted."""
+        """The same for a line of some rows of the timeline; `times` are the times of these rows, sorted."""
         span = visible(times, self.t0, self.t1)
         own = rows[span]
         return np.asarray(own[self.line(times[span], y[own])], dtype=np.int64)
 
-    def marks(self, rows: I64, times: I64, what: str) -> tuple[I64, I64]:
-        """All of `rows` in the span (`times` are theirs, sorted), and how many packets each mark stands for.
+    def marks(self, rows: I64, times: I64) -> tuple[I64, I64]:
+        """All of `rows` in the span, and how many packets each mark stands for. `times`: the times of `rows`, sorted.
 
-        Beyond EVENT_LIMIT they are gathered in EVENT_BINS spans, and `notes` says so: none is silently dropped.
+        Beyond EVENT_LIMIT there is one mark for each bin of time, and `notes` says so: none is dropped silently.
         """
         span = inside(times, self.t0, self.t1)
         own = rows[span]
         if own.size <= EVENT_LIMIT:
             return own, np.ones(own.size, np.int64)
         first, counts = aggregate(times[span], self.t0, self.t1, EVENT_BINS)
-        self.notes.append(f"{own.size:,} × {what} gathered in {first.size:,} marks (zoom in for single ones)")
+        self.notes.append("marks thinned, their numbers in the legend (zoom in for each)")
         return own[first], counts
+
+
+def tally(name: str, counts: I64) -> str:
+    """The legend's entry for marks: `lost (23)`, or `lost (1,813, thinned)` where a mark may stand for several."""
+    return f"{name} ({int(counts.sum()):,}{', thinned' if thinned(counts) else ''})"
+
+
+def thinned(counts: I64) -> bool:
+    """Whether some of these marks stand for more than one packet."""
+    return bool((counts > 1).any())
 
 
 def seconds(ns: I64) -> NDArray[np.float64]:
@@ -88,7 +99,7 @@ def seconds(ns: I64) -> NDArray[np.float64]:
 
 
 def segment_facts(timeline: Timeline, rows: I64) -> list[list[Any]]:
-    """Hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay."""
+    """The hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay."""
     received, sent = timeline.received_ns[rows], timeline.sent_ns[rows]
     delay = np.char.mod("arrived %.3f ms later", (received - sent) / 1e6)
     why = timeline.box.sentences(rows) if timeline.box else "never arrived"

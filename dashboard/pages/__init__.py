@@ -1,1 +1,1 @@
-"""Pages of the dashboard, one file a page: `page(…)` makes its layout, `register(app, …)` its callbacks."""
+"""The pages of the dashboard, one file each: `page(…)` makes the layout, `register(app, …)` registers the callbacks."""

@@ -1,13 +1,14 @@
-"""Parts that pages share: verdict box, tables, facts, graph settings. Dash escapes all text by itself."""
+"""Parts that pages share: verdict box, tables, facts, graph settings. Dash escapes all text."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 from dash import dcc, html
 
-from dashboard.content import Facts, Table
-from dashboard.data import Verdict
+from dashboard.content.parts import Facts, Table
+from dashboard.data.runs import Verdict
 from dashboard.figures.theme import GRAPH_CONFIG
 
 VERDICT_CLASS = {True: "good", False: "bad", None: "open"}
@@ -19,14 +20,14 @@ def graph_config() -> dcc.Graph.Config:
 
 
 def verdict_box(verdict: Verdict, what: str) -> html.Div:
-    """May the numbers be believed; if not, why not."""
+    """A box that says whether the numbers may be believed, and if not, why not."""
     reasons = [html.Ul([html.Li(reason) for reason in verdict.reasons])] if verdict.reasons else []
     head = html.Strong(f"{what}: {verdict.word}")
     return html.Div([head, *reasons], className=f"verdict {VERDICT_CLASS[verdict.valid]}")
 
 
 def verdict_mark(verdict: Verdict) -> html.Span:
-    """The verdict in a table cell; reasons on hover."""
+    """The verdict in a table cell, with its reasons on hover."""
     return html.Span(
         verdict.word, className=f"mark {VERDICT_CLASS[verdict.valid]}", title="; ".join(verdict.reasons) or None
     )
@@ -34,6 +35,11 @@ def verdict_mark(verdict: Verdict) -> html.Span:
 
 def facts_list(facts: Facts) -> html.Dl:
     return html.Dl([html.Div([html.Dt(label), html.Dd(value)]) for label, value in facts], className="facts")
+
+
+def sentences(texts: Iterable[str]) -> list[html.P]:
+    """Small print, a paragraph for each text."""
+    return [html.P(text, className="small") for text in texts]
 
 
 def table(content: Table) -> html.Table:
@@ -54,5 +60,5 @@ def rich_table(head: tuple[str, ...], rows: list[list[Any]], numeric: frozenset[
 
 
 def problem(text: str) -> html.Div:
-    """A page that says what is wrong and where to go on."""
+    """A page that says what is wrong and leads back to all runs."""
     return html.Div([html.H1("Nothing to show"), html.P(text), dcc.Link("All runs", href="/")])

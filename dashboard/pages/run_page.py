@@ -1,5 +1,5 @@
-"""One run: verdict, figure of its sweep with the paper beside it, table of trials. A point of the figure opens its
-trial."""
+"""The page of one run: verdict, figure of its sweep with the paper beside it, table of trials. A click on a point of
+the figure opens the point's trial."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from urllib.parse import unquote
 import plotly.graph_objects as go
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
-from dashboard import content, control, curves, matrix, sweep
-from dashboard.data import Json, Run, Verdict
-from dashboard.figures.control import control_figure
+from dashboard.content import facts, tables
+from dashboard.data.runs import Json, Run, Verdict
+from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
-from dashboard.pages.elements import facts_list, graph_config, rich_table, table, verdict_box, verdict_mark
+from dashboard.pages.elements import facts_list, graph_config, rich_table, sentences, table, verdict_box, verdict_mark
+from dashboard.results import congestion, curves, matrix, sweep
+from dashboard.results.asked import asked
+from dashboard.results.grouping import listed
+from scenarios.plan.shared_settings import shared_settings
 
 
 def page(run: Run) -> html.Div:
@@ -29,6 +33,8 @@ def page(run: Run) -> html.Div:
             html.H1(run.title),
             html.P(description, className="lead") if description else None,
             verdict_box(run.verdict, "This run"),
+            *sentences(asked(run).notes),
+            *_settings_part(run),
             *(_sweep_part(built) if built else []),
             *(_matrix_part(grids) if grids else []),
             *(_curves_part(lines) if lines else []),
@@ -36,27 +42,33 @@ def page(run: Run) -> html.Div:
             html.H2("Trials"),
             _trials(run),
             html.H2("What was run"),
-            facts_list(content.run_facts(run)),
+            facts_list(facts.run_facts(run)),
         ]
     )
 
 
+def _settings_part(run: Run) -> list[Any]:
+    found = shared_settings(run.rows, run.sweep)
+    return [html.H2("Settings of all trials"), facts_list(found)] if found else []
+
+
 def _sweep_part(built: sweep.Sweep) -> list[Any]:
-    regions = content.region_table(built)
+    regions = tables.region_table(built)
     axis = dcc.RadioItems(
         id="sweep-axis", value="log", inline=True, className="choice",
         options=[{"label": "logarithmic window axis", "value": "log"}, {"label": "linear", "value": "linear"}],
     )  # fmt: skip
     parts: list[Any] = [
-        html.H2("Throughput against window"),
+        html.H2("Throughput by transfer.window"),
         axis,
         dcc.Graph(id="sweep", figure=sweep_figure(built), config=graph_config()),
-        html.P("Click a point to open its trial." + content.failed_note(built), className="small"),
+        *sentences(["Click a point to open its trial.", *tables.sweep_notes(built)]),
     ]
-    if (intervals := content.interval_table(built)).rows:
+    if (intervals := tables.interval_table(built)).rows:
         parts += [html.H2("Means with 95 % intervals"), html.Div(table(intervals), className="scroll")]
+        parts += sentences(tables.interval_notes(built))
     if regions.rows:
-        parts += [html.H2(f"Beside the paper ({built.paper})"), table(regions)]
+        parts += [html.H2(f"Beside the paper ({built.paper})" if built.paper else "By region"), table(regions)]
     return parts
 
 
@@ -64,7 +76,7 @@ def _matrix_part(grids: matrix.Matrix) -> list[Any]:
     return [
         html.H2(f"{grids.value_name} by {grids.x.name.lower()} and {grids.y.name.lower()}"),
         dcc.Graph(id="matrix", figure=matrix_figure(grids), config=graph_config()),
-        html.P("Each cell: the median over the valid trials." + content.left_out_note(grids), className="small"),
+        *sentences(["Each cell: the median over the valid trials.", *tables.matrix_notes(grids)]),
     ]
 
 
@@ -72,38 +84,39 @@ def _curves_part(lines: curves.Curves) -> list[Any]:
     return [
         html.H2(f"{lines.y_name} by {lines.x_name.lower()}"),
         dcc.Graph(id="curves", figure=curves_figure(lines), config=graph_config()),
-        html.P("Click a point to open its trial." + content.failed_note(lines), className="small"),
-        table(content.curve_table(lines)),
+        *sentences(["Click a point to open its trial.", *tables.curves_notes(lines)]),
+        table(tables.curve_table(lines)),
     ]
 
 
 def _control_part(run: Run) -> list[Any]:
     parts: list[Any] = []
-    if pairs := control.pairs(run):
-        parts += [html.H2("Beside the kernel's own"), table(content.pair_table(pairs))]
-    if controls := control.chosen(run):
-        figure = dcc.Graph(id="control", figure=control_figure(controls), config=graph_config())
-        note = "One trial a congestion control, its first repeat at the largest window, by TCP_INFO."
-        parts += [html.H2("Congestion window over time"), figure, html.P(note, className="small")]
+    if pairs := congestion.pairs(run):
+        parts += [html.H2("Beside the kernel's own"), table(tables.pair_table(pairs))]
+    if chosen := congestion.chosen(run):
+        figure = dcc.Graph(id="control", figure=congestion_figure(chosen.controls), config=graph_config())
+        parts += [html.H2("Congestion window over time"), figure, *sentences([chosen.note])]
     return parts
 
 
 def _trials(run: Run) -> html.Div:
-    swept = content.varied(run)
-    head = ("Trial", *(matrix.NAMES[name] for name in swept), *content.OUTCOME_HEAD, "Timeline", "State", "Verdict")
-    rows = [_trial_cells(run, row, swept) for row in sorted(run.rows, key=lambda row: row.get("trial") or 0)]
-    numeric = frozenset(range(1, 1 + len(swept) + len(content.OUTCOME_HEAD)))
+    settings = tables.setting_head(run)
+    head = ("Trial", *settings, *tables.OUTCOME_HEAD, "Timeline", "State", "Verdict")
+    rows = [
+        _trial_cells(run, row, texts) for row, texts in zip(listed(run.rows), tables.setting_texts(run), strict=True)
+    ]
+    numeric = frozenset(range(1, 1 + len(settings) + len(tables.OUTCOME_HEAD)))
     return html.Div(rich_table(head, rows, numeric), className="scroll")
 
 
-def _trial_cells(run: Run, row: Json, swept: list[str]) -> list[Any]:
+def _trial_cells(run: Run, row: Json, settings: tuple[str, ...]) -> list[Any]:
     number = int(row.get("trial") or 0)
     reasons = str(row.get("reasons") or "")
     valid = row.get("valid")
     return [
         dcc.Link(str(number), href=f"/run/{run.name}/trial/{number}"),
-        *(content.cell(row, name) for name in swept),
-        *content.outcome(row),
+        *settings,
+        *tables.outcome(row),
         dcc.Link("Seq/Ack", href=f"/run/{run.name}/trial/{number}") if number in run.captured else "–",
         str(row.get("state") or "–"),
         verdict_mark(Verdict(valid if isinstance(valid, bool) else None, (reasons,) if reasons else ())),
@@ -111,7 +124,7 @@ def _trial_cells(run: Run, row: Json, swept: list[str]) -> list[Any]:
 
 
 def register(app: Dash, run_named: Callable[[str], Run]) -> None:
-    """Callbacks: kind of axis, and opening a trial from a point."""
+    """Registers the callbacks: the kind of axis, and opening a trial from a point."""
 
     def axis(value: str, pathname: str) -> go.Figure:
         built = sweep.build(run_named(run_name(pathname)))
@@ -135,12 +148,12 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
 
 
 def run_name(pathname: str) -> str:
-    """The run's name in an address of a run or trial page."""
+    """The run's name in the address of a run page or trial page."""
     return unquote(pathname.split("/")[2])
 
 
 def clicked_trial(click: Json | None) -> int | None:
-    """The trial of a clicked point; None when the point is no trial (a median, the paper, a guide line)."""
+    """The trial of a clicked point; None when the point belongs to no trial (the paper's, or a limit's)."""
     for point in (click or {}).get("points", ()):
         facts = point.get("customdata")
         if isinstance(facts, list) and facts and isinstance(facts[0], int):

@@ -1,16 +1,16 @@
-"""All runs of the runs directory, newest first."""
+"""The page of all runs in the runs directory, newest first."""
 
 from __future__ import annotations
 
 from dash import dcc, html
 
-from dashboard.content import when
-from dashboard.data import Run
+from dashboard.content.parts import when
+from dashboard.data.runs import Run
 from dashboard.pages.elements import rich_table, verdict_mark
 
 
 def page(runs: list[Run]) -> html.Div:
-    """The table; each title leads to its run."""
+    """The table of runs; each title leads to its run."""
     if not runs:
         return html.Div([html.H1("Runs"), html.P("No runs here yet: `lfp run lfp-syndrome` makes one.")])
     head = ("Run", "Reproduces", "Started", "Trials", "State", "Verdict")

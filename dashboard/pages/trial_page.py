@@ -1,5 +1,5 @@
-"""One trial: facts and, when captured, the Seq/Ack timeline. Each zoom fetches the visible span anew, so that every
-packet can be reached however many there are."""
+"""The page of one trial: facts and, if the trial was captured, the Seq/Ack timeline. Each zoom fetches the visible span
+again, so that every packet can be reached however many there are."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ from typing import Any
 import plotly.graph_objects as go
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 
-from dashboard import content, control, timeline
-from dashboard.data import Json, Run, Trial
-from dashboard.figures.control import control_figure
+from dashboard.content import facts
+from dashboard.content.parts import Facts
+from dashboard.content.tables import visit_table
+from dashboard.data import timeline
+from dashboard.data.runs import Json, Run, Trial
+from dashboard.data.slow import MEASURE
+from dashboard.data.timeline import Timeline
+from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.timeline import timeline_figure
-from dashboard.pages.elements import facts_list, graph_config, verdict_box
+from dashboard.pages.elements import facts_list, graph_config, sentences, table, verdict_box
 from dashboard.pages.run_page import run_name
-from dashboard.timeline import Timeline
+from dashboard.results import congestion
 
 RANGE_KEY = re.compile(r"^(?P<axis>[xy]axis\d*)\.range(?:\[(?P<end>[01])\])?$")
-# Filtered in the browser: plotly also reports resizes, and a later event makes Dash drop the answer to an earlier one.
+# The browser filters events: plotly also reports resizes, and a later event makes Dash drop the answer to an earlier
+# one.
 ZOOMS_ONLY = """relayout => Object.keys(relayout || {}).some(key => key.startsWith("xaxis"))
     ? relayout : window.dash_clientside.no_update"""
-BUTTONS = {"whole": "Whole transfer", "first": "First stop", "previous": "‹ Previous stop", "next": "Next stop ›"}
+BUTTONS = ("whole", "first", "previous", "next")
+WORDS_FOR_STOPS = ("Whole transfer", "First stop", "‹ Previous stop", "Next stop ›")
+WORDS_FOR_SPANS = ("Whole transfer", "Slowest span", "‹ Slower span", "Next slowest span ›")
 
 
 def page(run: Run, trial: Trial) -> html.Div:
@@ -30,39 +38,40 @@ def page(run: Run, trial: Trial) -> html.Div:
     return html.Div(
         [
             html.P(dcc.Link(f"‹ {run.title}", href=f"/run/{run.name}")),
-            html.H1(content.trial_name(run, trial)),
+            html.H1(facts.trial_name(run, trial)),
             verdict_box(trial.verdict, "This trial"),
             *(_timeline_part(run, trial) if trial.captured else [html.P(_why_no_timeline(trial))]),
             *_control_part(run, trial),
             html.H2("Facts"),
-            facts_list(content.trial_facts(run, trial) + _passage(run, trial)),
+            facts_list(facts.trial_facts(run, trial) + _passage(run, trial)),
         ]
     )
 
 
 def _control_part(run: Run, trial: Trial) -> list[Any]:
-    """Window and the algorithm's own words, where the timeline does not have them: without capture, or with words."""
-    found = control.load(run, trial.number)
+    """The congestion window, and the figures that the algorithm reports of itself, where the timeline does not show
+    them: without a capture, or when there are such figures."""
+    found = congestion.load(run, trial.number)
     if found is None or (trial.captured and not found.words):
         return []
     heading = "Congestion control over time" if found.words else "Congestion window over time"
-    return [html.H2(heading), dcc.Graph(id="control", figure=control_figure([found]), config=graph_config())]
+    return [html.H2(heading), dcc.Graph(id="control", figure=congestion_figure([found]), config=graph_config())]
 
 
-def _passage(run: Run, trial: Trial) -> content.Facts:
-    return content.passage_facts(timeline.load(run, trial)) if trial.captured else []
+def _passage(run: Run, trial: Trial) -> Facts:
+    return facts.passage_facts(timeline.load(run, trial)) if trial.captured else []
 
 
 def _timeline_part(run: Run, trial: Trial) -> list[Any]:
     flows = trial.flows or [0]
     loaded = timeline.load(run, trial, flows[0])
-    stops = bool(loaded.stops)
+    words = WORDS_FOR_STOPS if loaded.stops else WORDS_FOR_SPANS
     buttons = [
-        html.Button(text, id=f"go-{name}", className="go", disabled=name != "whole" and not stops)
-        for name, text in BUTTONS.items()
+        html.Button(text, id=f"go-{name}", className="go", disabled=name != "whole" and not loaded.visits)
+        for name, text in zip(BUTTONS, words, strict=True)
     ]
     choice = dcc.Dropdown(
-        id="flow", options=[{"label": content.flow_name(trial, flow), "value": flow} for flow in flows], value=flows[0],
+        id="flow", options=[{"label": facts.flow_name(trial, flow), "value": flow} for flow in flows], value=flows[0],
         clearable=False, className="flow", style={"display": "none"} if len(flows) == 1 else None,
     )  # fmt: skip
     graph = dcc.Graph(id="timeline", figure=timeline_figure(loaded), config=graph_config(), className="timeline")
@@ -72,8 +81,16 @@ def _timeline_part(run: Run, trial: Trial) -> list[Any]:
         dcc.Store(id="stop-number", data=0),
         dcc.Store(id="zoom"),
         graph,
-        html.P(hint, className="small"),
+        *sentences([hint, *loaded.notes]),
+        *_slowest(loaded),
     ]
+
+
+def _slowest(loaded: Timeline) -> list[Any]:
+    """What is known of the slowest spans, the one that cost most time first; only where nothing stopped."""
+    if loaded.stops or not loaded.visits:
+        return []
+    return [html.H2("Slowest spans"), table(visit_table(loaded)), *sentences([MEASURE])]
 
 
 def _why_no_timeline(trial: Trial) -> str:
@@ -84,7 +101,7 @@ def _why_no_timeline(trial: Trial) -> str:
 
 
 def register(app: Dash, run_named: Callable[[str], Run]) -> None:
-    """The callback that redraws the timeline for what is to be seen."""
+    """Registers the callback that redraws the timeline."""
 
     def redraw(relayout: Json | None, *rest: Any) -> tuple[Any, Any]:
         flow, pathname, stop_number = rest[len(BUTTONS) :]
@@ -96,8 +113,8 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
             return (no_update, no_update) if span is None else (_zoomed(loaded, span, relayout or {}), no_update)
         if cause == "go-whole":
             return timeline_figure(loaded, (0, loaded.duration_ns)), no_update
-        number = chosen_stop(cause, int(stop_number or 0), len(loaded.stops))
-        span = loaded.stop_view_ns(number) if loaded.stops else None
+        number = chosen_stop(cause, int(stop_number or 0), len(loaded.visits))
+        span = loaded.visit_view_ns(number) if loaded.visits else None
         return timeline_figure(loaded, span), number
 
     app.callback(
@@ -116,18 +133,18 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
 
 
 def trial_number(pathname: str) -> int:
-    """The trial's number in an address of a trial page."""
+    """The trial's number in the address of a trial page."""
     return int(pathname.rstrip("/").split("/")[-1])
 
 
 def chosen_stop(cause: str, current: int, count: int) -> int:
-    """The stop that a button leads to; stays within what there is."""
+    """The number of the stop or span that a button leads to, within 0 … `count` - 1."""
     step = {"go-previous": current - 1, "go-next": current + 1}.get(cause, 0)
     return max(0, min(step, count - 1))
 
 
 def ranges(relayout: Json) -> dict[str, list[float]]:
-    """Axis ranges that the reader chose, from plotly's relayout event: `{"xaxis4": [0.1, 0.2], …}`."""
+    """The axis ranges that the reader chose, from plotly's relayout event: `{"xaxis4": [0.1, 0.2], …}`."""
     found: dict[str, list[float]] = {}
     for key, value in relayout.items():
         match = RANGE_KEY.match(key)
@@ -151,7 +168,7 @@ def span_of_relayout(relayout: Json, loaded: Timeline) -> tuple[int, int] | None
 
 
 def _zoomed(loaded: Timeline, span: tuple[int, int], relayout: Json) -> go.Figure:
-    """The figure of a span, with the vertical range of a box zoom kept."""
+    """The figure of a span. It keeps the vertical range of a box zoom."""
     figure = timeline_figure(loaded, span)
     for axis, limits in ranges(relayout).items():
         if axis.startswith("y"):

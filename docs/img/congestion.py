@@ -1,10 +1,14 @@
-"""Take the pictures of docs/xys.md and docs/cpeak.md anew: `python docs/img/congestion.py KIND RUN…` (run directories).
+"""Draw the pictures of docs/explanation/xys.md and cpeak.md again: `python docs/img/congestion.py KIND RUN…`.
 
-`window RUN…`: xys-window.png, throughput and s by window with 95 % intervals, of runs of lfp-xys taken together.
-`over-time RUN --trial N…`: xys.png, cwnd, x, y and s of trials of one run. `cpeak FIG2_RUN GROWTH_RUN`: cpeak.png, the
-window over time beside Reno's, and one growth curve with its equation. `tables RUN…` prints what docs/xys.md has as
-tables, `cpeak-tables RUN…` what docs/cpeak.md has of cpeak-tab1, cpeak-tab2 and cpeak-loss. Needs playwright and
-Debian's chromium; asks no network.
+RUN is a run directory.
+
+- `window RUN…` writes xys-window.png: throughput and s by window with 95 % intervals, of runs of lfp-xys together.
+- `over-time RUN --trial N…` writes xys.png: cwnd, x, y and s of trials of one run.
+- `cpeak FIG2_RUN GROWTH_RUN` writes cpeak.png: the window over time beside Reno's, a growth curve with its equation.
+- `tables RUN…` prints the tables of xys.md.
+- `cpeak-tables RUN…` prints the tables of cpeak.md, from runs of cpeak-tab1, cpeak-tab2 and cpeak-loss.
+
+Needs playwright and Debian's chromium, and no network.
 """
 
 from __future__ import annotations
@@ -20,11 +24,11 @@ import pyarrow.parquet as pq
 from playwright.sync_api import sync_playwright
 from plotly.subplots import make_subplots
 
-from dashboard import control
-from dashboard.data import load_run
-from dashboard.figures.control import control_figure
+from dashboard.data.runs import load_run
+from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.theme import AXIS, GREY, LAYOUT, SERIES_COLOURS
-from dashboard.intervals import interval
+from dashboard.results import congestion
+from dashboard.results.intervals import interval
 
 HERE = Path(__file__).parent
 CHROMIUM = "/usr/bin/chromium"
@@ -62,7 +66,7 @@ def cells(runs: tuple[str, ...]) -> Cells:
 
 @click.group()
 def main() -> None:
-    """Pictures of docs/xys.md and docs/cpeak.md."""
+    """Pictures of docs/explanation/xys.md and docs/explanation/cpeak.md."""
 
 
 @main.command()
@@ -100,8 +104,8 @@ def window(runs: tuple[str, ...]) -> None:
 def over_time(run: str, trials: tuple[int, ...]) -> None:
     """cwnd, x, y and s of trials over time."""
     loaded = load_run(Path(run))
-    controls = [found for trial in trials if (found := control.load(loaded, trial))]
-    shoot(control_figure(controls), "xys", 1100, 900)
+    controls = [found for trial in trials if (found := congestion.load(loaded, trial))]
+    shoot(congestion_figure(controls), "xys", 1100, 900)
 
 
 @main.command()
@@ -112,13 +116,13 @@ def cpeak(fig2: str, growth: str) -> None:
     figure = make_subplots(rows=2, cols=1, vertical_spacing=0.14, row_heights=[0.5, 0.5])
     run = load_run(Path(fig2))
     for number, trial in enumerate(run.trial_numbers()):
-        found = control.load(run, trial)
+        found = congestion.load(run, trial)
         if found:
             early = found.t_s < 15
             figure.add_scatter(x=found.t_s[early], y=found.cwnd[early], name=found.name, mode="lines",
                                line={"color": SERIES_COLOURS[1 - number % 2], "width": 2}, row=1, col=1)  # fmt: skip
     run = load_run(Path(growth))
-    found = control.load(run, run.trial_numbers()[0])
+    found = congestion.load(run, run.trial_numbers()[0])
     if found:
         samples = pq.read_table(run.trial(found.trial).path / "tcp_info.parquet", columns=["delivered"])
         _add_growth(figure, found, samples["delivered"].to_numpy())
@@ -129,7 +133,7 @@ def cpeak(fig2: str, growth: str) -> None:
     shoot(figure, "cpeak", 1100, 800)
 
 
-def _add_growth(figure: go.Figure, found: control.Control, delivered: np.ndarray) -> None:
+def _add_growth(figure: go.Figure, found: congestion.Control, delivered: np.ndarray) -> None:
     """From the first loss to the second: measured, and the equation summed over the same acknowledged segments."""
     lost = np.flatnonzero(found.open[:-1] & ~found.open[1:])
     start = int(np.flatnonzero(found.open & (np.arange(found.open.size) > lost[0]))[0])

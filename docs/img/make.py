@@ -1,7 +1,7 @@
-"""Take the pictures of the README anew: `python docs/img/make.py SWEEP_RUN TIMELINE_RUN` (run directories).
+"""Take the README's pictures again: `python docs/img/make.py SWEEP_RUN TIMELINE_RUN`, both run directories.
 
-Writes sweep.png, timeline.png, zoom.png and report.png beside this file. Needs playwright and Debian's chromium; asks
-no network but its own dashboard on loopback.
+Writes sweep.png, timeline.png, zoom.png and report.png beside this file. Needs playwright and Debian's chromium, and
+of the network only its own dashboard on loopback.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 from werkzeug.serving import make_server
 
 from dashboard.app import make_app
-from dashboard.data import load_run
+from dashboard.data.runs import load_run
 from dashboard.report import write_report
 
 HERE = Path(__file__).parent

@@ -1,8 +1,10 @@
-# cpeak-1998 in the simulator it used: ns-2 (Debian package ns2 2.35), `ns cpeak.tcl KEY=VALUE…`; docs/cpeak.md reads the results.
+# cpeak-1998 in the simulator it used, ns-2 (Debian package ns2 2.35): `ns cpeak.tcl KEY=VALUE…`. The results are in
+# docs/explanation/cpeak.md.
 #
-# One bottleneck, one or two flows, SACK as ns had it (Agent/TCP/Sack1). The proposal needs no C++: ns adds increase_num_ / cwnd_ an ACK in
-# congestion avoidance, so the paper's A B C + D is written into increase_num_ every `poll` seconds, and c_peak is the window just before
-# a cut. `kind`, `second`: sack or cpeak; window in segments; 1998's defaults unless told: one segment to start with, no limited transmit.
+# One bottleneck, one or two flows, SACK as ns had it (Agent/TCP/Sack1). The proposal needs no C++: in congestion
+# avoidance ns adds increase_num_ / cwnd_ for each ACK, so this script writes the paper's A B C + D into increase_num_
+# every `poll` seconds. c_peak is the window just before a cut. `kind` and `second` are sack or cpeak; windows are in
+# segments. The defaults are those of 1998: one segment to start with, no limited transmit.
 array set o {
   kind sack second "" start2 0 window 128 rate 36 delay 29.5 queue 50 size 4096 access 1000 time 30
   agent Sack1 sink Sack1 tick 0.1 minrto 0 iw 1 limited 0 bugfix true maxcwnd 0 poll 0.0005

@@ -1,6 +1,6 @@
-/* Clocks. Everything inside the tools is CLOCK_MONOTONIC nanoseconds: all namespaces of a machine share it, so two-ended
- * timelines need no offset estimation. Captures carry CLOCK_REALTIME; a pair read together converts between the two.
- * Protocol and queueing code never calls this: it takes `now` as an argument. */
+/* Clocks. Everything inside the tools is CLOCK_MONOTONIC nanoseconds: all namespaces of a machine share it, so
+ * two-ended timelines need no offset estimation. Captures carry CLOCK_REALTIME; a pair of both clocks, read together,
+ * converts between them. Protocol and queueing code never calls this: it takes `now` as an argument. */
 #ifndef NC_CLOCK_H
 #define NC_CLOCK_H
 
@@ -18,8 +18,8 @@ struct nc_clock_pair {
 /* CLOCK_MONOTONIC, nanoseconds. */
 uint64_t nc_now_ns(void);
 
-/* Both clocks, read together: the realtime reading is bracketed by two monotonic ones and the tightest of a few tries
- * is kept, with the middle of its bracket. */
+/* Both clocks, read together. Two monotonic readings bracket the realtime one; of a few tries the one with the
+ * narrowest bracket is kept, and the middle of the bracket is its monotonic time. */
 struct nc_clock_pair nc_clock_pair_read(void);
 
 #endif

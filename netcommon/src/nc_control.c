@@ -17,40 +17,38 @@ json_t *nc_control_refusal(const char *reason)
     return json_pack("{s:i, s:b, s:o}", "v", NC_JSONL_VERSION, "ok", 0, "error", nc_jsonl_text(reason));
 }
 
-static int unix_address(const char *path, struct sockaddr_un *address, char *why, size_t why_size)
+static int unix_address(const char *path, struct sockaddr_un *address, struct nc_error *error)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (!path[0] || strlen(path) >= sizeof address->sun_path) {
-        snprintf(why, why_size, "--control '%s': a socket path has 1 to %zu characters", path,
-                 sizeof address->sun_path - 1);
-        return -1;
-    }
+    if (!path[0] || strlen(path) >= sizeof address->sun_path)
+        return nc_fail(error, NC_EXIT_USAGE, "--control '%s': a socket path has 1 to %zu characters", path,
+                       sizeof address->sun_path - 1);
     strcpy(address->sun_path, path);
     return 0;
 }
 
-int nc_control_listen(const char *path, int backlog, const char *what, char *why, size_t why_size)
+int nc_control_listen(const char *path, int backlog, const char *what, struct nc_error *error)
 {
     struct sockaddr_un address;
-    if (unix_address(path, &address, why, why_size) < 0)
+    if (unix_address(path, &address, error) < 0)
         return -1;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct stat status;
     if (fd >= 0 && stat(path, &status) == 0 && S_ISSOCK(status.st_mode)) {
         if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
-            snprintf(why, why_size, "--control '%s': another %s listens there; choose another path", path, what);
             close(fd);
-            return -1;
+            return nc_fail(error, NC_EXIT_USAGE, "--control '%s': another %s listens there; choose another path", path,
+                           what);
         }
-        unlink(path); /* left by one that died */
+        unlink(path); /* left by a daemon that died */
     }
-    mode_t mask = umask(0177); /* 0600, whatever the caller's is; from the first moment on */
+    mode_t mask = umask(0177); /* mode 0600 from the first moment on, whatever the caller's umask is */
     int bound = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&address, sizeof address);
     int saved = errno;
     umask(mask);
     errno = saved;
     if (bound < 0 || listen(fd, backlog) < 0) {
-        snprintf(why, why_size, "--control '%s': %s", path, strerror(errno));
+        nc_fail(error, NC_EXIT_USAGE, "--control '%s': %s", path, strerror(errno));
         if (fd >= 0)
             close(fd);
         return -1;
@@ -71,7 +69,7 @@ int nc_control_send(int fd, json_t *answer, int flags)
     return sent == (ssize_t)len + 1 ? 0 : -1;
 }
 
-/* The answer is as long as it is; read until its newline. */
+/* Reads an answer of any length up to its newline. */
 static json_t *read_answer(int fd)
 {
     size_t used = 0, size = 1 << 20;
@@ -91,13 +89,15 @@ static json_t *read_answer(int fd)
     return answer;
 }
 
-json_t *nc_control_request(const char *path, json_t *request, const char *program, char *why, size_t why_size)
+json_t *nc_control_request(const char *path, json_t *request, const char *program, struct nc_error *error)
 {
     struct sockaddr_un address;
     char *text = json_dumps(request, JSON_COMPACT);
     json_t *answer = NULL;
     json_decref(request);
-    if (!text || unix_address(path, &address, why, why_size) < 0) {
+    if (!text)
+        nc_fail(error, NC_EXIT_FAILED, "out of memory");
+    if (!text || unix_address(path, &address, error) < 0) {
         free(text);
         return NULL;
     }
@@ -105,9 +105,9 @@ json_t *nc_control_request(const char *path, json_t *request, const char *progra
     struct timeval patience = {.tv_sec = 5};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-        snprintf(why, why_size, "--control '%s': %s; is %s running there?", path, strerror(errno), program);
+        nc_fail(error, NC_EXIT_FAILED, "--control '%s': %s; is %s running there?", path, strerror(errno), program);
     else if (dprintf(fd, "%s\n", text) < 0 || !(answer = read_answer(fd)))
-        snprintf(why, why_size, "--control '%s': %s did not answer", path, program);
+        nc_fail(error, NC_EXIT_FAILED, "--control '%s': %s did not answer", path, program);
     free(text);
     if (fd >= 0)
         close(fd);

@@ -1,10 +1,7 @@
 #include "nc_jsonl.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "nc_log.h"
 
 int nc_jsonl_event(FILE *out, const char *event, json_t *fields)
 {
@@ -34,15 +31,4 @@ json_t *nc_jsonl_text(const char *text)
     string = json_string(ascii ? ascii : "out of memory");
     free(ascii);
     return string;
-}
-
-void nc_jsonl_error(FILE *out, int status, const char *format, ...)
-{
-    char message[900];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    nc_log("%s", message);
-    nc_jsonl_event(out, "error", json_pack("{s:i, s:o}", "status", status, "message", nc_jsonl_text(message)));
 }

@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "nc_jsonl.h"
+
+enum { MESSAGE_MAX = 900 };
 
 static void log_line(const char *format, va_list args)
 {
@@ -31,16 +32,27 @@ void nc_log(const char *format, ...)
     va_end(args);
 }
 
-void nc_die(enum nc_exit status, const char *format, ...)
+void nc_log_error(FILE *out, int status, const char *format, ...)
 {
-    char message[900];
+    char message[MESSAGE_MAX];
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    if (isatty(STDOUT_FILENO)) /* a person reads both; once is enough */
+    nc_log("%s", message);
+    nc_jsonl_event(out, "error", json_pack("{s:i, s:o}", "status", status, "message", nc_jsonl_text(message)));
+}
+
+void nc_die(enum nc_exit status, const char *format, ...)
+{
+    char message[MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (isatty(STDOUT_FILENO))
         nc_log("%s", message);
     else
-        nc_jsonl_error(stdout, (int)status, "%s", message);
+        nc_log_error(stdout, (int)status, "%s", message);
     exit((int)status);
 }

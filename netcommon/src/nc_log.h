@@ -1,20 +1,20 @@
-/* What people read: stderr, one line a message, prefixed with the program's name. Machines read stdout (nc_jsonl.h).
- * The exit status of every tool is one of nc_exit. */
+/* What people read: stderr, one line a message, prefixed with the program's name. Programs read stdout (nc_jsonl.h). An
+ * error goes to both. */
 #ifndef NC_LOG_H
 #define NC_LOG_H
 
-enum nc_exit {
-    NC_EXIT_OK = 0,      /* done */
-    NC_EXIT_FAILED = 1,  /* the measurement failed */
-    NC_EXIT_USAGE = 2,   /* the command line or configuration is wrong */
-    NC_EXIT_MISSING = 3, /* the machine lacks something, which the message names */
-};
+#include <stdio.h>
+
+#include "nc_error.h"
 
 /* "PROGRAM: message\n" in one write. */
 void nc_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The error contract of every tool (nc_jsonl_error), then exit with the status; on a terminal without the JSON line. For
- * set-up only: the data path returns codes. */
+/* The error contract of every tool: {"event":"error","status":1,"message":…} on `out` and the same line on stderr. */
+void nc_log_error(FILE *out, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* nc_log_error on stdout, then exit with the status. On a terminal the JSON line is left out, because one person would
+ * read both. For set-up only: the data path returns codes. */
 void nc_die(enum nc_exit status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 
 #endif

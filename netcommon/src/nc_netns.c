@@ -9,7 +9,7 @@
 
 #include "nc_log.h"
 
-int nc_netns_open(const char *spec, char *why, size_t why_size)
+int nc_netns_open(const char *spec, struct nc_error *error)
 {
     char path[256];
     int n;
@@ -19,13 +19,12 @@ int nc_netns_open(const char *spec, char *why, size_t why_size)
         n = snprintf(path, sizeof path, "%s", spec);
     else
         n = snprintf(path, sizeof path, "/run/netns/%s", spec);
-    if (n < 0 || (size_t)n >= sizeof path || !spec[0]) {
-        snprintf(why, why_size, "namespace '%.40s': want a process id, an absolute path or a name of 'ip netns'", spec);
-        return -1;
-    }
+    if (n < 0 || (size_t)n >= sizeof path || !spec[0])
+        return nc_fail(error, NC_EXIT_USAGE,
+                       "namespace '%.40s': want a process id, an absolute path or a name of 'ip netns'", spec);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        snprintf(why, why_size, "namespace '%s': %s: %s", spec, path, strerror(errno));
+        return nc_fail(error, NC_EXIT_USAGE, "namespace '%s': %s: %s", spec, path, strerror(errno));
     return fd;
 }
 

@@ -1,9 +1,10 @@
-/* getopt_long does the parsing; this file turns rows into its tables and values into settings. */
+/* getopt_long does the parsing. This file turns the rows into its tables, and prints them for people (--help) and for
+ * programs (--options-json). */
 #include "nc_options.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,145 +15,29 @@
 enum { LONG_BASE = 0x1000 }; /* getopt value of row i: LONG_BASE + i, above every letter */
 enum { VALUE_HELP = LONG_BASE - 2, VALUE_JSON = LONG_BASE - 1 };
 
-static void *field(const struct nc_option *row, void *settings)
-{
-    return (char *)settings + row->offset;
-}
+static const char *const kind_names[] = {
+    [NC_OPT_FLAG] = "flag",     [NC_OPT_STRING] = "string",     [NC_OPT_TEXT] = "text",
+    [NC_OPT_CHOICE] = "choice", [NC_OPT_QUANTITY] = "quantity", [NC_OPT_LIST] = "list",
+};
+_Static_assert(sizeof kind_names / sizeof kind_names[0] == NC_OPT_SECTION, "a name for every kind with a value");
 
-static int choice_index(const struct nc_option *row, const char *text)
-{
-    for (int i = 0; row->choices[i]; i++)
-        if (strcmp(row->choices[i], text) == 0)
-            return i;
-    return -1;
-}
-
-static void join_choices(const struct nc_option *row, const char *separator, char *out, size_t size)
-{
-    out[0] = '\0';
-    for (int i = 0; row->choices[i]; i++) {
-        size_t used = strlen(out);
-        snprintf(out + used, size - used, "%s%s", i ? separator : "", row->choices[i]);
-    }
-}
-
-static int set_quantity(const struct nc_option *row, const char *text, uint64_t *value, char *why, size_t why_size)
-{
-    char reason[160], low[40], high[40];
-    if (nc_quantity_parse(row->unit, text, value, reason, sizeof reason) < 0) {
-        snprintf(why, why_size, "--%s '%.80s': %s", row->name, text, reason);
-        return -1;
-    }
-    if (*value >= row->min && (row->max == 0 || *value <= row->max))
-        return 0;
-    nc_quantity_format(row->unit, row->min, low, sizeof low);
-    if (row->max)
-        snprintf(why, why_size, "--%s '%.80s': out of range; allowed is %s to %s", row->name, text, low,
-                 nc_quantity_format(row->unit, row->max, high, sizeof high));
-    else
-        snprintf(why, why_size, "--%s '%.80s': out of range; allowed is %s or more", row->name, text, low);
-    return -1;
-}
-
-static int copy_text(const struct nc_option *row, char *to, const char *text, char *why, size_t why_size)
-{
-    size_t len = strlen(text);
-    if (len >= row->max) {
-        snprintf(why, why_size, "--%s '%.40s…': longer than %" PRIu64 " characters", row->name, text, row->max - 1);
-        return -1;
-    }
-    memcpy(to, text, len + 1);
-    return 0;
-}
-
-static int append(const struct nc_option *row, struct nc_strings *list, const char *text, char *why, size_t why_size)
-{
-    if (list->n == NC_STRINGS_MAX) {
-        snprintf(why, why_size, "--%s '%.80s': given more than %d times", row->name, text, NC_STRINGS_MAX);
-        return -1;
-    }
-    list->at[list->n++] = text;
-    return 0;
-}
-
-int nc_option_set(const struct nc_option *row, const char *text, void *settings, char *why, size_t why_size)
-{
-    char allowed[256];
-    uint64_t value;
-    int index;
-    switch (row->kind) {
-    case NC_OPT_FLAG:
-        *(bool *)field(row, settings) = true;
-        return 0;
-    case NC_OPT_STRING:
-        *(const char **)field(row, settings) = text;
-        return 0;
-    case NC_OPT_TEXT:
-        return copy_text(row, field(row, settings), text, why, why_size);
-    case NC_OPT_LIST:
-        return append(row, field(row, settings), text, why, why_size);
-    case NC_OPT_CHOICE:
-        index = choice_index(row, text);
-        if (index < 0) {
-            join_choices(row, ", ", allowed, sizeof allowed);
-            snprintf(why, why_size, "--%s '%.80s': allowed is one of %s", row->name, text, allowed);
-            return -1;
-        }
-        *(int *)field(row, settings) = index;
-        return 0;
-    case NC_OPT_QUANTITY:
-        if (set_quantity(row, text, &value, why, why_size) < 0)
-            return -1;
-        *(uint64_t *)field(row, settings) = value;
-        return 0;
-    case NC_OPT_SECTION:
-        break;
-    }
-    assert(!"a section is not an option");
-    return -1;
-}
-
-static void set_default(const struct nc_option *row, void *settings)
-{
-    char why[256];
-    switch (row->kind) {
-    case NC_OPT_FLAG: *(bool *)field(row, settings) = false; break;
-    case NC_OPT_STRING: *(const char **)field(row, settings) = NULL; break;
-    case NC_OPT_TEXT: *(char *)field(row, settings) = '\0'; break;
-    case NC_OPT_LIST: ((struct nc_strings *)field(row, settings))->n = 0; break;
-    case NC_OPT_CHOICE: *(int *)field(row, settings) = 0; break;
-    case NC_OPT_QUANTITY: *(uint64_t *)field(row, settings) = 0; break;
-    case NC_OPT_SECTION: return;
-    }
-    if (row->default_text && nc_option_set(row, row->default_text, settings, why, sizeof why) < 0) {
-        fprintf(stderr, "bad default: %s\n", why);
-        abort();
-    }
-}
-
-void nc_options_defaults(const struct nc_option *table, size_t n, void *settings)
-{
-    for (size_t i = 0; i < n; i++)
-        set_default(&table[i], settings);
-}
-
+/* What stands for the value in --help: "HOST", "fast|slow", "DURATION"; empty for a flag. */
 static void metavar(const struct nc_option *row, char *out, size_t size)
 {
     out[0] = '\0';
     if (row->kind == NC_OPT_FLAG)
         return;
     if (row->metavar)
-        snprintf(out, size, " %s", row->metavar);
-    else if (row->kind == NC_OPT_CHOICE) {
-        out[0] = ' ';
-        join_choices(row, "|", out + 1, size - 1);
-    } else if (row->kind == NC_OPT_QUANTITY) {
-        snprintf(out, size, " %s", nc_unit_name(row->unit));
+        snprintf(out, size, "%s", row->metavar);
+    else if (row->kind == NC_OPT_CHOICE)
+        nc_option_join_choices(row, "|", out, size);
+    else if (row->kind == NC_OPT_QUANTITY) {
+        snprintf(out, size, "%s", nc_unit_name(row->unit));
         for (char *c = out; *c; c++)
             if (*c >= 'a' && *c <= 'z')
                 *c = (char)(*c - 'a' + 'A');
     } else
-        snprintf(out, size, " TEXT");
+        snprintf(out, size, "TEXT");
 }
 
 static void print_row(const struct nc_option *row)
@@ -163,10 +48,11 @@ static void print_row(const struct nc_option *row)
         return;
     }
     metavar(row, value, sizeof value);
+    const char *space = value[0] ? " " : "";
     if (row->letter)
-        snprintf(left, sizeof left, "-%c, --%s%s", row->letter, row->name, value);
+        snprintf(left, sizeof left, "-%c, --%s%s%s", row->letter, row->name, space, value);
     else
-        snprintf(left, sizeof left, "    --%s%s", row->name, value);
+        snprintf(left, sizeof left, "    --%s%s%s", row->name, space, value);
     printf("  %-30s %s%s", left, strlen(left) > 30 ? "\n                                 " : "", row->help);
     if (row->default_text)
         printf(" [%s]", row->default_text);
@@ -188,22 +74,67 @@ static void print_help(const struct nc_option *table, size_t n, const struct nc_
         printf("\n%s\n", usage->epilog);
 }
 
-/* The table for those who check documents against it: the man page test, completion. */
-static void print_json(const struct nc_option *table, size_t n)
+/* A bound as an integer under `name` and as text under `name`_text; both null when there is none. */
+static void add_bound(json_t *object, const char *name, const struct nc_option *row, bool present, uint64_t value)
+{
+    char text[40], text_name[24];
+    snprintf(text_name, sizeof text_name, "%s_text", name);
+    nc_quantity_format(row->unit, value, text, sizeof text);
+    json_object_set_new(object, name, present ? json_integer((json_int_t)value) : json_null());
+    json_object_set_new(object, text_name, present ? json_string(text) : json_null());
+}
+
+/* The default as the tool uses it: a quantity in its base unit, a flag as false, the others as text. */
+static json_t *default_value(const struct nc_option *row)
+{
+    uint64_t value;
+    char why[160];
+    if (row->kind == NC_OPT_FLAG)
+        return json_false();
+    if (!row->default_text)
+        return json_null();
+    if (row->kind == NC_OPT_QUANTITY && nc_quantity_parse(row->unit, row->default_text, &value, why, sizeof why) == 0)
+        return json_integer((json_int_t)value);
+    return json_string(row->default_text);
+}
+
+static json_t *choices_json(const struct nc_option *row)
+{
+    if (row->kind != NC_OPT_CHOICE)
+        return json_null();
+    json_t *choices = json_array();
+    for (int i = 0; row->choices[i]; i++)
+        json_array_append_new(choices, json_string(row->choices[i]));
+    return choices;
+}
+
+static json_t *row_json(const struct nc_option *row)
+{
+    char letter[2] = {row->letter, '\0'}, value[128];
+    bool quantity = row->kind == NC_OPT_QUANTITY;
+    metavar(row, value, sizeof value);
+    json_t *object =
+        json_pack("{s:s, s:s?, s:s, s:s?, s:o, s:s?}", "name", row->name, "letter", letter[0] ? letter : NULL, "kind",
+                  kind_names[row->kind], "unit", quantity ? nc_unit_name(row->unit) : NULL, "default",
+                  default_value(row), "default_text", row->default_text);
+    add_bound(object, "minimum", row, quantity, row->min);
+    add_bound(object, "maximum", row, quantity && row->max, row->max);
+    json_object_set_new(object, "choices", choices_json(row));
+    json_object_set_new(object, "metavar", value[0] ? json_string(value) : json_null());
+    json_object_set_new(object, "help", json_string(row->help));
+    return object;
+}
+
+static void print_json(const struct nc_option *table, size_t n, const char *tool, const char *verb)
 {
     json_t *rows = json_array();
-    for (size_t i = 0; i < n; i++) {
-        if (table[i].kind == NC_OPT_SECTION)
-            continue;
-        char letter[2] = {table[i].letter, '\0'}, value[128];
-        metavar(&table[i], value, sizeof value);
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s?, s:s}", "name", table[i].name, "letter", letter,
-                                              "value", value[0] ? value + 1 : "", "default", table[i].default_text,
-                                              "help", table[i].help));
-    }
-    json_dumpf(rows, stdout, JSON_INDENT(1));
+    for (size_t i = 0; i < n; i++)
+        if (table[i].kind != NC_OPT_SECTION)
+            json_array_append_new(rows, row_json(&table[i]));
+    json_t *object = json_pack("{s:s, s:s?, s:o}", "tool", tool, "verb", verb, "options", rows);
+    json_dumpf(object, stdout, JSON_INDENT(1));
     putchar('\n');
-    json_decref(rows);
+    json_decref(object);
 }
 
 /* Row of a short option letter. */
@@ -265,6 +196,12 @@ static void die_unparsed(int value, char **argv)
     nc_die(NC_EXIT_USAGE, "%s: no such option, or short for several; see --help", word);
 }
 
+/* A verb's own argv begins with its name, a tool's with the program's. NULL: no verb. */
+static const char *verb_of(const char *word)
+{
+    return strcmp(word, program_invocation_name) == 0 ? NULL : word;
+}
+
 int nc_options_parse(const struct nc_option *table, size_t n, const struct nc_usage *usage, void *settings, bool *given,
                      int argc, char **argv)
 {
@@ -275,21 +212,22 @@ int nc_options_parse(const struct nc_option *table, size_t n, const struct nc_us
     optind = 0; /* a tool with subcommands parses more than once: glibc's full restart */
     opterr = 0;
     for (int value; (value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1;) {
-        char why[512];
+        struct nc_error error;
         if (value == VALUE_HELP || value == 'h' || value == VALUE_JSON) {
             free_tables(&tables);
             if (value == VALUE_JSON)
-                print_json(table, n);
+                print_json(table, n, program_invocation_short_name, verb_of(argv[0]));
             else
                 print_help(table, n, usage);
             exit(NC_EXIT_OK);
         }
-        const struct nc_option *row =
-            value >= LONG_BASE ? &table[value - LONG_BASE] : value == '?' || value == ':' ? NULL : by_letter(table, n, value);
+        const struct nc_option *row = value >= LONG_BASE             ? &table[value - LONG_BASE]
+                                      : value == '?' || value == ':' ? NULL
+                                                                     : by_letter(table, n, value);
         if (!row)
             die_unparsed(value, argv);
-        if (nc_option_set(row, optarg, settings, why, sizeof why) < 0)
-            nc_die(NC_EXIT_USAGE, "%s", why);
+        if (nc_option_set(row, optarg, settings, &error) < 0)
+            nc_die(error.status, "%s", error.text);
         if (given)
             given[row - table] = true;
     }

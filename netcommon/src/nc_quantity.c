@@ -21,31 +21,49 @@ struct suffix {
 #define T10 UINT64_C(1000000000000)
 #define KIB UINT64_C(1024)
 
+/* clang-format off */
 static const struct suffix count_suffixes[] = {
-    {"", 1, 1, false}, {"T", T10, 1, true}, {"G", G10, 1, true}, {"M", M10, 1, true}, {"K", K10, 1, true}, {NULL, 0, 0, true},
+    {"", 1, 1, false}, {"T", T10, 1, true}, {"G", G10, 1, true}, {"M", M10, 1, true}, {"K", K10, 1, true},
+    {NULL, 0, 0, true},
 };
+/* clang-format on */
+/* clang-format off */
 static const struct suffix duration_suffixes[] = {
     {"s", G10, 1, false},     {"ms", M10, 1, false},      {"us", K10, 1, false},       {"ns", 1, 1, false},
-    {"min", 60 * G10, 1, true}, {"m", 60 * G10, 1, true}, {"h", 3600 * G10, 1, true}, {"", G10, 1, true}, {NULL, 0, 0, true},
+    {"min", 60 * G10, 1, true}, {"m", 60 * G10, 1, true}, {"h", 3600 * G10, 1, true}, {"", G10, 1, true},
+    {NULL, 0, 0, true},
 };
+/* clang-format on */
+/* clang-format off */
 static const struct suffix rate_suffixes[] = {
-    {"Tbit", T10, 1, false}, {"Gbit", G10, 1, false}, {"Mbit", M10, 1, false}, {"Kbit", K10, 1, false}, {"bit", 1, 1, false},
-    {"Tbps", T10, 1, true},  {"Gbps", G10, 1, true},  {"Mbps", M10, 1, true},  {"Kbps", K10, 1, true},  {"bps", 1, 1, true},
-    {"Tbit/s", T10, 1, true}, {"Gbit/s", G10, 1, true}, {"Mbit/s", M10, 1, true}, {"Kbit/s", K10, 1, true}, {"bit/s", 1, 1, true},
+    {"Tbit", T10, 1, false}, {"Gbit", G10, 1, false}, {"Mbit", M10, 1, false}, {"Kbit", K10, 1, false},
+    {"bit", 1, 1, false},
+    {"Tbps", T10, 1, true},  {"Gbps", G10, 1, true},  {"Mbps", M10, 1, true},  {"Kbps", K10, 1, true},  {"bps", 1, 1,
+     true},
+    {"Tbit/s", T10, 1, true}, {"Gbit/s", G10, 1, true}, {"Mbit/s", M10, 1, true}, {"Kbit/s", K10, 1, true},
+    {"bit/s", 1, 1, true},
     {"T", T10, 1, true}, {"G", G10, 1, true}, {"M", M10, 1, true}, {"K", K10, 1, true}, {"", 1, 1, true},
     {NULL, 0, 0, true},
 };
+/* clang-format on */
+/* clang-format off */
 static const struct suffix bytes_suffixes[] = {
-    {"TB", KIB *KIB *KIB *KIB, 1, false}, {"GB", KIB *KIB *KIB, 1, false}, {"MB", KIB *KIB, 1, false}, {"KB", KIB, 1, false},
+    {"TB", KIB *KIB *KIB *KIB, 1, false}, {"GB", KIB *KIB *KIB, 1, false}, {"MB", KIB *KIB, 1, false},
+    {"KB", KIB, 1, false},
     {"", 1, 1, false}, {"B", 1, 1, true},
-    {"TiB", KIB *KIB *KIB *KIB, 1, true}, {"GiB", KIB *KIB *KIB, 1, true}, {"MiB", KIB *KIB, 1, true}, {"KiB", KIB, 1, true},
+    {"TiB", KIB *KIB *KIB *KIB, 1, true}, {"GiB", KIB *KIB *KIB, 1, true}, {"MiB", KIB *KIB, 1, true},
+    {"KiB", KIB, 1, true},
     {"T", KIB *KIB *KIB *KIB, 1, true}, {"G", KIB *KIB *KIB, 1, true}, {"M", KIB *KIB, 1, true}, {"K", KIB, 1, true},
     {NULL, 0, 0, true},
 };
+/* clang-format on */
+/* clang-format off */
 static const struct suffix ratio_suffixes[] = {
-    {"%", NC_RATIO_ONE / 100, 1, false}, {"ppm", NC_RATIO_ONE / M10, 1, true}, {"ppb", 1, 1, true}, {"", NC_RATIO_ONE, 1, true},
+    {"%", NC_RATIO_ONE / 100, 1, false}, {"ppm", NC_RATIO_ONE / M10, 1, true}, {"ppb", 1, 1, true},
+    {"", NC_RATIO_ONE, 1, true},
     {NULL, 0, 0, true},
 };
+/* clang-format on */
 
 static const struct unit {
     const char *name, *examples;

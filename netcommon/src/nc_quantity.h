@@ -1,7 +1,7 @@
-/* Quantities with units: `100ms`, `0.01%`, `45Mbit`, `110KB`, `9000`. Everything becomes an unsigned integer in a base
- * unit, so that no rounding depends on who parsed it. Suffixes follow the tools people know: rates are decimal
- * (1Mbit = 10^6 bit/s), sizes are binary (1KB = 1KiB = 1024 bytes, as in tc and iperf3). Case is
- * ignored: there are no milli-bits. A bare number is in the base unit named below. */
+/* Quantities with units: `100ms`, `0.01%`, `45Mbit`, `110KB`, `9000`. Each becomes an unsigned integer in a base unit,
+ * so that no rounding depends on who parsed it. Suffixes are those of the tools that people know: rates are decimal
+ * (1Mbit = 10^6 bit/s), sizes are binary (1KB = 1KiB = 1024 bytes, as in tc and iperf3). Case is ignored, since there
+ * are no milli-bits. The units below say what a bare number means. */
 #ifndef NC_QUANTITY_H
 #define NC_QUANTITY_H
 
@@ -19,14 +19,16 @@ enum nc_unit {
 
 #define NC_RATIO_ONE UINT64_C(1000000000) /* 100 % in parts per billion */
 
-/* Parses all of `text`. Returns 0, or -1 with a reason in `why` ("not a duration: use 100ms, 1.5s, …"). Negative, empty,
- * overflowing and over-precise-to-zero values are refused; at most 20 significant digits. Exact for decimal fractions. */
+/* Parses all of `text`. Returns 0, or -1 with a reason in `why` ("not a duration; want for example 100ms"), in front of
+ * which the caller puts what was wrong. Refused are negative and empty values, values that overflow, values that would
+ * round to zero, and more than 20 significant digits. Decimal fractions are exact. */
 int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, char *why, size_t why_size);
 
-/* Shortest text that parses back to the same value, in the largest suitable unit: 4200000 ns → "4.2ms". Returns buf. */
+/* Writes the shortest text that parses back to the same value, in the largest suitable unit: 4200000 ns → "4.2ms".
+ * Returns buf. */
 const char *nc_quantity_format(enum nc_unit unit, uint64_t value, char *buf, size_t buf_size);
 
-/* Table-driven name of the unit for help texts: "duration", "rate", … */
+/* The name of the unit for help texts: "duration", "rate", … */
 const char *nc_unit_name(enum nc_unit unit);
 
 #endif

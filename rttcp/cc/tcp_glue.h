@@ -1,5 +1,5 @@
-/* Between a kernel socket and an algorithm: the same text for BPF (bpf/world.h) and for the built-in module
- * (kernel/tcp_lfp.c), which define LFP_CALLBACK, LFP_STATE, LFP_TCP and LFP_IS_CWND_LIMITED first. Callbacks are macros over the
+/* Connects an algorithm to a kernel socket. BPF (bpf/world.h) and the built-in module (kernel/tcp_lfp.c) include the
+ * same text and define LFP_CALLBACK, LFP_STATE, LFP_TCP and LFP_IS_CWND_LIMITED first. Callbacks are macros over the
  * algorithm's name, because C has no other way to write them once. */
 #ifndef TCP_GLUE_H
 #define TCP_GLUE_H
@@ -22,7 +22,7 @@ LFP_INLINE void lfp_window_store(struct tcp_sock *tp, const struct lfp_window *w
     tp->snd_ssthresh = w->ssthresh;
 }
 
-/* A window that is not used must not grow: as tcp_is_cwnd_limited() of the kernel. */
+/* A window that is not used must not grow. The rule is that of the kernel's tcp_is_cwnd_limited(). */
 LFP_INLINE u32 lfp_window_is_used(struct tcp_sock *tp)
 {
     if (LFP_IS_CWND_LIMITED(tp))
@@ -30,7 +30,7 @@ LFP_INLINE u32 lfp_window_is_used(struct tcp_sock *tp)
     return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* What every algorithm needs. `begin`: how its state starts, an expression over s, p and w. */
+/* The callbacks that every algorithm needs. `begin` initialises its state: an expression over s, p and w. */
 #define LFP_CALLBACKS(name, begin)                                                                                     \
     LFP_CALLBACK(void, name##_init, struct sock *sk)                                                                   \
     {                                                                                                                  \
@@ -62,7 +62,7 @@ LFP_INLINE u32 lfp_window_is_used(struct tcp_sock *tp)
         return lfp_max(LFP_TCP(sk)->snd_cwnd, LFP_TCP(sk)->prior_cwnd);                                                \
     }
 
-/* For algorithms that listen to round-trip times; `sampled` is a statement over s, w, rtt_us and acked. */
+/* The callback of algorithms that use round-trip times. `sampled` is a statement over s, w, rtt_us and acked. */
 #define LFP_CALLBACK_RTT(name, sampled)                                                                                \
     LFP_CALLBACK(void, name##_rtt, struct sock *sk, const struct ack_sample *sample)                                   \
     {                                                                                                                  \
@@ -77,8 +77,9 @@ LFP_INLINE u32 lfp_window_is_used(struct tcp_sock *tp)
         }                                                                                                              \
     }
 
-/* lfp_xys alone: every ACK counts for s, and what follows idleness does not: a start with nothing outstanding, for the kernel also
- * calls a retransmission after a time-out a start. The event's type is the world's. */
+/* The callbacks of lfp_xys alone. Every ACK counts for s. A gap after idleness does not: sending then starts with
+ * nothing outstanding, which has to be checked because the kernel also calls a retransmission after a time-out a start.
+ * The includer defines the type of the event. */
 #ifndef LFP_EVENT
 #define LFP_EVENT enum tcp_ca_event
 #endif

@@ -1,22 +1,19 @@
-/* rttcp: parse, then one of two roles. */
+/* rttcp: parses the command line, then takes one of two roles. `cc` is a verb of its own. */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "loader.h"
+#include "nc_program.h"
 #include "output.h"
-#include "session.h"
+#include "roles.h"
 #include "stop.h"
 
 #define STDOUT_BUFFER (1 << 20) /* an end line leaves in one write */
 
-int main(int argc, char **argv)
+static int transfer(int argc, char **argv)
 {
     struct rttcp_settings settings;
-    struct rttcp_error error;
-    setvbuf(stdout, NULL, _IOFBF, STDOUT_BUFFER);
-    if (argc > 1 && strcmp(argv[1], "cc") == 0)
-        return cc_main(argc, argv);
+    struct nc_error error;
     int parsed = rttcp_settings_parse(&settings, argc, argv, &error);
     struct rttcp_output output = {.format = rttcp_settings_format(&settings, isatty(STDOUT_FILENO)),
                                   .lock_fd = rttcp_output_lock_create()};
@@ -29,4 +26,16 @@ int main(int argc, char **argv)
         rttcp_stop_with_parent(getppid());
     int status = settings.receive ? rttcp_server_run(&settings, &output) : rttcp_sender_run(&settings, &output);
     return rttcp_output_check(status);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct nc_verb verbs[] = {{"cc", "congestion controls that the kernel lacks", cc_main}};
+    static const struct nc_program program = {.name = "rttcp",
+                                              .purpose = "Sends (-t HOST) or receives (-r) memory to memory over TCP.",
+                                              .run = transfer,
+                                              .verbs = verbs,
+                                              .verbs_n = sizeof verbs / sizeof verbs[0]};
+    setvbuf(stdout, NULL, _IOFBF, STDOUT_BUFFER);
+    return nc_program_main(&program, argc, argv);
 }

@@ -1,1 +1,1 @@
-"""Benches: one small module each with ``BENCH``; registry.py finds them."""
+"""Benches. Each is a small module with a ``BENCH``, which registry.py finds."""

@@ -1,11 +1,12 @@
-"""delay.lsr: the Land Speed Record's path as it was: 10 Gbit/s, RTT 498 ms, one TCP stream, MTU 1,500 and 9,000.
+"""delay.lsr: the path of the Land Speed Record: 10 Gbit/s, RTT 498 ms, one TCP stream, MTU 1,500 and 9,000.
 
-Without a base: the line's rate is the measure. ``--seconds 600`` is a record run.
+There is no base: the figure is compared with the line's rate. ``--seconds 600`` is a record run.
 
-Average after start-up: from START_UP_S after the stream was started, for so many seconds, what the receiver's NIC takes
-in: payload, and headers once a super-packet (0.1 %). Slow start needs 15 to 16 doublings, 8 s, for the 622 MB that the
-path holds; what is left of the 15 s is for a CUBIC that left slow start early. Not iperf3's own average: its clock at
-the receiver goes on until the end is told there, a round trip later, which is a tenth of a 5 s run.
+The figure is the average after start-up. It begins START_UP_S after the start of the stream and counts the bytes that
+the receiver's NIC takes in: payload, and headers once for each super-packet (0.1 %). Slow start needs 15 to 16
+doublings, 8 s, for the 622 MB that the path holds. The rest of the 15 s is for a CUBIC that left slow start early.
+Rejected: iperf3's own average. Its clock at the receiver stops a round trip late, when the end is announced there, and
+that is a tenth of a run of 5 s.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import time
 from collections.abc import Iterator
 
 from scenarios.bench.registry import Bench, Place, Result, scaled
-from scenarios.bench.two_hosts import Hosts, Load, box, hosts, iperf3, non_model_drops, received
+from scenarios.bench.two_hosts import Load, box, iperf3, non_model_drops
+from scenarios.network.host_pair import Hosts, hosts, received
 
 NAME = "delay.lsr"
 PATH: dict[str, int | str] = {"delay_ns": 249_000_000, "rate_bps": 10**10}
@@ -22,7 +24,7 @@ START_UP_S = 15
 
 
 def arriving_bps(pair: Hosts, load: Load, place: Place) -> float:
-    """bit/s of one CUBIC stream at the receiver's NIC, in ``load.seconds`` after the warm-up."""
+    """The rate of one CUBIC stream at the receiver's NIC, bit/s, over ``load.seconds`` after the warm-up."""
     options = ["--time", str(load.warm_up_s + load.seconds + 30), "--congestion", "cubic", "--length", "128K"]
     with iperf3(pair, place.ledger, *options):
         time.sleep(load.warm_up_s)
@@ -33,7 +35,7 @@ def arriving_bps(pair: Hosts, load: Load, place: Place) -> float:
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """A result for each MTU: average after start-up, and drops that are not the model's."""
+    """A result for each MTU: the average after start-up, and the drops that are not the model's."""
     load = Load(seconds=place.seconds or 60, warm_up_s=START_UP_S)
     for mtu in (1500, 9000):
         pairs = []

@@ -1,6 +1,6 @@
-"""delay.offloads_off: as delay.rtt20 with the hosts' offloads off: 1,500-byte packets, each on its own, both ways.
+"""delay.offloads_off: delay.rtt20 with the hosts' offloads off, so that every 1,500-byte packet travels on its own.
 
-What a path costs when nothing comes as super-packets: the box's price a packet.
+It shows what a path costs without super-packets, which is the box's price for each packet.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scenarios.bench.registry import Bench, Place, Result
-from scenarios.bench.two_hosts import Comparison, Load, offloads_off, stream_bps
+from scenarios.bench.two_hosts import Comparison, Load, stream_bps
+from scenarios.network.host_pair import offloads_off
 
 COMPARISON = Comparison("delay.offloads_off", {"delay_ns": 10_000_000}, pairs=3, prepare=offloads_off)
 

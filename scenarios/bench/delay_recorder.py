@@ -1,7 +1,8 @@
-"""delay.recorder: what recording every wire packet costs: delay.lsr's path at MTU 1,500, with the recorder and without.
+"""delay.recorder: the cost of recording every wire packet: delay.lsr's path at MTU 1,500, with the recorder and
+without.
 
-The recorder's reader runs too and writes columns, so this is the price of having them, on this machine's processors and
-disk. What it had to skip is in the figures: it never makes packets wait.
+The recorder's reader runs too and writes columns. So the figure is the price of having these columns, on this machine's
+processors and disk. The recorder never makes packets wait; the figures say how many it skipped.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from netcommon.binaries import find
 from netcommon.process import Tool
 from scenarios.bench import delay_lsr
 from scenarios.bench.registry import Bench, Place, Result, scaled
-from scenarios.bench.two_hosts import MTU, Hosts, Load, box, hosts
+from scenarios.bench.two_hosts import Load, box
+from scenarios.network.host_pair import MTU, Hosts, hosts
 
 NAME = "delay.recorder"
 MEMORY_BYTES = 1 << 30
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One pair, 30 s each after slow start; what the recorder skipped, both directions."""
+    """One pair, 30 s each after slow start, with the number of packets that the recorder skipped in both directions."""
     load = Load(seconds=place.seconds or 30, warm_up_s=delay_lsr.START_UP_S)
     pairs: list[dict[str, Any]] = []
     with hosts(place.ledger) as pair:

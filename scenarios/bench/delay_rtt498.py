@@ -1,6 +1,7 @@
-"""delay.rtt498: one TCP stream at RTT 498 ms (the Land Speed Record's path), bit/s after start-up and stray drops.
+"""delay.rtt498: one TCP stream at RTT 498 ms (the path of the Land Speed Record): its rate after start-up, and drops
+that are not the model's.
 
-The base is a bare veth pair in the same run: what this machine moves without any delay.
+The base is a bare veth pair in the same run, which shows what this machine moves without any delay.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ COMPARISON = Comparison("delay.rtt498", {"delay_ns": 249_000_000}, pairs=1)
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One pair, 60 s through the box after slow start, which alone takes some 15 round trips."""
+    """One pair. The stream through the box is measured for 60 s after slow start, which takes about 15 round trips."""
     base, ours = Load(seconds=10, warm_up_s=3), Load(seconds=place.seconds or 60, warm_up_s=15)
     yield COMPARISON.run(
         place, lambda pair: stream_bps(pair, base, place.ledger), lambda pair: stream_bps(pair, ours, place.ledger)

@@ -1,8 +1,8 @@
 """delay.tap_floor: delay.offloads_off beside the least that a delay box on TAPs can cost on this machine.
 
-The floor (comet_delay/floor/tap_floor.c) reads, waits and writes and does nothing else: no model, no statistics. What
-it does not reach, no box that reads and writes TAPs can. Both with one thread and with one a direction; the base is a
-bare veth pair, measured in every round.
+The floor (comet_delay/floor/tap_floor.c) only reads, waits and writes: it has no model and no statistics. No box that
+reads and writes TAPs can be faster. Box and floor run with one thread, and with one for each direction. The base is a
+bare veth pair, which is measured in every round.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from netcommon.binaries import find
 from netcommon.process import Tool
 from scenarios.bench.delay_offloads_off import COMPARISON
 from scenarios.bench.registry import Bench, Place, Result, scaled
-from scenarios.bench.two_hosts import MTU, NIC, Hosts, Load, address, box, hosts, offloads_off, stream_bps, veth
+from scenarios.bench.two_hosts import Load, box, stream_bps
+from scenarios.network.host_pair import MTU, NIC, Hosts, address, hosts, offloads_off, veth
 
 NAME = "delay.tap_floor"
 ROUNDS = 3
@@ -25,7 +26,7 @@ PathUp = Callable[[], AbstractContextManager[Any]]
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """A result a variant, of three rounds; 5 s each after a warm-up."""
+    """A result for each variant, from three rounds of 5 s after a warm-up."""
     load = Load(seconds=place.seconds or 5, warm_up_s=3)
     rounds: list[dict[str, float]] = []
     with hosts(place.ledger) as pair:

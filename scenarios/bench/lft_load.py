@@ -1,9 +1,9 @@
-"""The load of lft.sessions, a program of its own in either namespace: one thread, epoll, JSON lines.
+"""The load of lft.sessions: a program that runs in either namespace, with one thread, epoll and JSON lines.
 
-serve N WARM_UP SECONDS   accepts N, counts what each gives in the seconds after the warm-up, says so and ends
+serve N WARM_UP SECONDS   accepts N connections, counts the octets of each in the seconds after the warm-up, prints them
 send ADDRESS N            keeps N connections full until they break
-accept                    answers each connection's octet and closes after it
-connect ADDRESS COUNT     COUNT connections, an octet there and back each, IN_FLIGHT at a time
+accept                    answers the octet of each connection, then closes the connection
+connect ADDRESS COUNT     opens COUNT connections, IN_FLIGHT at a time; each sends an octet and waits for its answer
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ CHUNK = bytes(1 << 16)
 
 
 def say(event: str, **values: Any) -> None:
-    """A line for the bench."""
+    """Prints a line for the bench."""
     print(json.dumps({"event": event, **values}), flush=True)
 
 
 def listening() -> socket.socket:
-    """A listener with room for everybody."""
+    """A listener whose backlog holds all connections."""
     listener = socket.create_server(("", PORT), backlog=4096)
     listener.setblocking(False)
     say("ready")
@@ -34,7 +34,7 @@ def listening() -> socket.socket:
 
 
 def serve(sessions: int, warm_up_s: float, seconds: float) -> None:
-    """Counts from the warm-up after the last connect on."""
+    """Counts octets; counting begins when the warm-up after the last connect is over."""
     poll = selectors.DefaultSelector()
     listener = listening()
     poll.register(listener, selectors.EVENT_READ)
@@ -61,7 +61,7 @@ def serve(sessions: int, warm_up_s: float, seconds: float) -> None:
 
 
 def send(address: str, sessions: int) -> None:
-    """Until the other end is gone."""
+    """Sends on all connections until the other end is gone."""
     poll = selectors.DefaultSelector()
     for _ in range(sessions):
         out = socket.socket()
@@ -82,7 +82,7 @@ def send(address: str, sessions: int) -> None:
 
 
 def accept() -> None:
-    """Until it is ended."""
+    """Answers connections until it is ended."""
     poll = selectors.DefaultSelector()
     listener = listening()
     poll.register(listener, selectors.EVENT_READ)
@@ -104,7 +104,7 @@ def accept() -> None:
 
 
 def connect(address: str, count: int) -> None:
-    """Says how many failed."""
+    """Opens the connections; prints how many failed."""
     poll = selectors.DefaultSelector()
     started = done = failed = 0
 
@@ -137,7 +137,7 @@ def connect(address: str, count: int) -> None:
 
 
 def main(argv: list[str]) -> None:
-    """By the first argument."""
+    """Runs the verb that the first argument names."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     match argv:

@@ -1,8 +1,8 @@
-"""lft.loss_matrix: goodput of one session over 800 Mbit/s × 200 ms, loss by loss, against what the wire allows.
+"""lft.loss_matrix: the goodput of one session over 800 Mbit/s × 200 ms for each loss, beside what the wire allows.
 
-A full frame of 1,500 octets carries 1,426 of the session (FORMAT.md: 28 octets of IPv4 and UDP, 34 of the frame, 12 of
-the chunk): that share is eta. The bound is 0.95 · limit · eta · (1 - loss). The other recoveries and plain TCP run for
-comparison, shorter, without bound.
+A full frame of 1,500 octets carries 1,426 octets of the session (FORMAT.md: 28 octets of IPv4 and UDP, 34 of the frame,
+12 of the chunk). That share is eta. The bound is 0.95 · limit · eta · (1 - loss). The other recoveries and plain TCP
+run for comparison, for a shorter time and without a bound.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from scenarios.bench.lft_lab import LONG_PATH, MTU, RATE_BPS, Lab, gateways, lab
+from scenarios.bench.lft_lab import LONG_PATH, MTU, RATE_BPS, ROUTER, Lab, lab
 from scenarios.bench.registry import Bench, Place, Result, Row
 
 SECONDS, SECONDS_OTHER = 120, 30
@@ -23,7 +23,7 @@ PLAIN = ("bbr", "cubic")
 
 
 def bound_bps(loss: float) -> float:
-    """What `selective` has to reach."""
+    """The goodput that `selective` has to reach, bit/s."""
     return SHARE * RATE_BPS * ETA * (1 - loss)
 
 
@@ -47,16 +47,19 @@ def _note(made: Lab, octets: int) -> str:
 
 
 def _octets(loss: float, seconds: int) -> int:
-    """What textbook Go-Back-N carries in so many seconds (docs/lft-recovery.md), and a little at least.
+    """The octets that textbook Go-Back-N carries in so many seconds (docs/explanation/lft-recovery.md), but at least a
+    few.
 
-    By octets, not by time: what the client's kernel and the gateway take at once would need minutes to arrive.
+    The transfer is bounded by octets, not by time: the octets that the client's kernel and the gateway accept at once
+    would need minutes to arrive.
     """
     flight = RATE_BPS / 8 / MTU * RTT_S
     return round(max(50_000, RATE_BPS / 8 * ETA * (1 - loss) / (1 + loss * (flight - 1)) * seconds))
 
 
 def _accelerated(place: Place, loss: float, recovery: str, seconds: int) -> Row:
-    with lab(place, _path(loss)) as made, gateways(made, "--rate", f"{RATE_BPS}bit", "--recovery", recovery):
+    options = ("--rate", f"{RATE_BPS}bit", "--recovery", recovery)
+    with lab(place, _path(loss)) as made, made.gateways(*ROUTER, *options, whole_frames=True):
         if recovery == "gbn-strict" and loss:
             end = made.transfer(bytes=_octets(loss, seconds))
         else:

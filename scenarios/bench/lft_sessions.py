@@ -1,7 +1,7 @@
 """lft.sessions: a thousand sessions share the line evenly within bounded memory; ten thousand leave nothing behind.
 
-800 Mbit/s, RTT 200 ms, 0.1 % loss. The load is one process at either end with non-blocking sockets; octets are counted
-by the receiver over the same seconds for every session.
+The path has 800 Mbit/s, RTT 200 ms and 0.1 % loss. The load is one process with non-blocking sockets at either end. The
+receiver counts octets over the same seconds for every session.
 """
 
 from __future__ import annotations
@@ -14,53 +14,53 @@ from pathlib import Path
 
 from netcommon.errors import LfpError
 from netcommon.process import Tool
-from scenarios.bench.lft_lab import LONG_PATH, RATE_BPS, SERVER, Lab, gateways, lab
+from scenarios.bench.lft_lab import LONG_PATH, RATE_BPS, ROUTER, SERVER, Lab, lab
 from scenarios.bench.registry import Bench, Place, Result, Row
 
 SESSIONS, SECONDS, WARM_UP_S, CONNECTS = 1000, 30, 5, 10_000
 RTT_S = 0.2
 PATH = LONG_PATH | {"loss_ppb": 1_000_000}
-OPTIONS = ("--rate", f"{RATE_BPS}bit", "--sessions", "4096", "--half-open", "4096")
+OPTIONS = (*ROUTER, "--rate", f"{RATE_BPS}bit", "--sessions", "4096", "--half-open", "4096")
 LOAD = Path(__file__).with_name("lft_load.py")
 MEMORY_BYTES = (64 << 20) + 4 * RATE_BPS // 8 * RTT_S
 GONE_S, SETTLE_S = 15.0, 5.0
 
 
 def _load(made: Lab, sessions: int, seconds: int) -> list[int]:
-    """Octets that arrived of every session during the measured seconds."""
+    """The octets of each session that arrived during the measured seconds."""
     python = [sys.executable, str(LOAD)]
     with Tool([*python, "serve", str(sessions), str(WARM_UP_S), str(seconds)],
-              netns_pid=made.pids["server"], name="sink", ledger=made.place.ledger) as sink:  # fmt: skip
+              netns_pid=made.server, name="sink", ledger=made.ledger) as sink:  # fmt: skip
         sink.wait_event("ready", 10)
         with Tool([*python, "send", SERVER, str(sessions)],
-                  netns_pid=made.pids["client"], name="source", ledger=made.place.ledger):  # fmt: skip
+                  netns_pid=made.client, name="source", ledger=made.ledger):  # fmt: skip
             return [int(count) for count in sink.wait_event("end", WARM_UP_S + seconds + 60.0)["octets"]]
 
 
 def jain(shares: list[int]) -> float:
-    """Jain's fairness index: 1 when all are equal, 1/n when one has everything."""
+    """Jain's fairness index: 1 when all shares are equal, 1/n when one session has everything."""
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
 
 
 def _connects(made: Lab, count: int) -> None:
-    """So many connections, one octet each, opened and closed, up to 200 at a time."""
+    """Opens and closes so many connections with one octet each, up to 200 at a time."""
     python = [sys.executable, str(LOAD)]
     with Tool([*python, "accept"],
-              netns_pid=made.pids["server"], name="acceptor", ledger=made.place.ledger) as acceptor:  # fmt: skip
+              netns_pid=made.server, name="acceptor", ledger=made.ledger) as acceptor:  # fmt: skip
         acceptor.wait_event("ready", 10)
         with Tool([*python, "connect", SERVER, str(count)],
-                  netns_pid=made.pids["client"], name="connector", ledger=made.place.ledger) as connector:  # fmt: skip
+                  netns_pid=made.client, name="connector", ledger=made.ledger) as connector:  # fmt: skip
             end = connector.wait_event("end", 300.0)
     if end["failed"]:
         raise LfpError(f"lft.sessions: {end['failed']} of {count} connects failed")
 
 
 def _nothing_left(made: Lab) -> tuple[int, int, int]:
-    """Connections, streams and descriptors, once they have had time to go."""
+    """The connections, streams and descriptors that are left after they have had time to end."""
     deadline = time.monotonic() + GONE_S
     while True:
-        states = [made.show(which) for which in made.gateways]
+        states = [made.show(which) for which in made.running]
         connections = sum(state["relay"]["connections"] for state in states)
         streams = sum(state["session"]["streams"] for state in states)
         if (not connections and not streams) or time.monotonic() > deadline:
@@ -69,7 +69,8 @@ def _nothing_left(made: Lab) -> tuple[int, int, int]:
 
 
 def _settled_bytes(made: Lab) -> int:
-    """Resident memory without the rings: the least of some, as slabs are given back a second after their last use."""
+    """Resident memory without the rings: the least of several readings, because slabs are freed a second after their
+    last use."""
     seen = []
     for _ in range(round(SETTLE_S / 0.25)):
         time.sleep(0.25)
@@ -78,19 +79,19 @@ def _settled_bytes(made: Lab) -> int:
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result with all rows; ``pairs`` times a thousand are the connects."""
+    """One result with all rows. ``pairs`` times a thousand is the number of connects."""
     seconds = place.seconds or SECONDS
-    with lab(place, PATH) as made, gateways(made, *OPTIONS):
+    with lab(place, PATH) as made, made.gateways(*OPTIONS, whole_frames=True):
         one = sum(_load(made, 1, seconds)) * 8 / seconds
         place.say(f"one session: {one / 1e6:.1f} Mbit/s")
-    with lab(place, PATH) as made, gateways(made, *OPTIONS):
+    with lab(place, PATH) as made, made.gateways(*OPTIONS, whole_frames=True):
         octets = _load(made, SESSIONS, seconds)
         resident = made.resident_bytes()
         total = sum(octets) * 8 / seconds
         place.say(f"{SESSIONS}: {total / 1e6:.1f} Mbit/s, Jain {jain(octets):.4f}, {resident >> 20} MB")
         _nothing_left(made)
-    with lab(place, PATH | {"delay_ns": 1_000_000, "loss_ppb": 0}) as made, gateways(made, *OPTIONS):
-        _connects(made, 500)  # memory that is kept for the next ones is there then
+    with lab(place, PATH | {"delay_ns": 1_000_000, "loss_ppb": 0}) as made, made.gateways(*OPTIONS, whole_frames=True):
+        _connects(made, 500)  # afterwards the memory that is kept for later connections exists
         _, _, descriptors = _nothing_left(made)
         before = _settled_bytes(made)
         connects = (place.pairs or CONNECTS // 1000) * 1000

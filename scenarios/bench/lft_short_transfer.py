@@ -1,7 +1,7 @@
-"""lft.short_transfer: 20 MB at 0.1 % loss against BBR, and small requests beside a bulk session.
+"""lft.short_transfer: 20 MB at 0.1 % loss beside BBR, and small requests beside a bulk session.
 
-A request is 100 KB sent and confirmed by its receiver's application, connect included: at most three round trips and
-the connect's one. 800 Mbit/s, RTT 200 ms.
+A request is 100 KB that are sent and that the receiving application confirms. It takes at most three round trips, and
+one more for its connect. The path has 800 Mbit/s and RTT 200 ms.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Iterator
 
 import rttcp
 from netcommon.process import Tool
-from scenarios.bench.lft_lab import LONG_PATH, RATE_BPS, Lab, gateways, lab
+from scenarios.bench.lft_lab import LONG_PATH, RATE_BPS, ROUTER, Lab, lab
 from scenarios.bench.registry import Bench, Place, Result, Row
 
 TRANSFERS, BYTES, REQUEST_BYTES = 20, 20_000_000, 100_000
 RTT_S = 0.2
 BULK_PORT, BULK_SECONDS, BULK_WARM_UP_S = 5310, 120, 3.0
 PATH = LONG_PATH | {"loss_ppb": 1_000_000}
-OPTIONS = ("--rate", f"{RATE_BPS}bit")
+OPTIONS = (*ROUTER, "--rate", f"{RATE_BPS}bit")
 
 
 def _seconds(end: rttcp.End) -> float:
-    """Connect to last byte confirmed."""
+    """The time from connect to the confirmation of the last byte."""
     return end.summary.bytes * 8 / end.summary.short_term_bps
 
 
@@ -32,8 +32,8 @@ def _repeat(made: Lab, congestion: str, count: int, octets: int) -> list[float]:
 
 
 def _requests_beside_bulk(place: Place, count: int) -> list[float]:
-    """Seconds that requests took while a session keeps the line full."""
-    with lab(place, PATH) as made, gateways(made, *OPTIONS):
+    """The seconds that each request takes while a bulk session keeps the line full."""
+    with lab(place, PATH) as made, made.gateways(*OPTIONS, whole_frames=True):
         bulk = made.transferring(port=BULK_PORT, duration_ns=BULK_SECONDS * 10**9)
         with bulk as sender:
             _wait_intervals(sender, BULK_WARM_UP_S)
@@ -41,15 +41,15 @@ def _requests_beside_bulk(place: Place, count: int) -> list[float]:
 
 
 def _wait_intervals(sender: Tool, seconds: float) -> None:
-    """Until the bulk session has reported that long."""
+    """Waits until the bulk session has reported intervals for so many seconds."""
     for _ in range(round(seconds)):
         sender.wait_event("interval", 30.0)
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """Medians; ``pairs`` is how many transfers of each."""
+    """Medians. ``pairs`` is the number of transfers of each kind."""
     count = place.pairs or TRANSFERS
-    with lab(place, PATH) as made, gateways(made, *OPTIONS):
+    with lab(place, PATH) as made, made.gateways(*OPTIONS, whole_frames=True):
         ours = _repeat(made, "cubic", count, BYTES)
     with lab(place, PATH) as made:
         base = _repeat(made, "bbr", count, BYTES)

@@ -1,6 +1,6 @@
-"""lft.unlimited: how fast without a limit, everything on one machine, and what a gigabyte costs in CPU time.
+"""lft.unlimited: throughput without a limit, with everything on one machine, and the CPU time that a gigabyte costs.
 
-RTT 20 ms without loss or bottleneck. Runs alternate with plain TCP over the same path.
+The path has RTT 20 ms, no loss and no bottleneck. Runs alternate with plain TCP over the same path.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 import rttcp
-from scenarios.bench.lft_lab import gateways, lab
+from scenarios.bench.lft_lab import ROUTER, lab
 from scenarios.bench.registry import Bench, Place, Result, Row
 
 PAIRS, SECONDS, WARM_UP_S = 3, 10, 2
@@ -24,8 +24,8 @@ def _ends_cpu_s(end: rttcp.End) -> float:
 
 
 def _accelerated(place: Place, seconds: int) -> tuple[float, float, float, str]:
-    """bit/s; CPU seconds a gigabyte of gateways, of the two applications; a note."""
-    with lab(place, PATH) as made, gateways(made, "--expected-rtt", "20ms"):
+    """Throughput in bit/s; CPU seconds a gigabyte of the gateways, and of the two applications; a note."""
+    with lab(place, PATH) as made, made.gateways(*ROUTER, "--expected-rtt", "20ms", whole_frames=True):
         before = made.cpu_s()
         end = made.transfer(duration_ns=seconds * 10**9, omit_ns=WARM_UP_S * 10**9)
         used = made.cpu_s() - before

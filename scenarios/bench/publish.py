@@ -1,16 +1,16 @@
-"""A bench's table as a page: what was measured, on what, and whether it is where it has to be."""
+"""A bench's table as a page: what was measured, on which machine, and whether it is within its bounds."""
 
 from __future__ import annotations
 
 import datetime
 from pathlib import Path
 
-from scenarios import machine
 from scenarios.bench.registry import Result
+from scenarios.run import machine
 
 
 def page(result: Result) -> str:
-    """Markdown of a result of rows."""
+    """The Markdown page of a result that has rows."""
     about = machine.describe() | {"kernel": machine.kernel()}
     inside = sum(row.within for row in result.rows)
     now = datetime.datetime.now(datetime.UTC)
@@ -32,7 +32,7 @@ def page(result: Result) -> str:
 
 
 def write(result: Result, file: Path) -> None:
-    """Writes the page whole, or not at all."""
+    """Writes the page; a reader finds the old one or the new one."""
     temporary = file.with_name(f".{file.name}.tmp")
     temporary.write_text(page(result), encoding="utf-8")
     temporary.rename(file)

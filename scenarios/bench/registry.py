@@ -1,4 +1,4 @@
-"""What a bench is, and the list of those there are: every module of this package that has a ``BENCH``."""
+"""What a bench is, and the list of all benches: every module of this package that has a ``BENCH``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 
 from netcommon.ledger import Ledger
 from scenarios import bench as package
-from scenarios import machine
+from scenarios.run import machine
 
 
 @dataclass(frozen=True)
 class Place:
-    """What a bench gets: where to record ownership, a scratch directory, pairs and seconds asked for, whom to tell."""
+    """What a bench is given: the ledger, a scratch directory, the pairs and seconds that the user asked for (None: the
+    bench's own), and a function that prints progress."""
 
     ledger: Ledger
     scratch: Path
@@ -28,7 +29,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of a table, with what theory or the claim allows: ``low`` … ``high``, both in ``unit``."""
+    """One figure of a table, with the bounds that theory or the claim allows: ``low`` … ``high``, both in ``unit``."""
 
     what: str
     unit: str
@@ -39,7 +40,7 @@ class Row:
 
     @property
     def within(self) -> bool:
-        """True when the figure is where it has to be."""
+        """Whether the figure is within its bounds."""
         return self.low <= self.measured <= self.high
 
     def as_json(self) -> dict[str, Any]:
@@ -49,9 +50,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """Medians of pairs measured alternately, or a table of rows; a result of rows has the share of them that are
-    where they have to be as its figure. ``base_name`` None: without a base. ``extra``: figures of
-    its own. ``method``: how rows were measured, for the published page."""
+    """Pairs that were measured alternately, or a table of rows. The figure of pairs is their median; that of rows is
+    the share of them that are within their bounds. ``base_name`` None: there is no base. ``extra``: further figures.
+    ``method``: how rows were measured, for the published page."""
 
     name: str
     unit: str
@@ -63,19 +64,19 @@ class Result:
 
     @property
     def ours(self) -> float:
-        """Median of our measurements, or the share of rows within their bounds."""
+        """The median of our measurements, or the share of rows within their bounds."""
         if self.rows:
             return sum(row.within for row in self.rows) / len(self.rows)
         return statistics.median(float(pair["ours"]) for pair in self.pairs)
 
     @property
     def base(self) -> float | None:
-        """Median of the base's measurements."""
+        """The median of the base's measurements."""
         return statistics.median(float(pair["base"]) for pair in self.pairs) if self.base_name else None
 
     @property
     def ratio(self) -> float | None:
-        """Median of the pairs' ratios."""
+        """The median of the pairs' ratios."""
         return statistics.median(float(pair["ours"] / pair["base"]) for pair in self.pairs) if self.base_name else None
 
     def as_json(self) -> dict[str, Any]:
@@ -104,7 +105,8 @@ def scaled(value: float, unit: str) -> str:
 
 @dataclass(frozen=True)
 class Bench:
-    """A named measurement; it yields each result once it has it, so that an interrupted bench keeps the others."""
+    """A named measurement. It yields each result as soon as it has it, so that an interrupted bench keeps the
+    others."""
 
     name: str
     summary: str
@@ -112,7 +114,7 @@ class Bench:
 
 
 def load() -> dict[str, Bench]:
-    """Benches by name, in order of name."""
+    """All benches by name, sorted."""
     found = {}
     for module in pkgutil.iter_modules(package.__path__):
         bench = getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "BENCH", None)

@@ -1,13 +1,17 @@
-"""rttcp.verify: what checking every octet costs, and what TCP_INFO samples cost.
+"""rttcp.verify: the cost of checking every octet, and the cost of TCP_INFO samples.
 
-``rttcp.verify.veth``: with --verify over without, on a bare veth pair, where nothing but the processors sets the rate.
-``rttcp.verify.rtt498``: the same on a 10 Gbit/s path of RTT 498 ms, every session through the same comet-delay. With
-the largest window there is, 511 MB, that is 8.6 Gbit/s: less than path and queue hold, so nothing is lost, and Reno,
-whose slow start has no early exit, is there after 8 s every time. CUBIC's leaves at another point each time.
-``rttcp.samples``: processor time a byte at the sender, with a TCP_INFO sample every 10 ms over without, on the pair.
-Throughput cannot show a cost below 1 %: it varies by more than that from one session to the next. Processor time a byte
-does so less, many short pairs, every other one the other way round, leave little of the rest, and samples every
-millisecond cost ten times as much: a tenth of the difference is what is asked for.
+``rttcp.verify.veth``: throughput with --verify over throughput without, on a bare veth pair, where only the processors
+limit the rate.
+
+``rttcp.verify.rtt498``: the same on a 10 Gbit/s path of RTT 498 ms, with every session through the same comet-delay.
+The largest possible window, 511 MB, gives 8.6 Gbit/s. That is less than path and queue hold, so no packet is lost.
+Reno, whose slow start has no early exit, reaches that rate after 8 s every time. CUBIC's slow start exits at a
+different point each time.
+
+``rttcp.samples``: the sender's CPU time a byte with a TCP_INFO sample every 10 ms, over that without, on the pair.
+Throughput cannot show a cost below 1 %, because it varies by more than that between sessions. CPU time a byte varies
+less. Many short pairs, of which every other one begins with the other side, remove most of that variation. Samples
+every millisecond cost ten times as much as those every 10 ms, so a tenth of the measured difference is the figure.
 """
 
 from __future__ import annotations
@@ -17,13 +21,15 @@ from typing import Any
 
 import rttcp
 from scenarios.bench.registry import Bench, Place, Result, scaled
-from scenarios.bench.rttcp_load import session
-from scenarios.bench.two_hosts import MTU, Hosts, box, hosts, veth
+from scenarios.bench.two_hosts import box
+from scenarios.network.host_pair import MTU, Hosts, hosts, veth
+from scenarios.run.rttcp_session import session
 
 PAIRS, SECONDS = 5, 5
 SAMPLE_PAIRS, SAMPLE_SECONDS, SAMPLE_NS, SAMPLES_MORE = 20, 1, 1_000_000, 10
 LONG_PAIRS, LONG_SECONDS, LONG_WARM_UP_S = 3, 30, 15
-# With the 311 MB of the path the box prefaults 1.1 GB; 2.7 GB took 19 s where a virtual machine used them first.
+# With the 311 MB of the path the box prefaults 1.1 GB. In a virtual machine that used the memory for the first time,
+# 2.7 GB took 19 s.
 LONG_FLOW: dict[str, Any] = {"congestion": "reno", "window_bytes": 511 << 20}
 LONG_PATH = {"delay_ns": 249_000_000, "rate_bps": 10_000_000_000, "queue_bytes": 256 << 20}
 
@@ -31,7 +37,7 @@ LONG_PATH = {"delay_ns": 249_000_000, "rate_bps": 10_000_000_000, "queue_bytes":
 def _pairs(
     name: str, unit: str, count: int, place: Place, base: Callable[[], float], ours: Callable[[], float]
 ) -> Result:
-    """Alternating, and every other pair begins with ours."""
+    """Measures alternately; every other pair begins with ours."""
     measured: list[dict[str, Any]] = []
     for number in range(1, count + 1):
         order = [("base", base), ("ours", ours)]
@@ -52,12 +58,12 @@ def _long(pair: Hosts, place: Place, **options: Any) -> float:
 
 
 def cpu_ns_a_byte(side: rttcp.Side) -> float:
-    """Processor time that one end's process used for a byte, ns."""
+    """The CPU time that one end's process used for a byte, ns."""
     return (side.cpu_user_ns + side.cpu_system_ns) / side.bytes
 
 
 def _samples(pair: Hosts, place: Place) -> Result:
-    """The pairs of samples every SAMPLE_NS, and `ours` what a SAMPLES_MORE-th of their cost comes to."""
+    """Pairs with and without samples every SAMPLE_NS. `ours` then has a SAMPLES_MORE-th of the measured cost."""
     options: dict[str, Any] = {"samples": place.scratch / "samples.jsonl", "sample_ns": SAMPLE_NS}
 
     def cost(**more: Any) -> float:
@@ -69,7 +75,7 @@ def _samples(pair: Hosts, place: Place) -> Result:
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """Five pairs on the veth pair, three on the long path, twenty short ones for the samples."""
+    """Five pairs on the veth pair, twenty short pairs for the samples, and three pairs on the long path."""
     seconds = place.seconds or SECONDS
     with hosts(place.ledger) as pair:
         with veth(pair, MTU):

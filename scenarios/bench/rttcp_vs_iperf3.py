@@ -1,7 +1,7 @@
-"""rttcp.vs_iperf3: throughput of rttcp against iperf3's over a bare veth pair, one and four streams.
+"""rttcp.vs_iperf3: the throughput of rttcp beside iperf3's over a bare veth pair, with one and with four streams.
 
-Both copy, or both do without (iperf3's -Z, our --zerocopy): whichever is the faster one for iperf3 is the pair that
-counts, and both are shown. Alternating, bit/s at the receiver after a warm-up.
+Either both copy, or neither does (iperf3's -Z, our --zerocopy). The variant that is faster for iperf3 counts, and both
+are shown. Measurements alternate; the figure is bit/s at the receiver after a warm-up.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 from netcommon.ledger import Ledger
 from scenarios.bench.registry import Bench, Place, Result, scaled
-from scenarios.bench.rttcp_load import LENGTH_BYTES, session
-from scenarios.bench.two_hosts import MTU, Hosts, hosts, iperf3, iperf3_result, veth
+from scenarios.bench.two_hosts import iperf3, iperf3_result
+from scenarios.network.host_pair import MTU, Hosts, hosts, veth
+from scenarios.run.rttcp_session import LENGTH_BYTES, session
 
 PAIRS, SECONDS, WARM_UP_S = 5, 5, 1
 
@@ -31,7 +32,7 @@ def _ours(pair: Hosts, ledger: Ledger, seconds: int, streams: int, zerocopy: boo
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """A result for one stream, and one for four; ``with_copy`` has the pairs without zero-copy."""
+    """A result for one stream, and one for four. ``other_ratio`` is the ratio of the variant that does not count."""
     seconds = place.seconds or SECONDS
     for streams in (1, 4):
         name = f"rttcp.vs_iperf3.{streams}"

@@ -1,4 +1,4 @@
-"""``virtual.lsr``: ten minutes at 10 Gbit/s × 498 ms in virtual time; see virtual_speed.py."""
+"""``virtual.lsr``: ten minutes at 10 Gbit/s × 498 ms in virtual time; virtual_speed.py measures it."""
 
 from __future__ import annotations
 

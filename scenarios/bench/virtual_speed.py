@@ -1,8 +1,8 @@
-"""``virtual.speed``: virtual seconds a wall second of whole trials, from boot to folder, and of the transfer alone.
+"""``virtual.speed``: virtual seconds a wall second, for whole trials from boot to folder, and for the transfer alone.
 
-A claim a row: one CUBIC stream at 800 Mbit/s × RTT 200 ms with either box, and start-up. Of the transfer alone means:
-the transfer's duration over wall time less that of a trial of 0.1 s at 1 Mbit/s, both medians. ``virtual.lsr``: ten
-minutes at 10 Gbit/s × 498 ms, once.
+Each row is a claim: start-up, and one CUBIC stream at 800 Mbit/s × RTT 200 ms with either box. The speed of the
+transfer alone is the transfer's duration over the trial's wall time, less the wall time of a trial of 0.1 s at 1
+Mbit/s; both are medians. ``virtual.lsr``: ten minutes at 10 Gbit/s × 498 ms, once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scenarios.bench.registry import Bench, Place, Result, Row
-from scenarios.plan import Plan, load_plan
+from scenarios.plan.plan import Plan, load_plan
 from scenarios.virtual import boxes, engine, kernel
 
 NETEM_LEAST, COMET_LEAST = 10.0, 1.0  # virtual seconds a wall second
@@ -22,13 +22,13 @@ Keys = dict[str, str | int]
 
 _STREAM: Keys = {"delay": "100ms", "rate": "800Mbit", "queue": "20MB", "mtu": 1500}
 _LONG: Keys = {"delay": "249ms", "rate": "10Gbit", "queue": "600MB", "mtu": 9000}
-# late by 0.75 % of the round trip at most, each way
+# packets are late by at most 0.75 % of the round trip, each way
 _COMET: Keys = _STREAM | {"granularity": "1500us", "poll": "1500us"}
 _PAIRS, _SECONDS, _LONG_S, _STARTUP_TRIAL_S = 5, 60, 600, 0.1
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result with a row a claim; none, and a line that says why, where the kernel is not built."""
+    """One result with a row for each claim. Where the kernel is not built there is no result, and a line says why."""
     if why := kernel.missing():
         place.say(f"virtual.speed: left out: {why}")
         return
@@ -51,7 +51,7 @@ def _granularity(place: Place, path: Keys, box: str) -> str:
 
 
 def measure_long(place: Place) -> Iterator[Result]:
-    """Ten minutes on a path as long and fat as the papers' longest, or ``--seconds``."""
+    """Ten minutes, or ``--seconds``, on a path as long and fat as the papers' longest."""
     if why := kernel.missing():
         place.say(f"virtual.lsr: left out: {why}")
         return
@@ -78,7 +78,7 @@ def _plan(place: Place, path: Keys, seconds: float) -> Plan:
 
 
 def _median_wall_s(place: Place, path: Keys, seconds: float, box: str, times: int) -> float:
-    """Wall time of a trial, one at a time."""
+    """The median wall time of a trial; trials run one at a time."""
     walls: list[float] = []
 
     def ended(one: engine.Ended) -> None:

@@ -1,4 +1,4 @@
-"""``lfp bench``: ratios measured side by side."""
+"""``lfp bench``: measures ratios side by side."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from rich.console import Console
 from rich.table import Table
 
 from netcommon.errors import UsageError
-from scenarios import checks
 from scenarios.bench import publish as page
 from scenarios.bench import registry
-from scenarios.runner import owned
-from scenarios.terminal import console
+from scenarios.run import checks
+from scenarios.run.runner import owned
+from scenarios.run.terminal import console
 
 
 @click.command("bench")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of the table.")
-@click.option("--pairs", type=click.IntRange(1, 100), help="Pairs of measurements.  [default: the bench's own]")
-@click.option("--seconds", type=click.IntRange(1, 86400), help="How long to measure.  [default: the bench's own]")
+@click.option("--pairs", type=click.IntRange(1, 100), help="Number of pairs.  [default: the bench's own]")
+@click.option("--seconds", type=click.IntRange(1, 86400),
+              help="How long to measure each.  [default: the bench's own]")  # fmt: skip
 @click.option("--list", "list_them", is_flag=True, help="List the benches.")
 @click.option(
     "--publish",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write the table of delay.accuracy to, as a Markdown page.",
+    help="Write the table of delay.accuracy to this file, as a Markdown page.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("bench-results.jsonl"),
               show_default=True, help="File to append JSON lines to.")  # fmt: skip
@@ -34,7 +35,7 @@ def command(
     names: tuple[str, ...], as_json: bool, pairs: int | None, seconds: int | None, list_them: bool,
     publish: Path | None, output: Path,
 ) -> None:  # fmt: skip
-    """Run benches (all by default), print a table and append JSON lines to bench-results.jsonl."""
+    """Run benches (all by default), print a table, and append JSON lines to bench-results.jsonl."""
     known = registry.load()
     if list_them:
         for bench in known.values():

@@ -1,16 +1,19 @@
-"""``lfp clean``: remove what crashed runs left."""
+"""``lfp clean``: removes what crashed runs left behind."""
 
 from __future__ import annotations
 
 import click
 
-from scenarios import leftovers
+from scenarios.run import leftovers
 
 
 @click.command("clean")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 def command(dry_run: bool) -> None:
-    """Remove what crashed runs of lfp left: processes, with their namespaces, and temporary files; by their records."""
+    """Remove what crashed runs left behind: processes with their namespaces, and temporary files.
+
+    It works from the records that runs keep, and removes nothing else.
+    """
     removed = leftovers.clean(dry_run=dry_run)
     verb = "would remove" if dry_run else "removed"
     for what in removed:

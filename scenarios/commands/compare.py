@@ -1,44 +1,50 @@
-"""``lfp compare``: two runs of the same settings, cell by cell, with a verdict for scripts."""
+"""``lfp compare``: compares two runs of the same settings cell by cell, with a verdict for scripts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import median
 
 import click
 
-from netcommon import quantity
+from netcommon import quantity, readable
 from netcommon.errors import UsageError
-from scenarios import compare, runs
 from scenarios.commands._options import runs_dir_option
-from scenarios.terminal import console, print_table
+from scenarios.run import compare, runs
+from scenarios.run.terminal import console, print_table
 
 
 @click.command("compare")
 @click.argument("base")
 @click.argument("run")
-@click.option("--metric", default="short_term_bps", show_default=True, help="Column of results.parquet.")
-@click.option("--lower-is-better", is_flag=True, help="For metrics such as elapsed_ns or retransmits.")
-@click.option("--within", default="5%", show_default=True, help="Difference of medians that counts as none.")
-@click.option("--across", multiple=True, metavar="SETTING", help="A setting that may differ (repeatable).")
-@click.option("--agree", is_flag=True, help="A better cell fails, too: the two shall be the same.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a cell.")
+@click.option("--metric", default="short_term_bps", show_default=True, help="Measured column of results.parquet.")
+@click.option("--lower-is-better", is_flag=True, help="Less of the metric is better, as of elapsed_ns or retransmits.")
+@click.option("--within", default="5%", show_default=True, help="Medians that differ by no more count as the same.")
+@click.option(
+    "--across",
+    multiple=True,
+    metavar="SETTING",
+    help="A setting that may differ between the runs, such as gateway.rate (repeatable).",
+)
+@click.option("--agree", is_flag=True, help="Exit with status 1 for a better cell too: the runs should be the same.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each cell.")
 @runs_dir_option
 def command(
     base: str, run: str, metric: str, lower_is_better: bool, within: str, across: Sequence[str], agree: bool,
     as_json: bool, runs_dir: Path,
 ) -> int:  # fmt: skip
-    """Compare RUN with BASE (paths, names or 'last'); exit status 1 when a cell is worse."""
+    """Compare RUN with BASE (paths, names or 'last').
+
+    The exit status is 1 when a cell, which is all trials of one setting, is worse.
+    """
     found = compare.compare(
         runs.find(base, runs_dir), runs.find(run, runs_dir),
         metric=metric, within=_share(within), lower_is_better=lower_is_better, across=across,
     )  # fmt: skip
     if as_json:
         for cell in found.cells:
-            click.echo(json.dumps({"v": 1, "metric": metric, **asdict(cell)}, ensure_ascii=False))
+            click.echo(json.dumps(_as_json(found, cell), ensure_ascii=False))
     else:
         _print(found)
     return int(found.count("worse") > 0 or (agree and found.count("better") > 0))
@@ -53,36 +59,53 @@ def _share(text: str) -> float:
 
 def _print(found: compare.Comparison) -> None:
     out = console()
-    headings = (*found.varied, "base", "run", "ratio", "p", "delta", "repeats", "verdict")
-    print_table(out, headings, [_cells(found, cell) for cell in found.cells])
+    headings = (*found.varied.values(), "base", "run", "ratio", "p", "delta", "repeats", "verdict")
+    print_table(out, headings, _rows(found))
     counts = ", ".join(f"{found.count(word)} {word}" for word in ("same", "better", "worse"))
-    out.print(f"{found.metric}: {counts} of {len(found.cells)} cells", markup=False)
-    if any(cell.p is None for cell in found.cells):
-        out.print(f"without p: under {compare.ENOUGH} repeats a side, judged by the ratio alone", markup=False)
-    for number, what in ((found.unmatched, "settings in one run only"), (found.left_out, "trials left out: not valid")):
-        if number:
-            out.print(f"{number} {what}", markup=False)
+    out.print(f"{found.metric}: {counts} of {_counted(len(found.cells), 'cell')}", markup=False)
+    for line in _remarks(found):
+        out.print(line, markup=False)
+
+
+def _remarks(found: compare.Comparison) -> Iterator[str]:
+    sides = [side for cell in found.cells for side in (cell.base, cell.run)]
+    if any(len(side.distinct) < len(side.values) for side in sides):
+        yield "copies: repeats of one seed, or without anything random, are one observation; judged by the ratio alone"
+    if any(
+        cell.p is None and min(len(cell.base.values), len(cell.run.values)) < compare.ENOUGH for cell in found.cells
+    ):
+        yield f"without p: under {compare.ENOUGH} repeats a side, judged by the ratio alone"
+    if found.unmatched:
+        yield f"{_counted(found.unmatched, 'setting')} {'is' if found.unmatched == 1 else 'are'} in one run only"
+    if found.left_out:
+        yield f"{_counted(found.left_out, 'trial')} left out: not valid"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _rows(found: compare.Comparison) -> list[tuple[str, ...]]:
+    settings = [readable.distinct(name, [cell.setting[name] for cell in found.cells]) for name in found.varied]
+    return [(*(texts[n] for texts in settings), *_cells(found, cell)) for n, cell in enumerate(found.cells)]
 
 
 def _cells(found: compare.Comparison, cell: compare.Cell) -> tuple[str, ...]:
     return (
-        *(_text(name, cell.setting[name]) for name in found.varied),
-        _text(found.metric, median(cell.base)),
-        _text(found.metric, median(cell.run)),
-        f"{cell.ratio:.3f}",
-        "" if cell.p is None else f"{cell.p:.3f}",
-        f"{cell.delta:+.2f}",
-        f"{len(cell.base)}, {len(cell.run)}",
+        readable.named(found.metric, cell.base.median),
+        readable.named(found.metric, cell.run.median),
+        readable.number(cell.ratio),
+        "" if cell.p is None else readable.number(cell.p, 2),
+        "" if cell.delta is None else readable.signed(cell.delta, 2),
+        f"{cell.base}, {cell.run}",
         cell.verdict,
     )
 
 
-def _text(name: str, value: object) -> str:
-    """A value by the unit in its name."""
-    units = {"bps": quantity.RATE, "ns": quantity.DURATION, "bytes": quantity.BYTES, "ppb": quantity.RATIO}
-    unit = units.get(name.rsplit("_", 1)[-1])
-    if unit is quantity.RATE and isinstance(value, float):
-        return f"{value / 1e6:.4g} Mbit/s"
-    if unit and isinstance(value, int):
-        return quantity.format_value(unit, value)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _as_json(found: compare.Comparison, cell: compare.Cell) -> dict[str, object]:
+    """``base`` and ``run`` have one value for each trial. ``base_distinct`` and ``run_distinct``: how many of the
+    trials are not copies."""
+    distinct = {"base_distinct": len(cell.base.distinct), "run_distinct": len(cell.run.distinct)}
+    values = {"setting": cell.setting, "base": cell.base.values, "run": cell.run.values, **distinct}
+    return {"v": 1, "metric": found.metric, **values, "ratio": cell.ratio, "p": cell.p, "delta": cell.delta,
+            "verdict": cell.verdict}  # fmt: skip

@@ -1,18 +1,18 @@
-"""``lfp list``: the library."""
+"""``lfp list``: shows the library."""
 
 from __future__ import annotations
 
 import click
 
-from scenarios import estimate
-from scenarios.document import LIBRARY
-from scenarios.plan import Plan, load_plan
-from scenarios.terminal import console, print_table
+from scenarios.plan import estimate
+from scenarios.plan.document import LIBRARY
+from scenarios.plan.plan import Plan, load_plan
+from scenarios.run.terminal import console, print_table
 
 
 @click.command("list")
 def command() -> None:
-    """List the library's scenarios with paper row, trials and estimated time."""
+    """List the library's scenarios, with paper row, number of trials and estimated time."""
     rows = []
     for path in sorted(LIBRARY.glob("*.toml")):
         full, quick = load_plan(path.stem), load_plan(path.stem, quick=True)

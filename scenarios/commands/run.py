@@ -1,4 +1,4 @@
-"""``lfp run``: scenarios to run directories."""
+"""``lfp run``: runs scenarios and writes run directories."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import click
 from rich.console import Console
 
 from netcommon.errors import EXIT_FAILED, UsageError
-from scenarios import checks, manifest, plugins, runner, runs
 from scenarios.commands._options import runs_dir_option
-from scenarios.plan import load_plan
-from scenarios.terminal import console
+from scenarios.commands._time import choices
+from scenarios.plan import randomness
+from scenarios.plan.plan import Plan, load_plan
+from scenarios.run import checks, manifest, plugins, runner, runs
+from scenarios.run.terminal import console
+from scenarios.run.time_choice import Asked
 
 
 @click.command("run")
@@ -23,13 +26,15 @@ from scenarios.terminal import console
 @click.option("--quick", is_flag=True, help="Use the scenario's [quick] values: the same shape in less time.")
 @click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE",
               help="Set a value, or sweep it over A,B,… (repeatable).")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, 2**53), help="Seed of order and delay box  [default: fresh, recorded]")
+@click.option("--seed", type=click.IntRange(0, 2**53),
+              help="Seed of the trials' order and of the delay box.  [default: fresh, recorded]")  # fmt: skip
 @click.option("--resume", metavar="RUN", help="Go on with a run (path, name or 'last') instead of starting one.")
 @click.option("--cli", is_flag=True, help="Open Mininet's prompt on the first trial's path; measure nothing.")
-@click.option("--time", "clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True,
-              help="Virtual: each trial in a kernel of its own whose clock jumps.")  # fmt: skip
+@click.option("--time", "clock", type=click.Choice(["real", "virtual", "auto"]), default="real", show_default=True,
+              help="Virtual: each trial runs in a kernel of its own whose clock jumps. Auto: measures this machine for "
+                   "3 s, and takes real time where it is good enough for the scenario.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 64),
-              help="Trials at a time, in virtual time only.  [default: processors]")  # fmt: skip
+              help="Trials that run at a time, in virtual time only.  [default: processors]")  # fmt: skip
 @click.option("--box", type=click.Choice(["auto", "netem", "comet"]),
               help="Delay box in virtual time.  [default: auto]")  # fmt: skip
 @runs_dir_option
@@ -40,7 +45,7 @@ def command(
     seed: int | None,
     resume: str | None,
     cli: bool,
-    clock: str,
+    clock: Asked,
     jobs: int | None,
     box: str | None,
     runs_dir: Path,
@@ -51,24 +56,38 @@ def command(
         if scenarios or overrides or quick or cli or seed is not None or clock != "real" or box:
             raise UsageError("--resume RUN: takes nothing beside it but --jobs, --runs-dir; the run's own values hold")
         run_dir = runs.find(resume, runs_dir)
-        checks.require(manifest.tools(manifest.replan(runs.manifest(run_dir))))
+        found = runs.manifest(run_dir)
+        checks.require(manifest.tools(manifest.replan(found)), virtual="virtual" in found)
         return _finish_all([run_dir], out, jobs)
     if not scenarios:
         raise UsageError("run: name a scenario ('lfp list' shows the library) or give --resume RUN")
     if clock == "real" and (jobs or box):
         raise UsageError("--jobs, --box: with --time virtual only; in real time trials would disturb each other")
     plans = [load_plan(name, quick=quick, overrides=overrides, seed=seed) for name in scenarios]
-    checks.require(dict.fromkeys(name for plan in plans for name in manifest.tools(plan)))
+    tools = list(dict.fromkeys(name for plan in plans for name in manifest.tools(plan)))
+    checks.require(tools, virtual=clock != "real" and not cli)
     if cli:
         runner.prompt(plans[0], out)
         return 0
-    virtual_box = (box or "auto") if clock == "virtual" else None
-    run_dirs = [runner.start(plan, runs_dir, quick=quick, virtual_box=virtual_box) for plan in plans]
-    return _finish_all(run_dirs, out, jobs)
+    chosen = choices(plans, clock, out)
+    checks.require(tools, virtual=all(one.chosen == "virtual" for one in chosen))
+    run_dirs = []
+    for plan, choice in zip(plans, chosen, strict=True):
+        virtual_box = (box or "auto") if choice.chosen == "virtual" else None
+        _print_notes(plan, out, virtual=virtual_box is not None)
+        run_dirs.append(runner.start(plan, runs_dir, quick=quick, virtual_box=virtual_box, choice=choice))
+    return _finish_all(run_dirs, out, jobs, advice=next((one.advice for one in chosen if one.advice), ""))
 
 
-def _finish_all(run_dirs: list[Path], out: Console, jobs: int | None = None) -> int:
-    """Runs what is left of each; 1 when a measurement failed."""
+def _print_notes(plan: Plan, out: Console, *, virtual: bool) -> None:
+    """Prints what the user should know before the plan runs."""
+    for note in (*plan.notes, *(randomness.notes(plan) if virtual else ())):
+        out.print(f"note       {plan.name}: {note}", markup=False)
+
+
+def _finish_all(run_dirs: list[Path], out: Console, jobs: int | None = None, advice: str = "") -> int:
+    """Runs the trials that each run lacks. The exit status is 1 when a measurement failed. ``advice``: printed at the
+    end, unless it is empty."""
     finished = []
     for run_dir in run_dirs:
         try:
@@ -78,17 +97,26 @@ def _finish_all(run_dirs: list[Path], out: Console, jobs: int | None = None) -> 
             raise
     reports = [path for done in finished for path in plugins.after_run(done.run_dir)]
     for done in finished:
-        state = "valid" if done.verdict["valid"] else f"NOT VALID: {'; '.join(done.verdict['reasons'])}"
-        out.print(f"run        {done.run_dir}  ({state})", markup=False)
+        _print_verdict(done, out)
+    if helps := advice or next((done.verdict["help"] for done in finished if done.verdict["help"]), None):
+        out.print(f"help       {helps}", markup=False)
     for path in reports:
         out.print(f"report     {path}", markup=False)
-    if finished and "dashboard" in plugins.commands():  # one is enough: it shows the runs beside it too
+    if finished and "dashboard" in plugins.commands():  # one line is enough: that dashboard shows the other runs too
         out.print(f"dashboard  {_program()} dashboard {shlex.quote(str(finished[0].run_dir))}", markup=False)
     return EXIT_FAILED if any(done.failed for done in finished) else 0
 
 
+def _print_verdict(done: runner.Finished, out: Console) -> None:
+    out.print(f"run        {done.run_dir}  ({'valid' if done.verdict['valid'] else 'NOT VALID'})", markup=False)
+    if not done.verdict["valid"]:
+        out.print(f"verdict    {done.verdict['summary']}", markup=False)
+    if done.superseded:
+        out.print(f"repeated   {done.superseded} attempts were not valid; 'lfp show' lists them", markup=False)
+
+
 def _program() -> str:
-    """How this `lfp` can be started again from here: by name where PATH has it, else by path."""
+    """How the user can start this `lfp` again: by name where PATH has it, otherwise by path."""
     if shutil.which("lfp"):
         return "lfp"
     own = Path(sys.argv[0])

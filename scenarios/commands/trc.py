@@ -1,9 +1,10 @@
-"""``lfp trc``: the best rate at which to pace TCP before a receiver that is limited by its I/O (tgnle-2006 fig4).
+"""``lfp trc``: searches for the best rate at which to pace TCP in front of a receiver that is limited by its I/O
+(tgnle-2006 fig4).
 
-Below the receiver's limit throughput grows with the paced rate; above it packets are lost and throughput breaks down.
-So the highest rate that still brings its share is found by bisection, a trial after the other, in a run directory
-like any other: each decision adds a value to the run's sweep, and the runner measures what is missing. Rejected:
-comparing throughputs alone; far above the limit a quick congestion control moves more than far below it.
+Below the receiver's limit throughput grows with the paced rate. Above it packets are lost and throughput breaks down.
+So bisection finds the highest rate that still brings its share of throughput. Its trials are in a run directory like
+any other: each decision adds a value to the run's sweep, and the runner measures what is missing. Rejected: comparing
+throughputs alone. Far above the limit, a fast congestion control moves more than far below it.
 """
 
 from __future__ import annotations
@@ -21,23 +22,26 @@ from typing import Any
 import click
 from rich.console import Console
 
+from netcommon import readable
 from netcommon.errors import LfpError, UsageError
-from scenarios import checks, manifest, results, runner, runs
 from scenarios.commands._options import runs_dir_option
-from scenarios.files import write_json
-from scenarios.plan import Plan, load_plan
-from scenarios.terminal import console
-from scenarios.trial import folder_of
+from scenarios.plan.estimate import spoken
+from scenarios.plan.plan import Plan, load_plan
+from scenarios.run import checks, manifest, results, runner, runs
+from scenarios.run.terminal import console
+from scenarios.trial.files import write_json
+from scenarios.trial.trial import folder_of
 
-SHARE = 0.85  # of the throughput a packet/s that the best rate so far brought; less is a breakdown. Not 1: a higher
-# rate spends more of the trial in slow start
-NEIGHBOURS = (0.99, 1.01)  # of the best rate: what a little less and a little more do
+# A rate holds if its throughput for each packet/s is at least this share of the best rate's so far; with less it has
+# broken down. The share is not 1, because a higher rate spends more of the trial in slow start.
+SHARE = 0.85
+NEIGHBOURS = (0.99, 1.01)  # multiples of the best rate that are measured too, to show what a little less and more do
 KEY = "path.ab_rate"
 
 
 @dataclass
 class Search:
-    """Bisection between a rate (packets/s) that holds and one that does not; ``measure`` gives bit/s."""
+    """Bisection between a rate (packets/s) that holds and one that does not. ``measure`` returns bit/s."""
 
     measure: Callable[[int], float]
     low: int
@@ -46,13 +50,13 @@ class Search:
     curve: dict[int, float] = field(default_factory=dict)
 
     def trials(self) -> int:
-        """How many measurements `best` will make, at most."""
+        """The greatest number of measurements that `best` will make."""
         steps = math.log(self.high / self.low) / math.log1p(self.precision)
         return 2 + max(math.ceil(math.log2(steps)), 0) + len(NEIGHBOURS)
 
     def best(self) -> int:
-        """The highest rate that holds, within ``precision``, and its neighbours on the curve. LfpError when it is not
-        between ``low`` and ``high``."""
+        """The highest rate that holds, within ``precision``. Its neighbours are then on the curve too. LfpError when
+        that rate is not between ``low`` and ``high``."""
         good, bad = self.low, self.high
         if self._at(good) <= 0:
             raise LfpError(f"--low {good}: nothing arrived at this rate")
@@ -78,19 +82,19 @@ class Search:
 
 
 def rate_bps(pps: int, mtu: int) -> int:
-    """Bit/s of full packets a second, as the path's [path] framing ``ip`` counts them."""
+    """The rate in bit/s of so many full packets a second, as [path] framing ``ip`` counts them."""
     return pps * mtu * 8
 
 
 class Trials:
-    """Trials of one run directory, decided one after the other."""
+    """The trials of one run directory, each decided after the one before."""
 
     def __init__(self, run_dir: Path, mtu: int) -> None:
         self.run_dir, self.mtu = run_dir, mtu
         self.rates: list[int] = []
 
     def measure(self, pps: int) -> float:
-        """Adds the rate to the run's sweep and measures it, bit/s. LfpError when the trial fails."""
+        """Adds the rate to the run's sweep and measures it; bit/s. LfpError when the trial fails."""
         self.rates.append(pps)
         content = runs.manifest(self.run_dir)
         content["scenario"]["path"].pop("ab_rate", None)
@@ -106,28 +110,30 @@ class Trials:
 
 @click.command("trc")
 @click.argument("scenario", default="trc-tcp")
-@click.option("--low", type=click.IntRange(10, 10**8), help="Packets/s that hold.  [default: half the receiver's]")
-@click.option("--high", type=click.IntRange(10, 10**8), help="Packets/s that do not.  [default: twice]")
+@click.option("--low", type=click.IntRange(10, 10**8),
+              help="Packets/s that the receiver takes.  [default: half its limit]")  # fmt: skip
+@click.option("--high", type=click.IntRange(10, 10**8),
+              help="Packets/s that the receiver does not take.  [default: twice its limit]")  # fmt: skip
 @click.option("--precision", type=click.FloatRange(0.0005, 0.5), default=0.005, show_default=True,
-              help="How near to the best rate to come, a ratio.")  # fmt: skip
+              help="How close to the best rate the search must come, a ratio.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Use the scenario's [quick] values.")
 @click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE", help="Set a value (repeatable).")
-@click.option("--seed", type=click.IntRange(0, 2**53), help="Seed of the delay box  [default: fresh, recorded]")
+@click.option("--seed", type=click.IntRange(0, 2**53), help="Seed of the delay box.  [default: fresh, recorded]")
 @click.option("--time", "clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True,
-              help="Virtual: each trial in a kernel of its own whose clock jumps.")  # fmt: skip
+              help="Virtual: each trial runs in a kernel of its own whose clock jumps.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, and no progress.")
 @runs_dir_option
 def command(
     scenario: str, low: int | None, high: int | None, precision: float, quick: bool, overrides: tuple[str, ...],
     seed: int | None, clock: str, as_json: bool, runs_dir: Path,
 ) -> None:  # fmt: skip
-    """Search the best rate to pace TCP at before a receiver limited by its I/O, by bisection."""
+    """Search by bisection for the best rate at which to pace TCP in front of a receiver limited by its I/O."""
     plan = _plan(scenario, quick, overrides, seed)
     limit = int(plan.base.path.direction("ab").values["pace_packets"])
     low, high = low or limit // 2, high or limit * 2
     if not 0 < low < high:
         raise UsageError(f"--low {low}, --high {high}: want --low below --high, or path.ab_pace_packets")
-    checks.require(manifest.tools(plan))
+    checks.require(manifest.tools(plan), virtual=clock == "virtual")
     run_dir = runner.start(plan, runs_dir, quick=quick, virtual_box="auto" if clock == "virtual" else None)
     trials = Trials(run_dir, plan.base.path.mtu)
     search = Search(trials.measure, low, high, precision)
@@ -143,7 +149,7 @@ def command(
 
 
 def _plan(scenario: str, quick: bool, overrides: tuple[str, ...], seed: int | None) -> Plan:
-    """The scenario with a sweep of nothing: the search makes it."""
+    """The plan of a scenario without a sweep: the search makes the sweep."""
     plan = load_plan(scenario, quick=quick, overrides=(*overrides, f"{KEY}=1Mbit"), seed=seed)
     if plan.sweep or len(plan.trials) != 1:
         raise UsageError(f"{scenario}: the search varies {KEY} alone; give single values, and run.repeat = 1")
@@ -151,7 +157,7 @@ def _plan(scenario: str, quick: bool, overrides: tuple[str, ...], seed: int | No
 
 
 class _Told:
-    """Measurements with a line each for people."""
+    """Measures, and prints a line for each measurement."""
 
     def __init__(self, measure: Callable[[int], float], expected: int) -> None:
         self._measure, self._expected = measure, expected
@@ -162,13 +168,13 @@ class _Told:
         self._made += 1
         each_s = (time.monotonic() - self._begun) / self._made
         left_s = max(self._expected - self._made, 0) * each_s
-        console().print(f"trial {self._made} of at most {self._expected}: {pps} packets/s → {bps / 1e6:.2f} Mbit/s; "
-                        f"{left_s:.0f} s left at most", markup=False)  # fmt: skip
+        console().print(f"trial {self._made} of at most {self._expected}: {pps} packets/s → {readable.rate(bps)}; "
+                        f"{spoken(left_s)} left at most", markup=False)  # fmt: skip
         return bps
 
 
 def _document(search: Search, best: int, run_dir: Path) -> dict[str, Any]:
-    """The result: ``curve`` by rate."""
+    """The result, for trc.json; ``curve`` is sorted by rate."""
     curve = [
         {"packets_per_s": pps, "short_term_bps": bps, "of_best": bps / search.curve[best]}
         for pps, bps in sorted(search.curve.items())
@@ -178,8 +184,8 @@ def _document(search: Search, best: int, run_dir: Path) -> dict[str, Any]:
 
 
 def paper(references: tuple[str, ...], mtu: int) -> list[dict[str, Any]]:
-    """The best rates that the scenario's papers found: of the rows of kind ``best`` in each file of scenarios/reference
-    the highest. Their rate_bps count packets as ours do."""
+    """The best rates that the scenario's papers found: the highest row of kind ``best`` in each file of
+    scenarios/reference. Their rate_bps counts packets as ours does."""
     found = []
     for name in references:
         text = (resources.files("scenarios") / "reference" / f"{name}.csv").read_text(encoding="utf-8")
@@ -195,14 +201,13 @@ def paper(references: tuple[str, ...], mtu: int) -> list[dict[str, Any]]:
 def _show(found: dict[str, Any]) -> None:
     out = console()
     for point in found["curve"]:
-        share, mbps = point["of_best"], point["short_term_bps"] / 1e6
+        share, rate = point["of_best"], readable.rate(point["short_term_bps"])
         bar = "#" * round(40 * min(share, 1.5))
-        out.print(f"{point['packets_per_s']:>9} packets/s  {mbps:8.2f} Mbit/s  {share:6.1%}  {bar}", markup=False)
-    best, mbps = found["best_packets_per_s"], found["best_short_term_bps"] / 1e6
-    out.print(f"best {best} packets/s: {mbps:.2f} Mbit/s", markup=False)
+        out.print(f"{point['packets_per_s']:>9} packets/s  {rate:>12}  {readable.share(share):>7}  {bar}", markup=False)
+    best = found["best_packets_per_s"]
+    out.print(f"best {best} packets/s: {readable.rate(found['best_short_term_bps'])}", markup=False)
     for theirs in found["paper"]:
-        pps, mbps = theirs["packets_per_s"], theirs["short_term_bps"] / 1e6
-        ratio = best / pps
-        out.print(f"paper {theirs['name']}: {pps:.0f} packets/s, {mbps:.2f} Mbit/s; ours are {ratio:.3f} of that",
-                  markup=False)  # fmt: skip
+        pps, rate = round(theirs["packets_per_s"]), readable.rate(theirs["short_term_bps"])
+        ratio = readable.number(best / pps)
+        out.print(f"paper {theirs['name']}: {pps} packets/s, {rate}; ours are {ratio} of that", markup=False)
     out.print(f"run  {found['run']}  (the picture: lfp report {found['run']})", markup=False)

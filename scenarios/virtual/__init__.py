@@ -1,1 +1,1 @@
-"""Virtual time: trials in user-mode Linux whose clock jumps from event to event (docs/virtual-time.md)."""
+"""Virtual time: trials in user-mode Linux whose clock jumps from event to event (docs/explanation/virtual-time.md)."""

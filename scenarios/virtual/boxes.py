@@ -1,29 +1,35 @@
-"""Which delay box a trial in virtual time has, and with what settings.
+"""Which delay box a trial in virtual time has, and with which settings.
 
-netem by default: it costs no wake-ups. The userspace box where netem cannot do what the path asks for, or when asked.
-There spinning is off, for it would stop virtual time; under load it looks at its ports at intervals of the granularity.
+The default is netem, which costs no wake-ups. The userspace box is used where netem cannot do what the path asks for,
+or when the user asks for it. That box does not spin, because spinning would stop virtual time. Under load it looks at
+its ports at intervals of the granularity.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from pydantic import BaseModel
+
 from comet_delay.netem import DEFAULTS
 from comet_delay.netem_plan import plan
+from netcommon import readable
 from netcommon.errors import UsageError
-from scenarios import analysis, delay_box
-from scenarios.delay_box import BackEnd
-from scenarios.plan import Trial
+from scenarios.plan import lateness
+from scenarios.plan.plan import Trial
+from scenarios.trial import analysis, delay_box
+from scenarios.trial.delay_box import BackEnd
 from scenarios.virtual import memory
 
 CHOICES = ("auto", "netem", "comet")
-# To wake up costs the userspace box more than to be late by a four-hundredth of the round trip matters.
+# A lateness of 1/400 of the round trip matters less than the wake-ups that it saves the userspace box. netem has no
+# wake-ups to save and is held to 1/1000.
 _GRANULARITY_NS, _GRANULARITY_OF_RTT = 50_000, {"netem": 1000, "comet": 400}
 _WRITE_BYTES = 2**20
 
 
 def objection(trial: Trial) -> str | None:
-    """Why netem will not do, or None."""
+    """The reason why netem cannot be this trial's box, or None."""
     path = trial.setting.path
     if analysis.BOX in trial.setting.capture.points:
         return "netem keeps no record for the capture point 'box'"
@@ -39,7 +45,7 @@ def objection(trial: Trial) -> str | None:
 
 
 def choose(trial: Trial, box: str) -> BackEnd:
-    """The back end for ``--box``; UsageError when netem is asked for and cannot."""
+    """The back end for ``--box``. UsageError when the user asks for netem and netem cannot do it."""
     if box == "comet":
         return "comet"
     why = objection(trial)
@@ -49,8 +55,8 @@ def choose(trial: Trial, box: str) -> BackEnd:
 
 
 def super_packets(trial: Trial) -> tuple[int, int]:
-    """How long super-packets of the sender and of the receiver may be to pass netem whole, in bytes; 0: no limit here,
-    for they are taken apart before it or there is another box. Of a settled trial."""
+    """The longest super-packets of the sender and of the receiver that pass netem whole, in bytes. 0: no limit, because
+    they are taken apart before netem, or because the trial has the other box. ``trial`` is settled."""
     path = trial.setting.path
     if objection(trial):
         return 0, 0
@@ -63,25 +69,25 @@ def super_packets(trial: Trial) -> tuple[int, int]:
 
 
 def note(trial: Trial, box: str) -> str:
-    """What the granularity does to packets of a settled trial, for the manifest."""
-    granularity_us = (trial.setting.path.granularity or 0) / 1e3
+    """A sentence for the manifest: what the granularity does to the packets of a settled trial."""
+    granularity = readable.duration(trial.setting.path.granularity or 0)
     if choose(trial, box) == "comet":
-        poll_us = (trial.setting.path.poll or 0) / 1e3
+        poll = readable.duration(trial.setting.path.poll or 0)
         return (
-            f"userspace box: packets due within {granularity_us:g} us leave together, late by as much at most; under "
-            f"load it looks at its ports every {poll_us:g} us"
+            f"userspace box: packets due within {granularity} leave together, late by that much at most; under "
+            f"load the box looks at its ports every {poll}"
         )
-    if not (granularity_us and any(super_packets(trial))):
+    if not (trial.setting.path.granularity and any(super_packets(trial))):
         return "netem: super-packets are taken apart before it"
     return (
-        f"netem: super-packets shorter than what the line sends in {granularity_us:g} us pass whole, so packets are "
-        "late by as much at most; loss and full queues hit single packets all the same"
+        f"netem: super-packets that the line sends in less than {granularity} pass whole, so packets are "
+        "late by that much at most; loss and full queues still hit single packets"
     )
 
 
 def _bulk(trial: Trial) -> dict[str, bool | int]:
-    """What spares system calls and copies without changing what TCP sends, where the scenario does not say: content is
-    not copied, and a stream that no window holds back is written in long pieces."""
+    """Settings that save system calls and copies without changing what TCP sends, where the scenario leaves them open:
+    content is not copied, and a stream without a window is written in long pieces."""
     transfer, own = trial.setting.transfer, dict[str, bool | int]()
     if transfer.tool == "rttcp" and transfer.zerocopy is None:
         own["zerocopy"] = True
@@ -91,7 +97,7 @@ def _bulk(trial: Trial) -> dict[str, bool | int]:
 
 
 def settled(trial: Trial, box: str) -> Trial:
-    """The trial with the settings for virtual time, where it has none of its own: granularity for both boxes."""
+    """The trial with the settings for virtual time in the place of those that it leaves open."""
     path = trial.setting.path
     back_end = choose(trial, box)
     granularity = path.granularity
@@ -105,5 +111,8 @@ def settled(trial: Trial, box: str) -> Trial:
             "memory": memory.box_bytes(trial.setting) if path.memory is None else path.memory,
         }
     transfer = trial.setting.transfer.model_copy(update=_bulk(trial))
-    setting = trial.setting.model_copy(update={"path": path.model_copy(update=own), "transfer": transfer})
+    tables: dict[str, BaseModel] = {"path": path.model_copy(update=own), "transfer": transfer}
+    if trial.setting.run.lateness is None:  # the box's own rule adds what granularity and poll ask for
+        tables["run"] = trial.setting.run.model_copy(update={"lateness": lateness.LEAST_NS})
+    setting = trial.setting.model_copy(update=tables)
     return replace(trial, setting=setting)

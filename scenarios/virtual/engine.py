@@ -1,8 +1,9 @@
-"""Trials in virtual time: each in a guest kernel of its own, some side by side, since they cannot disturb each other.
+"""Trials in virtual time. Each runs in a guest kernel of its own, and several run side by side, because they cannot
+disturb each other.
 
-The guest leaves a trial's folder in a working folder beside the complete ones (`trials/.NNNN.guest`), which is all of
-the host it can write to. What is left, tables from samples and captures, is done here, and the folder gets its name.
-A guest that fails in whatever way is a failed trial with its console kept.
+A guest writes its trial's folder into a working folder beside the complete ones (`trials/.NNNN.guest`); it can write to
+no other place on the host. This module then makes the tables from samples and captures and gives the folder its name. A
+guest that fails in any way is a failed trial, and its console is kept.
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netcommon import readable
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
-from scenarios import params, trial
-from scenarios.files import read_json, write_json
-from scenarios.plan import Plan, Trial
+from scenarios.plan import params
+from scenarios.plan.plan import Plan, Trial
+from scenarios.trial import attempts, trial, verdicts
+from scenarios.trial.files import read_json, write_json
 from scenarios.virtual import boxes, kernel, memory
 from scenarios.virtual.guest import CLOCK_START_NS, Guest
 
 _LOOK_S = 0.02
-_LEAST_DISK_BYTES, _ROOM_BYTES = 64 * 2**20, 16 * 2**20  # to start a trial; below it a failure is the disk's
+# A trial starts only with the first amount of free disk. A failure with less than the second is the full disk's.
+_LEAST_DISK_BYTES, _ROOM_BYTES = 64 * 2**20, 16 * 2**20
 
-# What two runs of one seed still do not have in common, for the manifest's verdict.
+# What two runs of one seed do not have in common, for the manifest's verdict.
 DIFFERS = ("times of the host in status.json (started, ended) and the guest's console",)
 
 
@@ -45,7 +49,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Ended:
-    """A trial that has its folder. ``virtual_s``: how far the guest's clock came."""
+    """A trial that has ended and has its folder. ``virtual_s``: how far the guest's clock came."""
 
     trial: Trial
     status: dict[str, Any]
@@ -54,7 +58,8 @@ class Ended:
 
 
 def manifest(plan: Plan, box: str) -> dict[str, Any]:
-    """What a run's manifest says of virtual time. MissingError without a kernel, UsageError for what `box` cannot."""
+    """What a run's manifest says about virtual time. MissingError without a kernel; UsageError if `box` cannot do what
+    the plan asks for."""
     image = kernel.require()
     settled = [boxes.settled(one, box) for one in plan.trials]
     return {
@@ -74,7 +79,7 @@ def manifest(plan: Plan, box: str) -> dict[str, Any]:
 def run_all(
     run_dir: Path, todo: list[Trial], ledger: Ledger, jobs: int, box: str, ended: Callable[[Ended], None]
 ) -> None:
-    """Runs the trials, `jobs` at a time, in order; tells of each that has ended. LfpError ends the run."""
+    """Runs the trials in order, `jobs` at a time, and calls `ended` for each that has ended. LfpError ends the run."""
     image = kernel.require()
     largest = max((memory.guest_bytes(one.setting) for one in todo), default=memory.BASE_BYTES)
     jobs = memory.jobs_that_fit(largest, jobs)
@@ -101,7 +106,10 @@ def _start(
         back_end = boxes.choose(one, box)
         job: dict[str, Any] = {"trial": setting, "box": back_end}
         job["super_bytes"] = boxes.super_packets(setting) if back_end == "netem" else (0, 0)
-        guest = stack.enter_context(Guest(image, share, memory.guest_bytes(one.setting), one.seed, job))
+        guest = Guest(image, share, memory.guest_bytes(one.setting), one.seed, job)
+        ledger.add_directory(guest.folder)
+        stack.callback(ledger.drop_directory, guest.folder)
+        stack.enter_context(guest)
     ledger.add_process(guest.pid, f"guest of trial {one.number}")
     stack.callback(ledger.drop_process, guest.pid)
     return Running(one, guest, stack, time.monotonic(), time.time_ns())
@@ -130,18 +138,18 @@ def _is_over(one: Running) -> bool:
 
 
 def _collect(one: Running, run_dir: Path) -> Ended:
-    """The trial's folder in its place. An error of status 2 or 3 is raised: it would hit every trial."""
+    """Puts the trial's folder in its place. An error of status 2 or 3 is raised, because it would hit every trial."""
     share, number = one.guest.share, one.trial.number
     folder, final = share / "trials" / f"{number:04d}", run_dir / "trials" / f"{number:04d}"
     virtual_s = one.guest.virtual_s()
     try:
         status = _digested(one, folder)
         status |= {"started_realtime_ns": one.began_ns, "ended_realtime_ns": time.time_ns()}
-        status["virtual_ns"] = int(virtual_s * 1e9)
+        status |= {"virtual_ns": int(virtual_s * 1e9), "attempt": attempts.next_attempt(final)}
         write_json(folder / "status.json", status)
         (folder / "log").mkdir(exist_ok=True)
         shutil.copyfile(one.guest.console, folder / "log" / "console.txt")
-        shutil.rmtree(final, ignore_errors=True)  # a failed one that is done again
+        attempts.supersede(final)
         folder.rename(final)
     finally:
         one.stack.close()
@@ -166,14 +174,13 @@ def _digested(one: Running, folder: Path) -> dict[str, Any]:
             raise
         folder.mkdir(exist_ok=True)
         write_json(folder / "params.json", params.of(one.trial))
-        verdict = {"valid": False, "reasons": ["the measurement failed"]}
-        return {"state": "failed", "error": str(error), "verdict": verdict}
+        return {"state": "failed", "error": str(error), "verdict": verdicts.of_trial([verdicts.FAILED])}
 
 
 def _check_disk(run_dir: Path) -> None:
     free = shutil.disk_usage(run_dir).free
     if free < _LEAST_DISK_BYTES:
-        raise _full(run_dir, f"full, or nearly ({free / 2**20:.0f} MB left)")
+        raise _full(run_dir, f"full, or nearly ({readable.size(free)} left)")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""One guest from the host's side: start, watch, end. It dies with us, however we die.
+"""One guest, as the host starts it, watches it and ends it. The guest dies with this process, however that ends.
 
-A guest is many processes (the kernel and a traced one for each of its address spaces), and the first does not take the
-others along; so it lives in a process namespace of its own, whose end is the end of all of them.
+A guest is many processes (the kernel, and a traced process for each of its address spaces), and the others survive the
+first. So a guest lives in a process namespace of its own, whose end is the end of all of them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +28,18 @@ from netcommon import binaries
 from netcommon.binaries import CHECKOUT
 from netcommon.errors import EXIT_FAILED, LfpError, MissingError
 from scenarios.virtual import init, kernel, memory
+from scenarios.virtual.processor import Claim
 
-HANG_S = 60.0  # processor time without virtual progress; start-up, all of it without progress, takes two
-STUCK = 5  # times as much wall time without progress, and nothing runs
-_LOOK_S = 0.5  # between two looks at how long a guest has worked whose clock stands
+HANG_S = 60.0  # a guest hangs after this much CPU time without virtual progress; starting up takes two seconds of it
+STUCK = 5  # a guest in which nothing runs hangs after this many times HANG_S of wall time
+_LOOK_S = 0.5  # between two looks at the CPU time of a guest whose clock stands still
 CLOCK_START_NS = 1_767_225_600 * 10**9  # 2026-01-01, in every guest
 
 
 @dataclass
 class _Progress:
-    """When the guest's clock last went on: where to, when, how long the guest had worked; and when we looked."""
+    """The last advance of the guest's clock: to which time, when, and how much CPU time the guest had used by then; and
+    when we last looked."""
 
     clock_ns: int
     since_s: float
@@ -46,7 +49,7 @@ class _Progress:
 
 @dataclass(frozen=True)
 class Result:
-    """What came back of a program: exit status, stdout and stderr together, the guest's clock at the end."""
+    """What a program in a guest returned: exit status, stdout and stderr together, and the guest's clock at the end."""
 
     status: int
     output: str
@@ -54,24 +57,26 @@ class Result:
 
 
 class Guest:
-    """A booted guest with its one job. Context manager; leaving it ends the guest and removes its working folder."""
+    """A guest with its one job. A context manager; leaving it ends the guest and removes the guest's working folder.
+
+    The folder is there before the guest runs, so that the ledger can name it first, should this process be killed."""
 
     def __init__(self, kernel: Path, share: Path, memory_bytes: int, seed: int, job: Mapping[str, Any]) -> None:
         self.share, self.console = share, share / "console.txt"
         self._argv = [str(kernel), *_arguments(share, memory_bytes, seed)]
         self._job = {"environment": _environment()} | dict(job)
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder = ""
+        self._folder = tempfile.mkdtemp(prefix="lfp-guest-")
+        self._processor: Claim | None = None
         self._progress = _Progress(0, 0.0, 0.0, 0.0)
 
     def __enter__(self) -> Guest:
-        self._folder = tempfile.mkdtemp(prefix="lfp-guest-")
         (self.share / init.JOB).write_bytes(pickle.dumps(self._job))
         (self.share / init.CLOCK).touch()
         os.utime(self.share / init.CLOCK, ns=(0, 0))
-        bound = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child=KILL"]
-        # not as its process 1, which no signal ends: a panic ends by one that the kernel sends itself
-        bound += ["sh", "-c", '"$@"; exit $?', "sh"]
+        self._processor = Claim()
+        processor = ["taskset", "--cpu-list", str(self._processor.number)]
+        bound = ["setpriv", "--pdeathsig", "KILL", *processor, *_process_namespace()]
         environment = dict(os.environ) | {"TMPDIR": str(memory.scratch()), "HOME": self._folder}
         with self.console.open("wb") as console:
             self._process = subprocess.Popen(
@@ -83,26 +88,32 @@ class Guest:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._process
+        assert self._process and self._processor
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._processor.__exit__()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def pid(self) -> int:
-        """Process id of what is started; valid once entered."""
+        """The id of the process that was started; valid once entered."""
         assert self._process
         return self._process.pid
 
+    @property
+    def folder(self) -> Path:
+        """The kernel's own working folder."""
+        return Path(self._folder)
+
     def virtual_s(self) -> float:
-        """The guest's clock since its first second."""
+        """The guest's clock, in seconds since its start."""
         with contextlib.suppress(OSError):
             return (self.share / init.CLOCK).stat().st_mtime_ns / 1e9
         return 0.0
 
     def ended(self) -> bool:
-        """True once the guest is off. LfpError when it stands still."""
+        """Whether the guest is off. LfpError when its clock stands still."""
         assert self._process
         if self._process.poll() is not None:
             return True
@@ -116,18 +127,18 @@ class Guest:
         last.looked_s = wall
         if busy_s - last.busy_s > HANG_S or wall - last.since_s > STUCK * HANG_S:
             raise LfpError(
-                f"the guest hangs: its clock has stood at {now / 1e9:.0f} s for {wall - last.since_s:.0f} s, "
-                f"{busy_s - last.busy_s:.0f} s of which it worked; something in it spins, or it is out of memory "
-                "(see console.txt)"
+                f"the guest hangs: its clock has stood at {round(now / 1e9)} s for {round(wall - last.since_s)} s, "
+                f"in which it used {round(busy_s - last.busy_s)} s of CPU time; a process in it spins, or it is out of "
+                "memory (see console.txt)"
             )
         return False
 
     def unwritten(self) -> bool:
-        """Whether something that the guest wrote did not get to the disk; once it has ended."""
+        """Whether some of the guest's data did not reach the disk; valid once the guest has ended."""
         return (self.share / init.UNWRITTEN).exists()
 
     def check(self) -> None:
-        """LfpError with the reason of a guest that is off without having done its job; the tool's own status."""
+        """LfpError, with the reason and the tool's own status, if the guest is off without having done its job."""
         with contextlib.suppress(OSError, ValueError):
             said = json.loads((self.share / init.ERROR).read_text(encoding="utf-8"))
             raise LfpError(str(said["message"]), int(said["status"]))
@@ -136,11 +147,11 @@ class Guest:
 
 
 def processor_s(pid: int) -> float:
-    """Processor time of a process and all that came of it, so far; 0 for what is no more."""
+    """CPU time so far of a process and all its descendants; 0 for a process that no longer exists."""
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-        own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # with that of children that have been waited for
+        own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # waited-for children included
         return own + sum(processor_s(int(child)) for child in children)
     return 0.0
 
@@ -149,15 +160,15 @@ def run(
     argv: list[str], *, folder: Path, memory_bytes: int = memory.BASE_BYTES, seed: int = 1, timeout_s: float = 60,
     environment: Mapping[str, str] | None = None,
 ) -> Result:  # fmt: skip
-    """Runs a program in a guest of its own. LfpError when the guest fails or takes longer than this."""
+    """Runs a program in a guest of its own. LfpError when the guest fails or takes longer than ``timeout_s``."""
     with tempfile.TemporaryDirectory(prefix="lfp-share-") as share:
         job = {"command": argv, "folder": str(folder), "environment": _environment() | dict(environment or {})}
         with Guest(kernel.require(), Path(share), memory_bytes, seed, job) as guest:
             deadline = time.monotonic() + timeout_s
             while not guest.ended():
                 if time.monotonic() > deadline:
-                    said = f"its clock came to {guest.virtual_s():.0f} s"
-                    raise LfpError(f"the guest takes longer than {timeout_s:.0f} s, {said}: {' '.join(argv)}")
+                    said = f"its clock came to {round(guest.virtual_s())} s"
+                    raise LfpError(f"the guest takes longer than {round(timeout_s)} s, {said}: {' '.join(argv)}")
                 time.sleep(0.02)
             guest.check()
             text = guest.console.read_text(encoding="utf-8", errors="replace")
@@ -168,8 +179,23 @@ def run(
             return Result(int(status.read_text(encoding="ascii")), said, guest.virtual_s())
 
 
+@cache
+def _process_namespace() -> list[str]:
+    """The command that starts a guest in a process namespace. An ordinary user gets a process namespace together with a
+    user namespace. Where the machine forbids those, a guest has neither: its processes are in one group, and die with
+    their parents."""
+    unshare = ["unshare", "--pid", "--fork", "--kill-child=KILL"]
+    if os.geteuid() != 0:
+        unshare += ["--user", "--map-current-user"]
+        if subprocess.run([*unshare, "true"], stdin=subprocess.DEVNULL, capture_output=True).returncode:
+            return []
+    # The guest is not the namespace's process 1, which no signal ends: a panic ends by a signal that the kernel sends
+    # itself.
+    return [*unshare, "sh", "-c", '"$@"; exit $?', "sh"]
+
+
 def _arguments(share: Path, memory_bytes: int, seed: int) -> list[str]:
-    """Kernel parameters; NAME=VALUE that the kernel does not know is the environment of process 1."""
+    """Kernel parameters. A NAME=VALUE that the kernel does not know becomes the environment of process 1."""
     python_path = f"{CHECKOUT}:{sysconfig.get_path('purelib')}"
     return [
         f"mem={memory_bytes // 2**20}M", "time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}",
@@ -187,7 +213,8 @@ def _path() -> str:
 
 
 def _environment() -> dict[str, str]:
-    """What of ours the tools inside heed, and where they are: the search would not find all places from inside."""
+    """Our environment variables that the tools in the guest heed, and the paths of the tools: a search from inside the
+    guest would not find all places."""
     found = {name: value for name, value in os.environ.items() if name.startswith("LFP_")}
     for tool in ("comet-delay", "rttcp", "pktlogger", "lft-gateway"):
         with contextlib.suppress(MissingError):
@@ -196,7 +223,7 @@ def _environment() -> dict[str, str]:
 
 
 def _last_words(console: Path) -> str | None:
-    """Why the kernel ended, from its console."""
+    """The reason why the kernel ended, from its console; None if it gives none."""
     text = console.read_text(encoding="utf-8", errors="replace") if console.exists() else ""
     for pattern, what in (
         (r"Kernel panic - not syncing: (.*)", "the guest panicked: "),

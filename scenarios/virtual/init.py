@@ -1,9 +1,9 @@
 """Process 1 of a virtual-time guest: mounts what programs expect, runs one trial, powers off.
 
-The root is the host's own file system, read-only; writable are /run (tmpfs) and `SHARE`, the one folder of the host
-that the trial's files go to. Every system call costs tens of µs of wall time in here, so nothing is loaded that only
-works on results (that is done outside), and no shell or service takes part. Virtual time goes on only while everybody
-waits.
+The root is the host's own file system, read-only. Only /run (tmpfs) and `SHARE` are writable; `SHARE` is the one folder
+of the host that takes the trial's files. In a guest every system call costs tens of µs of wall time. So the guest loads
+nothing that only works on results (the host does that), and has no shell or service. Virtual time advances only while
+all processes wait.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from typing import TYPE_CHECKING
 from scenarios.virtual import lean
 
 if TYPE_CHECKING:
-    from scenarios.delay_box import BackEnd
-    from scenarios.plan import Trial
-    from scenarios.topology import Topology
+    from scenarios.network.topology import Topology
+    from scenarios.plan.plan import Trial
+    from scenarios.trial.delay_box import BackEnd
 
 SHARE = Path("/run/share")
 JOB, ERROR, CLOCK, OUTPUT, STATUS, UNWRITTEN = "job.pickle", "error.json", "clock", "output", "status", "unwritten"
 _POWER_OFF, _SET_TIMERSLACK = 0x4321FEDC, 29
 _HEARTBEAT_S = 1.0
-# Trials begin at a full second: a look at the clock takes a tick of it, and how often what came before looked depends
-# on the host (which modules it keeps compiled). The heartbeat is half a second off.
+# Trials begin at a full second. Reading the clock advances it by a tick, and how often the code before a trial reads it
+# depends on the host (on which modules it keeps compiled). The heartbeat is half a second off.
 _START_S = 1.0
 _MCL_CURRENT_AND_FUTURE, _STACK_BYTES = 3, 256 * 1024
-_CHEAP_STOPS = 7  # the kernel from which on a page fault costs less than to map more than is used
-# A tenth of the memory is the kernel's default for TCP; the guest's was sized for what is in flight.
+_CHEAP_STOPS = 7  # from this kernel on, a page fault costs less than mapping memory that is not used
+# By default the kernel gives TCP a tenth of the memory; the guest's memory was sized for the data in flight.
 _TCP_SHARE = 0.75
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -67,7 +67,7 @@ def _set_up(share: str) -> None:
         ("net/core/wmem_max", str(2**31 - 1)),
         ("vm/dirty_background_bytes", str(16 * 2**20)),
         ("vm/overcommit_memory", "1"),
-        ("vm/panic_on_oom", "2"),  # a clear end; a program killed in passing would only look like a bad measurement
+        ("vm/panic_on_oom", "2"),  # a panic is clear; a killed program would only look like a bad measurement
         ("kernel/randomize_va_space", "0"),
     ):
         Path("/proc/sys", name).write_text(value, encoding="ascii")
@@ -75,18 +75,19 @@ def _set_up(share: str) -> None:
 
 
 def _lock_memory() -> None:
-    """Memory is mapped at once instead of by page faults, where each is dear. Children do without."""
+    """Maps memory at once rather than by page faults, each of which is expensive here. Children do not inherit this."""
     threading.stack_size(_STACK_BYTES)
     _libc.mlockall(_MCL_CURRENT_AND_FUTURE)
 
 
 def _sleep_to(period_s: float, offset_s: float = 0.0) -> None:
-    """Until the clock is at a whole number of periods and this much."""
+    """Sleeps until the clock is at a whole number of periods plus the offset."""
     time.sleep((offset_s - time.monotonic()) % period_s)
 
 
 def _heartbeat() -> None:
-    """Shows the host the virtual clock, as the time of a file: content would wait in this kernel's page cache."""
+    """Shows the host the virtual clock as the time of a file. A file's content would wait in this kernel's page
+    cache."""
     clock = SHARE / CLOCK
     while True:
         now = time.monotonic_ns()
@@ -95,7 +96,8 @@ def _heartbeat() -> None:
 
 
 def _ends_of_path(net: Topology, trial: Trial) -> tuple[tuple[int, str], tuple[int, str]]:
-    """Who sends into the path, namespace and interface: gateways that are nodes, or else the hosts."""
+    """Namespace and interface of the two nodes that send into the path: gateways in nodes of their own, or the
+    hosts."""
     if not trial.setting.gateway.has_nodes:
         return (net.sender, net.host_interface("snd")), (net.receiver, net.host_interface("rcv"))
     pids = net.pids()
@@ -103,12 +105,13 @@ def _ends_of_path(net: Topology, trial: Trial) -> tuple[tuple[int, str], tuple[i
 
 
 def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
-    """The trial as outside, but for working on its results."""
+    """Runs the trial as on the host, except for the work on its results."""
     lean.pyroute2()
+    lean.distutils()
     from netcommon.ledger import Ledger
-    from scenarios import links
-    from scenarios.topology import Topology
-    from scenarios.trial import run_trial
+    from scenarios.network import links
+    from scenarios.network.topology import Topology
+    from scenarios.trial.trial import run_trial
 
     _sleep_to(_START_S)
     scratch = Path("/run/tmp/trial")
@@ -117,31 +120,31 @@ def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
         for (pid, interface), most in zip(_ends_of_path(net, trial), super_bytes, strict=True):
             if most:
                 links.limit_super_packets(pid, interface, most)
-        run_trial(net, trial, SHARE, scratch, ledger, back_end=box, digested=False)
+        run_trial(net, trial, SHARE, scratch, ledger, back_end=box, digested=False, watched=False)
 
 
 def _command(argv: list[str], folder: str) -> None:
-    """A program in place of a trial; its output and status for the host."""
+    """Runs a program in place of a trial, and writes its output and status for the host."""
     with (SHARE / OUTPUT).open("wb") as output:
         status = subprocess.run(argv, cwd=folder, stdout=output, stderr=subprocess.STDOUT).returncode
     (SHARE / STATUS).write_text(str(status), encoding="ascii")
 
 
 def _hand_over(share: int) -> None:
-    """Writes what this kernel still holds. When some of it did not get to the host's disk, which no program here has
-    heard of, the job's file gets another name: that takes no room."""
+    """Writes the data that this kernel still holds. If some of it did not reach the host's disk, of which no program
+    here learns, the job's file gets another name: renaming needs no room on the disk."""
     if share >= 0 and _libc.syncfs(share):
         (SHARE / JOB).rename(SHARE / UNWRITTEN)
 
 
 def main() -> None:
-    """Never returns: the machine is off afterwards."""
+    """Runs the guest's job. It never returns: the machine is off afterwards."""
     share = -1
     try:
         if int(os.uname().release.partition(".")[0]) < _CHEAP_STOPS:
             _lock_memory()
         _set_up(sys.argv[1])
-        share = os.open(SHARE, os.O_RDONLY)  # errors of writing are told from here on
+        share = os.open(SHARE, os.O_RDONLY)  # syncfs on it reports errors of writing from here on
         job = pickle.loads((SHARE / JOB).read_bytes())
         os.environ |= job["environment"]
         threading.Thread(target=_heartbeat, daemon=True).start()

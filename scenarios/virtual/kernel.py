@@ -1,10 +1,11 @@
 """The virtual-time kernel: where it is, and how it is built (``make virtual``, ``python -m scenarios.virtual.kernel``).
 
-Source is what `source` finds: what LFP_LINUX_SOURCE names, or the newest of Debian that is there. What is
-built depends on nothing but the source, `kernel.config`, `patches/` and the congestion controls of rttcp/cc, which are
-built in; their hash names the folder in the user's cache, so a kernel is built once and a changed one is another.
-Rejected: Debian's user-mode-linux package, which has no time travel, and a full configuration, which takes three times
-as long to build and longer to boot.
+`source` finds the source: the one that LFP_LINUX_SOURCE names, or the newest of Debian's that is installed or fetched.
+The kernel depends only on the source, `kernel.config`, `patches/` and the congestion controls of rttcp/cc, which are
+built in. Their hash names its folder in the user's cache, so a kernel is built once, and a changed one gets a folder of
+its own. A kernel that root builds serves every user of the machine (`machine_wide`). The build compiles only what
+guests use, and most of it from headers that are read once (`headers`). Rejected: Debian's user-mode-linux package,
+which has no time travel; a full configuration, which takes three times as long to build and longer to boot.
 """
 
 from __future__ import annotations
@@ -15,46 +16,75 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import click
 
+from netcommon import unprivileged
 from netcommon.errors import LfpError, MissingError
-from scenarios.virtual import source
+from scenarios.plan.estimate import spoken
+from scenarios.virtual import headers, machine_wide, source
 
 FOLDER = Path(__file__).resolve().parent
 CONGESTION = FOLDER.parents[1] / "rttcp" / "cc"
 CONFIG = FOLDER / "kernel.config"
 KERNEL_VARIABLE = "LFP_VIRTUAL_KERNEL"
 NEEDED = {"xz": "xz-utils"} | {name: name for name in ("flex", "bison", "bc", "make", "gcc", "patch")}
-_NOW_CALLED = {"CONFIG_PROC_SYSCTL=y": "CONFIG_SYSCTL=y"}  # by later sources
-_OBJECTS = 890  # about what one build compiles, for the progress shown
-_REMEDY = "run 'make virtual' (about 5 minutes, once)"
+_NOW_CALLED = {"CONFIG_PROC_SYSCTL=y": "CONFIG_SYSCTL=y"}  # what later sources call an option
+_OBJECTS = 790  # approximate number of files that a build compiles, for the progress shown
+_REMEDY = "run 'make virtual' (about 3 minutes, once)"
+# Most of an archive is drivers and other architectures. Their Kconfig files are read; their code is not needed.
+_LEFT_OUT = (
+    *(f"*/drivers/{name}/*.[ch]" for name in (
+        "accel", "clk", "comedi", "crypto", "gpu", "hwmon", "iio", "infiniband", "media", "mfd", "mtd", "net/dsa",
+        "net/ethernet", "net/wireless", "phy", "pinctrl", "platform", "scsi", "soc", "staging", "usb", "video",
+    )), "*/arch/[a-t]*.[chS]", "*/arch/*.dts*", "*/Documentation/*.rst", "*/Documentation/*.txt",
+    "*/Documentation/*.yaml", "*/sound/*.[ch]", "*/tools/perf/*", "*/tools/testing/*",
+)  # fmt: skip
 
 
 def patches(major: int) -> list[Path]:
-    """What is changed in the source of a major version, in order. A patch in the folder of that version is in the place
-    of the one of the same name; one without a diff says that the source needs none."""
+    """The patches for the source of a major version, in order. A patch in that version's folder replaces the general
+    one of the same name. A patch without a diff says that this version needs none."""
     folders = FOLDER / "patches", FOLDER / "patches" / str(major)
     found = {file.name: file for folder in folders for file in folder.glob("*.patch")}
     return [found[name] for name in sorted(found) if "\n+++ " in found[name].read_text(encoding="utf-8")]
 
 
 def congestion_files() -> dict[str, Path]:
-    """The congestion controls of rttcp: name under net/ipv4 to file."""
+    """The files of rttcp's congestion controls, by their names under net/ipv4."""
     headers = {f"algo/{file.name}": file for file in sorted((CONGESTION / "algo").glob("*.h"))}
     return headers | {"tcp_glue.h": CONGESTION / "tcp_glue.h", "tcp_lfp.c": CONGESTION / "kernel" / "tcp_lfp.c"}
 
 
 def path() -> Path:
-    """Where the kernel is, or would be, in the cache."""
+    """Where the kernel is: the one that the variable names, the user's own, or the machine's. If there is none, the
+    path where it would be built."""
+    machines = machine_wide.find(_parts())
+    try:
+        own = _own_path()
+    except MissingError:  # there is no source
+        if machines:
+            return machines
+        raise
+    return own if KERNEL_VARIABLE in os.environ or os.access(own, os.X_OK) else machines or own
+
+
+def _own_path() -> Path:
+    """Where this user's kernel is built. MissingError without a source."""
     if named := os.environ.get(KERNEL_VARIABLE):
         return Path(named)
     return source.cache() / _key(source.find()) / "linux"
 
 
+def _parts() -> list[Path]:
+    """All files that the project puts into a kernel, of whatever version."""
+    return [CONFIG, *sorted((FOLDER / "patches").rglob("*.patch")), *congestion_files().values()]
+
+
 def missing() -> str | None:
-    """Why no trial can run in virtual time here, or None."""
+    """The reason why no trial can run in virtual time here, or None."""
     try:
         where = path()
     except MissingError as error:
@@ -63,21 +93,22 @@ def missing() -> str | None:
 
 
 def require() -> Path:
-    """The kernel; MissingError with what to do."""
+    """The kernel's path; MissingError, which says what to do, if there is no kernel."""
     if why := missing():
         raise MissingError(f"--time virtual: {why}")
     return path()
 
 
 def version(image: Path) -> str:
-    """What `uname -r` says inside, with the machine: the manifest's ``kernel``."""
+    """Release and machine as `uname` gives them inside a guest, for the manifest's ``kernel``."""
     done = subprocess.run([str(image), "--version"], capture_output=True, text=True, timeout=10)
     return f"Linux {done.stdout.strip() or '?'} um x86_64"
 
 
 def build(jobs: int) -> Path:
-    """Builds the kernel unless the cache has it; says what it does. The source is unpacked beside it and removed."""
-    target = path()
+    """Builds the kernel unless the cache has it, and prints what it does. The source is unpacked beside the kernel and
+    removed afterwards."""
+    target = _own_path() if unprivileged.is_root() else path()
     if os.access(target, os.X_OK):
         click.echo(f"== virtual-time kernel: {target}")
         return target
@@ -91,7 +122,8 @@ def build(jobs: int) -> Path:
             _quietly(["patch", "-p1", "-s", "-i", str(patch)], tree)
         _add_congestion(tree)
         _configure(tree)
-        _compile(tree, jobs)
+        headers.prepare(tree)
+        _compile_all(tree, jobs)
         shutil.copy2(tree / ".config", target.with_name("config"))
         temporary = target.with_name(".linux.tmp")
         shutil.copy2(tree / "linux", temporary)
@@ -102,7 +134,7 @@ def build(jobs: int) -> Path:
 
 
 def _key(origin: Path) -> str:
-    """Hash of all that the kernel depends on; of an archive size and date stand for its content."""
+    """The hash of everything that the kernel depends on. Size and date of an archive stand for its content."""
     stat = origin.stat()
     digest = hashlib.blake2b(f"{origin}:{stat.st_size}:{stat.st_mtime_ns}".encode(), digest_size=6)
     for file in (CONFIG, *patches(source.major(origin)), *congestion_files().values()):
@@ -117,7 +149,8 @@ def _unpacked(origin: Path, folder: Path) -> Path:
         shutil.copytree(origin, tree, symlinks=True)
     else:
         tree.mkdir()
-        _quietly(["tar", "-xf", str(origin), "--strip-components=1", "-C", str(tree)], folder)
+        left_out = [f"--exclude={pattern}" for pattern in _LEFT_OUT]
+        _quietly(["tar", "-xf", str(origin), "--strip-components=1", "-C", str(tree), *left_out], folder)
     return tree
 
 
@@ -138,22 +171,34 @@ def _configure(tree: Path) -> None:
         raise LfpError(f"{CONFIG}: this source does not take {', '.join(lacking)}; use another source or correct it")
 
 
-def _compile(tree: Path, jobs: int) -> None:
-    """Compiles with a line of progress; the last lines of the log when it fails."""
-    argv = ["make", "ARCH=um", f"-j{jobs}", "linux"]
+def _compile_all(tree: Path, jobs: int) -> None:
+    """Compiles and links. Files that do not compile from the precompiled headers are compiled from the plain ones."""
+    error = _compile(tree, jobs)
+    if error and headers.give_up(tree):
+        click.echo("== virtual-time kernel: the rest file by file, which takes longer")
+        error = _compile(tree, jobs)
+    if error:
+        raise LfpError(f"building the virtual-time kernel failed: {error}")
+
+
+def _compile(tree: Path, jobs: int) -> str | None:
+    """Compiles, and prints progress with the time that is left. Returns the first error, or None."""
+    argv = ["make", "ARCH=um", f"-j{jobs}", "--keep-going", "KCFLAGS=-w", "linux"]  # its developers see to warnings
     process = subprocess.Popen(argv, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout
     lines: list[str] = []
-    compiled = 0
+    compiled, began_s = 0, time.monotonic()
     for line in process.stdout:
         lines.append(line.rstrip())
         if line.startswith("  CC"):
             compiled += 1
-            if compiled % (_OBJECTS // 10) == 0:
-                click.echo(f"== virtual-time kernel: {min(compiled * 100 // _OBJECTS, 99)} % compiled")
+            if compiled % (_OBJECTS // 10) == 0 and compiled < _OBJECTS:
+                left_s = (time.monotonic() - began_s) * (_OBJECTS / compiled - 1)
+                percent = compiled * 100 // _OBJECTS
+                click.echo(f"== virtual-time kernel: {percent} % compiled, about {spoken(left_s)} left")
     if process.wait():
-        errors = [line for line in lines if "rror" in line][:1] or lines[-1:]
-        raise LfpError(f"building the virtual-time kernel failed: {errors[0]}")
+        return ([line for line in lines if "rror" in line][:1] or lines[-1:] or ["no output"])[0]
+    return None
 
 
 def _quietly(argv: list[str], folder: Path) -> None:
@@ -163,14 +208,25 @@ def _quietly(argv: list[str], folder: Path) -> None:
         raise LfpError(f"{' '.join(argv[:2])} failed: {said[0]}")
 
 
+def _offer(image: Path) -> None:
+    try:
+        said = f"for all users of this machine: {machine_wide.offer(image, _parts())}"
+    except OSError as error:
+        said = f"for root alone: {error}"
+    click.echo(f"== virtual-time kernel: {said}")
+
+
 def main() -> int:
-    """What ``make virtual`` runs; ``--path`` only says where."""
+    """What ``make virtual`` runs. ``--path`` only prints the kernel's path."""
     try:
         if sys.argv[1:] == ["--path"]:
             click.echo(path())
         else:
-            source.fetch()
-            build(os.cpu_count() or 1)
+            if unprivileged.is_root() or missing():
+                source.fetch()
+            image = build(os.cpu_count() or 1)
+            if unprivileged.is_root():
+                _offer(image)
     except LfpError as error:
         click.echo(f"virtual-time kernel: {error}", err=True)
         return error.status

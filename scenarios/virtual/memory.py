@@ -1,4 +1,4 @@
-"""How much memory a guest gets, from what its trial has in flight; and whether the host has it."""
+"""How much memory a guest gets, computed from the data that its trial has in flight, and whether the host has it."""
 
 from __future__ import annotations
 
@@ -7,46 +7,48 @@ import tempfile
 from pathlib import Path
 
 from netcommon.errors import EXIT_MISSING, LfpError
-from scenarios import tcp_profile
-from scenarios.model import Scenario
+from scenarios.plan import profiles
+from scenarios.plan.model import Scenario
 
 BASE_BYTES = 384 * 2**20  # kernel, Python, tools
 _FASTEST_BPS = 10**10
 _CAPTURE_BYTES = 512 * 2**20  # page cache of captures, before the host has them
-# A byte in flight is in the sender's queue, in the box, and may be in the receiver's, each in blocks larger than it is.
+# A byte in flight is in the sender's queue and in the box, and may be in the receiver's queue. Each holds it in blocks
+# that are larger than the byte's data.
 _COPIES = 5
-# cwnd_gain of BBR: its window is twice the path's BDP, and losses do not lower it.
+# BBR's cwnd_gain: its window is twice the path's bandwidth-delay product, and losses do not lower it.
 _BBR_GAIN = 2
-# An end of lft-gateway: its least memory, its socket's buffers; and multiples of rate × round trip (--memory-tx, -rx).
+# One lft-gateway: its least memory with its socket's buffers, and the multiple of rate × round trip that --memory-tx
+# and --memory-rx add.
 _GATEWAY_BYTES, _GATEWAY_TRIPS = 160 * 2**20, 2 + 4
-_GATEWAY_BPS, _GATEWAY_RTT_NS = 2_500_000_000, 200 * 10**6  # what it plans for: without a limit, and at least
+_GATEWAY_BPS, _GATEWAY_RTT_NS = 2_500_000_000, 200 * 10**6  # what it plans for: the rate without a limit, the least RTT
 _SHM = Path("/dev/shm")
 
 
 def scratch() -> Path:
-    """Where guests' memory is mapped: a tmpfs if there is one, which saves writing it to a disk."""
+    """The folder where guests' memory is mapped: a tmpfs if there is one, so that it is not written to a disk."""
     return _SHM if os.access(_SHM, os.W_OK) else Path(tempfile.gettempdir())
 
 
 def in_flight_bytes(setting: Scenario) -> int:
-    """Most that a sender takes to be under way, or the window if that is less."""
+    """The most data that a sender keeps in flight: what the path holds, or the window if that is smaller."""
     ab = setting.path.direction("ab")
     rates = [rate for rate in (ab.rate_bps, ab.access_rate_bps) if rate]
     rate = min(rates, default=_FASTEST_BPS)
     path = rate * setting.path.rtt_ns() // (8 * 10**9) + int(ab.values["queue"])
-    if (setting.transfer.congestion or tcp_profile.load(setting.profile.name).congestion) == "bbr":
+    if (setting.transfer.congestion or profiles.load(setting.profile.name).congestion) == "bbr":
         path *= _BBR_GAIN
     window = setting.transfer.window
     return min(path, window) if window else path
 
 
 def box_bytes(setting: Scenario) -> int:
-    """What the userspace box may hold, a direction."""
+    """The memory bound of the userspace box, for each direction."""
     return 32 * 2**20 + 2 * in_flight_bytes(setting)
 
 
 def gateway_bytes(setting: Scenario) -> int:
-    """What both gateways may hold; strangers get as much as lft-gateway."""
+    """The memory of both gateways. Third-party gateways get as much as lft-gateway."""
     gateway = setting.gateway
     if gateway.kind == "none":
         return 0
@@ -55,14 +57,14 @@ def gateway_bytes(setting: Scenario) -> int:
 
 
 def guest_bytes(setting: Scenario) -> int:
-    """Memory of the guest for one trial; the host gives it page by page, as it is used."""
+    """The memory of the guest for one trial. The host provides it page by page, as the guest uses it."""
     capture = _CAPTURE_BYTES if setting.capture.points else 0
     hosts = BASE_BYTES + capture + 2 * box_bytes(setting) + _COPIES * in_flight_bytes(setting)
     return hosts + gateway_bytes(setting)
 
 
 def available_bytes() -> int:
-    """What the host can give now: free memory, and room where it is mapped."""
+    """The memory that the host can give now: its free memory, but at most the free room where that is mapped."""
     fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
     free = int(fields["MemAvailable"].split()[0]) * 1024
     room = os.statvfs(scratch())
@@ -70,7 +72,8 @@ def available_bytes() -> int:
 
 
 def jobs_that_fit(largest_bytes: int, jobs: int) -> int:
-    """`jobs`, or as many guests of this size as the host has memory for. LfpError when not even one fits."""
+    """The smaller of `jobs` and the number of guests of this size that the host has memory for. LfpError when not even
+    one fits."""
     fit = available_bytes() // largest_bytes
     if not fit:
         need, have = largest_bytes // 2**20, available_bytes() // 2**20

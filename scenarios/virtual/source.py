@@ -1,9 +1,9 @@
-"""The virtual-time kernel's source: the newest of Debian's packages that is there, and the one we know to serve best.
+"""The source of the virtual-time kernel: the newest of Debian's packages that this machine has.
 
-Linux 7 learns of a guest's system call by seccomp and a word in shared memory instead of by ptrace, which is several
-times as fast. Debian 12 has no such source; backports do, so `fetch` takes the package from there by apt, which checks
-its signature, into our own folder: nothing is installed and the machine's package lists stay as they are. Rejected:
-that change among our own patches, for it is a quarter of the architecture's code.
+Linux 7 learns of a guest's system call by seccomp and a word in shared memory. This is several times as fast as ptrace.
+Debian 12 has no such source, but backports have. So `fetch` takes the package from there by apt, which checks its
+signature, and puts it into our own folder: nothing is installed, and the machine's package lists stay as they are.
+Rejected: making that change one of our own patches, because it is a quarter of the architecture's code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import click
 from netcommon.errors import LfpError, MissingError
 
 VARIABLE = "LFP_LINUX_SOURCE"
-PACKAGE, SUITE = "linux-source-7.3", "trixie-backports"
+# `fetch` takes the first of these that Debian has: backports have only one version at a time.
+PACKAGES = (("linux-source-7.3", "trixie-backports"), ("linux-source-6.12", "trixie"))
 _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _FETCH_S = 600
 
@@ -31,7 +32,8 @@ def cache() -> Path:
 
 
 def find() -> Path:
-    """Tree or archive: what the variable names, else the newest archive. MissingError when there is none."""
+    """The source, a tree or an archive: the one that the variable names, or else the newest archive. MissingError when
+    there is none."""
     if named := os.environ.get(VARIABLE):
         if Path(named).exists():
             return Path(named)
@@ -40,12 +42,14 @@ def find() -> Path:
         file for folder in (Path("/usr/src"), cache() / "source") for file in folder.glob("linux-source-*.tar.xz")
     ]
     if not archives:
-        raise MissingError("/usr/src/linux-source-*.tar.xz is missing; apt-get install linux-source-6.12")
+        what = f"{VARIABLE}, /usr/src/linux-source-*.tar.xz and {cache() / 'source'} have no Linux source"
+        raise MissingError(f"{what}; run 'make virtual' where there is a network, which fetches it from Debian")
     return max(archives, key=_version)
 
 
 def major(origin: Path) -> int:
-    """Version of a source: a tree says it in its Makefile, an archive by its name. LfpError when neither does."""
+    """The major version of a source, from a tree's Makefile or from an archive's name. LfpError when neither gives
+    it."""
     makefile = origin / "Makefile"
     said = re.search(r"^VERSION = (\d+)", makefile.read_text(encoding="utf-8"), re.M) if makefile.exists() else None
     if found := said or re.search(r"(\d+)\.\d+", origin.name):
@@ -54,35 +58,40 @@ def major(origin: Path) -> int:
 
 
 def fetch() -> None:
-    """Puts the archive of `PACKAGE` into the cache unless the machine has that version or a later one, or the variable
-    names another. Says what it does; without network or apt, that it goes on with what there is."""
-    wanted = _version(Path(PACKAGE))
-    try:
-        if os.environ.get(VARIABLE) or _version(find()) >= wanted:
+    """Puts the archive of the first of `PACKAGES` that is available into the cache, unless the variable names another
+    source or the machine has that version or a later one. Prints what it does. Without network or apt it prints that it
+    goes on with the source that there is."""
+    for package, suite in PACKAGES:
+        if os.environ.get(VARIABLE) or _newest() >= _version(Path(package)):
             return
-    except MissingError:
-        pass
-    click.echo(f"== virtual-time kernel: fetching {PACKAGE} of Debian's {SUITE}")
+        click.echo(f"== virtual-time kernel: fetching {package} of Debian's {suite}")
+        try:
+            return _fetch(package, suite)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            click.echo(f"== virtual-time kernel: no {package} ({error}); an older source serves, at less speed")
+
+
+def _newest() -> tuple[int, ...]:
     try:
-        _fetch()
-    except (OSError, subprocess.SubprocessError) as error:
-        click.echo(f"== virtual-time kernel: no {PACKAGE} ({error}); an older source serves, at less speed")
+        return _version(find())
+    except MissingError:
+        return ()
 
 
-def _fetch() -> None:
+def _fetch(package: str, suite: str) -> None:
     target = cache() / "source"
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=target) as folder:
         lists, own = Path(folder, "lists"), Path(folder, "own.list")
         lists.mkdir()
-        own.write_text(f"deb [signed-by={_KEYRING}] http://deb.debian.org/debian {SUITE} main\n", encoding="utf-8")
+        own.write_text(f"deb [signed-by={_KEYRING}] http://deb.debian.org/debian {suite} main\n", encoding="utf-8")
         options = {"Dir::Etc::sourcelist": own, "Dir::Etc::sourceparts": "/dev/null", "Dir::State::lists": lists,
                    "Dir::Cache": folder, "APT::Sandbox::User": "root"}  # fmt: skip
         apt = ["apt-get", "-qq", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
-        for argv in ([*apt, "update"], [*apt, "download", PACKAGE]):
+        for argv in ([*apt, "update"], [*apt, "download", package]):
             _run(argv, folder)
-        (package,) = Path(folder).glob("*.deb")
-        _run(["dpkg-deb", "-x", str(package), folder], folder)
+        (file,) = Path(folder).glob("*.deb")
+        _run(["dpkg-deb", "-x", str(file), folder], folder)
         (archive,) = Path(folder, "usr", "src").glob("linux-source-*.tar.xz")
         shutil.move(archive, target / archive.name)
 

@@ -28,14 +28,17 @@
     do {                                                                                                               \
         const char *got_ = (got), *want_ = (want);                                                                     \
         if (strcmp(got_, want_) != 0) {                                                                                \
-            fprintf(stderr, "%s:%d: %s: %s is \"%s\", want \"%s\"\n", __FILE__, __LINE__, __func__, #got, got_, want_); \
+            fprintf(stderr, "%s:%d: %s: %s is \"%s\", want \"%s\"\n", __FILE__, __LINE__, __func__, #got, got_,        \
+                    want_);                                                                                            \
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)
 
-/* Runs a test function and names it, so that a failing line has a neighbour that passed. */
+/* Names a test function and runs it: the last "run" without its "ok" is the test that failed. */
 #define RUN(test)                                                                                                      \
     do {                                                                                                               \
+        printf("run %s\n", #test);                                                                                     \
+        fflush(stdout);                                                                                                \
         test();                                                                                                        \
         printf("ok %s\n", #test);                                                                                      \
     } while (0)

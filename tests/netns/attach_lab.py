@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from comet_box import LEFT, LEFT6, RIGHT, RIGHT6, Box, Hosts, in_netns, ip
 
-from netcommon.binaries import find
+from comet_delay import Port
 
 
 @dataclass(frozen=True)
@@ -66,18 +63,10 @@ def no_offloads(netns: str, interface: str) -> None:
 class AttachedBox(Box):
     """A comet-delay between the lab's hosts; ports ``a`` and ``b`` as given, or the inner ends of the veth pairs."""
 
-    def __init__(self, lab: Lab, a: str | None = None, b: str | None = None, **options: str) -> None:
-        self.hosts = lab
-        self._folder = tempfile.TemporaryDirectory(prefix="attach-test-")
-        self.socket = Path(self._folder.name) / "control"
-        argv = [str(find("comet-delay")), "run", "--json", "--control", str(self.socket)]
-        argv += ["--a", a or f"if:left@{lab.middle}", "--b", b or f"if:right@{lab.middle}"]
-        for name, value in options.items():
-            argv += [f"--{name.replace('_', '-')}", value]
-        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, lab: Lab, a: Port | None = None, b: Port | None = None, /, **options: str) -> None:
+        inner = Port("left", lab.middle, "if"), Port("right", lab.middle, "if")
+        super().__init__(lab, a or inner[0], b or inner[1], **options)
 
     def __enter__(self) -> AttachedBox:
-        assert self.process.stdout
-        ready = json.loads(self.process.stdout.readline())
-        assert ready["event"] == "ready", ready
+        self.box.start()
         return self

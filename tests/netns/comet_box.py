@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from comet_delay import Control
-from netcommon.binaries import find
+from comet_delay import Port
+from comet_delay import options as known_options
+from comet_delay.userspace import UserspaceBox
 
 LEFT, RIGHT = "10.77.0.1", "10.77.0.2"
 LEFT6, RIGHT6 = "fd77::1", "fd77::2"
@@ -24,7 +23,7 @@ LEFT6, RIGHT6 = "fd77::1", "fd77::2"
 
 def ip(*arguments: str) -> None:
     """`ip …`, which must succeed."""
-    subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=10)
+    subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=30)
 
 
 def in_netns(netns: str, *argv: str, timeout_s: float = 60) -> str:
@@ -32,6 +31,21 @@ def in_netns(netns: str, *argv: str, timeout_s: float = 60) -> str:
     done = subprocess.run(["ip", "netns", "exec", netns, *argv], capture_output=True, text=True, timeout=timeout_s)
     assert done.returncode == 0, f"{argv}: {done.stderr or done.stdout}"
     return done.stdout
+
+
+@contextmanager
+def iperf3_server(netns: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """An iperf3 server of one client, once it listens; ended afterwards."""
+    argv = ["ip", "netns", "exec", netns, "iperf3", "-s", "-1", *options]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            deadline = time.monotonic() + 30
+            while "5201" not in in_netns(netns, "ss", "-Hltn"):
+                assert time.monotonic() < deadline, "iperf3 does not listen"
+                time.sleep(0.02)
+            yield server
+        finally:
+            server.kill()
 
 
 @dataclass(frozen=True)
@@ -57,44 +71,64 @@ def two_hosts() -> Iterator[Hosts]:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, timeout=10)
 
 
+def introduce(hosts: Hosts) -> None:
+    """Each host knows the other's address: none is resolved, so no packet of that is lost or counted."""
+    for netns, other, address in ((hosts.left, hosts.right, RIGHT), (hosts.right, hosts.left, LEFT)):
+        mac = in_netns(other, "cat", "/sys/class/net/wan/address").strip()
+        ip("-n", netns, "neigh", "replace", address, "lladdr", mac, "dev", "wan", "nud", "permanent")
+
+
+def daemon(a: Port, b: Port, folder: Path, options: dict[str, str]) -> UserspaceBox:
+    """A box not yet started; options of ``comet-delay run`` by name (``ab_delay="4.2ms"``), its files in a folder."""
+    known = known_options.installed()
+    path: dict[str, dict[str, int | str]] = {"": {}, "ab": {}, "ba": {}}
+    own: dict[str, int | str | None] = dict(options)
+    for name, text in options.items():
+        prefix, bare = (name[:2], name[3:]) if name[:3] in ("ab_", "ba_") else ("", name)
+        if option := known.by_name(bare):
+            path[prefix][option.parameter] = text
+            del own[name]
+    mtu, seed, record = int(own.pop("mtu", None) or 1500), int(own.pop("seed", None) or 1), own.pop("record", None)
+    return UserspaceBox(
+        a, b, both=path[""], ab=path["ab"], ba=path["ba"], mtu=mtu, seed=seed, box=own,
+        record=Path(str(record)) if record else None, control=folder / "control", log=folder / "stderr",
+    )  # fmt: skip
+
+
 class Box:
     """A running comet-delay with a TAP ``wan`` in either namespace, addressed; options by name (``delay="4.2ms"``)."""
 
-    def __init__(self, hosts: Hosts, **options: str) -> None:
+    def __init__(self, hosts: Hosts, a: Port | None = None, b: Port | None = None, /, **options: str) -> None:
         self.hosts = hosts
         self._folder = tempfile.TemporaryDirectory(prefix="comet-test-")
-        self.socket = Path(self._folder.name) / "control"
-        argv = [str(find("comet-delay")), "run", "--json", "--control", str(self.socket)]
-        argv += ["--a", f"tap:wan@{hosts.left}", "--b", f"tap:wan@{hosts.right}"]
-        for name, value in options.items():
-            argv += [f"--{name.replace('_', '-')}", value]
-        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        folder = Path(self._folder.name)
+        self.box = daemon(a or Port("wan", hosts.left), b or Port("wan", hosts.right), folder, options)
+        self.socket, self.log = folder / "control", folder / "stderr"
 
     def __enter__(self) -> Box:
-        assert self.process.stdout
-        ready = json.loads(self.process.stdout.readline())
-        assert ready["event"] == "ready", ready
+        self.box.start()
         for netns, v4, v6 in ((self.hosts.left, LEFT, LEFT6), (self.hosts.right, RIGHT, RIGHT6)):
             ip("-n", netns, "addr", "add", f"{v4}/24", "dev", "wan")
             ip("-n", netns, "addr", "add", f"{v6}/64", "dev", "wan", "nodad")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate(timeout=10)
+        self.box.__exit__(kind, error, tb)
         self._folder.cleanup()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the daemon."""
+        return self.box.pid
 
     def show(self) -> dict[str, Any]:
         """State by the control socket."""
-        with Control(self.socket) as control:
-            return control.show()
+        return self.box.show()
+
+    def finish(self) -> dict[str, Any]:
+        """Its `end` event, once it has ended by itself or by somebody's signal."""
+        return self.box.finish(30)
 
     def stop(self) -> dict[str, Any]:
         """Ends the box in order; its `end` event."""
-        os.kill(self.process.pid, signal.SIGINT)
-        out, err = self.process.communicate(timeout=10)
-        assert self.process.returncode == 0, err
-        end: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
-        assert end["event"] == "end"
-        return end
+        return self.box.stop(30)

@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import random
 import socket
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netcommon.binaries import find
+from netcommon.options import options
 
 # Unit of the table → suffix of the text, suffix of the name in `show`, highest value; 0 is always allowed.
 UNITS = {
@@ -68,9 +67,8 @@ class Change:
 
 def parameters() -> list[Parameter]:
     """The path options: quantities, choices, and models that this module has texts for; one without is an error."""
-    table = json.loads(subprocess.check_output([str(find("comet-delay")), "run", "--options-json"]))
-    rows = [row for row in table if row["name"].startswith("ab-")]
-    found = [Parameter(row["name"][3:], row["value"], row["default"] or "") for row in rows]
+    rows = [row for row in options("comet-delay", "run").values() if row.name.startswith("ab-")]
+    found = [Parameter(row.name[3:], row.metavar or "", row.default_text or "") for row in rows]
     without = [p.name for p in found if p.unit not in UNITS and "|" not in p.unit and p.name not in MODELS]
     assert not without, f"add texts for {without} to MODELS"
     return found
@@ -141,7 +139,7 @@ class Changer:
 
     def _connect(self) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(10)
+        self._socket.settimeout(30)
         self._socket.connect(str(self._path))
         self._answers = self._socket.makefile("rb")
 

@@ -1,17 +1,22 @@
-"""One rttcp transfer over a comet-delay path with a BPF congestion control; TCP_INFO samples as arrays."""
+"""One rttcp transfer over a comet-delay path with one of rttcp's congestion controls; TCP_INFO samples as arrays.
+
+On the real machine the control is a BPF program; in virtual time it is a module of the guest's kernel, made of the same
+source (rttcp/cc/algo). `columns` runs in either and returns what JSON can carry.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from comet_box import RIGHT, Box, in_netns, two_hosts
+from comet_box import RIGHT, Box, Hosts, in_netns, two_hosts
 
+import rttcp
 from netcommon.binaries import find
 
 MTU_PAYLOAD = 1448
@@ -29,7 +34,14 @@ class Curve:
     open: np.ndarray  # not in recovery
     rtt_us: np.ndarray
     min_rtt_us: np.ndarray
-    end: dict[str, Any]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, list[int]]) -> Curve:
+        """From what `columns` returned."""
+        found = {name: np.array(columns[name], dtype=np.int64) for name in FIELDS}
+        t_s = (found["t_ns"] - found["t_ns"][0]) / 1e9
+        return cls(t_s, found["snd_cwnd"], found["snd_ssthresh"], found["delivered"], found["ca_state"] == 0,
+                   found["rtt_us"], found["min_rtt_us"])  # fmt: skip
 
     def losses(self) -> list[tuple[int, int]]:
         """Each recovery: the last sample before it and the first after it."""
@@ -37,53 +49,45 @@ class Curve:
         out = np.flatnonzero(~self.open[:-1] & self.open[1:]) + 1
         return [(int(i), int(out[out > i][0])) for i in into if (out > i).any()]
 
+    def kept(self, loss: int) -> float:
+        """Share of the window that the ``loss``-th recovery kept."""
+        before, after = self.losses()[loss]
+        return float(self.ssthresh[after] / self.cwnd[before])
 
-def transfer(congestion: str, duration: str = "2.5s", *, offload: bool = True, **path: str) -> Curve:
-    """Sends for ``duration`` with ``congestion`` (NAME or NAME:KEY=VALUE,…), a sample every 2 ms. Without ``offload``
-    the receiver acknowledges every second segment; with it, super-packets of up to 45."""
-    rttcp = str(find("rttcp"))
+
+def columns(
+    congestion: str, duration: str, path: Mapping[str, str], offload: bool = True, sample: str = "2ms"
+) -> dict[str, list[int]]:
+    """Sends for ``duration`` with ``congestion`` (NAME or NAME:KEY=VALUE,…). Without ``offload`` the receiver
+    acknowledges every second segment; with it, super-packets of up to 45."""
     with two_hosts() as hosts, Box(hosts, **path), tempfile.TemporaryDirectory() as folder:
         for host in (hosts.left, hosts.right):
-            for key in ("rmem", "wmem"):
-                in_netns(host, "sysctl", "-qw", f"net.ipv4.tcp_{key}=4096 8388608 33554432")
-            in_netns(host, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1")
-            if not offload:
-                in_netns(host, "ethtool", "-K", "wan", "tso", "off", "gso", "off", "gro", "off")
+            _prepare(host, offload)
         samples = Path(folder) / "samples"
-        inside = ["ip", "netns", "exec"]
-        server = subprocess.Popen(
-            [*inside, hosts.right, rttcp, "-r", "--once", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        try:
-            assert server.stdout
-            assert json.loads(server.stdout.readline())["event"] == "ready"
-            client = [
-                rttcp,
-                "-t",
-                RIGHT,
-                "--json",
-                "--duration",
-                duration,
-                "--length",
-                "64KB",
-                "--congestion",
-                congestion,
-            ]
-            out = in_netns(hosts.left, *client, "--sample", "2ms", "--samples", str(samples))
-        finally:
-            server.kill()
-            server.communicate()
-        end = json.loads(out.splitlines()[-1])
-        assert end["event"] == "end" and end["complete"], end
+        _transfer(hosts, congestion, duration, sample, samples)
         rows = [json.loads(line) for line in samples.read_text().splitlines()]
-    columns = {name: np.array([row[name] for row in rows], dtype=np.int64) for name in FIELDS}
-    return Curve(
-        (columns["t_ns"] - columns["t_ns"][0]) / 1e9,
-        columns["snd_cwnd"],
-        columns["snd_ssthresh"],
-        columns["delivered"],
-        columns["ca_state"] == 0,
-        columns["rtt_us"],
-        columns["min_rtt_us"],
-        end,
-    )
+    return {name: [row[name] for row in rows] for name in FIELDS}
+
+
+def _prepare(host: str, offload: bool) -> None:
+    for key in ("rmem", "wmem"):
+        in_netns(host, "sysctl", "-qw", f"net.ipv4.tcp_{key}=4096 8388608 33554432")
+    in_netns(host, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1")
+    if not offload:
+        in_netns(host, "ethtool", "-K", "wan", "tso", "off", "gso", "off", "gro", "off")
+
+
+def _transfer(hosts: Hosts, congestion: str, duration: str, sample: str, samples: Path) -> None:
+    binary, inside = find("rttcp"), ["ip", "netns", "exec", hosts.right]
+    receive = rttcp.receiver_argv(binary, once=True)
+    server = subprocess.Popen([*inside, *receive], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        assert server.stdout
+        assert json.loads(server.stdout.readline())["event"] == "ready"
+        send = rttcp.sender_argv(RIGHT, binary, congestion=congestion, length_bytes=64 << 10, samples=samples)
+        out = in_netns(hosts.left, *send, "--duration", duration, "--sample", sample)
+    finally:
+        server.kill()
+        server.communicate()
+    end = json.loads(out.splitlines()[-1])
+    assert end["event"] == "end" and end["complete"], end

@@ -18,8 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import lft_port_reuse
-from comet_box import in_netns
-from lft_lab import NOWHERE, SERVER, Lab
+from lft_lab import NOWHERE, SERVER, Lab, in_netns
 
 from netcommon.netns import call_in
 
@@ -83,6 +82,7 @@ def _kind(family: int) -> socket.AddressFamily:
 
 def _told_by(sock: socket.socket, family: int) -> str:
     """Who sent the ICMP error that the socket has queued (ip(7), IP_RECVERR)."""
+    sock.setblocking(False)  # with a timeout Python waits that long for what is not there
     try:
         _, ancillary, _, _ = sock.recvmsg(64, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
     except OSError:
@@ -100,7 +100,7 @@ def attempt(lab: Lab, family: int, address: str, port: int) -> str:
             sock.setsockopt(socket.IPPROTO_IPV6, IPV6_RECVERR, 1)
         else:
             sock.setsockopt(socket.IPPROTO_IP, IP_RECVERR, 1)
-        sock.settimeout(20)
+        sock.settimeout(60)
         try:
             sock.connect((address, port))
         except OSError as error:

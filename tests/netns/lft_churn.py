@@ -62,7 +62,7 @@ def _serve(listener: socket.socket, count: int) -> None:
     for _ in range(count):
         end, _ = listener.accept()
         with end:
-            end.settimeout(10)
+            end.settimeout(60)
             with contextlib.suppress(OSError):  # the client has reset it
                 end.sendall(end.recv(100))
 

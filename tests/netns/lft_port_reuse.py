@@ -13,8 +13,7 @@ import struct
 import time
 from collections.abc import Callable
 
-from comet_box import in_netns
-from lft_lab import CLIENT, SERVER, Lab
+from lft_lab import CLIENT, SERVER, Lab, in_netns
 
 from netcommon.netns import call_in
 
@@ -66,7 +65,7 @@ def _begin(lab: Lab, family: int, port: int) -> socket.socket:
         client: socket.socket = call_in(lab.client, socket.socket, socket.AF_INET6 if family == 6 else socket.AF_INET)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         client.bind((CLIENT[family], port))
-        client.settimeout(20)
+        client.settimeout(60)
         try:
             client.connect((SERVER[family], port))
         except OSError as error:
@@ -97,7 +96,7 @@ def reuse(closing: Closing) -> Callable[[Lab, int, int], str]:
                 except OSError as error:
                     return f"connect {number}: {errno.errorcode.get(error.errno or 0, type(error).__name__)}"
                 server, _ = listener.accept()
-                server.settimeout(20)
+                server.settimeout(60)
                 with client, server:
                     client.sendall(b"?")
                     server.sendall(server.recv(1))
@@ -121,7 +120,7 @@ def forgotten(lab: Lab, family: int, port: int) -> str:
             server, _ = listener.accept()
             with server:
                 for end in (before, server):
-                    end.settimeout(20)
+                    end.settimeout(60)
                 client.sendall(b"?")
                 heard = server.recv(1).decode()
             try:

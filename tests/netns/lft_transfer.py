@@ -49,7 +49,7 @@ class Transfer:
     def wait(self) -> None:
         """Until both ends have heard that it is over, one way or the other."""
         for thread in self._threads:
-            thread.join(40)
+            thread.join(90)
             assert not thread.is_alive(), "the transfer hangs"
 
     def check(self) -> None:

@@ -1,21 +1,30 @@
-"""What the limit of a gateway allows: 1.01 of it in any 100 ms, and 20 packets."""
+"""What the limit of a gateway allows at the wire, lft_ref/FORMAT.md: rate x T and a burst in every interval."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-WINDOW_NS = 100_000_000
 PACKET_BYTES = 1500
+BURST_S = 1e-3  # of --rate-burst, by default
+LEAST_PACKETS = 8
 
 
-def most_in_a_window(t_ns: NDArray[np.int64], octets: NDArray[np.int64]) -> int:
+def burst_bytes(limit_bps: int, burst_s: float = BURST_S) -> float:
+    """Octets that may leave at once."""
+    return max(limit_bps / 8 * burst_s, LEAST_PACKETS * PACKET_BYTES)
+
+
+def most_above(t_ns: NDArray[np.int64], octets: NDArray[np.int64], limit_bps: float) -> float:
+    """Octets above limit x length in the worst of all intervals, which begin and end with a packet."""
+    drained = np.diff(t_ns, prepend=t_ns[0]) * (limit_bps / 8e9)
+    level = np.cumsum(octets - drained)
+    before = np.concatenate(([0.0], level[:-1])) - drained
+    return float((level - np.minimum.accumulate(before)).max())
+
+
+def most_in_a_window(t_ns: NDArray[np.int64], octets: NDArray[np.int64], window_ns: int = 100_000_000) -> int:
     """Octets in the fullest 100 ms that begin with a packet."""
     total = np.concatenate(([0], np.cumsum(octets)))
-    ends = np.searchsorted(t_ns, t_ns + WINDOW_NS, side="left")
+    ends = np.searchsorted(t_ns, t_ns + window_ns, side="left")
     return int((total[ends] - total[:-1]).max())
-
-
-def excess(t_ns: NDArray[np.int64], octets: NDArray[np.int64], limit_bps: int) -> float:
-    """Packets above 1.01 x limit in the fullest window."""
-    return (most_in_a_window(t_ns, octets) - 1.01 * limit_bps / 80) / PACKET_BYTES

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from comet_box import LEFT, RIGHT
-from lft_lab import SERVER, Lab, test_program
+from lft_lab import LEFT, RIGHT, SERVER, Lab, inside, test_program
 from raw_frames import ETH_P_ALL, checksum
 
 from netcommon.netns import call_in
@@ -71,7 +70,7 @@ def session(lab: Lab) -> Iterator[tuple[socket.socket, socket.socket]]:
         server, _ = listener.accept()
         with server:
             for end in (client, server):
-                end.settimeout(15)
+                end.settimeout(60)
             yield client, server
             exchange(client, server, 3)
 
@@ -108,11 +107,11 @@ class Flood:
     """Datagrams of made-up origin at a set rate, from a host beside a gateway: ``with Flood(…) as flood: …``."""
 
     def __init__(
-        self, netns: str, destination: str, templates: list[tuple[str, bytes]], a_second: int, count: int
+        self, netns: int, destination: str, templates: list[tuple[str, bytes]], a_second: int, count: int
     ) -> None:
         """``templates``: source address (* for another one each time) and what it sends, in turn."""
         # an attacker has a machine of his own: what ours lacks shall not be his
-        argv = ["nice", "-n", "-15", "ip", "netns", "exec", netns, str(test_program("lft-flood"))]
+        argv = ["nice", "-n", "-15", *inside(netns, str(test_program("lft-flood")))]
         argv += [destination, str(TUNNEL), str(a_second), str(count)]
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdin

@@ -25,14 +25,14 @@ ERA = {  # no SACK, no RACK, no tail-loss probe, no F-RTO, no timestamps, fast r
 }
 
 
-def command(*arguments: str | Path, timeout_s: float = 30, check: bool = True) -> str:
+def command(*arguments: str | Path, timeout_s: float = 60, check: bool = True) -> str:
     """Runs a program to its end; its stdout."""
     done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, timeout=timeout_s)
     assert not check or done.returncode == 0, f"{arguments}: {done.stderr}"
     return done.stdout
 
 
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 10) -> None:
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 60) -> None:
     """Polls a condition until it holds or the deadline passes."""
     deadline = time.monotonic() + timeout_s
     while not condition():

@@ -72,7 +72,7 @@ class RawSocket:
         status, _, _, _, _, tag, protocol = AUXDATA.unpack(ancillary[0][2])
         return frame[:12] + struct.pack(">HH", protocol, tag) + frame[12:] if status & VLAN_VALID else frame
 
-    def collect(self, count: int, beginning: bytes, wait_s: float = 2) -> list[bytes]:
+    def collect(self, count: int, beginning: bytes, wait_s: float = 20) -> list[bytes]:
         """Frames that begin so, until there are ``count`` or ``wait_s`` has passed."""
         frames: list[bytes] = []
         deadline = time.monotonic() + wait_s

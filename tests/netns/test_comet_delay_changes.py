@@ -45,16 +45,26 @@ def load(hosts: Hosts) -> Iterator[list[subprocess.Popen[bytes]]]:
     try:
         for port in LOADS:
             start(hosts.right, "-s", "-1", "-p", str(port))
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while len(in_netns(hosts.right, "ss", "-Hltn").splitlines()) < len(LOADS):
             assert time.monotonic() < deadline, "iperf3 does not listen"
         for port, options in LOADS.items():
             start(hosts.left, "-c", RIGHT, "-p", str(port), "-t", str(int(SECONDS) + 100), "--bidir", *options)
+        wait_for_connections(hosts)
         yield started[len(LOADS) :]
     finally:
         for process in started:
             process.kill()
             process.wait()
+
+
+def wait_for_connections(hosts: Hosts) -> None:
+    """Until every client has its control and its data connections. A client that a change meets while it still connects
+    gives up, which says nothing of the box."""
+    wanted = sum(1 if "-u" in options else 3 for options in LOADS.values())  # both directions have one of their own
+    deadline = time.monotonic() + 60
+    while len(in_netns(hosts.left, "ss", "-Htn", "state", "established").splitlines()) < wanted:
+        assert time.monotonic() < deadline, "iperf3 does not connect"
 
 
 @contextlib.contextmanager
@@ -63,7 +73,7 @@ def strays(hosts: Hosts, folder: Path) -> Iterator[Tool]:
     between = f"not (host {LEFT} and host {RIGHT})"
     argv = [str(find("pktlogger")), "capture", "-i", f"wan@{hosts.right}", "-w", str(folder / "strays.pcapng")]
     with Tool([*argv, "--filter", between], name="pktlogger") as tool:
-        tool.wait_event("ready", 10)
+        tool.wait_event("ready", 30)
         yield tool
 
 
@@ -120,11 +130,11 @@ def test_random_changes_under_load_break_and_leak_nothing(tmp_path: Path) -> Non
             changer = Changer(box.socket, Generator(SEED))
             with load(hosts) as clients:
                 change_for(changer, max(SECONDS / 5, 1))
-                before, packets, changes = resident_kb(box.process.pid), sum_in(box), changer.accepted + changer.refused
-                started, files = time.monotonic(), descriptors(box.process.pid)
+                before, packets, changes = resident_kb(box.pid), sum_in(box), changer.accepted + changer.refused
+                started, files = time.monotonic(), descriptors(box.pid)
                 change_for(changer, SECONDS)
                 elapsed_s = time.monotonic() - started
-                after, files_after = resident_kb(box.process.pid), descriptors(box.process.pid)
+                after, files_after = resident_kb(box.pid), descriptors(box.pid)
                 assert all(client.poll() is None for client in clients), f"seed {SEED}: the load ended"
                 packets = sum_in(box) - packets
                 assert packets > 200 * SECONDS, f"seed {SEED}: there was no load"

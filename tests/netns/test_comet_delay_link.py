@@ -27,6 +27,8 @@ pytestmark = pytest.mark.netns
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = {"memory": "32MB"}  # of the box: many of them start here
+# The best of some pings on any machine: less than any delay set here is off by. Exact: test_comet_delay_exact.py.
+LATE_MS = 4
 
 
 @contextmanager
@@ -55,11 +57,11 @@ def ping(
     net: Any, source: str = "h1", target: str = "10.76.0.2", count: int = 20, interval_s: float = 0.01
 ) -> np.ndarray:  # fmt: skip
     """Round-trip times that came back, ms."""
-    text = net[source].cmd(f"ping -n -c {count} -i {interval_s} -W 1 {target}")
+    text = net[source].cmd(f"ping -n -c {count} -i {interval_s} -W 5 {target}")
     return np.array([float(value) for value in re.findall(r"time=([\d.]+) ms", text)])
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 5) -> bool:
+def until(condition: Callable[[], bool], timeout_s: float = 30) -> bool:
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
@@ -72,7 +74,7 @@ def test_host_to_host_has_mininets_names_and_tclinks_parameters() -> None:
     with two_hosts(bw=45, delay="5ms", loss=0, addr1="02:00:00:00:00:01") as net:
         assert [str(net[h].defaultIntf()) for h in ("h1", "h2")] == ["h1-eth0", "h2-eth0"]
         assert "02:00:00:00:00:01" in net["h1"].cmd("ip link show h1-eth0")
-        assert abs(ping(net).min() - 10) < 0.5
+        assert 10 <= ping(net).min() < 10 + LATE_MS
         shown = net.links[0].show()["parameters"]
         assert {shown[d]["rate_bps"] for d in ("ab", "ba")} == {45_000_000}
         pid = net.links[0].box._tool.pid
@@ -117,9 +119,9 @@ def test_an_interface_is_reconfigured_while_packets_flow() -> None:
             h1.intf().config(delay=f"{2 + i % 5}ms")
             h2.intf().config(bw=100 + i, delay="3ms")
             time.sleep(0.01)  # spread over the flow
-        assert " 0% packet loss" in flow.communicate(timeout=10)[0]
+        assert " 0% packet loss" in flow.communicate(timeout=30)[0]
         h1.intf().config(delay="20ms")
-        assert abs(ping(net).min() - 23) < 0.5
+        assert 23 <= ping(net).min() < 23 + LATE_MS
         with pytest.raises(UsageError, match="more than 100%"):
             h1.intf().config(loss=101, delay="1ms")
         assert net.links[0].show()["parameters"]["ab"]["delay_ns"] == 20_000_000  # nothing of it was taken
@@ -142,7 +144,7 @@ def test_hosts_around_a_router_and_a_deleted_link() -> None:
             net.addHost(f"h{i}", ip=f"10.76.{i}.1/24", defaultRoute=f"via 10.76.{i}.254")
             net.addLink(f"h{i}", "r0", delay="3ms", params2={"ip": f"10.76.{i}.254/24"}, box=SMALL)
         net.configHosts()
-        assert abs(ping(net, "h1", "10.76.2.1").min() - 12) < 0.5
+        assert 12 <= ping(net, "h1", "10.76.2.1").min() < 12 + LATE_MS
         assert router.intfNames() == ["r0-eth0", "r0-eth1"]
         net.delLinkBetween(net["h2"], router)
         assert router.intfNames() == ["r0-eth0"]
@@ -162,20 +164,25 @@ def test_hosts_at_a_switch() -> None:
     with network(Star()) as net:
         assert net["s1"].intfNames() == ["s1-eth1", "s1-eth2"]
         assert until(lambda: len(ping(net, count=1)) == 1)  # the bridge is listening first
-        assert abs(ping(net).min() - 8) < 0.5
+        assert 8 <= ping(net).min() < 8 + LATE_MS
+
+
+def interfaces() -> set[str]:
+    """Of this namespace, where Mininet makes them before it moves them to their hosts."""
+    return {path.name for path in Path("/sys/class/net").iterdir()}
 
 
 def test_the_example_runs_and_leaves_nothing_behind() -> None:
     script = ROOT / "examples" / "one_class_name.py"
     code = "from mininet.net import Mininet; Mininet.inited = True; "  # as in `network`
     code += f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')"
-    before = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout.count("\n")
+    before = interfaces()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     times = [float(value) for value in re.findall(r"time=([\d.]+) ms", done.stdout)]
-    assert times and abs(min(times) - 50) < 1, done.stdout
+    assert times and 50 <= min(times) < 50 + LATE_MS, done.stdout
     assert "h1-eth0" in done.stdout
-    assert subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout.count("\n") == before
+    assert until(lambda: interfaces() <= before), "tests beside this one have some for a moment; ours would stay"
 
 
 @pytest.mark.parametrize(

@@ -11,32 +11,33 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from comet_box import LEFT, LEFT6, RIGHT, RIGHT6, Box, Hosts, in_netns, two_hosts
+from comet_box import LEFT, LEFT6, RIGHT, RIGHT6, Box, Hosts, in_netns, introduce, iperf3_server, two_hosts
+from path_measures import HEADERS, PACKET_BITS, round_trips_ms, train_arrivals
 from scipy.stats import binom
+from support.witness import Witness
 from udp_trains import DATAGRAM, TRAIN, Trains
 
 pytestmark = pytest.mark.netns
-
-HEADERS = 14 + 20 + 8  # Ethernet, IPv4, UDP
 
 
 @contextmanager
 def trains(hosts: Hosts) -> Iterator[Trains]:
     both = Trains(hosts.left, hosts.right, RIGHT)
     try:
-        in_netns(hosts.left, "ping", "-c", "1", "-W", "2", RIGHT)  # address resolution is not part of what is counted
+        introduce(hosts)
         yield both
     finally:
         both.close()
 
 
+@pytest.mark.alone
 def test_round_trip_is_twice_the_delay() -> None:
-    with two_hosts() as hosts, Box(hosts, delay="4.2ms"):
-        text = in_netns(hosts.left, "ping", "-D", "-i", "0.01", "-c", "200", RIGHT)
-        rtt_ms = np.array([float(value) for value in re.findall(r"time=([\d.]+) ms", text)])
-        assert len(rtt_ms) == 200
-        assert abs(np.median(rtt_ms) - 8.4) < 0.1
-        assert rtt_ms.min() > 8.3
+    """A median that is later by 0.1 ms is four wake-ups of 25 us; what they are without a machine is in
+    test_comet_delay_exact.py."""
+    with Witness(tolerates_ms=0.1) as witness:
+        rtt_ms = np.array(round_trips_ms(delay="4.2ms"))
+    assert len(rtt_ms) == 200 and rtt_ms.min() >= 8.4, rtt_ms
+    witness.at_most(float(np.median(rtt_ms)), 8.5, "ms", "median round trip")
 
 
 def test_directions_are_independent() -> None:
@@ -52,13 +53,13 @@ def test_directions_are_independent() -> None:
 
 
 def test_loss_is_binomial_and_independent_within_super_packets() -> None:
-    packets, share = 1_000_000, 0.01
+    packets, share = 400_000, 0.01
     with two_hosts() as hosts, Box(hosts, ab_loss="1%") as box, trains(hosts) as udp:
         lost = ~udp.arrived(packets, quiet_s=0.01)
         statistics = box.stop()["statistics"]["ab"]
     low, high = binom.interval(0.99, lost.size, share)
     assert low <= lost.sum() <= high, f"{lost.sum()} of {lost.size} lost, want {low}…{high}"
-    assert statistics["drops"]["loss"] >= lost.sum() >= statistics["drops"]["loss"] - 1  # the ping is among them
+    assert statistics["drops"]["loss"] >= lost.sum() >= statistics["drops"]["loss"] - 3  # neighbour discovery of IPv6
     assert statistics["in_frames"] < statistics["in_packets"] / 20, "packets did not come as super-packets"
 
     inside = lost.reshape(-1, TRAIN)
@@ -99,16 +100,8 @@ def sending_alone(hosts: Hosts) -> Iterator[None]:
     """Offloads off at both hosts; an iperf3 server at the right one."""
     for netns in (hosts.left, hosts.right):
         in_netns(netns, "ethtool", "-K", "wan", "tso", "off", "gso", "off", "gro", "off")
-    with subprocess.Popen(
-        ["ip", "netns", "exec", hosts.right, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL
-    ) as server:
-        try:
-            deadline = time.monotonic() + 10
-            while "5201" not in in_netns(hosts.right, "ss", "-Hltn"):
-                assert time.monotonic() < deadline, "iperf3 does not listen"
-            yield
-        finally:
-            server.kill()
+    with iperf3_server(hosts.right):
+        yield
 
 
 def counters(netns: str) -> str:
@@ -116,25 +109,13 @@ def counters(netns: str) -> str:
     return in_netns(netns, "nstat", "-asz")
 
 
+@pytest.mark.alone
 def test_at_a_low_rate_packets_of_a_super_packet_are_spaced_by_their_serialisation_time() -> None:
-    rate_bps = 10_000_000
-    with two_hosts() as hosts, Box(hosts, ab_rate="10Mbit"), trains(hosts) as udp:
-        udp.send(4)
-        numbers, times_ns = udp.receive(quiet_s=0.3)
-    assert numbers == list(range(4 * TRAIN))
-    spacing_ns = np.diff(np.array(times_ns))
-    error_ns = np.abs(spacing_ns - (DATAGRAM + HEADERS) * 8 / rate_bps * 1e9)
-    assert np.percentile(error_ns, 90) <= 100_000
-
-
-def test_lateness_that_was_asked_for_is_no_fault() -> None:
-    with two_hosts() as hosts, Box(hosts, ab_rate="10Mbit", poll="10ms") as box, trains(hosts) as udp:
-        udp.send(4)
-        numbers, _ = udp.receive(quiet_s=0.3)
-        shown = box.show()
-    assert numbers == list(range(4 * TRAIN))
-    assert shown["statistics"]["ab"]["lateness"]["p90_ns"] > 1_000_000, "a fault, had it not been asked for"
-    assert shown["verdict"] == {"valid": True, "reasons": []}
+    with Witness(tolerates_ms=0.1) as witness:
+        found = train_arrivals(trains=4, ab_rate="10Mbit")
+    assert found["numbers"] == list(range(4 * TRAIN))
+    error_ns = np.abs(np.diff(np.array(found["times_ns"])) - PACKET_BITS / 10e6 * 1e9)
+    witness.at_most(float(np.percentile(error_ns, 90)) / 1e3, 100, "us", "error of the spacing, p90,")
 
 
 def test_rate_and_queue_are_kept() -> None:
@@ -143,7 +124,7 @@ def test_rate_and_queue_are_kept() -> None:
     with two_hosts() as hosts, Box(hosts, ab_rate="20Mbit", ab_queue=str(queue_bytes)) as box, trains(hosts) as udp:
         in_netns(hosts.left, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
         udp.send(1)
-        numbers, _ = udp.receive(quiet_s=0.3)
+        numbers, _ = udp.receive(quiet_s=0.3, expected=30)
         ab = box.stop()["statistics"]["ab"]
     assert numbers == list(range(30))
     assert ab["drops"]["queue"] == TRAIN - 30
@@ -163,16 +144,15 @@ def test_the_path_is_transparent() -> None:
 
 def test_tcp_keeps_its_offloads_and_arrives_whole() -> None:
     with two_hosts() as hosts, Box(hosts, delay="5ms") as box:
-        server = subprocess.Popen(["ip", "netns", "exec", hosts.right, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
-        try:
-            client = f"iperf3 -c {RIGHT} -n 200M -C cubic"  # again while the server is not up yet
-            text = in_netns(hosts.left, "sh", "-c", f"for i in 1 2 3 4 5; do {client} && exit; sleep 0.2; done; exit 1")
-            server.wait(timeout=10)
-        finally:
-            if server.poll() is None:
-                server.kill()
-                server.wait()
+        with iperf3_server(hosts.right) as server:
+            text = in_netns(hosts.left, "iperf3", "-c", RIGHT, "-n", "200M", "-C", "cubic")
+            server.wait(timeout=30)
         assert "receiver" in text
+        deadline, seen = time.monotonic() + 30, -1
+        while seen != (ab := box.show()["statistics"]["ab"])["in_packets"] or ab["held_bytes"]:
+            assert time.monotonic() < deadline
+            seen = ab["in_packets"]
+            time.sleep(0.2)  # twenty round trips: whoever still closes a connection would have sent something
         ab = box.stop()["statistics"]["ab"]
     assert ab["in_frames"] < ab["in_packets"] / 4
     assert ab["in_packets"] == ab["out_packets"]

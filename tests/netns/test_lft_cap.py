@@ -1,99 +1,40 @@
-"""The limit at the wire, every class counted: 1.01 of it and 20 packets in 100 ms at most.
+"""The limit at the wire: in every interval no more than limit x its length and the burst, also after a stop.
 
-At 10 Mbit/s as the delay box sees it. At 800 Mbit/s, where 20 packets are 0.3 ms, as the kernel stamps what leaves the
-gateway: a box that shares its processors reads later than that.
+Both directions carry data, and with it retransmissions, repairs and ACKs, and both are captured where frames leave the
+gateway. The gateway reads its clock before and behind the call that sends, and the kernel stamps inside that call, so
+the bound needs no allowance for a machine that is late. The witness is for what the kernel itself may put off: it sends
+from a softirq when another processor holds the queue. Exact bounds without a kernel: tests/c/lft_ref/shaper.c; in
+virtual time: test_scenarios_virtual_gateways.py.
 """
 
 from __future__ import annotations
 
 import os
+import random
+import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
-import pyarrow.compute as pc
 import pytest
-from lft_lab import SERVER, Lab, lft_lab, until
-from lft_windows import PACKET_BYTES, excess
+from lft_lab import SERVER, Lab, inside, lft_lab, until
+from lft_windows import PACKET_BYTES, burst_bytes, most_above
 from numpy.typing import NDArray
+from support.witness import Witness
 
-import pktlogger
-from netcommon.binaries import find
-from netcommon.process import Tool
+pytestmark = [pytest.mark.netns, pytest.mark.alone]
 
-pytestmark = pytest.mark.netns
+SLOW_BPS, FAST_BPS = 10_000_000, 800_000_000
+SLOW_BYTES, FAST_BYTES = 2_500_000, 60_000_000
+CLOCK_SLEW = 1.001  # the kernel's stamps follow the time of day, whose rate may be corrected by 0.05 %
+TOLERATES_MS = 1.0
 
-LIMIT_BPS, FAST_BPS = 10_000_000, 800_000_000
-BULK_BYTES, FAST_BYTES = 2_500_000, 120_000_000  # two seconds, one and a third
-TRIES = 3
 ETHERNET_BYTES = 14
-
-
-@pytest.fixture
-def record() -> Iterator[Path]:
-    """A name for a record, in memory and gone afterwards."""
-    path = Path(f"/dev/shm/lft-test-{os.getpid()}")
-    yield path
-    path.unlink(missing_ok=True)
-
-
-def read_all(end: socket.socket) -> None:
-    """To the end of the stream."""
-    while end.recv(1 << 18):
-        pass
-
-
-def bulk(lab: Lab, count: int) -> None:
-    """So many octets from the client to the server."""
-    with lab.listen(4, 8000) as listener:
-        client = lab.connect(SERVER[4], 8000)
-        server, _ = listener.accept()
-        sink = threading.Thread(target=read_all, args=(server,))
-        sink.start()
-        client.sendall(bytes(count))
-        client.close()
-        sink.join(30)
-        server.close()
-
-
-def excess_packets(folder: Path, record: Path, recovery: str) -> float:
-    """Packets above 1.01 × limit in the fullest window of a bulk transfer with 5 % loss."""
-    argv: list[str | Path] = [find("pktlogger"), "record", record, "-o", folder / "packets"]
-    with lft_lab(delay="5ms", loss="5%", record=str(record)) as lab, Tool(argv) as reader:
-        reader.wait_event("ready", 5)
-        options = ("--router", "--lan", "lan0", "--rate", f"{LIMIT_BPS}bit", "--recovery", recovery)
-        with lab.gateways(*options):
-            bulk(lab, BULK_BYTES)
-        lab.box.stop()
-        reader.finish(10)
-    rows = pktlogger.read_record(folder / "packets")
-    rows = rows.filter(pc.equal(rows["direction"], 0)).sort_by("t_arrival_ns")
-    octets = rows["wire_len"].to_numpy().astype(np.int64) - ETHERNET_BYTES
-    t_ns = rows["t_arrival_ns"].to_numpy().astype(np.int64)
-    assert octets.sum() > BULK_BYTES, "the transfer is missing from the record"
-    return excess(t_ns, octets, LIMIT_BPS)
-
-
-@pytest.mark.parametrize("recovery", ["selective", "fec"])
-def test_no_window_exceeds_the_limit(tmp_path: Path, record: Path, recovery: str) -> None:
-    """The least of some tries: a box that was not woken for a while reads at once what was sent bit by bit."""
-    found = []
-    for number in range(TRIES):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        found.append(excess_packets(folder, record, recovery))
-        record.unlink(missing_ok=True)
-        if found[-1] <= 20:
-            return
-    raise AssertionError(f"packets above 1.01 x limit in 100 ms: {', '.join(f'{excess:.1f}' for excess in found)}")
-
-
-# --- 800 Mbit/s: at the gateway's interface ---------------------------------------------------------------------------
-
 SNAPPED = 40  # octets kept, less than any frame has: all records of the file have one size
 RECORD = np.dtype([("s", "<u4"), ("ns", "<u4"), ("kept", "<u4"), ("length", "<u4"), ("octets", f"V{SNAPPED}")])
 FILE_HEADER_BYTES = 24
@@ -102,9 +43,9 @@ SEGMENT_BYTES = PACKET_BYTES - HEADERS_BYTES
 
 
 @contextmanager
-def captured(lab: Lab, file: Path) -> Iterator[None]:
-    """What leaves the near gateway towards the other, stamped by the kernel as it is handed to the interface."""
-    argv = ["ip", "netns", "exec", lab.near, "tcpdump", "-i", "wan", "-Q", "out", "-n", "-Z", "root", "-B", "65536"]
+def captured(netns: int, file: Path) -> Iterator[None]:
+    """What leaves a gateway towards the other, stamped by the kernel as it is handed to the interface."""
+    argv = inside(netns, "tcpdump", "-i", "wan", "-Q", "out", "-n", "-Z", "root", "-B", "65536")
     argv += ["--immediate-mode", "-s", str(SNAPPED), "--time-stamp-precision=nano", "-U", "-w", str(file), "udp"]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
@@ -132,21 +73,79 @@ def left(file: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return rows["s"].astype(np.int64) * 10**9 + rows["ns"], wire_bytes(rows["length"].astype(np.int64))
 
 
-def fast_excess_packets(file: Path, loss: str) -> float:
-    """The same at 800 Mbit/s."""
-    options = ("--router", "--lan", "lan0", "--rate", f"{FAST_BPS}bit", "--expected-rtt", "20ms", "--mtu", "1500")
-    with lft_lab(delay="10ms", loss=loss) as lab, lab.gateways(*options), captured(lab, file):
-        bulk(lab, FAST_BYTES)
-        until(lambda: left(file)[1].sum() > FAST_BYTES, 5, "the transfer in the capture")
-    return excess(*left(file), FAST_BPS)
+def read_all(end: socket.socket) -> None:
+    """To the end of the stream."""
+    while end.recv(1 << 18):
+        pass
 
 
-@pytest.mark.parametrize("loss", ["0", "10%"])
-def test_no_window_exceeds_the_limit_at_800_mbit(record: Path, loss: str) -> None:
-    """The least of some tries: between the clock and the interface the machine may stop the gateway for a while."""
-    found = []
-    for _ in range(TRIES):
-        found.append(fast_excess_packets(record, loss))
-        if found[-1] <= 20:
-            return
-    raise AssertionError(f"packets above 1.01 x limit in 100 ms: {', '.join(f'{each:.1f}' for each in found)}")
+def write_all(end: socket.socket, count: int) -> None:
+    """So many octets, and the end of the stream."""
+    end.sendall(bytes(count))
+    end.shutdown(socket.SHUT_WR)
+
+
+def both_ways(lab: Lab, count: int) -> None:
+    """So many octets from the client to the server and back, at once."""
+    with lab.listen(4, 8000) as listener, lab.connect(SERVER[4], 8000) as client:
+        server, _ = listener.accept()
+        with server:
+            client.settimeout(120)
+            server.settimeout(120)
+            threads = [threading.Thread(target=read_all, args=(end,)) for end in (client, server)]
+            threads += [threading.Thread(target=write_all, args=(end, count)) for end in (client, server)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(120)
+                assert not thread.is_alive(), "the transfer stands still"
+
+
+@contextmanager
+def stopped_now_and_then(lab: Lab, seed: int) -> Iterator[None]:
+    """Both gateways are stopped for 1 to 30 ms, every 20 to 60 ms, as a machine with other work does it."""
+    done, chance = threading.Event(), random.Random(seed)
+
+    def stop_them() -> None:
+        while not done.wait(chance.uniform(0.02, 0.06)):
+            pid = lab.running[chance.choice(("near", "far"))].pid
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(chance.uniform(0.001, 0.03))
+            os.kill(pid, signal.SIGCONT)
+
+    thread = threading.Thread(target=stop_them)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("limit_bps", "count", "loss", "recovery"),
+    [
+        pytest.param(SLOW_BPS, SLOW_BYTES, "5%", "selective", id="10Mbit-5%-selective"),
+        pytest.param(SLOW_BPS, SLOW_BYTES, "5%", "fec", id="10Mbit-5%-fec"),
+        pytest.param(FAST_BPS, FAST_BYTES, "0", "selective", id="800Mbit-0-selective"),
+        pytest.param(FAST_BPS, FAST_BYTES, "10%", "selective", id="800Mbit-10%-selective"),
+    ],
+)
+def test_no_interval_exceeds_the_limit_and_its_burst(
+    tmp_path: Path, limit_bps: int, count: int, loss: str, recovery: str
+) -> None:
+    seed = random.randrange(1 << 32)
+    print(f"seed of the stops {seed}")
+    files = {"near": tmp_path / "near.pcap", "far": tmp_path / "far.pcap"}
+    options = ["--router", "--lan", "lan0", "--rate", f"{limit_bps}bit", "--recovery", recovery]
+    options += ["--expected-rtt", "20ms", "--mtu", "1500"]
+    with lft_lab(delay="10ms", loss=loss) as lab, lab.gateways(*options), ExitStack() as stack:
+        for which, file in files.items():
+            stack.enter_context(captured(getattr(lab, which), file))
+        with Witness(TOLERATES_MS, ordinary=False) as witness, stopped_now_and_then(lab, seed):
+            both_ways(lab, count)
+        for file in files.values():
+            until(lambda seen=file: left(seen)[1].sum() > count, 5, "the transfer in the capture")  # type: ignore[misc]
+    for which, file in files.items():
+        above = most_above(*left(file), CLOCK_SLEW * limit_bps)
+        witness.at_most(above, burst_bytes(limit_bps), "octets", f"{which} gateway above rate x T:")

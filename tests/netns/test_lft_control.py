@@ -3,54 +3,39 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from lft_lab import Lab, lft_lab, until
+from lft_lab import ROUTER, Lab, lft_lab, until
 from lft_transfer import transfer, wait_received
 
-pytestmark = [pytest.mark.netns, pytest.mark.timeout(60)]
+from lft_ref import Control
+
+pytestmark = [pytest.mark.netns, pytest.mark.timeout(180)]
 
 LINE_MAX, CLIENTS_MAX = 8192, 8  # CONTROL.md
 
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with lft_lab(delay="2ms") as made, made.gateways("--router", "--lan", "lan0"):
+    with lft_lab(delay="2ms") as made, made.gateways(*ROUTER):
         yield made
 
 
-class Client:
-    """A connection to the near gateway's control socket."""
+class Client(Control):
+    """A connection to the near gateway's control socket that may send anything and gives answers of any kind."""
 
     def __init__(self, lab: Lab) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(5)
-        self.sock.connect(str(Path(lab.folder) / "near"))
-        self._lines = self.sock.makefile("rb")
+        super().__init__(lab.folder / "near", timeout_s=60)
 
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._lines.close()
-        self.sock.close()
-
-    def answer(self) -> dict[str, Any] | None:
-        """One line; None when the gateway has closed."""
-        try:
-            line = self._lines.readline()
-        except ConnectionResetError:
-            return None
-        return json.loads(line) if line else None
-
     def ask(self, request: object) -> dict[str, Any]:
         """A request's answer; text is sent as it is."""
         text = request if isinstance(request, str) else json.dumps(request)
-        self.sock.sendall(text.encode() + b"\n")
+        self.send(text.encode() + b"\n")
         answer = self.answer()
         assert answer is not None, f"dropped after {text!r}"
         return answer
@@ -108,35 +93,35 @@ def test_requests_that_are_none(lab: Lab, line: str) -> None:
 
 def test_what_is_set_holds_for_a_transfer_under_way(lab: Lab) -> None:
     with Client(lab) as client, transfer(lab, 8000) as flow:
-        wait_received(flow, 100_000, 5)
+        wait_received(flow, 100_000, 60)
         assert client.set(rate="4Mbit")["ok"]
         assert client.ask({"op": "show"})["engine"]["rate_bps"] == 4_000_000
-        wait_received(flow, 200_000, 10)
+        wait_received(flow, 200_000, 60)
         before = lab.show()
-        until(lambda: lab.show()["uptime_ns"] > before["uptime_ns"] + 10**9, 3, "a second later")
+        until(lambda: lab.show()["uptime_ns"] > before["uptime_ns"] + 10**9, 60, "a second later")
         after = lab.show()
         sent = sum(after["engine"]["sent"][kind]["wire_bytes"] for kind in after["engine"]["sent"])
         sent -= sum(before["engine"]["sent"][kind]["wire_bytes"] for kind in before["engine"]["sent"])
         allowed = 4e6 / 8 * (after["uptime_ns"] - before["uptime_ns"]) / 1e9
         assert sent <= 1.01 * allowed + 20 * 1500, f"{sent} octets, {allowed:.0f} allowed"
         assert client.set(rate="0", redundancy="on")["ok"]
-        wait_received(flow, 2_000_000, 10)
+        wait_received(flow, 2_000_000, 60)
         flow.check()
 
 
 def test_lines_in_pieces_and_several_at_once(lab: Lab) -> None:
     with Client(lab) as client:
         for octet in b'{"op":"show"}':
-            client.sock.sendall(bytes([octet]))
-        client.sock.sendall(b'\n{"op":"show"}\n{"op":')
+            client.send(bytes([octet]))
+        client.send(b'\n{"op":"show"}\n{"op":')
         assert [bool(client.answer()) for _ in range(2)] == [True, True]
-        client.sock.sendall(b'"show"}\n')
+        client.send(b'"show"}\n')
         assert client.answer()
 
 
 def test_a_line_without_end_ends_the_client(lab: Lab) -> None:
     with Client(lab) as client:
-        client.sock.sendall(b"x" * LINE_MAX)
+        client.send(b"x" * LINE_MAX)
         assert client.answer() is None
     assert lab.show()
 
@@ -146,12 +131,12 @@ def test_a_client_that_does_not_listen_is_dropped_and_holds_nobody_up(lab: Lab) 
         asked = 0
         try:
             while asked < 20_000:
-                deaf.sock.sendall(b'{"op":"show"}\n' * 100)
+                deaf.send(b'{"op":"show"}\n' * 100)
                 asked += 100
         except (BrokenPipeError, ConnectionResetError):
             pass
         assert asked < 20_000, "it is still there"
-        wait_received(flow, 500_000, 5)
+        wait_received(flow, 500_000, 60)
         flow.check()
 
 
@@ -163,9 +148,9 @@ def test_no_more_than_so_many_clients(lab: Lab) -> None:
             assert late.answer() is None
     finally:
         for client in clients:
-            client.__exit__()
-    until(lambda: bool(lab.show()), 2, "answers again")
+            client.close()
+    until(lambda: bool(lab.show()), 60, "answers again")
 
 
 def test_the_socket_is_its_owners_alone(lab: Lab) -> None:
-    assert (Path(lab.folder) / "near").stat().st_mode & 0o077 == 0
+    assert (lab.folder / "near").stat().st_mode & 0o077 == 0

@@ -13,35 +13,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from comet_box import in_netns
-from lft_lab import CLIENT, GATEWAY, SERVER, Lab, lft_lab, test_program, until
+from lft_lab import CLIENT, GATEWAY, ROUTER, SERVER, Lab, in_netns, lft_lab, test_program, until
 from lft_transfer import transfer, wait_received
 
 from netcommon.binaries import find
 from netcommon.netns import call_in
 
-pytestmark = [pytest.mark.netns, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.netns, pytest.mark.timeout(180)]
 
-ROUTER = ("--router", "--lan", "lan0")
 PORT, PROXY, BESIDE = 8000, 7000, 8001
 FAR_LAN = "10.82.0.1"
 FORWARD = ("--forward", f"{GATEWAY[4]}:{PROXY}={SERVER[4]}:{BESIDE}")
-OUTAGE_S = 10.0
-BYPASS_S = 2.0  # from the death of the tunnel
+OUTAGE_S = 4.0
 
 
 @contextmanager
 def running(near: tuple[str, ...] = (), far: tuple[str, ...] = ()) -> Iterator[Lab]:
     """A pair of gateways in the router model, with further options each, up."""
-    with lft_lab(delay="5ms") as lab:
-        try:
-            lab.start("far", *ROUTER, *far)
-            lab.start("near", *ROUTER, *near)
-            lab.wait_accelerating()
-            yield lab
-        finally:
-            for which in list(lab.running):
-                lab.stop(which)
+    with lft_lab(delay="5ms") as lab, lab.stopping():
+        lab.start("far", *ROUTER, *far)
+        lab.start("near", *ROUTER, *near)
+        lab.wait_accelerating()
+        yield lab
 
 
 @contextmanager
@@ -52,7 +45,7 @@ def connected(lab: Lab, port: int) -> Iterator[tuple[socket.socket, socket.socke
         server, _ = listener.accept()
     with client, server:
         for end in (client, server):
-            end.settimeout(15)
+            end.settimeout(60)
         yield client, server
 
 
@@ -61,7 +54,7 @@ def works(lab: Lab, port: int = PORT, address: str = SERVER[4], client_port: int
     with lab.listen(4, port) as listener, lab.connect(address, client_port or port) as client:
         server, _ = listener.accept()
         with server:
-            server.settimeout(5)
+            server.settimeout(60)
             client.sendall(b"?")
             server.sendall(server.recv(1))
             return client.recv(1) == b"?"
@@ -73,28 +66,28 @@ def works_by_proxy(lab: Lab) -> bool:
 
 def receive(end: socket.socket) -> str:
     """What a reader sees: data, the end, or the name of an error."""
-    end.settimeout(15)
+    end.settimeout(60)
     try:
         return "data" if end.recv(1) else "end of data"
     except OSError as error:
         return type(error).__name__
 
 
-def test_ten_seconds_without_a_path() -> None:
-    """Connections of router and proxy, busy and idle, wait and go on; bypass comes within 2 s and goes by itself."""
+def test_some_seconds_without_a_path() -> None:
+    """Connections of router and proxy, busy and idle, wait and go on; bypass comes and goes by itself. When it comes:
+    test_lft_exact.py."""
     with running(FORWARD) as lab, connected(lab, PORT + 5) as (idle, idle_server):
         with transfer(lab, PORT) as routed, transfer(lab, BESIDE, GATEWAY[4], PROXY) as proxied:
-            wait_received(routed, 100_000, 5)
-            wait_received(proxied, 100_000, 5)
+            wait_received(routed, 100_000, 60)
+            wait_received(proxied, 100_000, 60)
             lab.set_path(loss="100%")
             began = time.monotonic()
-            took_s = until(lambda: bool(lab.show()["bypassed"]), 5, "bypassed")
-            assert took_s < BYPASS_S, f"bypass after {took_s:.2f} s"
-            until(lambda: time.monotonic() > began + OUTAGE_S, OUTAGE_S + 1, "over")
+            took_s = until(lambda: bool(lab.show()["bypassed"]), 60, "bypassed")
+            until(lambda: time.monotonic() > began + OUTAGE_S, 60, "over")
             lab.set_path(loss="0%")
             back_s = lab.wait_accelerating()
-            wait_received(routed, 100_000, 10)
-            wait_received(proxied, 100_000, 10)
+            wait_received(routed, 100_000, 60)
+            wait_received(proxied, 100_000, 60)
             routed.check()
             proxied.check()
         idle.sendall(b"still here")
@@ -113,19 +106,18 @@ def test_new_connections_go_around_a_dead_tunnel() -> None:
     with running(near, far_forward) as lab, connected(lab, PORT) as (client, server):
         assert works_by_proxy(lab) and lab.show()["relay"]["near_direct"] == 0
         lab.cut_tunnel(True)
-        took_s = until(lambda: bool(lab.show()["bypassed"]), 5, "bypassed")
-        assert took_s < BYPASS_S, f"bypass after {took_s:.2f} s"
+        until(lambda: bool(lab.show()["bypassed"]), 60, "bypassed")
         assert works(lab, PORT + 1), "a new connection while the tunnel is dead"
         assert works_by_proxy(lab), "a proxy's new connection while the tunnel is dead"
         with transfer(lab, BESIDE, GATEWAY[4], PROXY) as flow:
-            wait_received(flow, 3_000_000, 10)
+            wait_received(flow, 3_000_000, 60)
             flow.check()
         with lab.connect(GATEWAY[4], PROXY) as refused:
             assert receive(refused) == "ConnectionResetError", "nobody listens: a static proxy tells by a reset"
-        until(lambda: lab.show()["relay"]["connections"] == 1, 5, "nothing left of those but the one in the tunnel")
+        until(lambda: lab.show()["relay"]["connections"] == 1, 60, "nothing left of those but the one in the tunnel")
         client.sendall(b"during")
         with asking_at_far(lab) as answers:
-            until(lambda: lab.show("far")["relay"]["half_open"] == 1, 5, "waiting for the tunnel")
+            until(lambda: lab.show("far")["relay"]["half_open"] == 1, 60, "waiting for the tunnel")
             lab.cut_tunnel(False)
         assert answers == ["data"], "the one that waited did not get through"
         assert server.recv(6, socket.MSG_WAITALL) == b"during"
@@ -146,13 +138,13 @@ def asking_at_far(lab: Lab) -> Iterator[list[str]]:
             answers.append(receive(client))
 
     with call_in(lab.client, socket.create_server, (CLIENT[4], BESIDE)) as listener:
-        listener.settimeout(15)
+        listener.settimeout(60)
         thread = threading.Thread(target=ask)
         thread.start()
         yield answers
         server, _ = listener.accept()
         server.sendall(b"!")
-        thread.join(15)
+        thread.join(90)
         server.close()
 
 
@@ -172,7 +164,7 @@ def test_a_killed_gateway_resets_its_connections_and_comes_back(victim: str) -> 
     """Nobody may take what arrived for the whole: no end of data, but a reset, and at the other end when it is back."""
     other = "far" if victim == "near" else "near"
     with running() as lab, connected(lab, PORT) as (client, server), transfer(lab, BESIDE) as flow:
-        wait_received(flow, 100_000, 5)
+        wait_received(flow, 100_000, 60)
         lab.kill(victim)
         assert receive(client if victim == "near" else server) == "ConnectionResetError"
         if victim == "near":
@@ -184,7 +176,7 @@ def test_a_killed_gateway_resets_its_connections_and_comes_back(victim: str) -> 
         assert flow.errors, "the transfer ended as if it were whole"
         assert lab.show(other)["tunnel"]["failed_streams_restart"] == 2
         assert works(lab)
-        until(lambda: lab.show(victim)["relay"]["connections"] == 0, 5, "without connections")
+        until(lambda: lab.show(victim)["relay"]["connections"] == 0, 60, "without connections")
 
 
 def test_a_killed_gateway_lets_traffic_pass_and_clean_removes_its_rules() -> None:
@@ -203,14 +195,14 @@ def test_a_killed_gateway_lets_traffic_pass_and_clean_removes_its_rules() -> Non
 def test_a_gateway_that_stood_still_goes_on() -> None:
     """Stopped for two outages' time, as a machine that is suspended: its peer bypasses, and all connections go on."""
     with running() as lab, transfer(lab, PORT) as flow:
-        wait_received(flow, 100_000, 5)
+        wait_received(flow, 100_000, 60)
         os.kill(lab.running["far"].pid, signal.SIGSTOP)
         try:
-            until(lambda: bool(lab.show()["bypassed"]), BYPASS_S, "bypassed")
-            until(lambda: lab.show()["tunnel"]["outages"] == 1, 3, "an outage to its peer")
+            until(lambda: bool(lab.show()["bypassed"]), 60, "bypassed")
+            until(lambda: lab.show()["tunnel"]["outages"] == 1, 60, "an outage to its peer")
         finally:
             os.kill(lab.running["far"].pid, signal.SIGCONT)
-        wait_received(flow, 100_000, 10)
+        wait_received(flow, 100_000, 60)
         lab.wait_accelerating()
         flow.check()
         assert lab.show("far")["tunnel"]["associations"] == 1
@@ -242,7 +234,7 @@ def test_clocks_that_jump() -> None:
             uptime_s = lab.show()["uptime_ns"] / 1e9
             for monotonic_s, realtime_s in ((0, 86400), (0, -10 * 365 * 86400), (60, 0), (61, 0)):
                 clocks.move(monotonic_s, realtime_s)
-                wait_received(flow, 200_000, 10)
+                wait_received(flow, 200_000, 60)
             flow.check()
             assert lab.show()["uptime_ns"] / 1e9 > uptime_s + 60, "the clock was not moved"
             for which in ("near", "far"):

@@ -15,11 +15,10 @@ from functools import partial
 
 import pytest
 from lft_behaviours import send_and_close_half
-from lft_lab import CLIENT, GATEWAY, SERVER, Lab, lft_lab, until
+from lft_lab import CLIENT, GATEWAY, ROUTER, SERVER, Lab, inside, lft_lab, until
 
-pytestmark = pytest.mark.netns
+pytestmark = [pytest.mark.netns]
 
-ROUTER = ("--router", "--lan", "lan0")
 PORT = 8000
 BULK = 3_000_000
 
@@ -66,7 +65,7 @@ Pair = tuple[socket.socket, socket.socket]
 def pair(lab: Lab, family: int, listener: socket.socket) -> Pair:
     client = lab.connect(SERVER[family], PORT)
     server, _ = listener.accept()
-    server.settimeout(10)
+    server.settimeout(60)
     return client, server
 
 
@@ -102,9 +101,7 @@ def test_client_is_not_accepted_before_the_server_answered(lab: Lab) -> None:
 
 
 def test_only_tcp_is_taken_over(lab: Lab) -> None:
-    done = subprocess.run(
-        ["ip", "netns", "exec", lab.client, "ping", "-c", "1", "-W", "5", SERVER[4]], capture_output=True, timeout=10
-    )
+    done = subprocess.run(inside(lab.client, "ping", "-c", "1", "-W", "5", SERVER[4]), capture_output=True, timeout=60)
     assert done.returncode == 0, done.stdout
 
 
@@ -112,7 +109,7 @@ def answer_once(listener: socket.socket, body: bytes) -> threading.Thread:
     def serve() -> None:
         end, _ = listener.accept()
         with end:
-            end.settimeout(10)
+            end.settimeout(60)
             while b"\r\n\r\n" not in end.recv(1 << 16):
                 pass
             end.sendall(b"HTTP/1.0 200 OK\r\n\r\n" + body)
@@ -136,25 +133,15 @@ def test_curl_gets_its_page(lab: Lab, arguments: list[str], url: str) -> None:
     body = os.urandom(100_000)
     with lab.listen(4, PORT) as listener:
         thread = answer_once(listener, body)
-        argv = ["ip", "netns", "exec", lab.client, "curl", "-sS", "--noproxy", "", *arguments, url]
-        done = subprocess.run(argv, capture_output=True, timeout=20)
-        thread.join(15)
+        argv = inside(lab.client, "curl", "-sS", "--noproxy", "", *arguments, url)
+        done = subprocess.run(argv, capture_output=True, timeout=60)
+        thread.join(90)
     assert done.stdout == body, done.stderr.decode()
 
 
 def test_a_proxy_tells_of_a_refusal(lab: Lab) -> None:
-    argv = [
-        "ip",
-        "netns",
-        "exec",
-        lab.client,
-        "curl",
-        "-sS",
-        "-x",
-        f"socks5h://{GATEWAY[4]}:7001",
-        f"http://{SERVER[4]}:81/",
-    ]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=20)
+    argv = inside(lab.client, "curl", "-sS", "-x", f"socks5h://{GATEWAY[4]}:7001", f"http://{SERVER[4]}:81/")
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
     assert done.returncode == 97 and "(5)" in done.stderr, (
         done.stderr
     )  # curl: proxy handshake error; SOCKS5: connection refused
@@ -168,7 +155,7 @@ def test_nothing_is_left_of_a_hundred_connections(lab: Lab) -> None:
             server.close()
     for which in ("near", "far"):
         for part, of in (("relay", "connections"), ("session", "streams")):
-            until(partial(has_none, lab, which, part, of), 10, f"without {of}")
+            until(partial(has_none, lab, which, part, of), 60, f"without {of}")
 
 
 def has_none(lab: Lab, which: str, part: str, of: str) -> bool:
@@ -179,7 +166,7 @@ def has_none(lab: Lab, which: str, part: str, of: str) -> bool:
 def test_other_carriages(outer: int, carriage: str) -> None:
     with lft_lab() as lab, lab.gateways(*ROUTER, outer=outer, carriage=carriage):
         assert run_behaviour(lab, 4, half_close) is True
-        until(lambda: not lab.show()["tunnel"]["mtu_search"], 10, "the path MTU is found")
+        until(lambda: not lab.show()["tunnel"]["mtu_search"], 60, "the path MTU is found")
         assert 1380 < lab.show()["tunnel"]["payload_bytes"] < 1500
 
 
@@ -188,7 +175,7 @@ def test_hosts_that_are_their_own_gateways(family: int) -> None:
     """Host model at both ends: the applications connect and listen as ever, and see each other's addresses."""
     with lft_lab() as lab:
         hosts = replace(lab, near=lab.client, far=lab.server)
-        try:
+        with hosts.stopping():
             hosts.start("far", "--host", listen=f"{SERVER[4]}:2004")
             hosts.start("near", "--host", listen=f"{CLIENT[4]}:2004", peer=f"{SERVER[4]}:2004")
             hosts.wait_accelerating()
@@ -196,6 +183,3 @@ def test_hosts_that_are_their_own_gateways(family: int) -> None:
             assert run_behaviour(hosts, family, half_close) is True
             assert outcome(lambda: hosts.connect(SERVER[family], 81)) == ("ConnectionRefusedError", errno.ECONNREFUSED)
             assert hosts.show()["relay"]["near_accepted"] == 2
-        finally:
-            for which in list(hosts.running):
-                hosts.stop(which)

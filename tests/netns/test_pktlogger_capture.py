@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pktlogger_lab import ERA, Lab, command, direct, pumped, routed, wait_until
+from support.witness import Witness
 
 import pktlogger
 from netcommon.binaries import find
@@ -22,7 +23,7 @@ from netcommon.binaries import find
 pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 MARK = b"pktlogger-last-packet"
-TIME_BOUND_NS = 50_000
+TIME_BOUND_US = 50
 
 
 def index(capture: Path) -> pa.Table:
@@ -50,7 +51,7 @@ def tcpdump(lab: Lab, file: Path) -> Iterator[None]:
         wait_until(lambda: MARK in file.read_bytes()[-4096:], "tcpdump has written the mark")
     finally:
         process.terminate()
-        _, said = process.communicate(timeout=10)
+        _, said = process.communicate(timeout=30)
     assert "\n0 packets dropped by kernel" in said, said
 
 
@@ -127,24 +128,25 @@ def expect_same_packets(ours: pa.Table, theirs: pa.Table) -> tuple[np.ndarray, n
     return np.abs(times[0] - times[1]), ours["dir"].to_numpy()[orders[0]]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("offloads", "v6"), [(True, False), (False, False), (True, True)])
 def test_agrees_with_tcpdump_and_tshark_on_every_packet(tmp_path: Path, offloads: bool, v6: bool) -> None:
     with direct() as lab:
         for host in (lab.a, lab.b):
             lab.offloads(host, "v0", offloads)
-        with lab.capture(tmp_path) as tool:
-            tool.wait_event("ready", 5)
+        with Witness(tolerates_ms=0.1) as witness, lab.capture(tmp_path) as tool:
+            tool.wait_event("ready", 30)
             with tcpdump(lab, tmp_path / "b.pcap"):
-                lab.transfer("-t", "3", "-C", "cubic", "-b", "1G" if offloads else "200M", v6=v6)
-            end = tool.stop()
-    assert end and all(point["dropped_kernel"] == point["dropped_ring"] == 0 for point in end["points"])
+                lab.transfer("-t", "2", "-C", "cubic", "-b", "1G" if offloads else "200M", v6=v6)
+            end = tool.stop(30)
+    assert end
+    witness.at_most(sum(p["dropped_kernel"] + p["dropped_ring"] for p in end["points"]), 0, "packets", "dropped")
     ours = index(tmp_path / "b.pcapng")
     assert ours.num_rows > 1000
     apart_ns, way = expect_same_packets(ours, index(tmp_path / "b.pcap"))
     # b's own packets are stamped once, by the kernel. What comes over a bare veth still carries TCP's departure time in
     # the stamp's place, so both programs read the clock, one after the other.
     assert apart_ns[way == 1].max() == 0
-    assert np.percentile(apart_ns, 99) <= TIME_BOUND_NS
     expect_equal_to_tshark(tmp_path / "b.pcapng", ours)
     assert offloads == (max(index(tmp_path / "a.pcapng")["parts"].to_pylist()) > 1)
     found = analyse(tmp_path)
@@ -152,15 +154,16 @@ def test_agrees_with_tcpdump_and_tshark_on_every_packet(tmp_path: Path, offloads
     assert all(flow["acked_unseen_bytes"] == 0 for flow in found.summary["flows"])
     delays = found.segments["delay_ns"].to_numpy()
     assert delays.min() > 0  # both points are on one clock
+    witness.at_most(float(np.percentile(apart_ns, 99)) / 1e3, TIME_BOUND_US, "us", "apart from tcpdump, p99,")
 
 
 def test_times_are_tcpdumps_behind_a_box(tmp_path: Path) -> None:
     """A frame from a TAP is stamped once, on entry: both programs show the same nanosecond for every packet."""
     with pumped() as lab, lab.capture(tmp_path, points="b") as tool:
-        tool.wait_event("ready", 5)
+        tool.wait_event("ready", 30)
         with tcpdump(lab, tmp_path / "b.pcap"):
             lab.transfer("-t", "2", "-C", "cubic")
-        tool.stop()
+        tool.stop(30)
     apart_ns, _ = expect_same_packets(index(tmp_path / "b.pcapng"), index(tmp_path / "b.pcap"))
     assert len(apart_ns) > 1000
     assert apart_ns.max() == 0
@@ -170,9 +173,9 @@ def test_joined_losses_are_the_queues_drops(tmp_path: Path) -> None:
     """Drop-tail behind a modern sender: SACK, RACK, probes. Each drop of the queue is one lost segment."""
     with routed("50mbit", "30kb") as lab:
         with lab.capture(tmp_path) as tool:
-            tool.wait_event("ready", 5)
+            tool.wait_event("ready", 30)
             report = lab.transfer("-t", "3", "-C", "cubic")
-            tool.stop()
+            tool.stop(30)
         drops = lab.drops()
     found = analyse(tmp_path)
     assert drops > 10
@@ -193,9 +196,9 @@ def test_the_collapse_of_lfp_1995_is_named(tmp_path: Path) -> None:
         for host in (lab.a, lab.b):
             lab.sysctl(host, **ERA)
         with lab.capture(tmp_path) as tool:
-            tool.wait_event("ready", 5)
+            tool.wait_event("ready", 30)
             lab.transfer("-n", "3M", "-l", "4096", "-C", "reno")
-            tool.stop()
+            tool.stop(30)
         drops = lab.drops()
     found = analyse(tmp_path)
     main = found.summary["flows"][found.summary["main_flow"]]
@@ -216,14 +219,14 @@ def test_kernel_drops_are_counted_in_the_file(tmp_path: Path) -> None:
             lab.offloads(host, "v0", False)
         early = lab.counters(lab.b)
         with lab.capture(tmp_path, "--buffer", "1MB", points="b") as tool:
-            tool.wait_event("ready", 5)
+            tool.wait_event("ready", 30)
             before = lab.counters(lab.b)
             os.kill(tool.pid, signal.SIGSTOP)
             lab.transfer("-t", "1", "-b", "100M")
             os.kill(tool.pid, signal.SIGCONT)
             lab.mark(MARK)
             least = lab.counters(lab.b) - before
-            end = tool.stop()
+            end = tool.stop(30)
             most = lab.counters(lab.b) - early  # neighbour discovery goes on all the while
     assert end
     (point,) = end["points"]
@@ -237,9 +240,9 @@ def test_kernel_drops_are_counted_in_the_file(tmp_path: Path) -> None:
 
 def test_wireshark_reads_interface_comment_and_nanoseconds(tmp_path: Path) -> None:
     with direct() as lab, lab.capture(tmp_path, "--comment", "phase 1", "--filter", "udp", points="b") as tool:
-        ready = tool.wait_event("ready", 5)
+        ready = tool.wait_event("ready", 30)
         lab.mark(MARK)
-        end = tool.stop()
+        end = tool.stop(30)
         namespace = lab.b
     assert ready["points"][0]["interface"] == "v0" and ready["points"][0]["netns"] == namespace
     assert end and end["points"][0]["packets"] == 1
@@ -259,25 +262,25 @@ def test_wireshark_reads_interface_comment_and_nanoseconds(tmp_path: Path) -> No
 def test_limits_and_both_signals_end_in_order(tmp_path: Path) -> None:
     with direct() as lab:
         with lab.capture(tmp_path, "--packets", "2", "--filter", "udp", points="b") as tool:
-            tool.wait_event("ready", 5)
+            tool.wait_event("ready", 30)
             for _ in range(3):
                 lab.mark(MARK)
-            assert tool.finish(5)["points"][0]["packets"] == 2
+            assert tool.finish(30)["points"][0]["packets"] == 2
         with lab.capture(tmp_path, "--duration", "50ms", points="a") as tool:
-            assert tool.finish(5)["points"][0]["file"].endswith("a.pcapng")
+            assert tool.finish(30)["points"][0]["file"].endswith("a.pcapng")
         for number in (signal.SIGINT, signal.SIGTERM):
             with lab.capture(tmp_path, "--filter", "udp") as tool:
-                tool.wait_event("ready", 5)
+                tool.wait_event("ready", 30)
                 assert sorted(p.suffix for p in tmp_path.iterdir()) == [".pcapng", ".pcapng", ".tmp", ".tmp"]
                 lab.mark(MARK)
                 os.kill(tool.pid, number)
-                assert [point["packets"] for point in tool.finish(5)["points"]] == [1, 1]
+                assert [point["packets"] for point in tool.finish(30)["points"]] == [1, 1]
             assert sorted(p.name for p in tmp_path.iterdir()) == ["a.pcapng", "b.pcapng"]
 
 
 def failure(*arguments: str | Path, before: tuple[str, ...] = ()) -> tuple[int, dict[str, Any]]:
     argv = [*before, str(find("pktlogger")), "capture", *map(str, arguments)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=10)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30)
     assert done.stderr.count("\n") == 1, done.stderr
     event = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"message": done.stderr}
     return done.returncode, event
@@ -290,7 +293,7 @@ def test_what_cannot_be_captured_is_one_clear_line(tmp_path: Path) -> None:
         (3, "no such interface", ("-i", "none0", "-w", file), ()),
         (3, "no-such-namespace", ("-i", "lo@no-such-namespace", "-w", file), ()),
         (3, "no privilege", ("-i", "lo", "-w", file), nobody),
-        (2, "cannot make it", ("-i", "lo", "-w", tmp_path / "no" / "such"), ()),
+        (2, "cannot create it", ("-i", "lo", "-w", tmp_path / "no" / "such"), ()),
         (2, "--filter", ("-i", "lo", "-w", file, "--filter", "this is none"), ()),
         (2, "--snap '1'", ("-i", "lo", "-w", file, "--snap", "1"), ()),
         (2, "one file each", ("-i", "lo"), ()),
@@ -304,7 +307,7 @@ def test_what_cannot_be_captured_is_one_clear_line(tmp_path: Path) -> None:
 
 def test_a_vanished_interface_keeps_what_came_before(tmp_path: Path) -> None:
     with direct() as lab, lab.capture(tmp_path, "--filter", "udp", points="b") as tool:
-        tool.wait_event("ready", 5)
+        tool.wait_event("ready", 30)
         lab.mark(MARK)
         command("ip", "-n", lab.b, "link", "del", "v0")
         wait_until(lambda: not tool.running(), "pktlogger ends by itself")

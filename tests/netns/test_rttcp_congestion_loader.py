@@ -17,9 +17,10 @@ import pytest
 
 from netcommon.binaries import find
 from netcommon.errors import LfpError
-from rttcp.congestion import available, congestion
+from rttcp.congestion import congestion
 
-pytestmark = pytest.mark.netns
+# What a kernel has loaded is the machine's, and so are the ledgers that `lfp clean` works from.
+pytestmark = [pytest.mark.netns, pytest.mark.one_at_a_time]
 
 KERNEL = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 NAME = "lfp_htcp"  # the tests of the algorithms load it only within their transfers
@@ -30,6 +31,12 @@ def cc(*words: str) -> tuple[int, dict[str, Any]]:
     done = subprocess.run([str(find("rttcp")), "cc", *words, "--json"], capture_output=True, text=True, timeout=20)
     lines = done.stdout.splitlines()
     return done.returncode, json.loads(lines[-1]) if lines else {}
+
+
+def holders() -> int:
+    """How many processes hold the algorithm, by `rttcp cc list`."""
+    done = subprocess.run([str(find("rttcp")), "cc", "list", "--json"], capture_output=True, text=True, timeout=20)
+    return next(int(row["holders"]) for row in map(json.loads, done.stdout.splitlines()) if row["name"] == NAME)
 
 
 def in_kernel(name: str = NAME) -> bool:
@@ -75,17 +82,16 @@ def test_a_killed_holder_leaves_nothing() -> None:
     os.kill(line["pid"], signal.SIGKILL)
     assert eventually(lambda: not in_kernel())
     assert cc("list")[0] == 0
-    # its record counts no longer than the dead process has an entry
-    assert eventually(lambda: next(row for row in available() if row.name == NAME).holders == 0)
+    # a ledger counts only as long as the dead process has an entry
+    assert eventually(lambda: holders() == 0)
 
 
-RECORDS = Path("/run/lfp")
+LEDGERS = Path("/run/lfp")
 
 
 def nothing_left() -> bool:
-    """Neither in the kernel nor among the records; a dead holder's record goes with the next look."""
-    holders = next(row for row in available() if row.name == NAME).holders
-    return holders == 0 and not in_kernel() and not list(RECORDS.glob(f"cc-{NAME}-*"))
+    """True when neither the kernel nor a ledger has it; `cc list` removes a dead holder's ledger."""
+    return holders() == 0 and not in_kernel() and not list(LEDGERS.glob(f"cc-{NAME}-*"))
 
 
 @pytest.mark.parametrize("verb", ["load", "hold"])
@@ -118,7 +124,7 @@ def test_a_load_that_is_killed_before_it_could_tell_takes_its_holder_with_it() -
     starter = subprocess.Popen([str(find("rttcp")), "cc", "load", NAME, "--json"], stdout=write)
     os.close(write)
     try:
-        assert eventually(lambda: in_kernel() and bool(list(RECORDS.glob(f"cc-{NAME}-*.json"))))
+        assert eventually(lambda: in_kernel() and bool(list(LEDGERS.glob(f"cc-{NAME}-*.json"))))
         assert starter.poll() is None
     finally:
         starter.kill()

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +116,7 @@ def test_a_path_cut_for_longer_than_the_timeout(direction: str) -> None:
         pair.wait_interval()
         with Control(box.socket) as control:
             control.set(loss="100%")
-        cut = time.monotonic()
         status, mine, their_status, theirs, errors = pair.ends()
-        assert time.monotonic() - cut < 2 + 2 + 10, "--timeout, 2 s for last words, and much for a busy machine"
         assert _queued_bytes(hosts) < 32768, "the last words at most: given up data are not sent on"
     assert status == 1 and their_status == 1
     assert errors.count("\n") == 1 and "(--timeout)" in errors

@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -199,25 +201,20 @@ def test_the_window_on_the_wire_is_the_window_asked_for(veth: Pair, tmp_path: Pa
         end = _transfer(veth, bytes=30 << 20, window_bytes=window, length_bytes=4096, congestion="reno")
     offers, _ = _offers_and_flights(tmp_path / "snd.pcap", end)
     assert len(offers) > 20
-    # Not every ACK: while data wait unread it is less, and after a clamp reset a moment more.
-    exact = sum(offer == window for offer in offers)
-    assert exact >= 0.5 * len(offers), f"{exact} of {len(offers)}: {sorted(set(offers))[-5:]}"
-    assert sorted(offers)[int(0.95 * len(offers))] <= window + 2 * MTU
+    # Not every ACK: while data wait unread the offer is less. It is more from when the kernel forgets the clamp until
+    # the receiver runs again and sets it. How long that takes is the machine's, so each such time has its reset.
+    assert Counter(offers).most_common(1)[0][0] == window, sorted(set(offers))[-5:]
+    above = [offer > window + 2 * MTU for offer in offers]
+    assert sum(not before and now for before, now in pairwise([False, *above])) <= end.receiver.window_clamp_resets
     assert end.receiver.window_clamp_bytes == window == end.receiver.window_granted_bytes
 
 
 @pytest.mark.parametrize("kilobytes", [16, 24, 32])
-def test_small_windows_give_a_window_a_round_trip(delayed: Pair, tmp_path: Path, kilobytes: int) -> None:
+def test_small_windows_are_reached_and_never_exceeded(delayed: Pair, tmp_path: Path, kilobytes: int) -> None:
+    """What they give is in test_rttcp_exact.py."""
     window = kilobytes << 10
-    samples = tmp_path / "samples.jsonl"
     with _capture(delayed, tmp_path / "snd.pcap"):
-        end = _transfer(
-            delayed, bytes=window * 200, window_bytes=window, length_bytes=4096, congestion="reno", samples=samples
-        )
-    rtts = sorted(json.loads(line)["rtt_us"] for line in samples.read_text().splitlines())
-    rtt_s = rtts[len(rtts) // 2] / 1e6
-    assert rtt_s >= 2 * DELAY_S
+        end = _transfer(delayed, bytes=window * 200, window_bytes=window, length_bytes=4096, congestion="reno")
     _, most = _offers_and_flights(tmp_path / "snd.pcap", end)
     assert most == window, "the flight reaches the window, and never more, from the first segment on"
-    assert end.summary.short_term_bps == pytest.approx(8 * window / rtt_s, rel=0.15)
     assert end.summary.verdict.valid, end.summary.verdict.reasons

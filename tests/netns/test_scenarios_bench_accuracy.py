@@ -9,9 +9,10 @@ import pytest
 
 from netcommon import netns
 from netcommon.ledger import Ledger
-from scenarios import tcp_profile
-from scenarios.bench import accuracy_jitter, accuracy_loss, accuracy_time, theory, two_hosts
+from scenarios.bench import two_hosts
+from scenarios.bench.accuracy import jitter, loss, theory, times
 from scenarios.bench.registry import Place
+from scenarios.network import host_pair, sysctls
 
 pytestmark = pytest.mark.netns
 
@@ -19,21 +20,21 @@ pytestmark = pytest.mark.netns
 def test_accuracy_measures_what_the_box_was_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Physical figures are the bench's to judge, on a quiet machine: here they have to be of the right size. Counts and
     the fates of listed packets are exact on any machine."""
-    monkeypatch.setattr(accuracy_time, "WARM_UP_S", 1)
-    monkeypatch.setattr(accuracy_jitter, "SPACING_S", 0.005)
+    monkeypatch.setattr(times, "WARM_UP_S", 1)
+    monkeypatch.setattr(jitter, "SPACING_S", 0.005)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    with Ledger.open(tmp_path / "state") as ledger, two_hosts.hosts(ledger) as pair:
+    with Ledger.open(tmp_path / "state") as ledger, host_pair.hosts(ledger) as pair:
         for pid in (pair.sender, pair.receiver):
-            netns.call_in(pid, tcp_profile.write_sysctls, {"net.ipv6.conf.all.disable_ipv6": "1"})
+            netns.call_in(pid, sysctls.write_sysctls, {"net.ipv6.conf.all.disable_ipv6": "1"})
         place = Place(ledger, scratch, None, print, seconds=1)
-        (rate,) = accuracy_time.rate(pair, place, 45_000_000)
-        _, median, _ = accuracy_time.delay(pair, place, "idle", 100)
-        (spacing,) = accuracy_time.spacing(pair, place)
-        fates = accuracy_loss.fates(pair, place, "gilbert:5%,4", 200_000)
-        exact = [*accuracy_loss.by_packet(pair, place), *accuracy_loss.by_sequence(pair, place)]
-        exact += accuracy_loss.by_retransmission(pair, place)
-        jitter_ms, backwards = accuracy_jitter.added_ms(pair, place, "1ms")
+        (rate,) = times.rate(pair, place, 45_000_000)
+        _, median, _ = times.delay(pair, place, "idle", 100)
+        (spacing,) = times.spacing(pair, place)
+        fates = loss.fates(pair, place, "gilbert:5%,4", 200_000)
+        exact = [*loss.by_packet(pair, place), *loss.by_sequence(pair, place)]
+        exact += loss.by_retransmission(pair, place)
+        jitter_ms, backwards = jitter.added_ms(pair, place, "1ms")
     assert rate.measured == pytest.approx(45e6, rel=0.02)
     assert abs(median.measured) < 5000, median
     assert spacing.measured < 5000, spacing
@@ -46,11 +47,11 @@ def test_accuracy_measures_what_the_box_was_told(tmp_path: Path, monkeypatch: py
 
 
 def test_offloads_off_makes_every_packet_come_on_its_own(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path / "state") as ledger, two_hosts.hosts(ledger) as pair:
+    with Ledger.open(tmp_path / "state") as ledger, host_pair.hosts(ledger) as pair:
         with two_hosts.box(pair, 1500, {"delay_ns": 1_000_000}, tmp_path, ledger) as box:
-            two_hosts.offloads_off(pair)
+            host_pair.offloads_off(pair)
             assert two_hosts.stream_bps(pair, two_hosts.Load(seconds=1, warm_up_s=0), ledger) > 1e7
             end = box.stop(10.0) or {}
-        with two_hosts.veth(pair, 1500):
-            two_hosts.offloads_off(pair)
+        with host_pair.veth(pair, 1500):
+            host_pair.offloads_off(pair)
     assert end["statistics"]["ab"]["in_frames"] == end["statistics"]["ab"]["in_packets"] > 1000

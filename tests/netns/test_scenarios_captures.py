@@ -18,7 +18,10 @@ from lfp_process import Lfp
 
 import pktlogger
 
-pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]  # fmt: skip
 
 DELAY_NS = 10_000_000
 SCENARIO = r"""
@@ -42,8 +45,14 @@ points = ["snd", "gw1-in", "gw1-out", "box", "gw2-in", "gw2-out", "rcv"]
 kind = "command"
 model = "proxy"
 settle = "300ms"
-near = "sh -c 'socat tcp-l:$port,bind=$listen,fork tcp:$far:$port & socat tcp-l:$data_port,bind=$listen,fork tcp:$far:$data_port & wait'"
-far = "sh -c 'socat tcp-l:$port,fork tcp:$receiver:$port & socat tcp-l:$data_port,fork tcp:$receiver:$data_port & wait'"
+near = '''sh -c "
+    socat tcp-l:$port,bind=$listen,fork tcp:$far:$port &
+    socat tcp-l:$data_port,bind=$listen,fork tcp:$far:$data_port &
+    wait"'''
+far = '''sh -c "
+    socat tcp-l:$port,fork tcp:$receiver:$port &
+    socat tcp-l:$data_port,fork tcp:$receiver:$data_port &
+    wait"'''
 [case.relays.capture]
 points = ["snd", "gw1-in", "gw1-out", "gw2-in", "gw2-out", "rcv"]
 [sweep]
@@ -51,7 +60,7 @@ points = ["snd", "gw1-in", "gw1-out", "gw2-in", "gw2-out", "rcv"]
 [run]
 order = "listed"
 seed = 4
-"""  # noqa: E501 - a command line is one
+"""
 PLAIN, LFT, RELAYS = range(3)
 
 

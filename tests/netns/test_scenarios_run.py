@@ -12,6 +12,8 @@ import pyarrow.parquet as parquet
 import pytest
 from lfp_process import Lfp, state_files, strays, wait_until
 
+from netcommon.binaries import find
+
 pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 TINY = """\
@@ -45,8 +47,8 @@ def only_run(tmp_path: Path) -> Path:
 
 
 def assert_nothing_left(lfp: Lfp, strays_before: set[str]) -> None:
-    wait_until(lambda: not lfp.left(), f"processes to end: {lfp.left()}", 10)
-    assert strays() <= strays_before
+    wait_until(lambda: not lfp.left(), f"processes to end: {lfp.left()}", 60)
+    wait_until(lambda: strays() <= strays_before, "no strays")  # runs beside this one have theirs for a while
     assert not any(f"/{lfp.process.pid}-" in name for name in state_files())
 
 
@@ -64,15 +66,35 @@ def test_end_to_end(tiny: str, tmp_path: Path) -> None:
         assert row["rtt_min_ns"] >= 10_000_000
     slow, fast = (row["short_term_bps"] for row in rows)
     assert slow <= 16384 * 8 / 10e-3, "no more than window / least RTT, however busy the machine"
-    assert slow == pytest.approx(16384 * 8e9 / rows[0]["rtt_median_ns"], rel=0.2), "window / measured RTT"
-    assert slow < fast <= 20e6, "the line rate is the bound"
+    assert [row["window_bytes"] for row in rows] == [16384, 131072]
+    assert 0 < fast <= 20e6, "the line rate is the bound; test_rttcp_exact.py has window / RTT where time is exact"
     manifest = json.loads((run_dir / "manifest.json").read_text())
     assert manifest["state"] == "done"
-    assert set(manifest["hashes"]) == {"comet-delay", "rttcp"}
+    assert set(manifest["hashes"]) == {"comet-delay", "rttcp", "timer-witness"}
+    assert (manifest["time"]["asked"], manifest["time"]["chosen"]) == ("real", "real")
     delay = json.loads((run_dir / "trials" / "0001" / "delay.json").read_text())
     assert delay["statistics"]["ab"]["out_bytes"] > 1e6
     assert set(delay["statistics"]["ab"]["drops"].values()) == {0}, "128 KB fit into the queue"
     assert_nothing_left(lfp, before)
+
+
+def test_a_witness_sleeps_beside_each_trial_and_its_figures_are_in_the_record(tiny: str, tmp_path: Path) -> None:
+    """The limit is the trial's own; count and order of the figures hold however late the machine is."""
+    lfp = Lfp("run", tiny, "--runs-dir", str(tmp_path / "runs"), "--set", "path.delay=60ms,4ms",
+              "--set", "transfer.window=64KB")  # fmt: skip
+    assert lfp.finish() == 0, lfp.err
+    limits = []
+    for folder in sorted((only_run(tmp_path) / "trials").iterdir()):
+        status = json.loads((folder / "status.json").read_text())
+        witness, delay = status["witness"], json.loads((folder / "delay.json").read_text())
+        transfer_ns = json.loads((folder / "transfer.json").read_text())["summary"]["elapsed_ns"]
+        assert witness["count"] >= transfer_ns // witness["period_ns"], "asleep for the whole of the transfer"
+        assert 0 < witness["p50_ns"] <= witness["p99_ns"] <= witness["max_ns"]
+        assert 0 <= witness["steal_share"] <= 1
+        assert delay["lateness_limit_ns"] == witness["limit_ns"], "the box judges by the trial's limit"
+        assert (status["attempt"], len(status["verdict"]["causes"])) == (1, len(status["verdict"]["reasons"]))
+        limits.append(witness["limit_ns"])
+    assert limits == [1_200_000, 1_000_000]
 
 
 def test_capture_gives_segments(tiny: str, tmp_path: Path) -> None:
@@ -97,9 +119,11 @@ def test_ctrl_c_leaves_nothing_but_finished_trials_and_resume_goes_on(tiny: str,
     lfp = Lfp("run", tiny, "--runs-dir", str(tmp_path / "runs"), "--set", "transfer.duration=3s")
     wait_until(lambda: (tmp_path / "runs").is_dir(), "the run directory")
     trials = only_run(tmp_path) / "trials"
-    wait_until(lambda: any(p.name.isdigit() for p in trials.iterdir()) and lfp.runs("rttcp -t"), "the second transfer")
+    wait_until(
+        lambda: any(p.name.isdigit() for p in trials.iterdir()) and lfp.runs("rttcp --transmit"), "the second transfer"
+    )
     lfp.process.send_signal(signal.SIGINT)
-    assert lfp.finish(20) == 130
+    assert lfp.finish(60) == 130
     assert re.search(r"1 trials kept; go on with: \S*lfp run --resume", lfp.err)
     assert_nothing_left(lfp, before)
     assert [p.name.isdigit() for p in trials.iterdir()] == [True]
@@ -110,13 +134,15 @@ def test_ctrl_c_leaves_nothing_but_finished_trials_and_resume_goes_on(tiny: str,
     assert_nothing_left(again, before)
 
 
+@pytest.mark.one_at_a_time  # `lfp clean` of another test would take the record
 def test_kill_9_takes_the_tools_along_and_clean_does_the_rest(tiny: str, tmp_path: Path) -> None:
     before = strays()
     lfp = Lfp("run", tiny, "--runs-dir", str(tmp_path / "runs"), "--set", "transfer.duration=20s")
-    wait_until(lambda: lfp.runs("rttcp -t"), "the transfer")
+    wait_until(lambda: lfp.runs("rttcp --transmit"), "the transfer")
     lfp.process.kill()
-    lfp.finish(20)
-    wait_until(lambda: not lfp.runs("rttcp") and not lfp.runs("comet-delay"), "the tools to die with their parent", 10)
+    lfp.finish(60)
+    # rttcp ends in order, which may take its time-out when the box was the first to go: the rest is for `lfp clean`
+    wait_until(lambda: not lfp.runs("comet-delay"), "the box to die with its parent", 60)
     assert any(f"/{lfp.process.pid}-" in name for name in state_files()), "the record that clean works from"
     clean = Lfp("clean")
     assert clean.finish() == 0
@@ -142,8 +168,12 @@ def test_a_window_beyond_the_kernels_limit_is_one_line_and_status_2(tiny: str, t
 
 
 def test_a_box_that_cannot_start_is_the_runs_error(tiny: str, tmp_path: Path) -> None:
+    """The box says what options it has and checks them, so the scenario is valid, and then it cannot start."""
     broken = tmp_path / "comet-delay"
-    broken.write_text('#!/bin/sh\necho \'{"v":1,"event":"error","status":3,"message":"no /dev/net/tun"}\'\nexit 3\n')
+    broken.write_text(
+        f'#!/bin/sh\ncase "$*" in *--options-json*|*--check*) exec {find("comet-delay")} "$@";; esac\n'
+        'echo \'{"v":1,"event":"error","status":3,"message":"no /dev/net/tun"}\'\nexit 3\n'
+    )
     broken.chmod(0o755)
     before = strays()
     lfp = Lfp("run", tiny, "--runs-dir", str(tmp_path / "runs"), LFP_COMET_DELAY=str(broken))

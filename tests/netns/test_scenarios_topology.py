@@ -15,9 +15,10 @@ from lfp_process import Lfp, strays, wait_until
 
 from netcommon.ledger import Ledger
 from netcommon.process import Tool
-from scenarios import links, tcp_profile
-from scenarios.addresses import Route
 from scenarios.bench import two_hosts
+from scenarios.network import host_pair, links, sysctls
+from scenarios.network.addresses import Route
+from scenarios.plan import profiles
 
 pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
@@ -49,12 +50,12 @@ def test_rto_min_is_locked_for_tcp_heeds_no_other(namespace: int) -> None:
     assert "rto_min" not in inside(namespace, "ip", "route", "show", "10.77.9.0/24")
 
 
-@pytest.mark.parametrize("name", tcp_profile.names())
+@pytest.mark.parametrize("name", profiles.names())
 def test_profiles_read_back_as_written(namespace: int, name: str) -> None:
-    profile = tcp_profile.load(name)
-    back = tcp_profile.apply(profile, namespace)
+    profile = profiles.load(name)
+    back = sysctls.apply(profile, namespace)
     differing = {key for key, value in profile.sysctls.items() if back.get(key) != value}
-    unknown = set(tcp_profile.unknown_sysctls(profile))
+    unknown = set(sysctls.unknown_sysctls(profile))
     assert differing <= unknown | {"net.ipv4.tcp_congestion_control"}
     assert inside(namespace, "cat", "/proc/sys/net/ipv4/tcp_sack").strip() == profile.sysctls["net.ipv4.tcp_sack"]
 
@@ -84,26 +85,26 @@ def test_mininets_prompt_on_the_running_path(tmp_path: Path) -> None:
     lines = "snd ping -c 3 -i 0.2 10.77.2.2\nexit\n"
     done = subprocess.run(
         [sys.executable, "-m", "scenarios.cli", "run", "lfp-syndrome", "--cli"],
-        input=lines, capture_output=True, text=True, timeout=60, cwd=tmp_path,
+        input=lines, capture_output=True, text=True, timeout=120, cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said = done.stderr  # where Mininet's prompt prints
     assert "3 received" in said
     least = float(said.partition("min/avg/max")[2].split("=")[1].split("/")[0])
-    assert 8.4 <= least < 10
-    assert strays() <= before
+    assert 8.4 <= least < 8.4 + 4
+    wait_until(lambda: strays() <= before, "no strays")  # runs beside this one have theirs for a while
     assert not list(tmp_path.iterdir()), "measures nothing, writes nothing"
 
 
 def test_benches_two_hosts_carry_a_stream_and_go(tmp_path: Path) -> None:
     load = two_hosts.Load(seconds=1, warm_up_s=0)
-    with Ledger.open(tmp_path / "state") as ledger, two_hosts.hosts(ledger) as pair:
-        with two_hosts.veth(pair, 1500):
+    with Ledger.open(tmp_path / "state") as ledger, host_pair.hosts(ledger) as pair:
+        with host_pair.veth(pair, 1500):
             assert two_hosts.stream_bps(pair, load, ledger) > 1e8
         with two_hosts.box(pair, 1500, {"delay_ns": 1_000_000}, tmp_path, ledger) as box:
             assert two_hosts.stream_bps(pair, load, ledger) > 1e8
             assert two_hosts.non_model_drops(box) == 0
         pids = (pair.sender, pair.receiver)
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "the namespaces to go", 10)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "the namespaces to go", 60)
     assert not list((tmp_path / "state").iterdir())

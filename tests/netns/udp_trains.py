@@ -15,6 +15,7 @@ from netcommon.netns import call_in
 SOL_UDP, UDP_SEGMENT, SO_TIMESTAMPNS, SO_RCVBUFFORCE = 17, 103, 35, 33
 DATAGRAM = 1400
 TRAIN = 44
+_DEADLINE_S = 20
 
 
 class Trains:
@@ -54,12 +55,16 @@ class Trains:
             self._sender.send(b"".join(struct.pack("<I", self._next + i) + self._body for i in range(TRAIN)))
             self._next += TRAIN
 
-    def receive(self, quiet_s: float) -> tuple[list[int], list[int]]:
-        """Numbers and kernel arrival times (CLOCK_REALTIME ns) of what arrives until nothing has for ``quiet_s``."""
+    def receive(self, quiet_s: float, expected: int = 0) -> tuple[list[int], list[int]]:
+        """Numbers and kernel arrival times (CLOCK_REALTIME ns) of what arrives until nothing has for ``quiet_s``; when
+        it is known how many are ``expected``, until they are there or nothing has come for 20 s."""
         numbers: list[int] = []
         times_ns: list[int] = []
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and select.select([self._receiver], [], [], quiet_s)[0]:
+        deadline = time.monotonic() + 3 * _DEADLINE_S
+        while time.monotonic() < deadline:
+            wait_s = _DEADLINE_S if len(numbers) < expected else quiet_s
+            if not select.select([self._receiver], [], [], wait_s)[0]:
+                break
             try:
                 while True:
                     data, ancillary, _, _ = self._receiver.recvmsg(2048, 64)
@@ -77,6 +82,7 @@ class Trains:
         for done in range(0, trains, trains_at_once):
             self.send(min(trains_at_once, trains - done))
             numbers += self.receive(quiet_s)[0]
+        numbers += self.receive(0.5)[0]  # what a machine that was stopped for a while still delivers
         arrived = np.zeros(trains * TRAIN, dtype=bool)
         arrived[np.array(numbers, dtype=np.int64)] = True
         return arrived

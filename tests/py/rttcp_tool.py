@@ -16,10 +16,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.ports import free_port
+
 import rttcp
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 
 
 def _binary() -> str:
@@ -61,12 +63,6 @@ class Receiver:
             self.process.send_signal(signal.SIGTERM)
         out, err = self.process.communicate(timeout=DEADLINE_S)
         return self.process.returncode, [json.loads(line) for line in out.splitlines()], err.decode()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def run(*argv: str) -> tuple[int, list[dict[str, Any]], str]:

@@ -12,9 +12,11 @@ import pytest
 
 from netcommon import binaries
 from netcommon.ledger import Ledger
-from scenarios import params, runner, trial
-from scenarios.files import write_json
-from scenarios.plan import Trial
+from scenarios.plan import params
+from scenarios.plan.plan import Trial
+from scenarios.run import runner
+from scenarios.trial import attempts, trial, verdicts
+from scenarios.trial.files import write_json
 
 TINY = """\
 [scenario]
@@ -29,6 +31,9 @@ seed = 7
 [sweep]
 "transfer.window" = ["8KB", "16KB", "32KB", "64KB"]
 """
+
+
+LATE = verdicts.Reason("machine_late", "delay box: p99 lateness 42 ms (limit 1 ms): …", "machine late 38 ms (p99)")
 
 
 class FakeNet:
@@ -53,11 +58,13 @@ class FakeNet:
 
 
 class FakeTrials:
-    """Replaces trial.run_trial. ``fail``: numbers whose measurement fails; ``stop_at``: trials before Ctrl-C comes."""
+    """Replaces trial.run_trial. ``fail``: numbers whose measurement fails; ``late``: number to how many of its attempts
+    are not valid; ``stop_at``: trials before Ctrl-C comes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         self.ran: list[int] = []
         self.fail: set[int] = set()
+        self.late: dict[int, int] = {}
         self.stop_at: int | None = None
         tool = tmp_path / "tool"
         tool.write_text("x")
@@ -72,14 +79,16 @@ class FakeTrials:
             raise KeyboardInterrupt
         self.ran.append(one.number)
         folder = trial.folder_of(run_dir, one.number)
-        folder.mkdir(exist_ok=True)
+        attempt = attempts.next_attempt(folder)
+        attempts.supersede(folder)
+        folder.mkdir()
         write_json(folder / "params.json", params.of(one))
         failed = one.number in self.fail
-        found = ["the measurement failed"] if failed else []
+        found = [verdicts.FAILED] if failed else [LATE] if attempt <= self.late.get(one.number, 0) else []
         status = {
             "state": "failed" if failed else "done", "error": "rttcp: no route" if failed else None,
             "started_realtime_ns": time.time_ns(), "ended_realtime_ns": time.time_ns(),
-            "verdict": {"valid": not failed, "reasons": found},
+            "attempt": attempt, "witness": None, "verdict": verdicts.of_trial(found),
         }  # fmt: skip
         write_json(folder / "status.json", status)
         if not failed:

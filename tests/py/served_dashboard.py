@@ -23,8 +23,8 @@ def served(run: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str
     )  # fmt: skip
     try:
         assert process.stdout is not None
-        ready, _, _ = select.select([process.stdout], [], [], 30)
-        assert ready, "no URL within 30 s"
+        ready, _, _ = select.select([process.stdout], [], [], 120)
+        assert ready, "no URL within 120 s"
         yield process.stdout.readline().split()[1], process
     finally:
         process.kill()

@@ -26,9 +26,10 @@ LOSS, QUEUE = 1, 2
 NOT_TCP = 2**32 - 1
 
 
-def gateway(parent: Path) -> Path:
+def gateway(parent: Path, *, virtual: bool = False) -> Path:
     """Write a `comet-timeline` run of one captured trial."""
-    run = synthetic_run.start(parent, "comet-timeline", "comet-2004/fig12", "An LFT tunnel on one time axis", "0a1b2c")
+    title = "An LFT tunnel on one time axis"
+    run = synthetic_run.start(parent, "comet-timeline", "comet-2004/fig12", title, "0a1b2c", virtual=virtual)
     t0, total = synthetic_run.STARTED_NS, SEGMENTS * MSS
     sent = t0 + STEP_NS * np.arange(SEGMENTS, dtype=np.int64)
     near = _leg(sent, MSS, total, ("10.77.0.1", 40001))
@@ -41,7 +42,7 @@ def gateway(parent: Path) -> Path:
         "gateway_model": "router", "gateway_rate_bps": LIMIT_BPS, "gateway_recovery": "selective",
         "gateway_cipher": "aes-128-gcm", "gateway_carriage": "udp",
     }  # fmt: skip
-    row = synthetic_run.write_trial(run, params, 110e6, near)
+    row = synthetic_run.write_trial(run, params, 110e6, near) | {"cpu_gateways_ns": 20_000_000}
     folder = run / "trials" / "0000"
     (folder / "server").mkdir()
     synthetic_run.write_capture(folder / "server", far)

@@ -1,4 +1,4 @@
-"""Made-up but complete run directories, by docs/interfaces.md "Run directory": what the dashboard is tested on.
+"""Made-up but complete run directories for tests of the dashboard (docs/reference/interfaces.md, "Run directory").
 
 `sweep(parent)` writes an `lfp-syndrome` run (windows × two profiles × repeats, one capture deep in the collapse, one
 invalid trial), `seqack(parent)` an `lfp-seqack` run (one captured trial). Both give the run directory's path.
@@ -19,6 +19,8 @@ from synthetic_capture import MAIN_FLOW, MSS_BYTES, QUEUE_BYTES, RATE_BPS, RTT_N
 
 STARTED_NS = 1_760_000_000_000_000_000
 MONOTONIC_NS = 5_000_000_000_000
+GUEST_MONOTONIC_NS = 2_000_000_000  # a guest of virtual time has just booted
+HOST_AHEAD_NS = 28_087_577 * 10**9  # and its CLOCK_REALTIME is not the host's
 WINDOWS_KB = (8, 16, 24, 32, 48, 64, 96, 128, 144, 160, 176, 192, 224, 256, 320, 384, 520)
 PROFILES = ("bsd-1995", "modern")
 BYTES = 80_000_000
@@ -48,6 +50,14 @@ REPORTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+# As scenarios name what they sweep; the values are in the trials.
+SWEEPS: dict[str, dict[str, Any]] = {
+    "lfp-syndrome": {"profile.name": list(PROFILES), "transfer.window": [f"{kb}KB" for kb in WINDOWS_KB]},
+    "comet-fig1": {"profile.name": [], "path.loss": [], "path.delay": []},
+    "comet-fig12": {"scenario.case": [], "path.loss": []},
+}
+
+
 def sweep(parent: Path, *, repeats: int = 3, seed: int = 1) -> Path:
     """Write an `lfp-syndrome` run; the one captured trial is bsd-1995 at 256 KB, first repeat."""
     run = start(parent, "lfp-syndrome", "lfp-1995/fig3", "The LFP syndrome: throughput against window", "a1b2c3")
@@ -57,16 +67,18 @@ def sweep(parent: Path, *, repeats: int = 3, seed: int = 1) -> Path:
         for window_kb in WINDOWS_KB:
             for repeat in range(repeats):
                 trial += 1
-                params = make_params(trial, repeat, profile, window_kb * 1024)
-                params["capture"] = "snd,rcv" if (profile, window_kb, repeat) == ("bsd-1995", 256, 0) else ""
-                rows.append(write_trial(run, params, _throughput_bps(profile, params["window_bytes"], rng)))
+                params = make_params(trial, repeat, profile, window_kb * 1024) | {"capture": "snd,rcv"}
+                kept = (profile, window_kb, repeat) == ("bsd-1995", 256, 0)
+                cap = capture(1200, t0_ns=STARTED_NS + trial * 10**10) if kept else None
+                rows.append(write_trial(run, params, _throughput_bps(profile, params["window_bytes"], rng), cap))
     finish(run, rows)
     return run
 
 
-def seqack(parent: Path, *, segments: int = 1200, cycle_segments: int = 130) -> Path:
+def seqack(parent: Path, *, segments: int = 1200, cycle_segments: int = 130, virtual: bool = False) -> Path:
     """Write an `lfp-seqack` run with one captured trial of at least `segments` data segments."""
-    run = start(parent, "lfp-seqack", "lfp-1995/fig4", "Seq and Ack of one collapsed transfer", "d4e5f6")
+    title = "Seq and Ack of one collapsed transfer"
+    run = start(parent, "lfp-seqack", "lfp-1995/fig4", title, "d4e5f6", virtual=virtual)
     params = make_params(0, 0, "bsd-1995", 256 * 1024) | {"capture": "snd,rcv"}
     cap = capture(segments, t0_ns=STARTED_NS, cycle_segments=cycle_segments)
     params["bytes"] = cap.summary["flows"][MAIN_FLOW]["bytes"]
@@ -81,7 +93,9 @@ def matrix(parent: Path) -> Path:
     for profile in ("linux-2003", "modern", "bbr"):
         for loss_ppb in (0, 100_000, 1_000_000, 10_000_000):
             for rtt_ns in (0, 20_000_000, 200_000_000):
-                params = make_params(len(rows), 0, profile, 96 * 1024) | {"loss_ppb": loss_ppb, "rtt_ns": rtt_ns}
+                params = make_params(len(rows), 0, profile, 96 * 1024) | {
+                    "loss_ppb": loss_ppb, "rtt_ns": rtt_ns, "delay_ns": rtt_ns // 2, "ba_delay_ns": rtt_ns // 2,
+                }  # fmt: skip
                 law = 96 * 1024 * 8e9 / max(rtt_ns, 1_000_000) / (1 + loss_ppb / 1e6)
                 rows.append(write_trial(run, params, law))
     rows[MATRIX_INVALID] |= {"valid": False, "reasons": INVALID_REASON}
@@ -98,6 +112,7 @@ def losses(parent: Path) -> Path:
             for repeat in range(2):
                 params = make_params(len(rows), repeat, "modern", 0) | {
                     "case": case, "loss_ppb": loss_ppb, "rtt_ns": 200_000_000, "gateway": gateway,
+                    "delay_ns": 100_000_000, "ba_delay_ns": 100_000_000,
                     "rate_bps": 800_000_000, "gateway_rate_bps": 800_000_000 if gateway == "lft" else None,
                 }  # fmt: skip
                 bps = 750e6 * (1 - loss_ppb / 1e9) / (1 + law * loss_ppb) * (1 - 0.02 * repeat)
@@ -122,7 +137,7 @@ def _throughput_bps(profile: str, window_bytes: int, rng: np.random.Generator) -
 def make_params(trial: int, repeat: int, profile: str, window_bytes: int) -> dict[str, Any]:
     return {
         "trial": trial, "repeat": repeat, "seed": 1000 + trial, "profile": profile, "window_bytes": window_bytes,
-        "bytes": BYTES, "duration_ns": 0, "length_bytes": 4096, "rate_bps": RATE_BPS, "delay_ns": RTT_NS // 2,
+        "bytes": BYTES, "duration_ns": None, "length_bytes": 4096, "rate_bps": RATE_BPS, "delay_ns": RTT_NS // 2,
         "queue_bytes": QUEUE_BYTES, "loss_ppb": 0, "access_rate_bps": 100_000_000, "mtu": 4352, "congestion": "reno",
         "gateway": "none", "tool": "rttcp", "capture": "", "ba_delay_ns": RTT_NS // 2,
     }  # fmt: skip
@@ -132,14 +147,12 @@ def write_trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | No
     """Write one trial's folder; gives its row of results.parquet."""
     folder = run / "trials" / f"{params['trial']:04d}"
     folder.mkdir(parents=True)
-    if params["capture"] and cap is None:
-        cap = capture(1200, t0_ns=STARTED_NS + params["trial"] * 10**10)
     elapsed = cap.elapsed_ns if cap else int(params["bytes"] * 8e9 / bps)
     invalid = run.name.startswith("lfp-syndrome") and params["trial"] == INVALID_TRIAL
     verdict: dict[str, Any] = {"valid": not invalid, "reasons": [INVALID_REASON] if invalid else []}
     started = STARTED_NS + params["trial"] * 10**10
     status = {"state": "done", "error": None, "started_realtime_ns": started, "ended_realtime_ns": started + elapsed,
-              "verdict": verdict}  # fmt: skip
+              "verdict": verdict, "clock": clock(run, started)}  # fmt: skip
     summary = {"bytes": params["bytes"], "connect_ns": RTT_NS, "first_byte_ns": 2 * RTT_NS, "short_term_bps": bps,
                "peak_bps": min(1.1 * bps, RATE_BPS), "elapsed_ns": elapsed, "retransmits": 0 if bps > 20e6 else 600,
                "verdict": verdict}  # fmt: skip
@@ -147,7 +160,7 @@ def write_trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | No
     _dump(folder / "status.json", status)
     _dump(folder / "transfer.json", {"v": 1, "event": "end", "summary": summary})
     _dump(folder / "delay.json", {"v": 1, "event": "end", "verdict": verdict})
-    pq.write_table(_tcp_info(started, elapsed), folder / "tcp_info.parquet")
+    pq.write_table(_tcp_info(status["clock"]["monotonic_ns"], elapsed), folder / "tcp_info.parquet")
     if cap:
         write_capture(folder, cap)
     measured = {key: summary[key] for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")}
@@ -167,30 +180,39 @@ def write_capture(folder: Path, cap: Capture) -> None:
     _dump(folder / "summary.json", cap.summary)
 
 
-def _tcp_info(started_ns: int, elapsed_ns: int) -> pa.Table:
+def clock(run: Path, realtime_ns: int) -> dict[str, int]:
+    """Both clocks at that time, where the trial ran: in virtual time in a guest that has just booted."""
+    if json.loads((run / "manifest.json").read_text()).get("virtual"):
+        return {"monotonic_ns": GUEST_MONOTONIC_NS, "realtime_ns": realtime_ns}
+    return {"monotonic_ns": realtime_ns - STARTED_NS + MONOTONIC_NS, "realtime_ns": realtime_ns}
+
+
+def _tcp_info(monotonic_ns: int, elapsed_ns: int) -> pa.Table:
     """TCP_INFO every 10 ms, times CLOCK_MONOTONIC: a sawtooth of cwnd with the stop's period."""
     t = np.arange(0, elapsed_ns, 10_000_000, dtype=np.int64)
     phase = (t % 1_250_000_000) / 1.25e9
     cwnd = np.where(phase < 0.18, 2 + 360 * phase, 1).astype(np.uint32)
-    monotonic = started_ns - STARTED_NS + MONOTONIC_NS + t
-    columns = {"t_ns": monotonic, "snd_cwnd": cwnd, "snd_mss": np.full(t.size, MSS_BYTES, np.uint32),
+    columns = {"t_ns": monotonic_ns + t, "snd_cwnd": cwnd, "snd_mss": np.full(t.size, MSS_BYTES, np.uint32),
                "rtt_us": (RTT_NS / 1000 + 80 * cwnd).astype(np.uint32),
                "snd_ssthresh": np.full(t.size, 30, np.uint32)}  # fmt: skip
     return pa.table(columns)
 
 
-def start(parent: Path, name: str, paper: str, title: str, run_id: str) -> Path:
+def start(parent: Path, name: str, paper: str, title: str, run_id: str, *, virtual: bool = False) -> Path:
+    """A run directory with its manifest; the clock in it is the host's."""
     run = parent / f"{name}-20251009T085320-{run_id}"
     run.mkdir(parents=True)
     scenario = {
         "scenario": {"name": name, "title": title, "paper": paper, "description": "Synthetic data for tests."},
         "path": {"delay_ns": RTT_NS // 2, "rate_bps": RATE_BPS, "queue_bytes": QUEUE_BYTES, "mtu": 4352},
         "report": REPORTS[name],
+        "sweep": SWEEPS.get(name, {}),
         "transfer": {"tool": "rttcp", "bytes": BYTES, "congestion": "reno"},
     }
     _dump(run / "manifest.json", {
         "v": 1, "name": name, "paper": paper, "scenario": scenario, "started_realtime_ns": STARTED_NS, "seed": 1,
-        "clock": {"monotonic_ns": MONOTONIC_NS, "realtime_ns": STARTED_NS},
+        "clock": {"monotonic_ns": MONOTONIC_NS, "realtime_ns": STARTED_NS + HOST_AHEAD_NS * virtual},
+        **({"virtual": {"box": "kernel"}} if virtual else {}),
         "machine": {"cpu": "Synthetic CPU @ 2 GHz", "cores": 2, "memory_bytes": 8 << 30}, "kernel": "6.1.0-test",
         "sysctls": {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_reordering": "127"}, "offloads": {"snd": {"tso": True}},
         "versions": {"lfp": "0.1.0"}, "hashes": {"rttcp": "0" * 64}, "plan": 0,

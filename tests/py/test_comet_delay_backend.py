@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
+import netcommon.options
 from comet_delay import backend, netem, netem_kernel, options
 from comet_delay.backend import Capabilities, capabilities, choose
 from netcommon.binaries import MissingBinary
 from netcommon.errors import MissingError, UsageError
 
 
-def _row(name: str, value: str) -> dict[str, str]:
-    return {"name": name, "value": value, "help": "", "letter": "", "default": ""}
+def _row(name: str, unit: str | None) -> netcommon.options.Option:
+    kind: netcommon.options.Kind = "quantity" if unit else "text"
+    return netcommon.options.Option(name, None, kind, unit, None, None, None, None, None, None, (), None, "")
 
 
 def test_options_are_read_from_the_daemons_own_list() -> None:
-    path = [("queue", "SIZE"), ("reorder-by", "DURATION"), ("loss", "MODEL"), ("queue-packets", "NUMBER")]
-    path += [("framing", "l2|ip")]
-    rows = [_row("memory", "SIZE"), _row("seed", "NUMBER")]
-    rows += [_row(prefix + name, kind) for prefix in ("", "ab-", "ba-") for name, kind in path]
-    read = options.parse(json.dumps(rows))
+    path = [("queue", "size"), ("reorder-by", "duration"), ("loss", None)]
+    path += [("queue-packets", "number"), ("framing", None)]
+    rows = [_row("memory", "size"), _row("seed", "number")]
+    rows += [_row(prefix + name, unit) for prefix in ("", "ab-", "ba-") for name, unit in path]
+    read = options.of({row.name: row for row in rows})
     assert set(read.box) == {"memory", "seed"}
     assert set(read.path) == {"queue_bytes", "reorder_by_ns", "loss", "loss_ppb", "queue_packets", "framing"}
     given: dict[str, int | str] = {"queue_bytes": 1024, "loss_ppb": 10**7, "framing": "ip"}
@@ -85,7 +85,7 @@ def test_what_is_missing_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(_: str) -> None:
         raise MissingBinary("comet-delay: not found")
 
-    monkeypatch.setattr(options, "find", absent)
+    monkeypatch.setattr(netcommon.options, "find", absent)
     assert "not found" in str(capabilities("comet").missing)
     monkeypatch.setattr(netem_kernel, "probe", lambda: ("this kernel has no sch_netem", False))
     found = capabilities("netem")

@@ -10,11 +10,11 @@ from comet_delay.options import Option, Options
 from comet_delay.tclink import parameters
 from netcommon.errors import UsageError
 
-_LOSS_MODEL = Option("loss", "MODEL")
+_LOSS_MODEL = Option("loss")
 _PATH = [
-    Option("delay", "DURATION"), Option("rate", "RATE"), Option("loss", "RATIO"), Option("queue", "SIZE"),
-    Option("jitter", "DURATION"), Option("queue-packets", "NUMBER"), Option("access-rate", "RATE"),
-    Option("framing", "l2|ethernet|ip"), _LOSS_MODEL,
+    Option("delay", "duration"), Option("rate", "rate"), Option("loss", "ratio"), Option("queue", "size"),
+    Option("jitter", "duration"), Option("queue-packets", "number"), Option("access-rate", "rate"),
+    Option("framing"), _LOSS_MODEL,
 ]  # fmt: skip
 TODAY = Options({o.parameter: o for o in _PATH}, {})
 OLD = Options({o.parameter: o for o in _PATH if o.name not in ("queue-packets", "jitter")}, {})

@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 import synthetic_run
 
-from dashboard import content, control, sweep
-from dashboard.data import load_run
-from dashboard.figures.control import control_figure
-from dashboard.intervals import interval
+from dashboard.content import tables
+from dashboard.data.runs import load_run
+from dashboard.figures.congestion import congestion_figure
 from dashboard.report import render
+from dashboard.results import congestion, sweep
+from dashboard.results.intervals import interval
 
 SAMPLES = 400
 
@@ -52,31 +53,55 @@ def _samples(name: str, factor: float) -> pa.Table:
 def test_the_words_of_xys_have_their_names_and_units(tmp_path: Path) -> None:
     path = synthetic_run.sweep(tmp_path, repeats=1)
     rename(path, {3: "lfp_xys:adaptive=1"})
-    found = control.load(load_run(path), 3)
+    found = congestion.load(load_run(path), 3)
     assert found is not None and list(found.words) == ["x", "y", "s"]
     assert (found.words["x"] == 2).all() and (found.words["s"] == 0.5).all() and found.words["y"][0] == 8
     assert np.isnan(found.ssthresh[:50]).all() and (found.ssthresh[50:] == 50).all()
-    axes = {trace.yaxis or "y" for trace in control_figure([found]).data}
+    axes = {trace.yaxis or "y" for trace in congestion_figure([found]).data}
     assert axes == {"y", "y2", "y3", "y4"}
 
 
 def test_samples_without_what_a_figure_needs_give_none(tmp_path: Path) -> None:
     path = synthetic_run.sweep(tmp_path, repeats=1)
-    assert control.load(load_run(path), 0) is None
-    assert control.chosen(load_run(path)) == [] and control.pairs(load_run(path)) == []
+    assert congestion.load(load_run(path), 0) is None
+    assert congestion.chosen(load_run(path)) is None and congestion.pairs(load_run(path)) == []
 
 
 @pytest.mark.parametrize(("factor", "agrees"), [(1.05, True), (0.8, False)])
 def test_a_pair_agrees_when_throughput_and_window_do(tmp_path: Path, factor: float, agrees: bool) -> None:
-    path = synthetic_run.sweep(tmp_path, repeats=1)
+    path = synthetic_run.sweep(tmp_path, repeats=2)
     rename(path, {0: "scalable", 1: "lfp_scalable"}, {1: factor})
     run = load_run(path)
-    (pair,) = control.pairs(run)
+    (pair,) = congestion.pairs(run)
     assert (pair.ours.name, pair.kernel.name) == ("lfp_scalable", "scalable")
     assert abs(pair.window_apart - abs(factor - 1)) < 0.03  # whole segments
     assert pair.agrees == agrees
-    assert content.pair_table([pair]).rows[0][-1] == ("yes" if agrees else "no")
+    assert tables.pair_table([pair]).rows[0][-1] == ("yes" if agrees else "no")
     assert "Beside the kernel&#39;s own" in render(run) or "Beside the kernel's own" in render(run)
+
+
+def test_no_pair_is_made_of_trials_whose_windows_differ(tmp_path: Path) -> None:
+    path = synthetic_run.sweep(tmp_path, repeats=1)
+    rename(path, {0: "scalable", 1: "lfp_scalable"})
+    assert congestion.pairs(load_run(path)) == []
+
+
+def test_windows_over_time_are_of_one_queue_and_it_is_said_which(tmp_path: Path) -> None:
+    """Two congestion controls at three queues: one figure shows those of one queue."""
+    path = synthetic_run.sweep(tmp_path, repeats=1)
+    rename(path, {n: "cubic" if n % 2 else "reno" for n in range(12)})
+    rows = pq.read_table(path / "results.parquet").to_pylist()[:12]
+    for row in rows:
+        queue = 30_720 * (1 + row["trial"] // 2 % 3)
+        row |= {"queue_bytes": queue, "window_bytes": 65_536 if row["trial"] < 6 else 131_072, "profile": "modern"}
+    pq.write_table(pa.Table.from_pylist(rows), path / "results.parquet")
+    chosen = congestion.chosen(load_run(path))
+    assert chosen is not None
+    shown = [rows[line.trial] for line in chosen.controls]
+    assert {row["congestion"] for row in shown} == {"reno", "cubic"} and len(shown) == 2
+    assert len({(row["queue_bytes"], row["window_bytes"]) for row in shown}) == 1
+    assert "transfer.window 128 KB" in chosen.note and "path.queue 30 KB" in chosen.note
+    assert "path.queue 30 KB" in render(load_run(path))
 
 
 def test_a_sweep_has_a_curve_for_each_of_what_the_report_names_with_intervals(tmp_path: Path) -> None:
@@ -86,11 +111,13 @@ def test_a_sweep_has_a_curve_for_each_of_what_the_report_names_with_intervals(tm
     (path / "manifest.json").write_text(json.dumps(manifest))
     rename(path, {0: "lfp_xys", 1: "lfp_xys", 2: "lfp_xys"}, {0: 0.9, 1: 1.0, 2: 1.1})
     built = sweep.build(load_run(path))
-    assert built is not None and [curve.series for curve in built.curves] == ["lfp_xys", "reno"]
-    table = content.interval_table(built)
-    own = [row for row in table.rows if row[1] == "lfp_xys"]
+    assert built is not None and [curve.series for curve in built.curves] == [
+        "lfp_xys, bsd-1995", "reno, bsd-1995", "reno, modern",
+    ]  # fmt: skip
+    table = tables.interval_table(built)
+    own = [row for row in table.rows if row[1] == "lfp_xys, bsd-1995"]
     # the t quantile for 2 degrees of freedom is 4.303, the standard error 4/sqrt(3)
-    assert own == [(own[0][0], "lfp_xys", "40.00 ± 9.94", "0.500 ± 0.000", "3")]
+    assert own == [(own[0][0], "lfp_xys, bsd-1995", "40 ± 9.94", "0.5 ± 0", "3 repeats")]
 
 
 def test_two_values_have_no_interval() -> None:

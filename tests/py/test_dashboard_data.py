@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 import synthetic_run
 
-from dashboard import content, fig4, reference, sweep, timeline
-from dashboard.data import Run, list_runs, load_run
+from dashboard.content import tables
+from dashboard.data import first_stop, reference, timeline
+from dashboard.data.runs import Run, list_runs, load_run
+from dashboard.results import sweep
 from netcommon.errors import LfpError
 
 
@@ -67,13 +69,15 @@ def test_sweep_has_a_curve_a_profile_and_keeps_invalid_trials_out_of_medians(swe
     bad = [o for curve in built.curves for o in curve.observations if not o.valid]
     assert [(o.trial, o.reasons) for o in bad] == [(synthetic_run.INVALID_TRIAL, synthetic_run.INVALID_REASON)]
     level = next(level for level in built.curves[0].levels if level.window_bytes == bad[0].window_bytes)
-    assert level.count == 2
+    assert len(level.bps.trials) == 2
 
 
 def test_the_knee_is_what_path_and_queue_hold(swept: Run) -> None:
     built = sweep.build(swept)
-    assert built is not None and built.physics is not None
-    assert built.physics.knee_bytes == pytest.approx(45e6 * 8.4e-3 / 8 + 110_000)
+    assert built is not None
+    knees = [guide for guide in built.guides if guide.kind == "knee"]
+    assert [knee.series for knee in knees] == [""], "one for all series: they have one path"
+    assert knees[0].value == pytest.approx(45e6 * 8.4e-3 / 8 + 110_000)
 
 
 def test_regions_compare_slope_and_levels_with_the_paper(swept: Run) -> None:
@@ -83,7 +87,7 @@ def test_regions_compare_slope_and_levels_with_the_paper(swept: Run) -> None:
     assert own["1"].region.slope and own["1"].measured == pytest.approx(1.0, rel=0.1)
     assert own["2"].measured == pytest.approx(43.6e6, rel=0.05)
     assert own["3"].measured == pytest.approx(13e6, rel=0.15)
-    text = content.region_table(built)
+    text = tables.region_table(built)
     assert "45 Mbit/s (line rate)" in [row[2] for row in text.rows]
     assert "8 Mbit/s (LFP syndrome)" in [row[2] for row in text.rows]
 
@@ -104,7 +108,7 @@ def test_timeline_counts_what_the_capture_holds(collapsed: Run) -> None:
 
 
 def test_tcp_info_is_put_on_the_captures_clock(collapsed: Run) -> None:
-    """TCP_INFO carries CLOCK_MONOTONIC, captures CLOCK_REALTIME; the manifest's pair joins them."""
+    """TCP_INFO carries CLOCK_MONOTONIC, captures CLOCK_REALTIME; the trial's own pair joins them."""
     loaded = timeline.load(collapsed, collapsed.trial(0))
     assert loaded.cwnd.t_ns[0] == -10_400_000  # sampling began before the first segment
     assert loaded.cwnd.t_ns[-1] <= loaded.duration_ns
@@ -138,14 +142,14 @@ def test_a_rewritten_capture_is_read_again(tmp_path: Path) -> None:
 
 
 def test_the_first_stop_stands_beside_the_papers(collapsed: Run) -> None:
-    measured = fig4.first_stop(timeline.load(collapsed, collapsed.trial(0)))
+    measured = first_stop.measured(timeline.load(collapsed, collapsed.trial(0)))
     assert measured is not None
     assert measured.seq_rate_bps == pytest.approx(65e6, rel=0.05)
     assert measured.ack_rate_bps == pytest.approx(45e6, rel=0.05)
     assert measured.stop_ends_s - measured.stop_begins_s == pytest.approx(1.02)
     facts = reference.facts(collapsed)
     assert facts["seq_rate_bps"][0] == 65e6
-    assert "65 Mbit/s" in [row[1] for row in content.fact_table(facts, measured).rows]
+    assert "65 Mbit/s" in [row[1] for row in tables.fact_table(facts, measured).rows]
 
 
 def test_reference_names_never_become_paths(tmp_path: Path) -> None:

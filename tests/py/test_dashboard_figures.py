@@ -10,13 +10,16 @@ import plotly.graph_objects as go
 import pytest
 import synthetic_run
 
-from dashboard import sweep, timeline
-from dashboard.data import load_run
+from dashboard.data import timeline
+from dashboard.data.flow import SPURIOUS, TIMEOUT, Events
+from dashboard.data.runs import load_run
+from dashboard.data.series import Series
+from dashboard.data.timeline import Timeline
 from dashboard.figures import view
 from dashboard.figures.sweep import sweep_figure
 from dashboard.figures.timeline import timeline_figure
-from dashboard.series import Series
-from dashboard.timeline import SPURIOUS, TIMEOUT, Timeline
+from dashboard.results import sweep
+from netcommon import readable
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +37,8 @@ def whole(loaded: Timeline) -> tuple[int, int]:
     return 0, loaded.duration_ns
 
 
-def test_lines_are_thinned_but_no_retransmission_loss_or_time_out_is(big: Timeline) -> None:
+def test_lines_are_thinned_and_every_retransmission_loss_and_time_out_is_counted(big: Timeline) -> None:
+    """All are drawn one by one where there are few; where they would hide the lines each mark says how many it is."""
     figure = timeline_figure(big, whole(big), points=1000)
     assert len(trace(figure, "sender: new data").x) <= 1000 < big.sent_rows[0].size
     for name, rows in (
@@ -42,12 +46,21 @@ def test_lines_are_thinned_but_no_retransmission_loss_or_time_out_is(big: Timeli
         ("spurious", big.sent_rows[SPURIOUS]),
         ("lost", big.lost_rows),
     ):
-        assert sorted(trace(figure, name).x) == pytest.approx(np.sort(big.sent_ns[rows]) / 1e9), name
+        marks = trace(figure, name)
+        assert len(marks.x) <= view.EVENT_LIMIT < rows.size, name
+        assert sum(fact[6] for fact in marks.customdata) == rows.size, name
+        assert marks.name.endswith(f"({rows.size:,}, thinned)")
     assert len(trace(figure, "retransmission time-out").x) == len(big.stops)
+    close = timeline_figure(big, big.visit_view_ns(5))
+    start, end = (1e9 * limit for limit in close.layout.xaxis.range)
+    lost = big.sent_ns[big.lost_rows]
+    lost = lost[(lost >= start) & (lost <= end)]
+    assert sorted(trace(close, "lost").x) == pytest.approx(np.sort(lost) / 1e9), "zoomed in: each of them"
+    assert trace(close, "lost").name == f"lost ({lost.size})"
 
 
 def test_zooming_in_brings_every_packet(big: Timeline) -> None:
-    start, end = big.stop_view_ns(5)
+    start, end = big.visit_view_ns(5)
     figure = timeline_figure(big, (start, end))
     inside = (big.sent_ns >= start) & (big.sent_ns <= end) & (big.kind == 0)
     drawn = np.asarray(trace(figure, "sender: new data").x)
@@ -62,7 +75,8 @@ def test_too_many_marks_are_gathered_and_it_is_said(big: Timeline, monkeypatch: 
     lost = trace(figure, "lost")
     assert len(lost.x) <= 50
     assert sum(fact[6] for fact in lost.customdata) == big.lost_rows.size
-    assert "lost segments gathered in" in figure.layout.title.subtitle.text
+    assert lost.name == f"lost ({big.lost_rows.size:,}, thinned)"
+    assert "marks thinned" in figure.layout.title.subtitle.text
 
 
 def test_stops_are_shaded_and_labelled_with_their_cause(big: Timeline) -> None:
@@ -71,7 +85,7 @@ def test_stops_are_shaded_and_labelled_with_their_cause(big: Timeline) -> None:
     text = figure.layout.annotations[0].text.replace("<br>", " ")
     assert "retransmission time-out 1.02 s after a tail-drop burst of 23 packets" in text
     share = big.stopped_share
-    assert share is not None and f"s = {share:.2f}" in figure.layout.title.text
+    assert share is not None and f"s = {readable.number(share, 3)}" in figure.layout.title.text
 
 
 def test_hover_names_segment_kind_and_fate(big: Timeline) -> None:
@@ -91,8 +105,8 @@ def test_panels_share_one_time_axis(big: Timeline) -> None:
 
 def test_a_capture_without_anything_is_an_empty_figure(big: Timeline) -> None:
     none = np.zeros(0, np.int64)
-    empty = Timeline("", 0, {}, {}, none, none, none, none, none.astype(np.uint16), none.astype(np.uint8), none, none,
-                     none, timeline.Events(none, none, none.astype(np.str_), none, none), (),
+    empty = Timeline(0, {}, {}, none, none, none, none, none.astype(np.uint16), none.astype(np.uint8), none, none,
+                     none, Events(none, none, none.astype(np.str_), none, none), (),
                      Series(none, none))  # fmt: skip
     assert timeline_figure(empty).layout.title.text == "Stopped share not analysed"
 

@@ -12,14 +12,16 @@ import synthetic_gateway
 import synthetic_run
 from synthetic_gateway import DROP_EVERY, LINK_NS, PASSAGE_NS, SEGMENTS
 
-from dashboard import content, curves, matrix, timeline, tunnel
-from dashboard.data import load_run
+from dashboard.content import facts, tables
+from dashboard.data import timeline, tunnel
+from dashboard.data.runs import load_run
+from dashboard.data.timeline import Timeline
+from dashboard.data.tunnel import BACK, FAR, FORTH, NEAR
 from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.timeline import timeline_figure
 from dashboard.report import render
-from dashboard.timeline import Timeline
-from dashboard.tunnel import BACK, FAR, FORTH, NEAR
+from dashboard.results import curves, matrix
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +62,8 @@ def test_time_and_bytes_between_gateways(through: Timeline) -> None:
     assert set(through.through_gateways.value.tolist()) == {PASSAGE_NS}
     held = PASSAGE_NS // synthetic_gateway.STEP_NS * synthetic_gateway.MSS
     assert through.inside_gateways.value.max() == pytest.approx(held, abs=2 * synthetic_gateway.MSS)
-    facts = dict(content.passage_facts(through))
-    assert facts["Gateway in to gateway out: least, median, 99 %"] == "101, 101, 101 ms"
+    said = dict(facts.passage_facts(through))
+    assert said["Gateway in to gateway out: least, median, 99 %"] == "101 ms, 101 ms, 101 ms"
 
 
 def test_the_tunnel_has_both_ends_both_ways_and_every_drop(through: Timeline, run_dir: Path) -> None:
@@ -87,9 +89,12 @@ def test_the_tunnel_has_both_ends_both_ways_and_every_drop(through: Timeline, ru
 
 def test_a_trial_with_gateways_says_which(run_dir: Path) -> None:
     run = load_run(run_dir)
-    facts = dict(content.trial_facts(run, run.trial(0)))
-    assert facts["Gateways"] == "lft, router model, selective, limit 120 Mbit/s, aes-128-gcm in udp"
-    assert content.trial_name(run, run.trial(0)) == "Trial 0: selective, RTT 200 ms, loss 1%, repeat 0"
+    said = dict(facts.trial_facts(run, run.trial(0)))
+    assert (said["gateway.kind"], said["gateway.recovery"], said["gateway.rate"]) == ("lft", "selective", "120 Mbit/s")
+    assert "RTT to the near gateway: least, median" in said and "CPU time of both gateways" in said
+    assert facts.trial_name(run, run.trial(0)) == (
+        "Trial 0: scenario.case selective, RTT 200 ms, path.loss 1 %, repeat 0"
+    )
     assert "gateway out: new data sent" in render(run)
 
 
@@ -123,13 +128,13 @@ def test_a_loss_sweep_has_a_curve_a_case_beside_the_paper(tmp_path: Path) -> Non
     assert len(traces(figure, "not valid")[0].x) == 1
     assert list(traces(figure, "paper (comet-2004/fig12)")[0].y) == [710.0], "once, though beside each recovery"
     assert traces(figure, "limit × (1 − loss)")[0].y[-1] == pytest.approx(720)
-    table = content.curve_table(built)
-    assert table.head == ("Loss", "selective", "bbr", "cubic", "Paper")
+    table = tables.curve_table(built)
+    assert table.head == ("path.loss", "selective", "bbr", "cubic", "Paper")
     assert table.rows[1][-1] == "710 Mbit/s" and table.rows[0][-1] == "–"
     text = render(run)
-    assert "Short-term throughput by loss" in text and "Beside the paper (comet-2004/fig12)" in text
+    assert "Short-term throughput by path.loss" in text and "Beside the paper (comet-2004/fig12)" in text
     assert "Not in the figure: 1 without a throughput" in text
-    assert ">Case</th>" in text and ">Gateway</th>" not in text, "a case decides the gateway"
+    assert ">scenario.case</th>" in text and ">gateway.kind</th>" not in text, "a case decides the gateway"
 
 
 def test_the_papers_cipher_stands_beside_no_other_case(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import synthetic_run
 
-from dashboard import content, matrix
-from dashboard.data import Run, load_run
+from dashboard.content import facts, tables
+from dashboard.data.runs import Run, load_run
 from dashboard.figures.matrix import matrix_figure
 from dashboard.report import render
+from dashboard.results import matrix
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +27,8 @@ def grids(run: Run) -> matrix.Matrix:
 
 def test_axes_are_the_swept_values_as_people_read_them(run: Run) -> None:
     built = grids(run)
-    assert built.x.texts() == ["0 ns", "20 ms", "200 ms"]
-    assert built.y.texts() == ["0 %", "0.01 %", "0.1 %", "1 %"]
+    assert built.x.texts == ["0 ns", "20 ms", "200 ms"]
+    assert built.y.texts == ["0 %", "0.01 %", "0.1 %", "1 %"]
     assert [panel.series for panel in built.panels] == ["linux-2003", "modern", "bbr"]  # as the scenario lists them
 
 
@@ -42,7 +43,7 @@ def test_an_invalid_trial_leaves_its_cell_empty_and_is_counted(run: Run) -> None
     built = grids(run)
     assert built.left_out == 1
     assert (1, 2) not in built.panels[0].cells  # MATRIX_INVALID: second loss, third round-trip time
-    assert "1 trials" in content.left_out_note(built)
+    assert tables.matrix_notes(built) == ["1 trial failed or not valid: counted in no cell."]
 
 
 def test_every_cell_is_drawn_with_its_number(run: Run) -> None:
@@ -54,10 +55,10 @@ def test_every_cell_is_drawn_with_its_number(run: Run) -> None:
 
 
 def test_report_and_trials_name_what_was_swept(run: Run, tmp_path: Path) -> None:
-    assert content.varied(run) == ["profile", "rtt_ns", "loss_ppb"]
+    assert facts.varied(run) == ["profile", "loss_ppb", "delay_ns"]
     html = render(run)
-    assert "Short-term throughput by round-trip time and loss" in html
-    assert "Round-trip time</th>" in html
+    assert "Short-term throughput by round-trip time and path.loss" in html
+    assert ">path.delay</th>" in html and ">path.loss</th>" in html
 
 
 def test_other_reports_have_no_matrix(tmp_path: Path) -> None:

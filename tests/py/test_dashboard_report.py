@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import synthetic_run
 
-from dashboard import content
-from dashboard.data import load_run
+from dashboard.content import tables
+from dashboard.data.runs import load_run
 from dashboard.report import render, write_report
 
 
@@ -60,7 +60,7 @@ def test_plotly_is_there_once_and_the_file_is_small_enough(syndrome: Path) -> No
 
 def test_verdict_comes_first_and_numbers_are_text(syndrome: Path) -> None:
     text = Page(syndrome.read_text()).text
-    assert text.index("This run: not valid") < text.index("Throughput against window")
+    assert text.index("This run: not valid") < text.index("Throughput by transfer.window")
     assert synthetic_run.INVALID_REASON in text
     for words in ("3: LFP syndrome", "8 Mbit/s (LFP syndrome)", "line rate", "lfp-1995/fig3", "6.1.0-test",
                   "retransmission time-out 1.02 s after a tail-drop burst of 23 packets", "s = 0."):  # fmt: skip
@@ -69,7 +69,7 @@ def test_verdict_comes_first_and_numbers_are_text(syndrome: Path) -> None:
 
 def test_the_papers_facts_stand_beside_the_first_stop(tmp_path: Path) -> None:
     text = Page(write_report(synthetic_run.seqack(tmp_path)).read_text()).text
-    assert "Seq rises before the stop" in text and "65 Mbit/s" in text and "270 kB" in text
+    assert "Seq rises before the stop" in text and "65 Mbit/s" in text and "263.7 KB" in text
 
 
 def test_a_large_capture_makes_no_large_report(tmp_path: Path) -> None:
@@ -117,4 +117,4 @@ def test_failed_trials_are_named(tmp_path: Path) -> None:
     run.rows[0].update(short_term_bps=None, state="failed", valid=False, reasons="transfer timed out")
     html = Page(render(run)).text
     assert "1 without a throughput" in html and "not valid: transfer timed out" in html
-    assert content.trial_table(run).rows[0][3] == "–"
+    assert tables.trial_table(run).rows[0][3] == "–"

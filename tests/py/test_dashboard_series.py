@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dashboard.downsample import aggregate, inside, thin, visible
-from dashboard.series import in_flight_bytes, nice_bin_ns, rate_bps, rtt_ns
+from dashboard.data.downsample import aggregate, inside, thin, visible
+from dashboard.data.series import in_flight_bytes, nice_bin_ns, rate_bps, rtt_ns
 
 
 def arr(*values: int) -> np.ndarray:

@@ -1,41 +1,96 @@
-"""Manual pages against the option tables that the programs print of themselves."""
+"""Manual pages against the option tables that the programs print of themselves: verbs, options, defaults, bounds."""
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from netcommon.binaries import find
+from netcommon import options, quantity
+from netcommon.options import Option
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [
-    ("comet-delay", ["run"], "comet_delay/comet-delay.1"),
-    ("comet-delay", ["show"], "comet_delay/comet-delay.1"),
-    ("comet-delay", ["set"], "comet_delay/comet-delay.1"),
-    ("comet-delay", ["watch"], "comet_delay/comet-delay.1"),
-    ("comet-delay", ["metrics"], "comet_delay/comet-delay.1"),
-    ("lft-gateway", ["run"], "lft_ref/lft-gateway.1"),
-    ("lft-gateway", ["watch"], "lft_ref/lft-gateway.1"),
-    ("lft-gateway", ["drain"], "lft_ref/lft-gateway.1"),
-    ("rttcp", [], "rttcp/rttcp.1"),
-    ("rttcp", ["cc"], "rttcp/rttcp.1"),
-    ("pktlogger", ["capture"], "pktlogger/pktlogger.1"),
-    ("pktlogger", ["record"], "pktlogger/pktlogger.1"),
-    ("pktlogger", ["index"], "pktlogger/pktlogger.1"),
-    ("pktlogger", ["analyse"], "pktlogger/pktlogger.1"),
-]
+FOLDERS = ("comet_delay", "rttcp", "pktlogger", "lft_ref", "scenarios")
+# A page has its tool's name. lfp is no C tool: test_scenarios_cli.py compares its page with its verbs.
+PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.1") if page.stem != "lfp")
 ONE_DIRECTION = re.compile(r"^(ab|ba)-")  # documented once, with the option that has no prefix
+UNITS = {"duration": quantity.DURATION, "rate": quantity.RATE, "size": quantity.BYTES, "ratio": quantity.RATIO}
+STATED_DEFAULT = (r"\[([^\]\s]+)\]", r"\(default ([^)\s]+)\)", r"\b[Dd]efault:? ([^\s,;:)]+[^\s,;:).])")
+STATED_RANGE = re.compile(r",\s+(\d[\w.%]*) to (\d[\w.%]*[\w%])")
+
+TABLES = [(page, verb) for page in PAGES for verb in options.verbs(page.stem)]
 
 
-@pytest.mark.parametrize(("tool", "verb", "page"), PAGES, ids=lambda value: " ".join(value) if value else "")
-def test_every_option_is_in_the_manual(tool: str, verb: list[str], page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8").replace("\\-", "-")
-    table = subprocess.run([str(find(tool)), *verb, "--options-json"], capture_output=True, text=True, check=True)
-    names = [row["name"] for row in json.loads(table.stdout) if not ONE_DIRECTION.match(row["name"])]
-    assert names
-    missing = [name for name in names if f"--{name}" not in text]
-    assert not missing, f"{page} does not tell of --{', --'.join(missing)}"
+def text_of(page: Path) -> str:
+    """The page without its markup."""
+    text = page.read_text(encoding="utf-8").replace("\\-", "-")
+    return re.sub(r"\\f[BIR]|\\\(", "", text)
+
+
+def documented(page: Path, verb: str | None) -> list[Option]:
+    return [option for name, option in options.options(page.stem, verb).items() if not ONE_DIRECTION.match(name)]
+
+
+def mention(name: str) -> re.Pattern[str]:
+    """The option as a word of its own: ``--loss`` is not mentioned by ``--loss-after``."""
+    return re.compile(rf"(?<![\w-])--{re.escape(name)}(?![\w-])")
+
+
+def paragraph(page: Path, name: str) -> str:
+    """The text under the option's own heading (``.TP``); empty where the page mentions it in passing only."""
+    for block in re.split(r"^\.TP\s*\n", text_of(page), flags=re.MULTILINE)[1:]:
+        head, _, body = block.partition("\n")
+        if mention(name).search(head):
+            return re.split(r"^\.S[HS]", body, maxsplit=1, flags=re.MULTILINE)[0]
+    return ""
+
+
+def amount(option: Option, text: str) -> int | None:
+    """A quantity as the page has it, in base units; None for what is no quantity of this option."""
+    try:
+        return quantity.parse(UNITS[option.unit], text) if option.unit in UNITS else int(text)
+    except ValueError:
+        return None
+
+
+def test_every_tool_has_a_page() -> None:
+    assert {page.stem for page in PAGES} >= {"comet-delay", "rttcp", "pktlogger", "lft-gateway", "timer-witness"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_verb_is_in_the_manual(page: Path) -> None:
+    text = text_of(page)
+    verbs = [verb for verb in options.verbs(page.stem) if verb]
+    missing = [verb for verb in verbs if not re.search(rf"(?<![\w-]){re.escape(verb)}(?![\w-])", text)]
+    assert not missing, f"{page.name} does not tell of {', '.join(missing)}"
+
+
+@pytest.mark.parametrize(("page", "verb"), TABLES, ids=lambda value: getattr(value, "stem", None) or value or "-")
+def test_every_option_is_in_the_manual(page: Path, verb: str | None) -> None:
+    text = text_of(page)
+    missing = [option.name for option in documented(page, verb) if not mention(option.name).search(text)]
+    assert not missing, f"{page.name} does not tell of --{', --'.join(missing)}"
+
+
+def disagreements(page: Path, verb: str | None) -> list[str]:
+    """Defaults and bounds that the page states and the tool's table does not have."""
+    wrong = []
+    for option in documented(page, verb):
+        text = paragraph(page, option.name)
+        for stated in (found[1] for pattern in STATED_DEFAULT for found in re.finditer(pattern, text)):
+            value = (
+                amount(option, stated) if option.kind == "quantity" else stated if stated in option.choices else None
+            )
+            if None not in (value, option.default) and value != option.default:
+                wrong.append(f"--{option.name}: default {stated}, not {option.default_text}")
+        if option.kind == "quantity" and (bounds := STATED_RANGE.search(text)):
+            low, high = (amount(option, part) for part in bounds.groups())
+            if high is not None and (low, high) != (option.minimum or 0, option.maximum):
+                wrong.append(f"--{option.name}: {bounds[0]}, not {option.minimum_text} to {option.maximum_text}")
+    return wrong
+
+
+@pytest.mark.parametrize(("page", "verb"), TABLES, ids=lambda value: getattr(value, "stem", None) or value or "-")
+def test_defaults_and_bounds_in_the_manual_are_the_tables(page: Path, verb: str | None) -> None:
+    assert disagreements(page, verb) == []

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from netcommon.ledger import Ledger, OwnedProcess
-from scenarios import leftovers
+from scenarios.run import leftovers
 
 
 @pytest.fixture

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pktlogger_conversation import FAST, MS, MSS, NEW, SPURIOUS, TIMEOUT, Conversation, at, join
-from pktlogger_frames import write_pcapng
+from pktlogger_frames import Packet, write_pcapng
 
 import pktlogger
 
@@ -240,3 +243,56 @@ def test_xplot_draws_every_loss_and_repair(tmp_path: Path) -> None:
     assert text.startswith("timeval unsigned\n") and text.endswith("go\n")
     assert (text.count("\nR\n"), text.count("\nX\n")) == (1, 1)
     assert "line 1700000000.030000000 3001 1700000000.030000000 4001" in text
+
+
+def test_parquet_says_what_its_numbers_stand_for(tmp_path: Path) -> None:
+    found, _ = fast_retransmission().analyse(tmp_path)
+    target = tmp_path / "trial"
+    target.mkdir()
+    pktlogger.analysis_to_parquet(tmp_path / "out", target)
+    names = {
+        name: json.loads(pq.read_schema(target / f"{name}.parquet").metadata[b"pktlogger.names"])
+        for name in ("segments", "acks", "events")
+    }
+    assert names["segments"] == {"kind": found.summary["segment_kinds"]} and names["acks"] == {}
+    assert names["events"]["kind"][0] == "loss_burst"
+
+
+def test_an_analysis_is_read_from_a_trials_folder_too(tmp_path: Path) -> None:
+    found, _ = fast_retransmission().analyse(tmp_path)
+    trial = tmp_path / "run" / "trials" / "0000"
+    trial.mkdir(parents=True)
+    pktlogger.analysis_to_parquet(tmp_path / "out", trial)
+    shutil.copy(tmp_path / "out" / "summary.json", trial)
+    again = pktlogger.read_analysis(trial)
+    assert again.segments.to_pylist() == found.segments.to_pylist() and again.summary == found.summary
+    (tmp_path / "run" / "manifest.json").write_text("{}")
+    with pytest.raises(FileNotFoundError, match=r"is a run's folder; want a trial's, such as '.*/trials/0000'"):
+        pktlogger.read_analysis(tmp_path / "run")
+    with pytest.raises(FileNotFoundError, match="holds no analysis"):
+        pktlogger.read_analysis(tmp_path)
+
+
+def test_a_segment_has_arrived_with_its_last_piece(tmp_path: Path) -> None:
+    """A box on the way cuts a segment in two, and the second half comes 2.5 ms later."""
+    path = Conversation(ids=False)
+    path.send(30, 1, 1, [])
+    whole = path.sender[-1].__dict__
+    for first, length, delay_ms in ((0, 400, 10.0), (400, 600, 12.5)):
+        piece = {"t_ns": whole["t_ns"] + int(delay_ms * MS), "seq": whole["seq"] + first, "length": length}
+        path.receiver.append(Packet(**{**whole, **piece}))
+    path.ack(43, 1001)
+    found, flow = path.analyse(tmp_path)
+    (row,) = found.segments.to_pylist()
+    assert (row["t_received_ns"], row["delay_ns"], row["receiver_frame"]) == (at(42.5), int(12.5 * MS), 4)
+    assert (flow["lost"], flow["max_delay_ns"]) == (0, int(12.5 * MS))
+
+
+def test_what_was_sent_twice_gives_no_round_trip(tmp_path: Path) -> None:
+    """Karn: the acknowledgement may be of either copy, so neither 1,020 ms nor 20 ms is a sample."""
+    path = Conversation()
+    path.send(30, 1, 1, [])
+    path.send(1030, 1, 1, [(0, 1, 15)])
+    path.ack(1045, 1001)
+    _, flow = path.analyse(tmp_path)
+    assert (flow["min_rtt_ns"], flow["max_rtt_ns"]) == (20 * MS, 20 * MS), "the handshake's sample alone"

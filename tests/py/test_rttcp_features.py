@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import resource
 import socket
@@ -14,7 +15,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, control_proxy, free_port, run, send
+from rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, control_proxy, run, send
+from support.ports import free_port
 
 import rttcp
 import rttcp.iperf3
@@ -131,7 +133,9 @@ def test_samples_of_every_stream_down_to_a_millisecond(receiver: Receiver, tmp_p
     assert {row["stream"] for row in rows} == {0, 1}
     for stream in (0, 1):
         times = [row["t_ns"] for row in rows if row["stream"] == stream]
-        assert times == sorted(times) and 20 < len(times) <= 600  # a busy machine may take points away
+        assert times == sorted(times) and len(times) <= 600
+        # A busy machine takes points away; where it does not, two are a millisecond apart.
+        assert min(later - first for first, later in itertools.pairwise(times)) < 2_000_000
 
 
 def _document(receiver: Receiver, *extra: str) -> dict[str, Any]:
@@ -199,7 +203,7 @@ def test_the_shared_key(tmp_path: Path) -> None:
         status, _, errors = send(server.port, bytes=100_000)
         assert status == 2 and "--key FILE" in errors
         status, _, errors = send(open_server.port, bytes=100_000, key=keys["good"])
-        assert status == 2 and "the receiver has none" in errors
+        assert status == 2 and "the receiver has no key" in errors
         assert run("-r", "--key", str(keys["short"]))[0] == 2
     finally:
         server.stop()

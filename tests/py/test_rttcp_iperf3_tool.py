@@ -9,10 +9,11 @@ import pytest
 
 from netcommon.errors import LfpError, UsageError
 from rttcp.iperf3_tool import end_event
-from scenarios import tcp_profile, transfer_tool
 from scenarios.commands.trc import Search, paper
-from scenarios.document import Document
-from scenarios.plan import make_plan
+from scenarios.plan import profiles
+from scenarios.plan.document import Document
+from scenarios.plan.plan import make_plan
+from scenarios.trial import transfer_tool
 
 
 def document() -> dict[str, object]:
@@ -47,7 +48,7 @@ def test_what_iperf3_cannot_do_is_refused(key: str, value: str, says: str) -> No
     transfer = {"tool": "iperf3", "duration": "1s"} | {key: value}
     setting = make_plan(Document("test", {"scenario": {"name": "x"}, "transfer": transfer})).base
     with pytest.raises(UsageError, match=says):
-        transfer_tool.commands(setting, tcp_profile.load("modern"), "10.0.0.1", None)  # type: ignore[arg-type]
+        transfer_tool.commands(setting, profiles.load("modern"), "10.0.0.1", None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("limit", [600, 1234, 1999])

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from netcommon.errors import LfpError
-from scenarios.bench import accuracy_time as accuracy
-from scenarios.bench import delay_accuracy, numbered, publish, theory
-from scenarios.bench.arrivals import SNAP, Packets, read
+from scenarios.bench import delay_accuracy, publish
+from scenarios.bench.accuracy import numbered, theory
+from scenarios.bench.accuracy import times as accuracy
+from scenarios.bench.accuracy.arrivals import SNAP, Packets, read
 from scenarios.bench.registry import Result, Row, load
 
 MS = 1_000_000

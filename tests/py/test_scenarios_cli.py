@@ -11,9 +11,11 @@ from pathlib import Path
 import click
 import pytest
 
+from netcommon import unprivileged
 from scenarios import bench as bench_package
-from scenarios import checks, cli, interrupt, plugins
+from scenarios import cli
 from scenarios.bench import registry
+from scenarios.run import checks, interrupt, plugins
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, list[str]]:
@@ -47,11 +49,30 @@ def test_wrong_usage_is_one_line_and_status_2(
     assert out == ""
 
 
-def test_without_privileges_status_3(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_an_ordinary_user_has_no_real_time_status_3(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    forbidden = unprivileged.Obstacle("sysctl x = 0 forbids it", "sysctl x=1")
+    monkeypatch.setattr(unprivileged, "obstacle", lambda: forbidden)
     status, _, err = run(capsys, "run", "lfp-seqack")
     assert (status, len(err)) == (3, 1)
-    assert "run it as root" in err[0]
+    assert "sysctl x = 0 forbids it; use --time virtual" in err[0]
+    assert "as root 'sysctl x=1', or run it as root" in err[0]
+
+
+def test_an_ordinary_user_begins_again_in_namespaces_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(unprivileged, "obstacle", lambda: None)
+    monkeypatch.setattr(checks, "namespaces", lambda: [])
+    monkeypatch.setattr(checks, "tools", lambda names: [])
+    monkeypatch.setattr(checks, "programs", lambda: [])
+    monkeypatch.setattr(checks, "kernel_features", lambda: [])
+    with pytest.raises(unprivileged.Outside):
+        cli.run(["run", "lfp-seqack", "--runs-dir", str(tmp_path / "runs")])
+    assert not (tmp_path / "runs").exists()  # nothing is made before
 
 
 def test_a_missing_tool_is_status_3(

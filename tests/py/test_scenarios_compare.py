@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from synthetic_results import random_plan
+from synthetic_results import rows as synthetic_rows
 
 from netcommon.errors import UsageError
 from scenarios import cli
-from scenarios.compare import compare
+from scenarios.plan import columns
+from scenarios.plan.cells import key
+from scenarios.plan.document import Document
+from scenarios.plan.plan import Plan, make_plan
+from scenarios.run.compare import compare
+from scenarios.run.results import SCHEMA
 
 
 def write_run(folder: Path, cells: dict[int, Sequence[float]], *, invalid: int = 0, **settings: object) -> Path:
@@ -64,6 +73,22 @@ def test_chance_is_not_a_regression(make: Callable[..., Path]) -> None:
     assert found.count("worse") == 0, "seed 7"
 
 
+def test_one_cell_of_twenty_may_lie_apart_by_chance(make: Callable[..., Path]) -> None:
+    """Five values all below five others: p is 0.008 for that cell alone, and 0.16 for one of twenty."""
+    above, below, mixed = (
+        [100e6, 101e6, 102e6, 103e6, 104e6],
+        [90e6, 91e6, 92e6, 93e6, 94e6],
+        [98e6, 99e6, 105e6, 106e6],
+    )
+    base, run = {0: above}, {0: below}
+    alone = compare(make("base", base), make("run", run), metric="short_term_bps", within=0.05)
+    assert alone.count("worse") == 1
+    many = dict.fromkeys(range(1, 20), above), {loss: [*mixed, 102.5e6] for loss in range(1, 20)}
+    found = compare(make("b20", base | many[0]), make("r20", run | many[1]), metric="short_term_bps", within=0.05)
+    assert len(found.cells) == 20 and found.count("worse") == 0
+    assert next(cell.p for cell in found.cells if cell.ratio < 0.95) == pytest.approx(20 * (alone.cells[0].p or 0.0))
+
+
 def test_few_repeats_are_judged_by_the_ratio(make: Callable[..., Path]) -> None:
     base, run = make("base", {0: [100e6]}), make("run", {0: [90e6]})
     cell = compare(base, run, metric="short_term_bps", within=0.05).cells[0]
@@ -74,16 +99,30 @@ def test_few_repeats_are_judged_by_the_ratio(make: Callable[..., Path]) -> None:
 def test_settings_that_may_differ(make: Callable[..., Path]) -> None:
     base = make("base", {0: [100e6], 5: [80e6]})
     run = make("run", {0: [200e6]}, gateway="lft")
-    with pytest.raises(UsageError, match="no setting with valid trials in both"):
+    with pytest.raises(
+        UsageError,
+        match=r"differ in gateway.kind \(none against lft\).* lfp compare \S+/base \S+/run --across gateway.kind$",
+    ):
         compare(base, run, metric="short_term_bps", within=0.05)
-    found = compare(base, run, metric="short_term_bps", within=0.05, across=["gateway"])
+    found = compare(base, run, metric="short_term_bps", within=0.05, across=["gateway.kind"])
     assert [cell.verdict for cell in found.cells] == ["better"] and found.unmatched == 1
+
+
+@pytest.mark.parametrize("name", ["gateway.rate", "gateway_rate_bps"])
+def test_a_setting_is_named_as_the_scenario_names_it(make: Callable[..., Path], name: str) -> None:
+    base = make("base", {0: [18e6]}, gateway="lft", gateway_rate_bps=20_000_000)
+    run = make("run", {0: [16e6]}, gateway="lft", gateway_rate_bps=18_000_000)
+    said = r"differ in gateway\.rate \(20 Mbit/s against 18 Mbit/s\).* --across gateway\.rate$"
+    with pytest.raises(UsageError, match=said):
+        compare(base, run, metric="short_term_bps", within=0.05)
+    found = compare(base, run, metric="short_term_bps", within=0.05, across=[name])
+    assert [cell.verdict for cell in found.cells] == ["worse"]
 
 
 def test_real_and_virtual_time_are_compared_whatever_virtual_time_settles(make: Callable[..., Path]) -> None:
     real = make("real", {0: [100e6]}, poll_ns=None, zerocopy=False)
     virtual = make("virtual", {0: [101e6]}, poll_ns=50_000, zerocopy=True)
-    with pytest.raises(UsageError, match="no setting with valid trials in both"):
+    with pytest.raises(UsageError, match=r"the runs differ in path\.poll"):
         compare(real, virtual, metric="short_term_bps", within=0.05)
     (virtual / "manifest.json").write_text('{"virtual": {"box": "comet"}}')
     assert [cell.verdict for cell in compare(real, virtual, metric="short_term_bps", within=0.05).cells] == ["same"]
@@ -92,14 +131,14 @@ def test_real_and_virtual_time_are_compared_whatever_virtual_time_settles(make: 
 def test_trials_that_are_not_valid_do_not_count(make: Callable[..., Path]) -> None:
     base, run = make("base", {0: [1e6, 100e6]}, invalid=1), make("run", {0: [100e6]})
     found = compare(base, run, metric="short_term_bps", within=0.05)
-    assert found.cells[0].base == (100e6,) and found.left_out == 1
+    assert found.cells[0].base.values == (100e6,) and found.left_out == 1
 
 
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (["--metric", "speed"], "--metric speed: not a column"),
-        (["--across", "gatway"], "--across gatway: not a setting; allowed: trial"),
+        (["--metric", "speed"], "--metric speed: not a measured column"),
+        (["--across", "gatway"], "--across gatway: not a setting; did you mean 'gateway.kind'? allowed: a setting"),
         (["--within", "much"], "--within much: not a ratio"),
     ],
 )
@@ -110,3 +149,80 @@ def test_wrong_options_are_one_line(
     assert cli.run(["compare", str(base), str(run), *option]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+def write_plan(folder: Path, plan: Plan, rows: Sequence[Mapping[str, object]], **manifest: object) -> Path:
+    """A run of synthetic results: a folder a trial, the manifest with the scenario as resolved."""
+    for row in rows:
+        trial = folder / "trials" / f"{row['trial']:04d}"
+        trial.mkdir(parents=True)
+        (trial / "params.json").write_text(json.dumps({k: row[k] for k in (*columns.settings(), "trial")}))
+    (folder / "manifest.json").write_text(json.dumps({"scenario": plan.echo} | manifest))
+    parquet.write_table(pa.Table.from_pylist(list(rows), schema=SCHEMA), folder / "results.parquet")
+    return folder
+
+
+def test_no_cell_mixes_trials_whose_settings_differ(tmp_path: Path) -> None:
+    """Random scenarios of two or three swept settings, any of which may be named with --across: each value in a cell is
+    of one setting, or the comparison is refused."""
+    refused = 0
+    for seed in random.sample(range(2**32), 60):
+        rng = random.Random(seed)
+        plan = random_plan(rng)
+        tables = [synthetic_rows(plan, rng) for _ in range(2)]
+        base, run = (write_plan(tmp_path / f"{seed}-{n}", plan, table) for n, table in enumerate(tables))
+        across = rng.sample(sorted(plan.sweep), rng.choice((0, 0, 1)))
+        setting_of = {row["short_term_bps"]: key(row, columns.settings()) for table in tables for row in table}
+        try:
+            found = compare(base, run, metric="short_term_bps", within=0.05, across=across)
+        except UsageError as error:
+            assert across and "are no repeats of each other" in str(error), f"{error}, seed {seed}"
+            refused += 1
+            continue
+        for cell in found.cells:
+            assert len({setting_of[value] for value in (*cell.base.values, *cell.run.values)}) == 1, f"seed {seed}"
+    assert refused
+
+
+def test_copies_carry_no_p(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Five repeats in virtual time that are equal to the bit: one observation, judged by the difference alone."""
+    rng = random.Random(3)
+    plan = make_plan(Document("x", TWO_QUEUES | {"run": {"repeat": 5}}), 1)
+    table = [row | {"valid": True} for row in synthetic_rows(plan, rng, copies=True)]
+    faster = [row | {"short_term_bps": 1.2 * row["short_term_bps"]} for row in table]
+    base, run = write_plan(tmp_path / "base", plan, table), write_plan(tmp_path / "run", plan, faster)
+    found = compare(base, run, metric="short_term_bps", within=0.05)
+    assert [(cell.p, cell.verdict, len(cell.base.distinct)) for cell in found.cells] == [(None, "better", 1)] * 2
+    cli.run(["compare", str(base), str(run)])
+    shown = capsys.readouterr().out
+    assert "5 (1 distinct), 5 (1 distinct)" in shown and "path.queue" in shown and "30 KB" in shown
+
+
+def test_cpu_time_in_virtual_time_is_refused(tmp_path: Path) -> None:
+    plan = make_plan(Document("x", TWO_QUEUES), 1)
+    table = [row | {"valid": True, "cpu_gateways_ns": 10_000_000} for row in synthetic_rows(plan, random.Random(1))]
+    run = write_plan(tmp_path / "run", plan, table, virtual={"box": "netem"})
+    with pytest.raises(UsageError, match="computing takes no time"):
+        compare(run, run, metric="cpu_gateways_ns", within=0.05)
+
+
+def test_what_differs_is_named_once_in_the_scenarios_words(tmp_path: Path) -> None:
+    """Loss stands in four columns; the line to paste names it once, and works."""
+    plans = [make_plan(Document("x", TWO_QUEUES | {"path": {"delay": "5ms", "loss": p}}), 1) for p in ("1%", "2%")]
+    runs = [
+        write_plan(
+            tmp_path / f"run{n}", plan, [row | {"valid": True} for row in synthetic_rows(plan, random.Random(n))]
+        )
+        for n, plan in enumerate(plans)
+    ]
+    with pytest.raises(UsageError) as caught:
+        compare(*runs, metric="short_term_bps", within=0.05)
+    assert "the runs differ in path.loss (1 % against 2 %); " in str(caught.value)
+    assert str(caught.value).endswith(f"lfp compare {runs[0]} {runs[1]} --across path.loss")
+    assert len(compare(*runs, metric="short_term_bps", within=0.05, across=["path.loss"]).cells) == 2
+
+
+TWO_QUEUES: dict[str, Any] = {
+    "scenario": {"name": "x"}, "path": {"delay": "5ms"}, "transfer": {"bytes": "1MB"},
+    "sweep": {"path.queue": ["30KB", "60KB"]},
+}  # fmt: skip

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from netcommon.errors import UsageError
-from scenarios import params
-from scenarios.manifest import replan
-from scenarios.plan import Plan, load_plan
-from scenarios.tcp_memory import TcpMemory
-from scenarios.topology import Topology
-from scenarios.validity import CpuTimes, Observation, reasons
+from scenarios.network.tcp_memory import TcpMemory
+from scenarios.network.topology import Topology
+from scenarios.plan import params
+from scenarios.plan.plan import Plan, load_plan
+from scenarios.run.manifest import replan
+from scenarios.trial.validity import CpuTimes, Observation, reasons
 
 CASES = """
 [scenario]
@@ -89,9 +89,9 @@ def test_what_a_gateway_dropped_makes_a_trial_invalid() -> None:
     box = {"verdict": {"valid": True, "reasons": []}}
     end = {"uptime_ns": 10**10, "cpu_ns": 99 * 10**8, "relay": {"near_accepted": 0}, "io": {"rx_overflows": 7}}
     found = reasons(quiet, quiet, box, {}, {}, {"kind": "lft", "near": end, "far": {}})
-    assert found == [
+    assert [reason.text for reason in found] == [
         "near gateway: 7 datagrams dropped for want of socket buffer",
-        "CPU short: the near gateway used 99% of a core",
+        "CPU short: the near gateway used 99 % of a core",
         "near gateway: took no connection over",
     ]
 

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from netcommon import binaries
-from scenarios import addresses, checks, delay_box, tcp_profile, transfer_tool
-from scenarios.addresses import Family
-from scenarios.model import Scenario
-from scenarios.plan import load_plan
+from scenarios.network import addresses, sysctls
+from scenarios.network.addresses import Family
+from scenarios.plan import profiles
+from scenarios.plan.model import Scenario
+from scenarios.plan.plan import load_plan
+from scenarios.run import checks
+from scenarios.trial import delay_box, transfer_tool
 
 
 def next_node(family: Family, nodes: int, node: int, target: str) -> int:
@@ -43,7 +46,7 @@ def test_every_node_reaches_both_hosts(family: Family, nodes: int) -> None:
 
 
 def test_bsd_1995_is_what_the_paper_row_needs() -> None:
-    bsd = tcp_profile.load("bsd-1995")
+    bsd = profiles.load("bsd-1995")
     wanted = {"sack": "0", "recovery": "0", "early_retrans": "0", "frto": "0", "timestamps": "0", "reordering": "127"}
     for name, value in wanted.items():
         assert bsd.sysctls[f"net.ipv4.tcp_{name}"] == value
@@ -52,7 +55,7 @@ def test_bsd_1995_is_what_the_paper_row_needs() -> None:
 
 
 def test_profiles_set_the_same_things() -> None:
-    modern, bsd = tcp_profile.load("modern"), tcp_profile.load("bsd-1995")
+    modern, bsd = profiles.load("modern"), profiles.load("bsd-1995")
     assert set(bsd.sysctls) <= set(modern.sysctls)
     assert modern.rto_min_ms is None
 
@@ -64,12 +67,13 @@ def setting(monkeypatch: pytest.MonkeyPatch) -> Scenario:
 
 
 def test_rttcp_gets_exact_values(setting: Scenario) -> None:
-    commands = transfer_tool.commands(setting, tcp_profile.load("bsd-1995"), "10.77.2.2", Path("/x/samples"))
+    commands = transfer_tool.commands(setting, profiles.load("bsd-1995"), "10.77.2.2", Path("/x/samples"))
     line = " ".join(commands.sender)
-    for part in ("-t 10.77.2.2 -4", "--length 4096", "--congestion reno", "--duration 4000000000ns", "--window 8192"):
+    parts = ["--transmit 10.77.2.2", "-4", "--length 4096", "--congestion reno", "--duration 4000000000ns"]
+    for part in [*parts, "--window 8192"]:
         assert part in line
     assert "--bytes" not in line
-    assert commands.receiver[:2] == ["/tools/rttcp", "-r"]
+    assert commands.receiver[:2] == ["/tools/rttcp", "--receive"]
     assert commands.samples == Path("/x/samples")
 
 
@@ -89,7 +93,7 @@ def test_doctor_says_what_to_do_about_everything_that_is_not_ok() -> None:
 
 
 def test_a_profile_that_this_kernel_cannot_have_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tcp_profile, "unknown_sysctls", lambda profile: ["net.ipv4.tcp_sack", "net.ipv4.tcp_new"])
+    monkeypatch.setattr(sysctls, "unknown_sysctls", lambda profile: ["net.ipv4.tcp_sack", "net.ipv4.tcp_new"])
     states = {check.name: check for check in checks.kernel_features()}
     assert states["profile bsd-1995"].state == "missing"
     assert "net.ipv4.tcp_sack" in states["profile bsd-1995"].detail

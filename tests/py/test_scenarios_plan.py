@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 from comet_delay import Port, options
+from comet_delay.userspace import UserspaceBox
 from netcommon.errors import EXIT_USAGE, UsageError
-from netcommon.process import Tool
-from scenarios import delay_box, manifest, params, results
-from scenarios.document import LIBRARY, key_lines
-from scenarios.model import DIRECTION_KEYS, Scenario, allowed_keys
-from scenarios.plan import load_plan
+from scenarios.plan import params, randomness
+from scenarios.plan.document import LIBRARY, key_lines
+from scenarios.plan.model import Scenario, allowed_keys
+from scenarios.plan.path import DIRECTION_KEYS
+from scenarios.plan.plan import Plan, load_plan
+from scenarios.run import manifest, results
+from scenarios.trial import delay_box
 
 TINY = """\
 [scenario]
@@ -135,13 +138,13 @@ def test_the_echo_is_readable_and_holds_units(tmp_path: Path) -> None:
 WRONG = [
     ('delay = "4.2ms"', 'dealy = "4ms"', ":4: unknown key 'path.dealy' — did you mean 'delay'? allowed: delay, rate"),
     ('delay = "4.2ms"', 'delay = "-4ms"', ":4: path.delay = '-4ms': negative"),
-    ('delay = "4.2ms"', 'delay = "2min"', ":4: path.delay = '2min': out of range; allowed: 0ns … 60s"),
+    ('delay = "4.2ms"', 'delay = "2h"', ":4: path.delay = '2h': out of range; allowed is 0ns to 3600s"),
     ('delay = "4.2ms"', "delay = true", ":4: path.delay = True: not a duration"),
     ('delay = "4.2ms"', 'loss = "gilbert:1%"', ":4: path.loss = 'gilbert:1%': want gilbert:MEAN_LOSS,MEAN_BURST"),
     ('delay = "4.2ms"', 'loss = "200%"', ":4: path.loss = '200%': "),
     ('delay = "4.2ms"', 'ba_aqm = "codle"', ":4: path.ba_aqm = 'codle': "),
     ('delay = "4.2ms"', 'jitter = 3', ":4: path.jitter = 3: not a text"),
-    ('delay = "4.2ms"', 'ab_queue_drop = "tial"', ":4: path.ab_queue_drop = 'tial': input should be 'tail' or 'head'"),
+    ('delay = "4.2ms"', 'ab_queue_drop = "tial"', ":4: path.ab_queue_drop = 'tial': allowed is one of tail, head"),
     ('delay = "4.2ms"', 'ba_harmonise = "1Mbit"', ":4: unknown key 'path.ba_harmonise' — did you mean 'ba_harmonize'?"),
     ('delay = "4.2ms"', "mtu = 99", ":4: path.mtu = 99: "),
     ('delay = "4.2ms"', "routers = 1", ":4: path.routers = 1: "),
@@ -197,11 +200,11 @@ def test_every_parameter_reaches_the_box_and_the_results(tmp_path: Path) -> None
     plan = load_plan(write(tmp_path, TINY.replace("[transfer]", keys + once + "[transfer]", 1)))
     path = plan.base.path
     box = delay_box.box((Port("a"), Port("b")), Path("/x"), path, seed=1)
-    assert isinstance(box, Tool)
+    assert isinstance(box, UserspaceBox)
     told = dict(itertools.pairwise(box.argv))
-    assert {"--ba-loss": "gilbert:1%,10", "--ba-loss-after": "1000000ppb", "--ba-pace-packets": "1000",
-            "--ba-reorder-by": "3000000ns", "--ba-forge": "1000000ppb", "--seed": "5", "--poll": "0ns",
-            "--spin": "5000000ns", "--memory": "67108864B"}.items() <= told.items()  # fmt: skip
+    assert {"--ba-loss": "gilbert:1%,10", "--ba-loss-after": "0.1%", "--ba-pace-packets": "1000",
+            "--ba-reorder-by": "3ms", "--ba-forge": "0.1%", "--seed": "5", "--poll": "0ns",
+            "--spin": "5ms", "--memory": "64MB"}.items() <= told.items()  # fmt: skip
     assert all(f"--ba-{key.replace('_', '-')}" in told and f"--ab-{key.replace('_', '-')}" not in told for key in EVERY)
     row = params.of(plan.trials[0])
     assert (row["loss_ppb"], row["loss"], row["ba_loss_ppb"], row["ba_loss"]) == (0, "0%", None, "gilbert:1%,10")
@@ -261,3 +264,148 @@ def test_the_specification_names_every_key() -> None:
         if not key.startswith(("ab_", "ba_")) and not re.search(rf"\b{key}\b", text)
     ]
     assert missing == []
+
+
+CLAIMING = (
+    TINY.replace('name = "tiny"', 'name = "tiny"\ntitle = "T"\npaper = "lfp-1995/fig3"\ndescription = "D"')
+    + """
+[report]
+x = "transfer.window"
+reference = ["lfp-1995-fig3"]
+regions = [{label = "1", from = 0, to = 9}]
+"""
+)
+CLAIMS = {"title": "T", "paper": "lfp-1995/fig3", "description": "D", "reference": ("lfp-1995-fig3",), "regions": 1}
+
+
+def claims(plan: Plan) -> dict[str, object]:
+    about, report = plan.base.scenario, plan.base.report
+    return {
+        "title": about.title, "paper": about.paper, "description": about.description, "reference": report.reference,
+        "regions": len(report.regions),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [
+        ("", True),
+        ('[path]\ndelay = "4.2ms"\n', True),  # the same again
+        ('[transfer]\nlength = "4KB"\n', True),
+        ('[path]\nqueue = "55KB"\n', False),
+        ('[sweep]\n"path.queue" = ["55KB", "110KB"]\n', False),
+        ('[sweep]\n"transfer.window" = ["64KB"]\n', False),
+    ],
+)
+def test_claims_are_inherited_with_the_path_and_sweep_only(tmp_path: Path, changes: str, kept: bool) -> None:
+    """A child on another path does not reproduce its parent's row of a paper."""
+    write(tmp_path, CLAIMING, "parent.toml")
+    child = write(tmp_path, f'[scenario]\nextends = "parent.toml"\nname = "child"\n{changes}', "child.toml")
+    nothing = {"title": "", "paper": "", "description": "", "reference": (), "regions": 0}
+    assert claims(load_plan(child)) == (CLAIMS if kept else nothing)
+
+
+def test_claims_said_again_are_kept(tmp_path: Path) -> None:
+    write(tmp_path, CLAIMING, "parent.toml")
+    child = '[scenario]\nextends = "parent.toml"\nname = "child"\npaper = "lfp-1995/fig4"\n[path]\nqueue = "55KB"\n'
+    assert claims(load_plan(write(tmp_path, child, "child.toml"))) == {
+        "title": "", "paper": "lfp-1995/fig4", "description": "", "reference": (), "regions": 0,
+    }  # fmt: skip
+
+
+def test_a_path_changed_on_the_command_line_loses_them_too_and_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path, CLAIMING)
+    assert claims(load_plan(path, overrides=["transfer.window=8KB,16KB"])) == CLAIMS
+    plan = load_plan(path, overrides=["path.queue=55KB,110KB"])
+    assert claims(plan)["paper"] == "" and claims(plan)["regions"] == 0
+    assert len(plan.notes) == 1 and "--set changes the path" in plan.notes[0]
+    assert load_plan(path, overrides=["path.queue=55KB", "scenario.paper=a/b"]).base.scenario.paper == "a/b"
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("path.queue", "queue_bytes"), ("queue_bytes", "queue_bytes"), ("profile.name", "profile"),
+        ("path.loss", "loss_ppb"), ("gateway.rate", "gateway_rate_bps"), ("scenario.case", "case"),
+    ],
+)  # fmt: skip
+def test_report_takes_both_spellings(tmp_path: Path, text: str, column: str) -> None:
+    plan = load_plan(write(tmp_path, f'{TINY}[report]\nx = "{text}"\nseries = "{text}"\n'))
+    assert (plan.base.report.x, plan.base.report.series) == (column, column)
+    assert plan.echo["report"]["series"] == column
+
+
+def test_a_loss_that_is_a_model_is_an_axis_of_texts(tmp_path: Path) -> None:
+    swept = TINY.replace("[sweep]", '[sweep]\n"path.loss" = ["0", "gilbert:1%,10"]')
+    assert load_plan(write(tmp_path, f'{swept}[report]\nx = "path.loss"\n')).base.report.x == "loss"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('series = "nonsense"', "report.series = 'nonsense': unknown; allowed: "),
+        ('x = "path.quue"', "report.x = 'path.quue': unknown; did you mean 'path.queue'? allowed: "),
+        ('y = "short_term"', "report.y = 'short_term': unknown; did you mean 'short_term_bps'? allowed: "),
+        ('y = "path.queue"', "report.y = 'path.queue': unknown"),
+        ('kind = "matrix"\nx = "rtt_ns"\ny = "path.loss"\nvalue = "speed"', "report.value = 'speed': unknown"),
+    ],
+)
+def test_an_unknown_axis_is_an_error_at_the_start(tmp_path: Path, line: str, said: str) -> None:
+    path = write(tmp_path, f"{TINY}[report]\n{line}\n")
+    with pytest.raises(UsageError, match=re.escape(said)) as caught:
+        load_plan(path)
+    assert re.match(rf"{re.escape(path)}:\d+: ", str(caught.value)) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ([], "nothing in this plan is random"),
+        (["path.loss=1%"], None),
+        (["path.loss=0,1%"], "nothing in 6 of its 12 settings is random"),
+        (["path.loss=packets:5"], "nothing in this plan is random"),
+        (["path.ba_jitter=20us"], None),
+        (["path.aqm=codel"], "nothing in this plan is random"),
+        (["path.aqm=pie"], None),
+        (["path.loss=1%", "path.seed=5"], "path.seed is fixed"),
+    ],
+)
+def test_repeats_that_will_be_copies_are_announced(tmp_path: Path, overrides: list[str], said: str | None) -> None:
+    plan = load_plan(write(tmp_path, TINY), overrides=["run.repeat=3", *overrides])
+    notes = list(randomness.notes(plan))
+    assert [note.startswith(said or "?") for note in notes] == ([True] if said else []), notes
+    assert not list(randomness.notes(load_plan(write(tmp_path, TINY), overrides=["run.repeat=1", *overrides])))
+
+
+def test_a_plain_value_holds_both_ways(tmp_path: Path) -> None:
+    plan = load_plan(write(tmp_path, TINY), overrides=["path.loss=1%", "path.ba_delay=10ms"])
+    row = params.of(plan.trials[0])
+    assert (row["loss_ppb"], row["ba_loss_ppb"]) == (10_000_000, 10_000_000)
+    assert (row["delay_ns"], row["ba_delay_ns"], row["rtt_ns"]) == (4_200_000, 10_000_000, 14_200_000)
+    box = delay_box.box((Port("a"), Port("b")), Path("/x"), plan.base.path, seed=1)
+    assert isinstance(box, UserspaceBox)
+    told = dict(itertools.pairwise(box.argv))
+    assert {told.get(f"--{way}-loss", told.get("--loss")) for way in ("ab", "ba")} == {"1%"}
+
+
+@pytest.mark.parametrize(
+    ("gateway", "points"),
+    [
+        ("", ("snd", "box", "rcv")),
+        ('kind = "lft"', ("snd", "gw1-in", "gw1-out", "box", "gw2-in", "gw2-out", "rcv")),
+        ('kind = "lft"\nmodel = "host"', ("snd", "box", "rcv")),
+    ],
+)
+def test_all_capture_points(tmp_path: Path, gateway: str, points: tuple[str, ...]) -> None:
+    plan = load_plan(write(tmp_path, f'{TINY}[gateway]\n{gateway}\n[capture]\npoints = "all"\n'))
+    assert plan.base.capture.points == points
+    assert load_plan(write(tmp_path, f'{TINY}[capture]\npoints = "snd"\n')).base.capture.points == ("snd",)
+
+
+def test_a_capture_point_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, f'{TINY}[capture]\npoints = ["snd", "gw1-in"]\n')
+    line = (
+        f"{path}:{TINY.count(chr(10)) + 2}: capture.points = 'gw1-in': there is no such node with [gateway] kind 'none'"
+    )
+    with pytest.raises(UsageError, match=re.escape(line)):
+        load_plan(path)

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from scenarios import manifest
-from scenarios.links import Counters
-from scenarios.tcp_memory import TcpMemory
-from scenarios.validity import CpuTimes, Observation, reasons
+from scenarios.network.links import Counters
+from scenarios.network.tcp_memory import TcpMemory
+from scenarios.plan import lateness
+from scenarios.plan.plan import load_plan
+from scenarios.trial.validity import CpuTimes, Observation, reasons
+from scenarios.trial.verdicts import KINDS, Reason
 
 QUIET = Counters(0, 0, 0)
 ENOUGH = TcpMemory(short=False, times=1)
@@ -36,8 +38,12 @@ GOOD: dict[str, Any] = {
 }
 
 
-def judged(**changes: Any) -> list[str]:
+def found_in(**changes: Any) -> list[Reason]:
     return reasons(**(copy.deepcopy(GOOD) | changes))
+
+
+def judged(**changes: Any) -> list[str]:
+    return [reason.text for reason in found_in(**changes)]
 
 
 def after(**changes: Any) -> Observation:
@@ -52,22 +58,22 @@ def test_nothing_wrong_is_valid() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"box": {"verdict": {"valid": False, "reasons": ["late: p99 2 ms"]}}}, "delay box: late"),
+        ({"box": {"verdict": {"valid": False, "reasons": ["ab: 4 malformed frames dropped"]}}}, "delay box: ab: 4 mal"),
         ({"box": {}}, "no valid verdict"),
         ({"after": after(counters={"snd:snd-r1": Counters(3, 2, 0)})}, "snd:snd-r1: 2 drops"),
         ({"after": after(counters={"r1:r1-wan": Counters(0, 0, 4)})}, "r1:r1-wan: 0 drops, 4 errors"),
         ({"after": after(offloads={"snd:snd-r1": {"rx-gro": True}})}, "offloads of snd:snd-r1"),
-        ({"after": after(cpu=CpuTimes(2000, 510, 0))}, "CPU short: 1% idle"),
-        ({"after": after(cpu=CpuTimes(2000, 1000, 100))}, "hypervisor took 10%"),
+        ({"after": after(cpu=CpuTimes(2000, 510, 0))}, "CPU short: 1 % idle"),
+        ({"after": after(cpu=CpuTimes(2000, 1000, 100))}, "hypervisor took 10 %"),
         ({"capture": {"points": [{"interface": "rcv-r2", "dropped_kernel": 9}]}}, "rcv-r2 dropped 9"),
-        ({"transfer": {"receiver": {"elapsed_ns": 100, "cpu_user_ns": 60, "cpu_system_ns": 39}}}, "receiver used 99%"),
+        ({"transfer": {"receiver": {"elapsed_ns": 100, "cpu_user_ns": 60, "cpu_system_ns": 39}}}, "receiver used 99 %"),
         ({"transfer": {"summary": {"verdict": {"reasons": ["the window grew"]}}}}, "transfer: the window grew"),
     ],
 )
 def test_each_cause_is_named(changes: dict[str, Any], words: str) -> None:
-    found = judged(**changes)
-    assert len(found) == 1
-    assert words in found[0]
+    (found,) = found_in(**changes)
+    assert words in found.text
+    assert found.kind in KINDS and 0 < len(found.short) < 40
 
 
 def test_proc_stat_is_read_without_counting_guests_twice() -> None:
@@ -75,15 +81,74 @@ def test_proc_stat_is_read_without_counting_guests_twice() -> None:
     assert cpu == CpuTimes(total=531, idle=450, steal=8)
 
 
-def test_a_run_counts_alike_reasons_and_missing_trials() -> None:
-    statuses = [{"verdict": {"valid": False, "reasons": [f"interface r1: {n} drops"]}} for n in (1, 2)] + [
-        {"verdict": {"valid": True, "reasons": []}}
-    ]
-    verdict = manifest.verdict(statuses, 4)
-    assert verdict == {
-        "valid": False, "reasons": ["interface r1: 1 drops (2 of 4 trials)", "1 of 4 trials not done"]
-    }  # fmt: skip
-    assert manifest.verdict(statuses[2:], 1)["valid"]
+LATE_BOX: dict[str, Any] = {
+    "lateness_limit_ns": 1_000_000,
+    "statistics": {"ab": {"lateness": {"p99_ns": 1_048_575}}, "ba": {"lateness": {"p99_ns": 41_943_039}}},
+    "verdict": {"valid": False, "reasons": ["ab: p99 lateness 1.1 ms (limit 1 ms)",
+                                            "ba: p99 lateness 42 ms (limit 1 ms)"]},
+}  # fmt: skip
+
+
+def witness(p99_ns: int) -> dict[str, int]:
+    return {"period_ns": 4_000_000, "priority": 10, "count": 1000, "p50_ns": 50_000, "p99_ns": p99_ns, "max_ns": p99_ns}
+
+
+def test_a_late_box_on_a_late_machine_is_the_machines_fault_and_says_what_helps() -> None:
+    (found,) = found_in(box=LATE_BOX, witness=witness(38_100_000))
+    assert found.text == (
+        "delay box: p99 lateness 42 ms (limit 1 ms): this machine's own timers were late by 38 ms (p99); "
+        "virtual time does not depend on it: `make virtual`, then `--time virtual`"
+    )
+    assert (found.kind, found.short) == ("machine_late", "machine late 38 ms (p99)")
+
+
+def test_a_late_box_beside_a_witness_on_time_is_the_boxs_fault() -> None:
+    (found,) = found_in(box=LATE_BOX, witness=witness(210_000))
+    assert (found.kind, found.short) == ("box_late", "box late 42 ms (p99)")
+    assert "the box was late, not this machine's timers (210 µs, p99)" in found.text
+    assert "--time virtual" not in found.text
+
+
+def test_a_box_hardly_late_is_the_machines_fault_when_the_witness_was_half_as_late() -> None:
+    box = copy.deepcopy(LATE_BOX)
+    box["statistics"]["ba"]["lateness"]["p99_ns"] = 1_200_000
+    assert found_in(box=box, witness=witness(610_000))[0].kind == "machine_late"
+    assert found_in(box=box, witness=witness(590_000))[0].kind == "box_late"
+
+
+def test_in_virtual_time_nobody_watches_and_the_box_alone_is_named() -> None:
+    (found,) = found_in(box=LATE_BOX, witness=None)
+    assert (found.kind, found.text) == ("box_late", "delay box: p99 lateness 42 ms (limit 1 ms)")
+
+
+def test_a_witness_alone_makes_no_trial_invalid() -> None:
+    assert judged(witness=witness(38_100_000)) == []
+
+
+def test_what_the_box_dropped_is_told_beside_its_lateness() -> None:
+    box = copy.deepcopy(LATE_BOX)
+    box["verdict"]["reasons"].append("ab: 3 packets dropped before the box could read them")
+    assert [reason.kind for reason in found_in(box=box, witness=witness(38_100_000))] == ["machine_late", "box"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "limit_ns"),
+    [
+        (["path.delay=4.2ms"], 1_000_000),
+        (["path.delay=249ms"], 4_980_000),
+        (["path.delay=10ms", "path.ba_delay=190ms"], 2_000_000),
+        (["path.delay=249ms", "run.lateness=300us"], 300_000),
+    ],
+)
+def test_the_limit_is_1_percent_of_the_rtt_and_1_ms_at_least(overrides: list[str], limit_ns: int) -> None:
+    (setting, *_) = (one.setting for one in load_plan("lfp-seqack", overrides=overrides).trials)
+    assert lateness.limit_ns(setting) == limit_ns
+
+
+def test_stolen_time_says_what_helps() -> None:
+    (found,) = found_in(after=after(cpu=CpuTimes(2000, 1000, 123)))
+    assert found.short == "hypervisor 12 %"
+    assert "--time virtual" in found.text
 
 
 @pytest.mark.parametrize("memory", [TcpMemory(short=True, times=1), TcpMemory(short=False, times=2)])
@@ -105,3 +170,10 @@ def test_tcp_memory_is_read_from_the_kernels_tables(tmp_path: Path, press: str, 
 
 def test_this_machines_kernel_has_these_tables() -> None:
     assert TcpMemory.now([os.getpid()]).times == TcpMemory.now([os.getpid()] * 2).times / 2
+
+
+def test_shares_of_the_cpu_are_of_all_processors_time() -> None:
+    before, later = CpuTimes(total=1000, idle=500, steal=10), CpuTimes(total=2000, idle=700, steal=60)
+    assert before.steal_share(later) == pytest.approx(0.05)
+    assert before.busy_share(later) == pytest.approx(0.75)
+    assert (before.steal_share(before), before.busy_share(before)) == (0.0, 0.0)

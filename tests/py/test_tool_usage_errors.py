@@ -6,14 +6,12 @@ import json
 import subprocess
 
 import pytest
+from test_man_pages import PAGES
 
+from netcommon import options
 from netcommon.binaries import find
 
-COMMANDS = [
-    ("comet-delay", "run"), ("comet-delay", "show"), ("comet-delay", "set"), ("comet-delay", "watch"),
-    ("comet-delay", "metrics"), ("rttcp",), ("pktlogger", "capture"), ("pktlogger", "index"),
-    ("pktlogger", "analyse"), ("pktlogger", "export"),
-]  # fmt: skip
+COMMANDS = [(page.stem, *([verb] if verb else [])) for page in PAGES for verb in options.verbs(page.stem)]
 WRONG = [
     (("comet-delay", "run", "--rate", "fast"), "--rate 'fast': not a rate"),
     (("comet-delay", "run", "--ab-framing", "atm"), "--ab-framing 'atm': allowed is one of l2, ethernet, ip"),
@@ -21,8 +19,15 @@ WRONG = [
     (("comet-delay", "dance"), "'dance': want one of run, show"),
     (("rttcp", "-t", "nowhere", "--bytes", "-5"), "--bytes '-5'"),
     (("pktlogger", "capture", "--snap", "many"), "--snap 'many'"),
+    (("lft-gateway", "run", "--rate", "fast"), "--rate 'fast': not a rate"),
     *(((*command, "--no-such-option"), "--no-such-option: no such option") for command in COMMANDS),
 ]
+
+
+def test_no_tool_and_no_verb_is_left_out() -> None:
+    tools = {command[0] for command in COMMANDS}
+    assert tools >= {"comet-delay", "rttcp", "pktlogger", "lft-gateway", "lft-sim", "timer-witness"}
+    assert {("lft-gateway", "run"), ("comet-delay", "watch"), ("pktlogger", "export")} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize(("command", "said"), WRONG, ids=[" ".join(command) for command, _ in WRONG])

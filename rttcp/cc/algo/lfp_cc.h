@@ -1,12 +1,12 @@
 /* What every congestion control here computes with: the window it changes, and fractions of a segment.
  *
- * The algorithms are plain arithmetic over a small state, so that one header is three things: a BPF program (bpf/), a
- * built-in kernel module (kernel/tcp_lfp.c) and a unit test in virtual time. The includer defines u32, u64,
- * LFP_DIV(a, b) (u64 by u64, b > 0) and LFP_INLINE; nothing else of its world is used, no signed division (BPF of clang 14 has
- * none), no floating point at run time.
+ * The algorithms are plain arithmetic over a small state, so that one header serves three purposes: a BPF program
+ * (bpf/), a built-in kernel module (kernel/tcp_lfp.c) and a unit test in virtual time. The includer defines u32, u64,
+ * LFP_DIV(a, b) (u64 by u64, b > 0) and LFP_INLINE. The headers use nothing else of the includer, no signed division
+ * (BPF of clang 14 has none), and no floating point at run time.
  *
- * Windows are in segments. `_q16` and `_q32` are fixed-point numbers with 16 and 32 fraction bits. Rejected: the kernel's
- * snd_cwnd_cnt, which counts ACKs towards one whole segment and cannot say "1.01 segments a round trip". */
+ * Windows are in segments. `_q16` and `_q32` are fixed-point numbers with 16 and 32 fraction bits. Rejected: the
+ * kernel's snd_cwnd_cnt, which counts ACKs towards one whole segment and cannot say "1.01 segments a round trip". */
 #ifndef LFP_CC_H
 #define LFP_CC_H
 
@@ -18,7 +18,7 @@
 #define LFP_PARAM_FIELD(field, value, least, most, help) u32 field;
 #define LFP_PARAM_DEFAULT(field, value, least, most, help) .field = LFP_Q16(value),
 
-/* What the connection looks like now. `cwnd` and `ssthresh` are written back. */
+/* The present state of the connection. `cwnd` and `ssthresh` are written back. */
 struct lfp_window {
     u32 cwnd, ssthresh; /* segments */
     u32 mss_bytes;
@@ -37,13 +37,14 @@ LFP_INLINE u32 lfp_max(u32 a, u32 b)
     return a > b ? a : b;
 }
 
-/* a * b of a plain number and a Q16 one. */
+/* The product of a plain number and a Q16 number. */
 LFP_INLINE u64 lfp_scale(u64 a, u32 b_q16)
 {
     return (a * b_q16) >> 16;
 }
 
-/* Slow start: a segment for each acknowledged one, up to ssthresh. What is left of `acked` is congestion avoidance's. */
+/* Slow start: adds a segment for each acknowledged one, up to ssthresh. Returns the acknowledged segments that remain
+ * for congestion avoidance. */
 LFP_INLINE u32 lfp_slow_start(struct lfp_window *w, u32 acked)
 {
     u32 used = w->ssthresh > w->cwnd ? lfp_min(acked, w->ssthresh - w->cwnd) : 0;
@@ -51,7 +52,7 @@ LFP_INLINE u32 lfp_slow_start(struct lfp_window *w, u32 acked)
     return acked - used;
 }
 
-/* Raises the window by amount_q32 segments; what is less than one stays in *fraction_q32. */
+/* Raises the window by amount_q32 segments; *fraction_q32 keeps what is less than one segment. */
 LFP_INLINE void lfp_raise(struct lfp_window *w, u32 *fraction_q32, u64 amount_q32)
 {
     u64 sum = *fraction_q32 + amount_q32;
@@ -59,8 +60,8 @@ LFP_INLINE void lfp_raise(struct lfp_window *w, u32 *fraction_q32, u64 amount_q3
     *fraction_q32 = (u32)sum;
 }
 
-/* `acked` segments' part of a growth of per_rtt_q16 segments in a round trip: each adds per_rtt / cwnd. Never more than one,
- * which is slow start's pace and keeps the product within 64 bits. */
+/* Grows by per_rtt_q16 segments in a round trip: each of the `acked` segments adds per_rtt / cwnd. A segment never adds
+ * more than one, which is the pace of slow start and keeps the product within 64 bits. */
 LFP_INLINE void lfp_grow(struct lfp_window *w, u32 *fraction_q32, u32 acked, u64 per_rtt_q16)
 {
     u64 cwnd = lfp_max(w->cwnd, 1), most_q16 = cwnd << 16;
@@ -69,7 +70,7 @@ LFP_INLINE void lfp_grow(struct lfp_window *w, u32 *fraction_q32, u32 acked, u64
     lfp_raise(w, fraction_q32, acked * LFP_DIV(per_rtt_q16 << 16, cwnd));
 }
 
-/* The window after a loss when share_q16 of it is kept; never under two segments (RFC 5681, 3.1). */
+/* The window after a loss when share_q16 of it is kept; never below two segments (RFC 5681, 3.1). */
 LFP_INLINE u32 lfp_keep(u32 cwnd, u32 share_q16)
 {
     return lfp_max((u32)lfp_scale(cwnd, share_q16), 2);

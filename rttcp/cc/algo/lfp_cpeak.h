@@ -1,11 +1,13 @@
-/* cpeak: returns quickly to the last good window. Source: cpeak-1998, growth rule and tab1, tab2, fig2.
+/* cpeak returns quickly to the last good window. Source: cpeak-1998, growth rule and tab1, tab2, fig2.
  *
  *   loss:  c_peak = cwnd;  cwnd = cwnd / 2
- *   RTT:   cwnd += A B C + D,  A = |cwnd - c_peak/2| / cwnd,  B = |c_peak - cwnd| / cwnd,  C = gain c_peak,  D = floor
+ *   RTT:   cwnd += A B C + D,  A = |cwnd - c_peak/2| / cwnd,  B = |c_peak - cwnd| / cwnd,  C = gain c_peak,  D =
+ *          floor
  *
- * A is small just after the loss, B near c_peak: growth is slow, fast, slow near c_peak, and fast again beyond it. D is the
- * standard's segment a round trip, so growth never stops; before the first loss there is no peak and only D is left. From c_peak/2
- * up A and B are at most 1; below it (a window that was idle) they are held at 1. */
+ * A is small just after the loss, and B is small near c_peak. So growth is slow at first, then fast, slow near c_peak,
+ * and fast again beyond it. D is the standard's segment a round trip, so growth never stops. Before the first loss
+ * there is no peak, and only D remains. At and above c_peak/2 A and B are at most 1; below it, which happens after an
+ * idle time, they are limited to 1. */
 #ifndef LFP_CPEAK_H
 #define LFP_CPEAK_H
 
@@ -31,8 +33,8 @@ LFP_INLINE void lfp_cpeak_start(struct lfp_cpeak *s)
     s->fraction_q32 = 0;
 }
 
-/* ABC + D at a window of window_q8 segments, in segments a round trip, Q16. The fraction counts: near c_peak/2, where A is
- * nearly 0, half a segment more or less changes when the fast part begins. */
+/* ABC + D at a window of window_q8 segments, in segments a round trip, Q16. The window has a fraction, because near
+ * c_peak/2, where A is nearly 0, half a segment decides when the fast part begins. */
 LFP_INLINE u64 lfp_cpeak_growth_q16(const struct lfp_cpeak *s, const struct lfp_cpeak_params *p, u64 window_q8)
 {
     u64 w = window_q8 ? window_q8 : 1, peak = (u64)s->peak << 8;

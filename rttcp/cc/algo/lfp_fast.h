@@ -1,11 +1,11 @@
-/* FAST TCP: keeps `alpha` packets in the queue. Source: C. Jin, D. Wei, S. Low, "FAST TCP: Motivation, Architecture, Algorithms,
- * Performance", INFOCOM 2004, equation (2).
+/* FAST TCP keeps `alpha` packets in the queue. Source: C. Jin, D. Wei, S. Low, "FAST TCP: Motivation, Architecture,
+ * Algorithms, Performance", INFOCOM 2004, equation (2).
  *
  *   once a round trip:  w = min(2 w, (1 - gamma) w + gamma (baseRTT / RTT · w + alpha))
  *   loss:               w = w / 2
  *
- * In equilibrium w (1 - baseRTT/RTT) = alpha. RTT is the mean of the round trip's samples, baseRTT the least ever seen. Slow start
- * ends when alpha packets are queued. */
+ * In equilibrium w (1 - baseRTT/RTT) = alpha. RTT is the mean of the samples of a round trip, baseRTT the smallest
+ * sample ever seen. Slow start ends when alpha packets are queued. */
 #ifndef LFP_FAST_H
 #define LFP_FAST_H
 
@@ -21,11 +21,11 @@ struct lfp_fast_params {
 };
 
 struct lfp_fast {
-    u64 round_us; /* when the window may next be changed */
-    u64 sum_us;   /* of the samples of this round trip */
+    u64 round_us; /* when the window may change next */
+    u64 sum_us;   /* sum of the samples of this round trip */
     u32 samples;
-    u32 base_us; /* least round-trip time; 0: none yet */
-    u32 fraction_q16; /* of the window */
+    u32 base_us;      /* smallest round-trip time; 0: none yet */
+    u32 fraction_q16; /* fraction of the window */
 };
 
 LFP_INLINE void lfp_fast_start(struct lfp_fast *s)
@@ -42,7 +42,7 @@ LFP_INLINE void lfp_fast_rtt(struct lfp_fast *s, u32 rtt_us)
     s->samples++;
 }
 
-/* The next window in Q16, from this one in Q16 and this round trip's time. */
+/* The next window in Q16, from the present one in Q16 and the time of this round trip. */
 LFP_INLINE u64 lfp_fast_next_q16(const struct lfp_fast *s, const struct lfp_fast_params *p, u64 window_q16, u32 rtt_us)
 {
     u64 share_q16 = LFP_DIV((u64)s->base_us << 16, lfp_max(rtt_us, 1));

@@ -2,15 +2,17 @@
  *
  *   ACK:   w += a(w) / w
  *   loss:  w -= b(w) w
- *   b(w) = (0.1 - 0.5) (ln w - ln 38) / (ln 83000 - ln 38) + 0.5,   a(w) = w^2 p(w) 2 b(w) / (2 - b(w)),   p(w) = 0.078 / w^1.2
+ *   b(w) = (0.1 - 0.5) (ln w - ln 38) / (ln 83000 - ln 38) + 0.5,   a(w) = w^2 p(w) 2 b(w) / (2 - b(w)),   p(w) =
+ *                                                                   0.078 / w^1.2
  *
- * The table has the windows at which a(w) passes 1, 2, 3 …, and b there; a window between two rows uses the upper one, as the
- * kernel's own module does. At 38 segments and below it is standard TCP. "ACK" is an ACK, as the RFC says: with delayed ACKs w grows by
- * a(w)/2 a round trip, and by less where the receiver's offload joins segments. `per_segment` counts segments instead (RFC 3465),
- * which makes it a(w) a round trip whatever the receiver does.
+ * The table has the windows at which a(w) passes 1, 2, 3 …, and b there. A window between two rows uses the upper
+ * row, as in the kernel's own module. At 38 segments and below it is standard TCP. The growth counts ACKs, as the RFC
+ * says: with delayed ACKs w grows by a(w)/2 a round trip, and by less where the receiver's offload joins segments.
+ * `per_segment` counts segments instead (RFC 3465), so that w grows by a(w) a round trip whatever the receiver does.
  *
- * b is that of the row by which the window grew last: a loss in the first slow start, which may be at twice what the path bears,
- * halves it as standard TCP does, here and in the kernel's module. Rejected: b of the window at hand, which lets the overshoot stand. */
+ * b is taken from the row by which the window grew last. A loss in the first slow start may come at twice the window
+ * that the path bears; it halves the window as in standard TCP, here and in the kernel's module.
+ * Rejected: b of the present window, with which most of that overshoot would remain. */
 #ifndef LFP_HSTCP_H
 #define LFP_HSTCP_H
 
@@ -24,12 +26,13 @@ struct lfp_hstcp_params {
 
 struct lfp_hstcp {
     u32 fraction_q32;
-    u32 row; /* of lfp_hstcp_table; that of the last growth in congestion avoidance */
+    u32 row; /* row of lfp_hstcp_table at the last growth in congestion avoidance */
 };
 
 /* Row i: the largest window with a = i + 1, and b in percent. */
 static const struct lfp_hstcp_row {
     u32 window, b_percent;
+    /* clang-format off */
 } lfp_hstcp_table[] = {
     {38, 50}, {118, 44}, {221, 41}, {347, 38}, {495, 37}, {663, 35}, {851, 34}, {1058, 33}, {1284, 32}, {1529, 31},
     {1793, 30}, {2076, 29}, {2378, 28}, {2699, 28}, {3039, 27}, {3399, 27}, {3778, 26}, {4177, 26}, {4596, 25},
@@ -41,6 +44,7 @@ static const struct lfp_hstcp_row {
     {51258, 13}, {53677, 12}, {56230, 12}, {58932, 12}, {61799, 12}, {64851, 11}, {68113, 11}, {71617, 11},
     {75401, 10}, {79517, 10}, {84035, 10}, {89053, 10}, {94717, 9},
 };
+/* clang-format on */
 
 #define LFP_HSTCP_ROWS (sizeof lfp_hstcp_table / sizeof lfp_hstcp_table[0])
 
@@ -49,8 +53,8 @@ LFP_INLINE void lfp_hstcp_start(struct lfp_hstcp *s)
     s->fraction_q32 = s->row = 0;
 }
 
-/* The row of a window: the first whose window is not below it, else the last. Bisection over a power of two of rows, so that
- * the number of steps is known to BPF's verifier. */
+/* The row of a window: the first one whose window is not below it, else the last one. The bisection covers a power of
+ * two of rows, so that BPF's verifier knows the number of steps. */
 LFP_INLINE u32 lfp_hstcp_row(u32 window)
 {
     u32 row = 0;

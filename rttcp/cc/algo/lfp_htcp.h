@@ -2,10 +2,11 @@
  *
  *   RTT:   cwnd += max(2 (1 - beta) f(D), 1),  D: seconds since the last loss
  *          f = 1 up to DL,  1 + 10 (D - DL) + ((D - DL)/2)^2 after it
- *   loss:  cwnd = beta cwnd,  beta = RTTmin / RTTmax within [beta_min, beta_max] while the rate reached differs by at most
- *          `change` from that at the loss before, else beta_min
+ *   loss:  cwnd = beta cwnd,  beta = RTTmin / RTTmax within [beta_min, beta_max] while the rate reached differs by
+ *          at most `change` from that at the loss before, else beta_min
  *
- * The draft's optional scaling of alpha with RTT is left out: alpha would then not follow from the time since the loss alone. */
+ * Rejected: the draft's optional scaling of alpha with RTT. Alpha would then depend on more than the time since the
+ * loss. */
 #ifndef LFP_HTCP_H
 #define LFP_HTCP_H
 
@@ -22,10 +23,10 @@ struct lfp_htcp_params {
 };
 
 struct lfp_htcp {
-    u64 loss_us; /* of the last loss; of the start before */
+    u64 loss_us;  /* time of the last loss; before the first loss, of the start */
     u64 round_us; /* start of the round trip whose acknowledged segments are counted */
     u32 round_acked;
-    u32 rate, old_rate; /* segments a second: best round trip since the loss, and that of the epoch before */
+    u32 rate, old_rate; /* segments a second in the best round trip since the loss, and in the epoch before it */
     u32 min_rtt_us, max_rtt_us;
     u32 beta_q16;
     u32 fraction_q32;
@@ -40,7 +41,7 @@ LFP_INLINE void lfp_htcp_start(struct lfp_htcp *s, const struct lfp_htcp_params 
     s->fraction_q32 = 0;
 }
 
-/* Segments a round trip in Q16, since_us after the last loss. */
+/* The growth in segments a round trip, Q16, since_us after the last loss. */
 LFP_INLINE u64 lfp_htcp_alpha_q16(const struct lfp_htcp *s, const struct lfp_htcp_params *p, u64 since_us)
 {
     u64 low_us = lfp_scale(1000000, p->delta_low), f_q16 = LFP_ONE;
@@ -54,7 +55,8 @@ LFP_INLINE u64 lfp_htcp_alpha_q16(const struct lfp_htcp *s, const struct lfp_htc
     return alpha_q16 > LFP_ONE ? alpha_q16 : LFP_ONE;
 }
 
-/* A sample of the round-trip time, with what it acknowledged: extremes, and the rate of whole round trips. */
+/* Takes a sample of the round-trip time and the segments it acknowledged: updates the extremes and the rate of whole
+ * round trips. */
 LFP_INLINE void lfp_htcp_rtt(struct lfp_htcp *s, const struct lfp_window *w, u32 rtt_us, u32 acked)
 {
     if (!s->min_rtt_us || rtt_us < s->min_rtt_us)
@@ -70,7 +72,7 @@ LFP_INLINE void lfp_htcp_rtt(struct lfp_htcp *s, const struct lfp_window *w, u32
     s->round_us = w->now_us;
 }
 
-/* beta of the loss that happens now. */
+/* The beta of a loss that happens now. */
 LFP_INLINE u32 lfp_htcp_beta_q16(const struct lfp_htcp *s, const struct lfp_htcp_params *p)
 {
     u32 change = s->rate > s->old_rate ? s->rate - s->old_rate : s->old_rate - s->rate;
@@ -85,7 +87,7 @@ LFP_INLINE u32 lfp_htcp_lost(struct lfp_htcp *s, const struct lfp_htcp_params *p
     s->beta_q16 = lfp_htcp_beta_q16(s, p);
     s->old_rate = s->rate;
     s->rate = 0;
-    s->max_rtt_us = s->min_rtt_us; /* the queue of the next epoch is its own */
+    s->max_rtt_us = s->min_rtt_us; /* the next epoch measures its own queue */
     s->loss_us = w->now_us;
     return lfp_keep(w->cwnd, s->beta_q16);
 }

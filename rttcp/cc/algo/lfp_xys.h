@@ -1,23 +1,27 @@
-/* The control that lfp-1995 proposed and never measured, with parameters x and y and the share s of time in which sending stood
- * still. Source: lfp-1995, "proposed control"; the standard algorithm of the day is x = 2, y = 8.
+/* The control that lfp-1995 proposed and never measured, with parameters x and y and the share s of time in which
+ * sending stood still. Source: lfp-1995, "proposed control"; the standard algorithm of the day is x = 2, y = 8.
  *
  *   loss:  ssthresh = max(min(cwnd / x, window), 2 MSS);  cwnd = MSS
  *   ACK:   cwnd += MSS                       below ssthresh
  *          cwnd += MSS MSS / cwnd + MSS / y   from there on
  *
- * An ACK stands for one acknowledged segment here, so that growth does not depend on how the receiver delays or joins ACKs.
- * After a time-out the kernel itself sets cwnd to one segment. After fast recovery, which the hosts of the paper did not have, it goes
- * on from ssthresh: the ACKs of what is still in flight would open the window to there within a round trip anyway.
+ * An ACK here stands for one acknowledged segment, so that growth does not depend on how the receiver delays or joins
+ * ACKs. After a time-out the kernel itself sets cwnd to one segment. After fast recovery, which the hosts of the paper
+ * did not have, the window continues from ssthresh: the ACKs of the segments in flight would open it that far within
+ * a round trip anyway.
  *
- * Adaptive rule (adaptive = 1), once every `epoch` seconds. s >= high: y is raised (fourfold) up to y_max, and while s stays there
- * x (twofold) up to x_max: "first y", as the paper says, because growth alone may be what overflows the queue. s <= low: x and y go
- * half the way back to where they began. Between: as they are. While the receiver's window is at most `small` KB nothing changes.
- * adaptive = 2 is the rule that was tried first, another reading of the same sentence: y is doubled once when s gets high, and for
- * every further epoch in which it stays there x is raised by one. docs/xys.md has both.
+ * The adaptive rule (adaptive = 1) works once every `epoch` seconds:
+ *   s >= high:  y is raised fourfold, up to y_max; when y is there, x is raised twofold, up to x_max
+ *   s <= low:   x and y go half the way back to their initial values
+ *   otherwise:  x and y stay
+ * "First y", as the paper says, because growth alone may be what overflows the queue. While the receiver's window is at
+ * most `small` KB nothing changes. adaptive = 2 is the rule that was tried first, another reading of the same sentence:
+ * y is doubled once when s becomes high, and x is raised by one in every further epoch in which s stays high.
+ * docs/explanation/xys.md has both.
  *
- * s is the sum of the gaps between ACKs beyond two round-trip times, less one round trip each (the ACK clock runs that much later than
- * the sender), over the elapsed time; a gap in which there was nothing to send does not count (`restarted`).
- */
+ * s is a share of the elapsed time: the sum of the gaps between ACKs that exceed two round-trip times, less one round
+ * trip each, because the ACK clock runs that much later than the sender. A gap in which there was nothing to send does
+ * not count (lfp_xys_restarted). */
 #ifndef LFP_XYS_H
 #define LFP_XYS_H
 
@@ -26,7 +30,7 @@
 #define LFP_XYS_PARAMS(P)                                                                                              \
     P(x, 2, 1, 1024, "divisor of the window on loss")                                                                  \
     P(y, 8, 1, 60000, "divisor of the segment added for each ACK")                                                     \
-    P(adaptive, 0, 0, 2, "1: x and y follow s; 2: by the rule tried first")                                                                     \
+    P(adaptive, 0, 0, 2, "1: x and y follow s; 2: by the rule tried first")                                            \
     P(high, 0.5, 0.05, 1, "s from which x and y are raised")                                                           \
     P(low, 0.1, 0, 1, "s up to which they go back")                                                                    \
     P(epoch, 2, 0.1, 600, "seconds over which s is taken")                                                             \
@@ -39,10 +43,10 @@ struct lfp_xys_params {
 };
 
 struct lfp_xys {
-    u64 epoch_us, ack_us, stopped_us; /* start of the epoch; last ACK; stood still since the epoch began */
+    u64 epoch_us, ack_us, stopped_us; /* start of the epoch; last ACK; time stood still since the epoch began */
     u32 x_q16, y_q16, s_q16;          /* s of the last complete epoch */
     u32 fraction_q32;
-    u32 high_epochs; /* on end with s >= high */
+    u32 high_epochs; /* consecutive epochs with s >= high */
 };
 
 LFP_INLINE void lfp_xys_start(struct lfp_xys *s, const struct lfp_xys_params *p, const struct lfp_window *w)
@@ -54,7 +58,7 @@ LFP_INLINE void lfp_xys_start(struct lfp_xys *s, const struct lfp_xys_params *p,
     s->s_q16 = s->fraction_q32 = s->high_epochs = 0;
 }
 
-/* `factor` times the value, up to the limit, and never down. */
+/* `factor` times the value, at most the limit, and never less than the value. */
 LFP_INLINE u32 lfp_xys_times(u32 value_q16, u32 factor, u32 limit_q16)
 {
     return lfp_max(value_q16, value_q16 > limit_q16 / factor ? limit_q16 : factor * value_q16);
@@ -73,7 +77,7 @@ LFP_INLINE void lfp_xys_raise(struct lfp_xys *s, const struct lfp_xys_params *p)
         s->x_q16 = lfp_xys_times(s->x_q16, 2, p->x_max);
 }
 
-/* The end of an epoch with s = s->s_q16. */
+/* Adapts x and y at the end of an epoch with s = s->s_q16. */
 LFP_INLINE void lfp_xys_adapt(struct lfp_xys *s, const struct lfp_xys_params *p)
 {
     s->high_epochs = s->s_q16 >= p->high ? s->high_epochs + 1 : 0;
@@ -85,7 +89,7 @@ LFP_INLINE void lfp_xys_adapt(struct lfp_xys *s, const struct lfp_xys_params *p)
     }
 }
 
-/* Every ACK, in whatever state of recovery. True when an epoch ended with it. */
+/* Takes every ACK, in any state of recovery. Returns 1 when an epoch ended with it. */
 LFP_INLINE u32 lfp_xys_ack(struct lfp_xys *s, const struct lfp_xys_params *p, const struct lfp_window *w)
 {
     u64 gap_us = w->now_us - s->ack_us, rtt_us = w->rtt_us;
@@ -103,7 +107,7 @@ LFP_INLINE u32 lfp_xys_ack(struct lfp_xys *s, const struct lfp_xys_params *p, co
     return 1;
 }
 
-/* There was nothing to send for a while: that gap is not a stop. */
+/* Sending resumes after a time with nothing to send; that gap is not a stop. */
 LFP_INLINE void lfp_xys_restarted(struct lfp_xys *s, const struct lfp_window *w)
 {
     s->ack_us = w->now_us;

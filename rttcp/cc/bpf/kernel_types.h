@@ -1,6 +1,6 @@
-/* The few kernel types that the programs touch. libbpf relocates every field by name against the running kernel's BTF
- * (preserve_access_index), so that only names and types matter here, not offsets. Rejected: a generated vmlinux.h, 3 MB that
- * change with the build machine's kernel. */
+/* The few kernel types that the programs use. libbpf relocates every field by name against the running kernel's BTF
+ * (preserve_access_index), so only names and types matter here, not offsets. Rejected: a generated vmlinux.h, which has
+ * 3 MB and changes with the build machine's kernel. */
 #ifndef KERNEL_TYPES_H
 #define KERNEL_TYPES_H
 

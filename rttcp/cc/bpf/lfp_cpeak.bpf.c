@@ -4,7 +4,7 @@
 #include "../algo/lfp_cpeak.h"
 #include "../tcp_glue.h"
 
-char _license[] SEC("license") = "Dual BSD/GPL";
+char _license[] SEC("license") = "GPL";
 
 LFP_PARAMETERS(cpeak, LFP_CPEAK_PARAMS)
 LFP_CALLBACKS(cpeak, lfp_cpeak_start(s))

@@ -4,7 +4,7 @@
 #include "../algo/lfp_fast.h"
 #include "../tcp_glue.h"
 
-char _license[] SEC("license") = "Dual BSD/GPL";
+char _license[] SEC("license") = "GPL";
 
 LFP_PARAMETERS(fast, LFP_FAST_PARAMS)
 LFP_CALLBACKS(fast, lfp_fast_start(s))

@@ -4,7 +4,7 @@
 #include "../algo/lfp_hstcp.h"
 #include "../tcp_glue.h"
 
-char _license[] SEC("license") = "Dual BSD/GPL";
+char _license[] SEC("license") = "GPL";
 
 LFP_PARAMETERS(hstcp, LFP_HSTCP_PARAMS)
 LFP_CALLBACKS(hstcp, lfp_hstcp_start(s))

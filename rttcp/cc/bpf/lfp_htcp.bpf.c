@@ -4,7 +4,7 @@
 #include "../algo/lfp_htcp.h"
 #include "../tcp_glue.h"
 
-char _license[] SEC("license") = "Dual BSD/GPL";
+char _license[] SEC("license") = "GPL";
 
 LFP_PARAMETERS(htcp, LFP_HTCP_PARAMS)
 LFP_CALLBACKS(htcp, lfp_htcp_start(s, p, w))

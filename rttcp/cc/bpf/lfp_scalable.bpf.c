@@ -4,7 +4,7 @@
 #include "../algo/lfp_scalable.h"
 #include "../tcp_glue.h"
 
-char _license[] SEC("license") = "Dual BSD/GPL";
+char _license[] SEC("license") = "GPL";
 
 LFP_PARAMETERS(scalable, LFP_SCALABLE_PARAMS)
 LFP_CALLBACKS(scalable, lfp_scalable_start(s))

@@ -4,7 +4,7 @@
 #include "../algo/lfp_xys.h"
 #include "../tcp_glue.h"
 
-char _license[] SEC("license") = "Dual BSD/GPL";
+char _license[] SEC("license") = "GPL";
 
 LFP_PARAMETERS(xys, LFP_XYS_PARAMS)
 LFP_CALLBACKS(xys, lfp_xys_start(s, p, w))

@@ -1,5 +1,5 @@
-/* BPF's side of what the algorithms and tcp_glue.h leave to their world. Each program file includes this, its algorithm and the
- * glue, and says LFP_PARAMETERS, the callbacks it wants and the operations. */
+/* The definitions that the algorithms and tcp_glue.h leave to their includer, for BPF. Each program file includes this
+ * header, its algorithm and the glue, and then declares LFP_PARAMETERS, its callbacks and its operations. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -18,9 +18,9 @@
 #define LFP_TCP(sk) ((struct tcp_sock *)(sk))
 #define LFP_IS_CWND_LIMITED(tp) BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited)
 
-/* Parameters: constants to the program, in a section of their own that the loader fills in before it loads. */
+/* Parameters are constants to the program. They are in a section of their own, which the loader fills in first. */
 #define LFP_PARAMETERS(name, PARAMS)                                                                                   \
-    SEC(".rodata." #name) const volatile struct lfp_##name##_params name##_set = {PARAMS(LFP_PARAM_DEFAULT)};         \
+    SEC(".rodata." #name) const volatile struct lfp_##name##_params name##_set = {PARAMS(LFP_PARAM_DEFAULT)};          \
     LFP_INLINE struct lfp_##name##_params name##_params(void)                                                          \
     {                                                                                                                  \
         return name##_set;                                                                                             \

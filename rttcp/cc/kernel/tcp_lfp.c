@@ -1,12 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The congestion controls of this directory built into a kernel: the same algorithm headers and the same glue as the BPF form, for
- * kernels without BPF, user-mode Linux above all.
+// SPDX-License-Identifier: GPL-2.0-only
+/* The congestion controls of rttcp/cc built into a kernel, with the same algorithm headers and the same glue as the BPF
+ * programs. It is for kernels without BPF, user-mode Linux above all.
  *
- * To build it in: copy this file, tcp_glue.h and algo/ into net/ipv4 as tcp_lfp.c, tcp_glue.h and algo/, and append
- * `obj-y += tcp_lfp.o` to net/ipv4/Makefile. No Kconfig entry: whoever copies it wants it. Written for Linux 6.1.
+ * To build it in, copy this file, tcp_glue.h and algo/ into net/ipv4 as tcp_lfp.c, tcp_glue.h and algo/, and append
+ * `obj-y += tcp_lfp.o` to net/ipv4/Makefile. It has no Kconfig entry, because whoever copies it wants it. It was
+ * written for Linux 6.1.
  *
- * Parameters, in 1/65536: `tcp_lfp.xys_x=262144` on the kernel's command line, or /sys/module/tcp_lfp/parameters/. A connection
- * reads them with every ACK. */
+ * Parameters are in 1/65536: `tcp_lfp.xys_x=262144` on the kernel's command line, or files in
+ * /sys/module/tcp_lfp/parameters/. A connection reads them with every ACK. */
 #include <linux/inet_diag.h>
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -28,13 +29,13 @@
 #include "tcp_glue.h"
 
 #define LFP_PARAMETERS(name, PARAMS)                                                                                   \
-    static struct lfp_##name##_params name##_set __read_mostly = {PARAMS(LFP_PARAM_DEFAULT)};                         \
+    static struct lfp_##name##_params name##_set __read_mostly = {PARAMS(LFP_PARAM_DEFAULT)};                          \
     LFP_INLINE struct lfp_##name##_params name##_params(void)                                                          \
     {                                                                                                                  \
         return name##_set;                                                                                             \
     }
 
-/* A module parameter for each parameter, named after its algorithm. */
+/* A module parameter for each parameter of an algorithm, with the algorithm's name in front. */
 #define LFP_MODULE_PARAM(owner, field) module_param_named(owner##_##field, owner##_set.field, uint, 0644)
 #define CPEAK_PARAM(field, value, least, most, help) LFP_MODULE_PARAM(cpeak, field);
 #define FAST_PARAM(field, value, least, most, help) LFP_MODULE_PARAM(fast, field);
@@ -70,8 +71,8 @@ LFP_XYS_PARAMS(XYS_PARAM)
 LFP_CALLBACKS(xys, lfp_xys_start(s, p, w))
 LFP_CALLBACK_XYS(xys_in_ack, xys_event)
 
-/* getsockopt(TCP_CC_INFO) of lfp_xys: x, y and s of the last epoch, in 1/65536, as the first three words. Nothing for sock_diag,
- * whose attributes belong to other algorithms. BPF has no such callback. */
+/* Answers getsockopt(TCP_CC_INFO) for lfp_xys with x, y and s of the last epoch, in 1/65536, as the first three words.
+ * It gives nothing to sock_diag, whose attributes belong to other algorithms. BPF has no such callback. */
 static size_t lfp_op_xys_info(struct sock *sk, u32 extensions, int *attribute, union tcp_cc_info *info)
 {
     const struct lfp_xys *s = LFP_STATE(lfp_xys, sk);
@@ -84,12 +85,15 @@ static size_t lfp_op_xys_info(struct sock *sk, u32 extensions, int *attribute, u
 }
 
 #define LFP_OPS(algorithm, ...)                                                                                        \
-    {                                                                                                                  \
-        .init = lfp_op_##algorithm##_init, .ssthresh = lfp_op_##algorithm##_ssthresh,                                  \
-        .cong_avoid = lfp_op_##algorithm##_cong_avoid, .undo_cwnd = lfp_op_##algorithm##_undo,                         \
-        .name = "lfp_" #algorithm, .owner = THIS_MODULE, __VA_ARGS__                                                   \
-    }
+    {.init = lfp_op_##algorithm##_init,                                                                                \
+     .ssthresh = lfp_op_##algorithm##_ssthresh,                                                                        \
+     .cong_avoid = lfp_op_##algorithm##_cong_avoid,                                                                    \
+     .undo_cwnd = lfp_op_##algorithm##_undo,                                                                           \
+     .name = "lfp_" #algorithm,                                                                                        \
+     .owner = THIS_MODULE,                                                                                             \
+     __VA_ARGS__}
 
+/* clang-format off */
 static struct tcp_congestion_ops lfp_ops[] = {
     LFP_OPS(cpeak),
     LFP_OPS(fast, .pkts_acked = lfp_op_fast_rtt),
@@ -99,6 +103,7 @@ static struct tcp_congestion_ops lfp_ops[] = {
     LFP_OPS(xys, .in_ack_event = lfp_op_xys_in_ack, .cwnd_event = lfp_op_xys_event,
             .get_info = lfp_op_xys_info),
 };
+/* clang-format on */
 
 static int __init lfp_register(void)
 {
@@ -121,5 +126,5 @@ static void __exit lfp_unregister(void)
 
 module_init(lfp_register);
 module_exit(lfp_unregister);
-MODULE_LICENSE("Dual BSD/GPL");
+MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Congestion controls of the long-fat-pipe testbed");

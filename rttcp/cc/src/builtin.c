@@ -1,4 +1,4 @@
-/* See builtin.h: parameters are files of the module. */
+/* Sets the parameters of the built-in module (builtin.h) through its files in /sys. */
 #include "builtin.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ bool cc_builtin_present(void)
     return access(PARAMETERS, F_OK) == 0;
 }
 
-int cc_builtin_set(const struct cc_choice *choice, struct rttcp_error *error)
+int cc_builtin_set(const struct cc_choice *choice, struct nc_error *error)
 {
     for (size_t i = 0; i < choice->entry->n_params; i++) {
         char path[128], value[16];
@@ -26,7 +26,7 @@ int cc_builtin_set(const struct cc_choice *choice, struct rttcp_error *error)
         if (fd >= 0)
             close(fd);
         if (!written)
-            return rttcp_fail(error, NC_EXIT_MISSING, "%s: %s: %s", choice->entry->name, path, strerror(why));
+            return nc_fail(error, NC_EXIT_MISSING, "%s: %s: %s", choice->entry->name, path, strerror(why));
     }
     return 0;
 }

@@ -1,4 +1,5 @@
-/* Tables made from the algorithms' own parameter lists, so that no default or range is written twice. */
+/* The catalog, made from the parameter lists in the algorithms' headers, so that no default or range is written
+ * twice. */
 #include "catalog.h"
 
 #include <stdio.h>
@@ -31,7 +32,8 @@ TABLE(htcp, LFP_HTCP_PARAMS);
 TABLE(scalable, LFP_SCALABLE_PARAMS);
 TABLE(xys, LFP_XYS_PARAMS);
 
-#define ENTRY(name, source) {"lfp_" #name, ".rodata." #name, source, name##_table, sizeof name##_table / sizeof name##_table[0]}
+#define ENTRY(name, source)                                                                                            \
+    {"lfp_" #name, ".rodata." #name, source, name##_table, sizeof name##_table / sizeof name##_table[0]}
 static const struct cc_entry catalog[] = {
     ENTRY(cpeak, "cpeak-1998: returns quickly to the last good window"),
     ENTRY(fast, "FAST TCP, Jin, Wei and Low, INFOCOM 2004"),
@@ -71,15 +73,15 @@ struct cc_choice cc_choice_of(const struct cc_entry *entry)
     return choice;
 }
 
-static int unknown(const struct cc_entry *entry, const char *assignment, struct rttcp_error *error)
+static int unknown(const struct cc_entry *entry, const char *assignment, struct nc_error *error)
 {
     char names[160] = "";
     for (size_t i = 0; i < entry->n_params; i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "", entry->params[i].name);
-    return rttcp_fail(error, NC_EXIT_USAGE, "%s '%.60s': want KEY=VALUE with a KEY of %s", entry->name, assignment, names);
+    return nc_fail(error, NC_EXIT_USAGE, "%s '%.60s': want KEY=VALUE with a KEY of %s", entry->name, assignment, names);
 }
 
-int cc_choice_set(struct cc_choice *choice, const char *assignment, struct rttcp_error *error)
+int cc_choice_set(struct cc_choice *choice, const char *assignment, struct nc_error *error)
 {
     const struct cc_entry *entry = choice->entry;
     size_t length = strcspn(assignment, "=");
@@ -90,8 +92,8 @@ int cc_choice_set(struct cc_choice *choice, const char *assignment, struct rttcp
         char *end;
         double value = strtod(assignment + length + 1, &end);
         if (end == assignment + length + 1 || *end || !(value >= param->least && value <= param->most))
-            return rttcp_fail(error, NC_EXIT_USAGE, "%s '%.60s': want a number of %g to %g (%s)", entry->name, assignment,
-                              param->least, param->most, param->help);
+            return nc_fail(error, NC_EXIT_USAGE, "%s '%.60s': want a number of %g to %g (%s)", entry->name, assignment,
+                           param->least, param->most, param->help);
         choice->values_q16[i] = LFP_Q16(value);
         choice->given = 1;
         return 0;
@@ -99,14 +101,14 @@ int cc_choice_set(struct cc_choice *choice, const char *assignment, struct rttcp
     return unknown(entry, assignment, error);
 }
 
-int cc_choice_parse(struct cc_choice *choice, const char *text, struct rttcp_error *error)
+int cc_choice_parse(struct cc_choice *choice, const char *text, struct nc_error *error)
 {
     char copy[256], names[CC_NAMES_TEXT], *rest = copy;
     snprintf(copy, sizeof copy, "%s", text);
     const struct cc_entry *entry = cc_find(strsep(&rest, ":"));
     if (!entry && (rest || strncmp(copy, "lfp_", 4) == 0))
-        return rttcp_fail(error, NC_EXIT_USAGE, "--congestion '%.60s': want %s %s", text,
-                          rest ? "parameters only with" : "a name of the kernel, or one of", cc_names(names));
+        return nc_fail(error, NC_EXIT_USAGE, "--congestion '%.60s': want %s %s", text,
+                       rest ? "parameters only with" : "a name of the kernel, or one of", cc_names(names));
     if (!entry)
         return 0;
     *choice = cc_choice_of(entry);

@@ -1,51 +1,51 @@
-/* The congestion controls there are, with their sources and parameters, as the algorithms' headers declare them. */
+/* The catalog of congestion controls, with their sources and parameters as the algorithms' headers declare them. */
 #ifndef CC_CATALOG_H
 #define CC_CATALOG_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "nc_error.h"
 
 #define CC_PARAMS_MAX 16
 #define CC_NAMES_TEXT 120
 
 struct cc_param {
     const char *name, *help;
-    double value, least, most; /* the default, and what is allowed */
+    double value, least, most; /* the default and the allowed range */
 };
 
 struct cc_entry {
     const char *name;    /* "lfp_xys" */
-    const char *section; /* of its object, with its parameters: ".rodata.xys" */
+    const char *section; /* section of its object that holds the parameters: ".rodata.xys" */
     const char *source;
     const struct cc_param *params; /* in the order of the program's struct, each a u32 in Q16 */
     size_t n_params;
 };
 
-/* What a user asks for: an entry and a value for each of its parameters. */
+/* A user's choice: an entry and a value for each of its parameters. */
 struct cc_choice {
     const struct cc_entry *entry;
     uint32_t values_q16[CC_PARAMS_MAX];
-    int given; /* some parameter was named, so another setting that is loaded already will not do */
+    int given; /* the user named a parameter, so an algorithm loaded with other values will not do */
 };
 
 size_t cc_catalog(const struct cc_entry **entries);
 
-/* NULL when there is none of that name. */
+/* Returns NULL when there is none of that name. */
 const struct cc_entry *cc_find(const char *name);
 
 /* "lfp_cpeak, lfp_fast, …", for messages. */
 const char *cc_names(char out[CC_NAMES_TEXT]);
 
-/* All defaults. */
+/* The choice of this entry with all defaults. */
 struct cc_choice cc_choice_of(const struct cc_entry *entry);
 
-/* Takes KEY=VALUE. 0, or -1 with the parameters there are or the range. */
-int cc_choice_set(struct cc_choice *choice, const char *assignment, struct rttcp_error *error);
+/* Sets one parameter by KEY=VALUE. Returns 0, or -1 with an error that names the parameters or the range. */
+int cc_choice_set(struct cc_choice *choice, const char *assignment, struct nc_error *error);
 
-/* Takes "NAME" or "NAME:KEY=VALUE,KEY=VALUE…". 1: one of ours, 0: another name, -1: an error, which
- * the name's "lfp_" or the parameters show to be ours. */
-int cc_choice_parse(struct cc_choice *choice, const char *text, struct rttcp_error *error);
+/* Parses "NAME" or "NAME:KEY=VALUE,KEY=VALUE…". Returns 1 for a name of the catalog, 0 for another name. Returns -1 for
+ * a bad parameter, for parameters of another name, and for a name that begins with "lfp_" and is not in the catalog. */
+int cc_choice_parse(struct cc_choice *choice, const char *text, struct nc_error *error);
 
 #endif

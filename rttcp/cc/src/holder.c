@@ -1,6 +1,6 @@
-/* A holder does nothing but keep a descriptor; how it dies does not matter, the kernel takes the algorithm away (link.h).
- * The background process is on a leash (a socket) until whoever started it has told about it: if that one is killed before, the
- * leash's end ends the holder too, so that nothing stays that nobody knows of. */
+/* A holder only keeps a descriptor open. However it dies, the kernel then removes the algorithm (link.h). Until the
+ * starter has printed the holder's process id, the two are connected by a socket, the leash. If the starter is killed
+ * before that, the closed leash ends the holder too, so that no holder remains that nobody knows. */
 #include "holder.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ledger.h"
 #include "link.h"
-#include "record.h"
 
 #define HOLDERS_MAX 64
 #define END_TIMEOUT_MS 5000
@@ -42,16 +42,16 @@ void cc_holder_wait(bool parent_death, pid_t parent)
     wait_for_end();
 }
 
-/* The background process: says its id through the leash, or -errno. */
+/* The background process: sends its id through the leash, or -errno. */
 static void hold(const char *name, pid_t owner, int leash)
 {
     char path[128], keep;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL); /* before anybody can know this process */
+    sigprocmask(SIG_BLOCK, &set, NULL); /* before any process can know this one */
     setsid();
-    int said = cc_record_write(name, owner, path, sizeof path) < 0 ? -errno : (int)getpid();
+    int said = cc_ledger_write(name, owner, path, sizeof path) < 0 ? -errno : (int)getpid();
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < 3 && null >= 0; fd++)
         dup2(null, fd);
@@ -65,7 +65,7 @@ static void hold(const char *name, pid_t owner, int leash)
     _exit(NC_EXIT_OK);
 }
 
-pid_t cc_holder_start(const struct cc_choice *choice, bool verbose, int *leash, struct rttcp_error *error)
+pid_t cc_holder_start(const struct cc_choice *choice, bool verbose, int *leash, struct nc_error *error)
 {
     int link = cc_link_open(choice, verbose, error), ends[2], said = -EPIPE;
     if (link < 0)
@@ -73,7 +73,7 @@ pid_t cc_holder_start(const struct cc_choice *choice, bool verbose, int *leash, 
     pid_t owner = getppid();
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
         close(link);
-        return rttcp_fail(error, NC_EXIT_FAILED, "%s: socketpair: %s", choice->entry->name, strerror(errno));
+        return nc_fail(error, NC_EXIT_FAILED, "%s: socketpair: %s", choice->entry->name, strerror(errno));
     }
     pid_t child = fork();
     if (child == 0) {
@@ -84,8 +84,8 @@ pid_t cc_holder_start(const struct cc_choice *choice, bool verbose, int *leash, 
     close(link);
     if (child < 0 || recv(ends[0], &said, sizeof said, 0) != sizeof said || said < 0) {
         close(ends[0]);
-        return rttcp_fail(error, NC_EXIT_FAILED, "%s: no process to hold it: %s", choice->entry->name,
-                          strerror(child < 0 ? errno : -said));
+        return nc_fail(error, NC_EXIT_FAILED, "%s: no process to hold it: %s", choice->entry->name,
+                       strerror(child < 0 ? errno : -said));
     }
     *leash = ends[0];
     return said;
@@ -98,16 +98,19 @@ int cc_holder_keep(int leash)
     return status;
 }
 
-int cc_holder_end(const struct cc_entry *entry, struct rttcp_error *error)
+int cc_holder_end(const struct cc_entry *entry, struct nc_error *error)
 {
     pid_t pids[HOLDERS_MAX];
-    if (cc_record_holders(entry->name, pids, HOLDERS_MAX) == 0)
-        return rttcp_fail(error, NC_EXIT_FAILED, "%s: nothing holds it by `rttcp cc load`", entry->name);
+    if (cc_ledger_holders(entry->name, pids, HOLDERS_MAX) == 0)
+        return nc_fail(error, NC_EXIT_FAILED, "%s: nothing holds it by `rttcp cc load`", entry->name);
     int fd = (int)syscall(SYS_pidfd_open, pids[0], 0);
     if (fd < 0)
-        return errno == ESRCH ? 0 : rttcp_fail(error, NC_EXIT_FAILED, "%s: process %d: %s", entry->name, (int)pids[0], strerror(errno));
+        return errno == ESRCH
+                   ? 0
+                   : nc_fail(error, NC_EXIT_FAILED, "%s: process %d: %s", entry->name, (int)pids[0], strerror(errno));
     struct pollfd ended = {.fd = fd, .events = POLLIN};
-    int done = syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) == 0 && poll(&ended, 1, END_TIMEOUT_MS) == 1 ? 0 : -1;
+    int done =
+        syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) == 0 && poll(&ended, 1, END_TIMEOUT_MS) == 1 ? 0 : -1;
     close(fd);
-    return done == 0 ? 0 : rttcp_fail(error, NC_EXIT_FAILED, "%s: process %d does not end", entry->name, (int)pids[0]);
+    return done == 0 ? 0 : nc_fail(error, NC_EXIT_FAILED, "%s: process %d does not end", entry->name, (int)pids[0]);
 }

@@ -1,5 +1,5 @@
-/* libbpf loads the object; the link is made by the system call itself, because the libbpf of Debian 12 (1.1) knows struct_ops
- * only without links. link.h says why links. */
+/* libbpf loads the object. The link is made by the system call itself, because the libbpf of Debian 12 (1.1) supports
+ * struct_ops only without links. link.h says why there are links. */
 #include "link.h"
 
 #include <bpf/bpf.h>
@@ -14,12 +14,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Of the kernel's interface since Linux 6.4; the build machine's header may be older. */
+/* Parts of the kernel's interface since Linux 6.4; the build machine's headers may be older. */
 #define MAP_FLAG_LINK (1u << 13)
 #define ATTACH_STRUCT_OPS 44
 #define LINK_TYPE_STRUCT_OPS 9
 
-struct link_info { /* the head of struct bpf_link_info, with its struct_ops member */
+struct link_info { /* the beginning of struct bpf_link_info, with its struct_ops member */
     uint32_t type, id, prog_id, pad, map_id, pad2[11];
 };
 
@@ -47,22 +47,41 @@ static int silent(enum libbpf_print_level level, const char *format, va_list arg
     return 0;
 }
 
-int cc_link_possible(struct rttcp_error *error)
+/* True for root of the machine or of a container. Root of a user namespace that maps one user may not load BPF
+ * programs. */
+static bool is_root(void)
+{
+    unsigned inside = 0, outside = 0, count = 0;
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    if (geteuid() != 0 || !map)
+        return geteuid() == 0; /* without the file the kernel has no user namespaces */
+    bool one_user = fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && count == 1;
+    fclose(map);
+    return !one_user;
+}
+
+int cc_link_possible(struct nc_error *error)
 {
     struct utsname system;
     unsigned major = 0, minor = 0;
-    if (uname(&system) == 0 && sscanf(system.release, "%u.%u", &major, &minor) == 2 && (major < 6 || (major == 6 && minor < 4)))
-        return rttcp_fail(error, NC_EXIT_MISSING, "BPF congestion controls need Linux 6.4 or newer, this is %.60s: "
-                          "use one of its own (sysctl net.ipv4.tcp_available_congestion_control)", system.release);
+    if (uname(&system) == 0 && sscanf(system.release, "%u.%u", &major, &minor) == 2 &&
+        (major < 6 || (major == 6 && minor < 4)))
+        return nc_fail(error, NC_EXIT_MISSING,
+                       "BPF congestion controls need Linux 6.4 or newer, this is %.60s: "
+                       "use one of its own (sysctl net.ipv4.tcp_available_congestion_control)",
+                       system.release);
     if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-        return rttcp_fail(error, NC_EXIT_MISSING, "BPF congestion controls need a kernel with BTF (CONFIG_DEBUG_INFO_BTF): "
-                          "there is no /sys/kernel/btf/vmlinux");
-    if (geteuid() != 0)
-        return rttcp_fail(error, NC_EXIT_MISSING, "BPF congestion controls need root (CAP_BPF and CAP_NET_ADMIN): run it as root");
+        return nc_fail(error, NC_EXIT_MISSING,
+                       "BPF congestion controls need a kernel with BTF (CONFIG_DEBUG_INFO_BTF): "
+                       "there is no /sys/kernel/btf/vmlinux");
+    if (!is_root())
+        return nc_fail(error, NC_EXIT_MISSING,
+                       "BPF congestion controls need root of the machine (CAP_BPF and CAP_NET_ADMIN), "
+                       "not of a user namespace: run it as root");
     return 0;
 }
 
-/* Information of a map, by id; an open descriptor of it, or -1. */
+/* Reads the information of a map by its id. Returns an open descriptor of the map, or -1. */
 static int map_by_id(uint32_t id, struct bpf_map_info *info)
 {
     int fd = bpf_map_get_fd_by_id(id);
@@ -75,7 +94,7 @@ static int map_by_id(uint32_t id, struct bpf_map_info *info)
     return fd;
 }
 
-/* A descriptor of the link of an algorithm that is loaded already; -1: there is none. */
+/* Returns a descriptor of the link of an algorithm that is loaded already; -1 when there is none. */
 static int link_find(const char *name)
 {
     for (uint32_t id = 0; bpf_link_get_next_id(id, &id) == 0;) {
@@ -96,8 +115,8 @@ static int link_find(const char *name)
     return -1;
 }
 
-/* The parameters of a loaded algorithm, from the constants that its programs were loaded with. The newest such map: an older one
- * lives on while a closing socket still runs the algorithm as it was. */
+/* Reads the parameters of a loaded algorithm from the constants of its programs. The newest such map counts: an older
+ * one stays while a closing socket still uses the algorithm with former parameters. */
 static bool params_read(const struct cc_entry *entry, struct cc_choice *loaded)
 {
     bool found = false;
@@ -106,7 +125,8 @@ static bool params_read(const struct cc_entry *entry, struct cc_choice *loaded)
         int fd = map_by_id(id, &map);
         uint32_t key = 0;
         if (fd >= 0 && strncmp(map.name, entry->section, sizeof map.name - 1) == 0 &&
-            map.value_size == entry->n_params * sizeof(uint32_t) && bpf_map_lookup_elem(fd, &key, loaded->values_q16) == 0)
+            map.value_size == entry->n_params * sizeof(uint32_t) &&
+            bpf_map_lookup_elem(fd, &key, loaded->values_q16) == 0)
             found = true;
         if (fd >= 0)
             close(fd);
@@ -133,7 +153,8 @@ static int object_attach(struct bpf_object *object, const struct cc_choice *choi
     bpf_object__for_each_map(map, object)
     {
         if (strcmp(bpf_map__name(map), choice->entry->section) == 0)
-            filled = bpf_map__set_initial_value(map, choice->values_q16, choice->entry->n_params * sizeof(uint32_t)) == 0;
+            filled =
+                bpf_map__set_initial_value(map, choice->values_q16, choice->entry->n_params * sizeof(uint32_t)) == 0;
     }
     if (!ops || !filled) {
         errno = ENOENT;
@@ -142,7 +163,7 @@ static int object_attach(struct bpf_object *object, const struct cc_choice *choi
     bpf_map__set_map_flags(ops, MAP_FLAG_LINK);
     if (bpf_object__load(object) < 0)
         return -1;
-    struct bpf_link *ready = bpf_map__attach_struct_ops(ops); /* fills the map; the registration is the link's */
+    struct bpf_link *ready = bpf_map__attach_struct_ops(ops); /* only fills the map; the link below registers it */
     if (!ready)
         return -1;
     union bpf_attr attributes = {0};
@@ -156,24 +177,26 @@ static int object_attach(struct bpf_object *object, const struct cc_choice *choi
     return fd;
 }
 
-static int link_make(const struct cc_choice *choice, struct rttcp_error *error)
+static int link_make(const struct cc_choice *choice, struct nc_error *error)
 {
     for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
         if (strcmp(objects[i].name, choice->entry->name) != 0)
             continue;
         LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = choice->entry->name);
-        struct bpf_object *object = bpf_object__open_mem(objects[i].start, (size_t)(objects[i].end - objects[i].start), &options);
+        struct bpf_object *object =
+            bpf_object__open_mem(objects[i].start, (size_t)(objects[i].end - objects[i].start), &options);
         int fd = object ? object_attach(object, choice) : -1, why = errno;
         bpf_object__close(object);
         if (fd < 0)
-            return rttcp_fail(error, NC_EXIT_MISSING, "%s: the kernel does not take it (%s): see `rttcp cc load %s --verbose`",
-                              choice->entry->name, strerror(why), choice->entry->name);
+            return nc_fail(error, NC_EXIT_MISSING,
+                           "%s: the kernel does not take it (%s): see `rttcp cc load %s --verbose`",
+                           choice->entry->name, strerror(why), choice->entry->name);
         return fd;
     }
-    return rttcp_fail(error, NC_EXIT_MISSING, "%s: not in this build", choice->entry->name);
+    return nc_fail(error, NC_EXIT_MISSING, "%s: not in this build", choice->entry->name);
 }
 
-static int link_open_locked(const struct cc_choice *choice, struct rttcp_error *error)
+static int link_open_locked(const struct cc_choice *choice, struct nc_error *error)
 {
     int fd = link_find(choice->entry->name);
     if (fd < 0)
@@ -182,23 +205,26 @@ static int link_open_locked(const struct cc_choice *choice, struct rttcp_error *
     if (choice->given && params_read(choice->entry, &loaded) &&
         memcmp(loaded.values_q16, choice->values_q16, choice->entry->n_params * sizeof(uint32_t)) != 0) {
         close(fd);
-        return rttcp_fail(error, NC_EXIT_FAILED, "%s is in use with other parameters (see `rttcp cc list`): "
-                          "end its users or ask for the same", choice->entry->name);
+        return nc_fail(error, NC_EXIT_FAILED,
+                       "%s is in use with other parameters (see `rttcp cc list`): "
+                       "end its users or ask for the same",
+                       choice->entry->name);
     }
     return fd;
 }
 
-int cc_link_open(const struct cc_choice *choice, bool verbose, struct rttcp_error *error)
+int cc_link_open(const struct cc_choice *choice, bool verbose, struct nc_error *error)
 {
     if (cc_link_possible(error) < 0)
         return -1;
     libbpf_print_fn_t before = verbose ? NULL : libbpf_set_print(silent);
     mkdir("/run/lfp", 0700);
-    int lock = open("/run/lfp/cc.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0600); /* two that load at once: one makes, one finds */
+    /* of two processes that load at once, one makes the link and the other finds it */
+    int lock = open("/run/lfp/cc.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     if (lock < 0 || flock(lock, LOCK_EX) < 0) {
         if (lock >= 0)
             close(lock);
-        return rttcp_fail(error, NC_EXIT_MISSING, "/run/lfp/cc.lock: %s", strerror(errno));
+        return nc_fail(error, NC_EXIT_MISSING, "/run/lfp/cc.lock: %s", strerror(errno));
     }
     int fd = link_open_locked(choice, error);
     close(lock);

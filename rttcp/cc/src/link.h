@@ -1,9 +1,11 @@
-/* A congestion control in the kernel: an algorithm is there while somebody holds a descriptor of its struct_ops link.
+/* A congestion control in the kernel. An algorithm is there while a process holds a descriptor of its struct_ops link.
  *
- * The kernel does the counting. Whoever wants the algorithm opens the link, the first one makes it; the last descriptor that is
- * closed, by whatever death, takes it away. So there is nothing to leave behind, and no file, pin or counter that could disagree
- * with the kernel. Rejected: pins in a BPF file system (outlive a crash, need it mounted) and registration by the map alone
- * (as `bpftool struct_ops register` does it: stays until somebody remembers to delete it). Links need Linux 6.4. */
+ * The kernel counts the users. The first process that wants the algorithm makes the link, others open it, and when the
+ * last descriptor closes, however its process ends, the kernel removes the algorithm. So nothing is left behind, and no
+ * file, pin or counter can disagree with the kernel. Links need Linux 6.4.
+ * Rejected: pins in a BPF file system. They outlive a crash and need that file system mounted.
+ * Rejected: registration by the map alone, as `bpftool struct_ops register` does it. It stays until somebody remembers
+ * to delete it. */
 #ifndef CC_LINK_H
 #define CC_LINK_H
 
@@ -11,14 +13,15 @@
 
 #include "catalog.h"
 
-/* A descriptor of the link of choice->entry, made if need be. -1: status 3 and what the machine lacks; 1 when it is loaded with
- * other parameters. Sockets that use the algorithm keep its code past the last descriptor. */
-int cc_link_open(const struct cc_choice *choice, bool verbose, struct rttcp_error *error);
+/* Returns a descriptor of the link of choice->entry, and makes the link when there is none. Returns -1 with status 3
+ * when the machine lacks something, with status 1 when the algorithm is loaded with other parameters. Sockets that use
+ * the algorithm keep its code after the last descriptor is closed. */
+int cc_link_open(const struct cc_choice *choice, bool verbose, struct nc_error *error);
 
-/* True when the algorithm is in the kernel, with its parameters then. */
+/* True when the algorithm is in the kernel; `loaded` then has its parameters. */
 bool cc_link_state(const struct cc_entry *entry, struct cc_choice *loaded);
 
-/* 0, or -1 with what keeps this machine from having any: compiler at build time, kernel, BTF, privilege. */
-int cc_link_possible(struct rttcp_error *error);
+/* Returns 0, or -1 with what this machine lacks: a compiler at build time, a newer kernel, BTF, or privilege. */
+int cc_link_possible(struct nc_error *error);
 
 #endif

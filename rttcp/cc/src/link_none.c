@@ -1,13 +1,14 @@
-/* rttcp built without clang or libbpf. */
+/* Takes the place of link.c where rttcp is built without clang or libbpf. */
 #include "link.h"
 
-int cc_link_possible(struct rttcp_error *error)
+int cc_link_possible(struct nc_error *error)
 {
-    return rttcp_fail(error, NC_EXIT_MISSING,
-                      "this rttcp was built without its congestion controls: install clang, llvm and libbpf-dev, and build again");
+    return nc_fail(
+        error, NC_EXIT_MISSING,
+        "this rttcp was built without its congestion controls: install clang, llvm and libbpf-dev, and build again");
 }
 
-int cc_link_open(const struct cc_choice *choice, bool verbose, struct rttcp_error *error)
+int cc_link_open(const struct cc_choice *choice, bool verbose, struct nc_error *error)
 {
     (void)choice;
     (void)verbose;

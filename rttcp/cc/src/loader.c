@@ -1,4 +1,4 @@
-/* `rttcp cc list | load | unload | hold`, and the loading that a transfer does for itself. */
+/* `rttcp cc list | load | unload | hold`, and the loading of an algorithm for one transfer. */
 #include "loader.h"
 
 #include <jansson.h>
@@ -10,11 +10,13 @@
 #include "builtin.h"
 #include "catalog.h"
 #include "holder.h"
+#include "ledger.h"
 #include "link.h"
 #include "nc_jsonl.h"
+#include "nc_log.h"
 #include "nc_options.h"
+#include "nc_program.h"
 #include "output.h"
-#include "record.h"
 
 struct cc_settings {
     struct nc_strings set;
@@ -22,30 +24,38 @@ struct cc_settings {
 };
 
 #define OFFSET(field) offsetof(struct cc_settings, field)
+/* clang-format off */
 static const struct nc_option table[] = {
-    {.name = "set", .kind = NC_OPT_LIST, .metavar = "KEY=VALUE", .help = "a parameter of the algorithm; may be given several times",
+    {.name = "set", .kind = NC_OPT_LIST, .metavar = "KEY=VALUE",
+     .help = "a parameter of the algorithm; may be given several times",
      .offset = OFFSET(set)},
     {.name = "all", .kind = NC_OPT_FLAG, .help = "unload: end every holder of every algorithm", .offset = OFFSET(all)},
-    {.name = "parent-death", .kind = NC_OPT_FLAG, .help = "hold: end when the parent process dies", .offset = OFFSET(parent_death)},
-    {.name = "verbose", .kind = NC_OPT_FLAG, .help = "what the kernel says to a refused program", .offset = OFFSET(verbose)},
-    {.name = "json", .kind = NC_OPT_FLAG, .help = "JSON lines on stdout (default unless a terminal)", .offset = OFFSET(json)},
-    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (default on a terminal)", .offset = OFFSET(human)},
+    {.name = "parent-death", .kind = NC_OPT_FLAG, .help = "hold: end when the parent process dies",
+     .offset = OFFSET(parent_death)},
+    {.name = "verbose", .kind = NC_OPT_FLAG, .help = "show what the kernel says about a program that it refuses",
+     .offset = OFFSET(verbose)},
+    {.name = "json", .kind = NC_OPT_FLAG, .help = "JSON lines on stdout; default unless stdout is a terminal",
+     .offset = OFFSET(json)},
+    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout; default on a terminal", .offset = OFFSET(human)},
 };
+/* clang-format on */
 
 static const struct nc_usage usage = {
     .synopsis = "rttcp cc list\n       rttcp cc load NAME [--set KEY=VALUE]…\n       rttcp cc unload NAME | --all\n"
                 "       rttcp cc hold NAME [--set KEY=VALUE]… [--parent-death]",
     .purpose = "Loads congestion controls into the kernel as BPF programs.",
-    .epilog = "load leaves a process that holds the algorithm until unload; as many unloads as loads. hold does so in front, until\n"
-              "SIGTERM. A transfer with --congestion NAME loads it for itself.",
+    .epilog = "load starts a process in the background that holds the algorithm until unload; each load needs its own "
+              "unload.\n"
+              "hold does the same in the foreground until SIGTERM. A transfer with --congestion NAME loads it itself.",
 };
 
-/* To four places: Q16 has no more. */
+/* Values have four decimal places, since Q16 has no more. */
 static json_t *params_json(const struct cc_choice *choice)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < choice->entry->n_params; i++)
-        json_object_set_new(object, choice->entry->params[i].name, json_real((double)((choice->values_q16[i] * UINT64_C(10000) + 32768) >> 16) / 1e4));
+        json_object_set_new(object, choice->entry->params[i].name,
+                            json_real((double)((choice->values_q16[i] * UINT64_C(10000) + 32768) >> 16) / 1e4));
     return object;
 }
 
@@ -54,10 +64,11 @@ static void say(const struct cc_settings *settings, const char *event, const str
     pid_t pids[1];
     struct cc_choice loaded;
     bool present = cc_link_state(choice->entry, &loaded);
-    size_t holders = cc_record_holders(choice->entry->name, pids, 1);
+    size_t holders = cc_ledger_holders(choice->entry->name, pids, 1);
     if (!settings->human) {
-        json_t *fields = json_pack("{s:s,s:s,s:b,s:I,s:o}", "name", choice->entry->name, "source", choice->entry->source,
-                                   "loaded", present, "holders", (json_int_t)holders, "parameters", params_json(&loaded));
+        json_t *fields =
+            json_pack("{s:s,s:s,s:b,s:I,s:o}", "name", choice->entry->name, "source", choice->entry->source, "loaded",
+                      present, "holders", (json_int_t)holders, "parameters", params_json(&loaded));
         if (holder > 0)
             json_object_set_new(fields, "pid", json_integer(holder));
         nc_jsonl_event(stdout, event, fields);
@@ -71,7 +82,7 @@ static void say(const struct cc_settings *settings, const char *event, const str
     free(params);
 }
 
-static int verb_list(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+static int verb_list(const struct cc_settings *settings, struct cc_choice *choice, struct nc_error *error)
 {
     (void)choice;
     (void)error;
@@ -83,7 +94,7 @@ static int verb_list(const struct cc_settings *settings, struct cc_choice *choic
     return 0;
 }
 
-static int verb_load(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+static int verb_load(const struct cc_settings *settings, struct cc_choice *choice, struct nc_error *error)
 {
     int leash;
     pid_t holder = cc_holder_start(choice, settings->verbose, &leash, error);
@@ -91,14 +102,16 @@ static int verb_load(const struct cc_settings *settings, struct cc_choice *choic
         return -1;
     say(settings, "loaded", choice, holder);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        close(leash); /* nobody would know of it: it ends */
-        return rttcp_fail(error, NC_EXIT_FAILED, "stdout: could not be written; %s is not left loaded", choice->entry->name);
+        close(leash); /* nobody would know the holder, so it ends */
+        return nc_fail(error, NC_EXIT_FAILED, "stdout: could not be written; %s is not left loaded",
+                       choice->entry->name);
     }
-    return cc_holder_keep(leash) == 0 ? 0 : rttcp_fail(error, NC_EXIT_FAILED, "%s: process %d that held it has ended",
-                                                       choice->entry->name, (int)holder);
+    return cc_holder_keep(leash) == 0 ? 0
+                                      : nc_fail(error, NC_EXIT_FAILED, "%s: process %d that held it has ended",
+                                                choice->entry->name, (int)holder);
 }
 
-static int unload_one(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+static int unload_one(const struct cc_settings *settings, struct cc_choice *choice, struct nc_error *error)
 {
     if (cc_holder_end(choice->entry, error) < 0)
         return -1;
@@ -106,7 +119,7 @@ static int unload_one(const struct cc_settings *settings, struct cc_choice *choi
     return 0;
 }
 
-static int verb_unload(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+static int verb_unload(const struct cc_settings *settings, struct cc_choice *choice, struct nc_error *error)
 {
     const struct cc_entry *entries;
     pid_t pids[1];
@@ -114,14 +127,14 @@ static int verb_unload(const struct cc_settings *settings, struct cc_choice *cho
         return unload_one(settings, choice, error);
     for (size_t i = 0, n = cc_catalog(&entries); i < n; i++) {
         struct cc_choice each = cc_choice_of(&entries[i]);
-        while (cc_record_holders(entries[i].name, pids, 1) > 0)
+        while (cc_ledger_holders(entries[i].name, pids, 1) > 0)
             if (unload_one(settings, &each, error) < 0)
                 return -1;
     }
     return 0;
 }
 
-static int verb_hold(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error)
+static int verb_hold(const struct cc_settings *settings, struct cc_choice *choice, struct nc_error *error)
 {
     pid_t parent = getppid();
     int link = cc_link_open(choice, settings->verbose, error);
@@ -138,7 +151,7 @@ static int verb_hold(const struct cc_settings *settings, struct cc_choice *choic
 static const struct verb {
     const char *name;
     bool wants_algorithm, takes_set, takes_all, takes_parent_death;
-    int (*run)(const struct cc_settings *settings, struct cc_choice *choice, struct rttcp_error *error);
+    int (*run)(const struct cc_settings *settings, struct cc_choice *choice, struct nc_error *error);
 } verbs[] = {
     {"list", false, false, false, false, verb_list},
     {"load", true, true, false, false, verb_load},
@@ -146,29 +159,31 @@ static const struct verb {
     {"hold", true, true, false, true, verb_hold},
 };
 
-/* What is given in vain is an error: it would look as if it held. */
-static int check(const struct verb *verb, const struct cc_settings *settings, int words, char **word, struct rttcp_error *error)
+/* An option that the verb does not take is an error, because it would seem to be in force. */
+static int check(const struct verb *verb, const struct cc_settings *settings, int words, char **word,
+                 struct nc_error *error)
 {
     int wanted = verb->wants_algorithm && !settings->all;
     if (settings->set.n && !verb->takes_set)
-        return rttcp_fail(error, NC_EXIT_USAGE, "--set '%.40s': an option of cc load and cc hold", settings->set.at[0]);
+        return nc_fail(error, NC_EXIT_USAGE, "--set '%.40s': an option of cc load and cc hold", settings->set.at[0]);
     if (settings->all && !verb->takes_all)
-        return rttcp_fail(error, NC_EXIT_USAGE, "--all: an option of cc unload");
+        return nc_fail(error, NC_EXIT_USAGE, "--all: an option of cc unload");
     if (settings->parent_death && !verb->takes_parent_death)
-        return rttcp_fail(error, NC_EXIT_USAGE, "--parent-death: an option of cc hold");
+        return nc_fail(error, NC_EXIT_USAGE, "--parent-death: an option of cc hold");
     if (words > wanted)
-        return rttcp_fail(error, NC_EXIT_USAGE, "cc %s '%.40s': want %s%s; see rttcp cc --help", verb->name, word[wanted],
-                          wanted ? "one name" : "no name", settings->all ? " with --all" : "");
+        return nc_fail(error, NC_EXIT_USAGE, "cc %s '%.40s': want %s%s; see rttcp cc --help", verb->name, word[wanted],
+                       wanted ? "one name" : "no name", settings->all ? " with --all" : "");
     return 0;
 }
 
-static int choose(struct cc_choice *choice, const struct verb *verb, const struct cc_settings *settings, const char *name,
-                  struct rttcp_error *error)
+static int choose(struct cc_choice *choice, const struct verb *verb, const struct cc_settings *settings,
+                  const char *name, struct nc_error *error)
 {
     char names[CC_NAMES_TEXT];
     const struct cc_entry *entry = name ? cc_find(name) : NULL;
     if (!entry)
-        return rttcp_fail(error, NC_EXIT_USAGE, "cc %s '%.40s': want one of %s", verb->name, name ? name : "", cc_names(names));
+        return nc_fail(error, NC_EXIT_USAGE, "cc %s '%.40s': want one of %s", verb->name, name ? name : "",
+                       cc_names(names));
     *choice = cc_choice_of(entry);
     for (size_t at = 0; at < settings->set.n; at++)
         if (cc_choice_set(choice, settings->set.at[at], error) < 0)
@@ -176,7 +191,7 @@ static int choose(struct cc_choice *choice, const struct verb *verb, const struc
     return 0;
 }
 
-static int run(const struct cc_settings *settings, int words, char **word, struct rttcp_error *error)
+static int run(const struct cc_settings *settings, int words, char **word, struct nc_error *error)
 {
     for (size_t i = 0; words > 0 && i < sizeof verbs / sizeof verbs[0]; i++) {
         const struct verb *verb = &verbs[i];
@@ -184,23 +199,22 @@ static int run(const struct cc_settings *settings, int words, char **word, struc
         if (strcmp(verb->name, word[0]) != 0)
             continue;
         if (check(verb, settings, words - 1, word + 1, error) < 0 ||
-            (verb->wants_algorithm && !settings->all && choose(&choice, verb, settings, words > 1 ? word[1] : NULL, error) < 0))
+            (verb->wants_algorithm && !settings->all &&
+             choose(&choice, verb, settings, words > 1 ? word[1] : NULL, error) < 0))
             return -1;
         return verb->run(settings, &choice, error);
     }
-    return rttcp_fail(error, NC_EXIT_USAGE, "cc '%.40s': want list, load, unload or hold", words > 0 ? word[0] : "");
+    return nc_fail(error, NC_EXIT_USAGE, "cc '%.40s': want list, load, unload or hold", words > 0 ? word[0] : "");
 }
 
 int cc_main(int argc, char **argv)
 {
     struct cc_settings settings;
-    struct rttcp_error error;
-    argv++; /* "cc" takes the program's place */
-    argc--;
+    struct nc_error error;
     int at = nc_options_parse(table, sizeof table / sizeof table[0], &usage, &settings, NULL, argc, argv);
     if (settings.json && settings.human)
         nc_die(NC_EXIT_USAGE, "--json and --human: give one of them");
-    settings.human |= !settings.json && isatty(STDOUT_FILENO);
+    settings.human = nc_program_is_human(settings.human, settings.json);
     if (cc_builtin_present())
         nc_log("this kernel has the congestion controls built in: nothing needs loading");
     if (run(&settings, argc - at, argv + at, &error) == 0)
@@ -208,11 +222,11 @@ int cc_main(int argc, char **argv)
     if (settings.human)
         nc_log("%s", error.text);
     else
-        nc_jsonl_error(stdout, error.status, "%s", error.text);
+        nc_log_error(stdout, error.status, "%s", error.text);
     return error.status;
 }
 
-int cc_hold_for_transfer(const char *text, const char **kernel_name, struct rttcp_error *error)
+int cc_hold_for_transfer(const char *text, const char **kernel_name, struct nc_error *error)
 {
     struct cc_choice choice;
     *kernel_name = text;
@@ -222,5 +236,5 @@ int cc_hold_for_transfer(const char *text, const char **kernel_name, struct rttc
     *kernel_name = choice.entry->name;
     if (cc_builtin_present())
         return cc_builtin_set(&choice, error);
-    return cc_link_open(&choice, false, error) < 0 ? -1 : 0; /* the descriptor is the process's: closed when it ends */
+    return cc_link_open(&choice, false, error) < 0 ? -1 : 0; /* the descriptor closes when the process ends */
 }

@@ -1,5 +1,5 @@
-/* The BPF objects, as they are, in rttcp's constants. Assembler, because link-time optimisation loses symbols made in inline
- * assembly. */
+/* The BPF objects, embedded unchanged in rttcp's constants. This is an assembler file, because link-time optimisation loses
+ * symbols that are made in inline assembly. */
     .section .rodata
     .macro object name
     .balign 8

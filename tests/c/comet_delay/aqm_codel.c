@@ -19,7 +19,8 @@ static const struct aqm_params presets = {.algorithm = AQM_CODEL, .codel = {5 * 
 /* First drop an interval after the delay rose; then after interval / sqrt(1), / sqrt(2), / sqrt(3), … */
 static void drops_follow_the_square_root(void)
 {
-    static const uint64_t gaps_ns[] = {100000000, 70710678, 57735026, 50000000, 44721359, 40824829, 37796447, 35355339, 33333333};
+    static const uint64_t gaps_ns[] = {100000000, 70710678, 57735026, 50000000, 44721359,
+                                       40824829,  37796447, 35355339, 33333333};
     struct aqm aqm = {0};
     uint64_t at = 7 * MS;
     CHECK_EQ(leave(&aqm, &presets, at, 6 * MS), AQM_PASS);
@@ -88,7 +89,8 @@ static void ecn_marks_on_the_same_schedule(void)
     CHECK_EQ(leave(&aqm, &params, at += 100 * MS, 6 * MS), AQM_MARK);
     CHECK_EQ(leave(&aqm, &params, at + 70710678 - 1, 6 * MS), AQM_PASS);
     CHECK_EQ(leave(&aqm, &params, at += 70710678, 6 * MS), AQM_MARK);
-    CHECK_EQ(aqm_dequeue(&aqm, &params, at += 57735026, 6 * MS, DEEP, BYTES, false, 1, 0), AQM_DROP); /* not ECN-capable */
+    /* not ECN-capable */
+    CHECK_EQ(aqm_dequeue(&aqm, &params, at += 57735026, 6 * MS, DEEP, BYTES, false, 1, 0), AQM_DROP);
 }
 
 /* RFC 8289, 5, in its own shape: one dequeue call returns one packet and drops as many as it must. */
@@ -196,13 +198,48 @@ static uint64_t workload(uint64_t seed, uint64_t n, uint64_t *arrival_ns, uint32
     return now;
 }
 
+/* Serves all arrivals by the pseudo-code, on a line of `rate`. */
+static void rfc_serve(struct rfc_codel *rfc, uint64_t n, const uint64_t *arrival, const uint32_t *bytes, uint64_t rate)
+{
+    uint64_t next = 0, free_ns = 0;
+    for (struct rfc_packet p = {0}; next < n || rfc->tail != rfc->head;) {
+        /* the line takes a packet when it is free and one is there; arrivals up to then come first */
+        uint64_t now = rfc->tail != rfc->head ? free_ns : free_ns > arrival[next] ? free_ns : arrival[next];
+        for (; next < n && arrival[next] < now + (rfc->tail == rfc->head); next++) {
+            rfc->queue[rfc->head++] = (struct rfc_packet){arrival[next], next, bytes[next]};
+            rfc->bytes += bytes[next];
+            if (bytes[next] > rfc->maxpacket)
+                rfc->maxpacket = bytes[next];
+        }
+        if (rfc_dequeue(rfc, now, &p))
+            free_ns = now + (uint64_t)p.bytes * 8 * NC_NS_PER_S / rate;
+    }
+}
+
+/* Both dropped the same packets at the same times. */
+static void same_drops(const struct drops *drops, const struct rfc_codel *rfc, uint64_t seed)
+{
+    if (drops->n != rfc->dropped_n || memcmp(drops->number, rfc->dropped, drops->n * 8) ||
+        memcmp(drops->at, rfc->dropped_at, drops->n * 8)) {
+        uint64_t i = 0;
+        while (i < drops->n && i < rfc->dropped_n && drops->number[i] == rfc->dropped[i] &&
+               drops->at[i] == rfc->dropped_at[i])
+            i++;
+        fprintf(stderr, "seed %llu: %llu drops, the pseudo-code %llu; they part at drop %llu\n",
+                (unsigned long long)seed, (unsigned long long)drops->n, (unsigned long long)rfc->dropped_n,
+                (unsigned long long)i);
+        exit(1);
+    }
+}
+
 static void same_drops_as_the_pseudo_code(void)
 {
     enum { N = 200000, RATE = 10000000 };
     for (uint64_t seed = 1; seed <= 8; seed++) {
         uint64_t *arrival = malloc(N * sizeof *arrival), *memory = malloc(4 * N * sizeof *memory);
         uint32_t *bytes = malloc(N * sizeof *bytes);
-        struct rfc_codel rfc = {.queue = malloc(N * sizeof(struct rfc_packet)), .dropped = memory, .dropped_at = memory + N};
+        struct rfc_codel rfc = {
+            .queue = malloc(N * sizeof(struct rfc_packet)), .dropped = memory, .dropped_at = memory + N};
         CHECK(arrival && memory && bytes && rfc.queue);
         uint64_t end = workload(seed, N, arrival, bytes) + 1000 * NC_NS_PER_S;
 
@@ -215,28 +252,8 @@ static void same_drops_as_the_pseudo_code(void)
             aqm_line_arrive(&line, arrival[i], bytes[i], false);
         aqm_line_serve(&line, end);
 
-        uint64_t next = 0, free_ns = 0;
-        for (struct rfc_packet p = {0}; next < N || rfc.tail != rfc.head;) {
-            /* the line takes a packet when it is free and one is there; arrivals up to then come first */
-            uint64_t now = rfc.tail != rfc.head ? free_ns : free_ns > arrival[next] ? free_ns : arrival[next];
-            for (; next < N && arrival[next] < now + (rfc.tail == rfc.head); next++) {
-                rfc.queue[rfc.head++] = (struct rfc_packet){arrival[next], next, bytes[next]};
-                rfc.bytes += bytes[next];
-                if (bytes[next] > rfc.maxpacket)
-                    rfc.maxpacket = bytes[next];
-            }
-            if (rfc_dequeue(&rfc, now, &p))
-                free_ns = now + (uint64_t)p.bytes * 8 * NC_NS_PER_S / RATE;
-        }
-        if (drops.n != rfc.dropped_n || memcmp(drops.number, rfc.dropped, drops.n * 8) ||
-            memcmp(drops.at, rfc.dropped_at, drops.n * 8)) {
-            uint64_t i = 0;
-            while (i < drops.n && i < rfc.dropped_n && drops.number[i] == rfc.dropped[i] && drops.at[i] == rfc.dropped_at[i])
-                i++;
-            fprintf(stderr, "seed %llu: %llu drops, the pseudo-code %llu; they part at drop %llu\n", (unsigned long long)seed,
-                    (unsigned long long)drops.n, (unsigned long long)rfc.dropped_n, (unsigned long long)i);
-            exit(1);
-        }
+        rfc_serve(&rfc, N, arrival, bytes, RATE);
+        same_drops(&drops, &rfc, seed);
         CHECK(drops.n > 100); /* the workload does test something */
         free(arrival);
         free(memory);

@@ -7,10 +7,10 @@
 
 void aqm_line_init(struct aqm_line *line, const char *text, uint64_t rate_bps, uint64_t key)
 {
-    char why[256] = "";
+    struct nc_error error;
     *line = (struct aqm_line){.key = key, .size = 1024};
-    if (aqm_parse(text, &line->params, why, sizeof why) < 0) {
-        fprintf(stderr, "%s: %s\n", text, why);
+    if (aqm_parse(text, &line->params, &error) < 0) {
+        fprintf(stderr, "%s: %s\n", text, error.text);
         exit(1);
     }
     line->params.link_rate_bps = rate_bps;
@@ -48,9 +48,8 @@ void aqm_line_serve(struct aqm_line *line, uint64_t now_ns)
             return;
         line->tail++;
         line->backlog_bytes -= packet.bytes;
-        enum aqm_verdict verdict =
-            aqm_dequeue(&line->aqm, &line->params, start_ns, start_ns - packet.arrival_ns, line->backlog_bytes, packet.bytes,
-                        packet.ect, line->key, packet.number);
+        enum aqm_verdict verdict = aqm_dequeue(&line->aqm, &line->params, start_ns, start_ns - packet.arrival_ns,
+                                               line->backlog_bytes, packet.bytes, packet.ect, line->key, packet.number);
         if (line->fate)
             line->fate(line->context, &packet, start_ns, verdict);
         line->marked += verdict == AQM_MARK;

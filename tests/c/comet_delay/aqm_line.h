@@ -1,5 +1,5 @@
-/* A queue under active management in front of a serial line, in virtual time: the world an AQM lives in. First in, first
- * out, without a bound of its own. */
+/* A queue under active management in front of a serial line, in virtual time: the world an AQM lives in. First in,
+ * first out, without a bound of its own. */
 #ifndef TEST_AQM_LINE_H
 #define TEST_AQM_LINE_H
 

@@ -12,8 +12,12 @@ enum { BYTES = 1500, DEEP = 100000 };
 
 static const struct aqm_params presets = {
     .algorithm = AQM_PIE,
-    .pie = {.target_ns = 15 * MS, .update_ns = 15 * MS, .alpha_per_1e9_s = NC_RATIO_ONE / 8,
-            .beta_per_1e9_s = NC_RATIO_ONE / 4 * 5, .burst_ns = 150 * MS, .ecn_threshold_ppb = NC_RATIO_ONE / 10},
+    .pie = {.target_ns = 15 * MS,
+            .update_ns = 15 * MS,
+            .alpha_per_1e9_s = NC_RATIO_ONE / 8,
+            .beta_per_1e9_s = NC_RATIO_ONE / 4 * 5,
+            .burst_ns = 150 * MS,
+            .ecn_threshold_ppb = NC_RATIO_ONE / 10},
 };
 
 /* A state just started, then one packet that leaves after `sojourn_ns`. */
@@ -25,7 +29,8 @@ static struct aqm started(uint64_t sojourn_ns, double probability)
     return aqm;
 }
 
-static enum aqm_verdict arrive(struct aqm *aqm, const struct aqm_params *params, uint64_t now_ns, uint64_t number, bool ect)
+static enum aqm_verdict arrive(struct aqm *aqm, const struct aqm_params *params, uint64_t now_ns, uint64_t number,
+                               bool ect)
 {
     return aqm_enqueue(aqm, params, now_ns, DEEP, BYTES, ect, 1, number);
 }
@@ -164,9 +169,10 @@ static void measure(void *context, const struct aqm_line_packet *packet, uint64_
     s->over_twice += now_ns - packet->arrival_ns > 30 * MS;
 }
 
-/* Share of packets late by twice the target, by the loop's own noise. In one update of T come n = load rate T packets,
- * of which chance drops sqrt(n p (1 - p)) more or less; PIE's beta brings back load T beta of the error each time (alpha is
- * small beside it). So the delay is autoregressive: its deviation is that of the noise over sqrt(1 - (1 - load T beta)²). */
+/* Share of packets late by twice the target, by the loop's own noise. In one update of T come n = load rate T
+ * packets, of which chance drops sqrt(n p (1 - p)) more or less; PIE's beta brings back load T beta of the error
+ * each time (alpha is small beside it). So the delay is autoregressive: its deviation is that of the noise over
+ * sqrt(1 - (1 - load T beta)²). */
 static double late_share(double rate_bps, double load)
 {
     double t = 0.015, beta = 1.25, p = 1 - 1 / load, packet_s = BYTES * 8 / rate_bps, keep = 1 - load * t * beta;

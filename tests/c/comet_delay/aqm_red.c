@@ -11,17 +11,17 @@ enum { USUAL = 1500 };
 static struct aqm_params parsed(const char *text)
 {
     struct aqm_params params;
-    char why[256] = "";
-    if (aqm_parse(text, &params, why, sizeof why) < 0) {
-        fprintf(stderr, "%s: %s\n", text, why);
+    struct nc_error error;
+    if (aqm_parse(text, &params, &error) < 0) {
+        fprintf(stderr, "%s: %s\n", text, error.text);
         exit(1);
     }
     return params;
 }
 
 /* Hits in n arrivals that all find `backlog_bytes` (weight 100 %: the average is the backlog). */
-static uint64_t hits(const struct aqm_params *params, uint64_t backlog_bytes, uint64_t n, bool ect, enum aqm_verdict kind,
-                     uint64_t seed)
+static uint64_t hits(const struct aqm_params *params, uint64_t backlog_bytes, uint64_t n, bool ect,
+                     enum aqm_verdict kind, uint64_t seed)
 {
     struct aqm aqm = {0};
     uint64_t key = random_key(seed, 0, 9), count = 0;
@@ -43,10 +43,12 @@ static void share_follows_the_curve(void)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         for (uint64_t seed = 1; seed <= 3; seed++) {
             double p = cases[c].p, mean = 1 / (2 * p), k = 1 / p - 1, variance = (k * k - 1) / 12;
-            double got = (double)hits(&params, cases[c].backlog_bytes, n, false, AQM_DROP, seed), want = (double)n / mean;
+            double got = (double)hits(&params, cases[c].backlog_bytes, n, false, AQM_DROP, seed),
+                   want = (double)n / mean;
             double sigma = sqrt((double)n * variance / (mean * mean * mean));
             if (fabs(got - want) > 3.89 * sigma + 1) {
-                fprintf(stderr, "seed %llu, p_b %g: %g drops, want %g +- %g\n", (unsigned long long)seed, p, got, want, sigma);
+                fprintf(stderr, "seed %llu, p_b %g: %g drops, want %g +- %g\n", (unsigned long long)seed, p, got, want,
+                        sigma);
                 exit(1);
             }
         }
@@ -128,12 +130,13 @@ static void idle_time_lowers_the_average(void)
     aqm_dequeue(&aqm, &params, NC_NS_PER_S, 0, 0, USUAL, false, 1, 0); /* out at 1 s + 120 us */
     aqm_enqueue(&aqm, &params, NC_NS_PER_S + 120000 + 100 * 120000 + 60000, 0, USUAL, false, 1, 0);
     CHECK(fabs(aqm.red.average_bytes - before * pow(0.998, 100)) < 1e-6);
-    aqm_enqueue(&aqm, &params, 3600 * NC_NS_PER_S, 0, USUAL, false, 1, 0); /* again: the last was not queued behind anything */
+    /* again: the last was not queued behind anything */
+    aqm_enqueue(&aqm, &params, 3600 * NC_NS_PER_S, 0, USUAL, false, 1, 0);
     CHECK(aqm.red.average_bytes < 1e-100);
 }
 
-/* A line at half load never has two packets waiting: nothing is ever hit; at 1.2 times its rate the average settles where
- * the curve drops the excess: 2 p_b = 1 - 1/1.2. */
+/* A line at half load never has two packets waiting: nothing is ever hit; at 1.2 times its rate the average settles
+ * where the curve drops the excess: 2 p_b = 1 - 1/1.2. */
 static void on_a_line(void)
 {
     struct aqm_line line;

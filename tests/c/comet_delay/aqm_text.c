@@ -8,13 +8,14 @@
 static void round_trip(const char *text, const char *want)
 {
     struct aqm_params params, again;
-    char why[256] = "", once[AQM_TEXT_MAX], twice[AQM_TEXT_MAX];
-    if (aqm_parse(text, &params, why, sizeof why) < 0) {
-        fprintf(stderr, "'%s': %s\n", text, why);
+    struct nc_error error;
+    char once[AQM_TEXT_MAX], twice[AQM_TEXT_MAX];
+    if (aqm_parse(text, &params, &error) < 0) {
+        fprintf(stderr, "'%s': %s\n", text, error.text);
         exit(1);
     }
     CHECK_STR(aqm_format(&params, once, sizeof once), want);
-    CHECK_EQ(aqm_parse(once, &again, why, sizeof why), 0);
+    CHECK_EQ(aqm_parse(once, &again, &error), 0);
     CHECK_STR(aqm_format(&again, twice, sizeof twice), once);
 }
 
@@ -28,21 +29,24 @@ static void texts_round_trip(void)
     round_trip("codel", "codel:target=5ms,interval=100ms,ecn=off");
     round_trip("codel:target=5ms,interval=100ms", "codel:target=5ms,interval=100ms,ecn=off");
     round_trip("codel:ecn=on,target=1.5ms", "codel:target=1.5ms,interval=100ms,ecn=on");
-    round_trip("pie", "pie:target=15ms,update=15ms,alpha=0.125,beta=1.25,burst=150ms,ecn_threshold=10%,derandomize=off,ecn=off");
-    round_trip("pie:alpha=0.000000001,beta=1000,burst=0,derandomize=on",
-               "pie:target=15ms,update=15ms,alpha=0.000000001,beta=1000,burst=0ns,ecn_threshold=10%,derandomize=on,ecn=off");
+    round_trip(
+        "pie",
+        "pie:target=15ms,update=15ms,alpha=0.125,beta=1.25,burst=150ms,ecn_threshold=10%,derandomize=off,ecn=off");
+    round_trip(
+        "pie:alpha=0.000000001,beta=1000,burst=0,derandomize=on",
+        "pie:target=15ms,update=15ms,alpha=0.000000001,beta=1000,burst=0ns,ecn_threshold=10%,derandomize=on,ecn=off");
 }
 
 static void defaults_are_the_rfcs(void)
 {
     struct aqm_params p;
-    char why[256];
-    CHECK_EQ(aqm_parse("codel", &p, why, sizeof why), 0);
+    struct nc_error error;
+    CHECK_EQ(aqm_parse("codel", &p, &error), 0);
     CHECK_EQ(p.algorithm, AQM_CODEL);
     CHECK_EQ(p.codel.target_ns, 5 * NC_NS_PER_MS); /* RFC 8289, 4.2 and 4.3 */
     CHECK_EQ(p.codel.interval_ns, 100 * NC_NS_PER_MS);
     CHECK(!p.ecn);
-    CHECK_EQ(aqm_parse("pie", &p, why, sizeof why), 0);
+    CHECK_EQ(aqm_parse("pie", &p, &error), 0);
     CHECK_EQ(p.algorithm, AQM_PIE);
     CHECK_EQ(p.pie.target_ns, 15 * NC_NS_PER_MS); /* RFC 8033, 4.2, 4.4, 5.1 */
     CHECK_EQ(p.pie.update_ns, 15 * NC_NS_PER_MS);
@@ -79,16 +83,17 @@ static void mistakes_are_named_in_one_line(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct aqm_params params = {.algorithm = AQM_PIE, .link_rate_bps = 7};
-        char why[256] = "";
-        CHECK_EQ(aqm_parse(cases[i].text, &params, why, sizeof why), -1);
-        CHECK_STR(why, cases[i].says);
+        struct nc_error error;
+        CHECK_EQ(aqm_parse(cases[i].text, &params, &error), -1);
+        CHECK_STR(error.text, cases[i].says);
         CHECK_EQ(params.link_rate_bps, 7); /* left alone */
     }
-    char text[600], why[256];
+    struct nc_error error;
+    char text[600];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    CHECK_EQ(aqm_parse(text, &(struct aqm_params){0}, why, sizeof why), -1);
-    CHECK_STR(why, "599 characters; allowed are up to 255");
+    CHECK_EQ(aqm_parse(text, &(struct aqm_params){0}, &error), -1);
+    CHECK_STR(error.text, "599 characters; allowed are up to 255");
 }
 
 int main(void)

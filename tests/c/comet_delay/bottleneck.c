@@ -15,7 +15,8 @@ static struct wire_packet packet(uint64_t number, uint64_t time_ns, uint32_t byt
     return (struct wire_packet){.number = number, .time_ns = time_ns, .l2_bytes = bytes, .ip_bytes = bytes - 14};
 }
 
-static enum fate offer(struct bottleneck *b, const struct params *params, uint64_t number, uint64_t time_ns, uint32_t bytes)
+static enum fate offer(struct bottleneck *b, const struct params *params, uint64_t number, uint64_t time_ns,
+                       uint32_t bytes)
 {
     struct wire_packet p = packet(number, time_ns, bytes);
     struct models models = models_of(params);
@@ -23,8 +24,8 @@ static enum fate offer(struct bottleneck *b, const struct params *params, uint64
 }
 
 /* The next decision must be this one. */
-static void expect(struct bottleneck *b, const struct params *params, uint64_t until_ns, uint64_t number, enum fate fate,
-                   uint64_t time_ns)
+static void expect(struct bottleneck *b, const struct params *params, uint64_t until_ns, uint64_t number,
+                   enum fate fate, uint64_t time_ns)
 {
     struct wire_packet p;
     enum fate got;

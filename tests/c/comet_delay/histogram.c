@@ -7,7 +7,10 @@ static void percentiles_are_within_a_bucket(void)
     struct histogram h = {0};
     for (uint64_t i = 1; i <= 100000; i++)
         histogram_add(&h, i, 1);
-    const struct { double share; uint64_t want; } cases[] = {{0.5, 50000}, {0.9, 90000}, {0.99, 99000}, {0.001, 100}};
+    const struct {
+        double share;
+        uint64_t want;
+    } cases[] = {{0.5, 50000}, {0.9, 90000}, {0.99, 99000}, {0.001, 100}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t got = histogram_percentile(&h, cases[i].share);
         CHECK(got >= cases[i].want && (double)got <= (double)cases[i].want * 1.26);

@@ -43,12 +43,12 @@ static void an_idle_interval_has_none(void)
 
 static json_t *state(uint64_t uptime_ns, uint64_t packets, uint64_t lost)
 {
-    json_t *direction = json_pack("{s:I, s:I, s:I, s:{s:I, s:i}, s:I, s:{s:I, s:[]}}", "in_packets", (json_int_t)packets,
-                                  "in_bytes", (json_int_t)packets * 1500, "out_packets", (json_int_t)(packets - lost),
-                                  "drops", "loss", (json_int_t)lost, "queue", 3, "queue_bytes", (json_int_t)packets,
-                                  "lateness", "max_ns", (json_int_t)0, "histogram");
-    return json_pack("{s:I, s:{s:o, s:O}, s:{s:b}}", "uptime_ns", (json_int_t)uptime_ns, "statistics", "ab", direction, "ba",
-                     direction, "verdict", "valid", 1);
+    json_t *direction = json_pack("{s:I, s:I, s:I, s:{s:I, s:i}, s:I, s:{s:I, s:[]}}", "in_packets",
+                                  (json_int_t)packets, "in_bytes", (json_int_t)packets * 1500, "out_packets",
+                                  (json_int_t)(packets - lost), "drops", "loss", (json_int_t)lost, "queue", 3,
+                                  "queue_bytes", (json_int_t)packets, "lateness", "max_ns", (json_int_t)0, "histogram");
+    return json_pack("{s:I, s:{s:o, s:O}, s:{s:b}}", "uptime_ns", (json_int_t)uptime_ns, "statistics", "ab", direction,
+                     "ba", direction, "verdict", "valid", 1);
 }
 
 static long long number(json_t *object, const char *direction, const char *key)
@@ -58,7 +58,8 @@ static long long number(json_t *object, const char *direction, const char *key)
 
 static void rates_and_drops_are_differences(void)
 {
-    json_t *before = state(1000000000, 100, 2), *after = state(1500000000, 1100, 12), *got = interval_json(before, after);
+    json_t *before = state(1000000000, 100, 2), *after = state(1500000000, 1100, 12),
+           *got = interval_json(before, after);
     CHECK(got);
     CHECK_EQ(json_integer_value(json_object_get(got, "interval_ns")), 500000000);
     CHECK_EQ(number(got, "ab", "in_packets"), 1000);

@@ -29,12 +29,16 @@ static void rate_is_exact_over_a_million(void)
     pacer_free(&p);
 }
 
-/* For packets i < j: cost of i … j-1 <= rate × (departure j - departure i), to one nanosecond of the clock. With c the sum
- * of costs before a packet and d its departure that is c_j - rate d_j <= min over i of (c_i - rate d_i) + rate. */
+/* For packets i < j: cost of i … j-1 <= rate × (departure j - departure i), to one nanosecond of the clock. With c
+ * the sum of costs before a packet and d its departure that is c_j - rate d_j <= min over i of (c_i - rate d_i) +
+ * rate. */
 static void never_above_the_rate_in_any_window(void)
 {
-    const struct pacer_params cases[] = {{.rate = 7000000}, {.rate = 999999937}, {.rate = UINT64_C(100000000000)},
-                                         {.rate = 69500, .unit = PACER_PACKETS}, {.rate = 83331, .unit = PACER_PACKETS}};
+    const struct pacer_params cases[] = {{.rate = 7000000},
+                                         {.rate = 999999937},
+                                         {.rate = UINT64_C(100000000000)},
+                                         {.rate = 69500, .unit = PACER_PACKETS},
+                                         {.rate = 83331, .unit = PACER_PACKETS}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         for (uint64_t seed = 1; seed <= 2; seed++) {
             struct pacer p = {0};
@@ -101,7 +105,8 @@ static void changes_never_reorder(void)
         for (uint64_t i = 0; i < 20000; i++) {
             uint64_t draw = random_u64(seed, i), departure;
             if (draw % 16 == 0)
-                params = (struct pacer_params){.rate = draw % 5 ? (draw >> 8) % 1000000 + 1 : 0, .unit = (int)(draw >> 40) & 1,
+                params = (struct pacer_params){.rate = draw % 5 ? (draw >> 8) % 1000000 + 1 : 0,
+                                               .unit = (int)(draw >> 40) & 1,
                                                .buffer_bytes = (draw >> 41) % 3 * 20000};
             now += (draw >> 20) % 2000000;
             if (!pacer_send(&p, &params, now, (uint32_t)(draw >> 50) % 1500 + 1, &departure))

@@ -11,9 +11,9 @@
 static struct rate_trace trace_of(const char *text)
 {
     struct rate_trace trace;
-    char why[300] = "";
-    if (rate_trace_parse(text, &trace, why, sizeof why) < 0) {
-        fprintf(stderr, "%s: %s\n", text, why);
+    struct nc_error error;
+    if (rate_trace_parse(text, &trace, &error) < 0) {
+        fprintf(stderr, "%s: %s\n", text, error.text);
         exit(1);
     }
     return trace;
@@ -53,9 +53,10 @@ static void steps_hold_in_the_middle_of_a_packet(void)
     rate_trace_init(&state, 1000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 1000, 400), 401000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 500000, 400), 900000);
-    CHECK_EQ(rate_trace_exit(&state, &trace, 800000, 1101), 1001000 + 100000); /* 101 before the step, 1,000 behind it */
+    /* 101 before the step, 1,000 behind it */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 800000, 1101), 1001000 + 100000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 0, 8990), 2000000);
-    CHECK_EQ(rate_trace_exit(&state, &trace, 0, 10), 2001000);                  /* the very last before the stop */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 0, 10), 2001000); /* the very last before the stop */
     CHECK_EQ(rate_trace_exit(&state, &trace, 0, 100), 5001000 + 100000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 9000000, 100), 9100000);
     CHECK_EQ(rate_trace_planning_bps(&trace), 80000000);
@@ -98,11 +99,11 @@ static void mahimahi_opportunities_take_1500_bytes(void)
     rate_trace_init(&state, 0);
     CHECK_EQ(rate_trace_exit(&state, &trace, 0, 1500), 0);
     CHECK_EQ(rate_trace_exit(&state, &trace, 0, 1000), 5000000);
-    CHECK_EQ(rate_trace_exit(&state, &trace, 0, 1000), 5000000);         /* half in the first of the two */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 0, 1000), 5000000); /* half in the first of the two */
     CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1000), 5000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 5000000, 1), 7000000);
-    CHECK_EQ(rate_trace_exit(&state, &trace, 7000001, 1500), 10000000);  /* what 7 had left is lost */
-    CHECK_EQ(rate_trace_exit(&state, &trace, 7000001, 1500), 10000000);  /* the next cycle's 0 */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 7000001, 1500), 10000000); /* what 7 had left is lost */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 7000001, 1500), 10000000); /* the next cycle's 0 */
     CHECK_EQ(rate_trace_exit(&state, &trace, 7000001, 4500), 17000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 31000000, 100), 35000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 40000000, 1400), 40000000); /* exactly at an end of the cycle */
@@ -162,8 +163,12 @@ static void mahimahi_agrees_with_walking_through_the_file(void)
 
 static void texts_come_back(void)
 {
-    static const struct { const char *text, *formatted; } cases[] = {
-        {"45Mbit", "45Mbit"}, {"0", "0bit"}, {"rate:0s=10Mbit,5s=1Mbit", "rate:0ns=10Mbit,5s=1Mbit"},
+    static const struct {
+        const char *text, *formatted;
+    } cases[] = {
+        {"45Mbit", "45Mbit"},
+        {"0", "0bit"},
+        {"rate:0s=10Mbit,5s=1Mbit", "rate:0ns=10Mbit,5s=1Mbit"},
         {"rate:0s=0,1.5ms=400Gbit", "rate:0ns=0bit,1.5ms=400Gbit"},
     };
     char buf[MODEL_TEXT_MAX], again[MODEL_TEXT_MAX];
@@ -183,19 +188,32 @@ static void texts_come_back(void)
 
 static void wrong_texts_are_refused_in_one_line(void)
 {
-    static const struct { const char *text, *reason; } cases[] = {
-        {"", "not a rate"}, {"-1Mbit", "negative"}, {"401Gbit", "more than 400Gbit"}, {"speed:1", "no such rate"},
-        {"rate:", "TIME=RATE"}, {"rate:1s=5Mbit", "begins at 0s"}, {"rate:0s=5Mbit,0s=6Mbit", "not later"},
-        {"rate:0s=5Mbit,2s=6Mbit,1s=1Mbit", "not later"}, {"rate:0s=5Mbit,", "TIME=RATE"}, {"rate:0s=", "not a rate"},
-        {"rate:0s=5Mbit,1s=0", "wait for ever"}, {"rate:0s=500Gbit", "more than 400Gbit"}, {"rate:x=1", "not a duration"},
-        {"mahimahi:", "name of a file"}, {"mahimahi:/no/such", "/no/such: No such file"}, {"mahimahi:/dev/null", "not a regular"},
+    static const struct {
+        const char *text, *reason;
+    } cases[] = {
+        {"", "not a rate"},
+        {"-1Mbit", "negative"},
+        {"401Gbit", "more than 400Gbit"},
+        {"speed:1", "no such rate"},
+        {"rate:", "TIME=RATE"},
+        {"rate:1s=5Mbit", "begins at 0s"},
+        {"rate:0s=5Mbit,0s=6Mbit", "not later"},
+        {"rate:0s=5Mbit,2s=6Mbit,1s=1Mbit", "not later"},
+        {"rate:0s=5Mbit,", "TIME=RATE"},
+        {"rate:0s=", "not a rate"},
+        {"rate:0s=5Mbit,1s=0", "wait for ever"},
+        {"rate:0s=500Gbit", "more than 400Gbit"},
+        {"rate:x=1", "not a duration"},
+        {"mahimahi:", "name of a file"},
+        {"mahimahi:/no/such", "/no/such: No such file"},
+        {"mahimahi:/dev/null", "not a regular"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char why[300] = "";
+        struct nc_error error;
         struct rate_trace trace;
-        if (rate_trace_parse(cases[i].text, &trace, why, sizeof why) == 0 || !strstr(why, cases[i].reason) ||
-            strchr(why, '\n')) {
-            fprintf(stderr, "'%s': '%s'\n", cases[i].text, why);
+        if (rate_trace_parse(cases[i].text, &trace, &error) == 0 || !strstr(error.text, cases[i].reason) ||
+            strchr(error.text, '\n')) {
+            fprintf(stderr, "'%s': '%s'\n", cases[i].text, error.text);
             exit(1);
         }
     }

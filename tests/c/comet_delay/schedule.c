@@ -6,8 +6,8 @@
 
 static bool add(struct schedule *schedule, uint64_t time_ns, uint64_t number)
 {
-    static struct stored *const nowhere = NULL; /* part numbers of one packet with gaps: no runs */
-    struct wire_packet packet = {.time_ns = time_ns, .number = number, .stored = nowhere, .part = (uint32_t)number * 2};
+    static struct packet_buffer *const nowhere = NULL; /* part numbers of one packet with gaps: no runs */
+    struct wire_packet packet = {.time_ns = time_ns, .number = number, .buffer = nowhere, .part = (uint32_t)number * 2};
     return schedule_add(schedule, &packet, 1000);
 }
 

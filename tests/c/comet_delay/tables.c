@@ -3,25 +3,25 @@
 
 #include "check.h"
 
-static struct table *parse(const char *text, enum table_content content, char *why, size_t why_size)
+static struct table *parse(const char *text, enum table_content content, struct nc_error *error)
 {
-    return table_parse("f", text, strlen(text), content, why, why_size);
+    return table_parse("f", text, strlen(text), content, error);
 }
 
 static void numbers_are_read(void)
 {
-    char why[200];
-    struct table *t = parse("# head\n12.5ms -3us\r\n\n0.5#s\n\t7ns", TABLE_DURATIONS, why, sizeof why);
+    struct nc_error error;
+    struct table *t = parse("# head\n12.5ms -3us\r\n\n0.5#s\n\t7ns", TABLE_DURATIONS, &error);
     CHECK(t && t->n == 4);
     CHECK_EQ(t->at[0], 12500000);
     CHECK_EQ(t->at[1], -3000);
     CHECK_EQ(t->at[2], 500000000);
     CHECK_EQ(t->at[3], 7);
     table_release(t);
-    t = parse("-32768 32767\n-0 5", TABLE_NETEM, why, sizeof why);
+    t = parse("-32768 32767\n-0 5", TABLE_NETEM, &error);
     CHECK(t && t->n == 4 && (int64_t)t->at[0] == -32768);
     table_release(t);
-    t = parse("0\n0\n17\n", TABLE_MILLISECONDS, why, sizeof why);
+    t = parse("0\n0\n17\n", TABLE_MILLISECONDS, &error);
     CHECK(t && t->n == 3);
     CHECK_EQ(t->at[2], 17000000);
     table_release(t);
@@ -29,24 +29,34 @@ static void numbers_are_read(void)
 
 static void wrong_files_are_refused_with_their_line(void)
 {
-    static const struct { enum table_content content; const char *text, *reason; } cases[] = {
-        {TABLE_DURATIONS, "", "f:1: no numbers"},         {TABLE_DURATIONS, "# only\n", "f:2: no numbers"},
-        {TABLE_DURATIONS, "1ms\n2 apples", "f:2: 'apples'"}, {TABLE_DURATIONS, "1ms\n\n61min", "f:3: '61min'"},
-        {TABLE_DURATIONS, "--1ms", "f:1: '--1ms'"},       {TABLE_NETEM, "1\n2\n32768", "f:3: '32768'"},
-        {TABLE_NETEM, "1.5", "f:1: '1.5'"},               {TABLE_MILLISECONDS, "5\n4\n", "f:2: '4': before"},
-        {TABLE_MILLISECONDS, "0\n0", "f:2: lasts no time"}, {TABLE_MILLISECONDS, "-1", "f:1: '-1'"},
-        {TABLE_MILLISECONDS, "86400001", "f:1: '86400001'"}, {TABLE_DURATIONS, "1\x01", "f:1: '1?'"},
+    static const struct {
+        enum table_content content;
+        const char *text, *reason;
+    } cases[] = {
+        {TABLE_DURATIONS, "", "f:1: no numbers"},
+        {TABLE_DURATIONS, "# only\n", "f:2: no numbers"},
+        {TABLE_DURATIONS, "1ms\n2 apples", "f:2: 'apples'"},
+        {TABLE_DURATIONS, "1ms\n\n61min", "f:3: '61min'"},
+        {TABLE_DURATIONS, "--1ms", "f:1: '--1ms'"},
+        {TABLE_NETEM, "1\n2\n32768", "f:3: '32768'"},
+        {TABLE_NETEM, "1.5", "f:1: '1.5'"},
+        {TABLE_MILLISECONDS, "5\n4\n", "f:2: '4': before"},
+        {TABLE_MILLISECONDS, "0\n0", "f:2: lasts no time"},
+        {TABLE_MILLISECONDS, "-1", "f:1: '-1'"},
+        {TABLE_MILLISECONDS, "86400001", "f:1: '86400001'"},
+        {TABLE_DURATIONS, "1\x01", "f:1: '1?'"},
         {TABLE_DURATIONS, "1111111111111111111111111111111111111111111111111111111111111111111111", "f:1: '1111"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char why[200] = "";
-        if (parse(cases[i].text, cases[i].content, why, sizeof why) || strncmp(why, cases[i].reason, strlen(cases[i].reason))) {
-            fprintf(stderr, "case %zu: '%s', want '%s'\n", i, why, cases[i].reason);
+        struct nc_error error;
+        if (parse(cases[i].text, cases[i].content, &error) ||
+            strncmp(error.text, cases[i].reason, strlen(cases[i].reason))) {
+            fprintf(stderr, "case %zu: '%s', want '%s'\n", i, error.text, cases[i].reason);
             exit(1);
         }
     }
-    char why[200] = "";
-    CHECK(!table_parse("f", "1\0002", 3, TABLE_NETEM, why, sizeof why) && strncmp(why, "f:1: '1'", 8) == 0);
+    struct nc_error error;
+    CHECK(!table_parse("f", "1\0002", 3, TABLE_NETEM, &error) && strncmp(error.text, "f:1: '1'", 8) == 0);
 }
 
 static void pairs_are_sorted_and_joined(void)

@@ -20,13 +20,13 @@ static const char *write_file(const char *text, mode_t mode)
     return path;
 }
 
-static int read_text(const char *text, struct config_arguments *out, char why[512])
+static int read_text(const char *text, struct config_arguments *out, struct nc_error *error)
 {
     size_t n;
     const struct nc_option *rows = settings_rows(&n);
     const char *path = write_file(text, 0600);
     *out = (struct config_arguments){0};
-    int failed = config_file_read(path, rows, n, out, why, 512);
+    int failed = config_file_read(path, rows, n, out, error);
     unlink(path);
     return failed;
 }
@@ -40,10 +40,14 @@ static void release(struct config_arguments *arguments)
 
 static void test_values_become_options(void)
 {
-    char why[512];
+    struct nc_error error;
     struct config_arguments got;
-    CHECK_EQ(read_text("[rate]\nrate = \"800Mbit\"\nno_redundancy = true\n[relay]\nrouter = false\nlan = [\"eth0\", \"eth1\"]\nsessions = 10\n", &got, why), 0);
-    static const char *const want[] = {"--lan=eth0", "--lan=eth1", "--no-redundancy", "--rate=800Mbit", "--sessions=10"};
+    CHECK_EQ(read_text("[rate]\nrate = \"800Mbit\"\nno_redundancy = true\n[relay]\nrouter = false\nlan = [\"eth0\", "
+                       "\"eth1\"]\nsessions = 10\n",
+                       &got, &error),
+             0);
+    static const char *const want[] = {"--lan=eth0", "--lan=eth1", "--no-redundancy", "--rate=800Mbit",
+                                       "--sessions=10"};
     for (size_t w = 0; w < sizeof want / sizeof want[0]; w++) {
         bool found = false;
         for (size_t i = 0; i < got.n; i++)
@@ -56,44 +60,56 @@ static void test_values_become_options(void)
 
 static void test_rates_are_whole_megabits(void)
 {
-    char why[512];
+    struct nc_error error;
     struct settings settings = {.psk_file = "psk", .name = "lft", .rate_bps = 7000000};
-    CHECK_EQ(settings_check(&settings, why, sizeof why), 0);
+    CHECK_EQ(settings_check(&settings, &error), 0);
     CHECK(settings_redundancy(&settings));
     settings.rate_bps = 1500000;
-    CHECK(settings_check(&settings, why, sizeof why) < 0 && strstr(why, "--rate: 1500000 bit/s"));
+    CHECK(settings_check(&settings, &error) < 0 && strstr(error.text, "--rate: 1500000 bit/s"));
     settings.rate_bps = 0;
     CHECK(!settings_redundancy(&settings));
     settings.host_rate_bps = 999999;
-    CHECK(settings_check(&settings, why, sizeof why) < 0 && strstr(why, "--host-rate: 999999 bit/s"));
+    CHECK(settings_check(&settings, &error) < 0 && strstr(error.text, "--host-rate: 999999 bit/s"));
 }
 
 static void test_mistakes_name_their_line(void)
 {
-    static const struct { const char *text, *want; } cases[] = {
-        {"[rate]\nrate = \"fast\"\n", ":2: --rate 'fast'"}, {"[rate]\nspeed = 1\n", ":2: [rate] has no key 'speed'"},
-        {"[relay]\n\nrate = \"1Mbit\"\n", ":3: 'rate' belongs under [rate]"}, {"[rate]\nrate = \n", ":2: "}, {"[rate]\nrate = true\n", ":2: 'rate': want a text"},
-        {"rate = 1\n", ":1: 'rate' stands outside"}, {"[relay]\nrouter = \"yes\"\n", ":2: 'router': want true or false"}};
+    static const struct {
+        const char *text, *want;
+    } cases[] = {{"[rate]\nrate = \"fast\"\n", ":2: --rate 'fast'"},
+                 {"[rate]\nspeed = 1\n", ":2: [rate] has no key 'speed'"},
+                 {"[relay]\n\nrate = \"1Mbit\"\n", ":3: 'rate' belongs under [rate]"},
+                 {"[rate]\nrate = \n", ":2: "},
+                 {"[rate]\nrate = true\n", ":2: 'rate': want a text"},
+                 {"rate = 1\n", ":1: 'rate' stands outside"},
+                 {"[relay]\nrouter = \"yes\"\n", ":2: 'router': want true or false"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char why[512] = "";
+        struct nc_error error;
         struct config_arguments got;
-        CHECK_EQ(read_text(cases[i].text, &got, why), -1);
-        if (!strstr(why, cases[i].want))
-            fprintf(stderr, "'%s': %s\n", cases[i].text, why);
-        CHECK(strstr(why, cases[i].want));
+        CHECK_EQ(read_text(cases[i].text, &got, &error), -1);
+        if (!strstr(error.text, cases[i].want))
+            fprintf(stderr, "'%s': %s\n", cases[i].text, error.text);
+        CHECK(strstr(error.text, cases[i].want));
         release(&got);
     }
 }
 
 static void test_keys_must_be_private(void)
 {
-    static const struct { const char *text; mode_t mode; long want; } cases[] = {
-        {"0123456789abcdef\n", 0600, 16}, {"0123456789abcdef", 0400, 16}, {"0123456789abcdef", 0640, -1}, {"0123456789abcdef", 0604, -1}, {"short", 0600, -1}};
+    static const struct {
+        const char *text;
+        mode_t mode;
+        long want;
+    } cases[] = {{"0123456789abcdef\n", 0600, 16},
+                 {"0123456789abcdef", 0400, 16},
+                 {"0123456789abcdef", 0640, -1},
+                 {"0123456789abcdef", 0604, -1},
+                 {"short", 0600, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint8_t key[LFT_PSK_MAX];
-        char why[512];
+        struct nc_error error;
         const char *path = write_file(cases[i].text, cases[i].mode);
-        CHECK_EQ(psk_read(path, key, why, sizeof why), cases[i].want);
+        CHECK_EQ(psk_read(path, key, &error), cases[i].want);
         unlink(path);
     }
 }

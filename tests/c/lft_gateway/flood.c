@@ -1,7 +1,8 @@
-/* lft-flood DESTINATION PORT PACKETS-A-SECOND COUNT: sends UDP datagrams with whatever source address one likes, at a set rate. What to send
- * comes on standard input, a line each and used in turn: SOURCE PORT HEX, where SOURCE is an IPv4 address, or * for a new one of
- * 10.99.0.0/16 each time. For tests of what a gateway does with it. Prints one JSON line: how many went in how many nanoseconds.
- * A raw socket with a header of our own, and sendmmsg: one system call a hundred datagrams. */
+/* lft-flood DESTINATION PORT PACKETS-A-SECOND COUNT: sends UDP datagrams with whatever source address one likes, at
+ * a set rate. What to send comes on standard input, a line each and used in turn: SOURCE PORT HEX, where SOURCE is
+ * an IPv4 address, or * for a new one of 10.99.0.0/16 each time. For tests of what a gateway does with it. Prints
+ * one JSON line: how many went in how many nanoseconds. A raw socket with a header of our own, and sendmmsg: one
+ * system call a hundred datagrams. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -59,7 +60,8 @@ static int read_templates(struct flood *flood)
         struct template *template = &flood->templates[flood->templates_n];
         char source[32];
         int used = 0;
-        if (sscanf(line, "%31s %" SCNu16 " %n", source, &template->port, &used) != 2 || !used || !read_hex(line + used, template))
+        if (sscanf(line, "%31s %" SCNu16 " %n", source, &template->port, &used) != 2 || !used ||
+            !read_hex(line + used, template))
             return -1;
         template->anybody = strcmp(source, "*") == 0;
         template->source = template->anybody ? 0 : inet_addr(source);
@@ -73,8 +75,15 @@ static size_t make(struct flood *flood, uint64_t number, uint8_t *out)
 {
     const struct template *template = &flood->templates[number % flood->templates_n];
     in_addr_t source = template->anybody ? htonl(0x0a630000u | (flood->invented++ & 0xffff)) : template->source;
-    const struct iphdr ip = {.version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP, .saddr = source, .daddr = flood->to.sin_addr.s_addr};
-    const struct udphdr udp = {.source = htons(template->port), .dest = flood->to.sin_port, .len = htons((uint16_t)(sizeof udp + template->n))};
+    const struct iphdr ip = {.version = 4,
+                             .ihl = 5,
+                             .ttl = 64,
+                             .protocol = IPPROTO_UDP,
+                             .saddr = source,
+                             .daddr = flood->to.sin_addr.s_addr};
+    const struct udphdr udp = {.source = htons(template->port),
+                               .dest = flood->to.sin_port,
+                               .len = htons((uint16_t)(sizeof udp + template->n))};
     memcpy(out, &ip, sizeof ip);
     memcpy(out + sizeof ip, &udp, sizeof udp);
     memcpy(out + HEADERS, template->at, template->n);
@@ -88,7 +97,8 @@ static int send_batch(struct flood *flood, int fd, uint64_t first, unsigned n)
     struct iovec pieces[BATCH];
     for (unsigned i = 0; i < n; i++) {
         pieces[i] = (struct iovec){memory[i], make(flood, first + i, memory[i])};
-        messages[i].msg_hdr = (struct msghdr){.msg_name = &flood->to, .msg_namelen = sizeof flood->to, .msg_iov = &pieces[i], .msg_iovlen = 1};
+        messages[i].msg_hdr = (struct msghdr){
+            .msg_name = &flood->to, .msg_namelen = sizeof flood->to, .msg_iov = &pieces[i], .msg_iovlen = 1};
     }
     for (unsigned sent = 0; sent < n;) {
         int now = sendmmsg(fd, messages + sent, n - sent, 0);
@@ -129,6 +139,7 @@ int main(int argc, char **argv)
         if (send_batch(&flood, fd, sent, (unsigned)(count - sent < BATCH ? count - sent : BATCH)) < 0)
             return fail(argv[1]);
     }
-    printf("{\"v\":1,\"event\":\"end\",\"sent\":%" PRIu64 ",\"elapsed_ns\":%" PRIu64 "}\n", count, nc_now_ns() - began_ns);
+    printf("{\"v\":1,\"event\":\"end\",\"sent\":%" PRIu64 ",\"elapsed_ns\":%" PRIu64 "}\n", count,
+           nc_now_ns() - began_ns);
     return 0;
 }

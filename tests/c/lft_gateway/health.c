@@ -1,8 +1,8 @@
-/* Path MTU search and watch, in virtual time. */
+/* The search for the path MTU and the tunnel's health, in virtual time. */
 #include "check.h"
 #include "nc_clock.h"
 #include "pmtu.h"
-#include "watch.h"
+#include "health.h"
 
 /* A path that takes `passes` octets: what the search settles at. */
 static uint32_t search(uint32_t passes, uint32_t limit)
@@ -33,7 +33,8 @@ static void test_search_finds_what_the_path_takes(void)
     CHECK_EQ(search(600, 1438), 1136); /* the base is never given up: it is what runs */
 }
 
-/* A path that shrinks behind a search: nothing changes while the size in use is answered; then a new one is found below it. */
+/* A path that shrinks behind a search: nothing changes while the size in use is answered; then a new one is found
+ * below it. */
 static void test_a_doubted_size_is_confirmed_or_given_up(void)
 {
     struct pmtu pmtu;
@@ -58,22 +59,40 @@ static void test_a_doubted_size_is_confirmed_or_given_up(void)
     CHECK(pmtu.good <= 1238 && pmtu.good + 16 >= 1238);
 }
 
-static void test_watch_bypasses_at_once_and_returns_when_steady(void)
+static void test_new_connections_bypass_at_once_and_return_when_steady(void)
 {
-    struct watch watch = {.bypassed = true};
+    struct health health = {.bypassed = true};
     uint64_t now_ns = NC_NS_PER_S;
-    CHECK(!watch_step(&watch, true, -1, now_ns));
-    CHECK(!watch_step(&watch, true, -1, now_ns + 100 * NC_NS_PER_MS));
-    CHECK(watch_step(&watch, true, -1, now_ns + 200 * NC_NS_PER_MS));
-    CHECK(!watch_step(&watch, false, -1, now_ns + NC_NS_PER_S));
-    CHECK(watch_step(&watch, false, 0, now_ns + NC_NS_PER_S));
-    CHECK(!watch_step(&watch, true, 1, now_ns + 2 * NC_NS_PER_S));
+    CHECK(!health_step(&health, true, -1, now_ns));
+    CHECK(!health_step(&health, true, -1, now_ns + 100 * NC_NS_PER_MS));
+    CHECK(health_step(&health, true, -1, now_ns + 200 * NC_NS_PER_MS));
+    CHECK(!health_step(&health, false, -1, now_ns + NC_NS_PER_S));
+    CHECK(health_step(&health, false, 0, now_ns + NC_NS_PER_S));
+    CHECK(!health_step(&health, true, 1, now_ns + 2 * NC_NS_PER_S));
+}
+
+/* A time that is over would keep the gateway's loop from sleeping. */
+static void test_time_matters_only_before_the_return(void)
+{
+    struct health health = {.bypassed = true};
+    uint64_t now_ns = NC_NS_PER_S;
+    health_step(&health, true, -1, now_ns);
+    CHECK(health_next_ns(&health) == now_ns + 200 * NC_NS_PER_MS);
+    health_step(&health, true, -1, now_ns + 200 * NC_NS_PER_MS);
+    CHECK(health_next_ns(&health) == UINT64_MAX);
+    health_step(&health, true, 1, now_ns + NC_NS_PER_S);
+    CHECK(health.bypassed && health_next_ns(&health) == UINT64_MAX);
+    health_step(&health, true, -1, now_ns + 2 * NC_NS_PER_S);
+    CHECK(!health.bypassed);
+    health_step(&health, false, -1, now_ns + 3 * NC_NS_PER_S);
+    CHECK(health.bypassed && health_next_ns(&health) == UINT64_MAX);
 }
 
 int main(void)
 {
     test_search_finds_what_the_path_takes();
     test_a_doubted_size_is_confirmed_or_given_up();
-    test_watch_bypasses_at_once_and_returns_when_steady();
+    test_new_connections_bypass_at_once_and_return_when_steady();
+    test_time_matters_only_before_the_return();
     return 0;
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "relay_proxy.h"
+#include "proxy_request.h"
 
 /* Feeds a dialogue one octet at a time; replies are thrown away. */
 static enum proxy_parsed feed(struct proxy_request *request, enum proxy_kind kind, const void *at, size_t n)
@@ -27,8 +27,8 @@ static void test_socks(void)
     CHECK(memcmp(r.where.destination, "\300\0\2\1", 4) == 0);
     CHECK_EQ(FEED(&r, PROXY_SOCKS5, "\5\2\1\0\5\1\0\3\4name\1\273"), PROXY_GO);
     CHECK(strcmp(r.where.name, "name") == 0 && r.where.destination_port == 443);
-    CHECK_EQ(FEED(&r, PROXY_SOCKS5, "\5\1\2"), PROXY_BAD);          /* wants a password */
-    CHECK_EQ(FEED(&r, PROXY_SOCKS5, "\4\1"), PROXY_BAD);            /* SOCKS4 */
+    CHECK_EQ(FEED(&r, PROXY_SOCKS5, "\5\1\2"), PROXY_BAD);           /* wants a password */
+    CHECK_EQ(FEED(&r, PROXY_SOCKS5, "\4\1"), PROXY_BAD);             /* SOCKS4 */
     CHECK_EQ(FEED(&r, PROXY_SOCKS5, "\5\1\0\5\2\0\1\1"), PROXY_BAD); /* BIND */
     CHECK_EQ(FEED(&r, PROXY_SOCKS5, "\5\1\0\5\1\0\3\3a\0b\0\1"), PROXY_BAD);
 }

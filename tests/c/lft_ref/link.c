@@ -1,4 +1,5 @@
 /* Two gateways' links against each other: handshake, attacks, rekey, restart, outage. */
+#include "cookies.h"
 #include "link.h"
 
 #include "pair.h"
@@ -46,7 +47,8 @@ static void other_key_gets_nothing(void)
     pair_free(pair);
 }
 
-/* Everything seen is kept and sent again later, from the right address and another; as it was, cut, and with a bit changed. */
+/* Everything seen is kept and sent again later, from the right address and another; as it was, cut, and with a bit
+ * changed. */
 static struct datagram kept[200];
 static size_t kept_n;
 

@@ -1,5 +1,5 @@
-/* Two links back to back in virtual time, for tests: a one-way delay of 10 ms, a switch that cuts the path, and a hook that sees every
- * datagram (true: swallowed). */
+/* Two links back to back in virtual time, for tests: a one-way delay of 10 ms, a switch that cuts the path, and a
+ * hook that sees every datagram (true: swallowed). */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -10,7 +10,12 @@
 #include "nc_clock.h"
 
 enum { FLIGHT_MAX = 4096, DATAGRAM_MAX = 1600 };
-struct datagram { uint64_t at_ns; int to; size_t n; uint8_t at[DATAGRAM_MAX]; };
+struct datagram {
+    uint64_t at_ns;
+    int to;
+    size_t n;
+    uint8_t at[DATAGRAM_MAX];
+};
 struct pair {
     struct lft_link *link[2];
     uint64_t now_ns;
@@ -26,8 +31,13 @@ static const uint8_t pair_psk[32] = {42};
 static inline struct lft_link_config pair_config(int i, enum lft_cipher cipher)
 {
     return (struct lft_link_config){
-        .engine = {.recovery = LFT_SELECTIVE, .rate_bps = 100000000, .payload_max = 1438, .outer_bytes = 28, .window_frames = 1 << 14,
-                   .tx_memory_bytes = 8 << 20, .rx_memory_bytes = 8 << 20},
+        .engine = {.recovery = LFT_SELECTIVE,
+                   .rate_bps = 100000000,
+                   .payload_max = 1438,
+                   .outer_bytes = 28,
+                   .window_frames = 1 << 14,
+                   .tx_memory_bytes = 8 << 20,
+                   .rx_memory_bytes = 8 << 20},
         .session = {.streams_max = 100, .tx_memory_bytes = 4 << 20},
         .handshake = {.initiator = i == 0, .cipher = cipher, .psk = pair_psk, .psk_bytes = sizeof pair_psk},
         .peer = {.at = {(uint8_t)(1 - i)}, .n = i == 0},
@@ -78,7 +88,8 @@ static inline void pair_step(struct pair *pair)
         struct lft_batch batch;
         while (pair->link[i] && lft_link_transmit(pair->link[i], pair->now_ns, &batch))
             for (size_t at = 0; at < batch.bytes; at += batch.segment)
-                pair_send(pair, 1 - i, batch.at + at, batch.bytes - at < batch.segment ? batch.bytes - at : batch.segment);
+                pair_send(pair, 1 - i, batch.at + at,
+                          batch.bytes - at < batch.segment ? batch.bytes - at : batch.segment);
     }
     pair->now_ns += NC_NS_PER_MS / 2;
 }
@@ -116,6 +127,57 @@ static inline size_t pair_read(struct pair *pair, struct lft_stream *stream, uin
         lft_stream_consumed(stream, piece.iov_len, pair->now_ns);
     }
     return n;
+}
+
+/* A pair whose tunnel is up. */
+static inline struct pair *pair_start(void)
+{
+    struct pair *pair = pair_create(LFT_AES_128_GCM);
+    pair_run(pair, NC_NS_PER_S);
+    CHECK(lft_link_ready(pair->link[0]) && lft_link_ready(pair->link[1]));
+    return pair;
+}
+
+/* Ends the pair, in which no stream, no octet and no buffer may be left. */
+static inline void pair_nothing_left(struct pair *pair)
+{
+    pair_run(pair, NC_NS_PER_S);
+    for (int i = 0; i < 2; i++) {
+        struct lft_session_state state;
+        struct lft_engine_state engine;
+        lft_session_state(lft_link_session(pair->link[i]), &state);
+        lft_engine_state(lft_link_engine(pair->link[i]), pair->now_ns, &engine);
+        CHECK_EQ(state.streams, 0);
+        CHECK_EQ(state.tx_queued_bytes + state.rx_queued_bytes, 0);
+        CHECK_EQ(engine.tx_buffers, 0);
+        CHECK(engine.rx_buffers <= 1); /* the one to decrypt into */
+    }
+    pair_free(pair);
+}
+
+/* The next stream with events at one end, which must have this one. */
+static inline struct lft_stream *pair_event(struct pair *pair, int i, unsigned want)
+{
+    unsigned events;
+    struct lft_stream *stream = lft_session_event(lft_link_session(pair->link[i]), &events);
+    CHECK(stream && events & want);
+    return stream;
+}
+
+/* Reads all that has arrived and returns the number of octets. */
+static inline size_t pair_read_all(struct pair *pair, struct lft_stream *stream)
+{
+    static uint8_t octets[65536];
+    size_t read = 0;
+    for (size_t n; (n = pair_read(pair, stream, octets, sizeof octets));)
+        read += n;
+    return read;
+}
+
+/* Frames that end 1 dropped because it had no memory. */
+static inline uint64_t pair_dropped_for_memory(struct pair *pair)
+{
+    return lft_engine_counters(lft_link_engine(pair->link[1]))->rx_no_memory;
 }
 
 #endif

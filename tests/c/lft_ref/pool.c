@@ -1,10 +1,11 @@
-/* Buffers keep what was put into them whatever order they come and go in; memory that is not needed any more is given back. */
+/* Buffers keep what was put into them whatever order they come and go in; memory that is not needed any more is
+ * given back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../netcommon/seeded.h"
+#include "../seeded.h"
 #include "check.h"
 #include "pool.h"
 
@@ -66,9 +67,11 @@ static void the_last_ones_are_for_urgent_callers(void)
 {
     struct lft_pool *pool = lft_pool_create(BUFFER, MB);
     size_t n = 0;
-    for (; lft_pool_take(pool, 0); n++) { }
+    for (; lft_pool_take(pool, 0); n++) {
+    }
     CHECK_EQ(n + 64, lft_pool_limit(pool));
-    for (; lft_pool_take(pool, 1); n++) { }
+    for (; lft_pool_take(pool, 1); n++) {
+    }
     CHECK_EQ(n, lft_pool_limit(pool));
     lft_pool_destroy(pool);
 }

@@ -2,7 +2,7 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 
-#include "../netcommon/seeded.h"
+#include "../seeded.h"
 #include "check.h"
 #include "crypto.h"
 
@@ -83,7 +83,8 @@ static void nothing_changed_is_accepted(void)
 }
 
 /* OpenSSL's opinion of a sealed frame: decrypts it, or fails. */
-static int opened_by_openssl(enum lft_cipher cipher, const uint8_t block[LFT_KEY_BLOCK], const uint8_t *frame, size_t n, uint8_t *out)
+static int opened_by_openssl(enum lft_cipher cipher, const uint8_t block[LFT_KEY_BLOCK], const uint8_t *frame, size_t n,
+                             uint8_t *out)
 {
     const EVP_CIPHER *kind = cipher == LFT_AES_128_GCM ? EVP_aes_128_gcm() : EVP_aes_256_gcm();
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
@@ -92,7 +93,8 @@ static int opened_by_openssl(enum lft_cipher cipher, const uint8_t block[LFT_KEY
     memcpy(nonce, block + 32, 4);
     memcpy(nonce + 4, frame + 8, 8);
     memcpy(tag, frame + LFT_HEADER_BYTES + body, sizeof tag);
-    int good = EVP_DecryptInit_ex(context, kind, NULL, block, nonce) == 1 && EVP_DecryptUpdate(context, NULL, &used, frame, 8) == 1 &&
+    int good = EVP_DecryptInit_ex(context, kind, NULL, block, nonce) == 1 &&
+               EVP_DecryptUpdate(context, NULL, &used, frame, 8) == 1 &&
                EVP_DecryptUpdate(context, out, &used, frame + LFT_HEADER_BYTES, body) == 1 &&
                EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, sizeof tag, tag) == 1 &&
                EVP_DecryptFinal_ex(context, out + body, &used) == 1;
@@ -110,10 +112,12 @@ static void frames_are_openssls(void)
     for (enum lft_cipher cipher = LFT_AES_128_GCM; cipher <= LFT_AES_256_GCM; cipher++) {
         uint8_t block[LFT_KEY_BLOCK];
         key_block(cipher, 0, block);
-        struct lft_key *seal_key = lft_key_create(cipher, block, true), *open_key = lft_key_create(cipher, block, false);
+        struct lft_key *seal_key = lft_key_create(cipher, block, true),
+                       *open_key = lft_key_create(cipher, block, false);
         for (uint64_t i = 0; i < 3000; i++) {
             size_t length = i < 1500 ? i : seeded_below(&seeded, LFT_PAYLOAD_MAX + 1), at = seeded_below(&seeded, 64);
-            struct lft_header header = {.spi = 5, .command = LFT_DATA, .number = (uint32_t)i, .counter = seeded_next(&seeded)};
+            struct lft_header header = {
+                .spi = 5, .command = LFT_DATA, .number = (uint32_t)i, .counter = seeded_next(&seeded)};
             size_t n = lft_seal(seal_key, &header, plain + at, length, frame);
             CHECK(opened_by_openssl(cipher, block, frame, n, out) && memcmp(out, plain + at, length) == 0);
             memset(out, 0, sizeof out);

@@ -74,7 +74,8 @@ static uint8_t *build_ipv6(const struct frame_spec *spec, uint8_t *ip, uint32_t 
     uint8_t *at = ip + 40;
     for (int i = 0; i < spec->ip_extra; i++, at += 8) {
         bool last = i == spec->ip_extra - 1;
-        memcpy(at, (uint8_t[]){last ? l4 : 60, 0, 1, 4, 0, 0, 0, 0}, 8); /* PadN; further ones are destination options */
+        /* PadN; further ones are destination options */
+        memcpy(at, (uint8_t[]){last ? l4 : 60, 0, 1, 4, 0, 0, 0, 0}, 8);
     }
     return at;
 }
@@ -108,8 +109,9 @@ size_t frame_build(const struct frame_spec *spec, uint8_t *out, struct frame_lay
         payload[i] = (uint8_t)(i * 2654435761u >> 24);
     *layout = (struct frame_layout){(uint32_t)(ip - frame), (uint32_t)(l4 - frame), (uint32_t)(payload - frame),
                                     (uint32_t)(payload - frame) + spec->payload_len};
-    uint8_t type = spec->udp ? NC_VNET_GSO_UDP_L4
-                             : spec->ip_version == 4 ? VIRTIO_NET_HDR_GSO_TCPV4 : VIRTIO_NET_HDR_GSO_TCPV6;
+    uint8_t type = spec->udp               ? NC_VNET_GSO_UDP_L4
+                   : spec->ip_version == 4 ? VIRTIO_NET_HDR_GSO_TCPV4
+                                           : VIRTIO_NET_HDR_GSO_TCPV6;
     struct virtio_net_hdr_mrg_rxbuf vnet = {
         .hdr = {.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
                 .gso_type = spec->gso_size ? type | spec->gso_bits : VIRTIO_NET_HDR_GSO_NONE,

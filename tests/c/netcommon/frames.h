@@ -12,16 +12,16 @@
 #define FRAME_MAX (NC_VNET_LEN + 66000)
 
 struct frame_spec {
-    int vlans;           /* 0 … 3 tags */
-    int ip_version;      /* 4 or 6 */
-    int ip_extra;        /* IPv4: bytes of options; IPv6: number of extension headers, hop-by-hop first */
+    int vlans;      /* 0 … 3 tags */
+    int ip_version; /* 4 or 6 */
+    int ip_extra;   /* IPv4: bytes of options; IPv6: number of extension headers, hop-by-hop first */
     bool udp;
-    int tcp_options;     /* bytes */
+    int tcp_options; /* bytes */
     uint16_t tcp_flags;
     uint32_t seq;
     uint16_t ip_id;
-    uint16_t gso_size;   /* 0: no GSO */
-    uint8_t gso_bits;    /* ECN, ACCECN */
+    uint16_t gso_size; /* 0: no GSO */
+    uint8_t gso_bits;  /* ECN, ACCECN */
     uint32_t payload_len;
 };
 

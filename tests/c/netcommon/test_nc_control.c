@@ -16,14 +16,15 @@ static mode_t mode_of(const char *path)
     return status.st_mode & 07777;
 }
 
-/* Its owner alone may connect, which needs write permission, and nobody has what means nothing; the caller's umask is as it was. */
+/* Its owner alone may connect, which needs write permission, and nobody has what means nothing; the caller's umask
+ * is as it was. */
 static void test_mode(const char *path)
 {
     static const mode_t masks[] = {0, 022, 077};
-    char why[200];
+    struct nc_error error;
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
         mode_t before = umask(masks[i]);
-        int fd = nc_control_listen(path, 1, "box", why, sizeof why);
+        int fd = nc_control_listen(path, 1, "box", &error);
         CHECK(fd >= 0);
         CHECK_EQ(mode_of(path), 0600);
         CHECK_EQ(umask(before), masks[i]);
@@ -33,11 +34,11 @@ static void test_mode(const char *path)
 
 static void test_one_at_a_path(const char *path)
 {
-    char why[200] = "";
-    int fd = nc_control_listen(path, 1, "box", why, sizeof why);
+    struct nc_error error;
+    int fd = nc_control_listen(path, 1, "box", &error);
     CHECK(fd >= 0);
-    CHECK_EQ(nc_control_listen(path, 1, "box", why, sizeof why), -1);
-    CHECK(strstr(why, "another box"));
+    CHECK_EQ(nc_control_listen(path, 1, "box", &error), -1);
+    CHECK(error.status == NC_EXIT_USAGE && strstr(error.text, "another box"));
     CHECK_EQ(mode_of(path), 0600);
     close(fd);
 }

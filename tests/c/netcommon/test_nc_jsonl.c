@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "nc_jsonl.h"
+#include "nc_log.h"
 
 /* The only line in the stream, parsed; the stream begins anew. */
 static json_t *take_line(FILE *file)
@@ -21,8 +22,8 @@ static json_t *take_line(FILE *file)
 static void event_with_fields(void)
 {
     FILE *file = tmpfile();
-    json_t *fields = json_pack("{s:I, s:s, s:f, s:s}", "bytes", (json_int_t)1 << 53, "text", "a\nb\"c", "share", 0.1, "event",
-                               "not this");
+    json_t *fields = json_pack("{s:I, s:s, s:f, s:s}", "bytes", (json_int_t)1 << 53, "text", "a\nb\"c", "share", 0.1,
+                               "event", "not this");
     CHECK_EQ(nc_jsonl_event(file, "interval", fields), 0);
     json_t *line = take_line(file);
     CHECK_EQ(json_integer_value(json_object_get(line, "v")), 1);
@@ -47,7 +48,7 @@ static void event_alone(void)
 static void error_has_status_and_message(void)
 {
     FILE *file = tmpfile();
-    nc_jsonl_error(file, 3, "no %s here", "libpcap");
+    nc_log_error(file, 3, "no %s here", "libpcap");
     json_t *line = take_line(file);
     CHECK_STR(json_string_value(json_object_get(line, "event")), "error");
     CHECK_EQ(json_integer_value(json_object_get(line, "status")), 3);

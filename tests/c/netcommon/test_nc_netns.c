@@ -5,13 +5,11 @@
 
 static void name_and_namespace(void)
 {
-    static const struct { const char *text, *name, *spec; } rows[] = {
-        {"eth0", "eth0", NULL},
-        {"eth0@1234", "eth0", "1234"},
-        {"eth0@/proc/1/ns/net", "eth0", "/proc/1/ns/net"},
-        {"eth0@", "eth0", ""},
-        {"a@b@c", "a", "b@c"},
-        {"fifteen-bytes-x", "fifteen-bytes-x", NULL},
+    static const struct {
+        const char *text, *name, *spec;
+    } rows[] = {
+        {"eth0", "eth0", NULL}, {"eth0@1234", "eth0", "1234"}, {"eth0@/proc/1/ns/net", "eth0", "/proc/1/ns/net"},
+        {"eth0@", "eth0", ""},  {"a@b@c", "a", "b@c"},         {"fifteen-bytes-x", "fifteen-bytes-x", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char name[16];
@@ -36,9 +34,10 @@ static void names_that_cannot_be(void)
 
 static void opens_what_is_there(void)
 {
-    char why[300], pid[16];
+    struct nc_error error;
+    char pid[16];
     snprintf(pid, sizeof pid, "%d", (int)getpid());
-    int by_pid = nc_netns_open(pid, why, sizeof why), by_path = nc_netns_open("/proc/self/ns/net", why, sizeof why);
+    int by_pid = nc_netns_open(pid, &error), by_path = nc_netns_open("/proc/self/ns/net", &error);
     CHECK(by_pid >= 0 && by_path >= 0);
     close(by_pid);
     close(by_path);
@@ -46,17 +45,18 @@ static void opens_what_is_there(void)
 
 static void says_what_is_missing(void)
 {
+    struct nc_error error;
     static const char *const specs[] = {"", "no-such-namespace", "/no/such/path", "999999999"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
-        char why[300] = "", quoted[64];
-        CHECK_EQ(nc_netns_open(specs[i], why, sizeof why), -1);
+        char quoted[64];
+        CHECK_EQ(nc_netns_open(specs[i], &error), -1);
         snprintf(quoted, sizeof quoted, "'%s'", specs[i]);
-        CHECK(strstr(why, quoted) && !strchr(why, '\n'));
+        CHECK(strstr(error.text, quoted) && !strchr(error.text, '\n'));
     }
-    char why[300], endless[1000];
+    char endless[1000];
     memset(endless, 'x', sizeof endless - 1);
     endless[sizeof endless - 1] = '\0';
-    CHECK_EQ(nc_netns_open(endless, why, sizeof why), -1);
+    CHECK_EQ(nc_netns_open(endless, &error), -1);
 }
 
 int main(void)

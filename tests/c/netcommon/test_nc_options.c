@@ -1,4 +1,6 @@
-/* The option table: a parse that ends the program runs in a child, whose exit status and stderr are what a user sees. */
+/* The option table: a parse that ends the program runs in a child, whose exit status and stderr are what a user
+ * sees. */
+#include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -19,6 +21,7 @@ struct settings {
 static const char *const modes[] = {"fast", "slow", NULL};
 
 #define AT(field) .offset = offsetof(struct settings, field)
+/* clang-format off */
 static const struct nc_option table[] = {
     {.name = "general", .kind = NC_OPT_SECTION},
     {.name = "quiet", .letter = 'q', .kind = NC_OPT_FLAG, .help = "say less", AT(quiet)},
@@ -26,10 +29,12 @@ static const struct nc_option table[] = {
     {.name = "mode", .kind = NC_OPT_CHOICE, .choices = modes, .default_text = "slow", .help = "how", AT(mode)},
     {.name = "delay", .letter = 'd', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "10ms",
      .min = 1000, .max = 1000000000, .help = "one-way delay", AT(delay_ns)},
-    {.name = "rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .min = 1000, .default_text = "1Mbit", .help = "rate",
+    {.name = "rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .min = 1000, .default_text = "1Mbit",
+     .help = "rate",
      AT(rate_bps)},
     {.name = "interface", .letter = 'i', .kind = NC_OPT_LIST, .help = "may be repeated", AT(interfaces)},
 };
+/* clang-format on */
 enum { ROWS = sizeof table / sizeof table[0], QUIET = 1, DELAY = 4 };
 static const struct nc_usage usage = {"tool [options]", "Does a thing.", "example: tool"};
 
@@ -104,8 +109,8 @@ static void values_land_in_the_settings(void)
 {
     struct settings settings;
     bool given[ROWS];
-    char *argv[] = {"tool", "-qd", "4.2ms", "first", "--mode=fast", "-i", "a", "--interface", "b", "--rate", "10Gbit", "-H",
-                    "example", "second", NULL};
+    char *argv[] = {"tool", "-qd",    "4.2ms",  "first", "--mode=fast", "-i",     "a", "--interface",
+                    "b",    "--rate", "10Gbit", "-H",    "example",     "second", NULL};
     int rest = parse(&settings, given, argv);
     CHECK(settings.quiet);
     CHECK_EQ(settings.delay_ns, 4200000);
@@ -124,7 +129,10 @@ static void values_land_in_the_settings(void)
 /* Each mistake: exit status 2 and one line that holds all of these words. */
 static void mistakes_are_told_in_one_line(void)
 {
-    static const struct { char *argv[4]; const char *words[4]; } rows[] = {
+    static const struct {
+        char *argv[4];
+        const char *words[4];
+    } rows[] = {
         {{"tool", "--delay", "soon"}, {"--delay", "'soon'", "100ms"}},
         {{"tool", "--delay=-5ms"}, {"--delay", "'-5ms'", "negative"}},
         {{"tool", "-d2s"}, {"--delay", "'2s'", "1us", "1s"}},
@@ -148,7 +156,8 @@ static void mistakes_are_told_in_one_line(void)
         CHECK(strchr(ended.out, '\n') == ended.out + strlen(ended.out) - 1);
         for (size_t j = 0; j < 4 && rows[i].words[j]; j++)
             if (!strstr(ended.err, rows[i].words[j])) {
-                fprintf(stderr, "'%s %s': no '%s' in: %s", argv[1], argv[2] ? argv[2] : "", rows[i].words[j], ended.err);
+                fprintf(stderr, "'%s %s': no '%s' in: %s", argv[1], argv[2] ? argv[2] : "", rows[i].words[j],
+                        ended.err);
                 CHECK(!"a word is missing");
             }
     }
@@ -178,30 +187,62 @@ static void help_names_every_option(void)
     CHECK(strstr(ended.out, "fast|slow") && strstr(ended.out, "[10ms]") && strstr(ended.out, "HOST"));
 }
 
+static const char *text_of(const json_t *row, const char *key)
+{
+    return json_string_value(json_object_get(row, key));
+}
+
 static void options_json_is_the_table(void)
 {
     struct ended ended = RUN_CHILD("--options-json");
     CHECK_EQ(ended.status, 0);
-    json_t *rows = json_loads(ended.out, 0, NULL);
-    CHECK(rows);
+    json_t *answer = json_loads(ended.out, 0, NULL);
+    CHECK(answer);
+    CHECK_STR(text_of(answer, "tool"), program_invocation_short_name);
+    CHECK_STR(text_of(answer, "verb"), "tool"); /* argv[0] of a verb is its name */
+    const json_t *rows = json_object_get(answer, "options");
     CHECK_EQ(json_array_size(rows), ROWS - 1); /* without the section */
-    json_t *delay = json_array_get(rows, 3);
-    CHECK_STR(json_string_value(json_object_get(delay, "name")), "delay");
-    CHECK_STR(json_string_value(json_object_get(delay, "letter")), "d");
-    CHECK_STR(json_string_value(json_object_get(delay, "default")), "10ms");
-    json_decref(rows);
+    const json_t *quiet = json_array_get(rows, 0), *mode = json_array_get(rows, 2), *rate = json_array_get(rows, 4);
+    CHECK_STR(text_of(quiet, "kind"), "flag");
+    CHECK(json_is_false(json_object_get(quiet, "default")) && json_is_null(json_object_get(quiet, "metavar")));
+    CHECK_STR(text_of(mode, "default"), "slow");
+    CHECK_EQ(json_array_size(json_object_get(mode, "choices")), 2);
+    CHECK_STR(text_of(mode, "metavar"), "fast|slow");
+    CHECK_STR(text_of(rate, "minimum_text"), "1Kbit");
+    CHECK(json_is_null(json_object_get(rate, "maximum")) && json_is_null(json_object_get(rate, "maximum_text")));
+    CHECK(json_is_null(json_object_get(rate, "letter")));
+    json_decref(answer);
+}
+
+static void options_json_has_quantities_in_base_units_and_as_text(void)
+{
+    struct ended ended = RUN_CHILD("--options-json");
+    json_t *answer = json_loads(ended.out, 0, NULL);
+    const json_t *delay = json_array_get(json_object_get(answer, "options"), DELAY - 1);
+    CHECK_STR(text_of(delay, "name"), "delay");
+    CHECK_STR(text_of(delay, "letter"), "d");
+    CHECK_STR(text_of(delay, "kind"), "quantity");
+    CHECK_STR(text_of(delay, "unit"), "duration");
+    CHECK_STR(text_of(delay, "metavar"), "DURATION");
+    CHECK_EQ(json_integer_value(json_object_get(delay, "default")), 10000000);
+    CHECK_STR(text_of(delay, "default_text"), "10ms");
+    CHECK_EQ(json_integer_value(json_object_get(delay, "minimum")), 1000);
+    CHECK_STR(text_of(delay, "minimum_text"), "1us");
+    CHECK_EQ(json_integer_value(json_object_get(delay, "maximum")), 1000000000);
+    CHECK_STR(text_of(delay, "maximum_text"), "1s");
+    json_decref(answer);
 }
 
 /* As the control socket uses it: a refusal leaves the setting as it was. */
 static void a_refused_value_changes_nothing(void)
 {
     struct settings settings;
-    char why[512];
+    struct nc_error error;
     nc_options_defaults(table, ROWS, &settings);
-    CHECK_EQ(nc_option_set(&table[DELAY], "5s", &settings, why, sizeof why), -1);
-    CHECK(strstr(why, "--delay") && strstr(why, "'5s'"));
+    CHECK_EQ(nc_option_set(&table[DELAY], "5s", &settings, &error), -1);
+    CHECK(strstr(error.text, "--delay") && strstr(error.text, "'5s'"));
     CHECK_EQ(settings.delay_ns, 10000000);
-    CHECK_EQ(nc_option_set(&table[DELAY], "1s", &settings, why, sizeof why), 0);
+    CHECK_EQ(nc_option_set(&table[DELAY], "1s", &settings, &error), 0);
     CHECK_EQ(settings.delay_ns, 1000000000);
 }
 
@@ -213,6 +254,7 @@ int main(void)
     RUN(too_many_of_a_list);
     RUN(help_names_every_option);
     RUN(options_json_is_the_table);
+    RUN(options_json_has_quantities_in_base_units_and_as_text);
     RUN(a_refused_value_changes_nothing);
     return 0;
 }

@@ -10,58 +10,97 @@ struct row {
 
 #define G UINT64_C(1000000000)
 
+static const struct row good[] = {
+    {NC_UNIT_COUNT, "9000", 9000},
+    {NC_UNIT_COUNT, "10K", 10000},
+    {NC_UNIT_COUNT, "1.5M", 1500000},
+    {NC_UNIT_COUNT, "0", 0},
+    {NC_UNIT_DURATION, "100ms", 100000000},
+    {NC_UNIT_DURATION, "4.2ms", 4200000},
+    {NC_UNIT_DURATION, "50us", 50000},
+    {NC_UNIT_DURATION, "1.5s", 3 * G / 2},
+    {NC_UNIT_DURATION, "7ns", 7},
+    {NC_UNIT_DURATION, "2min", 120 * G},
+    {NC_UNIT_DURATION, "1h", 3600 * G},
+    {NC_UNIT_DURATION, "2", 2 * G},
+    {NC_UNIT_DURATION, "0.1", G / 10},
+    {NC_UNIT_DURATION, "0s", 0},
+    {NC_UNIT_RATE, "45Mbit", 45000000},
+    {NC_UNIT_RATE, "10Gbit", 10 * G},
+    {NC_UNIT_RATE, "10gbps", 10 * G},
+    {NC_UNIT_RATE, "1Tbit", 1000 * G},
+    {NC_UNIT_RATE, "64kbit", 64000},
+    {NC_UNIT_RATE, "800Mbit/s", 800000000},
+    {NC_UNIT_RATE, "9600", 9600},
+    {NC_UNIT_RATE, "9600bit", 9600},
+    {NC_UNIT_BYTES, "110KB", 112640},
+    {NC_UNIT_BYTES, "110KiB", 112640},
+    {NC_UNIT_BYTES, "2GB", 2147483648},
+    {NC_UNIT_BYTES, "9000", 9000},
+    {NC_UNIT_BYTES, "9000B", 9000},
+    {NC_UNIT_BYTES, "0.5MB", 524288},
+    {NC_UNIT_BYTES, "1TiB", UINT64_C(1) << 40},
+    {NC_UNIT_RATIO, "0.01%", 100000},
+    {NC_UNIT_RATIO, "100ppm", 100000},
+    {NC_UNIT_RATIO, "0.0001", 100000},
+    {NC_UNIT_RATIO, "0.0001%", 1000},
+    {NC_UNIT_RATIO, "1", NC_RATIO_ONE},
+    {NC_UNIT_RATIO, "100%", NC_RATIO_ONE},
+};
+
 static void values_as_documented(void)
 {
-    static const struct row rows[] = {
-        {NC_UNIT_COUNT, "9000", 9000},           {NC_UNIT_COUNT, "10K", 10000},
-        {NC_UNIT_COUNT, "1.5M", 1500000},        {NC_UNIT_COUNT, "0", 0},
-        {NC_UNIT_DURATION, "100ms", 100000000},  {NC_UNIT_DURATION, "4.2ms", 4200000},
-        {NC_UNIT_DURATION, "50us", 50000},       {NC_UNIT_DURATION, "1.5s", 3 * G / 2},
-        {NC_UNIT_DURATION, "7ns", 7},            {NC_UNIT_DURATION, "2min", 120 * G},
-        {NC_UNIT_DURATION, "1h", 3600 * G},      {NC_UNIT_DURATION, "2", 2 * G},
-        {NC_UNIT_DURATION, "0.1", G / 10},       {NC_UNIT_DURATION, "0s", 0},
-        {NC_UNIT_RATE, "45Mbit", 45000000},      {NC_UNIT_RATE, "10Gbit", 10 * G},
-        {NC_UNIT_RATE, "10gbps", 10 * G},        {NC_UNIT_RATE, "1Tbit", 1000 * G},
-        {NC_UNIT_RATE, "64kbit", 64000},         {NC_UNIT_RATE, "800Mbit/s", 800000000},
-        {NC_UNIT_RATE, "9600", 9600},            {NC_UNIT_RATE, "9600bit", 9600},
-        {NC_UNIT_BYTES, "110KB", 112640},        {NC_UNIT_BYTES, "110KiB", 112640},
-        {NC_UNIT_BYTES, "2GB", 2147483648},      {NC_UNIT_BYTES, "9000", 9000},
-        {NC_UNIT_BYTES, "9000B", 9000},          {NC_UNIT_BYTES, "0.5MB", 524288},
-        {NC_UNIT_BYTES, "1TiB", UINT64_C(1) << 40},
-        {NC_UNIT_RATIO, "0.01%", 100000},        {NC_UNIT_RATIO, "100ppm", 100000},
-        {NC_UNIT_RATIO, "0.0001", 100000},       {NC_UNIT_RATIO, "0.0001%", 1000},
-        {NC_UNIT_RATIO, "1", NC_RATIO_ONE},      {NC_UNIT_RATIO, "100%", NC_RATIO_ONE},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         char why[200] = "";
-        uint64_t value = ~rows[i].value;
-        if (nc_quantity_parse(rows[i].unit, rows[i].text, &value, why, sizeof why) < 0)
-            fprintf(stderr, "%s: %s\n", rows[i].text, why);
-        CHECK_EQ(value, rows[i].value);
+        uint64_t value = ~good[i].value;
+        if (nc_quantity_parse(good[i].unit, good[i].text, &value, why, sizeof why) < 0)
+            fprintf(stderr, "%s: %s\n", good[i].text, why);
+        CHECK_EQ(value, good[i].value);
     }
 }
 
+static const struct row bad[] = {
+    {NC_UNIT_DURATION, "", 0},
+    {NC_UNIT_DURATION, "-1ms", 0},
+    {NC_UNIT_DURATION, "ms", 0},
+    {NC_UNIT_DURATION, ".", 0},
+    {NC_UNIT_DURATION, "1.2.3s", 0},
+    {NC_UNIT_DURATION, "5 ms", 0},
+    {NC_UNIT_DURATION, " 5ms", 0},
+    {NC_UNIT_DURATION, "5ms ", 0},
+    {NC_UNIT_DURATION, "5Mbit", 0},
+    {NC_UNIT_DURATION, "1e3", 0},
+    {NC_UNIT_DURATION, "0x10", 0},
+    {NC_UNIT_DURATION, "+1", 0},
+    {NC_UNIT_DURATION, "nan", 0},
+    {NC_UNIT_DURATION, "inf", 0},
+    {NC_UNIT_DURATION, "1,5s", 0},
+    {NC_UNIT_DURATION, "0.1ns", 0},
+    {NC_UNIT_DURATION, "99999999999h", 0},
+    {NC_UNIT_RATE, "10Gbyte", 0},
+    {NC_UNIT_RATE, "-0", 0},
+    {NC_UNIT_RATE, "45 Mbit", 0},
+    {NC_UNIT_RATE, "20000000Tbit", 0},
+    {NC_UNIT_RATE, "0.1bit", 0},
+    {NC_UNIT_BYTES, "4kbit", 0},
+    {NC_UNIT_BYTES, "17000000TB", 0},
+    {NC_UNIT_BYTES, "0.0001", 0},
+    {NC_UNIT_RATIO, "1 %", 0},
+    {NC_UNIT_RATIO, "0.00000001%", 0},
+    {NC_UNIT_RATIO, "%", 0},
+    {NC_UNIT_COUNT, "10%", 0},
+    {NC_UNIT_COUNT, "123456789012345678901", 0}, /* 19 digits */
+    {NC_UNIT_COUNT, "1\n", 0},
+    {NC_UNIT_COUNT, "\xff", 0},
+};
+
 static void bad_values_give_one_line(void)
 {
-    static const struct row rows[] = {
-        {NC_UNIT_DURATION, "", 0},       {NC_UNIT_DURATION, "-1ms", 0},    {NC_UNIT_DURATION, "ms", 0},
-        {NC_UNIT_DURATION, ".", 0},      {NC_UNIT_DURATION, "1.2.3s", 0},  {NC_UNIT_DURATION, "5 ms", 0},
-        {NC_UNIT_DURATION, " 5ms", 0},   {NC_UNIT_DURATION, "5ms ", 0},    {NC_UNIT_DURATION, "5Mbit", 0},
-        {NC_UNIT_DURATION, "1e3", 0},    {NC_UNIT_DURATION, "0x10", 0},    {NC_UNIT_DURATION, "+1", 0},
-        {NC_UNIT_DURATION, "nan", 0},    {NC_UNIT_DURATION, "inf", 0},     {NC_UNIT_DURATION, "1,5s", 0},
-        {NC_UNIT_DURATION, "0.1ns", 0},  {NC_UNIT_DURATION, "99999999999h", 0},
-        {NC_UNIT_RATE, "10Gbyte", 0},    {NC_UNIT_RATE, "-0", 0},          {NC_UNIT_RATE, "45 Mbit", 0},
-        {NC_UNIT_RATE, "20000000Tbit", 0}, {NC_UNIT_RATE, "0.1bit", 0},
-        {NC_UNIT_BYTES, "4kbit", 0},     {NC_UNIT_BYTES, "17000000TB", 0}, {NC_UNIT_BYTES, "0.0001", 0},
-        {NC_UNIT_RATIO, "1 %", 0},       {NC_UNIT_RATIO, "0.00000001%", 0}, {NC_UNIT_RATIO, "%", 0},
-        {NC_UNIT_COUNT, "10%", 0},       {NC_UNIT_COUNT, "123456789012345678901", 0}, /* 19 digits */
-        {NC_UNIT_COUNT, "1\n", 0},       {NC_UNIT_COUNT, "\xff", 0},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char why[200] = "";
         uint64_t value = 4711;
-        if (nc_quantity_parse(rows[i].unit, rows[i].text, &value, why, sizeof why) == 0) {
-            fprintf(stderr, "'%s' passes as %" PRIu64 "\n", rows[i].text, value);
+        if (nc_quantity_parse(bad[i].unit, bad[i].text, &value, why, sizeof why) == 0) {
+            fprintf(stderr, "'%s' passes as %" PRIu64 "\n", bad[i].text, value);
             CHECK(!"a bad value passes");
         }
         CHECK_EQ(value, 4711);
@@ -114,8 +153,8 @@ static void formatted_parses_back(void)
         char text[64], why[200] = "";
         nc_quantity_format(unit, value, text, sizeof text);
         if (nc_quantity_parse(unit, text, &back, why, sizeof why) < 0 || back != value) {
-            fprintf(stderr, "%s %" PRIu64 " formats as '%s' and parses as %" PRIu64 " %s\n", nc_unit_name(unit), value, text,
-                    back, why);
+            fprintf(stderr, "%s %" PRIu64 " formats as '%s' and parses as %" PRIu64 " %s\n", nc_unit_name(unit), value,
+                    text, back, why);
             CHECK(!"round trip");
         }
     }
@@ -124,8 +163,12 @@ static void formatted_parses_back(void)
 /* Decimal fractions are exact: digits and suffix against integer arithmetic. */
 static void decimals_are_exact(void)
 {
-    static const struct { enum nc_unit unit; const char *suffix; uint64_t factor; } suffixes[] = {
-        {NC_UNIT_DURATION, "ms", 1000000}, {NC_UNIT_DURATION, "s", G}, {NC_UNIT_RATE, "Mbit", 1000000},
+    static const struct {
+        enum nc_unit unit;
+        const char *suffix;
+        uint64_t factor;
+    } suffixes[] = {
+        {NC_UNIT_DURATION, "ms", 1000000}, {NC_UNIT_DURATION, "s", G},    {NC_UNIT_RATE, "Mbit", 1000000},
         {NC_UNIT_BYTES, "KB", 1024},       {NC_UNIT_RATIO, "%", G / 100},
     };
     struct seeded seeded = seeded_start();

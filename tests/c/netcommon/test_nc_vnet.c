@@ -18,8 +18,13 @@ static uint32_t be(const uint8_t *at, int bytes)
 
 static struct frame_spec tcp4(void)
 {
-    return (struct frame_spec){.ip_version = 4, .tcp_options = 12, .tcp_flags = NC_TCP_ACK, .seq = 1000, .ip_id = 7,
-                               .gso_size = 1448, .payload_len = 10000};
+    return (struct frame_spec){.ip_version = 4,
+                               .tcp_options = 12,
+                               .tcp_flags = NC_TCP_ACK,
+                               .seq = 1000,
+                               .ip_id = 7,
+                               .gso_size = 1448,
+                               .payload_len = 10000};
 }
 
 static struct nc_super read_ok(const struct frame_spec *spec, struct frame_layout *layout)
@@ -28,6 +33,23 @@ static struct nc_super read_ok(const struct frame_spec *spec, struct frame_layou
     size_t len = frame_build(spec, buf, layout);
     CHECK_EQ(nc_super_read(buf, len, &super), NC_SUPER_OK);
     return super;
+}
+
+/* The virtio-net header of a run of n packets. */
+static void check_vnet(const struct frame_spec *spec, const struct frame_layout *layout, const struct nc_super *super,
+                       const struct nc_vnet *vnet, uint32_t first, uint32_t n)
+{
+    CHECK_EQ(vnet->flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
+    CHECK_EQ(vnet->csum_start, layout->l4);
+    CHECK_EQ(vnet->hdr_len, layout->payload);
+    if (n == 1 && super->parts > 1) {
+        CHECK_EQ(vnet->gso_type, VIRTIO_NET_HDR_GSO_NONE);
+        CHECK_EQ(vnet->gso_size, 0);
+    } else {
+        CHECK_EQ(vnet->gso_type & ~VIRTIO_NET_HDR_GSO_ECN, super->vnet.gso_type & ~VIRTIO_NET_HDR_GSO_ECN);
+        CHECK_EQ(vnet->gso_size, spec->gso_size);
+        CHECK_EQ(vnet->gso_type & VIRTIO_NET_HDR_GSO_ECN, first == 0 ? spec->gso_bits & VIRTIO_NET_HDR_GSO_ECN : 0);
+    }
 }
 
 /* Checks one run of `super` (which was built from `spec`) field by field and leaves it joined in `again`. */
@@ -50,17 +72,7 @@ static size_t check_run(const struct frame_spec *spec, const struct frame_layout
     CHECK_EQ(len, NC_VNET_LEN + layout->payload + end - begin);
     CHECK(memcmp(frame + layout->payload, buf + NC_VNET_LEN + layout->payload + begin, end - begin) == 0);
     CHECK(memcmp(frame, buf + NC_VNET_LEN, layout->l3) == 0);
-    CHECK_EQ(vnet.flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
-    CHECK_EQ(vnet.csum_start, layout->l4);
-    CHECK_EQ(vnet.hdr_len, layout->payload);
-    if (n == 1 && super->parts > 1) {
-        CHECK_EQ(vnet.gso_type, VIRTIO_NET_HDR_GSO_NONE);
-        CHECK_EQ(vnet.gso_size, 0);
-    } else {
-        CHECK_EQ(vnet.gso_type & ~VIRTIO_NET_HDR_GSO_ECN, super->vnet.gso_type & ~VIRTIO_NET_HDR_GSO_ECN);
-        CHECK_EQ(vnet.gso_size, spec->gso_size);
-        CHECK_EQ(vnet.gso_type & VIRTIO_NET_HDR_GSO_ECN, first == 0 ? spec->gso_bits & VIRTIO_NET_HDR_GSO_ECN : 0);
-    }
+    check_vnet(spec, layout, super, &vnet, first, n);
     if (spec->ip_version == 4) {
         CHECK_EQ(be(ip + 2, 2), layout->payload - layout->l3 + end - begin);
         CHECK_EQ(be(ip + 4, 2), (uint16_t)(spec->ip_id + first));
@@ -193,8 +205,10 @@ static void check_run_of_run(struct nc_super *super, uint32_t first, uint32_t n,
     size_t direct_len = frame_join(&run, direct);
     nc_super_run(&inner, outer + NC_VNET_LEN, j, 1, &run);
     CHECK_EQ(frame_join(&run, nested), direct_len);
-    frame_finish_checksum(direct + NC_VNET_LEN, direct_len - NC_VNET_LEN, super->vnet.csum_start, super->vnet.csum_offset);
-    frame_finish_checksum(nested + NC_VNET_LEN, direct_len - NC_VNET_LEN, super->vnet.csum_start, super->vnet.csum_offset);
+    frame_finish_checksum(direct + NC_VNET_LEN, direct_len - NC_VNET_LEN, super->vnet.csum_start,
+                          super->vnet.csum_offset);
+    frame_finish_checksum(nested + NC_VNET_LEN, direct_len - NC_VNET_LEN, super->vnet.csum_start,
+                          super->vnet.csum_offset);
     CHECK(memcmp(direct, nested, direct_len) == 0);
 }
 

@@ -79,9 +79,9 @@ static size_t our_run(const struct nc_super *super, uint32_t first, uint32_t n)
 
 static void explain(const struct frame_spec *spec, uint32_t part, size_t len)
 {
-    fprintf(stderr, "vlans %d, IPv%d extra %d, %s, options %d, flags %#x, gso %u, payload %u: part %u differs at", spec->vlans,
-            spec->ip_version, spec->ip_extra, spec->udp ? "UDP" : "TCP", spec->tcp_options, spec->tcp_flags,
-            spec->gso_size, spec->payload_len, part);
+    fprintf(stderr, "vlans %d, IPv%d extra %d, %s, options %d, flags %#x, gso %u, payload %u: part %u differs at",
+            spec->vlans, spec->ip_version, spec->ip_extra, spec->udp ? "UDP" : "TCP", spec->tcp_options,
+            spec->tcp_flags, spec->gso_size, spec->payload_len, part);
     for (size_t i = NC_VNET_LEN; i < len; i++)
         if (ours[i] != got[i])
             fprintf(stderr, " %zu(%02x, kernel %02x)", i - NC_VNET_LEN, ours[i], got[i]);
@@ -118,7 +118,8 @@ static struct frame_spec any_spec(struct seeded *seeded, bool uso)
     spec.tcp_flags &= (uint16_t)~(NC_TCP_SYN | NC_TCP_RST | NC_TCP_URG);
     spec.ip_extra = spec.ip_version == 4 ? (int)seeded_below(seeded, 4) * 4 : (int)seeded_below(seeded, 3);
     /* at least two parts: of one, the kernel makes a packet without GSO */
-    spec.payload_len = spec.gso_size + 1 + seeded_below(seeded, (uint32_t)(spec.gso_size > 2000 ? 5 : 40) * spec.gso_size);
+    spec.payload_len =
+        spec.gso_size + 1 + seeded_below(seeded, (uint32_t)(spec.gso_size > 2000 ? 5 : 40) * spec.gso_size);
     if (!spec.udp && spec.tcp_flags & NC_TCP_CWR)
         spec.gso_bits = VIRTIO_NET_HDR_GSO_ECN;
     return spec;

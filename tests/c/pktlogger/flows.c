@@ -1,5 +1,5 @@
 /* Unwrapping, and the MSS in use. */
-#include "pl_flows.h"
+#include "flows.h"
 
 #include "check.h"
 
@@ -36,8 +36,13 @@ static void without_a_syn_the_first_number_is_two_to_the_32(void)
 static struct pl_flow handshake(uint16_t mss_a, uint16_t mss_b, bool timestamps, bool scaled)
 {
     struct pl_flow flow = {0};
-    struct nc_tcp tcp = {.flags = NC_TCP_SYN, .has_mss = true, .mss = mss_a, .has_timestamps = timestamps,
-                         .has_wscale = true, .wscale = 3, .window = 60000};
+    struct nc_tcp tcp = {.flags = NC_TCP_SYN,
+                         .has_mss = true,
+                         .mss = mss_a,
+                         .has_timestamps = timestamps,
+                         .has_wscale = true,
+                         .wscale = 3,
+                         .window = 60000};
     pl_flow_learn(&flow, 0, &tcp);
     tcp.flags |= NC_TCP_ACK;
     tcp.mss = mss_b;

@@ -1,5 +1,5 @@
 /* Pairing: tables of what was sent and received at one start, and which belongs to which; speed on hostile input. */
-#include "pl_match.h"
+#include "match.h"
 
 #include <time.h>
 
@@ -12,8 +12,15 @@ struct row {
     const char *name;
     bool tokens;
     int sent_n, received_n;
-    struct { int64_t t_ns; uint32_t token; uint64_t match; } sent[MAX];
-    struct { int64_t t_ns; uint32_t token; } received[MAX];
+    struct {
+        int64_t t_ns;
+        uint32_t token;
+        uint64_t match;
+    } sent[MAX];
+    struct {
+        int64_t t_ns;
+        uint32_t token;
+    } received[MAX];
 };
 
 static const struct row table[] = {
@@ -36,11 +43,11 @@ static void rows_pair_as_said(void)
         struct pl_piece sent[MAX], received[MAX];
         printf("   %s\n", row->name);
         for (int k = 0; k < row->sent_n; k++)
-            sent[k] = (struct pl_piece){.start = 5, .t_ns = row->sent[k].t_ns, .token = row->sent[k].token,
-                                        .owner = (uint64_t)k};
+            sent[k] = (struct pl_piece){
+                .start = 5, .t_ns = row->sent[k].t_ns, .token = row->sent[k].token, .owner = (uint64_t)k};
         for (int k = 0; k < row->received_n; k++)
-            received[k] = (struct pl_piece){.start = 5, .t_ns = row->received[k].t_ns, .token = row->received[k].token,
-                                            .owner = (uint64_t)k};
+            received[k] = (struct pl_piece){
+                .start = 5, .t_ns = row->received[k].t_ns, .token = row->received[k].token, .owner = (uint64_t)k};
         CHECK_EQ(pl_match(sent, (size_t)row->sent_n, received, (size_t)row->received_n, row->tokens), 0);
         for (int k = 0; k < row->sent_n; k++)
             CHECK_EQ(sent[k].match, row->sent[sent[k].owner].match);
@@ -49,8 +56,8 @@ static void rows_pair_as_said(void)
 
 static void the_smallest_delay_of_certain_pairs_bounds_the_rest(void)
 {
-    struct pl_piece sent[] = {{.start = 1, .t_ns = 0}, {.start = 2, .t_ns = 0, .owner = 1},
-                              {.start = 2, .t_ns = 95, .owner = 2}};
+    struct pl_piece sent[] = {
+        {.start = 1, .t_ns = 0}, {.start = 2, .t_ns = 0, .owner = 1}, {.start = 2, .t_ns = 95, .owner = 2}};
     struct pl_piece received[] = {{.start = 1, .t_ns = 50}, {.start = 2, .t_ns = 100, .owner = 1}};
     CHECK_EQ(pl_match(sent, 3, received, 2, false), 0);
     CHECK_EQ(sent[1].match, 1); /* 5 ns are too few for the copy */
@@ -65,9 +72,11 @@ static void hostile_groups_take_no_longer(void)
     CHECK(sent && received);
     for (int shape = 0; shape < 3; shape++) {
         for (uint64_t i = 0; i < N; i++) {
-            sent[i] = (struct pl_piece){.start = shape == 1 ? i : 9, .t_ns = (int64_t)i, .owner = i,
-                                        .token = shape == 2 ? (uint32_t)i : 0};
-            received[i] = (struct pl_piece){.start = shape == 1 ? N : 9, .t_ns = (int64_t)i + 1, .owner = i,
+            sent[i] = (struct pl_piece){
+                .start = shape == 1 ? i : 9, .t_ns = (int64_t)i, .owner = i, .token = shape == 2 ? (uint32_t)i : 0};
+            received[i] = (struct pl_piece){.start = shape == 1 ? N : 9,
+                                            .t_ns = (int64_t)i + 1,
+                                            .owner = i,
                                             .token = shape == 2 ? (uint32_t)i + 1 : 0};
         }
         CHECK_EQ(pl_match(sent, N, received, N, true), 0);

@@ -1,5 +1,5 @@
 /* Time units, and what the writer writes read back. Byte orders and odd blocks: tests/py/test_pktlogger_index.py. */
-#include "pl_reader.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "pl_command.h"
-#include "pl_writer.h"
+#include "mapping.h"
+#include "writer.h"
 
 static void ticks_become_nanoseconds_in_every_unit(void)
 {
@@ -37,8 +37,8 @@ static void times_outside_the_range_are_refused(void)
 static void write_file(const char *path)
 {
     struct pl_writer writer;
-    struct pl_writer_info info = {.interface = "eth0", .description = "d", .filter = "tcp", .comment = "c",
-                                  .linktype = 1, .snap_bytes = 128};
+    struct pl_writer_info info = {
+        .interface = "eth0", .description = "d", .filter = "tcp", .comment = "c", .linktype = 1, .snap_bytes = 128};
     CHECK_EQ(pl_writer_open(&writer, path, &info), 0);
     uint8_t data[128];
     for (unsigned i = 0; i < 50000; i++) { /* more than one buffer of 1 MiB */
@@ -53,12 +53,13 @@ static void write_file(const char *path)
 
 static void what_is_written_reads_back(void)
 {
-    char folder[] = "/tmp/pl_reader.XXXXXX", path[64], why[256];
+    char folder[] = "/tmp/pl_reader.XXXXXX", path[64];
+    struct nc_error error;
     CHECK(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/a.pcapng", folder);
     write_file(path);
     struct pl_mapping mapping;
-    CHECK_EQ(pl_map(path, &mapping, why, sizeof why), 0);
+    CHECK_EQ(pl_map(path, &mapping, &error), 0);
     struct pl_reader reader;
     struct pl_frame frame;
     CHECK_EQ(pl_reader_open(&reader, mapping.data, mapping.len), 0);

@@ -1,16 +1,22 @@
 /* Column files: header and data, over more than one buffer. */
-#include "pl_table.h"
+#include "table.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "check.h"
-#include "pl_folder.h"
+#include "folder.h"
 
-struct row { uint64_t a; uint16_t b; uint32_t wide[2]; };
+struct row {
+    uint64_t a;
+    uint16_t b;
+    uint32_t wide[2];
+};
+/* clang-format off */
 static const struct pl_column columns[] = {
     PL_COLUMN(struct row, a, "<u8"), PL_COLUMN(struct row, b, "<u2"), PL_COLUMN_WIDE(struct row, wide, "<u4", 2),
 };
+/* clang-format on */
 enum { ROWS = 100000 };
 
 static void check_file(int dir_fd, const char *name, const char *header, size_t row_bytes, const void *last_row)
@@ -30,11 +36,12 @@ static void check_file(int dir_fd, const char *name, const char *header, size_t 
 
 static void columns_hold_every_row(void)
 {
-    char root[] = "/tmp/pl_table.XXXXXX", path[64], why[256];
+    char root[] = "/tmp/pl_table.XXXXXX", path[64];
+    struct nc_error error;
     CHECK(mkdtemp(root));
     snprintf(path, sizeof path, "%s/out", root);
     struct pl_folder folder;
-    CHECK_EQ(pl_folder_begin(&folder, path, why, sizeof why), 0);
+    CHECK_EQ(pl_folder_begin(&folder, path, &error), 0);
     struct pl_table *table = pl_table_create(folder.fd, "t", columns, 3);
     CHECK(table);
     struct row row = {0};
@@ -44,7 +51,7 @@ static void columns_hold_every_row(void)
     }
     CHECK_EQ(pl_table_close(table), 0);
     CHECK(access(path, F_OK) != 0);
-    CHECK_EQ(pl_folder_commit(&folder, why, sizeof why), 0);
+    CHECK_EQ(pl_folder_commit(&folder, &error), 0);
     snprintf(path, sizeof path, "%s/out/t", root);
     int fd = open(path, O_RDONLY | O_DIRECTORY);
     check_file(fd, "a.npy", "{'descr': '<u8', 'fortran_order': False, 'shape': (100000, ), }", 8, &row.a);

@@ -7,14 +7,22 @@ static void papers_number(void)
     char text[4096];
     FILE *out = fmemopen(text, sizeof text, "w");
     struct rttcp_params params = {.length_bytes = 8192, .align_bytes = 4096};
-    struct rttcp_side side = {.bytes = 819200000, .elapsed_ns = 68890000000, .calls = 100000, .cpu_user_ns = 500000000,
-                              .cpu_system_ns = 20000000000, .maxrss_bytes = 1 << 20, .minor_faults = 3,
-                              .voluntary_switches = 11, .involuntary_switches = 22, .sndbuf_bytes = 262144};
+    struct rttcp_side side = {.bytes = 819200000,
+                              .elapsed_ns = 68890000000,
+                              .calls = 100000,
+                              .cpu_user_ns = 500000000,
+                              .cpu_system_ns = 20000000000,
+                              .maxrss_bytes = 1 << 20,
+                              .minor_faults = 3,
+                              .voluntary_switches = 11,
+                              .involuntary_switches = 22,
+                              .sndbuf_bytes = 262144};
     snprintf(side.local, sizeof side.local, "10.0.0.1:4000");
     snprintf(side.remote, sizeof side.remote, "10.0.0.2:5010");
     rttcp_classic_print(out, 't', &params, &side);
     fclose(out);
-    CHECK(strstr(text, "rttcp-t: 819200000 bytes in 68.89 real seconds = 90.72 Mbit/sec (1 Mbit = 2^20 bits; 95.13e6 bit/s)"));
+    CHECK(strstr(
+        text, "rttcp-t: 819200000 bytes in 68.89 real seconds = 90.72 Mbit/sec (1 Mbit = 2^20 bits; 95.13e6 bit/s)"));
     CHECK(strstr(text, "buflen=8192, nbuf=100000, align=4096/0"));
     CHECK(strstr(text, "sockbufsize=262144"));
     CHECK(strstr(text, "819200000 bytes in 20.500 CPU seconds = 304.88 Mbit/cpu sec"));

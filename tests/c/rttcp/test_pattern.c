@@ -1,4 +1,5 @@
-/* The content of --verify: any piece at any offset is the same, errors are found where they are, and nothing repeats. */
+/* The content of --verify: any piece at any offset is the same, errors are found where they are, and nothing
+ * repeats. */
 #include "check.h"
 #include "verify.h"
 
@@ -47,7 +48,8 @@ static void a_flipped_bit_is_found_where_it_is(void)
 
 static void streams_seeds_and_offsets_differ(void)
 {
-    struct rttcp_pattern a = rttcp_pattern_create(1, 0), others[] = {rttcp_pattern_create(1, 1), rttcp_pattern_create(2, 0)};
+    struct rttcp_pattern a = rttcp_pattern_create(1, 0),
+                         others[] = {rttcp_pattern_create(1, 1), rttcp_pattern_create(2, 0)};
     rttcp_pattern_fill(&a, 0, whole, SIZE);
     for (size_t i = 0; i < 2; i++) {
         rttcp_pattern_fill(&others[i], 0, piece, SIZE);
@@ -58,8 +60,8 @@ static void streams_seeds_and_offsets_differ(void)
     CHECK(rttcp_pattern_check(&a, UINT64_C(1) << 40, whole, SIZE) < 8);
 }
 
-/* 2^20 octets: each value 4096 times on average, standard deviation 64 (binomial); 6 of them over 256 values fail once in
- * two million seeds, and this seed is fixed. */
+/* 2^20 octets: each value 4096 times on average, standard deviation 64 (binomial); 6 of them over 256 values fail
+ * once in two million seeds, and this seed is fixed. */
 static void octets_are_evenly_spread(void)
 {
     static uint8_t much[1 << 20];

@@ -51,7 +51,11 @@ static void meter_samples_while_nothing_moves(void)
     static struct rttcp_transfer stream;
     connected(&client, &server);
     stream.fd = client;
-    struct rttcp_meter meter = {.streams = &stream, .n = 1, .with_details = true, .t0_ns = nc_now_ns(), .interval_ns = 20 * NC_NS_PER_MS,
+    struct rttcp_meter meter = {.streams = &stream,
+                                .n = 1,
+                                .with_details = true,
+                                .t0_ns = nc_now_ns(),
+                                .interval_ns = 20 * NC_NS_PER_MS,
                                 .sample_ns = 5 * NC_NS_PER_MS};
     CHECK(rttcp_meter_start(&meter));
     atomic_store(&stream.bytes, 1000000);

@@ -10,14 +10,16 @@
 static struct {
     bool privileged;
     int limit; /* net.core.rmem_max and wmem_max */
-    int rcvbuf, sndbuf, clamp;
+    int rcvbuf, sndbuf, clamp, locks;
 } kernel;
+static int other_socket; /* of any but descriptor 0: one buffer is all that is asked of it */
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
     int n = *(const int *)value;
-    (void)fd;
     (void)size;
+    if (name == SO_BUF_LOCK && level == SOL_SOCKET)
+        return kernel.locks = n, 0;
     if (level == IPPROTO_TCP && name == TCP_WINDOW_CLAMP)
         return kernel.clamp = n, 0;
     bool force = name == SO_RCVBUFFORCE || name == SO_SNDBUFFORCE;
@@ -26,21 +28,22 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
         return -1;
     }
     n = !force && n > kernel.limit ? kernel.limit : n;
-    *(name == SO_RCVBUF || name == SO_RCVBUFFORCE ? &kernel.rcvbuf : &kernel.sndbuf) = 2 * n;
+    bool receiving = name == SO_RCVBUF || name == SO_RCVBUFFORCE;
+    *(fd ? &other_socket : receiving ? &kernel.rcvbuf : &kernel.sndbuf) = 2 * n;
     return 0;
 }
 
 int getsockopt(int fd, int level, int name, void *restrict value, socklen_t *restrict size)
 {
-    (void)fd;
     (void)size;
-    *(int *)value = level == IPPROTO_TCP ? kernel.clamp : name == SO_RCVBUF ? kernel.rcvbuf : kernel.sndbuf;
+    int buffer = fd ? other_socket : name == SO_RCVBUF ? kernel.rcvbuf : kernel.sndbuf;
+    *(int *)value = level == IPPROTO_TCP ? kernel.clamp : name == SO_BUF_LOCK ? kernel.locks : buffer;
     return 0;
 }
 
 static void refused_without_privilege(void)
 {
-    struct rttcp_error error = {0};
+    struct nc_error error = {0};
     kernel.privileged = false;
     kernel.limit = 212992;
     CHECK_EQ(rttcp_window_reserve(0, 104 << 10, &error), 0);
@@ -57,7 +60,7 @@ static void refused_without_privilege(void)
 
 static void root_is_bound_by_the_largest_buffer_only(void)
 {
-    struct rttcp_error error = {0};
+    struct nc_error error = {0};
     kernel.privileged = true;
     CHECK_EQ(rttcp_window_reserve(0, 511 << 20, &error), 0);
     CHECK_EQ(rttcp_window_reserve(0, 1 << 30, &error), -1);
@@ -67,7 +70,7 @@ static void root_is_bound_by_the_largest_buffer_only(void)
 /* Begins small, so that little is offered at first, and gets room and its clamp after accept. */
 static void small_first_then_room(void)
 {
-    struct rttcp_error error = {0};
+    struct nc_error error = {0};
     kernel.privileged = true;
     CHECK_EQ(rttcp_window_reserve(0, 1 << 20, &error), 0);
     CHECK_EQ(kernel.rcvbuf, 2 << 20);
@@ -78,6 +81,37 @@ static void small_first_then_room(void)
     kernel.clamp = 3 << 20; /* the kernel moved it */
     CHECK(rttcp_window_hold(0, 1 << 20));
     CHECK_EQ(kernel.clamp, 1 << 20);
+}
+
+/* A namespace may begin its sockets with more than an ordinary user could set: that is kept, and not tuned. */
+static void a_buffer_from_the_namespace_is_kept(void)
+{
+    struct nc_error error = {0};
+    kernel.privileged = false;
+    kernel.limit = 212992;
+    kernel.rcvbuf = 4 << 20;
+    kernel.sndbuf = 3 << 20;
+    kernel.clamp = kernel.locks = 0;
+    CHECK_EQ(rttcp_window_reserve(0, 1 << 20, &error), 0);
+    CHECK_EQ(kernel.rcvbuf, 4 << 20);
+    CHECK_EQ(kernel.clamp, 1 << 20); /* or else the first offer would be 2 MB */
+    CHECK_EQ(kernel.locks, SOCK_RCVBUF_LOCK);
+    CHECK_EQ(rttcp_window_set(0, 1 << 20, &error), 0);
+    CHECK_EQ(kernel.rcvbuf, 4 << 20);
+    CHECK_EQ(rttcp_window_sndbuf(0, 1 << 20, &error), 0);
+    CHECK_EQ(kernel.sndbuf, 3 << 20);
+    CHECK_EQ(kernel.locks, SOCK_RCVBUF_LOCK | SOCK_SNDBUF_LOCK);
+}
+
+/* What can be set is set, as ever: the first offer is small whatever the socket began with. */
+static void a_window_below_the_limit_is_set(void)
+{
+    struct nc_error error = {0};
+    kernel.privileged = false;
+    kernel.limit = 212992;
+    kernel.rcvbuf = 4 << 20;
+    CHECK_EQ(rttcp_window_reserve(0, 64 << 10, &error), 0);
+    CHECK_EQ(kernel.rcvbuf, 256 << 10);
 }
 
 static void granted_is_a_multiple_of_the_scale(void)
@@ -92,6 +126,8 @@ int main(void)
     RUN(refused_without_privilege);
     RUN(root_is_bound_by_the_largest_buffer_only);
     RUN(small_first_then_room);
+    RUN(a_buffer_from_the_namespace_is_kept);
+    RUN(a_window_below_the_limit_is_set);
     RUN(granted_is_a_multiple_of_the_scale);
     return 0;
 }

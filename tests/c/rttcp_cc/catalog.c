@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-static struct rttcp_error error; /* test programs are one thread, one run */
+static struct nc_error error; /* test programs are one thread, one run */
 static struct cc_choice choice;
 
 static void other_names_pass(void)
@@ -29,9 +29,11 @@ static void a_bad_parameter_is_one_line_with_what_is_allowed(void)
     static const struct {
         const char *text, *said;
     } cases[] = {
-        {"lfp_xys:x=0.5", "1 to 1024"}, {"lfp_xys:x=nan", "1 to 1024"}, {"lfp_xys:x=", "1 to 1024"}, {"lfp_xys:x=2y", "1 to 1024"},
-        {"lfp_xys:z=2", "x, y, adaptive"}, {"lfp_xys:", "x, y, adaptive"}, {"lfp_xys:x", "x, y, adaptive"},
-        {"lfp_unknown:x=1", "parameters only with lfp_cpeak"}, {"cubic:x=1", "lfp_xys"}, {"lfp_unknown", "or one of lfp_cpeak"},
+        {"lfp_xys:x=0.5", "1 to 1024"},    {"lfp_xys:x=nan", "1 to 1024"},
+        {"lfp_xys:x=", "1 to 1024"},       {"lfp_xys:x=2y", "1 to 1024"},
+        {"lfp_xys:z=2", "x, y, adaptive"}, {"lfp_xys:", "x, y, adaptive"},
+        {"lfp_xys:x", "x, y, adaptive"},   {"lfp_unknown:x=1", "parameters only with lfp_cpeak"},
+        {"cubic:x=1", "lfp_xys"},          {"lfp_unknown", "or one of lfp_cpeak"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CHECK_EQ(cc_choice_parse(&choice, cases[i].text, &error), -1);

@@ -4,7 +4,8 @@
 #include "lfp_fast.h"
 
 /* One flow on a link: RTT = max(base, w / rate). Window after `rounds` round trips. */
-static u32 run(const struct lfp_fast_params *p, double rate, u32 base_us, u32 cwnd, u32 ssthresh, int rounds, double *queued)
+static u32 run(const struct lfp_fast_params *p, double rate, u32 base_us, u32 cwnd, u32 ssthresh, int rounds,
+               double *queued)
 {
     struct lfp_fast s;
     struct lfp_window w = {.cwnd = cwnd, .ssthresh = ssthresh, .now_us = 1};
@@ -47,7 +48,8 @@ static void one_update_is_the_equation(void)
 {
     struct lfp_fast s = {.base_us = 100000};
     struct lfp_fast_params p = {.alpha = 200 << 16, .gamma = LFP_Q16(0.25)};
-    CHECK_NEAR(lfp_fast_next_q16(&s, &p, 1000ull << 16, 125000) / 65536.0, 0.75 * 1000 + 0.25 * (0.8 * 1000 + 200), 1e-4);
+    CHECK_NEAR(lfp_fast_next_q16(&s, &p, 1000ull << 16, 125000) / 65536.0, 0.75 * 1000 + 0.25 * (0.8 * 1000 + 200),
+               1e-4);
     CHECK_NEAR(lfp_fast_next_q16(&s, &p, 10ull << 16, 100000) / 65536.0, 20, 1e-4); /* never more than twice */
 }
 

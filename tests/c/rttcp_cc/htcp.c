@@ -16,7 +16,8 @@ static void alpha_follows_the_time_since_the_loss(void)
     for (u32 beta_percent = 50; beta_percent <= 80; beta_percent += 10) {
         struct lfp_htcp s = {.beta_q16 = LFP_Q16(beta_percent / 100.0)};
         for (u64 since_us = 0; since_us < 60000000; since_us += 33333)
-            CHECK_NEAR(lfp_htcp_alpha_q16(&s, &defaults, since_us) / 65536.0, alpha(since_us / 1e6, beta_percent / 100.0), 5e-3);
+            CHECK_NEAR(lfp_htcp_alpha_q16(&s, &defaults, since_us) / 65536.0,
+                       alpha(since_us / 1e6, beta_percent / 100.0), 5e-3);
     }
 }
 

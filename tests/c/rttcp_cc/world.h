@@ -17,8 +17,8 @@ typedef uint64_t u64;
     do {                                                                                                               \
         double got_ = (double)(got), want_ = (double)(want);                                                           \
         if (!(fabs(got_ - want_) <= (relative) * fabs(want_))) {                                                       \
-            fprintf(stderr, "%s:%d: %s: %s is %.9g, want %s = %.9g\n", __FILE__, __LINE__, __func__, #got, got_, #want, \
-                    want_);                                                                                            \
+            fprintf(stderr, "%s:%d: %s: %s is %.9g, want %s = %.9g\n", __FILE__, __LINE__, __func__, #got, got_,       \
+                    #want, want_);                                                                                     \
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)

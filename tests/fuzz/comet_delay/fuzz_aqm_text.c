@@ -30,20 +30,21 @@ static void drive(const struct aqm_params *params, const uint8_t *data, size_t s
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1), why[256] = "", once[AQM_TEXT_MAX], twice[AQM_TEXT_MAX];
+    struct nc_error error;
+    char *text = malloc(size + 1), once[AQM_TEXT_MAX], twice[AQM_TEXT_MAX];
     REQUIRE(text);
     memcpy(text, data, size);
     text[size] = '\0';
     struct aqm_params params, again;
-    if (aqm_parse(text, &params, why, sizeof why) == 0) {
+    if (aqm_parse(text, &params, &error) == 0) {
         aqm_format(&params, once, sizeof once);
-        REQUIRE(aqm_parse(once, &again, why, sizeof why) == 0);
+        REQUIRE(aqm_parse(once, &again, &error) == 0);
         REQUIRE(strcmp(aqm_format(&again, twice, sizeof twice), once) == 0);
         params.link_rate_bps = size % 3 * 10000000;
         size_t used = strlen(text);
         drive(&params, data + used, size - used);
     } else {
-        REQUIRE(why[0] && !strchr(why, '\n'));
+        REQUIRE(error.text[0] && !strchr(error.text, '\n'));
     }
     free(text);
     return 0;

@@ -23,13 +23,13 @@ const struct params *box_params(const struct box *box, unsigned direction)
     return &current[direction];
 }
 
-int box_set(struct box *box, const struct params params[2], char *why, size_t why_size)
+int box_set(struct box *box, const struct params params[2], struct nc_error *error)
 {
     (void)box;
     struct models models[2];
-    if (models_build(&params[0], &models[0], why, why_size) < 0)
+    if (models_build(&params[0], &models[0], error) < 0)
         return -1;
-    if (models_build(&params[1], &models[1], why, why_size) < 0) {
+    if (models_build(&params[1], &models[1], error) < 0) {
         models_free(&models[0]);
         return -1;
     }

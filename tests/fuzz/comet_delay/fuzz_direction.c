@@ -14,11 +14,11 @@ static void drain(struct direction *d, uint64_t now_ns)
 {
     struct nc_run run;
     for (const struct due *due; (due = direction_due(d, now_ns, &run));) {
-        const uint8_t *end = due->packet->data + due->packet->len;
+        const uint8_t *end = due->buffer->data + due->buffer->len;
         assert(run.head_len >= NC_VNET_LEN && run.head_len <= sizeof run.head);
         bool edited = run.payload == d->scratch;
         assert(edited || run.payload_len == 0 ||
-               (run.payload >= due->packet->data && run.payload + run.payload_len <= end));
+               (run.payload >= due->buffer->data && run.payload + run.payload_len <= end));
         assert(!edited || run.payload_len <= sizeof d->scratch);
         volatile uint8_t sum = 0;
         for (uint32_t i = 0; i < run.payload_len; i++)
@@ -27,52 +27,73 @@ static void drain(struct direction *d, uint64_t now_ns)
     }
 }
 
+/* Every stage is at work; the input's size chooses between two kinds where there are two. */
+static struct params params_for(size_t size)
+{
+    return (struct params){.delay_ns = 1000,
+                           .rate_bps = 10000000,
+                           .queue_bytes = 200000,
+                           .queue_packets = 100,
+                           .aqm = "codel:target=1ms,interval=10ms,ecn=on",
+                           .pace_bps = 9000000,
+                           .pace_buffer_bytes = 30000,
+                           .harmonize_bps = 8000000,
+                           .jitter = "normal:100us,50%",
+                           .rate_trace = "none",
+                           .jitter_order = size % 3 ? JITTER_REORDERS : JITTER_KEEPS_ORDER,
+                           .queue_drop = size % 2 ? QUEUE_DROP_HEAD : QUEUE_DROP_TAIL,
+                           .loss = "retransmission:1",
+                           .loss_after = "gilbert:10%,5",
+                           .duplicate_ppb = NC_RATIO_ONE / 4,
+                           .corrupt_ppb = NC_RATIO_ONE / 4,
+                           .forge_ppb = NC_RATIO_ONE / 4,
+                           .reorder_ppb = NC_RATIO_ONE / 4,
+                           .reorder_by_ns = 3000000};
+}
+
+/* Takes one packet from the input; returns where the next one begins. */
+static size_t take(struct direction *d, const uint8_t *data, size_t size, size_t at, uint64_t now_ns)
+{
+    size_t len = (size_t)data[at] | (size_t)data[at + 1] << 8;
+    at += 2;
+    if (len > size - at)
+        len = size - at;
+    struct packet_buffer *packet = direction_reserve(d);
+    if (packet) {
+        memcpy(packet->data, data + at, len);
+        direction_take(d, packet, (uint32_t)len, now_ns);
+    }
+    return at + len;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct params params = {.delay_ns = 1000, .rate_bps = 10000000, .queue_bytes = 200000, .queue_packets = 100,
-                                  .aqm = "codel:target=1ms,interval=10ms,ecn=on", .pace_bps = 9000000,
-                                  .pace_buffer_bytes = 30000, .harmonize_bps = 8000000, .jitter = "normal:100us,50%",
-                                  .rate_trace = "none", .jitter_order = size % 3 ? JITTER_REORDERS : JITTER_KEEPS_ORDER,
-                                  .queue_drop = size % 2 ? QUEUE_DROP_HEAD : QUEUE_DROP_TAIL,
-                                  .loss = "retransmission:1", .loss_after = "gilbert:10%,5",
-                                  .duplicate_ppb = NC_RATIO_ONE / 4, .corrupt_ppb = NC_RATIO_ONE / 4,
-                                  .forge_ppb = NC_RATIO_ONE / 4, .reorder_ppb = NC_RATIO_ONE / 4,
-                                  .reorder_by_ns = 3000000};
     enum { SLOTS_MAX = 4096 };
     static struct direction d;
-    static struct record_ring ring;
-    static struct nc_record_ring shared;
-    static _Alignas(64) uint8_t slots[SLOTS_MAX * NC_RECORD_SLOT];
-    uint64_t now_ns = 1;
+    static struct recorder ring;
+    static struct comet_record_ring shared;
+    static _Alignas(64) uint8_t slots[SLOTS_MAX * COMET_RECORD_SLOT];
+    const struct params params = params_for(size);
     struct models models;
-    char why[300];
-    if (direction_init(&d, 0, 1, 50000, 4 << 20, 0) < 0 || models_build(&params, &models, why, sizeof why) < 0)
+    struct nc_error error;
+    if (direction_init(&d, 0, 1, 50000, 4 << 20, 0) < 0 || models_build(&params, &models, &error) < 0)
         return 0;
     direction_set(&d, &params, &models, 0);
     memset(&shared, 0, sizeof shared);
-    record_ring_init(&ring, &shared, slots, 64 + size % (SLOTS_MAX - 64), 64 + size % 900);
-    d.record = &ring;
+    recorder_init(&ring, &shared, slots, 64 + size % (SLOTS_MAX - 64), 64 + size % 900);
+    d.recorder = &ring;
+    uint64_t now_ns = 1;
     for (size_t at = 0; at + 2 <= size; now_ns += 100000) {
-        size_t len = (size_t)data[at] | (size_t)data[at + 1] << 8;
-        at += 2;
-        if (len > size - at)
-            len = size - at;
-        struct stored *packet = direction_reserve(&d);
-        if (packet) {
-            memcpy(packet->data, data + at, len);
-            direction_take(&d, packet, (uint32_t)len, now_ns);
-        }
-        at += len;
+        at = take(&d, data, size, at, now_ns);
         drain(&d, now_ns);
         if (size % 5)
             atomic_store(&shared.tail, atomic_load(&shared.head));
     }
     drain(&d, UINT64_MAX);
     const struct direction_stats *s = &d.stats;
-    assert(s->in_packets + s->duplicated ==
-           s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] + s->drops[FATE_AQM] + s->drops[FATE_PACE] +
-               s->drops_memory);
-    assert(d.store.held_bytes == 0);
+    assert(s->in_packets + s->duplicated == s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] +
+                                                s->drops[FATE_AQM] + s->drops[FATE_PACE] + s->drops[FATE_MEMORY]);
+    assert(d.pool.held_bytes == 0);
     assert(ring.reserved == 0 && shared.skipped_packets + shared.packets <= s->in_packets);
     direction_free(&d);
     return 0;

@@ -1,5 +1,5 @@
-/* Texts of loss, jitter and rate models, and files of numbers. Input: what it is (1 byte), text. What is taken must come
- * back the same through formatting, and work; what is refused must say why in one line. */
+/* Texts of loss, jitter and rate models, and files of numbers. Input: what it is (1 byte), text. What is taken must
+ * come back the same through formatting, and work; what is refused must say why in one line. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,22 +13,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define REQUIRE(condition) ((condition) ? (void)0 : abort())
 
-static void refused(const char *why)
+static void refused(const char *reason)
 {
-    REQUIRE(why[0] && !strchr(why, '\n'));
+    REQUIRE(reason[0] && !strchr(reason, '\n'));
 }
 
 static void try_loss(const char *text)
 {
     static struct loss_state state; /* 64 KB, cleared by init: too large to allocate for every input */
-    char why[200] = "", first[MODEL_TEXT_MAX], second[MODEL_TEXT_MAX];
+    struct nc_error error;
+    char first[MODEL_TEXT_MAX], second[MODEL_TEXT_MAX];
     struct loss_model model, again;
-    if (loss_model_parse(text, &model, why, sizeof why) < 0) {
-        refused(why);
+    if (loss_model_parse(text, &model, &error) < 0) {
+        refused(error.text);
         return;
     }
     loss_model_format(&model, first, sizeof first);
-    REQUIRE(loss_model_parse(first, &again, why, sizeof why) == 0);
+    REQUIRE(loss_model_parse(first, &again, &error) == 0);
     REQUIRE(strcmp(loss_model_format(&again, second, sizeof second), first) == 0);
     loss_state_init(&state, 10);
     for (uint64_t i = 0; i < 200; i++) {
@@ -41,17 +42,18 @@ static void try_loss(const char *text)
 
 static void try_jitter(const char *text)
 {
-    char why[200] = "", first[MODEL_TEXT_MAX], second[MODEL_TEXT_MAX];
+    struct nc_error error;
+    char first[MODEL_TEXT_MAX], second[MODEL_TEXT_MAX];
     struct jitter_model model, again;
     struct jitter_state state = {0};
     if (strchr(text, '/') || strstr(text, ".")) /* stay away from files, but for names that are not there */
         return;
-    if (jitter_model_parse(text, &model, why, sizeof why) < 0) {
-        refused(why);
+    if (jitter_model_parse(text, &model, &error) < 0) {
+        refused(error.text);
         return;
     }
     jitter_model_format(&model, first, sizeof first);
-    REQUIRE(jitter_model_parse(first, &again, why, sizeof why) == 0);
+    REQUIRE(jitter_model_parse(first, &again, &error) == 0);
     REQUIRE(strcmp(jitter_model_format(&again, second, sizeof second), first) == 0);
     for (uint64_t i = 0; i < 50; i++)
         REQUIRE(jitter_ns(&state, &again, 1, i, 1000) >= -1000);
@@ -73,16 +75,17 @@ static void send_some(const struct rate_trace *trace)
 
 static void try_rate(const char *text)
 {
-    char why[200] = "", first[MODEL_TEXT_MAX], second[MODEL_TEXT_MAX];
+    struct nc_error error;
+    char first[MODEL_TEXT_MAX], second[MODEL_TEXT_MAX];
     struct rate_trace trace, again;
     if (strchr(text, '/'))
         return;
-    if (rate_trace_parse(text, &trace, why, sizeof why) < 0) {
-        refused(why);
+    if (rate_trace_parse(text, &trace, &error) < 0) {
+        refused(error.text);
         return;
     }
     rate_trace_format(&trace, first, sizeof first);
-    REQUIRE(rate_trace_parse(first, &again, why, sizeof why) == 0);
+    REQUIRE(rate_trace_parse(first, &again, &error) == 0);
     REQUIRE(strcmp(rate_trace_format(&again, second, sizeof second), first) == 0);
     send_some(&again);
     rate_trace_free(&trace);
@@ -91,10 +94,10 @@ static void try_rate(const char *text)
 
 static void try_file(enum table_content content, const char *data, size_t len)
 {
-    char why[200] = "";
-    struct table *table = table_parse("file", data, len, content, why, sizeof why);
+    struct nc_error error;
+    struct table *table = table_parse("file", data, len, content, &error);
     if (!table) {
-        refused(why);
+        refused(error.text);
         return;
     }
     if (content == TABLE_MILLISECONDS)
@@ -116,10 +119,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     switch (data[0] % 6) {
-    case 0: try_loss(text); break;
-    case 1: try_jitter(text); break;
-    case 2: try_rate(text); break;
-    default: try_file((enum table_content)(data[0] % 6 - 3), (const char *)data + 1, size - 1); break;
+    case 0:
+        try_loss(text);
+        break;
+    case 1:
+        try_jitter(text);
+        break;
+    case 2:
+        try_rate(text);
+        break;
+    default:
+        try_file((enum table_content)(data[0] % 6 - 3), (const char *)data + 1, size - 1);
+        break;
     }
     free(text);
     return 0;

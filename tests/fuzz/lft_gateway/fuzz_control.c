@@ -1,5 +1,6 @@
-/* Whoever may open the control socket, on a real gateway that nobody talks to: the first octet is the size of the pieces in which the rest
- * is sent, so that lines come split and joined. Every line is answered by one line of JSON with "ok" in it, or the client is dropped. */
+/* Whoever may open the control socket, on a real gateway that nobody talks to: the first octet is the size of the
+ * pieces in which the rest is sent, so that lines come split and joined. Every line is answered by one line of JSON
+ * with "ok" in it, or the client is dropped. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "control.h"
+#include "control_socket.h"
 #include "gateway_internal.h"
 #include "nc_clock.h"
 
@@ -17,13 +18,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[64], socket_path[96];
 
+static struct control_socket *control;
+
 static struct gateway *make_gateway(void)
 {
     static char psk_path[96];
     static struct settings settings;
     size_t n;
-    char why[600];
-    int status;
+    struct nc_error error;
     const struct nc_option *rows = settings_rows(&n);
     snprintf(folder, sizeof folder, "/tmp/lft-fuzz-XXXXXX");
     assert(mkdtemp(folder));
@@ -33,12 +35,13 @@ static struct gateway *make_gateway(void)
     assert(psk && fputs("a key of a fuzzer's gateway\n", psk) >= 0 && fclose(psk) == 0 && chmod(psk_path, 0600) == 0);
     for (size_t i = 0; i < n; i++)
         if (rows[i].default_text)
-            assert(nc_option_set(&rows[i], rows[i].default_text, &settings, why, sizeof why) == 0);
+            assert(nc_option_set(&rows[i], rows[i].default_text, &settings, &error) == 0);
     settings.listen = "127.0.0.1:0";
     settings.psk_file = psk_path;
-    settings.control = socket_path;
-    struct gateway *gateway = gateway_open(&settings, &status, why, sizeof why);
+    struct gateway *gateway = gateway_open(&settings, &error);
     assert(gateway);
+    control = control_socket_open(socket_path, gateway, &error);
+    assert(control);
     return gateway;
 }
 
@@ -76,6 +79,7 @@ static size_t take_answers(int fd)
 static void clean_up(void)
 {
     char command[128];
+    control_socket_close(control);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     if (system(command) != 0)
         perror(command);

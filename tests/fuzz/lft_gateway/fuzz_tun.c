@@ -1,5 +1,5 @@
-/* What clients' packets look like on the TUN: the first octets choose the result and its ICMP error, the rest is a packet. Whatever is
- * answered is a whole packet to whom the first one came from. */
+/* What clients' packets look like on the TUN: the first octets choose the result and its ICMP error, the rest is a
+ * packet. Whatever is answered is a whole packet to whom the first one came from. */
 #include <assert.h>
 #include <string.h>
 
@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const uint8_t *packet = data + HEAD;
     size_t n = size - HEAD;
-    const struct lft_result result = {.code = data[0] % LFT_RESULTS, .icmp_type = data[1], .icmp_code = data[2], .from = {data[3]}};
+    const struct lft_result result = {
+        .code = data[0] % LFT_RESULTS, .icmp_type = data[1], .icmp_code = data[2], .from = {data[3]}};
     if (nc_packet_decode(NC_LINK_RAW_IP, packet, n, n, &syn) != NC_DECODED || syn.l4 != NC_L4_TCP || syn.fragment)
         return 0;
     size_t length = tun_refusal(packet, n, &syn, &result, out);

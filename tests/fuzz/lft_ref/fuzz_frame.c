@@ -1,6 +1,6 @@
-/* A frame's octets, under every cipher: as they are nobody's key made them, so that nothing may be opened; as a payload they come out as
- * they went in, and one bit changed is noticed; and with a good tag (cipher `null`) any padding may stand in them. The first two octets
- * choose the cipher and the bit. */
+/* A frame's octets, under every cipher: as they are nobody's key made them, so that nothing may be opened; as a
+ * payload they come out as they went in, and one bit changed is noticed; and with a good tag (cipher `null`) any
+ * padding may stand in them. The first two octets choose the cipher and the bit. */
 #include <assert.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
@@ -44,12 +44,14 @@ static void with_good_tag(struct lft_key *unseal, const uint8_t *data, size_t n)
     memcpy(frame, data, n);
     uint8_t tag[LFT_HASH_BYTES];
     size_t tag_bytes;
-    bool made = EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, block + 36, LFT_HASH_BYTES, frame, n - LFT_ICV_BYTES, tag, sizeof tag, &tag_bytes);
+    bool made = EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, block + 36, LFT_HASH_BYTES, frame, n - LFT_ICV_BYTES, tag,
+                          sizeof tag, &tag_bytes);
     assert(made);
     memcpy(frame + n - LFT_ICV_BYTES, tag, LFT_ICV_BYTES);
     long length = open_frame(unseal, frame, n, &payload);
     assert(length >= -1 && length <= (long)(n - LFT_FRAME_OVERHEAD));
-    assert(length < 0 || (n - LFT_FRAME_OVERHEAD - (size_t)length <= UINT8_MAX && frame[n - LFT_ICV_BYTES - 1] == LFT_NEXT_HEADER));
+    assert(length < 0 ||
+           (n - LFT_FRAME_OVERHEAD - (size_t)length <= UINT8_MAX && frame[n - LFT_ICV_BYTES - 1] == LFT_NEXT_HEADER));
     free(payload);
     free(frame);
 }

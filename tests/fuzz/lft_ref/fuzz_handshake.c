@@ -1,4 +1,5 @@
-/* Datagrams from anywhere, as they are and with a good MAC, to both roles' links. Without the key nothing may come of them. */
+/* Datagrams from anywhere, as they are and with a good MAC, to both roles' links. Without the key nothing may come
+ * of them. */
 #include <assert.h>
 #include <string.h>
 
@@ -10,7 +11,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct lft_link *create(bool initiator, const uint8_t psk[32])
 {
     struct lft_link_config config = {
-        .engine = {.recovery = LFT_SELECTIVE, .payload_max = 1000, .window_frames = 64, .tx_memory_bytes = 1 << 18, .rx_memory_bytes = 1 << 18},
+        .engine = {.recovery = LFT_SELECTIVE,
+                   .payload_max = 1000,
+                   .window_frames = 64,
+                   .tx_memory_bytes = 1 << 18,
+                   .rx_memory_bytes = 1 << 18},
         .session = {.streams_max = 8, .tx_memory_bytes = 1 << 18},
         .handshake = {.initiator = initiator, .cipher = LFT_AES_128_GCM, .psk = psk, .psk_bytes = 32},
         .peer = {.n = initiator}};

@@ -1,6 +1,7 @@
-/* Two gateways that know each other, one of them, or somebody on the way, hostile: rows of (what, length, octets) while a stream goes both
- * ways. What: datagrams from anywhere; frames of any content under the right key; the peer's own datagrams again, cut or with a bit
- * changed; time. The first octet chooses cipher and recovery. Nothing crashes, nothing is left, and without the key nothing is believed. */
+/* Two gateways that know each other, one of them, or somebody on the way, hostile: rows of (what, length, octets)
+ * while a stream goes both ways. What: datagrams from anywhere; frames of any content under the right key; the
+ * peer's own datagrams again, cut or with a bit changed; time. The first octet chooses cipher and recovery. Nothing
+ * crashes, nothing is left, and without the key nothing is believed. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,11 @@ struct world {
     struct lft_link *links[2];
     uint64_t now_ns;
     uint64_t counters[2]; /* of the last frame of each */
-    bool key_misused; /* one of them said something that only a holder of the key could */
-    struct { size_t n; uint8_t at[DATAGRAM_MAX]; } kept[KEPT]; /* datagrams of 0 to 1 */
+    bool key_misused;     /* one of them said something that only a holder of the key could */
+    struct {
+        size_t n;
+        uint8_t at[DATAGRAM_MAX];
+    } kept[KEPT]; /* datagrams of 0 to 1 */
     unsigned kept_n;
 };
 
@@ -26,12 +30,18 @@ static const struct lft_address addresses[3] = {{{0}, 1}, {{1}, 1}, {{2}, 1}};
 static struct lft_link *create(bool initiator, uint8_t choice)
 {
     static const uint8_t psk[32] = {1};
-    struct lft_link_config config = {
-        .engine = {.recovery = (enum lft_recovery)(choice / 8 % LFT_RECOVERIES), .payload_max = 500, .window_frames = 64,
-                   .tx_memory_bytes = MEMORY, .rx_memory_bytes = MEMORY},
-        .session = {.streams_max = 8, .tx_memory_bytes = MEMORY},
-        .handshake = {.initiator = initiator, .cipher = LFT_AES_128_GCM + choice % 8 % LFT_NULL, .psk = psk, .psk_bytes = sizeof psk},
-        .rekey_ns = 20 * NC_NS_PER_S, .outage_max_ns = 5 * NC_NS_PER_S};
+    struct lft_link_config config = {.engine = {.recovery = (enum lft_recovery)(choice / 8 % LFT_RECOVERIES),
+                                                .payload_max = 500,
+                                                .window_frames = 64,
+                                                .tx_memory_bytes = MEMORY,
+                                                .rx_memory_bytes = MEMORY},
+                                     .session = {.streams_max = 8, .tx_memory_bytes = MEMORY},
+                                     .handshake = {.initiator = initiator,
+                                                   .cipher = LFT_AES_128_GCM + choice % 8 % LFT_NULL,
+                                                   .psk = psk,
+                                                   .psk_bytes = sizeof psk},
+                                     .rekey_ns = 20 * NC_NS_PER_S,
+                                     .outage_max_ns = 5 * NC_NS_PER_S};
     if (initiator)
         config.peer = addresses[1];
     struct lft_link *link = lft_link_create(&config, 0);
@@ -100,14 +110,16 @@ static void pass_time(struct world *world, uint64_t ns, unsigned steps)
     }
 }
 
-/* Under the key with which the other one sends, if there is one: command, number, what to add to the counter, then the payload. */
+/* Under the key with which the other one sends, if there is one: command, number, what to add to the counter, then
+ * the payload. */
 static void forge(struct world *world, int to, const uint8_t *at, size_t n)
 {
     struct lft_link *peer = world->links[!to];
     uint8_t frame[LFT_FRAME_OVERHEAD + 256 + 16];
     if (!peer->current.seal || !peer->engine || n < 5)
         return;
-    const struct lft_header header = {.spi = peer->current.spi_out, .command = at[0] % (LFT_COMMANDS + 1),
+    const struct lft_header header = {.spi = peer->current.spi_out,
+                                      .command = at[0] % (LFT_COMMANDS + 1),
                                       .number = (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3],
                                       .counter = world->counters[!to] + at[4]};
     size_t bytes = lft_seal(peer->current.seal, &header, at + 5, n - 5, frame);
@@ -136,11 +148,21 @@ static void row(struct world *world, uint8_t what, const uint8_t *at, size_t n)
 {
     int to = what & 1;
     switch (what / 2 % 5) {
-    case 0: lft_link_receive(world->links[to], world->now_ns, at, n, &addresses[what / 16 % 3]); break;
-    case 1: forge(world, to, at, n); break;
-    case 2: replay(world, at, n); break;
-    case 3: pass_time(world, (n ? at[0] : 1) * 100 * NC_NS_PER_MS, 4); break;
-    case 4: lft_link_set_payload_max(world->links[to], n ? 320 + at[0] : 500); break;
+    case 0:
+        lft_link_receive(world->links[to], world->now_ns, at, n, &addresses[what / 16 % 3]);
+        break;
+    case 1:
+        forge(world, to, at, n);
+        break;
+    case 2:
+        replay(world, at, n);
+        break;
+    case 3:
+        pass_time(world, (n ? at[0] : 1) * 100 * NC_NS_PER_MS, 4);
+        break;
+    case 4:
+        lft_link_set_payload_max(world->links[to], n ? 320 + at[0] : 500);
+        break;
     }
 }
 

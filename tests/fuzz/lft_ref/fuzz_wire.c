@@ -1,5 +1,6 @@
-/* A peer that has the key and says anything: rows of (command, number, counter step, length, payload) go into an engine and its session,
- * with the peer's strategy from the first octet; a relay accepts, reads, resets. Nothing may crash, and nothing may stay behind. */
+/* A peer that has the key and says anything: rows of (command, number, counter step, length, payload) go into an
+ * engine and its session, with the peer's strategy from the first octet; a relay accepts, reads, resets. Nothing may
+ * crash, and nothing may stay behind. */
 #include <assert.h>
 #include <string.h>
 
@@ -30,38 +31,57 @@ static void relay(struct lft_session *session, uint8_t choice)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static struct lft_engine *create(struct lft_session *session)
 {
-    struct lft_engine_config config = {.recovery = LFT_SELECTIVE, .payload_max = 400, .padding_block = 4, .window_frames = 64,
-                                       .tx_memory_bytes = 1 << 18, .rx_memory_bytes = 1 << 18};
-    struct lft_session_config streams = {.initiator = true, .streams_max = 8, .tx_memory_bytes = 1 << 18, .rx_memory_bytes = 1 << 18};
-    if (size < 1)
-        return 0;
-    struct lft_session *session = lft_session_create(&streams, NULL);
+    const struct lft_engine_config config = {.recovery = LFT_SELECTIVE,
+                                             .payload_max = 400,
+                                             .padding_block = 4,
+                                             .window_frames = 64,
+                                             .tx_memory_bytes = 1 << 18,
+                                             .rx_memory_bytes = 1 << 18};
     struct lft_source source = lft_session_source(session);
     struct lft_engine *engine = lft_engine_create(&config, &source, 1);
     lft_session_restart(session, lft_engine_rx_pool(engine));
+    return engine;
+}
+
+/* Seven octets of header, then the payload. Returns how many octets it took of `data`. */
+static size_t take_frame(struct lft_engine *engine, const uint8_t *data, size_t size, uint64_t *counter, uint64_t now,
+                         struct lft_frame *frame)
+{
+    size_t length = ((size_t)data[5] << 8 | data[6]) % 401;
+    length = length < size - 7 ? length : size - 7;
+    *frame = (struct lft_frame){.command = data[0] % (LFT_COMMANDS + 1),
+                                .number = (uint32_t)data[1] << 16 | (uint32_t)data[2] << 8 | data[3],
+                                .counter = *counter += data[4]};
+    struct lft_buffer *buffer = lft_engine_fresh(engine, *counter) ? lft_engine_rx_buffer(engine) : NULL;
+    if (buffer) {
+        memcpy(buffer->at, data + 7, length);
+        frame->payload = buffer->at;
+        frame->length = length;
+        lft_engine_receive(engine, now, frame);
+    }
+    return 7 + length;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct lft_session_config streams = {
+        .initiator = true, .streams_max = 8, .tx_memory_bytes = 1 << 18, .rx_memory_bytes = 1 << 18};
+    const struct lft_open where = {.family = LFT_FAMILY_NAME, .name = "x"};
+    if (size < 1)
+        return 0;
+    struct lft_session *session = lft_session_create(&streams, NULL);
+    struct lft_engine *engine = create(session);
     lft_engine_set_peer_recovery(engine, (enum lft_recovery)(data[0] % LFT_RECOVERIES));
-    struct lft_open where = {.family = LFT_FAMILY_NAME, .name = "x"};
     lft_stream_write(lft_stream_open(session, &where, NULL), "hello", 5);
     const uint8_t *at = data + 1, *end = data + size;
     uint64_t counter = 0, now = 2;
     while (end - at >= 7) {
-        struct lft_frame frame = {.command = at[0] % (LFT_COMMANDS + 1), .number = (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3],
-                                  .counter = counter += at[4]};
-        size_t length = ((size_t)at[5] << 8 | at[6]) % 401;
-        at += 7;
-        length = length < (size_t)(end - at) ? length : (size_t)(end - at);
-        struct lft_buffer *buffer = lft_engine_fresh(engine, counter) ? lft_engine_rx_buffer(engine) : NULL;
-        if (buffer) {
-            memcpy(buffer->at, at, length);
-            frame.payload = buffer->at;
-            frame.length = length;
-            lft_engine_receive(engine, now, &frame);
-        }
-        at += length;
+        struct lft_frame frame, out;
+        size_t took = take_frame(engine, at, (size_t)(end - at), &counter, now, &frame), length = took - 7;
+        at += took;
         relay(session, frame.command + (uint8_t)length);
-        struct lft_frame out;
         for (int i = 0; i < 8 && lft_engine_poll(engine, now, &out); i++)
             assert(out.length <= 400);
         now += 1000000 * (1 + length % 64);

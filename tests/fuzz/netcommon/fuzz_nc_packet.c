@@ -15,8 +15,9 @@ static void check(const struct nc_packet *packet, size_t captured, size_t wire)
     REQUIRE(packet->ip_version == 0 || packet->ip_version == 4 || packet->ip_version == 6);
     REQUIRE(packet->l4 < NC_L4_N);
     REQUIRE(packet->l3_offset <= packet->payload_offset && packet->payload_offset <= captured);
-    REQUIRE(packet->l4 == NC_L4_NONE ? packet->l4_offset == 0
-                                     : packet->l4_offset >= packet->l3_offset + 20 && packet->l4_offset <= packet->payload_offset);
+    REQUIRE(packet->l4 == NC_L4_NONE
+                ? packet->l4_offset == 0
+                : packet->l4_offset >= packet->l3_offset + 20 && packet->l4_offset <= packet->payload_offset);
     REQUIRE((uint64_t)packet->payload_offset + packet->payload_len <= wire);
     REQUIRE(packet->tcp.sack_n <= NC_SACK_MAX && packet->tcp.flags <= 0x1ff);
 }

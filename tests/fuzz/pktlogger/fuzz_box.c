@@ -1,6 +1,7 @@
-/* What `pktlogger analyse --box` reads, a folder from elsewhere. The first octet says which file of it the rest is; 0: the rows of the
- * table, so many octets of each column. All other files are as `pktlogger record -o` writes them, and so are the two captures that the
- * record is joined with: one connection, ten parts sent, the fourth lost and sent again. */
+/* What `pktlogger analyse --box` reads, a folder from elsewhere. The first octet says which file of it the rest is;
+ * 0: the rows of the table, so many octets of each column. All other files are as `pktlogger record -o` writes them,
+ * and so are the two captures that the record is joined with: one connection, ten parts sent, the fourth lost and
+ * sent again. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,21 +11,32 @@
 
 #include "nc_bytes.h"
 #include "nc_packet.h"
-#include "pl_analyse.h"
-#include "pl_summary.h"
+#include "analyse.h"
+#include "summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { COLUMNS = PL_BOX_COLUMNS, FLOWS = COLUMNS, RECORD, FILES, PARTS = 10, PART_BYTES = 500, NPY_HEADER = 128, ISN = 7000 };
+enum {
+    COLUMNS = PL_BOX_COLUMNS,
+    FLOWS = COLUMNS,
+    RECORD,
+    FILES,
+    PARTS = 10,
+    PART_BYTES = 500,
+    NPY_HEADER = 128,
+    ISN = 7000
+};
 #define T0_NS (INT64_C(1700000000) * 1000000000)
 #define MS INT64_C(1000000)
 
 /* In the order of a row. */
+/* clang-format off */
 static const struct { const char *name, *descr; size_t size; } columns[COLUMNS] = {
     {"copy", "|u1", 1},        {"fate", "|u1", 1},         {"dir", "|u1", 1},  {"t_arrival_ns", "<i8", 8},
     {"t_queue_exit_ns", "<i8", 8}, {"t_release_ns", "<i8", 8}, {"t_drop_ns", "<i8", 8}, {"flow", "<u4", 4},
     {"seq", "<u8", 8},         {"ack", "<u8", 8},          {"len", "<u4", 4},
 };
+/* clang-format on */
 struct __attribute__((packed)) row {
     uint8_t copy, fate, dir;
     int64_t t_arrival_ns, t_queue_exit_ns, t_release_ns, t_drop_ns;
@@ -35,7 +47,8 @@ struct __attribute__((packed)) row {
 static const char flows_text[] = "{\"v\":1,\"flows\":[{\"ip_version\":4,\"sides\":["
                                  "{\"address\":\"10.0.0.1\",\"port\":40000,\"syn\":true,\"isn\":7000},"
                                  "{\"address\":\"10.0.0.2\",\"port\":5001,\"syn\":true,\"isn\":7000}]}]}";
-static const char record_text[] = "{\"v\":1,\"fates\":[\"sent\",\"loss\",\"queue\",\"aqm\",\"pace\",\"memory\",\"write\",\"held\"],\"gaps\":[]}";
+static const char record_text[] =
+    "{\"v\":1,\"fates\":[\"sent\",\"loss\",\"queue\",\"aqm\",\"pace\",\"memory\",\"write\",\"held\"],\"gaps\":[]}";
 
 /* A folder whose files are in memory. */
 struct folder {
@@ -58,8 +71,8 @@ static void put_column(const struct folder *folder, int c, const uint8_t *rows, 
     uint8_t *file = malloc(bytes + 1);
     assert(file);
     memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
-    int used = snprintf((char *)file + 10, NPY_HEADER - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%zu,), }",
-                        columns[c].descr, n);
+    int used = snprintf((char *)file + 10, NPY_HEADER - 10,
+                        "{'descr': '%s', 'fortran_order': False, 'shape': (%zu,), }", columns[c].descr, n);
     memset(file + 10 + used, ' ', (size_t)(NPY_HEADER - 10 - used - 1));
     file[NPY_HEADER - 1] = '\n';
     for (size_t i = 0; i < n; i++)
@@ -75,9 +88,14 @@ static void put_good(const struct folder *folder)
     for (uint32_t i = 0; i < 2 * PARTS; i++) {
         bool back = i % 2, lost = i == 6;
         int64_t t_ns = T0_NS + (10 + i / 2 + (back ? 12 : 2)) * MS;
-        rows[i] = (struct row){.fate = lost ? 2 : 0, .dir = back, .t_arrival_ns = t_ns, .t_queue_exit_ns = lost ? -1 : t_ns + MS,
-                               .t_release_ns = lost ? -1 : t_ns + 5 * MS, .t_drop_ns = lost ? t_ns : -1,
-                               .seq = back ? 1 : 1 + i / 2 * PART_BYTES, .ack = back ? 1 + (i / 2 + 1) * PART_BYTES : 1,
+        rows[i] = (struct row){.fate = lost ? 2 : 0,
+                               .dir = back,
+                               .t_arrival_ns = t_ns,
+                               .t_queue_exit_ns = lost ? -1 : t_ns + MS,
+                               .t_release_ns = lost ? -1 : t_ns + 5 * MS,
+                               .t_drop_ns = lost ? t_ns : -1,
+                               .seq = back ? 1 : 1 + i / 2 * PART_BYTES,
+                               .ack = back ? 1 + (i / 2 + 1) * PART_BYTES : 1,
                                .len = back ? 0 : PART_BYTES};
     }
     for (int c = 0; c < COLUMNS; c++)
@@ -122,7 +140,8 @@ static void make_folder(void)
 }
 
 /* A packet in a classic capture with nanoseconds, its payload left out. Returns the place behind. */
-static uint8_t *put_packet(uint8_t *at, int64_t t_ns, bool back, uint32_t seq, uint32_t ack, uint8_t flags, uint16_t payload)
+static uint8_t *put_packet(uint8_t *at, int64_t t_ns, bool back, uint32_t seq, uint32_t ack, uint8_t flags,
+                           uint16_t payload)
 {
     enum { HEAD = 40 };
     const uint32_t head[4] = {(uint32_t)(t_ns / 1000000000), (uint32_t)(t_ns % 1000000000), HEAD, HEAD + payload};
@@ -166,10 +185,10 @@ static size_t put_capture(uint8_t *start, bool far)
 static void load_traces(struct pl_trace traces[2])
 {
     static uint8_t captures[2][4096];
-    char why[256];
+    struct nc_error error;
     for (int end = 0; end < 2; end++) {
         size_t n = put_capture(captures[end], end);
-        assert(n <= sizeof captures[end] && pl_trace_load(&traces[end], captures[end], n, why, sizeof why) == PL_OK);
+        assert(n <= sizeof captures[end] && pl_trace_load(&traces[end], captures[end], n, &error) == PL_OK);
         assert(traces[end].index.flows.n == 1);
     }
 }
@@ -218,7 +237,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct pl_trace traces[2];
     struct pl_joined joined;
     struct pl_box box;
-    char why[512] = "";
+    struct nc_error error;
     if (size < 1)
         return 0;
     if (!traces[0].n) {
@@ -226,8 +245,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         load_traces(traces);
     }
     spoil(data, size);
-    if (pl_box_open(&box, folder.path, why, sizeof why) < 0) {
-        assert(why[0] && !strchr(why, '\n'));
+    if (pl_box_open(&box, folder.path, &error) < 0) {
+        assert(error.text[0] && !strchr(error.text, '\n'));
     } else {
         json_t *flows = json_array();
         check_order(&box);

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pl_analyse.h"
-#include "pl_summary.h"
-#include "pl_xplot.h"
+#include "analyse.h"
+#include "summary.h"
+#include "xplot.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,13 +38,13 @@ static int check_transfer(void *context, const struct pl_transfer *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct pl_trace sender, receiver;
-    char why[256];
+    struct nc_error error;
     if (size < 2)
         return 0;
     size_t first = data[0] == 255 ? size - 1 : (size - 1) * data[0] / 255;
     const uint8_t *second = data[0] == 255 ? data + 1 : data + 1 + first;
-    enum pl_status a = pl_trace_load(&sender, data + 1, first, why, sizeof why);
-    enum pl_status b = pl_trace_load(&receiver, second, data[0] == 255 ? first : size - 1 - first, why, sizeof why);
+    enum pl_status a = pl_trace_load(&sender, data + 1, first, &error);
+    enum pl_status b = pl_trace_load(&receiver, second, data[0] == 255 ? first : size - 1 - first, &error);
     if (a == PL_OK && b == PL_OK) {
         struct pl_joined joined;
         FILE *null = fopen("/dev/null", "w");

@@ -1,7 +1,7 @@
 /* Any bytes as a capture file: every frame lies inside the input and the numbers count up. */
 #include <stdlib.h>
 
-#include "pl_reader.h"
+#include "reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,13 +1,13 @@
-/* Any bytes as a delay box's record: slots of 64 bytes, the first half one direction, the second the other. Frames are done
- * with once each and in order of number, and every part of one can be cut out. */
+/* Any bytes as a delay box's record: slots of 64 bytes, the first half one direction, the second the other. Frames
+ * are done with once each and in order of number, and every part of one can be cut out. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "pl_record.h"
+#include "replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void on_in(void *context, unsigned direction, struct pl_record_frame *frame)
+static void on_in(void *context, unsigned direction, struct pl_replay_frame *frame)
 {
     struct nc_run run;
     (void)context, (void)direction;
@@ -19,14 +19,14 @@ static void on_in(void *context, unsigned direction, struct pl_record_frame *fra
         }
 }
 
-static void on_out(void *context, unsigned direction, const struct pl_record_out *out)
+static void on_out(void *context, unsigned direction, const struct pl_replay_out *out)
 {
     (void)context, (void)direction;
     if (out->count == 0 || out->first + out->count > out->frame->parts)
         abort();
 }
 
-static void on_done(void *context, unsigned direction, const struct pl_record_frame *frame)
+static void on_done(void *context, unsigned direction, const struct pl_replay_frame *frame)
 {
     uint64_t *next = context;
     if (frame->number < next[direction] || frame->captured > frame->frame_len)
@@ -34,7 +34,7 @@ static void on_done(void *context, unsigned direction, const struct pl_record_fr
     next[direction] = frame->number + frame->parts;
 }
 
-static void on_gap(void *context, unsigned direction, const struct nc_record *record)
+static void on_gap(void *context, unsigned direction, const struct comet_record *record)
 {
     (void)context, (void)direction, (void)record;
 }
@@ -42,20 +42,21 @@ static void on_gap(void *context, unsigned direction, const struct nc_record *re
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint64_t next[2] = {0, 0};
-    struct pl_record record;
-    struct pl_record_sink sink = {on_in, on_out, on_done, on_gap, next};
+    struct pl_replay replay;
+    struct pl_replay_sink sink = {on_in, on_out, on_done, on_gap, next};
     char why[200];
-    nc_record_check(data, size, why, sizeof why);
-    size_t slots = size / NC_RECORD_SLOT, half = slots / 2;
-    pl_record_init(&record, &sink);
+    comet_record_check(data, size, why, sizeof why);
+    size_t slots = size / COMET_RECORD_SLOT, half = slots / 2;
+    pl_replay_init(&replay, &sink);
     for (unsigned d = 0; d < 2; d++) {
-        const uint8_t *at = data + d * half * NC_RECORD_SLOT, *end = at + half * NC_RECORD_SLOT;
+        const uint8_t *at = data + d * half * COMET_RECORD_SLOT, *end = at + half * COMET_RECORD_SLOT;
         while (at < end)
-            at += pl_record_take(&record, d, at, end, 5) * NC_RECORD_SLOT;
+            at += pl_replay_read(&replay, d, at, end, 5) * COMET_RECORD_SLOT;
     }
-    const uint64_t now[2] = {record.direction[0].seen_ns, record.direction[1].seen_ns}, all[2] = {UINT64_MAX, UINT64_MAX};
-    pl_record_tell(&record, now);
-    pl_record_tell(&record, all);
-    pl_record_free(&record);
+    const uint64_t now[2] = {replay.direction[0].seen_ns, replay.direction[1].seen_ns},
+                   all[2] = {UINT64_MAX, UINT64_MAX};
+    pl_replay_emit(&replay, now);
+    pl_replay_emit(&replay, all);
+    pl_replay_free(&replay);
     return 0;
 }

@@ -1,6 +1,6 @@
-/* A peer's accounts at the end of a transfer, and what is printed of them. The first octet chooses the role, the streams, `verify` and
- * whether the transfer had failed; every line of the rest is sent as one message. Whatever the peer says, each format gets its whole
- * document, and nothing is valid that failed. */
+/* A peer's accounts at the end of a transfer, and what is printed of them. The first octet chooses the role, the
+ * streams, `verify` and whether the transfer had failed; every line of the rest is sent as one message. Whatever the
+ * peer says, each format gets its whole document, and nothing is valid that failed. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void say(int fd, const uint8_t *line, size_t n)
 {
     const uint8_t head[RTTCP_FRAME_HEADER] = {(uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
-    bool sent = send(fd, head, sizeof head, MSG_NOSIGNAL) == sizeof head && send(fd, line, n, MSG_NOSIGNAL) == (ssize_t)n;
+    bool sent =
+        send(fd, head, sizeof head, MSG_NOSIGNAL) == sizeof head && send(fd, line, n, MSG_NOSIGNAL) == (ssize_t)n;
     assert(sent);
 }
 
@@ -24,13 +25,21 @@ static void say(int fd, const uint8_t *line, size_t n)
 static void fill(struct rttcp_session *s, int direction, uint64_t streams)
 {
     struct rttcp_side *side = rttcp_report_ours(&s->report, direction);
-    *side = (struct rttcp_side){.bytes = 1000 * streams, .elapsed_ns = NC_NS_PER_S, .first_byte_ns = NC_NS_PER_MS, .calls = streams,
-                                .mss_bytes = 1448, .t0_realtime_ns = 1700000000 * NC_NS_PER_S, .congestion = "cubic",
-                                .local = "[::1]:5010", .remote = "127.0.0.1:40000", .tcp_info = json_object()};
+    *side = (struct rttcp_side){.bytes = 1000 * streams,
+                                .elapsed_ns = NC_NS_PER_S,
+                                .first_byte_ns = NC_NS_PER_MS,
+                                .calls = streams,
+                                .mss_bytes = 1448,
+                                .t0_realtime_ns = 1700000000 * NC_NS_PER_S,
+                                .congestion = "cubic",
+                                .local = "[::1]:5010",
+                                .remote = "127.0.0.1:40000",
+                                .tcp_info = json_object()};
     side->streams = json_array();
     side->intervals = json_pack("[[i, i, i]]", 0, 1000000000, 1000);
     for (uint64_t i = 0; i < streams; i++) {
-        struct rttcp_stream_account account = {.stream = i, .bytes = 1000, .calls = 1, .digest = "00", .local = "[::1]:1", .remote = "x"};
+        struct rttcp_stream_account account = {
+            .stream = i, .bytes = 1000, .calls = 1, .digest = "00", .local = "[::1]:1", .remote = "x"};
         json_array_append_new(side->streams, rttcp_stream_encode(&account));
     }
     s->report.details[direction] = json_pack("[[]]");
@@ -39,27 +48,33 @@ static void fill(struct rttcp_session *s, int direction, uint64_t streams)
 
 static struct rttcp_session *make_session(uint8_t choice, int fd)
 {
-    struct rttcp_session *s = rttcp_session_create(NULL, NULL, fd, choice & 1);
+    struct rttcp_session *s = rttcp_session_create(NULL, fd, choice & 1);
     assert(s);
-    s->report.params = (struct rttcp_params){.bytes = 1000, .length_bytes = 4096, .interval_ns = RTTCP_INTERVAL_MIN_NS, .timeout_ns = NC_NS_PER_S,
-                                             .verify = choice & 2, .forward = 1 + choice / 4 % 2, .reverse = choice / 8 % 3};
+    s->report.params = (struct rttcp_params){.bytes = 1000,
+                                             .length_bytes = 4096,
+                                             .interval_ns = RTTCP_INTERVAL_MIN_NS,
+                                             .timeout_ns = NC_NS_PER_S,
+                                             .verify = choice & 2,
+                                             .forward = 1 + choice / 4 % 2,
+                                             .reverse = choice / 8 % 3};
     snprintf(s->report.session, sizeof s->report.session, "fuzzed");
     fill(s, FORWARD, s->report.params.forward);
     fill(s, REVERSE, s->report.params.reverse);
     if (choice & 0x40)
-        rttcp_fail(&s->error, NC_EXIT_FAILED, "data connection: reset");
+        nc_fail(&s->error, NC_EXIT_FAILED, "data connection: reset");
     return s;
 }
 
 /* As rttcp_session_settle does it. */
 static void settle(struct rttcp_session *s)
 {
-    struct rttcp_error late = {0};
+    struct nc_error late = {0};
     if (rttcp_receive_result(s, nc_now_ns() + NC_NS_PER_S, &late) < 0 && !s->error.text[0])
         s->error = late;
     memcpy(s->report.error, s->error.text, sizeof s->report.error);
     for (int d = 0; d < DIRECTIONS; d++)
-        if (rttcp_report_has(&s->report, d) && (!s->report.serving || s->error.text[0])) /* else the peer's summary is taken */
+        /* else the peer's summary is taken */
+        if (rttcp_report_has(&s->report, d) && (!s->report.serving || s->error.text[0]))
             rttcp_report_summarise(&s->report, d, ENDED_BYTES);
 }
 

@@ -1,0 +1,17 @@
+/* What the control socket understands: one JSON request in, one JSON answer out (CONTROL.md). The sockets are
+ * control_thread.c's. */
+#ifndef COMET_CONTROL_H
+#define COMET_CONTROL_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct box;
+
+enum { CONTROL_LINE_MAX = 16384 }; /* with its newline */
+
+/* Answers one request line, given without its newline; never NULL. Nothing happens but what the request asks of the
+ * box. */
+json_t *control_answer(struct box *box, const char *line, size_t len);
+
+#endif

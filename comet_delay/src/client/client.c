@@ -1,0 +1,124 @@
+#include "client.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "human.h"
+#include "nc_control.h"
+#include "nc_jsonl.h"
+#include "nc_log.h"
+#include "nc_program.h"
+
+struct client_settings {
+    const char *control;
+    bool human, json;
+};
+
+/* clang-format off */
+static const struct nc_option rows[] = {
+    CLIENT_CONTROL_ROW(offsetof(struct client_settings, control)),
+    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (the default on a terminal)",
+     .offset = offsetof(struct client_settings, human)},
+    {.name = "json", .kind = NC_OPT_FLAG, .help = "one JSON object on stdout (the default elsewhere)",
+     .offset = offsetof(struct client_settings, json)},
+};
+/* clang-format on */
+
+static void want_socket(const char *control)
+{
+    if (!control)
+        nc_die(NC_EXIT_USAGE, "--control: missing; want the socket that comet-delay run was given");
+}
+
+/* The box's answer. Dies when there is none, or when it is a refusal. */
+static json_t *ask(const char *control, json_t *request)
+{
+    struct nc_error error;
+    want_socket(control);
+    json_t *answer = nc_control_request(control, request, "comet-delay", &error);
+    if (!answer)
+        nc_die(error.status, "%s", error.text);
+    if (!json_is_true(json_object_get(answer, "ok"))) {
+        const char *reason = json_string_value(json_object_get(answer, "error"));
+        nc_die(NC_EXIT_USAGE, "%s", reason ? reason : "the box refused and gave no reason");
+    }
+    return answer;
+}
+
+json_t *client_state(const char *control)
+{
+    return ask(control, json_pack("{s:s}", "op", "show"));
+}
+
+static int print(const struct client_settings *settings, json_t *answer)
+{
+    if (nc_program_is_human(settings->human, settings->json))
+        human_state(stdout, answer);
+    else {
+        json_dumpf(answer, stdout, JSON_COMPACT);
+        putchar('\n');
+    }
+    json_decref(answer);
+    return NC_EXIT_OK;
+}
+
+/* Prints what `set` changed, one value a line. */
+static int print_changes(const struct client_settings *settings, json_t *answer)
+{
+    static const char *const directions[] = {"ab", "ba"};
+    if (!nc_program_is_human(settings->human, settings->json))
+        return print(settings, answer);
+    const json_t *changed = json_object_get(answer, "changed");
+    for (size_t d = 0; d < sizeof directions / sizeof directions[0]; d++) {
+        const char *name;
+        json_t *value;
+        json_object_foreach(json_object_get(changed, directions[d]), name, value)
+        {
+            char *text = json_dumps(value, JSON_ENCODE_ANY);
+            printf("%s %s: %s\n", directions[d], name, text ? text : "");
+            free(text);
+        }
+    }
+    json_decref(answer);
+    return NC_EXIT_OK;
+}
+
+static int parse(int argc, char **argv, const struct nc_usage *usage, struct client_settings *settings)
+{
+    return nc_options_parse(rows, sizeof rows / sizeof rows[0], usage, settings, NULL, argc, argv);
+}
+
+int client_show(int argc, char **argv)
+{
+    static const struct nc_usage usage = {.synopsis = "comet-delay show --control SOCKET",
+                                          .purpose = "Parameters, statistics and verdict of a running box."};
+    struct client_settings settings;
+    int at = parse(argc, argv, &usage, &settings);
+    if (at < argc)
+        nc_die(NC_EXIT_USAGE, "'%s': show takes no arguments", argv[at]);
+    return print(&settings, client_state(settings.control));
+}
+
+int client_set(int argc, char **argv)
+{
+    static const struct nc_usage usage = {
+        .synopsis = "comet-delay set --control SOCKET NAME=VALUE…",
+        .purpose = "Changes parameters of a running box, all at once or, if one is wrong, none.",
+        .epilog = "NAME is a path option of comet-delay run: loss=0.1% ab-rate=45Mbit ba-delay=10ms"};
+    struct client_settings settings;
+    int at = parse(argc, argv, &usage, &settings);
+    json_t *values = json_object();
+    if (at == argc)
+        nc_die(NC_EXIT_USAGE, "set: nothing to set; want NAME=VALUE, for example rate=45Mbit");
+    for (; at < argc; at++) {
+        char *equals = strchr(argv[at], '=');
+        if (!equals)
+            nc_die(NC_EXIT_USAGE, "'%s': want NAME=VALUE, for example rate=45Mbit", argv[at]);
+        *equals = '\0';
+        if (json_object_set_new(values, argv[at], nc_jsonl_text(equals + 1)) < 0)
+            nc_die(NC_EXIT_USAGE, "'%s': no setting has this name", argv[at]);
+    }
+    return print_changes(&settings, ask(settings.control, json_pack("{s:s, s:o}", "op", "set", "values", values)));
+}

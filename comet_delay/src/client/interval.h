@@ -1,0 +1,22 @@
+/* What happened between two answers of `show`: rates, drops by cause, and the lateness percentiles of the interval
+ * alone. Two JSON states come in and one JSON object goes out, so this is tested without a box.
+ *
+ * The percentile of an interval does not follow from two percentiles, but histograms can be subtracted: the difference
+ * of the buckets is the histogram of the interval.
+ * Rejected: the box keeps an interval of its own. It could serve one watcher only. */
+#ifndef COMET_INTERVAL_H
+#define COMET_INTERVAL_H
+
+#include <jansson.h>
+
+#include "histogram.h"
+
+/* The lateness between two `lateness` objects. Its max is the upper edge of the last bucket that grew, or the largest
+ * value ever seen if that is smaller. So it is at most 19 % too high, and never too low. */
+struct histogram interval_lateness(const json_t *before, const json_t *after);
+
+/* {"uptime_ns","interval_ns","ab":{…},"ba":{…},"valid"} as CONTROL.md specifies under "watch". NULL when `after` is not
+ * later than `before` in the life of the same box, which means that the box was started again. */
+json_t *interval_json(const json_t *before, const json_t *after);
+
+#endif

@@ -1,0 +1,75 @@
+/* Controlled Delay (RFC 8289, 5). The RFC's dequeue loops over the packets of one time; here each call is one turn of
+ * that loop, and `dropped` carries what the loop still has to do after a drop. A packet is dropped only when more than
+ * one packet's bytes stay behind it, so the RFC's case of a queue emptied by a drop cannot happen. The RFC leaves marks
+ * open: here a marked packet is delivered and the next signal is scheduled at once, as in Linux. */
+#include "aqm_algorithms.h"
+
+/* interval / sqrt(count), rounded down exactly: the largest r with r² count <= interval². The interval is below 2^42
+ * ns. */
+static uint64_t control_law(uint64_t interval_ns, uint32_t count)
+{
+    unsigned __int128 square = (unsigned __int128)interval_ns * interval_ns;
+    uint64_t root = 0;
+    for (uint64_t bit = UINT64_C(1) << 42; bit; bit >>= 1)
+        if ((unsigned __int128)(root | bit) * (root | bit) * count <= square)
+            root |= bit;
+    return root;
+}
+
+/* Whether the sojourn time has been above the target for an interval. */
+static bool ok_to_drop(struct codel_state *codel, const struct codel_params *params, uint32_t largest_bytes,
+                       const struct aqm_packet *packet)
+{
+    if (packet->sojourn_ns < params->target_ns || packet->backlog_bytes <= largest_bytes) {
+        codel->first_above_ns = 0;
+        return false;
+    }
+    if (codel->first_above_ns == 0) {
+        codel->first_above_ns = packet->now_ns + params->interval_ns;
+        return false;
+    }
+    return packet->now_ns >= codel->first_above_ns;
+}
+
+static void schedule_next(struct codel_state *codel, const struct codel_params *params)
+{
+    if (codel->count < UINT32_MAX)
+        codel->count++;
+    codel->drop_next_ns += control_law(params->interval_ns, codel->count);
+}
+
+/* Starts at the rate that held the queue down in the last cycle, if that cycle was not long ago. */
+static void start_dropping(struct codel_state *codel, const struct codel_params *params, uint64_t now_ns)
+{
+    uint32_t delta = codel->count - codel->last_count;
+    bool recent = now_ns < codel->drop_next_ns + 16 * params->interval_ns;
+    codel->dropping = true;
+    codel->count = delta > 1 && recent ? delta : 1;
+    codel->last_count = codel->count;
+    codel->drop_next_ns = now_ns + control_law(params->interval_ns, codel->count);
+}
+
+enum aqm_verdict codel_dequeue(struct aqm *aqm, const struct aqm_params *params, const struct aqm_packet *packet)
+{
+    struct codel_state *codel = &aqm->codel;
+    bool ok = ok_to_drop(codel, &params->codel, aqm->largest_bytes, packet), dropped = codel->dropped;
+    codel->dropped = false;
+    if (!ok) {
+        codel->dropping = false;
+        return AQM_PASS;
+    }
+    enum aqm_verdict verdict = aqm_signal(params, packet);
+    if (!codel->dropping) {
+        start_dropping(codel, &params->codel, packet->now_ns);
+        return verdict;
+    }
+    if (dropped)
+        schedule_next(codel, &params->codel);
+    if (packet->now_ns < codel->drop_next_ns)
+        return AQM_PASS;
+    if (verdict == AQM_MARK)
+        schedule_next(codel, &params->codel);
+    else
+        codel->dropped = true;
+    return verdict;
+}

@@ -1,0 +1,80 @@
+/* Random Early Detection (Floyd, Jacobson 1993; names in brackets are the paper's). The average [avg] is of bytes. A
+ * packet's chance p_b of being hit grows with its size, and with the bytes since the last hit [count], so that the gaps
+ * between hits are spread evenly and not geometrically. For packets of the usual size the gaps are uniform over
+ * 1 … 1/p_b - 1, which makes 2 p_b the share of hits. This is the paper's own recurrence, taken as printed. */
+#include "aqm_algorithms.h"
+#include "nc_clock.h"
+
+/* base ^ n, base in 0 … 1. */
+static double power(double base, uint64_t n)
+{
+    double result = 1;
+    for (; n && result > 0; n >>= 1, base *= base)
+        if (n & 1)
+            result *= base;
+    return result;
+}
+
+static double share(uint64_t ppb)
+{
+    return (double)ppb / NC_RATIO_ONE;
+}
+
+/* Updates the average at an arrival. After an idle time it assumes that as many packets of the usual size as could have
+ * been sent in it [m] found the queue empty. */
+static void average(struct red_state *red, const struct aqm_params *params, const struct aqm_packet *packet)
+{
+    double weight = share(params->red.weight_ppb);
+    if (packet->backlog_bytes || !red->idle || packet->now_ns < red->idle_since_ns || !params->link_rate_bps) {
+        red->average_bytes += weight * ((double)packet->backlog_bytes - red->average_bytes);
+        return;
+    }
+    unsigned __int128 bits_ns = (unsigned __int128)(packet->now_ns - red->idle_since_ns) * params->link_rate_bps;
+    unsigned __int128 packets = bits_ns / (params->red.packet_bytes * 8 * NC_NS_PER_S);
+    red->average_bytes *= power(1 - weight, packets > UINT64_MAX ? UINT64_MAX : (uint64_t)packets);
+    red->idle_since_ns = packet->now_ns;
+}
+
+/* Share of usual packets to hit [p_b] at this average. 1: every packet, without chance. */
+static double curve(const struct red_params *red, double average_bytes)
+{
+    double min = (double)red->min_bytes, max = (double)red->max_bytes, p = share(red->p_ppb);
+    if (average_bytes < max)
+        return p * (average_bytes - min) / (max - min);
+    if (!red->gentle || average_bytes >= 2 * max)
+        return 1;
+    return p + (1 - p) * (average_bytes - max) / max;
+}
+
+enum aqm_verdict red_enqueue(struct aqm *aqm, const struct aqm_params *params, const struct aqm_packet *packet)
+{
+    struct red_state *red = &aqm->red;
+    average(red, params, packet);
+    if (red->average_bytes < (double)params->red.min_bytes) {
+        red->counting = false;
+        return AQM_PASS;
+    }
+    double p = curve(&params->red, red->average_bytes);
+    red->since_bytes = red->counting ? red->since_bytes + packet->bytes : 0;
+    red->counting = true;
+    if (p >= 1) {
+        red->since_bytes = 0;
+        return AQM_DROP; /* beyond the upper end marks are too late */
+    }
+    double usual = (double)params->red.packet_bytes, spread = 1 - (double)red->since_bytes / usual * p;
+    p *= (double)packet->bytes / usual;
+    if (spread > 0 && !aqm_chance(packet, p / spread))
+        return AQM_PASS;
+    red->since_bytes = 0;
+    return aqm_signal(params, packet);
+}
+
+enum aqm_verdict red_dequeue(struct aqm *aqm, const struct aqm_params *params, const struct aqm_packet *packet)
+{
+    struct red_state *red = &aqm->red;
+    red->idle = packet->backlog_bytes == 0;
+    red->idle_since_ns = packet->now_ns; /* with a rate: when this packet will be out */
+    if (params->link_rate_bps)
+        red->idle_since_ns += (uint64_t)packet->bytes * 8 * NC_NS_PER_S / params->link_rate_bps;
+    return AQM_PASS;
+}

@@ -1,0 +1,107 @@
+/* Which wire packets are lost. The parameters are plain data, filled in from text; the state is what a model must
+ * remember from one packet to the next.
+ *
+ * Randomness comes from (key, number) alone. The models with memory (Gilbert–Elliott, 4-state) are Markov chains that
+ * take one step for every packet number, also for packets that never get here. So a packet's fate does not depend on
+ * what other stages did to the packets before it. A chain that would have to catch up over more than LOSS_CATCH_UP
+ * numbers starts that far back, from its stationary distribution: it takes the same draws as the full chain, and the
+ * two have met by then.
+ * Rejected: a step for every packet offered. A drop in front of this stage would then move all losses behind it.
+ *
+ * Text forms (numbers count from 0, ranges of whole numbers include both ends, ranges of time exclude the second):
+ *   1%                     independent
+ *   gilbert:1%,10          Gilbert–Elliott by mean loss and mean burst (lost packets in a row); all packets are lost
+ *                          in the bad state and none in the good one (Gilbert 1960; tc-netem's `loss gemodel p r` with
+ *                          r = 1 / burst)
+ *   4state:P13[,P31[,P32[,P23[,P14]]]]   tc-netem's `loss state`: 1 received, 2 received within a burst, 3 lost
+ *                          within a burst, 4 lost alone; defaults P31 = 1 - P13, P32 = 0, P23 = 1, P14 = 0 as there
+ *   packets:5,10-12        by number in this direction
+ *   time:1s-1.2s,5s-5.1s   outages, from when the model came into force
+ *   seq:1000-2000          first transmission of TCP segments with any of these bytes, in every flow (relative: the
+ *                          first byte of data is 1); seq:1000-2000x3 the first three transmissions
+ *   retransmission:2       the second retransmission of every TCP segment; retransmission:1-3 */
+#ifndef COMET_LOSS_MODEL_H
+#define COMET_LOSS_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "table.h"
+#include "tcp_track.h"
+
+enum loss_kind {
+    LOSS_INDEPENDENT, /* all zero: no loss */
+    LOSS_GILBERT,
+    LOSS_4STATE,
+    LOSS_PACKETS,
+    LOSS_TIME,
+    LOSS_SEQ,
+    LOSS_RETRANSMISSION,
+    LOSS_KINDS
+};
+
+enum { LOSS_CATCH_UP = 16384, LOSS_BURST_MILLI_MAX = 1000000000 };
+
+/* Transition and start probabilities in units of 2^-64 (UINT64_MAX: always), so that a rare start of a long burst is
+ * exact. */
+struct loss_chain {
+    uint64_t p13, p31, p32, p23, p14;
+    uint64_t start[3]; /* stationary distribution, cumulative, of states 1 to 3 */
+};
+
+struct loss_model {
+    enum loss_kind kind;
+    uint64_t loss_ppb;     /* independent; Gilbert–Elliott: mean */
+    uint64_t burst_milli;  /* Gilbert–Elliott: mean burst in thousandths of a packet */
+    uint64_t given_ppb[5]; /* 4-state: p13, p31, p32, p23, p14 */
+    struct loss_chain chain;
+    uint64_t transmissions; /* sequence ranges: how many of the first */
+    struct table *ranges;   /* lists: half-open pairs; owned */
+};
+
+/* Counts since the model came into force. A burst is lost packets in a row, of those offered. */
+struct loss_count {
+    uint64_t packets, lost, bursts;
+    bool in_burst;
+};
+
+struct loss_state {
+    struct loss_count count;
+    uint64_t start_ns; /* when the model came into force */
+    bool chain_begun;
+    int chain_state; /* 1 … 4 */
+    uint64_t chain_number;
+    struct tcp_track tcp;
+};
+
+struct loss_packet {
+    uint64_t number, time_ns;
+    const struct loss_tcp *tcp; /* NULL: not TCP, or not needed (loss_model_wants_tcp) */
+};
+
+/* Fills *model from text, and overwrites what is there without releasing it. Returns 0, or -1 with the error; *model is
+ * then as it was. */
+int loss_model_parse(const char *text, struct loss_model *model, struct nc_error *error);
+/* Writes a text that parses to the same model; MODEL_TEXT_MAX bytes are always enough. Returns buf. */
+const char *loss_model_format(const struct loss_model *model, char *buf, size_t size);
+/* A second owner of the same model. Each owner frees its own. */
+struct loss_model loss_model_share(const struct loss_model *model);
+void loss_model_free(struct loss_model *model);
+
+/* Whether the model needs the TCP fields of packets. */
+bool loss_model_wants_tcp(const struct loss_model *model);
+/* Share of packets that are lost in the long run, or -1 for lists. */
+double loss_model_mean(const struct loss_model *model);
+
+void loss_state_init(struct loss_state *state, uint64_t now_ns);
+/* Call after the parameters changed: time windows count from now, chains start again, what is known of TCP flows
+ * stays. */
+void loss_state_restart(struct loss_state *state, uint64_t now_ns);
+
+/* Whether this packet is lost. `key` is from random_key. Packets with TCP fields are offered once each, in the order in
+ * which they pass. */
+bool loss_model_hit(struct loss_state *state, const struct loss_model *model, uint64_t key,
+                    const struct loss_packet *packet);
+
+#endif

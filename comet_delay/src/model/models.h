@@ -1,0 +1,43 @@
+/* What the texts among the parameters mean. They are parsed once, when they are set, so that a wrong one is refused as
+ * a whole and the packet path never sees a text. */
+#ifndef COMET_MODELS_H
+#define COMET_MODELS_H
+
+#include "aqm.h"
+#include "jitter_model.h"
+#include "loss_model.h"
+#include "params.h"
+#include "rate_trace.h"
+
+struct models {
+    struct loss_model loss, loss_after;
+    struct aqm_params aqm;
+    struct jitter_model jitter;
+    struct rate_trace rate; /* of --rate where there is no trace */
+};
+
+/* True when there is a bottleneck. */
+bool models_limit_rate(const struct models *models);
+
+/* What the path holds at most: the highest rate times the longest delay, plus the queue. Without a rate 10 Gbit/s is
+ * assumed, which only decides how much memory is touched in advance. Distributions without an upper end count up to
+ * four standard deviations. */
+struct models_held {
+    uint64_t bytes, rate_bps, jitter_ns;
+};
+struct models_held models_held(const struct params *params, const struct models *models);
+
+/* Returns 0, or -1 with an error that names the option; then there is nothing to free. */
+int models_build(const struct params *params, struct models *models, struct nc_error *error);
+
+/* As models_build, but takes over from `had`, which was built from `old`, every model whose text is still the same:
+ * solving for a correlation takes a millisecond, and a file may be gone by now. */
+int models_rebuild(const struct params *params, const struct params *old, const struct models *had,
+                   struct models *models, struct nc_error *error);
+void models_free(struct models *models);
+
+/* {"jitter","rate","aqm","loss","loss_after"}: what each text means, in its full form with all defaults filled in, and
+ * {"loss_mean","loss_after_mean"}: the share of packets lost in the long run, null for lists. */
+json_t *models_json(const struct models *models);
+
+#endif

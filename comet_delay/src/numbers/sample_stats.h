@@ -1,0 +1,33 @@
+/* Running statistics of signed durations: mean, standard deviation, quantiles and lag-1 autocorrelation. The box
+ * compares with them the jitter it was told to make with the jitter it made. Each value costs a few additions.
+ * Quantiles are right within 19 % (histogram.h); there is one histogram on each side of zero. The sums are doubles,
+ * which is exact enough because jitter is centred near zero. */
+#ifndef COMET_MOMENTS_H
+#define COMET_MOMENTS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "histogram.h"
+
+/* All zero: no values yet. */
+struct sample_stats {
+    uint64_t n, pairs, last_number;
+    double sum, squares, products; /* products: of values with neighbouring numbers, `pairs` of them */
+    int64_t last, min, max;
+    struct histogram below, above; /* of -value for negative values, of value for the others */
+};
+
+void sample_stats_add(struct sample_stats *stats, uint64_t number, int64_t value_ns);
+
+double sample_stats_mean(const struct sample_stats *stats);
+double sample_stats_sd(const struct sample_stats *stats);
+/* 0 when nothing varies, or when no two neighbours were seen. */
+double sample_stats_autocorrelation(const struct sample_stats *stats);
+/* The value below which the given share (0 … 1) of all values lies. */
+int64_t sample_stats_quantile(const struct sample_stats *stats, double share);
+
+/* {"count","mean_ns","sd_ns","min_ns","p01_ns","p10_ns","p50_ns","p90_ns","p99_ns","max_ns","autocorrelation"} */
+json_t *sample_stats_json(const struct sample_stats *stats);
+
+#endif

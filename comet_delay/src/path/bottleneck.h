@@ -1,0 +1,56 @@
+/* The bottleneck: a queue in front of a serial line.
+ *
+ * The queue is a ring of wire packets in the order in which they came, with three cursors: out <= decided <= head.
+ * Packets before `decided` have their exit time and have gone on down the pipeline; each still counts in the queue
+ * until its last bit is out. Packets from `decided` on wait, and their fate may depend on packets yet to come:
+ * drop-head evicts them, and active queue management decides when a packet's turn comes. With plain drop-tail the fate
+ * depends on nothing that follows, so each packet is decided as soon as it is taken in, and the box has one thing less
+ * to wake up for. The bound is in bytes and in packets. A packet that finds the bottleneck empty is always taken,
+ * however small the bound is. */
+#ifndef COMET_BOTTLENECK_H
+#define COMET_BOTTLENECK_H
+
+#include "lines.h"
+#include "models.h"
+#include "wire_packet.h"
+
+struct queued;
+
+/* What the line has sent since its rate was set: bytes as the framing counts them, and the time they took. */
+struct line_count {
+    uint64_t bytes, busy_ns;
+};
+
+struct bottleneck {
+    struct serial_line line; /* its exit holds for traces too */
+    struct line_count sent;
+    struct rate_trace_state trace;
+    struct aqm aqm;
+    uint64_t aqm_key; /* for its random numbers */
+    struct queued *ring;
+    uint64_t out, decided, head, mask;
+    uint64_t evicted; /* of the packets that wait, so many of the oldest are dropped but not yet returned */
+    uint64_t bytes, packets, peak_bytes; /* in the queue */
+};
+
+void bottleneck_init(struct bottleneck *bottleneck, uint64_t aqm_key);
+void bottleneck_free(struct bottleneck *bottleneck);
+
+/* Offers a packet at its time. FATE_PASS: it is in the queue now, perhaps marked. FATE_QUEUE, FATE_AQM: it is dropped.
+ * With drop-head a full queue takes it, and the oldest packets that wait come out of bottleneck_next with
+ * FATE_QUEUE. */
+enum fate bottleneck_offer(struct bottleneck *bottleneck, const struct params *params, const struct models *models,
+                           const struct wire_packet *packet);
+
+/* The next packet whose turn has come by `until_ns`, or false when there is none. With FATE_PASS the packet's time is
+ * when its last bit leaves; with any other fate the packet is dropped. */
+bool bottleneck_next(struct bottleneck *bottleneck, const struct params *params, const struct models *models,
+                     uint64_t until_ns, struct wire_packet *packet, enum fate *fate);
+
+/* When the turn of the next packet comes that waits for a decision. UINT64_MAX: none waits. */
+uint64_t bottleneck_turn_ns(const struct bottleneck *bottleneck);
+
+/* Bytes in the queue at `now_ns`. */
+uint64_t bottleneck_occupancy(struct bottleneck *bottleneck, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,17 @@
+/* What a direction counted, as JSON for `show`: packets and drops, and beside them what the models achieved (jitter,
+ * loss, the bottleneck's rate), to compare with what they were told. The achieved values are counted in theoretical
+ * times, each since its parameter was last set; how far behind those times packets left is `lateness`. */
+#ifndef COMET_DIRECTION_STATS_H
+#define COMET_DIRECTION_STATS_H
+
+#include <jansson.h>
+
+#include "direction_state.h"
+
+/* Call before `params` come into force: counting begins anew for what they change. */
+void direction_stats_restart(struct direction *direction, const struct params *params);
+
+/* The statistics object of `show` (CONTROL.md). Only the port knows its `receive_ring_drops`. */
+json_t *direction_stats_json(struct direction *direction, uint64_t receive_ring_drops, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,32 @@
+/* The stages that a wire packet passes in one direction, and their order:
+ *
+ *   access line → loss → bottleneck → delay → loss → pacer → harmonizer → corrupt → overtake → reorder → duplicate
+ *
+ * Every stage but two is a function of one type (pipeline.c): it gets the packet at its theoretical time, and either
+ * moves that time on and marks the packet, or says why the packet is dropped. A new stage is such a function and a row
+ * of the table. The two others are the bottleneck, where packets wait for a decision that later packets may change
+ * (bottleneck.h), and duplication, which comes last because it makes two packets of one. What a stage computes is in a
+ * module of its own that knows neither the clock, nor the other stages, nor the buffer a packet lies in.
+ * Invariant: a stage gets packets with times that never fall. What lets packets overtake therefore comes last.
+ * Rejected: the bottleneck as a stage of the same type. It would have to return packets other than the one it got. */
+#ifndef COMET_PIPELINE_H
+#define COMET_PIPELINE_H
+
+#include <stdint.h>
+
+#include "nc_packet.h"
+#include "wire_packet.h"
+
+struct direction;
+
+/* Puts a packet into the pipeline at its time. It ends in the direction's schedule, or is dropped and counted. */
+void pipeline_offer(struct direction *direction, struct wire_packet *packet);
+
+/* Moves on what the bottleneck has settled by `until_ns`. */
+void pipeline_advance(struct direction *direction, uint64_t until_ns);
+
+/* A hash of addresses, ports and protocol. Packets of one flow have the same; the two directions of a connection need
+ * not agree. */
+uint64_t pipeline_flow(const struct nc_packet *packet);
+
+#endif

@@ -1,0 +1,40 @@
+/* One wire packet on its way through a direction's pipeline (pipeline.h). */
+#ifndef COMET_WIRE_PACKET_H
+#define COMET_WIRE_PACKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fate.h"
+#include "params.h"
+
+struct packet_buffer;
+
+struct wire_packet {
+    uint64_t number;  /* of this direction, from 0 */
+    uint64_t time_ns; /* where its last bit is now, in theory */
+    struct packet_buffer *buffer;
+    uint64_t flow;        /* hash of addresses and ports; 0 where no stage asks for it */
+    uint64_t overtake_ns; /* jitter that may let it be overtaken: added only behind the stages that want order */
+    uint32_t part;        /* which part of the super-packet in the buffer */
+    uint32_t l2_bytes;
+    uint32_t ip_bytes;
+    uint8_t edits; /* enum packet_edit */
+    bool ect;      /* ECN-capable transport: may be marked instead of dropped */
+};
+
+/* Bytes that the packet takes on a line. */
+static inline uint32_t wire_packet_line_bytes(const struct wire_packet *packet, const struct params *params)
+{
+    switch ((enum framing)params->framing) {
+    case FRAMING_ETHERNET:
+        return packet->l2_bytes + 24;
+    case FRAMING_IP:
+        return packet->ip_bytes;
+    case FRAMING_L2:
+        break;
+    }
+    return packet->l2_bytes;
+}
+
+#endif

@@ -1,0 +1,150 @@
+"""Lists of facts: about a run, a trial, the data between a trial's gateways, the machine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from dashboard.content.parts import Facts, known, when
+from dashboard.data.runs import Json, Run, Trial, behind_gateway
+from dashboard.data.timeline import Timeline
+from dashboard.results.grouping import in_words
+from netcommon import readable
+from scenarios.plan import cells, columns
+from scenarios.plan.shared_settings import shared_settings
+
+
+def run_facts(run: Run) -> Facts:
+    """Facts about a run: name, paper row, times, number of trials."""
+    done = len(run.trial_numbers())
+    return [
+        ("Run", run.name),
+        ("Scenario", str(run.manifest.get("name") or readable.NOTHING)),
+        ("Reproduces", run.paper or "no row of a paper"),
+        ("State", run.state),
+        ("Trials", f"{done} of {run.manifest.get('plan') or done}"),
+        ("Started", when(run.manifest.get("started_realtime_ns"))),
+        ("Ended", when(run.manifest.get("ended_realtime_ns"))),
+        ("Seed", readable.named("seed", run.manifest.get("seed"))),
+        ("Time", "virtual" if run.virtual else "real"),
+    ]
+
+
+def varied(run: Run) -> list[str]:
+    """Columns of the results that tell this run's trials apart, those of the sweep first; empty when nothing varies."""
+    return cells.telling(run.rows, (), cells.preferred(run.sweep))
+
+
+def trial_row(run: Run, number: int) -> Json:
+    """The trial's first row of the results; empty while there is none."""
+    return next((row for row in run.rows if row.get("trial") == number), {})
+
+
+def trial_name(run: Run, trial: Trial) -> str:
+    """`Trial 40: profile.name bsd-1995, transfer.window 256 KB, repeat 1`: the settings that tell the trial from the
+    run's others. Where none does, its profile and path."""
+    names, row = varied(run), trial_row(run, trial.number) or trial.params
+    parts = in_words(run, names, row) if names else _usual_words(trial.params)
+    if trial.params.get("repeat") is not None:
+        parts.append(f"repeat {trial.params['repeat']}")
+    return f"Trial {trial.number}: " + ", ".join(parts)
+
+
+def _usual_words(params: Json) -> list[str]:
+    """Case or profile, and the window. Where the kernel sizes the window, round-trip time and loss instead."""
+    names = ["case" if params.get("case") else "profile", "window_bytes"]
+    parts = [f"{columns.spelling(name)} {readable.named(name, params[name])}" for name in names if params.get(name)]
+    if not params.get("window_bytes") and params.get("rtt_ns"):
+        parts += [f"RTT {readable.duration(params['rtt_ns'])}", f"path.loss {loss_text(params)}"]
+    return parts
+
+
+def loss_text(params: Json) -> str:
+    """The path's loss: a ratio, or the text of a model."""
+    ppb = params.get("loss_ppb")
+    return str(params.get("loss") or readable.NOTHING) if ppb is None else readable.ratio_ppb(ppb)
+
+
+def flow_name(trial: Trial, flow: int) -> str:
+    """`flow 1: 10.0.0.1:40001 → 10.0.3.1:50000, 80 MB`."""
+    summary = trial.flow_summary(flow)
+    ends = " → ".join(_endpoint(summary.get(end)) for end in ("sender", "receiver"))
+    return f"flow {flow}: {ends}, {readable.size(summary.get('bytes'))}"
+
+
+def trial_facts(run: Run, trial: Trial) -> Facts:
+    """The measured numbers, then the settings that they belong to. Numbers of the capture are those of the flow with
+    the most data."""
+    row, params = trial_row(run, trial.number), trial.params
+    flow = trial.flow_summary(trial.flows[0]) if trial.flows else {}
+    stopped = flow.get("stopped_share", row.get("stopped_share"))
+    whose = "RTT to the near gateway" if behind_gateway(params) else "RTT of the sender's TCP"
+    facts = [
+        ("Throughput", readable.rate(row.get("short_term_bps"))),
+        ("Peak", readable.rate(row.get("peak_bps"))),
+        ("Sending stopped", f"{readable.share(stopped)} of the time (s)" if stopped is not None else "not captured"),
+        ("Retransmissions", readable.count(flow.get("retransmitted", row.get("retransmits")))),
+        ("Lost segments", readable.count(flow.get("lost"))),
+        ("Time-outs", readable.count(flow.get("timeouts", row.get("timeouts")))),
+        (f"{whose}: least, median", _both(row.get("rtt_min_ns"), row.get("rtt_median_ns"))),
+        ("Most in flight", readable.size(flow.get("max_in_flight_bytes"))),
+        ("Moved", _moved(trial, row)),
+        ("Window granted", readable.size(row.get("window_granted_bytes") or None)),
+    ]
+    if not run.virtual:  # in virtual time it counts readings of the clock, not work
+        facts.append(("CPU time of both gateways", readable.duration(row.get("cpu_gateways_ns"))))
+    return known(facts) + _settings(run, params)
+
+
+def _settings(run: Run, params: Json) -> Facts:
+    """The trial's settings under the scenario's names."""
+    found = shared_settings([params], run.sweep)
+    return found if params.get("window_bytes") else [*found, (columns.spelling("window_bytes"), "sized by the kernel")]
+
+
+def _both(least_ns: Any, median_ns: Any) -> str:
+    return ", ".join(text for text in map(readable.duration, (least_ns, median_ns)) if text != readable.NOTHING)
+
+
+def _moved(trial: Trial, row: Json) -> str:
+    moved = (trial.transfer.get("summary") or {}).get("bytes")
+    took = readable.duration(row.get("elapsed_ns"))
+    return readable.size(moved) + ("" if took == readable.NOTHING else f" in {took}")
+
+
+def passage_facts(loaded: Timeline) -> Facts:
+    """What a timeline shows about its gateways; empty without gateways."""
+    if loaded.server is None:
+        return []
+    took = loaded.through_gateways.value
+    passage = ", ".join(readable.duration(float(ns)) for ns in np.quantile(took, (0, 0.5, 0.99))) if took.size else ""
+    most = int(loaded.inside_gateways.value.max(initial=0))
+    return known([
+        ("Gateway in to gateway out: least, median, 99 %", passage),
+        ("Most inside gateways and tunnel", readable.size(most)),
+    ])  # fmt: skip
+
+
+def environment_facts(run: Run) -> Facts:
+    """Machine, kernel, versions, settings and hashes from the manifest, flattened."""
+    keys = ("machine", "kernel", "versions", "sysctls", "offloads", "hashes")
+    return [fact for key in keys if key in run.manifest for fact in _flatten(key, key, run.manifest[key])]
+
+
+def scenario_text(run: Run) -> str:
+    """The resolved scenario as indented JSON."""
+    return json.dumps(run.scenario, indent=2, ensure_ascii=False)
+
+
+def _flatten(name: str, key: str, value: Any) -> Facts:
+    if isinstance(value, dict):
+        return [fact for own, inner in value.items() for fact in _flatten(f"{name} · {own}", own, inner)]
+    if isinstance(value, list):
+        return known([(name, ", ".join(str(item) for item in value))])
+    return known([(name, str(value) if isinstance(value, str) else readable.named(key, value))])
+
+
+def _endpoint(value: Any) -> str:
+    return f"{value.get('address')}:{value.get('port')}" if isinstance(value, dict) else str(value or "?")

@@ -1,0 +1,48 @@
+"""Thins dense lines to what a screen can show: min-max-LTTB (tsdownsample) over the visible range.
+
+Only lines are thinned. Events that must never get lost (retransmissions, losses, time-outs, zero windows) have traces
+of their own with all rows. `aggregate` is for more events than a browser can draw, and its caller tells the reader.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tsdownsample import MinMaxLTTBDownsampler
+
+I64 = NDArray[np.int64]
+
+
+def visible(t: I64, t0: int, t1: int) -> slice:
+    """The rows of sorted `t` within [t0, t1], and one more on either side, so that lines reach the figure's edge."""
+    start = int(np.searchsorted(t, t0, side="left")) - 1
+    stop = int(np.searchsorted(t, t1, side="right")) + 1
+    return slice(max(start, 0), min(stop, t.size))
+
+
+def inside(t: I64, t0: int, t1: int) -> slice:
+    """The rows of sorted `t` within [t0, t1]."""
+    return slice(int(np.searchsorted(t, t0, side="left")), int(np.searchsorted(t, t1, side="right")))
+
+
+def thin(t: I64, y: NDArray[Any], t0: int, t1: int, points: int) -> I64:
+    """The numbers of at most `points` rows of the visible part. They keep the line's shape and its extremes."""
+    rows = visible(t, t0, t1)
+    count = rows.stop - rows.start
+    if count <= points:
+        return np.arange(rows.start, rows.stop, dtype=np.int64)
+    x, values = np.ascontiguousarray(t[rows]), np.ascontiguousarray(y[rows])
+    downsampler = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]
+    chosen: I64 = downsampler.downsample(x, values, n_out=points - points % 2).astype(np.int64)
+    return chosen + int(rows.start)
+
+
+def aggregate(t: I64, t0: int, t1: int, bins: int) -> tuple[I64, I64]:
+    """Divides [t0, t1] into `bins` equal spans. Returns the first row and the number of rows of each span that has any.
+    `t` is sorted and lies within [t0, t1]."""
+    width = max((t1 - t0) / bins, 1.0)
+    span = np.minimum(((t - t0) / width).astype(np.int64), bins - 1)
+    first = np.flatnonzero(np.diff(span, prepend=-1))
+    return first, np.diff(first, append=t.size)

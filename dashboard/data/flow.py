@@ -1,0 +1,193 @@
+"""The packets of one flow of one captured trial, as numpy arrays, and the series derived from them.
+
+Derived series are computed on first use and kept with the flow. Times are int64 ns from the first segment sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.data import series
+from dashboard.data.box import Box
+from dashboard.data.runs import Json
+from dashboard.data.series import I64, Series
+from dashboard.data.tunnel import Tunnel
+
+NEW, FAST, TIMEOUT, SPURIOUS = range(4)
+KINDS = ("new data", "fast retransmission", "retransmission after time-out", "spurious retransmission (had arrived)")
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A time in which nothing was sent, with pktlogger's explanation; or, with `cause` "slow", a slow span with what is
+    known of it. Times are in ns from the first segment."""
+
+    t0_ns: int
+    t1_ns: int
+    cause: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Events:
+    """Labelled causes; `kind` has their names. Times are in ns from the first segment."""
+
+    t0_ns: I64
+    t1_ns: I64
+    kind: NDArray[np.str_]
+    seq: I64
+    packets: I64
+
+    def of(self, kind: str) -> I64:
+        """Row numbers of one kind."""
+        return np.flatnonzero(self.kind == kind)
+
+
+@dataclass(frozen=True)
+class LostAcks:
+    """Acknowledgements that never arrived, in order of time. The time is that of dropping, or of sending where the
+    former is not known. `fate`: its name; empty where it is not known."""
+
+    t_ns: I64
+    ack: I64
+    fate: NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Segments in order of sending, and ACKs in order of arrival at the sender. `received_ns` −1: never arrived.
+
+    With gateways these belong to the client's connection, which ends at the near gateway. `server` is then the far
+    gateway's connection. It has the same origin and the same sequence numbers, because its bytes are the same. `notes`:
+    sentences about what is left out.
+    """
+
+    origin_ns: int
+    params: Json
+    summary: Json
+    sent_ns: I64
+    received_ns: I64
+    seq: I64
+    length: I64
+    transmission: NDArray[np.uint16]
+    kind: NDArray[np.uint8]
+    ack_ns: I64
+    ack: I64
+    window: I64
+    events: Events
+    stops: tuple[Stop, ...]
+    cwnd: Series
+    box: Box | None = None
+    lost_acks: LostAcks | None = None
+    server: Flow | None = None
+    tunnel: Tunnel | None = None
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def end(self) -> I64:
+        """The sequence number after each segment's last byte."""
+        return self.seq + self.length
+
+    @cached_property
+    def duration_ns(self) -> int:
+        """The time from the first segment to the last packet."""
+        last = (int(t.max()) for t in (self.sent_ns, self.received_ns, self.ack_ns) if t.size)
+        return max(*last, self.server.duration_ns if self.server else 0, 0)
+
+    @cached_property
+    def sent_rows(self) -> tuple[I64, ...]:
+        """Rows in order of sending, for each kind (NEW … SPURIOUS)."""
+        return tuple(np.flatnonzero(self.kind == kind) for kind in range(len(KINDS)))
+
+    @cached_property
+    def lost_rows(self) -> I64:
+        return np.flatnonzero(self.received_ns < 0)
+
+    @cached_property
+    def arrival_rows(self) -> I64:
+        """Rows of segments that arrived, in order of arrival."""
+        rows = np.flatnonzero(self.received_ns >= 0)
+        order: I64 = np.argsort(self.received_ns[rows], kind="stable")
+        return np.asarray(rows[order], dtype=np.int64)
+
+    @cached_property
+    def box_rows(self) -> I64:
+        """Rows of segments that were sent for the first time and left the box's bottleneck, in the order of leaving."""
+        assert self.box
+        rows = np.flatnonzero((self.box.exit_ns >= 0) & (self.kind == NEW))
+        return np.asarray(rows[np.argsort(self.box.exit_ns[rows], kind="stable")], dtype=np.int64)
+
+    @cached_property
+    def arrived_rows(self) -> tuple[I64, ...]:
+        """Rows in order of arrival, for each kind (NEW … SPURIOUS)."""
+        kinds = self.kind[self.arrival_rows]
+        return tuple(np.asarray(self.arrival_rows[kinds == kind], dtype=np.int64) for kind in range(len(KINDS)))
+
+    @cached_property
+    def sent_times(self) -> tuple[I64, ...]:
+        """The sending times of `sent_rows`."""
+        return tuple(self.sent_ns[rows] for rows in self.sent_rows)
+
+    @cached_property
+    def arrived_times(self) -> tuple[I64, ...]:
+        """The arrival times of `arrived_rows`."""
+        return tuple(self.received_ns[rows] for rows in self.arrived_rows)
+
+    @cached_property
+    def in_flight(self) -> Series:
+        return series.in_flight_bytes(self.sent_ns, self.seq, self.end, self.ack_ns, self.ack)
+
+    @cached_property
+    def rtt(self) -> Series:
+        return series.rtt_ns(self.sent_ns, self.end, self.transmission, self.ack_ns, self.ack)
+
+    @cached_property
+    def window_edge(self) -> I64:
+        """The highest sequence number that the receiver allows, as the sender knows it at each ACK."""
+        return self.ack + self.window
+
+    @cached_property
+    def sent_bytes_until(self) -> I64:
+        return _running_sum(self.length)
+
+    @cached_property
+    def useful_arrivals(self) -> tuple[I64, I64]:
+        """The arrival times of segments that were new to the receiver, and the running sum of their bytes."""
+        rows = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
+        return self.received_ns[rows], _running_sum(self.length[rows])
+
+    @cached_property
+    def inside_gateways(self) -> Series:
+        """Bytes that have arrived at the near gateway and that the far one has not sent yet: the highest byte arrived −
+        the highest byte sent."""
+        assert self.server
+        came, left = self.arrival_rows, self.server.sent_rows[NEW]
+        return series.in_flight_bytes(
+            self.received_ns[came], self.seq[came], self.end[came], self.server.sent_ns[left], self.server.end[left]
+        )
+
+    @cached_property
+    def through_gateways(self) -> Series:
+        """How long data took from gateway in to gateway out; a point for each segment that the far gateway sent."""
+        assert self.server
+        came = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
+        return series.passage_ns(
+            self.received_ns[came], self.end[came],
+            self.server.sent_times[NEW], self.server.end[self.server.sent_rows[NEW]],
+        )  # fmt: skip
+
+    @property
+    def stopped_share(self) -> float | None:
+        """lfp-1995's s: the share of the elapsed time in which sending was stopped."""
+        value = self.summary.get("stopped_share")
+        return None if value is None else float(value)
+
+
+def _running_sum(values: I64) -> I64:
+    total = np.zeros(values.size + 1, np.int64)
+    np.cumsum(values, out=total[1:])
+    return total

@@ -1,0 +1,222 @@
+"""Run directories as Python objects: manifest, results, trials (docs/reference/interfaces.md, "Run directory").
+
+Small files (JSON, results) are read whole; `timeline` reads packet columns. A run under way is readable: what does not
+exist yet is empty.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from netcommon.errors import LfpError
+
+Json = dict[str, Any]
+SERVER = "server"  # folder of the far gateway's connection, in a trial with gateways
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the numbers may be believed, and if not, why not. `valid` None: not judged, or not yet."""
+
+    valid: bool | None
+    reasons: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, value: Any) -> Verdict:
+        """The verdict of the contract's `{"valid": bool, "reasons": […]}`; anything else is 'not judged'."""
+        if not isinstance(value, dict) or not isinstance(value.get("valid"), bool):
+            return cls(None)
+        return cls(value["valid"], tuple(str(reason) for reason in value.get("reasons") or ()))
+
+    @property
+    def word(self) -> str:
+        return {True: "valid", False: "not valid", None: "not judged"}[self.valid]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial's folder. `summary`: pktlogger's, empty without a capture. `server_summary`: that of the far gateway's
+    connections, empty without gateways. `realtime_offset_ns`: CLOCK_REALTIME − CLOCK_MONOTONIC where the trial ran;
+    None: not recorded."""
+
+    number: int
+    path: Path
+    params: Json
+    status: Json
+    transfer: Json
+    summary: Json
+    server_summary: Json
+    realtime_offset_ns: int | None
+
+    @property
+    def captured(self) -> bool:
+        return (self.path / "segments.parquet").is_file()
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.of(self.status.get("verdict"))
+
+    @property
+    def flows(self) -> list[int]:
+        """The numbers of the captured flows, the one with the most data first. rttcp's control connection is a flow
+        too."""
+        numbers = [int(entry.get("flow", row)) for row, entry in enumerate(self.summary.get("flows") or [])]
+        main = self.summary.get("main_flow")
+        return sorted(numbers, key=lambda number: number != main)
+
+    def flow_summary(self, flow: int) -> Json:
+        """pktlogger's summary of one flow; empty when there is none."""
+        return flow_summary(self.summary, flow)
+
+
+def behind_gateway(params: Json) -> bool:
+    """Whether gateways are nodes of their own, so that the sender's TCP ends at the near one."""
+    return params.get("gateway") not in (None, "none") and params.get("gateway_model") != "host"
+
+
+def flow_summary(summary: Json, flow: int) -> Json:
+    """One flow of a summary.json; empty when there is none."""
+    flows = summary.get("flows") or []
+    by_number = {int(entry.get("flow", row)): entry for row, entry in enumerate(flows)}
+    found: Json = by_number.get(flow, {})
+    return found
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory. `rows`: those of results.parquet, one for each trial and flow. `captured`: the trials that have
+    a timeline."""
+
+    path: Path
+    manifest: Json
+    rows: tuple[Json, ...]
+    captured: frozenset[int]
+
+    @property
+    def name(self) -> str:
+        """The directory's name, unique in its runs directory."""
+        return self.path.name
+
+    @property
+    def scenario(self) -> Json:
+        value = self.manifest.get("scenario")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def heading(self) -> Json:
+        """The scenario's own table (name, title, paper, description)."""
+        value = self.scenario.get("scenario")
+        return value if isinstance(value, dict) else self.scenario
+
+    @property
+    def title(self) -> str:
+        return str(self.heading.get("title") or self.manifest.get("name") or self.name)
+
+    @property
+    def paper(self) -> str:
+        """The paper row that the scenario reproduces, such as `lfp-1995/fig3`; empty if there is none."""
+        return str(self.manifest.get("paper") or self.heading.get("paper") or "")
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.of(self.manifest.get("verdict"))
+
+    @property
+    def state(self) -> str:
+        return str(self.manifest.get("state") or "unknown")
+
+    @property
+    def virtual(self) -> bool:
+        """Whether the trials ran in virtual time."""
+        return bool(self.manifest.get("virtual"))
+
+    @property
+    def report(self) -> Json:
+        """The scenario's [report] as it was written."""
+        value = self.scenario.get("report")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def sweep(self) -> tuple[str, ...]:
+        """The keys of the scenario's [sweep] as they were written (`path.queue`)."""
+        value = self.scenario.get("sweep")
+        return tuple(value) if isinstance(value, dict) else ()
+
+    def trial_numbers(self) -> list[int]:
+        """The numbers of the complete trials on disk, ascending."""
+        folders = (self.path / "trials").glob("[0-9]*")
+        return sorted(int(folder.name) for folder in folders if folder.name.isdigit())
+
+    def trial(self, number: int) -> Trial:
+        """One trial. Raises LfpError (status 2) when it does not exist."""
+        path = self.path / "trials" / f"{number:04d}"
+        if not (path / "params.json").is_file():
+            raise LfpError(f"run {self.name}: no trial {number}; it has {_listing(self.trial_numbers())}", 2)
+        names = ("params", "status", "transfer", "summary", f"{SERVER}/summary")
+        params, status, transfer, summary, server = (_read_json(path / f"{name}.json") for name in names)
+        return Trial(number, path, params, status, transfer, summary, server, self._offset_ns(status))
+
+    def _offset_ns(self, status: Json) -> int | None:
+        """The offset from the trial's own pair of clocks. Trials of older runs have no pair; for those in real time the
+        manifest's is used. That pair is the host's and says nothing about the guests of virtual time."""
+        pair = status.get("clock") or ({} if self.virtual else self.manifest.get("clock") or {})
+        return int(pair["realtime_ns"]) - int(pair["monotonic_ns"]) if pair else None
+
+
+def load_run(path: Path) -> Run:
+    """The run at `path`. Raises LfpError (status 2) when it is no run directory or its manifest is damaged."""
+    if not (path / "manifest.json").is_file():
+        raise LfpError(f"{path}: not a run directory (it has no manifest.json); `lfp run SCENARIO` makes one", 2)
+    results = path / "results.parquet"
+    rows = pq.read_table(results, memory_map=True).to_pylist() if results.is_file() else _rows_from_trials(path)
+    captured = frozenset(int(file.parent.name) for file in (path / "trials").glob("[0-9]*/segments.parquet"))
+    return Run(path, _read_json(path / "manifest.json"), tuple(rows), captured)
+
+
+def list_runs(runs_dir: Path) -> list[Run]:
+    """All readable runs of a directory, newest first. Damaged ones are left out."""
+    found = []
+    for manifest in runs_dir.glob("*/manifest.json"):
+        try:
+            found.append(load_run(manifest.parent))
+        except (LfpError, OSError, ValueError):
+            continue
+    return sorted(found, key=lambda run: int(run.manifest.get("started_realtime_ns") or 0), reverse=True)
+
+
+def _rows_from_trials(path: Path) -> list[Json]:
+    """The rows of a run that has no results.parquet yet, from the files of its finished trials."""
+    rows = []
+    for folder in sorted((path / "trials").glob("[0-9]*")):
+        status = _read_json(folder / "status.json")
+        verdict = Verdict.of(status.get("verdict"))
+        measured = _read_json(folder / "transfer.json").get("summary") or {}
+        row = _read_json(folder / "params.json") | {
+            key: value for key, value in measured.items() if isinstance(value, int | float)
+        }
+        row |= {"flow": 0, "state": status.get("state"), "valid": verdict.valid, "reasons": "; ".join(verdict.reasons)}
+        rows.append(row)
+    return rows
+
+
+def _read_json(path: Path) -> Json:
+    if not path.is_file():
+        return {}
+    try:
+        value = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise LfpError(f"{path}:{error.lineno}: damaged JSON ({error.msg})", 1) from error
+    if not isinstance(value, dict):
+        raise LfpError(f"{path}: one JSON object expected", 1)
+    return value
+
+
+def _listing(numbers: list[int]) -> str:
+    if not numbers:
+        return "none yet"
+    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])

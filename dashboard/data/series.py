@@ -1,0 +1,94 @@
+"""What the sender knew at every moment, computed from segments and ACKs in numpy without a loop over packets.
+
+All times are int64 ns on one clock, and all sequence numbers are int64 and unwrapped. `sent_ns` and `ack_ns` (the
+arrival of the ACK at the sender) are sorted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity over time; `t_ns` is sorted."""
+
+    t_ns: I64
+    value: I64
+
+
+def in_flight_bytes(sent_ns: I64, seq: I64, end: I64, ack_ns: I64, ack: I64) -> Series:
+    """Bytes sent and not yet acknowledged, after every segment sent and every ACK received.
+
+    It is the highest sequence number sent − the highest ACK received (tcptrace's "outstanding data"). If a segment and
+    an ACK have the same time, the ACK counts first. The value is never negative, although the FIN's ACK lies one beyond
+    the last byte.
+    """
+    if not sent_ns.size:
+        return Series(sent_ns, sent_ns)
+    highest = np.concatenate([seq[:1], np.maximum.accumulate(end)])
+    acked = np.maximum.accumulate(np.concatenate([seq[:1], ack]))
+    acks_before = np.searchsorted(ack_ns, sent_ns, side="right")
+    sends_before = np.searchsorted(sent_ns, ack_ns, side="left")
+    at_send = np.arange(sent_ns.size) + acks_before
+    at_ack = np.arange(ack_ns.size) + sends_before
+    t, value = np.empty(sent_ns.size + ack_ns.size, np.int64), np.empty(sent_ns.size + ack_ns.size, np.int64)
+    t[at_send], t[at_ack] = sent_ns, ack_ns
+    value[at_send] = highest[1:] - acked[acks_before]
+    value[at_ack] = highest[sends_before] - acked[1:]
+    return Series(t, np.maximum(value, 0))
+
+
+def rtt_ns(sent_ns: I64, end: I64, transmission: NDArray[np.uint16], ack_ns: I64, ack: I64) -> Series:
+    """One round-trip sample for each ACK that acknowledges new data: its arrival − sending of the newest segment that
+    it covers.
+
+    Karn's rule (RFC 6298, section 3): an ACK gives no sample if the range that it newly covers has anything sent twice.
+    """
+    first = transmission == 1
+    new_sent, new_end = sent_ns[first], np.maximum.accumulate(end[first])
+    again = np.sort(end[~first])
+    edge = np.maximum.accumulate(ack)
+    before = np.concatenate([np.zeros(1, np.int64), edge[:-1]])[: edge.size]
+    newest = np.searchsorted(new_end, edge, side="right") - 1
+    covers = (edge > before) & (newest >= 0)
+    covers &= new_end[np.maximum(newest, 0)] > before if new_end.size else False
+    covers &= np.searchsorted(again, edge, side="right") == np.searchsorted(again, before, side="right")
+    return Series(ack_ns[covers], ack_ns[covers] - new_sent[newest[covers]])
+
+
+def passage_ns(came_ns: I64, came_end: I64, left_ns: I64, left_end: I64) -> Series:
+    """How long the last byte of each segment that left had been inside: its time of leaving − its first time of
+    arrival.
+
+    `came_*`: segments as they arrived, each byte once. `left_*`: segments as they left, perhaps cut anew. A segment
+    whose last byte was never seen to arrive gives no point.
+    """
+    order = np.argsort(came_end, kind="stable")
+    place = np.searchsorted(came_end[order], left_end, side="left")
+    known = place < order.size
+    return Series(left_ns[known], left_ns[known] - came_ns[order][place[known]])
+
+
+def rate_bps(t_ns: I64, bytes_until: I64, t0: int, t1: int, bin_ns: int) -> tuple[I64, F64]:
+    """The starts of bins of `bin_ns` over [t0, t1], and the rate in each of them in bit/s.
+
+    `bytes_until[i]` is the sum of bytes of the rows before i (it has one entry more than `t_ns`). So the cost does not
+    depend on the number of packets.
+    """
+    edges = t0 + bin_ns * np.arange((t1 - t0) // bin_ns + 2, dtype=np.int64)
+    total = bytes_until[np.searchsorted(t_ns, edges, side="left")]
+    return edges[:-1], np.diff(total) * (8e9 / bin_ns)
+
+
+def nice_bin_ns(span_ns: int, bins: int = 200, least_ns: float = 0.0) -> int:
+    """A bin width of 1, 2 or 5 × 10^n ns that gives at most about `bins` bins. It is at least 1 ms and `least_ns`."""
+    wanted = max(span_ns / bins, least_ns, 1e6)
+    power = 10 ** int(np.floor(np.log10(wanted)))
+    return next(int(step * power) for step in (1, 2, 5, 10) if step * power >= wanted * 0.999)

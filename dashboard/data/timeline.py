@@ -1,0 +1,184 @@
+"""One flow of one captured trial, ready to be drawn: its packets, its stops, and its slowest spans.
+
+`load` reads only the columns that are needed, once and memory-mapped, and keeps timelines in a small cache. Times are
+int64 ns from the first segment sent.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+import pktlogger
+from dashboard.data import box, slow, tunnel
+from dashboard.data.box import Box
+from dashboard.data.flow import Events, Flow, LostAcks, Stop
+from dashboard.data.runs import SERVER, Json, Run, Trial, flow_summary, load_run
+from dashboard.data.series import Series
+
+CACHED_TIMELINES = 4
+SLOW = "slow"
+
+
+@dataclass(frozen=True)
+class Timeline(Flow):
+    """A flow with the places in it that a reader is led to. `server`: as in `Flow`."""
+
+    server: Timeline | None = None
+
+    @cached_property
+    def slow_spans(self) -> tuple[Stop, ...]:
+        """The slowest spans, the one that cost most time first."""
+        return tuple(Stop(span.t0_ns, span.t1_ns, SLOW, text) for span, text in slow.spans(self))
+
+    @property
+    def visits(self) -> tuple[Stop, ...]:
+        """The places that the buttons lead to: the stops in order of time; where nothing stopped, the slowest spans."""
+        return self.stops or self.slow_spans
+
+    def first_view_ns(self) -> tuple[int, int]:
+        """The span that is shown first: the first stop or the slowest span in its context; if there is neither, all."""
+        return self.visit_view_ns(0) if self.visits else (0, max(self.duration_ns, 1))
+
+    def visit_view_ns(self, number: int) -> tuple[int, int]:
+        """A stop or span in its context, which is 0.6 of its length before and after it. Near the beginning the context
+        starts at 0."""
+        visit = self.visits[number]
+        margin = int(0.6 * (visit.t1_ns - visit.t0_ns))
+        start = visit.t0_ns - margin
+        return (0 if start < margin else start), min(visit.t1_ns + margin, self.duration_ns)
+
+
+def load(run: Run, trial: Trial, flow: int | None = None) -> Timeline:
+    """The timeline of one flow (default: the flow with the most data). It is cached until the files change.
+    Thread-safe."""
+    segments = trial.path / "segments.parquet"
+    chosen = (trial.flows or [0])[0] if flow is None else flow
+    with _LOCK:
+        return _load(run.path, trial.number, chosen, segments.stat().st_mtime_ns)
+
+
+_LOCK = threading.Lock()
+
+
+@lru_cache(maxsize=CACHED_TIMELINES)
+def _load(run_path: Path, number: int, flow: int, _mtime_ns: int) -> Timeline:
+    run = load_run(run_path)
+    trial = run.trial(number)
+    timeline = _leg(trial, trial.path, trial.summary, flow)
+    origin, other = timeline.origin_ns, pktlogger.pair_flows(trial.summary, trial.server_summary).get(flow)
+    server = None if other is None else _leg(trial, trial.path / SERVER, trial.server_summary, other, origin)
+    between = tunnel.load(trial.path, origin) if server else None
+    cwnd, notes = _cwnd(trial, origin)
+    return replace(timeline, server=server, tunnel=between, cwnd=cwnd, notes=notes)
+
+
+def _leg(trial: Trial, folder: Path, summary: Json, flow: int, origin: int | None = None) -> Timeline:
+    """One connection, from the tables in `folder`, without cwnd. `origin` None: its first segment."""
+    boxed = set(box.COLUMNS) <= set(pq.read_schema(folder / "segments.parquet").names)
+    names = ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind", *(box.COLUMNS if boxed else ()))
+    seg = _columns(folder / "segments.parquet", flow, names, "t_sent_ns")
+    ack_names = ("t_sent_ns", "t_received_ns", "ack", "window", *(("box_fate", "t_box_out_ns") if boxed else ()))
+    ack = _columns(folder / "acks.parquet", flow, ack_names, sort_by="t_received_ns")
+    lost = int(np.searchsorted(ack["t_received_ns"], 0))  # lost ACKs have -1 and sort first
+    if origin is None:
+        origin = int(seg["t_sent_ns"][0]) if seg["t_sent_ns"].size else 0
+    found = flow_summary(summary, flow)
+    fates = [str(name) for name in (summary.get("box") or {}).get("fates") or ()]
+    return Timeline(
+        origin_ns=origin,
+        params=trial.params,
+        summary=found,
+        sent_ns=seg["t_sent_ns"] - origin,
+        received_ns=np.where(seg["t_received_ns"] < 0, -1, seg["t_received_ns"] - origin),
+        seq=seg["seq"],
+        length=seg["len"],
+        transmission=seg["transmission"],
+        kind=seg["kind"],
+        ack_ns=ack["t_received_ns"][lost:] - origin,
+        ack=ack["ack"][lost:],
+        window=ack["window"][lost:],
+        events=_events(summary, folder / "events.parquet", flow, origin),
+        stops=tuple(_stop(entry, origin) for entry in found.get("stops") or ()),
+        cwnd=_NO_SERIES,
+        box=Box.of(fates, seg, origin) if boxed else None,
+        lost_acks=_lost_acks({name: values[:lost] for name, values in ack.items()}, fates, origin),
+    )
+
+
+def _lost_acks(rows: dict[str, NDArray[Any]], fates: list[str], origin: int) -> LostAcks | None:
+    if not rows["t_sent_ns"].size:
+        return None
+    t, known = rows["t_sent_ns"], np.full(rows["t_sent_ns"].size, len(fates))
+    if "box_fate" in rows:
+        t = np.where(rows["t_box_out_ns"] >= 0, rows["t_box_out_ns"], t)
+        known = np.minimum(rows["box_fate"], len(fates))
+    order = np.argsort(t, kind="stable")
+    return LostAcks(t[order] - origin, rows["ack"][order], np.asarray([*fates, ""])[known][order])
+
+
+def _columns(path: Path, flow: int, names: tuple[str, ...], sort_by: str) -> dict[str, NDArray[Any]]:
+    """Columns of one flow as numpy arrays, sorted by `sort_by`; 64-bit columns are int64."""
+    table = pq.read_table(path, columns=["flow", *names], memory_map=True)
+    own = pc.equal(table.column("flow"), flow)
+    if not pc.all(own).as_py():
+        table = table.filter(own)
+    columns = {name: _numpy(table.column(name)) for name in names}
+    key = columns[sort_by]
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
+        columns = {name: values[order] for name, values in columns.items()}
+    return columns
+
+
+def _numpy(column: pa.ChunkedArray) -> NDArray[Any]:
+    values: NDArray[Any] = column.combine_chunks().to_numpy(zero_copy_only=False)
+    if values.dtype.itemsize >= 4:
+        return values.view(np.int64) if values.dtype == np.uint64 else values.astype(np.int64, copy=False)
+    return values
+
+
+def _events(summary: Json, path: Path, flow: int, origin: int) -> Events:
+    names = np.asarray(summary.get("event_kinds") or [""], dtype=np.str_)
+    if not path.is_file():
+        none = np.zeros(0, np.int64)
+        return Events(none, none, names[:0], none, none)
+    rows = _columns(path, flow, ("t0_ns", "t1_ns", "kind", "seq", "packets"), sort_by="t0_ns")
+    known = np.minimum(rows["kind"], names.size - 1)
+    return Events(rows["t0_ns"] - origin, rows["t1_ns"] - origin, names[known], rows["seq"], rows["packets"])
+
+
+def _stop(entry: Json, origin: int) -> Stop:
+    cause = str(entry.get("cause") or "stopped")
+    return Stop(int(entry["t0_ns"]) - origin, int(entry["t1_ns"]) - origin, cause, str(entry.get("text") or cause))
+
+
+_NO_SERIES = Series(np.zeros(0, np.int64), np.zeros(0, np.int64))
+_NO_CLOCK = (
+    "The congestion window is left out: this run was made in virtual time before trials recorded their own clocks, so "
+    "the times of its samples are not known. Run the scenario again to see the window."
+)
+
+
+def _cwnd(trial: Trial, origin_ns: int) -> tuple[Series, tuple[str, ...]]:
+    """The congestion window in bytes over time, from TCP_INFO (segments × MSS), and notes about it. Samples have the
+    CLOCK_MONOTONIC of where the trial ran, and captures its CLOCK_REALTIME."""
+    path = trial.path / "tcp_info.parquet"
+    names = set(pq.read_schema(path).names) if path.is_file() else set()
+    wanted = ["t_ns", "snd_cwnd", "snd_mss"]
+    if not set(wanted) <= names:
+        return _NO_SERIES, ()
+    if trial.realtime_offset_ns is None:
+        return _NO_SERIES, (_NO_CLOCK,)
+    table = pq.read_table(path, columns=wanted, memory_map=True)
+    t, cwnd, size = (_numpy(table.column(name)) for name in wanted)
+    return Series(t + (trial.realtime_offset_ns - origin_ns), cwnd * size), ()

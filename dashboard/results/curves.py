@@ -1,0 +1,185 @@
+"""Results over one swept setting as curves. Throughput over the window is left to sweep.py, which knows its physics.
+
+asked.py says which axes the report has. Every other setting that differs makes series of its own (grouping.py), so that
+trials at one x of one series are repeats. Medians are over valid trials only. Trials that are not valid stay visible as
+points with their reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from dashboard.data import reference
+from dashboard.data.runs import Json, Run
+from dashboard.results.asked import NO_AXIS, THROUGHPUT, asked
+from dashboard.results.grouping import Group, heading, listed, split
+from dashboard.results.intervals import Span, finite, span
+from netcommon import readable
+from scenarios.plan import cells, columns
+
+Value = float | str
+_UNITS: dict[str, tuple[tuple[float, str], ...]] = {
+    "bps": ((1e6, "Mbit/s"),), "share": ((0.01, "%"),), "ns": ((1e9, "s"), (1e6, "ms")), "bytes": ((1024.0, "KB"),),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Point:
+    """One trial."""
+
+    trial: int
+    x: Value
+    y: float
+    reasons: str
+    captured: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series. `points`: the valid trials. `levels`: the spans of repeats by ascending x; in each span a captured
+    trial comes first."""
+
+    series: str
+    points: tuple[Point, ...]
+    levels: dict[Value, Span]
+
+
+@dataclass(frozen=True)
+class PaperPoint:
+    """A point of the paper; `series` is empty if the paper names none."""
+
+    x: Value
+    y: float
+    series: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The greatest y that can pass, as (x, y) by ascending x. `series` empty: it holds for all series."""
+
+    series: str
+    points: tuple[tuple[Value, float], ...]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Everything that is drawn or tabled. `x_values`: ascending. `failed`: number of trials without a value;
+    `elsewhere`: number of trials that have no place on the x axis."""
+
+    paper: str
+    x: str
+    x_name: str
+    y: str
+    x_values: tuple[Value, ...]
+    curves: tuple[Curve, ...]
+    invalid: tuple[tuple[str, Point], ...]
+    reference: tuple[PaperPoint, ...]
+    bounds: tuple[Bound, ...]
+    failed: int
+    elsewhere: int
+
+    @property
+    def y_name(self) -> str:
+        return columns.label(self.y)
+
+    @cached_property
+    def x_texts(self) -> dict[Value, str]:
+        """The texts of the measured values; different values have different texts."""
+        return dict(zip(self.x_values, readable.distinct(self.x, self.x_values), strict=True))
+
+    @cached_property
+    def y_axis(self) -> tuple[float, str]:
+        """The unit of the y axis, chosen by the greatest value, and its size in y's base unit."""
+        greatest = max((abs(point.y) for curve in self.curves for point in curve.points), default=0.0)
+        scale = _UNITS.get(self.y.rsplit("_", 1)[-1], ((1.0, ""),))
+        return next((step for step in scale if greatest >= step[0]), scale[-1])
+
+    def x_text(self, value: Value) -> str:
+        return self.x_texts.get(value) or readable.named(self.x, value)
+
+    def y_text(self, value: float) -> str:
+        return readable.named(self.y, value)
+
+
+def build(run: Run) -> Curves | None:
+    """The curves of a run; None when its report asks for none, or when x has fewer than two values."""
+    wanted = asked(run)
+    x, y = wanted.x, wanted.y
+    if wanted.kind != "sweep" or x in ("", *NO_AXIS) or (x, y) == ("window_bytes", THROUGHPUT):
+        return None
+    gave = [row for row in run.rows if finite(row.get(y))]
+    rows = [row for row in listed(gave) if row.get(x) is not None]
+    values = in_order([row[x] for row in rows])
+    if len(values) < 2:
+        return None
+    groups = split(run, rows, [x], wanted.series)
+    return Curves(
+        paper=run.paper, x=x, x_name=heading(run, x), y=y, x_values=values,
+        curves=tuple(_curve(group, x, y, run.captured) for group in groups),
+        invalid=tuple((group.name, _point(row, x, y, run.captured)) for group in groups for row in group.rows
+                      if not row.get("valid")),
+        reference=tuple(_reference(run, x, y, wanted.series)),
+        bounds=_bounds(groups, x, y),
+        failed=len(run.rows) - len(gave),
+        elsewhere=len(gave) - len(rows),
+    )  # fmt: skip
+
+
+def in_order(values: Sequence[Value]) -> tuple[Value, ...]:
+    """The distinct values for an axis: numbers ascending, texts in the scenario's order."""
+    found = tuple(dict.fromkeys(values))
+    return found if any(isinstance(value, str) for value in found) else tuple(sorted(found))
+
+
+def _point(row: Json, x: str, y: str, captured: frozenset[int]) -> Point:
+    return Point(int(row["trial"]), row[x], float(row[y]), str(row.get("reasons") or ""), int(row["trial"]) in captured)
+
+
+def _curve(group: Group, x: str, y: str, captured: frozenset[int]) -> Curve:
+    valid = [row for row in group.rows if row.get("valid")]
+    by_x = {value: own for (value,), own in cells.groups(valid, [x]).items()}
+    points = tuple(_point(row, x, y, captured) for row in valid)
+    return Curve(group.name, points, {value: span(by_x[value], y, captured) for value in in_order(list(by_x))})
+
+
+def _reference(run: Run, x: str, y: str, series: Sequence[str]) -> list[PaperPoint]:
+    rows = [row for row in reference.rows(run) if row.get(x) and row.get(y)]
+    own = [next((str(row[name]) for name in series if row.get(name)), "") for row in rows]
+    return [
+        PaperPoint(_placed(row[x]), float(row[y]), name, str(row.get("note") or ""))
+        for row, name in zip(rows, own, strict=True)
+    ]
+
+
+def _placed(text: str) -> Value:
+    """The value of a reference file on the x axis, as a number if it is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _bounds(groups: Sequence[Group], x: str, y: str) -> tuple[Bound, ...]:
+    """The lines limit × (1 − loss): a path that loses the share p lets at most L × (1 − p) of a limit L pass (the
+    gateways' limit, or else the line's rate). There is one line where all trials have the same limit, and otherwise a
+    line for each series that has one limit."""
+    if x != "loss_ppb" or not y.endswith("_bps"):
+        return ()
+    limits = {
+        group.name: {row.get("gateway_rate_bps") or row.get("rate_bps") for row in group.rows} for group in groups
+    }
+    every = set().union(*limits.values())
+    if len(every) == 1:
+        return _bound("", every.pop(), [row for group in groups for row in group.rows])
+    return tuple(
+        line for group in groups if len(limits[group.name]) == 1
+        for line in _bound(group.name, limits[group.name].pop(), group.rows)
+    )  # fmt: skip
+
+
+def _bound(series: str, limit: float | None, rows: Sequence[Json]) -> tuple[Bound, ...]:
+    losses = sorted({int(row["loss_ppb"]) for row in rows})
+    return (Bound(series, tuple((p, float(limit) * (1 - p / 1e9)) for p in losses)),) if limit else ()

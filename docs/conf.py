@@ -1,0 +1,86 @@
+"""The site that `make docs` builds from the tree, with Sphinx and MyST (`sphinx-build -c docs . build/docs`).
+
+The source directory is the root of the tree, so a page stays where it belongs (README.md, docs/, the specification of a
+tool beside its code) and a relative link means the same on the site and in a checkout. Manual pages are pages, too:
+`ManualPage` reads a roff file with mandoc. The index page is a set of plain tables of links; `add_contents` makes the
+site's contents out of these links. A page that the index does not name is a warning, and warnings are errors.
+Rejected: copies of the pages in a source directory of their own, which break relative links.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.parsers import Parser
+
+ROOT = Path(__file__).resolve().parents[1]
+
+project = "lfp"
+author = "the LFP testbed authors"
+project_copyright = "2026, the LFP testbed authors"
+extensions = ["myst_parser"]
+root_doc = "docs/README"
+source_suffix = {".md": "markdown", ".1": "man"}
+include_patterns = ["*.md", "docs/**.md", "examples/*.md", "*/*.md", "*/*/README.md", "*/*.1"]
+exclude_patterns = ["build", "runs", "tests", ".*"]
+html_theme = "furo"
+html_title = "lfp: TCP over long fat pipes"
+html_extra_path = ["site"]  # index.html, which leads to root_doc
+highlight_language = "none"  # indented blocks are commands and tables of many kinds
+myst_heading_anchors = 3
+suppress_warnings = ["myst.header"]  # a heading may skip a level under a table of contents
+
+INDEX = "docs/README"
+_LINK = re.compile(r"\]\(([^)#:]+)\.(?:md|1)\)")
+
+
+class ManualPage(Parser):
+    """A roff manual page as a page of the site: its NAME line is the title, mandoc makes the rest."""
+
+    supported = ("man",)
+
+    def parse(self, inputstring: str | StringList, document: nodes.document) -> None:
+        text = inputstring if isinstance(inputstring, str) else "\n".join(inputstring)
+        done = subprocess.run(
+            ["mandoc", "-W", "error", "-T", "html", "-O", "fragment"],
+            input=text, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise ExtensionError(f"{document['source']}: {done.stdout}{done.stderr}")
+        name, section = re.search(r"^\.TH\s+(\S+)\s+(\d)", text, re.MULTILINE).groups()  # type: ignore[union-attr]
+        title = f"{name.lower()}({section})"
+        page = nodes.section(ids=[nodes.make_id(title)], names=[title])
+        page += nodes.title(title, title)
+        page += nodes.raw("", _below_title(done.stdout), format="html")
+        document += page
+
+
+def _below_title(page: str) -> str:
+    """mandoc's HTML without its own head and foot lines, its headings one level lower."""
+    body = re.sub(r'<table class="(?:head|foot)">.*?</table>', "", page, flags=re.DOTALL)
+    return re.sub(r"<(/?)h([12])\b", lambda tag: f"<{tag[1]}h{int(tag[2]) + 1}", body)
+
+
+def add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Appends hidden tables of contents to the index page: for each section the pages that its links lead to."""
+    if docname != INDEX:
+        return
+    folder = (ROOT / docname).parent
+    seen = {docname}
+    for section in source[0].split("\n## ")[1:]:
+        links = [(folder / link).resolve().relative_to(ROOT) for link in _LINK.findall(section)]
+        pages = [page for page in dict.fromkeys(map(str, links)) if page not in seen]
+        seen.update(pages)
+        entries = "\n".join(f"/{page}" for page in pages)
+        source[0] += f"\n\n```{{toctree}}\n:hidden:\n:caption: {section.splitlines()[0]}\n\n{entries}\n```\n"
+
+
+def setup(app: Sphinx) -> None:
+    app.add_source_parser(ManualPage)
+    app.connect("source-read", add_contents)

@@ -1,0 +1,10 @@
+"""The LFT gateway from Python: how it is started, and a client of its control socket.
+
+The gateway itself is the C daemon ``lft-gateway``. `FORMAT.md` specifies what it sends, `CONTROL.md` what crosses its
+control socket.
+"""
+
+from lft_ref.control import Control, ControlError
+from lft_ref.gateway import TUNNEL_PORT, Gateway, Settings, wait_accelerating, write_key
+
+__all__ = ["TUNNEL_PORT", "Control", "ControlError", "Gateway", "Settings", "wait_accelerating", "write_key"]

@@ -1,0 +1,124 @@
+"""Starts ``lft-gateway``: the command line from settings, the process, and when it is ready.
+
+There is this one launcher. Trials, benches and tests use it, so all of them wait for the same thing in the same way.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lft_ref.control import Control, ControlError, State
+from netcommon import quantity
+from netcommon.binaries import find
+from netcommon.errors import LfpError
+from netcommon.ledger import Ledger
+from netcommon.process import Tool
+
+TUNNEL_PORT = 2004
+READY_TIMEOUT_S = 15.0
+_POLL_S = 0.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of one gateway. What is None or empty is left to the program's own default.
+
+    ``control``: its control socket, which every gateway started here has. ``lan``: interfaces of the router model.
+    ``options``: further words of the command line; they come last and therefore win.
+    """
+
+    psk: Path
+    listen: str
+    control: Path
+    peer: str | None = None
+    lan: tuple[str, ...] = ()
+    host: bool = False
+    forwards: tuple[str, ...] = ()
+    carriage: str | None = None
+    cipher: str | None = None
+    recovery: str | None = None
+    rate_mode: str | None = None
+    rate_bps: int | None = None
+    expected_rtt_ns: int | None = None
+    redundancy: bool = True
+    drain: str = "0s"
+    options: tuple[str, ...] = ()
+
+    def argv(self, program: Sequence[str | Path] = ()) -> list[str]:
+        """The command line. ``program`` is another gateway, or the gateway in an environment; empty: the one found."""
+        words = [str(word) for word in program] or [str(find("lft-gateway"))]
+        words += ["run", "--parent-death", "--psk-file", str(self.psk), "--listen", self.listen]
+        words += ["--control", str(self.control), "--drain", self.drain]
+        for option, value, unit in (
+            ("peer", self.peer, ""), ("carriage", self.carriage, ""), ("cipher", self.cipher, ""),
+            ("recovery", self.recovery, ""), ("rate-mode", self.rate_mode, ""), ("rate", self.rate_bps, "bit"),
+            ("expected-rtt", self.expected_rtt_ns, "ns"),
+        ):  # fmt: skip
+            words += [] if value is None else [f"--{option}", f"{value}{unit}"]
+        words += ["--router"] if self.lan else []
+        words += [word for name in self.lan for word in ("--lan", name)]
+        words += ["--host"] if self.host else []
+        words += [word for pair in self.forwards for word in ("--forward", pair)]
+        words += [] if self.redundancy else ["--no-redundancy"]
+        return words + list(self.options)
+
+
+class Gateway(Tool):
+    """One run of lft-gateway: ``with Gateway(Settings(…)) as gateway: gateway.wait_ready()``."""
+
+    def __init__(
+        self, settings: Settings, *, program: Sequence[str | Path] = (), netns_pid: int | None = None,
+        name: str = "lft-gateway", stderr_path: Path | None = None, ledger: Ledger | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(settings.argv(program), netns_pid=netns_pid, name=name, stderr_path=stderr_path, ledger=ledger)
+        self.settings = settings
+
+    def __enter__(self) -> Gateway:
+        super().__enter__()
+        return self
+
+    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> None:
+        """Until it may be used. Its tunnel need not be up."""
+        self.wait_event("ready", timeout_s)
+
+    def control(self) -> Control:
+        """A connection to its control socket."""
+        return Control(self.settings.control)
+
+    def show(self) -> State:
+        """Its state. ToolError with its own words when it has ended."""
+        try:
+            with self.control() as control:
+                return control.show()
+        except ControlError:
+            if not self.running():
+                self.finish(1.0)
+            raise
+
+    def accelerating(self, *, whole_frames: bool = False) -> bool:
+        """Whether new connections go through the tunnel; ``whole_frames``: and the path's MTU is known."""
+        state = self.show()
+        return not (state["bypassed"] or (whole_frames and state["tunnel"]["mtu_search"]))
+
+
+def wait_accelerating(gateways: Sequence[Gateway], timeout_s: float, *, whole_frames: bool = False) -> float:
+    """Waits until new connections go through the tunnel at all of these; returns the seconds that took."""
+    began = time.monotonic()
+    while not all(gateway.accelerating(whole_frames=whole_frames) for gateway in gateways):
+        if time.monotonic() > began + timeout_s:
+            waited = quantity.format_value(quantity.DURATION, int(timeout_s * 1e9))
+            raise LfpError(f"the tunnel of the gateways does not come up (waited {waited})")
+        time.sleep(_POLL_S)
+    return time.monotonic() - began
+
+
+def write_key(path: Path) -> Path:
+    """Writes a new pre-shared key, for its owner alone, unless there is one. Returns the path."""
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_hex(32), encoding="ascii")
+    return path

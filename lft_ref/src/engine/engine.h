@@ -1,0 +1,73 @@
+/* The engine decides what an association sends and when, and keeps track of what has arrived. It is a pure state
+ * machine for both directions: `now_ns` is passed in, and it knows neither keys nor sockets nor streams. link.c (the
+ * gateway) and lft-sim use it in the same way:
+ *
+ *   lft_engine_poll     gives the next transmission, or none. Call it until it gives none or the batch is full. When
+ *                       limit, memory and recovery allow a fresh DATA frame, it asks `source.fill` for the payload. So
+ *                       data is bound to a frame as late as possible, and what waits in streams is shared out fairly.
+ *   lft_engine_receive  takes one authentic frame. It hands every DATA payload to `source.deliver` exactly once, in
+ *                       order of arrival (`gbn-strict`: in order of numbers).
+ *   lft_engine_next_ns  says when to poll again if nothing happens before.
+ *
+ * Memory: the payload of an unacknowledged frame lives in a buffer of `tx_pool`. When that pool is empty the engine
+ * makes no fresh DATA, so streams fill up and the relay stops reading. A received payload lives in a buffer of
+ * `rx_pool`, which `deliver` may keep by lft_buffer_hold. When rx_pool is empty a frame is dropped before it is
+ * marked as received, so the peer sends it again. A frame costs O(1) time, except with `fec`. Recovery strategies are
+ * rows of lft_recovery_ops (recovery.h). */
+#ifndef LFT_ENGINE_H
+#define LFT_ENGINE_H
+
+#include "engine_types.h"
+
+struct lft_engine;
+/* NULL: no memory. `source` is copied. */
+struct lft_engine *lft_engine_create(const struct lft_engine_config *config, const struct lft_source *source,
+                                     uint64_t now_ns);
+void lft_engine_destroy(struct lft_engine *engine);
+
+/* The peer's strategy as a sender, from the handshake. `gbn-strict` makes this receiver discard frames out of order. */
+void lft_engine_set_peer_recovery(struct lft_engine *engine, enum lft_recovery recovery);
+void lft_engine_set_payload_max(struct lft_engine *engine, uint32_t payload_max); /* at most config.payload_max */
+void lft_engine_set_rate(struct lft_engine *engine, enum lft_rate_mode mode, uint64_t rate_bps, uint64_t now_ns);
+void lft_engine_set_redundancy(struct lft_engine *engine, bool on);
+/* False (the tunnel is down) holds back fresh DATA and repairs. Acknowledgements still go, and so does one
+ * retransmission a time-out. */
+void lft_engine_set_running(struct lft_engine *engine, bool running);
+
+/* Returns 1 and fills in *frame, or returns 0 when nothing may be sent now. The payload is valid until the next call
+ * of the engine. The caller must transmit the frame, or lose it as a network would: its counter is used up. */
+int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame);
+
+/* Says that all frames from lft_engine_poll had left for the wire by `now_ns`. A caller that may be stopped in
+ * between says so, because the limit holds for the time at which frames leave. */
+void lft_engine_left(struct lft_engine *engine, uint64_t now_ns);
+
+/* When lft_engine_poll may have a frame: `now_ns` or before when it has one now, UINT64_MAX when nothing is planned. */
+uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns);
+
+/* How long the caller may rest between two turns under load, so that it works in batches: a 128th of the round trip,
+ * 1 ms at most, and no longer than a burst takes while frames wait for the limit. */
+uint64_t lft_engine_rest_ns(const struct lft_engine *engine);
+
+/* To be asked before decrypting: is this counter new and within the replay window? Counts those that are not. */
+bool lft_engine_fresh(struct lft_engine *engine, uint64_t counter);
+/* The buffer to decrypt DATA and its copies into. NULL: no memory; the caller drops the frame, which is counted here.
+ * The buffer remains the engine's, and the next call may return the same. Other frames may be decrypted anywhere. */
+struct lft_buffer *lft_engine_rx_buffer(struct lft_engine *engine);
+/* Takes an authentic frame. The payload of DATA and its copies is in that buffer, at frame->payload. */
+void lft_engine_receive(struct lft_engine *engine, uint64_t now_ns, const struct lft_frame *frame);
+
+/* The search for the path MTU: the next poll sends a PROBE of `payload` octets. When the peer has answered it,
+ * lft_engine_probe_reply returns its size, once; otherwise 0. */
+void lft_engine_probe(struct lft_engine *engine, uint32_t payload);
+uint32_t lft_engine_probe_reply(struct lft_engine *engine);
+/* The next polls send CLOSE three times. lft_engine_closed returns the result code of the peer's CLOSE, 0 before one.
+ * */
+void lft_engine_close(struct lft_engine *engine, unsigned result);
+unsigned lft_engine_closed(const struct lft_engine *engine);
+
+struct lft_pool *lft_engine_rx_pool(struct lft_engine *engine);
+const struct lft_engine_counters *lft_engine_counters(const struct lft_engine *engine);
+void lft_engine_state(const struct lft_engine *engine, uint64_t now_ns, struct lft_engine_state *state);
+
+#endif

@@ -1,0 +1,27 @@
+/* Recovery strategies as rows of functions: what the sender does about reports and time-outs, and what the receiver
+ * keeps. */
+#ifndef LFT_RECOVERY_H
+#define LFT_RECOVERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lft_engine;
+
+struct lft_recovery_ops {
+    bool receiver_keeps; /* frames out of order; false: it discards them and delivers in order of numbers */
+    bool reads_bitmap;   /* the sender uses the bitmap of reports to free what has arrived and to find what is lost */
+    bool coded;          /* the sender adds REPAIR frames; reordering of up to a coded window is not taken for loss */
+    /* Gives the number to retransmit now. False: none. */
+    bool (*next)(struct lft_engine *engine, uint64_t *number);
+    /* Called when a transmission is considered lost while its number is still outstanding. NULL: not used. */
+    void (*lost)(struct lft_engine *engine, uint64_t number);
+    /* Called when numbers are outstanding and no news of them has come for the time-out. */
+    void (*timeout)(struct lft_engine *engine);
+    /* When `timeout` is due. */
+    uint64_t (*timeout_at)(const struct lft_engine *engine);
+};
+
+extern const struct lft_recovery_ops lft_recovery_table[]; /* by enum lft_recovery */
+
+#endif

@@ -1,0 +1,54 @@
+/* The shaper says when the next frame may be on the wire. Its invariant, measured where frames leave for the wire:
+ *
+ *     in every interval of length T at most rate x T + burst octets,
+ *     where burst = max(rate x burst_ns, 8 of the largest frames)
+ *
+ * One virtual clock (GCRA, ITU-T I.371) runs at the limit. It may be ahead of the time by `depth`, which is 16
+ * frames, and behind it by `late`, the rest of the burst. It falls behind only while there is something to send, so
+ * idle time is not saved up. A thread that was stopped for longer than that has lost the time. A frame may also reach
+ * the wire later than it was allowed, because the thread was stopped in between; lft_shaper_left corrects the clock
+ * for that.
+ * Rejected: catching up by sending at twice the limit for up to 20 ms, inside 1.01 x limit in every 100 ms. A thread
+ * that is 20 ms late then loses nothing, but 20 ms carry twice the limit, and a circuit that drops the excess loses
+ * it. And a stop just before the wire put 133 more frames into 100 ms. */
+#ifndef LFT_SHAPER_H
+#define LFT_SHAPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nc_clock.h"
+
+#define LFT_SHAPER_BURST_NS NC_NS_PER_MS /* a hundredth of 100 ms; docs/explanation/lft-recovery.md compares others */
+enum { LFT_SHAPER_FRAMES = 16, LFT_SHAPER_FRAMES_LEAST = 8 };
+
+struct lft_shaper {
+    uint64_t rate_bps; /* 0: no limit */
+    uint64_t burst_ns;
+    /* `at`: when the next frame is due. `at`, `depth` and `late` are in 2^-8 ns, `cost` in 2^-24 ns an octet. */
+    uint64_t at, cost, depth, late;
+    uint64_t leaving; /* 2^-8 ns that the frames need which were allowed and may not have left */
+    bool idle;        /* a frame was allowed and there was none to send */
+};
+
+/* `burst_ns` 0 stands for LFT_SHAPER_BURST_NS; `frame_bytes` is the largest frame on the wire. */
+void lft_shaper_init(struct lft_shaper *shaper, uint64_t rate_bps, uint64_t burst_ns, uint32_t frame_bytes,
+                     uint64_t now_ns);
+/* Sets a new limit from now on. What was sent before still counts. */
+void lft_shaper_set(struct lft_shaper *shaper, uint64_t rate_bps, uint32_t frame_bytes, uint64_t now_ns);
+/* True when a frame may be sent now. */
+bool lft_shaper_ready(const struct lft_shaper *shaper, uint64_t now_ns);
+/* The earliest time at which lft_shaper_ready is true. */
+uint64_t lft_shaper_next_ns(const struct lft_shaper *shaper);
+/* How long a thread may rest under load: a quarter of the burst, so that three quarters remain for late wake-ups, and
+ * at most the time of 13 frames, so that bursts stay short. 0 without a limit. */
+uint64_t lft_shaper_rest_ns(const struct lft_shaper *shaper);
+/* Counts a frame of `wire_bytes`, outer headers included, as sent at `now_ns`. */
+void lft_shaper_sent(struct lft_shaper *shaper, uint32_t wire_bytes, uint64_t now_ns);
+/* Says that all frames counted so far had left by `now_ns`. One frame that still waits for its batch does no harm:
+ * the burst leaves room for two frames that the clock does not see. */
+void lft_shaper_left(struct lft_shaper *shaper, uint64_t now_ns);
+/* Says that a frame was allowed and there was none to send. */
+void lft_shaper_idle(struct lft_shaper *shaper);
+
+#endif

@@ -1,0 +1,202 @@
+/* The turn of a running gateway, and its end. */
+#include "gateway.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gateway_internal.h"
+#include "nc_clock.h"
+#include "nc_log.h"
+#include "nc_range.h"
+
+#define TICK_NS NC_NS_PER_S
+enum { BUSY_DATAGRAMS = 2 };
+
+/* Called once a second. When a path takes only smaller frames than before, one number is never acknowledged although
+ * the tunnel is up. */
+static void look_for_black_hole(struct gateway *gateway, uint64_t now_ns)
+{
+    struct lft_engine_state state;
+    if (!lft_link_ready(gateway->link))
+        return;
+    lft_engine_state(lft_link_engine(gateway->link), now_ns, &state);
+    uint64_t first_missing = state.next_number - state.unacknowledged_frames;
+    if (!state.unacknowledged_frames || first_missing != gateway->first_missing) {
+        gateway->first_missing = first_missing;
+        gateway->stuck_since_ns = now_ns;
+    } else if (now_ns - gateway->stuck_since_ns >= NC_NS_PER_S + 4 * state.srtt_ns)
+        pmtu_doubt(&gateway->pmtu, now_ns);
+}
+
+static void search_mtu(struct gateway *gateway, unsigned events, uint64_t now_ns)
+{
+    struct lft_engine *engine = lft_link_engine(gateway->link);
+    struct lft_engine_state state;
+    if (!engine)
+        return;
+    if ((events & LFT_LINK_EVENT_UP) || (io_was_too_big(gateway->io) && !gateway->pmtu.trying)) {
+        lft_engine_state(engine, now_ns, &state);
+        pmtu_start(&gateway->pmtu, 2 * state.srtt_ns + 300 * NC_NS_PER_MS, now_ns);
+    }
+    uint32_t answered = lft_engine_probe_reply(engine);
+    if (answered)
+        pmtu_answered(&gateway->pmtu, answered, now_ns);
+    uint32_t size = lft_link_ready(gateway->link) ? pmtu_poll(&gateway->pmtu, now_ns) : 0;
+    if (size)
+        lft_engine_probe(engine, size);
+    if (gateway->pmtu.good != gateway->payload_applied) {
+        gateway->payload_applied = gateway->pmtu.good;
+        lft_link_set_payload_max(gateway->link, gateway->pmtu.good);
+    }
+}
+
+static void note_events(unsigned events)
+{
+    static const struct {
+        unsigned bit;
+        const char *text;
+    } texts[] = {{LFT_LINK_EVENT_UP, "tunnel is up"},
+                 {LFT_LINK_EVENT_OUTAGE, "nothing heard from the peer: tunnel outage"},
+                 {LFT_LINK_EVENT_RESTARTED, "the peer was restarted: its connections are reset"},
+                 {LFT_LINK_EVENT_CLOSED, "the peer closed the tunnel"},
+                 {LFT_LINK_EVENT_FAILED, "outage too long: connections are reset"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (events & texts[i].bit)
+            nc_log("%s", texts[i].text);
+}
+
+static void check_health(struct gateway *gateway, uint64_t now_ns)
+{
+    static const int forced[] = {[BYPASS_AUTO] = -1, [BYPASS_ON] = 1, [BYPASS_OFF] = 0};
+    uint64_t before = gateway->health.changes;
+    bool on = health_step(&gateway->health, lft_link_ready(gateway->link),
+                          gateway->draining ? 1 : forced[gateway->settings.bypass], now_ns);
+    if (gateway->health.changes == before)
+        return;
+    nc_log(on ? "new connections are accelerated" : "bypass: new connections are routed as normal");
+    relay_set_bypassed(gateway->relay, !on);
+    if (gateway->router)
+        router_accelerate(gateway->router, on);
+}
+
+/* How long to rest between two turns under load. */
+static uint64_t rest_ns(const struct gateway *gateway)
+{
+    uint64_t link_ns = lft_link_rest_ns(gateway->link), least_ns = gateway->settings.poll_ns;
+    return least_ns && link_ns > least_ns ? link_ns : least_ns;
+}
+
+/* True when frames that wait for the limit are due before a rest is over. Without this a quick machine would send one
+ * frame a turn and no more. */
+static bool more_soon(const struct gateway *gateway, uint64_t now_ns)
+{
+    return lft_link_next_ns(gateway->link, now_ns) < now_ns + rest_ns(gateway);
+}
+
+/* A turn's work after the loop has received. True: work is left for the next turn. */
+static bool work(struct gateway *gateway, uint64_t now_ns)
+{
+    unsigned events = lft_link_events(gateway->link);
+    note_events(events);
+    search_mtu(gateway, events, now_ns);
+    check_health(gateway, now_ns);
+    bool more = relay_turn(gateway->relay, now_ns);
+    unsigned sent = io_transmit(gateway->io);
+    if (now_ns >= gateway->tick_ns) {
+        relay_tick(gateway->relay, now_ns);
+        look_for_black_hole(gateway, now_ns);
+        gateway->tick_ns = now_ns + TICK_NS;
+    }
+    uint64_t received = io_counters(gateway->io)->rx_datagrams - gateway->seen_datagrams;
+    gateway->busy = sent >= BUSY_DATAGRAMS || received >= BUSY_DATAGRAMS || (sent && more_soon(gateway, now_ns));
+    gateway->seen_datagrams = io_counters(gateway->io)->rx_datagrams;
+    return more;
+}
+
+static uint64_t next_ns(const struct gateway *gateway, uint64_t now_ns)
+{
+    uint64_t next = nc_min(gateway->tick_ns, relay_next_ns(gateway->relay));
+    if (!io_blocked(gateway->io))
+        next = nc_min(next, lft_link_next_ns(gateway->link, now_ns));
+    if (lft_link_ready(gateway->link))
+        next = nc_min(next, pmtu_next_ns(&gateway->pmtu));
+    return nc_min(next, health_next_ns(&gateway->health));
+}
+
+static void nap(uint64_t until_ns)
+{
+    const struct timespec until = {(time_t)(until_ns / NC_NS_PER_S), (long)(until_ns % NC_NS_PER_S)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+void gateway_drain(struct gateway *gateway, uint64_t drain_ns)
+{
+    if (gateway->draining)
+        return;
+    gateway->draining = true;
+    gateway->drain_until_ns = nc_now_ns() + drain_ns;
+    relay_drain(gateway->relay);
+    nc_log("draining: %zu connections", relay_connections(gateway->relay));
+}
+
+static void signalled(void *owner, uint32_t events)
+{
+    struct gateway *gateway = owner;
+    struct signalfd_siginfo info;
+    (void)events;
+    if (read(gateway->signals.fd, &info, sizeof info) == sizeof info)
+        gateway_drain(gateway, gateway->draining ? 0 : info.ssi_signo == SIGINT ? 0 : gateway->settings.drain_ns);
+}
+
+static bool drained(const struct gateway *gateway, uint64_t now_ns)
+{
+    struct lft_session_state state;
+    if (!gateway->draining)
+        return false;
+    lft_session_state(lft_link_session(gateway->link), &state);
+    return now_ns >= gateway->drain_until_ns || (!relay_connections(gateway->relay) && !state.streams);
+}
+
+/* Resets the connections that are left, tells the peer, and allows a few turns for that to leave. */
+static void say_goodbye(struct gateway *gateway)
+{
+    uint64_t now_ns = nc_now_ns(), until_ns = now_ns + 50 * NC_NS_PER_MS;
+    relay_end_all(gateway->relay, LFT_RESULT_STOPPED);
+    io_transmit(gateway->io);
+    lft_link_close(gateway->link);
+    while (now_ns < until_ns) {
+        io_transmit(gateway->io);
+        loop_turn(gateway->loop, now_ns,
+                  nc_min(until_ns, nc_min(now_ns + 10 * NC_NS_PER_MS, lft_link_next_ns(gateway->link, now_ns))));
+        now_ns = nc_now_ns();
+    }
+}
+
+struct loop *gateway_loop(struct gateway *gateway)
+{
+    return gateway->loop;
+}
+
+void gateway_run(struct gateway *gateway, int signal_fd)
+{
+    gateway->signals = (struct loop_source){signal_fd, signalled, gateway};
+    loop_add(gateway->loop, &gateway->signals, EPOLLIN);
+    uint64_t now_ns = nc_now_ns(), until_ns = now_ns;
+    while (!drained(gateway, now_ns)) {
+        loop_turn(gateway->loop, now_ns, until_ns);
+        now_ns = loop_now_ns(gateway->loop);
+        bool more = work(gateway, now_ns);
+        uint64_t began_ns = now_ns;
+        now_ns = nc_now_ns();
+        uint64_t rest = gateway->busy && !more ? rest_ns(gateway) : 0;
+        if (rest > now_ns - began_ns) {
+            nap(began_ns + rest);
+            now_ns = nc_now_ns();
+        }
+        until_ns = more ? now_ns : next_ns(gateway, now_ns);
+    }
+    say_goodbye(gateway);
+}

@@ -1,0 +1,37 @@
+/* The gateway's parts, for gateway.c, gateway_open.c and gateway_state.c. */
+#ifndef LFT_GATEWAY_INTERNAL_H
+#define LFT_GATEWAY_INTERNAL_H
+
+#include "gateway.h"
+#include "health.h"
+#include "io.h"
+#include "link.h"
+#include "loop.h"
+#include "pmtu.h"
+#include "relay.h"
+#include "proxy.h"
+#include "router.h"
+
+enum { PROXIES_MAX = 3 * NC_STRINGS_MAX };
+
+struct gateway {
+    struct settings settings;
+    struct io_settings io_settings;
+    struct loop *loop;
+    struct lft_link *link;
+    struct io *io;
+    struct relay *relay;
+    struct router *router; /* NULL: neither router nor host model */
+    struct proxy *proxies[PROXIES_MAX];
+    unsigned proxies_n;
+    struct pmtu pmtu;
+    uint32_t payload_applied;
+    uint64_t first_missing, stuck_since_ns; /* the oldest number not acknowledged, and since when */
+    struct health health;
+    struct loop_source signals;
+    uint8_t psk[LFT_PSK_MAX];
+    bool draining, busy;
+    uint64_t started_ns, tick_ns, drain_until_ns, seen_datagrams;
+};
+
+#endif

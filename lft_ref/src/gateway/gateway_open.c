@@ -1,0 +1,193 @@
+/* Opening and closing a gateway: the configuration of its parts follows from the settings. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway_internal.h"
+#include "nc_clock.h"
+#include "nc_range.h"
+#include "psk.h"
+
+#define MB (UINT64_C(1) << 20)
+enum { PAYLOAD_BASE = 1136 /* fits an MTU of 1280 with any of the headers */, TUNNEL_PORT = 2004 };
+
+/* rate × expected round trip. Without a limit it is that of 2.5 Gbit/s, which then bounds what is in flight. */
+static uint64_t path_bytes(const struct settings *s)
+{
+    uint64_t rate = s->rate_bps ? s->rate_bps : UINT64_C(2500000000);
+    return rate / 8 * (s->expected_rtt_ns / NC_NS_PER_US) / 1000000;
+}
+
+static uint32_t window_frames(const struct settings *s, uint32_t payload)
+{
+    uint64_t want = 8 * path_bytes(s) / payload, frames = 1 << 15;
+    while (frames < want && frames < LFT_NUMBERS_OUTSTANDING_MAX / 2)
+        frames *= 2;
+    return (uint32_t)frames;
+}
+
+static void fill_link_config(const struct gateway *gateway, size_t psk_bytes, struct lft_link_config *config)
+{
+    const struct settings *s = &gateway->settings;
+    int family = gateway->io_settings.local.ss_family;
+    uint32_t mtu = s->mtu ? (uint32_t)s->mtu : address_device_mtu(),
+             outer = io_outer_bytes(gateway->io_settings.carriage, family);
+    size_t block = lft_cipher_block((enum lft_cipher)(s->cipher + 1)), payload = lft_payload_for(mtu - outer, block);
+    payload = nc_min(payload, LFT_PAYLOAD_MAX);
+    config->engine = (struct lft_engine_config){
+        .recovery = (enum lft_recovery)s->recovery,
+        .redundancy = settings_redundancy(s),
+        .rate_mode = (enum lft_rate_mode)s->rate_mode,
+        .rate_bps = s->rate_bps,
+        .burst_ns = s->rate_burst_ns,
+        .payload_max = (uint32_t)payload,
+        .outer_bytes = outer,
+        .window_frames = window_frames(s, (uint32_t)payload),
+        .tx_memory_bytes = s->memory_tx_bytes ? s->memory_tx_bytes : 4 * MB + 2 * path_bytes(s),
+        .rx_memory_bytes = s->memory_rx_bytes ? s->memory_rx_bytes : 40 * MB + 4 * path_bytes(s),
+        .initial_rtt_ns = s->expected_rtt_ns,
+        .fec_percent = (uint32_t)s->fec_percent,
+        .keepalive_ns = nc_min(s->dead_ns / 5, 200 * NC_NS_PER_MS)};
+    config->session = (struct lft_session_config){.streams_max = (uint32_t)s->sessions_max, .tx_memory_bytes = 12 * MB};
+    config->handshake = (struct lft_handshake_config){.initiator = s->peer != NULL,
+                                                      .cipher = (enum lft_cipher)(s->cipher + 1),
+                                                      .psk = gateway->psk,
+                                                      .psk_bytes = psk_bytes};
+    config->dead_ns = s->dead_ns;
+    config->outage_max_ns = s->outage_max_ns;
+    config->rekey_ns = s->rekey_ns;
+}
+
+/* The address to listen at, into io_settings. */
+static int resolve_listen(struct gateway *gateway, struct nc_error *error)
+{
+    const struct settings *s = &gateway->settings;
+    struct nc_error reason;
+    gateway->io_settings = (struct io_settings){.carriage = (enum io_carriage)s->carriage,
+                                                .socket_buffer_bytes = s->socket_buffer_bytes,
+                                                .mark = (uint32_t)s->mark + RULES_MARK_OWN};
+    if (address_resolve(s->listen, TUNNEL_PORT, true, &gateway->io_settings.local, &reason) < 0)
+        return nc_fail(error, NC_EXIT_USAGE, "--listen %s", reason.text);
+    return 0;
+}
+
+static int resolve_peer(const struct gateway *gateway, struct lft_address *peer, struct nc_error *error)
+{
+    const struct settings *s = &gateway->settings;
+    struct nc_error reason;
+    struct sockaddr_storage to;
+    *peer = (struct lft_address){.n = 0};
+    if (!s->peer)
+        return 0;
+    if (address_resolve(s->peer, TUNNEL_PORT, false, &to, &reason) < 0)
+        return nc_fail(error, NC_EXIT_USAGE, "--peer %s", reason.text);
+    if (to.ss_family != gateway->io_settings.local.ss_family)
+        return nc_fail(error, NC_EXIT_USAGE,
+                       "--peer '%s': not of --listen's address family; want both IPv4 or both IPv6 "
+                       "(--listen [::]:2004)",
+                       s->peer);
+    if (s->carriage == IO_ESP)
+        address_clear_port(&to);
+    peer->n = (uint8_t)address_bytes(&to);
+    memcpy(peer->at, &to, peer->n);
+    return 0;
+}
+
+static int open_link(struct gateway *gateway, struct nc_error *error)
+{
+    struct lft_link_config config = {0};
+    long psk_bytes = psk_read(gateway->settings.psk_file, gateway->psk, error);
+    if (psk_bytes < 0 || resolve_listen(gateway, error) < 0 || resolve_peer(gateway, &config.peer, error) < 0)
+        return -1;
+    fill_link_config(gateway, (size_t)psk_bytes, &config);
+    gateway->link = lft_link_create(&config, nc_now_ns());
+    if (!gateway->link)
+        return nc_fail(error, NC_EXIT_USAGE, "--cipher %s: not available, or no memory",
+                       lft_cipher_names[gateway->settings.cipher]);
+    uint32_t limit = config.engine.payload_max;
+    pmtu_init(&gateway->pmtu, gateway->settings.mtu ? limit : PAYLOAD_BASE, limit);
+    gateway->payload_applied = gateway->pmtu.good;
+    lft_link_set_payload_max(gateway->link, gateway->pmtu.good);
+    return 0;
+}
+
+static int open_proxies(struct gateway *gateway, struct nc_error *error)
+{
+    const struct nc_strings *const lists[] = {&gateway->settings.forwards, &gateway->settings.socks5,
+                                              &gateway->settings.http_connect};
+    for (unsigned kind = 0; kind < 3; kind++)
+        for (size_t i = 0; i < lists[kind]->n; i++) {
+            struct proxy *proxy = proxy_open(gateway->relay, (enum proxy_kind)kind, lists[kind]->at[i], error);
+            if (!proxy)
+                return -1;
+            gateway->proxies[gateway->proxies_n++] = proxy;
+        }
+    return 0;
+}
+
+static int open_router(struct gateway *gateway, struct nc_error *error)
+{
+    const struct settings *s = &gateway->settings;
+    struct rules rules = {.name = s->name,
+                          .mark = (uint32_t)s->mark,
+                          .table = (uint32_t)s->table,
+                          .router = s->router,
+                          .host = s->host,
+                          .lan = s->lan};
+    if (!s->router && !s->host)
+        return 0;
+    gateway->router = router_open(gateway->relay, &rules, error);
+    return gateway->router ? 0 : -1;
+}
+
+static int open_relays(struct gateway *gateway, struct nc_error *error)
+{
+    const struct settings *s = &gateway->settings;
+    const struct relay_settings relay = {
+        .sessions_max = s->sessions_max,
+        .half_open_max = s->half_open_max,
+        .half_open_ns = s->half_open_ns,
+        .idle_ns = s->idle_ns,
+        .host_rate_bps = s->host_rate_bps,
+        .burst_ns = s->rate_burst_ns,
+        .sockets = {.notsent_lowat_bytes = s->notsent_lowat_bytes, .mark = (uint32_t)s->mark + RULES_MARK_OWN},
+        .transparent = s->router || s->host,
+        .proxy_bypass = s->proxy_bypass};
+    gateway->relay = relay_create(&relay, gateway->loop, lft_link_session(gateway->link));
+    if (!gateway->relay)
+        return nc_fail(error, NC_EXIT_MISSING, "out of memory");
+    return open_proxies(gateway, error) < 0 ? -1 : open_router(gateway, error);
+}
+
+struct gateway *gateway_open(const struct settings *settings, struct nc_error *error)
+{
+    struct gateway *gateway = calloc(1, sizeof *gateway);
+    nc_fail(error, NC_EXIT_USAGE, "out of memory");
+    if (!gateway)
+        return NULL;
+    gateway->settings = *settings;
+    gateway->started_ns = nc_now_ns();
+    gateway->health.bypassed = true; /* nothing is accelerated before the tunnel is up */
+    gateway->loop = loop_create();
+    if (gateway->loop && open_link(gateway, error) == 0) {
+        gateway->io = io_open(&gateway->io_settings, gateway->loop, gateway->link, error);
+        if (gateway->io && open_relays(gateway, error) == 0)
+            return gateway;
+    }
+    gateway_close(gateway);
+    return NULL;
+}
+
+void gateway_close(struct gateway *gateway)
+{
+    if (!gateway)
+        return;
+    for (unsigned i = 0; i < gateway->proxies_n; i++)
+        proxy_close(gateway->proxies[i]);
+    relay_destroy(gateway->relay);
+    router_close(gateway->router);
+    io_close(gateway->io);
+    lft_link_destroy(gateway->link);
+    loop_destroy(gateway->loop);
+    lft_wipe(gateway->psk, sizeof gateway->psk);
+    free(gateway);
+}

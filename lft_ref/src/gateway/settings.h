@@ -1,0 +1,37 @@
+/* All settings of `lft-gateway run`. Each is one row of a table, which makes it an option of the command line and a
+ * key of the TOML file (config_file.h). */
+#ifndef LFT_SETTINGS_H
+#define LFT_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "nc_options.h"
+
+enum settings_bypass { BYPASS_AUTO, BYPASS_ON, BYPASS_OFF };
+extern const char *const settings_bypass_names[];
+
+struct settings {
+    const char *config, *listen, *peer, *psk_file, *control, *name;
+    int carriage, cipher, recovery, rate_mode, bypass;
+    bool no_redundancy, router, host, proxy_bypass, parent_death;
+    struct nc_strings lan, forwards, socks5, http_connect;
+    uint64_t rate_bps, host_rate_bps, rate_burst_ns, fec_percent, mtu, expected_rtt_ns, memory_tx_bytes,
+        memory_rx_bytes, socket_buffer_bytes;
+    uint64_t sessions_max, half_open_max, half_open_ns, idle_ns, notsent_lowat_bytes, poll_ns;
+    uint64_t dead_ns, outage_max_ns, rekey_ns, drain_ns;
+    uint64_t mark, table;
+};
+
+/* The table; *n becomes its number of rows. */
+const struct nc_option *settings_rows(size_t *n);
+/* Parses a command line, whose argv[0] is the verb, after the file that its --config names. Dies with one line on a
+ * bad value. The texts live as long as the process. */
+void settings_parse(int argc, char **argv, const struct nc_usage *usage, struct settings *settings);
+/* Checks what the rows cannot check one by one. Returns 0, or -1 with the reason. */
+int settings_check(const struct settings *settings, struct nc_error *error);
+/* Whether to send redundant copies. They fill the rest of a limit, and without a limit there is no rest. */
+bool settings_redundancy(const struct settings *settings);
+
+#endif

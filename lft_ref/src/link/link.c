@@ -1,0 +1,300 @@
+/* The life of a link: associations, keys, timers, and what the gateway asks and sets. */
+#include "link_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nc_clock.h"
+#include "nc_range.h"
+
+const char *const lft_link_status_names[] = {"connecting", "up", "outage", NULL};
+
+#define TICK_NS (100 * NC_NS_PER_MS)
+#define STOOD_STILL_NS (500 * NC_NS_PER_MS)
+#define PREVIOUS_NS (10 * NC_NS_PER_S)
+
+static void defaults(struct lft_link_config *config)
+{
+    if (!config->dead_ns)
+        config->dead_ns = NC_NS_PER_S;
+    if (!config->outage_max_ns)
+        config->outage_max_ns = 60 * NC_NS_PER_S;
+    if (!config->rekey_ns)
+        config->rekey_ns = 3600 * NC_NS_PER_S;
+    if (!config->rekey_frames)
+        config->rekey_frames = UINT64_C(1) << 31;
+    config->engine.padding_block = (uint32_t)lft_cipher_block(config->handshake.cipher);
+    config->handshake.recovery = (uint8_t)config->engine.recovery;
+    config->handshake.payload_max = (uint16_t)config->engine.payload_max;
+    config->session.initiator = config->handshake.initiator;
+    config->session.rx_memory_bytes = config->engine.rx_memory_bytes;
+}
+
+static bool cipher_works(enum lft_cipher cipher)
+{
+    static const uint8_t zeros[LFT_KEY_BLOCK];
+    struct lft_key *key = lft_key_create(cipher, zeros, true);
+    lft_key_destroy(key);
+    return key;
+}
+
+struct lft_link *lft_link_create(const struct lft_link_config *config, uint64_t now_ns)
+{
+    struct lft_link *link = calloc(1, sizeof *link);
+    if (!link)
+        return NULL;
+    assert(config->handshake.psk_bytes <= sizeof link->psk);
+    link->config = *config;
+    memcpy(link->psk, config->handshake.psk, config->handshake.psk_bytes);
+    link->config.handshake.psk = link->psk;
+    defaults(&link->config);
+    link->peer = config->peer;
+    link->path_payload_max = config->engine.payload_max;
+    link->tick_ns = now_ns + TICK_NS;
+    link->handshake = lft_handshake_create(&link->config.handshake, now_ns);
+    link->session = lft_session_create(&link->config.session, NULL);
+    if (!link->handshake || !link->session || !cipher_works(config->handshake.cipher)) {
+        lft_link_destroy(link);
+        return NULL;
+    }
+    lft_handshake_start(link->handshake, now_ns);
+    return link;
+}
+
+void lft_link_drop_keys(struct lft_keys *keys)
+{
+    lft_key_destroy(keys->seal);
+    lft_key_destroy(keys->unseal);
+    memset(keys, 0, sizeof *keys);
+}
+
+void lft_link_destroy(struct lft_link *link)
+{
+    if (!link)
+        return;
+    lft_session_destroy(link->session); /* before the engine, whose pool owns the buffers it holds */
+    lft_engine_destroy(link->engine);
+    lft_handshake_destroy(link->handshake);
+    lft_link_drop_keys(&link->current);
+    lft_link_drop_keys(&link->previous);
+    lft_link_drop_keys(&link->pending);
+    lft_wipe(link, sizeof *link);
+    free(link);
+}
+
+static void apply_payload_max(struct lft_link *link)
+{
+    if (link->engine)
+        lft_engine_set_payload_max(link->engine, lft_link_payload_max(link));
+}
+
+uint32_t lft_link_payload_max(const struct lft_link *link)
+{
+    uint32_t most = link->path_payload_max, peer = link->current.peer_payload_max;
+    return peer && peer < most ? peer : most;
+}
+
+void lft_link_set_payload_max(struct lft_link *link, uint32_t payload_max)
+{
+    if (payload_max < LFT_PAYLOAD_MIN || payload_max > link->config.engine.payload_max)
+        return;
+    link->path_payload_max = payload_max;
+    apply_payload_max(link);
+}
+
+static void begin_association(struct lft_link *link, const struct lft_keys *keys, uint64_t now_ns)
+{
+    if (link->engine) {
+        struct lft_session_state state;
+        lft_session_state(link->session, &state);
+        link->counters.failed_streams_restart += state.streams - state.streams_lingering;
+        lft_session_fail(link->session, LFT_RESULT_PEER_RESTARTED);
+        lft_engine_destroy(link->engine);
+        link->events |= LFT_LINK_EVENT_RESTARTED;
+    }
+    lft_link_drop_keys(&link->current);
+    lft_link_drop_keys(&link->previous);
+    link->held_bytes = 0;
+    link->counters.associations++;
+    struct lft_source source = lft_session_source(link->session);
+    link->engine = lft_engine_create(&link->config.engine, &source, now_ns);
+    if (!link->engine)
+        return;
+    lft_engine_set_peer_recovery(link->engine, keys->peer_recovery);
+    lft_session_restart(link->session, lft_engine_rx_pool(link->engine));
+}
+
+void lft_link_install(struct lft_link *link, const struct lft_keys *keys, const struct lft_address *from,
+                      uint64_t now_ns)
+{
+    bool same = link->engine && link->current.seal && keys->epoch == link->current.epoch &&
+                keys->peer_epoch == link->current.peer_epoch;
+    if (same) {
+        lft_link_drop_keys(&link->previous);
+        link->previous = link->current;
+        link->previous_until_ns = now_ns + PREVIOUS_NS;
+        link->counters.rekeys++;
+    } else
+        begin_association(link, keys, now_ns);
+    link->current = *keys;
+    link->peer = *from;
+    link->installed_ns = link->silent_since_ns = now_ns;
+    link->key_frames = 0;
+    apply_payload_max(link);
+}
+
+/* Ends the association. The next one has another epoch, so that the peer notices too. */
+static void end_association(struct lft_link *link, unsigned code, unsigned event, uint64_t now_ns)
+{
+    struct lft_handshake *fresh = lft_handshake_create(&link->config.handshake, now_ns);
+    if (fresh) {
+        lft_handshake_destroy(link->handshake);
+        link->handshake = fresh;
+    }
+    lft_session_fail(link->session, code);
+    lft_engine_destroy(link->engine);
+    link->engine = NULL;
+    lft_link_drop_keys(&link->current);
+    lft_link_drop_keys(&link->previous);
+    link->held_bytes = 0;
+    link->status = LFT_LINK_CONNECTING;
+    link->events |= event;
+    lft_handshake_start(link->handshake, now_ns);
+}
+
+static uint64_t last_heard(const struct lft_link *link, uint64_t now_ns)
+{
+    struct lft_engine_state state;
+    lft_engine_state(link->engine, now_ns, &state);
+    return state.last_heard_ns > link->silent_since_ns ? state.last_heard_ns : link->silent_since_ns;
+}
+
+static void check_silence(struct lft_link *link, uint64_t now_ns)
+{
+    struct lft_engine_state state;
+    lft_engine_state(link->engine, now_ns, &state);
+    uint64_t silent_ns = now_ns - last_heard(link, now_ns);
+    if (silent_ns < link->config.dead_ns) {
+        if (link->status != LFT_LINK_UP && state.last_heard_ns) {
+            link->status = LFT_LINK_UP;
+            link->events |= LFT_LINK_EVENT_UP;
+            lft_engine_set_running(link->engine, true);
+        }
+        return;
+    }
+    if (link->status == LFT_LINK_UP) {
+        link->status = LFT_LINK_OUTAGE;
+        link->events |= LFT_LINK_EVENT_OUTAGE;
+        link->counters.outages++;
+        lft_engine_set_running(link->engine, false);
+    }
+    lft_handshake_start(link->handshake, now_ns); /* the peer may have restarted and lost its keys */
+    if (silent_ns >= link->config.outage_max_ns) {
+        struct lft_session_state streams;
+        lft_session_state(link->session, &streams);
+        link->counters.failed_streams_outage += streams.streams - streams.streams_lingering;
+        end_association(link, LFT_RESULT_OUTAGE, LFT_LINK_EVENT_FAILED, now_ns);
+    }
+}
+
+void lft_link_run_timers(struct lft_link *link, uint64_t now_ns)
+{
+    if (now_ns >= link->tick_ns) {
+        if (now_ns - link->tick_ns > STOOD_STILL_NS) /* we were stopped ourselves: the peer's silence begins now */
+            link->silent_since_ns = now_ns;
+        link->tick_ns = now_ns + TICK_NS;
+        lft_session_tick(link->session, now_ns);
+    }
+    if (link->previous.seal && now_ns >= link->previous_until_ns)
+        lft_link_drop_keys(&link->previous);
+    if (!link->engine) {
+        lft_handshake_start(link->handshake, now_ns);
+        return;
+    }
+    if (link->key_frames >= link->config.rekey_frames || now_ns - link->installed_ns >= link->config.rekey_ns)
+        lft_handshake_start(link->handshake, now_ns);
+    if (lft_engine_closed(link->engine)) {
+        end_association(link, LFT_RESULT_STOPPED, LFT_LINK_EVENT_CLOSED, now_ns);
+        return;
+    }
+    check_silence(link, now_ns);
+}
+
+uint64_t lft_link_next_ns(struct lft_link *link, uint64_t now_ns)
+{
+    if (link->replies_n || link->held_bytes)
+        return now_ns;
+    uint64_t next = nc_min(link->tick_ns, link->peer.n ? lft_handshake_next_ns(link->handshake) : UINT64_MAX);
+    return link->engine ? nc_min(next, lft_engine_next_ns(link->engine, now_ns)) : next;
+}
+
+uint64_t lft_link_rest_ns(const struct lft_link *link)
+{
+    return link->engine ? lft_engine_rest_ns(link->engine) : 0;
+}
+
+/* --- what the gateway asks and sets --- */
+
+unsigned lft_link_events(struct lft_link *link)
+{
+    unsigned events = link->events;
+    link->events = 0;
+    return events;
+}
+
+struct lft_session *lft_link_session(struct lft_link *link)
+{
+    return link->session;
+}
+
+struct lft_engine *lft_link_engine(struct lft_link *link)
+{
+    return link->engine;
+}
+
+enum lft_link_status lft_link_status(const struct lft_link *link)
+{
+    return link->status;
+}
+
+bool lft_link_ready(const struct lft_link *link)
+{
+    return link->status == LFT_LINK_UP;
+}
+
+void lft_link_set_rate(struct lft_link *link, enum lft_rate_mode mode, uint64_t rate_bps, uint64_t now_ns)
+{
+    link->config.engine.rate_mode = mode;
+    link->config.engine.rate_bps = rate_bps;
+    if (link->engine)
+        lft_engine_set_rate(link->engine, mode, rate_bps, now_ns);
+}
+
+void lft_link_set_redundancy(struct lft_link *link, bool on)
+{
+    link->config.engine.redundancy = on;
+    if (link->engine)
+        lft_engine_set_redundancy(link->engine, on);
+}
+
+void lft_link_close(struct lft_link *link)
+{
+    if (link->engine)
+        lft_engine_close(link->engine, LFT_RESULT_STOPPED);
+}
+
+const struct lft_link_counters *lft_link_counters(const struct lft_link *link)
+{
+    return &link->counters;
+}
+
+const struct lft_handshake_counters *lft_link_handshake_counters(const struct lft_link *link)
+{
+    return lft_handshake_counters(link->handshake);
+}
+
+struct lft_address lft_link_peer(const struct lft_link *link)
+{
+    return link->peer;
+}

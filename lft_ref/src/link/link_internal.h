@@ -1,0 +1,47 @@
+/* The state of a link, for its own files. Keys: `current` seals and unseals; `previous` unseals for ten seconds after a
+ * change; `pending`, in a responder, unseals until its first authentic frame makes it current. */
+#ifndef LFT_LINK_INTERNAL_H
+#define LFT_LINK_INTERNAL_H
+
+#include "link.h"
+
+enum { LFT_REPLIES = 16 };
+
+struct lft_reply {
+    struct lft_address to;
+    uint8_t n, at[LFT_HANDSHAKE_MAX];
+};
+
+struct lft_link {
+    struct lft_link_config config; /* its psk points to `psk` */
+    uint8_t psk[LFT_PSK_MAX];
+    struct lft_link_counters counters;
+    struct lft_handshake *handshake;
+    struct lft_session *session;
+    struct lft_engine *engine;
+    struct lft_keys current, previous, pending; /* seal NULL: none */
+    struct lft_address pending_from, peer;
+    uint64_t previous_until_ns, installed_ns, key_frames, silent_since_ns, tick_ns;
+    uint32_t path_payload_max;
+    enum lft_link_status status;
+    unsigned events;
+
+    struct lft_reply replies[LFT_REPLIES];
+    unsigned replies_n;
+    size_t held_bytes; /* of a sealed frame that did not fit into the batch before */
+    uint8_t held[LFT_PAYLOAD_MAX + 128];
+    uint8_t batch[LFT_BATCH_BYTES + LFT_PAYLOAD_MAX + 128];
+    uint8_t opened[LFT_PAYLOAD_MAX + 128];
+};
+
+/* The files of the link from the lowest to the highest; each calls only those above it in this list. */
+
+/* link.c */
+/* Puts new keys into use. When an epoch has changed this begins a new association. */
+void lft_link_install(struct lft_link *link, const struct lft_keys *keys, const struct lft_address *from,
+                      uint64_t now_ns);
+void lft_link_drop_keys(struct lft_keys *keys);
+void lft_link_run_timers(struct lft_link *link, uint64_t now_ns);
+/* link_receive.c, link_batch.c: link.h. */
+
+#endif

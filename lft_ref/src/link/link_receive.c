@@ -1,0 +1,134 @@
+/* What comes from the network. Before a tag has verified, only lengths, SPI and counter are looked at. */
+#include <string.h>
+
+#include "link_internal.h"
+#include "nc_bytes.h"
+
+static void queue_reply(struct lft_link *link, const struct lft_address *to, const uint8_t *at, size_t n)
+{
+    if (link->replies_n == LFT_REPLIES)
+        return;
+    struct lft_reply *reply = &link->replies[link->replies_n++];
+    reply->to = *to;
+    reply->n = (uint8_t)n;
+    memcpy(reply->at, at, n);
+}
+
+static void take_handshake(struct lft_link *link, uint64_t now_ns, const uint8_t *at, size_t n,
+                           const struct lft_address *from)
+{
+    uint8_t reply[LFT_HANDSHAKE_MAX];
+    size_t reply_bytes = 0;
+    struct lft_keys keys;
+    switch (lft_handshake_receive(link->handshake, at, n, from->at, from->n, now_ns, reply, &reply_bytes, &keys)) {
+    case LFT_HS_NOTHING:
+        break;
+    case LFT_HS_REPLY:
+        queue_reply(link, from, reply, reply_bytes);
+        break;
+    case LFT_HS_KEYS:
+        lft_link_install(link, &keys, from, now_ns);
+        break;
+    case LFT_HS_PENDING:
+        queue_reply(link, from, reply, reply_bytes);
+        lft_link_drop_keys(&link->pending);
+        link->pending = keys;
+        link->pending_from = *from;
+        break;
+    }
+}
+
+static void hand_over(struct lft_link *link, uint64_t now_ns, const struct lft_header *header, const uint8_t *payload,
+                      long length)
+{
+    struct lft_frame frame = {.command = header->command,
+                              .number = header->number,
+                              .counter = header->counter,
+                              .payload = payload,
+                              .length = (size_t)length};
+    lft_engine_receive(link->engine, now_ns, &frame);
+}
+
+/* Where to decrypt a frame to. DATA goes straight into a buffer of the engine; NULL when none is left. All other
+ * frames are read at once and need no buffer, so that the peer's ACKs, keepalives and CLOSE count even when memory is
+ * full. */
+static uint8_t *room_for(struct lft_link *link, const struct lft_header *header, size_t *room)
+{
+    *room = sizeof link->opened;
+    if (!lft_command_carries_data(header->command))
+        return link->opened;
+    struct lft_buffer *buffer = lft_engine_rx_buffer(link->engine);
+    *room = lft_pool_buffer_bytes(lft_engine_rx_pool(link->engine));
+    return buffer ? buffer->at : NULL;
+}
+
+/* Takes a frame under keys in use. */
+static void take_frame(struct lft_link *link, uint64_t now_ns, struct lft_key *key, const struct lft_header *header,
+                       const uint8_t *at, size_t n)
+{
+    if (!lft_engine_fresh(link->engine, header->counter))
+        return;
+    size_t room;
+    uint8_t *into = room_for(link, header, &room);
+    if (!into)
+        return;
+    long length = n <= room ? lft_unseal(key, at, n, into) : -1;
+    if (length < 0)
+        link->counters.rx_bad_tag++;
+    else
+        hand_over(link, now_ns, header, into, length);
+}
+
+/* Takes the first frame under pending keys. There is an association to put it into only if it is authentic. */
+static void take_first(struct lft_link *link, uint64_t now_ns, const struct lft_header *header, const uint8_t *at,
+                       size_t n)
+{
+    long length = n <= sizeof link->opened ? lft_unseal(link->pending.unseal, at, n, link->opened) : -1;
+    if (length < 0) {
+        link->counters.rx_bad_tag++;
+        return;
+    }
+    struct lft_keys keys = link->pending;
+    memset(&link->pending, 0, sizeof link->pending);
+    lft_link_install(link, &keys, &link->pending_from, now_ns);
+    if (!link->engine || !lft_engine_fresh(link->engine, header->counter))
+        return;
+    size_t room;
+    uint8_t *into = room_for(link, header, &room);
+    if (!into || (size_t)length > room)
+        return;
+    if (into != link->opened)
+        memcpy(into, link->opened, (size_t)length);
+    hand_over(link, now_ns, header, into, length);
+}
+
+void lft_link_receive(struct lft_link *link, uint64_t now_ns, const uint8_t *at, size_t n,
+                      const struct lft_address *from)
+{
+    link->counters.rx_datagrams++;
+    if (n == 1 && *at == 0xff) {
+        link->counters.rx_keepalives++;
+        return;
+    }
+    if (n < 8) {
+        link->counters.rx_truncated++;
+        return;
+    }
+    if (nc_get32(at) == 0) {
+        take_handshake(link, now_ns, at, n, from);
+        return;
+    }
+    if (n < LFT_FRAME_OVERHEAD) {
+        link->counters.rx_truncated++;
+        return;
+    }
+    struct lft_header header = lft_header_get(at);
+    if (link->current.unseal && link->engine && header.spi == link->current.spi_in)
+        take_frame(link, now_ns, link->current.unseal, &header, at, n);
+    else if (link->previous.unseal && link->engine && header.spi == link->previous.spi_in)
+        take_frame(link, now_ns, link->previous.unseal, &header, at, n);
+    else if (link->pending.unseal && header.spi == link->pending.spi_in)
+        take_first(link, now_ns, &header, at, n);
+    else
+        link->counters.rx_unknown_spi++;
+}

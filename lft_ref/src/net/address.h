@@ -1,0 +1,25 @@
+/* Addresses of sockets: from texts, as texts, and the MTU that the machine's interfaces allow. */
+#ifndef LFT_ADDRESS_H
+#define LFT_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "nc_error.h"
+
+/* The address of a text "HOST:PORT", "[V6]:PORT" or "HOST", which stands for default_port. `passive` resolves for bind.
+ * Returns 0, or -1 with the reason. Looking up a name may block. */
+int address_resolve(const char *text, uint16_t default_port, bool passive, struct sockaddr_storage *out,
+                    struct nc_error *error);
+socklen_t address_bytes(const struct sockaddr_storage *address);
+/* For raw sockets, whose port is the protocol's or 0. */
+void address_clear_port(struct sockaddr_storage *address);
+/* "192.0.2.1:80", "[2001:db8::1]:80", "none". Returns `out`. */
+const char *address_text(const struct sockaddr_storage *address, char *out, size_t size);
+
+/* The largest MTU of this namespace's interfaces that are up, loopback aside; 9000 when there is none. */
+uint32_t address_device_mtu(void);
+
+#endif

@@ -1,0 +1,102 @@
+/* epoll, and memory that is freed at the end of a turn. */
+#include "loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "nc_clock.h"
+
+enum { EVENTS = 256 };
+
+struct dead {
+    struct dead *next;
+};
+
+struct loop {
+    int epoll;
+    uint64_t now_ns;
+    struct dead *dead; /* memory to free; its first octets are the link of this list */
+};
+
+struct loop *loop_create(void)
+{
+    struct loop *loop = calloc(1, sizeof *loop);
+    if (!loop)
+        return NULL;
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->now_ns = nc_now_ns();
+    if (loop->epoll < 0) {
+        free(loop);
+        return NULL;
+    }
+    return loop;
+}
+
+static void bury(struct loop *loop)
+{
+    while (loop->dead) {
+        struct dead *next = loop->dead->next;
+        free(loop->dead);
+        loop->dead = next;
+    }
+}
+
+void loop_destroy(struct loop *loop)
+{
+    if (!loop)
+        return;
+    bury(loop);
+    close(loop->epoll);
+    free(loop);
+}
+
+int loop_add(struct loop *loop, struct loop_source *source, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = source};
+    return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, source->fd, &event);
+}
+
+void loop_change(struct loop *loop, struct loop_source *source, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = source};
+    epoll_ctl(loop->epoll, EPOLL_CTL_MOD, source->fd, &event);
+}
+
+void loop_close(struct loop *loop, struct loop_source *source)
+{
+    (void)loop; /* closing removes it from the epoll set, because descriptors are never duplicated */
+    if (source->fd >= 0)
+        close(source->fd);
+    source->fd = -1;
+}
+
+void loop_later_free(struct loop *loop, void *memory)
+{
+    struct dead *dead = memory;
+    /* Events of this batch may still name the owner's loop_source. Its `fd` is -1 and lies behind this link. */
+    dead->next = loop->dead;
+    loop->dead = dead;
+}
+
+int loop_turn(struct loop *loop, uint64_t now_ns, uint64_t until_ns)
+{
+    struct epoll_event events[EVENTS];
+    uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    struct timespec timeout = {(time_t)(wait_ns / NC_NS_PER_S), (long)(wait_ns % NC_NS_PER_S)};
+    int n = epoll_pwait2(loop->epoll, events, EVENTS, &timeout, NULL);
+    loop->now_ns = wait_ns ? nc_now_ns() : now_ns;
+    for (int i = 0; i < n; i++) {
+        struct loop_source *source = events[i].data.ptr;
+        if (source->fd >= 0)
+            source->ready(source->owner, events[i].events);
+    }
+    bury(loop);
+    return n > 0 ? n : 0;
+}
+
+uint64_t loop_now_ns(const struct loop *loop)
+{
+    return loop->now_ns;
+}

@@ -1,0 +1,33 @@
+/* The gateway's event loop: one thread, one epoll set, one callback a descriptor. The clock is read once or twice a
+ * turn and handed down. Invariant: the owner of a descriptor in the epoll set is freed by loop_later_free only, at
+ * the end of a turn, so that no event of the same batch meets freed memory. */
+#ifndef LFT_LOOP_H
+#define LFT_LOOP_H
+
+#include <stdint.h>
+
+struct loop;
+
+/* One descriptor. Its memory must outlive the turn in which the owner closes it. */
+struct loop_source {
+    int fd; /* -1: not in use */
+    void (*ready)(void *owner, uint32_t events);
+    void *owner;
+};
+
+struct loop *loop_create(void); /* NULL with errno */
+void loop_destroy(struct loop *loop);
+int loop_add(struct loop *loop, struct loop_source *source, uint32_t events); /* 0, or -1 with errno */
+void loop_change(struct loop *loop, struct loop_source *source, uint32_t events);
+/* Closes the descriptor. */
+void loop_close(struct loop *loop, struct loop_source *source);
+/* Calls free(memory) when the turn is over. */
+void loop_later_free(struct loop *loop, void *memory);
+
+/* Waits until a descriptor is ready or until `until_ns` (CLOCK_MONOTONIC), runs the callbacks, then frees. Returns the
+ * number of callbacks. */
+int loop_turn(struct loop *loop, uint64_t now_ns, uint64_t until_ns);
+/* The time of this turn. */
+uint64_t loop_now_ns(const struct loop *loop);
+
+#endif

@@ -1,0 +1,14 @@
+/* Sockets in TIME-WAIT, CLOSING or LAST-ACK: what the kernel keeps of a TCP connection that has ended in order. A
+ * gateway connects from its client's address and port, and must not be stricter about their reuse than the client's
+ * own host, which has no such socket (RFC 6191). */
+#ifndef LFT_CLOSING_SOCKET_H
+#define LFT_CLOSING_SOCKET_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+/* Destroys the one between these two ends by sock_diag(7), which needs CAP_NET_ADMIN and a kernel with
+ * INET_DIAG_DESTROY. False: there is none, its connection is not yet over, or the kernel refused. */
+bool closing_socket_destroy(const struct sockaddr_storage *local, const struct sockaddr_storage *remote);
+
+#endif

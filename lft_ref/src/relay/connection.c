@@ -1,0 +1,143 @@
+/* The life of connections. */
+#include "connection.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "host_socket.h"
+#include "relay_internal.h"
+
+static bool half_open(const struct relay_connection *connection)
+{
+    return connection->phase != RELAY_OPEN;
+}
+
+static void ready(void *owner, uint32_t events)
+{
+    struct relay_connection *connection = owner;
+    if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        connection->readable = true;
+    if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        connection->hangup = true;
+    if (events & EPOLLERR)
+        connection->broken = true;
+    if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+        connection->writable = true;
+    connection_enqueue(connection);
+}
+
+static void link_connection(struct relay *relay, struct relay_connection *connection)
+{
+    connection->next = relay->first;
+    if (relay->first)
+        relay->first->previous = connection;
+    relay->first = connection;
+    relay->n++;
+    relay->half_open += half_open(connection);
+}
+
+static void unlink_connection(struct relay_connection *connection)
+{
+    struct relay *relay = connection->relay;
+    relay_dequeue(connection);
+    *(connection->previous ? &connection->previous->next : &relay->first) = connection->next;
+    if (connection->next)
+        connection->next->previous = connection->previous;
+    relay->n--;
+    relay->half_open -= half_open(connection);
+}
+
+struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase)
+{
+    struct relay_connection *connection = NULL;
+    if (relay->n < relay->settings.sessions_max && relay->half_open < relay->settings.half_open_max)
+        connection = calloc(1, sizeof *connection);
+    if (!connection) {
+        relay->counters.near_limited++;
+        return NULL;
+    }
+    connection->relay = relay;
+    connection->phase = phase;
+    connection->source = (struct loop_source){-1, ready, connection};
+    connection->active_ns = loop_now_ns(relay->loop);
+    connection->deadline_ns = connection->active_ns + relay->settings.half_open_ns;
+    if (fd >= 0 && connection_attach(connection, fd) < 0) {
+        free(connection);
+        return NULL;
+    }
+    link_connection(relay, connection);
+    return connection;
+}
+
+int connection_attach(struct relay_connection *connection, int fd)
+{
+    connection->source.fd = fd;
+    if (loop_add(connection->relay->loop, &connection->source, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) == 0) {
+        /* Until it ends in order: what a killed gateway leaves behind must not look whole. */
+        host_socket_reset_on_close(fd, true);
+        return 0;
+    }
+    connection->source.fd = -1;
+    return -1;
+}
+
+/* The session to open a stream in: the tunnel's; or, for a proxy's connection while the tunnel is bypassed, the one
+ * of no length, if that is allowed. */
+static struct lft_session *session_for(struct relay *relay, const struct lft_open *where)
+{
+    bool direct = relay->local && relay->bypassed && !(where->flags & LFT_OPEN_KEEP_SOURCE);
+    relay->counters.near_direct += direct;
+    return direct ? relay_local_end(relay->local, 0) : relay->session;
+}
+
+int connection_open(struct relay_connection *connection, const struct lft_open *where)
+{
+    struct relay *relay = connection->relay;
+    connection->phase = RELAY_OPENING;
+    connection->stream = relay->draining ? NULL : lft_stream_open(session_for(relay, where), where, connection);
+    return connection->stream ? 0 : -1;
+}
+
+void connection_start(struct relay_connection *connection)
+{
+    if (half_open(connection))
+        connection->relay->half_open--;
+    connection->phase = RELAY_OPEN;
+    connection->active_ns = loop_now_ns(connection->relay->loop);
+    connection_enqueue(connection);
+}
+
+static void release_stream(struct relay_connection *connection, const struct lft_result *result)
+{
+    if (result)
+        lft_stream_reset(connection->stream, result);
+    lft_stream_set_user(connection->stream, NULL);
+    lft_stream_release(connection->stream);
+}
+
+static void close_socket(struct relay_connection *connection, bool abort)
+{
+    struct relay *relay = connection->relay;
+    relay->counters.resets_out += abort;
+    if (!abort)
+        host_socket_reset_on_close(connection->source.fd, false);
+    loop_close(relay->loop, &connection->source);
+    relay_end_wait(relay);
+}
+
+void connection_end(struct relay_connection *connection, const struct lft_result *result, bool abort)
+{
+    assert(!connection->ended);
+    connection->ended = true;
+    unlink_connection(connection);
+    if (connection->stream)
+        release_stream(connection, result);
+    if (connection->source.fd >= 0)
+        close_socket(connection, abort);
+    if (connection->gone)
+        connection->gone(connection);
+    if (connection->front)
+        loop_later_free(connection->relay->loop, connection->front);
+    loop_later_free(connection->relay->loop, connection);
+}

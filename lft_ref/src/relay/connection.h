@@ -1,0 +1,65 @@
+/* One relay_connection joins one TCP socket to one stream of the session, on either end of the tunnel.
+ *
+ *   near  the client's socket. A listener has accepted it (proxy.c, router.c), or there is no socket yet because the
+ *         client's SYN is held back (router.c).
+ *   far   the socket by which this gateway connects to the server, for a stream that the peer opened (far.c).
+ *
+ * Sockets are edge-triggered; `readable` and `writable` remember the edges. Sockets are set to be reset by close()
+ * until they end in order: if this process is killed the kernel closes them, and a FIN would then tell the other ends
+ * that they have everything.
+ * Invariant: a connection with a stream has lft_stream_user(stream) == connection; both end in connection_end. */
+#ifndef LFT_CONNECTION_H
+#define LFT_CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loop.h"
+#include "session.h"
+
+struct relay;
+
+enum relay_phase {
+    RELAY_GREETING,   /* near: a proxy's request is being read */
+    RELAY_OPENING,    /* near: the peer has been asked to connect */
+    RELAY_RESOLVING,  /* far: a name is being looked up */
+    RELAY_CONNECTING, /* far: connect() is under way */
+    RELAY_OPEN,
+    RELAY_PHASES
+};
+
+struct relay_connection {
+    struct relay_connection *next, *previous; /* in the relay's list */
+    struct relay_connection *next_work;       /* in one of the relay's work lists */
+    struct loop_source source;
+    struct relay *relay;
+    struct lft_stream *stream; /* NULL while greeting */
+    /* What the listener does when the peer has answered the OPEN, and while greeting when the client has sent
+     * something; NULL: nothing. A `refusal` other than NULL is the peer's. */
+    void (*answered)(struct relay_connection *connection, const struct lft_result *refusal);
+    void (*gone)(struct relay_connection *connection); /* called before the connection is freed; NULL: nothing */
+    void *front;                                       /* the listener's own memory, freed with the connection */
+    /* Octets of the client that the listener has read. They are in `front` and go before what the socket gives. */
+    const uint8_t *early;
+    size_t early_bytes;
+    enum relay_phase phase;
+    bool readable, writable, hangup, broken, queued, in_done, end_seen, out_done, ended;
+    uint64_t active_ns, deadline_ns; /* when octets last moved; when a phase before RELAY_OPEN must be over */
+};
+
+/* Makes a connection around a connected, non-blocking socket, or around none yet (-1). NULL: a limit is reached or
+ * memory is short; the socket is then still the caller's. */
+struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase);
+/* Adds the socket to the loop. Returns 0 or -1. */
+int connection_attach(struct relay_connection *connection, int fd);
+/* Asks the peer to connect, which is RELAY_OPENING. -1: there is no stream left; the connection is still there. */
+int connection_open(struct relay_connection *connection, const struct lft_open *where);
+/* Lets data flow. */
+void connection_start(struct relay_connection *connection);
+/* Ends both sides. The stream is reset with `result` unless it has ended; the socket gets a RST if `abort`. */
+void connection_end(struct relay_connection *connection, const struct lft_result *result, bool abort);
+/* Gives the connection its turn, in this turn of the loop or the next. */
+void connection_enqueue(struct relay_connection *connection);
+
+#endif

@@ -1,0 +1,24 @@
+/* TCP sockets towards hosts: their options, and their errors as results of FORMAT.md. */
+#ifndef LFT_HOST_SOCKET_H
+#define LFT_HOST_SOCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire.h"
+
+struct host_socket_settings {
+    uint64_t notsent_lowat_bytes; /* 0: the kernel's default */
+    uint32_t mark;                /* 0: none */
+};
+
+/* Sends small writes at once, and leaves unsent data in the tunnel's memory, where it is shared out fairly. */
+void host_socket_prepare(int fd, const struct host_socket_settings *settings);
+/* Whether close() sends RST in place of FIN. */
+void host_socket_reset_on_close(int fd, bool on);
+/* Allows addresses of other machines. Needs CAP_NET_ADMIN. Returns 0, or -1 with errno. */
+int host_socket_make_transparent(int fd, int family);
+/* The result that stands for an errno of a socket. */
+struct lft_result host_socket_result(int error);
+
+#endif

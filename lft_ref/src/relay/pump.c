@@ -1,0 +1,157 @@
+/* Octets between sockets and streams, a bounded turn at a time. They go from the socket straight into the stream's send
+ * queue, and from frame buffers straight into the socket: the relay owns no buffer of its own. */
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "host_socket.h"
+#include "relay_internal.h"
+
+enum { PIECES_IN = 32 /* blocks */, PIECES_OUT = 128 /* frames */, TURN = 1 << 18 };
+
+/* The socket has failed by RST, time-out or ICMP. The other end is told. */
+static void socket_failed(struct relay_connection *connection, int error)
+{
+    struct lft_result result =
+        error == EPIPE ? (struct lft_result){.code = LFT_RESULT_RESET} : host_socket_result(error);
+    connection->relay->counters.resets_in++;
+    connection_end(connection, &result, false);
+}
+
+enum pumped { PUMP_IDLE, PUMP_MORE, PUMP_HELD, PUMP_ENDED };
+
+static size_t total(const struct iovec *pieces, int n)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        bytes += pieces[i].iov_len;
+    return bytes;
+}
+
+/* False: there was not room for all of it; LFT_EVENT_WRITABLE brings us back. */
+static bool write_early(struct relay_connection *c)
+{
+    size_t written = c->early_bytes ? lft_stream_write(c->stream, c->early, c->early_bytes) : 0;
+    c->early += written;
+    c->early_bytes -= written;
+    c->relay->counters.bytes_in += written;
+    return !c->early_bytes;
+}
+
+/* From the socket to the stream. */
+static enum pumped pump_in(struct relay_connection *c, uint64_t now_ns)
+{
+    size_t moved = 0;
+    if (!write_early(c))
+        return PUMP_IDLE;
+    while (c->readable && !c->in_done) {
+        struct iovec pieces[PIECES_IN];
+        int n = lft_stream_write_space(c->stream, pieces, PIECES_IN);
+        if (!n)
+            return PUMP_IDLE; /* LFT_EVENT_WRITABLE brings us back; until then TCP's own window closes */
+        if (moved >= TURN)
+            return PUMP_MORE;
+        ssize_t got = readv(c->source.fd, pieces, n);
+        if (got < 0 && errno != EAGAIN && errno != EINTR) {
+            socket_failed(c, errno);
+            return PUMP_ENDED;
+        }
+        if (got == 0) {
+            lft_stream_finish(c->stream);
+            c->in_done = true;
+        } else if (got > 0) {
+            lft_stream_wrote(c->stream, (size_t)got);
+            moved += (size_t)got;
+            c->active_ns = now_ns;
+            c->relay->counters.bytes_in += (size_t)got;
+        }
+        if (got < 0 || (got > 0 && (size_t)got < total(pieces, n) && !c->hangup))
+            c->readable = false; /* but after a hang-up, which gives no further edge, read on to the end */
+    }
+    return PUMP_IDLE;
+}
+
+/* Cuts the pieces to `most` octets and returns how many pieces are left. */
+static int cut(struct iovec *pieces, int n, size_t most)
+{
+    for (int i = 0; i < n; most -= pieces[i++].iov_len)
+        if (pieces[i].iov_len >= most) {
+            pieces[i].iov_len = most;
+            return i + 1;
+        }
+    return n;
+}
+
+/* From the stream to the socket. */
+static enum pumped pump_out(struct relay_connection *c, uint64_t now_ns)
+{
+    struct relay *relay = c->relay;
+    size_t moved = 0;
+    while (c->writable && !c->out_done) {
+        struct iovec pieces[PIECES_OUT];
+        int n = lft_stream_read_view(c->stream, pieces, PIECES_OUT);
+        if (n <= 0)
+            return PUMP_IDLE;
+        if (!lft_shaper_ready(&relay->host, now_ns))
+            return PUMP_HELD;
+        if (moved >= TURN)
+            return PUMP_MORE;
+        if (relay->host.rate_bps)
+            n = cut(pieces, n, RELAY_SHAPER_FRAME);
+        ssize_t put = writev(c->source.fd, pieces, n);
+        if (put < 0 && errno != EAGAIN && errno != EINTR) {
+            socket_failed(c, errno);
+            return PUMP_ENDED;
+        }
+        if (put < (ssize_t)total(pieces, n))
+            c->writable = false;
+        if (put > 0) {
+            lft_stream_consumed(c->stream, (size_t)put, now_ns);
+            lft_shaper_sent(&relay->host, (uint32_t)put, now_ns);
+            moved += (size_t)put;
+            c->active_ns = now_ns;
+            relay->counters.bytes_out += (size_t)put;
+        }
+    }
+    return PUMP_IDLE;
+}
+
+/* True when the socket was reset after its end of file. Nothing is read any more that would show it, and there may be
+ * nothing to write that would. */
+static bool broken_behind_end(const struct relay_connection *c, int *error)
+{
+    socklen_t size = sizeof *error;
+    *error = 0;
+    return c->broken && c->in_done && getsockopt(c->source.fd, SOL_SOCKET, SO_ERROR, error, &size) == 0 && *error;
+}
+
+void pump(struct relay_connection *c, uint64_t now_ns)
+{
+    int error;
+    if (broken_behind_end(c, &error)) {
+        socket_failed(c, error);
+        return;
+    }
+    enum pumped in = pump_in(c, now_ns);
+    if (in == PUMP_ENDED)
+        return;
+    enum pumped out = pump_out(c, now_ns);
+    if (out == PUMP_ENDED)
+        return;
+    if (c->end_seen && !c->out_done) {
+        shutdown(c->source.fd, SHUT_WR);
+        c->out_done = true;
+    }
+    if (c->in_done && c->out_done)
+        connection_end(c, NULL, false);
+    else if (in == PUMP_MORE || out == PUMP_MORE)
+        connection_enqueue(c);
+    else if (out == PUMP_HELD)
+        relay_hold(c);
+}
+
+void pump_early(struct relay_connection *connection, uint64_t now_ns)
+{
+    if (pump_in(connection, now_ns) == PUMP_MORE)
+        connection_enqueue(connection);
+}

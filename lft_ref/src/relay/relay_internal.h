@@ -1,0 +1,67 @@
+/* The relay's state, for the files of this room. */
+#ifndef LFT_RELAY_INTERNAL_H
+#define LFT_RELAY_INTERNAL_H
+
+#include "connection.h"
+#include "relay_types.h"
+#include "resolve.h"
+#include "shaper.h"
+
+enum { RELAY_SHAPER_FRAME = 16384 }; /* the longest writev to a host while its rate is limited */
+
+struct work_list {
+    struct relay_connection *first, **end;
+};
+
+struct relay {
+    struct relay_settings settings;
+    struct loop *loop;
+    struct lft_session *session; /* the tunnel's */
+    struct relay_local *local;   /* NULL: nothing is ever relayed without the tunnel */
+    struct resolver *resolver;
+    struct relay_connection *first;
+    struct work_list work;
+    struct work_list held;    /* until the host rate allows more */
+    struct work_list waiting; /* to connect, until the earlier connection of the same ends is over */
+    struct lft_shaper host;
+    size_t n, half_open;
+    bool draining, bypassed;
+    struct relay_counters counters;
+};
+
+/* The files of the relay from the lowest to the highest; each calls only those above it in this list. */
+
+/* work.c: work lists, and connection_enqueue. */
+void relay_dequeue(struct relay_connection *connection); /* from whatever list it is in */
+void relay_hold(struct relay_connection *connection);
+void relay_end_hold(struct relay *relay); /* the host rate allows more */
+void relay_wait_for_end(struct relay_connection *connection);
+void relay_end_wait(struct relay *relay); /* a connection has ended: those that wait try again */
+
+/* local.c: two sessions of this process back to back, for what the proxies accept while the tunnel is bypassed. */
+enum { RELAY_LOCAL_ENDS = 2 };
+struct relay_local *relay_local_create(size_t streams_max); /* NULL: no memory */
+void relay_local_destroy(struct relay_local *local);
+/* End 0 opens streams, end 1 is asked to connect. */
+struct lft_session *relay_local_end(const struct relay_local *local, unsigned end);
+bool relay_local_move(struct relay_local *local, uint64_t now_ns); /* true: something was moved */
+/* When to move again if nothing happens before. */
+uint64_t relay_local_next_ns(const struct relay_local *local);
+
+/* connection.c: connection.h. */
+
+/* pump.c */
+void pump(struct relay_connection *connection, uint64_t now_ns);
+/* Moves what the client sends before the peer has answered; it travels with the OPEN. */
+void pump_early(struct relay_connection *connection, uint64_t now_ns);
+
+/* far.c */
+void relay_far_open(struct relay *relay, struct lft_stream *stream); /* for a stream that the peer has opened */
+void relay_far_begin(struct relay_connection *connection);           /* connects to the address that the stream names */
+void relay_far_writable(struct relay_connection *connection);        /* connect() has ended, one way or the other */
+void relay_far_fail(struct relay_connection *connection, struct lft_result result);
+resolver_answered relay_far_resolved;
+
+/* relay.c: relay.h. proxy.c, router.c: the listeners. */
+
+#endif

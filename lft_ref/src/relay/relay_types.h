@@ -1,0 +1,22 @@
+/* A relay's settings and counters. */
+#ifndef LFT_RELAY_TYPES_H
+#define LFT_RELAY_TYPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host_socket.h"
+
+struct relay_settings {
+    uint64_t sessions_max, half_open_max, half_open_ns, idle_ns, host_rate_bps, burst_ns;
+    struct host_socket_settings sockets;
+    bool transparent;  /* the far side keeps source addresses when asked to */
+    bool proxy_bypass; /* while bypassed, connections of proxies go to their servers from here */
+};
+
+struct relay_counters {
+    uint64_t near_accepted, near_refused, near_direct, far_connects, far_failed, near_limited, idle_closed,
+        half_open_expired, resets_in, resets_out, bytes_in, bytes_out;
+};
+
+#endif

@@ -1,0 +1,247 @@
+/* Packet rules and routes, made by running nft and ip. */
+#include "rules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SCRIPT_MAX = 8192 };
+#define SYN_ONLY "tcp flags & (fin|syn|rst|ack) == syn"
+
+extern char **environ;
+
+/* All that a program says on its standard error, as one line. */
+static void read_complaints(int fd, struct nc_error *error)
+{
+    size_t used = 0;
+    ssize_t n;
+    error->status = NC_EXIT_MISSING;
+    while (used + 1 < sizeof error->text && (n = read(fd, error->text + used, sizeof error->text - 1 - used)) > 0)
+        used += (size_t)n;
+    error->text[used] = '\0';
+    for (char *c = error->text; *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
+}
+
+/* Runs a program with `input` on its standard input. Returns 0 when it exits with 0, otherwise -1 with its complaints.
+ * */
+static int run(char *const argv[], const char *input, struct nc_error *error)
+{
+    int in[2], err[2], status = -1;
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
+        return nc_fail(error, NC_EXIT_MISSING, "%s: %s", argv[0], strerror(errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
+    int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(err[1]);
+    if (failed)
+        nc_fail(error, NC_EXIT_MISSING, "%s: %s; install nftables and iproute2", argv[0], strerror(failed));
+    else {
+        (void)!write(in[1], input, strlen(input)); /* less than a pipe holds */
+        close(in[1]);
+        in[1] = -1;
+        read_complaints(err[0], error);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (in[1] >= 0)
+        close(in[1]);
+    close(err[0]);
+    return !failed && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+static int nft(const char *script, struct nc_error *error)
+{
+    char *const argv[] = {"nft", "-f", "-", NULL};
+    return run(argv, script, error);
+}
+
+/* One `ip` command, split at blanks. */
+static int ip(struct nc_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int ip(struct nc_error *error, const char *format, ...)
+{
+    char text[256], *argv[24] = {"ip"}, *save;
+    size_t n = 1;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (char *word = strtok_r(text, " ", &save); word && n + 1 < sizeof argv / sizeof argv[0];
+         word = strtok_r(NULL, " ", &save))
+        argv[n++] = word;
+    return run(argv, "", error);
+}
+
+/* A script that is being put together. One that does not fit is our bug and shows as a syntax error of nft. */
+struct script {
+    size_t used;
+    char text[SCRIPT_MAX];
+};
+static void add(struct script *script, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct script *script, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(script->text + script->used, sizeof script->text - script->used, format, arguments);
+    va_end(arguments);
+    script->used = script->used + (size_t)n < sizeof script->text ? script->used + (size_t)n : sizeof script->text - 1;
+}
+
+/* SYNs come first. A SYN for a connection that exists is for the kernel to answer (RFC 9293, 3.10.7.4). A socket in
+ * TIME-WAIT, which has no mark, does not decide about a new connection: the server does. */
+static void add_prerouting(struct script *script, const struct rules *rules)
+{
+    uint32_t local = rules->mark + RULES_MARK_LOCAL;
+    add(script, "chain prerouting { type filter hook prerouting priority mangle; policy accept;\n");
+    add(script, "iifname \"%s\" " SYN_ONLY " meta mark set %u ", rules->name, local);
+    if (rules->host)
+        add(script, "ct mark set %u ", local);
+    add(script, "tproxy to :%u accept\n", rules->port);
+    add(script, "iifname \"%s\" accept\n", rules->name);
+    add(script, SYN_ONLY " socket transparent 1 socket wildcard 0 socket mark %u meta mark set %u accept\n",
+        rules->mark + RULES_MARK_OWN, local);
+    if (rules->router)
+        for (size_t i = 0; i < rules->lan.n; i++)
+            add(script, "iifname \"%s\" fib daddr type unicast " SYN_ONLY " jump take\n", rules->lan.at[i]);
+    add(script, SYN_ONLY " accept\n");
+    add(script, "socket transparent 1 meta mark set %u accept\n}\n", local);
+}
+
+/* When a far socket sent to a neighbour that does not exist, the kernel's own ICMP error bears the socket's mark
+ * (fwmark_reflect) and the client's address, and belongs to the socket. A RST that reflects the mark of the packet it
+ * answers is routed as without the mark. */
+static void add_own_errors(struct script *script, const struct rules *rules)
+{
+    uint32_t local = rules->mark + RULES_MARK_LOCAL, own = rules->mark + RULES_MARK_OWN;
+    add(script, "chain errors { type route hook output priority mangle - 1; policy accept;\n");
+    add(script, "meta mark %u meta l4proto { icmp, ipv6-icmp } meta mark set %u return\n", own, local);
+    add(script, "meta mark %u meta mark set %u\n}\n", local, own);
+}
+
+/* This host's own connections. conntrack's mark tells their later packets, and those of servers on this host, from all
+ * others. */
+static void add_output(struct script *script, const struct rules *rules)
+{
+    uint32_t local = rules->mark + RULES_MARK_LOCAL, own = rules->mark + RULES_MARK_OWN,
+             reply = rules->mark + RULES_MARK_REPLY;
+    add(script, "chain output { type route hook output priority mangle; policy accept;\n");
+    add(script, "meta mark %u " SYN_ONLY " ct mark set %u\n", own, reply);
+    /* This comes first, because a RST reflects our mark. */
+    add(script, "ct mark %u ct direction reply meta mark set %u accept\n", reply, local);
+    add(script, "meta mark %u accept\n", own);
+    add(script, "ct mark %u ct direction original meta l4proto tcp meta mark set %u accept\n", local, local);
+    add(script, "oifname != \"lo\" fib daddr type unicast " SYN_ONLY " jump take\n}\n");
+}
+
+static int install_table(const struct rules *rules, struct nc_error *error)
+{
+    struct script script = {0};
+    add(&script, "table inet %s {\nchain take { }\n", rules->name);
+    add_prerouting(&script, rules);
+    add_own_errors(&script, rules);
+    if (rules->host)
+        add_output(&script, rules);
+    add(&script, "}\n");
+    return nft(script.text, error);
+}
+
+static int install_routes(const struct rules *rules, struct nc_error *error)
+{
+    uint32_t local = rules->mark + RULES_MARK_LOCAL, tun = rules->mark + RULES_MARK_TUN;
+    for (int family = 4; family <= 6; family += 2) {
+        const char *all = family == 4 ? "0.0.0.0/0" : "::/0";
+        int failed = ip(error, "-%d rule add pref 500 fwmark %u lookup %u", family, local, rules->table) ||
+                     ip(error, "-%d route add local %s dev lo table %u", family, all, rules->table) ||
+                     ip(error, "-%d rule add pref 501 fwmark %u lookup %u", family, tun, rules->table + 1) ||
+                     ip(error, "-%d route add %s dev %s table %u", family, all, rules->name, rules->table + 1);
+        if (failed && family == 4)
+            return -1; /* a machine without IPv6 is no error */
+    }
+    return 0;
+}
+
+/* The name below /proc/sys/net comes in three parts. */
+static void set_sysctl(const char *before, const char *middle, const char *after, const char *value)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/sys/net/%s%s%s", before, middle, after);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)!write(fd, value, strlen(value));
+    close(fd);
+}
+
+static void set_reflection(const char *value)
+{
+    set_sysctl("ipv4/fwmark_reflect", "", "", value);
+    set_sysctl("ipv6/fwmark_reflect", "", "", value);
+}
+
+/* Early demultiplexing gives a SYN to a socket in TIME-WAIT of the same ends before the SYN is routed, and a packet
+ * that has a socket is never forwarded into the TUN. */
+static void set_early_demux(const char *value)
+{
+    set_sysctl("ipv4/tcp_early_demux", "", "", value); /* IPv6's too */
+}
+
+int rules_install(const struct rules *rules, struct nc_error *error)
+{
+    struct nc_error reason;
+    /* A SYN comes back by an interface that its source does not live behind, hence the loose reverse-path filter; and
+     * on a host it comes from our own address. */
+    set_sysctl("ipv4/conf/", rules->name, "/rp_filter", "2");
+    set_sysctl("ipv4/conf/", rules->name, "/accept_local", "1");
+    /* The loose filter passes nothing on an interface without an address. This one is RFC 7600's dummy, of host scope
+     * so that nobody sends from it. */
+    ip(&reason, "-4 addr add 192.0.0.8/32 dev %s scope host", rules->name);
+    rules_remove(rules->name, rules->mark, rules->table); /* those of a gateway that was killed */
+    if (install_table(rules, &reason) < 0 || install_routes(rules, &reason) < 0) {
+        rules_remove(rules->name, rules->mark, rules->table);
+        return nc_fail(error, NC_EXIT_MISSING, "cannot set up packet rules: %s", reason.text);
+    }
+    set_reflection("1");
+    if (rules->router)
+        set_early_demux("0");
+    return 0;
+}
+
+int rules_accelerate(const struct rules *rules, bool on, struct nc_error *error)
+{
+    struct script script = {0};
+    add(&script, "flush chain inet %s take\n", rules->name);
+    if (on)
+        add(&script, "add rule inet %s take meta mark set %u accept\n", rules->name, rules->mark + RULES_MARK_TUN);
+    return nft(script.text, error);
+}
+
+void rules_remove(const char *name, uint32_t mark, uint32_t table)
+{
+    struct nc_error ignored;
+    char script[128];
+    snprintf(script, sizeof script, "table inet %s\ndelete table inet %s\n", name, name);
+    nft(script, &ignored);
+    set_reflection("0");
+    set_early_demux("1");
+    for (int family = 4; family <= 6; family += 2)
+        for (uint32_t i = 0; i < 2; i++) {
+            for (int times = 0;
+                 times < 8 && ip(&ignored, "-%d rule del fwmark %u lookup %u", family, mark + i, table + i) == 0;
+                 times++)
+                ;
+            ip(&ignored, "-%d route flush table %u", family, table + i);
+        }
+}

@@ -1,0 +1,40 @@
+/* What the gateway changes in its network namespace. All of it goes under one name, so that `lft-gateway clean` finds
+ * it:
+ *   - an nftables table, ip rules with the gateway's marks, two routing tables;
+ *   - two sysctls of its own interface;
+ *   - fwmark_reflect, which is 1 while the gateway runs and 0 afterwards;
+ *   - in the router model tcp_early_demux, which is 0 while it runs and 1 afterwards. */
+#ifndef LFT_RULES_H
+#define LFT_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "nc_options.h"
+
+struct rules {
+    const char *name; /* of the nft table and the TUN interface */
+    uint32_t mark;    /* the first of four: enum below */
+    uint32_t table;   /* the first of two: this one delivers locally, the next has a default route into the TUN */
+    bool router, host;
+    struct nc_strings lan; /* with `router`: interfaces towards clients */
+    uint16_t port;         /* of the transparent listeners */
+};
+enum {
+    RULES_MARK_LOCAL, /* for local sockets */
+    RULES_MARK_TUN,   /* into the TUN */
+    RULES_MARK_OWN,   /* sent by the gateway itself */
+    RULES_MARK_REPLY  /* answers to the gateway's own packets, on this host */
+};
+
+/* Makes everything but the rule that takes new connections. Returns 0, or -1 with the reason and nothing left behind.
+ * */
+int rules_install(const struct rules *rules, struct nc_error *error);
+/* Makes or removes that rule: new connections go into the TUN, or do not. Returns 0 or -1. */
+int rules_accelerate(const struct rules *rules, bool on, struct nc_error *error);
+/* Removes whatever of it is there, and is silent about what is not. */
+void rules_remove(const char *name, uint32_t mark, uint32_t table);
+
+#endif

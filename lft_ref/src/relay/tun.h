@@ -1,0 +1,24 @@
+/* The router model's TUN interface, and the packets that the gateway makes itself: RST and ICMP errors in answer to a
+ * SYN. */
+#ifndef LFT_TUN_H
+#define LFT_TUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "nc_packet.h"
+#include "wire.h"
+
+enum { TUN_PACKET_MAX = 1280 };
+
+/* Makes a TUN interface that lives as long as the process, and brings it up. Returns a descriptor, or -1 with the
+ * reason. */
+int tun_open(const char *name, struct nc_error *error);
+
+/* Makes the packet that tells a client what became of its SYN, and returns its length. 0: the client is told nothing,
+ * as after a time-out or when the tunnel is in trouble. */
+size_t tun_refusal(const uint8_t *syn, size_t n, const struct nc_packet *decoded, const struct lft_result *result,
+                   uint8_t out[TUN_PACKET_MAX]);
+
+#endif

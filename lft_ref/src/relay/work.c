@@ -1,0 +1,68 @@
+/* Work lists: connections that have something to do now, that wait for the host rate, or that wait until an earlier
+ * connection has ended. A connection is in one of them at most. */
+#include "relay_internal.h"
+
+static void append(struct work_list *list, struct relay_connection *connection)
+{
+    if (connection->queued || connection->ended)
+        return;
+    connection->queued = true;
+    connection->next_work = NULL;
+    *list->end = connection;
+    list->end = &connection->next_work;
+}
+
+void connection_enqueue(struct relay_connection *connection)
+{
+    append(&connection->relay->work, connection);
+}
+
+void relay_hold(struct relay_connection *connection)
+{
+    append(&connection->relay->held, connection);
+}
+
+void relay_wait_for_end(struct relay_connection *connection)
+{
+    append(&connection->relay->waiting, connection);
+}
+
+static bool take_out(struct work_list *list, struct relay_connection *connection)
+{
+    struct relay_connection **at = &list->first;
+    while (*at && *at != connection)
+        at = &(*at)->next_work;
+    if (!*at)
+        return false;
+    *at = connection->next_work;
+    if (list->end == &connection->next_work)
+        list->end = at;
+    connection->queued = false;
+    return true;
+}
+
+void relay_dequeue(struct relay_connection *connection)
+{
+    struct relay *relay = connection->relay;
+    if (connection->queued && !take_out(&relay->work, connection) && !take_out(&relay->held, connection))
+        take_out(&relay->waiting, connection);
+}
+
+static void move_to_work(struct relay *relay, struct work_list *list)
+{
+    if (!list->first)
+        return;
+    *relay->work.end = list->first;
+    relay->work.end = list->end;
+    *list = (struct work_list){NULL, &list->first};
+}
+
+void relay_end_hold(struct relay *relay)
+{
+    move_to_work(relay, &relay->held);
+}
+
+void relay_end_wait(struct relay *relay)
+{
+    move_to_work(relay, &relay->waiting);
+}

@@ -1,0 +1,96 @@
+/* The life of a session, and what concerns all of its streams. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nc_clock.h"
+#include "session_internal.h"
+
+struct lft_session *lft_session_create(const struct lft_session_config *config, struct lft_pool *rx_pool)
+{
+    struct lft_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return NULL;
+    session->config = *config;
+    session->rx_pool = rx_pool;
+    session->next_id = config->initiator ? 0 : 1;
+    session->blocks = lft_pool_create(sizeof(struct lft_block), config->tx_memory_bytes);
+    session->table_size = session->holes_size = 1024;
+    session->table = calloc(session->table_size, sizeof *session->table);
+    session->holes = calloc(session->holes_size, sizeof *session->holes);
+    if (lft_stream_ids_init(&session->theirs) && session->table && session->holes && session->blocks)
+        return session;
+    lft_session_destroy(session);
+    return NULL;
+}
+
+void lft_session_destroy(struct lft_session *session)
+{
+    if (!session)
+        return;
+    while (session->all.first)
+        lft_stream_free(session->all.first);
+    for (struct lft_piece *piece = session->free_pieces, *next; piece; piece = next) {
+        next = piece->next;
+        free(piece);
+    }
+    lft_pool_destroy(session->blocks);
+    lft_stream_ids_free(&session->theirs);
+    free(session->table);
+    free(session->holes);
+    free(session);
+}
+
+struct lft_source lft_session_source(struct lft_session *session)
+{
+    return (struct lft_source){lft_session_fill, lft_session_waiting, lft_session_deliver, session};
+}
+
+void lft_session_fail(struct lft_session *session, unsigned result_code)
+{
+    session->failed = true;
+    for (struct lft_stream *stream = session->all.first, *next; stream; stream = next) {
+        next = stream->all.next;
+        if (!stream->dead)
+            lft_stream_die(stream, result_code);
+    }
+    memset(session->table, 0, session->table_size * sizeof *session->table);
+}
+
+void lft_session_restart(struct lft_session *session, struct lft_pool *rx_pool)
+{
+    session->rx_pool = rx_pool;
+    session->next_id = session->config.initiator ? 0 : 1;
+    lft_stream_ids_clear(&session->theirs);
+    session->failed = false;
+}
+
+void lft_session_tick(struct lft_session *session, uint64_t now_ns)
+{
+    if (now_ns >= session->trim_ns) {
+        session->trim_ns = now_ns + NC_NS_PER_S;
+        lft_pool_trim(session->blocks);
+    }
+    for (struct lft_stream *stream = session->all.first; stream; stream = stream->all.next) {
+        if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS) {
+            session->active--;
+            lft_stream_account(stream);
+        }
+        stream->rx_recent /= 2;
+        if (stream->opened || stream->accepted)
+            lft_stream_grant(stream);
+    }
+}
+
+const struct lft_session_counters *lft_session_counters(const struct lft_session *session)
+{
+    return &session->counters;
+}
+
+void lft_session_state(const struct lft_session *session, struct lft_session_state *state)
+{
+    *state = (struct lft_session_state){.streams = session->streams,
+                                        .streams_active = session->active,
+                                        .streams_lingering = session->lingering,
+                                        .tx_queued_bytes = session->tx_queued,
+                                        .rx_queued_bytes = session->rx_held};
+}

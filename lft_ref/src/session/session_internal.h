@@ -1,0 +1,154 @@
+/* The state of streams, for the session's own files. A stream stays in the table until both ends have said their last
+ * word about it (FIN, REFUSE or RESET), every octet that the peer sent has arrived, and the relay has released it.
+ * Because frames arrive exactly once, it is enough to count octets. Streams that can send are in one of two lists:
+ * first come the fresh ones, which were idle, for one quantum; then the old ones. */
+#ifndef LFT_SESSION_INTERNAL_H
+#define LFT_SESSION_INTERNAL_H
+
+#include "session.h"
+#include "stream_ids.h"
+
+/* LFT_BLOCK_BYTES: a block with its own head and the pool's has 8 KB, so that a thousand streams can have one each
+ * within the memory planned for. */
+enum {
+    LFT_BLOCK_BYTES = 8192 - 32,
+    LFT_QUANTUM = 6000,
+    LFT_INITIAL_CREDIT = 65536,
+    LFT_ACTIVE_TICKS = 10,
+    LFT_NEW_TICKS = 3
+};
+#define LFT_VALUE_MAX ((UINT64_C(1) << 48) - 1)
+#define LFT_UNKNOWN UINT64_MAX
+
+struct lft_block {
+    struct lft_block *next;
+    uint32_t begin, end;
+    uint8_t at[LFT_BLOCK_BYTES];
+};
+
+/* A piece of a received stream: in the stream's list when in order, otherwise in the session's hash of waiting pieces.
+ * */
+struct lft_piece {
+    struct lft_piece *next;
+    struct lft_buffer *buffer;
+    struct lft_stream *stream;
+    uint64_t offset;
+    const uint8_t *at;
+    uint32_t length;
+};
+
+enum lft_list { LFT_LIST_NONE, LFT_LIST_FRESH, LFT_LIST_OLD };
+enum { LFT_SAY_OPEN = 1, LFT_SAY_ACCEPT = 2, LFT_SAY_REFUSE = 4, LFT_SAY_RESET = 8, LFT_SAY_CREDIT = 16 };
+
+struct lft_links {
+    struct lft_stream *previous, *next;
+};
+
+struct lft_stream {
+    struct lft_session *session;
+    struct lft_stream *hash_next;
+    struct lft_links all, turn, saying, event, starved;
+    uint32_t id;
+    void *user;
+    struct lft_open *where; /* opener: until the OPEN is sent; acceptor: until the stream is freed */
+    struct lft_result result;
+    /* reset: no more data flows, in either direction; dead: its association has ended */
+    bool ours, opened, accepted, released, reset, dead;
+    unsigned events;
+    uint8_t say; /* LFT_SAY_ bits */
+    enum lft_list list;
+    int32_t deficit;
+    bool on_saying, on_event, on_starved, sendable, write_blocked, read_armed;
+
+    struct lft_block *tx_first, *tx_last;
+    size_t tx_queued;
+    uint64_t tx_offset, tx_credit;
+    bool tx_finish, tx_ended; /* tx_finish: FIN is wanted; tx_ended: FIN, REFUSE or RESET is on its way */
+
+    struct lft_piece *rx_first, *rx_last;
+    size_t rx_queued, rx_holed;
+    uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final;
+    uint64_t rx_promise; /* this stream's part of the session's rx_promised */
+    unsigned rx_idle_ticks;
+    uint32_t rx_recent; /* octets since the last tick, plus half of the value before that tick */
+};
+
+struct lft_stream_list {
+    struct lft_stream *first, *last;
+};
+
+struct lft_session {
+    struct lft_session_config config;
+    struct lft_session_counters counters;
+    struct lft_pool *rx_pool;
+    bool failed;
+    uint32_t next_id, streams, lingering, active, sendable;
+    struct lft_stream **table;
+    uint32_t table_size;
+    struct lft_stream_list all, fresh, old, saying, event, starved; /* starved: no block was left for them */
+    struct lft_piece **holes;
+    uint32_t holes_size, holes_n;
+    struct lft_piece *free_pieces;
+    struct lft_stream_ids theirs; /* identifiers that the peer has begun to use */
+    struct lft_pool *blocks;      /* each buffer holds a struct lft_block */
+    uint64_t trim_ns;
+    size_t tx_queued, rx_held;
+    /* Octets that may yet have to be kept here: the credit of active streams, and what the others hold. */
+    uint64_t rx_promised;
+};
+
+#define LFT_APPEND(list_, stream_, links_)                                                                             \
+    do {                                                                                                               \
+        (stream_)->links_ = (struct lft_links){(list_)->last, NULL};                                                   \
+        *((list_)->last ? &(list_)->last->links_.next : &(list_)->first) = (stream_);                                  \
+        (list_)->last = (stream_);                                                                                     \
+    } while (0)
+#define LFT_REMOVE(list_, stream_, links_)                                                                             \
+    do {                                                                                                               \
+        struct lft_links at_ = (stream_)->links_;                                                                      \
+        *(at_.previous ? &at_.previous->links_.next : &(list_)->first) = at_.next;                                     \
+        *(at_.next ? &at_.next->links_.previous : &(list_)->last) = at_.previous;                                      \
+    } while (0)
+
+/* The files of the session from the lowest to the highest; each calls only those above it in this list. */
+
+/* table.c */
+struct lft_stream *lft_stream_find(const struct lft_session *session, uint32_t id);
+void lft_table_add(struct lft_session *session, struct lft_stream *stream);
+void lft_table_remove(struct lft_stream *stream);
+/* turns.c */
+void lft_stream_event(struct lft_stream *stream, unsigned events);
+void lft_stream_say(struct lft_stream *stream, unsigned say);
+void lft_stream_update(struct lft_stream *stream); /* after any change that decides whether the stream can send data */
+struct lft_stream *lft_session_turn(struct lft_session *session); /* the stream that may send data now; NULL: none */
+/* send_queue.c */
+void lft_stream_dequeue(struct lft_stream *stream, uint8_t *at, size_t bytes); /* copies out what is queued first */
+void lft_stream_offer_space(struct lft_stream *stream); /* tells a writer that was blocked when there is room again */
+void lft_stream_unstarve(struct lft_stream *stream);
+void lft_stream_drop_tx(struct lft_stream *stream);
+/* credit.c */
+void lft_stream_account(struct lft_stream *stream); /* after any change that decides rx_promise */
+void lft_stream_grant(struct lft_stream *stream);   /* raises the credit if memory allows, and sends it */
+/* A stream with few octets a second, such as a control connection, needs no share: the least credit is enough for it.
+ * */
+void lft_stream_mark_active(struct lft_stream *stream, uint32_t bytes);
+/* receive_queue.c */
+bool lft_stream_keep(struct lft_stream *stream, struct lft_buffer *buffer,
+                     const struct lft_chunk *chunk); /* false: no memory */
+void lft_stream_readable(
+    struct lft_stream *stream); /* tells the relay of octets or of the end, when it does not know yet */
+void lft_stream_drop_rx(struct lft_stream *stream);
+/* stream.c */
+struct lft_stream *lft_stream_new(struct lft_session *session, uint32_t id, bool ours); /* NULL: no memory */
+void lft_stream_free(struct lft_stream *stream);
+void lft_stream_maybe_free(struct lft_stream *stream); /* frees it when nobody needs it any more */
+void lft_stream_drop_data(struct lft_stream *stream);
+void lft_stream_die(struct lft_stream *stream, unsigned result_code); /* its association has ended */
+/* chunks_in.c */
+void lft_session_deliver(void *user, struct lft_buffer *buffer, const uint8_t *payload, size_t length, uint64_t now_ns);
+/* chunks_out.c */
+size_t lft_session_fill(void *user, uint8_t *at, size_t room, uint64_t now_ns);
+bool lft_session_waiting(void *user);
+/* session.c: session.h. */
+
+#endif

@@ -1,0 +1,28 @@
+/* Which stream identifiers the peer has begun to use. Identifiers count up and wrap around, and frames arrive once
+ * but in any order. So a chunk for a stream that is not in the table either begins it, when its identifier has not
+ * been seen in this lap, or concerns a stream that has ended, and is ignored. There is a bit for each of the 2^23
+ * identifiers of one parity. Identifiers up to 2^22 behind the highest seen belong to this lap, those ahead of it to
+ * the next. The bits take 1 MB of address space; the kernel gives a page for 32,768 identifiers once the first of
+ * them comes.
+ * Rejected: letting any chunk make a stream. A RESET for a stream that had ended made one that no OPEN follows and that
+ * never ends. */
+#ifndef LFT_STREAM_IDS_H
+#define LFT_STREAM_IDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lft_stream_ids {
+    uint8_t *seen;
+    uint32_t highest;
+};
+
+/* False: no memory. */
+bool lft_stream_ids_init(struct lft_stream_ids *ids);
+void lft_stream_ids_free(struct lft_stream_ids *ids);
+/* Forgets all identifiers: a new association begins. */
+void lft_stream_ids_clear(struct lft_stream_ids *ids);
+/* Marks `id` (24 bits, always of the same parity) as seen. Returns true when it had not been seen in this lap. */
+bool lft_stream_ids_begin(struct lft_stream_ids *ids, uint32_t id);
+
+#endif

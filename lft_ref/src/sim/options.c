@@ -1,0 +1,179 @@
+/* The options, and the trials that they ask for. */
+#include <stddef.h>
+#include <string.h>
+
+#include "nc_clock.h"
+#include "sim.h"
+
+#define OFFSET(member) offsetof(struct sim_settings, member)
+#define S NC_NS_PER_S
+
+static const char *const ciphers[] = {"none",     "aes-128-gcm", "aes-256-gcm", "chacha20-poly1305",
+                                      "3des-cbc", "null",        NULL};
+
+/* clang-format off */
+static const struct nc_option table[] = {
+    {.name = "swept (give several times; every combination is run)", .kind = NC_OPT_SECTION},
+    {"rtt", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "TIME", "round-trip time of the path; default 200ms", OFFSET(rtt)},
+    {"loss", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "RATIO", "share of packets lost from sender to receiver; default 0",
+     OFFSET(loss)},
+    {"recovery", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "NAME", "gbn-strict, gbn, selective or fec; default selective",
+     OFFSET(recovery)},
+    {"limit", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "RATE", "LFT limit at the wire; default the rate of the path",
+     OFFSET(limit)},
+    {.name = "path", .kind = NC_OPT_SECTION},
+    {"rate", 0, NC_OPT_QUANTITY, NC_UNIT_RATE, "800Mbit", 1000000, UINT64_C(100000000000), NULL, NULL,
+     "rate of the line in both directions, IP octets counted", OFFSET(rate_bps)},
+    {"queue", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "4MB", 0, 0, NULL, NULL,
+     "drop-tail queue before the line; 0: unbounded",
+     OFFSET(queue_bytes)},
+    {"mtu", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "1500", 576, 9000, NULL, NULL, "largest IP packet", OFFSET(mtu)},
+    {"burst", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "1", 1, 100000, NULL, "N",
+     "mean length of a burst of loss (Gilbert); 1: independent",
+     OFFSET(burst)},
+    {"back-loss", 0, NC_OPT_QUANTITY, NC_UNIT_RATIO, "0", 0, NC_RATIO_ONE, NULL, NULL, "loss from receiver to sender",
+     OFFSET(back_loss_ppb)},
+    {"both-ways", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "the same loss in both directions", OFFSET(ack_loss_too)},
+    {"jitter", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "0", 0, 10 * S, NULL, NULL,
+     "additional delay of each packet, uniform; reorders",
+     OFFSET(jitter_ns)},
+    {"duplicate", 0, NC_OPT_QUANTITY, NC_UNIT_RATIO, "0", 0, NC_RATIO_ONE, NULL, NULL,
+     "share of packets that arrive twice",
+     OFFSET(duplicate_ppb)},
+    {.name = "gateways", .kind = NC_OPT_SECTION},
+    {"redundancy", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "fill an idle line with copies of unacknowledged frames",
+     OFFSET(redundancy)},
+    {"auto", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "adjust the rate below the limit to what the path bears",
+     OFFSET(auto_rate)},
+    {"fec-repairs", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 100, NULL, "N",
+     "repairs in 100 frames with fec; 0: by measured loss",
+     OFFSET(fec_percent)},
+    {"memory", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "0", 0, UINT64_C(1) << 36, NULL, NULL,
+     "receive memory of each end; 0: 40 MB + 4 x limit x round trip", OFFSET(memory_bytes)},
+    {"cipher", 0, NC_OPT_CHOICE, 0, "none", 0, 0, ciphers, NULL, "seal and open every frame", OFFSET(cipher)},
+    {"first-number", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 0, NULL, "N", "LFT number to begin with",
+     OFFSET(first_number)},
+    {"rate-burst", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "1ms", 20 * NC_NS_PER_US, 100 * NC_NS_PER_MS, NULL, NULL,
+     "largest burst inside the limit, as time at the limit", OFFSET(rate_burst_ns)},
+    {.name = "transfer", .kind = NC_OPT_SECTION},
+    {"duration", 'd', NC_OPT_QUANTITY, NC_UNIT_DURATION, "10s", NC_NS_PER_MS, 3600 * S, NULL, NULL,
+     "virtual time to write for, unless --bytes is given", OFFSET(duration_ns)},
+    {"cut", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "end after the duration, even if data is still under way",
+     OFFSET(cut)},
+    {"bytes", 'n', NC_OPT_QUANTITY, NC_UNIT_BYTES, "0", 0, 0, NULL, NULL, "octets to write in all, over all streams",
+     OFFSET(bytes)},
+    {"streams", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "1", 1, 10000, NULL, "N", "streams at once", OFFSET(streams)},
+    {"source", 0, NC_OPT_QUANTITY, NC_UNIT_RATE, "0", 0, 0, NULL, NULL,
+     "what the sources write together; 0: as fast as they can",
+     OFFSET(source_bps)},
+    {"request", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "0", 0, 0, NULL, NULL,
+     "one more stream of this size after half the duration, whose time is reported", OFFSET(request_bytes)},
+    {.name = "run", .kind = NC_OPT_SECTION},
+    {"seed", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "1", 0, 0, NULL, "N", "seed of the path's randomness", OFFSET(seed)},
+    {"granularity", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "50us", 1000, S, NULL, NULL,
+     "shortest time between two wake-ups of an end",
+     OFFSET(granularity_ns)},
+    {"late", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "0", 0, S, NULL, NULL,
+     "median lateness of every wake-up of an end, log-normal", OFFSET(late_ns)},
+    {"late-p99", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "0", 0, S, NULL, NULL,
+     "99th percentile of that lateness; 0: all wake-ups are as late as the median",
+     OFFSET(late_p99_ns)},
+    {"stop-every", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "0", 0, 3600 * S, NULL, NULL,
+     "mean time between two stops of an end's process, exponential; 0: no stops", OFFSET(stop_every_ns)},
+    {"stop", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "5ms", NC_NS_PER_US, 10 * S, NULL, NULL,
+     "mean length of such a stop, exponential",
+     OFFSET(stop_ns)},
+    {"json", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "JSON lines; default unless stdout is a terminal",
+     OFFSET(json)},
+    {"human", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "a table; default on a terminal", OFFSET(human)},
+};
+/* clang-format on */
+#define ROWS (sizeof table / sizeof table[0])
+
+static const struct nc_usage usage = {
+    .synopsis = "lft-sim [--rtt TIME]… [--loss RATIO]… [--recovery NAME]… [--limit RATE]… [options]",
+    .purpose = "Runs two LFT gateways' engines and sessions over a simulated path in virtual time.",
+    .epilog = "examples:\n"
+              "  lft-sim --loss 0 --loss 0.1% --loss 1% --loss 10%          selective repair at 800 Mbit/s, 200 ms\n"
+              "  lft-sim --recovery gbn-strict --recovery gbn --recovery selective --recovery fec --loss 0.1%",
+};
+
+int sim_settings_parse(struct sim_settings *settings, int argc, char **argv, struct nc_error *error)
+{
+    int first = nc_options_parse(table, ROWS, &usage, settings, NULL, argc, argv);
+    if (first < argc)
+        return nc_fail(error, NC_EXIT_USAGE, "'%.80s': not an option; see --help", argv[first]);
+    if (settings->json && settings->human)
+        return nc_fail(error, NC_EXIT_USAGE, "--json and --human: give one of them");
+    return 0;
+}
+
+static int count(const struct nc_strings *list)
+{
+    return list->n ? (int)list->n : 1;
+}
+
+int sim_trials(const struct sim_settings *settings)
+{
+    return count(&settings->rtt) * count(&settings->loss) * count(&settings->recovery) * count(&settings->limit);
+}
+
+/* A swept option with a unit. An empty list leaves the default. */
+struct swept {
+    const struct nc_strings *list;
+    const char *name;
+    enum nc_unit unit;
+    uint64_t most;
+};
+
+static int quantity(const struct swept *option, int i, uint64_t *value, struct nc_error *error)
+{
+    char reason[160];
+    const char *text = option->list->n ? option->list->at[i] : NULL;
+    if (!text)
+        return 0;
+    if (nc_quantity_parse(option->unit, text, value, reason, sizeof reason) < 0)
+        return nc_fail(error, NC_EXIT_USAGE, "--%s '%.40s': %s", option->name, text, reason);
+    if (*value > option->most) {
+        nc_quantity_format(option->unit, option->most, reason, sizeof reason);
+        return nc_fail(error, NC_EXIT_USAGE, "--%s '%.40s': want at most %.40s", option->name, text, reason);
+    }
+    return 0;
+}
+
+static int recovery(const struct nc_strings *list, int i, enum lft_recovery *value, struct nc_error *error)
+{
+    if (!list->n)
+        return 0;
+    for (int r = 0; r < LFT_RECOVERIES; r++)
+        if (strcmp(list->at[i], lft_recovery_names[r]) == 0) {
+            *value = (enum lft_recovery)r;
+            return 0;
+        }
+    return nc_fail(error, NC_EXIT_USAGE, "--recovery '%.40s': want gbn-strict, gbn, selective or fec", list->at[i]);
+}
+
+/* Takes the index of one list out of the index of a combination. */
+static int next_index(const struct nc_strings *list, int *i)
+{
+    int own = *i % count(list);
+    *i /= count(list);
+    return own;
+}
+
+int sim_trial_get(const struct sim_settings *settings, int i, struct sim_trial *trial, struct nc_error *error)
+{
+    const struct swept loss = {&settings->loss, "loss", NC_UNIT_RATIO, NC_RATIO_ONE},
+                       rtt = {&settings->rtt, "rtt", NC_UNIT_DURATION, 10 * S},
+                       limit = {&settings->limit, "limit", NC_UNIT_RATE, UINT64_C(100000000000)};
+    *trial = (struct sim_trial){.settings = settings,
+                                .rtt_ns = 200 * NC_NS_PER_MS,
+                                .limit_bps = settings->rate_bps,
+                                .recovery = LFT_SELECTIVE,
+                                .seed = settings->seed};
+    if (quantity(&loss, next_index(loss.list, &i), &trial->loss_ppb, error) < 0 ||
+        quantity(&rtt, next_index(rtt.list, &i), &trial->rtt_ns, error) < 0 ||
+        quantity(&limit, next_index(limit.list, &i), &trial->limit_bps, error) < 0)
+        return -1;
+    return recovery(&settings->recovery, i, &trial->recovery, error);
+}

@@ -1,0 +1,58 @@
+/* ESP transforms: one key for one direction. ipsec-mb does AES-GCM where the machine has it (crypto_gcm.h); OpenSSL's
+ * EVP does the rest, with one context a key, so that no frame needs an allocation. One thread uses a key.
+ * Nothing is done in place: sealing writes the frame straight into the send batch, opening writes the payload into a
+ * frame buffer. Rejected: sealing in place; the sender's copy must stay plain for retransmission. */
+#ifndef LFT_CRYPTO_H
+#define LFT_CRYPTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire.h"
+
+enum lft_cipher { LFT_AES_128_GCM = 1, LFT_AES_256_GCM, LFT_CHACHA20_POLY1305, LFT_3DES_CBC, LFT_NULL, LFT_CIPHERS };
+extern const char *const lft_cipher_names[]; /* NULL-terminated, for nc_options; index 0 is LFT_AES_128_GCM */
+
+/* The warning to log at every start, or NULL for a cipher that protects. */
+const char *lft_cipher_warning(enum lft_cipher cipher);
+/* The block that payload, padding and trailer must fill: 4 octets, or 8 for LFT_3DES_CBC. */
+size_t lft_cipher_block(enum lft_cipher cipher);
+
+enum { LFT_KEY_BLOCK = 68, LFT_PSK_MIN = 16, LFT_PSK_MAX = 1024, LFT_HASH_BYTES = 32, LFT_MAC_BYTES = 16 };
+
+struct lft_key;
+/* Makes a key from the 68-octet key block of FORMAT.md; `sealing`: this end sends with it. NULL when OpenSSL lacks the
+ * cipher or memory is short. */
+struct lft_key *lft_key_create(enum lft_cipher cipher, const uint8_t block[LFT_KEY_BLOCK], bool sealing);
+void lft_key_destroy(struct lft_key *key); /* wipes it; NULL is allowed */
+
+/* The length of the frame that carries `payload` octets under this key. */
+size_t lft_key_frame_bytes(const struct lft_key *key, size_t payload);
+
+/* Writes header, sealed payload and ICV to `frame`, which has room for lft_key_frame_bytes + 8 octets, and returns the
+ * frame's length. The caller uses every counter once. Asserts that OpenSSL succeeds: with a good key it does. */
+size_t lft_seal(struct lft_key *key, const struct lft_header *header, const uint8_t *payload, size_t length,
+                uint8_t *frame);
+
+/* Verifies and decrypts a frame of `length` octets whose header has been decoded already. `payload` has room for
+ * `length` octets. Returns the payload's length, or -1 when tag, padding or length is wrong. After -1 `payload` holds
+ * garbage that must not be looked at. */
+long lft_unseal(struct lft_key *key, const uint8_t *frame, size_t length, uint8_t *payload);
+
+/* The key schedule (keys.c): hashes and MACs over pieces of memory, and the HKDF of FORMAT.md. lft_mac is HMAC-SHA-256
+ * cut to 16 octets, over 512 octets at most. */
+struct lft_span {
+    const void *at;
+    size_t n;
+};
+void lft_mac(const uint8_t key[LFT_HASH_BYTES], const struct lft_span *spans, size_t n, uint8_t mac[LFT_MAC_BYTES]);
+bool lft_equal(const void *a, const void *b, size_t n); /* in constant time */
+void lft_hash(const struct lft_span *spans, size_t n, uint8_t hash[LFT_HASH_BYTES]);
+void lft_random(void *at, size_t n); /* aborts when the machine has no randomness */
+void lft_wipe(void *at, size_t n);
+void lft_handshake_key(const uint8_t *psk, size_t psk_bytes, uint8_t key[LFT_HASH_BYTES]);
+void lft_key_block(const uint8_t *psk, size_t psk_bytes, const uint8_t ni[16], const uint8_t nr[16], unsigned direction,
+                   enum lft_cipher cipher, const uint8_t transcript[LFT_HASH_BYTES], uint8_t block[LFT_KEY_BLOCK]);
+
+#endif

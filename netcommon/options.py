@@ -1,0 +1,122 @@
+"""A C tool's option table, asked of the tool itself: ``TOOL [VERB] --options-json`` (``src/nc_options.h``).
+
+The table is the one owner of an option's unit, default, bounds, choices and help. Whoever needs one of these asks here
+instead of repeating it: scenario validation, the manual pages' test, shell completion.
+Rejected: the table generated into Python at build time. It would name the tool that was built, not the one that runs.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from netcommon import quantity
+from netcommon.binaries import find
+from netcommon.errors import LfpError
+
+Kind = Literal["flag", "string", "text", "choice", "quantity", "list"]
+_TIMEOUT_S = 10
+_UNITS: dict[str, quantity.Unit] = {
+    unit.name: unit
+    for unit in (quantity.COUNT, quantity.DURATION, quantity.RATE, quantity.BYTES, quantity.RATIO)
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Option:
+    """One row of a tool's table.
+
+    A quantity has a ``unit`` (``number``, ``duration``, ``rate``, ``size``, ``ratio``). Its ``default``, ``minimum``
+    and ``maximum`` are integers in the base unit (1, ns, bit/s, bytes, parts per billion), and ``…_text`` says the same
+    as a user would type it; None stands for no bound and for no default. ``metavar`` stands for the value in
+    ``--help`` and is None for a flag.
+    """
+
+    name: str
+    letter: str | None
+    kind: Kind
+    unit: str | None
+    default: int | str | bool | None
+    default_text: str | None
+    minimum: int | None
+    minimum_text: str | None
+    maximum: int | None
+    maximum_text: str | None
+    choices: tuple[str, ...]
+    metavar: str | None
+    help: str
+
+    def parse(self, text: str) -> int | str:
+        """A value as a user types it: a quantity in its base unit, within its bounds; a choice; any other text as is.
+
+        ValueError says what is wrong with the value and what is allowed, without the option's name.
+        """
+        if self.kind == "choice" and text not in self.choices:
+            raise ValueError(f"allowed is one of {', '.join(self.choices)}")
+        if self.unit is None:
+            return text
+        value = quantity.parse(_UNITS[self.unit], text)
+        self.check(value)
+        return value
+
+    def check(self, value: int) -> None:
+        """ValueError when a quantity in its base unit is out of range; it says what is allowed."""
+        if (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum):
+            return
+        if self.maximum is None:
+            raise ValueError(f"out of range; allowed is {self.minimum_text} or more")
+        raise ValueError(f"out of range; allowed is {self.minimum_text} to {self.maximum_text}")
+
+
+def options(tool: str, verb: str | None = None) -> Mapping[str, Option]:
+    """The options of a tool or of one of its verbs, by name, in the table's order. The tool is asked once.
+
+    Raises MissingBinary when the tool is nowhere, LfpError when it does not answer.
+    """
+    return _options(*_identity(tool), verb)
+
+
+def verbs(tool: str) -> Mapping[str | None, str]:
+    """The verbs of a tool, each with its help; None stands for a command line without a verb, if the tool takes one."""
+    return _verbs(*_identity(tool))
+
+
+def _identity(tool: str) -> tuple[Path, int]:
+    """The tool's file, and when it was built: a new build is asked again."""
+    path = find(tool)
+    return path, path.stat().st_mtime_ns
+
+
+@cache
+def _options(path: Path, _built_ns: int, verb: str | None) -> Mapping[str, Option]:
+    answer = _ask(path, *(() if verb is None else (verb,)), "--options-json")
+    rows = (_row(row) for row in answer["options"])
+    return MappingProxyType({option.name: option for option in rows})
+
+
+@cache
+def _verbs(path: Path, _built_ns: int) -> Mapping[str | None, str]:
+    return MappingProxyType({row["name"]: row["help"] for row in _ask(path, "--verbs-json")["verbs"]})
+
+
+def _row(row: Mapping[str, Any]) -> Option:
+    """A row of the tool's answer. A later tool may say more of an option than is known here."""
+    known = {field.name: row[field.name] for field in fields(Option)}
+    return Option(**known | {"choices": tuple(row["choices"] or ())})
+
+
+def _ask(path: Path, *arguments: str) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [path, *arguments], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True, stdin=subprocess.DEVNULL
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
+        raise LfpError(f"{path} {' '.join(arguments)}: cannot list what it takes: {error}") from error
+    return answer

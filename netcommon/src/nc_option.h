@@ -1,0 +1,52 @@
+/* One option: a row with name, default, range, unit and help, and how a value gets into the caller's settings.
+ * nc_options.h makes command lines of such rows; a control socket sets single ones. */
+#ifndef NC_OPTION_H
+#define NC_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "nc_quantity.h"
+
+enum nc_option_kind {
+    NC_OPT_FLAG,     /* bool: present or not */
+    NC_OPT_STRING,   /* const char *, pointing into argv */
+    NC_OPT_TEXT,     /* char[max]: a copy, so that the settings are plain data */
+    NC_OPT_CHOICE,   /* int: index into .choices */
+    NC_OPT_QUANTITY, /* uint64_t in the base unit of .unit, within min … max */
+    NC_OPT_LIST,     /* struct nc_strings: may be given several times */
+    NC_OPT_SECTION,  /* a heading in --help; has no value, and is the last kind */
+};
+
+#define NC_STRINGS_MAX 16
+struct nc_strings {
+    size_t n;
+    const char *at[NC_STRINGS_MAX];
+};
+
+struct nc_option {
+    const char *name; /* long name without dashes; heading text for a section */
+    char letter;      /* short form, or 0 */
+    enum nc_option_kind kind;
+    enum nc_unit unit;          /* quantities */
+    const char *default_text;   /* as a user would type it; NULL: none (zero, NULL, false) */
+    uint64_t min, max;          /* quantities, base unit; max 0 means no upper bound; texts: max is the array's size */
+    const char *const *choices; /* choices, NULL-terminated */
+    const char *metavar;        /* "HOST"; NULL: derived from kind and unit */
+    const char *help;           /* one sentence, no full stop */
+    size_t offset;              /* offsetof(struct settings, field) */
+};
+
+/* "fast, slow": the names of a choice with `separator` between them. */
+void nc_option_join_choices(const struct nc_option *row, const char *separator, char *out, size_t size);
+
+/* Fills in the defaults only. */
+void nc_options_defaults(const struct nc_option *table, size_t n, void *settings);
+
+/* Parses one value for one row, as a control socket needs it. Returns 0, or -1 with an error that names the option, the
+ * value and what is allowed; the setting is then as it was. */
+int nc_option_set(const struct nc_option *row, const char *text, void *settings, struct nc_error *error);
+
+#endif

@@ -1,0 +1,47 @@
+/* The frame of every tool's main: a table of verbs, `--help`, `--version`, and how the process meets its surroundings
+ * (signals, parent, descriptors). A tool says what its verbs are and nothing else.
+ *
+ * `--verbs-json` is a hidden option of every tool. It prints {"tool":"rttcp","verbs":[{"name":null,"help":"…"},
+ * {"name":"cc","help":"…"}]}; a null name stands for a command line without a verb. Each entry answers `--options-json`
+ * (nc_options.h). */
+#ifndef NC_PROGRAM_H
+#define NC_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct nc_verb {
+    const char *name;
+    const char *help;                  /* half a sentence for the overview */
+    int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit status */
+};
+
+struct nc_program {
+    const char *name;
+    const char *purpose;               /* one sentence */
+    int (*run)(int argc, char **argv); /* for a command line without a verb; NULL: the tool wants a verb */
+    const struct nc_verb *verbs;
+    size_t verbs_n;
+};
+
+/* Runs the verb that argv[1] names, or program->run, and returns its exit status. A wrong verb is a usage error
+ * (nc_die). */
+int nc_program_main(const struct nc_program *program, int argc, char **argv);
+
+/* Whether stdout gets text for people: `--human` was given, or stdout is a terminal and `--json` was not given. */
+bool nc_program_is_human(bool human, bool json);
+
+/* SIGINT and SIGTERM arrive at the descriptor returned (signalfd, non-blocking) and nowhere else, also in threads
+ * started later. -1 with errno. */
+int nc_program_open_signals(void);
+
+/* Forgets the signals that have arrived and closes the descriptor. The next signal ends the process at once. */
+void nc_program_close_signals(int fd);
+
+/* `--parent-death`: the process gets SIGTERM when its parent ends. */
+void nc_program_end_with_parent(void);
+
+/* As many descriptors as the administrator allows at all, for a process that needs one a connection. */
+void nc_program_raise_descriptors(void);
+
+#endif

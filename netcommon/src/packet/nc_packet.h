@@ -1,0 +1,89 @@
+/* Bounds-checked decoding of Ethernet, VLAN (802.1Q, 802.1ad, two deep), IPv4 with options, IPv6 with extension
+ * headers, TCP with options, UDP and ESP. The decoder takes cursor and end, never reads beyond the end, and copies what
+ * it finds into a host struct. A capture may hold less than the packet had (`captured` < `wire`), so lengths come from
+ * the headers. A header that is not all there ends the decoding at the layer before, with NC_TRUNCATED. A header that
+ * contradicts the lengths around it ends it with NC_MALFORMED.
+ * Sources: RFC 791, 8200, 9293, 7323, 2018, 768, 4303; IEEE 802.1Q. */
+#ifndef NC_PACKET_H
+#define NC_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum nc_link { NC_LINK_ETHERNET, NC_LINK_RAW_IP, NC_LINK_N };
+
+enum nc_decoded {
+    NC_DECODED,   /* as far as this decoder knows the protocol */
+    NC_TRUNCATED, /* a header goes beyond the captured bytes */
+    NC_MALFORMED, /* a length or version contradicts itself */
+    NC_DECODED_N
+};
+
+enum nc_l4 { NC_L4_NONE, NC_L4_TCP, NC_L4_UDP, NC_L4_ESP, NC_L4_OTHER, NC_L4_N };
+
+enum nc_tcp_flag {
+    NC_TCP_FIN = 0x001,
+    NC_TCP_SYN = 0x002,
+    NC_TCP_RST = 0x004,
+    NC_TCP_PSH = 0x008,
+    NC_TCP_ACK = 0x010,
+    NC_TCP_URG = 0x020,
+    NC_TCP_ECE = 0x040,
+    NC_TCP_CWR = 0x080,
+    NC_TCP_AE = 0x100,
+};
+
+#define NC_SACK_MAX 4
+struct nc_sack {
+    uint32_t left, right;
+};
+
+struct nc_tcp {
+    uint32_t seq, ack;
+    uint16_t flags;  /* nc_tcp_flag bits */
+    uint16_t window; /* as on the wire, not scaled */
+    bool has_mss, has_wscale, has_timestamps, sack_permitted;
+    uint16_t mss;
+    uint8_t wscale; /* as sent; RFC 7323 caps its use at 14 */
+    uint32_t tsval, tsecr;
+    uint8_t sack_n;
+    struct nc_sack sack[NC_SACK_MAX];
+};
+
+struct nc_packet {
+    uint16_t ether_type; /* innermost, host order; 0 on raw IP links */
+    uint16_t vlan[2];    /* tag control information, outermost first */
+    uint8_t vlan_n;
+    uint8_t ip_version; /* 4, 6, or 0: not IP */
+    uint8_t ip_proto;   /* after IPv6 extension headers */
+    uint8_t ttl;
+    uint8_t ecn;              /* 2 bits */
+    bool fragment;            /* part of a fragmented datagram; later parts have l4 NC_L4_NONE */
+    uint32_t ip_id;           /* IPv4: 16 bits; IPv6: of the fragment header, or 0 */
+    uint8_t src[16], dst[16]; /* IPv4 in the first 4 bytes, the rest zero */
+    enum nc_l4 l4;
+    uint16_t src_port, dst_port;
+    uint32_t esp_spi, esp_seq;
+    struct nc_tcp tcp; /* valid when l4 is NC_L4_TCP */
+    /* Offsets from the start of the frame; 0 when that layer was not reached. l3_offset is where the network layer
+     * begins, whatever its protocol, so it is the length of the link header. */
+    uint32_t l3_offset, l4_offset, payload_offset;
+    /* Payload bytes above the innermost decoded header, by the lengths in the headers: without padding, and with what
+     * the capture cut off. `wire` decides where the headers have no length: in a super-packet (RFC 2675 jumbogram, with
+     * an IPv4 total length or IPv6 payload length of 0) and in other protocols. */
+    uint32_t payload_len;
+};
+
+/* Decodes the frame at [frame, frame + captured), which had `wire` bytes on the wire (or `captured`, if that is more).
+ * All of *out is set, up to the last good layer. TCP options behind an impossible one are not read, and the packet
+ * still counts as decoded. In a fragment the lengths above IP are not checked. */
+enum nc_decoded nc_packet_decode(enum nc_link link, const uint8_t *frame, size_t captured, size_t wire,
+                                 struct nc_packet *out);
+
+/* The 16-bit one's complement sum, for building headers (RFC 1071). nc_csum_add returns a running sum that is not
+ * folded yet; only the last piece of a sum may have an odd length. */
+uint64_t nc_csum_add(uint64_t sum, const uint8_t *data, size_t len);
+uint16_t nc_csum_fold(uint64_t sum); /* folded and complemented, bytes as stored: memcpy */
+
+#endif

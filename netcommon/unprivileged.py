@@ -1,0 +1,112 @@
+"""Namespaces of our own: what an ordinary user needs to build networks in, and what forbids them.
+
+`enter` starts the command again inside a user, network and mount namespace (unshare(1)) in which the user is root: over
+those namespaces and nothing else. Files stay the user's, process ids stay as they are, and all of it ends with the
+command. It has to be a fresh start: the kernel gives a user namespace to a process with one thread only, and a
+library's threads may run before we know that one is needed. So whoever finds out raises `Outside`, and the program's
+``main`` calls `enter`; nothing must have been made by then.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+TUN = Path("/dev/net/tun")
+LOST = "real-time priority, congestion controls as BPF, interfaces of the machine"
+_UNSHARE = ("unshare", "--user", "--map-root-user", "--net", "--mount", "--")
+# The mount shows this network's interfaces in /sys/class/net; Mininet makes the same mount for every host.
+_SET_UP = ("sh", "-c", 'mount -t sysfs sysfs /sys && ip link set lo up && exec "$@"', "sh")
+# Settings that forbid user namespaces, and the value that does not. Any that a kernel lacks forbids nothing.
+_KNOBS = (
+    ("user.max_user_namespaces", "0", "10000"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+)
+_PROBE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """What forbids namespaces of our own, and what root could do about it (empty: we do not know)."""
+
+    what: str
+    remedy: str
+
+
+class Outside(Exception):
+    """The command needs namespaces of its own and the machine allows them: `enter` and begin again."""
+
+
+def is_root() -> bool:
+    """Whether this process may do everything: root of the machine (or container), not of namespaces of our own."""
+    return os.geteuid() == 0 and not is_inside()
+
+
+def is_inside() -> bool:
+    """Whether this process is in a user namespace with one user, such as `enter` makes."""
+    return os.geteuid() == 0 and _mapping()[2] == 1
+
+
+def user() -> int:
+    """User id outside of such a namespace: who owns what this process writes."""
+    return _mapping()[1] if is_inside() else os.geteuid()
+
+
+def _mapping() -> tuple[int, int, int]:
+    """First row of the user namespace's map: id inside, id outside, how many. Some kernels have no such namespaces."""
+    try:
+        inside, outside, count, *_ = map(int, Path("/proc/self/uid_map").read_text(encoding="ascii").split())
+    except (OSError, ValueError):
+        return 0, 0, 2**32
+    return inside, outside, count
+
+
+def obstacle() -> Obstacle | None:
+    """Why an ordinary user cannot build networks here, or None. Tries it, in a process that ends at once."""
+    if not TUN.exists():
+        return Obstacle(f"{TUN} is missing", "modprobe tun")
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        return Obstacle(f"{TUN} may not be opened (mode {TUN.stat().st_mode & 0o777:04o})", f"chmod 666 {TUN}")
+    if not shutil.which(_UNSHARE[0]):
+        return Obstacle("program unshare: not found", "apt-get install util-linux")
+    done = subprocess.run(
+        [*_UNSHARE, *_SET_UP, "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PROBE_S
+    )
+    if done.returncode == 0:
+        return None
+    for name, forbids, allows in _KNOBS:
+        if _sysctl(name) == forbids:
+            return Obstacle(f"{name} = {forbids} forbids user namespaces", f"sysctl -w {name}={allows}")
+    said = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+    return Obstacle(f"no user namespace with a network of its own can be made here ({said})", "")
+
+
+def inside(argv: list[str]) -> list[str]:
+    """Command line that runs ``argv`` in namespaces of its own, where `obstacle` says that there can be any."""
+    return [*_UNSHARE, *_SET_UP, *argv]
+
+
+def enter(argv: list[str]) -> NoReturn:
+    """Replaces this process by ``argv`` in namespaces of its own. OSError when unshare(1) cannot be started."""
+    print(f"lfp: not root: runs in namespaces of its own, without {LOST}", file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    command = inside(argv)
+    os.execvp(command[0], command)
+
+
+def own_command_line() -> list[str]:
+    """How this Python program was started."""
+    return [sys.executable, *sys.orig_argv[1:]]
+
+
+def _sysctl(name: str) -> str | None:
+    try:
+        return Path("/proc/sys", name.replace(".", "/")).read_text(encoding="ascii").strip()
+    except OSError:
+        return None

@@ -1,0 +1,178 @@
+/* Implements box.h. */
+#include "box.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum column { COPY, FATE, DIR, T_ARRIVAL, T_EXIT, T_RELEASE, T_DROP, FLOW, SEQ, ACK, LEN, COLUMN_N };
+_Static_assert((int)COLUMN_N == (int)PL_BOX_COLUMNS, "every column has a place");
+
+static const struct {
+    const char *name, *descr;
+    size_t size;
+    /* clang-format off */
+} columns[COLUMN_N] = {
+    [COPY] = {"copy", "|u1", 1}, [FATE] = {"fate", "|u1", 1}, [DIR] = {"dir", "|u1", 1},
+    [T_ARRIVAL] = {"t_arrival_ns", "<i8", 8}, [T_EXIT] = {"t_queue_exit_ns", "<i8", 8},
+    [T_RELEASE] = {"t_release_ns", "<i8", 8}, [T_DROP] = {"t_drop_ns", "<i8", 8}, [FLOW] = {"flow", "<u4", 4},
+    [SEQ] = {"seq", "<u8", 8}, [ACK] = {"ack", "<u8", 8}, [LEN] = {"len", "<u4", 4},
+};
+/* clang-format on */
+
+static uint64_t u64(const struct pl_box *box, enum column column, uint32_t i)
+{
+    uint64_t value = 0; /* little-endian, which table.c asserts */
+    memcpy(&value, box->column[column].values + (size_t)i * columns[column].size, columns[column].size);
+    return value;
+}
+
+static int64_t i64(const struct pl_box *box, enum column column, uint32_t i)
+{
+    return (int64_t)u64(box, column, i);
+}
+
+static int open_columns(struct pl_box *box, const char *folder, struct nc_error *error)
+{
+    for (int c = 0; c < COLUMN_N; c++) {
+        if (pl_column_open(&box->column[c], folder, columns[c].name, columns[c].descr, columns[c].size, error) < 0)
+            return -1;
+        if (box->column[c].rows != box->column[0].rows || box->column[c].rows >= UINT32_MAX)
+            return nc_fail(error, NC_EXIT_USAGE,
+                           "'%.200s': its columns have different numbers of rows, or more than 2^32", folder);
+    }
+    return 0;
+}
+
+static json_t *load(const char *folder, const char *name, struct nc_error *error)
+{
+    char path[4096];
+    json_error_t where;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    json_t *value = json_load_file(path, 0, &where);
+    if (!value)
+        nc_fail(error, NC_EXIT_USAGE, "'%.300s': not a record's folder (of pktlogger record -o): %.100s", path,
+                where.text);
+    return value;
+}
+
+static bool read_side(const json_t *from, uint8_t ip_version, struct pl_side *side)
+{
+    const char *address = json_string_value(json_object_get(from, "address"));
+    const json_t *isn = json_object_get(from, "isn");
+    side->port = (uint16_t)json_integer_value(json_object_get(from, "port"));
+    side->syn = json_is_true(json_object_get(from, "syn"));
+    side->based = json_is_integer(isn);
+    side->base = (uint32_t)json_integer_value(isn);
+    return address && inet_pton(ip_version == 4 ? AF_INET : AF_INET6, address, side->address) == 1;
+}
+
+static int read_flows(struct pl_box *box, const json_t *list)
+{
+    size_t n = json_array_size(list), i;
+    const json_t *entry;
+    box->flows = calloc(n + 1, sizeof *box->flows);
+    if (!box->flows || n >= UINT32_MAX)
+        return -1;
+    json_array_foreach((json_t *)(uintptr_t)list, i, entry)
+    {
+        struct pl_flow *flow = &box->flows[i];
+        const json_t *sides = json_object_get(entry, "sides");
+        flow->ip_version = (uint8_t)json_integer_value(json_object_get(entry, "ip_version"));
+        for (unsigned s = 0; s < 2; s++)
+            if (!read_side(json_array_get(sides, s), flow->ip_version, &flow->side[s]))
+                return -1;
+    }
+    box->flow_n = (uint32_t)n;
+    return 0;
+}
+
+static bool is_wanted(const struct pl_box *box, uint32_t i)
+{
+    return u64(box, FLOW, i) < box->flow_n && !u64(box, COPY, i);
+}
+
+/* A stable counting sort of the rows by flow. */
+static int group(struct pl_box *box)
+{
+    uint32_t rows = (uint32_t)box->column[0].rows;
+    box->first = calloc((size_t)box->flow_n + 2, sizeof *box->first);
+    box->order = calloc((size_t)rows + 1, sizeof *box->order);
+    if (!box->first || !box->order)
+        return -1;
+    for (uint32_t i = 0; i < rows; i++) /* counts, two places late … */
+        if (is_wanted(box, i))
+            box->first[u64(box, FLOW, i) + 2]++;
+    for (uint32_t f = 2; f <= box->flow_n; f++)
+        box->first[f] += box->first[f - 1];
+    for (uint32_t i = 0; i < rows; i++) /* … so that this leaves every start in its own place */
+        if (is_wanted(box, i))
+            box->order[box->first[u64(box, FLOW, i) + 1]++] = i;
+    return 0;
+}
+
+int pl_box_open(struct pl_box *box, const char *folder, struct nc_error *error)
+{
+    *box = (struct pl_box){.flow_n = 0};
+    if (open_columns(box, folder, error) < 0)
+        return -1;
+    json_t *flows = load(folder, "flows.json", error);
+    if (flows)
+        box->description = load(folder, "record.json", error);
+    int result = box->description ? read_flows(box, json_object_get(flows, "flows")) : -1;
+    if (box->description && result < 0)
+        nc_fail(error, NC_EXIT_USAGE, "'%.200s/flows.json': a connection in it has no addresses", folder);
+    json_decref(flows);
+    if (result == 0 && group(box) < 0) {
+        result = nc_fail(error, NC_EXIT_FAILED, "out of memory");
+    }
+    return result;
+}
+
+void pl_box_close(struct pl_box *box)
+{
+    for (int c = 0; c < COLUMN_N; c++)
+        pl_column_close(&box->column[c]);
+    json_decref(box->description);
+    free(box->flows);
+    free(box->order);
+    free(box->first);
+    *box = (struct pl_box){.flow_n = 0};
+}
+
+static bool same_side(const struct pl_side *a, const struct pl_side *b)
+{
+    return a->port == b->port && memcmp(a->address, b->address, sizeof a->address) == 0 &&
+           !(a->syn && b->syn && a->base != b->base);
+}
+
+uint32_t pl_box_lookup(const struct pl_box *box, const struct pl_flow *like, bool *flipped)
+{
+    for (uint32_t f = 0; f < box->flow_n; f++) {
+        const struct pl_flow *flow = &box->flows[f];
+        if (flow->ip_version != like->ip_version)
+            continue;
+        for (unsigned flip = 0; flip < 2; flip++)
+            if (same_side(&flow->side[0], &like->side[flip]) && same_side(&flow->side[1], &like->side[!flip])) {
+                *flipped = flip;
+                return f;
+            }
+    }
+    return UINT32_MAX;
+}
+
+struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
+{
+    int64_t release_ns = i64(box, T_RELEASE, i), drop_ns = i64(box, T_DROP, i);
+    return (struct pl_box_row){
+        .seq = u64(box, SEQ, i),
+        .ack = u64(box, ACK, i),
+        .t_in_ns = i64(box, T_ARRIVAL, i),
+        .t_exit_ns = i64(box, T_EXIT, i),
+        .t_out_ns = release_ns >= 0 ? release_ns : drop_ns,
+        .len = (uint32_t)u64(box, LEN, i),
+        .dir = (uint8_t)u64(box, DIR, i),
+        .fate = (uint8_t)u64(box, FATE, i),
+    };
+}

@@ -1,0 +1,45 @@
+/* The record of a delay box, as `pktlogger record -o` wrote it, for joining with the captures of both ends. It has the
+ * fate of each packet, where the captures only show that a packet never arrived.
+ * The columns are mapped; memory holds only the order of the rows by flow. Duplicates that the box made are left
+ * out. */
+#ifndef PL_BOX_H
+#define PL_BOX_H
+
+#include <jansson.h>
+
+#include "column.h"
+#include "flows.h"
+#include "nc_error.h"
+
+#define PL_NO_FATE UINT8_MAX /* the packet is not in the box's record, or there is no record */
+
+struct pl_box_row {
+    uint64_t seq, ack;                    /* relative to the box's flow */
+    int64_t t_in_ns, t_exit_ns, t_out_ns; /* FORMAT.md section 3, box columns; -1: never */
+    uint32_t len;
+    uint8_t dir, fate;
+};
+
+enum { PL_BOX_COLUMNS = 11 };
+
+struct pl_box {
+    struct pl_flow *flows; /* addresses, ports, SYN and base of each side; nothing else is set */
+    uint32_t flow_n;
+    struct pl_column_map column[PL_BOX_COLUMNS];
+    uint32_t *order;     /* numbers of rows, grouped by flow, in order of arrival within each */
+    size_t *first;       /* flow f has order[first[f]] … order[first[f + 1] - 1] */
+    json_t *description; /* record.json */
+};
+
+/* Returns 0, or -1 with a one-line reason; pl_box_close is allowed after either. */
+int pl_box_open(struct pl_box *box, const char *folder, struct nc_error *error);
+void pl_box_close(struct pl_box *box);
+
+/* The flow of the connection `like`. *flipped is set when its direction 0 is direction 1 of `like`. UINT32_MAX: not
+ * recorded. */
+uint32_t pl_box_lookup(const struct pl_box *box, const struct pl_flow *like, bool *flipped);
+
+/* Row `i` of the table. */
+struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i);
+
+#endif

@@ -1,0 +1,141 @@
+/* Finds the cause of a stop: a span in which the sender sent nothing for longer than pl_stop_threshold_ns. The first
+ * cause that holds counts: a time-out ended the stop; the window was closed for most of it; nothing was outstanding for
+ * most of it; the capture ended; the window left no room; a retransmission ended it. Otherwise the sender waited for
+ * acknowledgements. */
+#include "transfer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *const cause_names[] = {
+    [PL_RTO_AFTER_TAIL_DROP] = "rto_after_tail_drop",
+    [PL_RTO_AFTER_LOSS] = "rto_after_loss",
+    [PL_RTO_AFTER_LOST_RETRANSMISSION] = "rto_after_lost_retransmission",
+    [PL_RTO_SPURIOUS] = "rto_spurious",
+    [PL_CAUSE_ZERO_WINDOW] = "zero_window",
+    [PL_CAUSE_RECEIVER_WINDOW] = "receiver_window",
+    [PL_CAUSE_IDLE] = "idle",
+    [PL_LOSS_RECOVERY] = "loss_recovery",
+    [PL_ACK_WAIT] = "ack_wait",
+    [PL_UNFINISHED] = "unfinished",
+};
+_Static_assert(sizeof cause_names / sizeof *cause_names == PL_CAUSE_N, "every cause has a name");
+
+const char *pl_cause_name(enum pl_cause cause)
+{
+    return cause_names[cause];
+}
+
+/* 98900 → "98,900". */
+static const char *grouped(uint64_t value, char out[32])
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, value), used = 0;
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            out[used++] = ',';
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+    return out;
+}
+
+/* The first burst that begins at the segment or behind it. */
+static size_t burst_from(const struct pl_transfer *t, size_t segment)
+{
+    size_t low = 0, high = t->bursts.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->bursts.at[middle].first < segment)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The lost parts that are outstanding, as one burst. Only parts sent since the previous time-out count, because earlier
+ * losses explain that time-out. So each segment of a transfer is visited once. */
+static struct pl_burst outstanding_losses(const struct pl_transfer *t, const struct pl_resume *resume)
+{
+    struct pl_burst sum = {0};
+    for (size_t i = resume->since; i < resume->segment; i++) {
+        const struct pl_segment *segment = &t->segments.at[i];
+        if (!pl_lost(t, segment) || segment->seq + segment->len <= resume->una)
+            continue;
+        sum.t1_ns = segment->t_sent_ns;
+        sum.packets++;
+        sum.bytes += segment->len;
+        sum.retransmissions += segment->transmission > 1;
+    }
+    for (size_t b = burst_from(t, resume->since); b < t->bursts.n && t->bursts.at[b].first < resume->segment; b++)
+        sum.full_queue = sum.full_queue || (t->bursts.at[b].full_queue && t->bursts.at[b].seq_end > resume->una);
+    return sum;
+}
+
+static void explain_timeout(const struct pl_transfer *t, const struct pl_resume *resume, struct pl_stop *stop)
+{
+    struct pl_burst lost = outstanding_losses(t, resume);
+    char packets[32], bytes[32];
+    double seconds = (double)(resume->t1_ns - lost.t1_ns) / 1e9;
+    grouped(lost.packets, packets);
+    grouped(lost.bytes, bytes);
+    stop->packets = lost.packets;
+    stop->bytes = lost.bytes;
+    const char *what;
+    if (lost.packets == 0) {
+        stop->cause = PL_RTO_SPURIOUS;
+        snprintf(stop->text, sizeof stop->text, "retransmission time-out although nothing outstanding was lost");
+        return;
+    }
+    if (lost.retransmissions == lost.packets) {
+        stop->cause = PL_RTO_AFTER_LOST_RETRANSMISSION;
+        what = lost.full_queue ? "a tail drop of retransmissions:" : "the loss of retransmissions:";
+    } else if (lost.full_queue) {
+        stop->cause = PL_RTO_AFTER_TAIL_DROP;
+        what = "a tail-drop burst of";
+    } else {
+        stop->cause = PL_RTO_AFTER_LOSS;
+        what = "the loss of";
+    }
+    snprintf(stop->text, sizeof stop->text, "retransmission time-out %.2f s after %s %s packet%s (%s bytes)", seconds,
+             what, packets, lost.packets == 1 ? "" : "s", bytes);
+}
+
+static void explain_other(const struct pl_transfer *t, const struct pl_resume *resume, struct pl_stop *stop)
+{
+    char bytes[32];
+    int64_t length_ns = resume->t1_ns - resume->t0_ns;
+    grouped(resume->high - (resume->una < resume->high ? resume->una : resume->high), bytes);
+    if (resume->closed_ns * 2 > length_ns) {
+        stop->cause = PL_CAUSE_ZERO_WINDOW;
+        snprintf(stop->text, sizeof stop->text, "the receiver's window was closed for %.2f s",
+                 (double)resume->closed_ns / 1e9);
+    } else if (resume->drained_ns * 2 > length_ns) {
+        stop->cause = PL_CAUSE_IDLE;
+        snprintf(stop->text, sizeof stop->text, "the application had nothing to send for %.2f s",
+                 (double)resume->drained_ns / 1e9);
+    } else if (resume->segment == t->segments.n) {
+        stop->cause = PL_UNFINISHED;
+        snprintf(stop->text, sizeof stop->text, "the capture ends with %s bytes outstanding", bytes);
+    } else if (resume->window_limited) {
+        stop->cause = PL_CAUSE_RECEIVER_WINDOW;
+        snprintf(stop->text, sizeof stop->text, "the receiver's window was full with %s bytes outstanding", bytes);
+    } else if (resume->retransmission) {
+        stop->cause = PL_LOSS_RECOVERY;
+        snprintf(stop->text, sizeof stop->text, "waited for the acknowledgements that showed a loss");
+    } else {
+        stop->cause = PL_ACK_WAIT;
+        snprintf(stop->text, sizeof stop->text, "waited for acknowledgements with %s bytes outstanding", bytes);
+    }
+}
+
+int pl_add_stop(struct pl_transfer *t, const struct pl_resume *resume)
+{
+    struct pl_stop stop = {.t0_ns = resume->t0_ns, .t1_ns = resume->t1_ns};
+    if (resume->timeout)
+        explain_timeout(t, resume, &stop);
+    else
+        explain_other(t, resume, &stop);
+    return PL_APPEND(&t->stops, stop);
+}

@@ -1,0 +1,137 @@
+/* Implements summary.h. */
+#include "summary.h"
+
+#include "json.h"
+
+/* clang-format off */
+static const char *const event_kinds[] = {
+    [PL_LOSS_BURST] = "loss_burst", [PL_RTO] = "rto", [PL_FAST_RETRANSMIT] = "fast_retransmit",
+    [PL_ZERO_WINDOW] = "zero_window", [PL_RECEIVER_WINDOW] = "receiver_window", [PL_IDLE] = "idle",
+};
+/* clang-format on */
+_Static_assert(sizeof event_kinds / sizeof *event_kinds == PL_EVENT_KIND_N, "every kind of event has a name");
+
+/* clang-format off */
+static const char *const segment_kinds[] = {
+    [PL_NEW] = "new", [PL_FAST] = "fast_retransmission", [PL_TIMEOUT] = "retransmission_after_timeout",
+    [PL_SPURIOUS] = "spurious",
+};
+/* clang-format on */
+_Static_assert(sizeof segment_kinds / sizeof *segment_kinds == PL_KIND_N, "every kind of segment has a name");
+
+static json_t *names(const char *const *texts, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, json_string(texts[i]));
+    return list;
+}
+
+double pl_stopped_share(const struct pl_transfer *t)
+{
+    int64_t stopped_ns = 0, elapsed_ns = t->last_ns - t->first_ns;
+    for (size_t i = 0; i < t->stops.n; i++)
+        stopped_ns += t->stops.at[i].t1_ns - t->stops.at[i].t0_ns;
+    return t->segments.n == 0 ? -1 : elapsed_ns > 0 ? (double)stopped_ns / (double)elapsed_ns : 0;
+}
+
+static json_t *stops_json(const struct pl_transfer *t)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < t->stops.n; i++) {
+        const struct pl_stop *stop = &t->stops.at[i];
+        json_array_append_new(list, json_pack("{s:I, s:I, s:s, s:s, s:I, s:I}", "t0_ns", (json_int_t)stop->t0_ns,
+                                              "t1_ns", (json_int_t)stop->t1_ns, "cause", pl_cause_name(stop->cause),
+                                              "text", stop->text, "lost_packets", (json_int_t)stop->packets,
+                                              "lost_bytes", (json_int_t)stop->bytes));
+    }
+    return list;
+}
+
+static void set(json_t *object, const char *name, uint64_t value)
+{
+    json_object_set_new(object, name, json_integer((json_int_t)value));
+}
+
+/* Sets a time, or null when it was not measured. */
+static void set_time(json_t *object, const char *name, int64_t ns)
+{
+    json_object_set_new(object, name, ns < 0 ? json_null() : json_integer((json_int_t)ns));
+}
+
+/* The numbers of data parts by their fate in the box; null without its record. */
+static json_t *box_json(const struct pl_transfer *t)
+{
+    const json_t *names = t->box ? json_object_get(t->box->description, "fates") : NULL, *name;
+    json_t *counts = t->box ? json_object() : json_null();
+    size_t fate;
+    json_array_foreach((json_t *)(uintptr_t)names, fate, name) if (fate < PL_NO_FATE)
+        json_object_set_new(counts, json_string_value(name), json_integer((json_int_t)t->box_fates[fate]));
+    if (t->box)
+        set(counts, "unseen", t->box_fates[PL_NO_FATE]);
+    return counts;
+}
+
+json_t *pl_summary_flow(const struct pl_transfer *t)
+{
+    json_t *flow = json_object();
+    double share = pl_stopped_share(t);
+    bool any = t->segments.n > 0;
+    set(flow, "flow", t->number);
+    json_object_set_new(flow, "sender", pl_json_endpoint(t->flow, t->dir));
+    json_object_set_new(flow, "receiver", pl_json_endpoint(t->flow, !t->dir));
+    json_object_set_new(flow, "mss_in_use", t->mss ? json_integer(t->mss) : json_null());
+    json_object_set_new(flow, "window_scaled", json_boolean(pl_flow_scaled(t->flow)));
+    set_time(flow, "t0_ns", any ? t->first_ns : -1);
+    set_time(flow, "t1_ns", any ? t->last_ns : -1);
+    set(flow, "elapsed_ns", any ? (uint64_t)(t->last_ns - t->first_ns) : 0);
+    set(flow, "bytes", t->bytes);
+    set(flow, "segments", t->segments.n);
+    set(flow, "retransmitted", t->retransmitted);
+    set(flow, "retransmitted_bytes", t->retransmitted_bytes);
+    set(flow, "lost", t->lost);
+    set(flow, "lost_bytes", t->lost_bytes);
+    set(flow, "spurious", t->spurious);
+    set(flow, "timeouts", t->timeouts);
+    set(flow, "fast_recoveries", t->fast_recoveries);
+    set(flow, "in_flight_at_end", t->in_flight_at_end);
+    set(flow, "acked_unseen_bytes", t->acked_unseen_bytes);
+    set(flow, "unresolved", t->unresolved);
+    set_time(flow, "min_rtt_ns", t->min_rtt_ns);
+    set_time(flow, "max_rtt_ns", t->max_rtt_ns);
+    set_time(flow, "min_delay_ns", t->min_delay_ns);
+    set_time(flow, "max_delay_ns", t->max_delay_ns);
+    set(flow, "max_in_flight_bytes", t->max_in_flight_bytes);
+    json_object_set_new(flow, "box", box_json(t));
+    json_object_set_new(flow, "stops", stops_json(t));
+    json_object_set_new(flow, "stopped_share", share < 0 ? json_null() : json_real(share));
+    return flow;
+}
+
+/* The flow with the most data; null without flows. */
+static json_t *main_flow(const json_t *flows)
+{
+    json_t *best = NULL, *flow;
+    json_int_t most = -1;
+    size_t i;
+    json_array_foreach((json_t *)(uintptr_t)flows, i,
+                       flow) if (json_integer_value(json_object_get(flow, "bytes")) > most)
+    {
+        most = json_integer_value(json_object_get(flow, "bytes"));
+        best = json_object_get(flow, "flow");
+    }
+    return best ? json_incref(best) : json_null();
+}
+
+json_t *pl_summary(json_t *flows, const struct pl_joined *joined, const struct pl_trace *sender,
+                   const struct pl_trace *receiver, const struct pl_box *box)
+{
+    json_t *root =
+        json_pack("{s:i, s:o, s:o, s:{s:o, s:o}, s:{s:I, s:I}, s:o, s:o}", "v", 1, "event_kinds",
+                  names(event_kinds, PL_EVENT_KIND_N), "segment_kinds", names(segment_kinds, PL_KIND_N), "captures",
+                  "sender", pl_json_capture(&sender->index), "receiver", pl_json_capture(&receiver->index),
+                  "unmatched_flows", "sender", (json_int_t)joined->unmatched_sender, "receiver",
+                  (json_int_t)joined->unmatched_receiver, "main_flow", main_flow(flows), "flows", flows);
+    json_object_set(root, "box", box ? box->description : json_null());
+    return root;
+}

@@ -1,0 +1,89 @@
+/* Implements xplot.h. Times are printed as seconds and nanoseconds from integers, because a double would lose the
+ * nanoseconds. */
+#include "xplot.h"
+
+#include <inttypes.h>
+
+struct point {
+    int64_t t_ns;
+    uint64_t seq;
+};
+
+static void put(FILE *out, struct point at)
+{
+    fprintf(out, " %" PRId64 ".%09" PRId64 " %" PRIu64, at.t_ns / 1000000000, at.t_ns % 1000000000, at.seq);
+}
+
+static void line(FILE *out, struct point from, struct point to)
+{
+    fputs("line", out);
+    put(out, from);
+    put(out, to);
+    fputc('\n', out);
+}
+
+static void text(FILE *out, const char *where, struct point at, const char *what)
+{
+    fputs(where, out);
+    put(out, at);
+    fprintf(out, "\n%s\n", what);
+}
+
+static void put_segments(FILE *out, const struct pl_transfer *t)
+{
+    for (size_t i = 0; i < t->segments.n; i++) {
+        const struct pl_segment *segment = &t->segments.at[i];
+        struct point low = {segment->t_sent_ns, segment->seq}, high = {segment->t_sent_ns, segment->seq + segment->len};
+        bool lost = pl_lost(t, segment);
+        fputs(lost ? "purple\n" : segment->transmission > 1 ? "red\n" : "white\n", out);
+        line(out, low, high);
+        if (segment->transmission > 1)
+            text(out, "atext", high, "R");
+        if (lost)
+            text(out, "btext", low, "X");
+    }
+}
+
+static void put_step(FILE *out, const char *color, struct point from, struct point to)
+{
+    fprintf(out, "%s\n", color);
+    line(out, from, (struct point){to.t_ns, from.seq});
+    line(out, (struct point){to.t_ns, from.seq}, to);
+}
+
+static void put_acks(FILE *out, const struct pl_transfer *t)
+{
+    struct point ack = {-1, 0}, edge = {-1, 0};
+    for (size_t i = 0; i < t->acks.n; i++) {
+        const struct pl_ack *row = &t->acks.at[i];
+        if (row->t_received_ns < 0 || row->ack < ack.seq || row->t_received_ns < ack.t_ns)
+            continue;
+        struct point next = {row->t_received_ns, row->ack}, next_edge = {row->t_received_ns, row->ack + row->window};
+        if (ack.t_ns >= 0) {
+            put_step(out, "green", ack, next);
+            put_step(out, "yellow", edge, next_edge);
+        }
+        ack = next;
+        edge = next_edge;
+    }
+}
+
+static void put_stops(FILE *out, const struct pl_transfer *t)
+{
+    for (size_t i = 0; i < t->stops.n; i++) {
+        const struct pl_stop *stop = &t->stops.at[i];
+        fputs("orange\n", out);
+        text(out, "rtext", (struct point){stop->t0_ns, t->segments.at[0].seq}, stop->text);
+    }
+}
+
+void pl_xplot_write(FILE *out, const struct pl_transfer *t)
+{
+    fprintf(out,
+            "timeval unsigned\ntitle\nflow %" PRIu32 " (time sequence graph)\nxlabel\ntime\nylabel\nsequence number\n",
+            t->number);
+    put_acks(out, t);
+    put_segments(out, t);
+    put_stops(out, t);
+    fputs("go\n", out);
+}

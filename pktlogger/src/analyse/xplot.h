@@ -1,0 +1,14 @@
+/* Draws a transfer as a time-sequence graph in the language of xplot, as tcptrace does. */
+#ifndef PL_XPLOT_H
+#define PL_XPLOT_H
+
+#include <stdio.h>
+
+#include "transfer.h"
+
+/* Writes the whole graph. Each segment is a white line, red with "R" when it was sent again, purple with "X" where it
+ * was lost. Acknowledgements as they reached the sender are green, the edge of the window is yellow. Errors stay in the
+ * stream. */
+void pl_xplot_write(FILE *out, const struct pl_transfer *transfer);
+
+#endif

@@ -1,0 +1,44 @@
+/* One capture point: an interface in a namespace, its libpcap handle and its file. */
+#ifndef PL_POINT_H
+#define PL_POINT_H
+
+#include <pcap/pcap.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "writer.h"
+
+#define PL_POINT_TIMEOUT_MS 10 /* the kernel delivers a partly filled block after this time */
+#define PL_POINTS_MAX 16
+
+struct pl_point_settings {
+    const char *filter, *comment;
+    uint64_t snap_bytes, buffer_bytes;
+};
+
+struct pl_point {
+    char interface[64];
+    const char *netns; /* as given after '@'; NULL: the tool's own */
+    int netns_fd;      /* -1: the tool's own */
+    pcap_t *pcap;
+    int poll_fd;
+    struct pl_writer writer;
+    uint64_t interface_drops_before;
+    uint64_t ring_drops;         /* no room between the capturing and the writing thread */
+    bool over;                   /* no more packets are wanted, or none will come */
+    char lost[PCAP_ERRBUF_SIZE]; /* why the interface stopped delivering packets; "": it did not */
+};
+
+/* Opens the interface `spec` (NAME[@NETNS]), activates its handle, sets the filter and makes the file. Returns 0 or -1;
+ * pl_point_close is allowed after either. */
+int pl_point_open(struct pl_point *point, const char *spec, const char *file, const struct pl_point_settings *settings,
+                  struct nc_error *error);
+
+/* The packets dropped so far by the kernel's ring and by the interface. */
+void pl_point_drops(struct pl_point *point, uint64_t *kernel, uint64_t *interface);
+
+void pl_point_close(struct pl_point *point);
+
+#endif

@@ -1,0 +1,189 @@
+/* pktlogger capture: its options, its capture points and its events. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nc_clock.h"
+#include "nc_jsonl.h"
+#include "nc_log.h"
+#include "nc_options.h"
+#include "nc_program.h"
+#include "capture.h"
+#include "command.h"
+
+struct settings {
+    struct nc_strings interfaces, files;
+    const char *filter, *comment;
+    uint64_t snap_bytes, buffer_bytes, ring_bytes, duration_ns, packets;
+    bool human, json, parent_death;
+};
+
+#define AT(field) offsetof(struct settings, field)
+/* clang-format off */
+static const struct nc_option options[] = {
+    {.name = "what to capture", .kind = NC_OPT_SECTION},
+    {.name = "interface", .letter = 'i', .kind = NC_OPT_LIST, .metavar = "NAME[@NETNS]", .offset = AT(interfaces),
+     .help = "capture point; may be repeated, each with its own --write"},
+    {.name = "write", .letter = 'w', .kind = NC_OPT_LIST, .metavar = "FILE", .offset = AT(files),
+     .help = "pcapng file of the interface given at the same place"},
+    {.name = "filter", .letter = 'f', .kind = NC_OPT_STRING, .metavar = "EXPR", .offset = AT(filter),
+     .help = "only packets that match, in the language of pcap-filter(7)"},
+    {.name = "snap", .letter = 's', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "128B", .min = 64,
+     .max = 262144, .offset = AT(snap_bytes), .help = "bytes kept of each packet; 128 holds all headers"},
+    {.name = "comment", .kind = NC_OPT_STRING, .metavar = "TEXT", .offset = AT(comment),
+     .help = "comment written into every file"},
+    {.name = "limits", .kind = NC_OPT_SECTION},
+    {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .offset = AT(duration_ns),
+     .help = "stop after this time"},
+    {.name = "packets", .letter = 'c', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .offset = AT(packets),
+     .help = "stop after this many packets of all points together"},
+    {.name = "buffer", .letter = 'B', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB",
+     .min = 1 << 20, .max = UINT64_C(2047) << 20, .offset = AT(buffer_bytes), .help = "kernel ring of each point"},
+    {.name = "ring", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB", .min = 4 << 20,
+     .max = UINT64_C(1) << 36, .offset = AT(ring_bytes), .help = "ring that bridges a stalled disk, rounded up to 2^n"},
+    {.name = "output", .kind = NC_OPT_SECTION},
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+    {.name = "parent-death", .kind = NC_OPT_FLAG, .offset = AT(parent_death),
+     .help = "stop when the parent process ends"},
+};
+/* clang-format on */
+static const struct nc_usage usage = {
+    .synopsis = "pktlogger capture -i NAME[@NETNS] -w FILE [-i … -w …] [options]",
+    .purpose = "Captures packets at several interfaces of several namespaces into nanosecond pcapng files.",
+    .epilog = "NETNS is a process id, an absolute path, or a name of 'ip netns'. SIGINT or SIGTERM ends the capture in "
+              "order.\n"
+              "example: pktlogger capture -i eth0@snd -w snd.pcapng -i eth0@rcv -w rcv.pcapng",
+};
+
+static json_t *clock_json(void)
+{
+    struct nc_clock_pair pair = nc_clock_pair_read();
+    return json_pack("{s:I, s:I}", "monotonic_ns", (json_int_t)pair.monotonic_ns, "realtime_ns",
+                     (json_int_t)pair.realtime_ns);
+}
+
+static void print_ready(bool human, const struct pl_point *points, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        if (human)
+            printf("capturing on %s%s%s into %s\n", points[i].interface, points[i].netns ? "@" : "",
+                   points[i].netns ? points[i].netns : "", points[i].writer.path);
+        json_array_append_new(list, json_pack("{s:o, s:s, s:s?}", "file", nc_jsonl_text(points[i].writer.path),
+                                              "interface", points[i].interface, "netns", points[i].netns));
+    }
+    if (!human)
+        nc_jsonl_event(stdout, "ready", json_pack("{s:O, s:o}", "points", list, "clock", clock_json()));
+    json_decref(list);
+    fflush(stdout);
+}
+
+/* Finishes one file and returns its description; NULL with errno when the file could not be finished. */
+static json_t *finish_point(const struct pl_capture *capture, struct pl_point *point, bool human)
+{
+    struct pl_writer_statistics statistics = {0};
+    pl_capture_span(capture, &statistics.start_ns, &statistics.end_ns);
+    pl_point_drops(point, &statistics.dropped_kernel, &statistics.dropped_interface);
+    statistics.accepted = point->writer.packets + point->ring_drops + statistics.dropped_kernel;
+    if (pl_writer_finish(&point->writer, &statistics) < 0)
+        return NULL;
+    if (human)
+        printf("%s: %llu packets, %llu bytes; dropped: kernel %llu, interface %llu, ring %llu%s%s\n",
+               point->writer.path, (unsigned long long)point->writer.packets, (unsigned long long)point->writer.bytes,
+               (unsigned long long)statistics.dropped_kernel, (unsigned long long)statistics.dropped_interface,
+               (unsigned long long)point->ring_drops, point->lost[0] ? "; ended early: " : "", point->lost);
+    return json_pack("{s:o, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:s?}", "file", nc_jsonl_text(point->writer.path),
+                     "interface", point->interface, "netns", point->netns, "packets", (json_int_t)point->writer.packets,
+                     "bytes", (json_int_t)point->writer.bytes, "dropped_kernel", (json_int_t)statistics.dropped_kernel,
+                     "dropped_interface", (json_int_t)statistics.dropped_interface, "dropped_ring",
+                     (json_int_t)point->ring_drops, "ended_early", point->lost[0] ? point->lost : NULL);
+}
+
+/* Finishes every file, also when another one fails. */
+static int finish(const struct pl_capture *capture, struct pl_point *points, size_t n, bool human)
+{
+    struct nc_error error = {.status = NC_EXIT_OK};
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_t *point = finish_point(capture, &points[i], human);
+        if (point)
+            json_array_append_new(list, point);
+        else
+            nc_fail(&error, NC_EXIT_FAILED, "'%.200s': cannot write it: %s; nothing of it was kept",
+                    points[i].writer.path, strerror(errno));
+        if (points[i].lost[0])
+            nc_fail(&error, NC_EXIT_FAILED, "%s: the capture ended early: %.150s; '%.200s' holds what came before",
+                    points[i].interface, points[i].lost, points[i].writer.path);
+    }
+    if (!human)
+        nc_jsonl_event(stdout, "end", json_pack("{s:O, s:o}", "points", list, "clock", clock_json()));
+    json_decref(list);
+    return error.status ? pl_report(human, &error) : NC_EXIT_OK;
+}
+
+static int open_points(const struct settings *settings, struct pl_point *points, bool human)
+{
+    struct pl_point_settings common = {settings->filter, settings->comment, settings->snap_bytes,
+                                       settings->buffer_bytes};
+    struct nc_error error;
+    for (size_t i = 0; i < settings->interfaces.n; i++)
+        if (pl_point_open(&points[i], settings->interfaces.at[i], settings->files.at[i], &common, &error) < 0)
+            return pl_report(human, &error);
+    return NC_EXIT_OK;
+}
+
+static int check(const struct settings *settings, bool human)
+{
+    if (settings->interfaces.n == 0)
+        return pl_fail(human, NC_EXIT_USAGE, "--interface is missing: name at least one, as in -i eth0 -w eth0.pcapng");
+    if (settings->interfaces.n != settings->files.n)
+        return pl_fail(human, NC_EXIT_USAGE, "--interface is given %zu times and --write %zu times: give one file each",
+                       settings->interfaces.n, settings->files.n);
+    for (size_t i = 0; i < settings->files.n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(settings->files.at[i], settings->files.at[j]) == 0)
+                return pl_fail(human, NC_EXIT_USAGE, "--write '%s': given twice; give each interface its own file",
+                               settings->files.at[i]);
+    return NC_EXIT_OK;
+}
+
+static int capture_points(const struct settings *settings, struct pl_point *points, bool human)
+{
+    struct nc_error error;
+    size_t n = settings->interfaces.n;
+    struct pl_capture *capture = pl_capture_new(points, n, settings->ring_bytes, &error);
+    if (!capture)
+        return pl_report(human, &error);
+    int status = open_points(settings, points, human);
+    if (status == NC_EXIT_OK) {
+        struct pl_capture_limits limits = {settings->duration_ns, settings->packets};
+        print_ready(human, points, n);
+        pl_capture_run(capture, &limits); /* a failed write is reported when the file is finished */
+        status = finish(capture, points, n, human);
+    }
+    pl_capture_free(capture);
+    return status;
+}
+
+int pl_cmd_capture(int argc, char **argv)
+{
+    struct settings settings;
+    struct pl_point points[PL_POINTS_MAX];
+    int first = nc_options_parse(options, sizeof options / sizeof *options, &usage, &settings, NULL, argc, argv);
+    bool human = nc_program_is_human(settings.human, settings.json);
+    if (settings.parent_death)
+        nc_program_end_with_parent();
+    if (first < argc)
+        return pl_fail(human, NC_EXIT_USAGE, "'%s': not expected; filters go into --filter", argv[first]);
+    int status = check(&settings, human);
+    if (status != NC_EXIT_OK)
+        return status;
+    for (size_t i = 0; i < PL_POINTS_MAX; i++)
+        points[i] = (struct pl_point){.netns_fd = -1, .writer.fd = -1};
+    status = capture_points(&settings, points, human);
+    for (size_t i = 0; i < settings.interfaces.n; i++)
+        pl_point_close(&points[i]);
+    return status;
+}
+
+_Static_assert(NC_STRINGS_MAX <= PL_POINTS_MAX, "every --interface has a place");

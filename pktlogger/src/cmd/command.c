@@ -1,0 +1,27 @@
+/* Implements command.h. */
+#include "command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "nc_jsonl.h"
+#include "nc_log.h"
+
+int pl_fail(bool human, int status, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (human)
+        nc_log("%s", text);
+    else
+        nc_log_error(stdout, status, "%s", text);
+    return status;
+}
+
+int pl_report(bool human, const struct nc_error *error)
+{
+    return pl_fail(human, error->status, "%s", error->text);
+}

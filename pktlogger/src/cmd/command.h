@@ -1,0 +1,37 @@
+/* What the commands share: how they print results and errors, and common options. */
+#ifndef PL_COMMAND_H
+#define PL_COMMAND_H
+
+#include <stdbool.h>
+
+#include "nc_error.h"
+#include "nc_options.h"
+
+/* The commands. Each gets the command line from its own name on and returns the exit status. */
+int pl_cmd_capture(int argc, char **argv);
+int pl_cmd_index(int argc, char **argv);
+int pl_cmd_record(int argc, char **argv);
+int pl_cmd_analyse(int argc, char **argv);
+int pl_cmd_frames(int argc, char **argv);
+int pl_cmd_export(int argc, char **argv);
+
+/* Rows of option tables that several commands have. The arguments are offsets in the settings. */
+#define PL_OPTION_OUTPUT(at)                                                                                           \
+    {.name = "output",                                                                                                 \
+     .letter = 'o',                                                                                                    \
+     .kind = NC_OPT_STRING,                                                                                            \
+     .metavar = "DIR",                                                                                                 \
+     .offset = (at),                                                                                                   \
+     .help = "folder for the results; it is made, or must be empty"}
+#define PL_OPTIONS_HUMAN_JSON(at_human, at_json)                                                                       \
+    {.name = "human", .kind = NC_OPT_FLAG, .offset = (at_human), .help = "text on stdout; default on a terminal"},     \
+        {.name = "json", .kind = NC_OPT_FLAG, .offset = (at_json), .help = "JSON lines on stdout; default elsewhere"}
+
+/* Prints an error of one line: for people on stderr, else as a JSON event on stdout with a copy on stderr. Returns
+ * `status`. */
+int pl_fail(bool human, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with an error that another function filled in. */
+int pl_report(bool human, const struct nc_error *error);
+
+#endif

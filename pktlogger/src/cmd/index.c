@@ -1,0 +1,114 @@
+/* pktlogger index: turns a capture into columns and flows.json. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nc_jsonl.h"
+#include "nc_log.h"
+#include "nc_options.h"
+#include "nc_program.h"
+#include "command.h"
+#include "folder.h"
+#include "index.h"
+#include "json.h"
+#include "mapping.h"
+#include "table.h"
+
+struct settings {
+    const char *output;
+    bool human, json;
+};
+
+#define AT(field) offsetof(struct settings, field)
+static const struct nc_option options[] = {
+    PL_OPTION_OUTPUT(AT(output)),
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+};
+static const struct nc_usage usage = {
+    .synopsis = "pktlogger index FILE -o DIR",
+    .purpose = "Writes every TCP packet of a pcapng or pcap file as a row of NumPy columns, and flows.json.",
+    .epilog = "Columns and rules are in FORMAT.md and pktlogger(1).",
+};
+
+/* clang-format off */
+static const struct pl_column columns[] = {
+    PL_COLUMN(struct pl_row, frame, "<u8"),   PL_COLUMN(struct pl_row, t_ns, "<i8"),
+    PL_COLUMN(struct pl_row, flow, "<u4"),    PL_COLUMN(struct pl_row, dir, "|u1"),
+    PL_COLUMN(struct pl_row, seq, "<u8"),     PL_COLUMN(struct pl_row, ack, "<u8"),
+    PL_COLUMN(struct pl_row, len, "<u4"),     PL_COLUMN(struct pl_row, wire_len, "<u4"),
+    PL_COLUMN(struct pl_row, parts, "<u2"),   PL_COLUMN(struct pl_row, flags, "<u2"),
+    PL_COLUMN(struct pl_row, window, "<u4"),  PL_COLUMN(struct pl_row, ip_id, "<u2"),
+    PL_COLUMN(struct pl_row, tsval, "<u4"),   PL_COLUMN(struct pl_row, tsecr, "<u4"),
+    PL_COLUMN(struct pl_row, sack_n, "|u1"),  PL_COLUMN_WIDE(struct pl_row, sack_left, "<u8", NC_SACK_MAX),
+    PL_COLUMN_WIDE(struct pl_row, sack_right, "<u8", NC_SACK_MAX),
+};
+/* clang-format on */
+
+static int put_row(void *table, const struct pl_row *row)
+{
+    pl_table_put(table, row);
+    return 0;
+}
+
+static json_t *summary(const struct pl_index *index)
+{
+    return json_pack("{s:I, s:I, s:I, s:b, s:o}", "packets", (json_int_t)index->counts.tcp, "frames",
+                     (json_int_t)index->counts.frames, "flows", (json_int_t)index->flows.n, "truncated",
+                     (int)index->reader.truncated, "drops", pl_json_drops(&index->reader));
+}
+
+static void print_end(const struct pl_index *index, const char *file, bool human)
+{
+    if (index->reader.truncated)
+        nc_log("'%s': ends inside a packet; all before it was read", file);
+    if (human)
+        printf("%llu TCP packets of %llu frames in %u flows\n", (unsigned long long)index->counts.tcp,
+               (unsigned long long)index->counts.frames, index->flows.n);
+    else
+        nc_jsonl_event(stdout, "end", summary(index));
+}
+
+static int index_file(const struct pl_mapping *mapping, const char *file, struct pl_folder *folder, bool human)
+{
+    struct nc_error error;
+    struct pl_index index;
+    struct pl_table *table = pl_table_create(folder->fd, ".", columns, sizeof columns / sizeof *columns);
+    if (!table)
+        return pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder->path, strerror(errno));
+    enum pl_status status = pl_index_run(&index, mapping->data, mapping->len, put_row, table, &error);
+    int closed = pl_table_close(table), exit_status = NC_EXIT_OK;
+    if (status != PL_OK)
+        exit_status = pl_fail(human, error.status, "'%s': %s", file, error.text);
+    else if (closed < 0 || pl_json_write(folder->fd, "flows.json", pl_json_index(&index)) < 0)
+        exit_status = pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder->path, strerror(errno));
+    else if (pl_folder_commit(folder, &error) < 0)
+        exit_status = pl_report(human, &error);
+    else
+        print_end(&index, file, human);
+    pl_index_free(&index);
+    return exit_status;
+}
+
+int pl_cmd_index(int argc, char **argv)
+{
+    struct settings settings;
+    struct pl_mapping mapping;
+    struct pl_folder folder;
+    struct nc_error error;
+    int first = nc_options_parse(options, sizeof options / sizeof *options, &usage, &settings, NULL, argc, argv);
+    bool human = nc_program_is_human(settings.human, settings.json);
+    if (argc - first != 1 || !settings.output)
+        return pl_fail(human, NC_EXIT_USAGE, "want one capture file and --output: pktlogger index FILE -o DIR");
+    if (pl_map(argv[first], &mapping, &error) < 0)
+        return pl_report(human, &error);
+    int status;
+    if (pl_folder_begin(&folder, settings.output, &error) < 0)
+        status = pl_report(human, &error);
+    else if ((status = index_file(&mapping, argv[first], &folder, human)) != NC_EXIT_OK)
+        pl_folder_abort(&folder);
+    pl_unmap(&mapping);
+    return status;
+}

@@ -1,0 +1,307 @@
+/* Implements reader.h, which has the invariants. The bounds of a block are checked once, where its length is read;
+ * its parser then gets [body, body + len). A last block that the file cuts short is the end and not an error, because a
+ * crashed capture leaves such a file behind. */
+#include "reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "pcapng.h"
+
+enum { CLASSIC_HEADER = 24, CLASSIC_RECORD = 16, BLOCK_FRAME = 12 };
+enum { CLASSIC_MICRO = 0xa1b2c3d4u, CLASSIC_NANO = 0xa1b23c4du };
+
+static unsigned link_of(uint32_t linktype)
+{
+    switch (linktype) {
+    case PL_LINKTYPE_ETHERNET:
+        return NC_LINK_ETHERNET;
+    case PL_LINKTYPE_RAW:
+    case PL_LINKTYPE_IPV4:
+    case PL_LINKTYPE_IPV6:
+        return NC_LINK_RAW_IP;
+    default:
+        return PL_LINK_UNKNOWN;
+    }
+}
+
+static int corrupt(struct pl_reader *reader, const char *what)
+{
+    snprintf(reader->why, sizeof reader->why, "byte %td: %s", reader->at - reader->start, what);
+    return -1;
+}
+
+static size_t remaining(const struct pl_reader *reader)
+{
+    return (size_t)(reader->end - reader->at);
+}
+
+static struct pl_interface *add_interface(struct pl_reader *reader)
+{
+    if (reader->interface_n == reader->interface_room) {
+        size_t room = reader->interface_room ? reader->interface_room * 2 : 4;
+        struct pl_interface *grown = realloc(reader->interfaces, room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        reader->interfaces = grown;
+        reader->interface_room = room;
+    }
+    struct pl_interface *added = &reader->interfaces[reader->interface_n++];
+    *added = (struct pl_interface){.link = PL_LINK_UNKNOWN, .tsresol = 6};
+    return added;
+}
+
+static struct pl_interface *interface_of(struct pl_reader *reader, uint32_t id)
+{
+    return id < reader->interface_n - reader->section_first ? &reader->interfaces[reader->section_first + id] : NULL;
+}
+
+/* One option of a block. */
+struct option {
+    uint16_t code, len;
+    const uint8_t *value;
+};
+/* Takes the option at *at; false at the end of the list or when the option does not fit. */
+static bool next_option(const struct pl_reader *reader, const uint8_t **at, const uint8_t *end, struct option *option)
+{
+    if (end - *at < 4)
+        return false;
+    option->code = pl_get16(*at, reader->swapped);
+    option->len = pl_get16(*at + 2, reader->swapped);
+    option->value = *at + 4;
+    size_t padded = ((size_t)option->len + 3) & ~(size_t)3;
+    if (option->code == PL_OPT_END || (size_t)(end - option->value) < padded)
+        return false;
+    *at = option->value + padded;
+    return true;
+}
+
+/* Reads a 64-bit value of an option, which is in the file's byte order. Times in blocks are two 32-bit halves instead,
+ * the high one first. */
+static uint64_t get64(const struct pl_reader *reader, const uint8_t *at)
+{
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return reader->swapped ? __builtin_bswap64(value) : value;
+}
+
+static uint64_t get_halves(const struct pl_reader *reader, const uint8_t *at)
+{
+    return (uint64_t)pl_get32(at, reader->swapped) << 32 | pl_get32(at + 4, reader->swapped);
+}
+
+static int parse_interface(struct pl_reader *reader, const uint8_t *body, size_t len)
+{
+    if (len < 8)
+        return corrupt(reader, "interface description block too short");
+    struct pl_interface *interface = add_interface(reader);
+    if (!interface)
+        return corrupt(reader, "out of memory for interfaces");
+    interface->link = link_of(pl_get16(body, reader->swapped));
+    interface->snap_bytes = pl_get32(body + 4, reader->swapped);
+    const uint8_t *at = body + 8;
+    for (struct option option; next_option(reader, &at, body + len, &option);) {
+        if (option.code == PL_OPT_IF_TSRESOL && option.len >= 1)
+            interface->tsresol = option.value[0];
+        else if (option.code == PL_OPT_IF_TSOFFSET && option.len >= 8)
+            interface->tsoffset_s = (int64_t)get64(reader, option.value);
+        else if (option.code == PL_OPT_IF_NAME) {
+            interface->name = option.value;
+            interface->name_len = option.len;
+        }
+    }
+    return 0;
+}
+
+static void parse_statistics(struct pl_reader *reader, const uint8_t *body, size_t len)
+{
+    struct pl_interface *interface = len >= 12 ? interface_of(reader, pl_get32(body, reader->swapped)) : NULL;
+    if (!interface)
+        return;
+    interface->has_statistics = true;
+    const uint8_t *at = body + 12;
+    for (struct option option; next_option(reader, &at, body + len, &option);) {
+        if (option.len < 8)
+            continue;
+        uint64_t value = get64(reader, option.value);
+        switch (option.code) {
+        case PL_OPT_ISB_ACCEPTED:
+            interface->accepted = value;
+            break;
+        case PL_OPT_ISB_DROPPED_KERNEL:
+            interface->dropped_kernel = value;
+            break;
+        case PL_OPT_ISB_DROPPED_INTERFACE:
+            interface->dropped_interface = value;
+            break;
+        case PL_OPT_ISB_DELIVERED:
+            interface->delivered = value;
+            break;
+        }
+    }
+}
+
+static enum pl_next fill(struct pl_reader *reader, struct pl_frame *frame, const struct pl_interface *interface,
+                         int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire)
+{
+    frame->number = ++reader->frames;
+    frame->t_ns = t_ns;
+    frame->wire = wire;
+    frame->captured = captured < wire ? captured : wire; /* bytes beyond the packet's length are padding */
+    frame->link = interface->link;
+    frame->data = data;
+    return PL_FRAME;
+}
+
+/* Enhanced and obsolete Packet Blocks differ only in their first word. */
+static enum pl_next parse_packet(struct pl_reader *reader, bool enhanced, const uint8_t *body, size_t len,
+                                 struct pl_frame *frame)
+{
+    if (len < 20)
+        return corrupt(reader, "packet block too short"), PL_CORRUPT;
+    uint32_t id = enhanced ? pl_get32(body, reader->swapped) : pl_get16(body, reader->swapped);
+    const struct pl_interface *interface = interface_of(reader, id);
+    if (!interface)
+        return corrupt(reader, "packet of an interface that was not described"), PL_CORRUPT;
+    uint32_t captured = pl_get32(body + 12, reader->swapped);
+    if (captured > len - 20)
+        return corrupt(reader, "packet longer than its block"), PL_CORRUPT;
+    int64_t t_ns = pl_ticks_to_ns(get_halves(reader, body + 4), interface->tsresol, interface->tsoffset_s);
+    return fill(reader, frame, interface, t_ns, body + 20, captured, pl_get32(body + 16, reader->swapped));
+}
+
+static enum pl_next parse_simple(struct pl_reader *reader, const uint8_t *body, size_t len, struct pl_frame *frame)
+{
+    const struct pl_interface *interface = interface_of(reader, 0);
+    if (len < 4 || !interface)
+        return corrupt(reader, "simple packet block without interface or length"), PL_CORRUPT;
+    uint32_t wire = pl_get32(body, reader->swapped), captured = wire;
+    if (interface->snap_bytes && captured > interface->snap_bytes)
+        captured = interface->snap_bytes;
+    if (captured > len - 4)
+        return corrupt(reader, "packet longer than its block"), PL_CORRUPT;
+    return fill(reader, frame, interface, 0, body + 4, captured, wire);
+}
+
+/* A section header sets the byte order for everything after it, its own length included. */
+static int parse_section(struct pl_reader *reader)
+{
+    if (remaining(reader) < 28)
+        return corrupt(reader, "section header too short");
+    uint32_t magic = pl_get32(reader->at + 8, false);
+    if (magic != PL_BYTE_ORDER_MAGIC && magic != __builtin_bswap32(PL_BYTE_ORDER_MAGIC))
+        return corrupt(reader, "section header without byte-order magic");
+    reader->swapped = magic != PL_BYTE_ORDER_MAGIC;
+    if (pl_get16(reader->at + 12, reader->swapped) != 1)
+        return corrupt(reader, "pcapng major version is not 1");
+    reader->section_first = reader->interface_n;
+    return 0;
+}
+
+static enum pl_next next_block_frame(struct pl_reader *reader, struct pl_frame *frame)
+{
+    while (remaining(reader) >= BLOCK_FRAME) {
+        uint32_t type = pl_get32(reader->at, reader->swapped);
+        if (type == PL_BLOCK_SECTION && parse_section(reader) < 0) /* reads the same in both byte orders */
+            return PL_CORRUPT;
+        uint32_t total = pl_get32(reader->at + 4, reader->swapped);
+        if (total < BLOCK_FRAME || total % 4)
+            return corrupt(reader, "impossible block length"), PL_CORRUPT;
+        if (total > remaining(reader))
+            break;
+        if (pl_get32(reader->at + total - 4, reader->swapped) != total)
+            return corrupt(reader, "the two lengths of a block differ"), PL_CORRUPT;
+        const uint8_t *body = reader->at + 8;
+        size_t len = total - BLOCK_FRAME;
+        enum pl_next got = PL_END;
+        if (type == PL_BLOCK_ENHANCED || type == PL_BLOCK_PACKET)
+            got = parse_packet(reader, type == PL_BLOCK_ENHANCED, body, len, frame);
+        else if (type == PL_BLOCK_SIMPLE)
+            got = parse_simple(reader, body, len, frame);
+        else if (type == PL_BLOCK_INTERFACE && parse_interface(reader, body, len) < 0)
+            return PL_CORRUPT;
+        else if (type == PL_BLOCK_STATISTICS)
+            parse_statistics(reader, body, len);
+        if (got == PL_CORRUPT)
+            return PL_CORRUPT;
+        reader->at += total;
+        if (got == PL_FRAME)
+            return PL_FRAME;
+    }
+    reader->truncated = remaining(reader) > 0;
+    return PL_END;
+}
+
+static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame)
+{
+    const uint8_t *at = reader->at;
+    if (remaining(reader) < CLASSIC_RECORD || pl_get32(at + 8, reader->swapped) > remaining(reader) - CLASSIC_RECORD) {
+        reader->truncated = remaining(reader) > 0;
+        return PL_END;
+    }
+    const struct pl_interface *interface = &reader->interfaces[0];
+    uint32_t captured = pl_get32(at + 8, reader->swapped);
+    uint32_t per_second = interface->tsresol == 9 ? 1000000000u : 1000000u;
+    uint64_t ticks = (uint64_t)pl_get32(at, reader->swapped) * per_second + pl_get32(at + 4, reader->swapped);
+    reader->at += CLASSIC_RECORD + captured;
+    return fill(reader, frame, interface, pl_ticks_to_ns(ticks, interface->tsresol, 0), at + CLASSIC_RECORD, captured,
+                pl_get32(at + 12, reader->swapped));
+}
+
+static int open_classic(struct pl_reader *reader, bool nano)
+{
+    struct pl_interface *interface = add_interface(reader);
+    if (!interface)
+        return corrupt(reader, "out of memory for interfaces");
+    interface->tsresol = nano ? 9 : 6;
+    interface->snap_bytes = pl_get32(reader->at + 16, reader->swapped);
+    interface->link = link_of(pl_get32(reader->at + 20, reader->swapped) & 0xffff); /* the rest: FCS length */
+    reader->classic = true;
+    reader->at += CLASSIC_HEADER;
+    return 0;
+}
+
+int pl_reader_open(struct pl_reader *reader, const uint8_t *data, size_t len)
+{
+    *reader = (struct pl_reader){.start = data, .at = data, .end = data + len};
+    if (len >= CLASSIC_HEADER)
+        for (int swapped = 0; swapped < 2; swapped++) {
+            uint32_t magic = pl_get32(data, swapped);
+            reader->swapped = swapped;
+            if (magic == CLASSIC_MICRO || magic == CLASSIC_NANO)
+                return open_classic(reader, magic == CLASSIC_NANO);
+        }
+    reader->swapped = false;
+    if (len < 28 || pl_get32(data, false) != PL_BLOCK_SECTION)
+        return corrupt(reader, "neither pcapng nor pcap");
+    return parse_section(reader);
+}
+
+enum pl_next pl_reader_next(struct pl_reader *reader, struct pl_frame *frame)
+{
+    return reader->classic ? next_record(reader, frame) : next_block_frame(reader, frame);
+}
+
+void pl_reader_close(struct pl_reader *reader)
+{
+    free(reader->interfaces);
+    reader->interfaces = NULL;
+}
+
+struct pl_drops pl_reader_drops(const struct pl_reader *reader)
+{
+    struct pl_drops drops = {.known = reader->interface_n > 0};
+    for (size_t i = 0; i < reader->interface_n; i++) {
+        const struct pl_interface *interface = &reader->interfaces[i];
+        drops.known = drops.known && interface->has_statistics;
+        drops.kernel += interface->dropped_kernel;
+        drops.interface += interface->dropped_interface;
+        uint64_t known = interface->dropped_kernel + interface->delivered;
+        if (interface->accepted > known)
+            drops.process += interface->accepted - known;
+    }
+    return drops;
+}

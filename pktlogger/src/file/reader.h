@@ -1,0 +1,69 @@
+/* Reads captures from memory. They are pcapng (both byte orders, several sections and interfaces, any time resolution,
+ * with the Enhanced, Simple and obsolete Packet Block; unknown blocks are skipped) or classic pcap (micro- and
+ * nanoseconds, both byte orders). Frames are numbered from 1 in file order, as tshark counts.
+ * Invariant: start <= at <= end, and nothing outside [start, end) is read, whatever the bytes say.
+ * Sources: draft-ietf-opsawg-pcapng sections 3 and 4, draft-ietf-opsawg-pcap.
+ * Rejected: libpcap's own reader. It copies each packet, supports one link type a file and hides interface
+ * statistics. */
+#ifndef PL_READER_H
+#define PL_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_packet.h"
+
+#define PL_LINK_UNKNOWN NC_LINK_N
+
+struct pl_interface {
+    unsigned link;       /* enum nc_link or PL_LINK_UNKNOWN */
+    uint32_t snap_bytes; /* 0: no limit */
+    uint8_t tsresol;     /* as in if_tsresol */
+    int64_t tsoffset_s;
+    const uint8_t *name; /* not terminated; NULL when the file gives none */
+    uint16_t name_len;
+    bool has_statistics;
+    uint64_t accepted, dropped_kernel, dropped_interface, delivered;
+};
+
+struct pl_frame {
+    uint64_t number;
+    int64_t t_ns; /* CLOCK_REALTIME; -1: outside 0 … 2^62, 0 in a Simple Packet Block */
+    uint32_t captured, wire;
+    unsigned link; /* enum nc_link or PL_LINK_UNKNOWN */
+    const uint8_t *data;
+};
+
+struct pl_reader {
+    const uint8_t *start, *at, *end;
+    bool classic, swapped;
+    bool truncated; /* the file ends inside a block; everything before that block was read */
+    uint64_t frames;
+    struct pl_interface *interfaces; /* of all sections */
+    size_t interface_n, interface_room, section_first;
+    char why[160]; /* the reason of PL_CORRUPT */
+};
+
+enum pl_next { PL_FRAME, PL_END, PL_CORRUPT };
+
+/* Recognises the format. Returns 0, or -1 with a reason in reader->why; pl_reader_close is allowed after either. */
+int pl_reader_open(struct pl_reader *reader, const uint8_t *data, size_t len);
+
+/* Reads the next frame, which is valid as long as the memory. Do not call it again after PL_END or PL_CORRUPT. */
+enum pl_next pl_reader_next(struct pl_reader *reader, struct pl_frame *frame);
+
+void pl_reader_close(struct pl_reader *reader);
+
+/* The packets of all interfaces that are not in the file: dropped by the kernel's ring, by the interface, or by the
+ * capturing process itself. */
+struct pl_drops {
+    bool known;
+    uint64_t kernel, interface, process;
+};
+struct pl_drops pl_reader_drops(const struct pl_reader *reader);
+
+/* Converts ticks of an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */
+int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s);
+
+#endif

@@ -1,0 +1,34 @@
+/* Tables on disk. A table is a folder with one .npy file for each column (NPY format 1.0, little endian) and
+ * columns.json, which names the columns in order. Rows are appended one at a time and soon leave memory, so only the
+ * disk bounds the size of a table. The number of rows goes into the headers when the table is closed.
+ * Rejected: Parquet from C, which has no well-kept C library; Python writes Parquet from these files. */
+#ifndef PL_TABLE_H
+#define PL_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pl_column {
+    const char *name;
+    const char *descr; /* NumPy type: "<u8", "<i8", "|u1", … */
+    size_t offset;     /* within the row's struct */
+    size_t size;       /* bytes of one element */
+    unsigned width;    /* 1, or elements a row */
+};
+
+#define PL_COLUMN(row, field, type) {#field, type, offsetof(row, field), sizeof(((row *)0)->field), 1}
+#define PL_COLUMN_WIDE(row, field, type, n) {#field, type, offsetof(row, field), sizeof(((row *)0)->field) / (n), n}
+
+struct pl_table;
+
+/* Makes the folder `name` below dir_fd and the column files in it; "." is the folder of dir_fd itself. Returns NULL
+ * with errno. */
+struct pl_table *pl_table_create(int dir_fd, const char *name, const struct pl_column *columns, size_t n);
+
+/* Appends one row. Errors are reported when the table is closed. */
+void pl_table_put(struct pl_table *table, const void *row);
+
+/* Finishes the files and releases the table. Returns 0, or -1 with errno of the first failure. */
+int pl_table_close(struct pl_table *table);
+
+#endif

@@ -1,0 +1,230 @@
+/* Implements writer.h. Blocks are built in the buffer itself; write() is called only when it is full. */
+#include "writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "pcapng.h"
+
+enum { BUFFER_BYTES = 1 << 20, OPTION_TEXT_MAX = 4096, HEAD_MAX = 6 * OPTION_TEXT_MAX };
+
+static void flush(struct pl_writer *writer)
+{
+    const uint8_t *at = writer->buffer;
+    while (writer->used && !writer->error) {
+        ssize_t wrote = write(writer->fd, at, writer->used);
+        if (wrote < 0 && errno != EINTR)
+            writer->error = errno;
+        if (wrote > 0) {
+            at += wrote;
+            writer->used -= (size_t)wrote;
+        }
+    }
+    writer->used = 0;
+}
+
+/* Makes room for a whole block; NULL when the block is larger than the buffer. */
+static uint8_t *room(struct pl_writer *writer, size_t bytes)
+{
+    if (writer->used + bytes > BUFFER_BYTES)
+        flush(writer);
+    return bytes <= BUFFER_BYTES ? writer->buffer + writer->used : NULL;
+}
+
+static uint8_t *put16(uint8_t *at, uint16_t value)
+{
+    memcpy(at, &value, sizeof value);
+    return at + sizeof value;
+}
+
+static uint8_t *put32(uint8_t *at, uint32_t value)
+{
+    memcpy(at, &value, sizeof value);
+    return at + sizeof value;
+}
+
+static uint8_t *put_halves(uint8_t *at, uint64_t value)
+{
+    return put32(put32(at, (uint32_t)(value >> 32)), (uint32_t)value);
+}
+
+static uint8_t *put_option(uint8_t *at, uint16_t code, const void *value, size_t len)
+{
+    at = put16(put16(at, code), (uint16_t)len);
+    memcpy(at, value, len);
+    size_t padding = -len & 3;
+    memset(at + len, 0, padding);
+    return at + len + padding;
+}
+
+static uint8_t *put_text(uint8_t *at, uint16_t code, const char *text)
+{
+    return text && *text ? put_option(at, code, text, strnlen(text, OPTION_TEXT_MAX - 8)) : at;
+}
+
+static uint8_t *put_count(uint8_t *at, uint16_t code, uint64_t value)
+{
+    return put_option(at, code, &value, sizeof value);
+}
+
+/* Ends the options and the block that began at `block`, and fills in both length fields. */
+static void end_block(struct pl_writer *writer, uint8_t *block, uint8_t *at)
+{
+    at = put32(at, PL_OPT_END);
+    uint32_t total = (uint32_t)(at + 4 - block);
+    put32(block + 4, total);
+    put32(at, total);
+    writer->used += total;
+}
+
+static void put_section(struct pl_writer *writer, const char *comment)
+{
+    struct utsname os;
+    char os_text[sizeof os.sysname + sizeof os.release + 1] = "";
+    if (uname(&os) == 0)
+        snprintf(os_text, sizeof os_text, "%s %s", os.sysname, os.release);
+    uint8_t *block = room(writer, HEAD_MAX), *at = put32(block, PL_BLOCK_SECTION) + 4;
+    at = put32(at, PL_BYTE_ORDER_MAGIC);
+    at = put16(put16(at, 1), 0);
+    at = put_halves(at, UINT64_MAX); /* section length: not given */
+    at = put_text(at, PL_OPT_COMMENT, comment);
+    at = put_text(at, PL_OPT_SHB_OS, os_text);
+    at = put_text(at, PL_OPT_SHB_APPLICATION, "pktlogger " PKTLOGGER_VERSION);
+    end_block(writer, block, at);
+}
+
+unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_info *info)
+{
+    assert(writer->interfaces < PL_WRITER_INTERFACES_MAX);
+    uint8_t *block = room(writer, HEAD_MAX), *at = put32(block, PL_BLOCK_INTERFACE) + 4;
+    at = put32(put16(put16(at, info->linktype), 0), info->snap_bytes);
+    at = put_text(at, PL_OPT_IF_NAME, info->interface);
+    at = put_text(at, PL_OPT_IF_DESCRIPTION, info->description);
+    at = put_option(at, PL_OPT_IF_TSRESOL, "\x09", 1);
+    if (info->filter && *info->filter) {
+        char text[OPTION_TEXT_MAX - 8]; /* first byte 0: a filter in libpcap's language */
+        int n = snprintf(text + 1, sizeof text - 1, "%s", info->filter);
+        text[0] = 0;
+        at = put_option(at, PL_OPT_IF_FILTER, text, (size_t)n + 1 < sizeof text ? (size_t)n + 1 : sizeof text - 1);
+    }
+    end_block(writer, block, at);
+    return writer->interfaces++;
+}
+
+int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info)
+{
+    *writer = (struct pl_writer){.path = path, .fd = -1};
+    if (pl_temporary_name(path, writer->temporary, sizeof writer->temporary) < 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    writer->buffer = malloc(BUFFER_BYTES);
+    if (!writer->buffer)
+        return -1;
+    writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (writer->fd < 0) {
+        free(writer->buffer);
+        writer->buffer = NULL;
+        return -1;
+    }
+    put_section(writer, info->comment);
+    pl_writer_interface(writer, info);
+    flush(writer); /* so that a full disk is noticed before the first packet */
+    errno = writer->error;
+    return writer->error ? -1 : 0;
+}
+
+/* Puts a packet block up to its data. Returns where its options or its end go; NULL without room. */
+static uint8_t *put_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured,
+                           uint32_t wire, unsigned interface, size_t more)
+{
+    size_t padded = ((size_t)captured + 3) & ~(size_t)3;
+    uint8_t *at = room(writer, padded + 32 + more);
+    if (writer->error || !at)
+        return NULL;
+    at = put32(put32(put32(at, PL_BLOCK_ENHANCED), (uint32_t)(padded + 32)), interface);
+    at = put32(put32(put_halves(at, (uint64_t)t_ns), captured), wire);
+    memcpy(at, data, captured);
+    memset(at + captured, 0, padded - captured);
+    writer->packets++;
+    writer->delivered[interface]++;
+    writer->bytes += wire;
+    return at + padded;
+}
+
+void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire)
+{
+    uint8_t *at = put_packet(writer, t_ns, data, captured, wire, 0, 0);
+    if (!at)
+        return;
+    uint32_t total = (uint32_t)(at + 4 - (writer->buffer + writer->used));
+    put32(at, total);
+    writer->used += total;
+}
+
+void pl_writer_packet_noted(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured,
+                            uint32_t wire, const struct pl_writer_note *note)
+{
+    uint8_t *at = put_packet(writer, t_ns, data, captured, wire, note->interface, OPTION_TEXT_MAX + 16);
+    if (!at)
+        return;
+    uint8_t *block = writer->buffer + writer->used;
+    at = put_text(at, PL_OPT_COMMENT, note->comment);
+    if (note->flags)
+        at = put_option(at, PL_OPT_PACKET_FLAGS, &note->flags, sizeof note->flags);
+    end_block(writer, block, at);
+}
+
+static void put_statistics(struct pl_writer *writer, unsigned interface, const struct pl_writer_statistics *statistics)
+{
+    uint8_t *block = room(writer, HEAD_MAX), *at = put32(block, PL_BLOCK_STATISTICS) + 4, times[8];
+    at = put_halves(put32(at, interface), (uint64_t)statistics->end_ns);
+    put_halves(times, (uint64_t)statistics->start_ns);
+    at = put_option(at, PL_OPT_ISB_START, times, sizeof times);
+    put_halves(times, (uint64_t)statistics->end_ns);
+    at = put_option(at, PL_OPT_ISB_END, times, sizeof times);
+    at = put_count(at, PL_OPT_ISB_RECEIVED, statistics->accepted + statistics->dropped_interface);
+    at = put_count(at, PL_OPT_ISB_DROPPED_INTERFACE, statistics->dropped_interface);
+    at = put_count(at, PL_OPT_ISB_ACCEPTED, statistics->accepted);
+    at = put_count(at, PL_OPT_ISB_DROPPED_KERNEL, statistics->dropped_kernel);
+    at = put_count(at, PL_OPT_ISB_DELIVERED, writer->delivered[interface]);
+    end_block(writer, block, at);
+}
+
+int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics)
+{
+    for (unsigned i = 0; i < writer->interfaces; i++)
+        put_statistics(writer, i, &statistics[i]);
+    flush(writer);
+    if (!writer->error && rename(writer->temporary, writer->path) < 0)
+        writer->error = errno;
+    int error = writer->error;
+    if (error)
+        pl_writer_abort(writer);
+    else {
+        close(writer->fd);
+        free(writer->buffer);
+        writer->fd = -1;
+        writer->buffer = NULL;
+    }
+    errno = error;
+    return error ? -1 : 0;
+}
+
+void pl_writer_abort(struct pl_writer *writer)
+{
+    if (writer->fd < 0)
+        return;
+    close(writer->fd);
+    unlink(writer->temporary);
+    free(writer->buffer);
+    writer->fd = -1;
+    writer->buffer = NULL;
+}

@@ -1,0 +1,69 @@
+/* Writes pcapng: one section with one or a few interfaces, nanoseconds, Enhanced Packet Blocks, and an Interface
+ * Statistics Block for each interface at the end. The file grows under a temporary name and is renamed when complete.
+ * Source: draft-ietf-opsawg-pcapng section 4; FORMAT.md shows the octets.
+ * Rejected: libpcap's dumper. It writes only classic pcap, without interface names, comments or drop counts. */
+#ifndef PL_WRITER_H
+#define PL_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pl_writer_info {
+    const char *interface;   /* if_name */
+    const char *description; /* if_description */
+    const char *filter;      /* if_filter; NULL or empty: none */
+    const char *comment;     /* of the section; NULL: none */
+    uint16_t linktype;
+    uint32_t snap_bytes;
+};
+
+struct pl_writer_statistics {
+    uint64_t accepted;          /* passed the filter, dropped ones included */
+    uint64_t dropped_kernel;    /* no room in the kernel's ring */
+    uint64_t dropped_interface; /* by the interface or its driver */
+    int64_t start_ns, end_ns;   /* CLOCK_REALTIME */
+};
+
+enum { PL_WRITER_INTERFACES_MAX = 4 };
+
+struct pl_writer {
+    const char *path;
+    char temporary[4096];
+    int fd;
+    int error;               /* errno of the first failed write, after which nothing is written */
+    uint64_t packets, bytes; /* packets written, and the sum of their lengths on the wire */
+    unsigned interfaces;
+    uint64_t delivered[PL_WRITER_INTERFACES_MAX]; /* packets of each */
+    size_t used;
+    uint8_t *buffer;
+};
+
+/* Creates the file and writes its head with interface 0. Returns 0, or -1 with errno. */
+int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info);
+
+/* Adds an interface and returns its number. Call it before the first packet, because some readers want all interfaces
+ * there. */
+unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_info *info);
+
+/* What a block says of its packet besides the data. */
+struct pl_writer_note {
+    unsigned interface;
+    uint32_t flags;      /* epb_flags; 0: none */
+    const char *comment; /* NULL: none */
+};
+
+/* Writes one packet of interface 0. `data` holds `captured` of its `wire` bytes. Errors are reported at the finish. */
+void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire);
+
+/* Writes one packet with a note. */
+void pl_writer_packet_noted(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured,
+                            uint32_t wire, const struct pl_writer_note *note);
+
+/* Writes the statistics, one for each interface, and gives the file its name. Returns 0, or -1 with errno; then no file
+ * is left behind. */
+int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics);
+
+/* Closes and removes the unfinished file. */
+void pl_writer_abort(struct pl_writer *writer);
+
+#endif

@@ -1,0 +1,82 @@
+/* The TCP connections of a capture: their ends, what the handshake agreed on, and where both sequence spaces are.
+ * Direction 0 of a flow goes from the side that sent the SYN; without a SYN, from the sender of the first packet seen.
+ * A SYN whose initial sequence number differs from the known one starts a new flow with the same addresses and ports.
+ *
+ * Sequence numbers become 64 bits, relative to the SYN. Each is placed within 2^31 of the last one of its space, in
+ * either direction, so that a stray number does no harm to others. Where the SYN was not captured, the first number
+ * seen becomes 2^32, so that what was sent before it stays positive. In all cases raw = (base + relative) mod 2^32.
+ * Sources: RFC 9293 (MSS), RFC 7323 sections 2 (window scale) and 3 (timestamps), RFC 2018. */
+#ifndef PL_FLOWS_H
+#define PL_FLOWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_packet.h"
+
+#define PL_NO_ACK UINT64_MAX
+#define PL_UNSEEN_BASE (UINT64_C(1) << 32)
+
+struct pl_side {
+    uint8_t address[16];
+    uint16_t port;
+    bool based; /* `base` and `last` are set */
+    bool syn;   /* its SYN was captured, so `base` is the initial sequence number */
+    bool has_mss, has_wscale, has_timestamps, sack_permitted; /* options of its SYN */
+    uint16_t mss;
+    uint8_t wscale;          /* at most 14 */
+    uint32_t base;           /* raw sequence number of relative 0 */
+    uint64_t last;           /* relative number near which the next one is placed */
+    uint64_t packets, bytes; /* that it sent; bytes of payload */
+    int64_t first_ns;        /* its first packet; meaningful when packets > 0 */
+};
+
+struct pl_flow {
+    uint8_t ip_version;
+    struct pl_side side[2];
+    int64_t first_ns, last_ns;
+};
+
+struct pl_flows {
+    struct pl_flow *at;
+    uint32_t n;
+    uint32_t room;
+    uint32_t *slots; /* hash table with open addressing: the newest flow of each 5-tuple, plus 1; 0: empty */
+    uint32_t slot_n; /* a power of two, more than twice the number of 5-tuples */
+    uint32_t used;
+    uint64_t seed; /* key of the hash, so that nobody can make a capture whose flows collide */
+};
+
+/* Returns 0, or -1 without memory. */
+int pl_flows_init(struct pl_flows *flows);
+void pl_flows_free(struct pl_flows *flows);
+
+/* Finds the flow of a TCP packet, or makes it, and the packet's direction. Returns NULL without memory. The pointer is
+ * valid until the next call. */
+struct pl_flow *pl_flows_find(struct pl_flows *flows, const struct nc_packet *packet, unsigned *dir);
+
+/* The newest flow with the 5-tuple of `like`; UINT32_MAX when there is none. *flipped is set when its direction 0 is
+ * direction 1 of `like`. */
+uint32_t pl_flows_lookup(const struct pl_flows *flows, const struct pl_flow *like, bool *flipped);
+
+/* The relative number of `raw` in the side's sequence space. With `move` it becomes the last number of the space. */
+uint64_t pl_unwrap(struct pl_side *side, uint32_t raw, bool move);
+
+/* Learns from a packet in direction `dir` what it says about the connection. Call it before unwrapping the packet's
+ * numbers. */
+void pl_flow_learn(struct pl_flow *flow, unsigned dir, const struct nc_tcp *tcp);
+
+/* True when both SYNs were captured and both offered window scaling. */
+bool pl_flow_scaled(const struct pl_flow *flow);
+
+/* True when both SYNs were captured and both had timestamps. */
+bool pl_flow_timestamps(const struct pl_flow *flow);
+
+/* The payload of a full wire packet in either direction: the smaller MSS option, less 12 where timestamps are in use. 0
+ * when no SYN has the option.
+ * Rejected: Linux's further bound of half the peer's window. Large windows exceed it before much is sent, and with
+ * small windows Linux was seen not to apply it: it sent segments of 4,300 bytes into a first window of 4,300 bytes. */
+uint32_t pl_flow_mss(const struct pl_flow *flow);
+
+#endif

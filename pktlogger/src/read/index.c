@@ -1,0 +1,144 @@
+/* Implements index.h. */
+#include "index.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Counts a frame that has no row, by the first reason that applies. */
+static void count_other(struct pl_counts *counts, enum nc_decoded decoded, const struct nc_packet *packet)
+{
+    if (decoded == NC_TRUNCATED)
+        counts->truncated++;
+    else if (decoded == NC_MALFORMED)
+        counts->malformed++;
+    else if (!packet->ip_version)
+        counts->not_ip++;
+    else if (packet->l4 == NC_L4_UDP)
+        counts->udp++;
+    else if (packet->l4 == NC_L4_ESP)
+        counts->esp++;
+    else
+        counts->ip_other++;
+}
+
+static uint16_t parts_of(uint32_t len, uint32_t mss)
+{
+    uint64_t parts = mss ? ((uint64_t)len + mss - 1) / mss : 1;
+    return (uint16_t)(parts < 1 ? 1 : parts < UINT16_MAX ? parts : UINT16_MAX);
+}
+
+static void add_sack(struct pl_row *row, struct pl_side *peer, const struct nc_tcp *tcp)
+{
+    row->sack_n = tcp->sack_n;
+    for (unsigned i = 0; i < tcp->sack_n; i++) {
+        row->sack_left[i] = pl_unwrap(peer, tcp->sack[i].left, false);
+        row->sack_right[i] = pl_unwrap(peer, tcp->sack[i].right, false);
+    }
+}
+
+static void account(struct pl_flow *flow, unsigned dir, const struct pl_row *row)
+{
+    struct pl_side *side = &flow->side[dir];
+    if (!flow->side[0].packets && !flow->side[1].packets)
+        flow->first_ns = flow->last_ns = row->t_ns;
+    if (row->t_ns > flow->last_ns)
+        flow->last_ns = row->t_ns;
+    if (!side->packets++)
+        side->first_ns = row->t_ns;
+    side->bytes += row->len;
+}
+
+static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, const struct pl_frame *frame,
+                     const struct nc_packet *packet)
+{
+    const struct nc_tcp *tcp = &packet->tcp;
+    struct pl_side *side = &flow->side[dir], *peer = &flow->side[!dir];
+    pl_flow_learn(flow, dir, tcp);
+    *row = (struct pl_row){
+        .frame = frame->number,
+        .t_ns = frame->t_ns,
+        .len = packet->payload_len,
+        .wire_len = frame->wire,
+        .flags = tcp->flags,
+        .dir = (uint8_t)dir,
+        .tsval = tcp->has_timestamps ? tcp->tsval : 0,
+        .tsecr = tcp->has_timestamps ? tcp->tsecr : 0,
+        .ip_id = packet->ip_version == 4 ? (uint16_t)packet->ip_id : 0,
+        .ack = PL_NO_ACK,
+    };
+    row->seq = pl_unwrap(side, tcp->seq, true);
+    if (tcp->flags & NC_TCP_ACK)
+        row->ack = pl_unwrap(peer, tcp->ack, true);
+    add_sack(row, peer, tcp);
+    bool scaled = !(tcp->flags & NC_TCP_SYN) && pl_flow_scaled(flow);
+    row->window = scaled ? (uint32_t)tcp->window << side->wscale : tcp->window;
+    row->parts = parts_of(row->len, pl_flow_mss(flow));
+    account(flow, dir, row);
+}
+
+static void note_time(struct pl_counts *counts, int64_t t_ns)
+{
+    if (t_ns < counts->first_ns)
+        counts->first_ns = t_ns;
+    if (t_ns > counts->last_ns)
+        counts->last_ns = t_ns;
+}
+
+static enum pl_status take_frame(struct pl_index *index, const struct pl_frame *frame, pl_sink *sink, void *context)
+{
+    struct pl_counts *counts = &index->counts;
+    struct nc_packet packet;
+    counts->frames++;
+    if (frame->link == PL_LINK_UNKNOWN) {
+        counts->unknown_link++;
+        return PL_OK;
+    }
+    if (frame->t_ns < 0) { /* not a time of any clock */
+        counts->malformed++;
+        return PL_OK;
+    }
+    note_time(counts, frame->t_ns);
+    enum nc_decoded decoded =
+        nc_packet_decode((enum nc_link)frame->link, frame->data, frame->captured, frame->wire, &packet);
+    if (decoded != NC_DECODED || packet.l4 != NC_L4_TCP) {
+        count_other(counts, decoded, &packet);
+        return PL_OK;
+    }
+    unsigned dir;
+    struct pl_flow *flow = pl_flows_find(&index->flows, &packet, &dir);
+    if (!flow)
+        return PL_NO_MEMORY;
+    struct pl_row row;
+    make_row(&row, flow, dir, frame, &packet);
+    row.flow = (uint32_t)(flow - index->flows.at);
+    counts->tcp++;
+    return sink(context, &row) == 0 ? PL_OK : PL_SINK_FAILED;
+}
+
+enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
+                            struct nc_error *error)
+{
+    *error = (struct nc_error){.status = NC_EXIT_FAILED};
+    *index = (struct pl_index){.counts = {.first_ns = INT64_MAX, .last_ns = -1}};
+    if (pl_reader_open(&index->reader, data, len) < 0) {
+        nc_fail(error, NC_EXIT_USAGE, "not a capture file (pcapng or pcap): %s", index->reader.why);
+        return PL_NOT_A_CAPTURE;
+    }
+    enum pl_status status = pl_flows_init(&index->flows) < 0 ? PL_NO_MEMORY : PL_OK;
+    struct pl_frame frame;
+    enum pl_next next = PL_END;
+    while (status == PL_OK && (next = pl_reader_next(&index->reader, &frame)) == PL_FRAME)
+        status = take_frame(index, &frame, sink, context);
+    if (status == PL_NO_MEMORY)
+        nc_fail(error, NC_EXIT_FAILED, "out of memory");
+    if (status != PL_OK || next != PL_CORRUPT)
+        return status;
+    nc_fail(error, NC_EXIT_FAILED, "damaged at %s", index->reader.why);
+    return PL_DAMAGED;
+}
+
+void pl_index_free(struct pl_index *index)
+{
+    pl_reader_close(&index->reader);
+    pl_flows_free(&index->flows);
+}

@@ -1,0 +1,43 @@
+/* One pass over a capture. Every TCP packet becomes a row with unwrapped numbers; everything else is counted. Each row
+ * goes to a sink at once, so the pass needs memory only for the flows. */
+#ifndef PL_INDEX_H
+#define PL_INDEX_H
+
+#include "flows.h"
+#include "nc_error.h"
+#include "reader.h"
+
+/* One captured TCP packet. The members are the columns of the index table in FORMAT.md. */
+struct pl_row {
+    uint64_t frame;
+    int64_t t_ns;
+    uint64_t seq, ack;
+    uint64_t sack_left[NC_SACK_MAX], sack_right[NC_SACK_MAX];
+    uint32_t flow, len, wire_len, window, tsval, tsecr;
+    uint16_t parts, flags, ip_id;
+    uint8_t dir, sack_n;
+};
+
+/* The number of frames of each kind. `frames` is the sum of the others. */
+struct pl_counts {
+    uint64_t frames, tcp, udp, esp, ip_other, not_ip, truncated, malformed, unknown_link;
+    int64_t first_ns, last_ns; /* of all frames with a usable time; last_ns < first_ns: none */
+};
+
+typedef int pl_sink(void *context, const struct pl_row *row);
+
+struct pl_index {
+    struct pl_reader reader;
+    struct pl_flows flows;
+    struct pl_counts counts;
+};
+
+enum pl_status { PL_OK, PL_NOT_A_CAPTURE, PL_DAMAGED, PL_NO_MEMORY, PL_SINK_FAILED };
+
+/* Reads the capture at [data, data + len) to its end or to the place where it is damaged. `error` has the reason unless
+ * the result is PL_OK. pl_index_free is allowed after every result. */
+enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
+                            struct nc_error *error);
+void pl_index_free(struct pl_index *index);
+
+#endif

@@ -1,0 +1,34 @@
+/* The record file of a delay box, followed while the box writes it. record_format.h has the layout,
+ * comet_delay/RECORD.md the contract. While the box runs, slots that were read are given back to it. The file of a box
+ * that has ended is read from where an earlier reader stopped and is not changed, so that it can be read again. */
+#ifndef PL_RECORD_FILE_H
+#define PL_RECORD_FILE_H
+
+#include "nc_error.h"
+#include "replay.h"
+
+struct pl_record_file {
+    const char *path;
+    int fd;
+    size_t bytes;
+    struct comet_record_head *head;
+    uint64_t at[COMET_RECORD_RINGS]; /* slots read */
+    bool live;                       /* the box ran at the last check */
+    bool writable;
+    bool damaged; /* the cursors contradict each other, so the rest cannot be read */
+};
+
+/* Returns 0, or -1 with a one-line reason that names the file. */
+int pl_record_file_open(struct pl_record_file *file, const char *path, struct nc_error *error);
+void pl_record_file_close(struct pl_record_file *file);
+
+/* Checks whether the box still runs, which is when it holds its lock. */
+bool pl_record_file_live(struct pl_record_file *file);
+
+/* Reads what there is of one direction, up to some MB. Returns the number of slots read. */
+uint64_t pl_record_file_read(struct pl_record_file *file, unsigned direction, struct pl_replay *replay);
+
+/* The packets of a direction for which the file had no room. */
+uint64_t pl_record_file_skipped(const struct pl_record_file *file, unsigned direction);
+
+#endif

@@ -1,0 +1,22 @@
+/* The two roles of the tool: the sender (-t) proposes sessions, the receiver (-r) serves them. */
+#ifndef RTTCP_ROLES_H
+#define RTTCP_ROLES_H
+
+#include "output.h"
+#include "settings.h"
+
+/* Exit status of a receiver's child process that had no session: garbage on the port, or a proposal refused. */
+#define RTTCP_NO_SESSION 4
+
+/* The sender (sender.c): runs --repeat sessions. Returns the exit status. */
+int rttcp_sender_run(const struct rttcp_settings *settings, const struct rttcp_output *output);
+
+/* The receiver (server.c): listens and forks a process for each session until it is told to stop. Returns the exit
+ * status. */
+int rttcp_server_run(const struct rttcp_settings *settings, const struct rttcp_output *output);
+
+/* The receiver's child process (receiver.c): serves one session on an accepted control connection. Returns the exit
+ * status, or RTTCP_NO_SESSION. */
+int rttcp_receiver_session(int control_fd, const struct rttcp_settings *settings, const struct rttcp_output *output);
+
+#endif

@@ -1,0 +1,50 @@
+/* The command line as a struct; settings.c holds the one table that names every option. */
+#ifndef RTTCP_SETTINGS_H
+#define RTTCP_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "auth.h"
+#include "nc_error.h"
+#include "message.h"
+#include "nc_options.h"
+#include "output.h"
+
+struct rttcp_settings {
+    bool receive;
+    const char *transmit; /* host; NULL at the receiver */
+    uint64_t port, data_port;
+    const char *bind;
+    bool ipv4, ipv6;
+    bool once;
+    uint64_t sessions; /* at a time */
+    uint64_t repeat;
+    uint64_t bytes, buffers, duration_ns, omit_ns, length_bytes, align_bytes, offset_bytes;
+    uint64_t parallel;
+    bool reverse, bidir, verify, zerocopy, skip_rx_copy, mptcp;
+    uint64_t seed, dscp, pace_bps, pace_pps;
+    const char *cpu, *peer_cpu;
+    const char *key_file;
+    struct rttcp_key key; /* the content of key_file */
+    uint64_t window_bytes, mss_bytes;
+    const char *congestion;
+    bool nodelay, nagle;
+    uint64_t interval_ns, sample_ns, timeout_ns;
+    const char *samples; /* file */
+    bool json, human, classic;
+    int format;
+    bool format_given;
+    bool parent_death;
+};
+
+/* Parses argv. For --help and for bad values it prints and exits (nc_options.h). Options that contradict each other
+ * give -1 and the error. */
+int rttcp_settings_parse(struct rttcp_settings *settings, int argc, char **argv, struct nc_error *error);
+
+/* The parameters that the sender proposes. */
+struct rttcp_params rttcp_settings_params(const struct rttcp_settings *settings);
+
+enum rttcp_format rttcp_settings_format(const struct rttcp_settings *settings, bool terminal);
+
+#endif

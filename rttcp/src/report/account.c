@@ -1,0 +1,115 @@
+/* Makes this end's account from a flow that has ended; report.h has the interface. */
+#include <stdio.h>
+#include <string.h>
+
+#include "nc_clock.h"
+#include "report.h"
+#include "sock.h"
+#include "window.h"
+
+static uint64_t timeval_ns(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * NC_NS_PER_S + (uint64_t)time.tv_usec * NC_NS_PER_US;
+}
+
+static void fill_usage(struct rttcp_side *side, const struct rusage *before)
+{
+    struct rusage now;
+    getrusage(RUSAGE_SELF, &now);
+    side->cpu_user_ns = timeval_ns(now.ru_utime) - timeval_ns(before->ru_utime);
+    side->cpu_system_ns = timeval_ns(now.ru_stime) - timeval_ns(before->ru_stime);
+    side->voluntary_switches = (uint64_t)(now.ru_nvcsw - before->ru_nvcsw);
+    side->involuntary_switches = (uint64_t)(now.ru_nivcsw - before->ru_nivcsw);
+    side->minor_faults = (uint64_t)(now.ru_minflt - before->ru_minflt);
+    side->major_faults = (uint64_t)(now.ru_majflt - before->ru_majflt);
+    side->maxrss_bytes = (uint64_t)now.ru_maxrss * 1024;
+}
+
+static struct rttcp_stream_account account_of(const struct rttcp_transfer *stream)
+{
+    struct rttcp_side socket_side = {0};
+    struct rttcp_tcpinfo info = {0};
+    struct rttcp_stream_account account = {.stream = stream->stream,
+                                           .bytes = rttcp_transfer_moved(stream),
+                                           .calls = stream->calls,
+                                           .first_byte_ns = stream->first_byte_ns,
+                                           .last_byte_ns = stream->last_byte_ns};
+    rttcp_tcpinfo_take(stream->fd, &info);
+    rttcp_side_describe(stream->fd, &socket_side);
+    account.retransmits = rttcp_tcpinfo_get(&info, "total_retrans");
+    account.mss_bytes = socket_side.mss_bytes;
+    memcpy(account.local, socket_side.local, sizeof account.local);
+    memcpy(account.remote, socket_side.remote, sizeof account.remote);
+    if (!stream->verify)
+        return account;
+    const struct rttcp_mismatch *mismatch = &stream->verify->mismatch;
+    rttcp_verify_digest(stream->verify, account.digest);
+    account.bad_reads = stream->verify->bad_reads;
+    account.mismatch = mismatch->found;
+    account.mismatch_offset = mismatch->offset;
+    memcpy(account.expected, mismatch->expected, sizeof mismatch->expected);
+    memcpy(account.got, mismatch->got, sizeof mismatch->got);
+    return account;
+}
+
+/* The average from the end of the omitted time to the last byte; when nothing is omitted, from the first byte. */
+static uint64_t steady_bps(const struct rttcp_side *side, const struct rttcp_meter *meter)
+{
+    uint64_t from = meter->omitted_ns ? meter->omitted_ns : side->first_byte_ns;
+    return side->last_byte_ns > from ? rttcp_bps(side->bytes - meter->omitted_bytes, side->last_byte_ns - from) : 0;
+}
+
+static void fill_meter(struct rttcp_side *side, struct rttcp_meter *meter)
+{
+    side->window_seen_max_bytes = meter->window_seen_max_bytes;
+    side->peak_bps = meter->peak_bps;
+    side->steady_bps = steady_bps(side, meter);
+    side->intervals_dropped = meter->intervals_dropped;
+    json_decref(side->intervals);
+    side->intervals = meter->intervals;
+    meter->intervals = NULL;
+}
+
+/* Adds a stream: the earliest first byte and the latest last byte of all streams, and sums of everything else. */
+static void add_stream(struct rttcp_side *side, const struct rttcp_transfer *stream)
+{
+    struct rttcp_stream_account account = account_of(stream);
+    if (account.first_byte_ns && (!side->first_byte_ns || account.first_byte_ns < side->first_byte_ns))
+        side->first_byte_ns = account.first_byte_ns;
+    if (account.last_byte_ns > side->last_byte_ns)
+        side->last_byte_ns = account.last_byte_ns;
+    side->bytes += account.bytes;
+    side->calls += account.calls;
+    side->retransmits += account.retransmits;
+    side->window_clamp_resets += stream->window_clamp_resets;
+    side->opening_bytes += stream->opening_bytes;
+    json_array_append_new(side->streams, rttcp_stream_encode(&account));
+}
+
+void rttcp_report_side(struct rttcp_side *side, struct rttcp_flow *flow)
+{
+    struct rttcp_tcpinfo info;
+    int fd = flow->streams[0].fd;
+    fill_usage(side, &flow->before);
+    json_decref(side->streams);
+    side->streams = json_array();
+    for (uint64_t i = 0; i < flow->n; i++)
+        add_stream(side, &flow->streams[i]);
+    side->elapsed_ns = flow->elapsed_ns;
+    if (flow->sending && flow->confirmed)
+        side->drain_ns = flow->elapsed_ns > side->last_byte_ns ? flow->elapsed_ns - side->last_byte_ns : 0;
+    fill_meter(side, &flow->meter);
+    rttcp_side_describe(fd, side);
+    side->window_clamp_bytes = flow->sending ? 0 : rttcp_window_clamp(fd);
+    json_decref(side->tcp_info);
+    side->tcp_info = rttcp_tcpinfo_take(fd, &info) ? rttcp_tcpinfo_encode(&info, false) : json_object();
+}
+
+void rttcp_report_window(struct rttcp_side *side, int fd, uint64_t window_bytes)
+{
+    struct rttcp_tcpinfo info = {0};
+    rttcp_tcpinfo_take(fd, &info);
+    side->window_scale = rttcp_tcpinfo_get(&info, "rcv_wscale");
+    side->window_requested_bytes = window_bytes;
+    side->window_granted_bytes = window_bytes ? rttcp_window_granted(window_bytes, side->window_scale) : 0;
+}

@@ -1,0 +1,87 @@
+/* Tables for people, shaped like iperf3's, which they know. */
+#include <inttypes.h>
+
+#include "nc_clock.h"
+#include "nc_quantity.h"
+#include "output.h"
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / (double)NC_NS_PER_S;
+}
+
+/* "44.1 Mbit/s" */
+static const char *rate(uint64_t bps, char *out, size_t size)
+{
+    static const char *const units[] = {"bit/s", "Kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"};
+    double value = (double)bps;
+    size_t unit = 0;
+    for (; value >= 1000 && unit < sizeof units / sizeof units[0] - 1; unit++)
+        value /= 1000;
+    snprintf(out, size, "%.*f %s", value < 10 ? 2 : value < 100 ? 1 : 0, value, units[unit]);
+    return out;
+}
+
+/* "76.3 MB", 1 MB = 2^20 bytes */
+static const char *volume(uint64_t bytes, char *out, size_t size)
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 1024 && unit < sizeof units / sizeof units[0] - 1; unit++)
+        value /= 1024;
+    snprintf(out, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return out;
+}
+
+void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval)
+{
+    char bytes[32], bps[32];
+    fprintf(out, "%8.2f-%-8.2f s  %10s  %12s\n", seconds(interval->start_ns), seconds(interval->end_ns),
+            volume(interval->bytes, bytes, sizeof bytes),
+            rate(rttcp_bps(interval->bytes, interval->end_ns - interval->start_ns), bps, sizeof bps));
+}
+
+static void print_side(FILE *out, const char *role, const struct rttcp_side *side)
+{
+    char bytes[32], bps[32];
+    double busy =
+        side->elapsed_ns ? 100.0 * (double)(side->cpu_user_ns + side->cpu_system_ns) / (double)side->elapsed_ns : 0;
+    fprintf(out, "  %-9s %10s in %8.3f s  %12s  cpu %5.1f %%  %" PRIu64 " calls  mss %" PRIu64 "\n", role,
+            volume(side->bytes, bytes, sizeof bytes), seconds(side->elapsed_ns),
+            rate(rttcp_bps(side->bytes, side->elapsed_ns), bps, sizeof bps), busy, side->calls, side->mss_bytes);
+}
+
+static void print_way(FILE *out, const struct rttcp_report *report, int direction)
+{
+    const struct rttcp_way *way = &report->ways[direction];
+    const struct rttcp_summary *summary = &way->summary;
+    char average[32], steady[32], peak[32], window[32] = "tuned by the kernel";
+    if (report->params.window_bytes)
+        nc_quantity_format(NC_UNIT_BYTES, way->receiver.window_granted_bytes, window, sizeof window);
+    size_t streams = json_array_size(way->sender.streams);
+    fprintf(out, "%s -> %s, %zu stream%s, congestion control %s, window %s\n", way->sender.local, way->sender.remote,
+            streams, streams == 1 ? "" : "s", way->sender.congestion, window);
+    print_side(out, "sender", &way->sender);
+    print_side(out, "receiver", &way->receiver);
+    fprintf(out,
+            "  short-term average %s, steady %s, peak %s, connect %.3f ms, drain %.3f ms, %" PRIu64
+            " retransmissions\n",
+            rate(summary->short_term_bps, average, sizeof average), rate(summary->steady_bps, steady, sizeof steady),
+            rate(summary->peak_bps, peak, sizeof peak), seconds(summary->connect_ns) * 1000,
+            seconds(summary->drain_ns) * 1000, summary->retransmits);
+    if (report->params.verify)
+        fprintf(out, "  content verified: %s\n", summary->verified);
+    json_t *verdict = rttcp_report_verdict(report, direction), *reason;
+    size_t i;
+    json_array_foreach(json_object_get(verdict, "reasons"), i, reason)
+        fprintf(out, "  not valid: %s\n", json_string_value(reason));
+    json_decref(verdict);
+}
+
+void rttcp_human_end(FILE *out, const struct rttcp_report *report)
+{
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (rttcp_report_has(report, d))
+            print_way(out, report, d);
+}

@@ -1,0 +1,57 @@
+/* Everything that one end knows about a session, and how the `end` line is made from it. output.h prints it. */
+#ifndef RTTCP_REPORT_H
+#define RTTCP_REPORT_H
+
+#include <stdbool.h>
+
+#include "nc_error.h"
+#include "flow.h"
+#include "results.h"
+
+enum { FORWARD, REVERSE, DIRECTIONS };
+
+struct rttcp_report {
+    bool serving; /* which end this is: -r */
+    char session[20];
+    struct rttcp_params params; /* as negotiated */
+    struct rttcp_way {
+        struct rttcp_side sender, receiver; /* of the data */
+        struct rttcp_summary summary;
+    } ways[DIRECTIONS];
+    json_t *details[DIRECTIONS]; /* of this end's intervals, by stream (meter.h); owned; may be NULL */
+    char error[480];             /* "" when complete */
+    char mismatch[240];          /* "" or the first wrong octet, or a wrong count of them */
+};
+
+/* Whether the session has this direction. */
+bool rttcp_report_has(const struct rttcp_report *report, int direction);
+
+/* The direction whose results are at the top level of the output: forward, unless there is only the reverse one. */
+int rttcp_report_main(const struct rttcp_report *report);
+
+/* This end's account of a direction, and the other end's. */
+struct rttcp_side *rttcp_report_ours(struct rttcp_report *report, int direction);
+struct rttcp_side *rttcp_report_theirs(struct rttcp_report *report, int direction);
+
+/* Fills in this end's side after the transfer: counters, processor use since flow->before, the values of the first
+ * socket, the final TCP_INFO, the streams. The meter's intervals become the side's. */
+void rttcp_report_side(struct rttcp_side *side, struct rttcp_flow *flow);
+
+/* At the receiving end, once connected: notes the requested window and the one that the window scale makes of it. */
+void rttcp_report_window(struct rttcp_side *side, int fd, uint64_t window_bytes);
+
+/* Makes the summary of a direction from both sides or, when incomplete, from this end's. The caller has set connect_ns
+ * and elapsed_ns. */
+void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rttcp_ended ended);
+
+/* {"valid":…, "reasons":[…]}. Reasons: an incomplete session, sides that disagree, wrong octets, a window larger than
+ * granted. */
+json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction);
+
+/* The `end` line's object. */
+json_t *rttcp_report_encode(const struct rttcp_report *report);
+
+bool rttcp_report_complete(const struct rttcp_report *report);
+void rttcp_report_release(struct rttcp_report *report);
+
+#endif

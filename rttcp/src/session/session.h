@@ -1,0 +1,56 @@
+/* One session at one end, from the agreed parameters to the exchange of results; PROTOCOL.md has the sequence. Both
+ * ends do the same here: some flows send, some receive. The roles (cmd/roles.h) negotiate before. */
+#ifndef RTTCP_SESSION_H
+#define RTTCP_SESSION_H
+
+#include "control_connection.h"
+#include "output.h"
+#include "report.h"
+
+#define RTTCP_HANDSHAKE_NS (10 * UINT64_C(1000000000))
+
+struct rttcp_session {
+    const struct rttcp_output *output;
+    uint64_t sample_ns; /* time between samples of TCP_INFO at the proposing end; 0: none */
+    struct rttcp_control_connection control;
+    struct rttcp_accept accept;
+    struct rttcp_orders orders;
+    struct rttcp_flow flows[DIRECTIONS];
+    struct rttcp_report report;
+    uint64_t t0_ns, t0_realtime_ns, connect_ns;
+    int wake_fd;
+    bool finishing; /* an orderly end was requested */
+    enum rttcp_ended ended[DIRECTIONS];
+    struct nc_error error;
+};
+
+/* Returns NULL without memory. `control_fd` may be -1. */
+struct rttcp_session *rttcp_session_create(const struct rttcp_output *output, int control_fd, bool serving);
+void rttcp_session_release(struct rttcp_session *session);
+
+/* Allocates the buffers of all streams. The parameters must have been agreed on. */
+int rttcp_session_prepare(struct rttcp_session *session);
+
+/* Stream i of the proposal. The session must be prepared. */
+struct rttcp_transfer *rttcp_session_stream(struct rttcp_session *session, uint64_t i);
+
+/* Starts the session's clock. */
+void rttcp_session_clock(struct rttcp_session *session);
+
+/* Moves the bytes until every flow is confirmed or something fails, and puts this end's accounts into the report
+ * (move.c). All streams must be connected. Returns 0, or -1 with session->error. */
+int rttcp_session_move(struct rttcp_session *session);
+
+/* Exchanges the accounts and makes the summaries. After a failure (`status` -1) the peer is told the reason first and
+ * has little time to answer. Returns `status`, or -1. */
+int rttcp_session_settle(struct rttcp_session *session, int status);
+
+/* The exit status of a session that began to move bytes. */
+int rttcp_session_status(const struct rttcp_session *session, int status);
+
+/* exchange.c: sends this end's accounts, and from the proposing end also the summaries. */
+int rttcp_send_result(struct rttcp_session *session, uint64_t deadline_ns, struct nc_error *error);
+/* Receives the peer's accounts. Late messages of the transfer are ignored. */
+int rttcp_receive_result(struct rttcp_session *session, uint64_t deadline_ns, struct nc_error *error);
+
+#endif

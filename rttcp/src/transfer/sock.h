@@ -1,0 +1,58 @@
+/* Sets up sockets: addresses, buffers, window, congestion control. Every error names the option to change. */
+#ifndef RTTCP_SOCK_H
+#define RTTCP_SOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "nc_error.h"
+#include "results.h"
+
+/* AF_INET or AF_INET6; AF_UNSPEC when neither or both are requested. */
+int rttcp_family(bool ipv4, bool ipv6);
+
+/* Listens on bind_to (NULL: any address, both families) and port. Returns the descriptor or -1. */
+int rttcp_listen(const char *bind_to, int family, uint16_t port, struct nc_error *error);
+
+/* Connects to host and port and tries the host's addresses in turn. Each attempt waits at most timeout_ns. */
+int rttcp_connect(const char *host, const char *bind_to, int family, uint16_t port, uint64_t timeout_ns,
+                  struct nc_error *error);
+
+/* Makes a data socket with its options (sockopt.c). TCP settles the window scale of a receiver in the handshake, so the
+ * buffer is set here, before listen() or connect(). Accepted sockets inherit the options of their listener. Returns a
+ * descriptor or -1. */
+int rttcp_data_socket(int family, const struct rttcp_params *params, bool sending, struct nc_error *error);
+
+/* Sets what needs an established connection: the window clamp of a receiver, or the pacing of a sender that is one of
+ * `streams`. */
+int rttcp_data_established(int fd, const struct rttcp_params *params, bool sending, uint64_t streams,
+                           struct nc_error *error);
+
+/* Opens the serving end's data listener for one stream, on the local address of the control connection and on `port`;
+ * 0: any port. */
+int rttcp_data_listen(int control_fd, uint16_t port, const struct rttcp_params *params, bool sending,
+                      struct nc_error *error);
+
+/* Accepts one connection from the address of the control connection's peer; closes others. */
+int rttcp_data_accept(int listen_fd, int control_fd, uint64_t deadline_ns, struct nc_error *error);
+
+/* Begins to connect `fd` to `port` at the control connection's peer, from the same local address. */
+int rttcp_data_connect(int fd, int control_fd, uint16_t port, struct nc_error *error);
+
+/* Waits until `fd` is connected, and makes it blocking. */
+int rttcp_data_connected(int fd, uint64_t deadline_ns, struct nc_error *error);
+
+/* Makes blocking send and recv return EAGAIN after this time, so that their loops can check for other things. */
+void rttcp_set_slice(int fd, uint64_t slice_ns);
+
+/* Fills in the members of the account that describe a socket: buffers, mss, congestion, local, remote. */
+void rttcp_side_describe(int fd, struct rttcp_side *side);
+
+/* "192.0.2.1:5010" or "[2001:db8::1]:5010"; IPv4-mapped addresses as IPv4. */
+void rttcp_address_text(const struct sockaddr_storage *address, char *out, size_t size);
+
+uint16_t rttcp_local_port(int fd);
+
+#endif

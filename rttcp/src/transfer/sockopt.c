@@ -1,0 +1,82 @@
+/* Options of the data sockets; sock.h has the interface. */
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sock.h"
+#include "window.h"
+
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262
+#endif
+
+static int set_mss(int fd, uint64_t mss_bytes, struct nc_error *error)
+{
+    int mss = (int)mss_bytes;
+    if (!mss || setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss) == 0)
+        return 0;
+    return nc_fail(error, NC_EXIT_USAGE, "--mss %d: %s; allowed is what the kernel takes, 88 to 32767", mss,
+                   strerror(errno));
+}
+
+static int set_sending(int fd, const struct rttcp_params *params, struct nc_error *error)
+{
+    int one = 1;
+    if (params->window_bytes && rttcp_window_sndbuf(fd, params->window_bytes, error) < 0)
+        return -1;
+    if (params->congestion[0] && rttcp_congestion_set(fd, params->congestion, error) < 0)
+        return -1;
+    if (params->nodelay)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    return set_mss(fd, params->mss_bytes, error);
+}
+
+/* Rejected: TCP_USER_TIMEOUT. Linux counts it from the first retransmission of a recovery. At 1 % loss with 40,000
+ * packets in flight a recovery never ends, so the first RTO after that time would kill a connection that moves data.
+ * transfer.c watches the progress instead. */
+int rttcp_data_socket(int family, const struct rttcp_params *params, bool sending, struct nc_error *error)
+{
+    int tos = (int)params->dscp << 2;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, params->mptcp ? IPPROTO_MPTCP : 0);
+    if (fd < 0 && params->mptcp)
+        return nc_fail(error, NC_EXIT_MISSING, "--mptcp: %s; the kernel has no MPTCP, or net.mptcp.enabled is 0",
+                       strerror(errno));
+    if (fd < 0)
+        return nc_fail(error, NC_EXIT_FAILED, "data socket: %s", strerror(errno));
+    if (tos)
+        setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof tos);
+    if (tos && family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof tos);
+    int status = sending                ? set_sending(fd, params, error)
+                 : params->window_bytes ? rttcp_window_reserve(fd, params->window_bytes, error)
+                                        : 0;
+    if (status == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The kernel's pacing counts payload, so pps times the MSS gives exactly pps full segments a second. */
+static void set_pacing(int fd, const struct rttcp_params *params, uint64_t streams)
+{
+    int mss = 0;
+    getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &(socklen_t){sizeof mss});
+    uint64_t rate = params->pacing_bps ? params->pacing_bps / 8 : params->pacing_pps * (uint64_t)mss;
+    if (rate == 0)
+        return;
+    rate = rate / streams ? rate / streams : 1;
+    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
+}
+
+int rttcp_data_established(int fd, const struct rttcp_params *params, bool sending, uint64_t streams,
+                           struct nc_error *error)
+{
+    if (sending)
+        set_pacing(fd, params, streams);
+    else if (params->window_bytes)
+        return rttcp_window_set(fd, params->window_bytes, error);
+    return 0;
+}

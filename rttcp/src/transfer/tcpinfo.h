@@ -1,0 +1,50 @@
+/* TCP_INFO by field name: a snapshot, its JSON, and a bounded series of samples.
+ * Names are the kernel's without `tcpi_` (include/uapi/linux/tcp.h), followed by the unit where a field has one. The
+ * kernel only appends to the struct, so fields are found by offset, and those are reported that this kernel fills.
+ * Samples also have the values that the congestion control reports of itself (TCP_CC_INFO), if it reports any: `cc_0` …
+ * `cc_4`, in its own order. */
+#ifndef RTTCP_TCPINFO_H
+#define RTTCP_TCPINFO_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+
+#define RTTCP_TCPINFO_BYTES 320 /* of the kernel's struct that a sample keeps */
+#define RTTCP_CC_WORDS 5        /* TCP_CC_INFO of bbr, the longest */
+
+struct rttcp_tcpinfo {
+    uint64_t t_ns;   /* CLOCK_MONOTONIC */
+    uint32_t filled; /* bytes that the kernel filled in */
+    uint32_t stream; /* number of the stream; set by the caller */
+    uint8_t raw[RTTCP_TCPINFO_BYTES];
+    uint32_t cc[RTTCP_CC_WORDS], cc_words; /* the first cc_words are filled */
+};
+
+/* Takes a snapshot without the congestion control's words; false when the socket gives none. */
+bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info);
+
+/* Adds the congestion control's words to a snapshot. */
+void rttcp_tcpinfo_take_cc(int fd, struct rttcp_tcpinfo *info);
+
+/* The value of a field by its JSON name; 0 when this kernel does not have it. */
+uint64_t rttcp_tcpinfo_get(const struct rttcp_tcpinfo *info, const char *name);
+
+/* An object of all fields, with `t_ns` and `stream` first when `with_time`. */
+json_t *rttcp_tcpinfo_encode(const struct rttcp_tcpinfo *info, bool with_time);
+
+/* Samples in memory, in the order taken; beyond RTTCP_SAMPLES_MAX they are counted and dropped. */
+#define RTTCP_SAMPLES_MAX (UINT64_C(1) << 20)
+struct rttcp_samples {
+    struct rttcp_sample_chunk *first, *last;
+    uint64_t n, dropped;
+};
+void rttcp_samples_add(struct rttcp_samples *samples, const struct rttcp_tcpinfo *info);
+/* Writes n series one after the other, one JSON object a line. */
+int rttcp_samples_write(const struct rttcp_samples *const *series, size_t n, const char *path, struct nc_error *error);
+void rttcp_samples_release(struct rttcp_samples *samples);
+
+#endif

@@ -1,0 +1,295 @@
+#include "transfer.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "nc_clock.h"
+#include "nc_quantity.h"
+#include "window.h"
+
+#define READ_BYTES (UINT64_C(1) << 20)  /* buffers of all receiving streams: few wake-ups, and they fit the caches */
+#define READ_MIN (UINT64_C(256) << 10)  /* least buffer of one receiving stream */
+#define SEND_BUFFER_MIN 65536           /* the writes of the opening are long */
+#define TUNE_CALLS 64                   /* number of reads after which the wake-ups are tuned again */
+#define WAKE_NS NC_NS_PER_MS            /* time there should be between two wake-ups of the receiver */
+#define WAKE_MAX_NS (10 * NC_NS_PER_MS) /* the longest such time when the receiver does not copy */
+#define LOWAT_UNCOPIED_MAX (UINT64_C(8) << 20)
+#define READ_UNCOPIED ((size_t)1 << 30)
+
+const char *const rttcp_ended_names[] = {
+    [ENDED_BYTES] = "bytes", [ENDED_DURATION] = "duration", [ENDED_SIGNAL] = "signal", [ENDED_ERROR] = "error"};
+_Static_assert(sizeof rttcp_ended_names / sizeof rttcp_ended_names[0] == ENDED_N, "a name for every end");
+
+static size_t read_bytes(const struct rttcp_transfer *transfer)
+{
+    const struct rttcp_params *params = transfer->params;
+    uint64_t share = READ_BYTES / (transfer->stream < params->forward ? params->forward : params->reverse);
+    return share < READ_MIN ? READ_MIN : share;
+}
+
+static int map_buffer(struct rttcp_transfer *transfer, bool shared, struct nc_error *error)
+{
+    const struct rttcp_params *params = transfer->params;
+    int flags = (shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | MAP_POPULATE;
+    size_t align = shared ? 0 : params->align_bytes, offset = shared ? 0 : params->offset_bytes;
+    transfer->mapped_size = transfer->buffer_size + align + offset;
+    void *memory = mmap(NULL, transfer->mapped_size, PROT_READ | PROT_WRITE, flags, transfer->source_fd, 0);
+    if (memory == MAP_FAILED)
+        return nc_fail(error, NC_EXIT_MISSING, "--length %zu: no memory for the buffer", transfer->buffer_size);
+    transfer->mapped = memory;
+    uintptr_t at = (uintptr_t)memory;
+    transfer->buffer = (uint8_t *)memory + (align ? (align - at % align) % align : 0) + offset;
+    return 0;
+}
+
+int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct nc_error *error)
+{
+    const struct rttcp_params *params = transfer->params;
+    bool shared = sending && params->zerocopy;
+    uint64_t length = params->length_bytes;
+    transfer->lowat_bytes = 1;
+    transfer->buffer_size = !sending ? read_bytes(transfer) : length > SEND_BUFFER_MIN ? length : SEND_BUFFER_MIN;
+    if (shared) {
+        transfer->source_fd = memfd_create("rttcp-zerocopy", MFD_CLOEXEC);
+        if (transfer->source_fd < 0 || ftruncate(transfer->source_fd, (off_t)transfer->buffer_size) < 0)
+            return nc_fail(error, NC_EXIT_MISSING, "--zerocopy: no file in memory: %s", strerror(errno));
+    }
+    if (map_buffer(transfer, shared, error) < 0)
+        return -1;
+    struct rttcp_pattern filler = rttcp_pattern_create(params->seed, transfer->stream);
+    rttcp_pattern_fill(&filler, 0, transfer->buffer, transfer->buffer_size);
+    if (params->verify && !(transfer->verify = rttcp_verify_create(params->seed, transfer->stream)))
+        return nc_fail(error, NC_EXIT_MISSING, "--verify: no memory");
+    return 0;
+}
+
+/* Without the reset the kernel would go on sending abandoned data for minutes after the close. A confirmed transfer has
+ * no data left; at most an ACK is missing. */
+static void reset_if_unacknowledged(int fd)
+{
+    struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+    if (rttcp_unacknowledged(fd))
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+void rttcp_transfer_release(struct rttcp_transfer *transfer)
+{
+    if (transfer->mapped)
+        munmap(transfer->mapped, transfer->mapped_size);
+    if (transfer->source_fd >= 0)
+        close(transfer->source_fd);
+    if (transfer->fd >= 0) {
+        reset_if_unacknowledged(transfer->fd);
+        close(transfer->fd);
+    }
+    rttcp_verify_release(transfer->verify);
+    transfer->mapped = NULL;
+    transfer->verify = NULL;
+    transfer->fd = transfer->source_fd = -1;
+}
+
+uint64_t rttcp_unacknowledged(int fd)
+{
+    int queued = 0;
+    ioctl(fd, SIOCOUTQ, &queued);
+    return (uint64_t)queued;
+}
+
+uint64_t rttcp_transfer_moved(const struct rttcp_transfer *transfer)
+{
+    return atomic_load_explicit(&transfer->bytes, memory_order_relaxed);
+}
+
+/* Only the stream's thread writes the counter, so no atomic addition is needed. */
+static void add_moved(struct rttcp_transfer *transfer, size_t n)
+{
+    atomic_store_explicit(&transfer->bytes, rttcp_transfer_moved(transfer) + n, memory_order_relaxed);
+}
+
+static bool cancelled(const struct rttcp_transfer *transfer)
+{
+    return atomic_load_explicit(&transfer->orders->cancel, memory_order_relaxed);
+}
+
+bool rttcp_transfer_may_retry(const struct rttcp_transfer *transfer, uint64_t *idle_since_ns, const char *what,
+                              struct nc_error *error)
+{
+    char text[32];
+    int failed = errno;
+    uint64_t now = nc_now_ns(), timeout_ns = transfer->params->timeout_ns;
+    if (cancelled(transfer)) {
+        nc_fail(error, NC_EXIT_FAILED, "data connection: given up");
+        return false;
+    }
+    if (failed != EAGAIN && failed != EINTR) {
+        nc_fail(error, NC_EXIT_FAILED, "data connection: %s%s", strerror(failed),
+                failed == ETIMEDOUT ? " (--timeout)" : "");
+        return false;
+    }
+    if (*idle_since_ns == 0)
+        *idle_since_ns = now;
+    if (now - *idle_since_ns < timeout_ns)
+        return true;
+    nc_fail(error, NC_EXIT_FAILED, "data connection: %s for %s (--timeout)", what,
+            nc_quantity_format(NC_UNIT_DURATION, timeout_ns, text, sizeof text));
+    return false;
+}
+
+static enum rttcp_ended may_go_on(struct rttcp_transfer *transfer, const char *what, struct nc_error *error)
+{
+    return rttcp_transfer_may_retry(transfer, &transfer->idle_since_ns, what, error) ? ENDED_N : ENDED_ERROR;
+}
+
+size_t rttcp_transfer_next_write(const struct rttcp_transfer *transfer, uint64_t most, enum rttcp_ended *ended)
+{
+    const struct rttcp_params *params = transfer->params;
+    uint64_t left = params->bytes ? transfer->quota_bytes - rttcp_transfer_moved(transfer) : most;
+    if (atomic_load_explicit(&transfer->orders->finish, memory_order_relaxed) || cancelled(transfer))
+        *ended = ENDED_SIGNAL;
+    else if (params->duration_ns && nc_now_ns() - transfer->t0_ns >= params->duration_ns + params->omit_ns)
+        *ended = ENDED_DURATION;
+    else if (left == 0)
+        *ended = ENDED_BYTES;
+    else
+        return left < most ? left : most;
+    return 0;
+}
+
+/* With verify: returns the content from the stream's present offset on, at most *want octets, and sets *want to their
+ * number. What a short write left over is sent before new content is made. */
+static const uint8_t *next_content(struct rttcp_transfer *transfer, size_t *want)
+{
+    uint64_t at = rttcp_transfer_moved(transfer);
+    if (at >= transfer->held_to) {
+        rttcp_pattern_fill(&transfer->verify->pattern, at, transfer->buffer, *want);
+        transfer->held_from = at;
+        transfer->held_to = at + *want;
+    } else if (*want > transfer->held_to - at)
+        *want = transfer->held_to - at;
+    return transfer->buffer + (at - transfer->held_from);
+}
+
+static ssize_t send_some(struct rttcp_transfer *transfer, size_t want)
+{
+    if (transfer->source_fd >= 0)
+        return sendfile(transfer->fd, transfer->source_fd, &(off_t){0}, want);
+    const uint8_t *data = transfer->verify ? next_content(transfer, &want) : transfer->buffer;
+    ssize_t n = send(transfer->fd, data, want, MSG_NOSIGNAL);
+    if (n > 0 && transfer->verify)
+        rttcp_verify_sent(transfer->verify, data, (size_t)n);
+    return n;
+}
+
+enum rttcp_ended rttcp_transfer_send_once(struct rttcp_transfer *transfer, uint64_t most, struct nc_error *error)
+{
+    enum rttcp_ended ended = ENDED_N;
+    size_t want = rttcp_transfer_next_write(transfer, most, &ended);
+    if (want == 0)
+        return ended;
+    ssize_t n = send_some(transfer, want);
+    transfer->calls++;
+    if (n > 0) {
+        add_moved(transfer, (size_t)n);
+        transfer->idle_since_ns = 0;
+        return ENDED_N;
+    }
+    return may_go_on(transfer, "the receiver took nothing", error);
+}
+
+enum rttcp_ended rttcp_transfer_send_part(struct rttcp_transfer *transfer, uint64_t total, uint64_t piece,
+                                          struct nc_error *error)
+{
+    piece = piece < transfer->buffer_size ? piece : transfer->buffer_size;
+    enum rttcp_ended ended = ENDED_N;
+    uint64_t left, end = rttcp_transfer_moved(transfer) + total;
+    while (ended == ENDED_N && (left = end - rttcp_transfer_moved(transfer)) > 0)
+        ended = rttcp_transfer_send_once(transfer, left < piece ? left : piece, error);
+    return ended;
+}
+
+static void set_lowat(struct rttcp_transfer *transfer, uint64_t bytes)
+{
+    int lowat = (int)bytes;
+    if (bytes == transfer->lowat_bytes || setsockopt(transfer->fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof lowat) < 0)
+        return;
+    transfer->lowat_bytes = bytes;
+}
+
+/* The time between two wake-ups of the receiver. Without copying, one read may take any number of bytes. The limit of a
+ * 64th of the round-trip time is short enough that it does not change the window that TCP offers. */
+static uint64_t wake_ns(const struct rttcp_transfer *transfer)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (!transfer->params->skip_rx_copy || getsockopt(transfer->fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0)
+        return WAKE_NS;
+    uint64_t share = (uint64_t)info.tcpi_rcv_rtt * NC_NS_PER_US / 64;
+    return share < WAKE_NS ? WAKE_NS : share > WAKE_MAX_NS ? WAKE_MAX_NS : share;
+}
+
+/* Sets SO_RCVLOWAT so that this thread wakes up once each wake_ns() and not once a packet, when packets come faster
+ * than that. With --window it does nothing, because octets that wait unread reduce the offered window. A read that
+ * returns less than the low-water mark ended with its slice: the path has slowed down, so the mark goes back to 1. The
+ * mark is at most half of the buffer, so that the other half can arrive meanwhile. */
+static void tune_wakeups(struct rttcp_transfer *transfer, size_t got)
+{
+    uint64_t calls = transfer->calls - transfer->tuned_calls;
+    bool slower = got < transfer->lowat_bytes;
+    if (transfer->params->window_bytes || (calls < TUNE_CALLS && !slower))
+        return;
+    uint64_t now = nc_now_ns(), elapsed = now - transfer->tuned_ns, moved = rttcp_transfer_moved(transfer);
+    uint64_t wake = wake_ns(transfer),
+             most = transfer->params->skip_rx_copy ? LOWAT_UNCOPIED_MAX : transfer->buffer_size / 2;
+    uint64_t a_wake = elapsed ? (moved - transfer->tuned_bytes) * wake / elapsed : 1;
+    if (slower || elapsed > 2 * wake * calls)
+        set_lowat(transfer, 1);
+    else if (elapsed < wake * calls / 2)
+        set_lowat(transfer, a_wake < 1 ? 1 : a_wake > most ? most : a_wake);
+    transfer->tuned_ns = now;
+    transfer->tuned_bytes = moved;
+    transfer->tuned_calls = transfer->calls;
+}
+
+static void take_in(struct rttcp_transfer *transfer, size_t n)
+{
+    if (rttcp_transfer_moved(transfer) == 0) {
+        transfer->tuned_ns = nc_now_ns();
+        transfer->first_byte_ns = transfer->tuned_ns - transfer->t0_ns;
+    }
+    if (transfer->verify)
+        rttcp_verify_received(transfer->verify, rttcp_transfer_moved(transfer), transfer->buffer, n);
+    add_moved(transfer, n);
+    if (transfer->params->window_bytes && rttcp_window_hold(transfer->fd, transfer->params->window_bytes))
+        transfer->window_clamp_resets++;
+    tune_wakeups(transfer, n);
+}
+
+enum rttcp_ended rttcp_transfer_receive_once(struct rttcp_transfer *transfer, struct nc_error *error)
+{
+    if (cancelled(transfer)) {
+        nc_fail(error, NC_EXIT_FAILED, "data connection: given up");
+        return ENDED_ERROR;
+    }
+    ssize_t n = transfer->params->skip_rx_copy ? recv(transfer->fd, transfer->buffer, READ_UNCOPIED, MSG_TRUNC)
+                                               : recv(transfer->fd, transfer->buffer, transfer->buffer_size, 0);
+    transfer->calls++;
+    if (n > 0) {
+        take_in(transfer, (size_t)n);
+        transfer->idle_since_ns = 0;
+        return ENDED_N;
+    }
+    if (n == 0) {
+        transfer->last_byte_ns = nc_now_ns() - transfer->t0_ns;
+        return ENDED_BYTES;
+    }
+    return may_go_on(transfer, "nothing arrived", error);
+}

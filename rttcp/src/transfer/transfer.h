@@ -1,0 +1,89 @@
+/* Moves the bytes of one stream, one call of send or recv at a time: a socket and one prefaulted aligned buffer. A call
+ * blocks for a slice at most, so that the end of the duration, a stop and a dead peer are noticed. flow.c has the
+ * loops. Nothing here knows the control connection.
+ * Nothing spins: a stream without work sleeps in the kernel, and on a fast path the receiver wakes up once a
+ * millisecond and not once a packet (SO_RCVLOWAT). */
+#ifndef RTTCP_TRANSFER_H
+#define RTTCP_TRANSFER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "message.h"
+#include "verify.h"
+
+#define RTTCP_SLICE_NS UINT64_C(100000000)
+
+enum rttcp_ended { ENDED_BYTES, ENDED_DURATION, ENDED_SIGNAL, ENDED_ERROR, ENDED_N };
+extern const char *const rttcp_ended_names[ENDED_N];
+
+/* Orders of the session to its streams. Any thread may set one. */
+struct rttcp_orders {
+    atomic_bool finish; /* senders: stop in order; what was sent still counts */
+    atomic_bool cancel; /* all: give up */
+};
+
+struct rttcp_transfer {
+    /* set by the caller */
+    int fd;          /* connected, blocking */
+    uint64_t stream; /* in the proposal's order */
+    const struct rttcp_params *params;
+    struct rttcp_orders *orders;
+    uint64_t quota_bytes; /* sender: this stream's share of params->bytes; 0: none */
+    uint64_t t0_ns;       /* CLOCK_MONOTONIC: when connect began, or accept returned */
+    /* private */
+    void *mapped;
+    size_t mapped_size;
+    uint8_t *buffer;
+    size_t buffer_size;
+    int source_fd;                               /* zero-copy: a file in memory that holds the buffer; -1 */
+    uint64_t held_from, held_to;                 /* sender, verify: offsets of what the buffer holds */
+    uint64_t tuned_ns, tuned_bytes, tuned_calls; /* receiver: where the present count of wake-ups began */
+    uint64_t lowat_bytes;
+    uint64_t idle_since_ns; /* 0: the last call moved something */
+    /* results */
+    struct rttcp_verify *verify; /* NULL: off */
+    _Atomic uint64_t bytes;      /* moved so far; the meter reads it at any time */
+    uint64_t calls;
+    uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had taken all bytes */
+    uint64_t window_clamp_resets;         /* receiver */
+    uint64_t opening_bytes;               /* sender */
+};
+
+/* Maps and prefaults the buffer, aligned as the parameters say, and fills it with a pseudo-random pattern. With
+ * zerocopy the sender's buffer is a file in memory. Returns 0 or -1. */
+int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct nc_error *error);
+void rttcp_transfer_release(struct rttcp_transfer *transfer);
+
+/* The sender's opening, when a window is set (opening.c). A new connection offers more than a small window, and an
+ * offer is never taken back (window.c). So the sender sends the first flight and awaits its acknowledgement. This loses
+ * no time, since the congestion window allows no more. While the offer is still larger than the window, it sends one
+ * window at a time, which is one window each round trip, as intended. It returns with one window in flight.
+ * ENDED_N: continue with rttcp_transfer_send_once. */
+enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, struct nc_error *error);
+
+/* One call of send with at most `most` bytes, or one call of recv. It blocks for a slice at most.
+ * ENDED_N: continue, whether or not anything moved. Sending ends with the quota or the duration and does not shut the
+ * connection down. Receiving ends with the stream (ENDED_BYTES). */
+enum rttcp_ended rttcp_transfer_send_once(struct rttcp_transfer *transfer, uint64_t most, struct nc_error *error);
+enum rttcp_ended rttcp_transfer_receive_once(struct rttcp_transfer *transfer, struct nc_error *error);
+
+/* Bytes that the peer's TCP has not acknowledged. */
+uint64_t rttcp_unacknowledged(int fd);
+
+/* The next three functions are for opening.c. This one sends up to `total` bytes in writes of at most `piece` bytes.
+ * ENDED_N: all were sent, and the transfer is not over. */
+enum rttcp_ended rttcp_transfer_send_part(struct rttcp_transfer *transfer, uint64_t total, uint64_t piece,
+                                          struct nc_error *error);
+/* How many bytes, at most `most`, the next write may have; 0 at the end, with the reason in *ended. */
+size_t rttcp_transfer_next_write(const struct rttcp_transfer *transfer, uint64_t most, enum rttcp_ended *ended);
+/* Whether a call that failed with errno may be repeated. *idle_since_ns is when the calls began to move nothing; the
+ * caller sets it to 0 after a call that moved something. */
+bool rttcp_transfer_may_retry(const struct rttcp_transfer *transfer, uint64_t *idle_since_ns, const char *what,
+                              struct nc_error *error);
+uint64_t rttcp_transfer_moved(const struct rttcp_transfer *transfer);
+
+#endif

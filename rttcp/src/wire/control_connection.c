@@ -1,0 +1,156 @@
+#include "control_connection.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "message.h"
+#include "nc_clock.h"
+
+enum rttcp_frame rttcp_frame_decode(const uint8_t *at, const uint8_t *end, json_t **message, size_t *used,
+                                    struct nc_error *error)
+{
+    json_error_t where;
+    uint32_t length;
+    if (end - at < RTTCP_FRAME_HEADER)
+        return FRAME_INCOMPLETE;
+    memcpy(&length, at, sizeof length);
+    length = be32toh(length);
+    if (length < 2 || length > RTTCP_FRAME_MAX) {
+        nc_fail(error, NC_EXIT_FAILED, "a message of %u octets; at most %d are allowed", length, RTTCP_FRAME_MAX);
+        return FRAME_BAD;
+    }
+    if ((size_t)(end - at) - RTTCP_FRAME_HEADER < length)
+        return FRAME_INCOMPLETE;
+    *message = json_loadb((const char *)at + RTTCP_FRAME_HEADER, length, JSON_REJECT_DUPLICATES, &where);
+    if (!*message || !json_is_object(*message) || !rttcp_message_type(*message)[0]) {
+        nc_fail(error, NC_EXIT_FAILED, "a message that is not a JSON object with a type");
+        json_decref(*message);
+        *message = NULL;
+        return FRAME_BAD;
+    }
+    *used = RTTCP_FRAME_HEADER + length;
+    return FRAME_MESSAGE;
+}
+
+size_t rttcp_frame_encode(const json_t *message, uint8_t *buf)
+{
+    size_t length = json_dumpb(message, (char *)buf + RTTCP_FRAME_HEADER, RTTCP_FRAME_MAX, JSON_COMPACT);
+    assert(length >= 2 && length <= RTTCP_FRAME_MAX);
+    uint32_t header = htobe32((uint32_t)length);
+    memcpy(buf, &header, sizeof header);
+    return RTTCP_FRAME_HEADER + length;
+}
+
+/* True when the descriptor becomes ready before the deadline. A signal ends the wait. */
+static bool wait_for(int fd, short events, uint64_t deadline_ns)
+{
+    uint64_t now = nc_now_ns();
+    uint64_t left_ns = deadline_ns > now ? deadline_ns - now : 0;
+    struct timespec left = {.tv_sec = (time_t)(left_ns / NC_NS_PER_S), .tv_nsec = (long)(left_ns % NC_NS_PER_S)};
+    return ppoll(&(struct pollfd){.fd = fd, .events = events}, 1, &left, NULL) > 0;
+}
+
+int rttcp_control_connection_send(struct rttcp_control_connection *control, json_t *message, uint64_t deadline_ns,
+                                  struct nc_error *error)
+{
+    uint8_t frame[RTTCP_FRAME_HEADER + RTTCP_FRAME_MAX];
+    size_t size = rttcp_frame_encode(message, frame), sent = 0;
+    json_decref(message);
+    while (sent < size) {
+        ssize_t n = send(control->fd, frame + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0)
+            sent += (size_t)n;
+        else if (errno != EAGAIN && errno != EINTR)
+            return nc_fail(error, NC_EXIT_FAILED, "control connection: %s", strerror(errno));
+        else if (nc_now_ns() >= deadline_ns)
+            return nc_fail(error, NC_EXIT_FAILED, "control connection: the peer takes no messages");
+        else
+            wait_for(control->fd, POLLOUT, deadline_ns);
+    }
+    return 0;
+}
+
+/* Takes a message from the buffer; GOT_NOTHING when it holds none. */
+static enum rttcp_got take(struct rttcp_control_connection *control, json_t **message, struct nc_error *error)
+{
+    struct nc_error bad;
+    size_t used;
+    switch (rttcp_frame_decode(control->buf, control->buf + control->held, message, &used, &bad)) {
+    case FRAME_MESSAGE:
+        control->held -= used;
+        memmove(control->buf, control->buf + used, control->held);
+        return GOT_MESSAGE;
+    case FRAME_BAD:
+        nc_fail(error, NC_EXIT_FAILED, "control connection: the peer sent %s", bad.text);
+        return GOT_BAD;
+    case FRAME_INCOMPLETE:
+        break;
+    }
+    return GOT_NOTHING;
+}
+
+enum rttcp_got rttcp_control_connection_poll(struct rttcp_control_connection *control, uint64_t deadline_ns,
+                                             json_t **message, struct nc_error *error)
+{
+    for (;;) {
+        enum rttcp_got got = take(control, message, error);
+        if (got != GOT_NOTHING || !wait_for(control->fd, POLLIN, deadline_ns))
+            return got;
+        /* take() has removed any frame that fills the buffer, so there is room */
+        ssize_t n = recv(control->fd, control->buf + control->held, sizeof control->buf - control->held, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+            return GOT_CLOSED;
+        control->held += n > 0 ? (size_t)n : 0;
+    }
+}
+
+int rttcp_control_connection_unexpected(const json_t *message, const char *wanted, struct nc_error *error)
+{
+    struct rttcp_reason reason;
+    struct nc_error ignored;
+    const char *type = rttcp_message_type(message);
+    bool has_reason = strcmp(type, "refuse") == 0 || strcmp(type, "abort") == 0;
+    if (has_reason && rttcp_reason_decode(message, &reason, &ignored) == 0)
+        return nc_fail(error, reason.status ? (int)reason.status : NC_EXIT_FAILED, "the peer %s: %s",
+                       type[0] == 'r' ? "refused" : "gave up", reason.reason);
+    return nc_fail(error, NC_EXIT_FAILED, "control connection: the peer sent an unexpected message instead of '%s'",
+                   wanted);
+}
+
+static bool is_stopping(const struct rttcp_control_connection *control)
+{
+    return control->stop_requested && control->stop_requested();
+}
+
+json_t *rttcp_control_connection_expect(struct rttcp_control_connection *control, const char *type,
+                                        uint64_t deadline_ns, struct nc_error *error)
+{
+    json_t *message = NULL;
+    bool stopping = is_stopping(control); /* if so, this exchange is part of the orderly end */
+    while (nc_now_ns() < deadline_ns && is_stopping(control) == stopping) {
+        switch (rttcp_control_connection_poll(control, deadline_ns, &message, error)) {
+        case GOT_MESSAGE:
+            if (strcmp(rttcp_message_type(message), type) == 0)
+                return message;
+            rttcp_control_connection_unexpected(message, type, error);
+            json_decref(message);
+            return NULL;
+        case GOT_CLOSED:
+            nc_fail(error, NC_EXIT_FAILED, "the peer closed the control connection while '%s' was awaited", type);
+            return NULL;
+        case GOT_BAD:
+            return NULL;
+        case GOT_NOTHING:
+            break;
+        }
+    }
+    if (is_stopping(control) != stopping)
+        nc_fail(error, NC_EXIT_FAILED, "stopped by a signal before the transfer began");
+    else
+        nc_fail(error, NC_EXIT_FAILED, "the peer did not send '%s' in time", type);
+    return NULL;
+}

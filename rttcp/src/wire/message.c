@@ -1,0 +1,210 @@
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fields.h"
+
+static const struct rttcp_field params_fields[] = {
+    NUMBER_FIELD(rttcp_params, bytes, 0),
+    NUMBER_FIELD(rttcp_params, duration_ns, 0),
+    NUMBER_FIELD(rttcp_params, omit_ns, 0),
+    NUMBER_FIELD(rttcp_params, length_bytes, RTTCP_LENGTH_MAX),
+    NUMBER_FIELD(rttcp_params, window_bytes, RTTCP_WINDOW_MAX),
+    NUMBER_FIELD(rttcp_params, mss_bytes, 65535),
+    NUMBER_FIELD(rttcp_params, align_bytes, RTTCP_ALIGN_MAX),
+    NUMBER_FIELD(rttcp_params, offset_bytes, RTTCP_ALIGN_MAX),
+    NUMBER_FIELD(rttcp_params, pacing_bps, RTTCP_PACING_MAX),
+    NUMBER_FIELD(rttcp_params, pacing_pps, RTTCP_PACING_MAX),
+    NUMBER_FIELD(rttcp_params, dscp, 63),
+    NUMBER_FIELD(rttcp_params, seed, 0),
+    NUMBER_FIELD(rttcp_params, interval_ns, 0),
+    NUMBER_FIELD(rttcp_params, timeout_ns, 0),
+    BOOL_FIELD(rttcp_params, nodelay),
+    BOOL_FIELD(rttcp_params, verify),
+    BOOL_FIELD(rttcp_params, zerocopy),
+    BOOL_FIELD(rttcp_params, skip_rx_copy),
+    BOOL_FIELD(rttcp_params, mptcp),
+    TEXT_FIELD(rttcp_params, congestion),
+    TEXT_FIELD(rttcp_params, peer_cpu),
+};
+
+static const struct rttcp_field reason_fields[] = {
+    NUMBER_FIELD(rttcp_reason, status, 3),
+    TEXT_FIELD(rttcp_reason, reason),
+};
+
+json_t *rttcp_message(const char *type, json_t *fields)
+{
+    json_t *message = json_pack("{s:s}", "type", type);
+    if (fields) {
+        json_object_update_missing(message, fields);
+        json_decref(fields);
+    }
+    return message;
+}
+
+const char *rttcp_message_type(const json_t *message)
+{
+    const char *type = json_string_value(json_object_get(message, "type"));
+    return type ? type : "";
+}
+
+json_t *rttcp_hello_encode(const char *challenge)
+{
+    json_t *message =
+        rttcp_message("hello", json_pack("{s:s, s:i}", "magic", RTTCP_MAGIC, "version", RTTCP_PROTOCOL_VERSION));
+    if (challenge[0])
+        json_object_set_new(message, "challenge", json_string(challenge));
+    return message;
+}
+
+/* Copies a text member of at most size - 1 octets; "" when there is none. */
+static void take_text(const json_t *message, const char *key, char *out, size_t size)
+{
+    const char *text = json_string_value(json_object_get(message, key));
+    snprintf(out, size, "%s", text && strlen(text) < size ? text : "");
+}
+
+int rttcp_hello_decode(const json_t *message, char challenge[RTTCP_CHALLENGE_TEXT], struct nc_error *error)
+{
+    const char *magic = json_string_value(json_object_get(message, "magic"));
+    const json_t *version = json_object_get(message, "version");
+    if (!magic || strcmp(magic, RTTCP_MAGIC) != 0)
+        return nc_fail(error, NC_EXIT_FAILED, "it does not speak the rttcp protocol");
+    if (!json_is_integer(version) || json_integer_value(version) != RTTCP_PROTOCOL_VERSION)
+        return nc_fail(error, NC_EXIT_FAILED,
+                       "protocol version %" JSON_INTEGER_FORMAT " is not version %d: use the same rttcp at both ends",
+                       json_integer_value(version), RTTCP_PROTOCOL_VERSION);
+    take_text(message, "challenge", challenge, RTTCP_CHALLENGE_TEXT);
+    return 0;
+}
+
+void rttcp_proof_put(json_t *message, const struct rttcp_proof *proof)
+{
+    if (!proof->proof[0])
+        return;
+    json_object_set_new(message, "challenge", json_string(proof->challenge));
+    json_object_set_new(message, "proof", json_string(proof->proof));
+}
+
+void rttcp_proof_take(const json_t *message, struct rttcp_proof *proof)
+{
+    take_text(message, "challenge", proof->challenge, sizeof proof->challenge);
+    take_text(message, "proof", proof->proof, sizeof proof->proof);
+}
+
+json_t *rttcp_params_encode(const struct rttcp_params *params)
+{
+    json_t *object = rttcp_fields_encode(params_fields, FIELD_COUNT(params_fields), params), *streams = json_array();
+    for (uint64_t i = 0; i < params->forward + params->reverse; i++)
+        json_array_append_new(streams, json_pack("{s:s}", "direction", i < params->forward ? "send" : "receive"));
+    json_object_set_new(object, "streams", streams);
+    return object;
+}
+
+/* Counts the directions in the array, in which the forward ones come first. */
+static bool count_streams(const json_t *streams, struct rttcp_params *params)
+{
+    for (size_t i = 0; i < json_array_size(streams); i++) {
+        const char *direction = json_string_value(json_object_get(json_array_get(streams, i), "direction"));
+        if (direction && strcmp(direction, "receive") == 0)
+            params->reverse++;
+        else if (direction && strcmp(direction, "send") == 0 && params->reverse == 0)
+            params->forward++;
+        else
+            return false;
+    }
+    uint64_t n = params->forward + params->reverse;
+    return n >= 1 && n <= RTTCP_STREAMS_MAX;
+}
+
+static bool power_of_two(uint64_t n)
+{
+    return n && (n & (n - 1)) == 0;
+}
+
+int rttcp_params_decode(const json_t *object, struct rttcp_params *params, struct nc_error *error)
+{
+    memset(params, 0, sizeof *params);
+    if (rttcp_fields_decode(params_fields, FIELD_COUNT(params_fields), object, params, error) < 0)
+        return -1;
+    const char *wrong = NULL;
+    if ((params->bytes == 0) == (params->duration_ns == 0))
+        wrong = "bytes, duration_ns: want one of them above 0";
+    else if (params->length_bytes == 0)
+        wrong = "length_bytes: want 1 or more";
+    else if (params->window_bytes && params->window_bytes < RTTCP_WINDOW_MIN)
+        wrong = "window_bytes: want 0, or 2048 or more";
+    else if (params->interval_ns < RTTCP_INTERVAL_MIN_NS)
+        wrong = "interval_ns: want 10 ms or more";
+    else if (params->timeout_ns == 0)
+        wrong = "timeout_ns: want more than 0";
+    else if (!power_of_two(params->align_bytes))
+        wrong = "align_bytes: want a power of two";
+    else if (params->pacing_bps && params->pacing_pps)
+        wrong = "pacing_bps, pacing_pps: want at most one of them above 0";
+    else if (params->verify && params->zerocopy)
+        wrong = "zerocopy: not with verify, whose content differs from write to write";
+    else if (params->verify && params->skip_rx_copy)
+        wrong = "skip_rx_copy: not with verify, which has to see the content";
+    else if (!count_streams(json_object_get(object, "streams"), params))
+        wrong = "streams: want 1 to 128, with direction \"send\" first and then \"receive\"";
+    if (wrong)
+        return nc_fail(error, NC_EXIT_FAILED, "%s", wrong);
+    return 0;
+}
+
+json_t *rttcp_accept_encode(const struct rttcp_accept *accept, const struct rttcp_params *params)
+{
+    json_t *streams = json_array();
+    for (uint64_t i = 0; i < accept->streams; i++)
+        json_array_append_new(streams,
+                              json_pack("{s:I, s:I}", "port", (json_int_t)accept->at[i].port, "window_granted_bytes",
+                                        (json_int_t)accept->at[i].window_granted_bytes));
+    return rttcp_message("accept", json_pack("{s:s, s:o, s:o}", "session", accept->session, "params",
+                                             rttcp_params_encode(params), "streams", streams));
+}
+
+int rttcp_accept_decode(const json_t *message, struct rttcp_accept *accept, struct rttcp_params *params,
+                        struct nc_error *error)
+{
+    static const struct rttcp_field session[] = {TEXT_FIELD(rttcp_accept, session)};
+    static const struct rttcp_field stream[] = {
+        NUMBER_FIELD(rttcp_port, port, 65535),
+        NUMBER_FIELD(rttcp_port, window_granted_bytes, RTTCP_WINDOW_MAX + 65535)};
+    const json_t *streams = json_object_get(message, "streams");
+    memset(accept, 0, sizeof *accept);
+    if (rttcp_fields_decode(session, FIELD_COUNT(session), message, accept, error) < 0 ||
+        rttcp_params_decode(json_object_get(message, "params"), params, error) < 0)
+        return -1;
+    accept->streams = json_array_size(streams);
+    if (accept->streams != params->forward + params->reverse)
+        return nc_fail(error, NC_EXIT_FAILED, "streams: want a port for each");
+    for (uint64_t i = 0; i < accept->streams; i++) {
+        if (rttcp_fields_decode(stream, FIELD_COUNT(stream), json_array_get(streams, i), &accept->at[i], error) < 0)
+            return -1;
+        if (accept->at[i].port == 0)
+            return nc_fail(error, NC_EXIT_FAILED, "port: want 1 to 65535");
+    }
+    return 0;
+}
+
+int rttcp_direction_decode(const json_t *message, uint64_t *direction, struct nc_error *error)
+{
+    static const struct rttcp_field field = {"direction", FIELD_U64, 0, 0, 1};
+    return rttcp_fields_decode(&field, 1, message, direction, error);
+}
+
+json_t *rttcp_reason_encode(const char *type, int status, const char *reason)
+{
+    struct rttcp_reason fields = {.status = (uint64_t)status};
+    snprintf(fields.reason, sizeof fields.reason, "%s", reason);
+    return rttcp_message(type, rttcp_fields_encode(reason_fields, FIELD_COUNT(reason_fields), &fields));
+}
+
+int rttcp_reason_decode(const json_t *message, struct rttcp_reason *reason, struct nc_error *error)
+{
+    return rttcp_fields_decode(reason_fields, FIELD_COUNT(reason_fields), message, reason, error);
+}

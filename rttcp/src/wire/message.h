@@ -1,0 +1,89 @@
+/* The messages with which the two ends agree on a session; results.h has those at its end. PROTOCOL.md says when each
+ * message is sent. Numbers are checked where they are decoded, so that no later code needs to check them again. The
+ * decoders return 0, or -1 with an error that names the key. */
+#ifndef RTTCP_MESSAGE_H
+#define RTTCP_MESSAGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "auth.h"
+#include "nc_error.h"
+
+#define RTTCP_MAGIC "rttcp"
+#define RTTCP_PROTOCOL_VERSION 3
+
+#define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
+#define RTTCP_WINDOW_MIN UINT64_C(2048)      /* the kernel's floor for TCP_WINDOW_CLAMP lies below this */
+#define RTTCP_WINDOW_MAX (UINT64_C(1) << 30) /* RFC 7323, 2.3 */
+#define RTTCP_INTERVAL_MIN_NS UINT64_C(10000000)
+#define RTTCP_STREAMS_MAX 128 /* data connections of a session, both directions together */
+#define RTTCP_ALIGN_MAX (UINT64_C(64) << 20)
+#define RTTCP_PACING_MAX UINT64_C(1000000000000) /* bit/s */
+
+struct rttcp_params {
+    uint64_t bytes;                     /* to transfer in each direction, over all its streams; 0: until duration_ns */
+    uint64_t duration_ns;               /* 0: until bytes are transferred */
+    uint64_t omit_ns;                   /* time at the beginning left out of steady_bps; added to duration_ns */
+    uint64_t length_bytes;              /* of one write */
+    uint64_t window_bytes;              /* TCP window to offer; 0: the kernel tunes it */
+    uint64_t mss_bytes;                 /* TCP_MAXSEG; 0: the kernel's choice */
+    uint64_t align_bytes, offset_bytes; /* of the buffers in memory */
+    uint64_t pacing_bps, pacing_pps;    /* of each direction: payload, full segments a second; 0: none */
+    uint64_t dscp;
+    uint64_t seed; /* of the content, with verify */
+    uint64_t interval_ns;
+    uint64_t timeout_ns; /* without progress */
+    bool nodelay, verify, zerocopy, skip_rx_copy, mptcp;
+    char congestion[16];       /* of the sender; "": the kernel's default */
+    char peer_cpu[8];          /* processor of the serving end; "": any */
+    uint64_t forward, reverse; /* streams from and to the proposing end; JSON has an array of directions */
+};
+
+/* Returns a message object {"type":type, …}. Releases `fields`, which may be NULL. */
+json_t *rttcp_message(const char *type, json_t *fields);
+/* The type of a message, "" when it has none. */
+const char *rttcp_message_type(const json_t *message);
+
+/* `challenge` "": the receiver asks for no key. */
+json_t *rttcp_hello_encode(const char *challenge);
+int rttcp_hello_decode(const json_t *message, char challenge[RTTCP_CHALLENGE_TEXT], struct nc_error *error);
+
+/* The proof of the shared key in propose and accept. Both texts are "" without a key. */
+struct rttcp_proof {
+    char challenge[RTTCP_CHALLENGE_TEXT], proof[RTTCP_PROOF_TEXT];
+};
+void rttcp_proof_put(json_t *message, const struct rttcp_proof *proof);
+void rttcp_proof_take(const json_t *message, struct rttcp_proof *proof);
+
+json_t *rttcp_params_encode(const struct rttcp_params *params);
+int rttcp_params_decode(const json_t *object, struct rttcp_params *params, struct nc_error *error);
+
+/* The serving end's answer to a proposal: where to connect, and which windows it granted. */
+struct rttcp_accept {
+    char session[20];
+    uint64_t streams;
+    struct rttcp_port {
+        uint64_t port; /* of the stream's data listener */
+        /* by the serving end; 0: the kernel tunes the window */
+        uint64_t window_granted_bytes;
+    } at[RTTCP_STREAMS_MAX];
+};
+json_t *rttcp_accept_encode(const struct rttcp_accept *accept, const struct rttcp_params *params);
+int rttcp_accept_decode(const json_t *message, struct rttcp_accept *accept, struct rttcp_params *params,
+                        struct nc_error *error);
+
+/* The reason of a refuse or abort, and the exit status with which the other end ends. */
+struct rttcp_reason {
+    uint64_t status;
+    char reason[400];
+};
+json_t *rttcp_reason_encode(const char *type, int status, const char *reason);
+int rttcp_reason_decode(const json_t *message, struct rttcp_reason *reason, struct nc_error *error);
+
+/* The direction of a message: 0 forward, 1 reverse. */
+int rttcp_direction_decode(const json_t *message, uint64_t *direction, struct nc_error *error);
+
+#endif

@@ -1,0 +1,1 @@
+"""The parts of delay.accuracy: what is measured outside the box, and what theory allows."""

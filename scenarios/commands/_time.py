@@ -1,0 +1,42 @@
+"""``--time auto``: measures this machine once, as 'lfp doctor' does, and chooses real or virtual time for each
+scenario."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from netcommon import readable, unprivileged
+from scenarios.plan.plan import Plan
+from scenarios.run import fitness, fitness_measure, runner
+from scenarios.run.fitness import Fitness
+from scenarios.run.time_choice import Asked, TimeChoice, choose_time
+from scenarios.virtual import kernel
+
+
+def measure(out: Console) -> Fitness:
+    """This machine's figures. Says how long the measurement takes."""
+    words = f"measuring this machine for {readable.number(fitness_measure.SECONDS)} s"
+    if not out.is_terminal:
+        out.print(words)
+    with runner.owned() as (ledger, _), out.status(words):
+        return fitness_measure.measure(ledger)
+
+
+def choices(plans: Sequence[Plan], asked: Asked, out: Console) -> list[TimeChoice]:
+    """Real or virtual time for each plan. Says what ``auto`` chose and why."""
+    if asked != "auto":
+        return [TimeChoice.given(asked) for _ in plans]
+    obstacle = unprivileged.obstacle() if os.geteuid() != 0 else None
+    if os.geteuid() != 0 and not obstacle:
+        raise unprivileged.Outside  # before measuring: `lfp` starts again in a namespace and would measure twice
+    measured = measure(out)
+    no_virtual = (kernel.missing() or "").partition(";")[0] or None  # without the remedy, which is the advice
+    no_real = obstacle.what if obstacle else None
+    found = [choose_time([one.setting for one in plan.trials], measured, no_virtual, no_real) for plan in plans]
+    out.print(f"machine    good for {fitness.good_for(measured)}", markup=False)
+    for plan, choice in zip(plans, found, strict=True):
+        out.print(f"time       {plan.name}: {choice.chosen}: {choice.why}", markup=False)
+    return found

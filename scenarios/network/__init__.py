@@ -1,0 +1,1 @@
+"""The network of a run: namespaces, links, addresses, sysctls."""

@@ -1,0 +1,148 @@
+"""Interfaces inside namespaces, through pyroute2: addresses, routes, neighbours, counters, offloads.
+
+Each function acts in the network namespace of the process ``pid``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyroute2 import IPRoute
+
+from netcommon import netns
+from netcommon.errors import LfpError
+from scenarios.network.addresses import PREFIX_LENGTH, Family, Route
+
+# Holds a window of a gigabyte in 64 KB super-packets, because only the model may drop packets.
+TX_QUEUE_PACKETS = 20_000
+_FAMILY_NUMBER = {"ipv4": 2, "ipv6": 10}
+_NODAD = 0x02
+_PERMANENT = 0x80
+_RTAX_RTO_MIN = 13
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Drops and errors of an interface since it was created."""
+
+    rx_dropped: int
+    tx_dropped: int
+    errors: int
+
+
+def _with_netlink(pid: int, function: Any, *args: Any) -> Any:
+    def inside() -> Any:
+        with IPRoute() as ipr:
+            return function(ipr, *args)
+
+    try:
+        return netns.call_in(pid, inside)
+    except OSError as error:
+        raise LfpError(f"network set-up in namespace of process {pid}: {error}") from error
+
+
+def _index(ipr: IPRoute, name: str) -> int:
+    found = ipr.link_lookup(ifname=name)
+    if not found:
+        raise LfpError(f"interface {name} does not exist")
+    return int(found[0])
+
+
+def bring_up(pid: int, name: str, mtu: int | None = None, addresses: Sequence[tuple[Family, str]] = ()) -> str:
+    """Sets MTU, transmit queue and addresses of an interface and brings it up. Returns its hardware address."""
+
+    def act(ipr: IPRoute) -> str:
+        index = _index(ipr, name)
+        if mtu is not None:
+            ipr.link("set", index=index, mtu=mtu, txqlen=TX_QUEUE_PACKETS)
+        for family, address in addresses:
+            flags = {"flags": _NODAD} if family == "ipv6" else {}
+            ipr.addr(
+                "replace",
+                index=index,
+                address=address,
+                prefixlen=PREFIX_LENGTH[family],
+                family=_FAMILY_NUMBER[family],
+                **flags,
+            )
+        ipr.link("set", index=index, state="up")
+        return str(ipr.get_links(index)[0].get_attr("IFLA_ADDRESS") or "")
+
+    mac: str = _with_netlink(pid, act)
+    return mac
+
+
+def limit_super_packets(pid: int, name: str, super_bytes: int) -> None:
+    """Makes TCP build only super-packets that are shorter than this for the interface; the kernel accepts at most
+    65536."""
+
+    def act(ipr: IPRoute) -> None:
+        ipr.link("set", index=_index(ipr, name), gso_max_size=super_bytes)
+
+    _with_netlink(pid, act)
+
+
+def add_neighbours(pid: int, name: str, neighbours: Sequence[tuple[Family, str]], mac: str) -> None:
+    """Adds permanent neighbour entries: address resolution would delay the first packet by a round trip."""
+
+    def act(ipr: IPRoute) -> None:
+        index = _index(ipr, name)
+        for family, address in neighbours:
+            number = _FAMILY_NUMBER[family]
+            ipr.neigh("replace", ifindex=index, family=number, dst=address, lladdr=mac, state=_PERMANENT)
+
+    _with_netlink(pid, act)
+
+
+def set_routes(pid: int, routes: Sequence[Route], rto_min_ms: int | None = None) -> None:
+    """Adds or replaces routes. ``rto_min_ms``: least retransmission time-out of connections that use them."""
+
+    def act(ipr: IPRoute) -> None:
+        for route in routes:
+            # TCP heeds the metric only when it is locked (tcp_rto_min); `ip route … rto_min 1s` locks it, too.
+            extra = {} if rto_min_ms is None else {"metrics": {"lock": 1 << _RTAX_RTO_MIN, "rto_min": rto_min_ms}}
+            ipr.route(
+                "replace", family=_FAMILY_NUMBER[route.family], dst=route.destination, gateway=route.gateway, **extra
+            )
+
+    _with_netlink(pid, act)
+
+
+def counters(pid: int) -> dict[str, Counters]:
+    """Drop and error counters of every interface of the namespace except the loopback."""
+
+    def act(ipr: IPRoute) -> dict[str, Counters]:
+        found = {}
+        for link in ipr.get_links():
+            stats = link.get_attr("IFLA_STATS64")
+            if stats and link.get_attr("IFLA_IFNAME") != "lo":
+                errors = stats["rx_errors"] + stats["tx_errors"]
+                found[link.get_attr("IFLA_IFNAME")] = Counters(stats["rx_dropped"], stats["tx_dropped"], errors)
+        return found
+
+    result: dict[str, Counters] = _with_netlink(pid, act)
+    return result
+
+
+OFFLOADS = (
+    "tx-checksum-ip-generic", "tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation",
+    "tx-generic-segmentation", "rx-gro",
+)  # fmt: skip
+
+
+def offloads(pid: int, name: str) -> dict[str, bool]:
+    """Whether each of OFFLOADS is on."""
+
+    def inside() -> dict[str, bool]:
+        from pyroute2.ethtool.ioctl import IoctlEthtool
+
+        ioctl = IoctlEthtool(name)
+        try:
+            return {feature: bool(on) for feature, on, *_ in ioctl.get_features() if feature in OFFLOADS}
+        finally:
+            ioctl.close()
+
+    result: dict[str, bool] = netns.call_in(pid, inside)
+    return result

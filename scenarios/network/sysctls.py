@@ -1,0 +1,92 @@
+"""Sysctls of a network namespace: writing a TCP profile, and reading back what the kernel took.
+
+A setting that the kernel does not know is reported, and it is an error when the profile lists it as required.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from netcommon import netns, unprivileged
+from netcommon.errors import MissingError
+from scenarios.plan.profiles import Profile
+
+# As rttcp/src/transfer/window.c has them.
+_RECEIVER_BYTES_A_WINDOW, _RECEIVER_LEAST_BYTES, _SENDER_SLACK_BYTES = 4, 256 * 2**10, 2**20
+_LARGEST_BUFFER_BYTES = 2**30  # the third figure of tcp_rmem and tcp_wmem in the profiles, where autotuning ends
+
+
+def sysctl_path(name: str) -> Path:
+    """The file of a sysctl."""
+    return Path("/proc/sys") / name.replace(".", "/")
+
+
+def unknown_sysctls(profile: Profile) -> list[str]:
+    """Settings of the profile that this kernel lacks. A network namespace sees the same names as the host."""
+    return sorted(name for name in profile.sysctls if not sysctl_path(name).exists())
+
+
+def write_sysctls(values: dict[str, str]) -> dict[str, str]:
+    """Writes sysctls in the caller's network namespace. Returns the values read back, of those sysctls that exist.
+
+    A value that the kernel refuses is no error here; it shows in what is read back. For one, kernels refuse a
+    namespace's congestion control when the host does not allow that control to everyone.
+    """
+    back = {}
+    for name, value in values.items():
+        path = sysctl_path(name)
+        if path.exists():
+            with contextlib.suppress(OSError):
+                path.write_text(value, encoding="ascii")
+            back[name] = " ".join(path.read_text(encoding="ascii").split())
+    return back
+
+
+def refused(profile: Profile, back: dict[str, str]) -> list[str]:
+    """One phrase for each setting that this kernel knows and did not take: the trial did not quite measure this
+    profile.
+
+    The default congestion control is left out: kernels refuse it, and the transfer tool asks for it at its socket.
+    """
+    return [
+        f"{name} is {back[name]}, not {wanted}"
+        for name, wanted in profile.sysctls.items()
+        if name in back and back[name] != wanted and name != "net.ipv4.tcp_congestion_control"
+    ]
+
+
+def first_buffers(window_bytes: int) -> dict[str, str]:
+    """Sysctls that make sockets begin with the buffers that rttcp wants for a window (rttcp/src/transfer/window.c).
+
+    An ordinary user's namespaces do not let rttcp set buffers beyond net.core.rmem_max and wmem_max, which belong to
+    the machine. There the namespace's sysctls provide such buffers. As root, and below those limits, the result is
+    empty: rttcp sets what it wants.
+    """
+    wanted = {
+        "r": max(_RECEIVER_BYTES_A_WINDOW * window_bytes, _RECEIVER_LEAST_BYTES),
+        "w": 2 * window_bytes + _SENDER_SLACK_BYTES,
+    }
+    if not unprivileged.is_inside():
+        return {}
+    return {
+        f"net.ipv4.tcp_{which}mem": f"4096 {size} {max(size, _LARGEST_BUFFER_BYTES)}"
+        for which, size in wanted.items()
+        if size > 2 * _buffer_limit(f"net.core.{which}mem_max")
+    }
+
+
+def _buffer_limit(name: str) -> int:
+    """The machine's limit; 0 where a namespace does not see it, as on older kernels."""
+    path = sysctl_path(name)
+    return int(path.read_text(encoding="ascii")) if path.exists() else 0
+
+
+def apply(profile: Profile, pid: int) -> dict[str, str]:
+    """Writes the profile into the namespace of ``pid``; values as read back. MissingError when a required one fails."""
+    back = netns.call_in(pid, write_sysctls, profile.sysctls)
+    for name, wanted in profile.sysctls.items():
+        if name in profile.required and back.get(name) != wanted:
+            found = f"reads back as {back[name]}" if name in back else "does not exist on this kernel"
+            raise MissingError(f"profile {profile.name}: needs {name} = {wanted}, which {found}")
+    return back

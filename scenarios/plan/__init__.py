@@ -1,0 +1,2 @@
+"""What is to be measured: scenario files, the model, the list of trials, and the names of settings. No I/O but reading
+files."""

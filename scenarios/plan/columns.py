@@ -1,0 +1,176 @@
+"""The columns of results.parquet: one table that says what each column is, and how a scenario names its setting.
+
+A scenario says ``path.queue``, and the results say ``queue_bytes`` (a name with a unit, docs/reference/interfaces.md).
+This table is the only map between the two. Code that reads a name from a person accepts both, through ``find``. Code
+that shows a name shows the scenario's, through ``spelling`` or ``cells.heading``. One setting may fill several columns:
+``path.loss`` is a number (``loss_ppb``) and a text (``loss``).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from scenarios.plan.path import DIRECTION_KEYS, PathKeys, columns_of
+
+Kind = Literal["int", "float", "text", "bool"]
+# identity: which trial it is; setting: what was asked for; verdict: whether the trial counts; outcome: what was
+# measured
+Role = Literal["identity", "setting", "verdict", "outcome"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the results. ``setting``: TABLE.KEY in a scenario, empty where no scenario sets it. ``label``: the
+    column in words, without unit."""
+
+    name: str
+    kind: Kind
+    role: Role
+    label: str
+    setting: str = ""
+
+
+_PATH_LABELS = {"delay": "Delay, one way", "aqm": "Queue management", "mtu": "MTU"}
+
+
+def _label(key: str) -> str:
+    return _PATH_LABELS.get(key) or key.replace("_", " ").capitalize()
+
+
+def _setting(name: str, kind: Kind, setting: str, label: str = "") -> Column:
+    return Column(name, kind, "setting", label or _label(setting.rpartition(".")[2]), setting)
+
+
+def _outcomes(kind: Kind, labels: dict[str, str]) -> list[Column]:
+    return [Column(name, kind, "outcome", label) for name, label in labels.items()]
+
+
+def _directions() -> Iterator[Column]:
+    """The delay box's parameters: those from sender to receiver, then, with ``ba_``, those of the way back."""
+    for prefix in ("", "ba_"):
+        for key in DIRECTION_KEYS:
+            label = _label(key) + (", way back" if prefix else "")
+            for name in columns_of(key):
+                text = name == key and (key in _texts() or len(columns_of(key)) > 1)
+                yield _setting(prefix + name, "text" if text else "int", f"path.{prefix}{key}", label)
+
+
+def _texts() -> tuple[str, ...]:
+    """Keys of [path] whose values are texts."""
+    return tuple(key for key in DIRECTION_KEYS if isinstance(PathKeys.model_fields[key].default, str))
+
+
+_IN_ORDER = (
+    *(Column(name, "int", "identity", name.capitalize()) for name in ("trial", "repeat", "seed")),
+    _setting("case", "text", "scenario.case"),
+    _setting("profile", "text", "profile.name", "Profile"),
+    _setting("window_bytes", "int", "transfer.window"),
+    _setting("bytes", "int", "transfer.bytes", "Amount"),
+    _setting("duration_ns", "int", "transfer.duration"),
+    _setting("length_bytes", "int", "transfer.length", "Write length"),
+    *_directions(),
+    _setting("poll_ns", "int", "path.poll"),
+    _setting("spin_ns", "int", "path.spin"),
+    _setting("granularity_ns", "int", "path.granularity"),
+    _setting("memory_bytes", "int", "path.memory"),
+    Column("rtt_ns", "int", "setting", "Round-trip time"),
+    _setting("mtu", "int", "path.mtu"),
+    _setting("framing", "text", "path.framing"),
+    _setting("routers", "int", "path.routers"),
+    _setting("congestion", "text", "transfer.congestion", "Congestion control"),
+    _setting("second", "text", "transfer.second", "Second flow"),
+    _setting("nodelay", "bool", "transfer.nodelay"),
+    _setting("zerocopy", "bool", "transfer.zerocopy"),
+    _setting("sample_ns", "int", "transfer.sample"),
+    _setting("family", "text", "transfer.family"),
+    _setting("gateway", "text", "gateway.kind", "Gateway"),
+    _setting("gateway_model", "text", "gateway.model", "Relay model"),
+    _setting("gateway_rate_bps", "int", "gateway.rate", "Gateways' limit"),
+    _setting("gateway_rate_mode", "text", "gateway.rate_mode", "Rate control"),
+    _setting("gateway_recovery", "text", "gateway.recovery", "Recovery"),
+    _setting("gateway_redundancy", "bool", "gateway.redundancy", "Redundant copies"),
+    _setting("gateway_cipher", "text", "gateway.cipher", "Cipher"),
+    _setting("gateway_carriage", "text", "gateway.carriage", "Carriage"),
+    _setting("gateway_near", "text", "gateway.near", "Near gateway's command"),
+    _setting("gateway_far", "text", "gateway.far", "Far gateway's command"),
+    _setting("gateway_settle_ns", "int", "gateway.settle", "Time to settle"),
+    _setting("tool", "text", "transfer.tool"),
+    _setting("capture", "text", "capture.points", "Capture points"),
+    _setting("snap_bytes", "int", "capture.snap", "Snap length"),
+    Column("flow", "int", "identity", "Flow"),
+    *(Column(name, "text", "verdict", name.capitalize()) for name in ("state", "reasons")),
+    Column("valid", "bool", "verdict", "Valid"),
+    *_outcomes("float", {
+        "short_term_bps": "Short-term throughput", "peak_bps": "Peak throughput",
+        "second_bps": "Throughput of the second flow",
+    }),
+    *_outcomes("int", {
+        "elapsed_ns": "Time taken", "connect_ns": "Time to connect", "retransmits": "Retransmissions",
+        "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
+    }),
+    *_outcomes("float", {"stopped_share": "Stopped share s"}),
+    *_outcomes("int", {
+        "timeouts": "Time-outs", "window_granted_bytes": "Window granted", "cpu_sender_ns": "CPU time of the sender",
+        "cpu_receiver_ns": "CPU time of the receiver", "cpu_gateways_ns": "CPU time of both gateways",
+    }),
+)  # fmt: skip
+COLUMNS: dict[str, Column] = {column.name: column for column in _IN_ORDER}
+
+# These settings say how a trial is run, not what is asked for. Real and virtual time each choose them in their own way.
+OF_THE_CLOCK = frozenset({"poll_ns", "spin_ns", "granularity_ns", "memory_bytes", "zerocopy", "length_bytes"})
+_DIRECTED = ("ab_", "ba_")  # prefixes of [path]'s keys: sender to receiver, and back
+
+
+def settings() -> list[str]:
+    """Columns that say what was asked for, in the order of the table."""
+    return [name for name, column in COLUMNS.items() if column.role == "setting"]
+
+
+def find(text: str) -> list[str]:
+    """Columns that a person means by ``text``, which is a column's name or a scenario's name of a setting. A number
+    comes before its text. ``path.ab_queue`` is ``queue_bytes``. Empty if there is no such column."""
+    if text in COLUMNS:
+        return [text]
+    table, dot, key = text.partition(".")
+    wanted = f"{table}{dot}{key.removeprefix('ab_')}"
+    return [name for name, column in COLUMNS.items() if column.setting == wanted]
+
+
+def filled_by(dotted: str) -> list[str]:
+    """Columns that a scenario's key fills. ``path.loss`` holds in both directions, so it fills those of the way back
+    too."""
+    table, _, key = dotted.partition(".")
+    back = f"{table}.ba_{key}" if table == "path" and not key.startswith(_DIRECTED) else ""
+    return find(dotted) + (find(back) if back else [])
+
+
+def spelling(column: str) -> str:
+    """The scenario's name for a column's setting; the column's own name where no scenario sets it."""
+    known = COLUMNS.get(column)
+    return known.setting if known and known.setting else column
+
+
+def is_number(column: str) -> bool:
+    """Whether a column holds numbers, so that its values have places on an axis."""
+    return column in COLUMNS and COLUMNS[column].kind in ("int", "float")
+
+
+def label(column: str) -> str:
+    """A column in words, without unit."""
+    known = COLUMNS.get(column)
+    return known.label if known else column
+
+
+def did_you_mean(text: str, roles: Iterable[Role]) -> str:
+    """``; did you mean 'path.queue'? allowed: …``: the end of an error about an unknown name. There are too many
+    settings to list them; SCENARIO.md does."""
+    own = [column for column in COLUMNS.values() if column.role in set(roles)]
+    spelled = {name: column.setting or name for column in own for name in (column.setting, column.name) if name}
+    key = [name for name in spelled if name.partition(".")[2] == text]  # the table was left out
+    close = key or difflib.get_close_matches(text, spelled, n=1)
+    hint = f"; did you mean '{spelled[close[0]]}'?" if close else ";"
+    some = ["a setting such as path.queue or transfer.window (SCENARIO.md)"] if "setting" in roles else []
+    return f"{hint} allowed: {', '.join([*some, *(column.name for column in own if not column.setting)])}"

@@ -1,0 +1,198 @@
+"""Scenario files as nested tables whose every key remembers where it was written.
+
+``tomllib`` gives no line numbers, so a light scan of the text finds the line of each key. An error is then one line,
+``file.toml:12: …``. Layers (``extends``, ``[quick]``, ``--set``) merge key by key, and each key keeps its own origin.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netcommon.errors import UsageError
+
+Key = tuple[str, ...]
+
+LIBRARY = Path(__file__).resolve().parents[1] / "library"
+# Keys of a group are rivals: they say the same thing in two ways, so a later layer that sets one removes the others.
+EXCLUSIVE: tuple[frozenset[Key], ...] = (frozenset({("transfer", "bytes"), ("transfer", "duration")}),)
+
+# CLAIMS: what a scenario states about itself and what holds for its own path and sweep only. CLAIMED: the tables that
+# these statements depend on.
+CLAIMS: tuple[Key, ...] = (
+    ("scenario", "title"), ("scenario", "paper"), ("scenario", "description"), ("report", "reference"),
+    ("report", "regions"),
+)  # fmt: skip
+CLAIMED = ("path", "sweep", "case")
+
+_KEY_PART = r"(?:\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)"
+_DOTTED = rf"{_KEY_PART}(?:\s*\.\s*{_KEY_PART})*"
+_TABLE_LINE = re.compile(rf"^\s*\[\[?\s*({_DOTTED})\s*\]\]?")
+_KEY_LINE = re.compile(rf"^\s*({_DOTTED})\s*=")
+
+
+@dataclass
+class Document:
+    """``values``: nested tables. ``origins``: where each key was written (``file.toml:12`` or ``--set …``)."""
+
+    name: str
+    values: dict[str, Any] = field(default_factory=dict)
+    origins: dict[Key, str] = field(default_factory=dict)
+
+    def origin(self, key: Key) -> str:
+        """Where ``key`` or the nearest table around it was written."""
+        for length in range(len(key), 0, -1):
+            if key[:length] in self.origins:
+                return self.origins[key[:length]]
+        return self.name
+
+    def merged(self, over: Document) -> Document:
+        """This layer with ``over`` on top. Tables merge; a key of ``over`` replaces all that this layer says about
+        it."""
+        said = _leaves(over.values)
+        values = self.values
+        for key in said:
+            values = _forget(values, key, said)
+        return Document(self.name, _merge(values, over.values), self.origins | over.origins)
+
+    def extended_by(self, over: Document) -> Document:
+        """This scenario with ``over`` on top. If the path or the sweep becomes another, this scenario's claims (a
+        paper's row and points, a description) no longer hold and are dropped, unless ``over`` states them again."""
+        merged = self.merged(over)
+        same = all(merged.values.get(table) == self.values.get(table) for table in CLAIMED)
+        return merged if same else self.without_claims().merged(over)
+
+    def without_claims(self) -> Document:
+        """This layer without its CLAIMS."""
+        values = self.values
+        for key in CLAIMS:
+            values = _without(values, key)
+        return Document(self.name, values, self.origins)
+
+    def table(self, name: str) -> Document:
+        """The sub-table ``name`` as a layer of its own."""
+        origins = {key[1:]: where for key, where in self.origins.items() if len(key) > 1 and key[0] == name}
+        return Document(self.name, dict(self.values.get(name, {})), origins)
+
+    def without_table(self, name: str) -> Document:
+        """This layer without one top-level table."""
+        values = {key: value for key, value in self.values.items() if key != name}
+        return Document(self.name, values, self.origins)
+
+    def with_value(self, key: Key, value: Any, origin: str) -> Document:
+        """This layer with one key set."""
+        nested: Any = value
+        for part in reversed(key):
+            nested = {part: nested}
+        return self.merged(Document(self.name, nested, {key: origin}))
+
+
+def _leaves(values: dict[str, Any], prefix: Key = ()) -> list[Key]:
+    found: list[Key] = []
+    for key, value in values.items():
+        found += _leaves(value, (*prefix, key)) if isinstance(value, dict) else [(*prefix, key)]
+    return found
+
+
+def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merge(merged[key], value) if both else value
+    return merged
+
+
+def _forget(values: dict[str, Any], key: Key, said: list[Key]) -> dict[str, Any]:
+    """``values`` without everything that ``key`` replaces: the key and its rivals, with their sweeps and their values
+    in [quick] and in cases."""
+    rivals = {key}.union(*(group for group in EXCLUSIVE if key in group))
+    for rival in rivals if len(key) == 2 else ():
+        dotted = ".".join(rival)
+        cases = values.get("case") if isinstance(values.get("case"), dict) else {}
+        of_cases = (("case", name, *rival) for name in cases or {})
+        for old in (rival, ("sweep", dotted), ("quick", *rival), ("quick", "sweep", dotted), *of_cases):
+            if old not in said:
+                values = _without(values, old)
+    return values
+
+
+def _without(values: dict[str, Any], key: Key) -> dict[str, Any]:
+    head, rest = key[0], key[1:]
+    if not rest:
+        return {name: value for name, value in values.items() if name != head}
+    inner = values.get(head)
+    return values | {head: _without(inner, rest)} if isinstance(inner, dict) else values
+
+
+def key_lines(text: str) -> dict[Key, int]:
+    """Line number (from 1) of every table header and key of a TOML text. Keys of inline tables are not listed."""
+    lines: dict[Key, int] = {}
+    table: Key = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        header, key = _TABLE_LINE.match(line), _KEY_LINE.match(line)
+        if key:
+            lines.setdefault((*table, *_split(key[1])), number)
+        elif header:
+            table = _split(header[1])
+            lines.setdefault(table, number)
+    return lines
+
+
+def _split(dotted: str) -> Key:
+    return tuple(part.strip("\"'") for part in re.findall(_KEY_PART, dotted))
+
+
+def read_toml(path: Path) -> Document:
+    """One TOML file as a layer; UsageError with file and line when it is not TOML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = tomllib.loads(text)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text ({error.reason})") from error
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r" \(at line (\d+).*\)", str(error))
+        line, reason = (f":{where[1]}", str(error)[: where.start()]) if where else ("", str(error))
+        raise UsageError(f"{path}{line}: not TOML: {reason}") from error
+    return Document(str(path), values, {key: f"{path}:{line}" for key, line in key_lines(text).items()})
+
+
+def locate(name: str, beside: Path | None = None) -> Path:
+    """The file of a scenario that is named by a path, by a path beside the file that extends it, or by its library
+    name."""
+    candidates = [Path(name)] if beside is None else [beside / name, Path(name)]
+    for candidate in candidates:
+        if candidate.suffix == ".toml" and candidate.is_file():
+            return candidate
+    in_library = LIBRARY / f"{name}.toml"
+    if in_library.is_file():
+        return in_library
+    known = ", ".join(sorted(path.stem for path in LIBRARY.glob("*.toml")))
+    raise UsageError(f"scenario '{name}': neither a .toml file nor in the library; the library has: {known}")
+
+
+def load_layers(name: str, *, quick: bool, beside: Path | None = None, _above: tuple[Path, ...] = ()) -> Document:
+    """The scenario ``name``, with the scenario that it extends below it and, when ``quick``, its ``[quick]`` table on
+    top."""
+    path = locate(name, beside)
+    if path.resolve() in _above:
+        raise UsageError(f"{path}: extends itself, by way of {' → '.join(p.name for p in _above)}")
+    document = read_toml(path)
+    about = document.values.get("scenario")
+    parent = about.pop("extends", None) if isinstance(about, dict) else None
+    if parent is not None:
+        if not isinstance(parent, str):
+            raise UsageError(f"{document.origin(('scenario', 'extends'))}: scenario.extends = {parent!r}: want a name")
+        base = load_layers(parent, quick=False, beside=path.parent, _above=(*_above, path.resolve()))
+        document = base.extended_by(document)
+        document.name = str(path)
+    return with_quick(document) if quick else document
+
+
+def with_quick(document: Document) -> Document:
+    """``document`` with its ``[quick]`` table merged over the rest."""
+    return document.without_table("quick").merged(document.table("quick"))

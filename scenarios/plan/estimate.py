@@ -1,0 +1,67 @@
+"""How long trials take: an estimate from rates and sizes, which is corrected by the trials that are done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scenarios.plan.model import Scenario
+
+_OVERHEAD_S = 0.4  # starting box and tools, writing the profile
+_CAPTURE_S = 1.5  # opening captures and analysing them
+_FASTEST_BPS = 10**10
+
+
+def trial_s(setting: Scenario) -> float:
+    """Expected wall time of one trial without loss in real time, seconds."""
+    return _OVERHEAD_S + (_CAPTURE_S if setting.capture.points else 0) + transfer_s(setting)
+
+
+def transfer_s(setting: Scenario) -> float:
+    """Expected duration of the transfer without loss, seconds."""
+    if setting.transfer.duration is not None:
+        return setting.transfer.duration / 1e9
+    return (setting.transfer.bytes or 0) * 8 / _rate_bps(setting)
+
+
+def moved_bytes(setting: Scenario) -> float:
+    """Expected amount of data without loss."""
+    if setting.transfer.bytes is not None:
+        return setting.transfer.bytes
+    return transfer_s(setting) * _rate_bps(setting) / 8
+
+
+def _rate_bps(setting: Scenario) -> float:
+    """The rate that line, window and gateways allow."""
+    ab, rtt_s = setting.path.direction("ab"), setting.path.rtt_ns() / 1e9
+    limits = (ab.rate_bps, ab.access_rate_bps, setting.gateway.rate, _FASTEST_BPS)
+    rates = [float(rate) for rate in limits if rate]
+    if setting.transfer.window and rtt_s:
+        rates.append(setting.transfer.window * 8 / rtt_s)
+    return min(rates)
+
+
+class TimeLeft:
+    """Remaining time of a list of trials. The ratio of taken to expected time so far scales the time that is left."""
+
+    def __init__(self, expected_s: Iterable[float]) -> None:
+        self._left_s = sum(expected_s)
+        self._expected_s = self._taken_s = 0.0
+
+    def done(self, expected_s: float, taken_s: float) -> None:
+        """Notes that a trial that was expected to take ``expected_s`` has ended after ``taken_s``."""
+        self._left_s = max(self._left_s - expected_s, 0.0)
+        self._expected_s += expected_s
+        self._taken_s += taken_s
+
+    def seconds(self) -> float:
+        """The time left."""
+        return self._left_s * (self._taken_s / self._expected_s if self._expected_s else 1.0)
+
+
+def spoken(seconds: float) -> str:
+    """``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < 90:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,190 @@
+"""The scenario model: what a scenario file may say, with ranges and defaults (see SCENARIO.md).
+
+Inside, values are integers in base units (ns, bit/s, bytes, ppb); outside they are texts with units. Unknown keys are
+errors.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, field_validator, model_validator
+
+from netcommon import quantity
+from scenarios.plan.path import PathTable
+from scenarios.plan.values import MS, PORTABLE_NAME, S, Span, Table, choice, of_option, within
+
+
+class About(Table):
+    """[scenario]: the scenario's name, and the row of a paper that it reproduces."""
+
+    name: str = Field(pattern=PORTABLE_NAME)
+    title: str = ""
+    paper: str = ""
+    description: str = ""
+    case: str | None = None
+
+
+class Gateway(Table):
+    """[gateway]: the gateways between hosts and path, at both ends. ``near`` and ``far`` are the command lines of kind
+    ``command``, and ``settle`` is the time that these programs get to start. The keys from ``rate`` to ``carriage`` are
+    options of lft-gateway."""
+
+    kind: Literal["none", "lft", "command"] = "none"
+    model: Literal["router", "proxy", "host"] = "router"
+    rate: Annotated[int, *of_option(quantity.RATE, "gateway", "rate")] = 0
+    rate_mode: Annotated[str, *choice("gateway", "rate_mode")] = "fixed"
+    recovery: Annotated[str, *choice("gateway", "recovery")] = "selective"
+    redundancy: bool = True
+    cipher: Annotated[str, *choice("gateway", "cipher")] = "aes-128-gcm"
+    carriage: Annotated[str, *choice("gateway", "carriage")] = "udp"
+    near: str | None = None
+    far: str | None = None
+    settle: Annotated[int, *within(quantity.DURATION, 0, 60 * S)] = S
+
+    @model_validator(mode="after")
+    def _commands_when_wanted(self) -> Gateway:
+        if self.rate % 10**6:
+            raise ValueError(f"rate {self.rate} bit/s is not a multiple of 1Mbit; want whole Mbit/s, or 0 for none")
+        wanted = self.kind == "command"
+        if wanted != (self.near is not None) or wanted != (self.far is not None):
+            raise ValueError("kind 'command' takes 'near' and 'far', two command lines; the others take neither")
+        return self
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether there are gateways in nodes of their own, rather than inside the hosts."""
+        return self.kind != "none" and self.model != "host"
+
+
+GATEWAY_POINTS = ("gw1-in", "gw1-out", "gw2-in", "gw2-out")
+
+
+_CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rttcp, NAME:KEY=VALUE,…
+
+
+class Transfer(Table):
+    """[transfer]: the data that is sent. A scenario gives ``bytes`` or ``duration``. ``window`` None: the kernel sizes
+    it. ``zerocopy`` is rttcp's, at both ends; None: only in virtual time, where copying costs wall time but takes no
+    virtual time."""
+
+    tool: Literal["rttcp", "iperf3"] = "rttcp"
+    bytes: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes")] | None = None
+    duration: Annotated[int, *of_option(quantity.DURATION, "transfer", "duration")] | None = None
+    length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] = 8 * 1024
+    window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = None
+    congestion: str | None = Field(default=None, pattern=_CONGESTION)
+    second: str | None = Field(default=None, pattern=_CONGESTION)
+    nodelay: bool = False
+    zerocopy: bool | None = None
+    sample: Annotated[int, *of_option(quantity.DURATION, "transfer", "sample", zero=True)] = 10 * MS
+    family: Literal["ipv4", "ipv6"] = "ipv4"
+
+    @model_validator(mode="after")
+    def _one_amount(self) -> Transfer:
+        if (self.bytes is None) == (self.duration is None):
+            raise ValueError("give either 'bytes' or 'duration'")
+        return self
+
+
+class ProfileTable(Table):
+    """[profile]: the set of TCP settings that both hosts use."""
+
+    name: str = "modern"
+
+
+Point = Literal["snd", "gw1-in", "gw1-out", "box", "gw2-in", "gw2-out", "rcv"]
+ALL_POINTS: tuple[Point, ...] = get_args(Point)
+
+
+class Capture(Table):
+    """[capture]: where packets are recorded. Points are the interfaces of sender and receiver, those of the gateways
+    where the sender's data comes in and goes out, and the delay box itself. ``"all"``: all points that there are."""
+
+    points: tuple[Point, ...] = ()
+    snap: Annotated[int, *of_option(quantity.BYTES, "capture", "snap")] = 128
+
+    @field_validator("points", mode="before")
+    @classmethod
+    def _one_name(cls, value: Any) -> Any:
+        """Accepts a single point without a list."""
+        return (value,) if isinstance(value, str) else value
+
+
+class Run(Table):
+    """[run]: repetitions, order and limits. ``seed`` None: a fresh one, which is recorded. ``timeout`` None: derived
+    from the estimate. ``lateness``: the p99 lateness of the box's packets that a valid trial may have; None: derived
+    from the path's RTT. ``retries``: how often a trial that was not valid is measured again, in real time."""
+
+    repeat: int = Field(default=1, ge=1, le=10_000)
+    order: Literal["random", "listed"] = "random"
+    seed: int | None = Field(default=None, ge=0, le=2**53)
+    timeout: Span | None = None
+    lateness: Annotated[int, *of_option(quantity.DURATION, "run", "lateness")] | None = None
+    retries: int = Field(default=0, ge=0, le=100)
+
+
+class Region(Table):
+    """A named stretch of the report's x axis; ``start`` and ``end`` are in the unit of ``x``."""
+
+    label: str
+    start: float = Field(alias="from")
+    end: float = Field(alias="to")
+
+
+class Report(Table):
+    """[report]: how the dashboard draws the results. ``x``, ``y``, ``value`` and ``series`` are columns of the results.
+    A sweep draws ``y`` over ``x``, a matrix ``value`` over ``x`` and ``y``."""
+
+    kind: Literal["sweep", "timeline", "matrix"] = "sweep"
+    x: str = "trial"
+    y: str = "short_term_bps"
+    value: str = "short_term_bps"
+    series: str | None = None
+    reference: tuple[str, ...] = ()
+    regions: tuple[Region, ...] = ()
+
+
+class Scenario(Table):
+    """One fully resolved setting: everything that a trial needs. `plan.make_plan` has expanded the sweep before."""
+
+    scenario: About
+    path: PathTable = PathTable()
+    transfer: Transfer
+    profile: ProfileTable = ProfileTable()
+    gateway: Gateway = Gateway()
+    capture: Capture = Capture()
+    run: Run = Run()
+    report: Report = Report()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all_points(cls, values: Any) -> Any:
+        """Replaces ``capture.points = "all"`` by all points that there are with these gateways."""
+        capture = values.get("capture") if isinstance(values, dict) else None
+        if not isinstance(capture, dict) or capture.get("points") not in ("all", ["all"]):
+            return values
+        gateway = values.get("gateway") if isinstance(values.get("gateway"), dict) else {}
+        nodes = gateway.get("kind", "none") != "none" and gateway.get("model") != "host"
+        points = [point for point in ALL_POINTS if nodes or point not in GATEWAY_POINTS]
+        return values | {"capture": capture | {"points": points}}
+
+    def missing_point(self) -> str | None:
+        """A capture point at a gateway that has no node of its own; None if there is no such point."""
+        wanted = set(self.capture.points).intersection(GATEWAY_POINTS)
+        return min(wanted) if wanted and not self.gateway.has_nodes else None
+
+
+SWEEPABLE = ("path", "transfer", "profile", "gateway", "capture", "scenario")
+
+
+def allowed_keys(table: tuple[str, ...]) -> list[str]:
+    """Keys that a table of the file may have; () is the top level."""
+    if not table:
+        return [*Scenario.model_fields, "case", "sweep", "quick"]
+    if table == ("scenario",):
+        return [*About.model_fields, "extends"]
+    model: Any = Scenario
+    for name in table:
+        model = model.model_fields[name].annotation if name in getattr(model, "model_fields", {}) else None
+    return [f.alias or name for name, f in model.model_fields.items()] if hasattr(model, "model_fields") else []

@@ -1,0 +1,229 @@
+"""From a scenario file to the list of its trials: layers, sweep (cross product), repeats, order, seeds.
+
+A trial's number is its place in listed order, whatever the order of running. So the names of trials are stable, and
+``--resume`` finds the missing ones.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import itertools
+import random
+import secrets
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from netcommon.errors import UsageError
+from scenarios.plan import profiles, report_axes
+from scenarios.plan.document import CLAIMS, Document, Key, load_layers
+from scenarios.plan.model import SWEEPABLE, Scenario, allowed_keys
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One measurement to make. ``number`` from 0 in listed order; ``seed`` is the delay box's."""
+
+    number: int
+    repeat: int
+    seed: int
+    setting: Scenario
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A resolved scenario. ``base`` holds the unswept values of the first setting. ``echo`` is the manifest's copy of
+    the scenario. ``notes``: what the user should know before the plan runs."""
+
+    name: str
+    base: Scenario
+    sweep: dict[str, list[Any]]
+    trials: tuple[Trial, ...]
+    seed: int
+    echo: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+    def in_order(self) -> list[Trial]:
+        """The trials in the order in which they will run."""
+        trials = list(self.trials)
+        if self.base.run.order == "random":
+            random.Random(self.seed).shuffle(trials)
+        return trials
+
+
+def load_plan(name: str, *, quick: bool = False, overrides: Sequence[str] = (), seed: int | None = None) -> Plan:
+    """Reads, merges and validates ``name`` (library name or path). UsageError with file and line when it is wrong."""
+    document = load_layers(name, quick=quick)
+    changed = _overridden(document, overrides)
+    notes = []
+    if _path(changed) != _path(document):
+        if any(_said(changed, key) for key in CLAIMS):
+            notes.append("--set changes the path, so the scenario's own title, description, paper row, points and "
+                         "regions are not shown")  # fmt: skip
+        changed = _overridden(document.without_claims(), overrides)
+    return make_plan(changed.without_table("quick"), seed, notes)
+
+
+def _overridden(document: Document, overrides: Sequence[str]) -> Document:
+    for text in overrides:
+        document = _override(document, text)
+    return document
+
+
+def _path(document: Document) -> tuple[Any, dict[str, Any]]:
+    """Everything that a document says about its path, swept values included."""
+    sweep = document.values.get("sweep")
+    swept = sweep.items() if isinstance(sweep, dict) else ()
+    return document.values.get("path"), {dotted: values for dotted, values in swept if dotted.startswith("path.")}
+
+
+def _said(document: Document, key: Key) -> bool:
+    table = document.values.get(key[0])
+    return isinstance(table, dict) and bool(table.get(key[1]))
+
+
+def make_plan(document: Document, seed: int | None = None, notes: Sequence[str] = ()) -> Plan:
+    """The plan of a merged document. ``notes``: what the user should know before it runs."""
+    sweep = _sweep(document)
+    plain = document.without_table("sweep")
+    points = [_with_point(plain, sweep, point) for point in itertools.product(*sweep.values())]
+    settings = [_validate(_with_case(point)) for point in points]
+    base = _validate(points[0].without_table("case"))
+    base = base.model_copy(update={"report": report_axes.resolved(document, base.report, settings)})
+    chosen = base.run.seed if base.run.seed is not None else seed
+    chosen = secrets.randbelow(2**32) if chosen is None else chosen
+    trials = tuple(
+        Trial(number, repeat, _trial_seed(chosen, number), setting)
+        for number, (repeat, setting) in enumerate(itertools.product(range(base.run.repeat), settings))
+    )
+    echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
+    echo["run"]["seed"] = chosen
+    for dotted in sweep:
+        table, key = dotted.split(".", 1)
+        echo[table].pop(key, None)
+    cases = {"case": document.values["case"]} if "case" in document.values else {}
+    return Plan(base.scenario.name, base, sweep, trials, chosen, echo | cases | {"sweep": sweep}, tuple(notes))
+
+
+def _trial_seed(seed: int, number: int) -> int:
+    """The seed of one trial, derived from the run's seed: 32 bits of BLAKE2b."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{number}".encode(), digest_size=4).digest())
+
+
+def _override(document: Document, text: str) -> Document:
+    """Applies ``--set path.delay=4ms``. A list (``transfer.window=8KB,16KB``) sweeps the key; a single value ends its
+    sweep."""
+    dotted, equals, value = text.partition("=")
+    key = tuple(dotted.strip().split("."))
+    if not equals or len(key) != 2:
+        raise UsageError(f"--set {text}: want TABLE.KEY=VALUE, for example path.delay=4.2ms")
+    origin = f"--set {text}"
+    values = _values(value, origin)
+    plain = document.with_value(key, values[0], origin)
+    return plain if len(values) == 1 else plain.with_value(("sweep", dotted), values, origin)
+
+
+def _values(text: str, origin: str) -> list[Any]:
+    """Values between commas. A text that begins with a quotation mark or a bracket is a TOML value, so that it may
+    contain commas."""
+    if not text.lstrip().startswith(('"', "'", "[")):
+        return [_plain(part.strip()) for part in text.split(",")]
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{origin}: not a TOML value: {error}") from None
+    return value if isinstance(value, list) and value else [value]
+
+
+def _plain(text: str) -> Any:
+    """Converts TOML's booleans and integers. Anything else stays a text, as quantities are."""
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _sweep(document: Document) -> dict[str, list[Any]]:
+    sweep = document.values.get("sweep", {})
+    if not isinstance(sweep, dict):
+        raise UsageError(f"{document.origin(('sweep',))}: sweep: want a table of lists")
+    for dotted, values in sweep.items():
+        where = document.origin(("sweep", dotted))
+        table, _, key = dotted.partition(".")
+        if table not in SWEEPABLE:
+            hint = f"{_suggest(table, SWEEPABLE)} allowed: {', '.join(SWEEPABLE)}"
+            raise UsageError(f"{where}: unknown table in sweep '{dotted}'{hint}")
+        if table == "scenario" and key != "case":
+            raise UsageError(f"{where}: sweep '{dotted}': of [scenario] only 'case' can be swept")
+        if key not in allowed_keys((table,)):
+            raise UsageError(_unknown_key(where, (table, key)))
+        if not isinstance(values, list) or not values:
+            raise UsageError(f"{where}: sweep '{dotted}': want a list of values, not {values!r}")
+    return sweep
+
+
+def _with_point(plain: Document, sweep: dict[str, list[Any]], point: tuple[Any, ...]) -> Document:
+    for dotted, value in zip(sweep, point, strict=True):
+        table, key = dotted.split(".", 1)
+        plain = plain.with_value((table, key), value, plain.origin(("sweep", dotted)))
+    return plain
+
+
+def _with_case(document: Document) -> Document:
+    """Merges the tables of ``[case.NAME]`` over the others, NAME being scenario.case, and drops the cases."""
+    cases, plain = document.values.get("case", {}), document.without_table("case")
+    name = document.values.get("scenario", {}).get("case")
+    if name is None:
+        return plain
+    if not isinstance(cases, dict) or name not in cases:
+        allowed = ", ".join(cases) if isinstance(cases, dict) and cases else "none; want a table [case.NAME.…]"
+        where = document.origin(("scenario", "case"))
+        raise UsageError(f"{where}: scenario.case = {name!r}: unknown; allowed: {allowed}")
+    return plain.merged(document.table("case").table(name))
+
+
+def _validate(document: Document) -> Scenario:
+    try:
+        setting = Scenario.model_validate(document.values)
+    except ValidationError as error:
+        raise UsageError(_one_line(document, error)) from None
+    if point := setting.missing_point():
+        found = f"kind '{setting.gateway.kind}', model '{setting.gateway.model}'"
+        where = document.origin(("capture", "points"))
+        raise UsageError(f"{where}: capture.points = '{point}': there is no such node with [gateway] {found}; "
+                         "want snd, box or rcv, or \"all\"")  # fmt: skip
+    try:
+        profiles.load(setting.profile.name)
+    except UsageError as unknown:
+        raise UsageError(f"{document.origin(('profile', 'name'))}: {unknown}") from None
+    return setting
+
+
+def _one_line(document: Document, error: ValidationError) -> str:
+    """The first error as ``file:line: key = value: why; allowed: …``."""
+    first = error.errors()[0]
+    key = tuple(str(part) for part in first["loc"])
+    where = document.origin(key)
+    if first["type"] == "extra_forbidden":
+        return _unknown_key(where, key)
+    if first["type"] == "missing":
+        return f"{where}: missing '{'.'.join(key)}'"
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"].endswith("_type") and isinstance(first["input"], dict) is False and len(key) == 1:
+        return f"{where}: '{key[0]}' is a table; want [{key[0]}] with {', '.join(allowed_keys(key))}"
+    if isinstance(first["input"], dict):
+        return f"{where}: [{'.'.join(key)}]: {message}"
+    return f"{where}: {'.'.join(key)} = {first['input']!r}: {message[0].lower()}{message[1:]}"
+
+
+def _unknown_key(where: str, key: Key) -> str:
+    allowed = allowed_keys(key[:-1])
+    return f"{where}: unknown key '{'.'.join(key)}'{_suggest(key[-1], allowed)} allowed: {', '.join(allowed)}"
+
+
+def _suggest(word: str, allowed: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, allowed, n=1)
+    return f" — did you mean '{close[0]}'?" if close else ";"

@@ -1,0 +1,50 @@
+"""Which parts of a setting are drawn from a seed. Where none is, repeats in virtual time are copies of one trial.
+
+In real time the machine's own noise makes repeats differ, whatever the path does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scenarios.plan.model import Scenario
+from scenarios.plan.path import Direction
+from scenarios.plan.plan import Plan
+
+_RATIOS = ("loss", "loss_after", "duplicate", "corrupt", "forge", "reorder")
+_LISTS = ("packets", "time", "seq", "retransmission")  # loss models that name the packets to drop
+_DRAWN_AQM = ("red", "pie")
+_TRACE = "trace"  # jitter from a file, packet by packet
+
+
+def is_drawn(setting: Scenario) -> bool:
+    """Whether the delay box draws anything at random for the packets of this setting."""
+    return any(_drawn_in(setting.path.direction(way)) for way in ("ab", "ba"))
+
+
+def _drawn_in(direction: Direction) -> bool:
+    ratios = (direction.values[key] for key in _RATIOS)
+    drawn = any(_kind(value) not in _LISTS if isinstance(value, str) else value > 0 for value in ratios)
+    jitter, aqm = (_kind(str(direction.values[key])) for key in ("jitter", "aqm"))
+    return drawn or jitter not in ("none", _TRACE) or aqm in _DRAWN_AQM
+
+
+def _kind(model: str) -> str:
+    return model.partition(":")[0]
+
+
+def notes(plan: Plan) -> Iterator[str]:
+    """Sentences for the user before a plan with repeats runs in virtual time."""
+    repeats = plan.base.run.repeat
+    if repeats < 2:
+        return
+    if plan.base.path.seed is not None:
+        yield (f"path.seed is fixed: in virtual time the {repeats} repeats will be copies of one trial; "
+               "leave it out, and each repeat draws by a seed of its own")  # fmt: skip
+        return
+    settings = [trial.setting for trial in plan.trials if trial.repeat == 0]
+    still = sum(not is_drawn(setting) for setting in settings)
+    if still:
+        which = "this plan" if still == len(settings) else f"{still} of its {len(settings)} settings"
+        yield (f"nothing in {which} is random: in virtual time the {repeats} repeats will be copies of one trial; "
+               "to draw, set a little jitter ([path] jitter = \"20us\")")  # fmt: skip

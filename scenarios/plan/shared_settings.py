@@ -1,0 +1,71 @@
+"""Settings that all trials of a run share, under the scenario's names: what a reader must know before any figure.
+
+The list has the settings that every figure depends on (rate, delay, queue, loss, profile, congestion control, gateways)
+and all others that differ from a scenario's default. It leaves out those that the kind of time chooses by itself: one
+scenario has different ones in real and in virtual time.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+
+from netcommon import readable
+from scenarios.plan import cells, columns, params
+from scenarios.plan.cells import Row
+from scenarios.plan.model import About, Gateway, Scenario, Transfer
+from scenarios.plan.plan import Trial
+
+_ALWAYS = ("rate_bps", "delay_ns", "queue_bytes", "loss_ppb", "profile", "congestion", "gateway", "gateway_recovery")
+_BACK = "ba_"
+_NO_LIMIT = ("rate_bps", "queue_bytes", "gateway_rate_bps")
+
+
+def shared_settings(rows: Sequence[Row], sweep: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Name and text of each setting that has one value in all rows; empty without rows."""
+    constant = {name: rows[0].get(name) for name in columns.settings() if _constant(rows, name)}
+    if constant.get("gateway") in (None, "none"):
+        constant = {name: value for name, value in constant.items() if not name.startswith("gateway_")}
+    names = [*_ALWAYS, *(name for name in constant if name not in _ALWAYS and _tells(name, constant))]
+    said = [(_spelling(name, constant, sweep), _text(name, constant)) for name in names if name in constant]
+    return [(name, text) for name, text in said if text not in (readable.NOTHING, "")]
+
+
+def _constant(rows: Sequence[Row], name: str) -> bool:
+    """Whether all rows agree in a setting. A loss whose number is null is a model, and the texts of models may
+    differ."""
+    own = (name, name.removesuffix("_ppb"))
+    return len({tuple(row.get(column) for column in own) for row in rows}) == 1
+
+
+def _tells(name: str, constant: Row) -> bool:
+    """Whether a setting is worth listing: it is not the default, and no other setting says the same."""
+    if name in columns.OF_THE_CLOCK or not columns.COLUMNS[name].setting or constant[name] is None:
+        return False
+    forth = name.removeprefix(_BACK)
+    if forth != name and constant.get(forth) == constant[name]:  # `path.rate` holds both ways
+        return False
+    if constant.get(f"{name}_ppb") is not None or name == "loss":  # a ratio's text
+        return False
+    default = _defaults().get(name)
+    return bool(constant[name] != default and (constant[name] or default))  # 0 and nothing are the same: not asked for
+
+
+def _spelling(name: str, constant: Row, sweep: Iterable[str]) -> str:
+    """``path.loss``; ``path.ab_loss`` where the way back has another value that is not listed itself."""
+    found, back = cells.name_of(name, sweep), f"{_BACK}{name}"
+    one_way = constant.get(back) not in (None, constant[name]) and not _tells(back, constant)
+    return found.replace("path.", "path.ab_", 1) if one_way and found == columns.spelling(name) else found
+
+
+def _text(name: str, constant: Row) -> str:
+    if name == "loss_ppb" and constant[name] is None:
+        return str(constant.get("loss") or readable.NOTHING)
+    return "no limit" if name in _NO_LIMIT and constant[name] == 0 else readable.named(name, constant[name])
+
+
+@functools.cache
+def _defaults() -> Row:
+    """Parameters of a trial whose scenario sets nothing. It has gateways, so that their defaults are known too."""
+    setting = Scenario(scenario=About(name="default"), transfer=Transfer(bytes=1), gateway=Gateway(kind="lft"))
+    return dict(params.of(Trial(number=0, repeat=0, seed=0, setting=setting)))

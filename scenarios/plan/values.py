@@ -1,0 +1,130 @@
+"""Values of a scenario: how a text with a unit becomes a number, what it may be, and how it is written again.
+
+A key behind which a tool's option stands has the option's bounds and choices (tool_options.py). Other keys have bounds
+of their own here.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+
+from comet_delay.options import refusal
+from netcommon import quantity
+from scenarios.plan.tool_options import check_amount, check_choice, source_of
+
+MS, S = 10**6, 10**9
+PORTABLE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+
+class Table(BaseModel):
+    """A table of the file. Unknown keys are errors; instances do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def _parsed(unit: quantity.Unit, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ValueError(f"not a {unit.name}; want for example {unit.examples}")
+    return quantity.parse(unit, value if isinstance(value, str) else f"{Decimal(repr(value)):f}")
+
+
+def _shown(unit: quantity.Unit) -> PlainSerializer:
+    return PlainSerializer(lambda number: quantity.format_value(unit, number), when_used="json")
+
+
+def _out_of_range(unit: quantity.Unit, low: int, high: int) -> str:
+    return f"out of range; allowed is {quantity.format_value(unit, low)} to {quantity.format_value(unit, high)}"
+
+
+def within(unit: quantity.Unit, low: int, high: int) -> tuple[BeforeValidator, PlainSerializer]:
+    """Validator and serialiser of a quantity with bounds of its own, in base units."""
+
+    def read(value: Any) -> int:
+        number = _parsed(unit, value)
+        if not low <= number <= high:
+            raise ValueError(_out_of_range(unit, low, high))
+        return number
+
+    return BeforeValidator(read), _shown(unit)
+
+
+def of_option(
+    unit: quantity.Unit, table: str, key: str, *, zero: bool = False
+) -> tuple[BeforeValidator, PlainSerializer]:
+    """Validator and serialiser of a quantity with the bounds of a tool's option. ``zero``: 0 is allowed too and means
+    none."""
+    source = source_of(table, key)
+
+    def read(value: Any) -> int:
+        number = _parsed(unit, value)
+        check_amount(source, number, zero=zero)
+        return number
+
+    return BeforeValidator(read), _shown(unit)
+
+
+def count(table: str, key: str) -> tuple[BeforeValidator]:
+    """Validator of a number without a unit that a tool's option bounds."""
+    source = source_of(table, key)
+
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, str) and value.isdigit())):
+            raise ValueError("not a whole number; want for example 100")
+        check_amount(source, int(value), zero=False)
+        return int(value)
+
+    return (BeforeValidator(read),)
+
+
+def choice(table: str, key: str) -> tuple[BeforeValidator]:
+    """Validator of a word that is one of the choices of a tool's option."""
+    source = source_of(table, key)
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"not a text; see --{source.name} of {source.tool}")
+        check_choice(source, value)
+        return value
+
+    return (BeforeValidator(read),)
+
+
+def _checked(option: str, text: str) -> str:
+    """The text of a model, unchanged, if the delay box accepts it; ValueError with the box's reason if not."""
+    if reason := refusal(option, text):
+        raise ValueError(reason)
+    return text
+
+
+def model(option: str) -> tuple[BeforeValidator]:
+    """Validator of a model's text. It asks the delay box, so that the grammar of models is written only once."""
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"not a text; see --{option} in comet-delay(1)")
+        return _checked(option, value)
+
+    return (BeforeValidator(read),)
+
+
+def ratio_or_model(option: str) -> tuple[BeforeValidator, PlainSerializer]:
+    """A plain ratio becomes a number (ppb). A text with a colon is a model and stays a text."""
+
+    def read(value: Any) -> int | str:
+        if isinstance(value, str) and ":" in value:
+            return _checked(option, value)
+        number = _parsed(quantity.RATIO, value)
+        if number > quantity.RATIO_ONE_PPB:
+            raise ValueError(_out_of_range(quantity.RATIO, 0, quantity.RATIO_ONE_PPB))
+        return number
+
+    def show(value: int | str) -> str:
+        return value if isinstance(value, str) else quantity.format_value(quantity.RATIO, value)
+
+    return BeforeValidator(read), PlainSerializer(show, when_used="json")
+
+
+Span = Annotated[int, *within(quantity.DURATION, 100 * MS, 24 * 3600 * S)]

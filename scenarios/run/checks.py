@@ -1,0 +1,170 @@
+"""What the machine must have, and what to do where it lacks something.
+
+``lfp doctor`` shows all findings; a run shows the first that is missing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from netcommon import binaries, unprivileged
+from netcommon.errors import MissingError
+from scenarios.network import sysctls
+from scenarios.plan import profiles
+from scenarios.virtual import kernel
+
+State = Literal["ok", "note", "missing"]
+
+# Program → Debian package. Every run needs the first group; the others serve single commands.
+NEEDED_PROGRAMS = {
+    "ip": "iproute2", "mnexec": "mininet", "ifconfig": "net-tools", "setpriv": "util-linux", "nsenter": "util-linux",
+}  # fmt: skip
+USEFUL_PROGRAMS = {
+    "iperf3": "iperf3", "tcpdump": "tcpdump", "tshark": "tshark", "ethtool": "ethtool", "ping": "iputils-ping",
+}  # fmt: skip
+TOOLS = ("comet-delay", "rttcp", "pktlogger", "timer-witness")
+PACKAGES = ("click", "mininet", "numpy", "pyarrow", "pydantic", "pyroute2", "rich")
+LONG_FAT_BYTES = 2 * 10**9  # memory for data in flight at 10 Gbit/s × 498 ms, with the kernel's overhead
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding. ``remedy``: what to do about it; empty when the state is ``ok``."""
+
+    name: str
+    state: State
+    detail: str
+    remedy: str = ""
+
+
+def _check(name: str, good: bool, detail: str, remedy: str, bad: State = "missing") -> Check:
+    return Check(name, "ok", detail) if good else Check(name, bad, detail, remedy)
+
+
+def privileges() -> Iterable[Check]:
+    """Whether this user may build networks in real time: as root, or in a user namespace. Virtual time needs
+    neither."""
+    own = f"user id {unprivileged.user()}"
+    if os.geteuid() == 0:
+        inside = f", in namespaces of its own: without {unprivileged.LOST}" if unprivileged.is_inside() else ""
+        yield Check("privileges", "ok", own + inside)
+    elif why := unprivileged.obstacle():
+        root = f"as root '{why.remedy}', or " if why.remedy else ""
+        remedy = f"use --time virtual, which needs no privilege, or {root}run it as root"
+        state: State = "missing" if kernel.missing() else "note"
+        yield Check("privileges", state, f"{own}: no real time, for {why.what}", remedy)
+    else:
+        yield Check("privileges", "ok", f"{own}: real time in namespaces of its own, without {unprivileged.LOST}")
+
+
+def kernel_features() -> Iterable[Check]:
+    """Network namespaces, TAP devices, congestion controls and the profiles' sysctls."""
+    for name, path, remedy in (
+        ("network namespaces", "/proc/self/ns/net", "use a kernel with CONFIG_NET_NS"),
+        ("TAP devices", "/dev/net/tun", "modprobe tun (kernel with CONFIG_TUN)"),
+        ("IPv6", "/proc/sys/net/ipv6", "boot without ipv6.disable=1"),
+    ):
+        yield _check(name, Path(path).exists(), path, remedy)
+    available = sysctls.sysctl_path("net.ipv4.tcp_available_congestion_control").read_text(encoding="ascii").split()
+    for name in profiles.names():
+        profile = profiles.load(name)
+        wanted = profile.congestion
+        there = wanted in available
+        yield _check(f"congestion control {wanted}", there, " ".join(available), f"modprobe tcp_{wanted}")
+        yield _profile(profile)
+
+
+def _profile(profile: profiles.Profile) -> Check:
+    unknown = sysctls.unknown_sysctls(profile)
+    state: State = "ok"
+    if unknown:
+        state = "missing" if profile.required.intersection(unknown) else "note"
+    detail = f"{len(profile.sysctls)} settings" + (f"; this kernel lacks {', '.join(unknown)}" if unknown else "")
+    return Check(f"profile {profile.name}", state, detail, "use a newer kernel" if unknown else "")
+
+
+def tools(names: Iterable[str] = TOOLS) -> Iterable[Check]:
+    """The testbed's own C programs."""
+    for name in names:
+        try:
+            yield Check(f"tool {name}", "ok", str(binaries.find(name)))
+        except MissingError as error:
+            detail, _, remedy = str(error).removeprefix(f"{name}: ").partition("; ")
+            yield Check(f"tool {name}", "missing", detail, remedy)
+
+
+def programs() -> Iterable[Check]:
+    """Programs of the distribution."""
+    for program, package in (NEEDED_PROGRAMS | USEFUL_PROGRAMS).items():
+        path = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+        bad: State = "missing" if program in NEEDED_PROGRAMS else "note"
+        yield _check(f"program {program}", bool(path), path or "not found", f"apt-get install {package}", bad)
+
+
+def namespaces() -> Iterable[Check]:
+    """Creates one Mininet host. Where that fails (in a container or chroot that forbids it), Mininet would wait for its
+    shell for ever."""
+    if os.geteuid() != 0 or not shutil.which("mnexec"):
+        return  # another check reports it
+    done = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, timeout=10)
+    detail = "a network namespace can be made" if done.returncode == 0 else f"mnexec: {done.stderr.strip()}"
+    remedy = "allow new network and mount namespaces here (in a chroot: mount --bind it onto itself first)"
+    yield _check("namespace", done.returncode == 0, detail, remedy)
+
+
+def python_packages() -> Iterable[Check]:
+    """Python packages of this environment."""
+    for package in PACKAGES:
+        there = importlib.util.find_spec(package) is not None
+        yield _check(f"python {package}", there, "installed" if there else "not found", f"pip install {package}")
+
+
+def limits() -> Iterable[Check]:
+    """Machine-wide limits. They matter on long fat pipes only, so their findings are notes."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    path = sysctls.sysctl_path("net.ipv4.tcp_mem")
+    pages = path.read_text(encoding="ascii").split()
+    limit = int(pages[2]) * page
+    low = limit < LONG_FAT_BYTES
+    wanted = LONG_FAT_BYTES // page
+    remedy = f"for 10 Gbit/s at 498 ms: sysctl -w net.ipv4.tcp_mem='{wanted // 2} {wanted * 3 // 4} {wanted}'"
+    yield _check("TCP memory", not low, f"net.ipv4.tcp_mem allows {limit // 2**20} MB", remedy, "note")
+    free = shutil.disk_usage(".").free
+    yield _check("disk", free >= 2**30, f"{free // 2**20} MB free here", "make room for runs", "note")
+
+
+def virtual_time() -> Iterable[Check]:
+    """The kernel of ``--time virtual``. Nothing else needs it, so the finding is a note."""
+    why = kernel.missing()
+    yield _check("virtual time", why is None, why or str(kernel.path()), "make virtual", "note")
+
+
+ALL: tuple[Callable[[], Iterable[Check]], ...] = (
+    privileges, kernel_features, tools, programs, namespaces, python_packages, limits, virtual_time,
+)  # fmt: skip
+
+
+def everything() -> list[Check]:
+    """The findings of all checks."""
+    return [check for group in ALL for check in group()]
+
+
+def require(tool_names: Iterable[str], useful: Iterable[str] = (), *, virtual: bool = False) -> None:
+    """Checks what a run with these tools needs; MissingError with the first thing that is missing. ``useful``: programs
+    of USEFUL_PROGRAMS that this run needs. For an ordinary user it raises `unprivileged.Outside` where a user namespace
+    is enough. ``virtual``: in virtual time, where every trial has privileges and a kernel of its own."""
+    needed = {f"program {name}" for name in useful} | {"privileges"}
+    here: tuple[Iterable[Check], ...] = () if virtual else (privileges(), kernel_features(), namespaces())
+    for checks in (*here[:1], tools(tool_names), programs(), *here[1:]):
+        for check in checks:
+            if check.state == "missing" or (check.state == "note" and check.name in needed):
+                raise MissingError(f"{check.name}: {check.detail}; {check.remedy} — 'lfp doctor' tells all")
+    if not virtual and os.geteuid() != 0:
+        raise unprivileged.Outside

@@ -1,0 +1,24 @@
+"""What other packages add to ``lfp`` by entry points, so that we need not import them.
+
+``lfp.commands``: name → click command, shown among ours. ``lfp.after_run``: function(run_dir: Path) → Path or None,
+which is called when a run has ended. It returns the path of the file that it wrote, and ``lfp`` shows that path.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+COMMANDS = "lfp.commands"
+AFTER_RUN = "lfp.after_run"
+
+
+def commands() -> dict[str, EntryPoint]:
+    """The commands of other packages by name, not yet imported."""
+    return {point.name: point for point in entry_points(group=COMMANDS)}
+
+
+def after_run(run_dir: Path) -> list[Path]:
+    """Calls every hook; returns the paths of the files that they wrote."""
+    written = [point.load()(run_dir) for point in entry_points(group=AFTER_RUN)]
+    return [path for path in written if path is not None]

@@ -1,0 +1,89 @@
+"""Progress of a run: a line for each trial, and on a terminal a bar with the time left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from netcommon import readable
+from scenarios.plan.estimate import TimeLeft, spoken, trial_s
+from scenarios.plan.plan import Plan, Trial
+from scenarios.run import terminal
+
+
+class RunProgress:
+    """Context manager around the trials of one run. ``done`` prints a trial's line and moves the bar. ``expected_s``:
+    the wall time that a trial is expected to add to the run; by default its own duration in real time."""
+
+    def __init__(
+        self, plan: Plan, trials: list[Trial], console: Console | None = None,
+        expected_s: Callable[[Trial], float] = lambda trial: trial_s(trial.setting),
+    ) -> None:  # fmt: skip
+        self.console = console or terminal.console()
+        self._plan, self._expected_s = plan, expected_s
+        self._left = TimeLeft(expected_s(trial) for trial in trials)
+        self._count = len(plan.trials)
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"),
+            console=self.console, disable=not self.console.is_terminal, transient=True,
+        )  # fmt: skip
+        done_before = self._count - len(trials)
+        self._finished = done_before
+        self._task = self._bar.add_task(plan.name, total=self._count, completed=done_before, left=self._spoken())
+
+    def __enter__(self) -> RunProgress:
+        self.console.print(f"{self._plan.name}: {self._count} trials, about {spoken(self._left.seconds())}")
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def again(self, trials: list[Trial]) -> None:
+        """Notes that these trials were not valid and are measured once more."""
+        self._finished -= len(trials)
+        self._left = TimeLeft(self._expected_s(trial) for trial in trials)
+        self.console.print(f"not valid: {len(trials)} of {self._count} trials, measured again")
+        self._bar.update(self._task, completed=self._finished, left=self._spoken())
+
+    def done(self, trial: Trial, row: dict[str, Any], taken_s: float) -> None:
+        """Notes that ``trial`` has ended with the results ``row``."""
+        self._left.done(self._expected_s(trial), taken_s)
+        self._finished += 1
+        line = f"{self._finished:>{len(str(self._count))}}/{self._count}  {describe(self._plan, trial)}  {outcome(row)}"
+        self.console.print(line if self.console.is_terminal else f"{line}  ({self._spoken()})", markup=False)
+        self._bar.update(self._task, completed=self._finished, left=self._spoken())
+
+    def _spoken(self) -> str:
+        return f"{spoken(self._left.seconds())} left"
+
+
+def describe(plan: Plan, trial: Trial) -> str:
+    """What distinguishes the trial: its swept settings, under the scenario's names, and its repeat."""
+    parts = [f"{key} {_value(trial, key)}" for key in plan.sweep]
+    parts += [f"repeat {trial.repeat + 1}"] if plan.base.run.repeat > 1 else []
+    return "  ".join(f"{part:<22}" for part in parts) or f"profile.name {trial.setting.profile.name}"
+
+
+def _value(trial: Trial, dotted: str) -> str:
+    table, key = dotted.split(".", 1)
+    dumped = trial.setting.model_dump(mode="json", include={table: {key}})
+    return str(dumped[table][key])
+
+
+def outcome(row: dict[str, Any]) -> str:
+    """``43.80 Mbit/s  valid``, or why it is not valid, in a few words where the row has them (``cause``)."""
+    if row["state"] != "done":
+        return f"FAILED: {row['error']}"
+    rate = row["short_term_bps"]
+    measured = "no rate" if rate is None else f"{readable.rate(rate):>12}"
+    times = (
+        f"  {readable.number(row['virtual_s'], 2)} s in {readable.number(row['wall_s'], 2)} s"
+        if "virtual_s" in row
+        else ""
+    )
+    return f"{measured}{times}  {'valid' if row['valid'] else 'NOT VALID: ' + (row.get('cause') or row['reasons'])}"

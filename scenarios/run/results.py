@@ -1,0 +1,74 @@
+"""results.parquet: one row for each trial and flow, from the files of the trials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as parquet
+
+from scenarios.plan.columns import COLUMNS
+from scenarios.trial.files import read_json
+
+_KINDS = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
+SCHEMA = pa.schema([(name, _KINDS[column.kind]) for name, column in COLUMNS.items()])
+
+
+def row(folder: Path) -> dict[str, Any]:
+    """A trial's row. Columns that a failed trial cannot fill are null."""
+    status = read_json(folder / "status.json")
+    transfer = read_json(folder / "transfer.json") or {}
+    summary, sender, receiver = (transfer.get(key) or {} for key in ("summary", "sender", "receiver"))
+    return {
+        **read_json(folder / "params.json"),
+        "flow": 0,
+        "state": status["state"],
+        "valid": status["verdict"]["valid"],
+        "reasons": "; ".join(status["verdict"]["reasons"]),
+        **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
+        "second_bps": ((transfer.get("second") or {}).get("summary") or {}).get("short_term_bps"),
+        **_round_trips(folder / "tcp_info.parquet"),
+        "stopped_share": _stopped_share(folder / "summary.json"),
+        "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),
+        "window_granted_bytes": receiver.get("window_granted_bytes"),
+        "cpu_sender_ns": _cpu_ns(sender),
+        "cpu_receiver_ns": _cpu_ns(receiver),
+        "cpu_gateways_ns": (read_json(folder / "gateway.json") or {}).get("cpu_ns"),
+    }
+
+
+def write(run_dir: Path, rows: list[dict[str, Any]]) -> None:
+    """Rewrites results.parquet, sorted by trial number, and renames it into place."""
+    ordered = sorted(rows, key=lambda r: (r["trial"], r["flow"]))
+    temporary = run_dir / ".results.parquet.tmp"
+    parquet.write_table(pa.Table.from_pylist(ordered, schema=SCHEMA), temporary)
+    temporary.rename(run_dir / "results.parquet")
+
+
+def _cpu_ns(side: dict[str, Any]) -> int | None:
+    return side["cpu_user_ns"] + side["cpu_system_ns"] if "cpu_user_ns" in side else None
+
+
+def _stopped_share(summary: Path) -> float | None:
+    """lfp-1995's s of the flow that carried the data (not of a tool's control connection); None without captures."""
+    content = read_json(summary) or {}
+    flows = content.get("flows") or [{}]
+    share: float | None = flows[content.get("main_flow", 0)].get("stopped_share")
+    return share
+
+
+def _round_trips(samples: Path) -> dict[str, int | None]:
+    """The least and the median smoothed RTT of the TCP_INFO samples, ns."""
+    none: dict[str, int | None] = {"rtt_min_ns": None, "rtt_median_ns": None}
+    if not samples.exists():
+        return none
+    table = parquet.read_table(samples)
+    if "rtt_us" not in table.column_names:
+        return none
+    known = table["rtt_us"].filter(pc.greater(table["rtt_us"], 0))
+    if not len(known):
+        return none
+    least, median = pc.min(known).as_py(), pc.quantile(known, 0.5)[0].as_py()
+    return {"rtt_min_ns": int(least * 1000), "rtt_median_ns": int(median * 1000)}

@@ -1,0 +1,193 @@
+"""Runs a plan: one network, trial after trial. Results are on disk after each trial, so a run that is ended loses one
+trial at most."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from netcommon.errors import LfpError, UsageError
+from netcommon.ledger import Ledger, state_directory
+from scenarios.network.addresses import Family
+from scenarios.network.topology import Topology
+from scenarios.plan import estimate, profiles
+from scenarios.plan.model import Scenario
+from scenarios.plan.plan import Plan, Trial
+from scenarios.run import manifest, results, runs
+from scenarios.run.progress import RunProgress
+from scenarios.run.time_choice import TimeChoice
+from scenarios.trial import attempts, trial, verdicts
+from scenarios.trial.files import read_json
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended. ``failed``: number of trials whose measurement failed. ``superseded``: number of attempts
+    that were not valid and have been repeated."""
+
+    run_dir: Path
+    failed: int
+    verdict: dict[str, Any]
+    superseded: int = 0
+
+
+def start(
+    plan: Plan, runs_dir: Path, *, quick: bool = False, virtual_box: str | None = None, choice: TimeChoice | None = None
+) -> Path:
+    """Creates the directory of a new run and writes its first manifest. ``virtual_box``: the kind of box in virtual
+    time; None: the run is in real time. ``choice``: how real or virtual time was chosen; None: the user asked for
+    it."""
+    choice = choice or TimeChoice.given("virtual" if virtual_box else "real")
+    content = manifest.first(plan, quick=quick, choice=choice)  # before the directory: it fails when a tool is missing
+    if virtual_box:
+        from scenarios.virtual import engine
+
+        content |= engine.manifest(plan, virtual_box)
+    run_dir = runs.create(runs_dir, plan.name)
+    manifest.write(run_dir, content)
+    return run_dir
+
+
+def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> Finished:
+    """Runs the trials of ``run_dir`` that are not done; for a new run these are all. ``jobs``: how many run at a time,
+    in virtual time only, where trials cannot disturb each other."""
+    content = runs.manifest(run_dir)
+    plan = manifest.replan(content)
+    if len(plan.trials) != content["plan"]:
+        found = f"its scenario gives {len(plan.trials)} trials, not {content['plan']}"
+        raise UsageError(f"{run_dir}/manifest.json: {found}")
+    rows = _rows(run_dir)
+    todo = [t for t in plan.in_order() if rows.get(t.number, {}).get("state") != "done"]
+    content |= {"state": "running"}
+    manifest.write(run_dir, content)
+    try:
+        with RunProgress(plan, todo, console, _expected_s(content, jobs)) as progress:
+            if "virtual" in content:
+                _run_virtual(run_dir, todo, rows, content, progress, jobs)
+            else:
+                _run_all(run_dir, todo, rows, content, progress)
+                while again := _to_repeat(run_dir, plan, rows):
+                    progress.again(again)
+                    _run_all(run_dir, again, rows, content, progress)
+        content["state"] = "done"
+    except KeyboardInterrupt:
+        content["state"] = "interrupted"
+        raise
+    except LfpError:
+        content["state"] = "failed"
+        raise
+    finally:
+        statuses = [read_json(folder / "status.json") for folder in runs.trial_folders(run_dir)]
+        content["verdict"] = manifest.verdict(statuses, len(plan.trials))
+        content["superseded"] = attempts.listed(run_dir)
+        if "virtual" in content:
+            content["verdict"]["differs"] = content["virtual"]["differs"]
+        content["ended_realtime_ns"] = time.time_ns()
+        manifest.write(run_dir, content)
+    failed = sum(status["state"] != "done" for status in statuses)
+    return Finished(run_dir, failed, content["verdict"], len(content["superseded"]))
+
+
+def _expected_s(content: dict[str, Any], jobs: int) -> Callable[[Trial], float]:
+    """The wall time that a trial adds to a run, in the run's kind of time."""
+    if "virtual" not in content:
+        return lambda one: estimate.trial_s(one.setting)
+    from scenarios.virtual import cost
+
+    at_a_time = min(jobs, os.cpu_count() or 1)
+    return lambda one: cost.wall_s(one, content["virtual"]["box"]) / at_a_time
+
+
+def _run_all(
+    run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any], progress: RunProgress
+) -> None:
+    with owned() as (ledger, scratch):
+        for group in _same_network(todo):
+            with Topology.of(group[0].setting, ledger) as net:
+                content["offloads"] = net.offloads()
+                for one in group:
+                    name = one.setting.profile.name
+                    if name not in content["sysctls"]:
+                        content["sysctls"][name] = net.apply(profiles.load(name))
+                        manifest.write(run_dir, content)
+                    begun = time.monotonic()
+                    status = trial.run_trial(net, one, run_dir, scratch, ledger)
+                    rows[one.number] = results.row(trial.folder_of(run_dir, one.number))
+                    results.write(run_dir, list(rows.values()))
+                    row = rows[one.number] | {"error": status["error"], "cause": verdicts.short(status["verdict"])}
+                    progress.done(one, row, time.monotonic() - begun)
+
+
+def _to_repeat(run_dir: Path, plan: Plan, rows: dict[int, dict[str, Any]]) -> list[Trial]:
+    """Trials that were not valid and have retries left. They run after all others, because the disturbance may be over
+    by then. Virtual time has no retries: the same trial would give the same result."""
+
+    def left(one: Trial) -> bool:
+        return attempts.next_attempt(trial.folder_of(run_dir, one.number)) <= 1 + one.setting.run.retries
+
+    return [one for one in plan.in_order() if not rows[one.number]["valid"] and left(one)]
+
+
+def _run_virtual(
+    run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any], progress: RunProgress,
+    jobs: int,
+) -> None:  # fmt: skip
+    from scenarios.virtual import engine
+
+    def ended(one: engine.Ended) -> None:
+        rows[one.trial.number] = results.row(trial.folder_of(run_dir, one.trial.number))
+        results.write(run_dir, list(rows.values()))
+        row = rows[one.trial.number] | {"error": one.status["error"], "cause": verdicts.short(one.status["verdict"])}
+        progress.done(one.trial, row | {"virtual_s": one.virtual_s, "wall_s": one.wall_s}, one.wall_s / jobs)
+
+    with owned() as (ledger, _):
+        engine.run_all(run_dir, todo, ledger, jobs, content["virtual"]["box"], ended)
+
+
+@contextlib.contextmanager
+def owned() -> Iterator[tuple[Ledger, Path]]:
+    """A ledger and a scratch directory, both removed afterwards. The directory's path is short: sockets are created in
+    it."""
+    state_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    with Ledger.open() as ledger:
+        scratch = Path(tempfile.mkdtemp(prefix="run-", dir=state_directory()))
+        ledger.add_directory(scratch)
+        try:
+            yield ledger, scratch
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def prompt(plan: Plan, console: Console) -> None:
+    """Opens Mininet's prompt on the path of the plan's first trial, with the box running and the profile written."""
+    first = plan.trials[0]
+    with owned() as (ledger, scratch), Topology.of(first.setting, ledger) as net:
+        net.apply(profiles.load(first.setting.profile.name))
+        with trial.path_up(net, first, scratch, scratch, ledger):
+            address = net.receiver_address()
+            console.print(f"nodes: {' '.join(net.names)}; receiver is {address}; try 'snd ping -c 3 {address}'")
+            net.prompt()
+
+
+def _rows(run_dir: Path) -> dict[int, dict[str, Any]]:
+    return {int(folder.name): results.row(folder) for folder in runs.trial_folders(run_dir)}
+
+
+def _same_network(trials: list[Trial]) -> list[list[Trial]]:
+    """Trials in order, grouped where neighbours can share one network."""
+    return [list(group) for _, group in itertools.groupby(trials, key=lambda one: _network(one.setting))]
+
+
+def _network(setting: Scenario) -> tuple[int, int, Family, bool]:
+    """The settings that decide a topology."""
+    return setting.path.routers, setting.path.mtu, setting.transfer.family, setting.gateway.has_nodes

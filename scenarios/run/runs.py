@@ -1,0 +1,50 @@
+"""Run directories: creating them, finding them by path, name or ``last``, and reading them."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+from netcommon.errors import UsageError
+from scenarios.trial.files import read_json
+
+
+def create(runs_dir: Path, scenario: str) -> Path:
+    """A new directory ``<scenario>-<YYYYmmddTHHMMSS>-<id>`` with an empty ``trials``; local time."""
+    run_dir = runs_dir / f"{scenario}-{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
+    try:
+        (run_dir / "trials").mkdir(parents=True)
+    except OSError as error:
+        raise UsageError(f"--runs-dir {runs_dir}: {error.strerror}") from error
+    return run_dir
+
+
+def find(text: str, runs_dir: Path) -> Path:
+    """The run that a path, a run's name or ``last`` means. UsageError when there is none."""
+    if text == "last":
+        found = sorted(_all(runs_dir), key=lambda run: manifest(run)["started_realtime_ns"])
+        if not found:
+            raise UsageError(f"run 'last': no runs in {runs_dir}; make one with 'lfp run', or give --runs-dir")
+        return found[-1]
+    for candidate in (Path(text), runs_dir / text):
+        if (candidate / "manifest.json").is_file():
+            return candidate
+    raise UsageError(f"run '{text}': neither a directory with a manifest.json nor the name of a run in {runs_dir}")
+
+
+def manifest(run_dir: Path) -> dict[str, Any]:
+    """The run's manifest.json."""
+    content = read_json(run_dir / "manifest.json")
+    assert isinstance(content, dict)
+    return content
+
+
+def trial_folders(run_dir: Path) -> list[Path]:
+    """The folders of the complete trials, by number."""
+    return sorted(folder for folder in (run_dir / "trials").iterdir() if folder.name.isdigit())
+
+
+def _all(runs_dir: Path) -> list[Path]:
+    return [path.parent for path in runs_dir.glob("*/manifest.json")]

@@ -1,0 +1,1 @@
+"""One measurement: its tools, its files, and whether it may be believed."""

@@ -1,0 +1,121 @@
+"""From a trial's captures to tables: segments, acknowledgements and events of each connection, the box's packets, and
+the frames between gateways (SCENARIO.md, "Captures"). pktlogger does the analysis. This module decides which captures
+are analysed together.
+
+With gateways a transfer is two connections: the client's to the near gateway, and the far gateway's to the server. Both
+carry the same bytes, so their relative sequence numbers are places in one stream, and one axis holds both.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netcommon import binaries
+from netcommon.process import Tool
+from scenarios.network.topology import Topology
+from scenarios.plan.model import Scenario
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ANALYSE_TIMEOUT_S = 600.0
+BOX = "box"  # the capture point that is no interface; also the name of its folder and of its file
+SERVER = "server"  # folder of the second connection
+TUNNEL_POINTS = ("gw1-out", "gw2-in")
+
+
+def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: Path) -> list[str] | None:
+    """Command line of ``pktlogger capture`` for the interfaces of hosts and gateways among ``points``, one file
+    ``folder/<point>.pcapng`` each. None if there is no such point."""
+    pids = net.pids()
+    argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(snap)]
+    interfaces = [point for point in points if point != BOX]
+    for point in interfaces:
+        node = point.partition("-")[0]
+        argv += ["-i", f"{_interface(net, point)}@{pids[node]}", "-w", str(folder / f"{point}.pcapng")]
+    return argv if interfaces else None
+
+
+def _interface(net: Topology, point: str) -> str:
+    """A host's only interface, or the gateway's interface where the sender's data comes ``in`` or goes ``out``."""
+    node, _, side = point.partition("-")
+    return net.interface(node, "left" if side == "in" else "right") if side else net.host_interface(node)
+
+
+def analyse(setting: Scenario, folder: Path) -> None:
+    """Writes the tables that the trial's capture points allow into its ``folder``. LfpError when pktlogger fails."""
+    points, record = set(setting.capture.points), folder / BOX
+    if setting.gateway.has_nodes:
+        if {"snd", "gw1-in"} <= points:
+            _join(folder, "snd", "gw1-in", folder)
+        if {"gw2-out", "rcv"} <= points:
+            _join(folder, "gw2-out", "rcv", folder / SERVER)
+        if points.issuperset(TUNNEL_POINTS):
+            _write_tunnel(setting, folder)
+    elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
+        _join(folder, "snd", "rcv", folder, record if record.exists() else None)
+    if record.exists():
+        import pktlogger  # imported here because it imports pyarrow, which a trial in virtual time should not wait for
+
+        pktlogger.to_parquet(record, folder / f"{BOX}.parquet")
+        shutil.rmtree(record)
+
+
+def _join(folder: Path, sender: str, receiver: str, target: Path, box: Path | None = None) -> None:
+    """Analyses the captures at both ends of a connection: tables and summary.json in ``target``."""
+    import pktlogger
+
+    captures, work = folder / "capture", folder / "analysis"
+    files = [str(captures / f"{point}.pcapng") for point in (sender, receiver)]
+    argv = ["analyse", "--sender", files[0], "--receiver", files[1], *(["--box", str(box)] if box else [])]
+    with _worked(argv, work, folder / "log" / f"analyse-{sender}.stderr"):
+        target.mkdir(exist_ok=True)
+        pktlogger.analysis_to_parquet(work, target)
+        shutil.move(work / "summary.json", target / "summary.json")
+
+
+def _write_tunnel(setting: Scenario, folder: Path) -> None:
+    """Writes tunnel.parquet: all frames between the gateways as the interfaces of both saw them, in order of time."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    net = Topology.of(setting)
+    near = {net.address_of("snd", "right"), net.address_of("gw1", "left"), net.address_of("gw1", "right")}
+    tables = [_frames(setting, folder, number, near) for number in range(len(TUNNEL_POINTS))]
+    parquet.write_table(pa.concat_tables(tables).sort_by("t_ns"), folder / "tunnel.parquet", compression="zstd")
+
+
+def _frames(setting: Scenario, folder: Path, number: int, near: set[str]) -> pa.Table:
+    """The frames at one point: time, ``point`` (its number), ``dir`` (0: from the near side), bytes, and packets on the
+    wire."""
+    import numpy as np
+    import pyarrow as pa
+
+    import pktlogger
+
+    point, work = TUNNEL_POINTS[number], folder / "analysis"
+    argv = ["frames", str(folder / "capture" / f"{point}.pcapng"), "--mtu", str(setting.path.mtu)]
+    with _worked(argv, work, folder / "log" / f"frames-{point}.stderr"):
+        sources, table = pktlogger.frame_sources(work), pktlogger.read_table(work)
+        directions = np.ones(256, np.uint8)  # source 255 has no address, and its frames are not the tunnel's
+        directions[[i for i, address in enumerate(sources) if address in near]] = 0
+        source = table["source"].to_numpy()
+        columns = {name: table[name].to_numpy()[source < len(sources)] for name in ("t_ns", "bytes", "parts")}
+        of_point = np.full(columns["t_ns"].size, number, np.uint8)
+        return pa.table(columns | {"point": of_point, "dir": directions[source[source < len(sources)]]})
+
+
+@contextmanager
+def _worked(argv: list[str], work: Path, log: Path) -> Iterator[None]:
+    """Runs a pktlogger command. Its folder of results exists inside the block and is removed afterwards."""
+    whole = [str(binaries.find("pktlogger")), *argv, "-o", str(work)]
+    with Tool(whole, name=f"pktlogger {argv[0]}", stderr_path=log) as tool:
+        tool.finish(ANALYSE_TIMEOUT_S)
+    try:
+        yield
+    finally:
+        shutil.rmtree(work)

@@ -1,0 +1,72 @@
+"""comet-delay as a part of a path, started with the scenario's parameters of both directions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from comet_delay import Port
+from comet_delay.backend import Box
+from comet_delay.netem import NetemBox
+from comet_delay.userspace import UserspaceBox
+from netcommon import binaries
+from netcommon.errors import UsageError
+from netcommon.ledger import Ledger
+from netcommon.process import Tool
+from scenarios.plan.path import Direction, PathTable
+
+WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
+_MEMORY_FILES = Path("/dev/shm")  # a record belongs here (comet_delay/RECORD.md), where nothing writes it to a disk
+BackEnd = Literal["comet", "netem"]
+
+
+def parameters(direction: Direction, framing: str) -> dict[str, int | str]:
+    """Parameters of one direction under the delay box's names. Values that equal the box's defaults are omitted."""
+    return direction.changed() | {"framing": framing}
+
+
+def box(
+    ports: tuple[Port, Port], control: Path, path: PathTable, *, seed: int = 1, log: Path | None = None,
+    ledger: Ledger | None = None, back_end: BackEnd = "comet", record: Path | None = None,
+    lateness_limit_ns: int | None = None,
+) -> Box:  # fmt: skip
+    """The box, not yet started. ``seed`` is used unless the path has one. ``record``: file for the record of every wire
+    packet. ``lateness_limit_ns``: the p99 lateness that the box's verdict allows; None: the box's own limit."""
+    ab, ba = (parameters(path.direction(which), path.framing) for which in WAYS)
+    seed = seed if path.seed is None else path.seed
+    if back_end == "netem":
+        if record:
+            raise UsageError("capture.points has 'box': the netem back end keeps no record; use the delay box itself")
+        return NetemBox(*ports, ab=ab, ba=ba, mtu=path.mtu, seed=seed, granularity_ns=path.granularity or 0)
+    own = {
+        "poll_ns": path.poll, "spin_ns": path.spin, "granularity_ns": path.granularity, "memory_bytes": path.memory,
+        "lateness_limit_ns": lateness_limit_ns,
+    }  # fmt: skip
+    return UserspaceBox(
+        *ports, ab=ab, ba=ba, mtu=path.mtu, seed=seed, record=record, box=own, control=control, log=log, ledger=ledger
+    )
+
+
+@contextlib.contextmanager
+def record_file(ledger: Ledger) -> Iterator[Path]:
+    """A name for a record, in memory where the machine has such a file system. The record is removed afterwards."""
+    parent = _MEMORY_FILES if os.access(_MEMORY_FILES, os.W_OK) else None
+    folder = Path(tempfile.mkdtemp(prefix="lfp-box-", dir=parent))
+    ledger.add_directory(folder)
+    try:
+        yield folder / "record"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        ledger.drop_directory(folder)
+
+
+def recorder(record: Path, folder: Path, log: Path, ledger: Ledger) -> Tool:
+    """The tool that reads the record while the box writes it, and writes tables into ``folder``. It ends by itself when
+    the box has ended."""
+    argv = [str(binaries.find("pktlogger")), "record", str(record), "-o", str(folder), "--json", "--parent-death"]
+    return Tool(argv, name="pktlogger record", stderr_path=log, ledger=ledger)

@@ -1,0 +1,82 @@
+"""Transfer tools as plug-ins: what a scenario's settings mean to ``rttcp``, and to ``iperf3`` in its place.
+
+Both print rttcp's events. iperf3 does so through ``rttcp.iperf3_tool``, with the keys whose values it knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import rttcp
+from netcommon import binaries
+from netcommon.errors import UsageError
+from rttcp import iperf3_tool
+from scenarios.plan.model import Scenario
+from scenarios.plan.profiles import Profile
+
+PORT = 5010
+DATA_PORT = 5020  # used with a proxy gateway, which has to know the port; without one the port is any free one
+_FAMILIES = {"ipv4": 4, "ipv6": 6}
+
+
+@dataclass(frozen=True)
+class TransferCommands:
+    """Command lines of both ends. ``samples``: the file that the sender writes TCP_INFO samples to; None: no
+    samples."""
+
+    receiver: list[str]
+    sender: list[str]
+    samples: Path | None
+    second: TransferCommands | None = None  # a flow beside the first, on a port of its own
+
+
+def commands(setting: Scenario, profile: Profile, host: str, samples: Path) -> TransferCommands:
+    """Both ends for one trial; values are exact and in base units. UsageError for a setting that the tool cannot do."""
+    transfer = setting.transfer
+    if transfer.tool == "iperf3":
+        return _iperf3(setting, profile, host)
+    sampled: dict[str, Any] = {"samples": samples, "sample_ns": transfer.sample} if transfer.sample else {}
+    first = _flow(setting, profile, host, PORT, transfer.congestion or profile.congestion, **sampled)
+    second = _flow(setting, profile, host, PORT + 1, transfer.second) if transfer.second else None
+    return replace(first, samples=samples if sampled else None, second=second)
+
+
+def _flow(
+    setting: Scenario, profile: Profile, host: str, port: int, congestion: str, **sampled: Any
+) -> TransferCommands:
+    """Both ends of one flow; ``sampled``: where the sender writes samples, and how often."""
+    transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
+    proxied = setting.gateway.kind != "none" and setting.gateway.model == "proxy"
+    data_port = DATA_PORT if proxied else None
+    receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port)
+    sender = rttcp.sender_argv(
+        host, binary, port=port, family=family, congestion=congestion, length_bytes=transfer.length,
+        bytes=transfer.bytes, duration_ns=transfer.duration,
+        window_bytes=transfer.window or profile.window_bytes or None, nodelay=True if transfer.nodelay else None,
+        zerocopy=bool(transfer.zerocopy), skip_rx_copy=bool(transfer.zerocopy), **sampled,
+    )  # fmt: skip
+    return TransferCommands(receiver, sender, None)
+
+
+def _iperf3(setting: Scenario, profile: Profile, host: str) -> TransferCommands:
+    """Command lines for iperf3: one flow, no samples. ``window`` becomes the size of both ends' socket buffers, and the
+    kernel offers as much of them as it likes."""
+    transfer = setting.transfer
+    congestion = transfer.congestion or profile.congestion
+    if transfer.second:
+        raise UsageError('transfer.second: iperf3 has one congestion control a run; use tool = "rttcp"')
+    if ":" in congestion:
+        raise UsageError(f"transfer.congestion = '{congestion}': iperf3 takes a name alone; use tool = \"rttcp\"")
+    if transfer.zerocopy:
+        raise UsageError("transfer.zerocopy: of rttcp; iperf3 as it is run here copies")
+    if transfer.duration is not None and transfer.duration % 10**9:
+        raise UsageError(f"transfer.duration = {transfer.duration} ns: iperf3 takes whole seconds")
+    family = _FAMILIES[transfer.family]
+    sender = iperf3_tool.sender_argv(
+        host, port=PORT, family=family, congestion=congestion, length_bytes=transfer.length, bytes=transfer.bytes,
+        duration_s=None if transfer.duration is None else transfer.duration // 10**9,
+        window_bytes=transfer.window or profile.window_bytes or None, nodelay=bool(transfer.nodelay),
+    )  # fmt: skip
+    return TransferCommands(iperf3_tool.receiver_argv(port=PORT, family=family), sender, None)

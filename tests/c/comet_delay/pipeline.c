@@ -1,0 +1,238 @@
+/* The stages of a direction, each by what it does to packets that pass the whole pipeline, in virtual time. */
+#include "pipeline.h"
+
+#include <math.h>
+
+#include "check.h"
+#include "nc_clock.h"
+#include "packets.h"
+#include "random.h"
+#include "ready.h"
+#include "rig.h"
+
+static void duplicates_arrive_twice(void)
+{
+    struct direction_stats s;
+    struct rig_seen seen = rig_through((struct params){.duplicate_ppb = NC_RATIO_ONE / 50}, &s);
+    CHECK_EQ(seen.packets, 20000 + s.duplicated);
+    rig_near(s.duplicated, 20000, 0.02);
+    CHECK_EQ(seen.damaged, 0);
+}
+
+static void corruption_is_one_bit_that_the_checksum_sees(void)
+{
+    struct direction_stats s;
+    struct rig_seen seen = rig_through((struct params){.corrupt_ppb = NC_RATIO_ONE / 50}, &s);
+    CHECK_EQ(seen.packets, 20000);
+    rig_near(s.corrupted, 20000, 0.02);
+    CHECK_EQ(seen.damaged, s.corrupted);
+    CHECK_EQ(seen.checksum_wrong, s.corrupted);
+}
+
+static void forgery_is_one_bit_that_the_checksum_does_not_see(void)
+{
+    struct direction_stats s;
+    struct rig_seen seen = rig_through((struct params){.forge_ppb = NC_RATIO_ONE / 50}, &s);
+    rig_near(s.forged, 20000, 0.02);
+    CHECK_EQ(seen.damaged, s.forged);
+    CHECK_EQ(seen.checksum_wrong, 0);
+}
+
+static void reordered_packets_are_overtaken(void)
+{
+    struct direction_stats s;
+    struct rig_seen seen =
+        rig_through((struct params){.reorder_ppb = NC_RATIO_ONE / 100, .reorder_by_ns = 10000000}, &s);
+    CHECK_EQ(seen.packets, 20000);
+    rig_near(s.reordered, 20000, 0.01);
+    CHECK(seen.backwards > s.reordered * 9 / 10 && seen.backwards <= s.reordered);
+}
+
+static void loss_can_be_behind_the_bottleneck(void)
+{
+    struct direction_stats s;
+    rig_through((struct params){.rate_bps = 1000000000, .loss_after = "2%"}, &s);
+    rig_near(s.drops[FATE_LOSS], 20000, 0.02);
+}
+
+static void head_drop_lets_the_newest_through(void)
+{
+    struct params params = {.rate_bps = 10000000, .queue_packets = 5, .queue_drop = QUEUE_DROP_HEAD};
+    struct direction *d = rig_make(params, 50000);
+    struct rig_seen seen = {0};
+    rig_take(d, 0, 20 * RIG_MSS, 0);
+    rig_drain(d, rig_see, &seen);
+    CHECK_EQ(d->stats.drops[FATE_QUEUE], 15);
+    CHECK_EQ(seen.packets, 5);
+    CHECK_EQ(seen.last_seq, 19 * RIG_MSS);
+    CHECK_EQ(d->pool.held_bytes, 0);
+    rig_drop(d);
+}
+
+static void listed_packets_are_lost_and_no_others(void)
+{
+    struct direction_stats s;
+    struct rig_seen seen = rig_through((struct params){.loss = "packets:5,10-12,19999"}, &s);
+    CHECK_EQ(s.drops[FATE_LOSS], 5);
+    CHECK_EQ(seen.packets, 19995);
+}
+
+static void the_first_retransmission_is_lost(void)
+{
+    struct direction *d = rig_make((struct params){.loss = "retransmission:1"}, 50000);
+    struct rig_seen seen = {0};
+    rig_take(d, 0, 10 * RIG_MSS, 0);         /* new */
+    rig_take(d, 3 * RIG_MSS, RIG_MSS, 1000); /* the fourth segment again, and again */
+    rig_take(d, 3 * RIG_MSS, RIG_MSS, 2000);
+    rig_drain(d, rig_see, &seen);
+    CHECK_EQ(d->stats.drops[FATE_LOSS], 1);
+    CHECK_EQ(seen.packets, 11);
+    rig_drop(d);
+}
+
+static void retransmissions_are_told_apart_behind_the_bottleneck_too(void)
+{
+    struct direction *d = rig_make((struct params){.rate_bps = 1000000000, .loss_after = "retransmission:1"}, 50000);
+    struct rig_seen seen = {0};
+    rig_take(d, 0, 10 * RIG_MSS, 0);
+    rig_take(d, 3 * RIG_MSS, RIG_MSS, 1000);
+    rig_take(d, 3 * RIG_MSS, RIG_MSS, 2000);
+    rig_drain(d, rig_see, &seen);
+    CHECK_EQ(d->loss_after.count.lost, 1);
+    CHECK_EQ(d->loss_after.count.packets, 12);
+    CHECK_EQ(seen.packets, 11);
+    rig_drop(d);
+}
+
+static void a_pacer_spaces_packets_and_its_buffer_is_bounded(void)
+{
+    struct params params = {.pace_packets = 1000, .pace_buffer_bytes = 5 * (RIG_MSS + RIG_HEADERS)};
+    struct direction *d = rig_make(params, 50000);
+    struct nc_run run;
+    rig_take(d, 0, 10 * RIG_MSS, 0);
+    for (uint64_t i = 0; i < 6; i++) { /* the first does not wait */
+        CHECK_EQ(direction_next_ns(d), i * NC_NS_PER_MS);
+        CHECK(direction_due(d, i * NC_NS_PER_MS, &run) != NULL);
+        direction_sent(d, i * NC_NS_PER_MS, true);
+    }
+    CHECK_EQ(d->stats.drops[FATE_PACE], 4);
+    rig_drop(d);
+}
+
+/* A queue that grows under 20 % more than the line takes. Returns the packets that left marked. */
+static uint64_t marked_by(struct direction *d)
+{
+    uint64_t marked = 0;
+    for (uint32_t i = 0; i < 200; i++) {
+        struct packet_buffer *packet = direction_reserve(d);
+        uint32_t len = make_tcp4(packet->data, i * 10 * RIG_MSS, 10 * RIG_MSS, RIG_MSS);
+        packet->data[NC_VNET_LEN + 15] = 0x02; /* ECT(0) */
+        direction_take(d, packet, len, (uint64_t)i * 10000000);
+        struct nc_run run;
+        while (direction_due(d, (uint64_t)i * 10000000, &run)) {
+            const struct rig_frame *frame = rig_flat(&run);
+            if ((frame->bytes[15] & 3) == 3) {
+                CHECK_EQ(nc_csum_fold(nc_csum_add(0, frame->bytes + 14, 20)), 0);
+                CHECK_EQ(frame->payload_len, RIG_MSS);
+                marked++;
+            }
+            direction_sent(d, (uint64_t)i * 10000000, true);
+        }
+    }
+    return marked;
+}
+
+/* ECN-capable packets are marked on the wire: by CoDel when they leave the queue, by RED when they enter it. */
+static void ecn_marks_are_written_into_the_header(void)
+{
+    static const char *const algorithms[] = {"codel:ecn=on", "red:min=1KB,max=4MB,p=50%,ecn=on"};
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
+        struct params params = {.rate_bps = 10000000};
+        snprintf(params.aqm, sizeof params.aqm, "%s", algorithms[i]);
+        struct direction *d = rig_make(params, 50000);
+        uint64_t marked = marked_by(d);
+        CHECK(marked > 3 && d->stats.marked >= marked);
+        CHECK_EQ(d->stats.drops[FATE_AQM], 0);
+        rig_drop(d);
+    }
+}
+
+/* Half of all packets are hit at each stage of either direction; stages that draw for themselves agree on half of
+ * them. */
+static void stages_and_directions_draw_for_themselves(void)
+{
+    enum { N = 20000 };
+    struct direction ways[2];
+    uint64_t keys[2 * RANDOM_STAGES];
+    for (unsigned w = 0; w < 2; w++) {
+        CHECK_EQ(direction_init(&ways[w], w, READY_SEED, 0, READY_MEMORY_BYTES, 0), 0);
+        memcpy(keys + w * RANDOM_STAGES, ways[w].keys, sizeof ways[w].keys);
+        direction_free(&ways[w]);
+    }
+    for (unsigned a = 0; a < 2 * RANDOM_STAGES; a++)
+        for (unsigned b = a + 1; b < 2 * RANDOM_STAGES; b++) {
+            uint64_t alike = 0;
+            for (uint64_t i = 0; i < N; i++)
+                alike += random_hit(keys[a], i, NC_RATIO_ONE / 2) == random_hit(keys[b], i, NC_RATIO_ONE / 2);
+            rig_near(alike, N, 0.5);
+        }
+}
+
+static void a_change_of_one_parameter_leaves_the_draws_of_another(void)
+{
+    struct direction_stats with, without;
+    struct rig_seen a = rig_through((struct params){.loss = "gilbert:2%,5"}, &without);
+    struct rig_seen b = rig_through(
+        (struct params){.loss = "gilbert:2%,5", .duplicate_ppb = NC_RATIO_ONE / 50, .loss_after = "1%"}, &with);
+    CHECK_EQ(a.packets, 20000 - without.drops[FATE_LOSS]);
+    CHECK(with.drops[FATE_LOSS] > without.drops[FATE_LOSS] && with.drops[FATE_LOSS] < without.drops[FATE_LOSS] + 300);
+    CHECK(b.packets > 0);
+}
+
+static void a_rate_over_time_is_followed(void)
+{
+    struct direction *d = rig_make((struct params){.rate_trace = "rate:0s=12Mbit,10ms=120Mbit"}, 0);
+    struct nc_run run;
+    uint64_t bits = (RIG_MSS + RIG_HEADERS) * 8, at_ns = 0;
+    rig_take(d, 0, 20 * RIG_MSS, 0);
+    for (uint64_t sent = bits; direction_due(d, UINT64_MAX, &run); sent += bits) {
+        /* 120,000 bits by 10 ms, then ten times as fast; a packet under way goes on at the new rate */
+        double want_ns = sent <= 120000 ? (double)sent / 12e6 * 1e9 : 10e6 + (double)(sent - 120000) / 120e6 * 1e9;
+        at_ns = direction_next_ns(d);
+        CHECK(fabs((double)at_ns - want_ns) <= 2);
+        direction_sent(d, at_ns, true);
+    }
+    CHECK_EQ(d->stats.out_packets, 20);
+    rig_drop(d);
+}
+
+static void jitter_keeps_order_unless_told_otherwise(void)
+{
+    struct direction_stats s;
+    struct params params = {.delay_ns = 20000000, .jitter = "normal:5ms", .reorder_ppb = 1}; /* drained at the end */
+    CHECK_EQ(rig_through(params, &s).backwards, 0);
+    params.jitter_order = JITTER_REORDERS;
+    struct rig_seen seen = rig_through(params, &s);
+    CHECK(seen.backwards > 1000);
+    CHECK_EQ(seen.packets, 20000);
+}
+
+int main(void)
+{
+    RUN(duplicates_arrive_twice);
+    RUN(corruption_is_one_bit_that_the_checksum_sees);
+    RUN(forgery_is_one_bit_that_the_checksum_does_not_see);
+    RUN(reordered_packets_are_overtaken);
+    RUN(loss_can_be_behind_the_bottleneck);
+    RUN(head_drop_lets_the_newest_through);
+    RUN(listed_packets_are_lost_and_no_others);
+    RUN(the_first_retransmission_is_lost);
+    RUN(retransmissions_are_told_apart_behind_the_bottleneck_too);
+    RUN(a_pacer_spaces_packets_and_its_buffer_is_bounded);
+    RUN(ecn_marks_are_written_into_the_header);
+    RUN(stages_and_directions_draw_for_themselves);
+    RUN(a_change_of_one_parameter_leaves_the_draws_of_another);
+    RUN(a_rate_over_time_is_followed);
+    RUN(jitter_keeps_order_unless_told_otherwise);
+    return 0;
+}

@@ -1,0 +1,68 @@
+/* What is learned of wake-ups: the median follows them, and the least is never above what an arrival may be dated
+ * back by without becoming earlier than it was. */
+#include "wake_latency.h"
+
+#include "check.h"
+#include "nc_clock.h"
+#include "random.h"
+
+enum { WAKE_UPS = 20000, SETTLED = 500, GUESS_NS = 50 * NC_NS_PER_US };
+
+/* Uniform on [low, high): wake-up `i` of a machine whose wake-ups take that long. */
+static uint64_t between(uint64_t low_ns, uint64_t high_ns, uint64_t i)
+{
+    return low_ns + random_u64(random_key(1, 0, 0), i) % (high_ns - low_ns);
+}
+
+static void the_median_follows(void)
+{
+    struct wake_latency latency;
+    wake_latency_init(&latency, GUESS_NS);
+    for (uint64_t i = 0; i < WAKE_UPS; i++)
+        wake_latency_learn(&latency, between(20000, 40000, i));
+    CHECK(latency.median_ns > 27000 && latency.median_ns < 33000);
+}
+
+/* One wake-up in six waits for other work, for up to 3 ms: the noise that round trips below the delay were found in.
+ * The least rises by r = 25 ns a wake-up until one is shorter, which a wake-up is with x / 48 us at x above the
+ * shortest: P(more than x) = exp(-x^2 / (2 r 48 us)), 1e-9 at 7 us. */
+static void the_least_stays_at_the_shortest_whatever_else_takes_long(void)
+{
+    struct wake_latency latency;
+    wake_latency_init(&latency, GUESS_NS);
+    for (uint64_t i = 0; i < WAKE_UPS; i++) {
+        wake_latency_learn(&latency, i % 6 ? between(20000, 60000, i) : between(20000, 3000000, i));
+        if (i > SETTLED)
+            CHECK(latency.least_ns >= 20000 && latency.least_ns < 27000);
+    }
+}
+
+static void both_follow_a_machine_that_becomes_slower_up_to_their_bound(void)
+{
+    struct wake_latency latency;
+    wake_latency_init(&latency, GUESS_NS);
+    for (uint64_t i = 0; i < WAKE_UPS; i++)
+        wake_latency_learn(&latency, 80000);
+    CHECK(latency.least_ns > 79000 && latency.least_ns <= 80000);
+    for (uint64_t i = 0; i < WAKE_UPS; i++)
+        wake_latency_learn(&latency, 10 * NC_NS_PER_MS);
+    CHECK_EQ(latency.least_ns, 200 * NC_NS_PER_US);
+    CHECK_EQ(latency.median_ns, 200 * NC_NS_PER_US);
+}
+
+static void a_clock_that_stands_dates_nothing_back(void)
+{
+    struct wake_latency latency;
+    wake_latency_init(&latency, GUESS_NS);
+    wake_latency_learn(&latency, 0);
+    CHECK_EQ(latency.least_ns, 0);
+}
+
+int main(void)
+{
+    RUN(the_median_follows);
+    RUN(the_least_stays_at_the_shortest_whatever_else_takes_long);
+    RUN(both_follow_a_machine_that_becomes_slower_up_to_their_bound);
+    RUN(a_clock_that_stands_dates_nothing_back);
+    return 0;
+}

@@ -1,0 +1,46 @@
+"""rttcp's times and rates in virtual time: windows, pacing, durations and intervals against theory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import rttcp_measures as measure
+from support.virtual import in_virtual_time, virtual
+
+pytestmark = [pytest.mark.netns, *virtual]
+
+EXACT = {"spin": "0", "poll": "0", "granularity": "0"}
+RTT_S, MSS = 0.0084, 1448
+
+
+def transfer(path: dict[str, str], *options: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Its intervals, and the end's summary."""
+    events = in_virtual_time(measure.transfer, path=path | EXACT, options=list(options))
+    end = events[-1]
+    assert end["event"] == "end" and end["complete"], end
+    summary: dict[str, Any] = end["summary"]
+    return [event for event in events if event["event"] == "interval"], summary
+
+
+@pytest.mark.parametrize("kilobytes", [16, 24, 32])
+def test_a_window_gives_a_window_a_round_trip(kilobytes: int) -> None:
+    """Or as many whole segments as fit into it, and a round trip more for the handshake."""
+    window = kilobytes << 10
+    whole = window // MSS * MSS
+    _, summary = transfer({"delay": "4.2ms"}, "--bytes", str(200 * window), "--window", f"{kilobytes}KB",
+                          "--length", "4KB", "--congestion", "reno")  # fmt: skip
+    assert 0.98 * 8 * whole / RTT_S <= summary["short_term_bps"] <= 1.001 * 8 * window / RTT_S
+
+
+def test_a_paced_transfer_keeps_its_rate() -> None:
+    _, summary = transfer({"delay": "4.2ms"}, "--bytes", "5MB", "--pace", "20Mbit")
+    assert summary["short_term_bps"] == pytest.approx(20e6, rel=0.03)
+
+
+def test_a_duration_is_what_was_asked_for_and_intervals_are_regular() -> None:
+    intervals, summary = transfer({"delay": "4.2ms", "rate": "20Mbit", "queue": "100KB"}, "--duration", "2s",
+                                  "--interval", "200ms")  # fmt: skip
+    sending_s = (summary["elapsed_ns"] - summary["drain_ns"]) / 1e9
+    assert 2 <= sending_s <= 2.06, "the last write may wait for a length, 53 ms of this line"
+    assert 9 <= len(intervals) <= 11

@@ -1,0 +1,1 @@
+"""What tests of several folders share: a witness of the machine, virtual time for a single function, free ports."""
