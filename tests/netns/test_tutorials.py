@@ -60,3 +60,14 @@ def test_what_counts_as_the_same_output() -> None:
     assert not alike("2 same, 0 worse", "1 same, 1 worse")
     assert alike("runs/gate-20261122T065936-9531c8", "runs/gate-20271122T065936-abcdef")
     assert missing(("b", "a"), "a\nb\na") is None and missing(("a", "c"), "a\nb") == "c"
+
+
+def test_ranks_of_few_repeats_are_not_compared_but_the_verdict_is() -> None:
+    expected = ("ratio   p    delta  repeats  verdict", "0.9894  0.2  -0.62  4, 4     same", "1 of 1 cell")
+
+    def printed(row: str) -> str:
+        return f"ratio   p      delta  repeats  verdict\n{row}\n1 of 1 cell"
+
+    assert missing(expected, printed("0.9909  0.11   -0.75  4, 4     same")) is None
+    assert missing(expected, printed("0.9909  0.029  -1     4, 4     worse")) == expected[1]
+    assert missing(expected, printed("0.9009  0.11   -0.75  4, 4     same")) == expected[1]
