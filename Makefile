@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 60
 DEMO := lfp-syndrome lfp-seqack
 JOBS ?= $(shell nproc)
-TEST_WORKERS ?= $(shell echo $$((2 * $$(nproc))))# more than there are cores: many tests wait
+TEST_WORKERS ?= $(shell echo $$((2 * $$(nproc) + 1)))# more than there are cores: many tests wait
 
 PACKAGES := netcommon comet_delay rttcp pktlogger lft_ref scenarios dashboard
 C_FILES := git ls-files '*.c' '*.h' '*.cc'
