@@ -56,3 +56,11 @@ def test_imports_count_wherever_they_stand(tmp_path: Path, monkeypatch: pytest.M
     files = [file.relative_to(tmp_path) for file in package.rglob("*.py")]
     circle = {"scenarios.plan.model": {"scenarios.cli"}, "scenarios.cli": {"scenarios.plan.model"}}
     assert limits.python_graph(files) == circle
+
+
+def test_an_unpacked_archive_without_git_has_its_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("rttcp/src/a.c", "README.md", "build/release/a.o", "rttcp/__pycache__/a.pyc", ".venv/bin/python"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(limits, "ROOT", tmp_path)
+    assert {str(file) for file in limits.tracked()} == {"rttcp/src/a.c", "README.md"}
