@@ -44,6 +44,7 @@ def receiver_argv(
     once: bool = False,
     sessions: int | None = None,
     data_port: int | None = None,
+    key: str | Path | None = None,
     family: int | None = None,
     parent_death: bool = True,
 ) -> list[str]:
@@ -56,6 +57,7 @@ def receiver_argv(
         *_option("bind", bind),
         *_option("sessions", sessions),
         *_option("data-port", data_port),
+        *_option("key", key),
         *_flag("once", once),
         *FAMILIES[family],
         *_flag("parent-death", parent_death),

@@ -86,6 +86,39 @@ def start_long_transfer(port: int, **options: Any) -> subprocess.Popen[bytes]:
     return sender
 
 
+class FlippingProxy:
+    """Sits on the data connection and flips one bit at an offset: what a path does that a TCP checksum does not see."""
+
+    def __init__(self, target: tuple[str, int], flip_at: int) -> None:
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        self.thread = threading.Thread(target=self._run, args=(target, flip_at), daemon=True)
+        self.thread.start()
+
+    def _run(self, target: tuple[str, int], flip_at: int) -> None:
+        inside, _ = self.server.accept()
+        with inside, socket.create_connection(target) as outside:
+            done = 0
+            while data := bytearray(inside.recv(65536)):
+                if done <= flip_at < done + len(data):
+                    data[flip_at - done] ^= 0x10
+                done += len(data)
+                outside.sendall(data)
+            outside.shutdown(socket.SHUT_WR)
+        self.server.close()
+
+
+def flip_in_stream_0(flip_at: int) -> Callable[[dict[str, Any]], None]:
+    """A ``change`` for :func:`control_proxy` that leads the data connection of stream 0 through a FlippingProxy."""
+
+    def through_proxy(message: dict[str, Any]) -> None:
+        if message["type"] == "accept":
+            stream = message["streams"][0]
+            stream["port"] = FlippingProxy(("127.0.0.1", stream["port"]), flip_at).port
+
+    return through_proxy
+
+
 def frame(message: object) -> bytes:
     """A message of the control connection."""
     octets = json.dumps(message).encode()
@@ -100,8 +133,13 @@ def receive_frame(peer: socket.socket) -> dict[str, Any]:
     return result
 
 
-def control_proxy(receiver_port: int, change: Callable[[dict[str, Any]], None]) -> int:
-    """Passes one control connection on; ``change`` sees, and may change, what the receiver says. Returns its port."""
+def control_proxy(
+    receiver_port: int,
+    change: Callable[[dict[str, Any]], None] = lambda message: None,
+    change_sent: Callable[[dict[str, Any]], None] = lambda message: None,
+) -> int:
+    """Passes one control connection on; ``change`` sees, and may change, what the receiver says, ``change_sent`` what
+    the sender says. A message that becomes empty is not passed on. Returns the proxy's port."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def pump(source: socket.socket, sink: socket.socket, look: Callable[[dict[str, Any]], None]) -> None:
@@ -112,7 +150,7 @@ def control_proxy(receiver_port: int, change: Callable[[dict[str, Any]], None]) 
                 while len(pending) >= 4 and len(pending) >= 4 + (length := int.from_bytes(pending[:4], "big")):
                     message, pending = json.loads(pending[4 : 4 + length]), pending[4 + length :]
                     look(message)
-                    sink.sendall(frame(message))
+                    sink.sendall(frame(message) if message else b"")
             sink.shutdown(socket.SHUT_WR)
 
     def serve() -> None:
@@ -120,7 +158,7 @@ def control_proxy(receiver_port: int, change: Callable[[dict[str, Any]], None]) 
         with sender, server, socket.create_connection(("127.0.0.1", receiver_port)) as receiver:
             back = threading.Thread(target=pump, args=(receiver, sender, change), daemon=True)
             back.start()
-            pump(sender, receiver, lambda message: None)
+            pump(sender, receiver, change_sent)
             back.join(DEADLINE_S)
 
     threading.Thread(target=serve, daemon=True).start()

@@ -1,4 +1,4 @@
-"""rttcp over loopback: verification, streams, directions, formats, schemas, the shared key; and what must not hang."""
+"""rttcp over loopback: verification, streams, directions, formats, schemas; and what must not hang."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import json
 import resource
 import socket
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, control_proxy, run, send
+from rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, control_proxy, flip_in_stream_0, send
 from support.ports import free_port
 
 import rttcp
@@ -189,27 +188,6 @@ def test_an_error_about_a_name_that_is_not_text_is_an_error_in_the_document_too(
     assert json.loads(done.stdout)["error"] == "--samples '/nowhere/?': No such file or directory"
 
 
-def test_the_shared_key(tmp_path: Path) -> None:
-    keys = {name: tmp_path / name for name in ("good", "other", "short")}
-    keys["good"].write_text("0123456789abcdef\n")
-    keys["other"].write_text("0123456789abcdeF\n")
-    keys["short"].write_text("0123456789abcde\n")
-    server = Receiver("--key", str(keys["good"]))
-    open_server = Receiver()
-    try:
-        assert send(server.port, bytes=100_000, key=keys["good"])[0] == 0
-        status, _, errors = send(server.port, bytes=100_000, key=keys["other"])
-        assert status == 1 and "--key" in errors and errors.count("\n") == 1
-        status, _, errors = send(server.port, bytes=100_000)
-        assert status == 2 and "--key FILE" in errors
-        status, _, errors = send(open_server.port, bytes=100_000, key=keys["good"])
-        assert status == 2 and "the receiver has no key" in errors
-        assert run("-r", "--key", str(keys["short"]))[0] == 2
-    finally:
-        server.stop()
-        open_server.stop()
-
-
 def test_a_thousand_silent_connections_keep_nobody_out(receiver: Receiver) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, before[1]), before[1]))  # ours; the receiver raises its own
@@ -251,42 +229,9 @@ def test_what_the_other_end_last_said_is_kept_when_it_dies(receiver: Receiver) -
     assert end["sender"]["partial"] and end["sender"]["bytes"] > 0 and end["receiver"]["partial"]
 
 
-class FlippingProxy:
-    """Sits on the data connection and flips one bit at an offset: what a path does that a TCP checksum does not see."""
-
-    def __init__(self, target: tuple[str, int], flip_at: int) -> None:
-        self.server = socket.create_server(("127.0.0.1", 0))
-        self.port = self.server.getsockname()[1]
-        self.thread = threading.Thread(target=self._run, args=(target, flip_at), daemon=True)
-        self.thread.start()
-
-    def _run(self, target: tuple[str, int], flip_at: int) -> None:
-        inside, _ = self.server.accept()
-        with inside, socket.create_connection(target) as outside:
-            done = 0
-            while data := bytearray(inside.recv(65536)):
-                if done <= flip_at < done + len(data):
-                    data[flip_at - done] ^= 0x10
-                done += len(data)
-                outside.sendall(data)
-            outside.shutdown(socket.SHUT_WR)
-        self.server.close()
-
-
-def _flip_in_stream_0(flip_at: int) -> Callable[[dict[str, Any]], None]:
-    def through_proxy(message: dict[str, Any]) -> None:
-        if message["type"] == "accept":
-            stream = message["streams"][0]
-            stream["port"] = FlippingProxy(("127.0.0.1", stream["port"]), flip_at).port
-
-    return through_proxy
-
-
 @pytest.mark.parametrize("flip_at", [0, 1_234_567, 2_999_999])
 def test_one_flipped_bit_is_found_at_its_offset(receiver: Receiver, flip_at: int) -> None:
-    status, events, errors = send(
-        control_proxy(receiver.port, _flip_in_stream_0(flip_at)), bytes=3_000_000, verify=True
-    )
+    status, events, errors = send(control_proxy(receiver.port, flip_in_stream_0(flip_at)), bytes=3_000_000, verify=True)
     assert status == 1 and f"offset {flip_at}:" in errors and errors.count("\n") == 1
     end = next(e for e in events if e["event"] == "end")
     theirs = receiver.event()

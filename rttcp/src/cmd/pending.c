@@ -1,33 +1,23 @@
 #include "pending.h"
 
-#include <endian.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control_connection.h"
+#include "first_message.h"
 
-enum first_message { WHOLE, PART, INVALID };
+#define MESSAGE_MIN 4 /* fewer octets are no message */
+#define PEEKED (RTTCP_FIRST_MESSAGE_HEADER_MAX + RTTCP_FIRST_MESSAGE_MAX)
 
 /* Looks at the octets that have arrived, without taking them. */
-static enum first_message peek(int fd)
+static enum rttcp_first peek(int fd)
 {
-    uint32_t length;
-    uint8_t peeked[RTTCP_FRAME_HEADER + RTTCP_FIRST_MESSAGE_MAX];
+    uint8_t peeked[PEEKED];
     ssize_t n = recv(fd, peeked, sizeof peeked, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0)
-        return errno == EAGAIN || errno == EINTR ? PART : INVALID;
-    if (n == 0)
-        return INVALID;
-    if (n < RTTCP_FRAME_HEADER)
-        return PART;
-    memcpy(&length, peeked, sizeof length);
-    length = be32toh(length);
-    if (length < 2 || length > RTTCP_FIRST_MESSAGE_MAX)
-        return INVALID;
-    return (size_t)n >= RTTCP_FRAME_HEADER + length ? WHOLE : PART;
+        return errno == EAGAIN || errno == EINTR ? FIRST_PART : FIRST_INVALID;
+    return n == 0 ? FIRST_INVALID : rttcp_first_message(peeked, peeked + n);
 }
 
 static void remove_at(struct rttcp_pending *pending, size_t i)
@@ -35,6 +25,7 @@ static void remove_at(struct rttcp_pending *pending, size_t i)
     pending->n--;
     memmove(&pending->fds[i], &pending->fds[i + 1], (pending->n - i) * sizeof pending->fds[0]);
     memmove(&pending->since_ns[i], &pending->since_ns[i + 1], (pending->n - i) * sizeof pending->since_ns[0]);
+    memmove(&pending->origins[i], &pending->origins[i + 1], (pending->n - i) * sizeof pending->origins[0]);
 }
 
 static void close_at(struct rttcp_pending *pending, size_t i)
@@ -43,46 +34,69 @@ static void close_at(struct rttcp_pending *pending, size_t i)
     remove_at(pending, i);
 }
 
-void rttcp_pending_add(struct rttcp_pending *pending, int fd, uint64_t now_ns)
+/* Closes the oldest connection of an origin that has its whole share. */
+static void hold_share(struct rttcp_pending *pending, const struct rttcp_origin *origin)
 {
-    int much = RTTCP_FRAME_HEADER;
+    size_t oldest = 0, n = 0;
+    for (size_t i = pending->n; i-- > 0;)
+        if (rttcp_origin_same(&pending->origins[i], origin)) {
+            oldest = i;
+            n++;
+        }
+    if (n >= RTTCP_PENDING_SHARE)
+        close_at(pending, oldest);
+}
+
+void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp_origin *origin, uint64_t now_ns)
+{
+    int much = MESSAGE_MIN;
+    hold_share(pending, origin);
     if (pending->n == RTTCP_PENDING_MAX)
         close_at(pending, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &much, sizeof much);
     pending->fds[pending->n] = (struct pollfd){.fd = fd, .events = POLLIN};
+    pending->origins[pending->n] = *origin;
     pending->since_ns[pending->n++] = now_ns;
 }
 
-int rttcp_pending_take(struct rttcp_pending *pending)
+int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places)
 {
-    int one = 1;
-    for (size_t i = 0; i < pending->n; i++) {
-        if (!pending->fds[i].revents || peek(pending->fds[i].fd) != WHOLE)
+    int64_t next = -1;
+    uint64_t fewest = UINT64_MAX;
+    for (size_t i = 0; i < pending->n && fewest > 0; i++) {
+        if (!pending->fds[i].revents || peek(pending->fds[i].fd) != FIRST_WHOLE)
             continue;
-        int fd = pending->fds[i].fd;
-        setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
-        remove_at(pending, i);
-        return fd;
+        uint64_t waiting = rttcp_places_waiting(places, &pending->origins[i]);
+        next = waiting < fewest ? (int64_t)i : next;
+        fewest = waiting < fewest ? waiting : fewest;
     }
-    return -1;
+    return next;
+}
+
+int rttcp_pending_take(struct rttcp_pending *pending, size_t i)
+{
+    int one = 1, fd = pending->fds[i].fd;
+    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
+    remove_at(pending, i);
+    return fd;
 }
 
 /* The socket would stay readable with a part of a message in it, so poll waits until one octet more has arrived. */
 static void wait_for_more(int fd)
 {
-    uint8_t peeked[RTTCP_FRAME_HEADER + RTTCP_FIRST_MESSAGE_MAX];
+    uint8_t peeked[PEEKED];
     ssize_t n = recv(fd, peeked, sizeof peeked, MSG_PEEK | MSG_DONTWAIT);
-    int much = n > 0 ? (int)n + 1 : RTTCP_FRAME_HEADER;
+    int much = n > 0 ? (int)n + 1 : MESSAGE_MIN;
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &much, sizeof much);
 }
 
 void rttcp_pending_sweep(struct rttcp_pending *pending, uint64_t silent_since_ns)
 {
     for (size_t i = pending->n; i-- > 0;) {
-        enum first_message first = pending->fds[i].revents ? peek(pending->fds[i].fd) : PART;
-        if (pending->since_ns[i] < silent_since_ns || first == INVALID)
+        enum rttcp_first first = pending->fds[i].revents ? peek(pending->fds[i].fd) : FIRST_PART;
+        if (pending->since_ns[i] < silent_since_ns || first == FIRST_INVALID)
             close_at(pending, i);
-        else if (pending->fds[i].revents && first == PART)
+        else if (pending->fds[i].revents && first == FIRST_PART)
             wait_for_more(pending->fds[i].fd);
     }
 }

@@ -1,28 +1,37 @@
 /* Pending connections: accepted control connections whose first message is not complete yet. A connection becomes a
  * session, with a process of its own, only when its whole first message has arrived. Until then it costs one
  * descriptor. When the list is full the oldest connection is closed, so that a thousand silent connections keep
- * nobody out. */
+ * nobody out. An origin may have half of the list; beyond that its own oldest connection is closed. */
 #ifndef RTTCP_PENDING_H
 #define RTTCP_PENDING_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "origin.h"
+#include "places.h"
+
 #define RTTCP_PENDING_MAX 2048
-#define RTTCP_FIRST_MESSAGE_MAX 4096 /* octets of a first message; a connection with a longer one is closed */
+#define RTTCP_PENDING_SHARE (RTTCP_PENDING_MAX / 2) /* of one origin */
 
 struct rttcp_pending {
     size_t n;
     struct pollfd fds[RTTCP_PENDING_MAX + 1]; /* oldest first; one entry more for the caller's listener */
     uint64_t since_ns[RTTCP_PENDING_MAX + 1];
+    struct rttcp_origin origins[RTTCP_PENDING_MAX + 1];
 };
 
-/* Adds a connection; closes the oldest when the list is full. */
-void rttcp_pending_add(struct rttcp_pending *pending, int fd, uint64_t now_ns);
+/* Adds a connection. Closes another one when the list, or the origin's share of it, is full. */
+void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp_origin *origin, uint64_t now_ns);
 
-/* After poll: removes and returns the next connection whose whole first message has arrived; -1 when there is none. */
-int rttcp_pending_take(struct rttcp_pending *pending);
+/* After poll: the connection to serve next, of those whose whole first message has arrived: one whose origin has the
+ * fewest waiting places, and of these the oldest. Returns its index, or -1 when there is none. */
+int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places);
+
+/* Removes connection i and returns its descriptor. */
+int rttcp_pending_take(struct rttcp_pending *pending, size_t i);
 
 /* Closes connections that were added before `silent_since_ns`, that the peer has closed, or whose first octets are no
  * message. */

@@ -2,18 +2,20 @@
  * that session's. It usually receives; it sends when the proposal says so. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "affinity.h"
+#include "first_message.h"
 #include "nc_clock.h"
 #include "nc_log.h"
 #include "roles.h"
 #include "session.h"
 #include "sock.h"
+#include "stop.h"
+#include "tls.h"
 #include "window.h"
 
 struct receiver {
@@ -21,9 +23,15 @@ struct receiver {
     const struct rttcp_settings *settings;
     int listeners[RTTCP_STREAMS_MAX]; /* one for each stream; -1: none */
     char peer[80];
-    char challenge[RTTCP_CHALLENGE_TEXT];
-    struct rttcp_proof proof; /* this end's */
+    struct rttcp_place_state *state;
 };
+
+/* For a peer that has been told the reason. Returns the status of a process that had no session. */
+static int note_refusal(struct receiver *r)
+{
+    rttcp_output_refused(r->s->output, r->peer, &r->s->error);
+    return RTTCP_NO_SESSION;
+}
 
 /* Tells the peer the reason, prints it, and returns the status of a process that had no session. */
 static int refuse(struct receiver *r)
@@ -31,8 +39,7 @@ static int refuse(struct receiver *r)
     struct nc_error ignored, *error = &r->s->error;
     rttcp_control_connection_send(&r->s->control, rttcp_reason_encode("refuse", error->status, error->text),
                                   nc_now_ns() + NC_NS_PER_S, &ignored);
-    rttcp_output_refused(r->s->output, r->peer, error);
-    return RTTCP_NO_SESSION;
+    return note_refusal(r);
 }
 
 static int drop(struct receiver *r)
@@ -41,20 +48,39 @@ static int drop(struct receiver *r)
     return RTTCP_NO_SESSION;
 }
 
+/* Begins TLS when there is a key. The first octet says whether the peer has one: only TLS begins with it, and the
+ * whole first message is there (pending.h). Returns 0 or RTTCP_NO_SESSION. */
+static int secure(struct receiver *r, uint64_t deadline)
+{
+    uint8_t first = 0;
+    bool stranger = false;
+    struct rttcp_session *s = r->s;
+    struct rttcp_channel *channel = &s->control.channel;
+    bool has_first = recv(channel->fd, &first, 1, MSG_PEEK) == 1;
+    if (!has_first || !rttcp_first_is_tls(&first, &first + 1))
+        return 0; /* take_hello knows what to answer */
+    if (!r->settings->key.given) {
+        rttcp_tls_refuse(channel->fd);
+        nc_fail(&s->error, NC_EXIT_USAGE, "--key: the sender has a key, this receiver has none; give both --key FILE");
+        return note_refusal(r);
+    }
+    if (rttcp_tls_begin(channel, &r->settings->key, true, rttcp_stop_requested, deadline, &stranger, &s->error) < 0)
+        return stranger ? drop(r) : note_refusal(r);
+    return rttcp_tls_join_key(channel, &s->join, &s->error) < 0 ? drop(r) : 0;
+}
+
 /* Returns 0 or RTTCP_NO_SESSION. A peer whose first message is no hello gets no answer. */
 static int take_hello(struct receiver *r, uint64_t deadline)
 {
-    char ignored[RTTCP_CHALLENGE_TEXT];
     struct rttcp_session *s = r->s;
     json_t *hello = rttcp_control_connection_expect(&s->control, "hello", deadline, &s->error);
     if (!hello)
         return drop(r);
-    int status = rttcp_hello_decode(hello, ignored, &s->error);
+    int status = rttcp_hello_decode(hello, &s->error);
     json_decref(hello);
-    if (r->settings->key.size)
-        rttcp_auth_challenge(r->challenge);
-    if (status == 0 &&
-        rttcp_control_connection_send(&s->control, rttcp_hello_encode(r->challenge), deadline, &s->error) == 0)
+    if (status == 0 && r->settings->key.given && !s->join.wanted)
+        status = nc_fail(&s->error, NC_EXIT_USAGE, "the receiver wants a key: give --key FILE with the same content");
+    if (status == 0 && rttcp_control_connection_send(&s->control, rttcp_hello_encode(), deadline, &s->error) == 0)
         return 0;
     return refuse(r);
 }
@@ -67,23 +93,6 @@ static void name_session(struct rttcp_report *report)
     snprintf(report->session, sizeof report->session, "%016llx", (unsigned long long)random);
 }
 
-/* Checks the sender's proof, over the parameters as received, and makes this end's. */
-static int check_key(struct receiver *r, const json_t *proposal)
-{
-    char wanted[RTTCP_PROOF_TEXT];
-    struct rttcp_proof got;
-    const struct rttcp_key *key = &r->settings->key;
-    if (!key->size)
-        return 0;
-    char *text = json_dumps(json_object_get(proposal, "params"), JSON_COMPACT | JSON_SORT_KEYS);
-    rttcp_proof_take(proposal, &got);
-    rttcp_auth_prove(key, "sender", r->challenge, got.challenge, text ? text : "", wanted);
-    bool same = rttcp_auth_same(wanted, got.proof);
-    rttcp_auth_prove(key, "receiver", r->challenge, got.challenge, text ? text : "", r->proof.proof);
-    free(text);
-    return same ? 0 : nc_fail(&r->s->error, NC_EXIT_FAILED, "--key: the sender has another key, or none");
-}
-
 static int listen_all(struct receiver *r)
 {
     struct rttcp_session *s = r->s;
@@ -92,7 +101,8 @@ static int listen_all(struct receiver *r)
     s->accept.streams = params->forward + params->reverse;
     for (uint64_t i = 0; i < s->accept.streams; i++) {
         bool sending = i >= params->forward;
-        r->listeners[i] = rttcp_data_listen(s->control.fd, port ? (uint16_t)(port + i) : 0, params, sending, &s->error);
+        r->listeners[i] =
+            rttcp_data_listen(s->control.channel.fd, port ? (uint16_t)(port + i) : 0, params, sending, &s->error);
         if (r->listeners[i] < 0)
             return -1;
         s->accept.at[i] = (struct rttcp_port){.port = rttcp_local_port(r->listeners[i]),
@@ -108,9 +118,7 @@ static int take_proposal(struct receiver *r, uint64_t deadline)
     json_t *proposal = rttcp_control_connection_expect(&s->control, "propose", deadline, &s->error);
     if (!proposal)
         return drop(r);
-    int status = check_key(r, proposal);
-    if (status == 0)
-        status = rttcp_params_decode(json_object_get(proposal, "params"), params, &s->error);
+    int status = rttcp_params_decode(json_object_get(proposal, "params"), params, &s->error);
     json_decref(proposal);
     if (status == 0)
         status = rttcp_affinity_set("peer-cpu", params->peer_cpu, &s->error);
@@ -124,7 +132,7 @@ static int accept_all(struct receiver *r, uint64_t deadline)
     for (uint64_t i = 0; i < s->accept.streams; i++) {
         bool sending = i >= params->forward;
         int fd = rttcp_session_stream(s, i)->fd =
-            rttcp_data_accept(r->listeners[i], s->control.fd, deadline, &s->error);
+            rttcp_data_accept(r->listeners[i], s->control.channel.fd, &s->join, i, deadline, &s->error);
         if (fd < 0)
             return -1;
         if (i == 0)
@@ -144,10 +152,12 @@ static int open_data(struct receiver *r)
     memcpy(s->accept.session, s->report.session, sizeof s->accept.session);
     if (rttcp_session_prepare(s) < 0)
         return -1;
-    json_t *accept = rttcp_accept_encode(&s->accept, &s->report.params);
-    rttcp_proof_put(accept, &r->proof);
-    if (rttcp_control_connection_send(&s->control, accept, deadline, &s->error) < 0 || accept_all(r, deadline) < 0)
+    if (rttcp_control_connection_send(&s->control, rttcp_accept_encode(&s->accept, &s->report.params), deadline,
+                                      &s->error) < 0 ||
+        accept_all(r, deadline) < 0)
         return -1;
+    if (!rttcp_place_begin(r->state))
+        return nc_fail(&s->error, NC_EXIT_FAILED, "the receiver gave this session's place to another peer");
     for (int d = 0; d < DIRECTIONS; d++) {
         struct rttcp_side *side = rttcp_report_ours(&s->report, d);
         side->window_requested_bytes = side->window_granted_bytes = window;
@@ -161,6 +171,10 @@ static int serve(struct receiver *r)
 {
     struct rttcp_session *s = r->s;
     uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
+    if (secure(r, deadline) != 0)
+        return RTTCP_NO_SESSION;
+    if (s->join.wanted && !rttcp_place_begin(r->state)) /* a peer that has the key keeps its place */
+        return RTTCP_NO_SESSION;
     if (take_hello(r, deadline) != 0 || take_proposal(r, deadline) != 0)
         return RTTCP_NO_SESSION;
     int status = rttcp_session_settle(s, open_data(r) < 0 ? -1 : rttcp_session_move(s));
@@ -171,11 +185,12 @@ static int serve(struct receiver *r)
     return status < 0 || text[0] ? NC_EXIT_FAILED : NC_EXIT_OK;
 }
 
-int rttcp_receiver_session(int control_fd, const struct rttcp_settings *settings, const struct rttcp_output *output)
+int rttcp_receiver_session(int control_fd, struct rttcp_place_state *state, const struct rttcp_settings *settings,
+                           const struct rttcp_output *output)
 {
     int one = 1;
     struct sockaddr_storage address = {0};
-    struct receiver r = {.s = rttcp_session_create(output, control_fd, true), .settings = settings};
+    struct receiver r = {.s = rttcp_session_create(output, control_fd, true), .settings = settings, .state = state};
     if (!r.s)
         return NC_EXIT_MISSING;
     for (int i = 0; i < RTTCP_STREAMS_MAX; i++)

@@ -3,6 +3,7 @@
 #define RTTCP_ROLES_H
 
 #include "output.h"
+#include "places.h"
 #include "settings.h"
 
 /* Exit status of a receiver's child process that had no session: garbage on the port, or a proposal refused. */
@@ -15,8 +16,9 @@ int rttcp_sender_run(const struct rttcp_settings *settings, const struct rttcp_o
  * status. */
 int rttcp_server_run(const struct rttcp_settings *settings, const struct rttcp_output *output);
 
-/* The receiver's child process (receiver.c): serves one session on an accepted control connection. Returns the exit
- * status, or RTTCP_NO_SESSION. */
-int rttcp_receiver_session(int control_fd, const struct rttcp_settings *settings, const struct rttcp_output *output);
+/* The receiver's child process (receiver.c): serves one session on an accepted control connection, in the place whose
+ * state is given. Returns the exit status, or RTTCP_NO_SESSION. */
+int rttcp_receiver_session(int control_fd, struct rttcp_place_state *state, const struct rttcp_settings *settings,
+                           const struct rttcp_output *output);
 
 #endif

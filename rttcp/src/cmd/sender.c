@@ -2,7 +2,6 @@
  * receives. The clock of short_term_bps starts before connect() of the data connections. It stops when the receiver's
  * confirmation arrives or, where this end receives, when the last stream ends. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "session.h"
 #include "sock.h"
 #include "stop.h"
+#include "tls.h"
 #include "window.h"
 
 struct sender {
@@ -45,98 +45,107 @@ static int check_machine(struct sender *sender)
     return 0;
 }
 
-/* Exchanges the hello messages. `challenge` becomes the receiver's challenge, "" when it wants no key. */
-static int say_hello(struct sender *sender, char challenge[RTTCP_CHALLENGE_TEXT])
+/* Begins TLS when there is a key. Nothing was said before, so nothing is left unprotected. */
+static int secure(struct sender *sender)
+{
+    bool stranger;
+    struct rttcp_session *s = sender->s;
+    struct rttcp_channel *channel = &s->control.channel;
+    const struct rttcp_key *key = &sender->settings->key;
+    if (!key->given)
+        return 0;
+    if (rttcp_tls_begin(channel, key, false, rttcp_stop_requested, nc_now_ns() + RTTCP_HANDSHAKE_NS, &stranger,
+                        &s->error) < 0)
+        return -1;
+    s->report.ways[FORWARD].preface_bytes = RTTCP_JOIN_OCTETS;
+    return rttcp_tls_join_key(channel, &s->join, &s->error);
+}
+
+static int say_hello(struct sender *sender)
 {
     struct nc_error wrong;
     struct rttcp_session *s = sender->s;
     uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
-    if (rttcp_control_connection_send(&s->control, rttcp_hello_encode(""), deadline, &s->error) < 0)
+    if (rttcp_control_connection_send(&s->control, rttcp_hello_encode(), deadline, &s->error) < 0)
         return -1;
     json_t *hello = rttcp_control_connection_expect(&s->control, "hello", deadline, &s->error);
-    int status = hello ? rttcp_hello_decode(hello, challenge, &wrong) : -1;
+    int status = hello ? rttcp_hello_decode(hello, &wrong) : -1;
     if (hello && status < 0)
         nc_fail(&s->error, NC_EXIT_FAILED, "the peer: %s", wrong.text);
     json_decref(hello);
-    if (status < 0 || (challenge[0] != '\0') == (sender->settings->key.size > 0))
-        return status;
-    return challenge[0]
-               ? nc_fail(&s->error, NC_EXIT_USAGE, "the receiver wants a key: give --key FILE with the same content")
-               : nc_fail(&s->error, NC_EXIT_USAGE, "--key: the receiver has no key; start it with --key FILE");
+    return status;
 }
 
-/* Checks the receiver's proof that it knows the key too. */
-static int check_proof(struct sender *sender, const json_t *answer, const char *server, const char *client,
-                       const char *params)
+/* The receiver may refuse what was proposed, and may not change it: the session goes on with the parameters that this
+ * end proposed. */
+static int check_answer(struct sender *sender, const json_t *answer)
 {
-    const struct rttcp_key *key = &sender->settings->key;
-    char wanted[RTTCP_PROOF_TEXT];
-    struct rttcp_proof got;
-    if (!key->size)
-        return 0;
-    rttcp_proof_take(answer, &got);
-    rttcp_auth_prove(key, "receiver", server, client, params, wanted);
-    return rttcp_auth_same(wanted, got.proof)
-               ? 0
-               : nc_fail(&sender->s->error, NC_EXIT_FAILED, "--key: the receiver has another key");
-}
-
-static int propose(struct sender *sender, const char *challenge)
-{
-    struct nc_error wrong;
     struct rttcp_session *s = sender->s;
-    struct rttcp_proof proof = {0};
-    uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
-    json_t *params = rttcp_params_encode(&s->report.params);
-    char *text = json_dumps(params, JSON_COMPACT | JSON_SORT_KEYS);
-    json_t *proposal = rttcp_message("propose", json_pack("{s:o}", "params", params));
-    if (challenge[0]) {
-        rttcp_auth_challenge(proof.challenge);
-        rttcp_auth_prove(&sender->settings->key, "sender", challenge, proof.challenge, text, proof.proof);
-        rttcp_proof_put(proposal, &proof);
-    }
-    json_t *answer = rttcp_control_connection_send(&s->control, proposal, deadline, &s->error) < 0
-                         ? NULL
-                         : rttcp_control_connection_expect(&s->control, "accept", deadline, &s->error);
-    int status = answer ? check_proof(sender, answer, challenge, proof.challenge, text) : -1;
-    if (status == 0 && rttcp_accept_decode(answer, &s->accept, &s->report.params, &wrong) < 0)
-        status = nc_fail(&s->error, NC_EXIT_FAILED, "control connection: the peer's answer: %s", wrong.text);
-    json_decref(answer);
-    free(text);
+    struct nc_error wrong;
+    struct rttcp_params answered;
+    const struct rttcp_params *proposed = &s->report.params;
+    if (rttcp_accept_decode(answer, &s->accept, &answered, &wrong) < 0 ||
+        rttcp_params_compare(proposed, &answered, &wrong) < 0 ||
+        rttcp_accept_check(&s->accept, proposed, (uint16_t)sender->settings->port, &wrong) < 0)
+        return nc_fail(&s->error, NC_EXIT_FAILED, "control connection: the peer's answer: %s", wrong.text);
     memcpy(s->report.session, s->accept.session, sizeof s->report.session);
+    return 0;
+}
+
+static int propose(struct sender *sender)
+{
+    struct rttcp_session *s = sender->s;
+    uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
+    json_t *proposal = rttcp_message("propose", json_pack("{s:o}", "params", rttcp_params_encode(&s->report.params)));
+    if (rttcp_control_connection_send(&s->control, proposal, deadline, &s->error) < 0)
+        return -1;
+    json_t *answer = rttcp_control_connection_expect(&s->control, "accept", deadline, &s->error);
+    int status = answer ? check_answer(sender, answer) : -1;
+    json_decref(answer);
     return status;
 }
 
 static int negotiate(struct sender *sender)
 {
-    char challenge[RTTCP_CHALLENGE_TEXT] = "";
     struct rttcp_session *s = sender->s;
     const struct rttcp_settings *settings = sender->settings;
-    s->control.fd = rttcp_connect(settings->transmit, settings->bind, rttcp_family(settings->ipv4, settings->ipv6),
-                                  (uint16_t)settings->port, RTTCP_HANDSHAKE_NS, &s->error);
-    return s->control.fd < 0 || say_hello(sender, challenge) < 0 || propose(sender, challenge) < 0 ? -1 : 0;
+    int fd = rttcp_connect(settings->transmit, settings->bind, rttcp_family(settings->ipv4, settings->ipv6),
+                           (uint16_t)settings->port, RTTCP_HANDSHAKE_NS, &s->error);
+    s->control.channel = rttcp_channel_plain(fd);
+    return fd < 0 || secure(sender) < 0 || say_hello(sender) < 0 || propose(sender) < 0 ? -1 : 0;
+}
+
+/* Connects every stream; the clock runs from before the first connect. */
+static int open_streams(struct rttcp_session *s)
+{
+    rttcp_session_clock(s);
+    uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
+    for (uint64_t i = 0; i < s->accept.streams; i++)
+        if (rttcp_data_connect(rttcp_session_stream(s, i)->fd, s->control.channel.fd, (uint16_t)s->accept.at[i].port,
+                               &s->error) < 0)
+            return -1;
+    for (uint64_t i = 0; i < s->accept.streams; i++) {
+        int fd = rttcp_session_stream(s, i)->fd;
+        bool sending = i < s->report.params.forward;
+        if (rttcp_data_connected(fd, deadline, &s->error) < 0 ||
+            rttcp_data_join(fd, &s->join, i, sending, &s->error) < 0)
+            return -1;
+    }
+    s->connect_ns = nc_now_ns() - s->t0_ns;
+    return 0;
 }
 
 static int connect_all(struct rttcp_session *s)
 {
     const struct rttcp_params *params = &s->report.params;
     struct sockaddr_storage local = {0};
-    uint64_t deadline;
-    getsockname(s->control.fd, (struct sockaddr *)&local, &(socklen_t){sizeof local});
+    getsockname(s->control.channel.fd, (struct sockaddr *)&local, &(socklen_t){sizeof local});
     for (uint64_t i = 0; i < s->accept.streams; i++)
         if ((rttcp_session_stream(s, i)->fd =
                  rttcp_data_socket(local.ss_family, params, i < params->forward, &s->error)) < 0)
             return -1;
-    rttcp_session_clock(s);
-    deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
-    for (uint64_t i = 0; i < s->accept.streams; i++)
-        if (rttcp_data_connect(rttcp_session_stream(s, i)->fd, s->control.fd, (uint16_t)s->accept.at[i].port,
-                               &s->error) < 0)
-            return -1;
-    for (uint64_t i = 0; i < s->accept.streams; i++)
-        if (rttcp_data_connected(rttcp_session_stream(s, i)->fd, deadline, &s->error) < 0)
-            return -1;
-    s->connect_ns = nc_now_ns() - s->t0_ns;
+    if (open_streams(s) < 0)
+        return -1;
     for (uint64_t i = 0; i < s->accept.streams; i++)
         if (rttcp_data_established(rttcp_session_stream(s, i)->fd, params, i < params->forward,
                                    i < params->forward ? params->forward : params->reverse, &s->error) < 0)

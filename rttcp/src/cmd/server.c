@@ -15,17 +15,21 @@
 #include "nc_program.h"
 #include "nc_log.h"
 #include "pending.h"
+#include "places.h"
 #include "roles.h"
 #include "session.h"
 #include "sock.h"
 #include "stop.h"
 
+#define PATIENCE_NS (NC_NS_PER_S / 4) /* between two looks at what has become old */
+
 struct server {
     const struct rttcp_settings *settings;
     const struct rttcp_output *output;
     int listen_fd;
-    pid_t *children; /* settings->sessions entries; 0: free */
-    uint64_t running, served, failed;
+    struct rttcp_places places; /* of the sessions' processes */
+    uint64_t closed_until_ns;   /* no place can be lost to the peers at the door before this */
+    uint64_t served, failed;
     int last_status;
     struct rttcp_pending *pending;
 };
@@ -34,89 +38,128 @@ static void reap(struct server *server, int flags)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, flags)) > 0;) {
-        for (uint64_t i = 0; i < server->settings->sessions; i++)
-            if (server->children[i] == pid)
-                server->children[i] = 0;
-        server->running--;
+        enum rttcp_place_is place = rttcp_places_free(&server->places, pid);
         int code = WIFEXITED(status) ? WEXITSTATUS(status) : NC_EXIT_FAILED;
+        if (code == RTTCP_NO_SESSION || place == PLACE_LOST)
+            continue;
         if (WIFSIGNALED(status))
             nc_log("a session's process %d ended by signal %d", (int)pid, WTERMSIG(status));
-        if (code == RTTCP_NO_SESSION)
-            continue;
         server->served++;
         server->failed += code != NC_EXIT_OK;
         server->last_status = code;
     }
 }
 
-static void run_child(struct server *server, int fd, pid_t parent, const sigset_t *signals)
+static void run_child(struct server *server, int fd, uint64_t place, pid_t parent, const sigset_t *signals)
 {
     sigprocmask(SIG_SETMASK, signals, NULL);
     rttcp_stop_with_parent(parent);
     close(server->listen_fd);
-    int status = rttcp_receiver_session(fd, server->settings, server->output);
+    int status = rttcp_receiver_session(fd, &server->places.states[place], server->settings, server->output);
     exit(status == RTTCP_NO_SESSION ? status : rttcp_output_check(status));
 }
 
-static void begin_session(struct server *server, int fd, const sigset_t *signals)
+static void begin_session(struct server *server, int fd, const struct rttcp_origin *origin, const sigset_t *signals)
 {
+    uint64_t place = rttcp_places_take(&server->places, origin, nc_now_ns());
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        free(server->children);
         rttcp_pending_close(server->pending);
         free(server->pending);
-        run_child(server, fd, parent, signals);
+        run_child(server, fd, place, parent, signals);
     }
     close(fd);
+    server->places.at[place].pid = pid;
     if (pid < 0) {
         nc_log("cannot fork a process for a session: %s", strerror(errno));
-        return;
+        rttcp_places_free(&server->places, pid);
     }
-    for (uint64_t i = 0; i < server->settings->sessions; i++)
-        if (server->children[i] == 0) {
-            server->children[i] = pid;
-            break;
-        }
-    server->running++;
 }
 
 static void take_connections(struct server *server)
 {
-    for (int fd; (fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0;)
-        rttcp_pending_add(server->pending, fd, nc_now_ns());
+    for (;;) {
+        struct sockaddr_storage from = {0};
+        int fd = accept4(server->listen_fd, (struct sockaddr *)&from, &(socklen_t){sizeof from}, SOCK_CLOEXEC);
+        if (fd < 0)
+            return;
+        struct rttcp_origin origin = rttcp_origin_of(&from);
+        rttcp_pending_add(server->pending, fd, &origin, nc_now_ns());
+    }
 }
 
 static bool has_room(const struct server *server)
 {
-    return server->running < (server->settings->once ? 1 : server->settings->sessions);
+    return server->places.taken < server->places.n;
 }
 
-/* While all sessions are taken, pending connections are not polled: the end of a session's process wakes the loop. */
-static void wait_for_something(struct server *server, const sigset_t *signals)
+/* The place that a peer of `origin` (NULL: of any) may get although all are taken, or -1. One at a time: until the
+ * process of a lost place has ended there is no room. */
+static int64_t find_loser(const struct server *server, const struct rttcp_origin *origin)
+{
+    const struct rttcp_places *places = &server->places;
+    uint64_t now = nc_now_ns();
+    if (has_room(server) || now < server->closed_until_ns || rttcp_places_has(places, PLACE_LOST))
+        return -1;
+    return rttcp_places_loser(places, origin, now);
+}
+
+/* While there is no room and no place may be lost, pending connections are not polled: the end of a session's process
+ * or the age of a waiting one wakes the loop. Returns whether they were polled. */
+static bool wait_for_something(struct server *server, const sigset_t *signals)
 {
     struct rttcp_pending *pending = server->pending;
-    bool room = has_room(server);
-    struct timespec patience = {.tv_sec = 1};
+    bool open = has_room(server) || find_loser(server, NULL) >= 0;
+    bool timed = pending->n && (open || rttcp_places_has(&server->places, PLACE_WAITING));
+    struct timespec patience = {.tv_sec = PATIENCE_NS / NC_NS_PER_S, .tv_nsec = PATIENCE_NS % NC_NS_PER_S};
     pending->fds[pending->n] = (struct pollfd){.fd = server->listen_fd, .events = POLLIN};
     for (size_t i = 0; i <= pending->n; i++)
         pending->fds[i].revents = 0;
-    size_t first = room ? 0 : pending->n; /* without room only the listener */
-    if (ppoll(pending->fds + first, pending->n + 1 - first, room && pending->n ? &patience : NULL, signals) < 0)
+    size_t first = open ? 0 : pending->n; /* otherwise only the listener */
+    if (ppoll(pending->fds + first, pending->n + 1 - first, timed ? &patience : NULL, signals) < 0)
         for (size_t i = 0; i <= pending->n; i++)
             pending->fds[i].revents = 0;
+    return open;
+}
+
+/* Ends a session that has not begun, for a peer that waits at the door. SIGKILL, because nothing of such a session is
+ * worth an orderly end, which may take seconds. */
+static void make_room(struct server *server)
+{
+    char text[RTTCP_ORIGIN_TEXT];
+    int64_t next = has_room(server) ? -1 : rttcp_pending_next(server->pending, &server->places);
+    if (next < 0)
+        return;
+    int64_t loser = find_loser(server, &server->pending->origins[next]);
+    if (loser < 0)
+        server->closed_until_ns = nc_now_ns() + PATIENCE_NS;
+    if (loser < 0 || !rttcp_place_lose(&server->places.states[loser]))
+        return;
+    rttcp_origin_text(&server->places.at[loser].origin, text);
+    nc_log("%s: dropped: its session had not begun, and all %llu --sessions are taken", text,
+           (unsigned long long)server->places.n);
+    kill(server->places.at[loser].pid, SIGKILL);
+}
+
+static void begin_sessions(struct server *server, const sigset_t *signals)
+{
+    for (int64_t i; has_room(server) && (i = rttcp_pending_next(server->pending, &server->places)) >= 0;) {
+        struct rttcp_origin origin = server->pending->origins[i];
+        begin_session(server, rttcp_pending_take(server->pending, (size_t)i), &origin, signals);
+    }
 }
 
 /* Signals are blocked except inside ppoll, so that none is lost between the check of the flag and the wait. */
 static void loop(struct server *server, const sigset_t *signals)
 {
     while (!rttcp_stop_requested() && !(server->settings->once && server->served > 0)) {
-        wait_for_something(server, signals);
+        bool polled = wait_for_something(server, signals);
         bool knocked = server->pending->fds[server->pending->n].revents != 0;
         reap(server, WNOHANG);
-        for (int fd; has_room(server) && (fd = rttcp_pending_take(server->pending)) >= 0;)
-            begin_session(server, fd, signals);
-        if (has_room(server))
-            rttcp_pending_sweep(server->pending, nc_now_ns() - RTTCP_HANDSHAKE_NS);
+        begin_sessions(server, signals);
+        make_room(server);
+        if (polled) /* who waits for room may wait for longer */
+            rttcp_pending_sweep(server->pending, has_room(server) ? nc_now_ns() - RTTCP_HANDSHAKE_NS : 0);
         if (knocked)
             take_connections(server);
     }
@@ -127,13 +170,13 @@ static void loop(struct server *server, const sigset_t *signals)
 static void finish(struct server *server, const sigset_t *signals)
 {
     sigprocmask(SIG_SETMASK, signals, NULL);
-    for (uint64_t i = 0; i < server->settings->sessions; i++)
-        if (server->children[i])
-            kill(server->children[i], SIGTERM);
-    while (server->running > 0) {
-        uint64_t before = server->running;
+    for (uint64_t i = 0; i < server->places.n; i++)
+        if (atomic_load(&server->places.states[i].is) != PLACE_FREE)
+            kill(server->places.at[i].pid, SIGTERM);
+    while (server->places.taken > 0) {
+        uint64_t before = server->places.taken;
         reap(server, 0);
-        if (server->running == before && errno == ECHILD)
+        if (server->places.taken == before && errno == ECHILD)
             break;
     }
 }
@@ -155,9 +198,8 @@ static int open_server(struct server *server, struct nc_error *error)
     nc_program_raise_descriptors(); /* each pending connection needs one */
     if (rttcp_affinity_set("cpu", settings->cpu, error) < 0)
         return -1;
-    server->children = calloc(settings->sessions, sizeof *server->children);
     server->pending = calloc(1, sizeof *server->pending);
-    if (!server->children || !server->pending)
+    if (rttcp_places_create(&server->places, settings->once ? 1 : settings->sessions) < 0 || !server->pending)
         return nc_fail(error, NC_EXIT_MISSING, "--sessions %llu: no memory for so many",
                        (unsigned long long)settings->sessions);
     server->listen_fd =
@@ -175,7 +217,7 @@ static void close_server(struct server *server)
     if (server->listen_fd >= 0)
         close(server->listen_fd);
     free(server->pending);
-    free(server->children);
+    rttcp_places_release(&server->places);
 }
 
 static void serve(struct server *server)

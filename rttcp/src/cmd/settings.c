@@ -26,7 +26,8 @@ static const struct nc_option table[] = {
     {"ipv4", '4', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "IPv4 only", OFFSET(ipv4)},
     {"ipv6", '6', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "IPv6 only", OFFSET(ipv6)},
     {"key", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "FILE",
-     "file with a secret that both ends share, 16 to 1024 octets; it is not sent",
+     "file with a secret that both ends share, 16 to 1024 octets, readable by its owner alone; the control connection "
+     "is then TLS 1.3",
      OFFSET(key_file)},
     {"cpu", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "N", "run on this processor only", OFFSET(cpu)},
     {.name = "receiver", .kind = NC_OPT_SECTION},
@@ -111,13 +112,15 @@ static const struct nc_option table[] = {
 
 static const struct nc_usage usage = {
     .synopsis =
-        "rttcp -r [--port 5010] [--bind ADDRESS] [--once]\n"
+        "rttcp -r [--port 5010] [--bind ADDRESS] [--once] [--key FILE]\n"
         "       rttcp -t HOST [--bytes 80MB | --duration 10s] [--window 128KB] [--length 4KB] [--congestion reno] …",
     .purpose = "Transfers bytes from memory to memory over TCP and reports the results of both ends at both ends.",
     .epilog = "examples:\n"
               "  rttcp -r                                                   serve\n"
               "  rttcp -t 10.0.0.2 --duration 10s                           how fast is it?\n"
-              "  rttcp -t 10.0.0.2 -n 80MB -l 4KB -w 256KB -C reno          as in 1995",
+              "  rttcp -t 10.0.0.2 -n 80MB -l 4KB -w 256KB -C reno          as in 1995\n"
+              "  (umask 077; openssl rand -hex 32 > rttcp.key)              a key, to copy to the other host\n"
+              "  rttcp -r --key rttcp.key                                   serve only who has it",
 };
 
 /* Options that only one role has. Given to the other role they are an error and not ignored: a window given to the

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "auth.h"
 #include "nc_error.h"
+#include "key.h"
 #include "message.h"
 #include "nc_options.h"
 #include "output.h"
@@ -26,7 +26,7 @@ struct rttcp_settings {
     uint64_t seed, dscp, pace_bps, pace_pps;
     const char *cpu, *peer_cpu;
     const char *key_file;
-    struct rttcp_key key; /* the content of key_file */
+    struct rttcp_key key; /* made of key_file */
     uint64_t window_bytes, mss_bytes;
     const char *congestion;
     bool nodelay, nagle;

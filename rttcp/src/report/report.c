@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nc_clock.h"
+#include "evidence.h"
 #include "nc_jsonl.h"
 
 bool rttcp_report_has(const struct rttcp_report *report, int direction)
@@ -47,55 +47,21 @@ static uint64_t bytes_known(const struct rttcp_way *way, bool finished)
     if (finished || way->receiver.bytes)
         return way->receiver.bytes;
     uint64_t acknowledged = info_number(&way->sender, "bytes_acked");
+    acknowledged -= acknowledged < way->preface_bytes ? acknowledged : way->preface_bytes;
     bool one = json_array_size(way->sender.streams) < 2;
     return one && acknowledged < way->sender.bytes ? acknowledged : one ? way->sender.bytes : 0;
 }
 
-static const char *text_of(const json_t *row, const char *key)
+static struct rttcp_evidence judge(const struct rttcp_report *report, int direction)
 {
-    const char *text = json_string_value(json_object_get(row, key));
-    return text ? text : "";
-}
-
-/* True when the two ends' digests of stream i differ. */
-static bool digests_differ(const struct rttcp_way *way, size_t i)
-{
-    return strcmp(text_of(json_array_get(way->sender.streams, i), "digest"),
-                  text_of(json_array_get(way->receiver.streams, i), "digest")) != 0;
-}
-
-/* Returns "ok", or "mismatch" with the first wrong octet in report->mismatch. */
-static const char *verify(struct rttcp_report *report, const struct rttcp_way *way)
-{
-    size_t i;
-    json_t *row;
-    bool differ = false;
-    json_array_foreach(way->receiver.streams, i, row)
-    {
-        differ |= digests_differ(way, i);
-        if (!json_is_true(json_object_get(row, "mismatch")))
-            continue;
-        snprintf(
-            report->mismatch, sizeof report->mismatch,
-            "stream %" JSON_INTEGER_FORMAT ", offset %" JSON_INTEGER_FORMAT ": expected %s, got %s (hexadecimal): the "
-            "path altered the data",
-            json_integer_value(json_object_get(row, "stream")),
-            json_integer_value(json_object_get(row, "mismatch_offset")), text_of(row, "expected"), text_of(row, "got"));
-        return "mismatch";
-    }
-    if (differ)
-        snprintf(report->mismatch, sizeof report->mismatch, "the two ends' digests differ");
-    return differ ? "mismatch" : "ok";
-}
-
-/* Notes a wrong number of octets in a session in which nothing failed. */
-static void count(struct rttcp_report *report, const struct rttcp_way *way)
-{
-    if (way->sender.bytes != way->receiver.bytes && !report->mismatch[0])
-        snprintf(report->mismatch, sizeof report->mismatch,
-                 "sent %" PRIu64 " bytes, received %" PRIu64
-                 ": the path, or somebody else at the data port, altered the stream",
-                 way->sender.bytes, way->receiver.bytes);
+    const struct rttcp_params *params = &report->params;
+    const struct rttcp_way *way = &report->ways[direction];
+    struct rttcp_accounts accounts = {.sender = &way->sender,
+                                      .receiver = &way->receiver,
+                                      .first = direction == FORWARD ? 0 : params->forward,
+                                      .n = direction == FORWARD ? params->forward : params->reverse,
+                                      .verify = params->verify};
+    return rttcp_evidence_judge(&accounts);
 }
 
 void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rttcp_ended ended)
@@ -110,13 +76,59 @@ void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rtt
     summary->steady_bps = way->receiver.steady_bps;
     summary->peak_bps = way->receiver.peak_bps;
     summary->retransmits = way->sender.retransmits;
-    const char *verified = !report->params.verify ? "off" : finished ? verify(report, way) : "unknown";
-    snprintf(summary->verified, sizeof summary->verified, "%s", verified);
+    struct rttcp_evidence evidence = {.verified = report->params.verify ? "unknown" : "off"};
     if (finished)
-        count(report, way);
-    summary->complete = finished && ended != ENDED_SIGNAL && ended != ENDED_ERROR && !report->mismatch[0] &&
-                        way->receiver.bytes == way->sender.bytes;
+        evidence = judge(report, direction);
+    snprintf(summary->verified, sizeof summary->verified, "%s", evidence.verified);
+    if (!report->mismatch[0])
+        memcpy(report->mismatch, evidence.wrong, sizeof report->mismatch);
+    summary->complete = finished && ended != ENDED_SIGNAL && ended != ENDED_ERROR && !report->mismatch[0];
     snprintf(summary->ended_by, sizeof summary->ended_by, "%s", rttcp_ended_names[finished ? ended : ENDED_ERROR]);
+}
+
+static enum rttcp_ended ended_from(const char *name)
+{
+    for (int ended = 0; ended < ENDED_N; ended++)
+        if (strcmp(name, rttcp_ended_names[ended]) == 0)
+            return (enum rttcp_ended)ended;
+    return ENDED_ERROR;
+}
+
+/* What the proposing end claims that this end cannot agree with; "" when it can. The proposing end's clock starts
+ * before this end's and stops after it, so its time cannot be the shorter one; a hundredth is left to the clocks. */
+static void doubt(const struct rttcp_report *report, int direction, const struct rttcp_summary *theirs,
+                  char text[RTTCP_WRONG_TEXT])
+{
+    const size_t size = RTTCP_WRONG_TEXT;
+    const struct rttcp_way *way = &report->ways[direction];
+    bool bad = strcmp(theirs->verified, "mismatch") == 0 || strcmp(theirs->verified, "unknown") == 0;
+    text[0] = '\0';
+    if (bad && strcmp(theirs->verified, way->summary.verified) != 0)
+        snprintf(text, size, "the other end (-t) says verified '%s', this end found '%s'", theirs->verified,
+                 way->summary.verified);
+    else if (strcmp(way->summary.ended_by, "error") == 0 || (!theirs->complete && way->summary.complete))
+        snprintf(text, size, "the other end (-t) calls the transfer incomplete; this end found nothing wrong");
+    else if (!ours_sends(report, direction) && theirs->elapsed_ns < way->receiver.elapsed_ns / 100 * 99)
+        snprintf(text, size,
+                 "the other end (-t) says that the transfer took %" PRIu64 " ns; this end alone took %" PRIu64 " ns",
+                 theirs->elapsed_ns, way->receiver.elapsed_ns);
+}
+
+void rttcp_report_adopt(struct rttcp_report *report, int direction)
+{
+    char text[RTTCP_WRONG_TEXT];
+    struct rttcp_summary *summary = &report->ways[direction].summary, theirs = *summary;
+    *summary = (struct rttcp_summary){.connect_ns = theirs.connect_ns, .elapsed_ns = theirs.elapsed_ns};
+    rttcp_report_summarise(report, direction, ended_from(theirs.ended_by));
+    doubt(report, direction, &theirs, text);
+    if (!text[0])
+        return;
+    if (!report->mismatch[0])
+        memcpy(report->mismatch, text, sizeof text);
+    summary->complete = false;
+    if (strcmp(theirs.verified, "mismatch") == 0 ||
+        (strcmp(theirs.verified, "unknown") == 0 && strcmp(summary->verified, "mismatch") != 0))
+        memcpy(summary->verified, theirs.verified, sizeof summary->verified);
 }
 
 static void give_reason(json_t *reasons, const char *format, uint64_t a, uint64_t b)
@@ -136,11 +148,11 @@ json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction)
     json_t *reasons = json_array();
     if (report->error[0])
         json_array_append_new(reasons, nc_jsonl_text(report->error));
-    else if (strcmp(way->summary.verified, "mismatch") == 0)
+    else if (report->mismatch[0])
         json_array_append_new(reasons, nc_jsonl_text(report->mismatch));
     else if (!way->summary.complete)
         json_array_append_new(reasons, json_string("ended early"));
-    if (!report->error[0] && sender->bytes != receiver->bytes)
+    if (!report->error[0] && !report->mismatch[0] && sender->bytes != receiver->bytes)
         give_reason(reasons, "sent %" PRIu64 " bytes, received %" PRIu64, sender->bytes, receiver->bytes);
     /* the kernel may offer one or two segments more for a moment (window.c, step 3) */
     uint64_t allowed = sender->window_granted_bytes + 2 * sender->mss_bytes;

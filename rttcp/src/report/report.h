@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "evidence.h"
 #include "nc_error.h"
 #include "flow.h"
 #include "results.h"
@@ -17,10 +18,11 @@ struct rttcp_report {
     struct rttcp_way {
         struct rttcp_side sender, receiver; /* of the data */
         struct rttcp_summary summary;
+        uint64_t preface_bytes; /* that the sender's TCP sent on each connection before the data: the token (join.h) */
     } ways[DIRECTIONS];
-    json_t *details[DIRECTIONS]; /* of this end's intervals, by stream (meter.h); owned; may be NULL */
-    char error[480];             /* "" when complete */
-    char mismatch[240];          /* "" or the first wrong octet, or a wrong count of them */
+    json_t *details[DIRECTIONS];     /* of this end's intervals, by stream (meter.h); owned; may be NULL */
+    char error[480];                 /* "" when complete */
+    char mismatch[RTTCP_WRONG_TEXT]; /* "" or what is wrong with the data or with the accounts of them (evidence.h) */
 };
 
 /* Whether the session has this direction. */
@@ -44,8 +46,13 @@ void rttcp_report_window(struct rttcp_side *side, int fd, uint64_t window_bytes)
  * and elapsed_ns. */
 void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rttcp_ended ended);
 
-/* {"valid":…, "reasons":[…]}. Reasons: an incomplete session, sides that disagree, wrong octets, a window larger than
- * granted. */
+/* At the serving end, whose summary is the one that the proposing end sent: keeps of it what only that end can know
+ * (connect_ns, elapsed_ns, ended_by), makes all else anew from the accounts, and takes the worse verdict of the two.
+ * report->mismatch says why when it is worse than the proposing end's. */
+void rttcp_report_adopt(struct rttcp_report *report, int direction);
+
+/* {"valid":…, "reasons":[…]}. Reasons: an incomplete session, sides that disagree, wrong octets, digests that are
+ * missing, a window larger than granted. */
 json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction);
 
 /* The `end` line's object. */

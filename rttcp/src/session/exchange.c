@@ -58,7 +58,7 @@ static int decode_result(struct rttcp_session *s, const json_t *message, struct 
         if (rttcp_side_decode(json_object_get(way, "side"), rttcp_report_theirs(&s->report, d), error) < 0)
             return -1;
         const json_t *summary = json_object_get(way, "summary");
-        if (s->report.serving && summary && rttcp_summary_decode(summary, &s->report.ways[d].summary, error) < 0)
+        if (s->report.serving && rttcp_summary_decode(summary, &s->report.ways[d].summary, error) < 0)
             return -1;
     }
     return 0;

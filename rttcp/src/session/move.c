@@ -190,7 +190,7 @@ static bool heard_all(const struct rttcp_session *s)
 static void nap(struct rttcp_session *s, uint64_t until_ns)
 {
     uint64_t now = nc_now_ns(), left = until_ns > now ? until_ns - now : 0, count;
-    struct pollfd ready[] = {{.fd = heard_all(s) ? -1 : s->control.fd, .events = POLLIN},
+    struct pollfd ready[] = {{.fd = heard_all(s) ? -1 : s->control.channel.fd, .events = POLLIN},
                              {.fd = s->wake_fd, .events = POLLIN}};
     struct timespec wait = {.tv_sec = (time_t)(left / NC_NS_PER_S), .tv_nsec = (long)(left % NC_NS_PER_S)};
     ppoll(ready, 2, &wait, NULL);

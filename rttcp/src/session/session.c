@@ -17,7 +17,7 @@ struct rttcp_session *rttcp_session_create(const struct rttcp_output *output, in
     if (!session)
         return NULL;
     session->output = output;
-    session->control.fd = control_fd;
+    session->control.channel = rttcp_channel_plain(control_fd);
     session->control.stop_requested = rttcp_stop_requested;
     session->report.serving = serving;
     session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -29,8 +29,7 @@ void rttcp_session_release(struct rttcp_session *session)
     for (int d = 0; d < DIRECTIONS; d++)
         rttcp_flow_release(&session->flows[d]);
     rttcp_report_release(&session->report);
-    if (session->control.fd >= 0)
-        close(session->control.fd);
+    rttcp_channel_close(&session->control.channel);
     if (session->wake_fd >= 0)
         close(session->wake_fd);
     free(session);
@@ -77,17 +76,22 @@ static void summarise(struct rttcp_session *s)
     }
 }
 
-/* For the end that does not make the summary: finds out what was wrong with the octets, for its own error message. */
-static void repeat_mismatch(struct rttcp_session *s)
+/* The serving end has the proposing end's summaries and makes its own of them. */
+static void adopt(struct rttcp_session *s)
 {
-    for (int d = 0; d < DIRECTIONS; d++) {
-        struct rttcp_way *way = &s->report.ways[d];
-        struct rttcp_summary kept = way->summary;
-        if (strcmp(kept.verified, "mismatch") != 0 && way->sender.bytes == way->receiver.bytes)
-            continue;
-        rttcp_report_summarise(&s->report, d, s->ended[d]);
-        way->summary = kept;
-    }
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (rttcp_report_has(&s->report, d))
+            rttcp_report_adopt(&s->report, d);
+}
+
+void rttcp_session_judge(struct rttcp_session *s, int status)
+{
+    if (status < 0)
+        memcpy(s->report.error, s->error.text, sizeof s->report.error);
+    if (s->report.serving && status == 0)
+        adopt(s);
+    else
+        summarise(s);
 }
 
 int rttcp_session_settle(struct rttcp_session *s, int status)
@@ -104,12 +108,7 @@ int rttcp_session_settle(struct rttcp_session *s, int status)
         status = -1;
     if (status < 0 && !s->error.text[0])
         s->error = late;
-    if (status < 0)
-        memcpy(s->report.error, s->error.text, sizeof s->report.error);
-    if (!s->report.serving || status < 0)
-        summarise(s);
-    else
-        repeat_mismatch(s);
+    rttcp_session_judge(s, status);
     if (!s->report.serving && status == 0)
         status = rttcp_send_result(s, nc_now_ns() + RTTCP_HANDSHAKE_NS, &late) < 0 ? 0 : status;
     return status;

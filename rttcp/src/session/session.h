@@ -4,6 +4,7 @@
 #define RTTCP_SESSION_H
 
 #include "control_connection.h"
+#include "join.h"
 #include "output.h"
 #include "report.h"
 
@@ -13,6 +14,7 @@ struct rttcp_session {
     const struct rttcp_output *output;
     uint64_t sample_ns; /* time between samples of TCP_INFO at the proposing end; 0: none */
     struct rttcp_control_connection control;
+    struct rttcp_join_key join; /* of the data connections' tokens */
     struct rttcp_accept accept;
     struct rttcp_orders orders;
     struct rttcp_flow flows[DIRECTIONS];
@@ -44,6 +46,10 @@ int rttcp_session_move(struct rttcp_session *session);
 /* Exchanges the accounts and makes the summaries. After a failure (`status` -1) the peer is told the reason first and
  * has little time to answer. Returns `status`, or -1. */
 int rttcp_session_settle(struct rttcp_session *session, int status);
+
+/* Makes the summaries and verdicts of the accounts that both ends have by now: a part of rttcp_session_settle.
+ * `status` -1: the session failed with session->error. */
+void rttcp_session_judge(struct rttcp_session *session, int status);
 
 /* The exit status of a session that began to move bytes. */
 int rttcp_session_status(const struct rttcp_session *session, int status);

@@ -150,7 +150,7 @@ static uint16_t get_port(const struct sockaddr_storage *address)
     return ntohs(((const struct sockaddr_in *)(const void *)address)->sin_port);
 }
 
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+bool rttcp_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
     if (a->ss_family != b->ss_family)
         return false;
@@ -183,30 +183,11 @@ int rttcp_data_listen(int control_fd, uint16_t port, const struct rttcp_params *
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (local.ss_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-    if (bind(fd, (struct sockaddr *)&local, size) == 0 && listen(fd, 4) == 0)
+    if (bind(fd, (struct sockaddr *)&local, size) == 0 && listen(fd, SOMAXCONN) == 0)
         return fd;
     nc_fail(error, NC_EXIT_FAILED, "--data-port %u: %s", port, strerror(errno));
     close(fd);
     return -1;
-}
-
-int rttcp_data_accept(int listen_fd, int control_fd, uint64_t deadline_ns, struct nc_error *error)
-{
-    struct sockaddr_storage wanted = {0};
-    getpeername(control_fd, (struct sockaddr *)&wanted, &(socklen_t){sizeof wanted});
-    for (uint64_t now; (now = nc_now_ns()) < deadline_ns;) {
-        struct sockaddr_storage peer = {0};
-        struct pollfd ready = {.fd = listen_fd, .events = POLLIN};
-        if (poll(&ready, 1, (int)((deadline_ns - now) / NC_NS_PER_MS) + 1) <= 0)
-            continue;
-        int fd = accept4(listen_fd, (struct sockaddr *)&peer, &(socklen_t){sizeof peer}, SOCK_CLOEXEC);
-        if (fd >= 0 && same_host(&peer, &wanted))
-            return fd;
-        if (fd >= 0)
-            close(fd);
-    }
-    return nc_fail(error, NC_EXIT_FAILED, "the sender did not open its data connection (port %u) in time",
-                   rttcp_local_port(listen_fd));
 }
 
 int rttcp_data_connect(int fd, int control_fd, uint16_t port, struct nc_error *error)

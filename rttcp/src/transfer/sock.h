@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "join.h"
 #include "nc_error.h"
 #include "results.h"
 
@@ -35,14 +36,24 @@ int rttcp_data_established(int fd, const struct rttcp_params *params, bool sendi
 int rttcp_data_listen(int control_fd, uint16_t port, const struct rttcp_params *params, bool sending,
                       struct nc_error *error);
 
-/* Accepts one connection from the address of the control connection's peer; closes others. */
-int rttcp_data_accept(int listen_fd, int control_fd, uint64_t deadline_ns, struct nc_error *error);
+/* Whether the two addresses are one host's; ports do not count. */
+bool rttcp_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+
+/* Accepts the connection of a stream (admit.c): the first one from the address of the control connection's peer or,
+ * with a key, the first one from there that begins with the stream's token (join.h). It closes all others. */
+int rttcp_data_accept(int listen_fd, int control_fd, const struct rttcp_join_key *key, uint64_t stream,
+                      uint64_t deadline_ns, struct nc_error *error);
 
 /* Begins to connect `fd` to `port` at the control connection's peer, from the same local address. */
 int rttcp_data_connect(int fd, int control_fd, uint16_t port, struct nc_error *error);
 
 /* Waits until `fd` is connected, and makes it blocking. */
 int rttcp_data_connected(int fd, uint64_t deadline_ns, struct nc_error *error);
+
+/* With a key: sends the token of the stream, the first octets of its connection. Where this end is `sending`, the token
+ * waits for the first data and shares their segment, so that it costs no segment and Nagle's algorithm holds nothing
+ * back for its sake. Without a key nothing is sent. */
+int rttcp_data_join(int fd, const struct rttcp_join_key *key, uint64_t stream, bool sending, struct nc_error *error);
 
 /* Makes blocking send and recv return EAGAIN after this time, so that their loops can check for other things. */
 void rttcp_set_slice(int fd, uint64_t slice_ns);

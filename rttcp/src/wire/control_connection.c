@@ -2,10 +2,7 @@
 
 #include <assert.h>
 #include <endian.h>
-#include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "message.h"
 #include "nc_clock.h"
@@ -45,33 +42,37 @@ size_t rttcp_frame_encode(const json_t *message, uint8_t *buf)
     return RTTCP_FRAME_HEADER + length;
 }
 
-/* True when the descriptor becomes ready before the deadline. A signal ends the wait. */
-static bool wait_for(int fd, short events, uint64_t deadline_ns)
+/* Writes what is left of the present frame. */
+static int flush(struct rttcp_control_connection *control, uint64_t deadline_ns, struct nc_error *error)
 {
-    uint64_t now = nc_now_ns();
-    uint64_t left_ns = deadline_ns > now ? deadline_ns - now : 0;
-    struct timespec left = {.tv_sec = (time_t)(left_ns / NC_NS_PER_S), .tv_nsec = (long)(left_ns % NC_NS_PER_S)};
-    return ppoll(&(struct pollfd){.fd = fd, .events = events}, 1, &left, NULL) > 0;
+    while (control->sent < control->to_send) {
+        long n = rttcp_channel_write(&control->channel, control->out + control->sent, control->to_send - control->sent,
+                                     error);
+        if (n > 0)
+            control->sent += (size_t)n;
+        else if (n == CHANNEL_CLOSED)
+            return nc_fail(error, NC_EXIT_FAILED, "control connection: the peer closed it");
+        else if (n == CHANNEL_BAD)
+            return -1;
+        else if (nc_now_ns() >= deadline_ns)
+            return nc_fail(error, NC_EXIT_FAILED, "control connection: the peer takes no messages");
+        else
+            rttcp_channel_wait(&control->channel, deadline_ns);
+    }
+    return 0;
 }
 
 int rttcp_control_connection_send(struct rttcp_control_connection *control, json_t *message, uint64_t deadline_ns,
                                   struct nc_error *error)
 {
-    uint8_t frame[RTTCP_FRAME_HEADER + RTTCP_FRAME_MAX];
-    size_t size = rttcp_frame_encode(message, frame), sent = 0;
-    json_decref(message);
-    while (sent < size) {
-        ssize_t n = send(control->fd, frame + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n > 0)
-            sent += (size_t)n;
-        else if (errno != EAGAIN && errno != EINTR)
-            return nc_fail(error, NC_EXIT_FAILED, "control connection: %s", strerror(errno));
-        else if (nc_now_ns() >= deadline_ns)
-            return nc_fail(error, NC_EXIT_FAILED, "control connection: the peer takes no messages");
-        else
-            wait_for(control->fd, POLLOUT, deadline_ns);
+    int status = flush(control, deadline_ns, error);
+    if (status == 0) {
+        control->sent = 0;
+        control->to_send = rttcp_frame_encode(message, control->out);
+        status = flush(control, deadline_ns, error);
     }
-    return 0;
+    json_decref(message);
+    return status;
 }
 
 /* Takes a message from the buffer; GOT_NOTHING when it holds none. */
@@ -98,13 +99,17 @@ enum rttcp_got rttcp_control_connection_poll(struct rttcp_control_connection *co
 {
     for (;;) {
         enum rttcp_got got = take(control, message, error);
-        if (got != GOT_NOTHING || !wait_for(control->fd, POLLIN, deadline_ns))
+        if (got != GOT_NOTHING)
             return got;
         /* take() has removed any frame that fills the buffer, so there is room */
-        ssize_t n = recv(control->fd, control->buf + control->held, sizeof control->buf - control->held, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-            return GOT_CLOSED;
-        control->held += n > 0 ? (size_t)n : 0;
+        long n = rttcp_channel_read(&control->channel, control->buf + control->held,
+                                    sizeof control->buf - control->held, error);
+        if (n > 0)
+            control->held += (size_t)n;
+        else if (n != CHANNEL_WAIT)
+            return n == CHANNEL_CLOSED ? GOT_CLOSED : GOT_BAD;
+        else if (!rttcp_channel_wait(&control->channel, deadline_ns))
+            return GOT_NOTHING;
     }
 }
 

@@ -1,5 +1,5 @@
-/* The control connection: framed JSON messages. A frame is a 32-bit big-endian length, 2 … 65536, and that many octets
- * of one JSON object with a "type". Every wait has a deadline.
+/* The control connection: framed JSON messages on a channel (channel.h), which is plain or TLS. A frame is a 32-bit
+ * big-endian length, 2 … 65536, and that many octets of one JSON object with a "type". Every wait has a deadline.
  * Rejected: JSON lines. With the length in front garbage is refused after four octets, before anything is parsed. */
 #ifndef RTTCP_CONTROL_CONNECTION_H
 #define RTTCP_CONTROL_CONNECTION_H
@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "channel.h"
 #include "nc_error.h"
 
 #define RTTCP_FRAME_HEADER 4
@@ -26,10 +27,12 @@ enum rttcp_frame rttcp_frame_decode(const uint8_t *at, const uint8_t *end, json_
 size_t rttcp_frame_encode(const json_t *message, uint8_t *buf);
 
 struct rttcp_control_connection {
-    int fd;                       /* connected, blocking */
+    struct rttcp_channel channel;
     bool (*stop_requested)(void); /* ends a wait for a message; NULL: never */
     size_t held;
     uint8_t buf[RTTCP_FRAME_HEADER + RTTCP_FRAME_MAX];
+    size_t sent, to_send; /* what a deadline left of a frame goes out before the next frame */
+    uint8_t out[RTTCP_FRAME_HEADER + RTTCP_FRAME_MAX];
 };
 
 enum rttcp_got { GOT_MESSAGE, GOT_NOTHING, GOT_CLOSED, GOT_BAD };

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fields.h"
@@ -51,23 +52,12 @@ const char *rttcp_message_type(const json_t *message)
     return type ? type : "";
 }
 
-json_t *rttcp_hello_encode(const char *challenge)
+json_t *rttcp_hello_encode(void)
 {
-    json_t *message =
-        rttcp_message("hello", json_pack("{s:s, s:i}", "magic", RTTCP_MAGIC, "version", RTTCP_PROTOCOL_VERSION));
-    if (challenge[0])
-        json_object_set_new(message, "challenge", json_string(challenge));
-    return message;
+    return rttcp_message("hello", json_pack("{s:s, s:i}", "magic", RTTCP_MAGIC, "version", RTTCP_PROTOCOL_VERSION));
 }
 
-/* Copies a text member of at most size - 1 octets; "" when there is none. */
-static void take_text(const json_t *message, const char *key, char *out, size_t size)
-{
-    const char *text = json_string_value(json_object_get(message, key));
-    snprintf(out, size, "%s", text && strlen(text) < size ? text : "");
-}
-
-int rttcp_hello_decode(const json_t *message, char challenge[RTTCP_CHALLENGE_TEXT], struct nc_error *error)
+int rttcp_hello_decode(const json_t *message, struct nc_error *error)
 {
     const char *magic = json_string_value(json_object_get(message, "magic"));
     const json_t *version = json_object_get(message, "version");
@@ -77,22 +67,7 @@ int rttcp_hello_decode(const json_t *message, char challenge[RTTCP_CHALLENGE_TEX
         return nc_fail(error, NC_EXIT_FAILED,
                        "protocol version %" JSON_INTEGER_FORMAT " is not version %d: use the same rttcp at both ends",
                        json_integer_value(version), RTTCP_PROTOCOL_VERSION);
-    take_text(message, "challenge", challenge, RTTCP_CHALLENGE_TEXT);
     return 0;
-}
-
-void rttcp_proof_put(json_t *message, const struct rttcp_proof *proof)
-{
-    if (!proof->proof[0])
-        return;
-    json_object_set_new(message, "challenge", json_string(proof->challenge));
-    json_object_set_new(message, "proof", json_string(proof->proof));
-}
-
-void rttcp_proof_take(const json_t *message, struct rttcp_proof *proof)
-{
-    take_text(message, "challenge", proof->challenge, sizeof proof->challenge);
-    take_text(message, "proof", proof->proof, sizeof proof->proof);
 }
 
 json_t *rttcp_params_encode(const struct rttcp_params *params)
@@ -156,6 +131,33 @@ int rttcp_params_decode(const json_t *object, struct rttcp_params *params, struc
     return 0;
 }
 
+static int differ(const char *key, const json_t *proposed, const json_t *answered, struct nc_error *error)
+{
+    char *was = json_dumps(proposed, JSON_ENCODE_ANY | JSON_COMPACT),
+         *is = json_dumps(answered, JSON_ENCODE_ANY | JSON_COMPACT);
+    nc_fail(error, NC_EXIT_FAILED, "the receiver answered %s %.80s where %.80s was proposed", key, is ? is : "?",
+            was ? was : "?");
+    free(was);
+    free(is);
+    return -1;
+}
+
+/* By way of JSON, so that a new member cannot be forgotten here. */
+int rttcp_params_compare(const struct rttcp_params *proposed, const struct rttcp_params *answered,
+                         struct nc_error *error)
+{
+    int status = 0;
+    json_t *want = rttcp_params_encode(proposed), *got = rttcp_params_encode(answered);
+    for (void *at = json_object_iter(want); at && status == 0; at = json_object_iter_next(want, at)) {
+        const char *key = json_object_iter_key(at);
+        const json_t *value = json_object_iter_value(at), *answer = json_object_get(got, key);
+        status = json_equal(value, answer) ? 0 : differ(key, value, answer, error);
+    }
+    json_decref(want);
+    json_decref(got);
+    return status;
+}
+
 json_t *rttcp_accept_encode(const struct rttcp_accept *accept, const struct rttcp_params *params)
 {
     json_t *streams = json_array();
@@ -187,6 +189,33 @@ int rttcp_accept_decode(const json_t *message, struct rttcp_accept *accept, stru
             return -1;
         if (accept->at[i].port == 0)
             return nc_fail(error, NC_EXIT_FAILED, "port: want 1 to 65535");
+    }
+    return 0;
+}
+
+static int check_window(uint64_t granted, uint64_t window, struct nc_error *error)
+{
+    if (window ? granted >= window && granted - window < RTTCP_WINDOW_GRAIN : granted == 0)
+        return 0;
+    return nc_fail(error, NC_EXIT_FAILED,
+                   "the receiver granted a window of %" PRIu64 " bytes where %" PRIu64
+                   " were proposed; want that many, rounded up by less than %d",
+                   granted, window, RTTCP_WINDOW_GRAIN);
+}
+
+int rttcp_accept_check(const struct rttcp_accept *accept, const struct rttcp_params *params, uint16_t control_port,
+                       struct nc_error *error)
+{
+    for (uint64_t i = 0; i < accept->streams; i++) {
+        uint64_t port = accept->at[i].port, twin = 0;
+        while (accept->at[twin].port != port)
+            twin++;
+        if (port == control_port || twin < i)
+            return nc_fail(error, NC_EXIT_FAILED,
+                           "the receiver answered port %" PRIu64 " for stream %" PRIu64 ", which %s has already", port,
+                           i, port == control_port ? "the control connection" : "another stream");
+        if (check_window(accept->at[i].window_granted_bytes, params->window_bytes, error) < 0)
+            return -1;
     }
     return 0;
 }

@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "auth.h"
 #include "nc_error.h"
 
 #define RTTCP_MAGIC "rttcp"
-#define RTTCP_PROTOCOL_VERSION 3
+#define RTTCP_PROTOCOL_VERSION 4
 
 #define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
 #define RTTCP_WINDOW_MIN UINT64_C(2048)      /* the kernel's floor for TCP_WINDOW_CLAMP lies below this */
 #define RTTCP_WINDOW_MAX (UINT64_C(1) << 30) /* RFC 7323, 2.3 */
+#define RTTCP_WINDOW_GRAIN (1 << 14)         /* of the largest window scale */
 #define RTTCP_INTERVAL_MIN_NS UINT64_C(10000000)
 #define RTTCP_STREAMS_MAX 128 /* data connections of a session, both directions together */
 #define RTTCP_ALIGN_MAX (UINT64_C(64) << 20)
@@ -47,19 +47,15 @@ json_t *rttcp_message(const char *type, json_t *fields);
 /* The type of a message, "" when it has none. */
 const char *rttcp_message_type(const json_t *message);
 
-/* `challenge` "": the receiver asks for no key. */
-json_t *rttcp_hello_encode(const char *challenge);
-int rttcp_hello_decode(const json_t *message, char challenge[RTTCP_CHALLENGE_TEXT], struct nc_error *error);
-
-/* The proof of the shared key in propose and accept. Both texts are "" without a key. */
-struct rttcp_proof {
-    char challenge[RTTCP_CHALLENGE_TEXT], proof[RTTCP_PROOF_TEXT];
-};
-void rttcp_proof_put(json_t *message, const struct rttcp_proof *proof);
-void rttcp_proof_take(const json_t *message, struct rttcp_proof *proof);
+json_t *rttcp_hello_encode(void);
+int rttcp_hello_decode(const json_t *message, struct nc_error *error);
 
 json_t *rttcp_params_encode(const struct rttcp_params *params);
 int rttcp_params_decode(const json_t *object, struct rttcp_params *params, struct nc_error *error);
+
+/* Compares what the serving end answered with what was proposed. The error names the first member that differs. */
+int rttcp_params_compare(const struct rttcp_params *proposed, const struct rttcp_params *answered,
+                         struct nc_error *error);
 
 /* The serving end's answer to a proposal: where to connect, and which windows it granted. */
 struct rttcp_accept {
@@ -74,6 +70,11 @@ struct rttcp_accept {
 json_t *rttcp_accept_encode(const struct rttcp_accept *accept, const struct rttcp_params *params);
 int rttcp_accept_decode(const json_t *message, struct rttcp_accept *accept, struct rttcp_params *params,
                         struct nc_error *error);
+
+/* Checks what only the serving end decides: a port of its own for each stream that is not the control connection's,
+ * and a granted window that is the proposed one, rounded up to the granularity of a window scale at most. */
+int rttcp_accept_check(const struct rttcp_accept *accept, const struct rttcp_params *params, uint16_t control_port,
+                       struct nc_error *error);
 
 /* The reason of a refuse or abort, and the exit status with which the other end ends. */
 struct rttcp_reason {

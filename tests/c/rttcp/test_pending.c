@@ -8,13 +8,32 @@
 #include "pending.h"
 
 static struct rttcp_pending pending;
+static struct rttcp_places places;
+
+static struct rttcp_origin origin_of(uint8_t host)
+{
+    return (struct rttcp_origin){.ipv4 = true, .octets = {10, 0, 0, host}};
+}
+
+static int peer_from(uint8_t host, uint64_t now_ns)
+{
+    int pair[2];
+    struct rttcp_origin origin = origin_of(host);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    rttcp_pending_add(&pending, pair[1], &origin, now_ns);
+    return pair[0];
+}
 
 static int peer(uint64_t now_ns)
 {
-    int pair[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-    rttcp_pending_add(&pending, pair[1], now_ns);
-    return pair[0];
+    return peer_from(1, now_ns);
+}
+
+/* Takes the next connection, as the server does; -1 when there is none. */
+static int take(void)
+{
+    int64_t next = rttcp_pending_next(&pending, &places);
+    return next < 0 ? -1 : rttcp_pending_take(&pending, (size_t)next);
 }
 
 static void look(void)
@@ -30,17 +49,17 @@ static void a_whole_message_gets_in(void)
     CHECK_EQ(write(nonsense, "GET / HTTP/1.1", 14), 14);
     close(gone);
     look();
-    int fd = rttcp_pending_take(&pending);
+    int fd = take();
     CHECK(fd >= 0);
     CHECK_EQ(pending.n, 4);
     close(fd);
-    CHECK_EQ(rttcp_pending_take(&pending), -1);
+    CHECK_EQ(take(), -1);
     look();
     rttcp_pending_sweep(&pending, 0);
     CHECK_EQ(pending.n, 2); /* the silent and the half one may still */
     CHECK_EQ(write(half, "cde", 3), 3);
     look();
-    fd = rttcp_pending_take(&pending);
+    fd = take();
     CHECK(fd >= 0);
     close(fd);
     rttcp_pending_sweep(&pending, 2);
@@ -59,8 +78,10 @@ static void the_oldest_goes_when_it_is_full(void)
     for (size_t i = 0; i < RTTCP_PENDING_MAX; i++) { /* descriptors that are nobody's */
         pending.fds[i] = (struct pollfd){.fd = -1};
         pending.since_ns[i] = i;
+        pending.origins[i] = origin_of((uint8_t)i);
     }
-    rttcp_pending_add(&pending, zero, 99999);
+    struct rttcp_origin origin = origin_of(1);
+    rttcp_pending_add(&pending, zero, &origin, 99999);
     CHECK_EQ(pending.n, RTTCP_PENDING_MAX);
     CHECK_EQ(pending.since_ns[0], 1);
     CHECK_EQ(pending.fds[RTTCP_PENDING_MAX - 1].fd, zero);
@@ -68,9 +89,46 @@ static void the_oldest_goes_when_it_is_full(void)
     CHECK_EQ(pending.n, 0);
 }
 
+/* One origin's connections push each other out, not the one of somebody else that is older. */
+static void an_origin_has_its_share_and_no_more(void)
+{
+    for (size_t i = 0; i <= RTTCP_PENDING_SHARE; i++) {
+        struct rttcp_origin origin = origin_of(i == 0 ? 2 : 1);
+        rttcp_pending_add(&pending, -1, &origin, i);
+    }
+    CHECK_EQ(pending.n, RTTCP_PENDING_SHARE + 1);
+    struct rttcp_origin origin = origin_of(1);
+    rttcp_pending_add(&pending, -1, &origin, 99999);
+    CHECK_EQ(pending.n, RTTCP_PENDING_SHARE + 1);
+    CHECK_EQ(pending.since_ns[0], 0);
+    CHECK_EQ(pending.since_ns[1], 2);
+    rttcp_pending_close(&pending);
+}
+
+/* A hello of TLS is a first message too. Who has no session waiting is served first. */
+static void the_one_with_the_fewest_waiting_is_next(void)
+{
+    struct rttcp_origin first = origin_of(1);
+    int many = peer_from(1, 1), none = peer_from(2, 2);
+    rttcp_places_take(&places, &first, 1);
+    CHECK_EQ(write(many, "\0\0\0\2{}", 6), 6);
+    look();
+    CHECK_EQ(rttcp_pending_next(&pending, &places), 0);
+    CHECK_EQ(write(none, "\x16\3\1\0\2ab", 7), 7);
+    look();
+    CHECK_EQ(rttcp_pending_next(&pending, &places), 1);
+    rttcp_pending_close(&pending);
+    close(many);
+    close(none);
+}
+
 int main(void)
 {
+    CHECK_EQ(rttcp_places_create(&places, 4), 0);
     RUN(a_whole_message_gets_in);
     RUN(the_oldest_goes_when_it_is_full);
+    RUN(an_origin_has_its_share_and_no_more);
+    RUN(the_one_with_the_fewest_waiting_is_next);
+    rttcp_places_release(&places);
     return 0;
 }

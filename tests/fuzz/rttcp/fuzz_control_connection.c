@@ -18,21 +18,21 @@ static void try_all(const json_t *message)
     struct rttcp_summary summary;
     struct rttcp_side side = {0};
     struct nc_error error;
-    struct rttcp_proof proof;
     struct rttcp_stream_account account;
     uint64_t direction;
-    char challenge[RTTCP_CHALLENGE_TEXT];
-    rttcp_hello_decode(message, challenge, &error);
+    rttcp_hello_decode(message, &error);
     rttcp_reason_decode(message, &reason, &error);
     rttcp_control_connection_unexpected(message, "result", &error);
     if (rttcp_params_decode(json_object_get(message, "params"), &params, &error) == 0) {
         json_t *again = rttcp_params_encode(&params);
-        assert(rttcp_params_decode(again, &params, &error) == 0);
+        struct rttcp_params same;
+        assert(rttcp_params_decode(again, &same, &error) == 0);
+        assert(rttcp_params_compare(&params, &same, &error) == 0);
         json_decref(again);
     }
-    rttcp_accept_decode(message, &accept, &params, &error);
+    if (rttcp_accept_decode(message, &accept, &params, &error) == 0)
+        rttcp_accept_check(&accept, &params, 5010, &error);
     rttcp_intervals_decode(message, &side, &error);
-    rttcp_proof_take(message, &proof);
     if (rttcp_direction_decode(message, &direction, &error) == 0)
         assert(direction < 2);
     if (rttcp_stream_decode(json_object_get(message, "account"), &account, &error) == 0) {

@@ -13,6 +13,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define DIGEST "0123456789abcdef0123456789abcdef"
+
 static void say(int fd, const uint8_t *line, size_t n)
 {
     const uint8_t head[RTTCP_FRAME_HEADER] = {(uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
@@ -24,6 +26,7 @@ static void say(int fd, const uint8_t *line, size_t n)
 /* Our own account of a direction of some streams that moved 1,000 bytes each. */
 static void fill(struct rttcp_session *s, int direction, uint64_t streams)
 {
+    uint64_t first = direction == FORWARD ? 0 : s->report.params.forward;
     struct rttcp_side *side = rttcp_report_ours(&s->report, direction);
     *side = (struct rttcp_side){.bytes = 1000 * streams,
                                 .elapsed_ns = NC_NS_PER_S,
@@ -39,7 +42,7 @@ static void fill(struct rttcp_session *s, int direction, uint64_t streams)
     side->intervals = json_pack("[[i, i, i]]", 0, 1000000000, 1000);
     for (uint64_t i = 0; i < streams; i++) {
         struct rttcp_stream_account account = {
-            .stream = i, .bytes = 1000, .calls = 1, .digest = "00", .local = "[::1]:1", .remote = "x"};
+            .stream = first + i, .bytes = 1000, .calls = 1, .digest = DIGEST, .local = "[::1]:1", .remote = "x"};
         json_array_append_new(side->streams, rttcp_stream_encode(&account));
     }
     s->report.details[direction] = json_pack("[[]]");
@@ -71,11 +74,19 @@ static void settle(struct rttcp_session *s)
     struct nc_error late = {0};
     if (rttcp_receive_result(s, nc_now_ns() + NC_NS_PER_S, &late) < 0 && !s->error.text[0])
         s->error = late;
-    memcpy(s->report.error, s->error.text, sizeof s->report.error);
-    for (int d = 0; d < DIRECTIONS; d++)
-        /* else the peer's summary is taken */
-        if (rttcp_report_has(&s->report, d) && (!s->report.serving || s->error.text[0]))
-            rttcp_report_summarise(&s->report, d, ENDED_BYTES);
+    rttcp_session_judge(s, s->error.text[0] ? -1 : 0);
+}
+
+/* Whatever the peer said: without all of its digests, equal to ours, nothing is verified. */
+static void check_verdict(struct rttcp_report *report, int direction)
+{
+    const struct rttcp_summary *summary = &report->ways[direction].summary;
+    const struct rttcp_side *theirs = rttcp_report_theirs(report, direction);
+    if (!report->params.verify || !rttcp_report_has(report, direction) || strcmp(summary->verified, "ok") != 0)
+        return;
+    for (uint64_t i = 0; i < (direction == FORWARD ? report->params.forward : report->params.reverse); i++)
+        assert(strcmp(json_string_value(json_object_get(json_array_get(theirs->streams, i), "digest")), DIGEST) == 0);
+    assert(!summary->complete || theirs->bytes == rttcp_report_ours(report, direction)->bytes);
 }
 
 static void whole(json_t *document)
@@ -87,7 +98,7 @@ static void whole(json_t *document)
     json_decref(document);
 }
 
-static void print(const struct rttcp_report *report)
+static void print(struct rttcp_report *report)
 {
     static FILE *null;
     if (!null)
@@ -96,6 +107,7 @@ static void print(const struct rttcp_report *report)
     assert(report->error[0] == 0 || json_string_value(json_object_get(end, "error")));
     assert(!rttcp_report_complete(report) || !report->error[0]);
     for (int d = 0; d < DIRECTIONS; d++) {
+        check_verdict(report, d);
         json_t *verdict = rttcp_report_verdict(report, d);
         assert(!report->error[0] || json_is_false(json_object_get(verdict, "valid")));
         json_decref(verdict);

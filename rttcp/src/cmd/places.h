@@ -1,0 +1,70 @@
+/* The places for sessions, --sessions of them. A place is waiting until its session has begun: until its data
+ * connections are there or, with a key, until the peer has shown the key. A session that has begun keeps its place. A
+ * waiting one may lose it when all places are taken and another peer is at the door, so that peers who say hello and
+ * nothing else cannot hold all places. Who loses it:
+ *
+ *   - the oldest of the origin with most waiting places, when these are more than a quarter of all, the peer at the
+ *     door is from elsewhere, and the place is older than RTTCP_SHARE_GRACE_NS;
+ *   - otherwise the oldest waiting place that is older than RTTCP_GRACE_NS.
+ *
+ * So many honest sessions that begin at once keep their places for as long as a handshake takes.
+ * The state of a place is shared with the session's process; whoever changes it from waiting first has decided.
+ * Rejected: a limit of sessions for each address. Measurements of many sessions come from one address, too. */
+#ifndef RTTCP_PLACES_H
+#define RTTCP_PLACES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "origin.h"
+
+/* A handshake takes four round trips, so these serve round trips of 0.25 s and 0.75 s. */
+#define RTTCP_SHARE_GRACE_NS UINT64_C(1000000000)
+#define RTTCP_GRACE_NS UINT64_C(3000000000)
+
+enum rttcp_place_is { PLACE_FREE, PLACE_WAITING, PLACE_BEGUN, PLACE_LOST };
+
+struct rttcp_place_state {
+    _Atomic int is; /* enum rttcp_place_is */
+};
+
+struct rttcp_place {
+    pid_t pid;
+    uint64_t since_ns;
+    struct rttcp_origin origin;
+};
+
+struct rttcp_places {
+    uint64_t n, taken;
+    struct rttcp_place *at;
+    struct rttcp_place_state *states; /* in memory that forked processes share */
+};
+
+/* Returns 0 or -1 without memory; rttcp_places_release is allowed after either. */
+int rttcp_places_create(struct rttcp_places *places, uint64_t n);
+void rttcp_places_release(struct rttcp_places *places);
+
+/* Takes a free place for a session that waits; there must be one. Returns its index. */
+uint64_t rttcp_places_take(struct rttcp_places *places, const struct rttcp_origin *origin, uint64_t now_ns);
+
+/* Frees the place of a process that has ended. Returns what the place was, PLACE_FREE when the process had none. */
+enum rttcp_place_is rttcp_places_free(struct rttcp_places *places, pid_t pid);
+
+/* The waiting places of an origin. */
+uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rttcp_origin *origin);
+
+/* The place to be lost to a peer of `origin`, or -1 when none may be. NULL: to a peer of any other origin. */
+int64_t rttcp_places_loser(const struct rttcp_places *places, const struct rttcp_origin *origin, uint64_t now_ns);
+
+/* Makes a waiting place a lost one; false when its session has just begun. */
+bool rttcp_place_lose(struct rttcp_place_state *state);
+
+/* In the session's process: true when the session keeps its place from now on, false when it has lost it. */
+bool rttcp_place_begin(struct rttcp_place_state *state);
+
+/* Whether any place is in this state. A lost one is so until its process has ended. */
+bool rttcp_places_has(const struct rttcp_places *places, enum rttcp_place_is is);
+
+#endif

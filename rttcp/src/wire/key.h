@@ -1,0 +1,30 @@
+/* The shared key of --key: the 32 octets that TLS 1.3 takes as its pre-shared key, and the file they come from. The
+ * file is a regular file of this user that nobody else may read, which is also lft-gateway's rule for --psk-file.
+ * 64 hexadecimal digits are the key itself. Anything else is taken for a text that a person made up and is stretched
+ * by scrypt, because whoever records one TLS hello can try keys against it at leisure (RFC 9257, 4.1).
+ * Rejected: to refuse texts. A text that works keeps people from measuring without any key. */
+#ifndef RTTCP_KEY_H
+#define RTTCP_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+
+#define RTTCP_KEY_OCTETS 32
+#define RTTCP_KEY_FILE_MIN 16 /* octets in the file, without the newline at its end */
+#define RTTCP_KEY_FILE_MAX 1024
+
+struct rttcp_key {
+    bool given; /* false: no --key */
+    uint8_t octets[RTTCP_KEY_OCTETS];
+};
+
+/* Reads the file and makes the key of it. A newline at the end of the file does not count. */
+int rttcp_key_read(struct rttcp_key *key, const char *path, struct nc_error *error);
+
+/* Makes the key of the content of a file. Returns false without memory. */
+bool rttcp_key_make(struct rttcp_key *key, const uint8_t *content, size_t size);
+
+#endif

@@ -1,0 +1,135 @@
+/* Places for sessions: who loses one when all are taken. Time is passed in; states are set as a session's process
+ * would. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "check.h"
+#include "places.h"
+
+#define S UINT64_C(1000000000)
+
+static struct rttcp_places places;
+
+static struct rttcp_origin host(uint8_t number)
+{
+    return (struct rttcp_origin){.ipv4 = true, .octets = {10, 0, 0, number}};
+}
+
+static uint64_t take(uint8_t number, uint64_t now_ns)
+{
+    struct rttcp_origin origin = host(number);
+    uint64_t i = rttcp_places_take(&places, &origin, now_ns);
+    places.at[i].pid = (pid_t)(1000 + i);
+    return i;
+}
+
+static int64_t loser(uint8_t newcomer, uint64_t now_ns)
+{
+    struct rttcp_origin origin = host(newcomer);
+    return rttcp_places_loser(&places, &origin, now_ns);
+}
+
+static void open_places(uint64_t n)
+{
+    CHECK_EQ(rttcp_places_create(&places, n), 0);
+}
+
+static void the_oldest_of_the_largest_holder_goes(void)
+{
+    open_places(8);
+    take(1, 1 * S);
+    for (int i = 0; i < 5; i++)
+        take(2, 2 * S + (uint64_t)i);
+    take(3, 1 * S);
+    take(3, 1 * S);
+    CHECK_EQ(loser(9, 2 * S), -1);     /* a handshake may take a second */
+    CHECK_EQ(loser(9, 3 * S + 1), 1);  /* the first one of host 2, although others are older */
+    CHECK_EQ(loser(2, 3 * S + 1), -1); /* to its own origin it loses nothing yet */
+    CHECK_EQ(loser(2, 4 * S + 1), 0);  /* … but whoever is older than the grace loses its place */
+    CHECK_EQ(rttcp_places_loser(&places, NULL, 3 * S + 1), 1);
+    rttcp_places_release(&places);
+}
+
+static void a_session_that_has_begun_keeps_its_place(void)
+{
+    open_places(4);
+    for (int i = 0; i < 4; i++)
+        take(1, 0);
+    CHECK_EQ(loser(9, 100 * S), 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(rttcp_place_begin(&places.states[i]));
+    CHECK_EQ(loser(9, 100 * S), -1);
+    CHECK(!rttcp_place_lose(&places.states[0]));
+    CHECK(rttcp_place_begin(&places.states[0])); /* a second time, too */
+    rttcp_places_release(&places);
+}
+
+static void a_lost_place_cannot_begin_and_is_free_with_its_process(void)
+{
+    struct rttcp_origin one = host(1);
+    open_places(2);
+    take(1, 0);
+    take(1, 0);
+    CHECK(rttcp_place_lose(&places.states[0]));
+    CHECK(!rttcp_place_begin(&places.states[0]));
+    CHECK(rttcp_places_has(&places, PLACE_LOST));
+    CHECK_EQ(rttcp_places_waiting(&places, &one), 1);
+    CHECK_EQ(places.taken, 2);
+    CHECK_EQ(rttcp_places_free(&places, 1000), PLACE_LOST);
+    CHECK_EQ(rttcp_places_free(&places, 1000), PLACE_FREE);
+    CHECK_EQ(places.taken, 1);
+    CHECK_EQ(take(2, 5 * S), 0);
+    rttcp_places_release(&places);
+}
+
+/* With --once there is one place; a stranger's hello must not throw out a handshake that is under way. */
+static void a_single_place_has_its_grace(void)
+{
+    open_places(1);
+    take(1, 10 * S);
+    CHECK_EQ(loser(2, 12 * S), -1);
+    CHECK_EQ(loser(2, 13 * S + 1), 0);
+    rttcp_places_release(&places);
+}
+
+static struct rttcp_origin origin_of(const char *text)
+{
+    struct sockaddr_storage address = {0};
+    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&address;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&address;
+    address.ss_family = strchr(text, ':') ? AF_INET6 : AF_INET;
+    CHECK_EQ(inet_pton(address.ss_family, text,
+                       address.ss_family == AF_INET ? (void *)&in->sin_addr : (void *)&in6->sin6_addr),
+             1);
+    return rttcp_origin_of(&address);
+}
+
+static void an_origin_is_an_ipv4_address_or_an_ipv6_network(void)
+{
+    static const struct {
+        const char *a, *b, *text;
+        bool same;
+    } rows[] = {{"10.0.0.1", "10.0.0.1", "10.0.0.1", true},
+                {"10.0.0.1", "10.0.0.2", "10.0.0.1", false},
+                {"10.0.0.1", "::ffff:10.0.0.1", "10.0.0.1", true},
+                {"2001:db8::1", "2001:db8::ffff:1", "2001:db8::/64", true},
+                {"2001:db8::1", "2001:db8:0:1::1", "2001:db8::/64", false},
+                {"a00:1::", "10.0.0.1", "a00:1::/64", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[RTTCP_ORIGIN_TEXT];
+        struct rttcp_origin a = origin_of(rows[i].a), b = origin_of(rows[i].b);
+        CHECK_EQ(rttcp_origin_same(&a, &b), rows[i].same);
+        rttcp_origin_text(&a, text);
+        CHECK_STR(text, rows[i].text);
+    }
+}
+
+int main(void)
+{
+    RUN(the_oldest_of_the_largest_holder_goes);
+    RUN(a_session_that_has_begun_keeps_its_place);
+    RUN(a_lost_place_cannot_begin_and_is_free_with_its_process);
+    RUN(a_single_place_has_its_grace);
+    RUN(an_origin_is_an_ipv4_address_or_an_ipv6_network);
+    return 0;
+}
