@@ -54,7 +54,7 @@ void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp
     if (pending->n == RTTCP_PENDING_MAX)
         close_at(pending, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &much, sizeof much);
-    pending->fds[pending->n] = (struct pollfd){.fd = fd, .events = POLLIN};
+    pending->fds[pending->n] = (struct pollfd){.fd = fd, .events = POLLIN | POLLRDHUP};
     pending->origins[pending->n] = *origin;
     pending->since_ns[pending->n++] = now_ns;
 }
@@ -90,14 +90,21 @@ static void wait_for_more(int fd)
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &much, sizeof much);
 }
 
+/* A part of a message is all that comes when the peer has closed. The socket would stay readable for good then. */
+static bool is_hopeless(const struct pollfd *polled, enum rttcp_first first)
+{
+    return first == FIRST_INVALID || (first == FIRST_PART && polled->revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 void rttcp_pending_sweep(struct rttcp_pending *pending, uint64_t silent_since_ns)
 {
     for (size_t i = pending->n; i-- > 0;) {
-        enum rttcp_first first = pending->fds[i].revents ? peek(pending->fds[i].fd) : FIRST_PART;
-        if (pending->since_ns[i] < silent_since_ns || first == FIRST_INVALID)
+        const struct pollfd *polled = &pending->fds[i];
+        enum rttcp_first first = polled->revents ? peek(polled->fd) : FIRST_PART;
+        if (pending->since_ns[i] < silent_since_ns || is_hopeless(polled, first))
             close_at(pending, i);
-        else if (pending->fds[i].revents && first == FIRST_PART)
-            wait_for_more(pending->fds[i].fd);
+        else if (polled->revents && first == FIRST_PART)
+            wait_for_more(polled->fd);
     }
 }
 

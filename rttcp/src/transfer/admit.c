@@ -44,7 +44,7 @@ static int take_connection(struct door *door)
         return fd;
     if (door->n == CANDIDATES_MAX)
         close(remove_candidate(door, 0));
-    door->fds[door->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    door->fds[door->n++] = (struct pollfd){.fd = fd, .events = POLLIN | POLLRDHUP};
     return -1;
 }
 
@@ -75,7 +75,8 @@ static int take_candidate(struct door *door)
         if (!door->fds[i].revents)
             continue;
         enum rttcp_join join = look_at(door, door->fds[i].fd);
-        if (join == JOIN_INVALID)
+        bool closed = door->fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR);
+        if (join == JOIN_INVALID || (join == JOIN_PART && closed))
             close(remove_candidate(door, i));
         if (join != JOIN_VALID)
             continue;

@@ -89,6 +89,17 @@ static void the_oldest_goes_when_it_is_full(void)
     CHECK_EQ(pending.n, 0);
 }
 
+/* Half a message of a peer that has closed stays readable for good: the loop would spin and hear no signal. */
+static void half_a_message_of_a_closed_peer_goes_at_once(void)
+{
+    int half = peer(1);
+    CHECK_EQ(write(half, "\0\0", 2), 2);
+    close(half);
+    look();
+    rttcp_pending_sweep(&pending, 0);
+    CHECK_EQ(pending.n, 0);
+}
+
 /* One origin's connections push each other out, not the one of somebody else that is older. */
 static void an_origin_has_its_share_and_no_more(void)
 {
@@ -127,6 +138,7 @@ int main(void)
     CHECK_EQ(rttcp_places_create(&places, 4), 0);
     RUN(a_whole_message_gets_in);
     RUN(the_oldest_goes_when_it_is_full);
+    RUN(half_a_message_of_a_closed_peer_goes_at_once);
     RUN(an_origin_has_its_share_and_no_more);
     RUN(the_one_with_the_fewest_waiting_is_next);
     rttcp_places_release(&places);
