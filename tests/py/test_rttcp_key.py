@@ -45,7 +45,8 @@ def test_transfers_with_a_key_are_verified_in_every_direction(receiver: Receiver
     ours, theirs = events[-1], receiver.event()
     assert {**ours, "role": ""} == {**theirs, "role": ""}
     end = rttcp.parse_end(ours)
-    for way in [end, end.reverse] if end.reverse else [end]:
+    ways: list[rttcp.End | rttcp.Way] = [end, end.reverse] if end.reverse else [end]
+    for way in ways:
         assert way.summary.verified == "ok" and way.summary.complete
         assert way.receiver.bytes == 3_000_003, "the token is not counted"
 
