@@ -44,3 +44,14 @@ def test_a_duration_is_what_was_asked_for_and_intervals_are_regular() -> None:
     sending_s = (summary["elapsed_ns"] - summary["drain_ns"]) / 1e9
     assert 2 <= sending_s <= 2.06, "the last write may wait for a length, 53 ms of this line"
     assert 9 <= len(intervals) <= 11
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_the_token_of_a_key_costs_no_round_trip(direction: str) -> None:
+    """One round trip to connect, and one for the data and their confirmation, or for the token and the data."""
+    options = ["--bytes", "1000", *(["--reverse"] if direction == "reverse" else [])]
+    ends = in_virtual_time(measure.without_and_with_key, path={"delay": "4.2ms"} | EXACT, options=options)
+    elapsed_s = [end["summary"]["elapsed_ns"] / 1e9 for end in ends]
+    assert all(end["complete"] for end in ends)
+    assert 2 * RTT_S <= elapsed_s[0] < 2.25 * RTT_S
+    assert elapsed_s[1] == pytest.approx(elapsed_s[0], abs=0.1 * RTT_S)
