@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -164,6 +165,18 @@ def test_sessions_that_do_not_begin_make_room_for_one_that_does(strangers: int, 
         assert status == 0, errors
     _, events, _ = server.stop()
     assert [event["event"] for event in events] == ["end", "stopped"] and events[-1]["failed"] == 0
+
+
+def test_a_receiver_out_of_descriptors_serves_the_next_one(receiver: Receiver) -> None:
+    """And does not spin until some of the silent connections are too old."""
+    resource.prlimit(receiver.process.pid, resource.RLIMIT_NOFILE, (40, 40))
+    with contextlib.ExitStack() as held:
+        for _ in range(60):  # silent, and more than it can have
+            held.enter_context(socket.create_connection(("127.0.0.1", receiver.port), timeout=DEADLINE_S))
+        status, _, errors = send(receiver.port, bytes=100_000)
+        assert status == 0, errors
+    user, system = Path(f"/proc/{receiver.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()[11:13]
+    assert (int(user) + int(system)) / os.sysconf("SC_CLK_TCK") < 2, "processor seconds"
 
 
 def test_a_receivers_output_to_a_full_disk_is_a_failure_too() -> None:

@@ -59,6 +59,14 @@ void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp
     pending->since_ns[pending->n++] = now_ns;
 }
 
+bool rttcp_pending_close_oldest(struct rttcp_pending *pending)
+{
+    if (pending->n == 0)
+        return false;
+    close_at(pending, 0);
+    return true;
+}
+
 int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places)
 {
     int64_t next = -1;

@@ -26,6 +26,9 @@ struct rttcp_pending {
 /* Adds a connection. Closes another one when the list, or the origin's share of it, is full. */
 void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp_origin *origin, uint64_t now_ns);
 
+/* Closes the oldest connection; false when there is none. */
+bool rttcp_pending_close_oldest(struct rttcp_pending *pending);
+
 /* After poll: the connection to serve next, of those whose whole first message has arrived: one whose origin has the
  * fewest waiting places, and of these the oldest. Returns its index, or -1 when there is none. */
 int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places);

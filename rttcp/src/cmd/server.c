@@ -76,11 +76,15 @@ static void begin_session(struct server *server, int fd, const struct rttcp_orig
     }
 }
 
+/* Out of descriptors is like out of room in the list: the oldest goes. Otherwise the listener would stay readable and
+ * the loop spin. */
 static void take_connections(struct server *server)
 {
     for (;;) {
         struct sockaddr_storage from = {0};
         int fd = accept4(server->listen_fd, (struct sockaddr *)&from, &(socklen_t){sizeof from}, SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && rttcp_pending_close_oldest(server->pending))
+            continue;
         if (fd < 0)
             return;
         struct rttcp_origin origin = rttcp_origin_of(&from);
