@@ -34,14 +34,14 @@ def lab() -> Iterator[Lab]:
 
 
 def handshakes_of(lab: Lab) -> list[bytes]:
-    """The INITs of a start of the near gateway: without a cookie, and with one."""
+    """The INITs of a start of the near gateway."""
     with Wire(lab) as wire:
         lab.stop("near")
         wire.recorded()
         lab.start("near", *ROUTER)
         lab.wait_accelerating()
         found = [payload for payload in wire.recorded() if payload.startswith(HANDSHAKE)]
-    assert len(found) >= 2
+    assert found
     return found
 
 
@@ -51,10 +51,11 @@ def changed(message: bytes, at: int, to: int) -> bytes:
 
 @pytest.mark.alone
 def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
-    asks, shows_cookie = handshakes_of(lab)[:2]
+    asks = handshakes_of(lab)[0]
+    answer = changed(asks, 8, 3)[:112]
     made_up = [
-        asks, shows_cookie, changed(asks, len(asks) - 1, asks[-1] ^ 1), changed(asks, 7, 2), asks[:60],
-        asks + bytes(100), changed(asks, 8, 3), b"\xde\xad\xbe\xef" + random.Random(5).randbytes(1000), b"\0\0\1",
+        asks, changed(asks, 100, asks[100] ^ 1), changed(asks, 119, 1), changed(asks, 7, 1), asks[:60], asks + bytes(100),
+        answer, b"\xde\xad\xbe\xef" + random.Random(5).randbytes(1000), b"\0\0\1",
     ]  # fmt: skip
     templates = [(source, payload) for payload in made_up for source in (ANYBODY, LEFT)]
     before, near_before = counters(lab), counters(lab, "near")
@@ -70,14 +71,14 @@ def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
     cpu_s = state["cpu_ns"] / 1e9
     print(f"{rate:.0f} and {near_rate:.0f} a second; {during} octets meanwhile; far gateway {cpu_s:.2f} CPU s")
     print(f"{ ({name: count for name, count in grown.items() if count}) }, overflows {state['io']['rx_overflows']}")
-    kinds = ("bad_mac", "cookies", "cookies_limited", "bad_cookie", "wrong_version", "malformed")
+    kinds = ("bad_mac", "cookies", "limited", "bad_cookie", "stale", "wrong_version", "malformed")
     for name in (*(f"handshake_{kind}" for kind in kinds), "rx_unknown_spi", "rx_truncated"):
         assert grown[name] > 0, name
-    for name in ("handshake_bad_mac", "handshake_wrong_version", "handshake_malformed"):
+    for name in ("handshake_wrong_source", "handshake_wrong_version", "handshake_malformed"):
         assert near_now[name] > near_before[name], f"near {name}"
     for name in ("handshake_completed", "associations", "rekeys", "rx_malformed", "rx_bad_ack"):
         assert grown[name] == 0 and near_now[name] == near_before[name], f"{name}: something was believed"
-    assert grown["handshake_cookies"] <= 8 * (COUNT / rate + 2), "more than 8 answers a second to one message"
+    assert grown["handshake_cookies"] <= 2 * 2 * 12, "more than 12 answers a minute to one message"
     assert state["engine"]["expected_number"] > WRAP, "the transfer did not go on, or no wrap"
     witness.at_least(min(rate, near_rate), 0.9 * A_SECOND, "a second", "datagrams of the flood")
     witness.at_most(lab.show()["tunnel"]["outages"], 0, "outages", "of the tunnel")
@@ -97,7 +98,7 @@ def test_a_restarted_peer_gets_in_beside_a_flood_of_its_old_handshakes(lab: Lab)
             time.sleep(0.02)
         took_s, now = time.monotonic() - began, counters(lab)
         assert flood.running(), "it was not beside a flood"
-    unanswered = now["handshake_cookies_limited"] - before["handshake_cookies_limited"]
+    unanswered = now["handshake_limited"] - before["handshake_limited"]
     print(f"in after {took_s:.2f} s; {unanswered} not answered")
     witness.at_most(took_s, IN_S, "s", "until the restarted peer was in")
     assert unanswered > 0

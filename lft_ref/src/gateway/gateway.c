@@ -1,7 +1,10 @@
 /* The turn of a running gateway, and its end. */
 #include "gateway.h"
 
+#include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -13,6 +16,7 @@
 #include "nc_range.h"
 
 #define TICK_NS NC_NS_PER_S
+#define NOTED_AGAIN_NS (600 * NC_NS_PER_S)
 enum { BUSY_DATAGRAMS = 2 };
 
 /* Called once a second. When a path takes only smaller frames than before, one number is never acknowledged although
@@ -68,6 +72,34 @@ static void note_events(unsigned events)
             nc_log("%s", texts[i].text);
 }
 
+/* Logs why handshakes fail, for whoever sets up two gateways that do not understand each other. Anybody can send such
+ * messages, so each reason is logged at most once in ten minutes. */
+static void note_handshakes(struct gateway *gateway, uint64_t now_ns)
+{
+    static const struct {
+        size_t counter;
+        const char *text;
+    } reasons[HANDSHAKE_REASONS] = {
+        {offsetof(struct lft_handshake_counters, wrong_version),
+         "of another version of the protocol: this gateway speaks version 2 only; update the other one"},
+        {offsetof(struct lft_handshake_counters, wrong_cipher),
+         "for another cipher: want the same --cipher at both gateways"},
+        {offsetof(struct lft_handshake_counters, bad_mac),
+         "of another key or for other names: compare --psk-file, --gateway-name and --peer-name of both gateways"},
+        {offsetof(struct lft_handshake_counters, wrong_source),
+         "from another address than --peer: the other gateway must answer from the address that --peer names"}};
+    const struct lft_handshake_counters *counters = lft_link_handshake_counters(gateway->link);
+    for (size_t i = 0; i < HANDSHAKE_REASONS; i++) {
+        uint64_t count, *noted = &gateway->handshakes_noted[i], *noted_ns = &gateway->handshakes_noted_ns[i];
+        memcpy(&count, (const char *)counters + reasons[i].counter, sizeof count);
+        if (count == *noted || (*noted_ns && now_ns - *noted_ns < NOTED_AGAIN_NS))
+            continue;
+        nc_log("handshake messages %s (%" PRIu64 " since the last such line)", reasons[i].text, count - *noted);
+        *noted = count;
+        *noted_ns = now_ns;
+    }
+}
+
 static void check_health(struct gateway *gateway, uint64_t now_ns)
 {
     static const int forced[] = {[BYPASS_AUTO] = -1, [BYPASS_ON] = 1, [BYPASS_OFF] = 0};
@@ -108,6 +140,7 @@ static bool work(struct gateway *gateway, uint64_t now_ns)
     if (now_ns >= gateway->tick_ns) {
         relay_tick(gateway->relay, now_ns);
         look_for_black_hole(gateway, now_ns);
+        note_handshakes(gateway, now_ns);
         gateway->tick_ns = now_ns + TICK_NS;
     }
     uint64_t received = io_counters(gateway->io)->rx_datagrams - gateway->seen_datagrams;

@@ -12,7 +12,7 @@
 #include "proxy.h"
 #include "router.h"
 
-enum { PROXIES_MAX = 3 * NC_STRINGS_MAX };
+enum { PROXIES_MAX = 3 * NC_STRINGS_MAX, HANDSHAKE_REASONS = 4 };
 
 struct gateway {
     struct settings settings;
@@ -29,7 +29,8 @@ struct gateway {
     uint64_t first_missing, stuck_since_ns; /* the oldest number not acknowledged, and since when */
     struct health health;
     struct loop_source signals;
-    uint8_t psk[LFT_PSK_MAX];
+    uint8_t psk[LFT_PSK_BYTES];                                                           /* until the link has it */
+    uint64_t handshakes_noted[HANDSHAKE_REASONS], handshakes_noted_ns[HANDSHAKE_REASONS]; /* note_handshakes */
     bool draining, busy;
     uint64_t started_ns, tick_ns, drain_until_ns, seen_datagrams;
 };

@@ -25,11 +25,11 @@ static uint32_t window_frames(const struct settings *s, uint32_t payload)
     return (uint32_t)frames;
 }
 
-static void fill_link_config(const struct gateway *gateway, size_t psk_bytes, struct lft_link_config *config)
+static void fill_link_config(const struct gateway *gateway, struct lft_link_config *config)
 {
     const struct settings *s = &gateway->settings;
     int family = gateway->io_settings.local.ss_family;
-    uint32_t mtu = s->mtu ? (uint32_t)s->mtu : address_device_mtu(),
+    uint32_t mtu = (uint32_t)nc_max(s->mtu ? s->mtu : address_device_mtu(), SETTINGS_MTU_MIN),
              outer = io_outer_bytes(gateway->io_settings.carriage, family);
     size_t block = lft_cipher_block((enum lft_cipher)(s->cipher + 1)), payload = lft_payload_for(mtu - outer, block);
     payload = nc_min(payload, LFT_PAYLOAD_MAX);
@@ -48,10 +48,13 @@ static void fill_link_config(const struct gateway *gateway, size_t psk_bytes, st
         .fec_percent = (uint32_t)s->fec_percent,
         .keepalive_ns = nc_min(s->dead_ns / 5, 200 * NC_NS_PER_MS)};
     config->session = (struct lft_session_config){.streams_max = (uint32_t)s->sessions_max, .tx_memory_bytes = 12 * MB};
+    struct nc_clock_pair clock = nc_clock_pair_read();
     config->handshake = (struct lft_handshake_config){.initiator = s->peer != NULL,
                                                       .cipher = (enum lft_cipher)(s->cipher + 1),
                                                       .psk = gateway->psk,
-                                                      .psk_bytes = psk_bytes};
+                                                      .name = s->gateway_name,
+                                                      .peer_name = s->peer_name,
+                                                      .clock_ns = clock.realtime_ns - clock.monotonic_ns};
     config->dead_ns = s->dead_ns;
     config->outage_max_ns = s->outage_max_ns;
     config->rekey_ns = s->rekey_ns;
@@ -95,11 +98,12 @@ static int resolve_peer(const struct gateway *gateway, struct lft_address *peer,
 static int open_link(struct gateway *gateway, struct nc_error *error)
 {
     struct lft_link_config config = {0};
-    long psk_bytes = psk_read(gateway->settings.psk_file, gateway->psk, error);
-    if (psk_bytes < 0 || resolve_listen(gateway, error) < 0 || resolve_peer(gateway, &config.peer, error) < 0)
+    if (psk_read(&gateway->settings, gateway->psk, error) < 0 || resolve_listen(gateway, error) < 0 ||
+        resolve_peer(gateway, &config.peer, error) < 0)
         return -1;
-    fill_link_config(gateway, (size_t)psk_bytes, &config);
+    fill_link_config(gateway, &config);
     gateway->link = lft_link_create(&config, nc_now_ns());
+    lft_wipe(gateway->psk, sizeof gateway->psk); /* the handshake has its own copy */
     if (!gateway->link)
         return nc_fail(error, NC_EXIT_USAGE, "--cipher %s: not available, or no memory",
                        lft_cipher_names[gateway->settings.cipher]);
@@ -188,6 +192,5 @@ void gateway_close(struct gateway *gateway)
     io_close(gateway->io);
     lft_link_destroy(gateway->link);
     loop_destroy(gateway->loop);
-    lft_wipe(gateway->psk, sizeof gateway->psk);
     free(gateway);
 }

@@ -88,13 +88,13 @@ static json_t *tunnel_json(const struct gateway *gateway)
     json_object_set_new(o, "mtu_search", json_boolean(gateway->pmtu.trying != 0));
     COUNT(o, c, rx_datagrams), COUNT(o, c, rx_truncated), COUNT(o, c, rx_unknown_spi), COUNT(o, c, rx_bad_tag),
         COUNT(o, c, rx_keepalives);
-    COUNT(o, c, rekeys), COUNT(o, c, associations), COUNT(o, c, outages), COUNT(o, c, failed_streams_outage),
-        COUNT(o, c, failed_streams_restart);
+    COUNT(o, c, rekeys), COUNT(o, c, keys_rejected), COUNT(o, c, peer_moves), COUNT(o, c, associations),
+        COUNT(o, c, outages), COUNT(o, c, failed_streams_outage), COUNT(o, c, failed_streams_restart);
     COUNT(handshake, h, sent), COUNT(handshake, h, received), COUNT(handshake, h, malformed),
-        COUNT(handshake, h, wrong_version), COUNT(handshake, h, bad_mac);
-    COUNT(handshake, h, bad_cookie), COUNT(handshake, h, wrong_cipher), COUNT(handshake, h, unexpected),
-        COUNT(handshake, h, cookies);
-    COUNT(handshake, h, cookies_limited), COUNT(handshake, h, completed);
+        COUNT(handshake, h, wrong_version), COUNT(handshake, h, wrong_source), COUNT(handshake, h, wrong_cipher);
+    COUNT(handshake, h, bad_mac), COUNT(handshake, h, bad_cookie), COUNT(handshake, h, stale),
+        COUNT(handshake, h, unexpected), COUNT(handshake, h, cookies);
+    COUNT(handshake, h, limited), COUNT(handshake, h, completed);
     json_object_set_new(o, "handshake", handshake);
     return o;
 }

@@ -61,7 +61,7 @@ static int check(int argc, char **argv)
                                           .purpose =
                                               "Reads a configuration file and the key it names, and changes nothing."};
     struct settings settings;
-    uint8_t key[LFT_PSK_MAX];
+    uint8_t key[LFT_PSK_BYTES];
     struct nc_error error;
     char *arguments[] = {argv[0], NULL, NULL}, option[4200];
     if (argc != 2 || argv[1][0] == '-') {
@@ -72,11 +72,29 @@ static int check(int argc, char **argv)
     snprintf(option, sizeof option, "--config=%s", argv[1]);
     arguments[1] = option;
     settings_parse(2, arguments, &usage, &settings);
-    if (settings_check(&settings, &error) < 0 || psk_read(settings.psk_file, key, &error) < 0)
+    if (settings_check(&settings, &error) < 0 || psk_read(&settings, key, &error) < 0)
         nc_die(NC_EXIT_USAGE, "%s: %s", argv[1], error.text);
     lft_wipe(key, sizeof key);
     printf("%s: good\n", argv[1]);
     return NC_EXIT_OK;
+}
+
+static int genkey(int argc, char **argv)
+{
+    static const struct nc_usage usage = {
+        .synopsis = "lft-gateway genkey",
+        .purpose = "Prints a new pre-shared key: 32 random octets as 64 hexadecimal digits, for --psk-file.",
+        .epilog = "umask 077; lft-gateway genkey > psk"};
+    uint8_t key[LFT_PSK_BYTES];
+    int used = nc_options_parse(NULL, 0, &usage, NULL, NULL, argc, argv);
+    if (used < argc)
+        nc_die(NC_EXIT_USAGE, "genkey: '%s': want no arguments", argv[used]);
+    lft_random(key, sizeof key);
+    for (size_t i = 0; i < sizeof key; i++)
+        printf("%02x", key[i]);
+    lft_wipe(key, sizeof key);
+    printf("\n");
+    return fflush(stdout) == 0 ? NC_EXIT_OK : NC_EXIT_FAILED;
 }
 
 static int clean(int argc, char **argv)
@@ -94,6 +112,7 @@ int main(int argc, char **argv)
 {
     static const struct nc_verb verbs[] = {
         {"run", "be a gateway", run},
+        {"genkey", "print a new pre-shared key", genkey},
         {"check", "check a configuration file", check},
         {"show", "state of a running gateway", client_show},
         {"set", "change a running gateway", client_set},

@@ -1,14 +1,14 @@
-/* The file of the pre-shared key: a regular file of this user that nobody else may read or write. */
+/* The file of the pre-shared key: a regular file of this user that nobody else may read or write. It holds 64
+ * hexadecimal digits (`lft-gateway genkey`), 32 octets, or a text of 16 octets or more. A text is stretched by scrypt
+ * with both gateways' names as salt, because whoever has recorded one handshake can try texts at leisure. */
 #ifndef LFT_PSK_H
 #define LFT_PSK_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "crypto.h"
+#include "keys.h"
 #include "nc_error.h"
+#include "settings.h"
 
-/* Reads the key, without a newline at its end. Returns the number of octets, or -1 with the reason. */
-long psk_read(const char *path, uint8_t key[LFT_PSK_MAX], struct nc_error *error);
+/* Reads the key of settings->psk_file. Returns 0, or -1 with the reason. */
+int psk_read(const struct settings *settings, uint8_t key[LFT_PSK_BYTES], struct nc_error *error);
 
 #endif

@@ -9,6 +9,7 @@
 #include "crypto.h"
 #include "engine.h"
 #include "io.h"
+#include "keys.h"
 #include "nc_clock.h"
 #include "nc_log.h"
 
@@ -36,6 +37,7 @@ const char *const settings_bypass_names[] = {"auto", "on", "off", NULL};
 #define MB (UINT64_C(1) << 20)
 #define RATE_STEP_BPS UINT64_C(1000000)
 #define HOUR (3600 * NC_NS_PER_S)
+_Static_assert(SETTINGS_MTU_MIN == 408, "the help of --mtu says so");
 
 /* clang-format off */
 static const struct nc_option rows[] = {
@@ -46,11 +48,13 @@ static const struct nc_option rows[] = {
     TEXT("peer", peer, "ADDRESS:PORT", NULL,
          "outer address of the other end; the end that is given one opens the tunnel, the other waits"),
     CHOICE("carriage", carriage, io_carriage_names, "udp", "frames in UDP or as IP protocol 50"),
-    QUANTITY("mtu", mtu, NC_UNIT_BYTES, "0", 0, 9216, "largest outer packet; 0 to find out what the path takes"),
+    QUANTITY("mtu", mtu, NC_UNIT_BYTES, "0", 0, 9216, "largest outer packet, 408 or more; 0 to find out what the path takes"),
     SECTION("security"),
-    TEXT("psk-file", psk_file, "FILE", NULL, "pre-shared key, 16 to 1024 octets, readable by its owner alone"),
+    TEXT("psk-file", psk_file, "FILE", NULL, "pre-shared key: 64 hexadecimal digits (genkey), 32 octets, or a text; readable by its owner alone"),
+    TEXT("gateway-name", gateway_name, "NAME", "", "name of this gateway, which the other one knows as its --peer-name"),
+    TEXT("peer-name", peer_name, "NAME", "", "name of the other gateway: no other is accepted, whatever key it has"),
     CHOICE("cipher", cipher, lft_cipher_names, "aes-128-gcm", "cipher of the frames; must be the same at both ends"),
-    QUANTITY("rekey", rekey_ns, NC_UNIT_DURATION, "1h", NC_NS_PER_S, 24 * HOUR, "age at which keys are replaced"),
+    QUANTITY("rekey", rekey_ns, NC_UNIT_DURATION, "1h", NC_NS_PER_S, 24 * HOUR, "age at which keys are replaced; the smaller value of the two ends counts"),
     SECTION("rate"),
     CHOICE("recovery", recovery, lft_recovery_names, "selective", "how lost frames are recovered"),
     CHOICE("rate-mode", rate_mode, rate_mode_names, "fixed",
@@ -151,6 +155,16 @@ static int check_rate(const char *name, uint64_t rate_bps, struct nc_error *erro
                    rate_bps);
 }
 
+/* Names are bound to the handshake, so they are any text; but what does not fit there is refused. */
+static int check_peer_name(const char *option, const char *name, struct nc_error *error)
+{
+    size_t n = name ? strlen(name) : 0;
+    if (n <= LFT_GATEWAY_NAME_MAX)
+        return 0;
+    return nc_fail(error, NC_EXIT_USAGE, "--%s '%.20s…': %zu octets; want %d or fewer", option, name, n,
+                   LFT_GATEWAY_NAME_MAX);
+}
+
 static bool name_good(const char *name)
 {
     size_t n = strlen(name);
@@ -162,8 +176,7 @@ int settings_check(const struct settings *settings, struct nc_error *error)
     const enum nc_exit usage = NC_EXIT_USAGE;
     if (!settings->psk_file)
         return nc_fail(error, usage,
-                       "--psk-file: missing; want a file with a key of %d octets or more, the same at both ends",
-                       LFT_PSK_MIN);
+                       "--psk-file: missing; want a file with a key, the same at both ends (lft-gateway genkey)");
     if (settings->router && !settings->lan.n)
         return nc_fail(error, usage, "--router: want --lan INTERFACE too: where the clients are");
     if (check_rate("rate", settings->rate_bps, error) < 0 ||
@@ -174,6 +187,12 @@ int settings_check(const struct settings *settings, struct nc_error *error)
                        "--poll %" PRIu64 "us: above a quarter of --rate-burst (%" PRIu64
                        "us), so rate would be lost; want less, or 0 for none",
                        settings->poll_ns / NC_NS_PER_US, settings->rate_burst_ns / NC_NS_PER_US);
+    if (settings->mtu && settings->mtu < SETTINGS_MTU_MIN)
+        return nc_fail(error, usage, "--mtu %" PRIu64 ": want %d to 9216, or 0 to find out what the path takes",
+                       settings->mtu, SETTINGS_MTU_MIN);
+    if (check_peer_name("gateway-name", settings->gateway_name, error) < 0 ||
+        check_peer_name("peer-name", settings->peer_name, error) < 0)
+        return -1;
     if (!name_good(settings->name))
         return nc_fail(error, usage, "--name '%.40s': want 1 to 12 of a-z, 0-9 and _", settings->name);
     return 0;

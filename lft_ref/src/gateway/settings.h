@@ -8,12 +8,19 @@
 
 #include "nc_error.h"
 #include "nc_options.h"
+#include "wire.h"
+
+/* The least --mtu: a frame of LFT_PAYLOAD_MIN octets with the widest padding (3des-cbc) and the longest outer headers
+ * (IPv6 and UDP). */
+enum {
+    SETTINGS_MTU_MIN = (LFT_PAYLOAD_MIN + LFT_TRAILER_BYTES + 7) / 8 * 8 + LFT_HEADER_BYTES + LFT_ICV_BYTES + 40 + 8
+};
 
 enum settings_bypass { BYPASS_AUTO, BYPASS_ON, BYPASS_OFF };
 extern const char *const settings_bypass_names[];
 
 struct settings {
-    const char *config, *listen, *peer, *psk_file, *control, *name;
+    const char *config, *listen, *peer, *psk_file, *gateway_name, *peer_name, *control, *name;
     int carriage, cipher, recovery, rate_mode, bypass;
     bool no_redundancy, router, host, proxy_bypass, parent_death;
     struct nc_strings lan, forwards, socks5, http_connect;

@@ -1,7 +1,6 @@
 /* The life of a link: associations, keys, timers, and what the gateway asks and sets. */
 #include "link_internal.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,11 @@ const char *const lft_link_status_names[] = {"connecting", "up", "outage", NULL}
 #define TICK_NS (100 * NC_NS_PER_MS)
 #define STOOD_STILL_NS (500 * NC_NS_PER_MS)
 #define PREVIOUS_NS (10 * NC_NS_PER_S)
+/* FORMAT.md, "When": keys that wait for their first frame, and keys whose replacement is overdue. */
+#define PENDING_NS (20 * NC_NS_PER_S)
+#define UNCONFIRMED_NS (5 * NC_NS_PER_S)
+#define REJECT_NS (60 * NC_NS_PER_S)
+#define KEY_FRAMES_MAX (UINT64_C(1) << 32)
 
 static void defaults(struct lft_link_config *config)
 {
@@ -27,6 +31,7 @@ static void defaults(struct lft_link_config *config)
     config->engine.padding_block = (uint32_t)lft_cipher_block(config->handshake.cipher);
     config->handshake.recovery = (uint8_t)config->engine.recovery;
     config->handshake.payload_max = (uint16_t)config->engine.payload_max;
+    config->handshake.rekey_ns = config->rekey_ns;
     config->session.initiator = config->handshake.initiator;
     config->session.rx_memory_bytes = config->engine.rx_memory_bytes;
 }
@@ -44,15 +49,13 @@ struct lft_link *lft_link_create(const struct lft_link_config *config, uint64_t 
     struct lft_link *link = calloc(1, sizeof *link);
     if (!link)
         return NULL;
-    assert(config->handshake.psk_bytes <= sizeof link->psk);
     link->config = *config;
-    memcpy(link->psk, config->handshake.psk, config->handshake.psk_bytes);
-    link->config.handshake.psk = link->psk;
     defaults(&link->config);
     link->peer = config->peer;
     link->path_payload_max = config->engine.payload_max;
     link->tick_ns = now_ns + TICK_NS;
     link->handshake = lft_handshake_create(&link->config.handshake, now_ns);
+    link->config.handshake.psk = NULL; /* the handshake has its own copy */
     link->session = lft_session_create(&link->config.session, NULL);
     if (!link->handshake || !link->session || !cipher_works(config->handshake.cipher)) {
         lft_link_destroy(link);
@@ -83,26 +86,6 @@ void lft_link_destroy(struct lft_link *link)
     free(link);
 }
 
-static void apply_payload_max(struct lft_link *link)
-{
-    if (link->engine)
-        lft_engine_set_payload_max(link->engine, lft_link_payload_max(link));
-}
-
-uint32_t lft_link_payload_max(const struct lft_link *link)
-{
-    uint32_t most = link->path_payload_max, peer = link->current.peer_payload_max;
-    return peer && peer < most ? peer : most;
-}
-
-void lft_link_set_payload_max(struct lft_link *link, uint32_t payload_max)
-{
-    if (payload_max < LFT_PAYLOAD_MIN || payload_max > link->config.engine.payload_max)
-        return;
-    link->path_payload_max = payload_max;
-    apply_payload_max(link);
-}
-
 static void begin_association(struct lft_link *link, const struct lft_keys *keys, uint64_t now_ns)
 {
     if (link->engine) {
@@ -116,6 +99,9 @@ static void begin_association(struct lft_link *link, const struct lft_keys *keys
     lft_link_drop_keys(&link->current);
     lft_link_drop_keys(&link->previous);
     link->held_bytes = 0;
+    link->newest_counter = 0;
+    link->epoch = keys->epoch;
+    link->peer_epoch = keys->peer_epoch;
     link->counters.associations++;
     struct lft_source source = lft_session_source(link->session);
     link->engine = lft_engine_create(&link->config.engine, &source, now_ns);
@@ -125,38 +111,53 @@ static void begin_association(struct lft_link *link, const struct lft_keys *keys
     lft_session_restart(link->session, lft_engine_rx_pool(link->engine));
 }
 
+/* When the keys in use are dropped, replaced or not. */
+static uint64_t rejected_ns(const struct lft_link *link)
+{
+    return link->installed_ns + link->current.rekey_ns + REJECT_NS;
+}
+
 void lft_link_install(struct lft_link *link, const struct lft_keys *keys, const struct lft_address *from,
                       uint64_t now_ns)
 {
-    bool same = link->engine && link->current.seal && keys->epoch == link->current.epoch &&
-                keys->peer_epoch == link->current.peer_epoch;
-    if (same) {
+    if (link->engine && keys->epoch == link->epoch && keys->peer_epoch == link->peer_epoch) {
         lft_link_drop_keys(&link->previous);
         link->previous = link->current;
-        link->previous_until_ns = now_ns + PREVIOUS_NS;
+        link->previous_until_ns = nc_min(now_ns + PREVIOUS_NS, rejected_ns(link));
         link->counters.rekeys++;
     } else
         begin_association(link, keys, now_ns);
     link->current = *keys;
     link->peer = *from;
     link->installed_ns = link->silent_since_ns = now_ns;
-    link->key_frames = 0;
-    apply_payload_max(link);
+    link->tx_key_frames = link->rx_key_frames = 0;
+    link->peer_payload_max = keys->peer_payload_max;
+    lft_link_apply_payload_max(link);
+}
+
+void lft_link_await(struct lft_link *link, const struct lft_keys *keys, uint64_t now_ns)
+{
+    lft_link_drop_keys(&link->pending);
+    link->pending = *keys;
+    link->pending_until_ns = now_ns + PENDING_NS;
+}
+
+static void drop_pending(struct lft_link *link)
+{
+    lft_link_drop_keys(&link->pending);
+    lft_handshake_settle(link->handshake);
 }
 
 /* Ends the association. The next one has another epoch, so that the peer notices too. */
 static void end_association(struct lft_link *link, unsigned code, unsigned event, uint64_t now_ns)
 {
-    struct lft_handshake *fresh = lft_handshake_create(&link->config.handshake, now_ns);
-    if (fresh) {
-        lft_handshake_destroy(link->handshake);
-        link->handshake = fresh;
-    }
+    lft_handshake_renew(link->handshake);
     lft_session_fail(link->session, code);
     lft_engine_destroy(link->engine);
     link->engine = NULL;
     lft_link_drop_keys(&link->current);
     lft_link_drop_keys(&link->previous);
+    drop_pending(link);
     link->held_bytes = 0;
     link->status = LFT_LINK_CONNECTING;
     link->events |= event;
@@ -198,6 +199,30 @@ static void check_silence(struct lft_link *link, uint64_t now_ns)
     }
 }
 
+/* Drops the keys whose time is over, whether or not there are others. */
+static void expire_keys(struct lft_link *link, uint64_t now_ns)
+{
+    if (link->previous.seal && now_ns >= link->previous_until_ns)
+        lft_link_drop_keys(&link->previous);
+    if (link->pending.seal && now_ns >= link->pending_until_ns)
+        drop_pending(link);
+    if (link->current.seal && now_ns >= rejected_ns(link)) {
+        lft_link_drop_keys(&link->current);
+        link->held_bytes = 0;
+        link->counters.keys_rejected++;
+    }
+}
+
+/* True when this end must ask for new keys. Keys under which the peer sends nothing were perhaps never used by it: it
+ * may have lost them while it waited for our first frame. Frames under the previous keys would hide that. */
+static bool wants_keys(const struct lft_link *link, uint64_t now_ns)
+{
+    uint64_t age_ns = now_ns - link->installed_ns;
+    return !link->current.seal || age_ns >= link->current.rekey_ns ||
+           nc_max(link->tx_key_frames, link->rx_key_frames) >= link->config.rekey_frames ||
+           (!link->rx_key_frames && age_ns >= UNCONFIRMED_NS);
+}
+
 void lft_link_run_timers(struct lft_link *link, uint64_t now_ns)
 {
     if (now_ns >= link->tick_ns) {
@@ -206,14 +231,11 @@ void lft_link_run_timers(struct lft_link *link, uint64_t now_ns)
         link->tick_ns = now_ns + TICK_NS;
         lft_session_tick(link->session, now_ns);
     }
-    if (link->previous.seal && now_ns >= link->previous_until_ns)
-        lft_link_drop_keys(&link->previous);
-    if (!link->engine) {
+    expire_keys(link, now_ns);
+    if (!link->engine || wants_keys(link, now_ns))
         lft_handshake_start(link->handshake, now_ns);
+    if (!link->engine)
         return;
-    }
-    if (link->key_frames >= link->config.rekey_frames || now_ns - link->installed_ns >= link->config.rekey_ns)
-        lft_handshake_start(link->handshake, now_ns);
     if (lft_engine_closed(link->engine)) {
         end_association(link, LFT_RESULT_STOPPED, LFT_LINK_EVENT_CLOSED, now_ns);
         return;
@@ -221,80 +243,26 @@ void lft_link_run_timers(struct lft_link *link, uint64_t now_ns)
     check_silence(link, now_ns);
 }
 
+const struct lft_address *lft_link_init_to(const struct lft_link *link)
+{
+    return link->status == LFT_LINK_UP ? &link->peer : &link->config.peer;
+}
+
+bool lft_link_may_send(const struct lft_link *link)
+{
+    return link->engine && link->current.seal && link->peer.n && link->tx_key_frames < KEY_FRAMES_MAX;
+}
+
 uint64_t lft_link_next_ns(struct lft_link *link, uint64_t now_ns)
 {
-    if (link->replies_n || link->held_bytes)
+    if (link->replies_n || (link->held_bytes && lft_link_may_send(link)))
         return now_ns;
-    uint64_t next = nc_min(link->tick_ns, link->peer.n ? lft_handshake_next_ns(link->handshake) : UINT64_MAX);
-    return link->engine ? nc_min(next, lft_engine_next_ns(link->engine, now_ns)) : next;
+    uint64_t next =
+        nc_min(link->tick_ns, lft_link_init_to(link)->n ? lft_handshake_next_ns(link->handshake) : UINT64_MAX);
+    return lft_link_may_send(link) ? nc_min(next, lft_engine_next_ns(link->engine, now_ns)) : next;
 }
 
 uint64_t lft_link_rest_ns(const struct lft_link *link)
 {
     return link->engine ? lft_engine_rest_ns(link->engine) : 0;
-}
-
-/* --- what the gateway asks and sets --- */
-
-unsigned lft_link_events(struct lft_link *link)
-{
-    unsigned events = link->events;
-    link->events = 0;
-    return events;
-}
-
-struct lft_session *lft_link_session(struct lft_link *link)
-{
-    return link->session;
-}
-
-struct lft_engine *lft_link_engine(struct lft_link *link)
-{
-    return link->engine;
-}
-
-enum lft_link_status lft_link_status(const struct lft_link *link)
-{
-    return link->status;
-}
-
-bool lft_link_ready(const struct lft_link *link)
-{
-    return link->status == LFT_LINK_UP;
-}
-
-void lft_link_set_rate(struct lft_link *link, enum lft_rate_mode mode, uint64_t rate_bps, uint64_t now_ns)
-{
-    link->config.engine.rate_mode = mode;
-    link->config.engine.rate_bps = rate_bps;
-    if (link->engine)
-        lft_engine_set_rate(link->engine, mode, rate_bps, now_ns);
-}
-
-void lft_link_set_redundancy(struct lft_link *link, bool on)
-{
-    link->config.engine.redundancy = on;
-    if (link->engine)
-        lft_engine_set_redundancy(link->engine, on);
-}
-
-void lft_link_close(struct lft_link *link)
-{
-    if (link->engine)
-        lft_engine_close(link->engine, LFT_RESULT_STOPPED);
-}
-
-const struct lft_link_counters *lft_link_counters(const struct lft_link *link)
-{
-    return &link->counters;
-}
-
-const struct lft_handshake_counters *lft_link_handshake_counters(const struct lft_link *link)
-{
-    return lft_handshake_counters(link->handshake);
-}
-
-struct lft_address lft_link_peer(const struct lft_link *link)
-{
-    return link->peer;
 }

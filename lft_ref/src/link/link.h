@@ -40,12 +40,12 @@ extern const char *const lft_link_status_names[];
 struct lft_link_config {
     struct lft_engine_config engine;       /* the link fills in padding_block */
     struct lft_session_config session;     /* the link fills in initiator and rx_memory_bytes */
-    struct lft_handshake_config handshake; /* the link fills in recovery and payload_max, and copies the psk */
-    /* The initiator connects there. A responder learns it from the handshake and may leave it empty. */
+    struct lft_handshake_config handshake; /* the link fills in recovery, payload_max and rekey_ns */
+    /* The initiator connects there. A responder learns it from authentic frames and may leave it empty. */
     struct lft_address peer;
     uint64_t dead_ns;                /* after this much silence there is an outage; 0: 1 s */
     uint64_t outage_max_ns;          /* after an outage of this length streams are reset; 0: 60 s */
-    uint64_t rekey_ns, rekey_frames; /* when keys are replaced; 0: after 1 h, after 2^31 frames */
+    uint64_t rekey_ns, rekey_frames; /* when keys are replaced, at the latest; 0: after 1 h, after 2^31 frames */
 };
 
 struct lft_batch {
@@ -60,7 +60,7 @@ enum { LFT_BATCH_BYTES = 65000, LFT_BATCH_SEGMENTS = 64 };
 
 struct lft_link_counters {
     uint64_t rx_datagrams, rx_truncated, rx_unknown_spi, rx_bad_tag, rx_keepalives;
-    uint64_t rekeys, associations, outages, failed_streams_outage, failed_streams_restart, tx_refused_key_worn;
+    uint64_t rekeys, keys_rejected, peer_moves, associations, outages, failed_streams_outage, failed_streams_restart;
 };
 
 enum lft_link_event {

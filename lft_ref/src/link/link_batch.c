@@ -3,8 +3,6 @@
 
 #include "link_internal.h"
 
-#define KEY_FRAMES_MAX (UINT64_C(1) << 32)
-
 static int handshake_batch(struct lft_link *link, uint64_t now_ns, struct lft_batch *batch)
 {
     size_t n = 0;
@@ -12,9 +10,9 @@ static int handshake_batch(struct lft_link *link, uint64_t now_ns, struct lft_ba
         const struct lft_reply *reply = &link->replies[--link->replies_n];
         memcpy(link->batch, reply->at, n = reply->n);
         batch->to = reply->to;
-    } else if (link->peer.n) {
+    } else if (lft_link_init_to(link)->n) {
         n = lft_handshake_poll(link->handshake, now_ns, link->batch);
-        batch->to = link->peer;
+        batch->to = *lft_link_init_to(link);
     }
     batch->at = link->batch;
     batch->bytes = batch->segment = n;
@@ -25,13 +23,9 @@ static int handshake_batch(struct lft_link *link, uint64_t now_ns, struct lft_ba
 static size_t next_frame(struct lft_link *link, uint64_t now_ns, uint8_t *at)
 {
     struct lft_frame frame;
-    if (link->key_frames >= KEY_FRAMES_MAX) {
-        link->counters.tx_refused_key_worn++;
+    if (!lft_link_may_send(link) || !lft_engine_poll(link->engine, now_ns, &frame))
         return 0;
-    }
-    if (!lft_engine_poll(link->engine, now_ns, &frame))
-        return 0;
-    link->key_frames++;
+    link->tx_key_frames++;
     struct lft_header header = {
         .spi = link->current.spi_out, .command = frame.command, .number = frame.number, .counter = frame.counter};
     return lft_seal(link->current.seal, &header, frame.payload, frame.length, at);
@@ -72,7 +66,7 @@ int lft_link_transmit(struct lft_link *link, uint64_t now_ns, struct lft_batch *
     lft_link_run_timers(link, now_ns);
     if (handshake_batch(link, now_ns, batch))
         return 1;
-    return link->engine && link->current.seal && link->peer.n && frame_batch(link, now_ns, batch);
+    return lft_link_may_send(link) && frame_batch(link, now_ns, batch);
 }
 
 void lft_link_left(struct lft_link *link, uint64_t now_ns)

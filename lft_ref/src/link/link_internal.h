@@ -5,7 +5,7 @@
 
 #include "link.h"
 
-enum { LFT_REPLIES = 16 };
+enum { LFT_REPLIES = 64 };
 
 struct lft_reply {
     struct lft_address to;
@@ -13,16 +13,18 @@ struct lft_reply {
 };
 
 struct lft_link {
-    struct lft_link_config config; /* its psk points to `psk` */
-    uint8_t psk[LFT_PSK_MAX];
+    struct lft_link_config config; /* without the psk */
     struct lft_link_counters counters;
     struct lft_handshake *handshake;
     struct lft_session *session;
     struct lft_engine *engine;
     struct lft_keys current, previous, pending; /* seal NULL: none */
-    struct lft_address pending_from, peer;
-    uint64_t previous_until_ns, installed_ns, key_frames, silent_since_ns, tick_ns;
-    uint32_t path_payload_max;
+    struct lft_address peer;                    /* where frames go: where the newest authentic frame came from */
+    uint64_t newest_counter;                    /* of an authentic frame of this association */
+    uint64_t epoch, peer_epoch;                 /* of this association */
+    uint64_t previous_until_ns, pending_until_ns, installed_ns, silent_since_ns, tick_ns;
+    uint64_t tx_key_frames, rx_key_frames; /* under `current` */
+    uint32_t path_payload_max, peer_payload_max;
     enum lft_link_status status;
     unsigned events;
 
@@ -36,12 +38,20 @@ struct lft_link {
 
 /* The files of the link from the lowest to the highest; each calls only those above it in this list. */
 
+/* link_settings.c */
+void lft_link_apply_payload_max(struct lft_link *link);
+
 /* link.c */
 /* Puts new keys into use. When an epoch has changed this begins a new association. */
 void lft_link_install(struct lft_link *link, const struct lft_keys *keys, const struct lft_address *from,
                       uint64_t now_ns);
+/* Keeps keys until the first authentic frame under them arrives. */
+void lft_link_await(struct lft_link *link, const struct lft_keys *keys, uint64_t now_ns);
 void lft_link_drop_keys(struct lft_keys *keys);
 void lft_link_run_timers(struct lft_link *link, uint64_t now_ns);
+/* Where an INIT goes: while the tunnel is up to where frames go, otherwise to the address that was configured. */
+const struct lft_address *lft_link_init_to(const struct lft_link *link);
+bool lft_link_may_send(const struct lft_link *link);
 /* link_receive.c, link_batch.c: link.h. */
 
 #endif

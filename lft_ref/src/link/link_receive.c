@@ -4,6 +4,12 @@
 #include "link_internal.h"
 #include "nc_bytes.h"
 
+struct lft_datagram {
+    const uint8_t *at;
+    size_t n;
+    const struct lft_address *from;
+};
+
 static void queue_reply(struct lft_link *link, const struct lft_address *to, const uint8_t *at, size_t n)
 {
     if (link->replies_n == LFT_REPLIES)
@@ -14,27 +20,43 @@ static void queue_reply(struct lft_link *link, const struct lft_address *to, con
     memcpy(reply->at, at, n);
 }
 
+static bool same_address(const struct lft_address *a, const struct lft_address *b)
+{
+    return a->n == b->n && memcmp(a->at, b->at, a->n) == 0;
+}
+
 static void take_handshake(struct lft_link *link, uint64_t now_ns, const uint8_t *at, size_t n,
                            const struct lft_address *from)
 {
-    uint8_t reply[LFT_HANDSHAKE_MAX];
-    size_t reply_bytes = 0;
-    struct lft_keys keys;
-    switch (lft_handshake_receive(link->handshake, at, n, from->at, from->n, now_ns, reply, &reply_bytes, &keys)) {
+    const struct lft_address *to = link->config.handshake.initiator ? lft_link_init_to(link) : &link->peer;
+    const struct lft_handshake_message message = {
+        .at = at, .n = n, .address = {from->at, from->n}, .from_peer = same_address(from, to)};
+    struct lft_handshake_answer answer;
+    switch (lft_handshake_receive(link->handshake, now_ns, &message, &answer)) {
     case LFT_HS_NOTHING:
         break;
     case LFT_HS_REPLY:
-        queue_reply(link, from, reply, reply_bytes);
+        queue_reply(link, from, answer.at, answer.n);
         break;
     case LFT_HS_KEYS:
-        lft_link_install(link, &keys, from, now_ns);
+        lft_link_install(link, &answer.keys, from, now_ns);
         break;
     case LFT_HS_PENDING:
-        queue_reply(link, from, reply, reply_bytes);
-        lft_link_drop_keys(&link->pending);
-        link->pending = keys;
-        link->pending_from = *from;
+        queue_reply(link, from, answer.at, answer.n);
+        lft_link_await(link, &answer.keys, now_ns);
         break;
+    }
+}
+
+/* The peer is where its newest frame came from. A frame that somebody repeats from elsewhere is not the newest. */
+static void note_source(struct lft_link *link, uint64_t counter, const struct lft_address *from)
+{
+    if (counter <= link->newest_counter)
+        return;
+    link->newest_counter = counter;
+    if (!same_address(from, &link->peer)) {
+        link->peer = *from;
+        link->counters.peer_moves++;
     }
 }
 
@@ -63,8 +85,8 @@ static uint8_t *room_for(struct lft_link *link, const struct lft_header *header,
 }
 
 /* Takes a frame under keys in use. */
-static void take_frame(struct lft_link *link, uint64_t now_ns, struct lft_key *key, const struct lft_header *header,
-                       const uint8_t *at, size_t n)
+static void take_frame(struct lft_link *link, uint64_t now_ns, struct lft_keys *keys, const struct lft_header *header,
+                       const struct lft_datagram *datagram)
 {
     if (!lft_engine_fresh(link->engine, header->counter))
         return;
@@ -72,25 +94,32 @@ static void take_frame(struct lft_link *link, uint64_t now_ns, struct lft_key *k
     uint8_t *into = room_for(link, header, &room);
     if (!into)
         return;
-    long length = n <= room ? lft_unseal(key, at, n, into) : -1;
-    if (length < 0)
+    long length = datagram->n <= room ? lft_unseal(keys->unseal, datagram->at, datagram->n, into) : -1;
+    if (length < 0) {
         link->counters.rx_bad_tag++;
-    else
-        hand_over(link, now_ns, header, into, length);
+        return;
+    }
+    link->rx_key_frames += keys == &link->current;
+    note_source(link, header->counter, datagram->from);
+    hand_over(link, now_ns, header, into, length);
 }
 
 /* Takes the first frame under pending keys. There is an association to put it into only if it is authentic. */
-static void take_first(struct lft_link *link, uint64_t now_ns, const struct lft_header *header, const uint8_t *at,
-                       size_t n)
+static void take_first(struct lft_link *link, uint64_t now_ns, const struct lft_header *header,
+                       const struct lft_datagram *datagram)
 {
-    long length = n <= sizeof link->opened ? lft_unseal(link->pending.unseal, at, n, link->opened) : -1;
+    long length = datagram->n <= sizeof link->opened
+                      ? lft_unseal(link->pending.unseal, datagram->at, datagram->n, link->opened)
+                      : -1;
     if (length < 0) {
         link->counters.rx_bad_tag++;
         return;
     }
     struct lft_keys keys = link->pending;
     memset(&link->pending, 0, sizeof link->pending);
-    lft_link_install(link, &keys, &link->pending_from, now_ns);
+    lft_handshake_settle(link->handshake);
+    lft_link_install(link, &keys, datagram->from, now_ns);
+    link->rx_key_frames = 1;
     if (!link->engine || !lft_engine_fresh(link->engine, header->counter))
         return;
     size_t room;
@@ -99,6 +128,7 @@ static void take_first(struct lft_link *link, uint64_t now_ns, const struct lft_
         return;
     if (into != link->opened)
         memcpy(into, link->opened, (size_t)length);
+    note_source(link, header->counter, datagram->from);
     hand_over(link, now_ns, header, into, length);
 }
 
@@ -122,13 +152,14 @@ void lft_link_receive(struct lft_link *link, uint64_t now_ns, const uint8_t *at,
         link->counters.rx_truncated++;
         return;
     }
+    const struct lft_datagram datagram = {at, n, from};
     struct lft_header header = lft_header_get(at);
     if (link->current.unseal && link->engine && header.spi == link->current.spi_in)
-        take_frame(link, now_ns, link->current.unseal, &header, at, n);
+        take_frame(link, now_ns, &link->current, &header, &datagram);
     else if (link->previous.unseal && link->engine && header.spi == link->previous.spi_in)
-        take_frame(link, now_ns, link->previous.unseal, &header, at, n);
+        take_frame(link, now_ns, &link->previous, &header, &datagram);
     else if (link->pending.unseal && header.spi == link->pending.spi_in)
-        take_first(link, now_ns, &header, at, n);
+        take_first(link, now_ns, &header, &datagram);
     else
         link->counters.rx_unknown_spi++;
 }

@@ -2,61 +2,65 @@
 
 #include <string.h>
 
+#include "nc_bytes.h"
 #include "nc_clock.h"
 
 #define SECRET_NS (60 * NC_NS_PER_S)
+#define ANSWER_NS (NC_NS_PER_S / LFT_ANSWERS_PER_SECOND)
 
 void lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns)
 {
+    memset(cookies, 0, sizeof *cookies);
     lft_random(cookies->secret, sizeof cookies->secret);
     cookies->secret_ns = now_ns;
 }
 
-static void make_with(const uint8_t secret[LFT_HASH_BYTES], struct lft_span address, struct lft_span init,
-                      uint8_t cookie[LFT_COOKIE_BYTES])
-{
-    const struct lft_span spans[2] = {address, init};
-    lft_mac(secret, spans, 2, cookie);
-}
-
-void lft_cookie_make(const struct lft_cookies *cookies, struct lft_span address, struct lft_span init,
-                     uint8_t cookie[LFT_COOKIE_BYTES])
-{
-    make_with(cookies->secret[0], address, init, cookie);
-}
-
-bool lft_cookie_good(const struct lft_cookies *cookies, struct lft_span address, struct lft_span init,
-                     const uint8_t cookie[LFT_COOKIE_BYTES])
-{
-    for (unsigned i = 0; i < 2; i++) {
-        uint8_t want[LFT_COOKIE_BYTES];
-        make_with(cookies->secret[i], address, init, want);
-        if (lft_equal(want, cookie, sizeof want))
-            return true;
-    }
-    return false;
-}
-
 void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns)
 {
-    if (now_ns - cookies->secret_ns < SECRET_NS)
+    uint64_t age_ns = now_ns - cookies->secret_ns;
+    if (age_ns < SECRET_NS)
         return;
     memcpy(cookies->secret[1], cookies->secret[0], LFT_HASH_BYTES);
     lft_random(cookies->secret[0], LFT_HASH_BYTES);
+    if (age_ns >= 2 * SECRET_NS) /* no INIT came for a while, and the one before is too old as well */
+        lft_random(cookies->secret[1], LFT_HASH_BYTES);
     cookies->secret_ns = now_ns;
+    memset(cookies->seen, 0, sizeof cookies->seen);
 }
 
-bool lft_cookies_may_answer(struct lft_cookies *cookies, uint16_t nonce, uint64_t now_ns)
+void lft_cookie_make(const struct lft_cookies *cookies, unsigned secret, struct lft_hmac *hmac, struct lft_span address,
+                     uint8_t cookie[LFT_COOKIE_BYTES])
 {
-    uint8_t *to_this = &cookies->answers_to[nonce % LFT_COOKIE_INITS];
-    if (now_ns / NC_NS_PER_S != cookies->this_second) {
-        cookies->this_second = now_ns / NC_NS_PER_S;
-        cookies->answers = 0;
-        memset(cookies->answers_to, 0, sizeof cookies->answers_to);
+    lft_mac(hmac, (struct lft_span){cookies->secret[secret], LFT_HASH_BYTES}, &address, 1, cookie);
+}
+
+unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer,
+                           uint64_t now_ns)
+{
+    if (now_ns / NC_NS_PER_S != cookies->second) {
+        cookies->second = now_ns / NC_NS_PER_S;
+        cookies->inits = 0;
     }
-    if (*to_this >= LFT_ANSWERS_TO_ONE || cookies->answers >= LFT_COOKIES_PER_SECOND)
+    cookies->inits++;
+    uint8_t *seen = &cookies->seen[from_peer][nc_get16(mac1)];
+    unsigned before = *seen;
+    if (before < UINT8_MAX)
+        ++*seen;
+    return before;
+}
+
+bool lft_cookies_load(const struct lft_cookies *cookies)
+{
+    return cookies->inits > LFT_LOAD_PER_SECOND;
+}
+
+bool lft_cookies_may_answer(struct lft_cookies *cookies, bool stale, bool seen, uint64_t now_ns)
+{
+    uint64_t *whole_ns = &cookies->budget_ns[stale][seen];
+    if (*whole_ns < now_ns)
+        *whole_ns = now_ns;
+    if (*whole_ns - now_ns > NC_NS_PER_S - ANSWER_NS)
         return false;
-    ++*to_this;
-    cookies->answers++;
+    *whole_ns += ANSWER_NS;
     return true;
 }

@@ -1,35 +1,50 @@
-/* Cookies and the limit on answers: how a responder of the handshake stays free of state and of load until an address
- * has proved itself. A cookie is a MAC over the sender's address and the identifying octets of its INIT, under a
- * secret of this process that is replaced every minute. The limit counts answers per second, in all and per INIT.
- * Whoever lacks the key can only repeat an INIT that he has recorded: his copies use up their own share, and a new
- * INIT, whose nonce he cannot choose, still gets its answer. Nor can he make us derive keys all the time. */
+/* How a responder stays free of load and of state while strangers repeat recorded messages at it.
+ *
+ * A cookie is a MAC over the sender's address under a secret of this process that is replaced every minute. It is sent
+ * sealed, so an INIT that shows it (mac2) was made by a holder of the key, at that address, within two minutes.
+ *
+ * An observer without the key can only repeat INITs that he has recorded. So INITs are counted by their mac1: each is
+ * looked at LFT_SEEN_MOST times a minute at most, and answers to INITs seen before come out of another budget than
+ * answers to new ones, as do answers to INITs with an old timestamp. Recorded INITs therefore use up shares in which a
+ * new INIT has no part. Copies that claim the peer's own address are counted apart: their answers go to the peer.
+ *
+ * Rejected: a budget for each source address after the cookie, as WireGuard has it. An observer who repeats INITs under
+ * the peer's address would use up the peer's budget; and all he can repeat has an old timestamp, which costs us less
+ * to find out than a Diffie-Hellman exchange. */
 #ifndef LFT_COOKIES_H
 #define LFT_COOKIES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "primitives.h"
 
-#include "crypto.h"
-
-enum { LFT_COOKIE_BYTES = 16, LFT_COOKIES_PER_SECOND = 1000, LFT_ANSWERS_TO_ONE = 8, LFT_COOKIE_INITS = 4096 };
+enum {
+    LFT_COOKIE_BYTES = 16,
+    LFT_SEEN_SLOTS = 1 << 16,
+    LFT_SEEN_MOST = 12,           /* copies of one INIT that are looked at in a minute */
+    LFT_ANSWERS_PER_SECOND = 500, /* from each of the four budgets */
+    LFT_LOAD_PER_SECOND = 100,    /* INITs with a good mac1; above it an INIT must show a cookie */
+};
 
 struct lft_cookies {
     uint8_t secret[2][LFT_HASH_BYTES]; /* the present one and the one before */
-    uint64_t secret_ns, this_second, answers;
-    uint8_t answers_to[LFT_COOKIE_INITS]; /* in this second, by nonce */
+    uint64_t secret_ns, second, inits; /* INITs in this second */
+    uint64_t budget_ns[2][2];          /* [stale][seen before]: when this budget would be whole again */
+    uint8_t seen[2][LFT_SEEN_SLOTS];   /* since secret_ns, [from the peer's address][by mac1] */
 };
 
 void lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns);
-/* The cookie for an INIT, whose identifying octets are `init`, from `address`. Call lft_cookies_turn first. */
-void lft_cookie_make(const struct lft_cookies *cookies, struct lft_span address, struct lft_span init,
-                     uint8_t cookie[LFT_COOKIE_BYTES]);
-/* True when the cookie was made by the present secret or by the one before. */
-bool lft_cookie_good(const struct lft_cookies *cookies, struct lft_span address, struct lft_span init,
-                     const uint8_t cookie[LFT_COOKIE_BYTES]);
-/* Replaces the secret when its minute is over. */
+/* Replaces the secret and forgets what was seen when the minute is over. To be called for every INIT. */
 void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns);
-/* Counts an answer to the INIT with this nonce, if one is allowed now. False: stay silent. */
-bool lft_cookies_may_answer(struct lft_cookies *cookies, uint16_t nonce, uint64_t now_ns);
+
+/* The cookie for an address; `secret` 0: the present one, 1: the one before. */
+void lft_cookie_make(const struct lft_cookies *cookies, unsigned secret, struct lft_hmac *hmac, struct lft_span address,
+                     uint8_t cookie[LFT_COOKIE_BYTES]);
+
+/* Counts an INIT by its mac1. Returns how many copies came before it in this minute. */
+unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer,
+                           uint64_t now_ns);
+/* True: more INITs come than a peer sends, so that an address must prove itself. */
+bool lft_cookies_load(const struct lft_cookies *cookies);
+/* Takes an answer out of its budget. False: none is left now. */
+bool lft_cookies_may_answer(struct lft_cookies *cookies, bool stale, bool seen, uint64_t now_ns);
 
 #endif

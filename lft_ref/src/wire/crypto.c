@@ -11,6 +11,7 @@
 
 #include "crypto_gcm.h"
 #include "nc_bytes.h"
+#include "primitives.h"
 
 const char *const lft_cipher_names[] = {"aes-128-gcm", "aes-256-gcm", "chacha20-poly1305", "3des-cbc", "null", NULL};
 

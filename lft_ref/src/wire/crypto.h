@@ -19,7 +19,7 @@ const char *lft_cipher_warning(enum lft_cipher cipher);
 /* The block that payload, padding and trailer must fill: 4 octets, or 8 for LFT_3DES_CBC. */
 size_t lft_cipher_block(enum lft_cipher cipher);
 
-enum { LFT_KEY_BLOCK = 68, LFT_PSK_MIN = 16, LFT_PSK_MAX = 1024, LFT_HASH_BYTES = 32, LFT_MAC_BYTES = 16 };
+enum { LFT_KEY_BLOCK = 68 };
 
 struct lft_key;
 /* Makes a key from the 68-octet key block of FORMAT.md; `sealing`: this end sends with it. NULL when OpenSSL lacks the
@@ -39,20 +39,5 @@ size_t lft_seal(struct lft_key *key, const struct lft_header *header, const uint
  * `length` octets. Returns the payload's length, or -1 when tag, padding or length is wrong. After -1 `payload` holds
  * garbage that must not be looked at. */
 long lft_unseal(struct lft_key *key, const uint8_t *frame, size_t length, uint8_t *payload);
-
-/* The key schedule (keys.c): hashes and MACs over pieces of memory, and the HKDF of FORMAT.md. lft_mac is HMAC-SHA-256
- * cut to 16 octets, over 512 octets at most. */
-struct lft_span {
-    const void *at;
-    size_t n;
-};
-void lft_mac(const uint8_t key[LFT_HASH_BYTES], const struct lft_span *spans, size_t n, uint8_t mac[LFT_MAC_BYTES]);
-bool lft_equal(const void *a, const void *b, size_t n); /* in constant time */
-void lft_hash(const struct lft_span *spans, size_t n, uint8_t hash[LFT_HASH_BYTES]);
-void lft_random(void *at, size_t n); /* aborts when the machine has no randomness */
-void lft_wipe(void *at, size_t n);
-void lft_handshake_key(const uint8_t *psk, size_t psk_bytes, uint8_t key[LFT_HASH_BYTES]);
-void lft_key_block(const uint8_t *psk, size_t psk_bytes, const uint8_t ni[16], const uint8_t nr[16], unsigned direction,
-                   enum lft_cipher cipher, const uint8_t transcript[LFT_HASH_BYTES], uint8_t block[LFT_KEY_BLOCK]);
 
 #endif

@@ -94,24 +94,62 @@ static void test_mistakes_name_their_line(void)
     }
 }
 
+static int read_key(const char *text, mode_t mode, uint8_t key[LFT_PSK_BYTES], struct nc_error *error)
+{
+    const char *path = write_file(text, mode);
+    const struct settings settings = {.psk_file = path, .gateway_name = "oslo", .peer_name = "tokyo"};
+    int result = psk_read(&settings, key, error);
+    unlink(path);
+    return result;
+}
+
 static void test_keys_must_be_private(void)
 {
     static const struct {
-        const char *text;
         mode_t mode;
-        long want;
-    } cases[] = {{"0123456789abcdef\n", 0600, 16},
-                 {"0123456789abcdef", 0400, 16},
-                 {"0123456789abcdef", 0640, -1},
-                 {"0123456789abcdef", 0604, -1},
-                 {"short", 0600, -1}};
+        int want;
+    } cases[] = {{0600, 0}, {0400, 0}, {0640, -1}, {0604, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        uint8_t key[LFT_PSK_MAX];
+        uint8_t key[LFT_PSK_BYTES];
         struct nc_error error;
-        const char *path = write_file(cases[i].text, cases[i].mode);
-        CHECK_EQ(psk_read(path, key, &error), cases[i].want);
-        unlink(path);
+        CHECK_EQ(read_key("an everyday text of some length", cases[i].mode, key, &error), cases[i].want);
     }
+}
+
+/* 64 hexadecimal digits and 32 octets are the key itself. A text is not, and not the same key between other names. */
+static void test_forms_of_a_key(void)
+{
+    static const char digits[] = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F\n";
+    uint8_t want[LFT_PSK_BYTES], key[LFT_PSK_BYTES], other[LFT_PSK_BYTES];
+    char octets[LFT_PSK_BYTES + 1];
+    struct nc_error error;
+    for (unsigned i = 0; i < sizeof want; i++) {
+        want[i] = (uint8_t)i;
+        octets[i] = (char)(i + 1);
+    }
+    octets[LFT_PSK_BYTES] = '\0';
+    CHECK(read_key(digits, 0600, key, &error) == 0 && memcmp(key, want, sizeof want) == 0);
+    CHECK(read_key(octets, 0600, key, &error) == 0 && memcmp(key, octets, sizeof key) == 0);
+    CHECK(read_key("0123456789abcdef\n", 0600, key, &error) == 0);
+    CHECK(read_key("0123456789abcdef", 0600, other, &error) == 0 && memcmp(key, other, sizeof key) == 0);
+    CHECK(!memmem(key, sizeof key, "0123456789abcdef", 16));
+    const char *path = write_file("0123456789abcdef", 0600);
+    const struct settings between_others = {.psk_file = path, .gateway_name = "oslo", .peer_name = "rome"};
+    CHECK(psk_read(&between_others, other, &error) == 0 && memcmp(key, other, sizeof key) != 0);
+    unlink(path);
+    static const char *const refused[] = {"", "\n", "0123456789abcde\n", "two lines of text\nare not one\n",
+                                          "\1\2\3\4"};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        CHECK(read_key(refused[i], 0600, key, &error) == -1 && strstr(error.text, "want 64 hexadecimal digits"));
+}
+
+static void test_sizes_that_carry_no_frame(void)
+{
+    struct nc_error error;
+    struct settings settings = {.psk_file = "psk", .name = "lft"};
+    for (settings.mtu = 1; settings.mtu < SETTINGS_MTU_MIN; settings.mtu++)
+        CHECK(settings_check(&settings, &error) < 0 && strstr(error.text, "--mtu"));
+    CHECK_EQ(settings_check(&settings, &error), 0);
 }
 
 int main(void)
@@ -120,5 +158,7 @@ int main(void)
     test_rates_are_whole_megabits();
     test_mistakes_name_their_line();
     test_keys_must_be_private();
+    test_forms_of_a_key();
+    test_sizes_that_carry_no_frame();
     return 0;
 }

@@ -30,18 +30,17 @@ static const uint8_t pair_psk[32] = {42};
 
 static inline struct lft_link_config pair_config(int i, enum lft_cipher cipher)
 {
-    return (struct lft_link_config){
-        .engine = {.recovery = LFT_SELECTIVE,
-                   .rate_bps = 100000000,
-                   .payload_max = 1438,
-                   .outer_bytes = 28,
-                   .window_frames = 1 << 14,
-                   .tx_memory_bytes = 8 << 20,
-                   .rx_memory_bytes = 8 << 20},
-        .session = {.streams_max = 100, .tx_memory_bytes = 4 << 20},
-        .handshake = {.initiator = i == 0, .cipher = cipher, .psk = pair_psk, .psk_bytes = sizeof pair_psk},
-        .peer = {.at = {(uint8_t)(1 - i)}, .n = i == 0},
-        .outage_max_ns = 5 * NC_NS_PER_S};
+    return (struct lft_link_config){.engine = {.recovery = LFT_SELECTIVE,
+                                               .rate_bps = 100000000,
+                                               .payload_max = 1438,
+                                               .outer_bytes = 28,
+                                               .window_frames = 1 << 14,
+                                               .tx_memory_bytes = 8 << 20,
+                                               .rx_memory_bytes = 8 << 20},
+                                    .session = {.streams_max = 100, .tx_memory_bytes = 4 << 20},
+                                    .handshake = {.initiator = i == 0, .cipher = cipher, .psk = pair_psk},
+                                    .peer = {.at = {(uint8_t)(1 - i)}, .n = i == 0},
+                                    .outage_max_ns = 5 * NC_NS_PER_S};
 }
 
 static inline struct pair *pair_create(enum lft_cipher cipher)

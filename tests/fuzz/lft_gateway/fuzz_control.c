@@ -31,8 +31,9 @@ static struct gateway *make_gateway(void)
     assert(mkdtemp(folder));
     snprintf(psk_path, sizeof psk_path, "%s/psk", folder);
     snprintf(socket_path, sizeof socket_path, "%s/control", folder);
+    static const char hexadecimal[] = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
     FILE *psk = fopen(psk_path, "w");
-    assert(psk && fputs("a key of a fuzzer's gateway\n", psk) >= 0 && fclose(psk) == 0 && chmod(psk_path, 0600) == 0);
+    assert(psk && fputs(hexadecimal, psk) >= 0 && fclose(psk) == 0 && chmod(psk_path, 0600) == 0);
     for (size_t i = 0; i < n; i++)
         if (rows[i].default_text)
             assert(nc_option_set(&rows[i], rows[i].default_text, &settings, &error) == 0);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "crypto.h"
+#include "primitives.h"
 #include "nc_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -30,18 +30,16 @@ static const struct lft_address addresses[3] = {{{0}, 1}, {{1}, 1}, {{2}, 1}};
 static struct lft_link *create(bool initiator, uint8_t choice)
 {
     static const uint8_t psk[32] = {1};
-    struct lft_link_config config = {.engine = {.recovery = (enum lft_recovery)(choice / 8 % LFT_RECOVERIES),
-                                                .payload_max = 500,
-                                                .window_frames = 64,
-                                                .tx_memory_bytes = MEMORY,
-                                                .rx_memory_bytes = MEMORY},
-                                     .session = {.streams_max = 8, .tx_memory_bytes = MEMORY},
-                                     .handshake = {.initiator = initiator,
-                                                   .cipher = LFT_AES_128_GCM + choice % 8 % LFT_NULL,
-                                                   .psk = psk,
-                                                   .psk_bytes = sizeof psk},
-                                     .rekey_ns = 20 * NC_NS_PER_S,
-                                     .outage_max_ns = 5 * NC_NS_PER_S};
+    struct lft_link_config config = {
+        .engine = {.recovery = (enum lft_recovery)(choice / 8 % LFT_RECOVERIES),
+                   .payload_max = 500,
+                   .window_frames = 64,
+                   .tx_memory_bytes = MEMORY,
+                   .rx_memory_bytes = MEMORY},
+        .session = {.streams_max = 8, .tx_memory_bytes = MEMORY},
+        .handshake = {.initiator = initiator, .cipher = LFT_AES_128_GCM + choice % 8 % LFT_NULL, .psk = psk},
+        .rekey_ns = 20 * NC_NS_PER_S,
+        .outage_max_ns = 5 * NC_NS_PER_S};
     if (initiator)
         config.peer = addresses[1];
     struct lft_link *link = lft_link_create(&config, 0);

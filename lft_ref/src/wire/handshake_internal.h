@@ -1,0 +1,112 @@
+/* The state of a handshake and the places in its messages, for its own files. The files from the lowest to the
+ * highest; each calls only those above it in this list: handshake_parts.c, handshake_initiator.c,
+ * handshake_responder.c, handshake.c. */
+#ifndef LFT_HANDSHAKE_INTERNAL_H
+#define LFT_HANDSHAKE_INTERNAL_H
+
+#include "cookies.h"
+#include "handshake.h"
+#include "noise.h"
+
+enum lft_message_type { LFT_INIT = 1, LFT_COOKIE, LFT_RESPONSE };
+enum {
+    LFT_MAGIC_AT = 4,
+    LFT_VERSION_AT = 7,
+    LFT_TYPE_AT = 8,
+    LFT_CIPHER_AT,
+    LFT_RECOVERY_AT,
+    LFT_ZERO_AT,
+    LFT_HEADER_END = 12,
+    LFT_HANDSHAKE_VERSION = 2,
+
+    LFT_INIT_NOISE_AT = 12,
+    LFT_INIT_PAYLOAD = 28,
+    LFT_INIT_MAC1_AT = LFT_INIT_NOISE_AT + LFT_NOISE_OVERHEAD + LFT_INIT_PAYLOAD,
+    LFT_INIT_MAC2_AT = LFT_INIT_MAC1_AT + LFT_MAC_BYTES,
+
+    LFT_ANSWERED_AT = 12, /* in RESPONSE and COOKIE: mac1 of the INIT that they answer */
+    LFT_RESPONSE_NOISE_AT = 28,
+    LFT_RESPONSE_PAYLOAD = 20,
+    LFT_RESPONSE_MAC1_AT = LFT_RESPONSE_NOISE_AT + LFT_NOISE_OVERHEAD + LFT_RESPONSE_PAYLOAD,
+
+    LFT_COOKIE_NONCE_AT = 28,
+    LFT_COOKIE_NONCE = 16,
+    LFT_COOKIE_SEALED_AT = 44,
+    LFT_COOKIE_PLAIN = LFT_COOKIE_BYTES + 8,
+};
+_Static_assert((int)LFT_INIT_MAC2_AT + (int)LFT_MAC_BYTES == (int)LFT_INIT_BYTES, "INIT");
+_Static_assert((int)LFT_RESPONSE_MAC1_AT + (int)LFT_MAC_BYTES == (int)LFT_RESPONSE_BYTES, "RESPONSE");
+_Static_assert((int)LFT_COOKIE_SEALED_AT + (int)LFT_COOKIE_PLAIN + (int)LFT_TAG_BYTES == (int)LFT_COOKIE_MESSAGE_BYTES,
+               "COOKIE");
+
+struct lft_handshake {
+    struct lft_handshake_config config; /* its psk and names are NULL: they follow */
+    struct lft_handshake_counters counters;
+    struct lft_names names;
+    uint8_t psk[LFT_PSK_BYTES], mac1_key[LFT_SECRET_BYTES], cookie_key[LFT_SECRET_BYTES];
+    struct lft_hmac *hmac;
+    uint64_t epoch;
+    uint32_t spi; /* for frames to this end under the keys to come */
+
+    struct { /* initiator */
+        bool running;
+        struct lft_noise noise;
+        uint8_t message[LFT_INIT_BYTES]; /* the INIT that is being sent */
+        uint8_t cookie[LFT_COOKIE_BYTES];
+        uint64_t cookie_until_ns; /* 0: no cookie */
+        uint64_t timestamp;       /* the last one used */
+        uint64_t composed_ns, next_ns, wait_ns;
+        unsigned cookies_taken; /* in this handshake */
+    } init;
+
+    struct { /* responder */
+        struct lft_cookies cookies;
+        uint64_t timestamp; /* the largest of an INIT that was answered by a RESPONSE */
+        bool awaited;       /* `message` has been sent, and no frame under its keys has arrived */
+        uint8_t answered[LFT_MAC_BYTES], message[LFT_RESPONSE_BYTES];
+    } response;
+};
+
+/* What a message says under Noise. `timestamp` is that of INIT. */
+struct lft_hello {
+    uint64_t timestamp, epoch;
+    uint32_t spi, rekey_ms;
+    uint16_t payload_max;
+    uint8_t recovery;
+};
+
+/* handshake_parts.c */
+void lft_put64(uint8_t *at, uint64_t value);
+uint64_t lft_get64(const uint8_t *at);
+void lft_message_header(const struct lft_handshake *handshake, enum lft_message_type type, uint8_t recovery,
+                        uint8_t *message);
+/* Begins the Noise state for the INIT whose header this is. */
+void lft_message_noise(const struct lft_handshake *handshake, const uint8_t *init, struct lft_noise *noise);
+/* This end's hello, with a new SPI. Returns the octets written. */
+size_t lft_hello_put(struct lft_handshake *handshake, uint64_t timestamp, bool init, uint8_t *at);
+/* False, and counted: an SPI, size or interval that no end may ask for. */
+bool lft_hello_get(struct lft_handshake *handshake, bool init, const uint8_t *at, struct lft_hello *hello);
+/* mac1 over all octets before `at`; and whether the one that stands there is right. */
+void lft_mac1_put(struct lft_handshake *handshake, uint8_t *message, size_t at);
+bool lft_mac1_good(struct lft_handshake *handshake, const uint8_t *message, size_t at);
+void lft_mac2(struct lft_handshake *handshake, const uint8_t *init, const uint8_t cookie[LFT_COOKIE_BYTES],
+              uint8_t mac2[LFT_MAC_BYTES]);
+/* The key of one COOKIE message. */
+void lft_cookie_key(struct lft_handshake *handshake, const uint8_t *cookie_message, uint8_t key[LFT_SECRET_BYTES]);
+/* The keys of a finished handshake. False: no memory. */
+bool lft_message_keys(struct lft_handshake *handshake, const struct lft_noise *noise, const struct lft_hello *peer,
+                      struct lft_keys *keys);
+
+/* handshake_initiator.c */
+enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint64_t now_ns,
+                                          const struct lft_handshake_message *message);
+enum lft_handshake_result lft_take_response(struct lft_handshake *handshake,
+                                            const struct lft_handshake_message *message,
+                                            struct lft_handshake_answer *answer);
+
+/* handshake_responder.c */
+enum lft_handshake_result lft_take_init(struct lft_handshake *handshake, uint64_t now_ns,
+                                        const struct lft_handshake_message *message,
+                                        struct lft_handshake_answer *answer);
+
+#endif

@@ -1,0 +1,266 @@
+/* What an observer can do who has recorded everything, has no key, and sends from any address: nothing that lasts. */
+#include "link.h"
+
+#include "world.h"
+
+enum { ELSEWHERE = 99, KEPT_MAX = 4096 };
+
+/* What an observer has recorded, by type. */
+struct kept {
+    size_t n[4];
+    struct seen at[4][KEPT_MAX];
+    bool armed, cut;
+    uint64_t inits_to_responder;
+};
+
+static struct kept *kept_of(struct world *world)
+{
+    return world->observers;
+}
+
+static bool keep(struct world *world, const struct seen *seen)
+{
+    struct kept *kept = kept_of(world);
+    unsigned type = world_type(seen->at, seen->n);
+    if (seen->to <= WORLD_NODES && type <= RESPONSE_TYPE && kept->n[type] < KEPT_MAX)
+        kept->at[type][kept->n[type]++] = *seen;
+    return false;
+}
+
+static struct world *watched(bool (*observer)(struct world *world, const struct seen *seen))
+{
+    struct world *world = world_create();
+    world->observers = calloc(1, sizeof(struct kept));
+    CHECK(world->observers);
+    world->observer = observer;
+    return world;
+}
+
+static void end(struct world *world)
+{
+    free(world->observers);
+    world_free(world);
+}
+
+static bool copy_response(struct world *world, const struct seen *seen)
+{
+    if (world_type(seen->at, seen->n) == RESPONSE_TYPE)
+        world_inject(world, seen->to - 1, ELSEWHERE, seen->at, seen->n);
+    return false;
+}
+
+static void a_copied_response_redirects_nobody(void)
+{
+    struct world *world = watched(copy_response);
+    world_run(world, 3 * NC_NS_PER_S);
+    CHECK_EQ(world->sent_to[ELSEWHERE], 0);
+    CHECK(world_up(world, 0, 1) && world_carries(world, 0, 1, NC_NS_PER_S));
+    end(world);
+}
+
+/* Copies whatever comes from the responder, so that it seems to be elsewhere, and counts where INITs go. */
+static bool copy_all(struct world *world, const struct seen *seen)
+{
+    struct kept *kept = kept_of(world);
+    if (kept->armed && seen->from == 2)
+        world_inject(world, 0, ELSEWHERE, seen->at, seen->n);
+    kept->inits_to_responder += world_type(seen->at, seen->n) == INIT_TYPE && seen->to == 2;
+    return false;
+}
+
+static void after_an_outage_the_configured_address_is_tried(void)
+{
+    struct world *world = watched(copy_all);
+    struct kept *kept = kept_of(world);
+    kept->armed = true;
+    world_run(world, NC_NS_PER_S);
+    CHECK_EQ(lft_link_peer(world->link[0]).at[0], ELSEWHERE);
+    lft_link_destroy(world->link[1]);
+    world->link[1] = NULL;
+    world_run(world, 2 * NC_NS_PER_S);
+    CHECK_EQ(lft_link_status(world->link[0]), LFT_LINK_OUTAGE);
+    kept->inits_to_responder = 0;
+    world_run(world, 3 * NC_NS_PER_S);
+    CHECK(kept->inits_to_responder > 0);
+    kept->armed = false;
+    world_start(world, 1, NULL);
+    world_run(world, 3 * NC_NS_PER_S);
+    CHECK(world_up(world, 0, 1) && world_carries(world, 0, 1, NC_NS_PER_S));
+    end(world);
+}
+
+/* Whenever the responder has answered, all older INITs come again, from the initiator's address. */
+static bool repeat_inits(struct world *world, const struct seen *seen)
+{
+    struct kept *kept = kept_of(world);
+    if (kept->armed && world_type(seen->at, seen->n) == RESPONSE_TYPE)
+        for (size_t i = 0; i + 2 < kept->n[INIT_TYPE]; i++)
+            world_inject(world, 1, 1, kept->at[INIT_TYPE][i].at, kept->at[INIT_TYPE][i].n);
+    return keep(world, seen);
+}
+
+static void recorded_inits_do_not_replace_pending_keys(void)
+{
+    struct world *world = watched(repeat_inits);
+    for (int i = 0; i < 2; i++) {
+        struct lft_link_config config = world_config(i);
+        config.rekey_ns = 5 * NC_NS_PER_S;
+        world_start(world, i, &config);
+    }
+    world_run(world, 4 * NC_NS_PER_S);
+    kept_of(world)->armed = true;
+    world_run(world, 8 * NC_NS_PER_S);
+    CHECK_EQ(lft_link_counters(world->link[1])->rx_unknown_spi, 0);
+    CHECK(lft_link_counters(world->link[1])->rekeys >= 1);
+    CHECK_EQ(lft_link_counters(world->link[1])->rekeys, lft_link_counters(world->link[0])->rekeys);
+    CHECK(world_carries(world, 0, 1, 200 * NC_NS_PER_MS));
+    end(world);
+}
+
+/* A COOKIE for the last INIT, of the observer's own making: in the layout of version 1, or in that of version 2. */
+static void forge_cookie(struct world *world, const struct seen *init)
+{
+    uint8_t forged[84];
+    bool first = init->at[7] == 1;
+    memset(forged, (int)(world->now_ns / NC_NS_PER_MS), sizeof forged);
+    memcpy(forged, init->at, 12);
+    forged[8] = COOKIE_TYPE;
+    memcpy(forged + (first ? 28 : 12), init->at + (first ? 44 : 88), first ? 8 : 16);
+    world_inject(world, 0, 2, forged, first ? 44 : 84);
+}
+
+static void forged_cookies_hold_up_nobody(void)
+{
+    struct world *world = watched(keep);
+    const struct kept *kept = kept_of(world);
+    for (int ms = 0; ms < 1000; ms++) {
+        world_run(world, NC_NS_PER_MS);
+        forge_cookie(world, &kept->at[INIT_TYPE][kept->n[INIT_TYPE] - 1]);
+    }
+    CHECK(world_up(world, 0, 1));
+    end(world);
+}
+
+/* An initiator that starts again `n` times leaves that many INITs to record. */
+static void record_inits(struct world *world, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        world_start(world, 0, NULL);
+        world_run(world, 70 * NC_NS_PER_MS);
+    }
+}
+
+/* 100 recorded messages each millisecond, from any address, the peers' own included, to both ends. */
+static void flood(struct world *world, uint64_t ns, uint64_t third_starts_ns, uint64_t *third_up_ns)
+{
+    struct kept *kept = kept_of(world);
+    uint64_t began_ns = world->now_ns;
+    size_t turn = 0;
+    for (unsigned ms = 0; world->now_ns < began_ns + ns; ms++) {
+        for (unsigned i = 0; i < 100; i++, turn++) {
+            unsigned type = turn % 8 < 5 ? INIT_TYPE : (unsigned)(turn % 4);
+            if (!kept->n[type])
+                continue;
+            const struct seen *seen = &kept->at[type][turn * 7919 % kept->n[type]];
+            uint8_t from = turn % 3 ? (uint8_t)(100 + turn % 150) : seen->from;
+            bool other = turn % 16 == 15; /* the end that it was not for */
+            world_inject(world, (seen->to == 2) != other, from, seen->at, seen->n);
+        }
+        if (third_up_ns && !world->link[2] && world->now_ns >= began_ns + third_starts_ns)
+            world_start(world, 2, NULL);
+        world_until(world, began_ns + (ms + 1) * NC_NS_PER_MS);
+        if (third_up_ns && world->link[2] && !*third_up_ns && lft_link_ready(world->link[2]))
+            *third_up_ns = world->now_ns - began_ns - third_starts_ns;
+    }
+}
+
+static void a_flood_of_recordings_stops_nothing(void)
+{
+    struct world *world = watched(keep);
+    struct lft_link_config config = world_config(0);
+    record_inits(world, 300);
+    config.rekey_ns = NC_NS_PER_S;
+    world_start(world, 0, &config);
+    world_run(world, 500 * NC_NS_PER_MS);
+    CHECK(world_up(world, 0, 1));
+    CHECK(kept_of(world)->n[INIT_TYPE] > 300 && kept_of(world)->n[RESPONSE_TYPE] > 200 && kept_of(world)->n[0] > 200);
+    uint64_t rekeys = lft_link_counters(world->link[1])->rekeys, outages = lft_link_counters(world->link[1])->outages;
+    uint64_t associations = lft_link_counters(world->link[1])->associations;
+    for (int i = 0; i < 3; i++) {
+        flood(world, NC_NS_PER_S, 0, NULL);
+        CHECK(world_carries(world, 0, 1, 200 * NC_NS_PER_MS));
+    }
+    CHECK(lft_link_counters(world->link[1])->rekeys >= rekeys + 2);
+    CHECK_EQ(lft_link_counters(world->link[1])->outages, outages);
+    CHECK_EQ(lft_link_counters(world->link[1])->associations, associations);
+    end(world);
+}
+
+static void a_third_gateway_gets_in_beside_the_flood(void)
+{
+    struct world *world = watched(keep);
+    uint64_t up_ns = 0;
+    record_inits(world, 300);
+    flood(world, 3 * NC_NS_PER_S, NC_NS_PER_S / 2, &up_ns);
+    printf("third gateway up after %.3f ms\n", (double)up_ns / 1e6);
+    CHECK(up_ns > 0 && up_ns <= 4 * world->delay_ns + NC_NS_PER_S);
+    end(world);
+}
+
+static bool hold_response(struct world *world, const struct seen *seen)
+{
+    struct kept *kept = kept_of(world);
+    keep(world, seen);
+    return kept->cut || (kept->armed && world_type(seen->at, seen->n) == RESPONSE_TYPE);
+}
+
+/* The responder has answered an INIT and waits for the first frame under the new keys when the association ends. */
+static void keys_that_wait_end_with_the_association(void)
+{
+    struct world *world = watched(hold_response);
+    struct kept *kept = kept_of(world);
+    for (int i = 0; i < 2; i++) {
+        struct lft_link_config config = world_config(i);
+        config.rekey_ns = 2 * NC_NS_PER_S;
+        config.outage_max_ns = i ? NC_NS_PER_S : 0;
+        world_start(world, i, &config);
+    }
+    world_run(world, NC_NS_PER_S);
+    kept->armed = true; /* the answer of the rekey is held back */
+    world_run(world, 1300 * NC_NS_PER_MS);
+    kept->cut = true;
+    world_run(world, 2500 * NC_NS_PER_MS);
+    CHECK(!lft_link_engine(world->link[1]));
+    kept->cut = kept->armed = false;
+    const struct seen *held = &kept->at[RESPONSE_TYPE][kept->n[RESPONSE_TYPE] - 1];
+    world_inject(world, 0, 2, held->at, held->n); /* now the initiator uses these keys */
+    world_run(world, 500 * NC_NS_PER_MS);
+    CHECK(!lft_link_engine(world->link[1]));
+    world_run(world, 8 * NC_NS_PER_S);
+    CHECK(world_up(world, 0, 1) && world_carries(world, 0, 1, NC_NS_PER_S));
+    end(world);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } tests[] = {
+        {"a_copied_response_redirects_nobody", a_copied_response_redirects_nobody},
+        {"after_an_outage_the_configured_address_is_tried", after_an_outage_the_configured_address_is_tried},
+        {"recorded_inits_do_not_replace_pending_keys", recorded_inits_do_not_replace_pending_keys},
+        {"forged_cookies_hold_up_nobody", forged_cookies_hold_up_nobody},
+        {"a_flood_of_recordings_stops_nothing", a_flood_of_recordings_stops_nothing},
+        {"a_third_gateway_gets_in_beside_the_flood", a_third_gateway_gets_in_beside_the_flood},
+        {"keys_that_wait_end_with_the_association", keys_that_wait_end_with_the_association},
+    };
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        if (argc < 2 || strcmp(argv[1], tests[i].name) == 0) {
+            printf("run %s\n", tests[i].name);
+            fflush(stdout);
+            tests[i].run();
+            printf("ok %s\n", tests[i].name);
+        }
+    return 0;
+}
