@@ -96,8 +96,8 @@ def exchange(client: socket.socket, server: socket.socket, times: int) -> None:
 def counters(lab: Lab, which: str = "far") -> dict[str, int]:
     """What a gateway counts of what it does not take, and of what it delivers."""
     state = lab.show(which)
-    engine, tunnel = state["engine"], state["tunnel"]
     names = ("rx_replayed", "rx_delivered", "rx_duplicates", "rx_malformed", "rx_unknown_command", "rx_bad_ack")
+    engine, tunnel = state["engine"] or dict.fromkeys(names, 0), state["tunnel"]  # no association: no engine
     found = {name: engine[name] for name in names}
     found |= {name: tunnel[name] for name in ("rx_truncated", "rx_unknown_spi", "rx_bad_tag", "associations", "rekeys")}
     return found | {f"handshake_{name}": count for name, count in tunnel["handshake"].items()}

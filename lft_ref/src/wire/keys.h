@@ -14,7 +14,7 @@ struct lft_names {
 /* A name is NULL, which is the empty name, or a text of LFT_GATEWAY_NAME_MAX octets at most. */
 void lft_names_make(struct lft_names *names, const char *initiator, const char *responder);
 
-/* The pre-shared key of a text of LFT_TEXT_MIN to LFT_TEXT_MAX octets. It takes a third of a second. False: no memory. */
+/* The pre-shared key of a text of LFT_TEXT_MIN to LFT_TEXT_MAX octets, in a third of a second. False: no memory. */
 bool lft_psk_of_text(const void *text, size_t n, const struct lft_names *names, uint8_t psk[LFT_PSK_BYTES]);
 
 /* The keys of mac1 and of COOKIE. */
