@@ -156,12 +156,13 @@ def test_the_vectors_of_the_specification() -> None:
 
 
 def test_a_gateway_that_runs(tmp_path: Path) -> None:
-    """Through UDP: the handshake, and a probe that only an end of the association answers."""
+    """Through UDP: the handshake, and a probe that only a peer gets answered. The log names version 1."""
     key, port = write_key(tmp_path / "psk"), free_port()
     options = ("--gateway-name", "tokyo", "--peer-name", "oslo")
     settings = Settings(psk=key, listen=f"127.0.0.1:{port}", control=tmp_path / "control", options=options)
     peer = Peer(initiator=True, psk=bytes.fromhex(key.read_text()), names=NAMES)
-    with Gateway(settings) as gateway, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    log = tmp_path / "log"
+    with Gateway(settings, stderr_path=log) as gateway, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         gateway.wait_ready()
         udp.settimeout(30)
         udp.connect(("127.0.0.1", port))
@@ -172,6 +173,10 @@ def test_a_gateway_that_runs(tmp_path: Path) -> None:
         opened = (peer.open(udp.recv(2048)) for _ in range(100))
         reply = next(found[1] for found in opened if found and found[0] == PROBE_REPLY)
         tunnel = gateway.show()["tunnel"]
+        deadline = time.monotonic() + 30
+        while "another version of the protocol" not in log.read_text() and time.monotonic() < deadline:
+            time.sleep(0.1)
+    assert "this gateway speaks version 2 only" in log.read_text()
     assert int.from_bytes(reply[:2], "big") == 500
     assert tunnel["associations"] == 1
     assert tunnel["handshake"]["wrong_version"] == 1
