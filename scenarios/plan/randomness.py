@@ -9,17 +9,29 @@ from collections.abc import Iterator
 
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import Direction
-from scenarios.plan.plan import Plan
+from scenarios.plan.plan import Plan, Trial
 
 _RATIOS = ("loss", "loss_after", "duplicate", "corrupt", "forge", "reorder")
 _LISTS = ("packets", "time", "seq", "retransmission")  # loss models that name the packets to drop
 _DRAWN_AQM = ("red", "pie")
 _TRACE = "trace"  # jitter from a file, packet by packet
+_STILL_SEED = 1
 
 
 def is_drawn(setting: Scenario) -> bool:
-    """Whether the delay box draws anything at random for the packets of this setting."""
-    return any(_drawn_in(setting.path.direction(way)) for way in ("ab", "ba"))
+    """Whether the delay box draws anything at random for the packets of this setting, or a gateway may that is not
+    ours."""
+    return setting.gateway.kind == "command" or any(_drawn_in(setting.path.direction(way)) for way in ("ab", "ba"))
+
+
+def guest_seed(trial: Trial) -> int:
+    """The seed of everything that a virtual trial's kernel and programs draw: ports, sequence numbers, keys. Which ones
+    they get hardly matters, but a draw may take a look at the clock more, and a transfer through gateways that begins a
+    microsecond later can end 0.2 % faster. So they differ between repeats only where the packets' fates do."""
+    path = trial.setting.path
+    if path.seed is not None:
+        return path.seed
+    return trial.seed if is_drawn(trial.setting) else _STILL_SEED
 
 
 def _drawn_in(direction: Direction) -> bool:

@@ -21,7 +21,7 @@ from typing import Any
 from netcommon import readable
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
-from scenarios.plan import params
+from scenarios.plan import params, randomness
 from scenarios.plan.plan import Plan, Trial
 from scenarios.trial import attempts, trial, verdicts
 from scenarios.trial.files import read_json, write_json
@@ -106,7 +106,7 @@ def _start(
         back_end = boxes.choose(one, box)
         job: dict[str, Any] = {"trial": setting, "box": back_end}
         job["super_bytes"] = boxes.super_packets(setting) if back_end == "netem" else (0, 0)
-        guest = Guest(image, share, memory.guest_bytes(one.setting), one.seed, job)
+        guest = Guest(image, share, memory.guest_bytes(one.setting), randomness.guest_seed(one), job)
         ledger.add_directory(guest.folder)
         stack.callback(ledger.drop_directory, guest.folder)
         stack.enter_context(guest)

@@ -377,6 +377,22 @@ def test_repeats_that_will_be_copies_are_announced(tmp_path: Path, overrides: li
     assert not list(randomness.notes(load_plan(write(tmp_path, TINY), overrides=["run.repeat=1", *overrides])))
 
 
+@pytest.mark.parametrize(
+    ("overrides", "seeds"),
+    [
+        ([], 1),
+        (["path.loss=1%"], 9),
+        (["path.loss=1%", "path.seed=5"], 1),
+        (["gateway.kind=command", "gateway.near=proxy near", "gateway.far=proxy far"], 9),
+    ],
+)
+def test_copies_draw_the_same_and_other_repeats_do_not(tmp_path: Path, overrides: list[str], seeds: int) -> None:
+    text = TINY.replace('"profile.name" = ["bsd-1995", "modern"]', "")
+    plan = load_plan(write(tmp_path, text), overrides=["run.repeat=3", *overrides])
+    assert len(plan.trials) == 9
+    assert len({randomness.guest_seed(trial) for trial in plan.trials}) == seeds
+
+
 def test_a_plain_value_holds_both_ways(tmp_path: Path) -> None:
     plan = load_plan(write(tmp_path, TINY), overrides=["path.loss=1%", "path.ba_delay=10ms"])
     row = params.of(plan.trials[0])
