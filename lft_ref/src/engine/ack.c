@@ -146,6 +146,8 @@ void lft_ack_take(struct lft_engine *engine, const struct lft_frame *frame, uint
     if (report.largest_counter > engine->tx_largest_seen) {
         engine->tx_largest_seen = report.largest_counter;
         lft_round_trip_sample(engine, &report, now_ns);
+        if (engine->source.round_trip)
+            engine->source.round_trip(engine->source.user, engine->rtt.srtt_ns);
     }
     if (engine->recovery->reads_bitmap && report.largest_counter) {
         for (unsigned i = 0; i < report.recovered_n; i++)

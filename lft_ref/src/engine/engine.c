@@ -51,6 +51,8 @@ static void initialise(struct lft_engine *engine, const struct lft_engine_config
     engine->last_sent_ns = engine->last_data_ns = engine->progress_ns = now_ns;
     lft_shaper_init(&engine->shaper, config->rate_bps, config->burst_ns, wire_frame_bytes(engine), now_ns);
     lft_engine_set_rate(engine, config->rate_mode, config->rate_bps, now_ns);
+    if (source->round_trip)
+        source->round_trip(source->user, engine->rtt.srtt_ns);
 }
 
 struct lft_engine *lft_engine_create(const struct lft_engine_config *config, const struct lft_source *source,
@@ -163,6 +165,7 @@ void lft_engine_state(const struct lft_engine *engine, uint64_t now_ns, struct l
                                        .loss_ppb = engine->loss_ppb,
                                        .unacknowledged_frames = engine->outstanding,
                                        .next_number = engine->tx_next,
+                                       .oldest_number = engine->tx_base,
                                        .expected_number = engine->rx_expected,
                                        .last_heard_ns = engine->last_heard_ns,
                                        .tx_buffers = lft_pool_used(engine->tx_pool),

@@ -66,6 +66,7 @@ struct lft_engine {
     /* When an acknowledgement last brought news; when a DATA payload was last sent, fresh or not. */
     uint64_t progress_ns, last_data_ns;
     unsigned backoff;
+    bool knock; /* the tunnel is down and a time-out has passed: one retransmission may go */
     struct lft_fec_tx *fec_tx;
     uint64_t fec_debt; /* repairs due, in thousandths of a repair */
 

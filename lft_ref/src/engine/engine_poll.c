@@ -202,6 +202,7 @@ static void run_timeout(struct lft_engine *engine, uint64_t now_ns)
     if (now_ns < timeout_time(engine))
         return;
     engine->recovery->timeout(engine);
+    engine->knock = !engine->running;
     engine->counters.timeouts++;
     engine->progress_ns = now_ns;
     if (engine->backoff < 6 && lft_timeout_ns(engine) << engine->backoff < NC_NS_PER_S / 2)
@@ -233,7 +234,9 @@ int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame
     if (management_waiting(engine))
         return transmit_management(engine, now_ns, frame);
     uint64_t number;
-    if ((engine->running || engine->backoff) && engine->recovery->next(engine, &number)) {
+    bool may_repeat = engine->running || engine->knock;
+    engine->knock = false;
+    if (may_repeat && engine->recovery->next(engine, &number)) {
         if (lft_outstanding(engine, number))
             return transmit_again(engine, now_ns, frame, number, true);
     }
@@ -263,7 +266,7 @@ static bool work_waiting(const struct lft_engine *engine)
     if (management_waiting(engine))
         return true;
     if (!engine->running)
-        return false;
+        return engine->knock;
     bool again = engine->recovery->reads_bitmap ? engine->queue_head != engine->queue_tail
                                                 : engine->resend_next < engine->tx_next;
     return again || repair_due(engine) || (engine->source.waiting(engine->source.user) && room_for_data(engine));

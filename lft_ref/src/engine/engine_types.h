@@ -27,6 +27,8 @@ struct lft_source {
     /* Takes a payload, each exactly once. `payload` points into `buffer`, which stays valid after return only if held.
      * */
     void (*deliver)(void *user, struct lft_buffer *buffer, const uint8_t *payload, size_t length, uint64_t now_ns);
+    /* Is told the smoothed round trip whenever it changes; NULL: not wanted. */
+    void (*round_trip)(void *user, uint64_t srtt_ns);
     void *user;
 };
 
@@ -77,6 +79,7 @@ struct lft_engine_state {
     uint64_t rate_bps;                           /* the limit in force now */
     uint64_t loss_ppb;                           /* share of transmissions lost, smoothed over about 1,000 */
     uint64_t unacknowledged_frames, next_number; /* next_number: 64 bits */
+    uint64_t oldest_number;                      /* of those not acknowledged; next_number when there is none */
     uint64_t expected_number;                    /* receiver: all numbers before it have arrived */
     uint64_t last_heard_ns;                      /* when an authentic frame last arrived; 0: never */
     size_t tx_buffers, rx_buffers;               /* in use */

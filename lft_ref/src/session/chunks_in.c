@@ -1,69 +1,105 @@
 /* Chunks that have arrived, sorted into streams. Every octet of a chunk is authentic, and none is trusted. */
 #include <stdlib.h>
 
+#include "nc_bytes.h"
 #include "nc_range.h"
 #include "session_internal.h"
 
+/* The peer has broken the rules. The stream ends on both sides, and nothing more is expected from the peer about it. */
 static void violate(struct lft_stream *stream, uint64_t *counter)
 {
     ++*counter;
-    if (stream->reset)
-        return;
     lft_stream_reset(stream, &(struct lft_result){.code = LFT_RESULT_PROTOCOL});
+    stream->rx_final = stream->rx_seen;
     lft_stream_event(stream, LFT_EVENT_RESET);
+    lft_stream_disown(stream);
+}
+
+static void take_wrong(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
+{
+    (void)buffer, (void)chunk;
+    violate(stream, &stream->session->counters.rx_malformed);
+}
+
+static void ignore(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
+{
+    (void)stream, (void)buffer, (void)chunk;
+}
+
+/* A second FIN, and octets beyond the first one, are wrong; so is what was not granted or has come already. */
+static bool data_good(const struct lft_stream *stream, const struct lft_chunk *chunk)
+{
+    uint64_t end = chunk->value + chunk->length;
+    bool again = chunk->type == LFT_CHUNK_FIN && stream->rx_final != LFT_UNKNOWN;
+    return !again && end <= stream->rx_granted && chunk->value >= stream->rx_next && end <= stream->rx_final;
 }
 
 static void take_data(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     struct lft_session *session = stream->session;
-    uint64_t end = chunk->value + chunk->length;
     stream->rx_seen += chunk->length;
     lft_stream_mark_active(stream, chunk->length);
-    if (chunk->type == LFT_CHUNK_FIN && stream->rx_final == LFT_UNKNOWN)
-        stream->rx_final = end;
-    if (!stream->reset) {
-        if (end > stream->rx_granted || chunk->value < stream->rx_next || end > stream->rx_final)
-            violate(stream, &session->counters.rx_credit_violations);
-        else if (chunk->length && !lft_stream_keep(stream, buffer, chunk))
-            violate(stream, &session->counters.rx_malformed);
+    if (!data_good(stream, chunk)) {
+        violate(stream, &session->counters.rx_credit_violations);
+        return;
+    }
+    if (chunk->type == LFT_CHUNK_FIN)
+        stream->rx_final = chunk->value + chunk->length;
+    if (chunk->length && !lft_stream_keep(stream, buffer, chunk)) {
+        violate(stream, &session->counters.rx_malformed);
+        return;
     }
     lft_stream_account(stream);
     lft_stream_readable(stream);
 }
 
-static void take_open(struct lft_stream *stream, const struct lft_chunk *chunk)
+/* What arrives for a stream that has ended only shows how much is still on its way. */
+static void count_data(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
+{
+    (void)buffer;
+    stream->rx_seen += chunk->length;
+    if (chunk->type == LFT_CHUNK_FIN && stream->rx_final == LFT_UNKNOWN)
+        stream->rx_final = chunk->value + chunk->length;
+}
+
+static void take_open(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     struct lft_session *session = stream->session;
     struct lft_open *open = malloc(sizeof *open);
     bool good = open && lft_open_get(chunk->body, chunk->body + chunk->length, open) == 0;
-    if (stream->opened || stream->ours) {
-        free(open);
-        violate(stream, &session->counters.rx_malformed);
-        return;
-    }
+    (void)buffer;
     stream->opened = true;
     stream->tx_credit = nc_max(stream->tx_credit, chunk->value); /* a later CREDIT may have overtaken the OPEN */
     session->counters.opened_there++;
-    if (good && session->streams <= session->config.streams_max && !stream->reset) {
+    if (good) {
         stream->where = open;
         lft_stream_event(stream, LFT_EVENT_OPENED);
         return;
     }
+    *(open ? &session->counters.rx_malformed : &session->counters.streams_refused_full) += 1;
+    lft_stream_refuse(stream, &(struct lft_result){.code = open ? LFT_RESULT_PROTOCOL : LFT_RESULT_NO_RESOURCES});
     free(open);
-    *(good ? &session->counters.streams_refused_full : &session->counters.rx_malformed) += 1;
-    lft_stream_refuse(stream, &(struct lft_result){.code = good ? LFT_RESULT_NO_RESOURCES : LFT_RESULT_PROTOCOL});
     lft_stream_release(stream);
 }
 
+/* How many octets the peer sends in all. A REFUSE has sent none. More than was granted is wrong and is not waited for.
+ */
+static void learn_final(struct lft_stream *stream, const struct lft_chunk *chunk)
+{
+    uint64_t final = chunk->type == LFT_CHUNK_REFUSE ? 0 : chunk->value;
+    if (stream->rx_final != LFT_UNKNOWN)
+        return; /* a FIN or an earlier RESET has said it already */
+    stream->session->counters.rx_malformed += final > stream->rx_granted;
+    stream->rx_final = final > stream->rx_granted ? stream->rx_seen : final;
+}
+
 /* The peer ends the stream by REFUSE or RESET. As with a TCP RST, octets that we have not read are void. */
-static void take_end(struct lft_stream *stream, const struct lft_chunk *chunk)
+static void take_end(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     struct lft_result result = {.code = LFT_RESULT_PROTOCOL};
+    (void)buffer;
     lft_result_get(chunk->body, chunk->body + chunk->length, &result);
-    if (stream->rx_final == LFT_UNKNOWN) /* otherwise a FIN has said it already */
-        stream->rx_final = chunk->value;
-    if (stream->reset)
-        return;
+    learn_final(stream, chunk);
     stream->session->counters.reset_there++;
     stream->reset = true;
     stream->result = result;
@@ -73,63 +109,106 @@ static void take_end(struct lft_stream *stream, const struct lft_chunk *chunk)
     lft_stream_drop_data(stream);
     stream->events &= LFT_EVENT_OPENED;
     lft_stream_event(stream, LFT_EVENT_RESET);
+    lft_stream_disown(stream);
 }
 
-static void take_credit(struct lft_stream *stream, const struct lft_chunk *chunk)
+static void note_end(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
-    if (chunk->type == LFT_CHUNK_ACCEPT && stream->ours && !stream->accepted && !stream->reset) {
-        stream->accepted = true;
-        lft_stream_event(stream, LFT_EVENT_ACCEPTED);
-    }
-    if (chunk->value <= stream->tx_credit)
+    (void)buffer;
+    learn_final(stream, chunk);
+}
+
+/* The number of RETURNs that a chunk refers to: 16 bits, or 0 without a body. -1: malformed. */
+static long returns_of(const struct lft_chunk *chunk)
+{
+    if (chunk->length == 0)
+        return 0;
+    return chunk->length == 2 ? (long)nc_get16(chunk->body) : -1;
+}
+
+/* Credit that was granted before our last RETURN arrived does not count any more. */
+static void take_credit(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
+{
+    (void)buffer;
+    if (returns_of(chunk) != stream->tx_returns || chunk->value <= stream->tx_credit)
         return;
     stream->tx_credit = chunk->value;
-    if (stream->write_blocked && !stream->reset) {
+    if (stream->write_blocked) {
         stream->write_blocked = false;
         lft_stream_event(stream, LFT_EVENT_WRITABLE);
     }
     lft_stream_update(stream);
 }
 
-/* The stream that a chunk belongs to, or NULL when the chunk is to be ignored. Frames arrive in any order, so any
- * chunk of the opener's may arrive before the OPEN, and then begins the stream. A chunk for a stream that has ended
- * here, most often a RESET, is late and is ignored: our FIN or RESET tells the peer all that it waits for. */
-static struct lft_stream *stream_for(struct lft_session *session, const struct lft_chunk *chunk)
+static void take_accept(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
-    struct lft_stream *stream = lft_stream_find(session, chunk->stream);
+    stream->accepted = true;
+    lft_stream_event(stream, LFT_EVENT_ACCEPTED);
+    take_credit(stream, buffer, chunk);
+    lft_stream_grant(stream);
+}
+
+/* RETURNs may overtake one another; the latest counts. */
+static void take_return(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
+{
+    uint16_t ahead = (uint16_t)(returns_of(chunk) - stream->rx_returns);
+    bool wrong = chunk->value > stream->rx_granted || chunk->value < stream->rx_consumed;
+    bool late = ahead == 0 || ahead >= 0x8000;
+    if (chunk->length != 2 || (wrong && !late))
+        take_wrong(stream, buffer, chunk);
+    if (chunk->length != 2 || wrong || late)
+        return;
+    stream->rx_returns = (uint16_t)(stream->rx_returns + ahead);
+    lft_stream_take_back(stream, chunk->value);
+}
+
+/* The table of FORMAT.md, "Chunks": what a chunk does to a stream in each state. */
+typedef void take_chunk(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk);
+/* clang-format off */
+static take_chunk *const takes[LFT_STREAM_STATES][LFT_CHUNK_KINDS] = {
+    /*   END   DATA        FIN         OPEN        ACCEPT       REFUSE      RESET     CREDIT       RETURN */
+    [LFT_STREAM_EARLY] =
+        {NULL, take_data,  take_data,  take_open,  take_wrong,  take_wrong, take_end, take_credit, take_wrong},
+    [LFT_STREAM_OPENING] =
+        {NULL, take_data,  take_data,  take_wrong, take_accept, take_end,   take_end, take_credit, take_return},
+    [LFT_STREAM_ASKED] =
+        {NULL, take_data,  take_data,  take_wrong, take_wrong,  take_wrong, take_end, take_credit, take_wrong},
+    [LFT_STREAM_OPEN] =
+        {NULL, take_data,  take_data,  take_wrong, take_wrong,  take_wrong, take_end, take_credit, take_return},
+    [LFT_STREAM_ENDED] =
+        {NULL, count_data, count_data, ignore,     ignore,      note_end,   note_end, ignore,      ignore},
+};
+/* clang-format on */
+
+/* The stream that a chunk without one begins, or NULL. Frames arrive in any order, so any chunk of the opener's may
+ * arrive before the OPEN. A chunk for a stream that has ended here, most often a RESET, is late and is ignored: our FIN
+ * or RESET tells the peer all that it waits for. Where there is no room the first chunk is answered by REFUSE, whatever
+ * it is, because the OPEN is ignored when it comes later. */
+static struct lft_stream *begin(struct lft_session *session, const struct lft_chunk *chunk)
+{
     bool theirs = (chunk->stream & 1) == (session->config.initiator ? 1u : 0u);
     bool openers = chunk->type != LFT_CHUNK_ACCEPT && chunk->type != LFT_CHUNK_REFUSE;
-    if (stream || !theirs || !openers || !lft_stream_ids_begin(&session->theirs, chunk->stream))
-        return stream;
-    /* A peer that opens without end gets twice the limit and no more, so that we can still send refusals. */
-    if (session->streams >= 2 * session->config.streams_max)
+    if (!theirs || !openers || !lft_stream_ids_begin(&session->theirs, chunk->stream))
         return NULL;
-    return lft_stream_new(session, chunk->stream, false);
+    bool room = session->streams < session->config.streams_max;
+    struct lft_stream *stream = room ? lft_stream_new(session, chunk->stream, false) : NULL;
+    if (stream)
+        return stream;
+    session->counters.streams_refused_full++;
+    session->counters.rx_malformed += !lft_refusals_add(&session->refusals, chunk->stream);
+    return NULL;
 }
 
 static void take(struct lft_session *session, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
-    if (chunk->type >= LFT_CHUNK_TYPES)
+    if (chunk->type >= LFT_CHUNK_KINDS)
         return; /* a later version's; the length says where the next chunk begins */
-    struct lft_stream *stream = stream_for(session, chunk);
+    struct lft_stream *stream = lft_stream_find(session, chunk->stream);
+    if (!stream)
+        stream = begin(session, chunk);
     if (!stream)
         return;
-    switch (chunk->type) {
-    case LFT_CHUNK_DATA:
-    case LFT_CHUNK_FIN:
-        take_data(stream, buffer, chunk);
-        break;
-    case LFT_CHUNK_OPEN:
-        take_open(stream, chunk);
-        return; /* the stream may be gone */
-    case LFT_CHUNK_REFUSE:
-    case LFT_CHUNK_RESET:
-        take_end(stream, chunk);
-        break;
-    default:
-        take_credit(stream, chunk);
-        break;
-    }
+    takes[lft_stream_state(stream)][chunk->type](stream, buffer, chunk);
     lft_stream_maybe_free(stream);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nc_bytes.h"
 #include "nc_range.h"
 #include "session_internal.h"
 
@@ -39,6 +40,14 @@ static size_t put_saying(struct lft_stream *stream, unsigned say, uint8_t *at, s
         break;
     case LFT_SAY_CREDIT:
         chunk.type = LFT_CHUNK_CREDIT;
+        chunk.length = stream->rx_returns ? 2 : 0;
+        nc_put16(body, stream->rx_returns);
+        break;
+    case LFT_SAY_RETURN:
+        chunk.type = LFT_CHUNK_RETURN;
+        chunk.value = stream->tx_offset + stream->tx_keep;
+        chunk.length = 2;
+        nc_put16(body, (uint16_t)(stream->tx_returns + 1));
         break;
     default:
         chunk.type = say == LFT_SAY_REFUSE ? LFT_CHUNK_REFUSE : LFT_CHUNK_RESET;
@@ -53,21 +62,58 @@ static size_t put_saying(struct lft_stream *stream, unsigned say, uint8_t *at, s
     return LFT_CHUNK_HEADER + chunk.length;
 }
 
+/* True when what the stream wanted to say has become pointless. */
+static bool is_useless(const struct lft_stream *stream, unsigned say)
+{
+    if (say == LFT_SAY_CREDIT)
+        return stream->reset || stream->rx_final != LFT_UNKNOWN;
+    if (say == LFT_SAY_RETURN)
+        return stream->reset || stream->tx_finish || stream->tx_credit <= stream->tx_offset + stream->tx_keep;
+    return false;
+}
+
+/* What follows for the stream from having said it. */
+static void note_said(struct lft_stream *stream, unsigned say)
+{
+    if (say == LFT_SAY_OPEN) { /* the stream's first data travels in the same frame */
+        free(stream->where);
+        stream->where = NULL;
+    } else if (say == LFT_SAY_RETURN) {
+        stream->tx_credit = stream->tx_offset + stream->tx_keep;
+        stream->tx_returns++;
+    }
+}
+
 /* Writes all that a stream has to say, the lowest bit first. False: there is no room for the rest. */
 static bool put_sayings(struct lft_stream *stream, uint8_t **at, uint8_t *end)
 {
     while (stream->say) {
         unsigned say = stream->say & -(unsigned)stream->say;
-        bool useless = say == LFT_SAY_CREDIT && (stream->reset || stream->rx_final != LFT_UNKNOWN);
+        bool useless = is_useless(stream, say);
         size_t used = useless ? 0 : put_saying(stream, say, *at, (size_t)(end - *at));
         if (!used && !useless)
             return false;
         *at += used;
         stream->say &= (uint8_t)~say;
-        if (say == LFT_SAY_OPEN) { /* the stream's first data travels in the same frame */
-            free(stream->where);
-            stream->where = NULL;
-        }
+        if (!useless)
+            note_said(stream, say);
+    }
+    return true;
+}
+
+/* False: there is no room for the rest. */
+static bool put_refusals(struct lft_session *session, uint8_t **at, uint8_t *end)
+{
+    const struct lft_result result = {.code = LFT_RESULT_NO_RESOURCES};
+    while (lft_refusals_waiting(&session->refusals)) {
+        struct lft_chunk chunk = {
+            .type = LFT_CHUNK_REFUSE, .stream = lft_refusals_first(&session->refusals), .length = LFT_RESULT_BYTES};
+        if (end - *at < LFT_CHUNK_HEADER + LFT_RESULT_BYTES)
+            return false;
+        lft_chunk_put(*at, &chunk);
+        lft_result_put(*at + LFT_CHUNK_HEADER, &result);
+        *at += LFT_CHUNK_HEADER + LFT_RESULT_BYTES;
+        lft_refusals_remove(&session->refusals);
     }
     return true;
 }
@@ -77,6 +123,8 @@ size_t lft_session_fill(void *user, uint8_t *at, size_t room, uint64_t now_ns)
     struct lft_session *session = user;
     uint8_t *next = at, *end = at + room;
     (void)now_ns;
+    if (!put_refusals(session, &next, end))
+        return (size_t)(next - at);
     while (session->saying.first) {
         struct lft_stream *stream = session->saying.first;
         if (!put_sayings(stream, &next, end))
@@ -96,5 +144,5 @@ size_t lft_session_fill(void *user, uint8_t *at, size_t room, uint64_t now_ns)
 bool lft_session_waiting(void *user)
 {
     const struct lft_session *session = user;
-    return session->saying.first || session->sendable;
+    return session->saying.first || session->sendable || lft_refusals_waiting(&session->refusals);
 }

@@ -1,39 +1,72 @@
-/* Credit: how many octets each peer's stream may send. It is granted out of memory that holds no data and is promised
- * to no other stream. A stream's promise is what may yet have to be kept for it: its credit while it is active,
- * otherwise only what it holds. Credit is never taken back. */
+/* Credit: how many octets of each stream the peer may send. All credit that is not consumed is promised memory, and all
+ * promises together stay within the memory, but for the least credit that every stream has.
+ *   - A stream that is read gets what it needs: twice the octets read in a round trip and twice those that waited for a
+ *     missing one, at most seven eighths of what is promised to no other stream.
+ *   - A stream that was accepted and has not been read for a round trip gets half of what is left of an allowance. All
+ *     such streams share this allowance, which is half of the memory. So readers that stand still leave the other half
+ *     to those that read.
+ *   - A sender that has much more credit than it uses gives it back, once a second (RETURN).
+ * What is granted cannot be revoked from here, because it may be used by then. Rejected: a chunk that demands it back,
+ * for this reason: a fast sender has used it when the demand arrives, and a slow one gives it back by itself. */
+#include "nc_clock.h"
 #include "nc_range.h"
 #include "session_internal.h"
 
-enum { CREDIT_STEP_MAX = 1 << 19 /* the most that is withheld so that CREDIT is sent seldom */ };
+enum {
+    CREDIT_STEP_MAX = 1 << 19, /* the most that is withheld so that CREDIT is sent seldom */
+    LEAST_MAX = 1 << 16,       /* of the least credit of a stream while there are few */
+    DECAY_ROUNDS_MAX = 64
+};
+#define ROUND_LEAST_NS (10 * NC_NS_PER_MS)
 
 void lft_stream_account(struct lft_stream *stream)
 {
-    uint64_t limit = nc_min(stream->rx_granted, stream->rx_final), promise = stream->rx_queued + stream->rx_holed;
-    if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && limit > stream->rx_consumed)
-        promise = limit - stream->rx_consumed;
-    if (stream->reset)
-        promise = 0;
-    stream->session->rx_promised += promise - stream->rx_promise;
+    struct lft_session *session = stream->session;
+    uint64_t promise = stream->reset ? 0 : nc_min(stream->rx_granted, stream->rx_final) - stream->rx_consumed;
+    session->rx_promised += promise - stream->rx_promise;
+    if (!stream->rx_proven)
+        session->rx_unproven += promise - stream->rx_promise;
     stream->rx_promise = promise;
 }
 
-/* A stream gets seven eighths of what is promised to nobody else, so that all active streams come to have the same.
- * Readers that stand still keep what they were given, and the next stream always finds something. A stream that has
- * not shown that it is read gets at most a quarter of all memory. */
-static uint64_t share(const struct lft_stream *stream)
+static void set_proven(struct lft_stream *stream, bool proven)
+{
+    if (stream->rx_proven != proven)
+        stream->session->rx_unproven += proven ? -stream->rx_promise : stream->rx_promise;
+    stream->rx_proven = proven;
+}
+
+static uint64_t usable(const struct lft_session *session)
+{
+    return session->config.rx_memory_bytes / 8 * 7; /* an eighth is left for buffers that are not full */
+}
+
+/* What a stream gets that has not shown that it is read. One that is not accepted yet may never be. */
+static uint64_t allowance(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
-    /* An eighth is left for buffers that are not full and for streams that come later. */
-    uint64_t memory = session->config.rx_memory_bytes / 8 * 7, others = session->rx_promised - stream->rx_promise;
-    uint64_t part = others < memory ? (memory - others) / 8 * 7 : 0, trusted = memory / 4 + 2 * stream->rx_consumed;
-    return nc_max(nc_min(part, trusted), LFT_INITIAL_CREDIT);
+    uint64_t all = usable(session) / 2, others = session->rx_unproven - stream->rx_promise;
+    return stream->accepted && others < all ? (all - others) / 2 : 0;
+}
+
+static uint64_t window(const struct lft_stream *stream)
+{
+    const struct lft_session *session = stream->session;
+    uint64_t memory = usable(session), others = session->rx_promised - stream->rx_promise;
+    uint64_t most = others < memory ? (memory - others) / 8 * 7 : 0;
+    uint64_t least = nc_min(nc_max(memory / 32 / (session->streams + 1), LFT_EARLY_CREDIT), LEAST_MAX);
+    uint64_t seen = stream->rx_rate_peak + stream->rx_hole_peak;
+    uint64_t need = nc_max(2 * seen, nc_min(4 * seen, most / 8)); /* a small stream grows fast */
+    if (!stream->rx_proven)
+        need = nc_max(need, allowance(stream));
+    return nc_max(nc_min(need, most), least);
 }
 
 void lft_stream_grant(struct lft_stream *stream)
 {
     if (stream->reset || stream->rx_final != LFT_UNKNOWN)
         return;
-    uint64_t part = share(stream), wanted = nc_min(stream->rx_consumed + part, LFT_VALUE_MAX);
+    uint64_t part = window(stream), wanted = nc_min(stream->rx_consumed + part, LFT_VALUE_MAX);
     uint64_t step = nc_min(part / 8, CREDIT_STEP_MAX);
     if (wanted <= stream->rx_granted || wanted - stream->rx_granted < step)
         return;
@@ -41,6 +74,64 @@ void lft_stream_grant(struct lft_stream *stream)
     lft_stream_account(stream);
     if (!(stream->say & (LFT_SAY_OPEN | LFT_SAY_ACCEPT)) && (stream->ours ? stream->opened : stream->accepted))
         lft_stream_say(stream, LFT_SAY_CREDIT);
+}
+
+/* Only what waits for a missing octet shows a need. What waits for the reader does not. */
+static void measure_holes(struct lft_stream *stream)
+{
+    if (!stream->rx_queued)
+        stream->rx_hole_peak = nc_max(stream->rx_hole_peak, stream->rx_holed);
+}
+
+void lft_stream_measure(struct lft_stream *stream, size_t consumed, uint64_t now_ns)
+{
+    uint64_t round_ns = nc_max(stream->session->round_trip_ns, ROUND_LEAST_NS);
+    if (now_ns - stream->rx_round_ns >= round_ns) {
+        uint64_t rounds = nc_min((now_ns - stream->rx_round_ns) / round_ns, DECAY_ROUNDS_MAX);
+        for (; rounds; rounds--) {
+            stream->rx_rate_peak -= stream->rx_rate_peak / 8;
+            stream->rx_hole_peak -= stream->rx_hole_peak / 8;
+        }
+        if (stream->rx_round_ns)
+            set_proven(stream, true);
+        stream->rx_round_ns = now_ns;
+        stream->rx_round_bytes = 0;
+    }
+    stream->rx_round_bytes += consumed;
+    stream->rx_rate_peak = nc_max(stream->rx_rate_peak, stream->rx_round_bytes);
+    measure_holes(stream);
+}
+
+/* The sender's half: credit beyond four round trips at the rate of the last second. It may be its source that is slow,
+ * or its share of the line. */
+static void give_back(struct lft_stream *stream)
+{
+    uint64_t sent = stream->tx_offset - stream->tx_marked;
+    uint64_t round_us = nc_max(stream->session->round_trip_ns, ROUND_LEAST_NS) / NC_NS_PER_US;
+    bool first = stream->tx_marked == LFT_UNKNOWN;
+    stream->tx_marked = stream->tx_offset;
+    if (first || !stream->accepted || stream->reset || stream->tx_finish)
+        return;
+    stream->tx_keep = nc_max(4 * sent * round_us / 1000000, LFT_EARLY_CREDIT);
+    if (stream->tx_credit > stream->tx_offset + stream->tx_keep + LEAST_MAX)
+        lft_stream_say(stream, LFT_SAY_RETURN);
+}
+
+void lft_stream_credit_tick(struct lft_stream *stream, bool second)
+{
+    measure_holes(stream);
+    if (stream->opened)
+        lft_stream_grant(stream);
+    if (second)
+        give_back(stream);
+}
+
+void lft_stream_take_back(struct lft_stream *stream, uint64_t limit)
+{
+    stream->rx_granted = limit;
+    lft_stream_account(stream);
+    set_proven(stream, true); /* the allowance was not used: from here on it gets what it needs */
+    lft_stream_grant(stream);
 }
 
 void lft_stream_mark_active(struct lft_stream *stream, uint32_t bytes)

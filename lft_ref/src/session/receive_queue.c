@@ -124,6 +124,20 @@ static bool merge(struct lft_stream *stream, const struct lft_piece *piece)
     return true;
 }
 
+/* Gives a small piece a buffer of its own, into which later ones are merged. Otherwise a reader that stands still would
+ * keep whole frames for a few octets in each, most of which belong to other streams. */
+static void move_small(struct lft_stream *stream, struct lft_piece *piece)
+{
+    struct lft_pool *pool = stream->session->rx_pool;
+    struct lft_buffer *own = piece->length <= SMALL_PIECE ? lft_pool_take(pool, 0) : NULL;
+    if (!own)
+        return;
+    memcpy(own->at, piece->at, piece->length);
+    lft_pool_release(pool, piece->buffer);
+    piece->buffer = own;
+    piece->at = own->at;
+}
+
 static void append(struct lft_stream *stream, struct lft_piece *piece)
 {
     uint32_t length = piece->length;
@@ -133,6 +147,7 @@ static void append(struct lft_stream *stream, struct lft_piece *piece)
         piece_give(stream->session, piece);
         return;
     }
+    move_small(stream, piece);
     piece->next = NULL;
     *(stream->rx_last ? &stream->rx_last->next : &stream->rx_first) = piece;
     stream->rx_last = piece;
@@ -185,8 +200,8 @@ int lft_stream_read_view(struct lft_stream *stream, struct iovec *pieces, int n)
 void lft_stream_consumed(struct lft_stream *stream, size_t bytes, uint64_t now_ns)
 {
     struct lft_session *session = stream->session;
-    (void)now_ns;
     assert(bytes <= stream->rx_queued);
+    size_t consumed = bytes;
     stream->rx_consumed += bytes;
     stream->rx_queued -= bytes;
     while (bytes) {
@@ -206,6 +221,7 @@ void lft_stream_consumed(struct lft_stream *stream, size_t bytes, uint64_t now_n
     if (!stream->rx_queued)
         stream->read_armed = true;
     lft_stream_account(stream);
+    lft_stream_measure(stream, consumed, now_ns);
     lft_stream_grant(stream);
     lft_stream_readable(stream);
 }

@@ -17,7 +17,8 @@ struct lft_session *lft_session_create(const struct lft_session_config *config, 
     session->table_size = session->holes_size = 1024;
     session->table = calloc(session->table_size, sizeof *session->table);
     session->holes = calloc(session->holes_size, sizeof *session->holes);
-    if (lft_stream_ids_init(&session->theirs) && session->table && session->holes && session->blocks)
+    bool lists = lft_stream_ids_init(&session->theirs) && lft_refusals_init(&session->refusals);
+    if (lists && session->table && session->holes && session->blocks)
         return session;
     lft_session_destroy(session);
     return NULL;
@@ -35,6 +36,7 @@ void lft_session_destroy(struct lft_session *session)
     }
     lft_pool_destroy(session->blocks);
     lft_stream_ids_free(&session->theirs);
+    lft_refusals_free(&session->refusals);
     free(session->table);
     free(session->holes);
     free(session);
@@ -42,12 +44,17 @@ void lft_session_destroy(struct lft_session *session)
 
 struct lft_source lft_session_source(struct lft_session *session)
 {
-    return (struct lft_source){lft_session_fill, lft_session_waiting, lft_session_deliver, session};
+    return (struct lft_source){.fill = lft_session_fill,
+                               .waiting = lft_session_waiting,
+                               .deliver = lft_session_deliver,
+                               .round_trip = lft_session_round_trip,
+                               .user = session};
 }
 
 void lft_session_fail(struct lft_session *session, unsigned result_code)
 {
     session->failed = true;
+    lft_refusals_clear(&session->refusals);
     for (struct lft_stream *stream = session->all.first, *next; stream; stream = next) {
         next = stream->all.next;
         if (!stream->dead)
@@ -70,15 +77,19 @@ void lft_session_tick(struct lft_session *session, uint64_t now_ns)
         session->trim_ns = now_ns + NC_NS_PER_S;
         lft_pool_trim(session->blocks);
     }
+    bool second = ++session->ticks % 10 == 0;
     for (struct lft_stream *stream = session->all.first; stream; stream = stream->all.next) {
-        if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS) {
+        if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS)
             session->active--;
-            lft_stream_account(stream);
-        }
         stream->rx_recent /= 2;
-        if (stream->opened || stream->accepted)
-            lft_stream_grant(stream);
+        lft_stream_credit_tick(stream, second);
     }
+}
+
+void lft_session_round_trip(void *user, uint64_t srtt_ns)
+{
+    struct lft_session *session = user;
+    session->round_trip_ns = srtt_ns;
 }
 
 const struct lft_session_counters *lft_session_counters(const struct lft_session *session)

@@ -5,6 +5,9 @@
 #ifndef LFT_SESSION_INTERNAL_H
 #define LFT_SESSION_INTERNAL_H
 
+#include <assert.h>
+
+#include "refusals.h"
 #include "session.h"
 #include "stream_ids.h"
 
@@ -13,9 +16,22 @@
 enum {
     LFT_BLOCK_BYTES = 8192 - 32,
     LFT_QUANTUM = 6000,
-    LFT_INITIAL_CREDIT = 65536,
+    LFT_EARLY_CREDIT = 8192, /* FORMAT.md: what an opener may send before the acceptor has answered */
     LFT_ACTIVE_TICKS = 10,
     LFT_NEW_TICKS = 3
+};
+/* The chunk that returns credit. It follows the types of wire.h, which this assertion pins. */
+enum { LFT_CHUNK_RETURN = 8, LFT_CHUNK_KINDS };
+static_assert(LFT_CHUNK_RETURN == (int)LFT_CHUNK_TYPES, "a type of wire.h has RETURN's number");
+
+/* The states of a stream as far as arriving chunks are concerned: the rows of the table in FORMAT.md, "Chunks". */
+enum lft_stream_state {
+    LFT_STREAM_EARLY,   /* acceptor: chunks have come, the OPEN has not */
+    LFT_STREAM_OPENING, /* opener: the acceptor has not answered */
+    LFT_STREAM_ASKED,   /* acceptor: the OPEN has come, the relay has not answered it */
+    LFT_STREAM_OPEN,
+    LFT_STREAM_ENDED, /* REFUSE or RESET was sent or has come; the wire is not done */
+    LFT_STREAM_STATES
 };
 #define LFT_VALUE_MAX ((UINT64_C(1) << 48) - 1)
 #define LFT_UNKNOWN UINT64_MAX
@@ -38,7 +54,14 @@ struct lft_piece {
 };
 
 enum lft_list { LFT_LIST_NONE, LFT_LIST_FRESH, LFT_LIST_OLD };
-enum { LFT_SAY_OPEN = 1, LFT_SAY_ACCEPT = 2, LFT_SAY_REFUSE = 4, LFT_SAY_RESET = 8, LFT_SAY_CREDIT = 16 };
+enum {
+    LFT_SAY_OPEN = 1,
+    LFT_SAY_ACCEPT = 2,
+    LFT_SAY_REFUSE = 4,
+    LFT_SAY_RESET = 8,
+    LFT_SAY_CREDIT = 16,
+    LFT_SAY_RETURN = 32
+};
 
 struct lft_links {
     struct lft_stream *previous, *next;
@@ -63,12 +86,19 @@ struct lft_stream {
     struct lft_block *tx_first, *tx_last;
     size_t tx_queued;
     uint64_t tx_offset, tx_credit;
-    bool tx_finish, tx_ended; /* tx_finish: FIN is wanted; tx_ended: FIN, REFUSE or RESET is on its way */
+    uint64_t tx_marked, tx_keep; /* the offset a second ago; the credit that RETURN will leave */
+    uint16_t tx_returns;         /* RETURN chunks sent */
+    bool tx_finish, tx_ended;    /* tx_finish: FIN is wanted; tx_ended: FIN, REFUSE or RESET is on its way */
 
     struct lft_piece *rx_first, *rx_last;
     size_t rx_queued, rx_holed;
     uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final;
     uint64_t rx_promise; /* this stream's part of the session's rx_promised */
+    /* Credit (credit.c). proven: it has been read for more than a round trip, or has given credit back. The peaks
+     * decay: octets read in a round trip, and octets that waited for a missing one. */
+    bool rx_proven;
+    uint64_t rx_round_ns, rx_round_bytes, rx_rate_peak, rx_hole_peak;
+    uint16_t rx_returns; /* RETURN chunks that have come */
     unsigned rx_idle_ticks;
     uint32_t rx_recent; /* octets since the last tick, plus half of the value before that tick */
 };
@@ -90,11 +120,14 @@ struct lft_session {
     uint32_t holes_size, holes_n;
     struct lft_piece *free_pieces;
     struct lft_stream_ids theirs; /* identifiers that the peer has begun to use */
+    struct lft_refusals refusals; /* streams of the peer that there was no room for */
     struct lft_pool *blocks;      /* each buffer holds a struct lft_block */
-    uint64_t trim_ns;
+    uint64_t trim_ns, round_trip_ns;
+    unsigned ticks;
     size_t tx_queued, rx_held;
-    /* Octets that may yet have to be kept here: the credit of active streams, and what the others hold. */
-    uint64_t rx_promised;
+    /* Octets that may yet have to be kept here: the credit of all streams that is not consumed. unproven: the part of
+     * streams that have not shown that they are read. */
+    uint64_t rx_promised, rx_unproven;
 };
 
 #define LFT_APPEND(list_, stream_, links_)                                                                             \
@@ -129,8 +162,11 @@ void lft_stream_drop_tx(struct lft_stream *stream);
 /* credit.c */
 void lft_stream_account(struct lft_stream *stream); /* after any change that decides rx_promise */
 void lft_stream_grant(struct lft_stream *stream);   /* raises the credit if memory allows, and sends it */
-/* A stream with few octets a second, such as a control connection, needs no share: the least credit is enough for it.
- * */
+void lft_stream_measure(struct lft_stream *stream, size_t consumed, uint64_t now_ns);
+void lft_stream_credit_tick(struct lft_stream *stream, bool second); /* second: true once a second */
+/* The peer has given credit back: no more than `limit` octets of the stream come before it gets credit again. */
+void lft_stream_take_back(struct lft_stream *stream, uint64_t limit);
+/* Counts the streams that carry more than a few octets a second. */
 void lft_stream_mark_active(struct lft_stream *stream, uint32_t bytes);
 /* receive_queue.c */
 bool lft_stream_keep(struct lft_stream *stream, struct lft_buffer *buffer,
@@ -141,6 +177,8 @@ void lft_stream_drop_rx(struct lft_stream *stream);
 /* stream.c */
 struct lft_stream *lft_stream_new(struct lft_session *session, uint32_t id, bool ours); /* NULL: no memory */
 void lft_stream_free(struct lft_stream *stream);
+enum lft_stream_state lft_stream_state(const struct lft_stream *stream);
+void lft_stream_disown(struct lft_stream *stream);     /* a stream whose OPEN has not come has no relay to release it */
 void lft_stream_maybe_free(struct lft_stream *stream); /* frees it when nobody needs it any more */
 void lft_stream_drop_data(struct lft_stream *stream);
 void lft_stream_die(struct lft_stream *stream, unsigned result_code); /* its association has ended */
@@ -149,6 +187,7 @@ void lft_session_deliver(void *user, struct lft_buffer *buffer, const uint8_t *p
 /* chunks_out.c */
 size_t lft_session_fill(void *user, uint8_t *at, size_t room, uint64_t now_ns);
 bool lft_session_waiting(void *user);
+void lft_session_round_trip(void *user, uint64_t srtt_ns);
 /* session.c: session.h. */
 
 #endif

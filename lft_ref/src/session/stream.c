@@ -14,15 +14,25 @@ struct lft_stream *lft_stream_new(struct lft_session *session, uint32_t id, bool
                                   .ours = ours,
                                   .rx_final = LFT_UNKNOWN,
                                   .read_armed = true,
-                                  .tx_credit = ours ? LFT_INITIAL_CREDIT : 0,
-                                  .rx_granted = ours ? 0 : LFT_INITIAL_CREDIT,
-                                  /* its first credit counts until it shows whether it is active */
+                                  .tx_credit = ours ? LFT_EARLY_CREDIT : 0,
+                                  .tx_marked = LFT_UNKNOWN,
+                                  .rx_granted = ours ? 0 : LFT_EARLY_CREDIT,
                                   .rx_idle_ticks = LFT_ACTIVE_TICKS - LFT_NEW_TICKS};
     lft_table_add(session, stream);
     LFT_APPEND(&session->all, stream, all);
     session->active++;
     session->streams++;
+    lft_stream_account(stream);
     return stream;
+}
+
+enum lft_stream_state lft_stream_state(const struct lft_stream *stream)
+{
+    if (stream->reset)
+        return LFT_STREAM_ENDED;
+    if (!stream->opened)
+        return LFT_STREAM_EARLY;
+    return stream->accepted ? LFT_STREAM_OPEN : stream->ours ? LFT_STREAM_OPENING : LFT_STREAM_ASKED;
 }
 
 void lft_stream_drop_data(struct lft_stream *stream)
@@ -34,6 +44,7 @@ void lft_stream_drop_data(struct lft_stream *stream)
 void lft_stream_free(struct lft_stream *stream)
 {
     struct lft_session *session = stream->session;
+    stream->reset = true; /* so that nothing stays promised to it */
     lft_stream_drop_data(stream);
     if (!stream->dead)
         lft_table_remove(stream);
@@ -48,7 +59,6 @@ void lft_stream_free(struct lft_stream *stream)
     session->active -= stream->rx_idle_ticks < LFT_ACTIVE_TICKS;
     session->lingering -= stream->released;
     session->streams--;
-    session->rx_promised -= stream->rx_promise;
     free(stream->where);
     free(stream);
 }
@@ -60,11 +70,19 @@ void lft_stream_maybe_free(struct lft_stream *stream)
         lft_stream_free(stream);
 }
 
+void lft_stream_disown(struct lft_stream *stream)
+{
+    if (stream->opened || stream->released)
+        return;
+    stream->released = true;
+    stream->session->lingering++;
+}
+
 void lft_stream_die(struct lft_stream *stream, unsigned code)
 {
     struct lft_session *session = stream->session;
-    lft_stream_drop_data(stream);
     stream->dead = stream->reset = true;
+    lft_stream_drop_data(stream);
     stream->say = 0;
     if (stream->on_saying)
         LFT_REMOVE(&session->saying, stream, saying);
@@ -74,10 +92,7 @@ void lft_stream_die(struct lft_stream *stream, unsigned code)
     if (!stream->result.code)
         stream->result.code = (uint8_t)code;
     lft_stream_event(stream, LFT_EVENT_RESET);
-    if (!stream->opened) { /* its OPEN never came, so the relay does not know it and will not release it */
-        stream->released = true;
-        session->lingering++;
-    }
+    lft_stream_disown(stream);
     lft_stream_maybe_free(stream);
 }
 
@@ -107,8 +122,8 @@ struct lft_stream *lft_stream_open(struct lft_session *session, const struct lft
     stream->user = user;
     session->counters.opened_here++;
     stream->opened = true;
-    lft_stream_grant(stream);
     lft_stream_say(stream, LFT_SAY_OPEN);
+    lft_stream_grant(stream);
     return stream;
 }
 
@@ -144,8 +159,8 @@ void lft_stream_accept(struct lft_stream *stream)
     assert(!stream->ours);
     stream->accepted = true;
     stream->session->counters.accepted++;
-    lft_stream_grant(stream);
     lft_stream_say(stream, LFT_SAY_ACCEPT);
+    lft_stream_grant(stream);
 }
 
 void lft_stream_refuse(struct lft_stream *stream, const struct lft_result *result)

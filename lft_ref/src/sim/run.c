@@ -11,7 +11,7 @@
 static bool finished(const struct run *run)
 {
     for (size_t i = 0; i < run->streams; i++)
-        if (!run->sinks[i].done)
+        if (!run->sinks[i].done && !sim_is_still(run, i))
             return false;
     return true;
 }
@@ -148,11 +148,11 @@ void sim_run(const struct sim_trial *trial, struct sim_result *result)
     const struct sim_settings *s = trial->settings;
     struct run *run = calloc(1, sizeof *run);
     assert(run);
-    *result = (struct sim_result){.intact = true, .steady_from_ns = 10 * trial->rtt_ns};
+    *result = (struct sim_result){.intact = true, .steady_from_ns = s->still_after_ns + 10 * trial->rtt_ns};
     run->trial = trial;
     run->result = result;
     run->payload_max = (uint32_t)lft_payload_for(s->mtu - SIM_OUTER_BYTES, 4);
-    run->streams = s->streams + (s->request_bytes > 0);
+    run->streams = s->streams + s->still + (s->request_bytes > 0);
     run->meter = sim_meter_create(trial->limit_bps, s->mtu);
     run->sources = calloc(run->streams, sizeof *run->sources);
     run->sinks = calloc(run->streams, sizeof *run->sinks);
@@ -160,6 +160,8 @@ void sim_run(const struct sim_trial *trial, struct sim_result *result)
     sim_end_init(run, &run->b, false);
     sim_path_init(&run->ab, trial, false);
     sim_path_init(&run->ba, trial, true);
+    for (size_t i = s->streams; i < s->streams + s->still; i++)
+        sim_open_stream(run, i, 0);
     for (size_t i = 0; i < s->streams; i++)
         sim_open_stream(run, i, s->bytes ? s->bytes / s->streams : 0);
     loop(run);

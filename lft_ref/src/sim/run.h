@@ -1,4 +1,5 @@
-/* One trial under way, for run.c, ends.c and traffic.c. End A has the sources, end B reads at once. */
+/* One trial under way, for run.c, ends.c and traffic.c. End A has the sources, end B reads at once. Streams are
+ * numbered: first those of --streams, then those of --still, then that of --request. */
 #ifndef LFT_RUN_H
 #define LFT_RUN_H
 
@@ -44,6 +45,7 @@ void sim_receive(struct run *run, struct end *end, struct sim_path *path);
 
 /* traffic.c: what A's sources write and B's sinks read. Every octet is a function of stream and offset, and B checks
  * it. */
+bool sim_is_still(const struct run *run, size_t i); /* one whose reader will stand still */
 void sim_open_stream(struct run *run, size_t i, uint64_t bytes);
 void sim_write_all(struct run *run);
 void sim_events_a(struct run *run);

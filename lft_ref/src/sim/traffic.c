@@ -33,6 +33,12 @@ static bool intact(const uint8_t *at, size_t n, uint64_t stream, uint64_t offset
     return memcmp(at, want, n) == 0;
 }
 
+bool sim_is_still(const struct run *run, size_t i)
+{
+    const struct sim_settings *s = run->trial->settings;
+    return i >= s->streams && i < s->streams + s->still;
+}
+
 /* --- A writes --- */
 
 void sim_open_stream(struct run *run, size_t i, uint64_t bytes)
@@ -92,7 +98,10 @@ void sim_write_all(struct run *run)
 static void read_stream(struct run *run, struct lft_stream *stream, struct sink *sink)
 {
     struct iovec pieces[64];
+    bool still = sim_is_still(run, (size_t)(sink - run->sinks));
     int n;
+    if (still && run->now_ns >= run->trial->settings->still_after_ns)
+        return;
     while ((n = lft_stream_read_view(stream, pieces, 64))) {
         size_t bytes = 0;
         for (int i = 0; i < n; i++) {
@@ -105,7 +114,7 @@ static void read_stream(struct run *run, struct lft_stream *stream, struct sink 
         }
         sink->read += bytes;
         run->result->delivered_bytes += bytes;
-        if (run->now_ns >= run->result->steady_from_ns && run->now_ns < run->trial->settings->duration_ns)
+        if (!still && run->now_ns >= run->result->steady_from_ns && run->now_ns < run->trial->settings->duration_ns)
             run->result->steady_bytes += bytes;
         run->last_progress_ns = run->now_ns;
         run->result->elapsed_ns = run->now_ns;

@@ -39,8 +39,9 @@ static struct lft_stream *open_here(struct pair *pair)
     return stream;
 }
 
-/* The OPEN comes after the RESET, or never: then the stream ends with the association. */
-static void a_reset_before_its_open_leaves_nothing(void)
+/* A RESET, or data, before the OPEN. The RESET ends the stream at once. With data the OPEN never comes, and the stream
+ * ends with the association. */
+static void what_comes_before_its_open_leaves_nothing(void)
 {
     for (int never = 0; never < 2; never++) {
         struct pair *pair = pair_start();
@@ -48,35 +49,43 @@ static void a_reset_before_its_open_leaves_nothing(void)
         hold_next_frame(pair, never ? UINT64_C(1) << 60 : 200 * NC_NS_PER_MS);
         struct lft_stream *stream = open_here(pair);
         pair_run(pair, 10 * NC_NS_PER_MS);
-        lft_stream_release(stream); /* a RESET in the next frame */
+        if (never)
+            CHECK_EQ(lft_stream_write(stream, "early", 5), 5);
+        else
+            lft_stream_release(stream); /* a RESET in the next frame */
         pair_run(pair, 100 * NC_NS_PER_MS);
         lft_session_state(lft_link_session(pair->link[1]), &state);
-        CHECK_EQ(state.streams, 1);
+        CHECK_EQ(state.streams, never);
         pair->cut = never;
         pair_run(pair, never ? 8 * NC_NS_PER_S : NC_NS_PER_S); /* outage_max is 5 s */
         pair->cut = false;
         pair->hook = NULL;
-        if (never)
+        if (never) {
+            CHECK(pair_event(pair, 0, LFT_EVENT_RESET) == stream);
+            lft_stream_release(stream);
             pair_run(pair, 3 * NC_NS_PER_S);
+        }
         pair_nothing_left(pair);
     }
 }
 
-/* Six streams at once: the last has little credit, and more 0.3 s later, which arrives before its OPEN does. */
+/* Six streams at once: the last has little credit. It gets more when the others have gone, before its OPEN arrives. */
 static void credit_that_overtakes_its_open_counts(void)
 {
     enum { ANSWER = 1000000 };
     static uint8_t octets[65536];
     for (int early_data = 0; early_data < 2; early_data++) {
         struct pair *pair = pair_start();
-        struct lft_stream *near = NULL, *far = NULL, *stream;
+        struct lft_stream *near = NULL, *far = NULL, *stream, *others[5];
         unsigned events;
         for (int i = 0; i < 5; i++)
-            open_here(pair);
+            others[i] = open_here(pair);
         pair_run(pair, 100 * NC_NS_PER_MS);
         hold_next_frame(pair, 700 * NC_NS_PER_MS);
         near = open_here(pair);
         pair_run(pair, 5 * NC_NS_PER_MS);
+        for (int i = 0; i < 5; i++)
+            lft_stream_release(others[i]);
         if (early_data)
             CHECK_EQ(lft_stream_write(near, "early", 5), 5);
         pair_run(pair, NC_NS_PER_S);
@@ -122,7 +131,7 @@ static void full_memory_is_no_outage(void)
 
 int main(void)
 {
-    RUN(a_reset_before_its_open_leaves_nothing);
+    RUN(what_comes_before_its_open_leaves_nothing);
     RUN(credit_that_overtakes_its_open_counts);
     RUN(full_memory_is_no_outage);
     return 0;

@@ -146,8 +146,8 @@ static void readers_that_stand_still_leave_room(void)
     pair_free(pair);
 }
 
-/* A few octets now and then, as on a control connection, do not take half of the credit from a bulk stream. */
-static void a_trickle_takes_no_share(void)
+/* How many octets a bulk stream may send beyond what was read of it, beside a few octets now and then. */
+static uint64_t bulk_beside(bool some)
 {
     struct pair *pair = pair_start();
     struct lft_stream *bulk[2], *trickle[2];
@@ -157,7 +157,7 @@ static void a_trickle_takes_no_share(void)
     pair_stream(pair, trickle);
     for (int ms = 0; ms < 3000; ms++) {
         lft_stream_write(bulk[0], octets, sizeof octets);
-        if (ms % 200 == 0)
+        if (some && ms % 200 == 0)
             CHECK_EQ(lft_stream_write(trickle[0], "progress", 8), 8);
         pair_run(pair, NC_NS_PER_MS);
         while (pair_read(pair, trickle[1], octets, sizeof octets)) {
@@ -165,7 +165,56 @@ static void a_trickle_takes_no_share(void)
         for (size_t n; ms < 1500 && (n = pair_read(pair, bulk[1], octets, sizeof octets));)
             read += n;
     }
-    CHECK(lft_session_counters(lft_link_session(pair->link[0]))->tx_bytes - read > (8 << 20) * 3 / 4);
+    uint64_t beyond = lft_session_counters(lft_link_session(pair->link[0]))->tx_bytes - read;
+    pair_free(pair);
+    return beyond;
+}
+
+/* A few octets now and then, as on a control connection, do not take half of the credit from a bulk stream. */
+static void a_trickle_takes_no_share(void)
+{
+    uint64_t alone = bulk_beside(false), beside = bulk_beside(true);
+    CHECK(alone > 100000000 / 8 / 50 * 3 / 2); /* half more than what is under way in a round trip of 20 ms */
+    CHECK(beside > alone * 9 / 10);
+}
+
+/* A sender that is done with its credit gives it back, and its stream goes on when it has something to send again. */
+static void idle_credit_is_given_back(void)
+{
+    enum { MANY = 20 };
+    struct pair *pair = pair_start();
+    struct lft_stream *stream[MANY][2];
+    static const uint8_t octets[65536];
+    for (int i = 0; i < MANY; i++) {
+        open_beside(pair, stream[i]);
+        CHECK_EQ(lft_stream_write(stream[i][0], "question", 8), 8);
+        pair_run(pair, 30 * NC_NS_PER_MS);
+        CHECK_EQ(pair_read_all(pair, stream[i][1]), 8);
+    }
+    pair_run(pair, 3 * NC_NS_PER_S);
+    for (int i = 0; i < MANY; i++) /* one of them is read from now on */
+        lft_stream_write(stream[i][0], octets, sizeof octets);
+    CHECK(carry(pair, stream, MANY, 2000, stream[0][1]) > 2000000);
+    CHECK_EQ(pair_dropped_for_memory(pair), 0);
+    pair_free(pair);
+}
+
+/* Octets that nobody reads, each in a frame full of another stream's, do not keep those frames. */
+static void small_chunks_do_not_keep_whole_frames(void)
+{
+    struct pair *pair = pair_start();
+    struct lft_stream *bulk[1][2], *small[2];
+    struct lft_engine_state state;
+    open_beside(pair, bulk[0]);
+    open_beside(pair, small);
+    for (int i = 0; i < 3000; i++) {
+        lft_stream_write(small[0], "x", 1);
+        carry(pair, bulk, 1, 1, bulk[0][1]);
+    }
+    pair_run(pair, 100 * NC_NS_PER_MS);
+    pair_read_all(pair, bulk[0][1]);
+    lft_engine_state(lft_link_engine(pair->link[1]), pair->now_ns, &state);
+    CHECK(state.rx_buffers < 50);
     pair_free(pair);
 }
 
@@ -262,6 +311,8 @@ int main(void)
     RUN(slow_reader_stops_only_its_own);
     RUN(readers_that_stand_still_leave_room);
     RUN(a_trickle_takes_no_share);
+    RUN(idle_credit_is_given_back);
+    RUN(small_chunks_do_not_keep_whole_frames);
     RUN(single_octets_do_not_cost_buffers);
     RUN(many_come_and_go);
     RUN(a_reset_of_a_finished_stream_ends_it);

@@ -1,0 +1,308 @@
+/* Every chunk in every state of a stream, as the table of FORMAT.md says. One session is tested; the test itself is its
+ * peer and speaks in chunks. */
+#include "check.h"
+#include "nc_bytes.h"
+#include "session.h"
+#include "session_internal.h"
+
+enum { MEMORY = 4 << 20, ROOM = 1400, PEERS_ID = 4, OWN_ID = 5, STREAMS_MAX = 4 };
+
+struct bench {
+    struct lft_session *session;
+    struct lft_pool *pool;
+    struct lft_stream *stream; /* what the relay has of it; NULL: nothing */
+};
+
+static struct bench bench_start(void)
+{
+    /* The peer is the initiator: its streams have even identifiers. */
+    const struct lft_session_config config = {
+        .streams_max = STREAMS_MAX, .tx_memory_bytes = MEMORY, .rx_memory_bytes = MEMORY};
+    struct bench bench = {.pool = lft_pool_create(ROOM, MEMORY)};
+    bench.session = lft_session_create(&config, bench.pool);
+    CHECK(bench.session);
+    bench.session->next_id = OWN_ID;
+    return bench;
+}
+
+static void bench_end(struct bench *bench)
+{
+    lft_session_destroy(bench->session);
+    CHECK_EQ(lft_pool_used(bench->pool), 0);
+    lft_pool_destroy(bench->pool);
+}
+
+static void say_about(struct bench *bench, unsigned type, uint32_t id, uint64_t value, const void *body, size_t n)
+{
+    struct lft_buffer *buffer = lft_pool_take(bench->pool, 1);
+    struct lft_chunk chunk = {.type = (uint8_t)type, .stream = id, .value = value, .length = (uint16_t)n};
+    lft_chunk_put(buffer->at, &chunk);
+    if (n)
+        memcpy(buffer->at + LFT_CHUNK_HEADER, body, n);
+    lft_session_deliver(bench->session, buffer, buffer->at, LFT_CHUNK_HEADER + n, 1);
+    lft_pool_release(bench->pool, buffer);
+}
+
+/* A chunk of each type as a peer would send it that has sent nothing before. */
+static void say(struct bench *bench, unsigned type, uint32_t id)
+{
+    static const struct lft_open where = {.family = LFT_FAMILY_IPV4, .destination_port = 80};
+    uint8_t body[LFT_OPEN_BODY_MAX] = {0};
+    size_t n = 0;
+    uint64_t value = 0;
+    if (type == LFT_CHUNK_DATA)
+        n = 7;
+    else if (type == LFT_CHUNK_OPEN)
+        n = lft_open_put(body, &where);
+    else if (type == LFT_CHUNK_REFUSE || type == LFT_CHUNK_RESET)
+        lft_result_put(body, &(struct lft_result){.code = LFT_RESULT_RESET}), n = LFT_RESULT_BYTES;
+    else if (type == LFT_CHUNK_RETURN)
+        nc_put16(body, 1), n = 2, value = 100;
+    else if (type != LFT_CHUNK_FIN)
+        value = 100000; /* credit */
+    say_about(bench, type, id, value, body, n);
+}
+
+/* Takes all that the session wants to say. Returns the last chunk about a stream, type 0: none; *code: its result. */
+static unsigned heard(struct bench *bench, uint32_t id, unsigned *code)
+{
+    uint8_t at[ROOM];
+    unsigned last = 0;
+    for (size_t n; (n = lft_session_fill(bench->session, at, sizeof at, 1));) {
+        const uint8_t *cursor = at;
+        struct lft_chunk chunk;
+        while (lft_chunk_get(&cursor, at + n, &chunk) > 0)
+            if (chunk.stream == id && chunk.type != LFT_CHUNK_CREDIT) {
+                last = chunk.type;
+                *code = chunk.length ? chunk.body[0] : 0;
+            }
+    }
+    return last;
+}
+
+static void relay_learns(struct bench *bench)
+{
+    unsigned events;
+    struct lft_stream *stream = lft_session_event(bench->session, &events);
+    CHECK(stream && events & LFT_EVENT_OPENED);
+    bench->stream = stream;
+}
+
+static void nothing(struct bench *bench)
+{
+    (void)bench;
+}
+static void past(struct bench *bench)
+{
+    unsigned code;
+    say(bench, LFT_CHUNK_RESET, PEERS_ID);
+    CHECK_EQ(heard(bench, PEERS_ID, &code), LFT_CHUNK_RESET);
+}
+static void early(struct bench *bench)
+{
+    say(bench, LFT_CHUNK_CREDIT, PEERS_ID);
+}
+static void asked(struct bench *bench)
+{
+    say(bench, LFT_CHUNK_OPEN, PEERS_ID);
+    relay_learns(bench);
+}
+static void accepting(struct bench *bench)
+{
+    unsigned code;
+    asked(bench);
+    lft_stream_accept(bench->stream);
+    CHECK_EQ(heard(bench, PEERS_ID, &code), LFT_CHUNK_ACCEPT);
+}
+static void refused(struct bench *bench)
+{
+    unsigned code;
+    asked(bench);
+    lft_stream_refuse(bench->stream, &(struct lft_result){.code = LFT_RESULT_REFUSED});
+    lft_stream_release(bench->stream);
+    bench->stream = NULL;
+    CHECK_EQ(heard(bench, PEERS_ID, &code), LFT_CHUNK_REFUSE);
+}
+static void opening(struct bench *bench)
+{
+    unsigned code;
+    bench->stream = lft_stream_open(bench->session, &(struct lft_open){.family = LFT_FAMILY_IPV4}, NULL);
+    CHECK_EQ(lft_stream_id(bench->stream), OWN_ID);
+    CHECK_EQ(heard(bench, OWN_ID, &code), LFT_CHUNK_OPEN);
+}
+static void opened(struct bench *bench)
+{
+    unsigned events;
+    opening(bench);
+    say(bench, LFT_CHUNK_ACCEPT, OWN_ID);
+    CHECK(lft_session_event(bench->session, &events) == bench->stream);
+}
+static void given_up(struct bench *bench)
+{
+    unsigned code;
+    opening(bench);
+    lft_stream_release(bench->stream);
+    bench->stream = NULL;
+    CHECK_EQ(heard(bench, OWN_ID, &code), LFT_CHUNK_RESET);
+}
+
+/* The state afterwards, a letter for each of DATA FIN OPEN ACCEPT REFUSE RESET CREDIT RETURN: - none, e early, p opening,
+ * a asked, o open, d ended by the peer, ! a protocol error, r refused for want of room, x ended before as well. */
+struct row {
+    const char *state;
+    void (*make)(struct bench *);
+    uint32_t id;
+    const char *after;
+};
+static const struct row rows[] = {
+    {"none, own identifier", nothing, OWN_ID, "--------"},
+    {"none, peer's, not begun", nothing, PEERS_ID, "eea--de!"},
+    {"none, peer's, ended", past, PEERS_ID, "--------"},
+    {"early", early, PEERS_ID, "eea!!de!"},
+    {"opening", opening, OWN_ID, "pp!oddpp"},
+    {"asked", asked, PEERS_ID, "aa!!!da!"},
+    {"open, acceptor", accepting, PEERS_ID, "oo!!!doo"},
+    {"open, opener", opened, OWN_ID, "oo!!!doo"},
+    {"ended, acceptor", refused, PEERS_ID, "x-xx--xx"},
+    {"ended, opener", given_up, OWN_ID, "x-xx--xx"},
+};
+
+static char state_letter(const struct lft_stream *stream)
+{
+    static const char letters[LFT_STREAM_STATES] = {'e', 'p', 'a', 'o', 'x'};
+    return stream ? letters[lft_stream_state(stream)] : '-';
+}
+
+/* The letter of what the session made of it: its state, and what it says to the peer. */
+static char outcome(struct bench *bench, uint32_t id, bool ended_before)
+{
+    char state = state_letter(lft_stream_find(bench->session, id));
+    unsigned code = 0, said = heard(bench, id, &code);
+    if (said == LFT_CHUNK_RESET)
+        return code == LFT_RESULT_PROTOCOL ? '!' : 'd';
+    if (said == LFT_CHUNK_REFUSE)
+        return 'r';
+    CHECK(!said);
+    return state == 'x' && !ended_before ? 'd' : state;
+}
+
+/* The relay lets go of a stream that the peer has ended; then nothing of it may be left. */
+static void relay_lets_go(struct bench *bench, uint32_t id)
+{
+    unsigned code;
+    if (bench->stream)
+        lft_stream_release(bench->stream);
+    heard(bench, id, &code);
+    CHECK(!lft_stream_find(bench->session, id));
+    CHECK_EQ(bench->session->rx_promised + bench->session->rx_unproven, 0);
+}
+
+static void every_chunk_in_every_state(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (unsigned type = LFT_CHUNK_DATA; type < LFT_CHUNK_KINDS; type++) {
+            struct bench bench = bench_start();
+            rows[i].make(&bench);
+            bool ended_before = state_letter(lft_stream_find(bench.session, rows[i].id)) == 'x';
+            say(&bench, type, rows[i].id);
+            char got = outcome(&bench, rows[i].id, ended_before), want = rows[i].after[type - 1];
+            if (got != want)
+                fprintf(stderr, "%s: chunk type %u gives '%c', want '%c'\n", rows[i].state, type, got, want);
+            CHECK(got == want);
+            if (got == 'd' || got == '!')
+                relay_lets_go(&bench, rows[i].id);
+            bench_end(&bench);
+        }
+}
+
+/* The half that the peer has closed takes no more of what closes it, and the rest of its octets still. */
+static void a_closed_half_takes_what_is_missing(void)
+{
+    static const uint8_t octets[10];
+    unsigned code, events;
+    struct bench bench = bench_start();
+    accepting(&bench);
+    say_about(&bench, LFT_CHUNK_FIN, PEERS_ID, 5, octets, 5);
+    say_about(&bench, LFT_CHUNK_DATA, PEERS_ID, 0, octets, 5);
+    CHECK(lft_session_event(bench.session, &events) == bench.stream && events == LFT_EVENT_READABLE);
+    lft_stream_consumed(bench.stream, 10, 1);
+    CHECK(lft_session_event(bench.session, &events) == bench.stream && events == LFT_EVENT_END);
+    say_about(&bench, LFT_CHUNK_FIN, PEERS_ID, 10, NULL, 0);
+    CHECK(heard(&bench, PEERS_ID, &code) == LFT_CHUNK_RESET && code == LFT_RESULT_PROTOCOL);
+    bench_end(&bench);
+    for (unsigned beyond = 0; beyond < 2; beyond++) { /* beyond the end, and beyond the credit */
+        bench = bench_start();
+        accepting(&bench);
+        if (!beyond)
+            say_about(&bench, LFT_CHUNK_FIN, PEERS_ID, 5, octets, 5);
+        say_about(&bench, LFT_CHUNK_DATA, PEERS_ID, beyond ? MEMORY : 6, octets, 5);
+        CHECK(heard(&bench, PEERS_ID, &code) == LFT_CHUNK_RESET && code == LFT_RESULT_PROTOCOL);
+        relay_lets_go(&bench, PEERS_ID);
+        bench_end(&bench);
+    }
+}
+
+/* Whatever comes first of a stream that there is no room for, even ten times as many: each is refused once, and late
+ * chunks of it are ignored. */
+static void what_has_no_room_is_refused(void)
+{
+    enum { MANY = 10 * STREAMS_MAX };
+    struct bench bench = bench_start();
+    unsigned code;
+    for (uint32_t i = 0; i < STREAMS_MAX; i++)
+        say(&bench, LFT_CHUNK_OPEN, 2 * i);
+    for (uint32_t i = STREAMS_MAX; i < MANY; i++) {
+        static const unsigned firsts[] = {LFT_CHUNK_OPEN, LFT_CHUNK_DATA, LFT_CHUNK_CREDIT, LFT_CHUNK_RESET};
+        say(&bench, firsts[i % 4], 2 * i);
+        CHECK(heard(&bench, 2 * i, &code) == LFT_CHUNK_REFUSE && code == LFT_RESULT_NO_RESOURCES);
+        say(&bench, LFT_CHUNK_OPEN, 2 * i);
+        say(&bench, LFT_CHUNK_RESET, 2 * i);
+        CHECK_EQ(heard(&bench, 2 * i, &code), 0);
+    }
+    CHECK_EQ(bench.session->streams, STREAMS_MAX);
+    CHECK_EQ(lft_session_counters(bench.session)->streams_refused_full, MANY - STREAMS_MAX);
+    bench_end(&bench);
+}
+
+/* Of what CREDIT and OPEN grant the larger counts, whichever comes first. */
+static void credit_before_its_open_counts(void)
+{
+    struct bench bench = bench_start();
+    early(&bench);
+    say(&bench, LFT_CHUNK_OPEN, PEERS_ID); /* grants nothing */
+    CHECK_EQ(lft_stream_find(bench.session, PEERS_ID)->tx_credit, 100000);
+    bench_end(&bench);
+}
+
+/* Credit that was granted before a RETURN arrived does not count after it; nor does a RETURN that a later one overtook. */
+static void what_crosses_a_return_does_not_count(void)
+{
+    uint8_t number[2];
+    struct bench bench = bench_start();
+    accepting(&bench);
+    uint64_t granted = bench.stream->rx_granted;
+    for (uint16_t n = 2; n >= 1; n--) {
+        nc_put16(number, n);
+        say_about(&bench, LFT_CHUNK_RETURN, PEERS_ID, n == 2 ? 100 : granted, number, sizeof number);
+    }
+    CHECK_EQ(bench.stream->rx_returns, 2);
+    CHECK(bench.stream->rx_granted < granted && !bench.stream->reset);
+    bench.stream->tx_returns = 1; /* as after a RETURN of ours */
+    bench.stream->tx_credit = 500;
+    say_about(&bench, LFT_CHUNK_CREDIT, PEERS_ID, 9000, NULL, 0);
+    CHECK_EQ(bench.stream->tx_credit, 500);
+    nc_put16(number, 1);
+    say_about(&bench, LFT_CHUNK_CREDIT, PEERS_ID, 9000, number, sizeof number);
+    CHECK_EQ(bench.stream->tx_credit, 9000);
+    bench_end(&bench);
+}
+
+int main(void)
+{
+    RUN(every_chunk_in_every_state);
+    RUN(a_closed_half_takes_what_is_missing);
+    RUN(what_has_no_room_is_refused);
+    RUN(credit_before_its_open_counts);
+    RUN(what_crosses_a_return_does_not_count);
+    return 0;
+}

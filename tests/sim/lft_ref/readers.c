@@ -1,0 +1,55 @@
+/* Readers that stand still leave the memory to those that read: one stream beside a thousand of them keeps its rate. */
+#include "check.h"
+#include "nc_clock.h"
+#include "sim.h"
+
+#define MS NC_NS_PER_MS
+enum { STILL = 1000 };
+
+static struct sim_settings defaults(void)
+{
+    struct nc_error error;
+    char name[] = "lft-sim", *argv[] = {name, NULL};
+    struct sim_settings settings;
+    CHECK_EQ(sim_settings_parse(&settings, 1, argv, &error), 0);
+    settings.rate_bps = 200000000;
+    settings.cut = true;
+    settings.still = STILL;
+    settings.granularity_ns = 250 * NC_NS_PER_US; /* as the gateway's loop rests on such a path */
+    return settings;
+}
+
+static void the_one_keeps_its_rate(uint64_t still_after_ns)
+{
+    struct sim_settings s = defaults();
+    struct sim_result r;
+    s.still_after_ns = still_after_ns;
+    s.duration_ns = still_after_ns + 8 * NC_NS_PER_S;
+    struct sim_trial trial = {
+        .settings = &s, .rtt_ns = 200 * MS, .limit_bps = s.rate_bps, .recovery = LFT_SELECTIVE, .seed = 21};
+    sim_run(&trial, &r);
+    if (r.steady_bps < 0.9 * r.bound_bps || r.receiver.rx_no_memory)
+        fprintf(stderr, "%d readers stand still after %.1f s: %.1f Mbit/s of %.1f, %llu frames without memory\n", STILL,
+                (double)still_after_ns / 1e9, r.steady_bps / 1e6, r.bound_bps / 1e6,
+                (unsigned long long)r.receiver.rx_no_memory);
+    CHECK(r.intact);
+    CHECK(r.steady_bps >= 0.9 * r.bound_bps);
+    CHECK_EQ(r.receiver.rx_no_memory, 0);
+}
+
+static void beside_readers_that_never_read(void)
+{
+    the_one_keeps_its_rate(0);
+}
+
+static void beside_readers_that_have_stopped(void)
+{
+    the_one_keeps_its_rate(3 * NC_NS_PER_S);
+}
+
+int main(void)
+{
+    RUN(beside_readers_that_never_read);
+    RUN(beside_readers_that_have_stopped);
+    return 0;
+}
