@@ -144,7 +144,7 @@ static void listener_ready(void *owner, uint32_t events)
         return;
     }
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
-    client->source = (struct loop_source){fd, client_ready, client};
+    client->source = (struct loop_source){.fd = fd, .ready = client_ready, .owner = client};
     client->control = control;
     client->next = control->first;
     control->first = client;

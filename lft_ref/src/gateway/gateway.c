@@ -19,20 +19,13 @@
 #define NOTED_AGAIN_NS (600 * NC_NS_PER_S)
 enum { BUSY_DATAGRAMS = 2 };
 
-/* Called once a second. When a path takes only smaller frames than before, one number is never acknowledged although
- * the tunnel is up. */
-static void look_for_black_hole(struct gateway *gateway, uint64_t now_ns)
+static void watch_mtu(struct gateway *gateway, uint64_t now_ns)
 {
     struct lft_engine_state state;
     if (!lft_link_ready(gateway->link))
         return;
     lft_engine_state(lft_link_engine(gateway->link), now_ns, &state);
-    uint64_t first_missing = state.next_number - state.unacknowledged_frames;
-    if (!state.unacknowledged_frames || first_missing != gateway->first_missing) {
-        gateway->first_missing = first_missing;
-        gateway->stuck_since_ns = now_ns;
-    } else if (now_ns - gateway->stuck_since_ns >= NC_NS_PER_S + 4 * state.srtt_ns)
-        pmtu_doubt(&gateway->pmtu, now_ns);
+    pmtu_watch(&gateway->pmtu, &state, now_ns);
 }
 
 static void search_mtu(struct gateway *gateway, unsigned events, uint64_t now_ns)
@@ -139,7 +132,7 @@ static bool work(struct gateway *gateway, uint64_t now_ns)
     unsigned sent = io_transmit(gateway->io);
     if (now_ns >= gateway->tick_ns) {
         relay_tick(gateway->relay, now_ns);
-        look_for_black_hole(gateway, now_ns);
+        watch_mtu(gateway, now_ns);
         note_handshakes(gateway, now_ns);
         gateway->tick_ns = now_ns + TICK_NS;
     }
@@ -215,7 +208,7 @@ struct loop *gateway_loop(struct gateway *gateway)
 
 void gateway_run(struct gateway *gateway, int signal_fd)
 {
-    gateway->signals = (struct loop_source){signal_fd, signalled, gateway};
+    gateway->signals = (struct loop_source){.fd = signal_fd, .ready = signalled, .owner = gateway};
     loop_add(gateway->loop, &gateway->signals, EPOLLIN);
     uint64_t now_ns = nc_now_ns(), until_ns = now_ns;
     while (!drained(gateway, now_ns)) {

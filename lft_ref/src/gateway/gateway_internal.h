@@ -26,7 +26,6 @@ struct gateway {
     unsigned proxies_n;
     struct pmtu pmtu;
     uint32_t payload_applied;
-    uint64_t first_missing, stuck_since_ns; /* the oldest number not acknowledged, and since when */
     struct health health;
     struct loop_source signals;
     uint8_t psk[LFT_PSK_BYTES];                                                           /* until the link has it */

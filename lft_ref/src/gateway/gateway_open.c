@@ -155,6 +155,7 @@ static int open_relays(struct gateway *gateway, struct nc_error *error)
         .burst_ns = s->rate_burst_ns,
         .sockets = {.notsent_lowat_bytes = s->notsent_lowat_bytes, .mark = (uint32_t)s->mark + RULES_MARK_OWN},
         .transparent = s->router || s->host,
+        .allow_loopback = s->allow_loopback,
         .proxy_bypass = s->proxy_bypass};
     gateway->relay = relay_create(&relay, gateway->loop, lft_link_session(gateway->link));
     if (!gateway->relay)

@@ -49,6 +49,15 @@ void pmtu_doubt(struct pmtu *pmtu, uint64_t now_ns)
     pmtu->due_ns = now_ns;
 }
 
+void pmtu_watch(struct pmtu *pmtu, const struct lft_engine_state *state, uint64_t now_ns)
+{
+    if (!state->unacknowledged_frames || state->oldest_number != pmtu->oldest) {
+        pmtu->oldest = state->oldest_number;
+        pmtu->oldest_since_ns = now_ns;
+    } else if (now_ns - pmtu->oldest_since_ns >= NC_NS_PER_S + 4 * state->srtt_ns)
+        pmtu_doubt(pmtu, now_ns);
+}
+
 bool pmtu_answered(struct pmtu *pmtu, uint32_t payload, uint64_t now_ns)
 {
     if (!pmtu->trying || payload < pmtu->trying)
@@ -65,9 +74,11 @@ uint32_t pmtu_poll(struct pmtu *pmtu, uint64_t now_ns)
 {
     if (now_ns < pmtu->due_ns)
         return 0;
-    if (!pmtu->trying) { /* the path may take more by now; the size in use stays meanwhile */
-        pmtu->bad = pmtu->good < pmtu->limit ? UINT32_MAX : 0;
-        choose(pmtu, now_ns);
+    if (!pmtu->trying) { /* the path may take less by now, or more; the size in use stays meanwhile */
+        pmtu->bad = pmtu->good < pmtu->limit ? UINT32_MAX : pmtu->limit;
+        pmtu_doubt(pmtu, now_ns);
+        if (!pmtu->trying)
+            choose(pmtu, now_ns); /* the base is not doubted: there is nothing below it */
         if (!pmtu->trying)
             return 0;
     }

@@ -22,7 +22,7 @@ extern const char *const settings_bypass_names[];
 struct settings {
     const char *config, *listen, *peer, *psk_file, *gateway_name, *peer_name, *control, *name;
     int carriage, cipher, recovery, rate_mode, bypass;
-    bool no_redundancy, router, host, proxy_bypass, parent_death;
+    bool no_redundancy, router, host, proxy_bypass, allow_loopback, parent_death;
     struct nc_strings lan, forwards, socks5, http_connect;
     uint64_t rate_bps, host_rate_bps, rate_burst_ns, fec_percent, mtu, expected_rtt_ns, memory_tx_bytes,
         memory_rx_bytes, socket_buffer_bytes;

@@ -68,6 +68,22 @@ void address_clear_port(struct sockaddr_storage *address)
         ((struct sockaddr_in *)address)->sin_port = 0;
 }
 
+static bool is_loopback4(uint32_t address)
+{
+    return address >> 24 == 127 || address >> 24 == 0;
+}
+
+bool address_is_loopback(const struct sockaddr_storage *address)
+{
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
+    if (address->ss_family != AF_INET6)
+        return is_loopback4(ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr));
+    uint32_t mapped;
+    memcpy(&mapped, v6->s6_addr + 12, sizeof mapped);
+    return IN6_IS_ADDR_LOOPBACK(v6) || IN6_IS_ADDR_UNSPECIFIED(v6) ||
+           (IN6_IS_ADDR_V4MAPPED(v6) && is_loopback4(ntohl(mapped)));
+}
+
 const char *address_text(const struct sockaddr_storage *address, char *out, size_t size)
 {
     char host[INET6_ADDRSTRLEN] = "";

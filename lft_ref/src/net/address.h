@@ -16,6 +16,9 @@ int address_resolve(const char *text, uint16_t default_port, bool passive, struc
 socklen_t address_bytes(const struct sockaddr_storage *address);
 /* For raw sockets, whose port is the protocol's or 0. */
 void address_clear_port(struct sockaddr_storage *address);
+/* Addresses that lead to this machine only: loopback, the unspecified address, which connect() takes for it, and IPv6's
+ * forms of both. */
+bool address_is_loopback(const struct sockaddr_storage *address);
 /* "192.0.2.1:80", "[2001:db8::1]:80", "none". Returns `out`. */
 const char *address_text(const struct sockaddr_storage *address, char *out, size_t size);
 

@@ -118,7 +118,7 @@ struct io *io_open(const struct io_settings *settings, struct loop *loop, struct
         free(io);
         return NULL;
     }
-    io->source = (struct loop_source){fd, ready, io};
+    io->source = (struct loop_source){.fd = fd, .ready = ready, .owner = io};
     io->loop = loop;
     io->link = link;
     io->carriage = settings->carriage;

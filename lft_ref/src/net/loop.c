@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "nc_clock.h"
+#include "nc_range.h"
 
 enum { EVENTS = 256 };
+#define REST_NS (100 * NC_NS_PER_MS)
 
 struct dead {
     struct dead *next;
@@ -17,7 +19,9 @@ struct dead {
 struct loop {
     int epoll;
     uint64_t now_ns;
-    struct dead *dead; /* memory to free; its first octets are the link of this list */
+    struct dead *dead;           /* memory to free; its first octets are the link of this list */
+    struct loop_source *at_rest; /* until wake_ns */
+    uint64_t wake_ns;
 };
 
 struct loop *loop_create(void)
@@ -64,12 +68,45 @@ void loop_change(struct loop *loop, struct loop_source *source, uint32_t events)
     epoll_ctl(loop->epoll, EPOLL_CTL_MOD, source->fd, &event);
 }
 
+static void wake(struct loop *loop)
+{
+    while (loop->at_rest) {
+        struct loop_source *source = loop->at_rest;
+        loop->at_rest = source->next_at_rest;
+        if (source->fd >= 0)
+            loop_change(loop, source, EPOLLIN);
+    }
+}
+
+/* Closing removes it from the epoll set, because descriptors are never duplicated. */
 void loop_close(struct loop *loop, struct loop_source *source)
 {
-    (void)loop; /* closing removes it from the epoll set, because descriptors are never duplicated */
-    if (source->fd >= 0)
-        close(source->fd);
+    if (source->fd < 0)
+        return;
+    close(source->fd);
     source->fd = -1;
+    wake(loop);
+}
+
+static bool is_at_rest(const struct loop *loop, const struct loop_source *source)
+{
+    const struct loop_source *at = loop->at_rest;
+    while (at && at != source)
+        at = at->next_at_rest;
+    return at;
+}
+
+bool loop_rest(struct loop *loop, struct loop_source *listener, int error)
+{
+    if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM)
+        return false;
+    if (is_at_rest(loop, listener))
+        return true;
+    listener->next_at_rest = loop->at_rest;
+    loop->at_rest = listener;
+    loop->wake_ns = loop->now_ns + REST_NS;
+    loop_change(loop, listener, 0);
+    return true;
 }
 
 void loop_later_free(struct loop *loop, void *memory)
@@ -83,6 +120,10 @@ void loop_later_free(struct loop *loop, void *memory)
 int loop_turn(struct loop *loop, uint64_t now_ns, uint64_t until_ns)
 {
     struct epoll_event events[EVENTS];
+    if (loop->at_rest && now_ns >= loop->wake_ns)
+        wake(loop);
+    if (loop->at_rest)
+        until_ns = nc_min(until_ns, loop->wake_ns);
     uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     struct timespec timeout = {(time_t)(wait_ns / NC_NS_PER_S), (long)(wait_ns % NC_NS_PER_S)};
     int n = epoll_pwait2(loop->epoll, events, EVENTS, &timeout, NULL);

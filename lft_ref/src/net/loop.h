@@ -4,6 +4,7 @@
 #ifndef LFT_LOOP_H
 #define LFT_LOOP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct loop;
@@ -13,6 +14,7 @@ struct loop_source {
     int fd; /* -1: not in use */
     void (*ready)(void *owner, uint32_t events);
     void *owner;
+    struct loop_source *next_at_rest; /* the loop's */
 };
 
 struct loop *loop_create(void); /* NULL with errno */
@@ -21,6 +23,11 @@ int loop_add(struct loop *loop, struct loop_source *source, uint32_t events); /*
 void loop_change(struct loop *loop, struct loop_source *source, uint32_t events);
 /* Closes the descriptor. */
 void loop_close(struct loop *loop, struct loop_source *source);
+/* To be called with the error of accept(). Where no descriptor or no memory was left the listener stays readable, and a
+ * loop that tried again at once would never sleep. So it rests until loop_close has closed a descriptor, and for 100 ms
+ * at most; the clients wait in the kernel's queue. Returns whether it rests.
+ * Rejected: a spare descriptor to accept and close with; it turns clients away that could be served a moment later. */
+bool loop_rest(struct loop *loop, struct loop_source *listener, int error);
 /* Calls free(memory) when the turn is over. */
 void loop_later_free(struct loop *loop, void *memory);
 

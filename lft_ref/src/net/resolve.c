@@ -74,7 +74,8 @@ struct resolver *resolver_create(struct loop *loop, resolver_answered *answered)
         return NULL;
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    *resolver = (struct resolver){.source = {ends[0], ready, resolver}, .answered = answered, .answer_fd = ends[1]};
+    *resolver = (struct resolver){
+        .source = {.fd = ends[0], .ready = ready, .owner = resolver}, .answered = answered, .answer_fd = ends[1]};
     if (loop_add(loop, &resolver->source, EPOLLIN) < 0) {
         resolver_destroy(resolver);
         return NULL;

@@ -8,11 +8,6 @@
 #include "host_socket.h"
 #include "relay_internal.h"
 
-static bool half_open(const struct relay_connection *connection)
-{
-    return connection->phase != RELAY_OPEN;
-}
-
 static void ready(void *owner, uint32_t events)
 {
     struct relay_connection *connection = owner;
@@ -34,7 +29,6 @@ static void link_connection(struct relay *relay, struct relay_connection *connec
         relay->first->previous = connection;
     relay->first = connection;
     relay->n++;
-    relay->half_open += half_open(connection);
 }
 
 static void unlink_connection(struct relay_connection *connection)
@@ -45,24 +39,38 @@ static void unlink_connection(struct relay_connection *connection)
     if (connection->next)
         connection->next->previous = connection->previous;
     relay->n--;
-    relay->half_open -= half_open(connection);
+    half_open_remove(relay->half_open, &connection->half_open);
 }
 
-struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase)
+static void make_room(struct relay *relay)
+{
+    struct half_open_entry *victim = half_open_victim(relay->half_open);
+    if (!victim)
+        return;
+    relay->counters.half_open_evicted++;
+    connection_expire((struct relay_connection *)((uint8_t *)victim - offsetof(struct relay_connection, half_open)));
+}
+
+struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase,
+                                           const struct half_open_key *source)
 {
     struct relay_connection *connection = NULL;
-    if (relay->n < relay->settings.sessions_max && relay->half_open < relay->settings.half_open_max)
+    if (relay->n < relay->settings.sessions_max)
         connection = calloc(1, sizeof *connection);
-    if (!connection) {
+    if (connection)
+        make_room(relay);
+    if (!connection || !half_open_add(relay->half_open, &connection->half_open, source)) {
+        free(connection);
         relay->counters.near_limited++;
         return NULL;
     }
     connection->relay = relay;
     connection->phase = phase;
-    connection->source = (struct loop_source){-1, ready, connection};
+    connection->source = (struct loop_source){.fd = -1, .ready = ready, .owner = connection};
     connection->active_ns = loop_now_ns(relay->loop);
     connection->deadline_ns = connection->active_ns + relay->settings.half_open_ns;
     if (fd >= 0 && connection_attach(connection, fd) < 0) {
+        half_open_remove(relay->half_open, &connection->half_open);
         free(connection);
         return NULL;
     }
@@ -101,8 +109,7 @@ int connection_open(struct relay_connection *connection, const struct lft_open *
 
 void connection_start(struct relay_connection *connection)
 {
-    if (half_open(connection))
-        connection->relay->half_open--;
+    half_open_remove(connection->relay->half_open, &connection->half_open);
     connection->phase = RELAY_OPEN;
     connection->active_ns = loop_now_ns(connection->relay->loop);
     connection_enqueue(connection);
@@ -140,4 +147,15 @@ void connection_end(struct relay_connection *connection, const struct lft_result
     if (connection->front)
         loop_later_free(connection->relay->loop, connection->front);
     loop_later_free(connection->relay->loop, connection);
+}
+
+void connection_expire(struct relay_connection *connection)
+{
+    const struct lft_result late = {.code = LFT_RESULT_TIMED_OUT};
+    bool far = connection->phase == RELAY_CONNECTING || connection->phase == RELAY_RESOLVING;
+    if (far) {
+        connection->relay->counters.far_failed++;
+        lft_stream_refuse(connection->stream, &late);
+    }
+    connection_end(connection, far ? NULL : &late, !far);
 }

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "half_open.h"
 #include "loop.h"
 #include "session.h"
 
@@ -34,7 +35,8 @@ struct relay_connection {
     struct relay_connection *next_work;       /* in one of the relay's work lists */
     struct loop_source source;
     struct relay *relay;
-    struct lft_stream *stream; /* NULL while greeting */
+    struct half_open_entry half_open; /* while it is not established */
+    struct lft_stream *stream;        /* NULL while greeting */
     /* What the listener does when the peer has answered the OPEN, and while greeting when the client has sent
      * something; NULL: nothing. A `refusal` other than NULL is the peer's. */
     void (*answered)(struct relay_connection *connection, const struct lft_result *refusal);
@@ -48,9 +50,11 @@ struct relay_connection {
     uint64_t active_ns, deadline_ns; /* when octets last moved; when a phase before RELAY_OPEN must be over */
 };
 
-/* Makes a connection around a connected, non-blocking socket, or around none yet (-1). NULL: a limit is reached or
- * memory is short; the socket is then still the caller's. */
-struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase);
+/* Makes a connection around a connected, non-blocking socket, or around none yet (-1), for a client at `source`. When
+ * too many are not established it takes the place of another (lft_ref/src/relay/half_open.h). NULL: the limit of
+ * connections is reached or memory is short; the socket is then still the caller's. */
+struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase,
+                                           const struct half_open_key *source);
 /* Adds the socket to the loop. Returns 0 or -1. */
 int connection_attach(struct relay_connection *connection, int fd);
 /* Asks the peer to connect, which is RELAY_OPENING. -1: there is no stream left; the connection is still there. */
@@ -59,6 +63,8 @@ int connection_open(struct relay_connection *connection, const struct lft_open *
 void connection_start(struct relay_connection *connection);
 /* Ends both sides. The stream is reset with `result` unless it has ended; the socket gets a RST if `abort`. */
 void connection_end(struct relay_connection *connection, const struct lft_result *result, bool abort);
+/* Ends one that is not established because it takes too long or has to make room. */
+void connection_expire(struct relay_connection *connection);
 /* Gives the connection its turn, in this turn of the loop or the next. */
 void connection_enqueue(struct relay_connection *connection);
 

@@ -136,6 +136,11 @@ static void connect_to(struct relay_connection *connection, const struct sockadd
                        const struct sockaddr_storage *from)
 {
     struct lft_result result;
+    if (address_is_loopback(to) && !connection->relay->settings.allow_loopback) {
+        /* What listens there relies on nobody else reaching it, and the peer's clients are somebody else. */
+        relay_far_fail(connection, (struct lft_result){.code = LFT_RESULT_NOT_ALLOWED});
+        return;
+    }
     int fd = open_socket(connection->relay, to, from), error = fd < 0 ? errno : begin_connect(fd, to, from);
     connection->phase = RELAY_CONNECTING;
     /* The packets that end the connection before this one are still on their way to us. */
@@ -203,7 +208,9 @@ void relay_far_open(struct relay *relay, struct lft_stream *stream)
 {
     const struct lft_open *where = lft_stream_where(stream);
     struct lft_result none = {.code = LFT_RESULT_NO_RESOURCES};
-    struct relay_connection *connection = relay->draining ? NULL : connection_create(relay, -1, RELAY_CONNECTING);
+    struct half_open_key source = half_open_key(where->flags & LFT_OPEN_KEEP_SOURCE ? where->family : 0, where->source);
+    struct relay_connection *connection =
+        relay->draining ? NULL : connection_create(relay, -1, RELAY_CONNECTING, &source);
     if (!connection) {
         lft_stream_refuse(stream, &none);
         lft_stream_release(stream);

@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "nc_clock.h"
 #include "nc_range.h"
 #include "relay_internal.h"
 
 enum { BACKLOG = 4096, ACCEPTS = 64 };
+#define GREETING_NS (30 * NC_NS_PER_S) /* in which a client has to say where it wants to go */
 static const char *const names[] = {"forward", "socks5", "http-connect"}; /* by enum proxy_kind */
 
 struct proxy {
@@ -50,6 +52,7 @@ static void go(struct relay_connection *connection, struct proxy_request *reques
     const struct lft_result none = {.code = LFT_RESULT_NO_RESOURCES};
     uint8_t words[128];
     connection->answered = answered;
+    connection->deadline_ns = loop_now_ns(connection->relay->loop) + connection->relay->settings.half_open_ns;
     if (connection_open(connection, &request->where) < 0) {
         turn_away(connection, words, proxy_request_answer(request->kind, &none, words));
         return;
@@ -91,10 +94,21 @@ static void greet(struct relay_connection *connection, const struct lft_result *
     }
 }
 
-static void take_client(struct proxy *proxy, int fd)
+static struct half_open_key source_of(const struct sockaddr_storage *client)
 {
+    uint8_t address[16] = {0};
+    if (client->ss_family == AF_INET6)
+        memcpy(address, &((const struct sockaddr_in6 *)client)->sin6_addr, 16);
+    else
+        memcpy(address, &((const struct sockaddr_in *)client)->sin_addr, 4);
+    return half_open_key(client->ss_family == AF_INET6 ? 6 : 4, address);
+}
+
+static void take_client(struct proxy *proxy, int fd, const struct sockaddr_storage *client)
+{
+    struct half_open_key source = source_of(client);
     host_socket_prepare(fd, &proxy->relay->settings.sockets);
-    struct relay_connection *connection = connection_create(proxy->relay, fd, RELAY_GREETING);
+    struct relay_connection *connection = connection_create(proxy->relay, fd, RELAY_GREETING, &source);
     if (!connection) {
         close(fd);
         return;
@@ -110,6 +124,7 @@ static void take_client(struct proxy *proxy, int fd)
         return;
     }
     request->kind = proxy->kind;
+    connection->deadline_ns = nc_min(connection->deadline_ns, connection->active_ns + GREETING_NS);
     connection->front = request;
     connection->answered = greet;
 }
@@ -119,10 +134,14 @@ static void ready(void *owner, uint32_t events)
     struct proxy *proxy = owner;
     (void)events;
     for (int i = 0; i < ACCEPTS; i++) {
-        int fd = accept4(proxy->source.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0)
+        struct sockaddr_storage client;
+        socklen_t size = sizeof client;
+        int fd = accept4(proxy->source.fd, (struct sockaddr *)&client, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            proxy->relay->counters.accepts_without_descriptor += loop_rest(proxy->relay->loop, &proxy->source, errno);
             return;
-        take_client(proxy, fd);
+        }
+        take_client(proxy, fd, &client);
     }
 }
 
@@ -173,8 +192,9 @@ struct proxy *proxy_open(struct relay *relay, enum proxy_kind kind, const char *
     }
     proxy->relay = relay;
     proxy->kind = kind;
-    proxy->source = (struct loop_source){listen_at(&address), ready, proxy};
-    if (proxy->source.fd < 0 || loop_add(relay->loop, &proxy->source, EPOLLIN) < 0) {
+    struct loop_source *source = &proxy->source;
+    *source = (struct loop_source){.fd = listen_at(&address), .ready = ready, .owner = proxy};
+    if (source->fd < 0 || loop_add(relay->loop, source, EPOLLIN) < 0) {
         nc_fail(error, NC_EXIT_MISSING, "--%s '%.100s': %s", names[kind], text, strerror(errno));
         proxy_close(proxy);
         return NULL;
@@ -186,7 +206,6 @@ void proxy_close(struct proxy *proxy)
 {
     if (!proxy)
         return;
-    if (proxy->source.fd >= 0)
-        close(proxy->source.fd);
+    loop_close(proxy->relay->loop, &proxy->source);
     free(proxy);
 }

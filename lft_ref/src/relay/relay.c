@@ -20,9 +20,10 @@ struct relay *relay_create(const struct relay_settings *settings, struct loop *l
     relay->waiting.end = &relay->waiting.first;
     lft_shaper_init(&relay->host, settings->host_rate_bps, settings->burst_ns, RELAY_SHAPER_FRAME, loop_now_ns(loop));
     relay->bypassed = true; /* nothing is accelerated before the tunnel is up */
+    relay->half_open = half_open_create(settings->half_open_max);
     relay->resolver = resolver_create(loop, relay_far_resolved);
     relay->local = settings->proxy_bypass ? relay_local_create(settings->sessions_max) : NULL;
-    if (relay->resolver && (relay->local || !settings->proxy_bypass))
+    if (relay->half_open && relay->resolver && (relay->local || !settings->proxy_bypass))
         return relay;
     relay_destroy(relay);
     return NULL;
@@ -33,8 +34,10 @@ void relay_destroy(struct relay *relay)
     if (!relay)
         return;
     relay_end_all(relay, LFT_RESULT_STOPPED);
-    resolver_destroy(relay->resolver);
+    if (relay->resolver)
+        resolver_destroy(relay->resolver);
     relay_local_destroy(relay->local);
+    half_open_destroy(relay->half_open);
     free(relay);
 }
 
@@ -173,15 +176,12 @@ uint64_t relay_next_ns(const struct relay *relay)
 
 void relay_tick(struct relay *relay, uint64_t now_ns)
 {
-    const struct lft_result idle = {.code = LFT_RESULT_IDLE}, late = {.code = LFT_RESULT_TIMED_OUT};
+    const struct lft_result idle = {.code = LFT_RESULT_IDLE};
     for (struct relay_connection *c = relay->first, *next; c; c = next) {
         next = c->next;
         if (c->phase != RELAY_OPEN && now_ns > c->deadline_ns) {
             relay->counters.half_open_expired++;
-            if (c->phase == RELAY_CONNECTING || c->phase == RELAY_RESOLVING)
-                relay_far_fail(c, late);
-            else
-                connection_end(c, &late, true);
+            connection_expire(c);
         } else if (c->phase == RELAY_OPEN && relay->settings.idle_ns &&
                    now_ns > c->active_ns + relay->settings.idle_ns) {
             relay->counters.idle_closed++;
@@ -202,7 +202,7 @@ size_t relay_connections(const struct relay *relay)
 
 size_t relay_half_open(const struct relay *relay)
 {
-    return relay->half_open;
+    return half_open_count(relay->half_open);
 }
 
 const struct relay_counters *relay_counters(const struct relay *relay)

@@ -3,6 +3,7 @@
 #define LFT_RELAY_INTERNAL_H
 
 #include "connection.h"
+#include "half_open.h"
 #include "relay_types.h"
 #include "resolve.h"
 #include "shaper.h"
@@ -24,7 +25,8 @@ struct relay {
     struct work_list held;    /* until the host rate allows more */
     struct work_list waiting; /* to connect, until the earlier connection of the same ends is over */
     struct lft_shaper host;
-    size_t n, half_open;
+    struct half_open *half_open;
+    size_t n;
     bool draining, bypassed;
     struct relay_counters counters;
 };

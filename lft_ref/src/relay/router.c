@@ -122,7 +122,8 @@ static void hold(struct router *router, const struct tuple *tuple, const struct 
 {
     struct lft_open where;
     struct held *held = calloc(1, sizeof *held);
-    struct relay_connection *connection = held ? connection_create(router->relay, -1, RELAY_OPENING) : NULL;
+    struct half_open_key source = half_open_key(syn->ip_version, syn->src);
+    struct relay_connection *connection = held ? connection_create(router->relay, -1, RELAY_OPENING, &source) : NULL;
     if (!connection) {
         free(held); /* too many are waiting; the client will send its SYN again */
         return;
@@ -237,8 +238,11 @@ static void listener_ready(void *owner, uint32_t events)
             struct sockaddr_storage client;
             socklen_t size = sizeof client;
             int fd = accept4(router->listeners[l].fd, (struct sockaddr *)&client, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-            if (fd < 0)
+            if (fd < 0) {
+                router->relay->counters.accepts_without_descriptor +=
+                    loop_rest(router->relay->loop, &router->listeners[l], errno);
                 break;
+            }
             take_client(router, fd, &client);
         }
 }
@@ -272,10 +276,11 @@ static int open_listener(struct router *router, unsigned l, struct nc_error *err
 {
     static const int families[LISTENERS] = {AF_INET, AF_INET6};
     int fd = listen_transparent(families[l], router->rules.mark + RULES_MARK_OWN, &router->rules.port);
-    router->listeners[l] = (struct loop_source){fd, listener_ready, router};
+    struct loop_source *source = &router->listeners[l];
+    *source = (struct loop_source){.fd = fd, .ready = listener_ready, .owner = router};
     if (fd < 0 && l > 0)
         return 0; /* a machine without IPv6 */
-    if (fd < 0 || loop_add(router->relay->loop, &router->listeners[l], EPOLLIN) < 0)
+    if (fd < 0 || loop_add(router->relay->loop, source, EPOLLIN) < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--router: transparent listener: %s (CAP_NET_ADMIN is needed)",
                        strerror(errno));
     return 0;
@@ -283,7 +288,7 @@ static int open_listener(struct router *router, unsigned l, struct nc_error *err
 
 static int open_sockets(struct router *router, struct nc_error *error)
 {
-    router->tun = (struct loop_source){tun_open(router->rules.name, error), tun_ready, router};
+    router->tun = (struct loop_source){.fd = tun_open(router->rules.name, error), .ready = tun_ready, .owner = router};
     if (router->tun.fd < 0)
         return -1;
     for (unsigned l = 0; l < LISTENERS; l++)

@@ -12,40 +12,50 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SCRIPT_MAX = 8192 };
+enum { SCRIPT_MAX = 8192, OUTPUT_MAX = 8192 };
 #define SYN_ONLY "tcp flags & (fin|syn|rst|ack) == syn"
 
 extern char **environ;
 
-/* All that a program says on its standard error, as one line. */
-static void read_complaints(int fd, struct nc_error *error)
+static void read_text(int fd, char *text, size_t size)
 {
     size_t used = 0;
     ssize_t n;
-    error->status = NC_EXIT_MISSING;
-    while (used + 1 < sizeof error->text && (n = read(fd, error->text + used, sizeof error->text - 1 - used)) > 0)
+    while (used + 1 < size && (n = read(fd, text + used, size - 1 - used)) > 0)
         used += (size_t)n;
-    error->text[used] = '\0';
+    text[used] = '\0';
+}
+
+/* All that a program says on its standard error, as one line. */
+static void read_complaints(int fd, struct nc_error *error)
+{
+    error->status = NC_EXIT_MISSING;
+    read_text(fd, error->text, sizeof error->text);
     for (char *c = error->text; *c; c++)
         *c = *c == '\n' ? ' ' : *c;
 }
 
 /* Runs a program with `input` on its standard input. Returns 0 when it exits with 0, otherwise -1 with its complaints.
- * */
-static int run(char *const argv[], const char *input, struct nc_error *error)
+ * `output` NULL: its standard output is not wanted; otherwise it becomes the beginning of that, OUTPUT_MAX octets at
+ * most. */
+static int run(char *const argv[], const char *input, char *output, struct nc_error *error)
 {
-    int in[2], err[2], status = -1;
+    int in[2], out[2], err[2], status = -1;
     pid_t pid;
     posix_spawn_file_actions_t actions;
-    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
+    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
         return nc_fail(error, NC_EXIT_MISSING, "%s: %s", argv[0], strerror(errno));
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (output)
+        posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    else
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
     int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(in[0]);
+    close(out[1]);
     close(err[1]);
     if (failed)
         nc_fail(error, NC_EXIT_MISSING, "%s: %s; install nftables and iproute2", argv[0], strerror(failed));
@@ -53,12 +63,18 @@ static int run(char *const argv[], const char *input, struct nc_error *error)
         (void)!write(in[1], input, strlen(input)); /* less than a pipe holds */
         close(in[1]);
         in[1] = -1;
+        if (output)
+            read_text(out[0], output, OUTPUT_MAX);
+        close(out[0]); /* one that has more to say ends by SIGPIPE */
+        out[0] = -1;
         read_complaints(err[0], error);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
     }
     if (in[1] >= 0)
         close(in[1]);
+    if (out[0] >= 0)
+        close(out[0]);
     close(err[0]);
     return !failed && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
@@ -66,7 +82,7 @@ static int run(char *const argv[], const char *input, struct nc_error *error)
 static int nft(const char *script, struct nc_error *error)
 {
     char *const argv[] = {"nft", "-f", "-", NULL};
-    return run(argv, script, error);
+    return run(argv, script, NULL, error);
 }
 
 /* One `ip` command, split at blanks. */
@@ -82,7 +98,7 @@ static int ip(struct nc_error *error, const char *format, ...)
     for (char *word = strtok_r(text, " ", &save); word && n + 1 < sizeof argv / sizeof argv[0];
          word = strtok_r(NULL, " ", &save))
         argv[n++] = word;
-    return run(argv, "", error);
+    return run(argv, "", NULL, error);
 }
 
 /* A script that is being put together. One that does not fit is our bug and shows as a syntax error of nft. */
@@ -146,10 +162,72 @@ static void add_output(struct script *script, const struct rules *rules)
     add(script, "oifname != \"lo\" fib daddr type unicast " SYN_ONLY " jump take\n}\n");
 }
 
-static int install_table(const struct rules *rules, struct nc_error *error)
+/* The name below /proc/sys/net comes in three parts. */
+static void set_sysctl(const char *before, const char *middle, const char *after, const char *value)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/sys/net/%s%s%s", before, middle, after);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)!write(fd, value, strlen(value));
+    close(fd);
+}
+
+/* Sysctls of the whole namespace, and what they are while a gateway runs. Early demultiplexing gives a SYN to a socket
+ * in TIME-WAIT of the same ends before the SYN is routed, and a packet that has a socket is never forwarded into the
+ * TUN; IPv4's switch is IPv6's too. */
+enum { SHARED_SYSCTLS = 3 };
+static const struct {
+    const char *name, *value;
+    bool router_only;
+} shared[SHARED_SYSCTLS] = {
+    {"ipv4/fwmark_reflect", "1", false}, {"ipv6/fwmark_reflect", "1", false}, {"ipv4/tcp_early_demux", "0", true}};
+#define KEEPER "was_" /* of the chain whose name goes on with their values before, x where one is not changed */
+
+static char read_sysctl(const char *name)
+{
+    char path[128], value[8] = "x";
+    snprintf(path, sizeof path, "/proc/sys/net/%s", name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, value, sizeof value);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && value[0] >= '0' && value[0] <= '9' ? value[0] : 'x';
+}
+
+static void read_shared(const struct rules *rules, char values[SHARED_SYSCTLS + 1])
+{
+    for (int i = 0; i < SHARED_SYSCTLS; i++)
+        values[i] = shared[i].router_only && !rules->router ? 'x' : read_sysctl(shared[i].name);
+    values[SHARED_SYSCTLS] = '\0';
+}
+
+/* The values that a table keeps; all x when there is none. */
+static void read_kept(const char *name, char values[SHARED_SYSCTLS + 1])
+{
+    struct nc_error ignored;
+    char table[64], text[OUTPUT_MAX] = "", family[] = "inet";
+    snprintf(table, sizeof table, "%s", name);
+    char *const argv[] = {"nft", "list", "table", family, table, NULL};
+    const char *at = run(argv, "", text, &ignored) == 0 || text[0] ? strstr(text, "chain " KEEPER) : NULL;
+    memset(values, 'x', SHARED_SYSCTLS);
+    values[SHARED_SYSCTLS] = '\0';
+    if (at && strlen(at) >= strlen("chain " KEEPER) + SHARED_SYSCTLS)
+        memcpy(values, at + strlen("chain " KEEPER), SHARED_SYSCTLS);
+}
+
+static void restore_shared(const char *values)
+{
+    for (int i = 0; i < SHARED_SYSCTLS; i++)
+        if (values[i] >= '0' && values[i] <= '9')
+            set_sysctl(shared[i].name, "", "", (const char[]){values[i], '\0'});
+}
+
+static int install_table(const struct rules *rules, const char *values, struct nc_error *error)
 {
     struct script script = {0};
-    add(&script, "table inet %s {\nchain take { }\n", rules->name);
+    add(&script, "table inet %s {\nchain " KEEPER "%s { }\nchain take { }\n", rules->name, values);
     add_prerouting(&script, rules);
     add_own_errors(&script, rules);
     if (rules->host)
@@ -173,34 +251,10 @@ static int install_routes(const struct rules *rules, struct nc_error *error)
     return 0;
 }
 
-/* The name below /proc/sys/net comes in three parts. */
-static void set_sysctl(const char *before, const char *middle, const char *after, const char *value)
-{
-    char path[128];
-    snprintf(path, sizeof path, "/proc/sys/net/%s%s%s", before, middle, after);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    (void)!write(fd, value, strlen(value));
-    close(fd);
-}
-
-static void set_reflection(const char *value)
-{
-    set_sysctl("ipv4/fwmark_reflect", "", "", value);
-    set_sysctl("ipv6/fwmark_reflect", "", "", value);
-}
-
-/* Early demultiplexing gives a SYN to a socket in TIME-WAIT of the same ends before the SYN is routed, and a packet
- * that has a socket is never forwarded into the TUN. */
-static void set_early_demux(const char *value)
-{
-    set_sysctl("ipv4/tcp_early_demux", "", "", value); /* IPv6's too */
-}
-
 int rules_install(const struct rules *rules, struct nc_error *error)
 {
     struct nc_error reason;
+    char values[SHARED_SYSCTLS + 1];
     /* A SYN comes back by an interface that its source does not live behind, hence the loose reverse-path filter; and
      * on a host it comes from our own address. */
     set_sysctl("ipv4/conf/", rules->name, "/rp_filter", "2");
@@ -209,13 +263,14 @@ int rules_install(const struct rules *rules, struct nc_error *error)
      * so that nobody sends from it. */
     ip(&reason, "-4 addr add 192.0.0.8/32 dev %s scope host", rules->name);
     rules_remove(rules->name, rules->mark, rules->table); /* those of a gateway that was killed */
-    if (install_table(rules, &reason) < 0 || install_routes(rules, &reason) < 0) {
+    read_shared(rules, values);
+    if (install_table(rules, values, &reason) < 0 || install_routes(rules, &reason) < 0) {
         rules_remove(rules->name, rules->mark, rules->table);
         return nc_fail(error, NC_EXIT_MISSING, "cannot set up packet rules: %s", reason.text);
     }
-    set_reflection("1");
-    if (rules->router)
-        set_early_demux("0");
+    for (int i = 0; i < SHARED_SYSCTLS; i++)
+        if (values[i] != 'x')
+            set_sysctl(shared[i].name, "", "", shared[i].value);
     return 0;
 }
 
@@ -231,11 +286,11 @@ int rules_accelerate(const struct rules *rules, bool on, struct nc_error *error)
 void rules_remove(const char *name, uint32_t mark, uint32_t table)
 {
     struct nc_error ignored;
-    char script[128];
+    char script[128], values[SHARED_SYSCTLS + 1];
+    read_kept(name, values);
     snprintf(script, sizeof script, "table inet %s\ndelete table inet %s\n", name, name);
     nft(script, &ignored);
-    set_reflection("0");
-    set_early_demux("1");
+    restore_shared(values);
     for (int family = 4; family <= 6; family += 2)
         for (uint32_t i = 0; i < 2; i++) {
             for (int times = 0;

@@ -2,8 +2,11 @@
  * it:
  *   - an nftables table, ip rules with the gateway's marks, two routing tables;
  *   - two sysctls of its own interface;
- *   - fwmark_reflect, which is 1 while the gateway runs and 0 afterwards;
- *   - in the router model tcp_early_demux, which is 0 while it runs and 1 afterwards. */
+ *   - fwmark_reflect, which is 1 while the gateway runs;
+ *   - in the router model tcp_early_demux, which is 0 while it runs.
+ * The last two have their earlier values again afterwards, also after a gateway that was killed: the table keeps them,
+ * as the name of an empty chain.
+ * Rejected: a file; it would outlive the namespace. */
 #ifndef LFT_RULES_H
 #define LFT_RULES_H
 

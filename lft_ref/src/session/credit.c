@@ -17,7 +17,7 @@ enum {
     LEAST_MAX = 1 << 16,       /* of the least credit of a stream while there are few */
     DECAY_ROUNDS_MAX = 64
 };
-#define ROUND_LEAST_NS (10 * NC_NS_PER_MS)
+#define ROUND_LEAST_NS (100 * NC_NS_PER_MS) /* on a short path credit is cheap, and loss may hold up a CREDIT */
 
 void lft_stream_account(struct lft_stream *stream)
 {
@@ -102,8 +102,8 @@ void lft_stream_measure(struct lft_stream *stream, size_t consumed, uint64_t now
     measure_holes(stream);
 }
 
-/* The sender's half: credit beyond four round trips at the rate of the last second. It may be its source that is slow,
- * or its share of the line. */
+/* The sender's half: credit beyond sixteen round trips at the rate of the last second. It may be its source that is
+ * slow, or its share of the line. */
 static void give_back(struct lft_stream *stream)
 {
     uint64_t sent = stream->tx_offset - stream->tx_marked;
@@ -112,7 +112,7 @@ static void give_back(struct lft_stream *stream)
     stream->tx_marked = stream->tx_offset;
     if (first || !stream->accepted || stream->reset || stream->tx_finish)
         return;
-    stream->tx_keep = nc_max(4 * sent * round_us / 1000000, LFT_EARLY_CREDIT);
+    stream->tx_keep = nc_max(16 * sent * round_us / 1000000, LFT_EARLY_CREDIT);
     if (stream->tx_credit > stream->tx_offset + stream->tx_keep + LEAST_MAX)
         lft_stream_say(stream, LFT_SAY_RETURN);
 }

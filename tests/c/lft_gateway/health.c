@@ -59,6 +59,55 @@ static void test_a_doubted_size_is_confirmed_or_given_up(void)
     CHECK(pmtu.good <= 1238 && pmtu.good + 16 >= 1238);
 }
 
+/* Small frames come and go while one of full size is stuck: its size is doubted, after a second and four round trips.
+ * */
+static void test_a_stuck_frame_shows_among_small_ones(void)
+{
+    struct pmtu pmtu;
+    uint64_t now_ns = NC_NS_PER_S, stuck_ns = 0;
+    struct lft_engine_state state = {.srtt_ns = 200 * NC_NS_PER_MS, .next_number = 1000, .oldest_number = 990};
+    pmtu_init(&pmtu, 1136, 1438);
+    pmtu_start(&pmtu, NC_NS_PER_MS, now_ns);
+    CHECK_EQ(pmtu_poll(&pmtu, now_ns), 1438);
+    CHECK(pmtu_answered(&pmtu, 1438, now_ns));
+    for (int second = 0; second < 20; second++, now_ns += NC_NS_PER_S) {
+        bool stuck = second >= 10; /* until then all is well: the oldest number moves */
+        state.next_number += 50;
+        state.oldest_number += stuck ? 0 : 50;
+        state.unacknowledged_frames = 1 + (uint64_t)second % 3; /* the stuck one and a few of the small ones */
+        stuck_ns = stuck && !stuck_ns ? now_ns : stuck_ns;
+        pmtu_watch(&pmtu, &state, now_ns);
+        CHECK(!pmtu.trying || stuck);
+        if (pmtu.trying)
+            break;
+    }
+    CHECK_EQ(pmtu.trying, 1438);
+    CHECK(now_ns - stuck_ns <= 4 * NC_NS_PER_S);
+}
+
+/* What was found is tried again every ten minutes, also when it is the most that the device takes. A path that has
+ * shrunk meanwhile, with nothing sent, is found out. */
+static void test_a_size_at_its_limit_is_confirmed_again(void)
+{
+    struct pmtu pmtu;
+    uint64_t now_ns = NC_NS_PER_S;
+    unsigned confirmed = 0;
+    pmtu_init(&pmtu, 1136, 1438);
+    pmtu_start(&pmtu, NC_NS_PER_MS, now_ns);
+    for (uint64_t end_ns = now_ns + 7200 * NC_NS_PER_S; now_ns < end_ns; now_ns = pmtu_next_ns(&pmtu)) {
+        uint32_t size = pmtu_poll(&pmtu, now_ns);
+        confirmed += size && pmtu_answered(&pmtu, size, now_ns);
+        CHECK(now_ns < 2 * NC_NS_PER_S || pmtu.good == 1438);
+    }
+    CHECK(confirmed >= 10);
+    for (uint64_t hour_ns = now_ns + 3600 * NC_NS_PER_S; now_ns < hour_ns; now_ns = pmtu_next_ns(&pmtu)) {
+        uint32_t size = pmtu_poll(&pmtu, now_ns);
+        if (size && size <= 1238)
+            pmtu_answered(&pmtu, size, now_ns);
+    }
+    CHECK(pmtu.good <= 1238 && pmtu.good + 16 >= 1238);
+}
+
 static void test_new_connections_bypass_at_once_and_return_when_steady(void)
 {
     struct health health = {.bypassed = true};
@@ -92,6 +141,8 @@ int main(void)
 {
     test_search_finds_what_the_path_takes();
     test_a_doubted_size_is_confirmed_or_given_up();
+    test_a_stuck_frame_shows_among_small_ones();
+    test_a_size_at_its_limit_is_confirmed_again();
     test_new_connections_bypass_at_once_and_return_when_steady();
     test_time_matters_only_before_the_return();
     return 0;

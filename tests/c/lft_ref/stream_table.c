@@ -146,8 +146,9 @@ static void given_up(struct bench *bench)
     CHECK_EQ(heard(bench, OWN_ID, &code), LFT_CHUNK_RESET);
 }
 
-/* The state afterwards, a letter for each of DATA FIN OPEN ACCEPT REFUSE RESET CREDIT RETURN: - none, e early, p opening,
- * a asked, o open, d ended by the peer, ! a protocol error, r refused for want of room, x ended before as well. */
+/* The state afterwards, a letter for each of DATA FIN OPEN ACCEPT REFUSE RESET CREDIT RETURN: - none, e early, p
+ * opening, a asked, o open, d ended by the peer, ! a protocol error, r refused for want of room, x ended before as
+ * well. */
 struct row {
     const char *state;
     void (*make)(struct bench *);
@@ -274,7 +275,8 @@ static void credit_before_its_open_counts(void)
     bench_end(&bench);
 }
 
-/* Credit that was granted before a RETURN arrived does not count after it; nor does a RETURN that a later one overtook. */
+/* Credit that was granted before a RETURN arrived does not count after it; nor does a RETURN that a later one overtook.
+ * */
 static void what_crosses_a_return_does_not_count(void)
 {
     uint8_t number[2];

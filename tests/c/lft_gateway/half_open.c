@@ -1,0 +1,167 @@
+/* Connections that are not yet established: who has to make room for whom, and that a port scan is not felt by others.
+ * Time is an argument here: a scan and working clients as events on one time axis. */
+#include "../seeded.h"
+#include "check.h"
+#include "half_open.h"
+#include "nc_clock.h"
+
+static struct half_open_key source(unsigned n)
+{
+    return half_open_key(4, (const uint8_t[16]){10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n});
+}
+
+/* --- against a plain model: a list in order of arrival --- */
+
+enum { MOST = 40, SOURCES = 12, STEPS = 200000 };
+struct listed {
+    struct half_open_entry entry;
+    unsigned source;
+    bool in;
+    uint64_t since;
+};
+
+static unsigned count_of(const struct listed *all, unsigned of)
+{
+    unsigned n = 0;
+    for (int i = 0; i < MOST; i++)
+        n += all[i].in && all[i].source == of;
+    return n;
+}
+
+static void the_oldest_of_the_heaviest_makes_room(void)
+{
+    struct seeded seeded = seeded_start();
+    struct half_open *half_open = half_open_create(MOST);
+    static struct listed all[MOST];
+    size_t in = 0;
+    for (uint64_t step = 0; step < STEPS; step++) {
+        struct listed *one = &all[seeded_below(&seeded, MOST)];
+        struct half_open_entry *victim = half_open_victim(half_open);
+        CHECK_EQ(victim != NULL, in == MOST);
+        if (victim) {
+            one = (struct listed *)victim; /* its first member */
+            for (int i = 0; i < MOST; i++) {
+                CHECK(count_of(all, all[i].source) <= count_of(all, one->source));
+                CHECK(all[i].source != one->source || all[i].since >= one->since);
+            }
+        }
+        if (one->in) {
+            half_open_remove(half_open, &one->entry);
+            one->in = false;
+            in--;
+        } else {
+            unsigned from = seeded_below(&seeded, 3) ? seeded_below(&seeded, SOURCES) : 0;
+            struct half_open_key key = source(from);
+            one->source = from;
+            one->since = step;
+            CHECK(half_open_add(half_open, &one->entry, &key));
+            one->in = true;
+            in++;
+        }
+        CHECK_EQ(half_open_count(half_open), in);
+    }
+    for (int i = 0; i < MOST; i++)
+        if (all[i].in)
+            half_open_remove(half_open, &all[i].entry);
+    half_open_destroy(half_open);
+}
+
+static void sources_are_addresses_or_networks(void)
+{
+    const uint8_t a[16] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 1}, b[16] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 2},
+                  c[16] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 2, 1};
+    struct half_open_key keys[] = {half_open_key(6, a), half_open_key(6, b), half_open_key(6, c), half_open_key(4, a)};
+    CHECK(memcmp(&keys[0], &keys[1], sizeof keys[0]) == 0); /* one host may have all addresses of its network */
+    CHECK(memcmp(&keys[0], &keys[2], sizeof keys[0]) != 0);
+    CHECK(memcmp(&keys[0], &keys[3], sizeof keys[0]) != 0);
+}
+
+/* --- a scan beside working clients --- */
+
+enum { LIMIT = 1024, CLIENTS = 100, CLOSED = 10000, SILENT = 1000, SCANS_A_SECOND = 1000 };
+#define RTT_NS (200 * NC_NS_PER_MS)
+#define HOLD_NS (127 * NC_NS_PER_S) /* as long as a client repeats its SYN */
+#define SECOND_SYN_NS NC_NS_PER_S   /* when a client repeats one that had to make room */
+
+struct attempt {
+    struct half_open_entry entry;
+    bool in, client;
+    uint64_t ends_ns;
+};
+struct scene {
+    struct half_open *half_open;
+    struct attempt attempt[CLIENTS + LIMIT + 1];
+    uint64_t longest_ns, replaced_clients, connects;
+};
+
+static void end_those_that_are_due(struct scene *scene, uint64_t now_ns)
+{
+    for (size_t i = 0; i < sizeof scene->attempt / sizeof scene->attempt[0]; i++) {
+        struct attempt *attempt = &scene->attempt[i];
+        if (!attempt->in || attempt->ends_ns > now_ns)
+            continue;
+        half_open_remove(scene->half_open, &attempt->entry);
+        attempt->in = false;
+    }
+}
+
+static void begin(struct scene *scene, unsigned from, uint64_t now_ns, uint64_t takes_ns, bool client)
+{
+    struct half_open_key key = source(from);
+    struct half_open_entry *victim = half_open_victim(scene->half_open);
+    if (victim) {
+        struct attempt *replaced = (struct attempt *)victim;
+        half_open_remove(scene->half_open, victim);
+        replaced->in = false;
+        scene->replaced_clients += replaced->client;
+        if (replaced->client && scene->longest_ns < SECOND_SYN_NS + RTT_NS)
+            scene->longest_ns = SECOND_SYN_NS + RTT_NS;
+    }
+    for (struct attempt *attempt = scene->attempt;; attempt++)
+        if (!attempt->in) {
+            *attempt = (struct attempt){.in = true, .client = client, .ends_ns = now_ns + takes_ns};
+            CHECK(half_open_add(scene->half_open, &attempt->entry, &key));
+            break;
+        }
+    scene->connects += client;
+    if (client && scene->longest_ns < takes_ns)
+        scene->longest_ns = takes_ns;
+}
+
+/* A millisecond at a time: the scan goes on at its rate, silent addresses again and again; every client has a connect
+ * under way half of the time. */
+static uint64_t longest_connect(bool scanned, unsigned sources)
+{
+    struct scene *scene = calloc(1, sizeof *scene);
+    scene->half_open = half_open_create(LIMIT);
+    unsigned scans = 0;
+    for (uint64_t ms = 0; ms < 30000; ms++) {
+        uint64_t now_ns = ms * NC_NS_PER_MS;
+        end_those_that_are_due(scene, now_ns);
+        for (unsigned i = 0; scanned && i < SCANS_A_SECOND / 1000; i++, scans++)
+            begin(scene, 1000 + scans % sources, now_ns, scans % (CLOSED + SILENT) < CLOSED ? RTT_NS : HOLD_NS, false);
+        if (ms % 4 == 0)
+            begin(scene, (unsigned)(ms / 4 % CLIENTS), now_ns, RTT_NS, true);
+    }
+    CHECK(scene->connects == 7500 && scene->replaced_clients == 0);
+    uint64_t longest_ns = scene->longest_ns;
+    end_those_that_are_due(scene, UINT64_MAX);
+    half_open_destroy(scene->half_open);
+    free(scene);
+    return longest_ns;
+}
+
+static void a_port_scan_is_not_felt(void)
+{
+    uint64_t without_ns = longest_connect(false, 1);
+    CHECK(longest_connect(true, 1) <= without_ns * 12 / 10);
+    CHECK(longest_connect(true, 8) <= without_ns * 12 / 10); /* from several hosts */
+}
+
+int main(void)
+{
+    RUN(the_oldest_of_the_heaviest_makes_room);
+    RUN(sources_are_addresses_or_networks);
+    RUN(a_port_scan_is_not_felt);
+    return 0;
+}
