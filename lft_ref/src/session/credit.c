@@ -56,7 +56,9 @@ static uint64_t window(const struct lft_stream *stream)
     uint64_t most = others < memory ? (memory - others) / 8 * 7 : 0;
     uint64_t least = nc_min(nc_max(memory / 32 / (session->streams + 1), LFT_EARLY_CREDIT), LEAST_MAX);
     uint64_t seen = stream->rx_rate_peak + stream->rx_hole_peak;
-    uint64_t need = nc_max(2 * seen, nc_min(4 * seen, most / 8)); /* a small stream grows fast */
+    uint64_t need = 2 * seen;
+    if (others < memory / 2) /* there is enough: a small stream grows fast */
+        need = nc_max(need, nc_min(4 * seen, most / 8));
     if (!stream->rx_proven)
         need = nc_max(need, allowance(stream));
     return nc_max(nc_min(need, most), least);
@@ -102,7 +104,7 @@ void lft_stream_measure(struct lft_stream *stream, size_t consumed, uint64_t now
     measure_holes(stream);
 }
 
-/* The sender's half: credit beyond sixteen round trips at the rate of the last second. It may be its source that is
+/* The sender's half: credit far beyond four round trips at the rate of the last second. It may be its source that is
  * slow, or its share of the line. */
 static void give_back(struct lft_stream *stream)
 {
@@ -112,8 +114,8 @@ static void give_back(struct lft_stream *stream)
     stream->tx_marked = stream->tx_offset;
     if (first || !stream->accepted || stream->reset || stream->tx_finish)
         return;
-    stream->tx_keep = nc_max(16 * sent * round_us / 1000000, LFT_EARLY_CREDIT);
-    if (stream->tx_credit > stream->tx_offset + stream->tx_keep + LEAST_MAX)
+    stream->tx_keep = nc_max(4 * sent * round_us / 1000000, LFT_EARLY_CREDIT);
+    if (stream->tx_credit > stream->tx_offset + nc_max(2 * stream->tx_keep, LEAST_MAX))
         lft_stream_say(stream, LFT_SAY_RETURN);
 }
 

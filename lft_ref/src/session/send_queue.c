@@ -35,19 +35,17 @@ static void block_give(struct lft_session *session, struct lft_block *block)
     }
 }
 
-/* How many octets a stream may queue: a quarter of what no stream uses, between one block and 128 (1 MB), and no more
- * than a block beyond its credit. Without credit it is a block while a quarter of the pool is unused, and then nothing.
- * Streams that send thus come to equal shares, and any number that wait for credit leave the rest to those that have
- * some. Rejected: the pool divided by the number of streams; beside a thousand that wait, one block for each turn of
- * the loop is a tenth of a fast line. */
+/* How many octets a stream may queue: its credit, but no more than a quarter of what no stream uses, between one block
+ * and 128 (1 MB). While a quarter of the pool is unused it may queue one block without credit. Streams that send thus
+ * come to equal shares, and any number that wait for credit leave the rest to those that have some. Rejected: the pool
+ * divided by the number of streams; beside a thousand that wait, one block for each turn of the loop is a third of a
+ * fast line. */
 static size_t queue_limit(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
     size_t all = lft_pool_limit(session->blocks), unused = all - lft_pool_used(session->blocks);
-    if (stream->tx_credit <= stream->tx_offset + stream->tx_queued)
-        return unused > all / 4 ? LFT_BLOCK_BYTES : 0;
-    size_t blocks = nc_min(nc_max(unused / 4, 1), 128);
-    return nc_min(blocks * LFT_BLOCK_BYTES, stream->tx_credit - stream->tx_offset + LFT_BLOCK_BYTES);
+    size_t blocks = nc_min(nc_max(unused / 4, 1), 128), least = unused > all / 4 ? LFT_BLOCK_BYTES : 0;
+    return nc_max(nc_min(blocks * LFT_BLOCK_BYTES, stream->tx_credit - stream->tx_offset), least);
 }
 
 /* Returns the blocks that lft_stream_write_space added and nothing was written to. */

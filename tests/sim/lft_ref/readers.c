@@ -12,7 +12,7 @@ static struct sim_settings defaults(void)
     char name[] = "lft-sim", *argv[] = {name, NULL};
     struct sim_settings settings;
     CHECK_EQ(sim_settings_parse(&settings, 1, argv, &error), 0);
-    settings.rate_bps = 200000000;
+    settings.rate_bps = 800000000;
     settings.cut = true;
     settings.still = STILL;
     settings.granularity_ns = 250 * NC_NS_PER_US; /* as the gateway's loop rests on such a path */
@@ -24,7 +24,7 @@ static void the_one_keeps_its_rate(uint64_t still_after_ns)
     struct sim_settings s = defaults();
     struct sim_result r;
     s.still_after_ns = still_after_ns;
-    s.duration_ns = still_after_ns + 8 * NC_NS_PER_S;
+    s.duration_ns = still_after_ns + 10 * NC_NS_PER_S;
     struct sim_trial trial = {
         .settings = &s, .rtt_ns = 200 * MS, .limit_bps = s.rate_bps, .recovery = LFT_SELECTIVE, .seed = 21};
     sim_run(&trial, &r);
