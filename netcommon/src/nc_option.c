@@ -30,9 +30,10 @@ void nc_option_join_choices(const struct nc_option *row, const char *separator, 
 
 static int set_quantity(const struct nc_option *row, const char *text, uint64_t *value, struct nc_error *error)
 {
-    char reason[160], low[40], high[40];
-    if (nc_quantity_parse(row->unit, text, value, reason, sizeof reason) < 0)
-        return nc_fail(error, NC_EXIT_USAGE, "--%s '%.80s': %s", row->name, text, reason);
+    struct nc_error why;
+    char low[40], high[40];
+    if (nc_quantity_parse(row->unit, text, value, &why) < 0)
+        return nc_fail(error, why.status, "--%s '%.80s': %s", row->name, text, why.text);
     if (*value >= row->min && (row->max == 0 || *value <= row->max))
         return 0;
     nc_quantity_format(row->unit, row->min, low, sizeof low);

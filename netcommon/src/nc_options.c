@@ -40,9 +40,22 @@ static void metavar(const struct nc_option *row, char *out, size_t size)
         snprintf(out, size, "TEXT");
 }
 
+/* The range of a quantity as the error message has it; nothing where every value is allowed. */
+static void print_range(const struct nc_option *row)
+{
+    char low[40], high[40];
+    if (row->kind != NC_OPT_QUANTITY || (row->min == 0 && row->max == 0))
+        return;
+    nc_quantity_format(row->unit, row->min, low, sizeof low);
+    if (row->max)
+        printf(" (%s to %s)", low, nc_quantity_format(row->unit, row->max, high, sizeof high));
+    else
+        printf(" (%s or more)", low);
+}
+
 static void print_row(const struct nc_option *row)
 {
-    char left[160], value[128], low[40], high[40];
+    char left[160], value[128];
     if (row->kind == NC_OPT_SECTION) {
         printf("\n%s:\n", row->name);
         return;
@@ -56,9 +69,7 @@ static void print_row(const struct nc_option *row)
     printf("  %-30s %s%s", left, strlen(left) > 30 ? "\n                                 " : "", row->help);
     if (row->default_text)
         printf(" [%s]", row->default_text);
-    if (row->kind == NC_OPT_QUANTITY && row->max)
-        printf(" (%s to %s)", nc_quantity_format(row->unit, row->min, low, sizeof low),
-               nc_quantity_format(row->unit, row->max, high, sizeof high));
+    print_range(row);
     printf("\n");
 }
 
@@ -88,12 +99,12 @@ static void add_bound(json_t *object, const char *name, const struct nc_option *
 static json_t *default_value(const struct nc_option *row)
 {
     uint64_t value;
-    char why[160];
+    struct nc_error why;
     if (row->kind == NC_OPT_FLAG)
         return json_false();
     if (!row->default_text)
         return json_null();
-    if (row->kind == NC_OPT_QUANTITY && nc_quantity_parse(row->unit, row->default_text, &value, why, sizeof why) == 0)
+    if (row->kind == NC_OPT_QUANTITY && nc_quantity_parse(row->unit, row->default_text, &value, &why) == 0)
         return json_integer((json_int_t)value);
     return json_string(row->default_text);
 }

@@ -118,31 +118,25 @@ static const struct suffix *find_suffix(const struct suffix *suffix, const char 
     return NULL;
 }
 
-int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, char *why, size_t why_size)
+int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, struct nc_error *error)
 {
     const char *at = text;
     unsigned __int128 mantissa;
     unsigned decimals;
-    if (*at == '-') {
-        snprintf(why, why_size, "negative; want a %s such as %s", units[unit].name, units[unit].examples);
-        return -1;
-    }
+    if (*at == '-')
+        return nc_fail(error, NC_EXIT_USAGE, "negative; want a %s such as %s", units[unit].name, units[unit].examples);
     const struct suffix *suffix = NULL;
     if (read_decimal(&at, &mantissa, &decimals))
         suffix = find_suffix(units[unit].suffixes, at);
-    if (!suffix) {
-        snprintf(why, why_size, "not a %s; want for example %s", units[unit].name, units[unit].examples);
-        return -1;
-    }
+    if (!suffix)
+        return nc_fail(error, NC_EXIT_USAGE, "not a %s; want for example %s", units[unit].name, units[unit].examples);
     unsigned __int128 scaled = mantissa * suffix->num; /* below 10^20 × 3.6e12: no overflow */
     uint64_t divisor = suffix->den;
     for (unsigned i = 0; i < decimals; i++)
         divisor *= 10;
     scaled = (scaled + divisor / 2) / divisor;
-    if (scaled > UINT64_MAX || (scaled == 0 && mantissa != 0)) {
-        snprintf(why, why_size, "too %s to represent", scaled ? "large" : "small");
-        return -1;
-    }
+    if (scaled > UINT64_MAX || (scaled == 0 && mantissa != 0))
+        return nc_fail(error, NC_EXIT_USAGE, "too %s to represent", scaled ? "large" : "small");
     *value = (uint64_t)scaled;
     return 0;
 }

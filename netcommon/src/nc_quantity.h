@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nc_error.h"
+
 enum nc_unit {
     NC_UNIT_COUNT,    /* plain number; K, M, G decimal */
     NC_UNIT_DURATION, /* nanoseconds inside; ns us ms s min h; a bare number is seconds */
@@ -19,10 +21,11 @@ enum nc_unit {
 
 #define NC_RATIO_ONE UINT64_C(1000000000) /* 100 % in parts per billion */
 
-/* Parses all of `text`. Returns 0, or -1 with a reason in `why` ("not a duration; want for example 100ms"), in front of
- * which the caller puts what was wrong. Refused are negative and empty values, values that overflow, values that would
- * round to zero, and more than 20 significant digits. Decimal fractions are exact. */
-int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, char *why, size_t why_size);
+/* Parses all of `text`. Returns 0, or -1 with the reason as the error (status 2): "not a duration; want for example
+ * 100ms". The reason names neither option nor value, because only the caller knows where the text comes from; the
+ * caller puts both in front. Refused are negative and empty values, values that overflow, values that would round to
+ * zero, and more than 20 significant digits. Decimal fractions are exact. */
+int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, struct nc_error *error);
 
 /* Writes the shortest text that parses back to the same value, in the largest suitable unit: 4200000 ns → "4.2ms".
  * Returns buf. */

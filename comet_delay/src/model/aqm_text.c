@@ -123,16 +123,17 @@ static struct quoted quote(const char *text)
 
 static int parse_value(const struct key *key, const char *text, uint64_t *value, struct nc_error *error)
 {
-    char reason[160], low[40], high[40];
+    struct nc_error why;
+    char low[40], high[40];
     if (key->kind == KEY_SWITCH) {
         *value = strcmp(text, "on") == 0;
         if (*value || strcmp(text, "off") == 0)
             return 0;
         return nc_fail(error, NC_EXIT_USAGE, "%s=%s: allowed is on or off", key->name, quote(text).text);
     }
-    if (nc_quantity_parse(key->unit, text, value, reason, sizeof reason) < 0)
+    if (nc_quantity_parse(key->unit, text, value, &why) < 0)
         return nc_fail(error, NC_EXIT_USAGE, "%s=%s: %s", key->name, quote(text).text,
-                       key->kind == KEY_GAIN ? "not a gain; want a decimal per second, for example 0.125" : reason);
+                       key->kind == KEY_GAIN ? "not a gain; want a decimal per second, for example 0.125" : why.text);
     if (*value >= key->min && *value <= key->max)
         return 0;
     return nc_fail(error, NC_EXIT_USAGE, "%s=%s: out of range; allowed is %s to %s", key->name, quote(text).text,

@@ -38,9 +38,9 @@ bool model_integer(const char *text, uint64_t *value)
 
 int model_quantity(enum nc_unit unit, const char *text, uint64_t *value, struct nc_error *error)
 {
-    char reason[128];
-    if (nc_quantity_parse(unit, text, value, reason, sizeof reason) < 0)
-        return nc_fail(error, NC_EXIT_USAGE, "'%.40s': %s", text, reason);
+    struct nc_error why;
+    if (nc_quantity_parse(unit, text, value, &why) < 0)
+        return nc_fail(error, why.status, "'%.40s': %s", text, why.text);
     return 0;
 }
 

@@ -17,9 +17,9 @@
 /* Each reads one number; false when `text` is none. */
 static bool signed_duration(const char *text, uint64_t *value)
 {
-    char why[128];
+    struct nc_error why;
     bool negative = *text == '-';
-    if (nc_quantity_parse(NC_UNIT_DURATION, text + negative, value, why, sizeof why) < 0 || *value > HOUR_NS)
+    if (nc_quantity_parse(NC_UNIT_DURATION, text + negative, value, &why) < 0 || *value > HOUR_NS)
         return false;
     if (negative)
         *value = -*value;

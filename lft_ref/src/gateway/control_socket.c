@@ -60,14 +60,14 @@ static json_t *answer_set(struct gateway *gateway, const json_t *values)
 
 static json_t *answer_stop(struct gateway *gateway, const json_t *request)
 {
-    char why[200];
+    struct nc_error why;
     uint64_t drain_ns = 0;
     const json_t *within = json_object_get(request, "within");
     const char *text = json_string_value(within);
     if (within && !text)
         return nc_control_refusal("stop wants \"within\" as a text with its unit, such as \"10s\"");
-    if (text && nc_quantity_parse(NC_UNIT_DURATION, text, &drain_ns, why, sizeof why) < 0)
-        return nc_control_refusal(why);
+    if (text && nc_quantity_parse(NC_UNIT_DURATION, text, &drain_ns, &why) < 0)
+        return nc_control_refusal(why.text);
     gateway_drain(gateway, drain_ns);
     return state(gateway);
 }

@@ -132,16 +132,16 @@ struct swept {
 
 static int quantity(const struct swept *option, int i, uint64_t *value, struct nc_error *error)
 {
-    char reason[160];
+    struct nc_error why;
+    char most[40];
     const char *text = option->list->n ? option->list->at[i] : NULL;
     if (!text)
         return 0;
-    if (nc_quantity_parse(option->unit, text, value, reason, sizeof reason) < 0)
-        return nc_fail(error, NC_EXIT_USAGE, "--%s '%.40s': %s", option->name, text, reason);
-    if (*value > option->most) {
-        nc_quantity_format(option->unit, option->most, reason, sizeof reason);
-        return nc_fail(error, NC_EXIT_USAGE, "--%s '%.40s': want at most %.40s", option->name, text, reason);
-    }
+    if (nc_quantity_parse(option->unit, text, value, &why) < 0)
+        return nc_fail(error, why.status, "--%s '%.40s': %s", option->name, text, why.text);
+    if (*value > option->most)
+        return nc_fail(error, NC_EXIT_USAGE, "--%s '%.40s': want at most %s", option->name, text,
+                       nc_quantity_format(option->unit, option->most, most, sizeof most));
     return 0;
 }
 

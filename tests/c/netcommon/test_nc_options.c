@@ -175,6 +175,15 @@ static void too_many_of_a_list(void)
     CHECK(strstr(ended.err, "--interface") && strstr(ended.err, "16"));
 }
 
+/* The row's bounds, in the words of the error message: help that leaves one out sends the user to try values. */
+static void help_shows_both_kinds_of_range(void)
+{
+    struct ended ended = RUN_CHILD("--help"), low = RUN_CHILD("--rate", "999");
+    CHECK(strstr(ended.out, "one-way delay [10ms] (1us to 1s)\n"));
+    CHECK(strstr(ended.out, "rate [1Mbit] (1Kbit or more)\n"));
+    CHECK(strstr(low.err, "allowed is 1Kbit or more"));
+}
+
 static void help_names_every_option(void)
 {
     struct ended ended = RUN_CHILD("--help"), brief = RUN_CHILD("-h");
@@ -253,6 +262,7 @@ int main(void)
     RUN(mistakes_are_told_in_one_line);
     RUN(too_many_of_a_list);
     RUN(help_names_every_option);
+    RUN(help_shows_both_kinds_of_range);
     RUN(options_json_is_the_table);
     RUN(options_json_has_quantities_in_base_units_and_as_text);
     RUN(a_refused_value_changes_nothing);

@@ -14,16 +14,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1)
         return 0;
     enum nc_unit unit = (enum nc_unit)(data[0] % NC_UNIT_N);
-    char *text = malloc(size), why[160] = "", formatted[64];
+    struct nc_error error = {0};
+    char *text = malloc(size), formatted[64];
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     uint64_t value = 0, again;
-    if (nc_quantity_parse(unit, text, &value, why, sizeof why) == 0) {
+    if (nc_quantity_parse(unit, text, &value, &error) == 0) {
         nc_quantity_format(unit, value, formatted, sizeof formatted);
         if (value < UINT64_C(1000000000000000000)) /* 18 digits, more are not taken */
-            REQUIRE(nc_quantity_parse(unit, formatted, &again, why, sizeof why) == 0 && again == value);
+            REQUIRE(nc_quantity_parse(unit, formatted, &again, &error) == 0 && again == value);
     } else {
-        REQUIRE(why[0] && !strchr(why, '\n'));
+        REQUIRE(error.status == NC_EXIT_USAGE && error.text[0] && !strchr(error.text, '\n'));
     }
     free(text);
     return 0;
