@@ -34,6 +34,15 @@
         }                                                                                                              \
     } while (0)
 
+/* A call that returns -1 and fills an nc_error in when it fails; `text` is what it was given. */
+#define CHECK_DONE(call, text, error)                                                                                  \
+    do {                                                                                                               \
+        if ((call) < 0) {                                                                                              \
+            fprintf(stderr, "%s:%d: %s: '%s': %s\n", __FILE__, __LINE__, __func__, (text), (error).text);              \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
 /* Names a test function and runs it: the last "run" without its "ok" is the test that failed. */
 #define RUN(test)                                                                                                      \
     do {                                                                                                               \

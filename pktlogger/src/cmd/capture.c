@@ -33,8 +33,7 @@ static const struct nc_option options[] = {
     {.name = "comment", .kind = NC_OPT_STRING, .metavar = "TEXT", .offset = AT(comment),
      .help = "comment written into every file"},
     {.name = "limits", .kind = NC_OPT_SECTION},
-    {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .offset = AT(duration_ns),
-     .help = "stop after this time"},
+    PL_OPTION_DURATION(AT(duration_ns), "stop after this time"),
     {.name = "packets", .letter = 'c', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .offset = AT(packets),
      .help = "stop after this many packets of all points together"},
     {.name = "buffer", .letter = 'B', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB",
@@ -43,8 +42,7 @@ static const struct nc_option options[] = {
      .max = UINT64_C(1) << 36, .offset = AT(ring_bytes), .help = "ring that bridges a stalled disk, rounded up to 2^n"},
     {.name = "output", .kind = NC_OPT_SECTION},
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
-    {.name = "parent-death", .kind = NC_OPT_FLAG, .offset = AT(parent_death),
-     .help = "stop when the parent process ends"},
+    PL_OPTION_PARENT_DEATH(AT(parent_death)),
 };
 /* clang-format on */
 static const struct nc_usage usage = {

@@ -16,13 +16,13 @@ int pl_cmd_frames(int argc, char **argv);
 int pl_cmd_export(int argc, char **argv);
 
 /* Rows of option tables that several commands have. The arguments are offsets in the settings. */
-#define PL_OPTION_OUTPUT(at)                                                                                           \
-    {.name = "output",                                                                                                 \
-     .letter = 'o',                                                                                                    \
-     .kind = NC_OPT_STRING,                                                                                            \
-     .metavar = "DIR",                                                                                                 \
-     .offset = (at),                                                                                                   \
-     .help = "folder for the results; it is made, or must be empty"}
+#define PL_OPTION_FOLDER(at, help_)                                                                                    \
+    {.name = "output", .letter = 'o', .kind = NC_OPT_STRING, .metavar = "DIR", .offset = (at), .help = help_}
+#define PL_OPTION_OUTPUT(at) PL_OPTION_FOLDER(at, "folder for the results; it is made, or must be empty")
+#define PL_OPTION_DURATION(at, help_)                                                                                  \
+    {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .offset = (at), .help = help_}
+#define PL_OPTION_PARENT_DEATH(at)                                                                                     \
+    {.name = "parent-death", .kind = NC_OPT_FLAG, .offset = (at), .help = "stop when the parent process ends"}
 #define PL_OPTIONS_HUMAN_JSON(at_human, at_json)                                                                       \
     {.name = "human", .kind = NC_OPT_FLAG, .offset = (at_human), .help = "text on stdout; default on a terminal"},     \
         {.name = "json", .kind = NC_OPT_FLAG, .offset = (at_json), .help = "JSON lines on stdout; default elsewhere"}

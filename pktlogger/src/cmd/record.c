@@ -35,14 +35,13 @@ static const struct nc_option options[] = {
      .help = "pcapng of what crossed port b, both ways"},
     {.name = "write", .letter = 'w', .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(names.file[2]),
      .help = "pcapng of both ports; dropped packets say so in a comment"},
-    {.name = "output", .letter = 'o', .kind = NC_OPT_STRING, .metavar = "DIR", .offset = AT(names.folder),
-     .help = "folder for columns, one row a wire packet: times, fate, sequence numbers; it is made, or must be empty"},
+    PL_OPTION_FOLDER(AT(names.folder),
+                     "folder for columns, one row a wire packet: times, fate, sequence numbers; it is made, or must be "
+                     "empty"),
     {.name = "running", .kind = NC_OPT_SECTION},
-    {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .offset = AT(duration_ns),
-     .help = "stop after this time; otherwise when the box ends"},
+    PL_OPTION_DURATION(AT(duration_ns), "stop after this time; otherwise when the box ends"),
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
-    {.name = "parent-death", .kind = NC_OPT_FLAG, .offset = AT(parent_death),
-     .help = "stop when the parent process ends"},
+    PL_OPTION_PARENT_DEATH(AT(parent_death)),
 };
 /* clang-format on */
 static const struct nc_usage usage = {

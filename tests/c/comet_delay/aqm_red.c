@@ -12,10 +12,7 @@ static struct aqm_params parsed(const char *text)
 {
     struct aqm_params params;
     struct nc_error error;
-    if (aqm_parse(text, &params, &error) < 0) {
-        fprintf(stderr, "%s: %s\n", text, error.text);
-        exit(1);
-    }
+    CHECK_DONE(aqm_parse(text, &params, &error), text, error);
     return params;
 }
 

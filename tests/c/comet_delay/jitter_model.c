@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "model_file.h"
 #include "model_text.h"
 #include "random.h"
 
@@ -17,21 +18,8 @@ static struct jitter_model model_of(const char *text)
 {
     struct jitter_model model;
     struct nc_error error;
-    if (jitter_model_parse(text, &model, &error) < 0) {
-        fprintf(stderr, "%s: %s\n", text, error.text);
-        exit(1);
-    }
+    CHECK_DONE(jitter_model_parse(text, &model, &error), text, error);
     return model;
-}
-
-/* A file with this text and prefix + its path + suffix in `spec`; the caller removes `path`. */
-static void file_of(const char *content, const char *prefix, const char *suffix, char path[40], char spec[120])
-{
-    strcpy(path, "/tmp/lfp-test-XXXXXX");
-    int fd = mkstemp(path);
-    CHECK(fd >= 0 && write(fd, content, strlen(content)) == (ssize_t)strlen(content));
-    close(fd);
-    snprintf(spec, 120, "%s%s%s", prefix, path, suffix);
 }
 
 /* The analytic distribution functions, x in units of the spread asked for. */

@@ -12,10 +12,7 @@ static struct loss_model model_of(const char *text)
 {
     struct loss_model model;
     struct nc_error error;
-    if (loss_model_parse(text, &model, &error) < 0) {
-        fprintf(stderr, "%s: %s\n", text, error.text);
-        exit(1);
-    }
+    CHECK_DONE(loss_model_parse(text, &model, &error), text, error);
     return model;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "model_file.h"
 #include "model_text.h"
 #include "nc_clock.h"
 #include "random.h"
@@ -12,20 +13,14 @@ static struct rate_trace trace_of(const char *text)
 {
     struct rate_trace trace;
     struct nc_error error;
-    if (rate_trace_parse(text, &trace, &error) < 0) {
-        fprintf(stderr, "%s: %s\n", text, error.text);
-        exit(1);
-    }
+    CHECK_DONE(rate_trace_parse(text, &trace, &error), text, error);
     return trace;
 }
 
 static struct rate_trace mahimahi_of(const char *content)
 {
-    char path[] = "/tmp/lfp-test-XXXXXX", text[80];
-    int fd = mkstemp(path);
-    CHECK(fd >= 0 && write(fd, content, strlen(content)) == (ssize_t)strlen(content));
-    close(fd);
-    snprintf(text, sizeof text, "mahimahi:%s", path);
+    char path[40], text[120];
+    file_of(content, "mahimahi:", "", path, text);
     struct rate_trace trace = trace_of(text);
     unlink(path);
     return trace;
