@@ -14,8 +14,8 @@ from typing import Any
 
 from comet_delay import options
 from comet_delay.command import Parameters, Port, run_argv
-from comet_delay.control import Control, ControlError
-from netcommon.errors import LfpError, UsageError
+from comet_delay.control import Control, Refused
+from netcommon.errors import UsageError
 from netcommon.ledger import Ledger
 from netcommon.process import Event, Tool, ToolError
 
@@ -74,23 +74,23 @@ class UserspaceBox:
         return self._tool.running()
 
     def set(self, *, ab: Parameters | None = None, ba: Parameters | None = None) -> None:
-        """Changes some parameters of one direction or both; all of them or, if one is wrong, none."""
+        """Changes some parameters of one direction or both; all of them or, if one is wrong, none.
+
+        UsageError when the box refuses a value, ControlError when it does not answer.
+        """
         known = options.installed()
         values = known.arguments(ab or {}, "ab-") | known.arguments(ba or {}, "ba-")
         if values:
             try:
                 with Control(self.control) as control:
                     control.set(**values)
-            except ControlError as error:
+            except Refused as error:
                 raise UsageError(str(error)) from error
 
     def show(self) -> dict[str, Any]:
         """Parameters, statistics and verdict."""
-        try:
-            with Control(self.control) as control:
-                return control.show()
-        except ControlError as error:
-            raise LfpError(str(error)) from error
+        with Control(self.control) as control:
+            return control.show()
 
     def finish(self, timeout_s: float) -> Event:
         """Waits for the daemon to end by itself; its last state. ToolError when it fails or is late."""

@@ -29,9 +29,6 @@ class Client(Control):
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab.folder / "near", timeout_s=60)
 
-    def __enter__(self) -> Client:
-        return self
-
     def ask(self, request: object) -> dict[str, Any]:
         """A request's answer; text is sent as it is."""
         text = request if isinstance(request, str) else json.dumps(request)
