@@ -22,10 +22,6 @@ from netcommon.errors import LfpError
 
 Kind = Literal["flag", "string", "text", "choice", "quantity", "list"]
 _TIMEOUT_S = 10
-_UNITS: dict[str, quantity.Unit] = {
-    unit.name: unit
-    for unit in (quantity.COUNT, quantity.DURATION, quantity.RATE, quantity.BYTES, quantity.RATIO)
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class Option:
             raise ValueError(f"allowed is one of {', '.join(self.choices)}")
         if self.unit is None:
             return text
-        value = quantity.parse(_UNITS[self.unit], text)
+        value = quantity.parse(quantity.UNITS[self.unit], text)
         self.check(value)
         return value
 

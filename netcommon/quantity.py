@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 RATIO_ONE_PPB = 1_000_000_000
 _UINT64_MAX = 2**64 - 1
+_MOST_DIGITS, _MOST_DECIMALS = 20, 18  # as in nc_quantity.c
 _NUMBER = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<suffix>.*)", re.DOTALL)
 
 
@@ -69,6 +70,7 @@ RATIO = Unit(
     (("%", RATIO_ONE_PPB // 100),),
     decimals=9,
 )
+UNITS = {unit.name: unit for unit in (COUNT, DURATION, RATE, BYTES, RATIO)}  # as option tables name them
 
 
 def parse(unit: Unit, text: str) -> int:
@@ -80,7 +82,7 @@ def parse(unit: Unit, text: str) -> int:
     whole, fraction = match["whole"], match["fraction"] or ""
     digits = (whole + fraction).lstrip("0")
     factor: int | None = unit.multipliers.get(match["suffix"].lower())
-    if not whole + fraction or len(digits) > 18 or len(fraction) > 18 or factor is None:
+    if not whole + fraction or len(digits) > _MOST_DIGITS or len(fraction) > _MOST_DECIMALS or factor is None:
         raise ValueError(f"not a {unit.name}; want for example {unit.examples}")
     mantissa, divisor = int(whole + fraction), int(10 ** len(fraction))
     value: int = (mantissa * factor + divisor // 2) // divisor

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from netcommon import quantity
-from netcommon.quantity import BYTES, DURATION, RATE, RATIO, Unit
+from netcommon.quantity import BYTES, COUNT, DURATION, RATE, RATIO, Unit
 
 READ = [
     (DURATION, "100ms", 100_000_000), (DURATION, "4.2ms", 4_200_000), (DURATION, "50us", 50_000),
@@ -16,6 +16,7 @@ READ = [
     (RATE, "45Mbit", 45_000_000), (RATE, "10Gbit/s", 10**10), (RATE, "800mbps", 800_000_000), (RATE, "9600", 9600),
     (BYTES, "110KB", 112_640), (BYTES, "2GiB", 2**31), (BYTES, "9000", 9000), (BYTES, "1.5k", 1536),
     (RATIO, "0.01%", 100_000), (RATIO, "100ppm", 100_000), (RATIO, "0.0001", 100_000), (RATIO, "1", 10**9),
+    (COUNT, "18446744073709551615", 2**64 - 1), (BYTES, "9223372036854775807", 2**63 - 1),
 ]  # fmt: skip
 
 WRITTEN = [
@@ -52,7 +53,7 @@ def test_what_it_writes_reads_back(unit: Unit) -> None:
         (DURATION, "-4ms", "negative"), (DURATION, "", "not a duration"), (DURATION, "4 ms", "not a duration"),
         (DURATION, "4lightyears", "not a duration"), (DURATION, "ms", "not a duration"),
         (DURATION, "1e3", "not a duration"), (RATE, "45MB", "not a rate"), (BYTES, "1..5K", "not a size"),
-        (BYTES, "99999999999999999999", "not a size"),
+        (BYTES, "99999999999999999999", "too large"), (BYTES, "123456789012345678901", "not a size"),
         (BYTES, "99999999TB", "too large"), (DURATION, "0.0000000001", "too small"), (RATIO, "٣%", "not a ratio"),
     ],
 )  # fmt: skip
