@@ -62,7 +62,7 @@ def test_translation(given: dict[str, Any], wanted: dict[str, Any]) -> None:
         ({"speedup": 5}, "speedup=5: not with CometLink"),
         ({"enable_ecn": True}, "enable_ecn=True: not with CometLink"),
         ({"qeue": "5KB"}, "qeue: not a parameter of CometLink; did you mean queue?"),
-        ({"zzz": 1}, "zzz: not a parameter of CometLink; there are bw, delay"),
+        ({"zzz": 1}, "zzz: not a parameter of CometLink; allowed are bw, delay"),
         ({"access_rate": True}, "want a number in base units"),
     ],
 )

@@ -6,16 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from support import manual
+from support.manual import PAGES
 
 from netcommon import options, quantity
 from netcommon.options import Option
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("comet_delay", "rttcp", "pktlogger", "lft_ref", "scenarios")
-# A page has its tool's name. lfp is no C tool: test_scenarios_cli.py compares its page with its verbs.
-PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.1") if page.stem != "lfp")
-ONE_DIRECTION = re.compile(r"^(ab|ba)-")  # documented once, with the option that has no prefix
-UNITS = {"duration": quantity.DURATION, "rate": quantity.RATE, "size": quantity.BYTES, "ratio": quantity.RATIO}
 STATED_DEFAULT = (r"\[([^\]\s]+)\]", r"\(default ([^)\s]+)\)", r"\b[Dd]efault:? ([^\s,;:)]+[^\s,;:).])")
 STATED_RANGE = re.compile(r",\s+(\d[\w.%]*) to (\d[\w.%]*[\w%])")
 
@@ -23,13 +19,13 @@ TABLES = [(page, verb) for page in PAGES for verb in options.verbs(page.stem)]
 
 
 def text_of(page: Path) -> str:
-    """The page without its markup."""
-    text = page.read_text(encoding="utf-8").replace("\\-", "-")
+    """What people wrote in the page, without markup."""
+    text = manual.without_section(page.read_text(encoding="utf-8")).replace("\\-", "-")
     return re.sub(r"\\f[BIR]|\\\(", "", text)
 
 
 def documented(page: Path, verb: str | None) -> list[Option]:
-    return [option for name, option in options.options(page.stem, verb).items() if not ONE_DIRECTION.match(name)]
+    return list(manual.documented(page.stem, verb).values())
 
 
 def mention(name: str) -> re.Pattern[str]:
@@ -49,7 +45,7 @@ def paragraph(page: Path, name: str) -> str:
 def amount(option: Option, text: str) -> int | None:
     """A quantity as the page has it, in base units; None for what is no quantity of this option."""
     try:
-        return quantity.parse(UNITS[option.unit], text) if option.unit in UNITS else int(text)
+        return quantity.parse(quantity.UNITS[option.unit], text) if option.unit else None
     except ValueError:
         return None
 
@@ -94,3 +90,17 @@ def disagreements(page: Path, verb: str | None) -> list[str]:
 @pytest.mark.parametrize(("page", "verb"), TABLES, ids=lambda value: getattr(value, "stem", None) or value or "-")
 def test_defaults_and_bounds_in_the_manual_are_the_tables(page: Path, verb: str | None) -> None:
     assert disagreements(page, verb) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_ranges_in_the_manual_are_the_tables(page: Path) -> None:
+    assert manual.outdated(page) == [], f"write them again: {manual.COMMAND}"
+
+
+def test_a_page_gets_its_section_once_and_in_its_place() -> None:
+    page = '.SH OPTIONS\ntext\n.SH "SEE ALSO"\nothers\n'
+    wanted = manual.section("timer-witness")
+    once = manual.with_section(page, wanted)
+    assert once.index("OPTIONS") < once.index("RANGES") < once.index("SEE ALSO")
+    assert manual.with_section(once, wanted) == once and manual.without_section(once) == page
+    assert manual.with_section(once, "") == page

@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from test_man_pages import PAGES
+from support.manual import PAGES
 
 from netcommon import options
 from netcommon.binaries import find
