@@ -1,7 +1,8 @@
-"""A delay box as a Mininet link: ``CometLink`` where a script has ``TCLink``.
+"""A delay box as a Mininet link: a script that has ``TCLink`` takes ``CometLink`` instead.
 
-The box's two ports become the nodes' interfaces, under Mininet's names (``h1-eth0``), in the nodes' namespaces. As with
-TCLink a parameter of the link holds for each direction, one in ``params1`` for what node 1 sends.
+The box's two ports become the interfaces of the nodes, under Mininet's names (``h1-eth0``), in the nodes' namespaces.
+As with TCLink, a parameter of the link holds for both directions, and a parameter in ``params1`` holds for what node 1
+sends.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from comet_delay.command import Port
 from comet_delay.tclink import parameters
 from netcommon.errors import LfpError, UsageError
 
-# Arguments of Mininet's Link, and those of each of its ends that are not the path's.
+# Arguments of Mininet's Link and of its two ends. The others belong to the path.
 _MININET = {"port1", "port2", "intfName1", "intfName2", "addr1", "addr2", "intf", "cls1", "cls2"}
 _MININET |= {"mac", "ip", "ifconfig", "up", "port", "moveIntfFn"}
 
@@ -27,10 +28,11 @@ _Model = Mapping[str, Any] | None
 
 
 class CometIntf(Intf):  # type: ignore[misc]
-    """One end of a CometLink. `config` changes the direction that this end sends in, in the running box."""
+    """One end of a CometLink. `config` changes the running box, in the direction in which this end sends."""
 
     def config(self, mac: Any = None, ip: Any = None, ifconfig: Any = None, up: bool = True, **model: Any) -> Any:
-        """Mininet's own parameters as `Intf.config`; the others as those of CometLink, hot: from the next packet."""
+        """Takes Mininet's own parameters, as `Intf.config` does, and parameters of CometLink. The latter hold from the
+        next packet on."""
         result = super().config(mac=mac, ip=ip, ifconfig=ifconfig, up=up)
         if model.keys() - _MININET:
             assert isinstance(self.link, CometLink)
@@ -39,12 +41,16 @@ class CometIntf(Intf):  # type: ignore[misc]
 
 
 class CometLink(Link):  # type: ignore[misc]
-    """Drop-in for TCLink: ``bw`` (Mbit/s), ``delay``, ``jitter``, ``loss`` (percent), ``max_queue_size`` (packets).
+    """Takes the parameters of TCLink: ``bw`` (Mbit/s), ``delay``, ``jitter``, ``loss`` (percent), ``max_queue_size``
+    (packets).
 
-    More: ``rate='10Gbit'``, ``queue_bytes``, every path option of ``comet-delay run`` by its name
-    (``access_rate='1Gbit'``); ``ab=dict(…)``, ``ba=dict(…)`` for one direction (ab: from node 1 to node 2); ``seed``;
-    ``mtu``; ``backend`` (``auto``, ``comet``, ``netem``: see backend.choose); ``box=dict(…)``, options of the daemon
-    itself (``memory``, ``spin``, ``poll``).
+    It also takes
+
+    - every path option of ``comet-delay run`` by its name, with a unit: ``rate='10Gbit'``, ``access_rate='1Gbit'``
+    - the same in base units: ``queue_bytes=112640``
+    - ``ab=dict(…)`` and ``ba=dict(…)``: parameters of one direction; ab is from node 1 to node 2
+    - ``seed``, ``mtu``, and ``backend``: ``auto``, ``comet`` or ``netem`` (backend.choose)
+    - ``box=dict(…)``: options of the daemon itself, such as ``memory``, ``spin`` and ``poll``
 
     Raises UsageError, MissingError or LfpError with one line. The box ends with `stop` or `delete`, or with the thread
     that made it.
@@ -68,7 +74,7 @@ class CometLink(Link):  # type: ignore[misc]
         self._ba = both | self._read(params2) | self._read(ba)
         params |= {"cls1": params.get("cls1") or CometIntf, "cls2": params.get("cls2") or CometIntf}
         ends = [{name: value for name, value in (p or {}).items() if name in _MININET} for p in (params1, params2)]
-        try:  # fast: the ports are made where they belong, nothing is to be moved
+        try:  # fast: Mininet need not move the ports, because the box makes them in the nodes' namespaces
             super().__init__(node1, node2, *args, params1=ends[0], params2=ends[1], fast=True, **params)
         except BaseException:
             if self.box:
@@ -79,7 +85,7 @@ class CometLink(Link):  # type: ignore[misc]
         self, name1: str, name2: str, addr1: str | None = None, addr2: str | None = None, node1: Any = None,
         node2: Any = None, deleteIntfs: bool = True,
     ) -> None:  # fmt: skip
-        """Starts the box between the two nodes; Mininet calls this where it would make a veth pair."""
+        """Starts the box between the two nodes. Mininet calls this method where TCLink makes a veth pair."""
         self.box = open_box(
             Port(name1, node1.pid), Port(name2, node2.pid), ab=self._ab, ba=self._ba,
             mtu=self._mtu, seed=self._seed, backend=self._backend, box=self._box_options,
@@ -96,13 +102,14 @@ class CometLink(Link):  # type: ignore[misc]
         self.box.set(**{"ab" if interface is self.intf1 else "ba": self._read(model)})
 
     def show(self) -> dict[str, Any]:
-        """Parameters, statistics and verdict of the box: live, or the last ones once it has stopped."""
+        """Parameters, statistics and verdict of the box; once it has stopped, its last ones."""
         return self.box.show() if self.box else dict(self.end or {})
 
     def delete(self) -> None:
-        """Stops the box, which takes both interfaces away; its last state stays in `end`.
+        """Stops the box, which removes both interfaces. Its last state stays in `end`.
 
-        A box that had failed, or was not right all the time, is a message: the rest of the network must stop, too.
+        When the box had failed, or its verdict has reasons against it, this method only prints a message: an exception
+        would keep Mininet from stopping the rest of the network.
         """
         box, self.box = self.box, None
         if box:

@@ -1,12 +1,11 @@
-"""A thread that lives in a network namespace, and what it keeps there: one netlink socket.
+"""A thread that stays in a network namespace and keeps one netlink socket there.
 
-A new namespace made so has no name and no file: it goes, with every interface in it, when the thread ends or the
-process dies in whatever way. Rejected: a namespace of ``ip netns``, which outlives a killed process.
+A new namespace that such a thread makes has no name and no file. The kernel removes it, with every interface in it,
+when the thread ends, however the process ends. Rejected: a namespace of ``ip netns``, which outlives a killed process.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from collections.abc import Callable
@@ -16,17 +15,16 @@ from typing import Concatenate, ParamSpec, TypeVar
 from pyroute2 import IPRoute
 
 from netcommon.errors import MissingError
-from netcommon.netns import namespace_path
+from netcommon.netns import enter, enter_new, namespace_path
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_CLONE_NEWNET = 0x40000000
 
 
 class Namespace:
-    """Use as a context manager. ``Namespace()`` is new and empty, ``Namespace.of(netns)`` an existing one.
+    """Use it as a context manager. ``Namespace()`` is new and empty; ``Namespace.of(netns)`` is an existing one.
 
-    Raises MissingError without the privilege, OSError when `path` cannot be entered.
+    Raises MissingError when the kernel does not let this user enter the namespace, OSError when there is no `path`.
     """
 
     def __init__(self, path: str | None = None) -> None:
@@ -41,7 +39,7 @@ class Namespace:
 
     @classmethod
     def of(cls, netns: str | int | None) -> Namespace:
-        """The namespace of a process id, a path, a name of ``ip netns``, or (None) of the calling process."""
+        """The namespace of a process id, a path, or a name of ``ip netns``. None: that of the calling process."""
         if netns is None:
             return cls(f"/proc/{os.getpid()}/ns/net")
         return cls(netns if isinstance(netns, str) and "/" in netns else namespace_path(netns))
@@ -53,28 +51,24 @@ class Namespace:
         self.close()
 
     def close(self) -> None:
-        """Leaves the namespace; ends it if it was new."""
+        """Leaves the namespace. A new one ends with this."""
         self._thread.submit(self._netlink.close).result()
         self._thread.shutdown()
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """``function(*args)`` in the namespace; its result, or its exception raised here."""
+        """Calls ``function(*args)`` in the namespace. Returns its result, or raises its exception."""
         return self._thread.submit(function, *args, **kwargs).result()
 
     def netlink(self, function: Callable[Concatenate[IPRoute, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """``function(ipr, *args)`` in the namespace, with its netlink socket."""
+        """The same with the namespace's netlink socket as the first argument."""
         return self._thread.submit(function, self._netlink, *args, **kwargs).result()
 
     def _enter(self) -> str:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if self._path is None:
-            failed = libc.unshare(_CLONE_NEWNET)
-        else:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            failed = libc.setns(descriptor, _CLONE_NEWNET)
-            os.close(descriptor)
-        if failed:
-            code = ctypes.get_errno()
-            where = self._path or "(a new one)"
-            raise MissingError(f"cannot enter network namespace {where}: {os.strerror(code)}; run as root")
+        try:
+            enter(self._path) if self._path else enter_new()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            why = f"cannot enter network namespace {error.filename}: {error.strerror}; run as root"
+            raise MissingError(why) from error
         return f"/proc/{os.getpid()}/task/{threading.get_native_id()}/ns/net"

@@ -2,15 +2,21 @@
 
     host a ─veth─ a ▸ s1═s2 ▸ s3═s4 ▸ b ─veth─ host b        ▸ redirected (mirred) from ingress to egress
 
-Everything but the hosts' own interfaces is in a namespace of its own that has no name and ends with this process. No
-discipline is on a sender: there TCP sees the queue and holds back (small-queue limit), and loss counts as local
-congestion. tc-netem takes a 64 KB super-packet for one packet; so s1 and s4 have segmentation off, and what goes out
-there (s1 from a to b, s4 back) is taken apart into wire packets before any discipline sees it. Hosts keep their
-offloads. The disciplines (netem_plan.py) are a → b: bottleneck on s3, delay on b; b → a: bottleneck on s2, delay on a.
-At the bottleneck they are in one another, and only those that the parameters want.
+Everything but the hosts' own interfaces is in a namespace that has no name and ends with this process. No discipline is
+on a sender's interface: TCP would see the queue there and hold back (small-queue limit), and it would take a loss for
+local congestion. tc-netem counts a 64 KB super-packet as one packet. So s1 and s4 have segmentation offload off: the
+kernel takes super-packets apart into wire packets there (s1 from a to b, s4 from b to a), before any discipline sees
+them. Hosts keep their offloads.
 
-Rejected: a bridge, which eats link-local frames and learns; offloads off at the hosts, which is theirs to choose;
-one netem a direction, whose limit mixes queue and line.
+The disciplines of netem_plan.py have these places. The ones at the bottleneck are nested, and there are only those that
+the parameters need.
+
+    direction   bottleneck   delay
+    a → b       s3           b
+    b → a       s2           a
+
+Rejected: a bridge, which drops link-local frames and learns addresses; offloads off at the hosts, which the hosts
+should choose; one netem for a direction, whose limit counts queue and line together.
 """
 
 from __future__ import annotations
@@ -70,7 +76,8 @@ Values = dict[str, int | str]
 
 @dataclass(frozen=True)
 class _Places:
-    """Interfaces of one direction: the three that receive, first frames, then wire packets; its two disciplines."""
+    """The interfaces of one direction. `receivers`: the three that packets arrive at, the first of them as frames, the
+    others as wire packets. `bottleneck`, `delay`: where the disciplines are."""
 
     receivers: tuple[str, str, str]
     bottleneck: str
@@ -85,13 +92,13 @@ _PLACES: dict[Which, _Places] = {
 
 
 class NetemBox:
-    """The disciplines between two ports, there from `start` (or ``with``) to `stop`.
+    """The disciplines between two ports. They exist from `start` (or ``with``) to `stop`.
 
-    `stop`, or the end of the process, takes both hosts' interfaces away. `ab` and `ba` are named as in the box's
-    `show`; there are those of DEFAULTS. Kernels before 6.6 ignore `seed`. `granularity_ns` is how late packets may be.
-    Where it is not 0, short super-packets pass whole if the kernel can do that (`takes_apart_by_fate`); else it counts
-    as 0.
-    Raises LfpError (a name taken, a discipline missing), MissingError, UsageError.
+    `stop`, or the end of the process, removes the interfaces of both hosts. `ab` and `ba` take the parameters of
+    DEFAULTS, which are named as in the box's `show`. Kernels before 6.6 ignore `seed`. `granularity_ns` is how late
+    packets may be. When it is not 0, short super-packets pass whole, on a kernel that can do that
+    (`takes_apart_by_fate`). On other kernels it counts as 0.
+    Raises LfpError (a name is taken, a discipline is missing), MissingError or UsageError.
     """
 
     backend = "netem"
@@ -112,7 +119,7 @@ class NetemBox:
         self._middle: Namespace
 
     def start(self) -> NetemBox:
-        """Makes the disciplines; both ports exist and are up afterwards."""
+        """Makes the disciplines. Afterwards both ports exist and are up."""
         self._middle = Namespace()
         try:
             self._middle.run(no_ipv6)
@@ -135,7 +142,7 @@ class NetemBox:
         self.stop()
 
     def running(self) -> bool:
-        """Always: there is no process that could end."""
+        """Always true, because there is no process that could end."""
         return True
 
     def finish(self, timeout_s: float) -> dict[str, Any]:
@@ -143,11 +150,11 @@ class NetemBox:
         return self.stop()
 
     def set(self, *, ab: Parameters | None = None, ba: Parameters | None = None) -> None:
-        """Changes some parameters of one direction or both; UsageError, with nothing changed, when one is wrong."""
+        """Changes parameters of one direction or both. UsageError when one of them is wrong; then none has changed."""
         self._apply(self._planned(ab, ba))
 
     def show(self) -> dict[str, Any]:
-        """As the box's `show`, without lateness, and with ``offloads`` of the inner interfaces and ``notes``."""
+        """As the box's `show`, without lateness, and with ``notes`` and the ``offloads`` of the inner interfaces."""
         links, drops = self._netlink(counters)
         statistics = {which: self._statistics(which, links, drops) for which in _PLACES}
         offloads = {name: {"segmentation": self._middle.run(segments, name)} for name in _SPLITTERS.values()}
@@ -179,7 +186,7 @@ class NetemBox:
             self._end = self.show() | {"event": "end"}
             return self._end
         finally:
-            with suppress(NetlinkError):  # a host's namespace, or somebody in it, was quicker
+            with suppress(NetlinkError):  # gone already: with a host's namespace, or removed by somebody in it
                 self._middle.netlink(delete, [self._index["a"], self._index["b"]])
             self._middle.close()
 
@@ -207,7 +214,7 @@ class NetemBox:
             raise LfpError(f"netem: the kernel refuses: {error.args[-1]}; see capabilities('netem')") from error
 
     def _attach(self, port: Port, own: str) -> None:
-        """A veth pair: `own` end here, the other as the port, up, where the port says."""
+        """Makes a veth pair: `own` is the end in this namespace; the other end is the port, up, in the host's."""
         with Namespace.of(port.netns) as host:
             host_fd = os.open(host.path, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -233,7 +240,7 @@ class NetemBox:
             self._parameters[which] = values
 
     def _put(self, ipr: IPRoute, which: Which, wanted: Plan) -> None:
-        """Makes or changes a direction's disciplines, those alone that become others."""
+        """Makes the disciplines of a direction, or changes those of them that are to be others."""
         places, now = _PLACES[which], self._plans.get(which)
         if now and now.bottleneck().keys() != wanted.bottleneck().keys():
             self._earlier[which] = self._model_drops(which, counters(ipr)[1])
@@ -257,8 +264,9 @@ class NetemBox:
         self, ipr: IPRoute, which: Which, name: str, wanted: Netem | Bucket, *, level: int = 0, overhead_bytes: int = 0,
         table_bytes: int = 0,
     ) -> None:  # fmt: skip
-        """A discipline in `level` others. The framing's overhead is its own (`overhead_bytes`) or counts for those in
-        it, too (`table_bytes`). The seed goes with every change, else netem takes a new one."""
+        """Makes or changes a discipline that is nested in `level` others. `overhead_bytes` is the framing's overhead
+        for this discipline alone, `table_bytes` for this one and those nested in it. Every change carries the seed,
+        because netem takes a new one otherwise."""
         seed = 2 * self._seed + _PLACES[which].number
         if isinstance(wanted, Netem):
             options = netem_options(**asdict(wanted), overhead_bytes=overhead_bytes, seed=seed)
@@ -270,7 +278,8 @@ class NetemBox:
         )  # fmt: skip
 
     def _model_drops(self, which: Which, drops: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """A discipline counts what those in it drop as its own, too, but for the kernel that counts by packets."""
+        """What the model dropped, by cause. A discipline also counts what those nested in it drop, except on the kernel
+        that counts by packets."""
         names, index = list(self._plans[which].bottleneck()), self._index[_PLACES[which].bottleneck]
         counted = [drops[index, (level + 1) * FIRST] for level in range(len(names))]
         total = dict(self._earlier[which])

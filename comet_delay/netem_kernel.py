@@ -1,6 +1,7 @@
-"""What the netem back end asks of the kernel beside its two disciplines: veth pairs, redirection, counters, offloads.
+"""What the netem back end needs from the kernel besides disciplines: veth pairs, redirection, counters, offloads.
 
-Every function acts in the namespace of the calling thread, or of the netlink socket it is given; NetlinkError passes.
+Every function acts in the namespace of the calling thread, or of the netlink socket that it is given. NetlinkError
+reaches the caller.
 """
 
 from __future__ import annotations
@@ -18,39 +19,40 @@ from comet_delay.netem_messages import PRNG_SEED, kept_attributes, netem_options
 from netcommon.errors import LfpError
 
 ROOT = 0xFFFFFFFF  # as parent
-FIRST, CHILD = 0x10000, 0x10001  # handle of the outermost discipline of an interface; what is in it has this parent
+FIRST, CHILD = 0x10000, 0x10001  # handle of an interface's outermost discipline; parent of the one nested in it
 
-_LEAST_GSO_MAX = 512  # the kernel wants room for TCP's headers
+_LEAST_GSO_MAX = 512  # the kernel reserves room for TCP's headers
 
 
 def no_ipv6() -> None:
-    """The inner interfaces must not send anything of their own (router solicitations, multicast reports)."""
+    """Switches IPv6 off, so that the inner interfaces send nothing of their own (router solicitations, multicast
+    reports)."""
     for scope in ("all", "default"):
         with suppress(FileNotFoundError):
             Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
 
 
 def bring_up(ipr: IPRoute, name: str) -> int:
-    """Brings an interface up; its index."""
+    """Brings an interface up and returns its index."""
     index = int(ipr.link_lookup(ifname=name)[0])
     ipr.link("set", index=index, state="up")
     return index
 
 
 def make_veth(ipr: IPRoute, name: str, peer: str, mtu: int, peer_netns_fd: int | None = None) -> None:
-    """A veth pair, the other end of it in another namespace if one is given."""
+    """Makes a veth pair; `peer` is in the namespace of that descriptor if there is one."""
     place = {} if peer_netns_fd is None else {"net_ns_fd": peer_netns_fd}
     ipr.link("add", ifname=name, kind="veth", mtu=mtu, peer={"ifname": peer, "mtu": mtu} | place)
 
 
 def delete(ipr: IPRoute, indices: Sequence[int]) -> None:
-    """Deletes interfaces, and with a veth its peer."""
+    """Deletes interfaces. The peer of a veth goes with it."""
     for index in indices:
         ipr.link("del", index=index)
 
 
 def redirect(ipr: IPRoute, source: int, target: int) -> None:
-    """Whatever comes in at one interface (index) goes out at another."""
+    """Sends whatever arrives at one interface (index) out at another."""
     ipr.tc("add", "ingress", source)
     action = {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": target}
     ipr.tc("add-filter", "matchall", source, parent=0xFFFF0000, prio=1, action=action)
@@ -64,18 +66,18 @@ def counters(ipr: IPRoute) -> tuple[dict[str, Any], dict[tuple[int, int], int]]:
 
 
 def takes_apart_by_fate() -> bool:
-    """Whether this kernel's netem and tbf take a super-packet apart where its packets do not share one fate, as the
-    virtual-time kernel's do (its patch super-packets)."""
+    """Whether netem and tbf of this kernel take a super-packet apart when its packets meet different fates. The
+    virtual-time kernel does (its patch super-packets)."""
     return Path("/sys/module/sch_netem/parameters/by_packet").exists()
 
 
 def limit_super_packets(ipr: IPRoute, index: int, super_bytes: int) -> None:
-    """What is as long as this or longer goes out there as wire packets. 0: every super-packet."""
+    """Makes super-packets of this length or longer leave that interface as wire packets. 0: all super-packets."""
     ipr.link("set", index=index, gso_max_size=max(super_bytes, _LEAST_GSO_MAX))
 
 
 def segmentation_off(name: str) -> None:
-    """Turns every segmentation offload of an interface off: what goes out there goes out as wire packets."""
+    """Turns every segmentation offload of an interface off, so that only wire packets leave it."""
     ethtool = IoctlEthtool(name)
     try:
         features = ethtool.get_features()
@@ -98,7 +100,8 @@ def segments(name: str) -> bool:
 
 
 def probe() -> tuple[str | None, bool]:
-    """Tries all that the back end needs, in a namespace of its own: (why it cannot be had or None, seed is heeded)."""
+    """Tries everything that the back end needs, in a namespace of its own. Returns why it cannot work here, or None,
+    and whether netem heeds a seed."""
     try:
         with Namespace() as namespace:
             return namespace.netlink(_try_all)

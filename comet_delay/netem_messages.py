@@ -1,7 +1,7 @@
-"""netlink messages for the queueing disciplines of the netem back end: netem, tbf and the size table.
+"""Netlink messages for the queueing disciplines of the netem back end: netem, tbf and the size table.
 
-pyroute2 knows netem and tbf in the form they had with 32-bit ticks; times in nanoseconds, rates above 34 Gbit/s, the
-seed and the size table came later (linux/pkt_sched.h), so those attributes are declared here, on pyroute2's classes.
+pyroute2 knows netem and tbf as they were with 32-bit ticks. Times in nanoseconds, rates above 34 Gbit/s, the seed and
+the size table came later (linux/pkt_sched.h). This file declares their attributes on top of pyroute2's classes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pyroute2.netlink.rtnl import RTM_NEWQDISC
 from pyroute2.netlink.rtnl.tcmsg import sched_netem, sched_tbf, tcmsg
 
 _UINT32_MAX = 2**32 - 1
-_LINKLAYER_ETHERNET = 1  # the kernel then computes from the rate and wants no table
+_LINKLAYER_ETHERNET = 1  # makes the kernel compute from the rate instead of asking for a table
 PRNG_SEED = 14  # TCA_NETEM_PRNG_SEED, Linux 6.6
 
 Attributes = dict[str, Any]
 
 
 class _NetemOptions(sched_netem.options):  # type: ignore[misc]
-    _nlmsg_base__compiled_nla = False  # pyroute2 keeps its compiled map with the class, and an heir would take it over
+    _nlmsg_base__compiled_nla = False  # pyroute2 keeps its compiled map in the class, and a subclass would inherit it
 
     nla_map = (
         *sched_netem.options.nla_map,
@@ -57,7 +57,7 @@ class _QdiscMessage(tcmsg):  # type: ignore[misc]
     nla_map = (*tcmsg.nla_map[:-1], ("TCA_STAB", "stab"))
 
     @staticmethod
-    def get_options(self: Any, *_: Any, **__: Any) -> Any:  # pyroute2 asks so
+    def get_options(self: Any, *_: Any, **__: Any) -> Any:  # the signature that pyroute2 calls
         return _NetemOptions if self.get_attr("TCA_KIND") == "netem" else _TbfOptions
 
     class stab(nla):  # type: ignore[misc]
@@ -80,9 +80,9 @@ def netem_options(
     *, limit_packets: int, delay_ns: int = 0, loss_ppb: int = 0, rate_bps: int = 0, overhead_bytes: int = 0,
     seed: int | None = None,
 ) -> Attributes:  # fmt: skip
-    """Options of a netem. `rate_bps` 0: no rate; loss is to 2⁻³² of a packet, the kernel's step."""
+    """Options of a netem. `rate_bps` 0: no rate. The kernel keeps loss in steps of 2⁻³²."""
     attributes: list[tuple[str, Any]] = [("TCA_NETEM_LATENCY64", delay_ns)]
-    bytes_per_s = rate_bps // 8  # sent when 0, too: the kernel keeps what is not
+    bytes_per_s = rate_bps // 8  # also sent when 0, because the kernel keeps an attribute that is not sent
     rate = {"rate": min(bytes_per_s, _UINT32_MAX), "packet_overhead": overhead_bytes}
     attributes.append(("TCA_NETEM_RATE", rate | {"cell_size": 0, "cell_overhead": 0}))
     if bytes_per_s > _UINT32_MAX:
@@ -114,9 +114,10 @@ def tbf_options(*, rate_bps: int, burst_bytes: int, limit_bytes: int) -> Attribu
 def put_qdisc(
     ipr: IPRoute, kind: str, *, index: int, parent: int, handle: int, options: Attributes, overhead_bytes: int = 0
 ) -> None:  # fmt: skip
-    """Makes a queueing discipline, or changes the one there is (which keeps its packets).
+    """Makes a queueing discipline, or changes an existing one, which keeps its packets.
 
-    `overhead_bytes` is added to the length of every packet, for this one and its children. Raises NetlinkError.
+    `overhead_bytes` is added to the length of every packet, for this discipline and those nested in it. Raises
+    NetlinkError.
     """
     message = _QdiscMessage()
     message["index"], message["parent"], message["handle"] = index, parent, handle
@@ -131,5 +132,5 @@ def put_qdisc(
 
 
 def kept_attributes(qdisc: Any) -> set[int]:
-    """Numbers of the newer option attributes that the kernel gives back with a qdisc: those that it has understood."""
+    """Numbers of the newer option attributes that the kernel reports for a discipline: it has understood these."""
     return {slot[1]["header"]["type"] for slot in qdisc.get_attr("TCA_OPTIONS")["attrs"] if slot[0] == "UNKNOWN"}

@@ -1,17 +1,17 @@
-"""What one direction of the model is in queueing disciplines. Pure arithmetic; nothing here touches a kernel.
+"""Which queueing disciplines make one direction of the model. Pure arithmetic; nothing here touches a kernel.
 
-The order is the box's: access line → loss → queue and rate → delay. netem alone cannot do it: its one ``limit`` counts
-what waits and what is in flight together, in packets, and it loses packets before its rate. So there are two places a
-packet passes, and at each only the disciplines that have something to do:
+The order is the box's: access line → loss → queue and rate → delay. One netem cannot do all of it: its ``limit`` counts
+waiting packets and packets in flight together, and it loses packets before its rate. So a packet passes two places, and
+each of them has only the disciplines that are needed:
 
-    bottleneck   netem (access rate), netem (loss), tbf (queue). The tbf holds nothing back that the queue would take:
-                 its tokens are the queue's free room. They come back at the rate, so a packet passes at once while
-                 there is room; one waits when there is none, and whoever comes then is dropped (leaky bucket).
-    delay        netem (rate, delay): what waits in the queue waits here, each packet until its last bit is out, and its
-                 limit can never be what drops
+    bottleneck   netem (access rate), netem (loss), tbf (queue). The tokens of the tbf are the free room of the queue,
+                 and they come back at the rate. While there is room, a packet passes at once. When there is none, one
+                 packet waits, and those that arrive meanwhile are dropped (leaky bucket).
+    delay        netem (rate, delay). Packets of the queue wait here, each until its last bit is out. The limit of this
+                 netem is so large that it never drops a packet.
 
-So a packet costs one timer, or two with an access line. Rejected: a tbf of one frame's tokens in which the queue really
-waits, which costs a timer more and loses rate by every late one.
+So a packet costs one timer, or two with an access line. Rejected: a tbf with the tokens of one frame, in which the
+queue really waits. It costs one more timer, and every late timer loses rate.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ FRAMING_BYTES = {"l2": 0, "ethernet": 24, "ip": -14}
 UNLIMITED = 2**31 - 1
 _LINK_HEADER, _VLAN_TAG, _SMALLEST_FRAME = 14, 4, 42  # the smallest is an ARP packet on a veth, which does not pad
 _SUPER_PACKET = 65_536  # largest of IPv4's
-_NO_RATE_BPS = 100_000_000_000  # what a line without a rate can put into the delay at most
+_NO_RATE_BPS = 100_000_000_000  # the most that a line without a rate is assumed to carry
 
 
 @dataclass(frozen=True)
 class Netem:
-    """A netem; `limit_packets` is more than there can be. 0: none."""
+    """A netem. A value of 0 means that it has no delay, rate or loss."""
 
     limit_packets: int = UNLIMITED
     delay_ns: int = 0
@@ -51,10 +51,11 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Plan:
-    """One direction. ``overhead_bytes`` is what the framing adds to each frame's length, negative for ``ip``.
+    """The disciplines of one direction.
 
-    ``access``, ``loss``, ``bucket`` are at the bottleneck, in this order; ``line`` is the rate and the delay.
-    ``super_bytes``: super-packets shorter than this may pass whole; 0: none.
+    ``access``, ``loss`` and ``bucket`` are at the bottleneck, in this order; ``line`` has the rate and the delay.
+    ``overhead_bytes`` is what the framing adds to the length of each frame, negative for ``ip``. Super-packets shorter
+    than ``super_bytes`` may pass whole; 0: none.
     """
 
     access: Netem | None
@@ -65,7 +66,7 @@ class Plan:
     super_bytes: int
 
     def bottleneck(self) -> dict[str, Netem | Bucket]:
-        """The disciplines there by name, outermost first."""
+        """The disciplines at the bottleneck by name, outermost first."""
         every = {"access": self.access, "loss": self.loss, "bucket": self.bucket}
         return {name: discipline for name, discipline in every.items() if discipline}
 
@@ -87,7 +88,8 @@ def _rate(parameters: Parameters, name: str) -> int:
 
 
 def _super_bytes(rates_bps: tuple[int, ...], queue_bytes: int, granularity_ns: int, full_frame: int) -> int:
-    """What the slowest line sends in a granularity, if that is two frames and the queue has room for several."""
+    """What the slowest line sends within the granularity. 0 when that is less than two frames; at most an eighth of the
+    queue."""
     if not granularity_ns:
         return 0
     most = min((rate * granularity_ns // (8 * 10**9) for rate in rates_bps if rate), default=_SUPER_PACKET)
@@ -96,8 +98,8 @@ def _super_bytes(rates_bps: tuple[int, ...], queue_bytes: int, granularity_ns: i
 
 
 def _bucket(rate_bps: int, queue_bytes: int, full_frame: int, super_bytes: int) -> Bucket:
-    """Takes as many full frames as a queue that counts a frame until it is out: the tokens are all of them but one, or
-    but a super-packet."""
+    """A tbf that takes as many full frames as the queue, which counts a frame until its last bit is out. So its tokens
+    are one frame less than the queue, or one super-packet less."""
     largest = full_frame + _VLAN_TAG
     if queue_bytes < 2 * largest:
         raise UsageError(
@@ -109,7 +111,7 @@ def _bucket(rate_bps: int, queue_bytes: int, full_frame: int, super_bytes: int) 
 
 
 def plan(parameters: Parameters, mtu: int, granularity_ns: int = 0) -> Plan:
-    """Parameters in the box's names and units → disciplines. UsageError for a value that they cannot do."""
+    """The disciplines for parameters in the box's names and units. UsageError for a value that they cannot do."""
     framing = str(parameters.get("framing", "l2"))
     if framing not in FRAMING_BYTES:
         raise UsageError(f"framing {framing!r}: want one of {', '.join(FRAMING_BYTES)}")
@@ -123,7 +125,7 @@ def plan(parameters: Parameters, mtu: int, granularity_ns: int = 0) -> Plan:
     super_bytes = _super_bytes((rate_bps, access_bps), queue_bytes, granularity_ns, full_frame)
     bucket = _bucket(rate_bps, queue_bytes, full_frame, super_bytes) if rate_bps and queue_bytes else None
     in_flight = (rate_bps or _NO_RATE_BPS) * delay_ns // (8 * 10**9) + queue_bytes
-    # in the smallest packets there are: nothing is allocated for it, and one sized by the MTU would drop plain ACKs
+    # counted in the smallest packets: a limit costs no memory, and one counted in full packets would drop plain ACKs
     limit = UNLIMITED if rate_bps and not queue_bytes else max(in_flight // (_SMALLEST_FRAME + overhead) + 1, 1000)
     return Plan(
         access=Netem(rate_bps=access_bps) if access_bps else None,

@@ -1,6 +1,7 @@
-"""Mininet's ``TCLink`` parameters, and the box's own names, as the box's parameters in base units. Pure.
+"""Translates the arguments of a Mininet link into the box's parameters in base units. Pure.
 
-TCLink hands its texts to tc, so tc's grammar holds here for its names: ``delay=5`` is 5 µs, ``'5ms'``, ``'5msec'``.
+An argument has a name of ``TCLink`` or a name of the box. TCLink hands its texts to tc, so tc's grammar holds for
+TCLink's names: ``delay=5`` is 5 µs, and ``'5ms'`` and ``'5msec'`` are the same.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from comet_delay.options import Options
 from netcommon import quantity
 from netcommon.errors import UsageError
 
-# How tc makes a rate, and offloads that are for veth pairs: nothing for a box to do. Same defaults as TCIntf.
+# How tc makes a rate, and offloads of veth pairs. They mean nothing to a box and are accepted and ignored.
 _WITHOUT_MEANING = {"use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo"}
 _REFUSED = {
     "speedup": "rewrites the rate of switch ports; give 'bw' itself",
@@ -45,7 +46,7 @@ def _count(value: Any) -> int:
     return int(value)
 
 
-# TCLink's name → (the box's parameter, how its value is read, what to do when the box has no such parameter).
+# TCLink's name → (the box's parameter, how to read its value, what to do when the box lacks the parameter).
 _TRANSLATED: dict[str, tuple[str, Any, str]] = {
     "bw": ("rate_bps", _rate_bps, ""),
     "delay": ("delay_ns", _duration_ns, ""),
@@ -56,11 +57,12 @@ _TRANSLATED: dict[str, tuple[str, Any, str]] = {
 
 
 def parameters(given: Mapping[str, Any], known: Options) -> dict[str, int | str]:
-    """Keyword arguments of a link → parameters of one direction; None is as if not given.
+    """The parameters of one direction that the keyword arguments of a link ask for. An argument that is None counts as
+    left out.
 
-    Besides TCLink's names: a path option of the box by its own name, with its unit (``rate='10Gbit'``,
-    ``access_rate='1Gbit'``, ``framing='ip'``), or a parameter by its name in base units (``queue_bytes=110 * 1024``).
-    UsageError names the argument, the value and what is wanted.
+    Besides TCLink's names an argument may be a path option of the box, by its own name and with its unit
+    (``rate='10Gbit'``, ``framing='ip'``), or a parameter in base units (``queue_bytes=110 * 1024``).
+    UsageError names the argument, the value and what is allowed.
     """
     result: dict[str, int | str] = {}
     for name, value in given.items():
@@ -69,7 +71,7 @@ def parameters(given: Mapping[str, Any], known: Options) -> dict[str, int | str]
         if name in _REFUSED:
             raise UsageError(f"{name}={value!r}: not with CometLink: {_REFUSED[name]}")
         if name == "latency_ms":
-            continue  # below: it needs the rate
+            continue  # read below, because it needs the rate
         try:
             parameter, number = _read(name, value, known)
         except (ValueError, TypeError) as error:
@@ -79,17 +81,17 @@ def parameters(given: Mapping[str, Any], known: Options) -> dict[str, int | str]
         result[parameter] = number
     if given.get("latency_ms") is not None and "queue_bytes" not in result:
         if not result.get("rate_bps"):
-            raise UsageError("latency_ms: is the length of the queue at a rate; give 'bw', too")
+            raise UsageError("latency_ms: the queue's length in time needs a rate; give 'bw', too")
         result["queue_bytes"] = max(int(int(result["rate_bps"]) * float(given["latency_ms"]) / 8000), 1)
     return result
 
 
 def _read(name: str, value: Any, known: Options) -> tuple[str, int | str]:
-    """The box's parameter that an argument sets, and its value; ValueError or TypeError when the value is wrong."""
+    """The box's parameter that an argument sets, and the value. ValueError or TypeError when the value is wrong."""
     option = known.path.get(name) or known.by_name(name)
     if name in _TRANSLATED:
         parameter, read, instead = _TRANSLATED[name]
-        if option and isinstance(value, str) and ":" in value:  # a model, which only the box knows
+        if option and isinstance(value, str) and ":" in value:  # a model, which only the box can read
             return option.parameter, value
         if parameter not in known.path:
             raise UsageError(f"{name}={value!r}: this comet-delay has no '{parameter}'; {instead}")
@@ -98,7 +100,7 @@ def _read(name: str, value: Any, known: Options) -> tuple[str, int | str]:
         own = (o.name.replace("-", "_") for o in known.path.values())
         names = [*_TC_NAMES, *own, "ab", "ba", "seed", "backend", "mtu", "box"]
         close = difflib.get_close_matches(name, names, 1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(dict.fromkeys(names))}"
+        hint = f"did you mean {close[0]}?" if close else f"allowed are {', '.join(dict.fromkeys(names))}"
         raise UsageError(f"{name}: not a parameter of CometLink; {hint}")
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise ValueError(f"want a number in base units ({option.parameter}) or a text with its unit")

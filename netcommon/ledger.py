@@ -1,9 +1,9 @@
-"""What a run owns, on disk while it lives, so that a crash leaves a list of exactly what may be removed.
+"""A record on disk of what a run owns, so that a crash leaves a list of exactly what may be removed.
 
-A record is one small JSON file: its owner, the processes it started (id and start time, which together name a process
-for good) and its temporary directories. Interfaces need no record: they are made in namespaces that end with the
-processes. It is rewritten on every change by rename, and deleted at an orderly end. The rejected alternative, cleaning
-by name patterns as ``mn -c`` does, ends strangers' processes.
+A record is one small JSON file. It names the run's own process, the processes that it started, and its temporary
+directories. A process is named by its id and its start time, which no other process ever has. Interfaces need no
+record, because their namespaces end with the processes. Every change writes the file anew and renames it into place; an
+orderly end deletes it. Rejected: cleaning by name patterns, as ``mn -c`` does, which ends processes of others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from netcommon.errors import MissingError
 
 @dataclass(frozen=True)
 class OwnedProcess:
-    """A process, not to be confused with a later one of the same id. ``started_ticks``: field 22 of proc(5) stat."""
+    """A process. ``started_ticks`` (field 22 of proc(5) stat) tells it from a later one with the same id."""
 
     pid: int
     started_ticks: int
@@ -29,12 +29,12 @@ class OwnedProcess:
 
     @classmethod
     def of(cls, pid: int, name: str) -> OwnedProcess | None:
-        """The live process ``pid``, or None when it has ended."""
+        """The running process ``pid``, or None when it has ended."""
         ticks = started_ticks(pid)
         return None if ticks is None else cls(pid, ticks, name)
 
     def alive(self) -> bool:
-        """True while this very process runs (zombies have ended)."""
+        """True while this process runs. A zombie has ended."""
         return started_ticks(self.pid) == self.started_ticks
 
 
@@ -49,9 +49,9 @@ def started_ticks(pid: int) -> int | None:
 
 
 def state_directory() -> Path:
-    """Where this user's records are: ``/run/lfp`` for root, else ``$XDG_RUNTIME_DIR/lfp`` or ``/tmp/lfp-UID``.
+    """Where this user's records are: ``/run/lfp`` for root, otherwise ``$XDG_RUNTIME_DIR/lfp`` or ``/tmp/lfp-UID``.
 
-    The same in namespaces of our own as outside. MissingError when the last one is there and not ours alone.
+    It is the same inside namespaces of our own and outside. MissingError when others may write to the folder.
     """
     found = _places()[0]
     if not unprivileged.is_root() and not _is_safe(found):
@@ -60,13 +60,14 @@ def state_directory() -> Path:
 
 
 def state_directories() -> list[Path]:
-    """Every place where records of this user can be: a program that cron starts has no XDG_RUNTIME_DIR, so they are
-    in another place than a login's. What is another user's is left out, for its records could name anything."""
+    """Every folder that can have records of this user. A program that cron starts has no XDG_RUNTIME_DIR, so its
+    records are in another folder than those of a login. Folders of other users are left out, because records there
+    could name any process."""
     return _places() if unprivileged.is_root() else [folder for folder in _places() if _is_safe(folder)]
 
 
 def _places() -> list[Path]:
-    """In order of preference. XDG_RUNTIME_DIR is somebody else's after ``su``."""
+    """The folders in order of preference. After ``su``, XDG_RUNTIME_DIR belongs to another user."""
     if unprivileged.is_root():
         return [Path("/run/lfp")]
     temporary = Path(tempfile.gettempdir()) / f"lfp-{unprivileged.user()}"
@@ -75,7 +76,7 @@ def _places() -> list[Path]:
 
 
 def _is_safe(folder: Path) -> bool:
-    """Whether a folder is ours alone, or nobody has made it yet."""
+    """Whether a folder belongs to us and to nobody else, or does not exist yet."""
     try:
         status = folder.lstat()
     except FileNotFoundError:
@@ -85,7 +86,7 @@ def _is_safe(folder: Path) -> bool:
 
 @dataclass
 class Ledger:
-    """One run's record. Use as a context manager: leaving it in order deletes the file."""
+    """The record of one run. Use it as a context manager: its end deletes the file."""
 
     path: Path
     owner: OwnedProcess
@@ -94,7 +95,7 @@ class Ledger:
 
     @classmethod
     def open(cls, directory: Path | None = None) -> Ledger:
-        """A new record for this process. Its file appears with the first thing owned."""
+        """A new record for this process. The file appears with the first process or directory in it."""
         owner = OwnedProcess.of(os.getpid(), "lfp")
         assert owner
         folder = directory or state_directory()
@@ -102,7 +103,7 @@ class Ledger:
 
     @classmethod
     def load(cls, path: Path) -> Ledger:
-        """A record as another process left it; ValueError when the file is not one."""
+        """Reads a record that another process left. ValueError when the file is no record."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             processes = [OwnedProcess(**row) for row in data["processes"]]
@@ -112,29 +113,29 @@ class Ledger:
             raise ValueError(f"{path}: not a record of a run ({error})") from error
 
     def add_process(self, pid: int, name: str) -> None:
-        """From now on ``pid`` is ours to end."""
+        """Records that this run started ``pid`` and may end it."""
         process = OwnedProcess.of(pid, name)
         if process:
             self.processes[pid] = process
             self._write()
 
     def drop_process(self, pid: int) -> None:
-        """``pid`` has been reaped."""
+        """Records that ``pid`` has ended and was reaped."""
         if self.processes.pop(pid, None):
             self._write()
 
     def add_directory(self, path: Path) -> None:
-        """A temporary directory that is of no use once this process has ended."""
+        """Records a temporary directory that may be removed once this process has ended."""
         self.directories.append(str(path))
         self._write()
 
     def drop_directory(self, path: Path) -> None:
-        """The directory is gone, or complete and kept."""
+        """Records that the directory is gone, or complete and to be kept."""
         self.directories.remove(str(path))
         self._write()
 
     def close(self) -> None:
-        """Forget everything: nothing is left that clean-up would have to look for."""
+        """Deletes the file, because nothing is left that clean-up would have to look for."""
         self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> Ledger:

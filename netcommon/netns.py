@@ -1,7 +1,7 @@
-"""Doing things inside another network namespace, given as the id of a process that lives in it or by name.
+"""Runs Python code inside another network namespace, which is named by the id of a process in it or by its name.
 
-Python code enters on a thread of its own that ends afterwards, so the calling thread never changes namespace and a
-failure cannot leave it in the wrong one. Programs are started through ``nsenter`` (see process.py).
+The code runs on a thread of its own that ends afterwards. So the calling thread never changes its namespace, and a
+failure cannot leave it in the wrong one. Programs are started through ``nsenter`` (process.py).
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ _CLONE_NEWNET = 0x40000000
 
 
 def namespace_path(netns: int | str) -> str:
-    """Path of a network namespace: of a process id, or of a name of ``ip netns``."""
+    """Path of the network namespace of a process id, or of a name that ``ip netns`` gave."""
     return f"/proc/{netns}/ns/net" if isinstance(netns, int) else f"/run/netns/{netns}"
 
 
 def call_in(netns: int | str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """``function(*args)`` inside a network namespace (process id or name); its result, or its exception raised here."""
+    """Calls ``function(*args)`` inside a network namespace (process id or name). Returns its result, or raises its
+    exception."""
     outcome: dict[str, Any] = {}
 
     def enter_and_call() -> None:
         try:
-            _enter(netns)
+            enter(namespace_path(netns))
             outcome["result"] = function(*args, **kwargs)
-        except BaseException as error:  # handed to the caller's thread, whatever it is
+        except BaseException as error:  # raised again on the caller's thread, whatever it is
             outcome["error"] = error
 
     thread = threading.Thread(target=enter_and_call, name=f"netns-{netns}")
@@ -45,11 +46,12 @@ def call_in(netns: int | str, function: Callable[P, T], *args: P.args, **kwargs:
 
 
 def end_abandoned_connections(netns: int) -> None:
-    """Ends the TCP connections of a process's network namespace that no program holds any more, if there are any.
+    """Ends the TCP connections in a process's network namespace, if the machine has any that no program holds.
 
-    What a killed transfer had in flight is sent again for minutes otherwise, and keeps the namespace and its share of
-    the machine's TCP memory: a gigabyte at 10 Gbit/s and 498 ms, enough to starve the next transfer. Call it when no
-    transfer runs there: it ends those too. Without effect on a kernel that cannot destroy sockets (INET_DIAG_DESTROY).
+    Without this call the kernel retransmits for minutes what a killed transfer had in flight. Meanwhile the namespace
+    stays, and so does its share of the machine's TCP memory: a gigabyte at 10 Gbit/s and 498 ms, which is enough to
+    starve the next transfer. Call this function only while no transfer runs there, because it ends running transfers
+    too. It has no effect on a kernel that cannot destroy sockets (INET_DIAG_DESTROY).
     """
     if not _orphans():
         return
@@ -58,17 +60,30 @@ def end_abandoned_connections(netns: int) -> None:
 
 
 def _orphans() -> int:
-    """On the whole machine: the kernel counts them so."""
+    """How many connections no program holds, on the whole machine: the kernel has no count for each namespace."""
     fields = Path("/proc/net/sockstat").read_text(encoding="ascii").split()
     return int(fields[fields.index("orphan") + 1])
 
 
-def _enter(netns: int | str) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = os.open(namespace_path(netns), os.O_RDONLY | os.O_CLOEXEC)
+def enter(path: str) -> None:
+    """Moves the calling thread into the network namespace at this path. OSError when the kernel refuses."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if libc.setns(descriptor, _CLONE_NEWNET) != 0:
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), namespace_path(netns))
+        _check(_libc().setns(descriptor, _CLONE_NEWNET), path)
     finally:
         os.close(descriptor)
+
+
+def enter_new() -> None:
+    """Moves the calling thread into a new, empty network namespace. OSError when the kernel refuses."""
+    _check(_libc().unshare(_CLONE_NEWNET), "(a new one)")
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, path: str) -> None:
+    if result != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), path)

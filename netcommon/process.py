@@ -1,9 +1,14 @@
-"""A tool as a child process: JSON lines in, deadlines on everything, and ended by its own id only.
+"""A tool as a child process. It prints JSON lines, every wait has a deadline, and only its own process id is signalled.
 
-The child starts through ``setpriv --pdeathsig`` (it dies with us, whatever kills us), a look whether we are still there
-and, for a namespace, ``nsenter``; all exec, so the id stays the tool's. It gets its own process group, so that Ctrl-C
-reaches us alone and we end tools in order, and after it what it started and left behind. A thread drains stdout into a
-queue, because a tool must never block on a pipe while we wait for another tool.
+Three programs start before the tool, each by exec, so that the process id stays the tool's:
+
+- ``setpriv --pdeathsig``: the kernel ends the tool when we die, whatever kills us
+- a shell that checks that we still live, because no signal comes for a parent that died earlier
+- ``nsenter``, for a tool in a namespace
+
+The tool gets a process group of its own. So Ctrl-C reaches us alone, and we end the tools in order. After a tool has
+ended we end what it started and left behind in that group. A thread reads stdout into a queue, because a tool must
+never block on a pipe while we wait for another tool.
 """
 
 from __future__ import annotations
@@ -27,17 +32,18 @@ from netcommon.ledger import Ledger
 from netcommon.netns import namespace_path
 
 Event = dict[str, Any]
-# Of a parent that died before setpriv had asked for it no signal comes.
+# No signal comes for a parent that died before setpriv asked for it.
 _IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"'
 _END = object()  # queue mark: stdout closed
 
 
 class ToolError(LfpError):
-    """A tool failed, was late or wrote nonsense. Message is the tool's own line where it has one."""
+    """A tool failed, was late or wrote something else than JSON lines. The message is the tool's own line if it gave
+    one."""
 
 
 def _how_it_ended(status: int) -> str:
-    """A process's end in words; ``status`` as subprocess has it, negative for a signal."""
+    """How a process ended, in words. ``status`` is that of subprocess: negative for a signal."""
     return f"exit status {status}" if status >= 0 else f"killed by {signal.Signals(-status).name}"
 
 
@@ -49,7 +55,7 @@ class Tool:
     """One run of one tool. ``with Tool([...], netns_pid=…) as tool: tool.wait_event("ready", 5)``.
 
     ``stderr_path`` keeps the tool's stderr (a temporary file otherwise); ``ledger`` records ownership for clean-up.
-    With ``json_lines`` off each line of stdout is an event ``{"event": "line", "text": …}``, for strangers' programs.
+    Without ``json_lines`` each line of stdout is an event ``{"event": "line", "text": …}``, for programs of others.
     """
 
     def __init__(
@@ -104,7 +110,8 @@ class Tool:
         return self._process.pid
 
     def wait_event(self, name: str, timeout_s: float) -> Event:
-        """The next event ``name``; others before it are kept for ``events()``. ToolError on end, error or time-out."""
+        """Waits for the next event ``name``. Events before it stay in ``events()``. ToolError when the tool ends, fails
+        or is late."""
         deadline = time.monotonic() + timeout_s
         while True:
             event = self._next(deadline)
@@ -114,7 +121,7 @@ class Tool:
                 return event
 
     def events(self) -> list[Event]:
-        """Every event seen so far, in order."""
+        """Every event so far, in order."""
         self._take_waiting()
         return list(self._seen)
 
@@ -128,14 +135,15 @@ class Tool:
         return self._process.poll() is None
 
     def finish(self, timeout_s: float) -> Event:
-        """Waits for the tool to end by itself; its ``end`` event. ToolError when it fails or is late."""
+        """Waits until the tool ends by itself. Returns its ``end`` event. ToolError when it fails or is late."""
         deadline = time.monotonic() + timeout_s
         while self._next(deadline) is not None:
             pass
         return self._ended(deadline)
 
     def output(self, timeout_s: float) -> str:
-        """All that a program without JSON lines printed, once it has ended with status 0 or 1."""
+        """Waits for the end of a program without JSON lines, and returns what it printed. ToolError when its status is
+        neither 0 nor 1."""
         deadline = time.monotonic() + timeout_s
         while self._next(deadline) is not None:
             pass
@@ -148,8 +156,8 @@ class Tool:
         return text
 
     def stop(self, timeout_s: float = 5) -> Event | None:
-        """Ends the tool in order (SIGTERM, then SIGKILL after ``timeout_s``), then what it left behind in its process
-        group; its ``end`` event if it wrote one."""
+        """Ends the tool (SIGTERM, then SIGKILL after ``timeout_s``), and then what it left behind in its process group.
+        Returns its ``end`` event if it wrote one."""
         assert self._process
         self._signal(signal.SIGTERM)
         deadline = time.monotonic() + timeout_s
@@ -159,10 +167,10 @@ class Tool:
             self._signal(signal.SIGKILL)
             self._process.wait()
         for number, wait_s in ((signal.SIGTERM, 0.1), (signal.SIGKILL, timeout_s)):
-            if not self._closed.wait(wait_s):  # somebody has the pipe, so the group is still there to be signalled
+            if not self._closed.wait(wait_s):  # a process still has the pipe, so the group still exists
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.pid, number)
-        with contextlib.suppress(ToolError):  # who left the group may keep the pipe open: what was written is enough
+        with contextlib.suppress(ToolError):  # a process that left the group may keep the pipe open for good
             while self._next(max(deadline, time.monotonic() + 1), check_error=False) is not None:
                 pass
         self._reaped()
@@ -198,7 +206,7 @@ class Tool:
         self._closed.set()
 
     def _next(self, deadline: float, *, check_error: bool = True) -> Event | None:
-        """Next event, None at the end of output. An ``error`` event is raised."""
+        """The next event; None at the end of the output. An ``error`` event is raised as a ToolError."""
         try:
             item = self._queue.get(timeout=max(deadline - time.monotonic(), 0.001))
         except queue.Empty:
@@ -234,7 +242,7 @@ class Tool:
         return event
 
     def _failure(self, what: str) -> ToolError:
-        """The tool's own error line and status if it gave one, else what we saw and the last line of its stderr."""
+        """The tool's own error line and status if it gave one; otherwise ``what`` and the last line of its stderr."""
         assert self._process
         self._take_waiting()
         error = next((e for e in reversed(self._seen) if e.get("event") == "error"), None)
@@ -250,7 +258,7 @@ class Tool:
 
     def _last_stderr_line(self) -> str:
         assert self._stderr
-        descriptor = self._stderr.fileno()  # pread: the offset is shared with the child
+        descriptor = self._stderr.fileno()  # pread leaves the offset alone, which the tool writes at
         size = os.fstat(descriptor).st_size
         lines = os.pread(descriptor, 2000, max(size - 2000, 0)).decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""

@@ -1,10 +1,10 @@
-"""Namespaces of our own: what an ordinary user needs to build networks in, and what forbids them.
+"""Namespaces of our own, in which an ordinary user can build networks, and what may forbid them on a machine.
 
-`enter` starts the command again inside a user, network and mount namespace (unshare(1)) in which the user is root: over
-those namespaces and nothing else. Files stay the user's, process ids stay as they are, and all of it ends with the
-command. It has to be a fresh start: the kernel gives a user namespace to a process with one thread only, and a
-library's threads may run before we know that one is needed. So whoever finds out raises `Outside`, and the program's
-``main`` calls `enter`; nothing must have been made by then.
+`enter` starts the command again inside a user, network and mount namespace (unshare(1)). The user is root there, over
+those namespaces and nothing else. Files stay the user's, process ids stay as they are, and the namespaces end with the
+command. The command has to start again because the kernel gives a user namespace only to a process with one thread, and
+threads of a library may run before we know that we need a namespace. So the code that finds out raises `Outside`, and
+the program's ``main`` calls `enter`. Until then the program must have made nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from typing import NoReturn
 TUN = Path("/dev/net/tun")
 LOST = "real-time priority, congestion controls as BPF, interfaces of the machine"
 _UNSHARE = ("unshare", "--user", "--map-root-user", "--net", "--mount", "--")
-# The mount shows this network's interfaces in /sys/class/net; Mininet makes the same mount for every host.
+# The mount makes /sys/class/net show the interfaces of this network. Mininet makes the same mount for every host.
 _SET_UP = ("sh", "-c", 'mount -t sysfs sysfs /sys && ip link set lo up && exec "$@"', "sh")
-# Settings that forbid user namespaces, and the value that does not. Any that a kernel lacks forbids nothing.
+# Settings that forbid user namespaces: name, forbidding value, allowing value. A setting that a kernel lacks forbids
+# nothing.
 _KNOBS = (
     ("user.max_user_namespaces", "0", "10000"),
     ("kernel.unprivileged_userns_clone", "0", "1"),
@@ -33,18 +34,18 @@ _PROBE_S = 10.0
 
 @dataclass(frozen=True)
 class Obstacle:
-    """What forbids namespaces of our own, and what root could do about it (empty: we do not know)."""
+    """What forbids namespaces of our own, and what root can do about it (empty when that is unknown)."""
 
     what: str
     remedy: str
 
 
 class Outside(Exception):
-    """The command needs namespaces of its own and the machine allows them: `enter` and begin again."""
+    """The command needs namespaces of its own, and the machine allows them. `main` calls `enter` to start it again."""
 
 
 def is_root() -> bool:
-    """Whether this process may do everything: root of the machine (or container), not of namespaces of our own."""
+    """Whether this process is root of the machine or container, and not only of namespaces of our own."""
     return os.geteuid() == 0 and not is_inside()
 
 
@@ -54,12 +55,13 @@ def is_inside() -> bool:
 
 
 def user() -> int:
-    """User id outside of such a namespace: who owns what this process writes."""
+    """The user id outside of such a namespace, which owns the files that this process writes."""
     return _mapping()[1] if is_inside() else os.geteuid()
 
 
 def _mapping() -> tuple[int, int, int]:
-    """First row of the user namespace's map: id inside, id outside, how many. Some kernels have no such namespaces."""
+    """The first row of the user namespace's map: id inside, id outside, number of ids. A kernel without user namespaces
+    has no such map; then all ids are the same inside and outside."""
     try:
         inside, outside, count, *_ = map(int, Path("/proc/self/uid_map").read_text(encoding="ascii").split())
     except (OSError, ValueError):
@@ -68,7 +70,7 @@ def _mapping() -> tuple[int, int, int]:
 
 
 def obstacle() -> Obstacle | None:
-    """Why an ordinary user cannot build networks here, or None. Tries it, in a process that ends at once."""
+    """Why an ordinary user cannot build networks here, or None. A process that ends at once tries it."""
     if not TUN.exists():
         return Obstacle(f"{TUN} is missing", "modprobe tun")
     if not os.access(TUN, os.R_OK | os.W_OK):
@@ -88,7 +90,7 @@ def obstacle() -> Obstacle | None:
 
 
 def inside(argv: list[str]) -> list[str]:
-    """Command line that runs ``argv`` in namespaces of its own, where `obstacle` says that there can be any."""
+    """The command line that runs ``argv`` in namespaces of its own. Use it only where `obstacle` finds none."""
     return [*_UNSHARE, *_SET_UP, *argv]
 
 
@@ -101,7 +103,7 @@ def enter(argv: list[str]) -> NoReturn:
 
 
 def own_command_line() -> list[str]:
-    """How this Python program was started."""
+    """The command line that started this Python program."""
     return [sys.executable, *sys.orig_argv[1:]]
 
 
