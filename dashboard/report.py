@@ -107,8 +107,8 @@ def _results_part(run: Run) -> dict[str, Any]:
 def _congestion_part(run: Run) -> dict[str, Any]:
     chosen = congestion.chosen(run)
     return {
-        "control_html": _html(congestion_figure(chosen.controls), "control") if chosen else "",
-        "control_note": chosen.note if chosen else "",
+        "congestion_html": _html(congestion_figure(chosen.controls), "congestion") if chosen else "",
+        "congestion_note": chosen.note if chosen else "",
         "pair_table": tables.pair_table(congestion.pairs(run)),
     }
 

@@ -54,7 +54,7 @@ def _add_line(
 
 
 def _lay_out(figure: go.Figure, words: Sequence[str], height: int) -> None:
-    figure.update_layout(**LAYOUT, height=height, uirevision="control")
+    figure.update_layout(**LAYOUT, height=height, uirevision="congestion")
     figure.update_layout(margin={"t": 30, "r": 20}, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_xaxes(**AXIS)
     figure.update_yaxes(**AXIS)

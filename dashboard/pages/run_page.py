@@ -38,7 +38,7 @@ def page(run: Run) -> html.Div:
             *(_sweep_part(built) if built else []),
             *(_matrix_part(grids) if grids else []),
             *(_curves_part(lines) if lines else []),
-            *_control_part(run),
+            *_congestion_part(run),
             html.H2("Trials"),
             _trials(run),
             html.H2("What was run"),
@@ -89,12 +89,12 @@ def _curves_part(lines: curves.Curves) -> list[Any]:
     ]
 
 
-def _control_part(run: Run) -> list[Any]:
+def _congestion_part(run: Run) -> list[Any]:
     parts: list[Any] = []
     if pairs := congestion.pairs(run):
         parts += [html.H2("Beside the kernel's own"), table(tables.pair_table(pairs))]
     if chosen := congestion.chosen(run):
-        figure = dcc.Graph(id="control", figure=congestion_figure(chosen.controls), config=graph_config())
+        figure = dcc.Graph(id="congestion", figure=congestion_figure(chosen.controls), config=graph_config())
         parts += [html.H2("Congestion window over time"), figure, *sentences([chosen.note])]
     return parts
 

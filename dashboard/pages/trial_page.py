@@ -41,21 +41,21 @@ def page(run: Run, trial: Trial) -> html.Div:
             html.H1(facts.trial_name(run, trial)),
             verdict_box(trial.verdict, "This trial"),
             *(_timeline_part(run, trial) if trial.captured else [html.P(_why_no_timeline(trial))]),
-            *_control_part(run, trial),
+            *_congestion_part(run, trial),
             html.H2("Facts"),
             facts_list(facts.trial_facts(run, trial) + _passage(run, trial)),
         ]
     )
 
 
-def _control_part(run: Run, trial: Trial) -> list[Any]:
+def _congestion_part(run: Run, trial: Trial) -> list[Any]:
     """The congestion window, and the figures that the algorithm reports of itself, where the timeline does not show
     them: without a capture, or when there are such figures."""
     found = congestion.load(run, trial.number)
     if found is None or (trial.captured and not found.words):
         return []
     heading = "Congestion control over time" if found.words else "Congestion window over time"
-    return [html.H2(heading), dcc.Graph(id="control", figure=congestion_figure([found]), config=graph_config())]
+    return [html.H2(heading), dcc.Graph(id="congestion", figure=congestion_figure([found]), config=graph_config())]
 
 
 def _passage(run: Run, trial: Trial) -> Facts:
