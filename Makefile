@@ -15,8 +15,8 @@ PACKAGES := netcommon comet_delay rttcp pktlogger lft_ref scenarios dashboard
 C_FILES := git ls-files '*.c' '*.h' '*.cc'
 SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.bash
 
-.PHONY: FORCE help setup packages build demo test test-c test-asan test-py test-uml mutants virtual bench docs lint \
-	fuzz clean
+.PHONY: FORCE help setup packages build demo test test-c test-asan test-py test-uml mutants virtual bench docs \
+	pictures lint fuzz clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
@@ -94,6 +94,9 @@ docs: setup ## the documentation as a site in build/docs, manual pages included;
 	@tools/install-packages docs/debian-packages.txt
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/docs-cache . build/docs
 	@echo "== build/docs/index.html"
+
+pictures: virtual ## the pictures of README.md again, from runs in virtual time, in Chromium (minutes)
+	@$(BIN)/python docs/img/make.py
 
 lint: setup ## formatting, types, arrows between rooms, limits, licences
 	@$(BIN)/ruff check .
