@@ -6,9 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,14 +50,6 @@ class Lfp:
     def runs(self, name: str) -> bool:
         """True when a marked process's command line holds ``name``."""
         return any(name in line for line in self.left())
-
-
-def wait_until(true: Callable[[], bool], what: str, timeout_s: float = 60) -> None:
-    """Polls until ``true()``; AssertionError names ``what`` was waited for."""
-    deadline = time.monotonic() + timeout_s
-    while not true():
-        assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"
-        time.sleep(0.05)
 
 
 def strays() -> set[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from support.waiting import wait_until
 
 from netcommon.binaries import find
 from netcommon.process import Tool
@@ -30,14 +31,6 @@ def command(*arguments: str | Path, timeout_s: float = 60, check: bool = True) -
     done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, timeout=timeout_s)
     assert not check or done.returncode == 0, f"{arguments}: {done.stderr}"
     return done.stdout
-
-
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 60) -> None:
-    """Polls a condition until it holds or the deadline passes."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not in {timeout_s} s: {what}"
-        time.sleep(0.02)
 
 
 @dataclass

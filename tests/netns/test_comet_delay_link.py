@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from mininet.node import Node
 from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
 from scipy.stats import binom
+from support.waiting import wait_until
 
 from comet_delay.link import CometLink
 from netcommon.errors import LfpError, UsageError
@@ -61,15 +62,6 @@ def ping(
     return np.array([float(value) for value in re.findall(r"time=([\d.]+) ms", text)])
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 30) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
-
-
 def test_host_to_host_has_mininets_names_and_tclinks_parameters() -> None:
     with two_hosts(bw=45, delay="5ms", loss=0, addr1="02:00:00:00:00:01") as net:
         assert [str(net[h].defaultIntf()) for h in ("h1", "h2")] == ["h1-eth0", "h2-eth0"]
@@ -80,7 +72,7 @@ def test_host_to_host_has_mininets_names_and_tclinks_parameters() -> None:
         pid = net.links[0].box._tool.pid
         link = net.links[0]
     assert link.end["statistics"]["ab"]["drops"]["queue"] == 0
-    assert until(lambda: not Path(f"/proc/{pid}").exists())
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the box to end")
 
 
 def test_each_end_has_its_direction() -> None:
@@ -133,7 +125,7 @@ def test_link_status_down_and_up() -> None:
         net.configLinkStatus("h1", "h2", "down")
         assert len(ping(net, count=2)) == 0
         net.configLinkStatus("h1", "h2", "up")
-        assert until(lambda: len(ping(net, count=1)) == 1)
+        wait_until(lambda: len(ping(net, count=1)) == 1, "an answer")
 
 
 def test_hosts_around_a_router_and_a_deleted_link() -> None:
@@ -163,7 +155,7 @@ def test_hosts_at_a_switch() -> None:
 
     with network(Star()) as net:
         assert net["s1"].intfNames() == ["s1-eth1", "s1-eth2"]
-        assert until(lambda: len(ping(net, count=1)) == 1)  # the bridge is listening first
+        wait_until(lambda: len(ping(net, count=1)) == 1, "an answer")  # the bridge is listening first
         assert 8 <= ping(net).min() < 8 + LATE_MS
 
 
@@ -182,7 +174,7 @@ def test_the_example_runs_and_leaves_nothing_behind() -> None:
     times = [float(value) for value in re.findall(r"time=([\d.]+) ms", done.stdout)]
     assert times and 50 <= min(times) < 50 + LATE_MS, done.stdout
     assert "h1-eth0" in done.stdout
-    assert until(lambda: interfaces() <= before), "tests beside this one have some for a moment; ours would stay"
+    wait_until(lambda: interfaces() <= before, "interfaces to go")  # those of tests beside this one go; ours would stay
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from comet_box import LEFT, RIGHT, Box, Hosts, in_netns, introduce, two_hosts
-from pktlogger_lab import command, wait_until
+from pktlogger_lab import command
+from support.waiting import wait_until
 
 import pktlogger
 from netcommon.binaries import find

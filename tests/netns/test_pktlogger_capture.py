@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from pktlogger_lab import ERA, Lab, command, direct, pumped, routed, wait_until
+from pktlogger_lab import ERA, Lab, command, direct, pumped, routed
+from support.waiting import wait_until
 from support.witness import Witness
 
 import pktlogger

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 import pytest
 from lfp_process import Lfp
+from socat_relays import SOCAT_RELAYS
 
 import pktlogger
 
@@ -24,7 +25,8 @@ pytestmark = [
 ]  # fmt: skip
 
 DELAY_NS = 10_000_000
-SCENARIO = r"""
+SCENARIO = (
+    r"""
 [scenario]
 name = "seen"
 [path]
@@ -42,17 +44,10 @@ rate = "10Mbit"
 [case.lft.capture]
 points = ["snd", "gw1-in", "gw1-out", "box", "gw2-in", "gw2-out", "rcv"]
 [case.relays.gateway]
-kind = "command"
-model = "proxy"
 settle = "300ms"
-near = '''sh -c "
-    socat tcp-l:$port,bind=$listen,fork tcp:$far:$port &
-    socat tcp-l:$data_port,bind=$listen,fork tcp:$far:$data_port &
-    wait"'''
-far = '''sh -c "
-    socat tcp-l:$port,fork tcp:$receiver:$port &
-    socat tcp-l:$data_port,fork tcp:$receiver:$data_port &
-    wait"'''
+"""
+    + SOCAT_RELAYS
+    + r"""
 [case.relays.capture]
 points = ["snd", "gw1-in", "gw1-out", "gw2-in", "gw2-out", "rcv"]
 [sweep]
@@ -61,6 +56,7 @@ points = ["snd", "gw1-in", "gw1-out", "gw2-in", "gw2-out", "rcv"]
 order = "listed"
 seed = 4
 """
+)
 PLAIN, LFT, RELAYS = range(3)
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pyarrow.parquet as parquet
 import pytest
-from lfp_process import Lfp, state_files, strays, wait_until
+from lfp_process import Lfp, state_files, strays
+from support.waiting import wait_until
 
 from netcommon.binaries import find
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pyarrow.parquet as parquet
 import pytest
-from lfp_process import Lfp, strays, wait_until
+from lfp_process import Lfp, strays
+from support.waiting import wait_until
 
 from netcommon.ledger import Ledger
 from netcommon.process import Tool

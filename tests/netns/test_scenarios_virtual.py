@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
+from support.waiting import wait_until
 
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
@@ -71,15 +72,6 @@ def guests_of(folder: Path) -> list[str]:
     return [line for line in listed if f"uml_dir={folder}" in line]
 
 
-def until(condition: Any, timeout_s: float) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def test_the_clock_jumps_and_is_exact() -> None:
     script = "import time; t = time.monotonic_ns(); time.sleep(3600); print(time.monotonic_ns() - t - 3600 * 10**9)"
     begun = time.monotonic()
@@ -97,7 +89,7 @@ def test_all_of_a_guest_is_on_one_processor(tmp_path: Path) -> None:
             words = [line.split() for line in guests_of(one.folder)]
             return [int(pid) for pid, program, *_ in words if program.endswith("/linux")]
 
-        assert until(kernels, 30)
+        wait_until(kernels, "a guest's kernel")
         assert {len(os.sched_getaffinity(pid)) for pid in kernels()} == {1}
 
 
@@ -179,12 +171,12 @@ def test_a_killed_orchestrator_leaves_nothing_and_the_run_goes_on(tmp_path: Path
     environment = dict(os.environ) | {"TMPDIR": str(work)}
     process = subprocess.Popen(long, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
     try:
-        assert until(lambda: runs.exists() and list(runs.glob("*/trials/0*")), 60)
-        assert until(lambda: guests_of(work), 30)
+        wait_until(lambda: runs.exists() and list(runs.glob("*/trials/0*")), "the first trial")
+        wait_until(lambda: guests_of(work), "a guest")
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    assert until(lambda: not guests_of(work), 10), guests_of(work)
+    wait_until(lambda: not guests_of(work), "the guests to end")
     lfp("clean")
     run = only_run(runs)
     kept = {folder.name: folder.stat().st_mtime_ns for folder in run.glob("trials/0*/status.json")}

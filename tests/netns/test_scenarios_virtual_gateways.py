@@ -19,6 +19,7 @@ import pyarrow.parquet as parquet
 import pytest
 from lft_windows import burst_bytes, most_above, most_in_a_window
 from numpy.typing import NDArray
+from socat_relays import SOCAT_RELAYS
 
 import pktlogger
 from scenarios.virtual import kernel
@@ -76,7 +77,8 @@ points = ["box"]
 [run]
 seed = 4
 """
-KINDS = r"""
+KINDS = (
+    r"""
 [scenario]
 name = "kinds"
 [path]
@@ -96,22 +98,16 @@ kind = "lft"
 model = "host"
 rate = "10Mbit"
 [case.relays.gateway]
-kind = "command"
-model = "proxy"
-near = '''sh -c "
-    socat tcp-l:$port,bind=$listen,fork tcp:$far:$port &
-    socat tcp-l:$data_port,bind=$listen,fork tcp:$far:$data_port &
-    wait"'''
-far = '''sh -c "
-    socat tcp-l:$port,fork tcp:$receiver:$port &
-    socat tcp-l:$data_port,fork tcp:$receiver:$data_port &
-    wait"'''
+"""
+    + SOCAT_RELAYS
+    + r"""
 [sweep]
 "scenario.case" = ["router6", "proxy6", "host", "relays"]
 [run]
 order = "listed"
 seed = 4
 """
+)
 PLAIN, LFT = range(2)
 
 

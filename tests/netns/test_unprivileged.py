@@ -21,7 +21,7 @@ from typing import Any
 
 import ordinary_user
 import pytest
-from lfp_process import wait_until
+from support.waiting import wait_until
 
 from scenarios.virtual import kernel
 
