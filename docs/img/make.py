@@ -80,7 +80,7 @@ def main() -> None:
         with served(folder) as base, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGS)
             page = browser.new_page()
-            shoot(page, "sweep", f"{base}/run/{sweep.name}", "#sweep .legendtext", 1000)
+            shoot(page, "sweep", f"{base}/run/{sweep.name}", "#sweep .legendtext", 1230)
             shoot(
                 page, "timeline", f"{base}/run/{seqack.name}/trial/{captured}", "#timeline .gtitle-subtitle", 1350
             )  # fmt: skip
