@@ -1,6 +1,6 @@
 """A gateway of another vendor, for scenarios: two relays of socat, as the keys of a [gateway] table."""
 
-SOCAT_RELAYS = r"""\
+SOCAT_RELAYS = """\
 kind = "command"
 model = "proxy"
 near = '''sh -c "
