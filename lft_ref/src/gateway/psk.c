@@ -1,44 +1,9 @@
 #include "psk.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* Checks the file itself. */
-static int check_file(const char *path, const struct stat *status, struct nc_error *error)
-{
-    const enum nc_exit usage = NC_EXIT_USAGE;
-    if (!S_ISREG(status->st_mode))
-        return nc_fail(error, usage, "--psk-file '%s': not a regular file", path);
-    if (status->st_uid != geteuid())
-        return nc_fail(error, usage, "--psk-file '%s': belongs to user %u, want %u; use chown", path,
-                       (unsigned)status->st_uid, (unsigned)geteuid());
-    if (status->st_mode & 077)
-        return nc_fail(error, usage, "--psk-file '%s': mode %04o lets others in, want 0600 or 0400; use chmod", path,
-                       (unsigned)status->st_mode & 07777);
-    return 0;
-}
-
-/* Reads the whole file, up to LFT_TEXT_MAX + 2 octets. Returns their number, or -1 with the reason. */
-static ssize_t read_file(const char *path, uint8_t octets[LFT_TEXT_MAX + 2], struct nc_error *error)
-{
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        nc_fail(error, NC_EXIT_USAGE, "--psk-file '%s': %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    ssize_t n = check_file(path, &status, error);
-    if (n == 0 && (n = read(fd, octets, LFT_TEXT_MAX + 2)) < 0)
-        nc_fail(error, NC_EXIT_USAGE, "--psk-file '%s': %s", path, strerror(errno));
-    close(fd);
-    return n;
-}
+#include "nc_secret.h"
 
 /* Printable ASCII alone: random octets look like that once in 10^13 keys. */
 static bool is_text(const uint8_t *at, size_t n)
@@ -96,7 +61,7 @@ static int take(const struct settings *settings, uint8_t *octets, size_t n, uint
 int psk_read(const struct settings *settings, uint8_t key[LFT_PSK_BYTES], struct nc_error *error)
 {
     uint8_t octets[LFT_TEXT_MAX + 3];
-    ssize_t n = read_file(settings->psk_file, octets, error);
+    ssize_t n = nc_secret_read("--psk-file", settings->psk_file, octets, LFT_TEXT_MAX + 2, error);
     int result = n < 0 ? -1 : take(settings, octets, (size_t)n, key, error);
     lft_wipe(octets, sizeof octets);
     return result;

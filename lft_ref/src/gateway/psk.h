@@ -1,6 +1,6 @@
-/* The file of the pre-shared key: a regular file of this user that nobody else may read or write. It holds 64
- * hexadecimal digits (`lft-gateway genkey`), 32 octets, or a text of 16 octets or more. A text is stretched by scrypt
- * with both gateways' names as salt, because whoever has recorded one handshake can try texts at leisure. */
+/* The file of the pre-shared key (nc_secret.h says who may read it). It holds 64 hexadecimal digits (`lft-gateway
+ * genkey`), 32 octets, or a text of 16 octets or more. A text is stretched by scrypt with both gateways' names as salt,
+ * because whoever has recorded one handshake can try texts at leisure. */
 #ifndef LFT_PSK_H
 #define LFT_PSK_H
 

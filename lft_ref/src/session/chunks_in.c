@@ -165,7 +165,7 @@ static void take_return(struct lft_stream *stream, struct lft_buffer *buffer, co
 /* The table of FORMAT.md, "Chunks": what a chunk does to a stream in each state. */
 typedef void take_chunk(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk);
 /* clang-format off */
-static take_chunk *const takes[LFT_STREAM_STATES][LFT_CHUNK_KINDS] = {
+static take_chunk *const takes[LFT_STREAM_STATES][LFT_CHUNK_TYPES] = {
     /*   END   DATA        FIN         OPEN        ACCEPT       REFUSE      RESET     CREDIT       RETURN */
     [LFT_STREAM_EARLY] =
         {NULL, take_data,  take_data,  take_open,  take_wrong,  take_wrong, take_end, take_credit, take_wrong},
@@ -201,7 +201,7 @@ static struct lft_stream *begin(struct lft_session *session, const struct lft_ch
 
 static void take(struct lft_session *session, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
-    if (chunk->type >= LFT_CHUNK_KINDS)
+    if (chunk->type >= LFT_CHUNK_TYPES)
         return; /* a later version's; the length says where the next chunk begins */
     struct lft_stream *stream = lft_stream_find(session, chunk->stream);
     if (!stream)

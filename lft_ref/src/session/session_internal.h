@@ -5,8 +5,6 @@
 #ifndef LFT_SESSION_INTERNAL_H
 #define LFT_SESSION_INTERNAL_H
 
-#include <assert.h>
-
 #include "refusals.h"
 #include "session.h"
 #include "stream_ids.h"
@@ -20,9 +18,6 @@ enum {
     LFT_ACTIVE_TICKS = 10,
     LFT_NEW_TICKS = 3
 };
-/* The chunk that returns credit. It follows the types of wire.h, which this assertion pins. */
-enum { LFT_CHUNK_RETURN = 8, LFT_CHUNK_KINDS };
-static_assert(LFT_CHUNK_RETURN == (int)LFT_CHUNK_TYPES, "a type of wire.h has RETURN's number");
 
 /* The states of a stream as far as arriving chunks are concerned: the rows of the table in FORMAT.md, "Chunks". */
 enum lft_stream_state {

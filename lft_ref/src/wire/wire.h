@@ -101,6 +101,7 @@ enum lft_chunk_type {
     LFT_CHUNK_REFUSE,
     LFT_CHUNK_RESET,
     LFT_CHUNK_CREDIT,
+    LFT_CHUNK_RETURN,
     LFT_CHUNK_TYPES
 };
 struct lft_chunk {

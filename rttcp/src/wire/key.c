@@ -1,13 +1,11 @@
 #include "key.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "nc_secret.h"
 
 /* scrypt (RFC 7914): 32 MB and about 0.1 s for each guess. Both ends have to use the same numbers, so they belong to
  * the protocol (PROTOCOL.md). */
@@ -41,21 +39,6 @@ bool rttcp_key_make(struct rttcp_key *key, const uint8_t *content, size_t size)
     return key->given;
 }
 
-/* Checks whose file it is and who may read it. */
-static int check_file(const char *path, const struct stat *file, struct nc_error *error)
-{
-    if (!S_ISREG(file->st_mode))
-        return nc_fail(error, NC_EXIT_USAGE, "--key '%.80s': not a regular file; want a file with the key", path);
-    if (file->st_uid != geteuid())
-        return nc_fail(error, NC_EXIT_USAGE, "--key '%.80s': belongs to user %u, want %u: chown %u %.80s", path,
-                       (unsigned)file->st_uid, (unsigned)geteuid(), (unsigned)geteuid(), path);
-    if (file->st_mode & 077)
-        return nc_fail(error, NC_EXIT_USAGE,
-                       "--key '%.80s': mode %04o lets others in, want 0600 or 0400: chmod 600 %.80s", path,
-                       (unsigned)file->st_mode & 07777, path);
-    return 0;
-}
-
 static int take_content(struct rttcp_key *key, const char *path, const uint8_t *content, ssize_t size,
                         struct nc_error *error)
 {
@@ -71,20 +54,9 @@ static int take_content(struct rttcp_key *key, const char *path, const uint8_t *
 
 int rttcp_key_read(struct rttcp_key *key, const char *path, struct nc_error *error)
 {
-    struct stat file;
     uint8_t content[RTTCP_KEY_FILE_MAX + 2];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed = errno;
-    if (fd >= 0 && fstat(fd, &file) < 0) {
-        failed = errno;
-        close(fd);
-        fd = -1;
-    }
-    if (fd < 0)
-        return nc_fail(error, NC_EXIT_USAGE, "--key '%.80s': %s", path, strerror(failed));
-    int status = check_file(path, &file, error);
-    if (status == 0)
-        status = take_content(key, path, content, read(fd, content, sizeof content), error);
+    ssize_t size = nc_secret_read("--key", path, content, sizeof content, error);
+    int status = size < 0 ? -1 : take_content(key, path, content, size, error);
     OPENSSL_cleanse(content, sizeof content);
-    close(fd);
     return status;
 }

@@ -1,5 +1,5 @@
-/* The shared key of --key: the 32 octets that TLS 1.3 takes as its pre-shared key, and the file they come from. The
- * file is a regular file of this user that nobody else may read, which is also lft-gateway's rule for --psk-file.
+/* The shared key of --key: the 32 octets that TLS 1.3 takes as its pre-shared key, and the file they come from
+ * (nc_secret.h says who may read it).
  * 64 hexadecimal digits are the key itself. Anything else is taken for a text that a person made up and is stretched
  * by scrypt, because whoever records one TLS hello can try keys against it at leisure (RFC 9257, 4.1).
  * Rejected: to refuse texts. A text that works keeps people from measuring without any key. */

@@ -201,7 +201,7 @@ static void relay_lets_go(struct bench *bench, uint32_t id)
 static void every_chunk_in_every_state(void)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        for (unsigned type = LFT_CHUNK_DATA; type < LFT_CHUNK_KINDS; type++) {
+        for (unsigned type = LFT_CHUNK_DATA; type < LFT_CHUNK_TYPES; type++) {
             struct bench bench = bench_start();
             rows[i].make(&bench);
             bool ended_before = state_letter(lft_stream_find(bench.session, rows[i].id)) == 'x';

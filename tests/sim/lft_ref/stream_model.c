@@ -15,7 +15,7 @@ static const uint32_t streams_max[2] = {90, 28}; /* unlike, so that one end refu
 
 /* FORMAT.md, "Chunks": the states that a chunk may lead to, by letters: - none, e early, p opening, a asked, o open, x
  * ended. A chunk that is wrong in a state has no letters, because two sessions that keep to the rules never send it. */
-static const char *const table[LFT_STREAM_STATES + 1][LFT_CHUNK_KINDS] = {
+static const char *const table[LFT_STREAM_STATES + 1][LFT_CHUNK_TYPES] = {
     /*                       END DATA  FIN   OPEN  ACCEPT REFUSE RESET CREDIT RETURN */
     [LFT_STREAM_EARLY] = {"", "e", "e", "a", "", "", "x-", "e", ""},
     [LFT_STREAM_OPENING] = {"", "p", "p", "", "o", "x-", "x-", "p", "p"},
