@@ -155,6 +155,17 @@ def test_without_copies_tcp_does_the_same(tmp_path: Path) -> None:
     assert found["tuned", True] == pytest.approx(found["tuned", False], rel=0.005), found
 
 
+def test_the_collapse_of_lfp_1995_is_named(tmp_path: Path) -> None:
+    """Every stop is a time-out after a tail drop, as the captures of the two ends alone show."""
+    done = lfp("run", "lfp-seqack", "--quick", "--time", "virtual", "--seed", 3, "--runs-dir", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads((only_run(tmp_path) / "trials/0000/summary.json").read_text())
+    main = found["flows"][found["main_flow"]]
+    assert main["stopped_share"] > 0.7 and len(main["stops"]) == main["timeouts"] >= 3
+    assert {stop["cause"] for stop in main["stops"]} == {"rto_after_tail_drop"}, main["stops"]
+    assert "tail-drop burst of" in main["stops"][0]["text"], main["stops"][0]
+
+
 def test_congestion_controls_of_rttcp_are_built_in() -> None:
     done = guest.run(["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"], folder=ROOT)
     names = {file.stem for file in (kernel.CONGESTION / "algo").glob("lfp_*.h")} - {"lfp_cc"}
