@@ -36,7 +36,8 @@ class RunProgress:
         self._task = self._bar.add_task(plan.name, total=self._count, completed=done_before, left=self._spoken())
 
     def __enter__(self) -> RunProgress:
-        self.console.print(f"{self._plan.name}: {self._count} trials, about {spoken(self._left.seconds())}")
+        trials = "1 trial" if self._count == 1 else f"{self._count} trials"
+        self.console.print(f"{self._plan.name}: {trials}, about {spoken(self._left.seconds())}")
         self._bar.start()
         return self
 
