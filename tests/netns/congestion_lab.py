@@ -20,7 +20,7 @@ import rttcp
 from netcommon.binaries import find
 
 MTU_PAYLOAD = 1448
-FIELDS = ("t_ns", "snd_cwnd", "snd_ssthresh", "delivered", "ca_state", "rtt_us", "min_rtt_us")
+FIELDS = ("t_ns", "snd_cwnd", "snd_ssthresh", "delivered", "ca_state", "rtt_us", "min_rtt_us", "total_retrans")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Curve:
     open: np.ndarray  # not in recovery
     rtt_us: np.ndarray
     min_rtt_us: np.ndarray
+    retransmitted: np.ndarray
 
     @classmethod
     def of(cls, columns: Mapping[str, list[int]]) -> Curve:
@@ -41,7 +42,7 @@ class Curve:
         found = {name: np.array(columns[name], dtype=np.int64) for name in FIELDS}
         t_s = (found["t_ns"] - found["t_ns"][0]) / 1e9
         return cls(t_s, found["snd_cwnd"], found["snd_ssthresh"], found["delivered"], found["ca_state"] == 0,
-                   found["rtt_us"], found["min_rtt_us"])  # fmt: skip
+                   found["rtt_us"], found["min_rtt_us"], found["total_retrans"])  # fmt: skip
 
     def losses(self) -> list[tuple[int, int]]:
         """Each recovery: the last sample before it and the first after it."""
@@ -53,6 +54,12 @@ class Curve:
         """Share of the window that the ``loss``-th recovery kept."""
         before, after = self.losses()[loss]
         return float(self.ssthresh[after] / self.cwnd[before])
+
+    def kept_at_the_last_cut(self) -> float:
+        """Lowered ssthresh as a share of the window before it. A sampler that slept through a whole recovery sees it
+        too."""
+        before = int(np.flatnonzero(np.diff(self.ssthresh) < 0)[-1])
+        return float(self.ssthresh[before + 1] / self.cwnd[before])
 
 
 def columns(
