@@ -10,6 +10,7 @@ int main(int argc, char **argv)
         {"index", "a capture into NumPy columns, one row a TCP packet", pl_cmd_index},
         {"frames", "a capture into NumPy columns, one row a frame of any kind: time, bytes, source", pl_cmd_frames},
         {"analyse", "captures of sender and receiver joined: losses, retransmissions, stops", pl_cmd_analyse},
+        {"match", "strings and regular expressions in TCP streams, of captures or live", pl_cmd_match},
         {"export", "the joined captures as time-sequence graphs for xplot", pl_cmd_export},
     };
     static const struct nc_program program = {.name = "pktlogger",

@@ -1,0 +1,213 @@
+/* pktlogger match: strings and regular expressions in TCP streams, of captures or live at an interface. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "nc_jsonl.h"
+#include "nc_log.h"
+#include "nc_options.h"
+#include "nc_program.h"
+#include "command.h"
+#include "live_input.h"
+#include "mapping.h"
+#include "match_output.h"
+#include "reader.h"
+
+struct settings {
+    const char *rules, *interface, *filter;
+    uint64_t duration_ns, packets, buffer_bytes;
+    uint64_t stream_bytes, memory_bytes, connections;
+    bool human, json, parent_death;
+};
+
+#define AT(field) offsetof(struct settings, field)
+/* clang-format off */
+static const struct nc_option options[] = {
+    {.name = "rules", .letter = 'r', .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(rules),
+     .help = "what to look for: a rule a line, as in: login string \"USER root\" nocase"},
+    {.name = "interface", .letter = 'i', .kind = NC_OPT_STRING, .metavar = "NAME[@NETNS]", .offset = AT(interface),
+     .help = "read live from this interface instead of files"},
+    {.name = "filter", .letter = 'f', .kind = NC_OPT_STRING, .metavar = "EXPR", .offset = AT(filter),
+     .help = "live: read only packets that match, in the language of pcap-filter(7)"},
+    PL_OPTION_DURATION(AT(duration_ns), "live: stop after this time"),
+    {.name = "packets", .letter = 'c', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .offset = AT(packets),
+     .help = "live: stop after this many packets"},
+    {.name = "buffer", .letter = 'B', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB",
+     .min = 1 << 20, .max = 2047u << 20, .offset = AT(buffer_bytes),
+     .help = "live: the kernel's ring"},
+    {.name = "stream-memory", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB", .min = 64 << 10,
+     .max = UINT64_C(64) << 30, .offset = AT(stream_bytes),
+     .help = "what one direction of a connection may hold while bytes before are missing"},
+    {.name = "memory", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "512MB", .min = 1 << 20,
+     .max = UINT64_C(1) << 40, .offset = AT(memory_bytes),
+     .help = "what all connections together may hold, states of the pattern matcher included"},
+    {.name = "connections", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "65536", .min = 16,
+     .max = 1 << 24, .offset = AT(connections),
+     .help = "connections followed at once; the one used least recently makes room"},
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+    PL_OPTION_PARENT_DEATH(AT(parent_death)),
+};
+/* clang-format on */
+static const struct nc_usage usage = {
+    .synopsis = "pktlogger match --rules FILE CAPTURE...\n       pktlogger match --rules FILE -i NAME[@NETNS]",
+    .purpose = "Finds strings and regular expressions in TCP streams, put together from packets.",
+    .epilog = "The syntax of rules and the fields of a hit are in FORMAT.md, section 8.",
+};
+
+/* A run of the command. */
+struct run {
+    const struct settings *settings;
+    bool human;
+    struct pl_rules rules;
+    struct pl_patterns *patterns;
+    struct pl_matcher *matcher;
+    struct pl_match_input input;
+    uint64_t frames;
+};
+
+static void on_hit(void *context, const struct pl_hit *hit)
+{
+    const struct run *run = context;
+    pl_match_print_hit(stdout, run->human, hit);
+}
+
+/* Reads the frames of one capture. Frames of several files are numbered through. */
+static int read_frames(struct run *run, struct pl_reader *reader, const char *file, struct nc_error *error)
+{
+    struct pl_frame frame;
+    enum pl_next next;
+    while ((next = pl_reader_next(reader, &frame)) == PL_FRAME) {
+        struct pl_matcher_frame given = {.data = frame.data,
+                                         .captured = frame.captured,
+                                         .wire = frame.wire,
+                                         .number = ++run->frames,
+                                         .t_ns = frame.t_ns};
+        if (frame.link == PL_LINK_UNKNOWN) {
+            run->input.unknown_links++;
+            continue;
+        }
+        given.link = (enum nc_link)frame.link;
+        if (pl_matcher_frame(run->matcher, &given) < 0)
+            return nc_fail(error, NC_EXIT_FAILED, "'%.200s': out of memory, or the pattern matcher failed", file);
+    }
+    if (next == PL_CORRUPT)
+        return nc_fail(error, NC_EXIT_FAILED, "'%.200s': damaged at %s; what came before was read", file, reader->why);
+    if (reader->truncated) {
+        nc_log("'%s': ends inside a packet; all before it was read", file);
+        run->input.truncated = true;
+    }
+    return 0;
+}
+
+static int read_file(struct run *run, const char *file, struct nc_error *error)
+{
+    struct pl_mapping mapping;
+    struct pl_reader reader;
+    if (pl_map(file, &mapping, error) < 0)
+        return -1;
+    int status = pl_reader_open(&reader, mapping.data, mapping.len);
+    if (status < 0)
+        nc_fail(error, NC_EXIT_USAGE, "'%.200s': not a capture file (pcapng or pcap): %s", file, reader.why);
+    else
+        status = read_frames(run, &reader, file, error);
+    pl_reader_close(&reader);
+    pl_unmap(&mapping);
+    return status;
+}
+
+static bool on_live_packet(void *context, const struct pl_live_packet *packet)
+{
+    struct run *run = context;
+    struct pl_matcher_frame frame = {packet->link, packet->data,  packet->captured,
+                                     packet->wire, ++run->frames, packet->t_ns};
+    return pl_matcher_frame(run->matcher, &frame) == 0;
+}
+
+static void on_idle(void *context)
+{
+    (void)context;
+    fflush(stdout);
+}
+
+static int read_live(struct run *run, struct nc_error *error)
+{
+    const struct settings *settings = run->settings;
+    struct pl_live_settings wanted = {settings->interface, settings->filter, settings->buffer_bytes};
+    struct pl_live_limits limits = {settings->duration_ns, settings->packets};
+    struct pl_live *live = pl_live_open(&wanted, error);
+    if (!live)
+        return -1;
+    if (!run->human)
+        nc_jsonl_event(stdout, "ready",
+                       json_pack("{s:s, s:I, s:s}", "interface", settings->interface, "rules", (json_int_t)run->rules.n,
+                                 "engine", pl_patterns_engine()));
+    else
+        printf("reading %s for %zu rules\n", settings->interface, run->rules.n);
+    fflush(stdout);
+    int status = pl_live_run(live, &limits, on_live_packet, on_idle, run, error);
+    run->input.dropped = pl_live_drops(live);
+    pl_live_close(live);
+    return status;
+}
+
+static int load_rules(struct run *run, struct nc_error *error)
+{
+    struct pl_mapping mapping;
+    const char *file = run->settings->rules;
+    if (pl_map(file, &mapping, error) < 0)
+        return -1;
+    int status = pl_rules_read(&run->rules, file, mapping.data, mapping.len, error);
+    pl_unmap(&mapping);
+    if (status == 0)
+        run->patterns = pl_patterns_compile(&run->rules, file, error);
+    return run->patterns ? 0 : -1;
+}
+
+static int open_matcher(struct run *run, struct nc_error *error)
+{
+    const struct settings *settings = run->settings;
+    struct pl_connections_limits limits = {settings->stream_bytes, settings->memory_bytes,
+                                           (uint32_t)settings->connections};
+    uint64_t seed;
+    if (load_rules(run, error) < 0)
+        return -1;
+    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+        return nc_fail(error, NC_EXIT_MISSING, "no random numbers from the kernel");
+    run->matcher = pl_matcher_new(&run->rules, run->patterns, &limits, seed, on_hit, run);
+    return run->matcher ? 0 : nc_fail(error, NC_EXIT_MISSING, "out of memory");
+}
+
+static int match(struct run *run, char **files, int n)
+{
+    struct nc_error error;
+    if (open_matcher(run, &error) < 0)
+        return pl_report(run->human, &error);
+    int status = run->settings->interface ? read_live(run, &error) : 0;
+    for (int i = 0; i < n && status == 0; i++)
+        status = read_file(run, files[i], &error);
+    pl_matcher_finish(run->matcher);
+    pl_match_print_end(run->human, run->matcher, &run->input);
+    return status < 0 ? pl_report(run->human, &error) : NC_EXIT_OK;
+}
+
+int pl_cmd_match(int argc, char **argv)
+{
+    struct settings settings = {0};
+    static char buffer[1 << 18];
+    int first = nc_options_parse(options, sizeof options / sizeof *options, &usage, &settings, NULL, argc, argv);
+    struct run run = {.settings = &settings, .human = nc_program_is_human(settings.human, settings.json)};
+    if (settings.parent_death)
+        nc_program_end_with_parent();
+    if (!settings.rules)
+        return pl_fail(run.human, NC_EXIT_USAGE, "--rules is missing: name the file that says what to look for");
+    if (!settings.interface == (first == argc))
+        return pl_fail(run.human, NC_EXIT_USAGE, "want capture files or --interface, one of the two");
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    int status = match(&run, argv + first, argc - first);
+    pl_matcher_free(run.matcher);
+    pl_patterns_free(run.patterns);
+    pl_rules_free(&run.rules);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        status = NC_EXIT_FAILED;
+    return status;
+}

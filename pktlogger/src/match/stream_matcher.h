@@ -1,0 +1,60 @@
+/* From frames to hits: packets are decoded, their payload becomes streams, and the streams are scanned. One matcher
+ * belongs to one thread.
+ *
+ * A hit's time and frame are those of the packet that made the match complete and in order. Behind a gap the scan
+ * begins anew, because nobody knows what stood there; `gaps` counts the gaps before the hit, so that a rule with `^`,
+ * which matches there too, can be judged. */
+#ifndef PL_STREAM_MATCHER_H
+#define PL_STREAM_MATCHER_H
+
+#include "connections.h"
+#include "patterns.h"
+
+#define PL_START_UNKNOWN UINT64_MAX
+
+struct pl_hit {
+    const struct pl_rule *rule;
+    const struct pl_connection *connection;
+    unsigned dir;
+    uint64_t start, end; /* offsets in the stream, the byte behind the match last; start may be PL_START_UNKNOWN */
+    uint64_t gaps;
+    uint64_t frame;
+    int64_t t_ns;
+};
+
+typedef void pl_on_hit(void *context, const struct pl_hit *hit);
+
+struct pl_matcher_counts {
+    uint64_t frames, tcp, fragments, undecoded;
+    uint64_t hits;
+    uint64_t scanned_bytes;
+    uint64_t unscanned_bytes; /* no memory for the state of their stream */
+};
+
+struct pl_matcher_frame {
+    enum nc_link link;
+    const uint8_t *data;
+    uint32_t captured, wire;
+    uint64_t number;
+    int64_t t_ns;
+};
+
+struct pl_matcher;
+
+/* `rules` and `patterns` must outlive the matcher. NULL without memory. */
+struct pl_matcher *pl_matcher_new(const struct pl_rules *rules, struct pl_patterns *patterns,
+                                  const struct pl_connections_limits *limits, uint64_t seed, pl_on_hit *on_hit,
+                                  void *context);
+
+/* Takes a frame. Returns 0, or -1 without memory or when the engine failed. */
+int pl_matcher_frame(struct pl_matcher *matcher, const struct pl_matcher_frame *frame);
+
+/* Ends all connections, which can bring further hits. */
+void pl_matcher_finish(struct pl_matcher *matcher);
+
+const struct pl_matcher_counts *pl_matcher_counts(const struct pl_matcher *matcher);
+const struct pl_connections *pl_matcher_connections(const struct pl_matcher *matcher);
+
+void pl_matcher_free(struct pl_matcher *matcher);
+
+#endif
