@@ -1,4 +1,4 @@
-"""What a bench is, and the list of all benches: every module of this package that has a ``BENCH``."""
+"""What a bench is, and the list of all benches: every module below this package that has a ``BENCH``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from scenarios.run import machine
 
 @dataclass(frozen=True)
 class Place:
-    """What a bench is given: the ledger, a scratch directory, the pairs and seconds that the user asked for (None: the
-    bench's own), and a function that prints progress."""
+    """What a bench is given: the ledger, a scratch directory, the pairs, seconds and packets that the user asked for
+    (None: the bench's own), and a function that prints progress."""
 
     ledger: Ledger
     scratch: Path
     pairs: int | None
     say: Callable[[str], None]
     seconds: int | None = None
+    packets: int | None = None
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,8 @@ class Bench:
 def load() -> dict[str, Bench]:
     """All benches by name, sorted."""
     found = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        bench = getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "BENCH", None)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        bench = getattr(importlib.import_module(module.name), "BENCH", None)
         if isinstance(bench, Bench):
             found[bench.name] = bench
     return dict(sorted(found.items()))

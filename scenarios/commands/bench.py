@@ -23,6 +23,8 @@ from scenarios.run.terminal import console
 @click.option("--pairs", type=click.IntRange(1, 100), help="Number of pairs.  [default: the bench's own]")
 @click.option("--seconds", type=click.IntRange(1, 86400),
               help="How long to measure each.  [default: the bench's own]")  # fmt: skip
+@click.option("--packets", type=click.IntRange(10_000, 1_000_000_000),
+              help="Packets of a capture that log.* benches read.  [default: 5000000]")  # fmt: skip
 @click.option("--list", "list_them", is_flag=True, help="List the benches.")
 @click.option(
     "--publish",
@@ -32,8 +34,8 @@ from scenarios.run.terminal import console
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("bench-results.jsonl"),
               show_default=True, help="File to append JSON lines to.")  # fmt: skip
 def command(
-    names: tuple[str, ...], as_json: bool, pairs: int | None, seconds: int | None, list_them: bool,
-    publish: Path | None, output: Path,
+    names: tuple[str, ...], as_json: bool, pairs: int | None, seconds: int | None, packets: int | None,
+    list_them: bool, publish: Path | None, output: Path,
 ) -> None:  # fmt: skip
     """Run benches (all by default), print a table, and append JSON lines to bench-results.jsonl."""
     known = registry.load()
@@ -52,7 +54,7 @@ def command(
 
     for name in names or known:
         with owned() as (ledger, scratch):
-            for result in known[name].measure(registry.Place(ledger, scratch, pairs, say, seconds)):
+            for result in known[name].measure(registry.Place(ledger, scratch, pairs, say, seconds, packets)):
                 line = json.dumps(result.as_json())
                 with output.open("a", encoding="utf-8") as results:
                     results.write(line + "\n")

@@ -1,0 +1,1 @@
+"""Benches of pktlogger, and the captures that they read."""

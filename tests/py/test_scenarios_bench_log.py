@@ -1,0 +1,55 @@
+"""The captures that the benches of pktlogger read, and how what they measured becomes results."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pktlogger
+from netcommon.binaries import find
+from netcommon.errors import LfpError
+from scenarios.bench.log import analyse, index
+from scenarios.bench.log.command import cost
+from scenarios.bench.log.conversation import write
+from scenarios.bench.registry import load
+
+
+def test_both_are_listed() -> None:
+    assert {index.NAME, analyse.NAME} <= set(load())
+
+
+def test_the_captures_show_one_repaired_loss_a_cycle(tmp_path: Path) -> None:
+    """Seven cycles lose a packet each, and repair it."""
+    sender, receiver = write(tmp_path, 10_800)
+    argv = [find("pktlogger"), "analyse", "--sender", sender, "--receiver", receiver, "-o", tmp_path / "out"]
+    subprocess.run(argv, check=True, capture_output=True, timeout=30)
+    found = pktlogger.read_analysis(tmp_path / "out").summary
+    (flow,) = found["flows"]
+    assert [found["captures"][end]["frames"] for end in ("sender", "receiver")] == [10_800, 10_800]
+    assert (flow["lost"], flow["retransmitted"], flow["fast_recoveries"], flow["timeouts"]) == (7, 7, 7, 0)
+    assert (flow["stops"], flow["unresolved"], flow["min_delay_ns"], flow["max_delay_ns"]) == ([], 0, 10**6, 10**6)
+
+
+def test_a_result_for_each_other_tool_and_for_parquet() -> None:
+    rounds = [
+        {tool: {"rate": rate * scale, "memory_bytes": 1e6 * scale} for tool, rate in rates}
+        for scale, rates in (
+            (1, (("index", 8), ("parquet", 4), ("tshark", 2))),
+            (2, (("index", 8), ("parquet", 4), ("tshark", 2))),
+        )
+    ]
+    against, parquet = index.results("log.index", rounds, 1000, ("index", "parquet"))
+    assert (against.base_name, against.ours, against.ratio, against.extra["memory_MB"]) == ("tshark", 12, 4, 2)
+    assert (parquet.base_name, parquet.ours, parquet.extra["variant"]) == (None, 6, "parquet")
+    (alone,) = index.results("log.analyse", [{"analyse": {"rate": 5, "memory_bytes": 0}}], 10, ("analyse",))
+    assert (alone.base_name, alone.ours) == (None, 5)
+
+
+def test_the_peak_of_a_command_is_its_own_and_a_failure_is_said() -> None:
+    script = "import sys, time; held = bytearray(b'x') * (200 << 20); time.sleep(0.2); sys.exit(len(held) == 1)"
+    assert 200e6 < cost([sys.executable, "-c", script]).memory_bytes < 400e6
+    with pytest.raises(LfpError, match="exit status 1"):
+        cost(["false"])
