@@ -24,8 +24,8 @@ def test_both_are_listed() -> None:
 def test_the_captures_show_one_repaired_loss_a_cycle(tmp_path: Path) -> None:
     """Seven cycles lose a packet each, and repair it."""
     sender, receiver = write(tmp_path, 10_800)
-    argv = [find("pktlogger"), "analyse", "--sender", sender, "--receiver", receiver, "-o", tmp_path / "out"]
-    subprocess.run(argv, check=True, capture_output=True, timeout=30)
+    argv: list[str | Path] = [find("pktlogger"), "analyse", "--sender", sender, "--receiver", receiver]
+    subprocess.run([*argv, "-o", tmp_path / "out"], check=True, capture_output=True, timeout=30)
     found = pktlogger.read_analysis(tmp_path / "out").summary
     (flow,) = found["flows"]
     assert [found["captures"][end]["frames"] for end in ("sender", "receiver")] == [10_800, 10_800]

@@ -227,7 +227,7 @@ static int join(const struct settings *settings, const struct pl_trace *sender, 
 static int run(const struct settings *settings, bool human)
 {
     const char *paths[2] = {settings->sender, settings->receiver};
-    struct pl_mapping mappings[2] = {{NULL, 0}, {NULL, 0}};
+    struct pl_mapping mappings[2] = {{.data = NULL}, {.data = NULL}};
     struct pl_trace traces[2] = {{.n = 0}, {.n = 0}};
     struct pl_box box = {.flow_n = 0};
     struct nc_error error;

@@ -47,10 +47,16 @@ static const struct pl_column columns[] = {
 };
 /* clang-format on */
 
-static int put_row(void *table, const struct pl_row *row)
+static enum pl_row_status put_rows(struct pl_index *index, struct pl_mapping *mapping, struct pl_table *table,
+                                   struct nc_error *error)
 {
-    pl_table_put(table, row);
-    return 0;
+    struct pl_row row;
+    enum pl_row_status next;
+    while ((next = pl_index_next(index, &row, error)) == PL_ROW) {
+        pl_table_put(table, &row);
+        pl_mapping_forget(mapping, index->reader.at);
+    }
+    return next;
 }
 
 static json_t *summary(const struct pl_index *index)
@@ -71,16 +77,17 @@ static void print_end(const struct pl_index *index, const char *file, bool human
         nc_jsonl_event(stdout, "end", summary(index));
 }
 
-static int index_file(const struct pl_mapping *mapping, const char *file, struct pl_folder *folder, bool human)
+static int index_file(struct pl_mapping *mapping, const char *file, struct pl_folder *folder, bool human)
 {
     struct nc_error error;
     struct pl_index index;
     struct pl_table *table = pl_table_create(folder->fd, ".", columns, sizeof columns / sizeof *columns);
     if (!table)
         return pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder->path, strerror(errno));
-    enum pl_status status = pl_index_run(&index, mapping->data, mapping->len, put_row, table, &error);
+    bool whole = pl_index_open(&index, mapping->data, mapping->len, &error) == PL_OK &&
+                 put_rows(&index, mapping, table, &error) == PL_ROWS_END;
     int closed = pl_table_close(table), exit_status = NC_EXIT_OK;
-    if (status != PL_OK)
+    if (!whole)
         exit_status = pl_fail(human, error.status, "'%s': %s", file, error.text);
     else if (closed < 0 || pl_json_write(folder->fd, "flows.json", pl_json_index(&index)) < 0)
         exit_status = pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder->path, strerror(errno));

@@ -9,11 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { FORGET_BYTES = 16 << 20 }; /* a multiple of every page size */
+
 int pl_map(const char *path, struct pl_mapping *mapping, struct nc_error *error)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    *mapping = (struct pl_mapping){NULL, 0};
+    *mapping = (struct pl_mapping){.data = NULL};
     if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
         nc_fail(error, NC_EXIT_USAGE, "'%s': cannot read it: %s", path,
                 fd < 0 ? strerror(errno) : "not a regular file");
@@ -25,13 +27,22 @@ int pl_map(const char *path, struct pl_mapping *mapping, struct nc_error *error)
         void *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data != MAP_FAILED) {
             madvise(data, (size_t)status.st_size, MADV_SEQUENTIAL);
-            *mapping = (struct pl_mapping){data, (size_t)status.st_size};
+            *mapping = (struct pl_mapping){.data = data, .len = (size_t)status.st_size};
         }
     }
     close(fd);
     if (mapping->data)
         return 0;
     return nc_fail(error, NC_EXIT_USAGE, "'%s': %s", path, status.st_size ? "cannot map it into memory" : "is empty");
+}
+
+void pl_mapping_forget(struct pl_mapping *mapping, const uint8_t *upto)
+{
+    size_t passed = (size_t)(upto - mapping->data) & ~(size_t)(FORGET_BYTES - 1);
+    if (passed <= mapping->forgotten)
+        return;
+    madvise((void *)(uintptr_t)(mapping->data + mapping->forgotten), passed - mapping->forgotten, MADV_DONTNEED);
+    mapping->forgotten = passed;
 }
 
 void pl_unmap(struct pl_mapping *mapping)

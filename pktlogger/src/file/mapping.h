@@ -10,10 +10,16 @@
 struct pl_mapping {
     const uint8_t *data;
     size_t len;
+    size_t forgotten; /* bytes from the start that are no longer in this process's memory */
 };
 
 /* Returns 0, or -1 with a reason that names the file. */
 int pl_map(const char *path, struct pl_mapping *mapping, struct nc_error *error);
+
+/* Gives back the memory of what lies before `upto`, some MB at a time. The file stays in the page cache, and what is
+ * read there again comes back from it. Without this a reader of a long file seems to have all of it in memory. */
+void pl_mapping_forget(struct pl_mapping *mapping, const uint8_t *upto);
+
 void pl_unmap(struct pl_mapping *mapping);
 
 #endif

@@ -1,10 +1,15 @@
-/* Implements table.h. */
+/* Implements table.h. Rows are collected in a small stage that stays in the processor's cache, and are moved from there
+ * into columns; a full set of columns is written by a second thread while the next set fills. A block of a column that
+ * holds only zeros is not written: it stays a hole of the file, which reads as zeros.
+ * Rejected: one write buffer a column that is written when it is full. Copying each value on its own and waiting for
+ * the file system took three quarters of the time of `index`. */
 #include "table.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,37 +19,54 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are written as they lie in memory");
 
-enum { BUFFER_BYTES = 256 * 1024, HEADER_BYTES = 128 };
+enum { STAGE_ROWS = 64, BLOCK_ROWS = 8192, HEADER_BYTES = 128 };
+
+_Static_assert(BLOCK_ROWS % STAGE_ROWS == 0, "a block is full when a stage has been moved into it");
 
 struct column_file {
     struct pl_column column;
     int fd;
-    size_t used;
-    uint8_t *buffer;
+    size_t bytes;       /* of one row */
+    uint8_t *blocks[2]; /* BLOCK_ROWS rows each */
 };
 
+/* Block `b` of all columns is the caller's until `full[b]` is set, and then the writer's until it is cleared. */
 struct pl_table {
     int dir_fd;
     char *name;
-    uint64_t rows;
-    int error; /* errno of the first failure */
+    int error; /* errno of the first failure; the writer's while it runs */
+    bool running, ending;
+    bool full[2];
+    pthread_t writer;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t written;          /* rows; the writer's while it runs */
+    unsigned current;          /* the block that fills */
+    size_t block_rows, staged; /* rows in it, and in the stage */
+    size_t stride;             /* bytes of a row in the stage */
+    uint8_t *stage;
     size_t n;
     struct column_file files[];
 };
 
-static int write_all(int fd, const void *data, size_t len)
+static int write_all(int fd, const uint8_t *at, size_t len, uint64_t offset)
 {
-    const uint8_t *at = data;
     while (len) {
-        ssize_t wrote = write(fd, at, len);
+        ssize_t wrote = pwrite(fd, at, len, (off_t)offset);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote < 0)
             return -1;
         at += wrote;
+        offset += (size_t)wrote;
         len -= (size_t)wrote;
     }
     return 0;
+}
+
+static bool only_zeros(const uint8_t *at, size_t len)
+{
+    return len == 0 || (at[0] == 0 && memcmp(at, at + 1, len - 1) == 0);
 }
 
 /* Makes the header of NPY 1.0: magic, version, header length, and a Python literal padded with blanks so that the data
@@ -69,38 +91,58 @@ static int open_column(int dir_fd, struct column_file *file)
 {
     char name[64], header[HEADER_BYTES];
     snprintf(name, sizeof name, "%s.npy", file->column.name);
-    file->buffer = malloc(BUFFER_BYTES);
+    for (int b = 0; b < 2; b++)
+        file->blocks[b] = malloc(BLOCK_ROWS * file->bytes);
     file->fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (!file->buffer || file->fd < 0)
+    if (!file->blocks[0] || !file->blocks[1] || file->fd < 0)
         return -1;
     npy_header(&file->column, 0, header);
-    return write_all(file->fd, header, sizeof header);
+    return write_all(file->fd, (const uint8_t *)header, sizeof header, 0);
 }
 
 static void release(struct pl_table *table)
 {
     for (size_t i = 0; i < table->n; i++) {
-        free(table->files[i].buffer);
+        free(table->files[i].blocks[0]);
+        free(table->files[i].blocks[1]);
         if (table->files[i].fd >= 0)
             close(table->files[i].fd);
     }
     if (table->dir_fd >= 0)
         close(table->dir_fd);
+    pthread_mutex_destroy(&table->lock);
+    pthread_cond_destroy(&table->changed);
     free(table->name);
+    free(table->stage);
     free(table);
 }
 
-struct pl_table *pl_table_create(int dir_fd, const char *name, const struct pl_column *columns, size_t n)
+static struct pl_table *new_table(const char *name, const struct pl_column *columns, size_t n)
 {
     struct pl_table *table = calloc(1, sizeof *table + n * sizeof table->files[0]);
     if (!table)
         return NULL;
     table->n = n;
-    for (size_t i = 0; i < n; i++)
-        table->files[i] = (struct column_file){.column = columns[i], .fd = -1};
     table->dir_fd = -1;
+    pthread_mutex_init(&table->lock, NULL);
+    pthread_cond_init(&table->changed, NULL);
+    for (size_t i = 0; i < n; i++) {
+        size_t bytes = columns[i].size * columns[i].width;
+        table->files[i] = (struct column_file){.column = columns[i], .fd = -1, .bytes = bytes};
+        if (columns[i].offset + bytes > table->stride)
+            table->stride = columns[i].offset + bytes;
+    }
     table->name = strdup(name);
-    bool made = table->name && (strcmp(name, ".") == 0 || mkdirat(dir_fd, name, 0777) == 0);
+    table->stage = malloc(STAGE_ROWS * table->stride + 1);
+    return table;
+}
+
+struct pl_table *pl_table_create(int dir_fd, const char *name, const struct pl_column *columns, size_t n)
+{
+    struct pl_table *table = new_table(name, columns, n);
+    if (!table)
+        return NULL;
+    bool made = table->name && table->stage && (strcmp(name, ".") == 0 || mkdirat(dir_fd, name, 0777) == 0);
     if (made)
         table->dir_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool ok = table->dir_fd >= 0;
@@ -114,24 +156,101 @@ struct pl_table *pl_table_create(int dir_fd, const char *name, const struct pl_c
     return NULL;
 }
 
-static void flush(struct pl_table *table, struct column_file *file)
+static void write_block(struct pl_table *table, unsigned block, size_t rows)
 {
-    if (!table->error && write_all(file->fd, file->buffer, file->used) < 0)
-        table->error = errno;
-    file->used = 0;
+    for (size_t i = 0; i < table->n && !table->error; i++) {
+        const struct column_file *file = &table->files[i];
+        const uint8_t *at = file->blocks[block];
+        size_t len = rows * file->bytes;
+        if (!only_zeros(at, len) && write_all(file->fd, at, len, HEADER_BYTES + table->written * file->bytes) < 0)
+            table->error = errno;
+    }
+    table->written += rows;
+}
+
+/* Writes full blocks, which come in turns, until the table is closed. */
+static void *run_writer(void *context)
+{
+    struct pl_table *table = context;
+    for (unsigned block = 0;; block = !block) {
+        pthread_mutex_lock(&table->lock);
+        while (!table->full[block] && !table->ending)
+            pthread_cond_wait(&table->changed, &table->lock);
+        bool any = table->full[block];
+        pthread_mutex_unlock(&table->lock);
+        if (!any)
+            return NULL;
+        write_block(table, block, BLOCK_ROWS);
+        pthread_mutex_lock(&table->lock);
+        table->full[block] = false;
+        pthread_cond_signal(&table->changed);
+        pthread_mutex_unlock(&table->lock);
+    }
+}
+
+/* Hands the full block to the writer and waits until the other one is free. Small tables never get here, so they have
+ * no second thread. */
+static void turn(struct pl_table *table)
+{
+    table->block_rows = 0;
+    if (!table->running && pthread_create(&table->writer, NULL, run_writer, table) != 0) {
+        write_block(table, table->current, BLOCK_ROWS);
+        return;
+    }
+    table->running = true;
+    pthread_mutex_lock(&table->lock);
+    table->full[table->current] = true;
+    table->current = !table->current;
+    pthread_cond_signal(&table->changed);
+    while (table->full[table->current])
+        pthread_cond_wait(&table->changed, &table->lock);
+    pthread_mutex_unlock(&table->lock);
+}
+
+static inline void gather(uint8_t *to, const uint8_t *from, size_t stride, size_t rows, size_t bytes)
+{
+    for (size_t i = 0; i < rows; i++)
+        memcpy(to + i * bytes, from + i * stride, bytes);
+}
+
+/* Moves the staged rows into the columns. The sizes are constants here, so that each copy is one instruction. */
+static void unstage(struct pl_table *table)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        const struct column_file *file = &table->files[i];
+        uint8_t *to = file->blocks[table->current] + table->block_rows * file->bytes;
+        const uint8_t *from = table->stage + file->column.offset;
+        switch (file->bytes) {
+        case 1:
+            gather(to, from, table->stride, table->staged, 1);
+            break;
+        case 2:
+            gather(to, from, table->stride, table->staged, 2);
+            break;
+        case 4:
+            gather(to, from, table->stride, table->staged, 4);
+            break;
+        case 8:
+            gather(to, from, table->stride, table->staged, 8);
+            break;
+        case 32:
+            gather(to, from, table->stride, table->staged, 32);
+            break;
+        default:
+            gather(to, from, table->stride, table->staged, file->bytes);
+        }
+    }
+    table->block_rows += table->staged;
+    table->staged = 0;
+    if (table->block_rows == BLOCK_ROWS)
+        turn(table);
 }
 
 void pl_table_put(struct pl_table *table, const void *row)
 {
-    for (size_t i = 0; i < table->n; i++) {
-        struct column_file *file = &table->files[i];
-        size_t bytes = file->column.size * file->column.width;
-        if (file->used + bytes > BUFFER_BYTES)
-            flush(table, file);
-        memcpy(file->buffer + file->used, (const uint8_t *)row + file->column.offset, bytes);
-        file->used += bytes;
-    }
-    table->rows++;
+    memcpy(table->stage + table->staged * table->stride, row, table->stride);
+    if (++table->staged == STAGE_ROWS)
+        unstage(table);
 }
 
 static int write_columns_json(const struct pl_table *table)
@@ -139,7 +258,7 @@ static int write_columns_json(const struct pl_table *table)
     json_t *names = json_array();
     for (size_t i = 0; i < table->n; i++)
         json_array_append_new(names, json_string(table->files[i].column.name));
-    json_t *root = json_pack("{s:i, s:I, s:o}", "v", 1, "rows", (json_int_t)table->rows, "columns", names);
+    json_t *root = json_pack("{s:i, s:I, s:o}", "v", 1, "rows", (json_int_t)table->written, "columns", names);
     int fd = openat(table->dir_fd, "columns.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     int result = fd >= 0 && json_dumpfd(root, fd, JSON_INDENT(1)) == 0 ? 0 : -1;
     if (fd >= 0)
@@ -148,15 +267,30 @@ static int write_columns_json(const struct pl_table *table)
     return result;
 }
 
+/* Lets the writer finish and writes what has not filled a block. */
+static void drain(struct pl_table *table)
+{
+    unstage(table);
+    if (table->running) {
+        pthread_mutex_lock(&table->lock);
+        table->ending = true;
+        pthread_cond_signal(&table->changed);
+        pthread_mutex_unlock(&table->lock);
+        pthread_join(table->writer, NULL);
+    }
+    write_block(table, table->current, table->block_rows);
+}
+
 int pl_table_close(struct pl_table *table)
 {
-    for (size_t i = 0; i < table->n; i++) {
-        struct column_file *file = &table->files[i];
+    drain(table);
+    for (size_t i = 0; i < table->n && !table->error; i++) {
+        const struct column_file *file = &table->files[i];
         char header[HEADER_BYTES];
-        flush(table, file);
-        npy_header(&file->column, table->rows, header);
-        if (!table->error && pwrite(file->fd, header, sizeof header, 0) != (ssize_t)sizeof header)
-            table->error = errno ? errno : EIO;
+        npy_header(&file->column, table->written, header);
+        if (write_all(file->fd, (const uint8_t *)header, sizeof header, 0) < 0 ||
+            ftruncate(file->fd, (off_t)(HEADER_BYTES + table->written * file->bytes)) < 0) /* holes at the end */
+            table->error = errno;
     }
     if (!table->error && write_columns_json(table) < 0)
         table->error = errno ? errno : EIO;

@@ -1,6 +1,7 @@
 /* Tables on disk. A table is a folder with one .npy file for each column (NPY format 1.0, little endian) and
- * columns.json, which names the columns in order. Rows are appended one at a time and soon leave memory, so only the
- * disk bounds the size of a table. The number of rows goes into the headers when the table is closed.
+ * columns.json, which names the columns in order. Rows are appended one at a time and soon leave memory, so that only
+ * the disk bounds the size of a table: memory has 16,384 rows of it. The number of rows goes into the headers when the
+ * table is closed. A long table has a thread of its own that writes.
  * Rejected: Parquet from C, which has no well-kept C library; Python writes Parquet from these files. */
 #ifndef PL_TABLE_H
 #define PL_TABLE_H

@@ -133,8 +133,29 @@ static unsigned direction(const struct pl_flow *flow, const struct nc_packet *pa
     return !(side->port == packet->src_port && memcmp(side->address, packet->src, 16) == 0);
 }
 
+static bool is_end(const struct pl_side *side, const uint8_t address[16], uint16_t port)
+{
+    return side->port == port && memcmp(side->address, address, 16) == 0;
+}
+
+/* The flow of the last packet, if this one is of the same. It is the newest of its 5-tuple. */
+static struct pl_flow *find_recent(const struct pl_flows *flows, const struct nc_packet *packet, unsigned *dir)
+{
+    if (flows->recent >= flows->n)
+        return NULL;
+    struct pl_flow *flow = &flows->at[flows->recent];
+    const struct pl_side *side = flow->side;
+    *dir = direction(flow, packet);
+    bool same_ends = is_end(&side[*dir], packet->src, packet->src_port) &&
+                     is_end(&side[!*dir], packet->dst, packet->dst_port) && flow->ip_version == packet->ip_version;
+    return same_ends && !reopens(&side[*dir], &packet->tcp) ? flow : NULL;
+}
+
 struct pl_flow *pl_flows_find(struct pl_flows *flows, const struct nc_packet *packet, unsigned *dir)
 {
+    struct pl_flow *recent = find_recent(flows, packet, dir);
+    if (recent)
+        return recent;
     struct key key = key_of(packet->ip_version, packet->src, packet->src_port, packet->dst, packet->dst_port);
     if (flows->used >= flows->slot_n / 2 && grow_slots(flows) < 0)
         return NULL;
@@ -142,14 +163,17 @@ struct pl_flow *pl_flows_find(struct pl_flows *flows, const struct nc_packet *pa
     if (*slot) {
         struct pl_flow *flow = &flows->at[*slot - 1];
         *dir = direction(flow, packet);
-        if (!reopens(&flow->side[*dir], &packet->tcp))
+        if (!reopens(&flow->side[*dir], &packet->tcp)) {
+            flows->recent = *slot - 1;
             return flow;
+        }
     }
     struct pl_flow *flow = add(flows, packet);
     if (!flow)
         return NULL;
     flows->used += !*slot;
     *slot = flows->n;
+    flows->recent = flows->n - 1;
     *dir = direction(flow, packet);
     return flow;
 }

@@ -45,7 +45,8 @@ struct pl_flows {
     uint32_t *slots; /* hash table with open addressing: the newest flow of each 5-tuple, plus 1; 0: empty */
     uint32_t slot_n; /* a power of two, more than twice the number of 5-tuples */
     uint32_t used;
-    uint64_t seed; /* key of the hash, so that nobody can make a capture whose flows collide */
+    uint32_t recent; /* the flow of the last packet, because the next one is often of the same */
+    uint64_t seed;   /* key of the hash, so that nobody can make a capture whose flows collide */
 };
 
 /* Returns 0, or -1 without memory. */

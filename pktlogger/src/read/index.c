@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum taken { TAKEN, COUNTED, NO_MEMORY };
+
 /* Counts a frame that has no row, by the first reason that applies. */
 static void count_other(struct pl_counts *counts, enum nc_decoded decoded, const struct nc_packet *packet)
 {
@@ -23,8 +25,8 @@ static void count_other(struct pl_counts *counts, enum nc_decoded decoded, const
 
 static uint16_t parts_of(uint32_t len, uint32_t mss)
 {
-    uint64_t parts = mss ? ((uint64_t)len + mss - 1) / mss : 1;
-    return (uint16_t)(parts < 1 ? 1 : parts < UINT16_MAX ? parts : UINT16_MAX);
+    uint64_t parts = mss && len > mss ? ((uint64_t)len + mss - 1) / mss : 1;
+    return (uint16_t)(parts < UINT16_MAX ? parts : UINT16_MAX);
 }
 
 static void add_sack(struct pl_row *row, struct pl_side *peer, const struct nc_tcp *tcp)
@@ -84,39 +86,38 @@ static void note_time(struct pl_counts *counts, int64_t t_ns)
         counts->last_ns = t_ns;
 }
 
-static enum pl_status take_frame(struct pl_index *index, const struct pl_frame *frame, pl_sink *sink, void *context)
+/* Makes a row of the frame, or counts it. */
+static enum taken take_frame(struct pl_index *index, const struct pl_frame *frame, struct pl_row *row)
 {
     struct pl_counts *counts = &index->counts;
     struct nc_packet packet;
     counts->frames++;
     if (frame->link == PL_LINK_UNKNOWN) {
         counts->unknown_link++;
-        return PL_OK;
+        return COUNTED;
     }
     if (frame->t_ns < 0) { /* not a time of any clock */
         counts->malformed++;
-        return PL_OK;
+        return COUNTED;
     }
     note_time(counts, frame->t_ns);
     enum nc_decoded decoded =
         nc_packet_decode((enum nc_link)frame->link, frame->data, frame->captured, frame->wire, &packet);
     if (decoded != NC_DECODED || packet.l4 != NC_L4_TCP) {
         count_other(counts, decoded, &packet);
-        return PL_OK;
+        return COUNTED;
     }
     unsigned dir;
     struct pl_flow *flow = pl_flows_find(&index->flows, &packet, &dir);
     if (!flow)
-        return PL_NO_MEMORY;
-    struct pl_row row;
-    make_row(&row, flow, dir, frame, &packet);
-    row.flow = (uint32_t)(flow - index->flows.at);
+        return NO_MEMORY;
+    make_row(row, flow, dir, frame, &packet);
+    row->flow = (uint32_t)(flow - index->flows.at);
     counts->tcp++;
-    return sink(context, &row) == 0 ? PL_OK : PL_SINK_FAILED;
+    return TAKEN;
 }
 
-enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
-                            struct nc_error *error)
+enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t len, struct nc_error *error)
 {
     *error = (struct nc_error){.status = NC_EXIT_FAILED};
     *index = (struct pl_index){.counts = {.first_ns = INT64_MAX, .last_ns = -1}};
@@ -124,17 +125,43 @@ enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t 
         nc_fail(error, NC_EXIT_USAGE, "not a capture file (pcapng or pcap): %s", index->reader.why);
         return PL_NOT_A_CAPTURE;
     }
-    enum pl_status status = pl_flows_init(&index->flows) < 0 ? PL_NO_MEMORY : PL_OK;
+    if (pl_flows_init(&index->flows) == 0)
+        return PL_OK;
+    nc_fail(error, NC_EXIT_FAILED, "out of memory");
+    return PL_NO_MEMORY;
+}
+
+enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error)
+{
     struct pl_frame frame;
-    enum pl_next next = PL_END;
-    while (status == PL_OK && (next = pl_reader_next(&index->reader, &frame)) == PL_FRAME)
-        status = take_frame(index, &frame, sink, context);
-    if (status == PL_NO_MEMORY)
-        nc_fail(error, NC_EXIT_FAILED, "out of memory");
-    if (status != PL_OK || next != PL_CORRUPT)
-        return status;
+    enum pl_next next;
+    while ((next = pl_reader_next(&index->reader, &frame)) == PL_FRAME) {
+        enum taken taken = take_frame(index, &frame, row);
+        if (taken == TAKEN)
+            return PL_ROW;
+        if (taken == NO_MEMORY) {
+            nc_fail(error, NC_EXIT_FAILED, "out of memory");
+            return PL_ROWS_FAILED;
+        }
+    }
+    if (next == PL_END)
+        return PL_ROWS_END;
     nc_fail(error, NC_EXIT_FAILED, "damaged at %s", index->reader.why);
-    return PL_DAMAGED;
+    return PL_ROWS_FAILED;
+}
+
+enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
+                            struct nc_error *error)
+{
+    struct pl_row row;
+    enum pl_row_status next;
+    enum pl_status status = pl_index_open(index, data, len, error);
+    if (status != PL_OK)
+        return status;
+    while ((next = pl_index_next(index, &row, error)) == PL_ROW)
+        if (sink(context, &row) != 0)
+            return PL_SINK_FAILED;
+    return next == PL_ROWS_END ? PL_OK : PL_DAMAGED;
 }
 
 void pl_index_free(struct pl_index *index)

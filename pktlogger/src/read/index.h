@@ -1,5 +1,5 @@
-/* One pass over a capture. Every TCP packet becomes a row with unwrapped numbers; everything else is counted. Each row
- * goes to a sink at once, so the pass needs memory only for the flows. */
+/* One pass over a capture. Every TCP packet becomes a row with unwrapped numbers; everything else is counted. Rows are
+ * handed out one by one, so the pass needs memory only for the flows. */
 #ifndef PL_INDEX_H
 #define PL_INDEX_H
 
@@ -34,8 +34,14 @@ struct pl_index {
 
 enum pl_status { PL_OK, PL_NOT_A_CAPTURE, PL_DAMAGED, PL_NO_MEMORY, PL_SINK_FAILED };
 
-/* Reads the capture at [data, data + len) to its end or to the place where it is damaged. `error` has the reason unless
- * the result is PL_OK. pl_index_free is allowed after every result. */
+/* The pull side of the pass: pl_index_open, then pl_index_next until it says something other than PL_ROW. `error` has
+ * the reason unless the result is PL_OK, PL_ROW or PL_ROWS_END. pl_index_free is allowed after every result. */
+enum pl_row_status { PL_ROW, PL_ROWS_END, PL_ROWS_FAILED };
+enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t len, struct nc_error *error);
+enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error);
+
+/* The push side: reads the capture at [data, data + len) to its end or to the place where it is damaged. `error` has
+ * the reason unless the result is PL_OK or PL_SINK_FAILED. pl_index_free is allowed after every result. */
 enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
                             struct nc_error *error);
 void pl_index_free(struct pl_index *index);

@@ -1,4 +1,4 @@
-/* Column files: header and data, over more than one buffer. */
+/* Column files: header and data, over more than one block; blocks of zeros, which are holes, are read as zeros. */
 #include "table.h"
 
 #include <fcntl.h>
@@ -11,10 +11,12 @@ struct row {
     uint64_t a;
     uint16_t b;
     uint32_t wide[2];
+    uint64_t zero;
 };
 /* clang-format off */
 static const struct pl_column columns[] = {
     PL_COLUMN(struct row, a, "<u8"), PL_COLUMN(struct row, b, "<u2"), PL_COLUMN_WIDE(struct row, wide, "<u4", 2),
+    PL_COLUMN(struct row, zero, "<u8"),
 };
 /* clang-format on */
 enum { ROWS = 100000 };
@@ -34,6 +36,16 @@ static void check_file(int dir_fd, const char *name, const char *header, size_t 
     close(fd);
 }
 
+static void check_one_set(int dir_fd, size_t set)
+{
+    static uint64_t values[ROWS];
+    int fd = openat(dir_fd, "zero.npy", O_RDONLY);
+    CHECK_EQ(pread(fd, values, sizeof values, 128), (ssize_t)sizeof values);
+    for (size_t i = 0; i < ROWS; i++)
+        CHECK_EQ(values[i], i == set);
+    close(fd);
+}
+
 static void columns_hold_every_row(void)
 {
     char root[] = "/tmp/pl_table.XXXXXX", path[64];
@@ -42,11 +54,11 @@ static void columns_hold_every_row(void)
     snprintf(path, sizeof path, "%s/out", root);
     struct pl_folder folder;
     CHECK_EQ(pl_folder_begin(&folder, path, &error), 0);
-    struct pl_table *table = pl_table_create(folder.fd, "t", columns, 3);
+    struct pl_table *table = pl_table_create(folder.fd, "t", columns, 4);
     CHECK(table);
     struct row row = {0};
     for (uint32_t i = 0; i < ROWS; i++) {
-        row = (struct row){i, (uint16_t)i, {i, i + 1}};
+        row = (struct row){i, (uint16_t)i, {i, i + 1}, i == ROWS / 2};
         pl_table_put(table, &row);
     }
     CHECK_EQ(pl_table_close(table), 0);
@@ -57,6 +69,8 @@ static void columns_hold_every_row(void)
     check_file(fd, "a.npy", "{'descr': '<u8', 'fortran_order': False, 'shape': (100000, ), }", 8, &row.a);
     check_file(fd, "b.npy", "{'descr': '<u2', 'fortran_order': False, 'shape': (100000, ), }", 2, &row.b);
     check_file(fd, "wide.npy", "{'descr': '<u4', 'fortran_order': False, 'shape': (100000, 2), }", 8, row.wide);
+    check_file(fd, "zero.npy", "{'descr': '<u8', 'fortran_order': False, 'shape': (100000, ), }", 8, &row.zero);
+    check_one_set(fd, ROWS / 2);
     close(fd);
     snprintf(folder.temporary, sizeof folder.temporary, "%s", root); /* clean up with the code under test */
     folder.fd = open(root, O_RDONLY | O_DIRECTORY);
