@@ -1,8 +1,8 @@
 /* Implements table.h. Rows are collected in a small stage that stays in the processor's cache, and are moved from there
  * into columns; a full set of columns is written by a second thread while the next set fills. A block of a column that
  * holds only zeros is not written: it stays a hole of the file, which reads as zeros.
- * Rejected: one write buffer a column that is written when it is full. Copying each value on its own and waiting for
- * the file system took three quarters of the time of `index`. */
+ * Rejected: one write buffer a column that is written when it is full. Each value is then copied on its own, and the
+ * reader waits for the file system. */
 #include "table.h"
 
 #include <errno.h>
