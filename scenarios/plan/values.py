@@ -22,7 +22,7 @@ PORTABLE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 class Table(BaseModel):
     """A table of the file. Unknown keys are errors; instances do not change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
 
 def _parsed(unit: quantity.Unit, value: Any) -> int:
