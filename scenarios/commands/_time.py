@@ -39,4 +39,6 @@ def choices(plans: Sequence[Plan], asked: Asked, out: Console) -> list[TimeChoic
     out.print(f"machine    good for {fitness.good_for(measured)}", markup=False)
     for plan, choice in zip(plans, found, strict=True):
         out.print(f"time       {plan.name}: {choice.chosen}: {choice.why}", markup=False)
+    if advice := next((choice.advice for choice in found if choice.advice), ""):
+        out.print(f"help       {advice}", markup=False)  # the end says it again; most would rather know it before
     return found

@@ -147,6 +147,16 @@ def test_auto_measures_once_and_chooses_for_each_scenario(
     assert len(measured) == 1
     assert "time       near: virtual: this machine's timers are late by 3.8 ms" in out.getvalue()
     assert "time       far: real: " in out.getvalue()
+    assert "help " not in out.getvalue()
+
+
+def test_the_advice_is_there_before_the_first_trial(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_time, "measure", lambda out: NOISY)
+    monkeypatch.setattr(kernel, "missing", lambda: f"{NOT_BUILT}; run 'make virtual'")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    out = io.StringIO()
+    _time.choices([plan(tmp_path, name, "4ms") for name in ("one", "two")], "auto", Console(file=out, width=200))
+    assert out.getvalue().count("help       this machine disturbs real time: run `make virtual` once") == 1
 
 
 def test_an_ordinary_user_begins_again_before_anything_is_measured(
