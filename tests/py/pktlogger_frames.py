@@ -111,11 +111,12 @@ class Pcapng:
         """Any block."""
         self.blocks.append(_block(self.order, kind, body))
 
-    def packet(self, frame: tuple[bytes, int], ticks: int, interface: int = 0) -> None:
+    def packet(self, frame: tuple[bytes, int], ticks: int, interface: int = 0, comment: str = "") -> None:
         """An enhanced packet block."""
         data, wire = frame
         head = struct.pack(self.order + "IIIII", interface, ticks >> 32, ticks & 0xFFFFFFFF, len(data), wire)
-        self.raw(6, head + data)
+        note = bytes(-len(data) % 4) + _option(self.order, 1, comment.encode()) if comment else b""
+        self.raw(6, head + data + note)
 
     def statistics(self, accepted: int, kernel: int, interface: int, delivered: int) -> None:
         """An interface statistics block for interface 0."""
