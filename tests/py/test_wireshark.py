@@ -103,7 +103,9 @@ def test_damaged_datagrams_are_said_to_be(tmp_path: Path) -> None:
     rng = random.Random(5)
     whole = [vector("INIT"), frame(DATA, 1, 1), vector("INIT")[:8] + b"\x09" + vector("INIT")[9:]]
     broken = [whole[0][:40], whole[1][:20], whole[2], *(rng.randbytes(rng.randrange(1, 80)) for _ in range(200))]
-    shown = tshark(LFT, capture(tmp_path / "a.pcapng", [datagram(one) for one in broken]), ["lft.damaged", "lft.number"])
+    shown = tshark(
+        LFT, capture(tmp_path / "a.pcapng", [datagram(one) for one in broken]), ["lft.damaged", "lft.number"]
+    )
     assert all(row[0] for row in shown[:3]) and len(shown) == len(broken)
     assert all(row[0] or row[1] or len(data) == 1 for row, data in zip(shown, broken, strict=True))
 
