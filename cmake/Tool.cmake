@@ -53,6 +53,7 @@ function(lfp_fuzz name)
   add_executable(fuzz_${name} ${F_UNPARSED_ARGUMENTS})
   target_link_libraries(fuzz_${name} PRIVATE ${F_LIBS})
   if(LFP_FUZZ)
+    target_sources(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/memory.c)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     # for tools/fuzz-all
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.corpus ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS}\n)

@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "engine_internal.h"
 #include "nc_clock.h"
+#include "nc_pages.h"
 
 const char *const lft_class_names[] = {"ack", "retransmission", "data", "redundant", NULL};
 
@@ -21,7 +22,7 @@ static bool allocate(struct lft_engine *engine)
     engine->slots = calloc(config->window_frames, sizeof *engine->slots);
     engine->history = calloc(engine->history_size, sizeof *engine->history);
     engine->queue = calloc(2 * (size_t)config->window_frames, sizeof *engine->queue);
-    engine->rx_bits = calloc(LFT_RX_SPAN / 64, sizeof *engine->rx_bits);
+    engine->rx_bits = nc_pages_map(LFT_RX_SPAN / 8);
     engine->tx_pool = lft_pool_create(config->payload_max + 16, config->tx_memory_bytes);
     /* Decryption also writes padding and trailer behind the payload. */
     engine->rx_pool = lft_pool_create(LFT_FRAME_OVERHEAD + 16 + config->payload_max, config->rx_memory_bytes);
@@ -82,7 +83,7 @@ void lft_engine_destroy(struct lft_engine *engine)
     free(engine->slots);
     free(engine->history);
     free(engine->queue);
-    free(engine->rx_bits);
+    nc_pages_unmap(engine->rx_bits, LFT_RX_SPAN / 8);
     free(engine);
 }
 

@@ -161,7 +161,7 @@ struct control_socket *control_socket_open(const char *path, struct gateway *gat
     struct control_socket *control = calloc(1, sizeof *control);
     char *own_path = strdup(path);
     if (control)
-        *control = (struct control_socket){.source = {fd, listener_ready, control},
+        *control = (struct control_socket){.source = {.fd = fd, .ready = listener_ready, .owner = control},
                                            .loop = gateway_loop(gateway),
                                            .gateway = gateway,
                                            .path = own_path};

@@ -1,17 +1,20 @@
 #include "refusals.h"
 
 #include <assert.h>
-#include <stdlib.h>
+
+#include "nc_pages.h"
+
+#define BYTES (LFT_REFUSALS_MAX * sizeof(uint32_t))
 
 bool lft_refusals_init(struct lft_refusals *refusals)
 {
-    *refusals = (struct lft_refusals){.ids = calloc(LFT_REFUSALS_MAX, sizeof *refusals->ids)};
+    *refusals = (struct lft_refusals){.ids = nc_pages_map(BYTES)};
     return refusals->ids;
 }
 
 void lft_refusals_free(struct lft_refusals *refusals)
 {
-    free(refusals->ids);
+    nc_pages_unmap(refusals->ids, BYTES);
     refusals->ids = NULL;
 }
 

@@ -1,30 +1,24 @@
 #include "stream_ids.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "nc_pages.h"
 
 #define IDS (UINT32_C(1) << 23)
 
 bool lft_stream_ids_init(struct lft_stream_ids *ids)
 {
-    *ids = (struct lft_stream_ids){.seen = calloc(IDS / 8, 1), .highest = IDS - 1};
+    *ids = (struct lft_stream_ids){.seen = nc_pages_map(IDS / 8), .highest = IDS - 1};
     return ids->seen;
 }
 
 void lft_stream_ids_free(struct lft_stream_ids *ids)
 {
-    free(ids->seen);
+    nc_pages_unmap(ids->seen, IDS / 8);
     ids->seen = NULL;
 }
 
 void lft_stream_ids_clear(struct lft_stream_ids *ids)
 {
-    uint8_t *fresh = calloc(IDS / 8, 1); /* memset would make all of it resident */
-    if (fresh) {
-        free(ids->seen);
-        ids->seen = fresh;
-    } else
-        memset(ids->seen, 0, IDS / 8);
+    nc_pages_clear(ids->seen, IDS / 8);
     ids->highest = IDS - 1;
 }
 

@@ -4,15 +4,25 @@
 
 #include "nc_bytes.h"
 #include "nc_clock.h"
+#include "nc_pages.h"
 
+#define SEEN_BYTES ((size_t)2 * LFT_SEEN_SLOTS)
 #define SECRET_NS (60 * NC_NS_PER_S)
 #define ANSWER_NS (NC_NS_PER_S / LFT_ANSWERS_PER_SECOND)
 
-void lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns)
+bool lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns)
 {
     memset(cookies, 0, sizeof *cookies);
     lft_random(cookies->secret, sizeof cookies->secret);
     cookies->secret_ns = now_ns;
+    cookies->seen = nc_pages_map(SEEN_BYTES);
+    return cookies->seen;
+}
+
+void lft_cookies_free(struct lft_cookies *cookies)
+{
+    nc_pages_unmap(cookies->seen, SEEN_BYTES);
+    cookies->seen = NULL;
 }
 
 void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns)
@@ -25,7 +35,7 @@ void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns)
     if (age_ns >= 2 * SECRET_NS) /* no INIT came for a while, and the one before is too old as well */
         lft_random(cookies->secret[1], LFT_HASH_BYTES);
     cookies->secret_ns = now_ns;
-    memset(cookies->seen, 0, sizeof cookies->seen);
+    nc_pages_clear(cookies->seen, SEEN_BYTES);
 }
 
 void lft_cookie_make(const struct lft_cookies *cookies, unsigned secret, struct lft_hmac *hmac, struct lft_span address,

@@ -28,10 +28,11 @@ struct lft_cookies {
     uint8_t secret[2][LFT_HASH_BYTES]; /* the present one and the one before */
     uint64_t secret_ns, second, inits; /* INITs in this second */
     uint64_t budget_ns[2][2];          /* [stale][seen before]: when this budget would be whole again */
-    uint8_t seen[2][LFT_SEEN_SLOTS];   /* since secret_ns, [from the peer's address][by mac1] */
+    uint8_t (*seen)[LFT_SEEN_SLOTS];   /* since secret_ns, [from the peer's address][by mac1] */
 };
 
-void lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns);
+bool lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns); /* false: no memory */
+void lft_cookies_free(struct lft_cookies *cookies);
 /* Replaces the secret and forgets what was seen when the minute is over. To be called for every INIT. */
 void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns);
 

@@ -13,8 +13,11 @@
 struct lft_handshake *lft_handshake_create(const struct lft_handshake_config *config, uint64_t now_ns)
 {
     struct lft_handshake *handshake = calloc(1, sizeof *handshake);
-    if (!handshake || !(handshake->hmac = lft_hmac_create())) {
-        free(handshake);
+    if (!handshake)
+        return NULL;
+    handshake->hmac = lft_hmac_create();
+    if (!lft_cookies_init(&handshake->response.cookies, now_ns) || !handshake->hmac) {
+        lft_handshake_destroy(handshake);
         return NULL;
     }
     handshake->config = *config;
@@ -26,7 +29,6 @@ struct lft_handshake *lft_handshake_create(const struct lft_handshake_config *co
     lft_names_make(&handshake->names, config->initiator ? config->name : config->peer_name,
                    config->initiator ? config->peer_name : config->name);
     lft_handshake_keys(handshake->psk, &handshake->names, handshake->mac1_key, handshake->cookie_key);
-    lft_cookies_init(&handshake->response.cookies, now_ns);
     lft_random(&handshake->epoch, sizeof handshake->epoch);
     return handshake;
 }
@@ -36,6 +38,7 @@ void lft_handshake_destroy(struct lft_handshake *handshake)
     if (!handshake)
         return;
     lft_hmac_destroy(handshake->hmac);
+    lft_cookies_free(&handshake->response.cookies);
     lft_wipe(handshake, sizeof *handshake);
     free(handshake);
 }

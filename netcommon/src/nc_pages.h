@@ -1,0 +1,14 @@
+/* Large tables of zeros of which only the touched pages take memory. Behind the table's last page stands one that
+ * nobody may touch, so an index beyond a table of whole pages ends the program.
+ * Rejected: calloc. glibc gives fresh pages only above a threshold, which it raises when such memory is freed; after
+ * that calloc clears, and so touches, the whole table. AddressSanitizer also touches an eighth of it each time. */
+#ifndef NC_PAGES_H
+#define NC_PAGES_H
+
+#include <stddef.h>
+
+void *nc_pages_map(size_t bytes);            /* NULL with errno */
+void nc_pages_unmap(void *at, size_t bytes); /* `at` may be NULL */
+void nc_pages_clear(void *at, size_t bytes); /* all zeros again; returns the memory to the kernel */
+
+#endif
