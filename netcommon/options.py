@@ -20,7 +20,7 @@ from netcommon import quantity
 from netcommon.binaries import find
 from netcommon.errors import LfpError
 
-Kind = Literal["flag", "string", "text", "choice", "quantity", "list"]
+Kind = Literal["flag", "string", "text", "choice", "quantity", "quantities", "list"]
 _TIMEOUT_S = 10
 
 
@@ -28,7 +28,8 @@ _TIMEOUT_S = 10
 class Option:
     """One row of a tool's table.
 
-    A quantity has a ``unit`` (``number``, ``duration``, ``rate``, ``size``, ``ratio``). Its ``default``, ``minimum``
+    A quantity has a ``unit`` (``number``, ``duration``, ``rate``, ``size``, ``ratio``); ``quantities`` may be given
+    several times, and each value is one. Its ``default``, ``minimum``
     and ``maximum`` are integers in the base unit (1, ns, bit/s, bytes, parts per billion), and ``…_text`` says the same
     as a user would type it; None stands for no bound and for no default. ``metavar`` stands for the value in
     ``--help`` and is None for a flag.

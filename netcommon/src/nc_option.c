@@ -53,10 +53,30 @@ static int copy_text(const struct nc_option *row, char *to, const char *text, st
     return 0;
 }
 
+static int too_many(const struct nc_option *row, const char *text, struct nc_error *error)
+{
+    return nc_fail(error, NC_EXIT_USAGE, "--%s '%.80s': given more than %d times", row->name, text, NC_STRINGS_MAX);
+}
+
+static int append_quantity(const struct nc_option *row, struct nc_quantities *list, const char *text,
+                           struct nc_error *error)
+{
+    uint64_t value;
+    if (set_quantity(row, text, &value, error) < 0)
+        return -1;
+    if (!list->given)
+        list->n = 0;
+    else if (list->n == NC_STRINGS_MAX)
+        return too_many(row, text, error);
+    list->given = true;
+    list->at[list->n++] = value;
+    return 0;
+}
+
 static int append(const struct nc_option *row, struct nc_strings *list, const char *text, struct nc_error *error)
 {
     if (list->n == NC_STRINGS_MAX)
-        return nc_fail(error, NC_EXIT_USAGE, "--%s '%.80s': given more than %d times", row->name, text, NC_STRINGS_MAX);
+        return too_many(row, text, error);
     list->at[list->n++] = text;
     return 0;
 }
@@ -90,6 +110,8 @@ int nc_option_set(const struct nc_option *row, const char *text, void *settings,
             return -1;
         *(uint64_t *)field(row, settings) = value;
         return 0;
+    case NC_OPT_QUANTITIES:
+        return append_quantity(row, field(row, settings), text, error);
     case NC_OPT_SECTION:
         break;
     }
@@ -119,6 +141,9 @@ static void set_default(const struct nc_option *row, void *settings)
     case NC_OPT_QUANTITY:
         *(uint64_t *)field(row, settings) = 0;
         break;
+    case NC_OPT_QUANTITIES:
+        *(struct nc_quantities *)field(row, settings) = (struct nc_quantities){0};
+        break;
     case NC_OPT_SECTION:
         return;
     }
@@ -126,6 +151,8 @@ static void set_default(const struct nc_option *row, void *settings)
         fprintf(stderr, "bad default: %s\n", error.text);
         abort();
     }
+    if (row->kind == NC_OPT_QUANTITIES)
+        ((struct nc_quantities *)field(row, settings))->given = false; /* the user's first value replaces it */
 }
 
 void nc_options_defaults(const struct nc_option *table, size_t n, void *settings)

@@ -11,19 +11,27 @@
 #include "nc_quantity.h"
 
 enum nc_option_kind {
-    NC_OPT_FLAG,     /* bool: present or not */
-    NC_OPT_STRING,   /* const char *, pointing into argv */
-    NC_OPT_TEXT,     /* char[max]: a copy, so that the settings are plain data */
-    NC_OPT_CHOICE,   /* int: index into .choices */
-    NC_OPT_QUANTITY, /* uint64_t in the base unit of .unit, within min … max */
-    NC_OPT_LIST,     /* struct nc_strings: may be given several times */
-    NC_OPT_SECTION,  /* a heading in --help; has no value, and is the last kind */
+    NC_OPT_FLAG,       /* bool: present or not */
+    NC_OPT_STRING,     /* const char *, pointing into argv */
+    NC_OPT_TEXT,       /* char[max]: a copy, so that the settings are plain data */
+    NC_OPT_CHOICE,     /* int: index into .choices */
+    NC_OPT_QUANTITY,   /* uint64_t in the base unit of .unit, within min … max */
+    NC_OPT_QUANTITIES, /* struct nc_quantities: the same, may be given several times */
+    NC_OPT_LIST,       /* struct nc_strings: may be given several times */
+    NC_OPT_SECTION,    /* a heading in --help; has no value, and is the last kind */
 };
 
 #define NC_STRINGS_MAX 16
 struct nc_strings {
     size_t n;
     const char *at[NC_STRINGS_MAX];
+};
+
+/* Without a value from the user the default is the only one. */
+struct nc_quantities {
+    size_t n;
+    bool given;
+    uint64_t at[NC_STRINGS_MAX];
 };
 
 struct nc_option {
@@ -41,6 +49,12 @@ struct nc_option {
 
 /* "fast, slow": the names of a choice with `separator` between them. */
 void nc_option_join_choices(const struct nc_option *row, const char *separator, char *out, size_t size);
+
+/* True for an option whose values have a unit and a range. */
+static inline bool nc_option_is_quantity(const struct nc_option *row)
+{
+    return row->kind == NC_OPT_QUANTITY || row->kind == NC_OPT_QUANTITIES;
+}
 
 /* Fills in the defaults only. */
 void nc_options_defaults(const struct nc_option *table, size_t n, void *settings);

@@ -17,7 +17,8 @@ enum { VALUE_HELP = LONG_BASE - 2, VALUE_JSON = LONG_BASE - 1 };
 
 static const char *const kind_names[] = {
     [NC_OPT_FLAG] = "flag",     [NC_OPT_STRING] = "string",     [NC_OPT_TEXT] = "text",
-    [NC_OPT_CHOICE] = "choice", [NC_OPT_QUANTITY] = "quantity", [NC_OPT_LIST] = "list",
+    [NC_OPT_CHOICE] = "choice", [NC_OPT_QUANTITY] = "quantity", [NC_OPT_QUANTITIES] = "quantities",
+    [NC_OPT_LIST] = "list",
 };
 _Static_assert(sizeof kind_names / sizeof kind_names[0] == NC_OPT_SECTION, "a name for every kind with a value");
 
@@ -31,7 +32,7 @@ static void metavar(const struct nc_option *row, char *out, size_t size)
         snprintf(out, size, "%s", row->metavar);
     else if (row->kind == NC_OPT_CHOICE)
         nc_option_join_choices(row, "|", out, size);
-    else if (row->kind == NC_OPT_QUANTITY) {
+    else if (nc_option_is_quantity(row)) {
         snprintf(out, size, "%s", nc_unit_name(row->unit));
         for (char *c = out; *c; c++)
             if (*c >= 'a' && *c <= 'z')
@@ -44,7 +45,7 @@ static void metavar(const struct nc_option *row, char *out, size_t size)
 static void print_range(const struct nc_option *row)
 {
     char low[40], high[40];
-    if (row->kind != NC_OPT_QUANTITY || (row->min == 0 && row->max == 0))
+    if (!nc_option_is_quantity(row) || (row->min == 0 && row->max == 0))
         return;
     nc_quantity_format(row->unit, row->min, low, sizeof low);
     if (row->max)
@@ -104,7 +105,7 @@ static json_t *default_value(const struct nc_option *row)
         return json_false();
     if (!row->default_text)
         return json_null();
-    if (row->kind == NC_OPT_QUANTITY && nc_quantity_parse(row->unit, row->default_text, &value, &why) == 0)
+    if (nc_option_is_quantity(row) && nc_quantity_parse(row->unit, row->default_text, &value, &why) == 0)
         return json_integer((json_int_t)value);
     return json_string(row->default_text);
 }
@@ -122,7 +123,7 @@ static json_t *choices_json(const struct nc_option *row)
 static json_t *row_json(const struct nc_option *row)
 {
     char letter[2] = {row->letter, '\0'}, value[128];
-    bool quantity = row->kind == NC_OPT_QUANTITY;
+    bool quantity = nc_option_is_quantity(row);
     metavar(row, value, sizeof value);
     json_t *object =
         json_pack("{s:s, s:s?, s:s, s:s?, s:o, s:s?}", "name", row->name, "letter", letter[0] ? letter : NULL, "kind",

@@ -76,11 +76,11 @@ def disagreements(page: Path, verb: str | None) -> list[str]:
         text = paragraph(page, option.name)
         for stated in (found[1] for pattern in STATED_DEFAULT for found in re.finditer(pattern, text)):
             value = (
-                amount(option, stated) if option.kind == "quantity" else stated if stated in option.choices else None
+                amount(option, stated) if option.unit else stated if stated in option.choices else None
             )
             if None not in (value, option.default) and value != option.default:
                 wrong.append(f"--{option.name}: default {stated}, not {option.default_text}")
-        if option.kind == "quantity" and (bounds := STATED_RANGE.search(text)):
+        if option.unit and (bounds := STATED_RANGE.search(text)):
             low, high = (amount(option, part) for part in bounds.groups())
             if high is not None and (low, high) != (option.minimum or 0, option.maximum):
                 wrong.append(f"--{option.name}: {bounds[0]}, not {option.minimum_text} to {option.maximum_text}")

@@ -26,10 +26,10 @@ def test_every_tool_lists_its_verbs(tool: str) -> None:
 def test_every_verb_lists_its_options() -> None:
     for tool, verb in everything():
         for option in options.options(tool, verb).values():
-            assert option.help and option.kind in ("flag", "string", "text", "choice", "quantity", "list")
+            assert option.help and option.kind in ("flag", "string", "text", "choice", "quantity", "quantities", "list")
             assert (option.metavar is None) == (option.kind == "flag"), option
             assert bool(option.choices) == (option.kind == "choice"), option
-            assert (option.unit in UNITS) == (option.kind == "quantity"), option
+            assert (option.unit in UNITS) == (option.kind in ("quantity", "quantities")), option
 
 
 def test_numbers_and_texts_of_a_quantity_say_the_same() -> None:

@@ -70,7 +70,7 @@ def _rows(table: Mapping[str, Option]) -> list[tuple[str, str, str]]:
     return [
         (f"--{row.name}", _range(row), "" if row.default_text is None else f"default {row.default_text}")
         for row in table.values()
-        if row.kind == "quantity"
+        if row.kind in ("quantity", "quantities")
     ]
 
 

@@ -14,12 +14,15 @@ static const char *const ciphers[] = {"none",     "aes-128-gcm", "aes-256-gcm", 
 /* clang-format off */
 static const struct nc_option table[] = {
     {.name = "swept (give several times; every combination is run)", .kind = NC_OPT_SECTION},
-    {"rtt", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "TIME", "round-trip time of the path; default 200ms", OFFSET(rtt)},
-    {"loss", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "RATIO", "share of packets lost from sender to receiver; default 0",
+    {"rtt", 0, NC_OPT_QUANTITIES, NC_UNIT_DURATION, "200ms", 0, 10 * S, NULL, NULL, "round-trip time of the path",
+     OFFSET(rtt)},
+    {"loss", 0, NC_OPT_QUANTITIES, NC_UNIT_RATIO, "0", 0, NC_RATIO_ONE, NULL, NULL,
+     "share of packets lost from sender to receiver",
      OFFSET(loss)},
     {"recovery", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "NAME", "gbn-strict, gbn, selective or fec; default selective",
      OFFSET(recovery)},
-    {"limit", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "RATE", "LFT limit at the wire; default the rate of the path",
+    {"limit", 0, NC_OPT_QUANTITIES, NC_UNIT_RATE, NULL, 0, UINT64_C(100000000000), NULL, NULL,
+     "LFT limit at the wire; default the rate of the path",
      OFFSET(limit)},
     {.name = "path", .kind = NC_OPT_SECTION},
     {"rate", 0, NC_OPT_QUANTITY, NC_UNIT_RATE, "800Mbit", 1000000, UINT64_C(100000000000), NULL, NULL,
@@ -112,37 +115,15 @@ int sim_settings_parse(struct sim_settings *settings, int argc, char **argv, str
     return 0;
 }
 
-static int count(const struct nc_strings *list)
+/* The number of values of a swept option: one when none was given. */
+static int count(size_t given)
 {
-    return list->n ? (int)list->n : 1;
+    return given ? (int)given : 1;
 }
 
 int sim_trials(const struct sim_settings *settings)
 {
-    return count(&settings->rtt) * count(&settings->loss) * count(&settings->recovery) * count(&settings->limit);
-}
-
-/* A swept option with a unit. An empty list leaves the default. */
-struct swept {
-    const struct nc_strings *list;
-    const char *name;
-    enum nc_unit unit;
-    uint64_t most;
-};
-
-static int quantity(const struct swept *option, int i, uint64_t *value, struct nc_error *error)
-{
-    struct nc_error why;
-    char most[40];
-    const char *text = option->list->n ? option->list->at[i] : NULL;
-    if (!text)
-        return 0;
-    if (nc_quantity_parse(option->unit, text, value, &why) < 0)
-        return nc_fail(error, why.status, "--%s '%.40s': %s", option->name, text, why.text);
-    if (*value > option->most)
-        return nc_fail(error, NC_EXIT_USAGE, "--%s '%.40s': want at most %s", option->name, text,
-                       nc_quantity_format(option->unit, option->most, most, sizeof most));
-    return 0;
+    return count(settings->rtt.n) * count(settings->loss.n) * count(settings->recovery.n) * count(settings->limit.n);
 }
 
 static int recovery(const struct nc_strings *list, int i, enum lft_recovery *value, struct nc_error *error)
@@ -157,27 +138,20 @@ static int recovery(const struct nc_strings *list, int i, enum lft_recovery *val
     return nc_fail(error, NC_EXIT_USAGE, "--recovery '%.40s': want gbn-strict, gbn, selective or fec", list->at[i]);
 }
 
-/* Takes the index of one list out of the index of a combination. */
-static int next_index(const struct nc_strings *list, int *i)
+/* Takes the index of a list of `n` out of the index of a combination. */
+static int next_index(size_t n, int *i)
 {
-    int own = *i % count(list);
-    *i /= count(list);
+    int own = *i % count(n);
+    *i /= count(n);
     return own;
 }
 
 int sim_trial_get(const struct sim_settings *settings, int i, struct sim_trial *trial, struct nc_error *error)
 {
-    const struct swept loss = {&settings->loss, "loss", NC_UNIT_RATIO, NC_RATIO_ONE},
-                       rtt = {&settings->rtt, "rtt", NC_UNIT_DURATION, 10 * S},
-                       limit = {&settings->limit, "limit", NC_UNIT_RATE, UINT64_C(100000000000)};
-    *trial = (struct sim_trial){.settings = settings,
-                                .rtt_ns = 200 * NC_NS_PER_MS,
-                                .limit_bps = settings->rate_bps,
-                                .recovery = LFT_SELECTIVE,
-                                .seed = settings->seed};
-    if (quantity(&loss, next_index(loss.list, &i), &trial->loss_ppb, error) < 0 ||
-        quantity(&rtt, next_index(rtt.list, &i), &trial->rtt_ns, error) < 0 ||
-        quantity(&limit, next_index(limit.list, &i), &trial->limit_bps, error) < 0)
-        return -1;
+    *trial = (struct sim_trial){.settings = settings, .recovery = LFT_SELECTIVE, .seed = settings->seed};
+    trial->loss_ppb = settings->loss.at[next_index(settings->loss.n, &i)];
+    trial->rtt_ns = settings->rtt.at[next_index(settings->rtt.n, &i)];
+    int limit = next_index(settings->limit.n, &i);
+    trial->limit_bps = settings->limit.n ? settings->limit.at[limit] : settings->rate_bps;
     return recovery(&settings->recovery, i, &trial->recovery, error);
 }

@@ -16,7 +16,8 @@
 
 struct sim_settings {
     /* Swept: each is a list, and every combination is run. */
-    struct nc_strings rtt, loss, recovery, limit;
+    struct nc_quantities rtt, loss, limit;
+    struct nc_strings recovery;
     uint64_t rate_bps, queue_bytes, mtu, back_loss_ppb, burst, jitter_ns, duplicate_ppb;
     bool ack_loss_too, redundancy, auto_rate, cut, json, human;
     uint64_t bytes, duration_ns, streams, still, still_after_ns, source_bps, request_bytes, memory_bytes, seed,

@@ -16,6 +16,7 @@ struct settings {
     int mode;
     uint64_t delay_ns, rate_bps;
     struct nc_strings interfaces;
+    struct nc_quantities losses;
 };
 
 static const char *const modes[] = {"fast", "slow", NULL};
@@ -33,6 +34,8 @@ static const struct nc_option table[] = {
      .help = "rate",
      AT(rate_bps)},
     {.name = "interface", .letter = 'i', .kind = NC_OPT_LIST, .help = "may be repeated", AT(interfaces)},
+    {.name = "loss", .kind = NC_OPT_QUANTITIES, .unit = NC_UNIT_RATIO, .default_text = "1%", .max = NC_RATIO_ONE / 2,
+     .help = "a value or several", AT(losses)},
 };
 /* clang-format on */
 enum { ROWS = sizeof table / sizeof table[0], QUIET = 1, DELAY = 4 };
@@ -103,6 +106,17 @@ static void defaults(void)
     CHECK_EQ(settings.delay_ns, 10000000);
     CHECK_EQ(settings.rate_bps, 1000000);
     CHECK_EQ(settings.interfaces.n, 0);
+    CHECK_EQ(settings.losses.n, 1);
+    CHECK_EQ(settings.losses.at[0], NC_RATIO_ONE / 100);
+}
+
+static void the_first_of_several_values_replaces_the_default(void)
+{
+    struct settings settings;
+    CHECK_EQ(PARSE(&settings, NULL, "--loss", "0", "--loss=10%"), 4);
+    CHECK_EQ(settings.losses.n, 2);
+    CHECK_EQ(settings.losses.at[0], 0);
+    CHECK_EQ(settings.losses.at[1], NC_RATIO_ONE / 10);
 }
 
 static void values_land_in_the_settings(void)
@@ -138,6 +152,7 @@ static void mistakes_are_told_in_one_line(void)
         {{"tool", "-d2s"}, {"--delay", "'2s'", "1us", "1s"}},
         {{"tool", "--rate", "1"}, {"--rate", "'1'", "1Kbit or more"}},
         {{"tool", "--rate", ""}, {"--rate", "''"}},
+        {{"tool", "--loss=0", "--loss", "51%"}, {"--loss", "'51%'", "0% to 50%"}},
         {{"tool", "--mode", "medium"}, {"--mode", "'medium'", "fast, slow"}},
         {{"tool", "--dleay", "5ms"}, {"--dleay", "no such option", "--help"}},
         {{"tool", "-z"}, {"-z", "no such option"}},
@@ -165,14 +180,17 @@ static void mistakes_are_told_in_one_line(void)
 
 static void too_many_of_a_list(void)
 {
-    char *argv[2 * NC_STRINGS_MAX + 4] = {"tool"};
-    for (int i = 0; i <= NC_STRINGS_MAX; i++) {
-        argv[1 + 2 * i] = "-i";
-        argv[2 + 2 * i] = "eth0";
+    static char *const rows[][2] = {{"--interface", "eth0"}, {"--loss", "0"}};
+    for (size_t row = 0; row < 2; row++) {
+        char *argv[2 * NC_STRINGS_MAX + 4] = {"tool"};
+        for (int i = 0; i <= NC_STRINGS_MAX; i++) {
+            argv[1 + 2 * i] = rows[row][0];
+            argv[2 + 2 * i] = rows[row][1];
+        }
+        struct ended ended = run_child(argv);
+        CHECK_EQ(ended.status, NC_EXIT_USAGE);
+        CHECK(strstr(ended.err, rows[row][0]) && strstr(ended.err, "16"));
     }
-    struct ended ended = run_child(argv);
-    CHECK_EQ(ended.status, NC_EXIT_USAGE);
-    CHECK(strstr(ended.err, "--interface") && strstr(ended.err, "16"));
 }
 
 /* The row's bounds, in the words of the error message: help that leaves one out sends the user to try values. */
@@ -181,6 +199,7 @@ static void help_shows_both_kinds_of_range(void)
     struct ended ended = RUN_CHILD("--help"), low = RUN_CHILD("--rate", "999");
     CHECK(strstr(ended.out, "one-way delay [10ms] (1us to 1s)\n"));
     CHECK(strstr(ended.out, "rate [1Mbit] (1Kbit or more)\n"));
+    CHECK(strstr(ended.out, "--loss RATIO") && strstr(ended.out, "a value or several [1%] (0% to 50%)\n"));
     CHECK(strstr(low.err, "allowed is 1Kbit or more"));
 }
 
@@ -259,6 +278,7 @@ int main(void)
 {
     RUN(defaults);
     RUN(values_land_in_the_settings);
+    RUN(the_first_of_several_values_replaces_the_default);
     RUN(mistakes_are_told_in_one_line);
     RUN(too_many_of_a_list);
     RUN(help_names_every_option);
