@@ -45,6 +45,7 @@ enum rttcp_place_is rttcp_places_free(struct rttcp_places *places, pid_t pid)
         int was = state_of(places, i);
         if (was == PLACE_FREE || places->at[i].pid != pid)
             continue;
+        atomic_store(&places->states[i].memory_bytes, 0);
         atomic_store(&places->states[i].is, PLACE_FREE);
         places->taken--;
         return (enum rttcp_place_is)was;
@@ -99,6 +100,19 @@ bool rttcp_place_begin(struct rttcp_place_state *state)
 {
     int was = PLACE_WAITING;
     return atomic_compare_exchange_strong(&state->is, &was, PLACE_BEGUN) || was == PLACE_BEGUN;
+}
+
+uint64_t rttcp_places_reserve(const struct rttcp_places *places, uint64_t i, uint64_t wanted_bytes, uint64_t most_bytes)
+{
+    uint64_t others = 0;
+    atomic_store(&places->states[i].memory_bytes, wanted_bytes);
+    for (uint64_t other = 0; other < places->n; other++)
+        others += other == i ? 0 : atomic_load(&places->states[other].memory_bytes);
+    uint64_t left = others < most_bytes ? most_bytes - others : 0;
+    if (wanted_bytes <= left)
+        return wanted_bytes;
+    atomic_store(&places->states[i].memory_bytes, 0);
+    return left;
 }
 
 bool rttcp_places_has(const struct rttcp_places *places, enum rttcp_place_is is)

@@ -8,7 +8,8 @@
  *   - otherwise the oldest waiting place that is older than RTTCP_GRACE_NS.
  *
  * So many honest sessions that begin at once keep their places for as long as a handshake takes.
- * The state of a place is shared with the session's process; whoever changes it from waiting first has decided.
+ * The state of a place is shared with the session's process; whoever changes it from waiting first has decided. So is
+ * the memory that the session uses: what a peer proposes must not use up the machine's.
  * Rejected: a limit of sessions for each address. Measurements of many sessions come from one address, too. */
 #ifndef RTTCP_PLACES_H
 #define RTTCP_PLACES_H
@@ -28,6 +29,7 @@ enum rttcp_place_is { PLACE_FREE, PLACE_WAITING, PLACE_BEGUN, PLACE_LOST };
 
 struct rttcp_place_state {
     _Atomic int is; /* enum rttcp_place_is */
+    _Atomic uint64_t memory_bytes;
 };
 
 struct rttcp_place {
@@ -63,6 +65,12 @@ bool rttcp_place_lose(struct rttcp_place_state *state);
 
 /* In the session's process: true when the session keeps its place from now on, false when it has lost it. */
 bool rttcp_place_begin(struct rttcp_place_state *state);
+
+/* In the session's process: takes memory for the session of place i, until its process has ended. Returns what is left
+ * for it when that is less than `wanted_bytes`, and takes nothing then; otherwise `wanted_bytes`. Two sessions that ask
+ * at the same moment may both be refused; together they never get more than `most_bytes`. */
+uint64_t rttcp_places_reserve(const struct rttcp_places *places, uint64_t i, uint64_t wanted_bytes,
+                              uint64_t most_bytes);
 
 /* Whether any place is in this state. A lost one is so until its process has ended. */
 bool rttcp_places_has(const struct rttcp_places *places, enum rttcp_place_is is);

@@ -11,6 +11,7 @@
 #include "first_message.h"
 #include "nc_clock.h"
 #include "nc_log.h"
+#include "nc_quantity.h"
 #include "roles.h"
 #include "session.h"
 #include "sock.h"
@@ -23,7 +24,8 @@ struct receiver {
     const struct rttcp_settings *settings;
     int listeners[RTTCP_STREAMS_MAX]; /* one for each stream; -1: none */
     char peer[80];
-    struct rttcp_place_state *state;
+    const struct rttcp_places *places;
+    uint64_t place;
 };
 
 /* For a peer that has been told the reason. Returns the status of a process that had no session. */
@@ -111,6 +113,31 @@ static int listen_all(struct receiver *r)
     return 0;
 }
 
+/* What a session of one stream needs. It never has to wait for those of others, so nobody can use up --memory to keep
+ * others out; with all --sessions this adds 256 MB at most to the default limit. */
+#define SMALL_BYTES (UINT64_C(2) << 20)
+
+/* The peer chooses the buffers' sizes; a session takes its part of --memory before it maps any. */
+static int reserve_memory(struct receiver *r)
+{
+    char want[40], left[40], most[40];
+    const struct rttcp_params *params = &r->s->report.params;
+    uint64_t wanted = 0, limit = r->settings->memory_bytes;
+    for (uint64_t i = 0; i < params->forward + params->reverse; i++)
+        wanted += rttcp_transfer_memory(params, i, i >= params->forward);
+    if (wanted <= SMALL_BYTES)
+        return 0;
+    uint64_t got = rttcp_places_reserve(r->places, r->place, wanted, limit);
+    if (got == wanted)
+        return 0;
+    return nc_fail(&r->s->error, NC_EXIT_MISSING,
+                   "--length, --align, --offset: the receiver's buffers would take %s, and %s of its --memory %s are "
+                   "left; propose less or raise --memory",
+                   nc_quantity_format(NC_UNIT_BYTES, wanted, want, sizeof want),
+                   nc_quantity_format(NC_UNIT_BYTES, got, left, sizeof left),
+                   nc_quantity_format(NC_UNIT_BYTES, limit, most, sizeof most));
+}
+
 static int take_proposal(struct receiver *r, uint64_t deadline)
 {
     struct rttcp_session *s = r->s;
@@ -120,6 +147,8 @@ static int take_proposal(struct receiver *r, uint64_t deadline)
         return drop(r);
     int status = rttcp_params_decode(json_object_get(proposal, "params"), params, &s->error);
     json_decref(proposal);
+    if (status == 0)
+        status = reserve_memory(r);
     if (status == 0)
         status = rttcp_affinity_set("peer-cpu", params->peer_cpu, &s->error);
     return status < 0 || listen_all(r) < 0 ? refuse(r) : 0;
@@ -156,7 +185,7 @@ static int open_data(struct receiver *r)
                                       &s->error) < 0 ||
         accept_all(r, deadline) < 0)
         return -1;
-    if (!rttcp_place_begin(r->state))
+    if (!rttcp_place_begin(&r->places->states[r->place]))
         return nc_fail(&s->error, NC_EXIT_FAILED, "the receiver gave this session's place to another peer");
     for (int d = 0; d < DIRECTIONS; d++) {
         struct rttcp_side *side = rttcp_report_ours(&s->report, d);
@@ -173,7 +202,8 @@ static int serve(struct receiver *r)
     uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
     if (secure(r, deadline) != 0)
         return RTTCP_NO_SESSION;
-    if (s->join.wanted && !rttcp_place_begin(r->state)) /* a peer that has the key keeps its place */
+    if (s->join.wanted &&
+        !rttcp_place_begin(&r->places->states[r->place])) /* a peer that has the key keeps its place */
         return RTTCP_NO_SESSION;
     if (take_hello(r, deadline) != 0 || take_proposal(r, deadline) != 0)
         return RTTCP_NO_SESSION;
@@ -185,12 +215,13 @@ static int serve(struct receiver *r)
     return status < 0 || text[0] ? NC_EXIT_FAILED : NC_EXIT_OK;
 }
 
-int rttcp_receiver_session(int control_fd, struct rttcp_place_state *state, const struct rttcp_settings *settings,
-                           const struct rttcp_output *output)
+int rttcp_receiver_session(int control_fd, const struct rttcp_places *places, uint64_t place,
+                           const struct rttcp_settings *settings, const struct rttcp_output *output)
 {
     int one = 1;
     struct sockaddr_storage address = {0};
-    struct receiver r = {.s = rttcp_session_create(output, control_fd, true), .settings = settings, .state = state};
+    struct receiver r = {
+        .s = rttcp_session_create(output, control_fd, true), .settings = settings, .places = places, .place = place};
     if (!r.s)
         return NC_EXIT_MISSING;
     for (int i = 0; i < RTTCP_STREAMS_MAX; i++)

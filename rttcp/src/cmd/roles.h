@@ -16,9 +16,9 @@ int rttcp_sender_run(const struct rttcp_settings *settings, const struct rttcp_o
  * status. */
 int rttcp_server_run(const struct rttcp_settings *settings, const struct rttcp_output *output);
 
-/* The receiver's child process (receiver.c): serves one session on an accepted control connection, in the place whose
- * state is given. Returns the exit status, or RTTCP_NO_SESSION. */
-int rttcp_receiver_session(int control_fd, struct rttcp_place_state *state, const struct rttcp_settings *settings,
-                           const struct rttcp_output *output);
+/* The receiver's child process (receiver.c): serves one session on an accepted control connection, in a place that was
+ * taken for it. Returns the exit status, or RTTCP_NO_SESSION. */
+int rttcp_receiver_session(int control_fd, const struct rttcp_places *places, uint64_t place,
+                           const struct rttcp_settings *settings, const struct rttcp_output *output);
 
 #endif

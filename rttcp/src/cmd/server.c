@@ -55,7 +55,7 @@ static void run_child(struct server *server, int fd, uint64_t place, pid_t paren
     sigprocmask(SIG_SETMASK, signals, NULL);
     rttcp_stop_with_parent(parent);
     close(server->listen_fd);
-    int status = rttcp_receiver_session(fd, &server->places.states[place], server->settings, server->output);
+    int status = rttcp_receiver_session(fd, &server->places, place, server->settings, server->output);
     exit(status == RTTCP_NO_SESSION ? status : rttcp_output_check(status));
 }
 

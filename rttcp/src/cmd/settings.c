@@ -34,6 +34,9 @@ static const struct nc_option table[] = {
     {"once", '1', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "exit after one session, with its status", OFFSET(once)},
     {"sessions", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "128", 1, 4096, NULL, "N", "largest number of sessions at a time",
      OFFSET(sessions)},
+    {"memory", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "1GB", UINT64_C(1) << 20, 0, NULL, NULL,
+     "memory for the buffers of all sessions; one that wants more than 2 MB and more than is left is refused",
+     OFFSET(memory_bytes)},
     {"data-port", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 65535, NULL, "PORT",
      "TCP port of the first stream, for firewalls; further streams use the ports that follow; 0: any",
      OFFSET(data_port)},
@@ -125,7 +128,7 @@ static const struct nc_usage usage = {
 
 /* Options that only one role has. Given to the other role they are an error and not ignored: a window given to the
  * receiver would seem to be in force. */
-static const char *const of_receiver[] = {"once", "sessions", "data-port"};
+static const char *const of_receiver[] = {"once", "sessions", "memory", "data-port"};
 static const char *const of_sender[] = {"bytes",   "duration", "length",   "window",       "mss",     "congestion",
                                         "nodelay", "nagle",    "interval", "samples",      "sample",  "timeout",
                                         "buffers", "omit",     "repeat",   "parallel",     "reverse", "bidir",

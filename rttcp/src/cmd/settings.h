@@ -18,7 +18,8 @@ struct rttcp_settings {
     const char *bind;
     bool ipv4, ipv6;
     bool once;
-    uint64_t sessions; /* at a time */
+    uint64_t sessions;     /* at a time */
+    uint64_t memory_bytes; /* of all sessions' buffers */
     uint64_t repeat;
     uint64_t bytes, buffers, duration_ns, omit_ns, length_bytes, align_bytes, offset_bytes;
     uint64_t parallel;

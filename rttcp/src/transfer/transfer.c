@@ -14,6 +14,7 @@
 
 #include "nc_clock.h"
 #include "nc_quantity.h"
+#include "nc_range.h"
 #include "window.h"
 
 #define READ_BYTES (UINT64_C(1) << 20)  /* buffers of all receiving streams: few wake-ups, and they fit the caches */
@@ -29,19 +30,31 @@ const char *const rttcp_ended_names[] = {
     [ENDED_BYTES] = "bytes", [ENDED_DURATION] = "duration", [ENDED_SIGNAL] = "signal", [ENDED_ERROR] = "error"};
 _Static_assert(sizeof rttcp_ended_names / sizeof rttcp_ended_names[0] == ENDED_N, "a name for every end");
 
-static size_t read_bytes(const struct rttcp_transfer *transfer)
+static uint64_t buffer_bytes(const struct rttcp_params *params, uint64_t stream, bool sending)
 {
-    const struct rttcp_params *params = transfer->params;
-    uint64_t share = READ_BYTES / (transfer->stream < params->forward ? params->forward : params->reverse);
-    return share < READ_MIN ? READ_MIN : share;
+    if (sending)
+        return nc_max(params->length_bytes, SEND_BUFFER_MIN);
+    return nc_max(READ_BYTES / (stream < params->forward ? params->forward : params->reverse), READ_MIN);
 }
 
-static int map_buffer(struct rttcp_transfer *transfer, bool shared, struct nc_error *error)
+static bool is_file(const struct rttcp_params *params, bool sending)
+{
+    return sending && params->zerocopy;
+}
+
+uint64_t rttcp_transfer_memory(const struct rttcp_params *params, uint64_t stream, bool sending)
+{
+    uint64_t room = is_file(params, sending) ? 0 : params->align_bytes + params->offset_bytes;
+    return buffer_bytes(params, stream, sending) + room;
+}
+
+static int map_buffer(struct rttcp_transfer *transfer, bool sending, struct nc_error *error)
 {
     const struct rttcp_params *params = transfer->params;
+    bool shared = is_file(params, sending);
     int flags = (shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | MAP_POPULATE;
     size_t align = shared ? 0 : params->align_bytes, offset = shared ? 0 : params->offset_bytes;
-    transfer->mapped_size = transfer->buffer_size + align + offset;
+    transfer->mapped_size = rttcp_transfer_memory(params, transfer->stream, sending);
     void *memory = mmap(NULL, transfer->mapped_size, PROT_READ | PROT_WRITE, flags, transfer->source_fd, 0);
     if (memory == MAP_FAILED)
         return nc_fail(error, NC_EXIT_MISSING, "--length %zu: no memory for the buffer", transfer->buffer_size);
@@ -54,16 +67,14 @@ static int map_buffer(struct rttcp_transfer *transfer, bool shared, struct nc_er
 int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct nc_error *error)
 {
     const struct rttcp_params *params = transfer->params;
-    bool shared = sending && params->zerocopy;
-    uint64_t length = params->length_bytes;
     transfer->lowat_bytes = 1;
-    transfer->buffer_size = !sending ? read_bytes(transfer) : length > SEND_BUFFER_MIN ? length : SEND_BUFFER_MIN;
-    if (shared) {
+    transfer->buffer_size = buffer_bytes(params, transfer->stream, sending);
+    if (is_file(params, sending)) {
         transfer->source_fd = memfd_create("rttcp-zerocopy", MFD_CLOEXEC);
         if (transfer->source_fd < 0 || ftruncate(transfer->source_fd, (off_t)transfer->buffer_size) < 0)
             return nc_fail(error, NC_EXIT_MISSING, "--zerocopy: no file in memory: %s", strerror(errno));
     }
-    if (map_buffer(transfer, shared, error) < 0)
+    if (map_buffer(transfer, sending, error) < 0)
         return -1;
     struct rttcp_pattern filler = rttcp_pattern_create(params->seed, transfer->stream);
     rttcp_pattern_fill(&filler, 0, transfer->buffer, transfer->buffer_size);

@@ -53,6 +53,10 @@ struct rttcp_transfer {
     uint64_t opening_bytes;               /* sender */
 };
 
+/* Octets of the buffer that a stream's sender or receiver maps. The proposing end chooses them, so the serving end asks
+ * before it maps any. */
+uint64_t rttcp_transfer_memory(const struct rttcp_params *params, uint64_t stream, bool sending);
+
 /* Maps and prefaults the buffer, aligned as the parameters say, and fills it with a pseudo-random pattern. With
  * zerocopy the sender's buffer is a file in memory. Returns 0 or -1. */
 int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct nc_error *error);

@@ -82,6 +82,26 @@ static void a_lost_place_cannot_begin_and_is_free_with_its_process(void)
     rttcp_places_release(&places);
 }
 
+static void sessions_share_the_memory(void)
+{
+    enum { MOST = 1000 };
+    open_places(3);
+    for (int i = 0; i < 3; i++)
+        take(1, 0);
+    CHECK_EQ(rttcp_places_reserve(&places, 0, 700, MOST), 700);
+    CHECK_EQ(rttcp_places_reserve(&places, 1, 301, MOST), 300); /* refused: so much is left */
+    CHECK_EQ(rttcp_places_reserve(&places, 2, 300, MOST), 300); /* and the one refused holds nothing */
+    CHECK_EQ(rttcp_places_reserve(&places, 1, UINT64_C(1) << 40, MOST), 0);
+    CHECK_EQ(rttcp_places_free(&places, 1000), PLACE_WAITING);
+    CHECK_EQ(rttcp_places_reserve(&places, 1, 700, MOST), 700);
+    CHECK(rttcp_place_lose(&places.states[2]));
+    CHECK_EQ(take(2, 0), 0);
+    CHECK_EQ(rttcp_places_reserve(&places, 0, 1, MOST), 0); /* a lost place's process has not ended yet */
+    CHECK_EQ(rttcp_places_free(&places, 1002), PLACE_LOST);
+    CHECK_EQ(rttcp_places_reserve(&places, 0, 300, MOST), 300);
+    rttcp_places_release(&places);
+}
+
 /* With --once there is one place; a stranger's hello must not throw out a handshake that is under way. */
 static void a_single_place_has_its_grace(void)
 {
@@ -130,6 +150,7 @@ int main(void)
     RUN(a_session_that_has_begun_keeps_its_place);
     RUN(a_lost_place_cannot_begin_and_is_free_with_its_process);
     RUN(a_single_place_has_its_grace);
+    RUN(sessions_share_the_memory);
     RUN(an_origin_is_an_ipv4_address_or_an_ipv6_network);
     return 0;
 }
