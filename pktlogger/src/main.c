@@ -11,6 +11,8 @@ int main(int argc, char **argv)
         {"frames", "a capture into NumPy columns, one row a frame of any kind: time, bytes, source", pl_cmd_frames},
         {"analyse", "captures of sender and receiver joined: losses, retransmissions, stops", pl_cmd_analyse},
         {"match", "strings and regular expressions in TCP streams, of captures or live", pl_cmd_match},
+        {"push", "packets at exact times: UDP, TCP-shaped, or the frames of a capture", pl_cmd_push},
+        {"sink", "what became of them: loss, duplicates, reordering, delay, jitter", pl_cmd_sink},
         {"export", "the joined captures as time-sequence graphs for xplot", pl_cmd_export},
     };
     static const struct nc_program program = {.name = "pktlogger",

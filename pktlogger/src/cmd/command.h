@@ -15,6 +15,8 @@ int pl_cmd_analyse(int argc, char **argv);
 int pl_cmd_frames(int argc, char **argv);
 int pl_cmd_export(int argc, char **argv);
 int pl_cmd_match(int argc, char **argv);
+int pl_cmd_push(int argc, char **argv);
+int pl_cmd_sink(int argc, char **argv);
 
 /* Rows of option tables that several commands have. The arguments are offsets in the settings. */
 #define PL_OPTION_FOLDER(at, help_)                                                                                    \

@@ -1,0 +1,135 @@
+/* pktlogger sink: receives what `pktlogger push` sends, and says what the path did to it. */
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nc_clock.h"
+#include "nc_jsonl.h"
+#include "nc_options.h"
+#include "nc_program.h"
+#include "nc_range.h"
+#include "command.h"
+#include "sink_output.h"
+#include "sink_socket.h"
+
+enum { WAIT_MS = 100 };
+
+struct settings {
+    const char *listen;
+    int protocol;
+    uint64_t port, duration_ns, linger_ns, buffer_bytes;
+    bool human, json, parent_death;
+};
+
+static const char *const protocols[] = {"udp", "tcp", NULL};
+
+#define AT(field) offsetof(struct settings, field)
+/* clang-format off */
+static const struct nc_option options[] = {
+    {.name = "listen", .kind = NC_OPT_STRING, .metavar = "ADDRESS", .default_text = "0.0.0.0", .offset = AT(listen),
+     .help = "address to receive at; :: for IPv6 and IPv4"},
+    {.name = "port", .letter = 'p', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "5003", .min = 1,
+     .max = 65535, .offset = AT(port), .help = "port to receive at"},
+    {.name = "protocol", .kind = NC_OPT_CHOICE, .choices = protocols, .default_text = "udp", .offset = AT(protocol),
+     .help = "what push was told"},
+    PL_OPTION_DURATION(AT(duration_ns), "stop after this time; without it when every flow has ended"),
+    {.name = "linger", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "300ms", .max = 3600000000000,
+     .offset = AT(linger_ns), .help = "time in which stragglers still count after every flow has ended"},
+    {.name = "buffer", .letter = 'B', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB",
+     .min = 64 << 10, .max = 1023 << 20, .offset = AT(buffer_bytes), .help = "the socket's receive buffer"},
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+    PL_OPTION_PARENT_DEATH(AT(parent_death)),
+};
+/* clang-format on */
+static const struct nc_usage usage = {
+    .synopsis = "pktlogger sink [options]",
+    .purpose = "Receives the packets of `pktlogger push`: loss, duplicates, reordering, delay, jitter.",
+    .epilog = "Definitions and fields are in FORMAT.md, section 10.",
+};
+
+static int resolve(const struct settings *settings, struct pl_sink_settings *wanted, struct nc_error *error)
+{
+    char port[8];
+    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_PASSIVE | AI_NUMERICHOST}, *found;
+    snprintf(port, sizeof port, "%u", (unsigned)settings->port);
+    int failed = getaddrinfo(settings->listen, port, &hints, &found);
+    if (failed)
+        return nc_fail(error, NC_EXIT_USAGE, "--listen '%.100s': want an address of this host: %s", settings->listen,
+                       gai_strerror(failed));
+    memcpy(&wanted->at, found->ai_addr, found->ai_addrlen);
+    wanted->at_len = found->ai_addrlen;
+    freeaddrinfo(found);
+    return 0;
+}
+
+/* The end of the run: fixed by --duration, or `linger` behind the moment when every flow had ended. */
+static uint64_t deadline_of(const struct settings *settings, uint64_t start_ns, uint64_t ended_ns)
+{
+    uint64_t latest = settings->duration_ns ? start_ns + settings->duration_ns : UINT64_MAX;
+    return ended_ns ? nc_min(latest, ended_ns + settings->linger_ns) : latest;
+}
+
+static int receive(const struct settings *settings, struct pl_sink_socket *sink, struct pl_arrivals *arrivals,
+                   int signal_fd, struct nc_error *error)
+{
+    uint64_t start_ns = nc_now_ns(), ended_ns = 0;
+    struct pollfd fds[] = {{.fd = pl_sink_fd(sink), .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
+    for (uint64_t now; (now = nc_now_ns()) < deadline_of(settings, start_ns, ended_ns);) {
+        uint64_t left_ms = (deadline_of(settings, start_ns, ended_ns) - now) / NC_NS_PER_MS + 1;
+        poll(fds, 2, (int)nc_min(left_ms, WAIT_MS));
+        int taken = pl_sink_take(sink, arrivals, error);
+        if (taken < 0)
+            return -1;
+        if (fds[1].revents)
+            break;
+        if (!ended_ns && arrivals->flows_n && arrivals->ended_n == arrivals->flows_n && pl_arrivals_ended(arrivals))
+            ended_ns = nc_now_ns();
+    }
+    return 0;
+}
+
+static int run_sink(const struct settings *settings, struct pl_arrivals *arrivals, bool human)
+{
+    struct nc_error error;
+    struct pl_sink_settings wanted = {.tcp = settings->protocol, .buffer_bytes = settings->buffer_bytes};
+    int signal_fd = nc_program_open_signals();
+    struct pl_sink_socket *sink = resolve(settings, &wanted, &error) == 0 ? pl_sink_open(&wanted, &error) : NULL;
+    if (!sink)
+        return pl_report(human, &error);
+    if (!human)
+        nc_jsonl_event(stdout, "ready",
+                       json_pack("{s:s, s:I}", "listen", settings->listen, "port", (json_int_t)settings->port));
+    int status = receive(settings, sink, arrivals, signal_fd, &error);
+    uint64_t drops = pl_sink_drops(sink);
+    pl_sink_close(sink);
+    nc_program_close_signals(signal_fd);
+    if (status < 0)
+        return pl_report(human, &error);
+    pl_sink_print_end(human, arrivals, drops);
+    if (arrivals->packets == 0)
+        return pl_fail(human, NC_EXIT_FAILED, "no packet of pktlogger push came");
+    return NC_EXIT_OK;
+}
+
+int pl_cmd_sink(int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct pl_arrivals *arrivals = calloc(1, sizeof *arrivals);
+    int first = nc_options_parse(options, sizeof options / sizeof *options, &usage, &settings, NULL, argc, argv);
+    bool human = nc_program_is_human(settings.human, settings.json);
+    int status;
+    if (settings.parent_death)
+        nc_program_end_with_parent();
+    if (first < argc)
+        status = pl_fail(human, NC_EXIT_USAGE, "'%s': not expected; the address goes into --listen", argv[first]);
+    else if (!arrivals || pl_arrivals_init(arrivals) < 0)
+        status = pl_fail(human, NC_EXIT_MISSING, "out of memory");
+    else
+        status = run_sink(&settings, arrivals, human);
+    if (arrivals)
+        pl_arrivals_free(arrivals);
+    free(arrivals);
+    return status;
+}

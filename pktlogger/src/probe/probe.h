@@ -1,0 +1,45 @@
+/* The header at the front of every payload that `push` makes and `sink` reads (FORMAT.md section 9): 32 octets, network
+ * order. What is longer than the header is filled with zeros.
+ *
+ *      0                   1                   2                   3
+ *      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+ *     +---------------------------------------------------------------+
+ *     |                      Magic = "LFPp"                           |
+ *     +---------------+---------------+-------------------------------+
+ *     |  Version = 1  |  Flags: 1 end |         Flow                  |
+ *     +---------------+---------------+-------------------------------+
+ *     |                           Session                             |
+ *     +---------------------------------------------------------------+
+ *     |  Flows                        |         zero                  |
+ *     +-------------------------------+-------------------------------+
+ *     |                    Sequence number, 64 bits                   |
+ *     +---------------------------------------------------------------+
+ *     |          Time of sending, ns since 1970, 64 bits              |
+ *     +---------------------------------------------------------------+
+ *
+ * A packet with the flag `end` carries no number of its own: its sequence number is how many packets its flow sent. */
+#ifndef PL_PROBE_H
+#define PL_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PL_PROBE_LEN = 32, PL_PROBE_FLOWS_MAX = 4096 };
+
+struct pl_probe {
+    uint32_t session;  /* drawn by the pusher, so that two of them are told apart */
+    uint16_t flow;     /* 0 … flows - 1 */
+    uint16_t flows;    /* 1 … PL_PROBE_FLOWS_MAX */
+    bool end;          /* the flow has ended */
+    uint64_t sequence; /* of the flow, from 0 */
+    uint64_t sent_ns;  /* CLOCK_REALTIME */
+};
+
+/* Writes PL_PROBE_LEN octets. */
+void pl_probe_write(const struct pl_probe *probe, uint8_t *out);
+
+/* False: the payload does not begin with such a header. */
+bool pl_probe_read(const uint8_t *at, size_t len, struct pl_probe *probe);
+
+#endif

@@ -1,0 +1,25 @@
+/* A file of departure times (FORMAT.md section 9): a line a packet, a duration since the start, as in 12.5ms; a bare
+ * number is seconds. Lines that are empty or begin with '#' do not count. Times must not fall. */
+#ifndef PL_DEPARTURES_H
+#define PL_DEPARTURES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+
+struct pl_departures {
+    uint64_t *at_ns;
+    size_t n, room;
+};
+
+/* Returns 0, or -1 without memory. */
+int pl_departures_add(struct pl_departures *departures, uint64_t at_ns);
+
+/* Reads the lines at [text, text + len); `file` is how errors name them. Returns 0, or -1 with the error.
+ * pl_departures_free is allowed after either. */
+int pl_departures_read(struct pl_departures *departures, const char *file, const uint8_t *text, size_t len,
+                       struct nc_error *error);
+void pl_departures_free(struct pl_departures *departures);
+
+#endif

@@ -1,0 +1,66 @@
+/* Implements what the ports share. */
+#include "port.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nc_range.h"
+#include "probe.h"
+
+enum { BATCH_BYTES = 1 << 20 };
+
+int pl_port_init(struct pl_port *port, const struct pl_port_ops *ops, const struct pl_port_settings *settings,
+                 size_t largest)
+{
+    port->ops = ops;
+    port->flows = settings->flows;
+    port->session = settings->session;
+    port->stride = (largest + 63) & ~(size_t)63;
+    port->batch_max = nc_min(nc_max(BATCH_BYTES / port->stride, 1), PL_BATCH_MAX);
+    port->memory = calloc(port->batch_max, port->stride);
+    return port->memory ? 0 : -1;
+}
+
+uint8_t *pl_port_payload(struct pl_port *port, size_t i, size_t offset, const struct pl_departure *departure)
+{
+    uint8_t *at = port->memory + i * port->stride;
+    struct pl_probe probe = {.session = port->session,
+                             .flow = departure->flow,
+                             .flows = port->flows,
+                             .end = departure->end,
+                             .sequence = departure->sequence,
+                             .sent_ns = departure->sent_ns};
+    pl_probe_write(&probe, at + offset);
+    return at;
+}
+
+/* What an error of sendmmsg means for the message in front: 0: try it again, 1: leave it out, -1: give up. */
+static int judge(struct pl_port *port, struct nc_error *error)
+{
+    switch (errno) {
+    case EINTR:
+        return 0;
+    case ECONNREFUSED: /* of an earlier packet; the error is taken by asking */
+        port->counts.refused++;
+        return 0;
+    case ENOBUFS:
+        port->counts.dropped++;
+        return 1;
+    default:
+        return nc_fail(error, NC_EXIT_FAILED, "cannot send: %s", strerror(errno));
+    }
+}
+
+int pl_port_send_all(struct pl_port *port, int fd, struct mmsghdr *messages, size_t n, struct nc_error *error)
+{
+    while (n > 0) {
+        int sent = sendmmsg(fd, messages, (unsigned)n, 0);
+        port->counts.calls++;
+        if (sent < 0 && (sent = judge(port, error)) < 0)
+            return -1;
+        messages += sent;
+        n -= (size_t)sent;
+    }
+    return 0;
+}

@@ -1,0 +1,86 @@
+/* Where packets leave: three kinds of port behind one interface. A port takes a batch of packets that are due and sends
+ * them with as few system calls as it can.
+ *
+ * `udp`: UDP sockets, one a flow, sendmmsg, and segmentation offload (UDP_SEGMENT) for packets of a batch that belong
+ * to one flow and have one size. `tcp`: a raw IP socket; the packets have TCP headers and belong to no connection.
+ * `frames`: a packet socket at an interface, for the frames of a capture.
+ * Figures of one machine, 1,442-byte packets over a veth pair, packets/s: see docs/reference/performance.md.
+ * Rejected: PACKET_TX_RING. The kernel copies from the ring as it copies from iovecs, it knows no UDP_SEGMENT, and
+ * addresses would have to be resolved here. */
+#ifndef PL_PORT_H
+#define PL_PORT_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "nc_error.h"
+#include "replay_frames.h"
+
+enum { PL_BATCH_MAX = 256 };
+
+/* A packet to send. */
+struct pl_departure {
+    uint64_t number;   /* of all packets, from 0 */
+    uint64_t sequence; /* of its flow, from 0; with `end`: packets of the flow */
+    uint64_t due_ns;   /* CLOCK_MONOTONIC; used with SO_TXTIME */
+    uint64_t sent_ns;  /* CLOCK_REALTIME; goes into the packet */
+    uint32_t size;     /* of the IP packet */
+    uint16_t flow;
+    bool end;
+};
+
+struct pl_port_counts {
+    uint64_t refused;  /* ICMP said that nobody listens; the packet was sent all the same */
+    uint64_t dropped;  /* the interface had no buffer (ENOBUFS) */
+    uint64_t too_long; /* frames longer than the interface's MTU; not sent */
+    uint64_t calls;    /* system calls */
+};
+
+struct pl_port_settings {
+    struct sockaddr_storage to; /* udp, tcp: address and port */
+    socklen_t to_len;
+    uint16_t flows;
+    uint32_t session;
+    uint32_t largest;                        /* size of the largest packet */
+    bool txtime;                             /* udp: the qdisc sends at due_ns */
+    const char *interface;                   /* frames: NAME[@NETNS] */
+    const struct pl_replay_frames *replayed; /* frames */
+};
+
+struct pl_port {
+    const struct pl_port_ops *ops;
+    struct pl_port_counts counts;
+    uint16_t flows;
+    uint32_t session;
+    size_t batch_max; /* packets that one call of `send` may get, at most PL_BATCH_MAX */
+    size_t stride;    /* octets between two packets in `memory` */
+    uint8_t *memory;  /* zeros but for the headers */
+};
+
+/* send: returns 0, or -1 with the error (status 1). close: frees the port. */
+struct pl_port_ops {
+    int (*send)(struct pl_port *port, const struct pl_departure *batch, size_t n, struct nc_error *error);
+    void (*close)(struct pl_port *port);
+};
+
+/* Each returns a port, or NULL with the error. */
+struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_error *error);
+struct pl_port *pl_port_tcp(const struct pl_port_settings *settings, struct nc_error *error);
+struct pl_port *pl_port_frames(const struct pl_port_settings *settings, struct nc_error *error);
+
+/* For the ports: sets the common members and takes `memory` for batches of packets with `largest` octets. -1 without
+ * memory. */
+int pl_port_init(struct pl_port *port, const struct pl_port_ops *ops, const struct pl_port_settings *settings,
+                 size_t largest);
+
+/* For the ports: sends all messages at the socket, and counts what was refused or dropped. */
+struct mmsghdr;
+int pl_port_send_all(struct pl_port *port, int fd, struct mmsghdr *messages, size_t n, struct nc_error *error);
+
+/* For the ports: where packet `i` of a batch is built; its header is written. */
+uint8_t *pl_port_payload(struct pl_port *port, size_t i, size_t offset, const struct pl_departure *departure);
+
+#endif

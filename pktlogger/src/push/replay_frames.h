@@ -1,0 +1,31 @@
+/* The frames of a capture, to be sent again: where they are in the mapped file, and when they were captured relative to
+ * the first one. Frames without Ethernet header or without time cannot be sent and are counted. */
+#ifndef PL_REPLAY_FRAMES_H
+#define PL_REPLAY_FRAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+
+struct pl_replay_frame {
+    const uint8_t *data;
+    uint32_t captured, wire; /* what was cut off is sent as zeros */
+};
+
+struct pl_replay_frames {
+    struct pl_replay_frame *at;
+    uint64_t *due_ns; /* not falling: a frame that the capture holds out of order is due with the one before it */
+    size_t n, room;
+    uint32_t largest;
+    uint64_t skipped; /* frames of other link types, without time, or longer than `longest` */
+    uint64_t padded;  /* frames of which the capture holds only the front */
+};
+
+/* Reads the capture at [data, data + len), which must stay mapped. Frames longer than `longest` on the wire are left
+ * out. Returns 0, or -1 with the error. pl_replay_frames_free is allowed after either. */
+int pl_replay_frames_read(struct pl_replay_frames *frames, const char *file, const uint8_t *data, size_t len,
+                          uint32_t longest, struct nc_error *error);
+void pl_replay_frames_free(struct pl_replay_frames *frames);
+
+#endif

@@ -1,0 +1,191 @@
+/* Implements sink_socket.h. */
+#include "sink_socket.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nc_bytes.h"
+#include "nc_clock.h"
+#include "nc_packet.h"
+#include "nc_range.h"
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+enum { MESSAGES = 64, ROUNDS = 8, MESSAGE_MAX = 65536, CONTROL = 256 };
+
+struct pl_sink_socket {
+    int fd;
+    bool tcp, v6;
+    uint16_t port; /* of TCP-shaped packets: a raw socket gets those of all ports */
+    uint64_t drops;
+    uint8_t *memory;
+    struct mmsghdr messages[MESSAGES];
+    struct iovec parts[MESSAGES];
+    _Alignas(struct cmsghdr) uint8_t control[MESSAGES][CONTROL];
+};
+
+/* What the kernel says of a message. */
+struct notes {
+    uint64_t arrival_ns;
+    uint32_t segment; /* octets of each packet but the last; 0: the message is one packet */
+};
+
+static void enlarge(int fd, uint64_t bytes)
+{
+    int size = (int)nc_min(bytes, INT32_MAX / 2);
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+}
+
+static int open_socket(struct pl_sink_socket *sink, const struct pl_sink_settings *settings, struct nc_error *error)
+{
+    struct sockaddr_storage at = settings->at;
+    int on = 1, type = settings->tcp ? SOCK_RAW : SOCK_DGRAM;
+    sink->fd = socket(at.ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, settings->tcp ? IPPROTO_TCP : 0);
+    if (sink->fd < 0)
+        return nc_fail(error, NC_EXIT_MISSING, "cannot open a socket (%s)%s", strerror(errno),
+                       settings->tcp ? "; --protocol tcp wants root or CAP_NET_RAW" : "");
+    uint16_t *port =
+        at.ss_family == AF_INET6 ? &((struct sockaddr_in6 *)&at)->sin6_port : &((struct sockaddr_in *)&at)->sin_port;
+    sink->port = ntohs(*port);
+    if (settings->tcp)
+        *port = 0;
+    enlarge(sink->fd, settings->buffer_bytes);
+    setsockopt(sink->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+    setsockopt(sink->fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
+    if (!settings->tcp)
+        setsockopt(sink->fd, SOL_UDP, UDP_GRO, &on, sizeof on); /* Linux 5.0; without it each packet is a message */
+    if (bind(sink->fd, (const struct sockaddr *)&at, settings->at_len) < 0)
+        return nc_fail(error, errno == EADDRINUSE ? NC_EXIT_FAILED : NC_EXIT_USAGE, "--port %u: cannot bind: %s",
+                       sink->port, strerror(errno));
+    return 0;
+}
+
+struct pl_sink_socket *pl_sink_open(const struct pl_sink_settings *settings, struct nc_error *error)
+{
+    struct pl_sink_socket *sink = calloc(1, sizeof *sink);
+    if (!sink || !(sink->memory = malloc((size_t)MESSAGES * MESSAGE_MAX))) {
+        nc_fail(error, NC_EXIT_MISSING, "out of memory");
+        free(sink);
+        return NULL;
+    }
+    sink->tcp = settings->tcp;
+    sink->v6 = settings->at.ss_family == AF_INET6;
+    if (open_socket(sink, settings, error) == 0)
+        return sink;
+    pl_sink_close(sink);
+    return NULL;
+}
+
+int pl_sink_fd(const struct pl_sink_socket *sink)
+{
+    return sink->fd;
+}
+
+static struct notes read_notes(struct pl_sink_socket *sink, struct msghdr *message)
+{
+    struct notes notes = {.arrival_ns = 0};
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
+        if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_TIMESTAMPNS) {
+            struct timespec when;
+            memcpy(&when, CMSG_DATA(at), sizeof when);
+            notes.arrival_ns = (uint64_t)when.tv_sec * NC_NS_PER_S + (uint64_t)when.tv_nsec;
+        } else if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SO_RXQ_OVFL) {
+            uint32_t drops;
+            memcpy(&drops, CMSG_DATA(at), sizeof drops);
+            sink->drops += (uint32_t)(drops - (uint32_t)sink->drops); /* the kernel's counter has 32 bits */
+        } else if (at->cmsg_level == SOL_UDP && at->cmsg_type == UDP_GRO) {
+            int segment;
+            memcpy(&segment, CMSG_DATA(at), sizeof segment);
+            notes.segment = segment > 0 ? (uint32_t)segment : 0;
+        }
+    }
+    if (!notes.arrival_ns) /* the first packets of a socket may have none */
+        notes.arrival_ns = nc_clock_pair_read().realtime_ns;
+    return notes;
+}
+
+/* The payload of a TCP-shaped packet; false when it is for another port. A raw socket gives the IP header in IPv4
+ * only. */
+static bool find_payload(const struct pl_sink_socket *sink, const uint8_t **data, size_t *len)
+{
+    struct nc_packet packet;
+    size_t skip;
+    if (!sink->v6) {
+        if (nc_packet_decode(NC_LINK_RAW_IP, *data, *len, *len, &packet) != NC_DECODED || packet.l4 != NC_L4_TCP ||
+            packet.dst_port != sink->port)
+            return false;
+        skip = packet.payload_offset;
+    } else if (*len < 20 || nc_get16(*data + 2) != sink->port || (skip = (size_t)((*data)[12] >> 4) * 4) < 20)
+        return false;
+    if (skip > *len)
+        return false;
+    *data += skip;
+    *len -= skip;
+    return true;
+}
+
+static int take_message(struct pl_sink_socket *sink, struct mmsghdr *message, struct pl_arrivals *arrivals)
+{
+    struct notes notes = read_notes(sink, &message->msg_hdr);
+    const uint8_t *data = message->msg_hdr.msg_iov->iov_base;
+    size_t len = message->msg_len;
+    if (sink->tcp && !find_payload(sink, &data, &len))
+        return 0;
+    size_t each = notes.segment ? notes.segment : nc_max(len, 1), at = 0;
+    do {
+        size_t n = nc_min(each, len - at);
+        if (pl_arrivals_take(arrivals, data + at, n, n, notes.arrival_ns) < 0)
+            return -1;
+        at += n;
+    } while (at < len);
+    return 0;
+}
+
+static void prepare(struct pl_sink_socket *sink)
+{
+    for (size_t i = 0; i < MESSAGES; i++) {
+        sink->parts[i] = (struct iovec){sink->memory + i * MESSAGE_MAX, MESSAGE_MAX};
+        sink->messages[i].msg_hdr = (struct msghdr){
+            .msg_iov = &sink->parts[i], .msg_iovlen = 1, .msg_control = sink->control[i], .msg_controllen = CONTROL};
+    }
+}
+
+int pl_sink_take(struct pl_sink_socket *sink, struct pl_arrivals *arrivals, struct nc_error *error)
+{
+    int taken = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        prepare(sink);
+        int got = recvmmsg(sink->fd, sink->messages, MESSAGES, MSG_DONTWAIT, NULL);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            break;
+        if (got < 0)
+            return nc_fail(error, NC_EXIT_FAILED, "cannot receive: %s", strerror(errno));
+        for (int i = 0; i < got; i++)
+            if (take_message(sink, &sink->messages[i], arrivals) < 0)
+                return nc_fail(error, NC_EXIT_FAILED, "out of memory");
+        taken += got;
+        if (got < MESSAGES)
+            break;
+    }
+    return taken;
+}
+
+uint64_t pl_sink_drops(const struct pl_sink_socket *sink)
+{
+    return sink->drops;
+}
+
+void pl_sink_close(struct pl_sink_socket *sink)
+{
+    if (sink->fd >= 0)
+        close(sink->fd);
+    free(sink->memory);
+    free(sink);
+}

@@ -1,0 +1,37 @@
+/* The socket of a sink: UDP with receive offload (UDP_GRO), or a raw socket for TCP-shaped packets. Arrival times are
+ * the kernel's (SO_TIMESTAMPNS), so they do not depend on when this process runs. What the socket's own buffer lost is
+ * counted (SO_RXQ_OVFL): that is the machine's doing and not the path's. */
+#ifndef PL_SINK_SOCKET_H
+#define PL_SINK_SOCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "arrivals.h"
+#include "nc_error.h"
+
+struct pl_sink_socket;
+
+struct pl_sink_settings {
+    struct sockaddr_storage at; /* address and port */
+    socklen_t at_len;
+    bool tcp;
+    uint64_t buffer_bytes;
+};
+
+/* NULL with the error. */
+struct pl_sink_socket *pl_sink_open(const struct pl_sink_settings *settings, struct nc_error *error);
+
+/* For poll. */
+int pl_sink_fd(const struct pl_sink_socket *sink);
+
+/* Takes what has arrived, at most a few hundred messages. Returns how many there were, or -1 with the error. */
+int pl_sink_take(struct pl_sink_socket *sink, struct pl_arrivals *arrivals, struct nc_error *error);
+
+/* Messages that found the socket's buffer full, as of the last one that arrived. */
+uint64_t pl_sink_drops(const struct pl_sink_socket *sink);
+
+void pl_sink_close(struct pl_sink_socket *sink);
+
+#endif
