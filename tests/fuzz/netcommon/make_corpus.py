@@ -73,6 +73,28 @@ PACKETS: dict[str, bytes] = {
     "vlan_two": ethernet(0x86DD, ipv6(UDP, udp(DATA)), ((0x88A8, 100), (0x8100, 200))),
 }
 
+INNER4, INNER6 = ipv4(TCP, tcp(DATA)), ipv6(TCP, tcp(DATA))
+LABEL, LAST_LABEL = bytes([0, 1, 0, 64]), bytes([0, 2, 1, 63])
+
+TUNNELS: dict[str, bytes] = {
+    "gre": ethernet(0x0800, ipv4(47, bytes([0xB0, 0, 8, 0]) + bytes(12) + INNER4)),
+    "gre_ethernet": ethernet(0x86DD, ipv6(47, bytes([0, 0, 0x65, 0x58]) + ethernet(0x0800, INNER4))),
+    "gre_mpls": ethernet(0x0800, ipv4(47, bytes([0, 0, 0x88, 0x47]) + LAST_LABEL + INNER6)),
+    "ip_in_ip": ethernet(0x0800, ipv4(4, ipv4(4, INNER4))),
+    "ipv6_in_ipv4": ethernet(0x0800, ipv4(41, INNER6)),
+    "mpls": ethernet(0x8847, LABEL + LAST_LABEL + INNER4),
+    "mpls_in_ip": ethernet(0x0800, ipv4(137, LAST_LABEL + INNER4)),
+    "pppoe": ethernet(0x8864, struct.pack("!BBHHH", 0x11, 0, 9, 2 + len(INNER4), 0x21) + INNER4 + bytes(4)),
+    "pppoe_mpls": ethernet(0x8864, struct.pack("!BBHHH", 0x11, 0, 9, 6 + len(INNER6), 0x281) + LAST_LABEL + INNER6),
+    "vxlan": ethernet(
+        0x0800,
+        ipv4(
+            UDP,
+            struct.pack("!HHHH", 5001, 4789, 30 + len(INNER4), 0) + bytes([8] + [0] * 7) + ethernet(0x0800, INNER4),
+        ),
+    ),
+}
+
 SUPER_PACKETS: dict[str, bytes] = {
     "tso4": vnet(ethernet(0x0800, ipv4(TCP, tcp(DATA, 0x19, TIMESTAMPS))), TCPV4, 16, 34, 16),
     "tso4_cwr": vnet(ethernet(0x0800, ipv4(TCP, tcp(DATA, 0xD8))), TCPV4 | ECN, 16, 34, 16),
@@ -120,6 +142,9 @@ def main() -> None:
         write("nc_packet", f"{name}_cut", b"\x00\x28" + frame[:-40])
     for name in ("tcp4", "tcp6", "udp4"):
         write("nc_packet", f"{name}_raw", b"\x01\x00" + PACKETS[name][14:])
+    for name, frame in TUNNELS.items():
+        write("nc_tunnel", name, b"\x00\x00" + frame)
+        write("nc_tunnel", f"{name}_cut", b"\x00\x28" + frame[:-40])
     for name, super_packet in SUPER_PACKETS.items():
         write("nc_vnet", name, super_packet)
     for name, (unit, text) in QUANTITIES.items():

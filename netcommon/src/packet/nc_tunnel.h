@@ -1,0 +1,18 @@
+/* The packet inside the tunnels around it: GRE (RFC 2784, 2890), IP in IP (RFC 2003, 4213, 2473), MPLS (RFC 3032, also
+ * in GRE, in IP and in PPPoE), PPPoE (RFC 2516) and VXLAN (RFC 7348), nested up to NC_TUNNEL_DEPTH deep.
+ * A tunnel that this decoder does not know, or a fragment of a tunnel's packet, ends the search: the packet found so
+ * far counts. Invariant: offsets in the result are from the start of the frame, as nc_packet_decode gives them.
+ * Rejected: tunnels in nc_packet_decode itself, where the delay box and the gateway would pay for them. */
+#ifndef NC_TUNNEL_H
+#define NC_TUNNEL_H
+
+#include "nc_packet.h"
+
+enum { NC_TUNNEL_DEPTH = 8 };
+
+/* As nc_packet_decode, for the innermost packet. `*depth`: how many tunnels are around it. A tunnel's header that is cut
+ * off or contradicts itself gives NC_TRUNCATED or NC_MALFORMED, and *out is the packet that carries it. */
+enum nc_decoded nc_tunnel_decode(enum nc_link link, const uint8_t *frame, size_t captured, size_t wire,
+                                 struct nc_packet *out, unsigned *depth);
+
+#endif
