@@ -1,0 +1,245 @@
+/* The least that two gateways cost on these sockets: system calls and the cipher. For `lfp bench lft.cpu` only.
+ *
+ *   lft-floor near PORT ADDRESS RATE_BPS FRAMES
+ *     takes one TCP connection, seals what it reads, and sends it in UDP to ADDRESS, so many frames in a batch
+ *
+ *   lft-floor far PORT ADDRESS REST_NS
+ *     takes UDP, opens what is authentic, writes it to ADDRESS by TCP, and rests so long between two turns
+ *
+ * Both use the gateway's offloads and cipher. There is no acknowledgement, no repair, no stream, and no memory beyond a
+ * batch: what is lost on the path is missing. Each end stops when its TCP connection ends, or by a signal. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "crypto.h"
+#include "nc_clock.h"
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+enum { PAYLOAD = 1438, FRAME = 1472, WIRE = 1500, BATCH_MAX = 44, READS = 16, READ_BYTES = 65536, PIECES = 1024 };
+#define BUFFER_BYTES (32 << 20)
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "lft-floor: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static struct sockaddr_in address(const char *text, const char *port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(port, NULL, 10))};
+    if (inet_pton(AF_INET, text, &to.sin_addr) != 1)
+        fail(text);
+    return to;
+}
+
+static struct lft_key *key(bool sealing)
+{
+    static const uint8_t zeros[LFT_KEY_BLOCK];
+    struct lft_key *made = lft_key_create(LFT_AES_128_GCM, zeros, sealing);
+    if (!made)
+        fail("aes-128-gcm");
+    return made;
+}
+
+static void ready(void)
+{
+    puts("{\"event\": \"ready\"}");
+    fflush(stdout);
+}
+
+static void nap(uint64_t until_ns)
+{
+    const struct timespec until = {(time_t)(until_ns / NC_NS_PER_S), (long)(until_ns % NC_NS_PER_S)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* --- near --- */
+
+static int accept_one(const char *port)
+{
+    struct sockaddr_in here = address("0.0.0.0", port);
+    int on = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(listener, (struct sockaddr *)&here, sizeof here) < 0 || listen(listener, 1) < 0)
+        fail("listen");
+    ready();
+    int fd = accept(listener, NULL, NULL);
+    if (fd < 0)
+        fail("accept");
+    close(listener);
+    return fd;
+}
+
+/* Reads until the buffer is full. False: the end. */
+static bool read_all(int fd, uint8_t *at, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = read(fd, at + done, n - done);
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static void send_batch(int udp, const uint8_t *frames, size_t n)
+{
+    uint16_t segment = FRAME;
+    struct iovec piece = {(void *)(uintptr_t)frames, n * FRAME};
+    _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof segment)] = {0};
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    *c = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof segment), .cmsg_level = IPPROTO_UDP, .cmsg_type = UDP_SEGMENT};
+    memcpy(CMSG_DATA(c), &segment, sizeof segment);
+    sendmsg(udp, &message, 0);
+}
+
+/* A batch each time that the rate allows one. */
+static void near(const char *port, const char *to, uint64_t rate_bps, unsigned batch)
+{
+    static uint8_t plain[BATCH_MAX * PAYLOAD], frames[BATCH_MAX * FRAME + 16];
+    struct sockaddr_in there = address(to, port);
+    struct lft_key *seal = key(true);
+    int udp = socket(AF_INET, SOCK_DGRAM, 0), tcp = accept_one(port);
+    if (connect(udp, (struct sockaddr *)&there, sizeof there) < 0)
+        fail(to);
+    uint64_t counter = 0, due_ns = nc_now_ns(), batch_ns = UINT64_C(8) * batch * WIRE * NC_NS_PER_S / rate_bps;
+    while (read_all(tcp, plain, batch * PAYLOAD)) {
+        for (size_t i = 0; i < batch; i++) {
+            const struct lft_header header = {.spi = LFT_SPI_MIN, .command = LFT_DATA, .counter = ++counter};
+            lft_seal(seal, &header, plain + i * PAYLOAD, PAYLOAD, frames + i * FRAME);
+        }
+        send_batch(udp, frames, batch);
+        due_ns += batch_ns;
+        nap(due_ns);
+    }
+}
+
+/* --- far --- */
+
+struct far {
+    int udp, tcp;
+    struct lft_key *unseal;
+    struct mmsghdr messages[READS];
+    struct iovec pieces[READS], out[PIECES];
+    _Alignas(struct cmsghdr) uint8_t controls[READS][CMSG_SPACE(sizeof(int))];
+    uint8_t memory[READS][READ_BYTES], plain[PIECES][FRAME];
+    unsigned n; /* of `out` */
+};
+
+static void write_out(struct far *far)
+{
+    for (unsigned done = 0; done < far->n;) {
+        ssize_t put = writev(far->tcp, far->out + done, (int)(far->n - done));
+        if (put < 0)
+            exit(0); /* the server has gone */
+        for (; done < far->n && (size_t)put >= far->out[done].iov_len; done++)
+            put -= (ssize_t)far->out[done].iov_len;
+        if (done < far->n) {
+            far->out[done].iov_base = (uint8_t *)far->out[done].iov_base + put;
+            far->out[done].iov_len -= (size_t)put;
+        }
+    }
+    far->n = 0;
+}
+
+static void take(struct far *far, unsigned i)
+{
+    size_t n = far->messages[i].msg_len, segment = n;
+    struct cmsghdr *c = CMSG_FIRSTHDR(&far->messages[i].msg_hdr);
+    if (c && c->cmsg_type == UDP_GRO) {
+        int value;
+        memcpy(&value, CMSG_DATA(c), sizeof value);
+        segment = (size_t)value;
+    }
+    for (size_t at = 0; at < n; at += segment) {
+        if (far->n == PIECES)
+            write_out(far);
+        uint8_t *plain = far->plain[far->n];
+        size_t length = n - at < segment ? n - at : segment;
+        long payload = length <= FRAME ? lft_unseal(far->unseal, far->memory[i] + at, length, plain) : -1;
+        if (payload > 0)
+            far->out[far->n++] = (struct iovec){plain, (size_t)payload};
+    }
+}
+
+static bool read_some(struct far *far)
+{
+    for (unsigned i = 0; i < READS; i++) {
+        far->pieces[i] = (struct iovec){far->memory[i], READ_BYTES};
+        far->messages[i].msg_hdr = (struct msghdr){.msg_iov = &far->pieces[i],
+                                                   .msg_iovlen = 1,
+                                                   .msg_control = far->controls[i],
+                                                   .msg_controllen = sizeof far->controls[i]};
+    }
+    int n = recvmmsg(far->udp, far->messages, READS, MSG_DONTWAIT, NULL);
+    for (int i = 0; i < n; i++)
+        take(far, (unsigned)i);
+    return n == READS;
+}
+
+static void far(const char *port, const char *to, uint64_t rest_ns)
+{
+    struct sockaddr_in here = address("0.0.0.0", port), there = address(to, port);
+    int on = 1, bytes = BUFFER_BYTES;
+    struct far *far = calloc(1, sizeof *far);
+    if (!far)
+        fail("memory");
+    far->unseal = key(false);
+    far->udp = socket(AF_INET, SOCK_DGRAM, 0);
+    far->tcp = socket(AF_INET, SOCK_STREAM, 0);
+    setsockopt(far->udp, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
+    setsockopt(far->udp, IPPROTO_UDP, UDP_GRO, &on, sizeof on);
+    setsockopt(far->tcp, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (bind(far->udp, (struct sockaddr *)&here, sizeof here) < 0 ||
+        connect(far->tcp, (struct sockaddr *)&there, sizeof there) < 0)
+        fail(to);
+    ready();
+    for (;;) {
+        struct pollfd wait = {.fd = far->udp, .events = POLLIN};
+        poll(&wait, 1, -1);
+        uint64_t now_ns = nc_now_ns();
+        while (read_some(far))
+            ;
+        write_out(far);
+        nap(now_ns + rest_ns);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    prctl(PR_SET_TIMERSLACK, 1);
+    unsigned batch = argc == 6 ? (unsigned)strtoul(argv[5], NULL, 10) : 0;
+    if (batch && batch <= BATCH_MAX && strcmp(argv[1], "near") == 0)
+        near(argv[2], argv[3], strtoull(argv[4], NULL, 10), batch);
+    else if (argc == 5 && strcmp(argv[1], "far") == 0)
+        far(argv[2], argv[3], strtoull(argv[4], NULL, 10));
+    else {
+        fprintf(stderr,
+                "usage: lft-floor near PORT ADDRESS RATE_BPS FRAMES | far PORT ADDRESS REST_NS (started by 'lfp "
+                "bench lft.cpu')\n");
+        return 2;
+    }
+    puts("{\"event\": \"end\"}");
+    return 0;
+}
