@@ -272,6 +272,13 @@ static bool send_batch(struct io *io, const struct lft_batch *batch)
     return false;
 }
 
+static bool is_full(const struct lft_batch *batch)
+{
+    return batch->n == BATCH_MAX || batch->bytes + batch->segment > LFT_BATCH_BYTES;
+}
+
+/* A batch that is not full holds all that was allowed at its time. What the limit has allowed since then waits for the
+ * next turn: one frame is due during each system call, and would cost another call for itself. */
 unsigned io_transmit(struct io *io)
 {
     uint64_t now_ns = nc_now_ns();
@@ -288,8 +295,10 @@ unsigned io_transmit(struct io *io)
             break;
         }
         /* We may have been stopped since these frames were allowed; the limit holds for the time at which they left. */
-        now_ns = nc_now_ns();
-        lft_link_left(io->link, now_ns);
+        uint64_t left_ns = nc_now_ns();
+        lft_link_left(io->link, left_ns);
+        if (is_full(&io->waiting))
+            now_ns = left_ns;
         sent += io->waiting.n;
         io->waiting.n = 0;
     }

@@ -47,6 +47,9 @@ struct relay_connection {
     size_t early_bytes;
     enum relay_phase phase;
     bool readable, writable, hangup, broken, queued, in_done, end_seen, out_done, ended;
+    /* The stream took no more. Nothing is read until LFT_EVENT_WRITABLE, when half of its queue is free: many small
+     * reads would each cost an acknowledgement to the client and what it sends because of that. */
+    bool queue_full;
     uint64_t active_ns, deadline_ns; /* when octets last moved; when a phase before RELAY_OPEN must be over */
 };
 

@@ -44,9 +44,10 @@ static enum pumped pump_in(struct relay_connection *c, uint64_t now_ns)
     size_t moved = 0;
     if (!write_early(c))
         return PUMP_IDLE;
-    while (c->readable && !c->in_done) {
+    while (c->readable && !c->in_done && !c->queue_full) {
         struct iovec pieces[PIECES_IN];
         int n = lft_stream_write_space(c->stream, pieces, PIECES_IN);
+        c->queue_full = !n;
         if (!n)
             return PUMP_IDLE; /* LFT_EVENT_WRITABLE brings us back; until then TCP's own window closes */
         if (moved >= TURN)

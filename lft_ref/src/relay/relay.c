@@ -91,6 +91,8 @@ static void stream_event(struct relay *relay, struct lft_stream *stream, unsigne
         accepted(connection);
     if (connection->ended)
         return;
+    if (events & LFT_EVENT_WRITABLE)
+        connection->queue_full = false;
     if (events & LFT_EVENT_END)
         connection->end_seen = true;
     connection_enqueue(connection);
