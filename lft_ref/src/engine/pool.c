@@ -110,9 +110,10 @@ struct lft_buffer *lft_pool_take(struct lft_pool *pool, int urgent)
     if (!slab)
         return NULL;
     struct lft_buffer *buffer = slab->free;
-    if (buffer)
+    if (buffer) {
         slab->free = buffer->next;
-    else
+        __builtin_prefetch(slab->free, 1);
+    } else
         buffer = (struct lft_buffer *)(pool->memory + (size_t)(slab - pool->slabs) * SLAB_BYTES +
                                        slab->carved++ * pool->stride);
     if (++slab->used == pool->slab_buffers)

@@ -13,9 +13,10 @@ enum { SMALL_PIECE = 512 };
 static struct lft_piece *piece_take(struct lft_session *session)
 {
     struct lft_piece *piece = session->free_pieces;
-    if (piece)
+    if (piece) {
         session->free_pieces = piece->next;
-    else
+        __builtin_prefetch(piece->next, 1);
+    } else
         piece = malloc(sizeof *piece);
     return piece;
 }
@@ -32,6 +33,11 @@ static uint32_t hole_hash(uint32_t id, uint64_t offset)
 {
     uint64_t mixed = (offset ^ (uint64_t)id << 40) * UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(mixed >> 32);
+}
+
+static struct lft_piece **hole_bucket(const struct lft_session *session, uint32_t id, uint64_t offset)
+{
+    return &session->holes[hole_hash(id, offset) & (session->holes_size - 1)];
 }
 
 static void holes_grow(struct lft_session *session)
@@ -56,7 +62,7 @@ static void hole_add(struct lft_session *session, struct lft_piece *piece)
 {
     if (session->holes_n >= session->holes_size)
         holes_grow(session);
-    struct lft_piece **at = &session->holes[hole_hash(piece->stream->id, piece->offset) % session->holes_size];
+    struct lft_piece **at = hole_bucket(session, piece->stream->id, piece->offset);
     piece->next = *at;
     *at = piece;
     session->holes_n++;
@@ -65,7 +71,7 @@ static void hole_add(struct lft_session *session, struct lft_piece *piece)
 
 static struct lft_piece *hole_remove(struct lft_session *session, struct lft_stream *stream, uint64_t offset)
 {
-    struct lft_piece **at = &session->holes[hole_hash(stream->id, offset) % session->holes_size];
+    struct lft_piece **at = hole_bucket(session, stream->id, offset);
     while (*at && ((*at)->stream != stream || (*at)->offset != offset))
         at = &(*at)->next;
     struct lft_piece *piece = *at;
@@ -171,8 +177,10 @@ bool lft_stream_keep(struct lft_stream *stream, struct lft_buffer *buffer, const
         return true;
     }
     append(stream, piece);
-    while (stream->rx_holed && (piece = hole_remove(session, stream, stream->rx_next)))
+    while (stream->rx_holed && (piece = hole_remove(session, stream, stream->rx_next))) {
+        __builtin_prefetch(*hole_bucket(session, stream->id, stream->rx_next + piece->length), 1);
         append(stream, piece);
+    }
     return true;
 }
 
