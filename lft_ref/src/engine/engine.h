@@ -46,7 +46,7 @@ void lft_engine_left(struct lft_engine *engine, uint64_t now_ns);
 uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns);
 
 /* How long the caller may rest between two turns under load, so that it works in batches: a 128th of the round trip,
- * 1 ms at most, and no longer than a burst takes while frames wait for the limit. */
+ * 2 ms at most, and while frames wait for the limit no longer than lft_shaper_rest_ns. */
 uint64_t lft_engine_rest_ns(const struct lft_engine *engine);
 
 /* To be asked before decrypting: is this counter new and within the replay window? Counts those that are not. */

@@ -286,6 +286,6 @@ uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns)
 
 uint64_t lft_engine_rest_ns(const struct lft_engine *engine)
 {
-    uint64_t rest = nc_min(engine->rtt.srtt_ns / 128, NC_NS_PER_MS);
+    uint64_t rest = nc_min(engine->rtt.srtt_ns / 128, 2 * NC_NS_PER_MS);
     return engine->shaper.rate_bps && work_waiting(engine) ? nc_min(rest, lft_shaper_rest_ns(&engine->shaper)) : rest;
 }

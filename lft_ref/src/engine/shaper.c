@@ -6,7 +6,7 @@
  * 0.008 ns. */
 enum { TIME_BITS = 8, COST_BITS = 24 };
 /* UNSEEN: frames of the burst that the clock cannot see, the last one allowed and one that waits for its batch. */
-enum { UNSEEN = 2, REST_FRAMES = 13 };
+enum { UNSEEN = 2, REST_FRAMES = 44 };
 
 static uint64_t cost(const struct lft_shaper *shaper, uint32_t octets)
 {
@@ -62,7 +62,7 @@ uint64_t lft_shaper_rest_ns(const struct lft_shaper *shaper)
     if (!shaper->rate_bps)
         return 0;
     uint64_t short_burst = shaper->depth * REST_FRAMES / (LFT_SHAPER_FRAMES - 1);
-    return nc_min(short_burst, (shaper->depth + shaper->late) / 4) >> TIME_BITS;
+    return nc_min(short_burst, (shaper->depth + shaper->late) / 2) >> TIME_BITS;
 }
 
 static uint64_t behind_at_most(const struct lft_shaper *shaper, uint64_t now_ns)

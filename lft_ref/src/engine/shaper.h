@@ -40,8 +40,10 @@ void lft_shaper_set(struct lft_shaper *shaper, uint64_t rate_bps, uint32_t frame
 bool lft_shaper_ready(const struct lft_shaper *shaper, uint64_t now_ns);
 /* The earliest time at which lft_shaper_ready is true. */
 uint64_t lft_shaper_next_ns(const struct lft_shaper *shaper);
-/* How long a thread may rest under load: a quarter of the burst, so that three quarters remain for late wake-ups, and
- * at most the time of 13 frames, so that bursts stay short. 0 without a limit. */
+/* How long a thread may rest under load: half of the burst, so that the other half remains for late wake-ups, and at
+ * most the time of 44 frames, the batch of one system call. 0 without a limit.
+ * Rejected: a quarter of the burst and 13 frames, which keeps no more of the rate on a machine that is late, and costs
+ * twice as many turns (docs/reference/performance.md). */
 uint64_t lft_shaper_rest_ns(const struct lft_shaper *shaper);
 /* Counts a frame of `wire_bytes`, outer headers included, as sent at `now_ns`. */
 void lft_shaper_sent(struct lft_shaper *shaper, uint32_t wire_bytes, uint64_t now_ns);
