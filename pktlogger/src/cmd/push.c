@@ -21,7 +21,7 @@ enum { LEAD_NS = 5000000 };
 struct settings {
     const char *size, *departures, *replay, *interface;
     int protocol, schedule;
-    uint64_t port, pps, burst, flows, packets, duration_ns, seed, spin_ns;
+    uint64_t port, pps, burst, flows, packets, duration_ns, seed, spin_ns, priority;
     bool txtime, human, json, parent_death;
 };
 
@@ -54,6 +54,8 @@ static const struct nc_option options[] = {
      .help = "of exponential gaps"},
     {.name = "spin", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "100us", .max = 10000000,
      .offset = AT(spin_ns), .help = "poll the clock for this long before a packet is due; 0 in virtual time"},
+    {.name = "priority", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .max = 99, .offset = AT(priority),
+     .help = "real-time priority (SCHED_RR); 0 for none"},
     {.name = "txtime", .kind = NC_OPT_FLAG, .offset = AT(txtime),
      .help = "let the queueing discipline send at the exact time (SO_TXTIME); wants fq"},
     {.name = "replay", .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(replay),
@@ -174,6 +176,7 @@ static int push(struct run *run, const char *host)
     struct nc_error error;
     int signal_fd = nc_program_open_signals();
     run->pusher.spin_ns = run->settings->spin_ns;
+    run->pusher.priority = (int)run->settings->priority;
     run->pusher.lead_ns = run->settings->txtime ? LEAD_NS : 0;
     if (open_port(run, host, &error) < 0 || set_schedule(run, &error) < 0)
         return pl_report(run->human, &error);

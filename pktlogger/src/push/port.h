@@ -4,9 +4,16 @@
  * `udp`: UDP sockets, one a flow, sendmmsg, and segmentation offload (UDP_SEGMENT) for packets of a batch that belong
  * to one flow and have one size. `tcp`: a raw IP socket; the packets have TCP headers and belong to no connection.
  * `frames`: a packet socket at an interface, for the frames of a capture.
- * Figures of one machine, 1,442-byte packets over a veth pair, packets/s: see docs/reference/performance.md.
- * Rejected: PACKET_TX_RING. The kernel copies from the ring as it copies from iovecs, it knows no UDP_SEGMENT, and
- * addresses would have to be resolved here. */
+ *
+ * 1,442-byte packets over a veth pair to a socket that reads them, medians of four rounds in turn on two busy
+ * processors, packets/s:
+ *
+ *     UDP, sendmmsg with UDP_SEGMENT             354,000  (with a number and a time in each packet, as here: 345,000)
+ *     packet socket, sendmmsg, without qdisc      84,000
+ *     UDP, sendmmsg                               51,000
+ *     packet socket, PACKET_TX_RING               38,000
+ *
+ * Rejected: PACKET_TX_RING. It is the slowest, it knows no UDP_SEGMENT, and it would have to resolve addresses. */
 #ifndef PL_PORT_H
 #define PL_PORT_H
 

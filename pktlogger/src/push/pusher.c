@@ -1,7 +1,10 @@
 /* Implements pusher.h. The clock is read once a batch and handed down. */
 #include "pusher.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <sched.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -98,7 +101,11 @@ static int send_ends(const struct run *run, struct nc_error *error)
 int pl_pusher_run(struct pl_pusher *pusher, int signal_fd, struct nc_error *error)
 {
     struct run run = {.pusher = pusher, .signal_fd = signal_fd};
+    const struct sched_param priority = {.sched_priority = pusher->priority};
     prctl(PR_SET_TIMERSLACK, 1);
+    if (pusher->priority && sched_setscheduler(0, SCHED_RR, &priority) < 0)
+        return nc_fail(error, NC_EXIT_MISSING, "--priority %d: %s; run as root or give CAP_SYS_NICE", pusher->priority,
+                       strerror(errno));
     pl_schedule_start(&pusher->schedule);
     pusher->punctuality.timed = pusher->schedule.pps || pusher->schedule.kind == PL_SCHEDULE_TRACE;
     run.start = nc_clock_pair_read();

@@ -18,6 +18,7 @@ struct pl_pusher {
     const struct pl_replay_frames *replayed; /* or the frames that are sent again */
     uint64_t *sequences;                     /* of each flow: its next number */
     uint64_t spin_ns;
+    int priority;     /* of SCHED_RR; 0: an ordinary process */
     uint64_t lead_ns; /* SO_TXTIME: packets are handed over this long before they are due */
     /* results */
     struct pl_punctuality punctuality;
