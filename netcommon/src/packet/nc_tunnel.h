@@ -10,8 +10,8 @@
 
 enum { NC_TUNNEL_DEPTH = 8 };
 
-/* As nc_packet_decode, for the innermost packet. `*depth`: how many tunnels are around it. A tunnel's header that is cut
- * off or contradicts itself gives NC_TRUNCATED or NC_MALFORMED, and *out is the packet that carries it. */
+/* As nc_packet_decode, for the innermost packet. `*depth`: how many tunnels are around it. A tunnel's header that is
+ * cut off or contradicts itself gives NC_TRUNCATED or NC_MALFORMED, and *out is the packet that carries it. */
 enum nc_decoded nc_tunnel_decode(enum nc_link link, const uint8_t *frame, size_t captured, size_t wire,
                                  struct nc_packet *out, unsigned *depth);
 

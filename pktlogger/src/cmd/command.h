@@ -22,6 +22,11 @@ int pl_cmd_sink(int argc, char **argv);
 #define PL_OPTION_FOLDER(at, help_)                                                                                    \
     {.name = "output", .letter = 'o', .kind = NC_OPT_STRING, .metavar = "DIR", .offset = (at), .help = help_}
 #define PL_OPTION_OUTPUT(at) PL_OPTION_FOLDER(at, "folder for the results; it is made, or must be empty")
+#define PL_OPTION_TUNNELS(at)                                                                                          \
+    {.name = "tunnels",                                                                                                \
+     .kind = NC_OPT_FLAG,                                                                                              \
+     .offset = (at),                                                                                                   \
+     .help = "also look inside GRE, IP in IP, MPLS, PPPoE and VXLAN"}
 #define PL_OPTION_DURATION(at, help_)                                                                                  \
     {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .offset = (at), .help = help_}
 #define PL_OPTION_PARENT_DEATH(at)                                                                                     \

@@ -19,16 +19,17 @@
 
 struct settings {
     const char *output;
-    bool human, json;
+    bool tunnels, human, json;
 };
 
 #define AT(field) offsetof(struct settings, field)
 static const struct nc_option options[] = {
     PL_OPTION_OUTPUT(AT(output)),
+    PL_OPTION_TUNNELS(AT(tunnels)),
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 static const struct nc_usage usage = {
-    .synopsis = "pktlogger index FILE -o DIR",
+    .synopsis = "pktlogger index FILE -o DIR [--tunnels]",
     .purpose = "Writes every TCP packet of a pcapng or pcap file as a row of NumPy columns, and flows.json.",
     .epilog = "Columns and rules are in FORMAT.md and pktlogger(1).",
 };
@@ -70,6 +71,9 @@ static void print_end(const struct pl_index *index, const char *file, bool human
 {
     if (index->reader.truncated)
         nc_log("'%s': ends inside a packet; all before it was read", file);
+    if (index->counts.fragment)
+        nc_log("'%s': %llu IP fragments have no rows; a smaller MTU at the sender avoids them", file,
+               (unsigned long long)index->counts.fragment);
     if (human)
         printf("%llu TCP packets of %llu frames in %u flows\n", (unsigned long long)index->counts.tcp,
                (unsigned long long)index->counts.frames, index->flows.n);
@@ -77,15 +81,18 @@ static void print_end(const struct pl_index *index, const char *file, bool human
         nc_jsonl_event(stdout, "end", summary(index));
 }
 
-static int index_file(struct pl_mapping *mapping, const char *file, struct pl_folder *folder, bool human)
+static int index_file(struct pl_mapping *mapping, const char *file, struct pl_folder *folder,
+                      const struct settings *settings)
 {
+    bool human = settings->human;
     struct nc_error error;
     struct pl_index index;
     struct pl_table *table = pl_table_create(folder->fd, ".", columns, sizeof columns / sizeof *columns);
     if (!table)
         return pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder->path, strerror(errno));
-    bool whole = pl_index_open(&index, mapping->data, mapping->len, &error) == PL_OK &&
-                 put_rows(&index, mapping, table, &error) == PL_ROWS_END;
+    bool whole = pl_index_open(&index, mapping->data, mapping->len, &error) == PL_OK;
+    index.tunnels = settings->tunnels;
+    whole = whole && put_rows(&index, mapping, table, &error) == PL_ROWS_END;
     int closed = pl_table_close(table), exit_status = NC_EXIT_OK;
     if (!whole)
         exit_status = pl_fail(human, error.status, "'%s': %s", file, error.text);
@@ -106,7 +113,7 @@ int pl_cmd_index(int argc, char **argv)
     struct pl_folder folder;
     struct nc_error error;
     int first = nc_options_parse(options, sizeof options / sizeof *options, &usage, &settings, NULL, argc, argv);
-    bool human = nc_program_is_human(settings.human, settings.json);
+    bool human = settings.human = nc_program_is_human(settings.human, settings.json);
     if (argc - first != 1 || !settings.output)
         return pl_fail(human, NC_EXIT_USAGE, "want one capture file and --output: pktlogger index FILE -o DIR");
     if (pl_map(argv[first], &mapping, &error) < 0)
@@ -114,7 +121,7 @@ int pl_cmd_index(int argc, char **argv)
     int status;
     if (pl_folder_begin(&folder, settings.output, &error) < 0)
         status = pl_report(human, &error);
-    else if ((status = index_file(&mapping, argv[first], &folder, human)) != NC_EXIT_OK)
+    else if ((status = index_file(&mapping, argv[first], &folder, &settings)) != NC_EXIT_OK)
         pl_folder_abort(&folder);
     pl_unmap(&mapping);
     return status;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nc_tunnel.h"
+
 enum taken { TAKEN, COUNTED, NO_MEMORY };
 
 /* Counts a frame that has no row, by the first reason that applies. */
@@ -15,6 +17,8 @@ static void count_other(struct pl_counts *counts, enum nc_decoded decoded, const
         counts->malformed++;
     else if (!packet->ip_version)
         counts->not_ip++;
+    else if (packet->fragment)
+        counts->fragment++;
     else if (packet->l4 == NC_L4_UDP)
         counts->udp++;
     else if (packet->l4 == NC_L4_ESP)
@@ -86,7 +90,18 @@ static void note_time(struct pl_counts *counts, int64_t t_ns)
         counts->last_ns = t_ns;
 }
 
-/* Makes a row of the frame, or counts it. */
+static enum nc_decoded decode(struct pl_index *index, const struct pl_frame *frame, struct nc_packet *packet)
+{
+    enum nc_link link = (enum nc_link)frame->link;
+    unsigned depth;
+    if (!index->tunnels)
+        return nc_packet_decode(link, frame->data, frame->captured, frame->wire, packet);
+    enum nc_decoded decoded = nc_tunnel_decode(link, frame->data, frame->captured, frame->wire, packet, &depth);
+    index->counts.tunnelled += depth && decoded == NC_DECODED && packet->l4 == NC_L4_TCP && !packet->fragment;
+    return decoded;
+}
+
+/* Makes a row of the frame, or counts it. A fragment has no row: its lengths are not those of its segment. */
 static enum taken take_frame(struct pl_index *index, const struct pl_frame *frame, struct pl_row *row)
 {
     struct pl_counts *counts = &index->counts;
@@ -101,9 +116,8 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
         return COUNTED;
     }
     note_time(counts, frame->t_ns);
-    enum nc_decoded decoded =
-        nc_packet_decode((enum nc_link)frame->link, frame->data, frame->captured, frame->wire, &packet);
-    if (decoded != NC_DECODED || packet.l4 != NC_L4_TCP) {
+    enum nc_decoded decoded = decode(index, frame, &packet);
+    if (decoded != NC_DECODED || packet.l4 != NC_L4_TCP || packet.fragment) {
         count_other(counts, decoded, &packet);
         return COUNTED;
     }

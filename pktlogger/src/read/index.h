@@ -18,9 +18,9 @@ struct pl_row {
     uint8_t dir, sack_n;
 };
 
-/* The number of frames of each kind. `frames` is the sum of the others. */
+/* The number of frames of each kind. `frames` is the sum of the others, apart from `tunnelled`: TCP inside tunnels. */
 struct pl_counts {
-    uint64_t frames, tcp, udp, esp, ip_other, not_ip, truncated, malformed, unknown_link;
+    uint64_t frames, tcp, udp, esp, fragment, ip_other, not_ip, truncated, malformed, unknown_link, tunnelled;
     int64_t first_ns, last_ns; /* of all frames with a usable time; last_ns < first_ns: none */
 };
 
@@ -30,6 +30,7 @@ struct pl_index {
     struct pl_reader reader;
     struct pl_flows flows;
     struct pl_counts counts;
+    bool tunnels; /* look for TCP inside tunnels; the caller sets it after pl_index_open */
 };
 
 enum pl_status { PL_OK, PL_NOT_A_CAPTURE, PL_DAMAGED, PL_NO_MEMORY, PL_SINK_FAILED };

@@ -51,17 +51,23 @@ json_t *pl_json_drops(const struct pl_reader *reader)
                      "process", (json_int_t)drops.process);
 }
 
+static json_t *kinds_json(const struct pl_counts *c)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tcp", (json_int_t)c->tcp, "udp",
+                     (json_int_t)c->udp, "esp", (json_int_t)c->esp, "fragment", (json_int_t)c->fragment, "ip_other",
+                     (json_int_t)c->ip_other, "not_ip", (json_int_t)c->not_ip, "truncated", (json_int_t)c->truncated,
+                     "malformed", (json_int_t)c->malformed, "unknown_link", (json_int_t)c->unknown_link);
+}
+
 json_t *pl_json_capture(const struct pl_index *index)
 {
     const struct pl_counts *c = &index->counts;
     bool any = c->last_ns >= c->first_ns;
-    return json_pack("{s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:b, s:o}", "frames",
-                     (json_int_t)c->frames, "kinds", "tcp", (json_int_t)c->tcp, "udp", (json_int_t)c->udp, "esp",
-                     (json_int_t)c->esp, "ip_other", (json_int_t)c->ip_other, "not_ip", (json_int_t)c->not_ip,
-                     "truncated", (json_int_t)c->truncated, "malformed", (json_int_t)c->malformed, "unknown_link",
-                     (json_int_t)c->unknown_link, "first_ns", any ? number((uint64_t)c->first_ns) : json_null(),
-                     "last_ns", any ? number((uint64_t)c->last_ns) : json_null(), "truncated",
-                     (int)index->reader.truncated, "drops", pl_json_drops(&index->reader));
+    return json_pack("{s:I, s:o, s:I, s:o, s:o, s:b, s:o}", "frames", (json_int_t)c->frames, "kinds", kinds_json(c),
+                     "tunnelled", (json_int_t)c->tunnelled, "first_ns",
+                     any ? number((uint64_t)c->first_ns) : json_null(), "last_ns",
+                     any ? number((uint64_t)c->last_ns) : json_null(), "truncated", (int)index->reader.truncated,
+                     "drops", pl_json_drops(&index->reader));
 }
 
 json_t *pl_json_index(const struct pl_index *index)
