@@ -147,6 +147,18 @@ static bool wait_for_packets(struct pl_live *live, uint64_t deadline_ns)
     return fds[1].revents != 0;
 }
 
+/* Takes what the kernel had when the end came. It keeps a partly filled block for TIMEOUT_MS. */
+static void drain(struct pl_live *live)
+{
+    uint64_t end_ns = nc_now_ns() + 3 * TIMEOUT_MS * NC_NS_PER_MS;
+    struct pollfd fd = {.fd = pcap_get_selectable_fd(live->pcap), .events = POLLIN};
+    while (!over(live, end_ns)) {
+        poll(&fd, 1, TIMEOUT_MS);
+        if (pcap_dispatch(live->pcap, BATCH, on_packet, (u_char *)live) < 0)
+            return;
+    }
+}
+
 int pl_live_run(struct pl_live *live, const struct pl_live_limits *limits, pl_live_reader *reader,
                 void (*idle)(void *context), void *context, struct nc_error *error)
 {
@@ -161,11 +173,10 @@ int pl_live_run(struct pl_live *live, const struct pl_live_limits *limits, pl_li
         if (got >= BATCH)
             continue;
         idle(context);
-        if (wait_for_packets(live, deadline_ns)) {
-            pcap_dispatch(live->pcap, -1, on_packet, (u_char *)live); /* what the kernel had when the signal came */
+        if (wait_for_packets(live, deadline_ns))
             break;
-        }
     }
+    drain(live);
     return live->reader_failed ? nc_fail(error, NC_EXIT_FAILED, "out of memory, or the pattern matcher failed") : 0;
 }
 
