@@ -1,22 +1,37 @@
-/* Joins the sender's and the receiver's capture of the same connections, and runs the steps of transfer.h on each
- * connection. */
+/* Joins the captures of both ends of the same connections: the three readings that transfer.h explains. */
 #ifndef PL_ANALYSE_H
 #define PL_ANALYSE_H
 
+#include "survey.h"
+#include "tables.h"
 #include "transfer.h"
 
-/* Receives each transfer when it is complete; the transfer is freed afterwards. Returns 0, or -1 to stop. */
-typedef int pl_transfer_sink(void *context, const struct pl_transfer *transfer);
+enum { PL_SENDER, PL_RECEIVER, PL_END_N };
 
-struct pl_joined {
-    uint32_t flows;                                /* handed to the sink */
-    uint32_t unmatched_sender, unmatched_receiver; /* flows of one capture that are not in the other */
+struct pl_analysis {
+    struct pl_mapping *captures; /* [PL_END_N] */
+    struct pl_survey surveys[PL_END_N];
+    struct pl_transfer *transfers;
+    uint32_t n;
+    uint32_t *numbers[PL_END_N];  /* of the transfers of a capture's flows; UINT32_MAX: none */
+    uint32_t unmatched[PL_END_N]; /* flows of one capture that are not in the other */
+    const struct pl_box *box;
+    uint32_t *box_numbers; /* of the transfers of the record's flows */
+    uint32_t box_row;      /* the next one */
+    size_t open;
 };
 
-/* Matches flows by addresses and ports, and by the SYN where both captures have it. Each flow is analysed in the
- * direction that left the sender's machine: the one whose first packet the sender's capture shows first. `box` is the
- * record of the delay box between the two ends, or NULL. */
-enum pl_status pl_analyse(const struct pl_trace *sender, const struct pl_trace *receiver, const struct pl_box *box,
-                          pl_transfer_sink *sink, void *context, struct pl_joined *joined);
+/* The first reading. Flows are matched by addresses and ports, and by the SYN where both captures have it. Each is
+ * analysed in the direction that left the sender's machine: the one whose first packet the sender's capture shows
+ * first. `box` is the record of the delay box between the two ends, or NULL. `captures` must stay. *end says which
+ * capture an error belongs to. pl_analysis_free is allowed after every result. */
+enum pl_status pl_analysis_survey(struct pl_analysis *analysis, struct pl_mapping captures[PL_END_N],
+                                  const struct pl_box *box, int *end, struct nc_error *error);
+
+/* The second and third reading. The tables are complete afterwards, and so are the transfers. Errors are those of the
+ * results; that of a capture would have come up in the first reading. */
+enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error);
+
+void pl_analysis_free(struct pl_analysis *analysis);
 
 #endif

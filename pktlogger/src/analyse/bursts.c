@@ -1,7 +1,8 @@
-/* Finds loss bursts: lost parts of one transfer with at most NEAR arrived parts between neighbours, sent within one
- * smallest round-trip time (at least 10 ms) of each other. A queue that overflows while it is being served loses about
- * every second packet and not a solid block. Independent losses at a few per cent are hardly ever as close together. */
-#include "transfer.h"
+/* The losses of walk.h. Loss bursts are lost parts of one transfer with at most NEAR arrived parts between neighbours,
+ * sent within one smallest round-trip time (at least 10 ms) of each other. A queue that overflows while it is being
+ * served loses about every second packet and not a solid block. Independent losses at a few per cent are hardly ever
+ * as close together. */
+#include "walk.h"
 
 enum { NEAR = 8 };
 #define NEAR_NS (10 * INT64_C(1000000))
@@ -15,27 +16,27 @@ static bool dropped_by_queue(uint8_t fate)
 
 /* True when the last part that arrived before the burst met a queue at least half as long as the long queues on this
  * path. */
-static bool met_full_queue(const struct pl_transfer *t, size_t first, size_t arrived_before)
+static bool met_full_queue(const struct pl_losses *losses, const struct pl_transfer *t)
 {
-    if (arrived_before >= first || t->typical_queue_ns < QUEUE_NS)
+    if (!losses->arrived || t->typical_queue_ns < QUEUE_NS)
         return false;
-    int64_t queue_ns = t->segments.at[arrived_before].delay_ns - t->min_delay_ns;
+    int64_t queue_ns = losses->arrived_delay_ns - t->min_delay_ns;
     return queue_ns >= QUEUE_NS && queue_ns >= t->typical_queue_ns / 2;
 }
 
-static bool continues(const struct pl_transfer *t, const struct pl_burst *burst, size_t i, size_t arrived_between)
+static bool continues(const struct pl_losses *losses, const struct pl_transfer *t, const struct pl_segment *segment)
 {
     int64_t near_ns = t->min_rtt_ns > NEAR_NS ? t->min_rtt_ns : NEAR_NS;
-    return arrived_between <= NEAR && t->segments.at[i].t_sent_ns - burst->t1_ns <= near_ns;
+    if (losses->bursts.n == 0 || losses->between > NEAR)
+        return false;
+    return segment->t_sent_ns - losses->bursts.at[losses->bursts.n - 1].t1_ns <= near_ns;
 }
 
-static void extend(struct pl_burst *burst, const struct pl_segment *segment, size_t i)
+static void extend(struct pl_burst *burst, const struct pl_segment *segment)
 {
     burst->t1_ns = segment->t_sent_ns;
-    burst->last = i;
     burst->packets++;
     burst->bytes += segment->len;
-    burst->retransmissions += segment->transmission > 1;
     burst->full_queue = burst->full_queue || dropped_by_queue(segment->box_fate);
     if (segment->seq < burst->seq)
         burst->seq = segment->seq;
@@ -43,45 +44,72 @@ static void extend(struct pl_burst *burst, const struct pl_segment *segment, siz
         burst->seq_end = segment->seq + segment->len;
 }
 
-static int add_events(struct pl_transfer *t)
+/* The last burst is over. */
+static void add_event(const struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables)
 {
-    for (size_t i = 0; i < t->bursts.n; i++) {
-        const struct pl_burst *burst = &t->bursts.at[i];
-        struct pl_event event = {
-            .flow = t->number,
-            .kind = PL_LOSS_BURST,
-            .t0_ns = burst->t0_ns,
-            .t1_ns = burst->t1_ns,
-            .seq = burst->seq,
-            .bytes = burst->bytes,
-            .packets = burst->packets,
-        };
-        if (PL_APPEND(&t->events, event) < 0)
-            return -1;
-    }
-    return 0;
+    if (losses->bursts.n == 0)
+        return;
+    const struct pl_burst *burst = &losses->bursts.at[losses->bursts.n - 1];
+    struct pl_event event = {
+        .flow = t->number,
+        .kind = PL_LOSS_BURST,
+        .t0_ns = burst->t0_ns,
+        .t1_ns = burst->t1_ns,
+        .seq = burst->seq,
+        .bytes = burst->bytes,
+        .packets = burst->packets,
+    };
+    pl_tables_put_event(tables, &event);
 }
 
-int pl_find_bursts(struct pl_transfer *t)
+int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables,
+                  const struct pl_segment *segment, uint64_t number)
 {
-    size_t between = 0, arrived = SIZE_MAX; /* the last part that arrived */
-    for (size_t i = 0; i < t->segments.n; i++) {
-        const struct pl_segment *segment = &t->segments.at[i];
-        if (!pl_lost(t, segment)) {
-            between++;
-            arrived = segment->t_received_ns >= 0 ? i : arrived;
-            continue;
+    if (!pl_lost(t, segment)) {
+        losses->between++;
+        if (segment->t_received_ns >= 0) {
+            losses->arrived = true;
+            losses->arrived_delay_ns = segment->delay_ns;
         }
-        if (t->bursts.n == 0 || !continues(t, &t->bursts.at[t->bursts.n - 1], i, between)) {
-            struct pl_burst burst = {.t0_ns = segment->t_sent_ns,
-                                     .seq = segment->seq,
-                                     .first = i,
-                                     .full_queue = !pl_box_dropped(segment->box_fate) && met_full_queue(t, i, arrived)};
-            if (PL_APPEND(&t->bursts, burst) < 0)
-                return -1;
-        }
-        extend(&t->bursts.at[t->bursts.n - 1], segment, i);
-        between = 0;
+        return 0;
     }
-    return add_events(t);
+    if (!continues(losses, t, segment)) {
+        struct pl_burst burst = {.t0_ns = segment->t_sent_ns,
+                                 .seq = segment->seq,
+                                 .first = number,
+                                 .full_queue = !pl_box_dropped(segment->box_fate) && met_full_queue(losses, t)};
+        add_event(losses, t, tables);
+        if (PL_APPEND(&losses->bursts, burst) < 0)
+            return -1;
+    }
+    extend(&losses->bursts.at[losses->bursts.n - 1], segment);
+    losses->between = 0;
+    struct pl_lost_part part = {
+        .number = number,
+        .end = segment->seq + segment->len,
+        .t_sent_ns = segment->t_sent_ns,
+        .len = segment->len,
+        .retransmission = segment->transmission > 1,
+    };
+    return PL_APPEND(&losses->parts, part);
+}
+
+void pl_losses_forget(struct pl_losses *losses, uint64_t since, uint64_t una)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < losses->parts.n; i++)
+        if (losses->parts.at[i].number >= since && losses->parts.at[i].end > una)
+            losses->parts.at[kept++] = losses->parts.at[i];
+    losses->parts.n = losses->kept = kept;
+    kept = 0;
+    for (size_t i = 0; i < losses->bursts.n; i++)
+        if (i + 1 == losses->bursts.n || (losses->bursts.at[i].first >= since && losses->bursts.at[i].seq_end > una))
+            losses->bursts.at[kept++] = losses->bursts.at[i];
+    losses->bursts.n = kept;
+}
+
+void pl_losses_end(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables)
+{
+    add_event(losses, t, tables);
+    losses->bursts.n = 0;
 }

@@ -2,7 +2,7 @@
  * cause that holds counts: a time-out ended the stop; the window was closed for most of it; nothing was outstanding for
  * most of it; the capture ended; the window left no room; a retransmission ended it. Otherwise the sender waited for
  * acknowledgements. */
-#include "transfer.h"
+#include "walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,44 +40,41 @@ static const char *grouped(uint64_t value, char out[32])
     return out;
 }
 
-/* The first burst that begins at the segment or behind it. */
-static size_t burst_from(const struct pl_transfer *t, size_t segment)
-{
-    size_t low = 0, high = t->bursts.n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->bursts.at[middle].first < segment)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
+/* The lost parts that are outstanding, together. */
+struct outstanding {
+    int64_t last_sent_ns;
+    uint64_t bytes;
+    uint32_t packets, retransmissions;
+    bool full_queue;
+};
 
-/* The lost parts that are outstanding, as one burst. Only parts sent since the previous time-out count, because earlier
- * losses explain that time-out. So each segment of a transfer is visited once. */
-static struct pl_burst outstanding_losses(const struct pl_transfer *t, const struct pl_resume *resume)
+/* Only parts sent since the previous time-out count, because earlier losses explain that time-out. */
+static struct outstanding outstanding_losses(const struct pl_resume *resume)
 {
-    struct pl_burst sum = {0};
-    for (size_t i = resume->since; i < resume->segment; i++) {
-        const struct pl_segment *segment = &t->segments.at[i];
-        if (!pl_lost(t, segment) || segment->seq + segment->len <= resume->una)
+    struct outstanding sum = {0};
+    const struct pl_losses *losses = resume->losses;
+    for (size_t i = 0; i < losses->parts.n; i++) {
+        const struct pl_lost_part *part = &losses->parts.at[i];
+        if (part->number < resume->since || part->end <= resume->una)
             continue;
-        sum.t1_ns = segment->t_sent_ns;
+        sum.last_sent_ns = part->t_sent_ns;
         sum.packets++;
-        sum.bytes += segment->len;
-        sum.retransmissions += segment->transmission > 1;
+        sum.bytes += part->len;
+        sum.retransmissions += part->retransmission;
     }
-    for (size_t b = burst_from(t, resume->since); b < t->bursts.n && t->bursts.at[b].first < resume->segment; b++)
-        sum.full_queue = sum.full_queue || (t->bursts.at[b].full_queue && t->bursts.at[b].seq_end > resume->una);
+    for (size_t b = 0; b < losses->bursts.n; b++) {
+        const struct pl_burst *burst = &losses->bursts.at[b];
+        sum.full_queue =
+            sum.full_queue || (burst->first >= resume->since && burst->full_queue && burst->seq_end > resume->una);
+    }
     return sum;
 }
 
-static void explain_timeout(const struct pl_transfer *t, const struct pl_resume *resume, struct pl_stop *stop)
+static void explain_timeout(const struct pl_resume *resume, struct pl_stop *stop)
 {
-    struct pl_burst lost = outstanding_losses(t, resume);
+    struct outstanding lost = outstanding_losses(resume);
     char packets[32], bytes[32];
-    double seconds = (double)(resume->t1_ns - lost.t1_ns) / 1e9;
+    double seconds = (double)(resume->t1_ns - lost.last_sent_ns) / 1e9;
     grouped(lost.packets, packets);
     grouped(lost.bytes, bytes);
     stop->packets = lost.packets;
@@ -102,7 +99,7 @@ static void explain_timeout(const struct pl_transfer *t, const struct pl_resume 
              what, packets, lost.packets == 1 ? "" : "s", bytes);
 }
 
-static void explain_other(const struct pl_transfer *t, const struct pl_resume *resume, struct pl_stop *stop)
+static void explain_other(const struct pl_resume *resume, struct pl_stop *stop)
 {
     char bytes[32];
     int64_t length_ns = resume->t1_ns - resume->t0_ns;
@@ -115,7 +112,7 @@ static void explain_other(const struct pl_transfer *t, const struct pl_resume *r
         stop->cause = PL_CAUSE_IDLE;
         snprintf(stop->text, sizeof stop->text, "the application had nothing to send for %.2f s",
                  (double)resume->drained_ns / 1e9);
-    } else if (resume->segment == t->segments.n) {
+    } else if (!resume->ended) {
         stop->cause = PL_UNFINISHED;
         snprintf(stop->text, sizeof stop->text, "the capture ends with %s bytes outstanding", bytes);
     } else if (resume->window_limited) {
@@ -134,8 +131,8 @@ int pl_add_stop(struct pl_transfer *t, const struct pl_resume *resume)
 {
     struct pl_stop stop = {.t0_ns = resume->t0_ns, .t1_ns = resume->t1_ns};
     if (resume->timeout)
-        explain_timeout(t, resume, &stop);
+        explain_timeout(resume, &stop);
     else
-        explain_other(t, resume, &stop);
+        explain_other(resume, &stop);
     return PL_APPEND(&t->stops, stop);
 }

@@ -32,7 +32,7 @@ double pl_stopped_share(const struct pl_transfer *t)
     int64_t stopped_ns = 0, elapsed_ns = t->last_ns - t->first_ns;
     for (size_t i = 0; i < t->stops.n; i++)
         stopped_ns += t->stops.at[i].t1_ns - t->stops.at[i].t0_ns;
-    return t->segments.n == 0 ? -1 : elapsed_ns > 0 ? (double)stopped_ns / (double)elapsed_ns : 0;
+    return t->segments == 0 ? -1 : elapsed_ns > 0 ? (double)stopped_ns / (double)elapsed_ns : 0;
 }
 
 static json_t *stops_json(const struct pl_transfer *t)
@@ -76,7 +76,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
 {
     json_t *flow = json_object();
     double share = pl_stopped_share(t);
-    bool any = t->segments.n > 0;
+    bool any = t->segments > 0;
     set(flow, "flow", t->number);
     json_object_set_new(flow, "sender", pl_json_endpoint(t->flow, t->dir));
     json_object_set_new(flow, "receiver", pl_json_endpoint(t->flow, !t->dir));
@@ -86,7 +86,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set_time(flow, "t1_ns", any ? t->last_ns : -1);
     set(flow, "elapsed_ns", any ? (uint64_t)(t->last_ns - t->first_ns) : 0);
     set(flow, "bytes", t->bytes);
-    set(flow, "segments", t->segments.n);
+    set(flow, "segments", t->segments);
     set(flow, "retransmitted", t->retransmitted);
     set(flow, "retransmitted_bytes", t->retransmitted_bytes);
     set(flow, "lost", t->lost);
@@ -123,15 +123,18 @@ static json_t *main_flow(const json_t *flows)
     return best ? json_incref(best) : json_null();
 }
 
-json_t *pl_summary(json_t *flows, const struct pl_joined *joined, const struct pl_trace *sender,
-                   const struct pl_trace *receiver, const struct pl_box *box)
+json_t *pl_summary(const struct pl_analysis *analysis)
 {
+    json_t *flows = json_array();
+    for (uint32_t i = 0; i < analysis->n; i++)
+        json_array_append_new(flows, pl_summary_flow(&analysis->transfers[i]));
     json_t *root =
         json_pack("{s:i, s:o, s:o, s:{s:o, s:o}, s:{s:I, s:I}, s:o, s:o}", "v", 1, "event_kinds",
                   names(event_kinds, PL_EVENT_KIND_N), "segment_kinds", names(segment_kinds, PL_KIND_N), "captures",
-                  "sender", pl_json_capture(&sender->index), "receiver", pl_json_capture(&receiver->index),
-                  "unmatched_flows", "sender", (json_int_t)joined->unmatched_sender, "receiver",
-                  (json_int_t)joined->unmatched_receiver, "main_flow", main_flow(flows), "flows", flows);
-    json_object_set(root, "box", box ? box->description : json_null());
+                  "sender", pl_json_capture(&analysis->surveys[PL_SENDER].index), "receiver",
+                  pl_json_capture(&analysis->surveys[PL_RECEIVER].index), "unmatched_flows", "sender",
+                  (json_int_t)analysis->unmatched[PL_SENDER], "receiver", (json_int_t)analysis->unmatched[PL_RECEIVER],
+                  "main_flow", main_flow(flows), "flows", flows);
+    json_object_set(root, "box", analysis->box ? analysis->box->description : json_null());
     return root;
 }

@@ -12,8 +12,7 @@ json_t *pl_summary_flow(const struct pl_transfer *transfer);
 /* The share of the elapsed time in which sending was stopped: s of lfp-1995. -1: nothing was sent. */
 double pl_stopped_share(const struct pl_transfer *transfer);
 
-/* The whole of summary.json. `flows` is an array of pl_summary_flow objects, which it keeps. `box` may be NULL. */
-json_t *pl_summary(json_t *flows, const struct pl_joined *joined, const struct pl_trace *sender,
-                   const struct pl_trace *receiver, const struct pl_box *box);
+/* The whole of summary.json. */
+json_t *pl_summary(const struct pl_analysis *analysis);
 
 #endif

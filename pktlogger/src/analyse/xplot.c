@@ -29,10 +29,15 @@ static void text(FILE *out, const char *where, struct point at, const char *what
     fprintf(out, "\n%s\n", what);
 }
 
-static void put_segments(FILE *out, const struct pl_transfer *t)
+/* Returns the first sequence number, where texts stand. */
+static uint64_t put_segments(FILE *out, const struct pl_transfer *t, const struct pl_tables *tables)
 {
-    for (size_t i = 0; i < t->segments.n; i++) {
-        const struct pl_segment *segment = &t->segments.at[i];
+    struct pl_cursor cursor = {.begun = false};
+    struct pl_segment row;
+    uint64_t at, first = UINT64_MAX;
+    for (; pl_tables_segment(tables, t, &cursor, &row, &at); cursor.row++) {
+        const struct pl_segment *segment = &row;
+        first = first == UINT64_MAX ? row.seq : first;
         struct point low = {segment->t_sent_ns, segment->seq}, high = {segment->t_sent_ns, segment->seq + segment->len};
         bool lost = pl_lost(t, segment);
         fputs(lost ? "purple\n" : segment->transmission > 1 ? "red\n" : "white\n", out);
@@ -42,6 +47,7 @@ static void put_segments(FILE *out, const struct pl_transfer *t)
         if (lost)
             text(out, "btext", low, "X");
     }
+    return first;
 }
 
 static void put_step(FILE *out, const char *color, struct point from, struct point to)
@@ -51,11 +57,12 @@ static void put_step(FILE *out, const char *color, struct point from, struct poi
     line(out, (struct point){to.t_ns, from.seq}, to);
 }
 
-static void put_acks(FILE *out, const struct pl_transfer *t)
+static void put_acks(FILE *out, const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct point ack = {-1, 0}, edge = {-1, 0};
-    for (size_t i = 0; i < t->acks.n; i++) {
-        const struct pl_ack *row = &t->acks.at[i];
+    struct pl_cursor cursor = {.begun = false};
+    struct pl_ack one, *row = &one;
+    for (; pl_tables_ack(tables, t, &cursor, &one); cursor.row++) {
         if (row->t_received_ns < 0 || row->ack < ack.seq || row->t_received_ns < ack.t_ns)
             continue;
         struct point next = {row->t_received_ns, row->ack}, next_edge = {row->t_received_ns, row->ack + row->window};
@@ -68,22 +75,21 @@ static void put_acks(FILE *out, const struct pl_transfer *t)
     }
 }
 
-static void put_stops(FILE *out, const struct pl_transfer *t)
+static void put_stops(FILE *out, const struct pl_transfer *t, uint64_t seq)
 {
     for (size_t i = 0; i < t->stops.n; i++) {
         const struct pl_stop *stop = &t->stops.at[i];
         fputs("orange\n", out);
-        text(out, "rtext", (struct point){stop->t0_ns, t->segments.at[0].seq}, stop->text);
+        text(out, "rtext", (struct point){stop->t0_ns, seq}, stop->text);
     }
 }
 
-void pl_xplot_write(FILE *out, const struct pl_transfer *t)
+void pl_xplot_write(FILE *out, const struct pl_transfer *t, const struct pl_tables *tables)
 {
     fprintf(out,
             "timeval unsigned\ntitle\nflow %" PRIu32 " (time sequence graph)\nxlabel\ntime\nylabel\nsequence number\n",
             t->number);
-    put_acks(out, t);
-    put_segments(out, t);
-    put_stops(out, t);
+    put_acks(out, t, tables);
+    put_stops(out, t, put_segments(out, t, tables));
     fputs("go\n", out);
 }

@@ -4,11 +4,12 @@
 
 #include <stdio.h>
 
+#include "tables.h"
 #include "transfer.h"
 
 /* Writes the whole graph. Each segment is a white line, red with "R" when it was sent again, purple with "X" where it
  * was lost. Acknowledgements as they reached the sender are green, the edge of the window is yellow. Errors stay in the
  * stream. */
-void pl_xplot_write(FILE *out, const struct pl_transfer *transfer);
+void pl_xplot_write(FILE *out, const struct pl_transfer *transfer, const struct pl_tables *tables);
 
 #endif

@@ -3,18 +3,20 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nc_jsonl.h"
 #include "nc_log.h"
 #include "nc_options.h"
 #include "nc_program.h"
+#include "analyse.h"
 #include "command.h"
 #include "folder.h"
 #include "json.h"
 #include "mapping.h"
 #include "summary.h"
-#include "table.h"
+#include "tables.h"
 #include "xplot.h"
 
 struct settings {
@@ -62,188 +64,142 @@ static const struct nc_usage export_usage = {
     .purpose = "Writes the joined captures as graphs for other programs.",
 };
 
-enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with --box */
-
-static const struct pl_column segment_columns[] = {
-    PL_COLUMN(struct pl_segment, flow, "<u4"),          PL_COLUMN(struct pl_segment, seq, "<u8"),
-    PL_COLUMN(struct pl_segment, len, "<u4"),           PL_COLUMN(struct pl_segment, t_sent_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, t_received_ns, "<i8"), PL_COLUMN(struct pl_segment, transmission, "<u2"),
-    PL_COLUMN(struct pl_segment, kind, "|u1"),          PL_COLUMN(struct pl_segment, delay_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, sender_frame, "<u8"),  PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),
-    PL_COLUMN(struct pl_segment, box_fate, "|u1"),      PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"), PL_COLUMN(struct pl_segment, t_box_out_ns, "<i8"),
-};
-/* clang-format off */
-static const struct pl_column ack_columns[] = {
-    PL_COLUMN(struct pl_ack, flow, "<u4"),          PL_COLUMN(struct pl_ack, ack, "<u8"),
-    PL_COLUMN(struct pl_ack, t_sent_ns, "<i8"),     PL_COLUMN(struct pl_ack, t_received_ns, "<i8"),
-    PL_COLUMN(struct pl_ack, window, "<u4"),        PL_COLUMN(struct pl_ack, box_fate, "|u1"),
-    PL_COLUMN(struct pl_ack, t_box_in_ns, "<i8"),   PL_COLUMN(struct pl_ack, t_box_out_ns, "<i8"),
-};
-/* clang-format on */
-/* clang-format off */
-static const struct pl_column event_columns[] = {
-    PL_COLUMN(struct pl_event, flow, "<u4"), PL_COLUMN(struct pl_event, t0_ns, "<i8"),
-    PL_COLUMN(struct pl_event, t1_ns, "<i8"), PL_COLUMN(struct pl_event, kind, "|u1"),
-    PL_COLUMN(struct pl_event, seq, "<u8"),  PL_COLUMN(struct pl_event, bytes, "<u8"),
-    PL_COLUMN(struct pl_event, packets, "<u4"),
-};
-/* clang-format on */
-
-/* Where the transfers are written: tables and a summary, or graphs. */
-struct output {
-    struct pl_folder folder;
-    bool human, boxed;
-    struct pl_table *segments, *acks, *events;
-    json_t *flows;
-};
-
-static int put_tables(void *context, const struct pl_transfer *t)
+static void print_transfer(const struct pl_transfer *t)
 {
-    struct output *output = context;
-    for (size_t i = 0; i < t->segments.n; i++)
-        pl_table_put(output->segments, &t->segments.at[i]);
-    for (size_t i = 0; i < t->acks.n; i++)
-        pl_table_put(output->acks, &t->acks.at[i]);
-    for (size_t i = 0; i < t->events.n; i++)
-        pl_table_put(output->events, &t->events.at[i]);
-    json_array_append_new(output->flows, pl_summary_flow(t));
-    if (output->human)
-        printf("flow %u: %llu bytes in %.3f s, %llu lost, %llu retransmitted, %llu time-outs, s = %.3f\n", t->number,
-               (unsigned long long)t->bytes, (double)(t->last_ns - t->first_ns) / 1e9, (unsigned long long)t->lost,
-               (unsigned long long)t->retransmitted, (unsigned long long)t->timeouts,
-               pl_stopped_share(t) < 0 ? 0 : pl_stopped_share(t));
-    for (size_t i = 0; output->human && i < t->stops.n; i++)
+    printf("flow %u: %llu bytes in %.3f s, %llu lost, %llu retransmitted, %llu time-outs, s = %.3f\n", t->number,
+           (unsigned long long)t->bytes, (double)(t->last_ns - t->first_ns) / 1e9, (unsigned long long)t->lost,
+           (unsigned long long)t->retransmitted, (unsigned long long)t->timeouts,
+           pl_stopped_share(t) < 0 ? 0 : pl_stopped_share(t));
+    for (size_t i = 0; i < t->stops.n; i++)
         printf("  stopped %.3f s at %.3f s: %s\n", (double)(t->stops.at[i].t1_ns - t->stops.at[i].t0_ns) / 1e9,
                (double)(t->stops.at[i].t0_ns - t->first_ns) / 1e9, t->stops.at[i].text);
+}
+
+/* Draws every transfer. Returns 0, or -1 with errno. */
+static int draw(int dir_fd, const struct pl_analysis *analysis, const struct pl_tables *tables)
+{
+    for (uint32_t i = 0; i < analysis->n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%u.xpl", i);
+        int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+        if (!file)
+            return -1;
+        pl_xplot_write(file, &analysis->transfers[i], tables);
+        int failed = ferror(file);
+        if (fclose(file) != 0 || failed)
+            return -1;
+    }
     return 0;
 }
 
-static int put_xplot(void *context, const struct pl_transfer *t)
+/* Writes tables and a summary into the folder of dir_fd, or, with graphs_fd >= 0, tables there and graphs into the
+ * folder of graphs_fd. */
+static int write_results(struct pl_analysis *analysis, int dir_fd, int graphs_fd, struct nc_error *error)
 {
-    struct output *output = context;
-    char name[32];
-    snprintf(name, sizeof name, "%u.xpl", t->number);
-    int fd = openat(output->folder.fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (!file)
-        return -1;
-    pl_xplot_write(file, t);
-    int failed = ferror(file);
-    return fclose(file) != 0 || failed ? -1 : 0;
-}
-
-#define CREATE(output, name, columns, less)                                                                            \
-    pl_table_create((output)->folder.fd, name, columns,                                                                \
-                    sizeof columns / sizeof *columns - ((output)->boxed ? 0 : (less)))
-
-static int open_tables(struct output *output)
-{
-    output->flows = json_array();
-    output->segments = CREATE(output, "segments", segment_columns, SEGMENT_BOX_COLUMNS);
-    output->acks = output->segments ? CREATE(output, "acks", ack_columns, ACK_BOX_COLUMNS) : NULL;
-    output->events = output->acks ? CREATE(output, "events", event_columns, 0) : NULL;
-    return output->events ? 0 : -1;
-}
-
-/* Closes all tables. errno is that of the first failure. */
-static int close_tables(struct output *output)
-{
-    struct pl_table *tables[] = {output->segments, output->acks, output->events};
-    int error = 0;
-    for (int i = 0; i < 3; i++)
-        if (tables[i] && pl_table_close(tables[i]) < 0 && !error)
-            error = errno;
-    errno = error;
-    return error ? -1 : 0;
-}
-
-static enum pl_status write_tables(struct output *output, const struct pl_trace *sender,
-                                   const struct pl_trace *receiver, const struct pl_box *box, struct pl_joined *joined)
-{
-    if (open_tables(output) < 0) {
-        int saved = errno;
-        close_tables(output);
-        json_decref(output->flows);
-        errno = saved;
-        return PL_SINK_FAILED;
+    struct pl_tables tables;
+    int result = pl_tables_create(&tables, dir_fd, analysis->box);
+    if (result < 0)
+        nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
+    else
+        result = pl_analysis_run(analysis, &tables, error) == PL_OK ? 0 : -1;
+    if (result == 0) {
+        result = graphs_fd >= 0 ? draw(graphs_fd, analysis, &tables) : 0;
+        if (pl_tables_close(&tables) < 0)
+            result = -1;
+        if (result == 0 && graphs_fd < 0)
+            result = pl_json_write(dir_fd, "summary.json", pl_summary(analysis));
+        if (result < 0)
+            nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
     }
-    enum pl_status status = pl_analyse(sender, receiver, box, put_tables, output, joined);
-    if (close_tables(output) < 0 && status == PL_OK)
-        status = PL_SINK_FAILED;
-    if (status != PL_OK) {
-        json_decref(output->flows);
-        return status;
-    }
-    return pl_json_write(output->folder.fd, "summary.json", pl_summary(output->flows, joined, sender, receiver, box)) <
-                   0
-               ? PL_SINK_FAILED
-               : PL_OK;
+    pl_tables_free(&tables);
+    return result;
 }
 
-/* Loads one capture. Returns an exit status. */
-static int load(const char *path, struct pl_mapping *mapping, struct pl_trace *trace, bool human)
+/* Graphs are drawn from tables in a folder of their own, which is removed. */
+static int write_graphs(struct pl_analysis *analysis, const struct pl_folder *folder, struct nc_error *error)
 {
+    static const char name[] = "tables";
+    int fd = mkdirat(folder->fd, name, 0777) == 0 ? openat(folder->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
+    int result = write_results(analysis, fd, folder->fd, error);
+    close(fd);
+    pl_folder_remove(folder, name);
+    return result;
+}
+
+static void print_end(const struct settings *settings, const struct pl_analysis *analysis, bool human)
+{
+    for (uint32_t i = 0; human && i < analysis->n; i++)
+        print_transfer(&analysis->transfers[i]);
+    if (human)
+        return;
+    nc_jsonl_event(stdout, "end",
+                   json_pack("{s:o, s:I, s:{s:I, s:I}}", "output", nc_jsonl_text(settings->output), "flows",
+                             (json_int_t)analysis->n, "unmatched_flows", "sender",
+                             (json_int_t)analysis->unmatched[PL_SENDER], "receiver",
+                             (json_int_t)analysis->unmatched[PL_RECEIVER]));
+}
+
+static int analyse(const struct settings *settings, struct pl_analysis *analysis, bool human)
+{
+    struct pl_folder folder;
     struct nc_error error;
-    if (pl_trace_load(trace, mapping->data, mapping->len, &error) != PL_OK)
-        return pl_fail(human, error.status, "'%s': %s", path, error.text);
-    if (trace->index.reader.truncated)
-        nc_log("'%s': ends inside a packet; all before it was read", path);
-    return NC_EXIT_OK;
-}
-
-static int join(const struct settings *settings, const struct pl_trace *sender, const struct pl_trace *receiver,
-                const struct pl_box *box, bool human)
-{
-    struct output output = {.human = human, .boxed = box};
-    struct pl_joined joined;
-    struct nc_error error;
-    if (pl_folder_begin(&output.folder, settings->output, &error) < 0)
-        return pl_report(human, &error);
-    enum pl_status status = settings->xplot ? pl_analyse(sender, receiver, box, put_xplot, &output, &joined)
-                                            : write_tables(&output, sender, receiver, box, &joined);
-    if (status != PL_OK) {
-        const char *reason = status == PL_NO_MEMORY ? "out of memory" : strerror(errno);
-        pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", settings->output, reason);
-        pl_folder_abort(&output.folder);
-        return NC_EXIT_FAILED;
-    }
-    if (joined.flows == 0) {
-        pl_folder_abort(&output.folder);
+    if (analysis->n == 0)
         return pl_fail(human, NC_EXIT_FAILED, "'%s' and '%s' have no connection in common", settings->sender,
                        settings->receiver);
-    }
-    if (pl_folder_commit(&output.folder, &error) < 0)
+    if (pl_folder_begin(&folder, settings->output, &error) < 0)
         return pl_report(human, &error);
-    if (!human)
-        nc_jsonl_event(stdout, "end",
-                       json_pack("{s:o, s:I, s:{s:I, s:I}}", "output", nc_jsonl_text(settings->output), "flows",
-                                 (json_int_t)joined.flows, "unmatched_flows", "sender",
-                                 (json_int_t)joined.unmatched_sender, "receiver",
-                                 (json_int_t)joined.unmatched_receiver));
+    int result =
+        settings->xplot ? write_graphs(analysis, &folder, &error) : write_results(analysis, folder.fd, -1, &error);
+    if (result < 0) {
+        pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", settings->output, error.text);
+        pl_folder_abort(&folder);
+        return NC_EXIT_FAILED;
+    }
+    if (pl_folder_commit(&folder, &error) < 0)
+        return pl_report(human, &error);
+    print_end(settings, analysis, human);
     return NC_EXIT_OK;
+}
+
+static int run_mapped(const struct settings *settings, struct pl_mapping mappings[PL_END_N], const struct pl_box *box,
+                      bool human)
+{
+    const char *paths[PL_END_N] = {settings->sender, settings->receiver};
+    struct pl_analysis analysis;
+    struct nc_error error;
+    int end, status;
+    if (pl_analysis_survey(&analysis, mappings, box, &end, &error) != PL_OK)
+        status = pl_fail(human, error.status, "'%s': %s", paths[end], error.text);
+    else {
+        for (end = 0; end < PL_END_N; end++)
+            if (analysis.surveys[end].index.reader.truncated)
+                nc_log("'%s': ends inside a packet; all before it was read", paths[end]);
+        status = analyse(settings, &analysis, human);
+    }
+    pl_analysis_free(&analysis);
+    return status;
 }
 
 static int run(const struct settings *settings, bool human)
 {
-    const char *paths[2] = {settings->sender, settings->receiver};
-    struct pl_mapping mappings[2] = {{.data = NULL}, {.data = NULL}};
-    struct pl_trace traces[2] = {{.n = 0}, {.n = 0}};
+    const char *paths[PL_END_N] = {settings->sender, settings->receiver};
+    struct pl_mapping mappings[PL_END_N] = {{.data = NULL}, {.data = NULL}};
     struct pl_box box = {.flow_n = 0};
     struct nc_error error;
     int status = NC_EXIT_OK;
-    for (int i = 0; i < 2 && status == NC_EXIT_OK; i++)
-        status = pl_map(paths[i], &mappings[i], &error) < 0 ? pl_report(human, &error)
-                                                            : load(paths[i], &mappings[i], &traces[i], human);
+    for (int i = 0; i < PL_END_N && status == NC_EXIT_OK; i++)
+        if (pl_map(paths[i], &mappings[i], &error) < 0)
+            status = pl_report(human, &error);
     if (status == NC_EXIT_OK && settings->box && pl_box_open(&box, settings->box, &error) < 0)
         status = pl_fail(human, error.status, "--box %s", error.text);
     if (status == NC_EXIT_OK)
-        status = join(settings, &traces[0], &traces[1], settings->box ? &box : NULL, human);
+        status = run_mapped(settings, mappings, settings->box ? &box : NULL, human);
     pl_box_close(&box);
-    for (int i = 0; i < 2; i++) {
-        pl_trace_free(&traces[i]);
+    for (int i = 0; i < PL_END_N; i++)
         pl_unmap(&mappings[i]);
-    }
     return status;
 }
 

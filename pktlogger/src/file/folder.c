@@ -76,3 +76,10 @@ void pl_folder_abort(struct pl_folder *folder)
     folder->fd = -1;
     nftw(folder->temporary, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
+
+void pl_folder_remove(const struct pl_folder *folder, const char *name)
+{
+    char path[sizeof folder->temporary + 64];
+    snprintf(path, sizeof path, "%s/%s", folder->temporary, name);
+    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}

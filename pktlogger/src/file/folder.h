@@ -22,6 +22,9 @@ int pl_folder_commit(struct pl_folder *folder, struct nc_error *error);
 /* Removes the temporary folder with its contents. Does nothing after a commit. */
 void pl_folder_abort(struct pl_folder *folder);
 
+/* Removes the folder `name` in the temporary folder. */
+void pl_folder_remove(const struct pl_folder *folder, const char *name);
+
 /* Makes the temporary name for a file or folder: ".NAME.PID.tmp" in the same folder. Returns 0, or -1 when the name
  * does not fit. */
 int pl_temporary_name(const char *path, char *out, size_t size);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORGET_BYTES = 16 << 20 }; /* a multiple of every page size */
+enum { FORGET_BYTES = 2 << 20 }; /* a multiple of every page size */
 
 int pl_map(const char *path, struct pl_mapping *mapping, struct nc_error *error)
 {

@@ -17,7 +17,8 @@ struct pl_mapping {
 int pl_map(const char *path, struct pl_mapping *mapping, struct nc_error *error);
 
 /* Gives back the memory of what lies before `upto`, some MB at a time. The file stays in the page cache, and what is
- * read there again comes back from it. Without this a reader of a long file seems to have all of it in memory. */
+ * read there again comes back from it. Set `forgotten` to 0 before another reading from the start. Without this a
+ * reader of a long file seems to have all of it in memory. */
 void pl_mapping_forget(struct pl_mapping *mapping, const uint8_t *upto);
 
 void pl_unmap(struct pl_mapping *mapping);

@@ -33,8 +33,16 @@ static const struct row table[] = {
     {"both in order", false, 2, 2, {{10, 0, 0}, {50, 0, 1}}, {{40, 0}, {90, 0}}},
     {"duplicated in the network: the first", false, 1, 2, {{10, 0, 0}}, {{40, 0}, {41, 0}}},
     {"a token rewritten on the way", true, 1, 1, {{10, 7, 0}}, {{40, 9}}},
+    {"a duplicate is not the lost copy", true, 2, 2, {{10, 7, NO}, {50, 8, 0}}, {{100, 8}, {101, 8}}},
     {"three sent, two received", false, 3, 2, {{10, 0, NO}, {50, 0, 0}, {90, 0, 1}}, {{60, 0}, {100, 0}}},
 };
+
+/* A block alone. */
+static int match_once(struct pl_piece *sent, size_t sent_n, struct pl_piece *received, size_t received_n, bool tokens)
+{
+    int64_t min_delay_ns = INT64_MAX;
+    return pl_match(sent, sent_n, received, received_n, tokens, &min_delay_ns);
+}
 
 static void rows_pair_as_said(void)
 {
@@ -48,7 +56,7 @@ static void rows_pair_as_said(void)
         for (int k = 0; k < row->received_n; k++)
             received[k] = (struct pl_piece){
                 .start = 5, .t_ns = row->received[k].t_ns, .token = row->received[k].token, .owner = (uint64_t)k};
-        CHECK_EQ(pl_match(sent, (size_t)row->sent_n, received, (size_t)row->received_n, row->tokens), 0);
+        CHECK_EQ(match_once(sent, (size_t)row->sent_n, received, (size_t)row->received_n, row->tokens), 0);
         for (int k = 0; k < row->sent_n; k++)
             CHECK_EQ(sent[k].match, row->sent[sent[k].owner].match);
     }
@@ -59,9 +67,23 @@ static void the_smallest_delay_of_certain_pairs_bounds_the_rest(void)
     struct pl_piece sent[] = {
         {.start = 1, .t_ns = 0}, {.start = 2, .t_ns = 0, .owner = 1}, {.start = 2, .t_ns = 95, .owner = 2}};
     struct pl_piece received[] = {{.start = 1, .t_ns = 50}, {.start = 2, .t_ns = 100, .owner = 1}};
-    CHECK_EQ(pl_match(sent, 3, received, 2, false), 0);
+    CHECK_EQ(match_once(sent, 3, received, 2, false), 0);
     CHECK_EQ(sent[1].match, 1); /* 5 ns are too few for the copy */
     CHECK_EQ(sent[2].match, PL_UNMATCHED);
+}
+
+/* What one block learns of the smallest delay bounds the next one. */
+static void the_smallest_delay_goes_from_block_to_block(void)
+{
+    int64_t min_delay_ns = INT64_MAX;
+    struct pl_piece sent = {.start = 1, .t_ns = 0}, received = {.start = 1, .t_ns = 50};
+    CHECK_EQ(pl_match(&sent, 1, &received, 1, false, &min_delay_ns), 0);
+    CHECK_EQ(min_delay_ns, 50);
+    struct pl_piece copies[] = {{.start = 2, .t_ns = 0, .owner = 1}, {.start = 2, .t_ns = 95, .owner = 2}};
+    received = (struct pl_piece){.start = 2, .t_ns = 100};
+    CHECK_EQ(pl_match(copies, 2, &received, 1, false, &min_delay_ns), 0);
+    CHECK_EQ(copies[0].match, 0);
+    CHECK_EQ(copies[1].match, PL_UNMATCHED);
 }
 
 /* A quadratic walk over these would take hours. */
@@ -79,7 +101,7 @@ static void hostile_groups_take_no_longer(void)
                                             .owner = i,
                                             .token = shape == 2 ? (uint32_t)i + 1 : 0};
         }
-        CHECK_EQ(pl_match(sent, N, received, N, true), 0);
+        CHECK_EQ(match_once(sent, N, received, N, true), 0);
     }
     free(sent);
     free(received);
@@ -89,6 +111,7 @@ int main(void)
 {
     RUN(rows_pair_as_said);
     RUN(the_smallest_delay_of_certain_pairs_bounds_the_rest);
+    RUN(the_smallest_delay_goes_from_block_to_block);
     RUN(hostile_groups_take_no_longer);
     return 0;
 }

@@ -88,28 +88,10 @@ static int read_flows(struct pl_box *box, const json_t *list)
     return 0;
 }
 
-static bool is_wanted(const struct pl_box *box, uint32_t i)
+uint32_t pl_box_flow(const struct pl_box *box, uint32_t i)
 {
-    return u64(box, FLOW, i) < box->flow_n && !u64(box, COPY, i);
-}
-
-/* A stable counting sort of the rows by flow. */
-static int group(struct pl_box *box)
-{
-    uint32_t rows = (uint32_t)box->column[0].rows;
-    box->first = calloc((size_t)box->flow_n + 2, sizeof *box->first);
-    box->order = calloc((size_t)rows + 1, sizeof *box->order);
-    if (!box->first || !box->order)
-        return -1;
-    for (uint32_t i = 0; i < rows; i++) /* counts, two places late … */
-        if (is_wanted(box, i))
-            box->first[u64(box, FLOW, i) + 2]++;
-    for (uint32_t f = 2; f <= box->flow_n; f++)
-        box->first[f] += box->first[f - 1];
-    for (uint32_t i = 0; i < rows; i++) /* … so that this leaves every start in its own place */
-        if (is_wanted(box, i))
-            box->order[box->first[u64(box, FLOW, i) + 1]++] = i;
-    return 0;
+    uint64_t flow = u64(box, FLOW, i);
+    return flow < box->flow_n && !u64(box, COPY, i) ? (uint32_t)flow : UINT32_MAX;
 }
 
 int pl_box_open(struct pl_box *box, const char *folder, struct nc_error *error)
@@ -124,9 +106,6 @@ int pl_box_open(struct pl_box *box, const char *folder, struct nc_error *error)
     if (box->description && result < 0)
         nc_fail(error, NC_EXIT_USAGE, "'%.200s/flows.json': a connection in it has no addresses", folder);
     json_decref(flows);
-    if (result == 0 && group(box) < 0) {
-        result = nc_fail(error, NC_EXIT_FAILED, "out of memory");
-    }
     return result;
 }
 
@@ -136,8 +115,6 @@ void pl_box_close(struct pl_box *box)
         pl_column_close(&box->column[c]);
     json_decref(box->description);
     free(box->flows);
-    free(box->order);
-    free(box->first);
     *box = (struct pl_box){.flow_n = 0};
 }
 

@@ -1,7 +1,6 @@
 /* The record of a delay box, as `pktlogger record -o` wrote it, for joining with the captures of both ends. It has the
  * fate of each packet, where the captures only show that a packet never arrived.
- * The columns are mapped; memory holds only the order of the rows by flow. Duplicates that the box made are left
- * out. */
+ * The columns are mapped and read in order of rows. */
 #ifndef PL_BOX_H
 #define PL_BOX_H
 
@@ -26,8 +25,6 @@ struct pl_box {
     struct pl_flow *flows; /* addresses, ports, SYN and base of each side; nothing else is set */
     uint32_t flow_n;
     struct pl_column_map column[PL_BOX_COLUMNS];
-    uint32_t *order;     /* numbers of rows, grouped by flow, in order of arrival within each */
-    size_t *first;       /* flow f has order[first[f]] … order[first[f + 1] - 1] */
     json_t *description; /* record.json */
 };
 
@@ -38,6 +35,9 @@ void pl_box_close(struct pl_box *box);
 /* The flow of the connection `like`. *flipped is set when its direction 0 is direction 1 of `like`. UINT32_MAX: not
  * recorded. */
 uint32_t pl_box_lookup(const struct pl_box *box, const struct pl_flow *like, bool *flipped);
+
+/* The flow of row `i`, or UINT32_MAX for a row that does not count: no TCP, or a duplicate that the box made. */
+uint32_t pl_box_flow(const struct pl_box *box, uint32_t i);
 
 /* Row `i` of the table. */
 struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i);

@@ -3,9 +3,16 @@
 
 #include <stdlib.h>
 
+#include "sort.h"
 #include "vector.h"
 
 typedef PL_VECTOR(struct pl_piece *) piece_list;
+
+/* The smallest delay so far may be larger than one that comes later by this part. No copy is sent within a quarter of a
+ * one-way delay after the one before it. */
+enum { SLACK = 4 };
+
+enum pass { BY_TOKEN, LONE, REST };
 
 struct matcher {
     int64_t min_delay_ns;      /* smallest delay of certain pairs; INT64_MAX until there is one */
@@ -68,17 +75,30 @@ static void note_delays(struct matcher *matcher, const piece_list *sent, const s
             matcher->min_delay_ns = received->t_ns - sent->at[i]->t_ns;
 }
 
+/* More pieces with one token were received than sent: the network duplicated one, and none of them is another copy. */
+static void leave_out_duplicates(const struct matcher *matcher)
+{
+    for (size_t i = 0; i < matcher->sent.n; i++)
+        if (matcher->sent.at[i]->match == PL_UNMATCHED)
+            return;
+    for (size_t i = 0; i < matcher->received.n; i++)
+        if (matcher->received.at[i]->match == PL_UNMATCHED)
+            matcher->received.at[i]->match = matcher->sent.at[0]->owner;
+}
+
 /* Pairs the unmatched pieces of a group with equal start. One sent and one received piece are a certain pair. */
 static int pair_group(struct matcher *matcher, struct pl_piece *sent, size_t sent_n, struct pl_piece *received,
-                      size_t received_n, int64_t least_ns, bool sort)
+                      size_t received_n, int64_t least_ns, enum pass pass)
 {
     if (collect(&matcher->sent, sent, sent_n) < 0 || collect(&matcher->received, received, received_n) < 0)
         return -1;
-    if (sort && matcher->sent.n > 1)
+    if (pass == REST && matcher->sent.n > 1)
         qsort(matcher->sent.at, matcher->sent.n, sizeof *matcher->sent.at, by_time);
-    if (sort && matcher->received.n > 1)
+    if (pass == REST && matcher->received.n > 1)
         qsort(matcher->received.at, matcher->received.n, sizeof *matcher->received.at, by_time);
     pair_lists(&matcher->sent, &matcher->received, least_ns);
+    if (pass == BY_TOKEN)
+        leave_out_duplicates(matcher);
     if (matcher->sent.n == 1 && matcher->received.n == 1)
         note_delays(matcher, &matcher->sent, matcher->received.at[0]);
     return 0;
@@ -100,20 +120,19 @@ static int order(const struct pl_piece *a, const struct pl_piece *b, bool token)
     return !token || a->token == b->token ? 0 : a->token < b->token ? -1 : 1;
 }
 
-enum pass { BY_TOKEN, LONE, REST };
-
 static int walk(struct matcher *matcher, enum pass pass, struct pl_piece *sent, size_t sent_n,
                 struct pl_piece *received, size_t received_n)
 {
     bool token = pass == BY_TOKEN;
-    int64_t least_ns = pass == REST && matcher->min_delay_ns != INT64_MAX ? matcher->min_delay_ns : 0;
+    int64_t least_ns =
+        pass == REST && matcher->min_delay_ns != INT64_MAX ? matcher->min_delay_ns - matcher->min_delay_ns / SLACK : 0;
     while (sent_n && received_n) {
         int which = order(sent, received, token);
         /* only the run on the lower side is measured and then skipped, so each piece is visited once */
         size_t s = which <= 0 ? run_length(sent, sent_n, token) : 0;
         size_t r = which >= 0 ? run_length(received, received_n, token) : 0;
         if (which == 0 && (pass != LONE || (s == 1 && r == 1)))
-            if (pair_group(matcher, sent, s, received, r, least_ns, pass == REST) < 0)
+            if (pair_group(matcher, sent, s, received, r, least_ns, pass) < 0)
                 return -1;
         sent += s, sent_n -= s;
         received += r, received_n -= r;
@@ -121,26 +140,25 @@ static int walk(struct matcher *matcher, enum pass pass, struct pl_piece *sent, 
     return 0;
 }
 
-static void prepare(struct pl_piece *pieces, size_t n)
+static int prepare(struct pl_piece *pieces, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         pieces[i].match = PL_UNMATCHED;
-    if (n > 1)
-        qsort(pieces, n, sizeof *pieces, by_start_token_time);
+    return pl_sort(pieces, n, sizeof *pieces, by_start_token_time);
 }
 
-int pl_match(struct pl_piece *sent, size_t sent_n, struct pl_piece *received, size_t received_n, bool tokens)
+int pl_match(struct pl_piece *sent, size_t sent_n, struct pl_piece *received, size_t received_n, bool tokens,
+             int64_t *min_delay_ns)
 {
-    struct matcher matcher = {.min_delay_ns = INT64_MAX};
-    prepare(sent, sent_n);
-    prepare(received, received_n);
-    int result = 0;
-    if (tokens)
+    struct matcher matcher = {.min_delay_ns = *min_delay_ns};
+    int result = prepare(sent, sent_n) < 0 || prepare(received, received_n) < 0 ? -1 : 0;
+    if (result == 0 && tokens)
         result = walk(&matcher, BY_TOKEN, sent, sent_n, received, received_n);
     if (result == 0)
         result = walk(&matcher, LONE, sent, sent_n, received, received_n);
     if (result == 0)
         result = walk(&matcher, REST, sent, sent_n, received, received_n);
+    *min_delay_ns = matcher.min_delay_ns;
     free(matcher.sent.at);
     free(matcher.received.at);
     return result;

@@ -1,0 +1,155 @@
+/* The second and third reading of analyse.h. */
+#include "analyse.h"
+#include "join.h"
+#include "walk.h"
+
+#define BOX_LEAD_NS INT64_C(1000000000) /* rows of the record are taken so much before packets of their time */
+
+/* One capture being read again. */
+struct source {
+    struct pl_index index;
+    struct pl_mapping *capture;
+    struct pl_row row;
+    enum pl_row_status next;
+};
+
+static bool advance(struct source *source, struct nc_error *error)
+{
+    source->next = pl_index_next(&source->index, &source->row, error);
+    pl_mapping_forget(source->capture, source->index.reader.at);
+    return source->next == PL_ROW;
+}
+
+static bool open_source(struct source *source, struct pl_mapping *capture, struct nc_error *error)
+{
+    source->capture = capture;
+    source->next = PL_ROWS_FAILED;
+    capture->forgotten = 0;
+    if (pl_index_open(&source->index, capture->data, capture->len, error) != PL_OK)
+        return false;
+    advance(source, error);
+    return source->next != PL_ROWS_FAILED;
+}
+
+static int join_one(struct pl_analysis *analysis, struct pl_transfer *t, int end, const struct pl_row *row,
+                    struct pl_tables *tables)
+{
+    if (!t->join && !(t->join = pl_join_new(t, &analysis->open)))
+        return -1;
+    return end == PL_SENDER ? pl_join_sender(t->join, row, tables) : pl_join_receiver(t->join, row);
+}
+
+static int finish_join(struct pl_transfer *t, struct pl_tables *tables)
+{
+    if (!t->join)
+        return 0;
+    int result = pl_join_finish(t->join, tables) < 0 ? -1 : pl_tally_end(&t->join->tally);
+    pl_join_free(t->join);
+    t->join = NULL;
+    return result;
+}
+
+/* Takes the rows of the box's record until `until_ns`. */
+static int read_box(struct pl_analysis *analysis, int64_t until_ns)
+{
+    const struct pl_box *box = analysis->box;
+    uint32_t rows = box ? (uint32_t)box->column[0].rows : 0;
+    for (; analysis->box_row < rows; analysis->box_row++) {
+        uint32_t flow = pl_box_flow(box, analysis->box_row);
+        uint32_t number = flow == UINT32_MAX ? UINT32_MAX : analysis->box_numbers[flow];
+        if (number == UINT32_MAX)
+            continue;
+        if (pl_box_row(box, analysis->box_row).t_in_ns > until_ns)
+            return 0;
+        struct pl_transfer *t = &analysis->transfers[number];
+        if (!t->join && !(t->join = pl_join_new(t, &analysis->open)))
+            return -1;
+        if (pl_join_box(t->join, analysis->box_row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A transfer is finished with its last packet. One that is in the box's record waits for the end of the record. */
+static int join_rows(struct pl_analysis *analysis, struct source sources[PL_END_N], struct pl_tables *tables,
+                     struct nc_error *error)
+{
+    while (sources[PL_SENDER].next == PL_ROW || sources[PL_RECEIVER].next == PL_ROW) {
+        int end = sources[PL_SENDER].next != PL_ROW ||
+                  (sources[PL_RECEIVER].next == PL_ROW && sources[PL_RECEIVER].row.t_ns < sources[PL_SENDER].row.t_ns);
+        const struct pl_row *row = &sources[end].row;
+        uint32_t number = analysis->numbers[end][row->flow];
+        if (analysis->box && read_box(analysis, row->t_ns + BOX_LEAD_NS) < 0)
+            return -1;
+        if (number != UINT32_MAX) {
+            struct pl_transfer *t = &analysis->transfers[number];
+            if (join_one(analysis, t, end, row, tables) < 0)
+                return -1;
+            if (--t->rows_left == 0 && !t->box && finish_join(t, tables) < 0)
+                return -1;
+        }
+        if (!advance(&sources[end], error) && sources[end].next == PL_ROWS_FAILED)
+            return -1;
+    }
+    if (read_box(analysis, INT64_MAX) < 0)
+        return -1;
+    for (uint32_t i = 0; i < analysis->n; i++)
+        if (finish_join(&analysis->transfers[i], tables) < 0)
+            return -1;
+    return 0;
+}
+
+static int read_both(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
+{
+    struct source sources[PL_END_N] = {{.next = PL_ROWS_END}, {.next = PL_ROWS_END}};
+    int result = 0;
+    for (int end = 0; end < PL_END_N && result == 0; end++)
+        result = open_source(&sources[end], &analysis->captures[end], error) ? 0 : -1;
+    if (result == 0)
+        result = join_rows(analysis, sources, tables, error);
+    for (int end = 0; end < PL_END_N; end++)
+        pl_index_free(&sources[end].index);
+    return result;
+}
+
+static int walk_rows(struct pl_analysis *analysis, struct source *source, struct pl_tables *tables,
+                     struct nc_error *error)
+{
+    for (uint32_t i = 0; i < analysis->n; i++)
+        analysis->transfers[i].rows_left = analysis->transfers[i].sender_rows;
+    for (; source->next == PL_ROW; advance(source, error)) {
+        uint32_t number = analysis->numbers[PL_SENDER][source->row.flow];
+        if (number == UINT32_MAX)
+            continue;
+        struct pl_transfer *t = &analysis->transfers[number];
+        if (pl_walk(t, &source->row, tables) < 0)
+            return -1;
+        if (--t->rows_left == 0 && pl_walk_end(t, tables) < 0)
+            return -1;
+    }
+    return source->next == PL_ROWS_END ? 0 : -1;
+}
+
+static int read_sender(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
+{
+    struct source source = {.next = PL_ROWS_END};
+    int result = -1;
+    if (open_source(&source, &analysis->captures[PL_SENDER], error))
+        result = walk_rows(analysis, &source, tables, error);
+    pl_index_free(&source.index);
+    return result;
+}
+
+enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
+{
+    *error = (struct nc_error){.status = NC_EXIT_FAILED};
+    if (read_both(analysis, tables, error) == 0) {
+        if (pl_tables_map(tables, error) < 0)
+            return PL_SINK_FAILED;
+        if (read_sender(analysis, tables, error) == 0)
+            return PL_OK;
+    }
+    if (!error->text[0])
+        nc_fail(error, NC_EXIT_FAILED, "out of memory");
+    return PL_NO_MEMORY;
+}

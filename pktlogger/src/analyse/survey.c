@@ -1,0 +1,43 @@
+/* Implements survey.h. */
+#include "survey.h"
+
+static int note(struct pl_survey *survey, const struct pl_row *row)
+{
+    while (survey->facts.n <= row->flow)
+        if (PL_APPEND(&survey->facts, 0) < 0)
+            return -1;
+    if (!row->ip_id)
+        return 0;
+    uint8_t *facts = &survey->facts.at[row->flow];
+    if (row->len > 0 && row->seq < UINT64_MAX / 4)
+        *facts |= (uint8_t)(PL_DATA_IDS << row->dir);
+    if (row->ack < UINT64_MAX / 4)
+        *facts |= (uint8_t)(PL_ACK_IDS << row->dir);
+    return 0;
+}
+
+enum pl_status pl_survey_run(struct pl_survey *survey, struct pl_mapping *capture, struct nc_error *error)
+{
+    struct pl_row row;
+    enum pl_row_status next;
+    survey->facts.at = NULL;
+    survey->facts.n = survey->facts.room = 0;
+    enum pl_status status = pl_index_open(&survey->index, capture->data, capture->len, error);
+    if (status != PL_OK)
+        return status;
+    while ((next = pl_index_next(&survey->index, &row, error)) == PL_ROW) {
+        pl_mapping_forget(capture, survey->index.reader.at);
+        if (note(survey, &row) < 0) {
+            nc_fail(error, NC_EXIT_FAILED, "out of memory");
+            return PL_NO_MEMORY;
+        }
+    }
+    return next == PL_ROWS_END ? PL_OK : PL_DAMAGED;
+}
+
+void pl_survey_free(struct pl_survey *survey)
+{
+    pl_index_free(&survey->index);
+    free(survey->facts.at);
+    survey->facts.at = NULL;
+}

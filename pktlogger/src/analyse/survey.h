@@ -1,0 +1,32 @@
+/* The first reading of a capture: its flows, and which of them have identifications to tell copies apart by. */
+#ifndef PL_SURVEY_H
+#define PL_SURVEY_H
+
+#include "index.h"
+#include "mapping.h"
+#include "vector.h"
+
+/* What flow `f` has: bits of `facts.at[f]`, shifted by the direction. */
+enum { PL_DATA_IDS = 1, PL_ACK_IDS = 4 };
+
+struct pl_survey {
+    struct pl_index index;
+    PL_VECTOR(uint8_t) facts;
+};
+
+/* Reads a whole capture. `error` has the reason unless the result is PL_OK; pl_survey_free is allowed after either. */
+enum pl_status pl_survey_run(struct pl_survey *survey, struct pl_mapping *capture, struct nc_error *error);
+void pl_survey_free(struct pl_survey *survey);
+
+static inline bool pl_survey_has(const struct pl_survey *survey, uint32_t flow, int fact, unsigned dir)
+{
+    return survey->facts.at[flow] & fact << dir;
+}
+
+/* The packets of a flow in both directions. */
+static inline uint64_t pl_survey_rows(const struct pl_survey *survey, uint32_t flow)
+{
+    return survey->index.flows.at[flow].side[0].packets + survey->index.flows.at[flow].side[1].packets;
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* The third reading: follows a sender packet by packet as its capture shows it, beside the segments that the second
+ * reading wrote. It finds the kind of each transmission, loss bursts, events and stops. */
+#ifndef PL_WALK_H
+#define PL_WALK_H
+
+#include "tables.h"
+#include "transfer.h"
+
+/* Lost parts that were sent close together. */
+struct pl_burst {
+    int64_t t0_ns, t1_ns;
+    uint64_t seq, seq_end; /* start of the lowest part, end of the highest */
+    uint64_t bytes, first; /* `first`: its first segment */
+    uint32_t packets;
+    bool full_queue; /* the part sent just before it met a queue about as long as the longest ones */
+};
+
+/* A lost part that may still explain a time-out. */
+struct pl_lost_part {
+    uint64_t number, end; /* of the segment, from 0; behind its last byte */
+    int64_t t_sent_ns;
+    uint32_t len;
+    bool retransmission;
+};
+
+/* What was lost and may be outstanding (bursts.c). */
+struct pl_losses {
+    PL_VECTOR(struct pl_burst) bursts; /* the last one may go on */
+    PL_VECTOR(struct pl_lost_part) parts;
+    size_t kept;              /* parts that were left when they were last gone through */
+    uint64_t between;         /* parts that did not get lost since the last that did */
+    bool arrived;             /* a part has */
+    int64_t arrived_delay_ns; /* of the last such part */
+};
+
+/* Takes the next segment in order of sending. A burst that it shows to be over becomes an event. */
+int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables,
+                  const struct pl_segment *segment, uint64_t number);
+/* Forgets losses before segment `since` and those acknowledged by `una`; they explain nothing any more. */
+void pl_losses_forget(struct pl_losses *losses, uint64_t since, uint64_t una);
+void pl_losses_end(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables);
+
+/* The state at the moment when sending resumed, from which stops.c finds the cause of the stop. */
+struct pl_resume {
+    int64_t t0_ns, t1_ns;
+    uint64_t una, high;                                  /* first byte outstanding, end of the last byte sent */
+    const struct pl_losses *losses;                      /* since the previous time-out */
+    uint64_t since;                                      /* the first segment sent by it, or 0 */
+    bool ended, timeout, retransmission, window_limited; /* `ended`: by a segment */
+    int64_t closed_ns, drained_ns; /* how long the window was closed, and how long nothing was outstanding */
+};
+int pl_add_stop(struct pl_transfer *transfer, const struct pl_resume *resume);
+
+/* Takes a packet of the transfer from the sender's capture. Returns 0, or -1 without memory. */
+int pl_walk(struct pl_transfer *transfer, const struct pl_row *row, struct pl_tables *tables);
+
+/* Ends what is under way when the capture ends, and releases transfer->walk. */
+int pl_walk_end(struct pl_transfer *transfer, struct pl_tables *tables);
+
+#endif

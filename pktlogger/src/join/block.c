@@ -1,0 +1,232 @@
+/* Joins one block of a connection (join.h): all that is open below a cut.
+ *
+ * Parts are cut into pieces at every border of any part in either capture. The resulting pieces are the same in both
+ * captures and are paired by pl_match. A part has arrived when all its pieces have arrived.
+ * Overlapping parts could be cut into quadratically many pieces. A budget limits this; `unresolved` counts the parts
+ * that are left out. */
+#include "block.h"
+
+#include "sort.h"
+
+enum { PIECES_A_PART = 8, PIECES_SPARE = 4096 };
+
+static int add_borders(struct pl_block *block, uint64_t start, uint64_t end)
+{
+    size_t n = block->borders.n;
+    if ((n == 0 || block->borders.at[n - 1] != start) && PL_APPEND(&block->borders, start) < 0)
+        return -1;
+    return PL_APPEND(&block->borders, end);
+}
+
+/* Collects the parts below the cut. */
+static int collect_parts(struct pl_block *block)
+{
+    struct pl_join *join = block->join;
+    for (size_t i = join->segments_written; i < join->segments.n; i++) {
+        const struct pl_segment *segment = &join->segments.at[i];
+        struct pl_member member = {.segment = i};
+        if (segment->joined || segment->seq >= block->cut)
+            continue;
+        if (PL_APPEND(&block->members, member) < 0 || add_borders(block, segment->seq, segment->seq + segment->len) < 0)
+            return -1;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < join->parts_arrived.n; i++) {
+        struct pl_arrival part = join->parts_arrived.at[i];
+        if (part.number >= block->cut)
+            join->parts_arrived.at[kept++] = part;
+        else if (PL_APPEND(&block->arrivals, part) < 0 || add_borders(block, part.number, part.number + part.len) < 0)
+            return -1;
+    }
+    join->parts_arrived.n = kept;
+    return 0;
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static int sort_borders(struct pl_block *block)
+{
+    uint64_t *at = block->borders.at;
+    size_t kept = 0, n = block->borders.n;
+    if (pl_sort(at, n, sizeof *at, compare_u64) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || at[i] != at[kept - 1])
+            at[kept++] = at[i];
+    block->borders.n = kept;
+    block->budget = PIECES_A_PART * kept + PIECES_SPARE;
+    return 0;
+}
+
+/* The index of the border at `number`, which is probably `likely`. */
+static size_t border_at(const struct pl_block *block, uint64_t number, size_t likely)
+{
+    size_t low = 0, high = block->borders.n;
+    if (likely < high && block->borders.at[likely] == number)
+        return likely;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (block->borders.at[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Cuts a part into pieces. *border is where it begins, and then where the next one probably begins. Returns the number
+ * of pieces, 0 when they exceed the budget, -1 without memory. */
+static long cut_part(struct pl_block *block, bool sent, struct pl_piece piece, uint64_t end_number, size_t *border)
+{
+    size_t first = border_at(block, piece.start, *border), end = border_at(block, end_number, first + 1);
+    *border = first;
+    if (end - first > block->budget)
+        return 0;
+    block->budget -= end - first;
+    for (size_t b = first; b < end; b++) {
+        piece.start = b;
+        if ((sent ? PL_APPEND(&block->sent, piece) : PL_APPEND(&block->received, piece)) < 0)
+            return -1;
+    }
+    return (long)(end - first);
+}
+
+static int cut_all(struct pl_block *block)
+{
+    size_t border = 0;
+    for (size_t i = 0; i < block->members.n; i++) {
+        struct pl_member *member = &block->members.at[i];
+        const struct pl_segment *segment = pl_block_segment(block, member);
+        struct pl_piece piece = {
+            .start = segment->seq, .t_ns = segment->t_sent_ns, .owner = i, .token = segment->token};
+        long pieces = cut_part(block, true, piece, segment->seq + segment->len, &border);
+        if (pieces < 0)
+            return -1;
+        member->border = border;
+        member->pieces = (size_t)pieces;
+        border += member->pieces;
+        block->join->t->unresolved += pieces == 0;
+    }
+    border = 0;
+    for (size_t i = 0; i < block->arrivals.n; i++) {
+        const struct pl_arrival *part = &block->arrivals.at[i];
+        struct pl_piece piece = {.start = part->number, .t_ns = part->t_ns, .owner = i, .token = part->token};
+        long pieces = cut_part(block, false, piece, part->number + part->len, &border);
+        if (pieces < 0)
+            return -1;
+        border += (size_t)pieces;
+    }
+    return 0;
+}
+
+/* The arrival of a part is that of its last piece; its frame is that of its first piece. */
+static void collect_arrivals(struct pl_block *block)
+{
+    for (size_t i = 0; i < block->sent.n; i++) { /* in order of borders */
+        const struct pl_piece *piece = &block->sent.at[i];
+        if (piece->match == PL_UNMATCHED)
+            continue;
+        struct pl_member *member = &block->members.at[piece->owner];
+        struct pl_segment *segment = pl_block_segment(block, member);
+        const struct pl_arrival *arrival = &block->arrivals.at[piece->match];
+        if (arrival->t_ns > segment->t_received_ns)
+            segment->t_received_ns = arrival->t_ns;
+        if (member->arrived++ == 0)
+            segment->receiver_frame = arrival->frame;
+    }
+    for (size_t i = 0; i < block->members.n; i++) {
+        const struct pl_member *member = &block->members.at[i];
+        struct pl_segment *segment = pl_block_segment(block, member);
+        if (member->pieces && member->arrived == member->pieces)
+            segment->delay_ns = segment->t_received_ns - segment->t_sent_ns;
+        else {
+            segment->t_received_ns = -1;
+            segment->receiver_frame = 0;
+        }
+    }
+}
+
+/* How often the bytes between two borders were sent, and whether they have arrived. */
+struct copies {
+    uint16_t n;
+    bool arrived;
+};
+
+static void count_part(struct copies *copies, const struct pl_member *member, struct pl_segment *segment)
+{
+    uint16_t before = 0;
+    segment->repeats = member->pieces > 0;
+    for (size_t b = member->border; b < member->border + member->pieces; b++) {
+        before = copies[b].n > before ? copies[b].n : before;
+        segment->repeats = segment->repeats && copies[b].arrived;
+        copies[b].n += copies[b].n < UINT16_MAX - 1;
+        copies[b].arrived = copies[b].arrived || segment->t_received_ns >= 0;
+    }
+    segment->transmission = (uint16_t)(before + 1);
+}
+
+/* Counts for each segment how often its bytes were sent, and notes whether an earlier copy arrived. What lies below
+ * earlier blocks was sent and acknowledged. */
+static int count_copies(struct pl_block *block)
+{
+    struct pl_join *join = block->join;
+    const uint64_t *borders = block->borders.at;
+    struct copies *copies = calloc(block->borders.n + 1, sizeof *copies);
+    if (!copies)
+        return -1;
+    for (size_t b = 0; b < block->borders.n && borders[b] < join->joined; b++)
+        copies[b] = (struct copies){1, true};
+    for (size_t i = 0; i < block->members.n; i++)
+        count_part(copies, &block->members.at[i], pl_block_segment(block, &block->members.at[i]));
+    for (size_t b = 0; b + 1 < block->borders.n; b++)
+        if (copies[b].n && !copies[b].arrived && borders[b + 1] <= join->acked)
+            join->t->acked_unseen_bytes += borders[b + 1] - borders[b];
+    for (size_t i = 0; i < block->members.n; i++) {
+        const struct pl_member *member = &block->members.at[i];
+        struct pl_segment *segment = pl_block_segment(block, member);
+        segment->sent_once = member->pieces > 0;
+        for (size_t b = member->border; b < member->border + member->pieces; b++)
+            segment->sent_once = segment->sent_once && copies[b].n == 1;
+        segment->joined = true;
+    }
+    free(copies);
+    return 0;
+}
+
+static int join_parts(struct pl_block *block)
+{
+    struct pl_join *join = block->join;
+    bool tokens = join->t->data_ids || pl_flow_timestamps(join->t->flow);
+    if (collect_parts(block) < 0 || sort_borders(block) < 0 || cut_all(block) < 0 ||
+        pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n, tokens,
+                 &join->parts_min_delay_ns) < 0)
+        return -1;
+    collect_arrivals(block);
+    return count_copies(block);
+}
+
+int pl_join_block(struct pl_join *join, uint64_t cut)
+{
+    struct pl_block block = {.join = join, .cut = cut};
+    int result = join_parts(&block);
+    if (result == 0 && join->t->box)
+        result = pl_block_parts_seen(&block);
+    if (result == 0)
+        result = pl_block_acks(&block);
+    if (result == 0 && join->t->box)
+        result = pl_block_acks_seen(&block);
+    for (size_t i = join->acks_written; i < join->acks.n; i++)
+        join->acks.at[i].joined = join->acks.at[i].joined || join->acks.at[i].ack < cut;
+    if (cut != UINT64_MAX && cut > join->joined)
+        join->joined = cut;
+    free(block.members.at);
+    free(block.arrivals.at);
+    free(block.borders.at);
+    free(block.sent.at);
+    free(block.received.at);
+    return result;
+}

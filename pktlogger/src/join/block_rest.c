@@ -1,0 +1,116 @@
+/* The rest of a block: acknowledgements, and what the box did with both. All are paired by pl_match as parts are. */
+#include "block.h"
+
+/* Makes pieces of the acknowledgements below the cut. */
+static int collect_acks(struct pl_block *block)
+{
+    const struct pl_join *join = block->join;
+    block->sent.n = block->received.n = 0;
+    for (size_t i = join->acks_written; i < join->acks.n; i++) {
+        const struct pl_ack *ack = &join->acks.at[i];
+        struct pl_piece piece = {.start = ack->ack, .t_ns = ack->t_sent_ns, .owner = i, .token = ack->token};
+        if (!ack->joined && ack->ack < block->cut && PL_APPEND(&block->sent, piece) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_arrived_acks(struct pl_block *block)
+{
+    struct pl_join *join = block->join;
+    size_t kept = 0;
+    for (size_t i = 0; i < join->acks_arrived.n; i++) {
+        struct pl_arrival ack = join->acks_arrived.at[i];
+        struct pl_piece piece = {
+            .start = ack.number, .t_ns = ack.t_ns, .owner = (uint64_t)ack.t_ns, .token = ack.token};
+        if (ack.number >= block->cut)
+            join->acks_arrived.at[kept++] = ack;
+        else if (PL_APPEND(&block->received, piece) < 0)
+            return -1;
+    }
+    join->acks_arrived.n = kept;
+    return 0;
+}
+
+/* Finds when each acknowledgement reached the sender. They are paired like data, with the acknowledgement number in
+ * place of the border; the owner of an arrival is its time. */
+int pl_block_acks(struct pl_block *block)
+{
+    struct pl_join *join = block->join;
+    bool tokens = join->t->ack_ids || pl_flow_timestamps(join->t->flow);
+    if (collect_acks(block) < 0 || take_arrived_acks(block) < 0 ||
+        pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n, tokens,
+                 &join->acks_min_delay_ns) < 0)
+        return -1;
+    for (size_t i = 0; i < block->sent.n; i++)
+        if (block->sent.at[i].match != PL_UNMATCHED)
+            join->acks.at[block->sent.at[i].owner].t_received_ns = (int64_t)block->sent.at[i].match;
+    return 0;
+}
+
+/* Packets of the box's record below the cut become pieces that are owned by their rows. */
+static int take_seen(struct pl_block *block, struct pl_seen *seen, size_t *n)
+{
+    size_t kept = 0;
+    block->received.n = 0;
+    for (size_t i = 0; i < *n; i++) {
+        struct pl_piece piece = {
+            .start = seen[i].number, .t_ns = seen[i].t_ns, .owner = seen[i].row, .token = seen[i].len};
+        if (seen[i].number >= block->cut)
+            seen[kept++] = seen[i];
+        else if (PL_APPEND(&block->received, piece) < 0)
+            return -1;
+    }
+    *n = kept;
+    return 0;
+}
+
+/* Finds what the box did with each data part. Data leave their host and enter the box wire packet by wire packet with
+ * the same sequence number, nearly always as many and in the same order, so pl_match pairs them with the length as
+ * token. A part that was cut anew on the way still pairs by its first byte. */
+int pl_block_parts_seen(struct pl_block *block)
+{
+    struct pl_join *join = block->join;
+    block->sent.n = 0;
+    for (size_t i = 0; i < block->members.n; i++) {
+        const struct pl_segment *segment = pl_block_segment(block, &block->members.at[i]);
+        struct pl_piece piece = {.start = segment->seq, .t_ns = segment->t_sent_ns, .owner = i, .token = segment->len};
+        if (PL_APPEND(&block->sent, piece) < 0)
+            return -1;
+    }
+    if (take_seen(block, join->parts_seen.at, &join->parts_seen.n) < 0 ||
+        pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n, true, &join->parts_min_seen_ns) <
+            0)
+        return -1;
+    for (size_t i = 0; i < block->sent.n; i++) {
+        struct pl_segment *segment = pl_block_segment(block, &block->members.at[block->sent.at[i].owner]);
+        if (block->sent.at[i].match == PL_UNMATCHED)
+            continue;
+        struct pl_box_row row = pl_box_row(join->t->box, (uint32_t)block->sent.at[i].match);
+        segment->box_fate = row.fate;
+        segment->t_box_in_ns = row.t_in_ns;
+        segment->t_box_exit_ns = row.t_exit_ns;
+        segment->t_box_out_ns = row.t_out_ns;
+    }
+    return 0;
+}
+
+/* The same with acknowledgements, by their number alone. */
+int pl_block_acks_seen(struct pl_block *block)
+{
+    struct pl_join *join = block->join;
+    if (collect_acks(block) < 0 || take_seen(block, join->acks_seen.at, &join->acks_seen.n) < 0 ||
+        pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n, false, &join->acks_min_seen_ns) <
+            0)
+        return -1;
+    for (size_t i = 0; i < block->sent.n; i++) {
+        struct pl_ack *ack = &join->acks.at[block->sent.at[i].owner];
+        if (block->sent.at[i].match == PL_UNMATCHED)
+            continue;
+        struct pl_box_row row = pl_box_row(join->t->box, (uint32_t)block->sent.at[i].match);
+        ack->box_fate = row.fate;
+        ack->t_box_in_ns = row.t_in_ns;
+        ack->t_box_out_ns = row.t_out_ns;
+    }
+    return 0;
+}

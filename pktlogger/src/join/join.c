@@ -1,0 +1,255 @@
+/* Implements join.h: takes packets in, decides when a block is joined, and writes what is. */
+#include "join.h"
+
+#include <string.h>
+
+enum { PARTS_MAX = 1024, COMPACT_FROM = 4096, OPEN_MAX = 1500000, FORCED_EVERY = OPEN_MAX / 8 };
+#define HORIZON_NS (2 * INT64_C(1000000000))
+#define MARK_NS (HORIZON_NS / (PL_MARKS - 2))
+#define EARLY_NS (1000 * INT64_C(1000)) /* see pl_join_box */
+#define LATEST_NS (INT64_C(1) << 62)    /* as in captures; the record is foreign input and may hold any number */
+
+struct pl_join *pl_join_new(struct pl_transfer *transfer, size_t *open)
+{
+    struct pl_join *join = calloc(1, sizeof *join);
+    if (!join)
+        return NULL;
+    join->t = transfer;
+    join->open = open;
+    join->parts_min_delay_ns = join->acks_min_delay_ns = join->parts_min_seen_ns = join->acks_min_seen_ns = INT64_MAX;
+    pl_tally_begin(&join->tally, transfer);
+    return join;
+}
+
+void pl_join_free(struct pl_join *join)
+{
+    if (!join)
+        return;
+    pl_tally_free(&join->tally);
+    free(join->segments.at);
+    free(join->acks.at);
+    free(join->parts_arrived.at);
+    free(join->acks_arrived.at);
+    free(join->parts_seen.at);
+    free(join->acks_seen.at);
+    free(join);
+}
+
+/* Makes part `i` of a packet with data; false when there is none. */
+static bool part_of(const struct pl_transfer *t, const struct pl_row *row, uint32_t i, struct pl_arrival *part)
+{
+    uint32_t step = t->mss ? t->mss : row->len;
+    if (row->len / step >= PARTS_MAX) /* no real packet has so many; this bounds the work of one packet */
+        step = row->len / (PARTS_MAX - 1) + 1;
+    uint64_t offset = (uint64_t)i * step;
+    if (offset >= row->len)
+        return false;
+    uint64_t left = row->len - offset;
+    *part = (struct pl_arrival){
+        .number = row->seq + offset,
+        .frame = row->frame,
+        .t_ns = row->t_ns,
+        .len = left < step ? (uint32_t)left : step,
+        .token = t->data_ids ? (uint16_t)(row->ip_id + i) : row->tsval,
+    };
+    return true;
+}
+
+static uint32_t ack_token(const struct pl_transfer *t, const struct pl_row *row)
+{
+    return t->ack_ids ? row->ip_id : row->tsval;
+}
+
+static int send_parts(struct pl_join *join, const struct pl_row *row)
+{
+    struct pl_arrival part;
+    for (uint32_t i = 0; part_of(join->t, row, i, &part); i++) {
+        struct pl_segment segment = {
+            .flow = join->t->number,
+            .seq = part.number,
+            .len = part.len,
+            .token = part.token,
+            .t_sent_ns = part.t_ns,
+            .t_received_ns = -1,
+            .delay_ns = -1,
+            .sender_frame = part.frame,
+            .transmission = 1,
+            .box_fate = PL_NO_FATE,
+            .t_box_in_ns = -1,
+            .t_box_exit_ns = -1,
+            .t_box_out_ns = -1,
+        };
+        if (PL_APPEND(&join->segments, segment) < 0)
+            return -1;
+        ++*join->open;
+    }
+    return 0;
+}
+
+/* The parts among the open ones that begin below `cut` and end above it. The lowest of their beginnings, or `cut`. */
+static uint64_t lowest_across(const struct pl_join *join, uint64_t cut)
+{
+    uint64_t lowest = cut;
+    for (size_t i = join->segments_written; i < join->segments.n; i++) {
+        const struct pl_segment *segment = &join->segments.at[i];
+        if (!segment->joined && segment->seq < lowest && segment->seq + segment->len > cut)
+            lowest = segment->seq;
+    }
+    for (size_t i = 0; i < join->parts_arrived.n; i++) {
+        const struct pl_arrival *part = &join->parts_arrived.at[i];
+        if (part->number < lowest && part->number + part->len > cut)
+            lowest = part->number;
+    }
+    return lowest;
+}
+
+static int write_joined(struct pl_join *join, struct pl_tables *tables)
+{
+    size_t first = join->segments_written;
+    for (; first < join->segments.n && join->segments.at[first].joined; first++) {
+        if (pl_tally_segment(&join->tally, &join->segments.at[first]) < 0)
+            return -1;
+        pl_tables_put_segment(tables, join->t, &join->segments.at[first]);
+    }
+    *join->open -= first - join->segments_written;
+    join->segments_written = first;
+    if (first >= COMPACT_FROM && first * 2 > join->segments.n) {
+        join->segments.n -= first;
+        memmove(join->segments.at, join->segments.at + first, join->segments.n * sizeof *join->segments.at);
+        join->segments_written = 0;
+    }
+    first = join->acks_written;
+    for (; first < join->acks.n && join->acks.at[first].joined; first++)
+        pl_tables_put_ack(tables, join->t, &join->acks.at[first]);
+    *join->open -= first - join->acks_written;
+    join->acks_written = first;
+    if (first >= COMPACT_FROM && first * 2 > join->acks.n) {
+        join->acks.n -= first;
+        memmove(join->acks.at, join->acks.at + first, join->acks.n * sizeof *join->acks.at);
+        join->acks_written = 0;
+    }
+    return 0;
+}
+
+/* Joins what was acknowledged up to `cut`, or a little less, so that no part is divided. */
+static int join_below(struct pl_join *join, uint64_t cut, struct pl_tables *tables)
+{
+    enum { TRIES = 16 };
+    uint64_t lower = cut;
+    for (int i = 0; i < TRIES && (lower = lowest_across(join, cut)) < cut; i++)
+        cut = lower;
+    if (lower < cut || cut <= join->joined)
+        return 0; /* parts overlap too often; there will be a better place */
+    return pl_join_block(join, cut) < 0 ? -1 : write_joined(join, tables);
+}
+
+static int forget_mark(struct pl_join *join, struct pl_tables *tables)
+{
+    uint64_t cut = join->marks[0].acked;
+    memmove(join->marks, join->marks + 1, --join->mark_n * sizeof *join->marks);
+    return join_below(join, cut, tables);
+}
+
+static void add_mark(struct pl_join *join, int64_t now_ns)
+{
+    if (join->mark_n && now_ns - join->marks[join->mark_n - 1].t_ns < MARK_NS)
+        return;
+    if (join->mark_n == PL_MARKS) /* time ran backwards */
+        join->mark_n--;
+    join->marks[join->mark_n].t_ns = now_ns;
+    join->marks[join->mark_n++].acked = join->acked;
+}
+
+/* Far more is open than any path holds: what is acknowledged is joined at once, and if that does not help, all. */
+static int force(struct pl_join *join, struct pl_tables *tables)
+{
+    if (join->forced++ % FORCED_EVERY)
+        return 0;
+    join->mark_n = 0;
+    if (join_below(join, join->acked, tables) < 0)
+        return -1;
+    bool helped = *join->open <= OPEN_MAX;
+    return helped || join->segments.n - join->segments_written < OPEN_MAX / 2 ? 0 : pl_join_finish(join, tables);
+}
+
+static int receive_ack(struct pl_join *join, const struct pl_row *row, struct pl_tables *tables)
+{
+    struct pl_arrival ack = {
+        .number = row->ack, .frame = row->frame, .t_ns = row->t_ns, .token = ack_token(join->t, row)};
+    if (PL_APPEND(&join->acks_arrived, ack) < 0)
+        return -1;
+    if (row->ack > join->acked) {
+        join->acked = row->ack;
+        add_mark(join, row->t_ns);
+    }
+    if (join->mark_n && row->t_ns - join->marks[0].t_ns >= HORIZON_NS)
+        return forget_mark(join, tables);
+    return 0;
+}
+
+int pl_join_sender(struct pl_join *join, const struct pl_row *row, struct pl_tables *tables)
+{
+    struct pl_transfer *t = join->t;
+    bool is_ack = row->dir != t->dir && row->ack < UINT64_MAX / 4;
+    bool acked = is_ack && row->ack > join->acked && join->segments_written < join->segments.n;
+    if (pl_tally_packet(&join->tally, row, acked) < 0)
+        return -1;
+    if (pl_is_data(row, t->dir) && send_parts(join, row) < 0)
+        return -1;
+    if (is_ack && receive_ack(join, row, tables) < 0)
+        return -1;
+    return *join->open > OPEN_MAX ? force(join, tables) : 0;
+}
+
+int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
+{
+    const struct pl_transfer *t = join->t;
+    struct pl_arrival part;
+    if (pl_is_data(row, t->receiver_dir) && row->seq + (uint64_t)t->delta < UINT64_MAX / 4)
+        for (uint32_t i = 0; part_of(t, row, i, &part); i++) {
+            part.number += (uint64_t)t->delta;
+            if (PL_APPEND(&join->parts_arrived, part) < 0)
+                return -1;
+        }
+    uint64_t number = row->ack + (uint64_t)t->delta;
+    if (row->dir == t->receiver_dir || row->ack >= UINT64_MAX / 4 || number >= UINT64_MAX / 4)
+        return 0;
+    struct pl_ack ack = {
+        .flow = t->number,
+        .ack = number,
+        .t_sent_ns = row->t_ns,
+        .t_received_ns = -1,
+        .window = row->window,
+        .box_fate = PL_NO_FATE,
+        .t_box_in_ns = -1,
+        .t_box_out_ns = -1,
+        .token = ack_token(t, row),
+    };
+    ++*join->open;
+    return PL_APPEND(&join->acks, ack);
+}
+
+/* The box dates an arrival back by the time that it took to wake up, so the recorded arrival may be a little earlier
+ * than the departure from the host: up to EARLY_NS. */
+int pl_join_box(struct pl_join *join, uint32_t number)
+{
+    const struct pl_transfer *t = join->t;
+    struct pl_box_row row = pl_box_row(t->box, number);
+    bool data = row.dir == t->box_dir;
+    if (row.t_in_ns < 0 || row.t_in_ns > LATEST_NS || (data ? row.len == 0 : row.ack == PL_NO_ACK))
+        return 0;
+    struct pl_seen seen = {
+        .number = (data ? row.seq : row.ack) + (uint64_t)t->box_delta,
+        .t_ns = row.t_in_ns + EARLY_NS,
+        .row = number,
+        .len = data ? row.len : 0,
+    };
+    if (seen.number >= UINT64_MAX / 4)
+        return 0;
+    return data ? PL_APPEND(&join->parts_seen, seen) : PL_APPEND(&join->acks_seen, seen);
+}
+
+int pl_join_finish(struct pl_join *join, struct pl_tables *tables)
+{
+    return pl_join_block(join, UINT64_MAX) < 0 ? -1 : write_joined(join, tables);
+}

@@ -1,0 +1,78 @@
+/* The second reading: pairs what one connection's sender sent with what its receiver received, while both captures are
+ * read side by side in order of time.
+ *
+ * What is open is held: parts and acknowledgements whose fate may still change. HORIZON_NS after the sender has seen an
+ * acknowledgement, everything below it is joined as one block (block.c): by then every copy has arrived or never will.
+ * A copy that is sent or arrives even later is joined on its own, as a further transmission of what had arrived. Rows
+ * are written in order of sending as soon as all earlier ones are joined.
+ * So memory is bounded by what is sent within a round-trip time and the horizon, and by OPEN_MAX: beyond it the horizon
+ * is given up, and then the acknowledgement.
+ *
+ * Both captures may show super-packets, but with different borders: segmentation offload at the sender, GRO at the
+ * receiver, and a box in between that splits them. So the packets of both captures are first split into wire parts by
+ * the MSS in use.
+ * The token of a part is its IPv4 identification, which Linux increases by one for each part of a super-packet; RFC
+ * 6864 allows any number. Where the identification is absent (IPv6) or always zero, the token is the TCP timestamp.
+ * Without either only the order remains. */
+#ifndef PL_JOIN_H
+#define PL_JOIN_H
+
+#include "tables.h"
+#include "tally.h"
+#include "transfer.h"
+
+enum { PL_MARKS = 6 };
+
+/* A part that arrived, or an acknowledgement that reached the sender (len 0). */
+struct pl_arrival {
+    uint64_t number, frame;
+    int64_t t_ns;
+    uint32_t len, token;
+};
+
+/* A packet in the box's record. */
+struct pl_seen {
+    uint64_t number;
+    int64_t t_ns;
+    uint32_t row, len;
+};
+
+struct pl_join {
+    struct pl_transfer *t;
+    struct pl_tally tally;
+    size_t *open; /* parts and acknowledgements held by all transfers */
+
+    PL_VECTOR(struct pl_segment) segments; /* in order of sending, from `written` on not yet in the table */
+    PL_VECTOR(struct pl_ack) acks;
+    size_t segments_written, acks_written;
+    PL_VECTOR(struct pl_arrival) parts_arrived, acks_arrived;
+    PL_VECTOR(struct pl_seen) parts_seen, acks_seen;
+
+    uint64_t acked;  /* by the highest acknowledgement that the sender has seen */
+    uint64_t joined; /* all below was in a block */
+    uint64_t forced; /* packets until the next block that does not wait for the horizon */
+    struct {
+        int64_t t_ns;
+        uint64_t acked;
+    } marks[PL_MARKS]; /* how far the acknowledgements had come, oldest first */
+    unsigned mark_n;
+    int64_t parts_min_delay_ns, acks_min_delay_ns, parts_min_seen_ns, acks_min_seen_ns; /* of certain pairs (match.h) */
+};
+
+/* Returns NULL without memory. */
+struct pl_join *pl_join_new(struct pl_transfer *transfer, size_t *open);
+void pl_join_free(struct pl_join *join);
+
+/* Take a packet of the transfer from one of the captures, or a row of the box's record. They return 0, or -1 without
+ * memory. */
+int pl_join_sender(struct pl_join *join, const struct pl_row *row, struct pl_tables *tables);
+int pl_join_receiver(struct pl_join *join, const struct pl_row *row);
+int pl_join_box(struct pl_join *join, uint32_t row);
+
+/* Joins and writes all that is open; nothing more comes. */
+int pl_join_finish(struct pl_join *join, struct pl_tables *tables);
+
+/* Joins what is open below `cut` (block.c). Nothing open may lie on both sides of it. */
+int pl_join_block(struct pl_join *join, uint64_t cut);
+
+#endif

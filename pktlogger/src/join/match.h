@@ -1,0 +1,36 @@
+/* Pairs what was sent with what was received. A piece can be sent several times and looks the same each time: a range
+ * of sequence numbers between two borders, or an acknowledgement number. Its token distinguishes the copies where the
+ * network preserves one (IPv4 identification, TCP timestamp).
+ *
+ * Pieces with the same start and token are paired first. What is then left of the received ones of a token whose sent
+ * ones are all paired was duplicated by the network. The remaining pieces of a start are then paired without regard to
+ * the token. Within such a group no piece is received before it was sent plus three quarters of the smallest delay of
+ * the certain pairs, and the order is kept. If fewer pieces were received than sent, the latest that fit were
+ * received, because a copy is sent when an earlier one is missing. If more were received than sent (the network
+ * duplicated some), the earliest arrivals count. The time is O(n log n) for any input.
+ *
+ * A flow is matched block by block. All pieces of a start are in one block, unless a copy came too late for it. What
+ * is known of the smallest delay goes from block to block. */
+#ifndef PL_MATCH_H
+#define PL_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PL_UNMATCHED UINT64_MAX
+
+struct pl_piece {
+    uint64_t start;
+    int64_t t_ns;
+    uint64_t owner; /* the caller's */
+    uint64_t match; /* result: owner of the other piece of the pair, or PL_UNMATCHED */
+    uint32_t token;
+};
+
+/* Sorts both arrays and fills in `match`. `tokens`: the pieces have tokens. `*min_delay_ns`: the smallest delay of
+ * certain pairs, INT64_MAX before the first block. Returns 0, or -1 without memory. */
+int pl_match(struct pl_piece *sent, size_t sent_n, struct pl_piece *received, size_t received_n, bool tokens,
+             int64_t *min_delay_ns);
+
+#endif

@@ -1,0 +1,228 @@
+/* Implements tables.h. Every column is one element of a list, so the place in the list is the column's number. */
+#include "tables.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with a box */
+enum { NPY_HEADER = 128 };
+
+/* clang-format off */
+static const struct pl_column segment_columns[] = {
+    PL_COLUMN(struct pl_segment, flow, "<u4"),          PL_COLUMN(struct pl_segment, seq, "<u8"),
+    PL_COLUMN(struct pl_segment, len, "<u4"),           PL_COLUMN(struct pl_segment, t_sent_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, t_received_ns, "<i8"), PL_COLUMN(struct pl_segment, transmission, "<u2"),
+    PL_COLUMN(struct pl_segment, kind, "|u1"),          PL_COLUMN(struct pl_segment, delay_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, sender_frame, "<u8"),  PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),
+    PL_COLUMN(struct pl_segment, box_fate, "|u1"),      PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"), PL_COLUMN(struct pl_segment, t_box_out_ns, "<i8"),
+};
+static const struct pl_column ack_columns[] = {
+    PL_COLUMN(struct pl_ack, flow, "<u4"),          PL_COLUMN(struct pl_ack, ack, "<u8"),
+    PL_COLUMN(struct pl_ack, t_sent_ns, "<i8"),     PL_COLUMN(struct pl_ack, t_received_ns, "<i8"),
+    PL_COLUMN(struct pl_ack, window, "<u4"),        PL_COLUMN(struct pl_ack, box_fate, "|u1"),
+    PL_COLUMN(struct pl_ack, t_box_in_ns, "<i8"),   PL_COLUMN(struct pl_ack, t_box_out_ns, "<i8"),
+};
+static const struct pl_column event_columns[] = {
+    PL_COLUMN(struct pl_event, flow, "<u4"), PL_COLUMN(struct pl_event, t0_ns, "<i8"),
+    PL_COLUMN(struct pl_event, t1_ns, "<i8"), PL_COLUMN(struct pl_event, kind, "|u1"),
+    PL_COLUMN(struct pl_event, seq, "<u8"),  PL_COLUMN(struct pl_event, bytes, "<u8"),
+    PL_COLUMN(struct pl_event, packets, "<u4"),
+};
+/* clang-format on */
+_Static_assert(sizeof segment_columns / sizeof *segment_columns == PL_SEGMENT_COLUMNS, "every column is mapped");
+_Static_assert(sizeof ack_columns / sizeof *ack_columns == PL_ACK_COLUMNS, "every column is mapped");
+
+static size_t segment_column_n(const struct pl_tables *tables)
+{
+    return PL_SEGMENT_COLUMNS - (tables->boxed ? 0 : SEGMENT_BOX_COLUMNS);
+}
+
+static size_t ack_column_n(const struct pl_tables *tables)
+{
+    return PL_ACK_COLUMNS - (tables->boxed ? 0 : ACK_BOX_COLUMNS);
+}
+
+int pl_tables_create(struct pl_tables *tables, int dir_fd, bool boxed)
+{
+    *tables = (struct pl_tables){.dir_fd = dir_fd, .boxed = boxed};
+    tables->tables[PL_SEGMENTS] = pl_table_create(dir_fd, "segments", segment_columns, segment_column_n(tables));
+    if (tables->tables[PL_SEGMENTS])
+        tables->tables[PL_ACKS] = pl_table_create(dir_fd, "acks", ack_columns, ack_column_n(tables));
+    if (tables->tables[PL_ACKS])
+        tables->events = pl_table_create(dir_fd, "events", event_columns, sizeof event_columns / sizeof *event_columns);
+    return tables->events ? 0 : -1;
+}
+
+/* Adds the row to the transfer's last run, or to a new one. */
+static void chain(struct pl_tables *tables, int table, struct pl_transfer *t)
+{
+    uint64_t row = tables->rows[table]++;
+    uint32_t last = t->last_run[table];
+    if (last != PL_NO_RUN && tables->last_owner[table] == t->number && tables->runs[table].at[last].rows < UINT32_MAX) {
+        tables->runs[table].at[last].rows++;
+        return;
+    }
+    struct pl_run run = {.first = row, .rows = 1, .next = PL_NO_RUN};
+    uint32_t number = (uint32_t)tables->runs[table].n;
+    if (number == PL_NO_RUN || PL_APPEND(&tables->runs[table], run) < 0) {
+        tables->out_of_memory = true;
+        return;
+    }
+    if (last == PL_NO_RUN)
+        t->first_run[table] = number;
+    else
+        tables->runs[table].at[last].next = number;
+    t->last_run[table] = number;
+    tables->last_owner[table] = t->number;
+}
+
+void pl_tables_put_segment(struct pl_tables *tables, struct pl_transfer *transfer, struct pl_segment *segment)
+{
+    segment->kind = segment->transmission == 1 ? PL_NEW : segment->repeats ? PL_SPURIOUS : PL_FAST;
+    pl_table_put(tables->tables[PL_SEGMENTS], segment);
+    chain(tables, PL_SEGMENTS, transfer);
+}
+
+void pl_tables_put_ack(struct pl_tables *tables, struct pl_transfer *transfer, const struct pl_ack *ack)
+{
+    pl_table_put(tables->tables[PL_ACKS], ack);
+    chain(tables, PL_ACKS, transfer);
+}
+
+void pl_tables_put_event(struct pl_tables *tables, const struct pl_event *event)
+{
+    pl_table_put(tables->events, event);
+}
+
+static int open_columns(const struct pl_tables *tables, const char *name, struct pl_column_map *maps,
+                        const struct pl_column *columns, size_t n, struct nc_error *error)
+{
+    char folder[64];
+    snprintf(folder, sizeof folder, "/proc/self/fd/%d/%s", tables->dir_fd, name);
+    for (size_t i = 0; i < n; i++)
+        if (pl_column_open(&maps[i], folder, columns[i].name, columns[i].descr, columns[i].size, error) < 0)
+            return -1;
+    return 0;
+}
+
+/* An empty column has nothing to map. */
+static int map_kinds(struct pl_tables *tables, struct nc_error *error)
+{
+    size_t len = NPY_HEADER + tables->rows[PL_SEGMENTS];
+    int fd = openat(tables->dir_fd, "segments/kind.npy", O_RDWR | O_CLOEXEC);
+    void *data = fd >= 0 ? mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    int failed = errno;
+    if (fd >= 0)
+        close(fd);
+    if (data == MAP_FAILED)
+        return nc_fail(error, NC_EXIT_FAILED, "cannot map segments/kind.npy: %s", strerror(failed));
+    tables->kinds = data;
+    tables->kinds_len = len;
+    return 0;
+}
+
+int pl_tables_map(struct pl_tables *tables, struct nc_error *error)
+{
+    int failed = tables->out_of_memory ? ENOMEM : 0;
+    for (int i = 0; i < PL_CHAINED_N; i++) {
+        if (tables->tables[i] && pl_table_close(tables->tables[i]) < 0 && !failed)
+            failed = errno;
+        tables->tables[i] = NULL;
+    }
+    if (failed)
+        return nc_fail(error, NC_EXIT_FAILED, "%s", strerror(failed));
+    if (open_columns(tables, "segments", tables->segments, segment_columns, segment_column_n(tables), error) < 0 ||
+        open_columns(tables, "acks", tables->acks, ack_columns, ack_column_n(tables), error) < 0)
+        return -1;
+    return map_kinds(tables, error);
+}
+
+/* The number of the row at the cursor, or UINT64_MAX at the end. Skips to the next run where one has ended. */
+static uint64_t row_at(const struct pl_tables *tables, int table, const struct pl_transfer *t, struct pl_cursor *cursor)
+{
+    if (!cursor->begun)
+        *cursor = (struct pl_cursor){.begun = true, .run = t->first_run[table]};
+    while (cursor->run != PL_NO_RUN) {
+        const struct pl_run *run = &tables->runs[table].at[cursor->run];
+        if (cursor->row < run->rows)
+            return run->first + cursor->row;
+        *cursor = (struct pl_cursor){.begun = true, .run = run->next};
+    }
+    return UINT64_MAX;
+}
+
+/* Puts the values of row `at` into the struct `row`. */
+static void fetch(const struct pl_column_map *maps, const struct pl_column *columns, size_t n, uint64_t at, void *row)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *to = (uint8_t *)row + columns[i].offset;
+        const uint8_t *from = maps[i].values + at * columns[i].size;
+        if (columns[i].size == 8)
+            memcpy(to, from, 8);
+        else if (columns[i].size == 4)
+            memcpy(to, from, 4);
+        else
+            memcpy(to, from, columns[i].size);
+    }
+}
+
+bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                       struct pl_segment *segment, uint64_t *at)
+{
+    *at = row_at(tables, PL_SEGMENTS, transfer, cursor);
+    if (*at == UINT64_MAX)
+        return false;
+    *segment = (struct pl_segment){.box_fate = PL_NO_FATE, .t_box_in_ns = -1, .t_box_exit_ns = -1, .t_box_out_ns = -1};
+    fetch(tables->segments, segment_columns, segment_column_n(tables), *at, segment);
+    return true;
+}
+
+bool pl_tables_ack(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                   struct pl_ack *ack)
+{
+    uint64_t at = row_at(tables, PL_ACKS, transfer, cursor);
+    if (at == UINT64_MAX)
+        return false;
+    fetch(tables->acks, ack_columns, ack_column_n(tables), at, ack);
+    return true;
+}
+
+void pl_tables_set_kind(struct pl_tables *tables, uint64_t at, uint8_t kind)
+{
+    tables->kinds[NPY_HEADER + at] = kind;
+}
+
+void pl_tables_forget(struct pl_tables *tables, uint64_t at)
+{
+    for (size_t i = 0; i < segment_column_n(tables); i++)
+        pl_mapping_forget(&tables->segments[i].mapping, tables->segments[i].values + at * segment_columns[i].size);
+}
+
+int pl_tables_close(struct pl_tables *tables)
+{
+    int result = tables->events ? pl_table_close(tables->events) : 0;
+    tables->events = NULL;
+    return result;
+}
+
+void pl_tables_free(struct pl_tables *tables)
+{
+    for (int i = 0; i < PL_CHAINED_N; i++) {
+        if (tables->tables[i])
+            pl_table_close(tables->tables[i]);
+        free(tables->runs[i].at);
+    }
+    pl_tables_close(tables);
+    for (size_t i = 0; i < PL_SEGMENT_COLUMNS; i++)
+        pl_column_close(&tables->segments[i]);
+    for (size_t i = 0; i < PL_ACK_COLUMNS; i++)
+        pl_column_close(&tables->acks[i]);
+    if (tables->kinds)
+        munmap(tables->kinds, tables->kinds_len);
+    *tables = (struct pl_tables){.dir_fd = -1};
+}

@@ -1,0 +1,65 @@
+/* The tables of an analysis: written in the second reading, and read beside the sender's capture in the third. The
+ * blocks of different flows alternate in a table, so a flow's rows are a chain of runs.
+ * Rejected: rows ordered by flow, which would need all rows of a flow, or a second copy of the table. */
+#ifndef PL_TABLES_H
+#define PL_TABLES_H
+
+#include "column.h"
+#include "table.h"
+#include "transfer.h"
+
+enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_SEGMENT_COLUMNS = 14, PL_ACK_COLUMNS = 8 };
+#define PL_NO_RUN UINT32_MAX
+
+struct pl_run {
+    uint64_t first;
+    uint32_t rows, next; /* the transfer's next run, or PL_NO_RUN */
+};
+
+struct pl_tables {
+    int dir_fd;
+    bool boxed, mapped, out_of_memory;
+    struct pl_table *tables[PL_CHAINED_N], *events;
+    uint64_t rows[PL_CHAINED_N];
+    uint32_t last_owner[PL_CHAINED_N];
+    PL_VECTOR(struct pl_run) runs[PL_CHAINED_N];
+    struct pl_column_map segments[PL_SEGMENT_COLUMNS], acks[PL_ACK_COLUMNS];
+    uint8_t *kinds; /* the column, mapped for writing */
+    size_t kinds_len;
+};
+
+/* Makes the tables in the folder of dir_fd. `boxed`: with the columns of a box. Returns 0, or -1 with errno;
+ * pl_tables_free is allowed after either. */
+int pl_tables_create(struct pl_tables *tables, int dir_fd, bool boxed);
+
+/* Appends a row. Errors are reported by pl_tables_map or pl_tables_close. The kind of a segment is written as far as it
+ * is known: PL_NEW, PL_SPURIOUS, or PL_FAST for any other retransmission. */
+void pl_tables_put_segment(struct pl_tables *tables, struct pl_transfer *transfer, struct pl_segment *segment);
+void pl_tables_put_ack(struct pl_tables *tables, struct pl_transfer *transfer, const struct pl_ack *ack);
+void pl_tables_put_event(struct pl_tables *tables, const struct pl_event *event);
+
+/* Ends the writing of segments and acks, and maps them. Returns 0, or -1 with a reason. */
+int pl_tables_map(struct pl_tables *tables, struct nc_error *error);
+
+/* A place in a transfer's rows. It starts as {0}. */
+struct pl_cursor {
+    bool begun;
+    uint32_t run, row;
+};
+
+/* The transfer's row at the cursor, without moving it. False at the end. `*at`: its number in the table. */
+bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                       struct pl_segment *segment, uint64_t *at);
+bool pl_tables_ack(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                   struct pl_ack *ack);
+void pl_tables_set_kind(struct pl_tables *tables, uint64_t at, uint8_t kind);
+
+/* Gives back the memory of rows before `at`. */
+void pl_tables_forget(struct pl_tables *tables, uint64_t at);
+
+/* Ends the events. Returns 0, or -1 with errno. */
+int pl_tables_close(struct pl_tables *tables);
+
+void pl_tables_free(struct pl_tables *tables);
+
+#endif

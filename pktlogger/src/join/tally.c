@@ -1,0 +1,178 @@
+/* Implements tally.h. */
+#include "tally.h"
+
+#include <string.h>
+
+#include "sort.h"
+
+/* Delays are exact while there are few. Then a histogram has 256 bins for each power of two, which is 0.4 % of a
+ * delay. */
+enum { EXACT_MAX = 4096, BIN_BITS = 8, BINS = (65 - BIN_BITS) << BIN_BITS };
+
+static void note_rtt(struct pl_transfer *t, int64_t rtt_ns)
+{
+    if (rtt_ns < 0)
+        return;
+    if (t->min_rtt_ns < 0 || rtt_ns < t->min_rtt_ns)
+        t->min_rtt_ns = rtt_ns;
+    if (rtt_ns > t->max_rtt_ns)
+        t->max_rtt_ns = rtt_ns;
+}
+
+void pl_tally_begin(struct pl_tally *tally, struct pl_transfer *transfer)
+{
+    *tally = (struct pl_tally){.t = transfer, .newest_sent_ns = -1};
+    transfer->min_rtt_ns = transfer->max_rtt_ns = transfer->min_delay_ns = transfer->max_delay_ns = -1;
+}
+
+/* The handshake gives a sample without delayed acknowledgements: from the SYN, if there was only one, to its answer. */
+static void follow_handshake(struct pl_tally *tally, const struct pl_row *row)
+{
+    if (row->dir == tally->t->dir) {
+        bool first = tally->handshake == SYN_MISSING && row->flags & NC_TCP_SYN;
+        tally->handshake = first ? SYN_SEEN : HANDSHAKE_OVER;
+        tally->syn_seq = row->seq;
+        tally->syn_ns = row->t_ns;
+    } else if (tally->handshake == SYN_SEEN && row->ack != PL_NO_ACK) {
+        if (row->ack == tally->syn_seq + 1)
+            note_rtt(tally->t, row->t_ns - tally->syn_ns);
+        tally->handshake = HANDSHAKE_OVER;
+    }
+}
+
+int pl_tally_packet(struct pl_tally *tally, const struct pl_row *row, bool acked)
+{
+    if (tally->handshake != HANDSHAKE_OVER)
+        follow_handshake(tally, row);
+    struct pl_new_ack ack = {.t_ns = row->t_ns, .ack = row->ack};
+    return acked ? PL_APPEND(&tally->acks, ack) : 0;
+}
+
+/* Takes the sample of the oldest acknowledgement: the time since the newest part that it covers was sent, if no byte of
+ * that part was ever sent twice (Karn; RFC 6298 section 3). The last such acknowledgement ends the transfer. */
+static void end_ack(struct pl_tally *tally)
+{
+    const struct pl_new_ack *ack = &tally->acks.at[tally->next++];
+    if (tally->newest_sent_ns >= 0) {
+        if (tally->newest_once)
+            note_rtt(tally->t, ack->t_ns - tally->newest_sent_ns);
+        if (ack->t_ns > tally->t->last_ns)
+            tally->t->last_ns = ack->t_ns;
+    }
+    tally->newest_sent_ns = -1;
+    if (tally->next >= EXACT_MAX && tally->next * 2 > tally->acks.n) {
+        tally->acks.n -= tally->next;
+        memmove(tally->acks.at, tally->acks.at + tally->next, tally->acks.n * sizeof *tally->acks.at);
+        tally->next = 0;
+    }
+}
+
+static void follow_acks(struct pl_tally *tally, const struct pl_segment *segment)
+{
+    while (tally->next < tally->acks.n) {
+        const struct pl_new_ack *ack = &tally->acks.at[tally->next];
+        if (segment->t_sent_ns <= ack->t_ns) {
+            if (segment->transmission > 1)
+                return;
+            if (segment->seq + segment->len <= ack->ack) {
+                tally->newest_sent_ns = segment->t_sent_ns;
+                tally->newest_once = segment->sent_once;
+                return;
+            }
+        }
+        end_ack(tally);
+    }
+}
+
+static uint32_t bin_of(uint64_t value)
+{
+    if (value < 1u << BIN_BITS)
+        return (uint32_t)value;
+    unsigned shift = 63 - BIN_BITS - (unsigned)__builtin_clzll(value);
+    return ((shift + 1) << BIN_BITS) + (uint32_t)(value >> shift) - (1u << BIN_BITS);
+}
+
+static int64_t value_of(uint32_t bin)
+{
+    if (bin < 1u << BIN_BITS)
+        return bin;
+    unsigned shift = (bin >> BIN_BITS) - 1;
+    return (int64_t)(((uint64_t)(bin & ((1u << BIN_BITS) - 1)) + (1u << BIN_BITS)) << shift);
+}
+
+static int note_delay(struct pl_tally *tally, int64_t delay_ns)
+{
+    struct pl_transfer *t = tally->t;
+    if (t->min_delay_ns < 0 || delay_ns < t->min_delay_ns)
+        t->min_delay_ns = delay_ns;
+    if (delay_ns > t->max_delay_ns)
+        t->max_delay_ns = delay_ns;
+    tally->delay_n++;
+    if (tally->histogram) {
+        tally->histogram[bin_of((uint64_t)delay_ns)]++;
+        return 0;
+    }
+    if (PL_APPEND(&tally->delays, delay_ns) < 0)
+        return -1;
+    if (tally->delays.n < EXACT_MAX)
+        return 0;
+    tally->histogram = calloc(BINS, sizeof *tally->histogram);
+    for (size_t i = 0; tally->histogram && i < tally->delays.n; i++)
+        tally->histogram[bin_of((uint64_t)tally->delays.at[i])]++;
+    return tally->histogram ? 0 : -1;
+}
+
+int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
+{
+    struct pl_transfer *t = tally->t;
+    if (!t->segments++)
+        t->first_ns = t->last_ns = segment->t_sent_ns;
+    tally->last_sent_ns = segment->t_sent_ns;
+    follow_acks(tally, segment);
+    return segment->t_received_ns >= 0 ? note_delay(tally, segment->delay_ns) : 0;
+}
+
+static int compare_i64(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The 95th percentile of the delays, which says how long the queue on the path is when it is long. Rejected: the
+ * largest delay, because one late wake-up of the machine would determine it. */
+static int find_percentile(struct pl_tally *tally, int64_t *delay_ns)
+{
+    uint64_t rank = tally->delay_n - 1 - tally->delay_n / 20, below = 0;
+    if (!tally->histogram) {
+        if (pl_sort(tally->delays.at, tally->delays.n, sizeof *tally->delays.at, compare_i64) < 0)
+            return -1;
+        *delay_ns = tally->delays.at[rank];
+        return 0;
+    }
+    uint32_t bin = 0;
+    while (bin < BINS - 1 && (below += tally->histogram[bin]) <= rank)
+        bin++;
+    *delay_ns = value_of(bin);
+    return 0;
+}
+
+int pl_tally_end(struct pl_tally *tally)
+{
+    struct pl_transfer *t = tally->t;
+    while (tally->next < tally->acks.n)
+        end_ack(tally);
+    if (t->segments && tally->last_sent_ns > t->last_ns)
+        t->last_ns = tally->last_sent_ns;
+    int64_t delay_ns = t->min_delay_ns;
+    if (tally->delay_n && find_percentile(tally, &delay_ns) < 0)
+        return -1;
+    t->typical_queue_ns = delay_ns > t->min_delay_ns ? delay_ns - t->min_delay_ns : 0;
+    return 0;
+}
+
+void pl_tally_free(struct pl_tally *tally)
+{
+    free(tally->acks.at);
+    free(tally->delays.at);
+    free(tally->histogram);
+}

@@ -1,0 +1,151 @@
+/* One direction of one connection, seen from both ends: what `analyse` knows of it. All sequence numbers are relative
+ * as in the sender's capture; those of the receiver's capture are translated by `delta`.
+ *
+ * The captures are read three times, and memory holds only flows that are open and data that are not acknowledged:
+ * 1. survey.c finds the flows of both captures. Only then are direction, MSS and the numbers' difference known.
+ * 2. join.c pairs what was sent with what arrived, block by block behind the acknowledgements, and writes segments and
+ * acks. It also measures round-trip times and delays, whose smallest values the labels depend on.
+ * 3. walk.c follows the sender once more beside the rows that were written. It writes kinds and events and finds
+ * stops.
+ * Rejected: labels in the second reading, by the smallest round-trip time so far, because the beginning of a transfer
+ * would be judged by other bounds than its end. */
+#ifndef PL_TRANSFER_H
+#define PL_TRANSFER_H
+
+#include "record_format.h"
+#include "box.h"
+#include "index.h"
+#include "vector.h"
+
+enum pl_kind { PL_NEW, PL_FAST, PL_TIMEOUT, PL_SPURIOUS, PL_KIND_N };
+
+enum pl_event_kind {
+    PL_LOSS_BURST,
+    PL_RTO,
+    PL_FAST_RETRANSMIT,
+    PL_ZERO_WINDOW,
+    PL_RECEIVER_WINDOW,
+    PL_IDLE,
+    PL_EVENT_KIND_N,
+};
+
+/* Rows of the tables; FORMAT.md says what each field means. */
+struct pl_segment {
+    uint32_t flow, len;
+    uint64_t seq;
+    int64_t t_sent_ns, t_received_ns, delay_ns;
+    uint64_t sender_frame, receiver_frame;
+    int64_t t_box_in_ns, t_box_exit_ns, t_box_out_ns; /* with a box's record */
+    uint16_t transmission;
+    uint8_t kind, box_fate;
+    /* not in the table: */
+    bool sent_once; /* no other copy of any of its bytes was sent */
+    bool repeats;   /* an earlier copy of all its bytes arrived */
+    bool joined;    /* all of the above is final */
+    uint32_t token;
+};
+
+struct pl_ack {
+    uint32_t flow, window;
+    uint64_t ack;
+    int64_t t_sent_ns, t_received_ns;
+    int64_t t_box_in_ns, t_box_out_ns; /* with a box's record */
+    uint8_t box_fate;
+    bool joined; /* not in the table, nor is the token */
+    uint32_t token;
+};
+
+struct pl_event {
+    uint32_t flow, packets;
+    uint64_t seq, bytes;
+    int64_t t0_ns, t1_ns;
+    uint8_t kind;
+};
+
+enum pl_cause {
+    PL_RTO_AFTER_TAIL_DROP,
+    PL_RTO_AFTER_LOSS,
+    PL_RTO_AFTER_LOST_RETRANSMISSION,
+    PL_RTO_SPURIOUS,
+    PL_CAUSE_ZERO_WINDOW,
+    PL_CAUSE_RECEIVER_WINDOW,
+    PL_CAUSE_IDLE,
+    PL_LOSS_RECOVERY,
+    PL_ACK_WAIT,
+    PL_UNFINISHED,
+    PL_CAUSE_N,
+};
+
+struct pl_stop {
+    int64_t t0_ns, t1_ns;
+    enum pl_cause cause;
+    uint64_t bytes; /* lost, for the causes that name a loss */
+    uint32_t packets;
+    char text[160];
+};
+
+struct pl_join;
+struct pl_walk;
+
+struct pl_transfer {
+    uint32_t number;                          /* `flow` in the tables */
+    const struct pl_flow *flow;               /* as in the sender's capture */
+    unsigned dir;                             /* of the data, in the sender's capture */
+    unsigned receiver_dir;                    /* of the data, in the receiver's capture */
+    uint32_t mss;                             /* 0: not known, packets are not taken apart */
+    int64_t delta;                            /* sender's relative number less the receiver's */
+    bool data_ids, ack_ids;                   /* data, or acknowledgements, have IPv4 identifications at both ends */
+    uint64_t sender_rows, receiver_rows;      /* packets of both directions */
+    int64_t sender_last_ns, receiver_last_ns; /* when the captures ended */
+    const struct pl_box *box;                 /* the record of the box between, with `box_flow` in it; NULL: none */
+    uint32_t box_flow;
+    unsigned box_dir;  /* of the data, in the box's flow */
+    int64_t box_delta; /* sender's relative number less the box's */
+
+    uint64_t rows_left;                 /* of the present reading */
+    struct pl_join *join;               /* during the second reading */
+    struct pl_walk *walk;               /* during the third */
+    uint32_t first_run[2], last_run[2]; /* of its rows in segments and acks (tables.h); UINT32_MAX: none */
+    PL_VECTOR(struct pl_stop) stops;
+
+    uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
+    uint64_t in_flight_at_end;   /* parts whose arrival the receiver's capture was too short to show */
+    uint64_t acked_unseen_bytes; /* acknowledged but in no packet of the receiver's capture, which missed them */
+    uint64_t *box_fates; /* [256], with a box: data parts by their fate in it; PL_NO_FATE: the box did not see them */
+    uint64_t unresolved; /* parts left out of the join because their borders overlap without end */
+    uint64_t max_in_flight_bytes;
+    int64_t first_ns, last_ns;          /* first data sent; last data sent, or its acknowledgement's arrival */
+    int64_t min_rtt_ns, max_rtt_ns;     /* -1: no sample */
+    int64_t min_delay_ns, max_delay_ns; /* of parts that arrived; -1: none */
+    int64_t typical_queue_ns;           /* 95th percentile of delay less min_delay */
+};
+
+/* True for the fate of a part that the box dropped (FORMAT.md section 6 numbers the fates). */
+static inline bool pl_box_dropped(uint8_t fate)
+{
+    return fate > FATE_PASS && fate < FATE_N;
+}
+
+/* True for a part that the box dropped, or that never reached the receiver although the receiver's capture was long
+ * enough to show it. */
+static inline bool pl_lost(const struct pl_transfer *transfer, const struct pl_segment *segment)
+{
+    int64_t delay_ns = transfer->min_delay_ns > 0 ? transfer->min_delay_ns : 0;
+    return segment->t_received_ns < 0 &&
+           (pl_box_dropped(segment->box_fate) || segment->t_sent_ns + delay_ns <= transfer->receiver_last_ns);
+}
+
+/* True for a packet of direction `dir` with payload and a usable number. */
+static inline bool pl_is_data(const struct pl_row *row, unsigned dir)
+{
+    return row->dir == dir && row->len > 0 && row->seq < UINT64_MAX / 4;
+}
+
+void pl_transfer_free(struct pl_transfer *transfer);
+
+/* A longer time without sending is a stop: 4 smallest round-trip times, and at least 100 ms. */
+int64_t pl_stop_threshold_ns(const struct pl_transfer *transfer);
+
+const char *pl_cause_name(enum pl_cause cause);
+
+#endif

@@ -1,0 +1,82 @@
+/* Runs a whole analysis into a folder that is removed, and checks what it says of each transfer. */
+#ifndef PL_FUZZ_ANALYSIS_H
+#define PL_FUZZ_ANALYSIS_H
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyse.h"
+#include "folder.h"
+#include "summary.h"
+#include "xplot.h"
+
+static inline void check(bool good)
+{
+    if (!good)
+        abort();
+}
+
+/* Every part lies within what was sent, arrivals follow sending, spans are spans. */
+static inline void check_transfer(const struct pl_transfer *t, const struct pl_tables *tables)
+{
+    struct pl_cursor cursor = {.begun = false}, ack_cursor = {.begun = false};
+    struct pl_segment segment;
+    struct pl_ack ack;
+    uint64_t lost = 0, n = 0, fates = 0, at;
+    for (; pl_tables_segment(tables, t, &cursor, &segment, &at); cursor.row++, n++) {
+        check(segment.len > 0 && segment.kind < PL_KIND_N && segment.transmission > 0);
+        check((segment.t_received_ns < 0) == (segment.receiver_frame == 0));
+        check(segment.t_received_ns < 0 || segment.delay_ns >= 0);
+        check(t->box || segment.box_fate == PL_NO_FATE);
+        lost += pl_lost(t, &segment);
+    }
+    check(n == t->segments && lost == t->lost);
+    for (; pl_tables_ack(tables, t, &ack_cursor, &ack); ack_cursor.row++)
+        check(ack.t_received_ns < 0 || ack.t_received_ns >= ack.t_sent_ns);
+    for (int fate = 0; t->box_fates && fate <= UINT8_MAX; fate++)
+        fates += t->box_fates[fate];
+    check(!t->box_fates || fates == n);
+    for (size_t i = 0; i < t->stops.n; i++)
+        check(t->stops.at[i].t1_ns > t->stops.at[i].t0_ns && t->stops.at[i].cause < PL_CAUSE_N);
+}
+
+static inline void check_all(const struct pl_analysis *analysis, const struct pl_tables *tables)
+{
+    FILE *null = fopen("/dev/null", "w");
+    check(null);
+    for (uint32_t i = 0; i < analysis->n; i++) {
+        check_transfer(&analysis->transfers[i], tables);
+        pl_xplot_write(null, &analysis->transfers[i], tables);
+    }
+    fclose(null);
+    json_t *summary = pl_summary(analysis);
+    check(summary);
+    json_decref(summary);
+}
+
+/* Returns the number of transfers; 0 when a capture is none. */
+static inline uint32_t analyse(struct pl_mapping captures[PL_END_N], const struct pl_box *box)
+{
+    struct pl_folder folder = {.temporary = "/dev/shm/pktlogger-fuzz-XXXXXX"};
+    struct pl_analysis analysis;
+    struct pl_tables tables;
+    struct nc_error error;
+    int end;
+    uint32_t n = 0;
+    if (pl_analysis_survey(&analysis, captures, box, &end, &error) == PL_OK) {
+        check(mkdtemp(folder.temporary));
+        folder.fd = open(folder.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        check(folder.fd >= 0 && pl_tables_create(&tables, folder.fd, box) == 0);
+        check(pl_analysis_run(&analysis, &tables, &error) == PL_OK);
+        check_all(&analysis, &tables);
+        check(pl_tables_close(&tables) == 0);
+        pl_tables_free(&tables);
+        pl_folder_abort(&folder);
+        n = analysis.n;
+    }
+    pl_analysis_free(&analysis);
+    return n;
+}
+
+#endif
