@@ -48,20 +48,22 @@ static size_t queue_limit(const struct lft_stream *stream)
     return nc_max(nc_min(blocks * LFT_BLOCK_BYTES, stream->tx_credit - stream->tx_offset), least);
 }
 
+/* The first block behind those that have octets. */
+static struct lft_block **behind_written(struct lft_stream *stream)
+{
+    return stream->tx_written ? &stream->tx_written->next : &stream->tx_first;
+}
+
 /* Returns the blocks that lft_stream_write_space added and nothing was written to. */
 static void trim(struct lft_stream *stream)
 {
-    struct lft_block **at = &stream->tx_first, *last = NULL;
-    while (*at && (*at)->end > (*at)->begin) {
-        last = *at;
-        at = &(*at)->next;
-    }
+    struct lft_block **at = behind_written(stream);
     for (struct lft_block *block = *at, *next; block; block = next) {
         next = block->next;
         block_give(stream->session, block);
     }
     *at = NULL;
-    stream->tx_last = last;
+    stream->tx_last = stream->tx_written;
 }
 
 int lft_stream_write_space(struct lft_stream *stream, struct iovec *pieces, int n)
@@ -97,14 +99,15 @@ int lft_stream_write_space(struct lft_stream *stream, struct iovec *pieces, int 
 
 void lft_stream_wrote(struct lft_stream *stream, size_t bytes)
 {
-    struct lft_block *block = stream->tx_first;
-    while (block && block->end == LFT_BLOCK_BYTES)
-        block = block->next;
+    struct lft_block *block = stream->tx_written;
+    if (!block || block->end == LFT_BLOCK_BYTES)
+        block = *behind_written(stream);
     for (size_t left = bytes; left; block = block->next) {
         assert(block);
         size_t space = LFT_BLOCK_BYTES - block->end, part = nc_min(left, space);
         block->end += (uint32_t)part;
         left -= part;
+        stream->tx_written = block;
     }
     stream->tx_queued += bytes;
     stream->session->tx_queued += bytes;
@@ -141,7 +144,7 @@ void lft_stream_drop_tx(struct lft_stream *stream)
         block_give(stream->session, block);
     }
     stream->session->tx_queued -= stream->tx_queued;
-    stream->tx_first = stream->tx_last = NULL;
+    stream->tx_first = stream->tx_last = stream->tx_written = NULL;
     stream->tx_queued = 0;
     lft_stream_update(stream);
 }
@@ -162,6 +165,8 @@ void lft_stream_dequeue(struct lft_stream *stream, uint8_t *at, size_t bytes)
             stream->tx_first = block->next;
             if (!block->next)
                 stream->tx_last = NULL;
+            if (block == stream->tx_written)
+                stream->tx_written = NULL;
             block_give(stream->session, block);
         }
     }

@@ -79,6 +79,7 @@ struct lft_stream {
     bool on_saying, on_event, on_starved, sendable, write_blocked, read_armed;
 
     struct lft_block *tx_first, *tx_last;
+    struct lft_block *tx_written; /* the last block with octets; those behind it are space that was given */
     size_t tx_queued;
     uint64_t tx_offset, tx_credit;
     uint64_t tx_marked, tx_keep; /* the offset a second ago; the credit that RETURN will leave */
