@@ -67,8 +67,9 @@ def used_by(pid: int) -> Used:
     return Used(int(fields[11]) * TICK_S, int(fields[12]) * TICK_S)
 
 
-def _octets_read(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()[0].split()[1])
+def _octets_written(pid: int) -> int:
+    """What a process has passed to write(2) and writev(2) so far (proc(5), /proc/PID/io)."""
+    return int(re.findall(r"^wchar: (\d+)$", Path(f"/proc/{pid}/io").read_text(encoding="ascii"), re.MULTILINE)[0])
 
 
 def _gateways(place: Place, seconds: int) -> dict[str, float]:
@@ -110,14 +111,15 @@ def _relays(place: Place, seconds: int, loss_ppb: int, near: Sequence[str], far:
         sink = started([*python, "serve", "1", "0", str(WARM_UP_S + seconds + 60)], made.server)
         sink.wait_event("line", 10)
         relays = [started(far, made.far), started(near, made.near)]
+        last = relays[0].pid  # the near one may read ahead of what arrives
         for relay in relays:
             relay.wait_event("line", 10)
         started([*python, "send", LAN["near"][4], "1"], made.client)
         time.sleep(WARM_UP_S)
-        before, octets_before = [used_by(relay.pid) for relay in relays], _octets_read(relays[1].pid)
+        before, octets_before = [used_by(relay.pid) for relay in relays], _octets_written(last)
         time.sleep(seconds)
         used = [used_by(relay.pid).since(first).whole for relay, first in zip(relays, before, strict=True)]
-        gigabytes = (_octets_read(relays[1].pid) - octets_before) / 1e9
+        gigabytes = (_octets_written(last) - octets_before) / 1e9
     if not gigabytes:
         raise LfpError(f"{NAME}: {near[0]} passed nothing on")
     return sum(used) / gigabytes
