@@ -68,7 +68,8 @@ def _rate(place: Place, pair: Hosts, pps: int) -> Row:
     sent, received = _to_sink(pair, place, *asked)
     late, gap = sent["late_ns"], sent["gap_error_ns"]
     note = f"late p50 {late['p50'] / 1e3:.1f} us, p99 {late['p99'] / 1e3:.1f} us, max {late['max'] / 1e3:.1f} us; "
-    note += f"gaps wrong p50 {gap['p50'] / 1e3:.1f} us, p90 {gap['p90'] / 1e3:.1f} us; {received['lost']} lost"
+    note += f"gaps wrong p50 {gap['p50'] / 1e3:.1f} us, p90 {gap['p90'] / 1e3:.1f} us; {received['lost']} lost, "
+    note += f"messages lost at the sink's socket {received['socket_drops']}"
     place.say(f"{NAME}.rate {pps}: {sent['pps']:.4f} packets/s; {note}")
     return Row(f"rate of {pps} packets/s", "packets/s", sent["pps"], pps * 0.999, pps * 1.001, note)
 
