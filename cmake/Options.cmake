@@ -27,6 +27,7 @@ endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(PCAP REQUIRED IMPORTED_TARGET libpcap>=1.10)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4)
 find_package(Threads REQUIRED)
 
 # The packet path crosses many small files: let the linker inline across them where nothing is being hunted.

@@ -12,7 +12,6 @@
 #include "command.h"
 #include "folder.h"
 #include "json.h"
-#include "mapping.h"
 #include "reader.h"
 #include "table.h"
 
@@ -170,6 +169,7 @@ static int write_rows(const struct settings *settings, struct pl_reader *reader,
         return pl_fail(human, NC_EXIT_FAILED, "'%s': damaged at %s", file, reader->why);
     if (pl_folder_commit(folder, &error) < 0)
         return pl_report(human, &error);
+    pl_reader_report_cuts(reader, file);
     if (human)
         printf("%llu frames from %u addresses\n", (unsigned long long)reader->frames, sources.n);
     else
@@ -178,14 +178,14 @@ static int write_rows(const struct settings *settings, struct pl_reader *reader,
     return NC_EXIT_OK;
 }
 
-static int read_file(const struct settings *settings, const struct pl_mapping *mapping, const char *file, bool human)
+static int read_file(const struct settings *settings, const char *file, bool human)
 {
     struct pl_folder folder;
     struct pl_reader reader;
     struct nc_error error;
     int status;
-    if (pl_reader_open(&reader, mapping->data, mapping->len) < 0)
-        status = pl_fail(human, NC_EXIT_USAGE, "'%s': not a capture file (pcapng or pcap): %s", file, reader.why);
+    if (pl_reader_open_file(&reader, file, &error) < 0)
+        status = pl_report(human, &error);
     else if (pl_folder_begin(&folder, settings->output, &error) < 0)
         status = pl_report(human, &error);
     else if ((status = write_rows(settings, &reader, file, &folder, human)) != NC_EXIT_OK)
@@ -197,15 +197,9 @@ static int read_file(const struct settings *settings, const struct pl_mapping *m
 int pl_cmd_frames(int argc, char **argv)
 {
     struct settings settings = {0};
-    struct pl_mapping mapping;
-    struct nc_error error;
     int first = nc_options_parse(options, sizeof options / sizeof *options, &usage, &settings, NULL, argc, argv);
     bool human = nc_program_is_human(settings.human, settings.json);
     if (argc - first != 1 || !settings.output)
         return pl_fail(human, NC_EXIT_USAGE, "want one capture file and --output: pktlogger frames FILE -o DIR");
-    if (pl_map(argv[first], &mapping, &error) < 0)
-        return pl_report(human, &error);
-    int status = read_file(&settings, &mapping, argv[first], human);
-    pl_unmap(&mapping);
-    return status;
+    return read_file(&settings, argv[first], human);
 }

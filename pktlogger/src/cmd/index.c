@@ -14,7 +14,6 @@
 #include "folder.h"
 #include "index.h"
 #include "json.h"
-#include "mapping.h"
 #include "table.h"
 
 struct settings {
@@ -30,7 +29,8 @@ static const struct nc_option options[] = {
 };
 static const struct nc_usage usage = {
     .synopsis = "pktlogger index FILE -o DIR [--tunnels]",
-    .purpose = "Writes every TCP packet of a pcapng or pcap file as a row of NumPy columns, and flows.json.",
+    .purpose = "Writes every TCP packet of a pcapng or pcap file, or of a set of files, as a row of NumPy columns, and "
+               "flows.json.",
     .epilog = "Columns and rules are in FORMAT.md and pktlogger(1).",
 };
 
@@ -48,15 +48,12 @@ static const struct pl_column columns[] = {
 };
 /* clang-format on */
 
-static enum pl_row_status put_rows(struct pl_index *index, struct pl_mapping *mapping, struct pl_table *table,
-                                   struct nc_error *error)
+static enum pl_row_status put_rows(struct pl_index *index, struct pl_table *table, struct nc_error *error)
 {
     struct pl_row row;
     enum pl_row_status next;
-    while ((next = pl_index_next(index, &row, error)) == PL_ROW) {
+    while ((next = pl_index_next(index, &row, error)) == PL_ROW)
         pl_table_put(table, &row);
-        pl_mapping_forget(mapping, index->reader.at);
-    }
     return next;
 }
 
@@ -69,8 +66,7 @@ static json_t *summary(const struct pl_index *index)
 
 static void print_end(const struct pl_index *index, const char *file, bool human)
 {
-    if (index->reader.truncated)
-        nc_log("'%s': ends inside a packet; all before it was read", file);
+    pl_reader_report_cuts(&index->reader, file);
     if (index->counts.fragment)
         nc_log("'%s': %llu IP fragments have no rows; a smaller MTU at the sender avoids them", file,
                (unsigned long long)index->counts.fragment);
@@ -81,48 +77,44 @@ static void print_end(const struct pl_index *index, const char *file, bool human
         nc_jsonl_event(stdout, "end", summary(index));
 }
 
-static int index_file(struct pl_mapping *mapping, const char *file, struct pl_folder *folder,
-                      const struct settings *settings)
+static int index_file(struct pl_index *index, const char *file, struct pl_folder *folder, bool human)
 {
-    bool human = settings->human;
     struct nc_error error;
-    struct pl_index index;
     struct pl_table *table = pl_table_create(folder->fd, ".", columns, sizeof columns / sizeof *columns);
     if (!table)
         return pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder->path, strerror(errno));
-    bool whole = pl_index_open(&index, mapping->data, mapping->len, &error) == PL_OK;
-    index.tunnels = settings->tunnels;
-    whole = whole && put_rows(&index, mapping, table, &error) == PL_ROWS_END;
+    bool whole = put_rows(index, table, &error) == PL_ROWS_END;
     int closed = pl_table_close(table), exit_status = NC_EXIT_OK;
     if (!whole)
         exit_status = pl_fail(human, error.status, "'%s': %s", file, error.text);
-    else if (closed < 0 || pl_json_write(folder->fd, "flows.json", pl_json_index(&index)) < 0)
+    else if (closed < 0 || pl_json_write(folder->fd, "flows.json", pl_json_index(index)) < 0)
         exit_status = pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder->path, strerror(errno));
     else if (pl_folder_commit(folder, &error) < 0)
         exit_status = pl_report(human, &error);
     else
-        print_end(&index, file, human);
-    pl_index_free(&index);
+        print_end(index, file, human);
     return exit_status;
 }
 
 int pl_cmd_index(int argc, char **argv)
 {
     struct settings settings;
-    struct pl_mapping mapping;
+    struct pl_index index;
     struct pl_folder folder;
     struct nc_error error;
     int first = nc_options_parse(options, sizeof options / sizeof *options, &usage, &settings, NULL, argc, argv);
-    bool human = settings.human = nc_program_is_human(settings.human, settings.json);
+    bool human = nc_program_is_human(settings.human, settings.json);
     if (argc - first != 1 || !settings.output)
         return pl_fail(human, NC_EXIT_USAGE, "want one capture file and --output: pktlogger index FILE -o DIR");
-    if (pl_map(argv[first], &mapping, &error) < 0)
-        return pl_report(human, &error);
     int status;
-    if (pl_folder_begin(&folder, settings.output, &error) < 0)
+    bool opened = pl_index_open_file(&index, argv[first], &error) == PL_OK;
+    index.tunnels = settings.tunnels;
+    if (!opened)
         status = pl_report(human, &error);
-    else if ((status = index_file(&mapping, argv[first], &folder, &settings)) != NC_EXIT_OK)
+    else if (pl_folder_begin(&folder, settings.output, &error) < 0)
+        status = pl_report(human, &error);
+    else if ((status = index_file(&index, argv[first], &folder, human)) != NC_EXIT_OK)
         pl_folder_abort(&folder);
-    pl_unmap(&mapping);
+    pl_index_free(&index);
     return status;
 }

@@ -92,26 +92,18 @@ static int read_frames(struct run *run, struct pl_reader *reader, const char *fi
     }
     if (next == PL_CORRUPT)
         return nc_fail(error, NC_EXIT_FAILED, "'%.200s': damaged at %s; what came before was read", file, reader->why);
-    if (reader->truncated) {
-        nc_log("'%s': ends inside a packet; all before it was read", file);
-        run->input.truncated = true;
-    }
+    pl_reader_report_cuts(reader, file);
+    run->input.truncated = run->input.truncated || reader->truncated;
     return 0;
 }
 
 static int read_file(struct run *run, const char *file, struct nc_error *error)
 {
-    struct pl_mapping mapping;
     struct pl_reader reader;
-    if (pl_map(file, &mapping, error) < 0)
-        return -1;
-    int status = pl_reader_open(&reader, mapping.data, mapping.len);
-    if (status < 0)
-        nc_fail(error, NC_EXIT_USAGE, "'%.200s': not a capture file (pcapng or pcap): %s", file, reader.why);
-    else
+    int status = pl_reader_open_file(&reader, file, error);
+    if (status == 0)
         status = read_frames(run, &reader, file, error);
     pl_reader_close(&reader);
-    pl_unmap(&mapping);
     return status;
 }
 

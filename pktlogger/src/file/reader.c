@@ -11,7 +11,7 @@
 #include "bytes.h"
 #include "pcapng.h"
 
-enum { CLASSIC_HEADER = 24, CLASSIC_RECORD = 16, BLOCK_FRAME = 12 };
+enum { CLASSIC_HEADER = 24, CLASSIC_RECORD = 16, BLOCK_FRAME = 12, SECTION_HEADER = 28 };
 enum { CLASSIC_MICRO = 0xa1b2c3d4u, CLASSIC_NANO = 0xa1b23c4du };
 
 static unsigned link_of(uint32_t linktype)
@@ -30,13 +30,34 @@ static unsigned link_of(uint32_t linktype)
 
 static int corrupt(struct pl_reader *reader, const char *what)
 {
-    snprintf(reader->why, sizeof reader->why, "byte %td: %s", reader->at - reader->start, what);
+    unsigned long long offset = reader->passed + (uint64_t)(reader->at - reader->start);
+    if (reader->input && pl_input_files(reader->input) > 1)
+        snprintf(reader->why, sizeof reader->why, "byte %llu of '%.300s': %s", offset, pl_input_file(reader->input),
+                 what);
+    else
+        snprintf(reader->why, sizeof reader->why, "byte %llu: %s", offset, what);
     return -1;
 }
 
 static size_t remaining(const struct pl_reader *reader)
 {
     return (size_t)(reader->end - reader->at);
+}
+
+static bool more(struct pl_reader *reader, size_t need)
+{
+    if (!reader->input)
+        return false;
+    reader->passed += (uint64_t)(reader->at - reader->start);
+    bool enough = pl_input_more(reader->input, &reader->at, &reader->end, need);
+    reader->start = reader->at;
+    return enough;
+}
+
+/* True when the next `need` bytes are in the window, after it was made longer if necessary. */
+static inline bool have(struct pl_reader *reader, size_t need)
+{
+    return remaining(reader) >= need || more(reader, need);
 }
 
 static struct pl_interface *add_interface(struct pl_reader *reader)
@@ -108,10 +129,6 @@ static int parse_interface(struct pl_reader *reader, const uint8_t *body, size_t
             interface->tsresol = option.value[0];
         else if (option.code == PL_OPT_IF_TSOFFSET && option.len >= 8)
             interface->tsoffset_s = (int64_t)get64(reader, option.value);
-        else if (option.code == PL_OPT_IF_NAME) {
-            interface->name = option.value;
-            interface->name_len = option.len;
-        }
     }
     return 0;
 }
@@ -189,7 +206,7 @@ static enum pl_next parse_simple(struct pl_reader *reader, const uint8_t *body, 
 /* A section header sets the byte order for everything after it, its own length included. */
 static int parse_section(struct pl_reader *reader)
 {
-    if (remaining(reader) < 28)
+    if (!have(reader, SECTION_HEADER))
         return corrupt(reader, "section header too short");
     uint32_t magic = pl_get32(reader->at + 8, false);
     if (magic != PL_BYTE_ORDER_MAGIC && magic != __builtin_bswap32(PL_BYTE_ORDER_MAGIC))
@@ -203,14 +220,14 @@ static int parse_section(struct pl_reader *reader)
 
 static enum pl_next next_block_frame(struct pl_reader *reader, struct pl_frame *frame)
 {
-    while (remaining(reader) >= BLOCK_FRAME) {
+    while (have(reader, BLOCK_FRAME)) {
         uint32_t type = pl_get32(reader->at, reader->swapped);
         if (type == PL_BLOCK_SECTION && parse_section(reader) < 0) /* reads the same in both byte orders */
             return PL_CORRUPT;
         uint32_t total = pl_get32(reader->at + 4, reader->swapped);
         if (total < BLOCK_FRAME || total % 4)
             return corrupt(reader, "impossible block length"), PL_CORRUPT;
-        if (total > remaining(reader))
+        if (!have(reader, total))
             break;
         if (pl_get32(reader->at + total - 4, reader->swapped) != total)
             return corrupt(reader, "the two lengths of a block differ"), PL_CORRUPT;
@@ -231,18 +248,16 @@ static enum pl_next next_block_frame(struct pl_reader *reader, struct pl_frame *
         if (got == PL_FRAME)
             return PL_FRAME;
     }
-    reader->truncated = remaining(reader) > 0;
     return PL_END;
 }
 
 static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame)
 {
-    const uint8_t *at = reader->at;
-    if (remaining(reader) < CLASSIC_RECORD || pl_get32(at + 8, reader->swapped) > remaining(reader) - CLASSIC_RECORD) {
-        reader->truncated = remaining(reader) > 0;
+    if (!have(reader, CLASSIC_RECORD) ||
+        !have(reader, CLASSIC_RECORD + (size_t)pl_get32(reader->at + 8, reader->swapped)))
         return PL_END;
-    }
-    const struct pl_interface *interface = &reader->interfaces[0];
+    const uint8_t *at = reader->at;
+    const struct pl_interface *interface = &reader->interfaces[reader->interface_n - 1]; /* the only one of its file */
     uint32_t captured = pl_get32(at + 8, reader->swapped);
     uint32_t per_second = interface->tsresol == 9 ? 1000000000u : 1000000u;
     uint64_t ticks = (uint64_t)pl_get32(at, reader->swapped) * per_second + pl_get32(at + 4, reader->swapped);
@@ -264,44 +279,33 @@ static int open_classic(struct pl_reader *reader, bool nano)
     return 0;
 }
 
-int pl_reader_open(struct pl_reader *reader, const uint8_t *data, size_t len)
+int pl_reader_begin_file(struct pl_reader *reader)
 {
-    *reader = (struct pl_reader){.start = data, .at = data, .end = data + len};
-    if (len >= CLASSIC_HEADER)
-        for (int swapped = 0; swapped < 2; swapped++) {
-            uint32_t magic = pl_get32(data, swapped);
-            reader->swapped = swapped;
-            if (magic == CLASSIC_MICRO || magic == CLASSIC_NANO)
-                return open_classic(reader, magic == CLASSIC_NANO);
-        }
+    reader->classic = reader->swapped = false;
+    if (!have(reader, SECTION_HEADER) && remaining(reader) < CLASSIC_HEADER)
+        return corrupt(reader, "neither pcapng nor pcap");
+    for (int swapped = 0; swapped < 2; swapped++) {
+        uint32_t magic = pl_get32(reader->at, swapped);
+        reader->swapped = swapped;
+        if (magic == CLASSIC_MICRO || magic == CLASSIC_NANO)
+            return open_classic(reader, magic == CLASSIC_NANO);
+    }
     reader->swapped = false;
-    if (len < 28 || pl_get32(data, false) != PL_BLOCK_SECTION)
+    if (remaining(reader) < SECTION_HEADER || pl_get32(reader->at, false) != PL_BLOCK_SECTION)
         return corrupt(reader, "neither pcapng nor pcap");
     return parse_section(reader);
 }
 
 enum pl_next pl_reader_next(struct pl_reader *reader, struct pl_frame *frame)
 {
-    return reader->classic ? next_record(reader, frame) : next_block_frame(reader, frame);
+    enum pl_next next;
+    do
+        next = reader->classic ? next_record(reader, frame) : next_block_frame(reader, frame);
+    while (next == PL_END && (next = pl_reader_next_file(reader)) == PL_FRAME);
+    return next;
 }
 
-void pl_reader_close(struct pl_reader *reader)
+size_t pl_reader_remaining(const struct pl_reader *reader)
 {
-    free(reader->interfaces);
-    reader->interfaces = NULL;
-}
-
-struct pl_drops pl_reader_drops(const struct pl_reader *reader)
-{
-    struct pl_drops drops = {.known = reader->interface_n > 0};
-    for (size_t i = 0; i < reader->interface_n; i++) {
-        const struct pl_interface *interface = &reader->interfaces[i];
-        drops.known = drops.known && interface->has_statistics;
-        drops.kernel += interface->dropped_kernel;
-        drops.interface += interface->dropped_interface;
-        uint64_t known = interface->dropped_kernel + interface->delivered;
-        if (interface->accepted > known)
-            drops.process += interface->accepted - known;
-    }
-    return drops;
+    return remaining(reader);
 }

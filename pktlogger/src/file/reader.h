@@ -1,6 +1,8 @@
-/* Reads captures from memory. They are pcapng (both byte orders, several sections and interfaces, any time resolution,
- * with the Enhanced, Simple and obsolete Packet Block; unknown blocks are skipped) or classic pcap (micro- and
- * nanoseconds, both byte orders). Frames are numbered from 1 in file order, as tshark counts.
+/* Reads captures from memory, from a file or from the files of a set (input.h).
+ * They are pcapng (both byte orders, several sections and interfaces, any time resolution, with the Enhanced,
+ * Simple and obsolete Packet Block; unknown blocks are skipped) or classic pcap (micro- and nanoseconds, both byte
+ * orders). Frames are numbered from 1 in file order, as tshark counts.
+ * Each file of a set begins anew, and only the numbers of its frames go on.
  * Invariant: start <= at <= end, and nothing outside [start, end) is read, whatever the bytes say.
  * Sources: draft-ietf-opsawg-pcapng sections 3 and 4, draft-ietf-opsawg-pcap.
  * Rejected: libpcap's own reader. It copies each packet, supports one link type a file and hides interface
@@ -13,6 +15,7 @@
 #include <stdint.h>
 
 #include "nc_packet.h"
+#include "input.h"
 
 #define PL_LINK_UNKNOWN NC_LINK_N
 
@@ -21,8 +24,6 @@ struct pl_interface {
     uint32_t snap_bytes; /* 0: no limit */
     uint8_t tsresol;     /* as in if_tsresol */
     int64_t tsoffset_s;
-    const uint8_t *name; /* not terminated; NULL when the file gives none */
-    uint16_t name_len;
     bool has_statistics;
     uint64_t accepted, dropped_kernel, dropped_interface, delivered;
 };
@@ -36,13 +37,17 @@ struct pl_frame {
 };
 
 struct pl_reader {
-    const uint8_t *start, *at, *end;
+    const uint8_t *start, *at, *end; /* the window of the file that is in memory */
+    uint64_t passed;                 /* bytes of the file before `start` */
+    struct pl_input *input;          /* what gives the next window; NULL: the memory is all */
     bool classic, swapped;
-    bool truncated; /* the file ends inside a block; everything before that block was read */
+    bool truncated;     /* a file was cut, and everything before the cut was read; or the set lacks a file */
+    uint64_t cut_files; /* files that do, or whose compression is damaged or cut */
+    char cut[512];      /* the first of them and why */
     uint64_t frames;
     struct pl_interface *interfaces; /* of all sections */
     size_t interface_n, interface_room, section_first;
-    char why[160]; /* the reason of PL_CORRUPT */
+    char why[512]; /* the reason of PL_CORRUPT */
 };
 
 enum pl_next { PL_FRAME, PL_END, PL_CORRUPT };
@@ -50,10 +55,20 @@ enum pl_next { PL_FRAME, PL_END, PL_CORRUPT };
 /* Recognises the format. Returns 0, or -1 with a reason in reader->why; pl_reader_close is allowed after either. */
 int pl_reader_open(struct pl_reader *reader, const uint8_t *data, size_t len);
 
-/* Reads the next frame, which is valid as long as the memory. Do not call it again after PL_END or PL_CORRUPT. */
+/* The same for the file or the set `path`; the reason is in `error`. */
+int pl_reader_open_file(struct pl_reader *reader, const char *path, struct nc_error *error);
+
+/* The same for an input, which the reader closes. */
+int pl_reader_open_input(struct pl_reader *reader, struct pl_input *input, struct nc_error *error);
+
+/* Reads the next frame. It is valid until the next call, from memory as long as the memory. Do not call it again after
+ * PL_END or PL_CORRUPT. */
 enum pl_next pl_reader_next(struct pl_reader *reader, struct pl_frame *frame);
 
 void pl_reader_close(struct pl_reader *reader);
+
+/* After the end: says on stderr which files of `path` were cut or missing; nothing when none was. */
+void pl_reader_report_cuts(const struct pl_reader *reader, const char *path);
 
 /* The packets of all interfaces that are not in the file: dropped by the kernel's ring, by the interface, or by the
  * capturing process itself. */
@@ -65,5 +80,11 @@ struct pl_drops pl_reader_drops(const struct pl_reader *reader);
 
 /* Converts ticks of an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */
 int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s);
+
+/* Between reader.c and reader_files.c. The first reads the head of the file that the window shows. The second ends that
+ * file and begins the next one of the set: PL_FRAME when there is one. */
+int pl_reader_begin_file(struct pl_reader *reader);
+enum pl_next pl_reader_next_file(struct pl_reader *reader);
+size_t pl_reader_remaining(const struct pl_reader *reader);
 
 #endif

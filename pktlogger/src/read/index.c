@@ -131,18 +131,35 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
     return TAKEN;
 }
 
-enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t len, struct nc_error *error)
+static void begin(struct pl_index *index, struct nc_error *error)
 {
     *error = (struct nc_error){.status = NC_EXIT_FAILED};
     *index = (struct pl_index){.counts = {.first_ns = INT64_MAX, .last_ns = -1}};
-    if (pl_reader_open(&index->reader, data, len) < 0) {
-        nc_fail(error, NC_EXIT_USAGE, "not a capture file (pcapng or pcap): %s", index->reader.why);
-        return PL_NOT_A_CAPTURE;
-    }
+}
+
+static enum pl_status prepare_flows(struct pl_index *index, struct nc_error *error)
+{
     if (pl_flows_init(&index->flows) == 0)
         return PL_OK;
     nc_fail(error, NC_EXIT_FAILED, "out of memory");
     return PL_NO_MEMORY;
+}
+
+enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t len, struct nc_error *error)
+{
+    begin(index, error);
+    if (pl_reader_open(&index->reader, data, len) == 0)
+        return prepare_flows(index, error);
+    nc_fail(error, NC_EXIT_USAGE, "not a capture file (pcapng or pcap): %s", index->reader.why);
+    return PL_NOT_A_CAPTURE;
+}
+
+enum pl_status pl_index_open_file(struct pl_index *index, const char *path, struct nc_error *error)
+{
+    begin(index, error);
+    if (pl_reader_open_file(&index->reader, path, error) == 0)
+        return prepare_flows(index, error);
+    return PL_NOT_A_CAPTURE;
 }
 
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error)
