@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from pktlogger_conversation import Conversation, join
 from pktlogger_frames import ACK, T0_NS, A, B, Packet, write_pcapng
 
 import pktlogger
@@ -140,3 +141,19 @@ def test_every_reader_takes_a_set(files: list[Path], tmp_path: Path) -> None:
     assert frames["frames"] == PACKETS
     said = command(find("pktlogger"), "match", "--rules", rules, name).splitlines()
     assert json.loads(said[-1])["frames"] == PACKETS
+
+
+def test_analyse_joins_sets(tmp_path: Path) -> None:
+    """Both ends as sets of files give the same tables as both ends as one file."""
+    talk = Conversation()
+    for i in range(300):
+        talk.send(30 + 10 * i, 1 + 1000 * i)
+    first, _ = talk.analyse(tmp_path)
+    (tmp_path / "out").rename(tmp_path / "out-whole")
+    for end in "sr":
+        (tmp_path / f"{end}.pcapng").rename(tmp_path / f"whole-{end}.pcapng")
+        command("editcap", "-c", "70", tmp_path / f"whole-{end}.pcapng", tmp_path / f"{end}.pcapng")
+        assert len(list(tmp_path.glob(f"{end}_*.pcapng"))) > 3
+    assert join(tmp_path, "analyse").returncode == 0
+    second = pktlogger.read_analysis(tmp_path / "out")
+    assert first.segments.num_rows == 300 and first.segments.equals(second.segments)

@@ -159,7 +159,7 @@ static int match(struct pl_analysis *analysis)
 
 struct surveyor {
     struct pl_survey *survey;
-    struct pl_mapping *capture;
+    const struct pl_source *capture;
     struct nc_error error;
     enum pl_status status;
 };
@@ -171,7 +171,7 @@ static void *run_surveyor(void *context)
     return NULL;
 }
 
-enum pl_status pl_analysis_survey(struct pl_analysis *analysis, struct pl_mapping captures[PL_END_N],
+enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
                                   const struct pl_box *box, int *end, struct nc_error *error)
 {
     struct surveyor surveyors[PL_END_N];

@@ -9,7 +9,7 @@
 enum { PL_SENDER, PL_RECEIVER, PL_END_N };
 
 struct pl_analysis {
-    struct pl_mapping *captures; /* [PL_END_N] */
+    const struct pl_source *captures; /* [PL_END_N] */
     struct pl_survey surveys[PL_END_N];
     struct pl_transfer *transfers;
     uint32_t n;
@@ -25,7 +25,7 @@ struct pl_analysis {
  * analysed in the direction that left the sender's machine: the one whose first packet the sender's capture shows
  * first. `box` is the record of the delay box between the two ends, or NULL. `captures` must stay. *end says which
  * capture an error belongs to. pl_analysis_free is allowed after every result. */
-enum pl_status pl_analysis_survey(struct pl_analysis *analysis, struct pl_mapping captures[PL_END_N],
+enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
                                   const struct pl_box *box, int *end, struct nc_error *error);
 
 /* The second and third reading. The tables are complete afterwards, and so are the transfers. Errors are those of the

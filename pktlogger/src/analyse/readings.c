@@ -8,7 +8,6 @@
 /* One capture being read again. */
 struct source {
     struct pl_index index;
-    struct pl_mapping *capture;
     struct pl_row row;
     enum pl_row_status next;
 };
@@ -16,16 +15,13 @@ struct source {
 static bool advance(struct source *source, struct nc_error *error)
 {
     source->next = pl_index_next(&source->index, &source->row, error);
-    pl_mapping_forget(source->capture, source->index.reader.at);
     return source->next == PL_ROW;
 }
 
-static bool open_source(struct source *source, struct pl_mapping *capture, struct nc_error *error)
+static bool open_source(struct source *source, const struct pl_source *capture, struct nc_error *error)
 {
-    source->capture = capture;
     source->next = PL_ROWS_FAILED;
-    capture->forgotten = 0;
-    if (pl_index_open(&source->index, capture->data, capture->len, error) != PL_OK)
+    if (pl_index_open_source(&source->index, capture, error) != PL_OK)
         return false;
     advance(source, error);
     return source->next != PL_ROWS_FAILED;

@@ -16,17 +16,16 @@ static int note(struct pl_survey *survey, const struct pl_row *row)
     return 0;
 }
 
-enum pl_status pl_survey_run(struct pl_survey *survey, struct pl_mapping *capture, struct nc_error *error)
+enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *capture, struct nc_error *error)
 {
     struct pl_row row;
     enum pl_row_status next;
     survey->facts.at = NULL;
     survey->facts.n = survey->facts.room = 0;
-    enum pl_status status = pl_index_open(&survey->index, capture->data, capture->len, error);
+    enum pl_status status = pl_index_open_source(&survey->index, capture, error);
     if (status != PL_OK)
         return status;
     while ((next = pl_index_next(&survey->index, &row, error)) == PL_ROW) {
-        pl_mapping_forget(capture, survey->index.reader.at);
         if (note(survey, &row) < 0) {
             nc_fail(error, NC_EXIT_FAILED, "out of memory");
             return PL_NO_MEMORY;

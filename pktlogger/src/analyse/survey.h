@@ -3,7 +3,6 @@
 #define PL_SURVEY_H
 
 #include "index.h"
-#include "mapping.h"
 #include "vector.h"
 
 /* What flow `f` has: bits of `facts.at[f]`, shifted by the direction. */
@@ -15,7 +14,7 @@ struct pl_survey {
 };
 
 /* Reads a whole capture. `error` has the reason unless the result is PL_OK; pl_survey_free is allowed after either. */
-enum pl_status pl_survey_run(struct pl_survey *survey, struct pl_mapping *capture, struct nc_error *error);
+enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *capture, struct nc_error *error);
 void pl_survey_free(struct pl_survey *survey);
 
 static inline bool pl_survey_has(const struct pl_survey *survey, uint32_t flow, int fact, unsigned dir)

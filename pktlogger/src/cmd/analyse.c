@@ -7,14 +7,12 @@
 #include <unistd.h>
 
 #include "nc_jsonl.h"
-#include "nc_log.h"
 #include "nc_options.h"
 #include "nc_program.h"
 #include "analyse.h"
 #include "command.h"
 #include "folder.h"
 #include "json.h"
-#include "mapping.h"
 #include "summary.h"
 #include "tables.h"
 #include "xplot.h"
@@ -164,19 +162,20 @@ static int analyse(const struct settings *settings, struct pl_analysis *analysis
     return NC_EXIT_OK;
 }
 
-static int run_mapped(const struct settings *settings, struct pl_mapping mappings[PL_END_N], const struct pl_box *box,
-                      bool human)
+static int run_joined(const struct settings *settings, const struct pl_box *box, bool human)
 {
-    const char *paths[PL_END_N] = {settings->sender, settings->receiver};
+    const struct pl_source captures[PL_END_N] = {{.path = settings->sender}, {.path = settings->receiver}};
     struct pl_analysis analysis;
     struct nc_error error;
     int end, status;
-    if (pl_analysis_survey(&analysis, mappings, box, &end, &error) != PL_OK)
-        status = pl_fail(human, error.status, "'%s': %s", paths[end], error.text);
+    enum pl_status surveyed = pl_analysis_survey(&analysis, captures, box, &end, &error);
+    if (surveyed == PL_NOT_A_CAPTURE)
+        status = pl_report(human, &error);
+    else if (surveyed != PL_OK)
+        status = pl_fail(human, error.status, "'%s': %s", captures[end].path, error.text);
     else {
         for (end = 0; end < PL_END_N; end++)
-            if (analysis.surveys[end].index.reader.truncated)
-                nc_log("'%s': ends inside a packet; all before it was read", paths[end]);
+            pl_reader_report_cuts(&analysis.surveys[end].index.reader, captures[end].path);
         status = analyse(settings, &analysis, human);
     }
     pl_analysis_free(&analysis);
@@ -185,21 +184,14 @@ static int run_mapped(const struct settings *settings, struct pl_mapping mapping
 
 static int run(const struct settings *settings, bool human)
 {
-    const char *paths[PL_END_N] = {settings->sender, settings->receiver};
-    struct pl_mapping mappings[PL_END_N] = {{.data = NULL}, {.data = NULL}};
     struct pl_box box = {.flow_n = 0};
     struct nc_error error;
     int status = NC_EXIT_OK;
-    for (int i = 0; i < PL_END_N && status == NC_EXIT_OK; i++)
-        if (pl_map(paths[i], &mappings[i], &error) < 0)
-            status = pl_report(human, &error);
-    if (status == NC_EXIT_OK && settings->box && pl_box_open(&box, settings->box, &error) < 0)
+    if (settings->box && pl_box_open(&box, settings->box, &error) < 0)
         status = pl_fail(human, error.status, "--box %s", error.text);
     if (status == NC_EXIT_OK)
-        status = run_mapped(settings, mappings, settings->box ? &box : NULL, human);
+        status = run_joined(settings, settings->box ? &box : NULL, human);
     pl_box_close(&box);
-    for (int i = 0; i < PL_END_N; i++)
-        pl_unmap(&mappings[i]);
     return status;
 }
 

@@ -162,6 +162,13 @@ enum pl_status pl_index_open_file(struct pl_index *index, const char *path, stru
     return PL_NOT_A_CAPTURE;
 }
 
+enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_source *source, struct nc_error *error)
+{
+    if (source->path)
+        return pl_index_open_file(index, source->path, error);
+    return pl_index_open(index, source->data, source->len, error);
+}
+
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error)
 {
     struct pl_frame frame;

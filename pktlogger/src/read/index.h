@@ -36,11 +36,19 @@ struct pl_index {
 enum pl_status { PL_OK, PL_NOT_A_CAPTURE, PL_DAMAGED, PL_NO_MEMORY, PL_SINK_FAILED };
 
 /* The pull side of the pass: pl_index_open, or pl_index_open_file for a file or a set of files; then pl_index_next
- * until it says something other than PL_ROW. `error` has the reason unless the result is PL_OK, PL_ROW or PL_ROWS_END.
- * pl_index_free is allowed after every result. */
+ * until it says something other than PL_ROW. `error` has the reason unless the result is PL_OK, PL_ROW or PL_ROWS_END;
+ * that of PL_NOT_A_CAPTURE names the file. pl_index_free is allowed after every result. */
 enum pl_row_status { PL_ROW, PL_ROWS_END, PL_ROWS_FAILED };
 enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t len, struct nc_error *error);
 enum pl_status pl_index_open_file(struct pl_index *index, const char *path, struct nc_error *error);
+
+/* A capture that is read several times: a file or a set, or, without a path, memory. */
+struct pl_source {
+    const char *path;
+    const uint8_t *data;
+    size_t len;
+};
+enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_source *source, struct nc_error *error);
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error);
 
 /* The push side: reads the capture at [data, data + len) to its end or to the place where it is damaged. `error` has

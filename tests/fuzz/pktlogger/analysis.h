@@ -56,7 +56,7 @@ static inline void check_all(const struct pl_analysis *analysis, const struct pl
 }
 
 /* Returns the number of transfers; 0 when a capture is none. */
-static inline uint32_t analyse(struct pl_mapping captures[PL_END_N], const struct pl_box *box)
+static inline uint32_t analyse(const struct pl_source captures[PL_END_N], const struct pl_box *box)
 {
     struct pl_folder folder = {.temporary = "/dev/shm/pktlogger-fuzz-XXXXXX"};
     struct pl_analysis analysis;

@@ -181,11 +181,11 @@ static size_t put_capture(uint8_t *start, bool far)
     return (size_t)(at - start);
 }
 
-static void make_captures(struct pl_mapping captures[PL_END_N])
+static void make_captures(struct pl_source captures[PL_END_N])
 {
     static uint8_t bytes[PL_END_N][4096];
     for (int end = 0; end < PL_END_N; end++) {
-        captures[end] = (struct pl_mapping){.data = bytes[end], .len = put_capture(bytes[end], end)};
+        captures[end] = (struct pl_source){.data = bytes[end], .len = put_capture(bytes[end], end)};
         assert(captures[end].len <= sizeof bytes[end]);
     }
 }
@@ -205,7 +205,7 @@ static void spoil(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct pl_mapping captures[PL_END_N];
+    static struct pl_source captures[PL_END_N];
     struct pl_box box;
     struct nc_error error;
     if (size < 1)
