@@ -2,9 +2,13 @@
  * promises together stay within the memory, but for the least credit that every stream has.
  *   - A stream that is read gets what it needs: twice the octets read in a round trip and twice those that waited for a
  *     missing one, at most seven eighths of what is promised to no other stream.
+ *   - While more than four streams carry data, they may together have a part of the memory that shrinks to two fifths
+ *     as their number grows, and each of them at most four times its share. All of them may stop being read at once.
+ *     What is left is then enough for one stream: in-order delivery at 1 % loss takes 2.5 round trips at the line's
+ *     rate.
  *   - A stream that was accepted and has not been read for a round trip gets half of what is left of an allowance. All
- *     such streams share this allowance, which is half of the memory. So readers that stand still leave the other half
- *     to those that read.
+ *     such streams share this allowance, which is three eighths of the memory, for the same reason.
+ *   - A stream whose octets wait for its reader gets no more credit: its reader is what it lacks.
  *   - A sender that has much more credit than it uses gives it back, once a second (RETURN).
  * What is granted cannot be revoked from here, because it may be used by then. Rejected: a chunk that demands it back,
  * for this reason: a fast sender has used it when the demand arrives, and a slow one gives it back by itself. */
@@ -15,7 +19,8 @@
 enum {
     CREDIT_STEP_MAX = 1 << 19, /* the most that is withheld so that CREDIT is sent seldom */
     LEAST_MAX = 1 << 16,       /* of the least credit of a stream while there are few */
-    DECAY_ROUNDS_MAX = 64
+    DECAY_ROUNDS_MAX = 64,
+    FEW = 4 /* streams that may use all of the memory */
 };
 #define ROUND_LEAST_NS (100 * NC_NS_PER_MS) /* on a short path credit is cheap, and loss may hold up a CREDIT */
 
@@ -45,16 +50,24 @@ static uint64_t usable(const struct lft_session *session)
 static uint64_t allowance(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
-    uint64_t all = usable(session) / 2, others = session->rx_unproven - stream->rx_promise;
+    uint64_t all = usable(session) / 8 * 3, others = session->rx_unproven - stream->rx_promise;
     return stream->accepted && others < all ? (all - others) / 2 : 0;
+}
+
+/* What all streams may have together. */
+static uint64_t shared(const struct lft_session *session)
+{
+    uint64_t fifth = usable(session) / 5;
+    return session->active <= FEW ? 5 * fifth : 2 * fifth + 3 * fifth / session->active * FEW;
 }
 
 static uint64_t window(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
-    uint64_t memory = usable(session), others = session->rx_promised - stream->rx_promise;
-    uint64_t most = others < memory ? (memory - others) / 8 * 7 : 0;
-    uint64_t least = nc_min(nc_max(memory / 32 / (session->streams + 1), LFT_EARLY_CREDIT), LEAST_MAX);
+    uint64_t memory = shared(session), others = session->rx_promised - stream->rx_promise;
+    uint64_t most =
+        nc_min(others < memory ? (memory - others) / 8 * 7 : 0, usable(session) / nc_max(session->active, FEW) * FEW);
+    uint64_t least = nc_min(nc_max(usable(session) / 32 / (session->streams + 1), LFT_EARLY_CREDIT), LEAST_MAX);
     uint64_t seen = stream->rx_rate_peak + stream->rx_hole_peak;
     uint64_t need = 2 * seen;
     if (others < memory / 2) /* there is enough: a small stream grows fast */
@@ -122,7 +135,7 @@ static void give_back(struct lft_stream *stream)
 void lft_stream_credit_tick(struct lft_stream *stream, bool second)
 {
     measure_holes(stream);
-    if (stream->opened)
+    if (stream->opened && !stream->rx_queued)
         lft_stream_grant(stream);
     if (second)
         give_back(stream);

@@ -1,6 +1,6 @@
 /* Whoever may open the control socket, on a real gateway that nobody talks to: the first octet is the size of the
- * pieces in which the rest is sent, so that lines come split and joined. Every line is answered by one line of JSON
- * with "ok" in it, or the client is dropped. */
+ * pieces in which the rest is sent, so that lines come split and joined; after 64 pieces they are long. Every line is
+ * answered by one line of JSON with "ok" in it, or the client is dropped. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum { PIECES = 64, LONG = 1 + UINT8_MAX * 8 };
 static char folder[64], socket_path[96];
 
 static struct control_socket *control;
@@ -97,8 +98,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = connect_client();
     turn(gateway);
     bool dropped = false;
-    for (size_t at = 1, piece = size ? 1u + data[0] * 8u : 1; at < size && !dropped; at += piece) {
-        size_t n = size - at < piece ? size - at : piece;
+    size_t piece = size ? 1u + data[0] * 8u : 1;
+    for (size_t at = 1, n, pieces = 0; at < size && !dropped; at += n, pieces++) {
+        n = pieces < PIECES ? piece : LONG;
+        n = size - at < n ? size - at : n;
         dropped = send(fd, data + at, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n;
         for (size_t i = 0; i < n && !dropped; i++)
             asked += data[at + i] == '\n';
