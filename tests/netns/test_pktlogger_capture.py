@@ -319,6 +319,28 @@ def test_a_vanished_interface_keeps_what_came_before(tmp_path: Path) -> None:
     assert (tmp_path / "b.pcapng").exists()
 
 
+def test_a_full_disk_ends_the_capture_with_a_readable_file(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command("mount", "-t", "tmpfs", "-o", "size=2M", "none", disk)
+    try:
+        with direct() as lab, lab.capture(disk, points="b") as tool:
+            for host in (lab.a, lab.b):
+                lab.offloads(host, "v0", False)
+            tool.wait_event("ready", 30)
+            lab.transfer("-n", "60M")
+            wait_until(lambda: not tool.running(), "pktlogger ends by itself")
+            end, error = tool.last("end"), tool.last("error")
+        assert end and error and error["status"] == 1 and "No space left" in error["message"]
+        packets = end["points"][0]["packets"]
+        assert packets > 10_000 and f"holds the {packets} packets" in error["message"]
+        seen = command("tshark", "-r", disk / "b.pcapng", "-T", "fields", "-e", "frame.number").split()
+        assert len(seen) == packets
+        assert [p.name for p in disk.iterdir()] == ["b.pcapng"]
+    finally:
+        command("umount", disk)
+
+
 def test_tool_stops_with_its_parent(tmp_path: Path) -> None:
     """--parent-death: the shell that started it goes, and the capture ends in order."""
     with direct() as lab:

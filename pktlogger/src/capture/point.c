@@ -103,6 +103,7 @@ static int open_file(struct pl_point *point, const char *file, const struct pl_p
         .comment = settings->comment,
         .linktype = (uint16_t)pcap_datalink(point->pcap),
         .snap_bytes = (uint32_t)settings->snap_bytes,
+        .keep = true,
     };
     if (info.linktype == DLT_RAW) /* here the only number that differs between DLT_ and LINKTYPE_ */
         info.linktype = 101;

@@ -77,13 +77,15 @@ static void print_ready(bool human, const struct pl_point *points, size_t n)
 }
 
 /* Finishes one file and returns its description; NULL with errno when the file could not be finished. */
-static json_t *finish_point(const struct pl_capture *capture, struct pl_point *point, bool human)
+static json_t *finish_point(const struct pl_capture *capture, struct pl_point *point, bool human, bool *failed)
 {
     struct pl_writer_statistics statistics = {0};
     pl_capture_span(capture, &statistics.start_ns, &statistics.end_ns);
     pl_point_drops(point, &statistics.dropped_kernel, &statistics.dropped_interface);
-    statistics.accepted = point->writer.packets + point->ring_drops + statistics.dropped_kernel;
-    if (pl_writer_finish(&point->writer, &statistics) < 0)
+    pl_writer_settle(&point->writer);
+    statistics.accepted = point->writer.packets + point->writer.refused + point->ring_drops + statistics.dropped_kernel;
+    *failed = pl_writer_finish(&point->writer, &statistics) < 0;
+    if (*failed && !point->writer.kept)
         return NULL;
     if (human)
         printf("%s: %llu packets, %llu bytes; dropped: kernel %llu, interface %llu, ring %llu%s%s\n",
@@ -103,10 +105,15 @@ static int finish(const struct pl_capture *capture, struct pl_point *points, siz
     struct nc_error error = {.status = NC_EXIT_OK};
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
-        json_t *point = finish_point(capture, &points[i], human);
+        bool failed;
+        json_t *point = finish_point(capture, &points[i], human, &failed);
         if (point)
             json_array_append_new(list, point);
-        else
+        if (failed && point)
+            nc_fail(&error, NC_EXIT_FAILED, "'%.200s': cannot write it: %s; it holds the %llu packets before that",
+                    points[i].writer.path, strerror(points[i].writer.error),
+                    (unsigned long long)points[i].writer.packets);
+        else if (failed)
             nc_fail(&error, NC_EXIT_FAILED, "'%.200s': cannot write it: %s; nothing of it was kept",
                     points[i].writer.path, strerror(errno));
         if (points[i].lost[0])

@@ -13,19 +13,58 @@
 #include "folder.h"
 #include "pcapng.h"
 
-enum { BUFFER_BYTES = 1 << 20, OPTION_TEXT_MAX = 4096, HEAD_MAX = 6 * OPTION_TEXT_MAX };
+enum { BUFFER_BYTES = 1 << 20, OPTION_TEXT_MAX = 4096, HEAD_MAX = 6 * OPTION_TEXT_MAX, STATISTICS_MAX = 512 };
+
+/* Cuts the file behind the last whole block of which at least STATISTICS_MAX more bytes were written, so that the
+ * statistics find room on a full disk. The packets behind the cut are not in the file. */
+static void cut_to_blocks(struct pl_writer *writer, size_t wrote)
+{
+    size_t keep = 0;
+    for (size_t at = 0; at < writer->used;) {
+        uint32_t type, total, wire, interface;
+        memcpy(&type, writer->buffer + at, sizeof type);
+        memcpy(&total, writer->buffer + at + 4, sizeof total);
+        if (at + total + STATISTICS_MAX <= wrote)
+            keep = at + total;
+        else if (type == PL_BLOCK_ENHANCED) {
+            memcpy(&interface, writer->buffer + at + 8, sizeof interface);
+            memcpy(&wire, writer->buffer + at + 24, sizeof wire);
+            writer->packets--;
+            writer->delivered[interface]--;
+            writer->bytes -= wire;
+            writer->refused++;
+        }
+        at += total;
+    }
+    writer->flushed += keep;
+    writer->kept =
+        ftruncate(writer->fd, (off_t)writer->flushed) == 0 && lseek(writer->fd, (off_t)writer->flushed, SEEK_SET) >= 0;
+}
+
+/* Writes as much of the buffer as goes, and returns the number of bytes. */
+static size_t write_buffer(struct pl_writer *writer)
+{
+    size_t wrote = 0;
+    while (wrote < writer->used) {
+        ssize_t n = write(writer->fd, writer->buffer + wrote, writer->used - wrote);
+        if (n > 0)
+            wrote += (size_t)n;
+        else if (n < 0 && errno != EINTR) {
+            writer->error = errno;
+            break;
+        }
+    }
+    return wrote;
+}
 
 static void flush(struct pl_writer *writer)
 {
-    const uint8_t *at = writer->buffer;
-    while (writer->used && !writer->error) {
-        ssize_t wrote = write(writer->fd, at, writer->used);
-        if (wrote < 0 && errno != EINTR)
-            writer->error = errno;
-        if (wrote > 0) {
-            at += wrote;
-            writer->used -= (size_t)wrote;
-        }
+    if (writer->used && !writer->error) {
+        size_t wrote = write_buffer(writer);
+        if (!writer->error)
+            writer->flushed += wrote;
+        else if (writer->keep && writer->flushed)
+            cut_to_blocks(writer, wrote);
     }
     writer->used = 0;
 }
@@ -120,7 +159,7 @@ unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_in
 
 int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info)
 {
-    *writer = (struct pl_writer){.path = path, .fd = -1};
+    *writer = (struct pl_writer){.path = path, .fd = -1, .keep = info->keep};
     if (pl_temporary_name(path, writer->temporary, sizeof writer->temporary) < 0) {
         errno = EINVAL;
         return -1;
@@ -147,8 +186,10 @@ static uint8_t *put_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t
 {
     size_t padded = ((size_t)captured + 3) & ~(size_t)3;
     uint8_t *at = room(writer, padded + 32 + more);
-    if (writer->error || !at)
+    if (writer->error || !at) {
+        writer->refused++;
         return NULL;
+    }
     at = put32(put32(put32(at, PL_BLOCK_ENHANCED), (uint32_t)(padded + 32)), interface);
     at = put32(put32(put_halves(at, (uint64_t)t_ns), captured), wire);
     memcpy(at, data, captured);
@@ -198,15 +239,28 @@ static void put_statistics(struct pl_writer *writer, unsigned interface, const s
     end_block(writer, block, at);
 }
 
+void pl_writer_settle(struct pl_writer *writer)
+{
+    flush(writer);
+}
+
 int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics)
 {
+    flush(writer); /* the packets first, as the statistics count them */
     for (unsigned i = 0; i < writer->interfaces; i++)
         put_statistics(writer, i, &statistics[i]);
-    flush(writer);
+    if (writer->kept) {
+        size_t all = writer->used, wrote = write_buffer(writer);
+        if (wrote < all && ftruncate(writer->fd, (off_t)writer->flushed) < 0)
+            writer->kept = false; /* a file without statistics is still readable, one with half of them is cut */
+        writer->used = 0;
+        writer->kept = writer->kept && rename(writer->temporary, writer->path) == 0;
+    } else
+        flush(writer);
     if (!writer->error && rename(writer->temporary, writer->path) < 0)
         writer->error = errno;
     int error = writer->error;
-    if (error)
+    if (error && !writer->kept)
         pl_writer_abort(writer);
     else {
         close(writer->fd);

@@ -5,6 +5,7 @@
 #ifndef PL_WRITER_H
 #define PL_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct pl_writer_info {
     const char *comment;     /* of the section; NULL: none */
     uint16_t linktype;
     uint32_t snap_bytes;
+    bool keep; /* after a failed write the file keeps its whole blocks; otherwise nothing is left */
 };
 
 struct pl_writer_statistics {
@@ -31,7 +33,10 @@ struct pl_writer {
     char temporary[4096];
     int fd;
     int error;               /* errno of the first failed write, after which nothing is written */
+    bool keep, kept;         /* as in the info; the file was kept after an error */
     uint64_t packets, bytes; /* packets written, and the sum of their lengths on the wire */
+    uint64_t refused;        /* packets that a failed write cost */
+    uint64_t flushed;        /* bytes in the file */
     unsigned interfaces;
     uint64_t delivered[PL_WRITER_INTERFACES_MAX]; /* packets of each */
     size_t used;
@@ -59,8 +64,11 @@ void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *dat
 void pl_writer_packet_noted(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured,
                             uint32_t wire, const struct pl_writer_note *note);
 
+/* Writes what was put so far, so that the counts are final, also those of a failed write. */
+void pl_writer_settle(struct pl_writer *writer);
+
 /* Writes the statistics, one for each interface, and gives the file its name. Returns 0, or -1 with errno; then no file
- * is left behind. */
+ * is left behind, unless writer->kept says that it holds what came before the failed write. */
 int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics);
 
 /* Closes and removes the unfinished file. */

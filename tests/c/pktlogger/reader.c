@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,11 +94,49 @@ static void a_write_that_fails_leaves_nothing(void)
     CHECK_EQ(errno, ENOENT);
 }
 
+/* A file-size limit is what a full disk is: some bytes of a write go, the rest does not. */
+static void after_a_failed_write_the_file_holds_what_came_before(void)
+{
+    char folder[] = "/tmp/pl_reader.XXXXXX", path[64];
+    struct pl_writer writer;
+    struct pl_writer_info info = {.interface = "eth0", .linktype = 1, .snap_bytes = 128, .keep = true};
+    struct rlimit before, limit;
+    struct nc_error error;
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.pcapng", folder);
+    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){1500001, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK_EQ(pl_writer_open(&writer, path, &info), 0);
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    uint8_t data[128] = {0};
+    for (unsigned i = 0; i < 50000; i++)
+        pl_writer_packet(&writer, INT64_C(1700000000000000000) + i, data, 100, 1000);
+    pl_writer_settle(&writer);
+    CHECK_EQ(writer.packets + writer.refused, 50000);
+    CHECK_EQ(pl_writer_finish(&writer, &(struct pl_writer_statistics){.accepted = 50000}), -1);
+    CHECK_EQ(errno, EFBIG);
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    CHECK(writer.kept && writer.packets > 1498000 / 132 && writer.packets < 1500001 / 132);
+    struct pl_reader reader;
+    struct pl_frame frame;
+    CHECK_EQ(pl_reader_open_file(&reader, path, &error), 0);
+    while (pl_reader_next(&reader, &frame) == PL_FRAME)
+        CHECK_EQ(frame.wire, 1000);
+    CHECK_EQ(reader.frames, writer.packets);
+    CHECK(!reader.truncated);
+    CHECK_EQ(pl_reader_drops(&reader).process, writer.refused);
+    pl_reader_close(&reader);
+    unlink(path);
+    CHECK_EQ(rmdir(folder), 0);
+}
+
 int main(void)
 {
     RUN(ticks_become_nanoseconds_in_every_unit);
     RUN(times_outside_the_range_are_refused);
     RUN(what_is_written_reads_back);
     RUN(a_write_that_fails_leaves_nothing);
+    RUN(after_a_failed_write_the_file_holds_what_came_before);
     return 0;
 }
