@@ -1,17 +1,6 @@
 /* What a proxy's client sends behind its request, while no memory is left for it: it waits, and is sent when there
  * is some. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include "check.h"
-#include "loop.h"
-#include "nc_clock.h"
-#include "pool.h"
-#include "proxy.h"
-#include "relay.h"
-#include "session.h"
+#include "proxied.h"
 
 enum { STREAMS = 2000, EARLY = 500 };
 
@@ -39,15 +28,12 @@ static struct lft_stream *exhaust(struct lft_session *session)
     }
 }
 
-static int client(const char *address, uint16_t port)
+static int client(const struct proxied *proxied)
 {
     static const char request[] = "CONNECT far.example:80 HTTP/1.1\r\n\r\n";
     char text[sizeof request - 1 + EARLY] = {0};
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    inet_pton(AF_INET, address, &to.sin_addr);
+    int fd = proxied_connect(proxied);
     memcpy(text, request, sizeof request - 1);
-    CHECK_EQ(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
     CHECK_EQ(send(fd, text, sizeof text, 0), sizeof text);
     return fd;
 }
@@ -63,34 +49,17 @@ static void turns(struct loop *loop, struct relay *relay)
 
 static void early_data_wait_for_memory(void)
 {
-    struct nc_error error;
-    char address[32], listen_at[64];
-    const struct lft_session_config config = {
-        .initiator = true, .streams_max = STREAMS, .tx_memory_bytes = 1 << 20, .rx_memory_bytes = 8 << 20};
-    const struct relay_settings settings = {
-        .sessions_max = STREAMS, .half_open_max = STREAMS, .half_open_ns = NC_NS_PER_S * 60};
-    struct lft_pool *pool = lft_pool_create(2048, 8 << 20);
-    struct lft_session *session = lft_session_create(&config, pool);
-    struct loop *loop = loop_create();
-    struct relay *relay = relay_create(&settings, loop, session);
-    snprintf(address, sizeof address, "127.77.%d.%d", getpid() >> 8 & 255, getpid() & 255); /* nobody else's */
-    snprintf(listen_at, sizeof listen_at, "%s:8118", address);
-    struct proxy *proxy = proxy_open(relay, PROXY_HTTP, listen_at, &error);
-    CHECK(proxy);
-    struct lft_stream *hog = exhaust(session);
-    int fd = client(address, 8118);
-    turns(loop, relay);
-    CHECK_EQ(relay_connections(relay), 1);
-    size_t before = queued(session);
+    struct proxied proxied = proxied_open(PROXY_HTTP, STREAMS);
+    struct lft_stream *hog = exhaust(proxied.session);
+    int fd = client(&proxied);
+    turns(proxied.loop, proxied.relay);
+    CHECK_EQ(relay_connections(proxied.relay), 1);
+    size_t before = queued(proxied.session);
     lft_stream_release(hog); /* 8,000 octets less */
-    turns(loop, relay);
-    CHECK_EQ(queued(session), before - 8000 + EARLY);
+    turns(proxied.loop, proxied.relay);
+    CHECK_EQ(queued(proxied.session), before - 8000 + EARLY);
     close(fd);
-    proxy_close(proxy);
-    relay_destroy(relay);
-    loop_destroy(loop);
-    lft_session_destroy(session);
-    lft_pool_destroy(pool);
+    proxied_close(&proxied);
 }
 
 int main(void)
