@@ -6,8 +6,9 @@
  *     as their number grows, and each of them at most four times its share. All of them may stop being read at once.
  *     What is left is then enough for one stream: in-order delivery at 1 % loss takes 2.5 round trips at the line's
  *     rate.
- *   - A stream that was accepted and has not been read for a round trip gets half of what is left of an allowance. All
- *     such streams share this allowance, which is three eighths of the memory, for the same reason.
+ *   - A stream that was accepted and has not been read for a round trip gets two thirds of what is left of an
+ *     allowance. All such streams share this allowance, which is three eighths of the memory, for the same reason. The
+ *     first of them gets a quarter of the memory; with less, a long path with loss is not full from the start.
  *   - A stream whose octets wait for its reader gets no more credit: its reader is what it lacks.
  *   - A sender that has much more credit than it uses gives it back, once a second (RETURN).
  * What is granted cannot be revoked from here, because it may be used by then. Rejected: a chunk that demands it back,
@@ -51,7 +52,7 @@ static uint64_t allowance(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
     uint64_t all = usable(session) / 8 * 3, others = session->rx_unproven - stream->rx_promise;
-    return stream->accepted && others < all ? (all - others) / 2 : 0;
+    return stream->accepted && others < all ? (all - others) / 3 * 2 : 0;
 }
 
 /* What all streams may have together. */
