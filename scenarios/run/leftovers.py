@@ -31,7 +31,23 @@ def clean(directory: Path | None = None, *, dry_run: bool = False) -> list[str]:
             continue
         if not ledger.owner.alive():
             removed += _clean_one(ledger, dry_run)
+    for path in sorted(path for folder in folders for path in folder.glob("*.tmp")):
+        removed += _clean_unfinished(path, dry_run)
     return removed
+
+
+def _clean_unfinished(path: Path, dry_run: bool) -> list[str]:
+    """For a ledger that its process had not renamed into place when it was killed. Its name is the process. If it is
+    complete, it counts like any other."""
+    pid, _, ticks = path.stem.partition("-")
+    if not (pid.isdecimal() and ticks.isdecimal()) or OwnedProcess(int(pid), int(ticks), "lfp").alive():
+        return []
+    try:
+        return _clean_one(Ledger.load(path), dry_run)
+    except ValueError:
+        if not dry_run:
+            path.unlink(missing_ok=True)
+        return [f"record {path}"]
 
 
 def _clean_one(ledger: Ledger, dry_run: bool) -> list[str]:

@@ -84,3 +84,17 @@ def test_a_damaged_record_is_reported_and_kept(tmp_path: Path) -> None:
     record.write_text("{")
     assert "9-9.json" in leftovers.clean(tmp_path)[0]
     assert record.exists()
+
+
+def test_a_record_that_was_being_written_goes_too(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    complete = crashed(tmp_path, [owned(sleeper)]).rename(tmp_path / f"{os.getpid()}-1.tmp")
+    cut = tmp_path / f"{os.getpid()}-2.tmp"
+    cut.write_text(complete.read_text()[:20])
+    ours = OwnedProcess.of(os.getpid(), "lfp")
+    assert ours
+    alive, foreign = tmp_path / f"{ours.pid}-{ours.started_ticks}.tmp", tmp_path / "somebody's.tmp"
+    for path in (alive, foreign):
+        path.write_text("{")
+    removed = leftovers.clean(tmp_path)
+    assert sleeper.wait(10) and f"record {complete}" in removed and f"record {cut}" in removed
+    assert sorted(tmp_path.iterdir()) == sorted([alive, foreign])

@@ -44,8 +44,8 @@ SESSION: dict[str, tuple[list[str], dict[str, Any]]] = {
     "timeout": (["5s"], {"timeout_ns": 5 * 10**9}),
 }
 # What one end does by itself.
-OWN = {"receive", "transmit", "port", "bind", "ipv4", "ipv6", "key", "cpu", "once", "sessions", "data-port", "repeat",
-       "samples", "sample", "format", "json", "human", "classic", "parent-death"}  # fmt: skip
+OWN = {"receive", "transmit", "port", "bind", "ipv4", "ipv6", "key", "cpu", "once", "sessions", "memory", "data-port",
+       "repeat", "samples", "sample", "format", "json", "human", "classic", "parent-death"}  # fmt: skip
 
 
 def _table() -> list[dict[str, Any]]:
