@@ -23,6 +23,8 @@ from typing import Any
 import pytest
 from support.witness import INCONCLUSIVE
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread for each core spins whenever a program loads numpy
+
 NETNS = Path(__file__).resolve().parent / "netns"
 
 
