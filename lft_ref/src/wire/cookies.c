@@ -6,7 +6,7 @@
 #include "nc_clock.h"
 #include "nc_pages.h"
 
-#define SEEN_BYTES ((size_t)2 * LFT_SEEN_SLOTS)
+#define SEEN_BYTES ((size_t)2 * LFT_SEEN_ROWS * LFT_SEEN_SLOTS)
 #define SECRET_NS (60 * NC_NS_PER_S)
 #define ANSWER_NS (NC_NS_PER_S / LFT_ANSWERS_PER_SECOND)
 
@@ -52,10 +52,12 @@ unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_M
         cookies->inits = 0;
     }
     cookies->inits++;
-    uint8_t *seen = &cookies->seen[from_peer][nc_get16(mac1)];
-    unsigned before = *seen;
-    if (before < UINT8_MAX)
-        ++*seen;
+    unsigned before = UINT8_MAX;
+    for (size_t row = 0; row < LFT_SEEN_ROWS; row++) {
+        uint8_t *seen = &cookies->seen[from_peer][row][nc_get32(mac1 + 4 * row) % LFT_SEEN_SLOTS];
+        before = *seen < before ? *seen : before;
+        *seen += *seen < UINT8_MAX;
+    }
     return before;
 }
 
