@@ -8,7 +8,8 @@
 #include "nc_range.h"
 #include "probe.h"
 
-enum { BATCH_BYTES = 1 << 20 };
+/* Two messages of the UDP port. The kernel copies packets faster from memory that the last batch has left in the cache. */
+enum { BATCH_BYTES = 1 << 17 };
 
 int pl_port_init(struct pl_port *port, const struct pl_port_ops *ops, const struct pl_port_settings *settings,
                  size_t largest)
@@ -16,7 +17,7 @@ int pl_port_init(struct pl_port *port, const struct pl_port_ops *ops, const stru
     port->ops = ops;
     port->flows = settings->flows;
     port->session = settings->session;
-    port->stride = (largest + 63) & ~(size_t)63;
+    port->stride = largest;
     port->batch_max = nc_min(nc_max(BATCH_BYTES / port->stride, 1), PL_BATCH_MAX);
     port->memory = calloc(port->batch_max, port->stride);
     return port->memory ? 0 : -1;

@@ -16,7 +16,7 @@
 #define UDP_SEGMENT 103
 #endif
 
-enum { SEGMENTS_MAX = 64, MESSAGE_MAX = 65000, SEND_BUFFER = 4 << 20, CONTROL = CMSG_SPACE(sizeof(uint64_t)) };
+enum { SEGMENTS_MAX = 64, MESSAGE_MAX = 65487, SEND_BUFFER = 4 << 20, CONTROL = CMSG_SPACE(sizeof(uint64_t)) };
 
 struct udp_port {
     struct pl_port port;
@@ -48,11 +48,12 @@ static void make_message(struct udp_port *port, size_t m, size_t from, size_t to
 {
     struct msghdr *message = &port->messages[m].msg_hdr;
     uint16_t segment = (uint16_t)(batch[port->order[from]].size - port->headers);
-    for (size_t i = from; i < to; i++) {
-        const struct pl_departure *departure = &batch[port->order[i]];
-        port->parts[i] = (struct iovec){pl_port_payload(&port->port, i, 0, departure), segment};
-    }
-    *message = (struct msghdr){.msg_iov = &port->parts[from], .msg_iovlen = to - from};
+    for (size_t i = from; i < to; i++)
+        port->parts[i] = (struct iovec){pl_port_payload(&port->port, i, 0, &batch[port->order[i]]), segment};
+    bool side_by_side = segment == port->port.stride; /* one part is cheaper for the kernel than one a packet */
+    if (side_by_side)
+        port->parts[from].iov_len = (to - from) * segment;
+    *message = (struct msghdr){.msg_iov = &port->parts[from], .msg_iovlen = side_by_side ? 1 : to - from};
     if (to - from > 1)
         set_control(message, port->control[m], SOL_UDP, UDP_SEGMENT, &segment, sizeof segment);
     else if (port->txtime)
@@ -153,13 +154,14 @@ struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_e
     if (settings->txtime && pl_qdisc_check_txtime(&settings->to, error) < 0)
         return NULL;
     struct udp_port *port = calloc(1, sizeof *port + settings->flows * sizeof *port->sockets);
-    if (!port || pl_port_init(&port->port, &ops, settings, settings->largest) < 0) {
+    size_t headers = v6 ? 48 : 28;
+    if (!port || pl_port_init(&port->port, &ops, settings, settings->largest - headers) < 0) {
         nc_fail(error, NC_EXIT_MISSING, "out of memory");
         free(port);
         return NULL;
     }
     memset(port->sockets, 0xff, settings->flows * sizeof *port->sockets);
-    port->headers = v6 ? 48 : 28;
+    port->headers = headers;
     port->txtime = settings->txtime;
     for (unsigned i = 0; i < settings->flows; i++)
         if ((port->sockets[i] = open_socket(settings, error)) < 0) {
