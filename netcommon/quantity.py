@@ -2,7 +2,7 @@
 
 Everything becomes an integer in a base unit (ns, bit/s, bytes, parts per billion), so that no rounding depends on who
 parsed it. Rates are decimal, sizes binary (1KB = 1024 bytes), case does not matter, a bare number is in seconds, bit/s,
-bytes or a fraction.
+bytes or a fraction. Distances (metres) are known here only: no tool takes one.
 """
 
 from __future__ import annotations
@@ -69,6 +69,12 @@ RATIO = Unit(
     {"%": RATIO_ONE_PPB // 100, "ppm": 1000, "ppb": 1, "": RATIO_ONE_PPB},
     (("%", RATIO_ONE_PPB // 100),),
     decimals=9,
+)
+DISTANCE = Unit(
+    "distance",
+    "1000km or 250m",
+    {"m": 1, "km": 1000, "": 1},
+    (("km", 1000), ("m", 1)),
 )
 UNITS = {unit.name: unit for unit in (COUNT, DURATION, RATE, BYTES, RATIO)}  # as option tables name them
 

@@ -21,6 +21,7 @@ Scale = tuple[tuple[float, str], ...]
 _RATES: Scale = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s"))
 _SIZES: Scale = ((KB**4, "TB"), (KB**3, "GB"), (KB**2, "MB"), (KB, "KB"), (1, "B"))
 _DURATIONS: Scale = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
+_DISTANCES: Scale = ((1e3, "km"), (1, "m"))
 _COUNTS: Scale = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
 _PACKET_RATES: Scale = ((1e9, "Gpps"), (1e6, "Mpps"), (1e3, "kpps"), (1, "pps"))
 
@@ -65,6 +66,12 @@ def duration(ns: float | None, digits: int = DIGITS) -> str:
     return _scaled(ns, _LONG + _DURATIONS if long else _DURATIONS, digits)
 
 
+def distance(metres: float | None, digits: int = DIGITS) -> str:
+    """``880 km``; ``15770 km``: the digits before the point are all shown."""
+    whole = len(str(int(abs(metres) / 1000))) if metres is not None and math.isfinite(metres) else 0
+    return _scaled(metres, _DISTANCES, max(digits, whole))
+
+
 def count(value: float | None, digits: int = DIGITS) -> str:
     """``1813``; from 10,000 on ``29.84 M``."""
     if value is not None and abs(value) < _PLAIN_COUNT:
@@ -91,6 +98,7 @@ def ratio_ppb(value: float | None, digits: int = DIGITS) -> str:
 # By the last word of a name: the contract says that units are in names.
 _BY_SUFFIX: dict[str, Callable[[float | None, int], str]] = {
     "bps": rate, "bytes": size, "ns": duration, "ppb": ratio_ppb, "share": share, "pps": packet_rate,
+    "m": distance,
 }  # fmt: skip
 _BY_NAME: dict[str, Callable[[float | None, int], str]] = {
     "bytes": size, "mtu": size, "pace_packets": packet_rate, "trial": number, "repeat": number, "seed": number,

@@ -77,6 +77,7 @@ _IN_ORDER = (
     _setting("granularity_ns", "int", "path.granularity"),
     _setting("memory_bytes", "int", "path.memory"),
     Column("rtt_ns", "int", "setting", "Round-trip time"),
+    _setting("distance_m", "int", "path.distance"),
     _setting("mtu", "int", "path.mtu"),
     _setting("framing", "text", "path.framing"),
     _setting("routers", "int", "path.routers"),

@@ -18,7 +18,10 @@ Key = tuple[str, ...]
 
 LIBRARY = Path(__file__).resolve().parents[1] / "library"
 # Keys of a group are rivals: they say the same thing in two ways, so a later layer that sets one removes the others.
-EXCLUSIVE: tuple[frozenset[Key], ...] = (frozenset({("transfer", "bytes"), ("transfer", "duration")}),)
+EXCLUSIVE: tuple[frozenset[Key], ...] = (
+    frozenset({("transfer", "bytes"), ("transfer", "duration")}),
+    frozenset({("path", "delay"), ("path", "distance")}),
+)
 
 # CLAIMS: what a scenario states about itself and what holds for its own path and sweep only. CLAIMED: the tables that
 # these statements depend on.

@@ -28,6 +28,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
         **ab.columns(),
         **{f"ba_{name}": value for name, value in ba.columns().items()},
         "rtt_ns": path.rtt_ns(),
+        "distance_m": path.distance,
         "poll_ns": path.poll,
         "spin_ns": path.spin,
         "granularity_ns": path.granularity,

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, get_type_hints
 
-from pydantic import BeforeValidator, Field, PlainSerializer, create_model
+from pydantic import BeforeValidator, Field, PlainSerializer, create_model, model_validator
 
 from netcommon import quantity
-from scenarios.plan.values import MS, Table, choice, count, model, of_option, ratio_or_model
+from scenarios.plan.values import MS, Table, choice, count, model, of_option, ratio_or_model, within
+
+LIGHT_IN_FIBRE_MPS = 210_000_000  # lfp-1995: 8.4 ms there and back over 880 km
+_FARTHEST_M = 10**9
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def _amount(unit: quantity.Unit, key: str) -> tuple[BeforeValidator, PlainSerial
 class PathKeys(Table):
     """[path] without prefixes: first the delay box's parameters, named as its options with ``_``, then the keys that
     the path has once. 0 means none or no bound; None means the box's own default. Defaults are the options' own, except
-    that of framing (a test compares them)."""
+    that of framing (a test compares them). ``distance`` (metres of fibre) is another way to say ``delay``."""
 
     delay: Annotated[int, *_amount(quantity.DURATION, "delay")] = 0
     rate: Annotated[int, *_amount(quantity.RATE, "rate")] = 0
@@ -106,6 +109,7 @@ class PathKeys(Table):
     pace_packets: Annotated[int, *count("path", "pace_packets")] = 0
     pace_buffer: Annotated[int, *_amount(quantity.BYTES, "pace_buffer")] = 0
     harmonize: Annotated[int, *_amount(quantity.RATE, "harmonize")] = 0
+    distance: Annotated[int, *within(quantity.DISTANCE, 0, _FARTHEST_M)] | None = None
     mtu: int = Field(default=1500, ge=1280, le=9216)
     framing: Annotated[str, *choice("path", "framing")] = "ip"
     routers: int = Field(default=2, ge=2, le=16)
@@ -115,12 +119,20 @@ class PathKeys(Table):
     memory: Annotated[int, *_amount(quantity.BYTES, "memory")] | None = None
     seed: int | None = Field(default=None, ge=0, le=2**53)
 
+    @model_validator(mode="after")
+    def _one_delay(self) -> PathKeys:
+        if self.distance is not None and self.delay:
+            raise ValueError("give either 'delay' or 'distance'")
+        return self
+
     def direction(self, which: Literal["ab", "ba"]) -> Direction:
         """The values of one direction. A prefixed key wins over the plain one."""
 
         def pick(key: str) -> int | str:
             own: int | str | None = getattr(self, f"{which}_{key}")
             common: int | str = getattr(self, key)
+            if key == "delay" and self.distance is not None:
+                common = round(self.distance * 10**9 / LIGHT_IN_FIBRE_MPS)
             return common if own is None else own
 
         return Direction({key: pick(key) for key in DIRECTION_KEYS})
@@ -130,7 +142,7 @@ class PathKeys(Table):
         return self.direction("ab").delay_ns + self.direction("ba").delay_ns
 
 
-_ONCE = ("mtu", "framing", "routers", "poll", "spin", "granularity", "memory", "seed")
+_ONCE = ("distance", "mtu", "framing", "routers", "poll", "spin", "granularity", "memory", "seed")
 DIRECTION_KEYS = tuple(key for key in PathKeys.model_fields if key not in _ONCE)
 
 if TYPE_CHECKING:

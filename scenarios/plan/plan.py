@@ -14,12 +14,13 @@ import secrets
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from pydantic import ValidationError
 
 from netcommon.errors import UsageError
-from scenarios.plan import profiles, report_axes
+from scenarios.plan import bdp, profiles, report_axes
 from scenarios.plan.document import CLAIMS, Document, Key, load_layers
 from scenarios.plan.model import SWEEPABLE, Scenario, allowed_keys
 
@@ -102,6 +103,8 @@ def make_plan(document: Document, seed: int | None = None, notes: Sequence[str] 
     )
     echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
     echo["run"]["seed"] = chosen
+    for table, key in bdp.multiples(points[0].values):  # each setting has bytes of its own
+        echo[table][key] = points[0].values[table][key]
     for dotted in sweep:
         table, key = dotted.split(".", 1)
         echo[table].pop(key, None)
@@ -186,10 +189,7 @@ def _with_case(document: Document) -> Document:
 
 
 def _validate(document: Document) -> Scenario:
-    try:
-        setting = Scenario.model_validate(document.values)
-    except ValidationError as error:
-        raise UsageError(_one_line(document, error)) from None
+    setting = _validated(document)
     if point := setting.missing_point():
         found = f"kind '{setting.gateway.kind}', model '{setting.gateway.model}'"
         where = document.origin(("capture", "points"))
@@ -200,6 +200,27 @@ def _validate(document: Document) -> Scenario:
     except UsageError as unknown:
         raise UsageError(f"{document.origin(('profile', 'name'))}: {unknown}") from None
     return setting
+
+
+def _validated(document: Document) -> Scenario:
+    """The values as the model takes them. Sizes in BDP are worked out from the rest, which is validated first."""
+    multiples = bdp.multiples(document.values)
+    try:
+        setting = Scenario.model_validate(bdp.with_sizes(document.values, dict.fromkeys(multiples, bdp.ANY_SIZE)))
+        if not multiples:
+            return setting
+        sizes = {key: _bytes_of(document, key, multiple, setting) for key, multiple in multiples.items()}
+        return Scenario.model_validate(bdp.with_sizes(document.values, sizes))
+    except ValidationError as error:
+        raise UsageError(_one_line(document, error)) from None
+
+
+def _bytes_of(document: Document, key: Key, multiple: Decimal, setting: Scenario) -> int:
+    try:
+        return bdp.in_bytes((key[0], key[1]), multiple, setting.path)
+    except ValueError as error:
+        said = document.values[key[0]][key[1]]
+        raise UsageError(f"{document.origin(key)}: {'.'.join(key)} = {said!r}: {error}") from None
 
 
 def _one_line(document: Document, error: ValidationError) -> str:

@@ -8,7 +8,7 @@
 #include "nc_range.h"
 #include "probe.h"
 
-/* Two messages of the UDP port. The kernel copies packets faster from memory that the last batch has left in the cache. */
+/* Two messages of the UDP port. The kernel copies packets faster from memory that is still in the cache. */
 enum { BATCH_BYTES = 1 << 17 };
 
 int pl_port_init(struct pl_port *port, const struct pl_port_ops *ops, const struct pl_port_settings *settings,
