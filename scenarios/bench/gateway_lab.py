@@ -161,7 +161,7 @@ class Lab:
         listener.settimeout(60)
         return listener
 
-    def connect(self, address: str, port: int, timeout_s: float = 10) -> socket.socket:
+    def connect(self, address: str, port: int, timeout_s: float = 60) -> socket.socket:
         """A connection of the client."""
         return call_in(self.client, socket.create_connection, (address, port), timeout_s)
 

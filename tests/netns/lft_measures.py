@@ -49,13 +49,16 @@ def _reset_after_s(end: socket.socket, began: float) -> float:
 
 
 def dead_path() -> dict[str, float]:
-    """``bypassed``: after the path is cut. ``outage``: until the peer counts one. ``back``: after the path is whole."""
+    """``bypassed``: after the path is cut. ``back``: after the path is whole. ``outages``: how many the two gateways
+    count."""
     with gateways() as lab:
         until(lambda: lab.show()["uptime_ns"] > 2e9, 60, "at work for a while")
         lab.set_path(loss="100%")
         bypassed_s = until(lambda: bool(lab.show()["bypassed"]), 60, "bypassed")
         lab.set_path(loss="0%")
-        return {"bypassed": bypassed_s, "back": lab.wait_accelerating()}
+        back_s = lab.wait_accelerating()
+        outages = sum(lab.show(which)["tunnel"]["outages"] for which in ("near", "far"))
+        return {"bypassed": bypassed_s, "back": back_s, "outages": outages}
 
 
 def idle_reset(limit: str) -> list[float]:

@@ -18,6 +18,7 @@ def test_bypass_comes_with_the_outage_and_goes_when_the_tunnel_is_steady() -> No
     found = in_virtual_time(measure.dead_path)
     assert found["bypassed"] == pytest.approx(1, abs=HEALTH_S), "--dead 1s"
     assert 0.2 <= found["back"] <= 0.2 + 2 * HEALTH_S, "0.2 s of being up"
+    assert found["outages"] == 2, "one at either end"
 
 
 def test_a_connection_without_an_octet_is_reset_after_the_idle_limit() -> None:

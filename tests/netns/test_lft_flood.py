@@ -71,6 +71,8 @@ def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
     cpu_s = state["cpu_ns"] / 1e9
     print(f"{rate:.0f} and {near_rate:.0f} a second; {during} octets meanwhile; far gateway {cpu_s:.2f} CPU s")
     print(f"{ ({name: count for name, count in grown.items() if count}) }, overflows {state['io']['rx_overflows']}")
+    # After an outage, which a busy machine may cause, gateways rightly shake hands.
+    witness.at_most(lab.show()["tunnel"]["outages"], 0, "outages", "of the tunnel")
     kinds = ("bad_mac", "cookies", "limited", "bad_cookie", "stale", "wrong_version", "malformed")
     for name in (*(f"handshake_{kind}" for kind in kinds), "rx_unknown_spi", "rx_truncated"):
         assert grown[name] > 0, name
@@ -79,10 +81,9 @@ def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
     for name in ("handshake_completed", "associations", "rekeys", "rx_malformed", "rx_bad_ack"):
         assert grown[name] == 0 and near_now[name] == near_before[name], f"{name}: something was believed"
     assert grown["handshake_cookies"] <= 2 * 2 * 12, "more than 12 answers a minute to one message"
-    assert state["engine"]["expected_number"] > WRAP, "the transfer did not go on, or no wrap"
     witness.at_least(min(rate, near_rate), 0.9 * A_SECOND, "a second", "datagrams of the flood")
-    witness.at_most(lab.show()["tunnel"]["outages"], 0, "outages", "of the tunnel")
     witness.at_least(during, 3_000_000, "bytes", "transfer meanwhile")
+    assert state["engine"]["expected_number"] > WRAP, "no wrap"
 
 
 @pytest.mark.alone

@@ -64,6 +64,26 @@ def works_by_proxy(lab: Lab) -> bool:
     return works(lab, BESIDE, GATEWAY[4], PROXY)
 
 
+def accelerated(lab: Lab) -> bool:
+    """Connections of router and proxy work; whether both went through the tunnel. A busy machine may have silenced the
+    tunnel for a second, and then they go around it once more."""
+    before = lab.show()
+    assert works(lab) and works_by_proxy(lab)
+    now = lab.show()
+    router = now["router"]["syns"] - before["router"]["syns"]
+    return bool(router == 1 and now["relay"]["near_accepted"] - before["relay"]["near_accepted"] == 2
+                and now["relay"]["near_direct"] == before["relay"]["near_direct"])  # fmt: skip
+
+
+def told_by_proxy(lab: Lab) -> str:
+    """What a client of the proxy sees. A reset may come before connect() has returned."""
+    try:
+        with lab.connect(GATEWAY[4], PROXY) as client:
+            return receive(client)
+    except OSError as error:
+        return type(error).__name__
+
+
 def receive(end: socket.socket) -> str:
     """What a reader sees: data, the end, or the name of an error."""
     end.settimeout(60)
@@ -74,8 +94,8 @@ def receive(end: socket.socket) -> str:
 
 
 def test_some_seconds_without_a_path() -> None:
-    """Connections of router and proxy, busy and idle, wait and go on; bypass comes and goes by itself. When it comes:
-    test_lft_exact.py."""
+    """Connections of router and proxy, busy and idle, wait and go on; bypass comes and goes by itself. When it comes,
+    and that this is one outage: test_lft_exact.py."""
     with running(FORWARD) as lab, connected(lab, PORT + 5) as (idle, idle_server):
         with transfer(lab, PORT) as routed, transfer(lab, BESIDE, GATEWAY[4], PROXY) as proxied:
             wait_received(routed, 100_000, 60)
@@ -95,7 +115,7 @@ def test_some_seconds_without_a_path() -> None:
         print(f"bypass after {took_s:.2f} s, back {back_s:.2f} s after the path")
         for which in ("near", "far"):
             tunnel = lab.show(which)["tunnel"]
-            assert tunnel["associations"] == 1 and tunnel["outages"] == 1, tunnel
+            assert tunnel["associations"] == 1 and tunnel["outages"] >= 1, tunnel
         assert works(lab) and works_by_proxy(lab)
 
 
@@ -104,7 +124,8 @@ def test_new_connections_go_around_a_dead_tunnel() -> None:
     far_forward = ("--forward", f"{FAR_LAN}:{PROXY}={CLIENT[4]}:{BESIDE}")
     near = (*FORWARD, "--proxy-bypass")
     with running(near, far_forward) as lab, connected(lab, PORT) as (client, server):
-        assert works_by_proxy(lab) and lab.show()["relay"]["near_direct"] == 0
+        until(lambda: accelerated(lab), 60, "accelerating")
+        direct = lab.show()["relay"]["near_direct"]
         lab.cut_tunnel(True)
         until(lambda: bool(lab.show()["bypassed"]), 60, "bypassed")
         assert works(lab, PORT + 1), "a new connection while the tunnel is dead"
@@ -112,8 +133,8 @@ def test_new_connections_go_around_a_dead_tunnel() -> None:
         with transfer(lab, BESIDE, GATEWAY[4], PROXY) as flow:
             wait_received(flow, 3_000_000, 60)
             flow.check()
-        with lab.connect(GATEWAY[4], PROXY) as refused:
-            assert receive(refused) == "ConnectionResetError", "nobody listens: a static proxy tells by a reset"
+        assert told_by_proxy(lab) == "ConnectionResetError", "nobody listens: a static proxy tells by a reset"
+        assert lab.show()["relay"]["near_direct"] == direct + 3
         until(lambda: lab.show()["relay"]["connections"] == 1, 60, "nothing left of those but the one in the tunnel")
         client.sendall(b"during")
         with asking_at_far(lab) as answers:
@@ -121,11 +142,7 @@ def test_new_connections_go_around_a_dead_tunnel() -> None:
             lab.cut_tunnel(False)
         assert answers == ["data"], "the one that waited did not get through"
         assert server.recv(6, socket.MSG_WAITALL) == b"during"
-        lab.wait_accelerating()
-        syns = lab.show()["router"]["syns"]
-        assert works(lab)
-        assert lab.show()["router"]["syns"] == syns + 1, "acceleration did not return"
-        assert works_by_proxy(lab) and lab.show()["relay"]["near_direct"] == 3
+        until(lambda: accelerated(lab), 60, "accelerating again")
 
 
 @contextmanager
@@ -134,7 +151,7 @@ def asking_at_far(lab: Lab) -> Iterator[list[str]]:
     answers: list[str] = []
 
     def ask() -> None:
-        with call_in(lab.server, socket.create_connection, (FAR_LAN, PROXY), 10) as client:
+        with call_in(lab.server, socket.create_connection, (FAR_LAN, PROXY), 60) as client:
             answers.append(receive(client))
 
     with call_in(lab.client, socket.create_server, (CLIENT[4], BESIDE)) as listener:
@@ -230,7 +247,7 @@ def test_clocks_that_jump() -> None:
     with lft_lab(delay="5ms") as lab:
         clocks = Clocks(lab.folder / "clocks")
         lab.program = [*clocks.environment, str(find("lft-gateway"))]
-        with lab.gateways(*ROUTER, "--outage-max", "30s"), transfer(lab, PORT) as flow:
+        with lab.gateways(*ROUTER, "--dead", "20s", "--outage-max", "30s"), transfer(lab, PORT) as flow:
             uptime_s = lab.show()["uptime_ns"] / 1e9
             for monotonic_s, realtime_s in ((0, 86400), (0, -10 * 365 * 86400), (60, 0), (61, 0)):
                 clocks.move(monotonic_s, realtime_s)
