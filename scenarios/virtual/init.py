@@ -32,8 +32,10 @@ SHARE = Path("/run/share")
 JOB, ERROR, CLOCK, OUTPUT, STATUS, UNWRITTEN = "job.pickle", "error.json", "clock", "output", "status", "unwritten"
 _POWER_OFF, _SET_TIMERSLACK = 0x4321FEDC, 29
 _HEARTBEAT_S = 1.0
-# Trials begin at a full second. Reading the clock advances it by a tick, and how often the code before a trial reads it
-# depends on the host (on which modules it keeps compiled). The heartbeat is half a second off.
+# Trials and commands begin at a full second, but not in the clock's first. What TCP hears then has ts_recent_stamp 0,
+# as if it had no timestamp, and a port in TIME-WAIT is not used again (RFC 6191). Reading the clock advances it by a
+# tick, and how often the code before a trial reads it depends on the host (on which modules it keeps compiled). The
+# heartbeat is half a second off.
 _START_S = 1.0
 _MCL_CURRENT_AND_FUTURE, _STACK_BYTES = 3, 256 * 1024
 _CHEAP_STOPS = 7  # from this kernel on, a page fault costs less than mapping memory that is not used
@@ -126,6 +128,7 @@ def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
 
 def _command(argv: list[str], folder: str) -> None:
     """Runs a program in place of a trial, and writes its output and status for the host."""
+    _sleep_to(_START_S)
     with (SHARE / OUTPUT).open("wb") as output:
         status = subprocess.run(argv, cwd=folder, stdout=output, stderr=subprocess.STDOUT).returncode
     (SHARE / STATUS).write_text(str(status), encoding="ascii")

@@ -1,108 +1,37 @@
 """Everything a client and a server notice of each other, with the gateways and bypassed, IPv4 and IPv6, as one table.
 
-The table is docs/reference/lft-conformance.md; `LFP_WRITE_TABLES=1` writes it again. Rows run side by side, so the
-whole table takes little longer than its longest row.
+The table is docs/reference/lft-conformance.md; `LFP_WRITE_TABLES=1` writes it again, from the run in real time.
 """
 
 from __future__ import annotations
 
 import os
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
-from lft_behaviours import Row, prepare, rows
-from lft_lab import Lab, lft_lab, until
+from lft_conformance import conformance
+from support.virtual import in_virtual_time, virtual
 
 pytestmark = [pytest.mark.netns, pytest.mark.timeout(180)]
 
 TABLE = Path(__file__).parents[2] / "docs" / "reference" / "lft-conformance.md"
-HEAD = """# What a client and a server notice of an LFT gateway
-
-Between a client and a server stands a pair of gateways in the router model, with a round trip of 10 ms. Each row is one
-thing that the two ends do, and what both of them saw: with the gateways, and with the gateways bypassed.
-`tests/netns/test_lft_conformance.py` writes this page. The test fails when the two columns of a family differ, or when
-its result is not what this page says.
-
-10.82.0.2 and fd82::2 are the server, which in the fourth row is also the router without a route. 10.77.0.2 and fd77::2
-are the far gateway.
-
-| | IPv4, gateways | IPv4, bypassed | IPv6, gateways | IPv6, bypassed |
-|---|---|---|---|---|
-"""
-Results = dict[tuple[str, int], str]
-Running = dict[tuple[str, int], Future[str]]
-FAMILIES = (4, 6)
 
 
-def started(lab: Lab, pool: ThreadPoolExecutor, base_port: int, apart: bool) -> tuple[Running, Running]:
-    """Rows under way: those that are over soon, and the slow ones."""
-    quick, slow = Running(), Running()
-    for family in FAMILIES:
-        for number, row in enumerate(rows(family)):
-            if row.apart == apart:
-                (slow if row.slow else quick)[row.name, family] = pool.submit(row.act, lab, family, base_port + number)
-    return quick, slow
-
-
-def collected_apart(lab: Lab, pool: ThreadPoolExecutor, base_port: int) -> Results:
-    """Results of the rows that want an empty line."""
-    return collected(started(lab, pool, base_port, True)[0])
-
-
-def collected(running: Running) -> Results:
-    results = Results()
-    for key, future in running.items():
-        try:
-            results[key] = future.result(150)
-        except (OSError, AssertionError) as error:
-            results[key] = f"{type(error).__name__}: {error}"
-    return results
-
-
-def measured(lab: Lab) -> tuple[Results, Results]:
-    """Every row with gateways, and bypassed. Slow ones of the first go on beside the second: bypass is for new ones."""
-    every = [row for family in FAMILIES for row in rows(family)]
-    count = sum(row.connects for row in every)
-    with ThreadPoolExecutor(2 * len(every)) as pool:
-        accelerated = collected_apart(lab, pool, 8000)
-        quick, slow = started(lab, pool, 8000, False)
-        accelerated |= collected(quick)
-        assert lab.show()["router"]["syns"] == count, "not all of them were accelerated"
-        lab.verb("near", "bypass", "on")
-        until(lambda: bool(lab.show()["bypassed"]), 60, "bypassed")
-        bypassed = collected_apart(lab, pool, 8200)
-        quick2, slow2 = started(lab, pool, 8200, False)
-        bypassed |= collected(quick2) | collected(slow2)
-        accelerated |= collected(slow)
-        assert lab.show()["router"]["syns"] == count, "some were accelerated in spite of the bypass"
-    return accelerated, bypassed
-
-
-def table(accelerated: Results, bypassed: Results) -> str:
-    lines = []
-    names = list(dict.fromkeys(row.name for family in FAMILIES for row in order(family)))
-    for name in names:
-        cells = [found.get((name, family), "–") for family in FAMILIES for found in (accelerated, bypassed)]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return HEAD + "\n".join(lines) + "\n"
-
-
-def order(family: int) -> list[Row]:
-    """Connects first."""
-    return sorted(rows(family), key=lambda row: not row.name.startswith("connect"))
+def check(found: dict[str, Any]) -> None:
+    print(found["text"])
+    assert not found["faults"]
+    assert TABLE.read_text(encoding="utf-8") == found["text"], "docs/reference/lft-conformance.md says something else"
 
 
 def test_the_conformance_table() -> None:
-    router = ("--router", "--lan", "lan0")
-    with lft_lab(delay="5ms") as lab, lab.gateways(*router):
-        prepare(lab)
-        accelerated, bypassed = measured(lab)
-    text = table(accelerated, bypassed)
-    print(text)
-    assert accelerated == bypassed
-    for (name, family), result in accelerated.items():
-        assert not any(word in result for word in ("wrong", "never", "Error:")), f"{name}, IPv{family}: {result}"
+    found = conformance()
     if os.environ.get("LFP_WRITE_TABLES"):
-        TABLE.write_text(text, encoding="utf-8")
-    assert TABLE.read_text(encoding="utf-8") == text, "docs/reference/lft-conformance.md says something else"
+        TABLE.write_text(found["text"], encoding="utf-8")
+    check(found)
+
+
+@pytest.mark.virtual
+@virtual[1]
+def test_the_conformance_table_in_virtual_time() -> None:
+    check(in_virtual_time(conformance, spin="0"))
