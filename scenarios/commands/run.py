@@ -86,7 +86,8 @@ def _print_notes(plan: Plan, out: Console, *, virtual: bool) -> None:
 
 
 def _finish_all(run_dirs: list[Path], out: Console, jobs: int | None = None, advice: str = "") -> int:
-    """Runs the trials that each run lacks. The exit status is 1 when a measurement failed. ``advice``: printed at the
+    """Runs the trials that each run lacks. The exit status is 1 when a measurement failed or an expectation of the
+    scenario is not met. ``advice``: printed at the
     end, unless it is empty."""
     finished = []
     for run_dir in run_dirs:
@@ -104,13 +105,19 @@ def _finish_all(run_dirs: list[Path], out: Console, jobs: int | None = None, adv
         out.print(f"report     {path}", markup=False)
     if finished and "dashboard" in plugins.commands():  # one line is enough: that dashboard shows the other runs too
         out.print(f"dashboard  {_program()} dashboard {shlex.quote(str(finished[0].run_dir))}", markup=False)
-    return EXIT_FAILED if any(done.failed for done in finished) else 0
+    unmet = any(one.met is False for done in finished for one in done.expected)
+    return EXIT_FAILED if unmet or any(done.failed for done in finished) else 0
 
 
 def _print_verdict(done: runner.Finished, out: Console) -> None:
     out.print(f"run        {done.run_dir}  ({'valid' if done.verdict['valid'] else 'NOT VALID'})", markup=False)
     if not done.verdict["valid"]:
         out.print(f"verdict    {done.verdict['summary']}", markup=False)
+    if done.expected:
+        met = sum(one.met is True for one in done.expected)
+        out.print(f"expected   {met} of {len(done.expected)} met", markup=False)
+    for line in (line for one in done.expected for line in one.lines()):
+        out.print(line, markup=False)
     if done.superseded:
         out.print(f"repeated   {done.superseded} attempts were not valid; 'lfp show' lists them", markup=False)
 

@@ -27,7 +27,7 @@ EXCLUSIVE: tuple[frozenset[Key], ...] = (
 # these statements depend on.
 CLAIMS: tuple[Key, ...] = (
     ("scenario", "title"), ("scenario", "paper"), ("scenario", "description"), ("report", "reference"),
-    ("report", "regions"),
+    ("report", "regions"), ("expect",),
 )  # fmt: skip
 CLAIMED = ("path", "sweep", "case")
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, field_validator, model_validator
 
 from netcommon import quantity
+from scenarios.plan.expect import Expect
 from scenarios.plan.path import PathTable
 from scenarios.plan.values import MS, PORTABLE_NAME, S, Span, Table, choice, of_option, within
 
@@ -156,6 +157,7 @@ class Scenario(Table):
     capture: Capture = Capture()
     run: Run = Run()
     report: Report = Report()
+    expect: tuple[Expect, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -184,6 +186,8 @@ def allowed_keys(table: tuple[str, ...]) -> list[str]:
         return [*Scenario.model_fields, "case", "sweep", "quick"]
     if table == ("scenario",):
         return [*About.model_fields, "extends"]
+    if table[0] == "expect":
+        return list(Expect.model_fields)
     model: Any = Scenario
     for name in table:
         model = model.model_fields[name].annotation if name in getattr(model, "model_fields", {}) else None

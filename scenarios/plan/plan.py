@@ -63,8 +63,8 @@ def load_plan(name: str, *, quick: bool = False, overrides: Sequence[str] = (), 
     notes = []
     if _path(changed) != _path(document):
         if any(_said(changed, key) for key in CLAIMS):
-            notes.append("--set changes the path, so the scenario's own title, description, paper row, points and "
-                         "regions are not shown")  # fmt: skip
+            notes.append("--set changes the path, so the scenario's own title, description, paper row, points, "
+                         "regions and expectations are left out")  # fmt: skip
         changed = _overridden(document.without_claims(), overrides)
     return make_plan(changed.without_table("quick"), seed, notes)
 
@@ -83,8 +83,10 @@ def _path(document: Document) -> tuple[Any, dict[str, Any]]:
 
 
 def _said(document: Document, key: Key) -> bool:
-    table = document.values.get(key[0])
-    return isinstance(table, dict) and bool(table.get(key[1]))
+    value: Any = document.values
+    for part in key:
+        value = value.get(part) if isinstance(value, dict) else None
+    return bool(value)
 
 
 def make_plan(document: Document, seed: int | None = None, notes: Sequence[str] = ()) -> Plan:

@@ -23,7 +23,7 @@ from scenarios.network.topology import Topology
 from scenarios.plan import estimate, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Plan, Trial
-from scenarios.run import manifest, results, runs
+from scenarios.run import expectations, manifest, results, runs
 from scenarios.run.progress import RunProgress
 from scenarios.run.time_choice import TimeChoice
 from scenarios.trial import attempts, trial, verdicts
@@ -33,12 +33,13 @@ from scenarios.trial.files import read_json
 @dataclass(frozen=True)
 class Finished:
     """A run that has ended. ``failed``: number of trials whose measurement failed. ``superseded``: number of attempts
-    that were not valid and have been repeated."""
+    that were not valid and have been repeated. ``expected``: what [[expect]] asked for, and what was seen."""
 
     run_dir: Path
     failed: int
     verdict: dict[str, Any]
     superseded: int = 0
+    expected: tuple[expectations.Judged, ...] = ()
 
 
 def start(
@@ -90,12 +91,14 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
         statuses = [read_json(folder / "status.json") for folder in runs.trial_folders(run_dir)]
         content["verdict"] = manifest.verdict(statuses, len(plan.trials))
         content["superseded"] = attempts.listed(run_dir)
+        expected = expectations.judge(plan.base.expect, list(rows.values()), plan.sweep)
+        content["expected"] = [one.as_json() for one in expected]
         if "virtual" in content:
             content["verdict"]["differs"] = content["virtual"]["differs"]
         content["ended_realtime_ns"] = time.time_ns()
         manifest.write(run_dir, content)
     failed = sum(status["state"] != "done" for status in statuses)
-    return Finished(run_dir, failed, content["verdict"], len(content["superseded"]))
+    return Finished(run_dir, failed, content["verdict"], len(content["superseded"]), tuple(expected))
 
 
 def _expected_s(content: dict[str, Any], jobs: int) -> Callable[[Trial], float]:

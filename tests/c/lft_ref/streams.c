@@ -184,6 +184,29 @@ static void a_trickle_takes_no_share(void)
     CHECK(beside > alone * 9 / 10);
 }
 
+/* A stream that carried a lot and became quiet holds little of the peer's memory when its reader stops. */
+static void credit_of_a_quiet_stream_is_given_back(void)
+{
+    struct pair *pair = pair_start();
+    struct lft_stream *stream[2];
+    static uint8_t octets[65536];
+    size_t read = 0;
+    pair_stream(pair, stream);
+    for (int ms = 0; ms < 6000; ms++) {
+        lft_stream_write(stream[0], octets, ms < 2000 ? sizeof octets : ms % 100 == 0);
+        pair_run(pair, NC_NS_PER_MS);
+        for (size_t n; (n = pair_read(pair, stream[1], octets, sizeof octets));)
+            read += n;
+    }
+    for (int ms = 0; ms < 1000; ms++) { /* now its reader stops */
+        lft_stream_write(stream[0], octets, sizeof octets);
+        pair_run(pair, NC_NS_PER_MS);
+    }
+    uint64_t sent = lft_session_counters(lft_link_session(pair->link[0]))->tx_bytes;
+    CHECK(sent - read < 100000000 / 8 / 50); /* less than is under way in a round trip */
+    pair_free(pair);
+}
+
 /* A sender that is done with its credit gives it back, and its stream goes on when it has something to send again. */
 static void idle_credit_is_given_back(void)
 {
@@ -317,6 +340,7 @@ int main(void)
     RUN(slow_reader_stops_only_its_own);
     RUN(readers_that_stand_still_leave_room);
     RUN(a_trickle_takes_no_share);
+    RUN(credit_of_a_quiet_stream_is_given_back);
     RUN(idle_credit_is_given_back);
     RUN(small_chunks_do_not_keep_whole_frames);
     RUN(single_octets_do_not_cost_buffers);

@@ -1,0 +1,99 @@
+"""[[expect]]: what a scenario's results have to show. A run whose results do not show it ends with status 1.
+
+An expectation bounds a measured column, for each setting that ``where`` picks, by the median of its valid repeats. With
+``against`` it bounds the ratio to the median of another setting. Texts have units as elsewhere in a scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from netcommon import quantity
+from scenarios.plan import columns
+from scenarios.plan.values import Table
+
+Row = Mapping[str, Any]
+Where = dict[str, str | int | float | bool]
+_UNITS = {
+    "bps": quantity.RATE, "bytes": quantity.BYTES, "ns": quantity.DURATION, "ppb": quantity.RATIO,
+    "m": quantity.DISTANCE,
+}  # fmt: skip
+
+
+class Expect(Table):
+    """One expectation: ``say`` in words, the column ``of``, and ``min``, ``max`` or both."""
+
+    say: str
+    of: str = "short_term_bps"
+    where: Where = Field(default_factory=dict)
+    against: Where | None = None
+    min: str | int | float | None = None
+    max: str | int | float | None = None
+
+    @model_validator(mode="after")
+    def _readable(self) -> Expect:
+        if self.min is None and self.max is None:
+            raise ValueError(f"expect '{self.say}': give 'min', 'max' or both")
+        if self.of not in columns.COLUMNS or columns.COLUMNS[self.of].role != "outcome":
+            raise ValueError(
+                f"expect '{self.say}': of = '{self.of}': unknown{columns.did_you_mean(self.of, ['outcome'])}"
+            )
+        self.bounds()
+        for picked in (self.where, self.against or {}):
+            _pairs(self.say, picked)
+        return self
+
+    def bounds(self) -> tuple[float | None, float | None]:
+        """``min`` and ``max`` in the column's unit, or as ratios."""
+        low, high = (None if text is None else self._bound(text) for text in (self.min, self.max))
+        return low, high
+
+    def _bound(self, text: str | int | float) -> float:
+        try:
+            return float(text) if self.against is not None else float(value_of(self.of, text))
+        except ValueError as error:
+            raise ValueError(f"expect '{self.say}': {text!r}: {error}") from None
+
+    def picks(self, row: Row) -> bool:
+        """Whether ``where`` picks this row of the results."""
+        return _agrees(row, self.where)
+
+    def compares_with(self, row: Row) -> bool:
+        """Whether ``against`` picks this row."""
+        return self.against is not None and _agrees(row, self.against)
+
+
+def value_of(column: str, text: str | int | float | bool) -> str | int | float | bool:
+    """A scenario's text as the column holds it. ValueError when it is not one."""
+    unit = _UNITS.get(column.rsplit("_", 1)[-1])
+    if unit is None or isinstance(text, bool):
+        return float(text) if isinstance(text, str) and columns.COLUMNS[column].kind == "float" else text
+    return quantity.parse(unit, text if isinstance(text, str) else f"{text}")
+
+
+def _agrees(row: Row, picked: Where) -> bool:
+    return all(any(row.get(name) == value for name, value in pair) for pair in _pairs("", picked))
+
+
+def _pairs(say: str, picked: Where) -> Iterable[list[tuple[str, Any]]]:
+    """For each name of ``where`` the columns that it fills, with the value that each has to have."""
+    found = []
+    for name, text in picked.items():
+        names = [column for column in columns.find(name) if columns.COLUMNS[column].role in ("setting", "identity")]
+        if not names:
+            raise ValueError(f"expect '{say}': '{name}': unknown{columns.did_you_mean(name, ['setting'])}")
+        pairs = [(column, _or_none(column, text)) for column in names]
+        if all(value is None for _, value in pairs):
+            raise ValueError(f"expect '{say}': {name} = {text!r}: not a value of this setting")
+        found.append([pair for pair in pairs if pair[1] is not None])
+    return found
+
+
+def _or_none(column: str, text: str | int | float | bool) -> Any:
+    try:
+        return value_of(column, text)
+    except ValueError:
+        return None
