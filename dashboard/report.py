@@ -18,6 +18,7 @@ from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
 from dashboard.content import facts, tables
+from dashboard.content.expected import expected_table
 from dashboard.data import first_stop, reference, timeline
 from dashboard.data.runs import Run, load_run
 from dashboard.data.slow import MEASURE
@@ -70,6 +71,7 @@ def render(run: Run) -> str:
         verdict_class=VERDICT_CLASS[run.verdict.valid],
         run_facts=facts.run_facts(run),
         asked_notes=asked(run).notes,
+        expected_table=expected_table(run),
         settings=shared_settings(run.rows, run.sweep),
         timelines=timelines,
         uncounted=f"{left} more captured trials: `lfp dashboard {run.name}` shows their timelines." if left else "",

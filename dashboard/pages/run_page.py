@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
 from dashboard.content import facts, tables
+from dashboard.content.expected import expected_table
 from dashboard.data.runs import Json, Run, Verdict
 from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.curves import curves_figure
@@ -34,6 +35,7 @@ def page(run: Run) -> html.Div:
             html.P(description, className="lead") if description else None,
             verdict_box(run.verdict, "This run"),
             *sentences(asked(run).notes),
+            *_expected_part(run),
             *_settings_part(run),
             *(_sweep_part(built) if built else []),
             *(_matrix_part(grids) if grids else []),
@@ -45,6 +47,11 @@ def page(run: Run) -> html.Div:
             facts_list(facts.run_facts(run)),
         ]
     )
+
+
+def _expected_part(run: Run) -> list[Any]:
+    found = expected_table(run)
+    return [html.H2("Expectations"), html.Div(table(found), className="scroll")] if found.rows else []
 
 
 def _settings_part(run: Run) -> list[Any]:

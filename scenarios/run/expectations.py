@@ -10,13 +10,13 @@ from typing import Any
 from netcommon import readable
 from scenarios.plan import cells
 from scenarios.plan.cells import Row
-from scenarios.plan.expect import Expect
+from scenarios.plan.expect import Expect, Where
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What one setting showed. ``measured`` and ``met`` None: it has no valid trial. ``setting``: what tells it from
-    the others."""
+    """What one setting showed. ``measured`` and ``met`` None: it has no valid trial. ``setting``: what ``where``
+    picks, and what tells this one from the others that it picks."""
 
     setting: str
     measured: float | None
@@ -72,7 +72,8 @@ def _judge(one: Expect, rows: Sequence[Row], names: Sequence[str]) -> Judged:
     seen = []
     for key, group in cells.groups(picked, telling).items():
         named = zip(telling, key, strict=True)
-        setting = ", ".join(f"{cells.heading(name)} {texts[name][value]}" for name, value in named)
+        rest = [f"{cells.heading(name)} {texts[name][value]}" for name, value in named]
+        setting = ", ".join([*_named(one.where), *rest])
         found = _median(one, group)
         measured = found / base if found is not None and base else None
         seen.append(Seen(setting, measured, sum(bool(row["valid"]) for row in group), _within(measured, one.bounds())))
@@ -93,10 +94,15 @@ def _median(one: Expect, rows: Sequence[Row]) -> float | None:
 
 def _wanted(one: Expect) -> str:
     low, high = (None if bound is None else _shown(one.of, one.against is not None, bound) for bound in one.bounds())
+    of = f" that of {', '.join(_named(one.against))}" if one.against is not None else ""
     if low is not None and high is not None:
-        return f"{low} to {high}"
-    return f"at most {high}" if low is None else f"at least {low}"
+        return f"{low} to {high}{of}"
+    return f"at most {high}{of}" if low is None else f"at least {low}{of}"
+
+
+def _named(picked: Where) -> list[str]:
+    return [f"{name} {value}" for name, value in picked.items()]
 
 
 def _shown(of: str, ratio: bool, value: float) -> str:
-    return f"{readable.number(value)} times the other" if ratio else readable.named(of, value)
+    return f"{readable.number(value)} ×" if ratio else readable.named(of, value)

@@ -118,3 +118,17 @@ def test_failed_trials_are_named(tmp_path: Path) -> None:
     html = Page(render(run)).text
     assert "1 without a throughput" in html and "not valid: transfer timed out" in html
     assert tables.trial_table(run).rows[0][3] == "–"
+
+
+def test_expectations_stand_with_what_was_measured(tmp_path: Path) -> None:
+    run = synthetic_run.sweep(tmp_path)
+    file = run / "manifest.json"
+    manifest = json.loads(file.read_text())
+    seen = [{"setting": "transfer.window 64KB", "measured": 5e6, "repeats": 1, "met": False}]
+    manifest["expected"] = [{"say": "fast <b>", "of": "short_term_bps", "wanted": "at least 9 Mbit/s", "ratio": False,
+                             "seen": seen, "met": False}]  # fmt: skip
+    file.write_text(json.dumps(manifest))
+    text = Page(render(load_run(run))).text
+    assert re.search(
+        r"Expectations.*fast <b>\s*transfer.window 64KB\s*5 Mbit/s\s*at least 9 Mbit/s\s*NO", text, re.DOTALL
+    )

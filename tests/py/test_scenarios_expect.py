@@ -57,7 +57,9 @@ def test_the_line_names_the_setting_the_value_and_the_bound(tmp_path: Path) -> N
     found = unmet(
         tmp_path, '[[expect]]\nsay = "no loss matters"\nwhere = {"transfer.window" = "64KB"}\nmin = "39Mbit"\n'
     )
-    assert found == ["NOT MET    'no loss matters': 6 Mbit/s (path.loss 1 %), want at least 39 Mbit/s"]
+    assert found == [
+        "NOT MET    'no loss matters': 6 Mbit/s (transfer.window 64KB, path.loss 1 %), want at least 39 Mbit/s"
+    ]
 
 
 def test_a_ratio_to_another_setting(tmp_path: Path) -> None:
@@ -74,8 +76,9 @@ where = {"transfer.window" = "64KB", "path.loss" = "1%"}
 against = {"transfer.window" = "16KB", "path.loss" = "1%"}
 min = 3.9
 """
-    want = "NOT MET    'four windows under loss': 1.2 times the other, want at least 3.9 times the other"
-    assert unmet(tmp_path, text) == [want]
+    line = "'four windows under loss': 1.2 × (transfer.window 64KB, path.loss 1%)"
+    want = "want at least 3.9 × that of transfer.window 16KB, path.loss 1%"
+    assert unmet(tmp_path, text) == [f"NOT MET    {line}, {want}"]
 
 
 def test_the_median_of_valid_repeats_counts(tmp_path: Path) -> None:
