@@ -20,6 +20,7 @@ from support.witness import Witness
 
 import pktlogger
 from netcommon.binaries import find
+from netcommon.process import Tool
 
 pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
@@ -299,6 +300,8 @@ def test_what_cannot_be_captured_is_one_clear_line(tmp_path: Path) -> None:
         (2, "--filter", ("-i", "lo", "-w", file, "--filter", "this is none"), ()),
         (2, "--snap '1'", ("-i", "lo", "-w", file, "--snap", "1"), ()),
         (2, "one file each", ("-i", "lo"), ()),
+        (2, "--files", ("-i", "lo", "-w", file, "--files", "3"), ()),
+        (2, "--snap-of 'udp'", ("-i", "lo", "-w", file, "--snap-of", "udp"), ()),
         (2, "given twice", ("-i", "lo", "-w", file, "-i", "lo", "-w", file), ()),
     ]
     for status, words, arguments, before in cases:
@@ -337,6 +340,84 @@ def test_a_full_disk_ends_the_capture_with_a_readable_file(tmp_path: Path) -> No
         seen = command("tshark", "-r", disk / "b.pcapng", "-T", "fields", "-e", "frame.number").split()
         assert len(seen) == packets
         assert [p.name for p in disk.iterdir()] == ["b.pcapng"]
+    finally:
+        command("umount", disk)
+
+
+def rotating(lab: Lab, file: Path, *options: str) -> Tool:
+    """Captures b's interface, whose offloads are off, into a set of files; not entered yet."""
+    for host in (lab.a, lab.b):
+        lab.offloads(host, "v0", False)
+    return Tool([find("pktlogger"), "capture", "-i", f"v0@{lab.b}", "-w", file, *options])
+
+
+def files_of(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_file())
+
+
+def test_a_compressed_set_is_read_as_one_capture_and_cut_by_protocol(tmp_path: Path) -> None:
+    file = tmp_path / "b.pcapng.zst"
+    lengths = ("--snap-of", "tcp src port 5201=80", "--snap-of", "tcp=96", "--snap", "64")
+    with direct() as lab:
+        early = lab.counters(lab.b)
+        with rotating(lab, file, "--rotate-size", "128KB", *lengths) as tool:
+            tool.wait_event("ready", 30)
+            before = lab.counters(lab.b)
+            lab.mark(MARK * 10)
+            lab.transfer("-n", "8M")
+            least = lab.counters(lab.b) - before
+            end = tool.stop(30)
+            most = lab.counters(lab.b) - early  # neighbour discovery goes on all the while
+    assert end
+    (point,) = end["points"]
+    files = files_of(tmp_path)
+    assert point["file"] == str(file) and point["files"] == len(files) > 2
+    assert least <= point["packets"] + point["dropped_kernel"] + point["dropped_ring"] <= most <= least + 20
+    index(file)
+    found = json.loads((tmp_path / "b.pcapng.zst.index" / "flows.json").read_text())["capture"]
+    assert found["frames"] == point["packets"] and not found["truncated"]
+    assert found["drops"] == {"kernel": point["dropped_kernel"], "interface": 0, "process": point["dropped_ring"]}
+    first = tmp_path / files[0]
+    fields = ("-E", "occurrence=f", "-e", "ip.proto", "-e", "tcp.srcport", "-e", "frame.len", "-e", "frame.cap_len")
+    said = command("tshark", "-r", first, "-Y", "ip", "-T", "fields", *fields)
+    rows = [line.split("\t") for line in said.splitlines()]
+    snaps = {("6", True): 80, ("6", False): 96, ("17", False): 64, ("1", False): 64}  # ICMP: nobody takes the mark
+    assert {row[0] for row in rows} >= {"6", "17"}
+    for protocol, port, wire, kept in rows:
+        assert int(kept) == min(int(wire), snaps[protocol, port == "5201"])
+
+
+def test_a_capture_killed_inside_a_set_leaves_whole_files(tmp_path: Path) -> None:
+    with direct() as lab, rotating(lab, tmp_path / "b.pcapng", "--rotate-size", "64KB", "--files", "4") as tool:
+        tool.wait_event("ready", 30)
+        lab.transfer("-n", "8M")
+        wait_until(lambda: max(files_of(tmp_path)) >= "b_00008_", "eight files are complete")
+        os.kill(tool.pid, signal.SIGKILL)
+        wait_until(lambda: not tool.running(), "pktlogger is gone")
+    files = files_of(tmp_path)
+    assert [name.startswith(".") for name in files] == [True, False, False, False]  # the open file was the fourth
+    frames = [int(command("capinfos", "-cM", tmp_path / name).split()[-1]) for name in files[1:]]
+    event = json.loads(command(find("pktlogger"), "index", tmp_path / "b.pcapng", "-o", tmp_path / "i"))
+    assert event["frames"] == sum(frames) > 500 and not event["truncated"]
+    assert event["drops"] == {"kernel": 0, "interface": 0, "process": 0}
+
+
+def test_a_full_disk_inside_a_set_leaves_readable_files(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command("mount", "-t", "tmpfs", "-o", "size=2M", "none", disk)
+    try:
+        with direct() as lab, rotating(lab, disk / "b.pcapng", "--rotate-size", "600KB") as tool:
+            tool.wait_event("ready", 30)
+            lab.transfer("-n", "60M")
+            wait_until(lambda: not tool.running(), "pktlogger ends by itself")
+            end, error = tool.last("end"), tool.last("error")
+        assert end and error and error["status"] == 1 and "No space left" in error["message"]
+        (point,) = end["points"]
+        files = files_of(disk)
+        assert len(files) == point["files"] == 4 and f"{files[-1]}'" in error["message"]
+        event = json.loads(command(find("pktlogger"), "index", disk / "b.pcapng", "-o", tmp_path / "i"))
+        assert event["frames"] == point["packets"] > 10_000 and not event["truncated"]
     finally:
         command("umount", disk)
 

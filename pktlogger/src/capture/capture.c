@@ -33,10 +33,12 @@ enum {
     QUIET_MS = 3 * PL_POINT_TIMEOUT_MS
 };
 
-/* An entry of the ring: this header, then `captured` bytes. */
+/* An entry of the ring: this header, then `captured` bytes of a packet, or, where a new file begins, the drops so far
+ * (struct pl_drop_counts). */
+enum entry_kind { ENTRY_PACKET, ENTRY_ROTATION };
 struct ring_entry {
     int64_t t_ns;
-    uint32_t point, captured, wire, unused;
+    uint32_t point, captured, wire, kind;
 };
 
 struct pl_capture {
@@ -89,10 +91,13 @@ static void write_entries(struct pl_capture *capture)
 {
     size_t len;
     for (const struct ring_entry *entry; (entry = pl_ring_peek(capture->ring, &len)); pl_ring_release(capture->ring)) {
-        struct pl_writer *writer = &capture->points[entry->point].writer;
-        pl_writer_packet(writer, entry->t_ns, (const uint8_t *)(entry + 1), entry->captured, entry->wire);
-        if (writer->error)
-            atomic_store(&capture->write_error, writer->error);
+        struct pl_output *output = &capture->points[entry->point].output;
+        if (entry->kind == ENTRY_ROTATION)
+            pl_output_rotate(output, entry->t_ns, (const struct pl_drop_counts *)(const void *)(entry + 1));
+        else
+            pl_output_packet(output, entry->t_ns, (const uint8_t *)(entry + 1), entry->captured, entry->wire);
+        if (output->writer.error)
+            atomic_store(&capture->write_error, output->writer.error);
     }
 }
 
@@ -116,6 +121,30 @@ static void wake_writer(struct pl_capture *capture)
         return; /* the counter is at its limit, so the writer is awake anyway */
 }
 
+/* Begins a new file in front of a packet whose block has `bytes`, where it is time. A full ring only puts it off. */
+static void rotate_if_due(struct pl_capture *capture, uint32_t number, int64_t t_ns, uint64_t bytes)
+{
+    struct pl_point *point = &capture->points[number];
+    const struct pl_rotation *rotation = &point->output.rotation;
+    bool full = rotation->bytes && point->file_bytes && point->file_bytes + bytes > rotation->bytes;
+    bool over = rotation->interval_ns && t_ns >= point->file_end_ns;
+    if (full || over) {
+        struct pl_drop_counts drops = pl_point_drops(point);
+        struct ring_entry *entry = pl_ring_reserve(capture->ring, sizeof *entry + sizeof drops);
+        if (!entry)
+            return;
+        *entry = (struct ring_entry){.t_ns = t_ns, .point = number, .kind = ENTRY_ROTATION};
+        memcpy(entry + 1, &drops, sizeof drops);
+        pl_ring_commit(capture->ring, sizeof *entry + sizeof drops);
+        point->file_bytes = 0;
+    }
+    if (over) { /* the ends of files are multiples of the interval, however long nothing came */
+        int64_t interval_ns = (int64_t)rotation->interval_ns;
+        point->file_end_ns += ((t_ns - point->file_end_ns) / interval_ns + 1) * interval_ns;
+    }
+    point->file_bytes += bytes;
+}
+
 static void on_packet(u_char *argument, const struct pcap_pkthdr *header, const u_char *data)
 {
     const struct sink *sink = (const struct sink *)(void *)argument;
@@ -128,6 +157,8 @@ static void on_packet(u_char *argument, const struct pcap_pkthdr *header, const 
     }
     if (capture->packet_limit && capture->pushed >= capture->packet_limit)
         return;
+    if (pl_rotates(&point->output.rotation))
+        rotate_if_due(capture, sink->point, t_ns, pl_writer_block_bytes(header->caplen));
     struct ring_entry *entry = pl_ring_reserve(capture->ring, sizeof *entry + header->caplen);
     if (!entry) {
         point->ring_drops++;
@@ -191,15 +222,16 @@ static bool finished(const struct pl_capture *capture, uint64_t deadline_ns)
 }
 
 /* Takes everything stamped before the stop. It ends with a packet stamped later, after a quiet time longer than the
- * kernel keeps a partly filled block, or at the time limit. */
+ * kernel keeps a partly filled block, or at the time limit; a thread that did not run meanwhile still looks once. */
 static void drain(struct pl_capture *capture)
 {
     capture->stop_ns = (int64_t)nc_clock_pair_read().realtime_ns;
     uint64_t now = nc_now_ns(), end = now + DRAIN_MS * NC_NS_PER_MS, quiet_end = now + QUIET_MS * NC_NS_PER_MS;
-    while (!all_over(capture) && (now = nc_now_ns()) < end && now < quiet_end) {
+    while (!all_over(capture) && now < end && now < quiet_end) {
         wait_for_packets(capture, (int64_t)((end < quiet_end ? end : quiet_end) - now), NULL);
+        now = nc_now_ns(); /* before the packets: where this thread did not run for a while, they count as waited for */
         if (take_packets(capture))
-            quiet_end = nc_now_ns() + QUIET_MS * NC_NS_PER_MS;
+            quiet_end = now + QUIET_MS * NC_NS_PER_MS;
     }
 }
 

@@ -6,10 +6,12 @@
 #include <ifaddrs.h>
 #include <linux/if_link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "nc_clock.h"
 #include "nc_log.h"
 #include "nc_netns.h"
 
@@ -47,13 +49,22 @@ static uint64_t interface_drops(const struct pl_point *point)
     return drops;
 }
 
+static uint64_t largest_snap(const struct pl_point_settings *settings)
+{
+    uint64_t largest = settings->snap_bytes;
+    for (size_t i = 0; i < settings->snap_rule_n; i++)
+        if (settings->snap_rules[i].bytes > largest)
+            largest = settings->snap_rules[i].bytes;
+    return largest;
+}
+
 static int activate(struct pl_point *point, const struct pl_point_settings *settings, struct nc_error *error)
 {
     char errors[PCAP_ERRBUF_SIZE] = "";
     point->pcap = pcap_create(point->interface, errors);
     if (!point->pcap)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': %s", point->interface, errors);
-    pcap_set_snaplen(point->pcap, (int)settings->snap_bytes);
+    pcap_set_snaplen(point->pcap, (int)largest_snap(settings));
     pcap_set_promisc(point->pcap, 0);
     pcap_set_timeout(point->pcap, PL_POINT_TIMEOUT_MS);
     pcap_set_buffer_size(point->pcap, (int)settings->buffer_bytes);
@@ -79,37 +90,36 @@ static int activate(struct pl_point *point, const struct pl_point_settings *sett
 static int set_filter(struct pl_point *point, const struct pl_point_settings *settings, struct nc_error *error)
 {
     struct bpf_program program;
-    const char *text = settings->filter ? settings->filter : "";
-    if (pcap_compile(point->pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) < 0)
-        return nc_fail(error, NC_EXIT_USAGE, "--filter '%.200s': %s; see pcap-filter(7)", text,
-                       pcap_geterr(point->pcap));
+    if (pl_snap_filter(point->pcap, settings->filter, (uint32_t)settings->snap_bytes, settings->snap_rules,
+                       settings->snap_rule_n, &program, error) < 0)
+        return -1;
     int status = pcap_setfilter(point->pcap, &program);
-    pcap_freecode(&program);
+    free(program.bf_insns);
     if (status < 0)
-        return nc_fail(error, NC_EXIT_MISSING, "--filter '%.200s': %s", text, pcap_geterr(point->pcap));
+        return nc_fail(error, NC_EXIT_MISSING, "--filter '%.200s': %s", settings->filter ? settings->filter : "",
+                       pcap_geterr(point->pcap));
     return 0;
 }
 
 static int open_file(struct pl_point *point, const char *file, const struct pl_point_settings *settings,
                      struct nc_error *error)
 {
-    char description[256];
-    snprintf(description, sizeof description, "%s in network namespace %s", point->interface,
+    snprintf(point->description, sizeof point->description, "%s in network namespace %s", point->interface,
              point->netns ? point->netns : "of the capturing process");
     struct pl_writer_info info = {
         .interface = point->interface,
-        .description = description,
+        .description = point->description,
         .filter = settings->filter,
         .comment = settings->comment,
         .linktype = (uint16_t)pcap_datalink(point->pcap),
-        .snap_bytes = (uint32_t)settings->snap_bytes,
+        .snap_bytes = (uint32_t)largest_snap(settings),
         .keep = true,
     };
     if (info.linktype == DLT_RAW) /* here the only number that differs between DLT_ and LINKTYPE_ */
         info.linktype = 101;
-    if (pl_writer_open(&point->writer, file, &info) == 0)
-        return 0;
-    return nc_fail(error, NC_EXIT_USAGE, "--write '%.200s': cannot create it: %s", file, strerror(errno));
+    int64_t now_ns = (int64_t)nc_clock_pair_read().realtime_ns;
+    point->file_end_ns = settings->rotation.interval_ns ? now_ns + (int64_t)settings->rotation.interval_ns : INT64_MAX;
+    return pl_output_open(&point->output, file, &info, &settings->rotation, now_ns, error);
 }
 
 static int open_in_namespace(struct pl_point *point, const struct pl_point_settings *settings, struct nc_error *error)
@@ -129,7 +139,7 @@ int pl_point_open(struct pl_point *point, const char *spec, const char *file, co
                   struct nc_error *error)
 {
     char why[PCAP_ERRBUF_SIZE];
-    *point = (struct pl_point){.netns_fd = -1, .writer.fd = -1};
+    *point = (struct pl_point){.netns_fd = -1, .output.writer.fd = -1};
     if (nc_netns_split(spec, point->interface, sizeof point->interface, &point->netns) < 0)
         return nc_fail(error, NC_EXIT_USAGE, "--interface '%.80s': want NAME or NAME@NETNS", spec);
     if (point->netns && (point->netns_fd = nc_netns_open(point->netns, error)) < 0) {
@@ -146,14 +156,16 @@ int pl_point_open(struct pl_point *point, const char *spec, const char *file, co
     return 0;
 }
 
-void pl_point_drops(struct pl_point *point, uint64_t *kernel, uint64_t *interface)
+struct pl_drop_counts pl_point_drops(struct pl_point *point)
 {
     struct pcap_stat stats;
-    *kernel = pcap_stats(point->pcap, &stats) == 0 ? stats.ps_drop : 0;
+    struct pl_drop_counts drops = {.ring = point->ring_drops};
+    drops.kernel = pcap_stats(point->pcap, &stats) == 0 ? stats.ps_drop : 0;
     int previous = enter(point);
     uint64_t now = previous == -2 ? 0 : interface_drops(point);
     leave(previous);
-    *interface = now > point->interface_drops_before ? now - point->interface_drops_before : 0;
+    drops.interface = now > point->interface_drops_before ? now - point->interface_drops_before : 0;
+    return drops;
 }
 
 void pl_point_close(struct pl_point *point)
@@ -162,5 +174,5 @@ void pl_point_close(struct pl_point *point)
         pcap_close(point->pcap);
     if (point->netns_fd >= 0)
         close(point->netns_fd);
-    pl_writer_abort(&point->writer); /* does nothing when the file is finished */
+    pl_output_abort(&point->output);
 }

@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 #include "nc_error.h"
-#include "writer.h"
+#include "output.h"
+#include "snap_filter.h"
 
 #define PL_POINT_TIMEOUT_MS 10 /* the kernel delivers a partly filled block after this time */
 #define PL_POINTS_MAX 16
@@ -16,6 +17,9 @@
 struct pl_point_settings {
     const char *filter, *comment;
     uint64_t snap_bytes, buffer_bytes;
+    const struct pl_snap_rule *snap_rules; /* the first that matches a packet says its snap length instead */
+    size_t snap_rule_n;
+    struct pl_rotation rotation;
 };
 
 struct pl_point {
@@ -24,7 +28,10 @@ struct pl_point {
     int netns_fd;      /* -1: the tool's own */
     pcap_t *pcap;
     int poll_fd;
-    struct pl_writer writer;
+    char description[256]; /* of the interface, for the files */
+    struct pl_output output;
+    uint64_t file_bytes; /* packet blocks that the capturing thread gave to the file so far */
+    int64_t file_end_ns; /* a packet from this time on begins a new file */
     uint64_t interface_drops_before;
     uint64_t ring_drops;         /* no room between the capturing and the writing thread */
     bool over;                   /* no more packets are wanted, or none will come */
@@ -36,8 +43,8 @@ struct pl_point {
 int pl_point_open(struct pl_point *point, const char *spec, const char *file, const struct pl_point_settings *settings,
                   struct nc_error *error);
 
-/* The packets dropped so far by the kernel's ring and by the interface. */
-void pl_point_drops(struct pl_point *point, uint64_t *kernel, uint64_t *interface);
+/* The packets dropped so far. */
+struct pl_drop_counts pl_point_drops(struct pl_point *point);
 
 void pl_point_close(struct pl_point *point);
 

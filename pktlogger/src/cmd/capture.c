@@ -12,9 +12,10 @@
 #include "command.h"
 
 struct settings {
-    struct nc_strings interfaces, files;
+    struct nc_strings interfaces, files, snaps;
     const char *filter, *comment;
     uint64_t snap_bytes, buffer_bytes, ring_bytes, duration_ns, packets;
+    struct pl_rotation rotation;
     bool human, json, parent_death;
 };
 
@@ -30,6 +31,8 @@ static const struct nc_option options[] = {
      .help = "only packets that match, in the language of pcap-filter(7)"},
     {.name = "snap", .letter = 's', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "128B", .min = 64,
      .max = 262144, .offset = AT(snap_bytes), .help = "bytes kept of each packet; 128 holds all headers"},
+    {.name = "snap-of", .kind = NC_OPT_LIST, .metavar = "EXPR=SIZE", .offset = AT(snaps),
+     .help = "other snap length for packets that match, in the language of pcap-filter(7); the first that fits counts"},
     {.name = "comment", .kind = NC_OPT_STRING, .metavar = "TEXT", .offset = AT(comment),
      .help = "comment written into every file"},
     {.name = "limits", .kind = NC_OPT_SECTION},
@@ -40,6 +43,14 @@ static const struct nc_option options[] = {
      .min = 1 << 20, .max = UINT64_C(2047) << 20, .offset = AT(buffer_bytes), .help = "kernel ring of each point"},
     {.name = "ring", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB", .min = 4 << 20,
      .max = UINT64_C(1) << 36, .offset = AT(ring_bytes), .help = "ring that bridges a stalled disk, rounded up to 2^n"},
+    {.name = "files", .kind = NC_OPT_SECTION},
+    {.name = "rotate-size", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .min = 64 << 10, .max = UINT64_C(1) << 50,
+     .offset = AT(rotation.bytes), .help = "begin a new file at this size, before compression"},
+    {.name = "rotate-time", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .min = 10 * NC_NS_PER_MS,
+     .max = 1000000 * NC_NS_PER_S, .offset = AT(rotation.interval_ns),
+     .help = "begin a new file every time this has passed since the start"},
+    {.name = "files", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .min = 1, .max = PL_FILES_MAX,
+     .offset = AT(rotation.files), .help = "with rotation: keep only this many files of each point, the newest"},
     {.name = "output", .kind = NC_OPT_SECTION},
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
     PL_OPTION_PARENT_DEATH(AT(parent_death)),
@@ -66,8 +77,8 @@ static void print_ready(bool human, const struct pl_point *points, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (human)
             printf("capturing on %s%s%s into %s\n", points[i].interface, points[i].netns ? "@" : "",
-                   points[i].netns ? points[i].netns : "", points[i].writer.path);
-        json_array_append_new(list, json_pack("{s:o, s:s, s:s?}", "file", nc_jsonl_text(points[i].writer.path),
+                   points[i].netns ? points[i].netns : "", points[i].output.path);
+        json_array_append_new(list, json_pack("{s:o, s:s, s:s?}", "file", nc_jsonl_text(points[i].output.path),
                                               "interface", points[i].interface, "netns", points[i].netns));
     }
     if (!human)
@@ -76,27 +87,27 @@ static void print_ready(bool human, const struct pl_point *points, size_t n)
     fflush(stdout);
 }
 
-/* Finishes one file and returns its description; NULL with errno when the file could not be finished. */
+/* Finishes the files of a point and returns their description; NULL when there are none. */
 static json_t *finish_point(const struct pl_capture *capture, struct pl_point *point, bool human, bool *failed)
 {
-    struct pl_writer_statistics statistics = {0};
-    pl_capture_span(capture, &statistics.start_ns, &statistics.end_ns);
-    pl_point_drops(point, &statistics.dropped_kernel, &statistics.dropped_interface);
-    pl_writer_settle(&point->writer);
-    statistics.accepted = point->writer.packets + point->writer.refused + point->ring_drops + statistics.dropped_kernel;
-    *failed = pl_writer_finish(&point->writer, &statistics) < 0;
-    if (*failed && !point->writer.kept)
+    struct pl_output *output = &point->output;
+    struct pl_drop_counts drops = pl_point_drops(point);
+    int64_t start_ns, end_ns;
+    pl_capture_span(capture, &start_ns, &end_ns);
+    *failed = pl_output_finish(output, end_ns, &drops) < 0;
+    if (*failed && !output->writer.kept && !output->packets)
         return NULL;
     if (human)
-        printf("%s: %llu packets, %llu bytes; dropped: kernel %llu, interface %llu, ring %llu%s%s\n",
-               point->writer.path, (unsigned long long)point->writer.packets, (unsigned long long)point->writer.bytes,
-               (unsigned long long)statistics.dropped_kernel, (unsigned long long)statistics.dropped_interface,
-               (unsigned long long)point->ring_drops, point->lost[0] ? "; ended early: " : "", point->lost);
-    return json_pack("{s:o, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:s?}", "file", nc_jsonl_text(point->writer.path),
-                     "interface", point->interface, "netns", point->netns, "packets", (json_int_t)point->writer.packets,
-                     "bytes", (json_int_t)point->writer.bytes, "dropped_kernel", (json_int_t)statistics.dropped_kernel,
-                     "dropped_interface", (json_int_t)statistics.dropped_interface, "dropped_ring",
-                     (json_int_t)point->ring_drops, "ended_early", point->lost[0] ? point->lost : NULL);
+        printf("%s: %llu packets, %llu bytes; dropped: kernel %llu, interface %llu, ring %llu%s%s\n", output->path,
+               (unsigned long long)output->packets, (unsigned long long)output->bytes, (unsigned long long)drops.kernel,
+               (unsigned long long)drops.interface, (unsigned long long)drops.ring,
+               point->lost[0] ? "; ended early: " : "", point->lost);
+    return json_pack("{s:o, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:s?}", "file", nc_jsonl_text(output->path),
+                     "interface", point->interface, "netns", point->netns, "files",
+                     (json_int_t)(output->number ? output->number : 1), "packets", (json_int_t)output->packets, "bytes",
+                     (json_int_t)output->bytes, "dropped_kernel", (json_int_t)drops.kernel, "dropped_interface",
+                     (json_int_t)drops.interface, "dropped_ring", (json_int_t)drops.ring, "ended_early",
+                     point->lost[0] ? point->lost : NULL);
 }
 
 /* Finishes every file, also when another one fails. */
@@ -109,16 +120,16 @@ static int finish(const struct pl_capture *capture, struct pl_point *points, siz
         json_t *point = finish_point(capture, &points[i], human, &failed);
         if (point)
             json_array_append_new(list, point);
-        if (failed && point)
+        const struct pl_writer *writer = &points[i].output.writer;
+        if (failed && writer->kept)
             nc_fail(&error, NC_EXIT_FAILED, "'%.200s': cannot write it: %s; it holds the %llu packets before that",
-                    points[i].writer.path, strerror(points[i].writer.error),
-                    (unsigned long long)points[i].writer.packets);
+                    writer->path, strerror(writer->error), (unsigned long long)writer->packets);
         else if (failed)
-            nc_fail(&error, NC_EXIT_FAILED, "'%.200s': cannot write it: %s; nothing of it was kept",
-                    points[i].writer.path, strerror(errno));
+            nc_fail(&error, NC_EXIT_FAILED, "'%.200s': cannot write it: %s; nothing of it was kept", writer->path,
+                    strerror(writer->error));
         if (points[i].lost[0])
             nc_fail(&error, NC_EXIT_FAILED, "%s: the capture ended early: %.150s; '%.200s' holds what came before",
-                    points[i].interface, points[i].lost, points[i].writer.path);
+                    points[i].interface, points[i].lost, writer->path);
     }
     if (!human)
         nc_jsonl_event(stdout, "end", json_pack("{s:O, s:o}", "points", list, "clock", clock_json()));
@@ -128,9 +139,20 @@ static int finish(const struct pl_capture *capture, struct pl_point *points, siz
 
 static int open_points(const struct settings *settings, struct pl_point *points, bool human)
 {
-    struct pl_point_settings common = {settings->filter, settings->comment, settings->snap_bytes,
-                                       settings->buffer_bytes};
+    struct pl_snap_rule rules[PL_SNAP_RULES_MAX];
     struct nc_error error;
+    for (size_t i = 0; i < settings->snaps.n; i++)
+        if (pl_snap_rule_parse(settings->snaps.at[i], &rules[i], &error) < 0)
+            return pl_report(human, &error);
+    struct pl_point_settings common = {
+        .filter = settings->filter,
+        .comment = settings->comment,
+        .snap_bytes = settings->snap_bytes,
+        .buffer_bytes = settings->buffer_bytes,
+        .snap_rules = rules,
+        .snap_rule_n = settings->snaps.n,
+        .rotation = settings->rotation,
+    };
     for (size_t i = 0; i < settings->interfaces.n; i++)
         if (pl_point_open(&points[i], settings->interfaces.at[i], settings->files.at[i], &common, &error) < 0)
             return pl_report(human, &error);
@@ -149,6 +171,8 @@ static int check(const struct settings *settings, bool human)
             if (strcmp(settings->files.at[i], settings->files.at[j]) == 0)
                 return pl_fail(human, NC_EXIT_USAGE, "--write '%s': given twice; give each interface its own file",
                                settings->files.at[i]);
+    if (settings->rotation.files && !pl_rotates(&settings->rotation))
+        return pl_fail(human, NC_EXIT_USAGE, "--files is of use only with --rotate-size or --rotate-time; give one");
     return NC_EXIT_OK;
 }
 
@@ -184,7 +208,7 @@ int pl_cmd_capture(int argc, char **argv)
     if (status != NC_EXIT_OK)
         return status;
     for (size_t i = 0; i < PL_POINTS_MAX; i++)
-        points[i] = (struct pl_point){.netns_fd = -1, .writer.fd = -1};
+        points[i] = (struct pl_point){.netns_fd = -1, .output.writer.fd = -1};
     status = capture_points(&settings, points, human);
     for (size_t i = 0; i < settings.interfaces.n; i++)
         pl_point_close(&points[i]);
@@ -192,3 +216,4 @@ int pl_cmd_capture(int argc, char **argv)
 }
 
 _Static_assert(NC_STRINGS_MAX <= PL_POINTS_MAX, "every --interface has a place");
+_Static_assert(NC_STRINGS_MAX <= PL_SNAP_RULES_MAX, "every --snap-of has a place");

@@ -1,4 +1,5 @@
-/* Implements writer.h. Blocks are built in the buffer itself; write() is called only when it is full. */
+/* Implements writer.h. Blocks are built in the buffer itself; write() is called only when it is full. A compressed file
+ * has one frame of zstd for each buffer, so that each can be read when the next one is cut off. */
 #include "writer.h"
 
 #include <assert.h>
@@ -9,14 +10,23 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <zstd.h>
 
+#include "file_set.h"
 #include "folder.h"
 #include "pcapng.h"
 
-enum { BUFFER_BYTES = 1 << 20, OPTION_TEXT_MAX = 4096, HEAD_MAX = 6 * OPTION_TEXT_MAX, STATISTICS_MAX = 512 };
+enum {
+    BUFFER_BYTES = 1 << 20,
+    OPTION_TEXT_MAX = 4096,
+    HEAD_MAX = 6 * OPTION_TEXT_MAX,
+    STATISTICS_MAX = 512,
+    ZSTD_LEVEL = 1
+};
 
 /* Cuts the file behind the last whole block of which at least STATISTICS_MAX more bytes were written, so that the
- * statistics find room on a full disk. The packets behind the cut are not in the file. */
+ * statistics find room on a full disk. The packets behind the cut are not in the file. Of a compressed buffer nothing
+ * was written in this sense, because half a frame has no blocks. */
 static void cut_to_blocks(struct pl_writer *writer, size_t wrote)
 {
     size_t keep = 0;
@@ -41,30 +51,43 @@ static void cut_to_blocks(struct pl_writer *writer, size_t wrote)
         ftruncate(writer->fd, (off_t)writer->flushed) == 0 && lseek(writer->fd, (off_t)writer->flushed, SEEK_SET) >= 0;
 }
 
-/* Writes as much of the buffer as goes, and returns the number of bytes. */
-static size_t write_buffer(struct pl_writer *writer)
+/* Compresses the buffer into one frame. Returns its length; 0 without memory. */
+static size_t compress_buffer(struct pl_writer *writer)
 {
-    size_t wrote = 0;
-    while (wrote < writer->used) {
-        ssize_t n = write(writer->fd, writer->buffer + wrote, writer->used - wrote);
+    size_t len = ZSTD_compressCCtx(writer->compressor, writer->frame, ZSTD_COMPRESSBOUND(BUFFER_BYTES), writer->buffer,
+                                   writer->used, ZSTD_LEVEL);
+    return ZSTD_isError(len) ? 0 : len;
+}
+
+/* Writes the buffer into the file, as much as goes. *wrote is the number of bytes. Returns false with writer->error
+ * unless that was all. */
+static bool write_buffer(struct pl_writer *writer, size_t *wrote)
+{
+    const uint8_t *bytes = writer->compressor ? writer->frame : writer->buffer;
+    size_t len = writer->compressor ? compress_buffer(writer) : writer->used;
+    *wrote = 0;
+    if (len == 0 && writer->used > 0)
+        writer->error = ENOMEM;
+    while (*wrote < len) {
+        ssize_t n = write(writer->fd, bytes + *wrote, len - *wrote);
         if (n > 0)
-            wrote += (size_t)n;
+            *wrote += (size_t)n;
         else if (n < 0 && errno != EINTR) {
             writer->error = errno;
             break;
         }
     }
-    return wrote;
+    return *wrote == len && (len > 0 || writer->used == 0);
 }
 
 static void flush(struct pl_writer *writer)
 {
     if (writer->used && !writer->error) {
-        size_t wrote = write_buffer(writer);
-        if (!writer->error)
+        size_t wrote;
+        if (write_buffer(writer, &wrote))
             writer->flushed += wrote;
         else if (writer->keep && writer->flushed)
-            cut_to_blocks(writer, wrote);
+            cut_to_blocks(writer, writer->compressor ? 0 : wrote);
     }
     writer->used = 0;
 }
@@ -157,6 +180,25 @@ unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_in
     return writer->interfaces++;
 }
 
+static bool make_buffers(struct pl_writer *writer, bool compressed)
+{
+    writer->buffer = malloc(BUFFER_BYTES);
+    if (!writer->buffer || !compressed)
+        return writer->buffer;
+    writer->frame = malloc(ZSTD_COMPRESSBOUND(BUFFER_BYTES));
+    writer->compressor = ZSTD_createCCtx();
+    return writer->frame && writer->compressor;
+}
+
+static void free_buffers(struct pl_writer *writer)
+{
+    free(writer->buffer);
+    free(writer->frame);
+    ZSTD_freeCCtx(writer->compressor);
+    writer->buffer = writer->frame = NULL;
+    writer->compressor = NULL;
+}
+
 int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info)
 {
     *writer = (struct pl_writer){.path = path, .fd = -1, .keep = info->keep};
@@ -164,13 +206,11 @@ int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_w
         errno = EINVAL;
         return -1;
     }
-    writer->buffer = malloc(BUFFER_BYTES);
-    if (!writer->buffer)
-        return -1;
-    writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    bool ready = make_buffers(writer, pl_is_zstd_name(path));
+    if (ready)
+        writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (writer->fd < 0) {
-        free(writer->buffer);
-        writer->buffer = NULL;
+        free_buffers(writer);
         return -1;
     }
     put_section(writer, info->comment);
@@ -180,17 +220,22 @@ int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_w
     return writer->error ? -1 : 0;
 }
 
+size_t pl_writer_block_bytes(uint32_t captured)
+{
+    return 32 + (((size_t)captured + 3) & ~(size_t)3);
+}
+
 /* Puts a packet block up to its data. Returns where its options or its end go; NULL without room. */
 static uint8_t *put_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured,
                            uint32_t wire, unsigned interface, size_t more)
 {
-    size_t padded = ((size_t)captured + 3) & ~(size_t)3;
-    uint8_t *at = room(writer, padded + 32 + more);
+    size_t total = pl_writer_block_bytes(captured), padded = total - 32;
+    uint8_t *at = room(writer, total + more);
     if (writer->error || !at) {
         writer->refused++;
         return NULL;
     }
-    at = put32(put32(put32(at, PL_BLOCK_ENHANCED), (uint32_t)(padded + 32)), interface);
+    at = put32(put32(put32(at, PL_BLOCK_ENHANCED), (uint32_t)total), interface);
     at = put32(put32(put_halves(at, (uint64_t)t_ns), captured), wire);
     memcpy(at, data, captured);
     memset(at + captured, 0, padded - captured);
@@ -250,8 +295,8 @@ int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics
     for (unsigned i = 0; i < writer->interfaces; i++)
         put_statistics(writer, i, &statistics[i]);
     if (writer->kept) {
-        size_t all = writer->used, wrote = write_buffer(writer);
-        if (wrote < all && ftruncate(writer->fd, (off_t)writer->flushed) < 0)
+        size_t wrote;
+        if (!write_buffer(writer, &wrote) && ftruncate(writer->fd, (off_t)writer->flushed) < 0)
             writer->kept = false; /* a file without statistics is still readable, one with half of them is cut */
         writer->used = 0;
         writer->kept = writer->kept && rename(writer->temporary, writer->path) == 0;
@@ -264,9 +309,8 @@ int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics
         pl_writer_abort(writer);
     else {
         close(writer->fd);
-        free(writer->buffer);
+        free_buffers(writer);
         writer->fd = -1;
-        writer->buffer = NULL;
     }
     errno = error;
     return error ? -1 : 0;
@@ -278,7 +322,6 @@ void pl_writer_abort(struct pl_writer *writer)
         return;
     close(writer->fd);
     unlink(writer->temporary);
-    free(writer->buffer);
+    free_buffers(writer);
     writer->fd = -1;
-    writer->buffer = NULL;
 }

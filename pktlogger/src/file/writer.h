@@ -41,9 +41,12 @@ struct pl_writer {
     uint64_t delivered[PL_WRITER_INTERFACES_MAX]; /* packets of each */
     size_t used;
     uint8_t *buffer;
+    struct ZSTD_CCtx_s *compressor; /* NULL: not compressed */
+    uint8_t *frame;                 /* the buffer, compressed */
 };
 
-/* Creates the file and writes its head with interface 0. Returns 0, or -1 with errno. */
+/* Creates the file, compressed where its name ends in .zst, and writes its head with interface 0. Returns 0, or -1 with
+ * errno. */
 int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info);
 
 /* Adds an interface and returns its number. Call it before the first packet, because some readers want all interfaces
@@ -56,6 +59,9 @@ struct pl_writer_note {
     uint32_t flags;      /* epb_flags; 0: none */
     const char *comment; /* NULL: none */
 };
+
+/* The length of the block of a packet without a note. */
+size_t pl_writer_block_bytes(uint32_t captured);
 
 /* Writes one packet of interface 0. `data` holds `captured` of its `wire` bytes. Errors are reported at the finish. */
 void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire);

@@ -1,0 +1,61 @@
+/* What a capture point writes: one file, or a set of files (file_set.h) of which one at a time is open. A file of a set
+ * is complete, with its own drop counts, and has its name before the next one is made. So a capture that is killed
+ * loses one file, and the sum over a set's files is that of one file.
+ * Rejected: names without a time, as tcpdump -C makes them. A second capture would overwrite some of them. */
+#ifndef PL_OUTPUT_H
+#define PL_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "writer.h"
+
+enum { PL_FILES_MAX = 100000 };
+
+/* When a new file begins; 0: never for this reason. Without either reason there is one file and no set. */
+struct pl_rotation {
+    uint64_t bytes;       /* a file's packet blocks, before compression, are at most this long */
+    uint64_t interval_ns; /* since the capture began */
+    uint64_t files;       /* the newest files are kept; 0: all */
+};
+
+/* Packets lost since the capture began. */
+struct pl_drop_counts {
+    uint64_t kernel, interface, ring;
+};
+
+struct pl_output {
+    struct pl_writer writer; /* of the open file */
+    const char *path;        /* as given */
+    struct pl_writer_info info;
+    struct pl_rotation rotation;
+    char name[4096];              /* of the open file */
+    uint64_t number;              /* of the open file; 0: no set */
+    int64_t begun_ns;             /* of the open file */
+    int64_t *kept_ns;             /* [rotation.files] when file i + k * rotation.files was begun; NULL: all are kept */
+    struct pl_drop_counts before; /* those that are in finished files */
+    uint64_t packets, bytes;      /* of finished files */
+};
+
+/* True when new files are begun. */
+bool pl_rotates(const struct pl_rotation *rotation);
+
+/* Makes the first file. A set is refused where files of that name exist. What `info` points to must stay. Returns 0, or
+ * -1 with the error; pl_output_abort is allowed after either. */
+int pl_output_open(struct pl_output *output, const char *path, const struct pl_writer_info *info,
+                   const struct pl_rotation *rotation, int64_t now_ns, struct nc_error *error);
+
+/* Writes one packet. An error stays in output->writer.error and costs every packet behind it. */
+void pl_output_packet(struct pl_output *output, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire);
+
+/* Finishes the open file at `now_ns` and begins the next one of the set. Errors as above. */
+void pl_output_rotate(struct pl_output *output, int64_t now_ns, const struct pl_drop_counts *drops);
+
+/* Finishes the open file. Returns 0, or -1 with errno; writer.kept says whether it holds what came before the error. */
+int pl_output_finish(struct pl_output *output, int64_t end_ns, const struct pl_drop_counts *drops);
+
+/* Removes the unfinished file, if there is one. */
+void pl_output_abort(struct pl_output *output);
+
+#endif

@@ -1,0 +1,31 @@
+/* A BPF program that says which packets are kept and how many bytes of each. The kernel cuts a packet before it copies
+ * it, so a short snap length saves memory bandwidth and not only disk. Each rule is compiled as a filter of its own;
+ * the programs stand one behind the other, and where one rejects a packet the next one begins.
+ * Rejected: cutting packets in the process. A super-packet would fill the kernel's ring with what is thrown away. */
+#ifndef PL_SNAP_FILTER_H
+#define PL_SNAP_FILTER_H
+
+#include <pcap/pcap.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+
+enum { PL_SNAP_BYTES_MIN = 64, PL_SNAP_BYTES_MAX = 262144, PL_SNAP_RULES_MAX = 16 };
+
+/* Packets that match `expression` (pcap-filter(7)) are kept up to `bytes`. */
+struct pl_snap_rule {
+    char expression[1024];
+    uint32_t bytes;
+};
+
+/* Reads "EXPR=SIZE", as in "udp port 53=1500". Returns 0, or -1 with the error. */
+int pl_snap_rule_parse(const char *text, struct pl_snap_rule *rule, struct nc_error *error);
+
+/* The program for packets that pass `filter` (NULL: all): the first rule that matches says how many bytes are kept, or,
+ * without one, `snap_bytes`. The snap length of `pcap` must be the largest of all. Returns 0 and the program (release
+ * it with free(program->bf_insns)), or -1 with the error. */
+int pl_snap_filter(pcap_t *pcap, const char *filter, uint32_t snap_bytes, const struct pl_snap_rule *rules, size_t n,
+                   struct bpf_program *program, struct nc_error *error);
+
+#endif
