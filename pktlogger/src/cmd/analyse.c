@@ -19,7 +19,7 @@
 
 struct settings {
     const char *sender, *receiver, *box, *output;
-    bool xplot, human, json;
+    bool tunnels, xplot, human, json;
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -40,11 +40,11 @@ struct settings {
          .offset = AT(box),                                                                                            \
          .help = "record of the delay box between them ('pktlogger record -o DIR'): the fate of each packet and its "  \
                  "cause"},                                                                                             \
-        PL_OPTION_OUTPUT(AT(output))
+        PL_OPTION_TUNNELS(AT(tunnels)), PL_OPTION_OUTPUT(AT(output))
 
 static const struct nc_option analyse_options[] = {FILES_AND_FOLDER, PL_OPTIONS_HUMAN_JSON(AT(human), AT(json))};
 static const struct nc_usage analyse_usage = {
-    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] -o DIR",
+    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--tunnels] -o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
     .epilog = "All captures must use one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
@@ -164,7 +164,10 @@ static int analyse(const struct settings *settings, struct pl_analysis *analysis
 
 static int run_joined(const struct settings *settings, const struct pl_box *box, bool human)
 {
-    const struct pl_source captures[PL_END_N] = {{.path = settings->sender}, {.path = settings->receiver}};
+    const struct pl_source captures[PL_END_N] = {
+        {.path = settings->sender, .tunnels = settings->tunnels},
+        {.path = settings->receiver, .tunnels = settings->tunnels},
+    };
     struct pl_analysis analysis;
     struct nc_error error;
     int end, status;
@@ -175,7 +178,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
         status = pl_fail(human, error.status, "'%s': %s", captures[end].path, error.text);
     else {
         for (end = 0; end < PL_END_N; end++)
-            pl_reader_report_cuts(&analysis.surveys[end].index.reader, captures[end].path);
+            pl_index_report(&analysis.surveys[end].index, captures[end].path);
         status = analyse(settings, &analysis, human);
     }
     pl_analysis_free(&analysis);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "nc_jsonl.h"
-#include "nc_log.h"
 #include "nc_options.h"
 #include "nc_program.h"
 #include "command.h"
@@ -66,10 +65,7 @@ static json_t *summary(const struct pl_index *index)
 
 static void print_end(const struct pl_index *index, const char *file, bool human)
 {
-    pl_reader_report_cuts(&index->reader, file);
-    if (index->counts.fragment)
-        nc_log("'%s': %llu IP fragments have no rows; a smaller MTU at the sender avoids them", file,
-               (unsigned long long)index->counts.fragment);
+    pl_index_report(index, file);
     if (human)
         printf("%llu TCP packets of %llu frames in %u flows\n", (unsigned long long)index->counts.tcp,
                (unsigned long long)index->counts.frames, index->flows.n);

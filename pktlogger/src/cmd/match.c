@@ -17,7 +17,7 @@ struct settings {
     const char *rules, *interface, *filter;
     uint64_t duration_ns, packets, buffer_bytes;
     uint64_t stream_bytes, memory_bytes, connections;
-    bool human, json, parent_death;
+    bool tunnels, human, json, parent_death;
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -29,6 +29,7 @@ static const struct nc_option options[] = {
      .help = "read live from this interface instead of files"},
     {.name = "filter", .letter = 'f', .kind = NC_OPT_STRING, .metavar = "EXPR", .offset = AT(filter),
      .help = "live: read only packets that match, in the language of pcap-filter(7)"},
+    PL_OPTION_TUNNELS(AT(tunnels)),
     PL_OPTION_DURATION(AT(duration_ns), "live: stop after this time"),
     {.name = "packets", .letter = 'c', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .offset = AT(packets),
      .help = "live: stop after this many packets"},
@@ -81,7 +82,8 @@ static int read_frames(struct run *run, struct pl_reader *reader, const char *fi
                                          .captured = frame.captured,
                                          .wire = frame.wire,
                                          .number = ++run->frames,
-                                         .t_ns = frame.t_ns};
+                                         .t_ns = frame.t_ns,
+                                         .tunnels = run->settings->tunnels};
         if (frame.link == PL_LINK_UNKNOWN) {
             run->input.unknown_links++;
             continue;
@@ -110,8 +112,8 @@ static int read_file(struct run *run, const char *file, struct nc_error *error)
 static bool on_live_packet(void *context, const struct pl_live_packet *packet)
 {
     struct run *run = context;
-    struct pl_matcher_frame frame = {packet->link, packet->data,  packet->captured,
-                                     packet->wire, ++run->frames, packet->t_ns};
+    struct pl_matcher_frame frame = {packet->link,  packet->data, packet->captured,      packet->wire,
+                                     ++run->frames, packet->t_ns, run->settings->tunnels};
     return pl_matcher_frame(run->matcher, &frame) == 0;
 }
 

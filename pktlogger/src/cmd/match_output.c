@@ -72,11 +72,11 @@ void pl_match_print_end(bool human, const struct pl_matcher *matcher, const stru
         print_text(counts, table, input);
         return;
     }
-    json_t *end =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)counts->hits, "frames",
-                  (json_int_t)counts->frames, "packets", (json_int_t)counts->tcp, "fragments",
-                  (json_int_t)counts->fragments, "undecoded", (json_int_t)(counts->undecoded + input->unknown_links),
-                  "connections", (json_int_t)table->made, "evicted", (json_int_t)table->evicted);
+    json_t *end = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)counts->hits, "frames",
+                            (json_int_t)counts->frames, "packets", (json_int_t)counts->tcp, "tunnelled",
+                            (json_int_t)counts->tunnelled, "fragments", (json_int_t)counts->fragments, "undecoded",
+                            (json_int_t)(counts->undecoded + input->unknown_links), "connections",
+                            (json_int_t)table->made, "evicted", (json_int_t)table->evicted);
     json_t *bytes = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}", "scanned_bytes",
                               (json_int_t)counts->scanned_bytes, "unscanned_bytes", (json_int_t)counts->unscanned_bytes,
                               "duplicate_bytes", (json_int_t)pool->duplicate_bytes, "outside_bytes",

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "nc_range.h"
+#include "nc_tunnel.h"
 
 struct pl_matcher {
     const struct pl_rules *rules;
@@ -129,10 +130,21 @@ struct pl_matcher *pl_matcher_new(const struct pl_rules *rules, struct pl_patter
     return NULL;
 }
 
+static enum nc_decoded decode(struct pl_matcher *matcher, const struct pl_matcher_frame *frame,
+                              struct nc_packet *packet)
+{
+    unsigned depth;
+    if (!frame->tunnels)
+        return nc_packet_decode(frame->link, frame->data, frame->captured, frame->wire, packet);
+    enum nc_decoded decoded = nc_tunnel_decode(frame->link, frame->data, frame->captured, frame->wire, packet, &depth);
+    matcher->counts.tunnelled += depth && decoded == NC_DECODED && packet->l4 == NC_L4_TCP && !packet->fragment;
+    return decoded;
+}
+
 int pl_matcher_frame(struct pl_matcher *matcher, const struct pl_matcher_frame *frame)
 {
     struct nc_packet packet;
-    enum nc_decoded decoded = nc_packet_decode(frame->link, frame->data, frame->captured, frame->wire, &packet);
+    enum nc_decoded decoded = decode(matcher, frame, &packet);
     matcher->frame = frame->number;
     matcher->t_ns = frame->t_ns;
     matcher->counts.frames++;

@@ -26,6 +26,7 @@ typedef void pl_on_hit(void *context, const struct pl_hit *hit);
 
 struct pl_matcher_counts {
     uint64_t frames, tcp, fragments, undecoded;
+    uint64_t tunnelled; /* of tcp: inside a tunnel */
     uint64_t hits;
     uint64_t scanned_bytes;
     uint64_t unscanned_bytes; /* no memory for the state of their stream */
@@ -37,6 +38,7 @@ struct pl_matcher_frame {
     uint32_t captured, wire;
     uint64_t number;
     int64_t t_ns;
+    bool tunnels; /* look for TCP inside tunnels */
 };
 
 struct pl_matcher;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nc_log.h"
 #include "nc_tunnel.h"
 
 enum taken { TAKEN, COUNTED, NO_MEMORY };
@@ -164,9 +165,10 @@ enum pl_status pl_index_open_file(struct pl_index *index, const char *path, stru
 
 enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_source *source, struct nc_error *error)
 {
-    if (source->path)
-        return pl_index_open_file(index, source->path, error);
-    return pl_index_open(index, source->data, source->len, error);
+    enum pl_status status = source->path ? pl_index_open_file(index, source->path, error)
+                                         : pl_index_open(index, source->data, source->len, error);
+    index->tunnels = source->tunnels;
+    return status;
 }
 
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error)
@@ -200,6 +202,14 @@ enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t 
         if (sink(context, &row) != 0)
             return PL_SINK_FAILED;
     return next == PL_ROWS_END ? PL_OK : PL_DAMAGED;
+}
+
+void pl_index_report(const struct pl_index *index, const char *path)
+{
+    pl_reader_report_cuts(&index->reader, path);
+    if (index->counts.fragment)
+        nc_log("'%s': %llu IP fragments have no rows; a smaller MTU at the sender avoids them", path,
+               (unsigned long long)index->counts.fragment);
 }
 
 void pl_index_free(struct pl_index *index)

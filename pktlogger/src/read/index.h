@@ -47,6 +47,7 @@ struct pl_source {
     const char *path;
     const uint8_t *data;
     size_t len;
+    bool tunnels; /* as in struct pl_index */
 };
 enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_source *source, struct nc_error *error);
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error);
@@ -55,6 +56,9 @@ enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, str
  * the reason unless the result is PL_OK or PL_SINK_FAILED. pl_index_free is allowed after every result. */
 enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
                             struct nc_error *error);
+/* Tells people on stderr what of the capture at `path` was not read: cut files and IP fragments. */
+void pl_index_report(const struct pl_index *index, const char *path);
+
 void pl_index_free(struct pl_index *index);
 
 #endif
