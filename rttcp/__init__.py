@@ -5,12 +5,14 @@ beside this file is the specification.
 """
 
 from rttcp.launcher import DEFAULT_PORT, READY_TIMEOUT_S, finished, listening, receiver_argv, sender_argv
-from rttcp.results import End, Params, Side, Stream, Summary, Verdict, Way, parse_end
+from rttcp.results import End, Exchange, ExchangeSummary, Params, Side, Stream, Summary, Verdict, Way, parse_end
 
 __all__ = [
     "DEFAULT_PORT",
     "READY_TIMEOUT_S",
     "End",
+    "Exchange",
+    "ExchangeSummary",
     "Params",
     "Side",
     "Stream",

@@ -48,6 +48,29 @@ class Stream(_Record):
     got: str
 
 
+class Exchange(_Record):
+    """One end's account of request and response. Latencies run from a send to the end of its response; a percentile is
+    right within 3.2 %. They are 0 at the server."""
+
+    exchanges: int
+    response_bytes: int
+    elapsed_ns: int
+    latency_min_ns: int
+    latency_mean_ns: int
+    latency_p50_ns: int
+    latency_p90_ns: int
+    latency_p99_ns: int
+    latency_p999_ns: int
+    latency_max_ns: int
+
+
+class ExchangeSummary(Exchange):
+    """… as the client measured it, over all streams."""
+
+    request_bytes: int
+    exchanges_per_s: float
+
+
 class Side(_Record):
     """One end's account. In an incomplete transfer the end whose results did not arrive is all zeros."""
 
@@ -74,6 +97,7 @@ class Side(_Record):
     """Rows of (start_ns, end_ns, bytes); times count from t0."""
     streams: list[Stream] = Field(default_factory=list)
     drain_ns: int = 0
+    exchange: Exchange | None = None
     partial: bool = False
     """True when the transfer did not run to its end, or when these are the values of the other end's last progress."""
 
@@ -94,6 +118,7 @@ class Summary(_Record):
     verdict: Verdict
     steady_bps: int = 0
     drain_ns: int = 0
+    exchange: ExchangeSummary | None = None
     verified: str = "off"
     """"off", "ok", "mismatch" or "unknown"."""
 

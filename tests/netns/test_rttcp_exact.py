@@ -46,6 +46,26 @@ def test_a_duration_is_what_was_asked_for_and_intervals_are_regular() -> None:
     assert 9 <= len(intervals) <= 11
 
 
+def latencies_us(delay_us: int) -> tuple[float, float]:
+    """The least and the largest latency of exchanges on a path, less the path's own round trip. The first exchanges
+    start threads and warm the path up, so they are left out."""
+    _, summary = transfer({"delay": f"{delay_us}us"}, "--request", "128", "--response", "128", "--exchanges", "40",
+                          "--omit", f"{5 * delay_us + 1}us", "--interval", "3600s")  # fmt: skip
+    exchange = summary["exchange"]
+    assert exchange["exchanges"] == 40
+    return exchange["latency_min_ns"] / 1e3 - 2 * delay_us, exchange["latency_max_ns"] / 1e3 - 2 * delay_us
+
+
+def test_an_exchange_takes_the_round_trip_and_the_time_of_the_stacks() -> None:
+    """The stacks' time is what an exchange takes on the same path without delay. These round trips are no multiple of
+    10 ms: there the timers of kernel and meter expire just when an answer arrives, which adds 4 to 12 us."""
+    stack_us = latencies_us(0)[0]
+    assert 5 < stack_us < 20, "each reading of the clock takes 0.256 us in virtual time"
+    for delay_us in (10_300, 103_000):
+        least_us, largest_us = latencies_us(delay_us)
+        assert stack_us - 2 <= least_us <= largest_us <= stack_us + 2
+
+
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 def test_the_token_of_a_key_costs_no_round_trip(direction: str) -> None:
     """One round trip to connect, and one for the data and their confirmation, or for the token and the data."""

@@ -14,11 +14,15 @@ from rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, send
 
 pytestmark = pytest.mark.skipif(not Path(BINARY).exists(), reason=f"{BINARY} is not built (make, or set LFP_RTTCP)")
 
+EXCHANGES = {"bytes": 5 * 64, "request_bytes": 64, "response_bytes": 32, "nodelay": True}
 # An option of a session: what is given, and what becomes of the parameters that both ends agree on.
 SESSION: dict[str, tuple[list[str], dict[str, Any]]] = {
     "bytes": (["3KB"], {"bytes": 3072}),
     "buffers": (["2"], {"bytes": 2 * 131072}),
     "duration": (["50ms"], {"bytes": 0, "duration_ns": 50_000_000}),
+    "request": (["64", "--response", "32", "--exchanges", "5"], EXCHANGES),
+    "response": (["32", "--request", "64", "--exchanges", "5"], EXCHANGES),
+    "exchanges": (["5", "--request", "64", "--response", "32"], EXCHANGES),
     "omit": (["10ms"], {"omit_ns": 10_000_000}),
     "parallel": (["2"], {"streams": [{"direction": "send"}] * 2}),
     "reverse": ([], {"streams": [{"direction": "receive"}]}),
@@ -72,7 +76,7 @@ def test_every_option_is_known_here() -> None:
 
 
 def _end(receiver: Receiver, *options: str) -> dict[str, Any]:
-    size = () if {"--bytes", "--buffers", "--duration"} & set(options) else ("--bytes", "100KB")
+    size = () if {"--bytes", "--buffers", "--duration", "--exchanges"} & set(options) else ("--bytes", "100KB")
     seed = () if "--seed" in options else ("--seed", "1")
     status, events, errors = send(receiver.port, "127.0.0.1", *size, *seed, *options)
     assert status == 0, errors
@@ -99,10 +103,14 @@ def test_protocol_page_schema_and_tool_have_the_same_keys(receiver: Receiver) ->
     end = _end(receiver, "--verify", "--parallel", "2")
     assert told == _schema("params") == end["params"].keys()
     for side in ("sender", "receiver"):
-        assert end[side].keys() == _schema("side")
+        assert end[side].keys() == _schema("side") - {"exchange"}
         assert end[side]["streams"][0].keys() == _schema("stream")
-    assert end["summary"].keys() == _schema("summary")
-    keys = {key for name in ("side", "stream", "summary") for key in _schema(name)}
+    assert end["summary"].keys() == _schema("summary") - {"exchange"}
+    exchanges = _end(receiver, "--request", "10", "--response", "20", "--exchanges", "3")
+    for side in ("sender", "receiver"):
+        assert exchanges[side]["exchange"].keys() == _schema("exchange")
+    assert exchanges["summary"]["exchange"].keys() == _schema("exchange_summary")
+    keys = {key for name in ("side", "stream", "summary", "exchange", "exchange_summary") for key in _schema(name)}
     assert not {key for key in keys if key not in page}, "PROTOCOL.md tells of every key"
 
 

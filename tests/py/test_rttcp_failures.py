@@ -92,13 +92,13 @@ def _peer_of_another_version(answer: dict[str, Any]) -> tuple[int, str]:
     "answer",
     [
         {"type": "hello", "magic": "rttcp", "version": 2},
-        {"type": "refuse", "status": 1, "reason": "version 4 is not version 2: use the same rttcp at both ends"},
+        {"type": "refuse", "status": 1, "reason": "version 5 is not version 2: use the same rttcp at both ends"},
     ],
 )
 def test_a_receiver_of_another_version(answer: dict[str, Any]) -> None:
     status, errors = _peer_of_another_version(answer)
     assert status == 1 and errors.count("\n") == 1
-    assert "version 2" in errors and "version 4" in errors and "the same rttcp" in errors
+    assert "version 2" in errors and "version 5" in errors and "the same rttcp" in errors
 
 
 def test_a_sender_of_another_version_is_told_both(receiver: Receiver) -> None:
@@ -106,7 +106,7 @@ def test_a_sender_of_another_version_is_told_both(receiver: Receiver) -> None:
         peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 2}))
         answer = receive_frame(peer)
     assert answer["type"] == "refuse" and answer["status"] == 1
-    assert "version 2" in answer["reason"] and "version 4" in answer["reason"]
+    assert "version 2" in answer["reason"] and "version 5" in answer["reason"]
     assert receiver.event()["event"] == "refused"
 
 
@@ -162,7 +162,7 @@ def test_garbage_on_the_data_port(receiver: Receiver, octets: bytes, stays: bool
 
 def _say_hello(port: int) -> socket.socket:
     peer = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S)
-    peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 4}))
+    peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 5}))
     return peer
 
 

@@ -250,3 +250,51 @@ def test_the_protocol_page_names_every_key_of_the_schema() -> None:
     keys = {key for name in ("params", "side", "summary", "stream") for key in definitions[name]["properties"]}
     missing = sorted(key for key in keys if key not in page)
     assert not missing, f"PROTOCOL.md does not tell of {', '.join(missing)}"
+
+
+@pytest.mark.parametrize(("parallel", "response"), [(1, 1), (3, 300_000)])
+def test_exchanges_are_counted_and_timed_by_both_formats(receiver: Receiver, parallel: int, response: int) -> None:
+    """The server counts what it answered; the client alone knows the latencies."""
+    end = _end(receiver, request_bytes=100, response_bytes=response, exchanges=40, parallel=parallel)
+    summary, client, server = end.summary.exchange, end.sender.exchange, end.receiver.exchange
+    assert summary and client and server
+    assert summary.exchanges == client.exchanges == server.exchanges == 40
+    assert end.summary.bytes == summary.request_bytes == 4000 and server.response_bytes == 40 * response
+    assert 0 < client.latency_min_ns <= client.latency_p50_ns <= client.latency_p999_ns <= client.latency_max_ns
+    assert client.latency_min_ns <= client.latency_mean_ns <= client.latency_max_ns <= client.elapsed_ns
+    assert summary.exchanges_per_s == pytest.approx(40e9 / client.elapsed_ns)
+    assert server.latency_max_ns == 0
+    argv = rttcp.sender_argv("127.0.0.1", BINARY, port=receiver.port, request_bytes=1, response_bytes=1, exchanges=7)
+    text = subprocess.run([*(word for word in argv if word != "--json"), "--human"], capture_output=True, check=True,
+                          timeout=DEADLINE_S).stdout.decode()  # fmt: skip
+    assert "7 exchanges of 1 and 1 bytes" in text and "p99.9" in text
+
+
+def test_exchanges_end_with_the_duration_and_take_the_key(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("5f" * 32)
+    key.chmod(0o600)
+    server = Receiver("--key", str(key))
+    try:
+        sizes = {"request_bytes": 10, "response_bytes": 10}
+        end = _end(server, duration_ns=200_000_000, interval_ns=50_000_000, key=key, **sizes)
+        assert end.summary.exchange and end.summary.ended_by == "duration" and end.summary.exchange.exchanges > 0
+        assert sum(row[2] for row in end.sender.intervals) == 10 * end.summary.exchange.exchanges
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--request", "1"], "--response"),
+        (["--response", "1"], "--request"),
+        (["--exchanges", "1"], "--request"),
+        (["--request", "1", "--response", "1", "--verify"], "--verify"),
+        (["--request", "1", "--response", "1", "--bytes", "1MB"], "--exchanges"),
+        (["--request", "1", "--response", "1", "--exchanges", "1", "--parallel", "2"], "--parallel"),
+    ],
+)
+def test_what_exchanges_exclude_is_named(options: list[str], says: str) -> None:
+    status, _, errors = send(free_port(), "127.0.0.1", *options)
+    assert status == 2 and says in errors and errors.count("\n") == 1

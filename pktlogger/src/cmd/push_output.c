@@ -20,8 +20,8 @@ static void print_text(const struct pl_pusher *pusher)
     printf("%" PRIu64 " packets, %" PRIu64 " bytes, %.1f packets/s\n", p->n, pusher->bytes, pl_punctuality_pps(p));
     if (p->timed)
         printf("late by %.1f us (median), %.1f us (99 %%), %.1f us (most); gaps wrong by %.1f us (90 %%)\n",
-               (double)pl_spread_percentile(&p->late, 0.5) / 1e3, (double)pl_spread_percentile(&p->late, 0.99) / 1e3,
-               (double)p->late.max / 1e3, (double)pl_spread_percentile(&p->gap, 0.9) / 1e3);
+               (double)nc_spread_percentile(&p->late, 0.5) / 1e3, (double)nc_spread_percentile(&p->late, 0.99) / 1e3,
+               (double)p->late.max / 1e3, (double)nc_spread_percentile(&p->gap, 0.9) / 1e3);
     if (pusher->port->counts.refused)
         printf("nobody listens there: refused %" PRIu64 " times\n", pusher->port->counts.refused);
     if (pusher->port->counts.dropped)
@@ -44,8 +44,8 @@ void pl_push_print_end(bool human, const struct pl_pusher *pusher)
     json_t *end = json_pack("{s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:I, s:I, s:I, s:b}", "packets", (json_int_t)p->n,
                             "bytes", (json_int_t)pusher->bytes, "seconds", (double)(p->last_ns - p->first_ns) / 1e9,
                             "pps", pl_punctuality_pps(p), "asked_pps", (json_int_t)pusher->schedule.pps, "late_ns",
-                            p->timed ? pl_spread_json(&p->late) : json_null(), "gap_error_ns",
-                            p->timed ? pl_spread_json(&p->gap) : json_null(), "refused", (json_int_t)counts->refused,
+                            p->timed ? nc_spread_json(&p->late) : json_null(), "gap_error_ns",
+                            p->timed ? nc_spread_json(&p->gap) : json_null(), "refused", (json_int_t)counts->refused,
                             "dropped", (json_int_t)counts->dropped, "calls", (json_int_t)counts->calls, "interrupted",
                             (int)pusher->interrupted);
     if (pusher->replayed) {

@@ -52,15 +52,15 @@ static json_t *flow_json(const struct pl_sink_flow *flow)
 
 static void print_text(const struct pl_arrivals *arrivals, const struct total *total, uint64_t socket_drops)
 {
-    const struct pl_spread *delay = &arrivals->delay;
+    const struct nc_spread *delay = &arrivals->delay;
     uint64_t sent = total->received + total->late + total->lost;
     printf("%" PRIu64 " packets of %" PRIu64 " came, %" PRIu64 " lost (%.4f %%), %" PRIu64 " twice, %" PRIu64
            " reordered (extent at most %" PRIu64 ")\n",
            total->received, sent, total->lost, sent ? 100.0 * (double)total->lost / (double)sent : 0.0,
            total->duplicates, total->reordered, total->extent_max);
     printf("delay %.1f us (least), %.1f us (median), %.1f us (99 %%); jitter %.1f us\n",
-           (double)arrivals->delay_min_ns / 1e3, (double)pl_spread_percentile(delay, 0.5) / 1e3,
-           (double)pl_spread_percentile(delay, 0.99) / 1e3,
+           (double)arrivals->delay_min_ns / 1e3, (double)nc_spread_percentile(delay, 0.5) / 1e3,
+           (double)nc_spread_percentile(delay, 0.99) / 1e3,
            total->received ? total->jitter_ns / (double)total->received / 1e3 : 0.0);
     if (arrivals->negative)
         printf("%" PRIu64 " packets came before they were sent: the two clocks differ, so delays mean nothing\n",
@@ -87,11 +87,11 @@ void pl_sink_print_end(bool human, const struct pl_arrivals *arrivals, uint64_t 
     }
     json_t *end = figures(&total);
     uint64_t span_ns = arrivals->last_ns - arrivals->first_ns;
-    uint64_t delay_variation = pl_spread_percentile(&arrivals->delay, 0.99) - arrivals->delay.min;
+    uint64_t delay_variation = nc_spread_percentile(&arrivals->delay, 0.99) - arrivals->delay.min;
     json_t *more = json_pack("{s:b, s:f, s:f, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "ended",
                              (int)pl_arrivals_ended(arrivals), "seconds", (double)span_ns / 1e9, "pps",
                              span_ns ? (double)(arrivals->packets - 1) * 1e9 / (double)span_ns : 0.0, "delay_ns",
-                             pl_spread_json(&arrivals->delay), "delay_min_ns", (json_int_t)arrivals->delay_min_ns,
+                             nc_spread_json(&arrivals->delay), "delay_min_ns", (json_int_t)arrivals->delay_min_ns,
                              "delay_variation_p99_ns", (json_int_t)delay_variation, "negative_delays",
                              (json_int_t)arrivals->negative, "foreign", (json_int_t)arrivals->foreign, "socket_drops",
                              (json_int_t)socket_drops, "flows_n", (json_int_t)arrivals->flows_n, "flows", flows);

@@ -8,14 +8,14 @@
 
 #include <stdbool.h>
 
-#include "spread.h"
+#include "nc_spread.h"
 
 struct pl_punctuality {
     bool timed;          /* the schedule has times; else packets leave as fast as they can */
     uint64_t n, n_first; /* packets; of these at the first moment: due, or without times left, at once */
     uint64_t first_due_ns, first_ns, last_due_ns, last_ns;
-    struct pl_spread late; /* time of departure behind due time; 0 for a packet before it */
-    struct pl_spread gap;  /* |gap between departures - gap between due times|, of packets in a row */
+    struct nc_spread late; /* time of departure behind due time; 0 for a packet before it */
+    struct nc_spread gap;  /* |gap between departures - gap between due times|, of packets in a row */
 };
 
 /* A packet that was due at `due_ns` left at `at_ns`, on one clock. */

@@ -28,7 +28,7 @@ static void take_delay(struct pl_arrivals *arrivals, int64_t delay_ns)
 {
     arrivals->delay_min_ns = arrivals->delay.n && arrivals->delay_min_ns < delay_ns ? arrivals->delay_min_ns : delay_ns;
     arrivals->negative += delay_ns < 0;
-    pl_spread_add(&arrivals->delay, delay_ns > 0 ? (uint64_t)delay_ns : 0);
+    nc_spread_add(&arrivals->delay, delay_ns > 0 ? (uint64_t)delay_ns : 0);
 }
 
 static int take_probe(struct pl_arrivals *arrivals, const struct pl_probe *probe, size_t len, uint64_t arrival_ns)

@@ -8,7 +8,7 @@
 
 #include "flow_account.h"
 #include "probe.h"
-#include "spread.h"
+#include "nc_spread.h"
 
 struct pl_sink_flow {
     uint32_t session;
@@ -21,7 +21,7 @@ struct pl_arrivals {
     size_t flows_n, ended_n;
     uint64_t packets, foreign;
     uint64_t first_ns, last_ns; /* arrivals of probes, CLOCK_REALTIME */
-    struct pl_spread delay;     /* one-way; a negative one, of clocks that differ, counts as 0 … */
+    struct nc_spread delay;     /* one-way; a negative one, of clocks that differ, counts as 0 … */
     uint64_t negative;          /* … and here */
     int64_t delay_min_ns;       /* with its sign */
 };

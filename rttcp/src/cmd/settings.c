@@ -46,8 +46,15 @@ static const struct nc_option table[] = {
      OFFSET(buffers)},
     {"duration", 'd', NC_OPT_QUANTITY, NC_UNIT_DURATION, NULL, 10 * MS, 604800 * S, NULL, NULL,
      "transfer for this time; default 10s without --bytes", OFFSET(duration_ns)},
+    {"request", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX, NULL, NULL,
+     "exchange requests of this size and responses, one after the other; needs --response", OFFSET(request_bytes)},
+    {"response", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX, NULL, NULL,
+     "size of the response to a request", OFFSET(response_bytes)},
+    {"exchanges", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, INT64_MAX / RTTCP_LENGTH_MAX, NULL, "N",
+     "make this many exchanges, over all streams", OFFSET(exchanges)},
     {"omit", 'O', NC_OPT_QUANTITY, NC_UNIT_DURATION, "0", 0, 3600 * S, NULL, NULL,
-     "leave this time at the beginning out of the steady average; added to --duration", OFFSET(omit_ns)},
+     "leave this time at the beginning out of the steady average and of latencies; added to --duration",
+     OFFSET(omit_ns)},
     {"repeat", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "1", 1, 1000000, NULL, "N", "run the whole transfer this many times",
      OFFSET(repeat)},
     {"parallel", 'P', NC_OPT_QUANTITY, NC_UNIT_COUNT, "1", 1, RTTCP_STREAMS_MAX, NULL, "N", "streams in each direction",
@@ -85,12 +92,13 @@ static const struct nc_option table[] = {
     {"mss", 'M', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 88, 32767, NULL, NULL, "largest segment (TCP_MAXSEG)",
      OFFSET(mss_bytes)},
     {"congestion", 'C', NC_OPT_STRING, 0, NULL, 0, 0, NULL, "NAME",
-     "congestion control of the sender, by the kernel's name",
+     "congestion control of the sender, with --request of both ends, by the kernel's name",
      OFFSET(congestion)},
     {"nodelay", 'D', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL,
-     "send short segments at once (TCP_NODELAY); default with --window",
+     "send short segments at once (TCP_NODELAY); default with --window and --request",
      OFFSET(nodelay)},
-    {"nagle", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "hold short segments back even with --window", OFFSET(nagle)},
+    {"nagle", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "hold short segments back even with --window or --request",
+     OFFSET(nagle)},
     {"interval", 'i', NC_OPT_QUANTITY, NC_UNIT_DURATION, "1s", RTTCP_INTERVAL_MIN_NS, 3600 * S, NULL, NULL,
      "time between interval reports, at both ends", OFFSET(interval_ns)},
     {"samples", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "FILE", "write TCP_INFO samples to FILE, JSON lines",
@@ -129,11 +137,16 @@ static const struct nc_usage usage = {
 /* Options that only one role has. Given to the other role they are an error and not ignored: a window given to the
  * receiver would seem to be in force. */
 static const char *const of_receiver[] = {"once", "sessions", "memory", "data-port"};
-static const char *const of_sender[] = {"bytes",   "duration", "length",   "window",       "mss",     "congestion",
-                                        "nodelay", "nagle",    "interval", "samples",      "sample",  "timeout",
-                                        "buffers", "omit",     "repeat",   "parallel",     "reverse", "bidir",
-                                        "verify",  "seed",     "zerocopy", "skip-rx-copy", "pace",    "pace-packets",
-                                        "dscp",    "mptcp",    "peer-cpu", "align",        "offset"};
+static const char *const of_sender[] = {
+    "bytes",    "duration", "length",   "window",  "mss",      "congestion",   "nodelay",  "nagle",
+    "interval", "samples",  "sample",   "timeout", "buffers",  "omit",         "repeat",   "parallel",
+    "reverse",  "bidir",    "verify",   "seed",    "zerocopy", "skip-rx-copy", "pace",     "pace-packets",
+    "dscp",     "mptcp",    "peer-cpu", "align",   "offset",   "request",      "response", "exchanges"};
+
+/* Options that request and response exclude: each says how bytes flow one way, or is made for that. */
+static const char *const not_with_request[] = {"bytes",        "buffers",  "reverse",      "bidir",
+                                               "verify",       "zerocopy", "skip-rx-copy", "pace",
+                                               "pace-packets", "window",   "length"};
 
 static bool was_given(const char *name, const bool *given)
 {
@@ -158,6 +171,28 @@ static int both(const char *a, const char *b, const bool *given, struct nc_error
     return 0;
 }
 
+static int check_exchange(const struct rttcp_settings *settings, const bool *given, struct nc_error *error)
+{
+    bool request = was_given("request", given);
+    const char *alone = was_given("exchanges", given) ? "exchanges" : "response";
+    if (!request && was_given(alone, given))
+        return nc_fail(error, NC_EXIT_USAGE, "--%s: needs --request SIZE", alone);
+    if (!request)
+        return 0;
+    if (!was_given("response", given))
+        return nc_fail(error, NC_EXIT_USAGE, "--request: needs --response SIZE");
+    for (size_t i = 0; i < sizeof not_with_request / sizeof not_with_request[0]; i++)
+        if (was_given(not_with_request[i], given))
+            return nc_fail(error, NC_EXIT_USAGE,
+                           "--%s: not with --request, whose transfer ends with --exchanges N or --duration TIME and "
+                           "carries both directions over each stream",
+                           not_with_request[i]);
+    if (settings->exchanges && settings->exchanges < settings->parallel)
+        return nc_fail(error, NC_EXIT_USAGE, "--exchanges %llu: want at least one for each of --parallel %llu",
+                       (unsigned long long)settings->exchanges, (unsigned long long)settings->parallel);
+    return both("exchanges", "duration", given, error);
+}
+
 static int check(struct rttcp_settings *settings, const bool *given, struct nc_error *error)
 {
     if (settings->receive == (settings->transmit != NULL))
@@ -174,6 +209,8 @@ static int check(struct rttcp_settings *settings, const bool *given, struct nc_e
     if (settings->receive
             ? refuse_any(of_sender, sizeof of_sender / sizeof of_sender[0], given, "sender (-t)", error)
             : refuse_any(of_receiver, sizeof of_receiver / sizeof of_receiver[0], given, "receiver (-r)", error))
+        return -1;
+    if (check_exchange(settings, given, error) < 0)
         return -1;
     if (settings->bidir && 2 * settings->parallel > RTTCP_STREAMS_MAX)
         return nc_fail(error, NC_EXIT_USAGE, "--parallel %llu: at most %d with --bidir",
@@ -206,6 +243,8 @@ int rttcp_settings_parse(struct rttcp_settings *settings, int argc, char **argv,
                        (unsigned long long)settings->buffers);
     if (settings->buffers)
         settings->bytes = settings->buffers * settings->length_bytes;
+    if (settings->exchanges)
+        settings->bytes = settings->exchanges * settings->request_bytes;
     if (!settings->bytes && !settings->duration_ns)
         settings->duration_ns = 10 * S;
     return 0;
@@ -216,6 +255,8 @@ struct rttcp_params rttcp_settings_params(const struct rttcp_settings *settings)
     struct rttcp_params params = {
         .bytes = settings->bytes,
         .duration_ns = settings->duration_ns,
+        .request_bytes = settings->request_bytes,
+        .response_bytes = settings->response_bytes,
         .omit_ns = settings->omit_ns,
         .length_bytes = settings->length_bytes,
         .align_bytes = settings->align_bytes,
@@ -232,7 +273,7 @@ struct rttcp_params rttcp_settings_params(const struct rttcp_settings *settings)
         .mss_bytes = settings->mss_bytes,
         .interval_ns = settings->interval_ns,
         .timeout_ns = settings->timeout_ns,
-        .nodelay = settings->nodelay || (settings->window_bytes && !settings->nagle),
+        .nodelay = settings->nodelay || ((settings->window_bytes || settings->request_bytes) && !settings->nagle),
         .forward = settings->reverse ? 0 : settings->parallel,
         .reverse = settings->reverse || settings->bidir ? settings->parallel : 0,
     };

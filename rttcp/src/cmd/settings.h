@@ -21,7 +21,8 @@ struct rttcp_settings {
     uint64_t sessions;     /* at a time */
     uint64_t memory_bytes; /* of all sessions' buffers */
     uint64_t repeat;
-    uint64_t bytes, buffers, duration_ns, omit_ns, length_bytes, align_bytes, offset_bytes;
+    uint64_t bytes, buffers, exchanges, request_bytes, response_bytes, duration_ns, omit_ns, length_bytes, align_bytes,
+        offset_bytes;
     uint64_t parallel;
     bool reverse, bidir, verify, zerocopy, skip_rx_copy, mptcp;
     uint64_t seed, dscp, pace_bps, pace_pps;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nc_clock.h"
+#include "nc_range.h"
 #include "report.h"
 #include "sock.h"
 #include "window.h"
@@ -86,6 +87,38 @@ static void add_stream(struct rttcp_side *side, const struct rttcp_transfer *str
     json_array_append_new(side->streams, rttcp_stream_encode(&account));
 }
 
+static void fill_latency(struct rttcp_exchange_account *account, const struct nc_spread *latency)
+{
+    if (latency->n == 0)
+        return;
+    account->latency_min_ns = latency->min;
+    account->latency_mean_ns = (uint64_t)(latency->sum / (double)latency->n + 0.5);
+    account->latency_p50_ns = nc_spread_percentile(latency, 0.5);
+    account->latency_p90_ns = nc_spread_percentile(latency, 0.9);
+    account->latency_p99_ns = nc_spread_percentile(latency, 0.99);
+    account->latency_p999_ns = nc_spread_percentile(latency, 0.999);
+    account->latency_max_ns = latency->max;
+}
+
+/* Adds the streams' exchanges up. The workers have ended, so the first stream's spread may take in the others. */
+static void fill_exchange(struct rttcp_side *side, const struct rttcp_flow *flow)
+{
+    struct rttcp_exchange_account *account = &side->exchange;
+    uint64_t begun_ns = UINT64_MAX, last_ns = 0;
+    *account = (struct rttcp_exchange_account){0};
+    for (uint64_t i = 0; i < flow->n; i++) {
+        const struct rttcp_rr *rr = flow->streams[i].rr;
+        account->exchanges += rr->exchanges;
+        begun_ns = nc_min(begun_ns, rr->begun_ns);
+        last_ns = nc_max(last_ns, rr->last_ns);
+        if (i > 0)
+            nc_spread_merge(&flow->streams[0].rr->latency, &rr->latency);
+    }
+    account->response_bytes = account->exchanges * flow->params->response_bytes;
+    account->elapsed_ns = flow->sending && last_ns > begun_ns ? last_ns - begun_ns : 0;
+    fill_latency(account, &flow->streams[0].rr->latency);
+}
+
 void rttcp_report_side(struct rttcp_side *side, struct rttcp_flow *flow)
 {
     struct rttcp_tcpinfo info;
@@ -99,6 +132,9 @@ void rttcp_report_side(struct rttcp_side *side, struct rttcp_flow *flow)
     if (flow->sending && flow->confirmed)
         side->drain_ns = flow->elapsed_ns > side->last_byte_ns ? flow->elapsed_ns - side->last_byte_ns : 0;
     fill_meter(side, &flow->meter);
+    side->has_exchange = flow->params->request_bytes > 0;
+    if (side->has_exchange)
+        fill_exchange(side, flow);
     rttcp_side_describe(fd, side);
     side->window_clamp_bytes = flow->sending ? 0 : rttcp_window_clamp(fd);
     json_decref(side->tcp_info);

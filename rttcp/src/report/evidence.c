@@ -103,6 +103,20 @@ static void compare_bytes(const struct rttcp_accounts *accounts, struct rttcp_ev
                  sent, received);
 }
 
+/* Checks that an account of request and response names as many exchanges as its bytes are requests. */
+static void check_exchanges(const struct rttcp_accounts *accounts, const struct rttcp_side *side, const char *whose,
+                            struct rttcp_evidence *evidence)
+{
+    const struct rttcp_exchange_account *exchange = &side->exchange;
+    uint64_t requests = side->bytes / accounts->request_bytes;
+    if (side->has_exchange && exchange->exchanges == requests &&
+        exchange->response_bytes == requests * accounts->response_bytes)
+        return;
+    snprintf(evidence->wrong, sizeof evidence->wrong,
+             "the %s's account has %" PRIu64 " requests, %" PRIu64 " exchanges and %" PRIu64 " bytes of responses",
+             whose, requests, exchange->exchanges, exchange->response_bytes);
+}
+
 /* What is certain comes first: a wrong octet, then other numbers of bytes, then an account that is not whole. */
 struct rttcp_evidence rttcp_evidence_judge(const struct rttcp_accounts *accounts)
 {
@@ -115,5 +129,9 @@ struct rttcp_evidence rttcp_evidence_judge(const struct rttcp_accounts *accounts
     if (!evidence.wrong[0] && check_rows(accounts, accounts->sender, "sender", &evidence) &&
         check_rows(accounts, accounts->receiver, "receiver", &evidence))
         compare_bytes(accounts, &evidence);
+    if (!evidence.wrong[0] && accounts->request_bytes)
+        check_exchanges(accounts, accounts->sender, "sender", &evidence);
+    if (!evidence.wrong[0] && accounts->request_bytes)
+        check_exchanges(accounts, accounts->receiver, "receiver", &evidence);
     return evidence;
 }

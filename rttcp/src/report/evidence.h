@@ -21,6 +21,7 @@ struct rttcp_accounts {
     const struct rttcp_side *sender, *receiver;
     uint64_t first, n;
     bool verify;
+    uint64_t request_bytes, response_bytes; /* 0: no exchanges */
 };
 
 struct rttcp_evidence rttcp_evidence_judge(const struct rttcp_accounts *accounts);

@@ -37,6 +37,11 @@ static const char *volume(uint64_t bytes, char *out, size_t size)
 void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval)
 {
     char bytes[32], bps[32];
+    if (interval->has_exchanges) {
+        fprintf(out, "%8.2f-%-8.2f s  %10" PRIu64 " exchanges\n", seconds(interval->start_ns),
+                seconds(interval->end_ns), interval->exchanges);
+        return;
+    }
     fprintf(out, "%8.2f-%-8.2f s  %10s  %12s\n", seconds(interval->start_ns), seconds(interval->end_ns),
             volume(interval->bytes, bytes, sizeof bytes),
             rate(rttcp_bps(interval->bytes, interval->end_ns - interval->start_ns), bps, sizeof bps));
@@ -50,6 +55,19 @@ static void print_side(FILE *out, const char *role, const struct rttcp_side *sid
     fprintf(out, "  %-9s %10s in %8.3f s  %12s  cpu %5.1f %%  %" PRIu64 " calls  mss %" PRIu64 "\n", role,
             volume(side->bytes, bytes, sizeof bytes), seconds(side->elapsed_ns),
             rate(rttcp_bps(side->bytes, side->elapsed_ns), bps, sizeof bps), busy, side->calls, side->mss_bytes);
+}
+
+void rttcp_human_exchange(FILE *out, const char *lead, const struct rttcp_params *params,
+                          const struct rttcp_exchange_account *account)
+{
+    fprintf(out,
+            "%s%" PRIu64 " exchanges of %" PRIu64 " and %" PRIu64
+            " bytes, %.2f a second; latency ms: min %.3f mean %.3f p50 %.3f p90 %.3f p99 %.3f p99.9 %.3f max %.3f\n",
+            lead, account->exchanges, params->request_bytes, params->response_bytes,
+            rttcp_report_exchanges_per_s(account), seconds(account->latency_min_ns) * 1000,
+            seconds(account->latency_mean_ns) * 1000, seconds(account->latency_p50_ns) * 1000,
+            seconds(account->latency_p90_ns) * 1000, seconds(account->latency_p99_ns) * 1000,
+            seconds(account->latency_p999_ns) * 1000, seconds(account->latency_max_ns) * 1000);
 }
 
 static void print_way(FILE *out, const struct rttcp_report *report, int direction)
@@ -70,6 +88,8 @@ static void print_way(FILE *out, const struct rttcp_report *report, int directio
             rate(summary->short_term_bps, average, sizeof average), rate(summary->steady_bps, steady, sizeof steady),
             rate(summary->peak_bps, peak, sizeof peak), seconds(summary->connect_ns) * 1000,
             seconds(summary->drain_ns) * 1000, summary->retransmits);
+    if (report->params.request_bytes)
+        rttcp_human_exchange(out, "  ", &report->params, &way->sender.exchange);
     if (report->params.verify)
         fprintf(out, "  content verified: %s\n", summary->verified);
     json_t *verdict = rttcp_report_verdict(report, direction), *reason;

@@ -57,13 +57,20 @@ void rttcp_output_start(const struct rttcp_output *output, const struct rttcp_re
     fflush(stdout);
 }
 
+static json_t *interval_fields(const struct rttcp_interval *interval)
+{
+    json_t *fields = json_pack("{s:I, s:I, s:I, s:I}", "start_ns", (json_int_t)interval->start_ns, "end_ns",
+                               (json_int_t)interval->end_ns, "bytes", (json_int_t)interval->bytes, "bps",
+                               (json_int_t)rttcp_bps(interval->bytes, interval->end_ns - interval->start_ns));
+    if (interval->has_exchanges)
+        json_object_set_new(fields, "exchanges", json_integer((json_int_t)interval->exchanges));
+    return fields;
+}
+
 void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp_interval *interval)
 {
     if (output->format == FORMAT_JSON)
-        event(output, "interval",
-              json_pack("{s:I, s:I, s:I, s:I}", "start_ns", (json_int_t)interval->start_ns, "end_ns",
-                        (json_int_t)interval->end_ns, "bytes", (json_int_t)interval->bytes, "bps",
-                        (json_int_t)rttcp_bps(interval->bytes, interval->end_ns - interval->start_ns)));
+        event(output, "interval", interval_fields(interval));
     else if (output->format == FORMAT_HUMAN)
         rttcp_human_interval(stdout, interval);
     fflush(stdout);
@@ -75,6 +82,8 @@ static void classic(const struct rttcp_report *report)
         if (rttcp_report_has(report, d)) {
             rttcp_classic_print(stdout, 't', &report->params, &report->ways[d].sender);
             rttcp_classic_print(stdout, 'r', &report->params, &report->ways[d].receiver);
+            if (report->params.request_bytes)
+                rttcp_human_exchange(stdout, "rttcp-t: ", &report->params, &report->ways[d].sender.exchange);
         }
     if (report->error[0] || report->mismatch[0])
         printf("rttcp-%c: %s: %s\n", report->serving ? 'r' : 't', report->error[0] ? "incomplete" : "wrong",

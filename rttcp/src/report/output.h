@@ -44,6 +44,9 @@ json_t *rttcp_iperf3_encode(const struct rttcp_report *report);
 json_t *rttcp_iperf3_error(const char *text);
 /* human.c */
 void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval);
+/* One line that begins with `lead`. */
+void rttcp_human_exchange(FILE *out, const char *lead, const struct rttcp_params *params,
+                          const struct rttcp_exchange_account *account);
 void rttcp_human_end(FILE *out, const struct rttcp_report *report);
 
 /* At the end of a process: `status`, or NC_EXIT_FAILED with a line on stderr when stdout could not take everything:

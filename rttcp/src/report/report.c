@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "evidence.h"
+#include "nc_clock.h"
 #include "nc_jsonl.h"
 
 bool rttcp_report_has(const struct rttcp_report *report, int direction)
@@ -60,7 +61,9 @@ static struct rttcp_evidence judge(const struct rttcp_report *report, int direct
                                       .receiver = &way->receiver,
                                       .first = direction == FORWARD ? 0 : params->forward,
                                       .n = direction == FORWARD ? params->forward : params->reverse,
-                                      .verify = params->verify};
+                                      .verify = params->verify,
+                                      .request_bytes = params->request_bytes,
+                                      .response_bytes = params->response_bytes};
     return rttcp_evidence_judge(&accounts);
 }
 
@@ -175,11 +178,28 @@ static json_t *whole_side(const struct rttcp_side *side)
     return object;
 }
 
+double rttcp_report_exchanges_per_s(const struct rttcp_exchange_account *account)
+{
+    return account->elapsed_ns ? (double)account->exchanges * NC_NS_PER_S / (double)account->elapsed_ns : 0;
+}
+
+/* The exchanges as the client measured them. */
+static json_t *exchange_summary(const struct rttcp_way *way)
+{
+    const struct rttcp_exchange_account *account = &way->sender.exchange;
+    json_t *object = rttcp_exchange_encode(account);
+    json_object_set_new(object, "request_bytes", json_integer((json_int_t)way->summary.bytes));
+    json_object_set_new(object, "exchanges_per_s", json_real(rttcp_report_exchanges_per_s(account)));
+    return object;
+}
+
 static json_t *way_encode(const struct rttcp_report *report, int direction)
 {
     const struct rttcp_way *way = &report->ways[direction];
     json_t *summary = rttcp_summary_encode(&way->summary);
     json_object_set_new(summary, "verdict", rttcp_report_verdict(report, direction));
+    if (report->params.request_bytes)
+        json_object_set_new(summary, "exchange", exchange_summary(way));
     return json_pack("{s:o, s:o, s:o}", "sender", whole_side(&way->sender), "receiver", whole_side(&way->receiver),
                      "summary", summary);
 }

@@ -58,6 +58,9 @@ json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction);
 /* The `end` line's object. */
 json_t *rttcp_report_encode(const struct rttcp_report *report);
 
+/* Of all streams together, from the first request to the last response; 0 without any. */
+double rttcp_report_exchanges_per_s(const struct rttcp_exchange_account *account);
+
 bool rttcp_report_complete(const struct rttcp_report *report);
 void rttcp_report_release(struct rttcp_report *report);
 

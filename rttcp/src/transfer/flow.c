@@ -7,9 +7,17 @@
 #include <unistd.h>
 
 #include "nc_clock.h"
+#include "rr_io.h"
 #include "sock.h"
 
 #define STACK_BYTES (256 << 10)
+
+/* Stream i's share of params->bytes, in whole requests where there are any. */
+static uint64_t share_of(const struct rttcp_params *params, uint64_t n, uint64_t i)
+{
+    uint64_t unit = params->request_bytes ? params->request_bytes : 1, units = params->bytes / unit;
+    return (units / n + (i < units % n)) * unit;
+}
 
 int rttcp_flow_create(struct rttcp_flow *flow, bool sending, uint64_t n, uint64_t first,
                       const struct rttcp_params *params, struct rttcp_orders *orders, struct nc_error *error)
@@ -23,7 +31,7 @@ int rttcp_flow_create(struct rttcp_flow *flow, bool sending, uint64_t n, uint64_
         struct rttcp_transfer *stream = &flow->streams[i];
         *stream =
             (struct rttcp_transfer){.fd = -1, .source_fd = -1, .stream = first + i, .params = params, .orders = orders};
-        stream->quota_bytes = params->bytes / n + (i < params->bytes % n);
+        stream->quota_bytes = share_of(params, n, i);
         flow->workers[i] = (struct rttcp_worker){.flow = flow, .stream = stream, .ended = ENDED_ERROR};
     }
     for (uint64_t i = 0; i < n; i++)
@@ -65,11 +73,30 @@ static enum rttcp_ended receive_all(struct rttcp_flow *flow, struct rttcp_transf
     return ended;
 }
 
+/* Exchanges requests and responses until the client ends. */
+static enum rttcp_ended exchange_all(struct rttcp_flow *flow, struct rttcp_transfer *stream, struct nc_error *error)
+{
+    enum rttcp_ended ended = ENDED_N;
+    rttcp_rr_begin(stream->rr, nc_now_ns(), flow->params->omit_ns);
+    while (ended == ENDED_N) {
+        ended = rttcp_rr_once(stream, error);
+        serve_meter(flow, stream);
+    }
+    stream->last_byte_ns = nc_now_ns() - stream->t0_ns;
+    return rttcp_rr_close(stream, ended, error);
+}
+
+static enum rttcp_ended move_all(struct rttcp_flow *flow, struct rttcp_transfer *stream, struct nc_error *error)
+{
+    if (stream->rr)
+        return exchange_all(flow, stream, error);
+    return flow->sending ? send_all(flow, stream, error) : receive_all(flow, stream, error);
+}
+
 static void *work(void *argument)
 {
     struct rttcp_worker *worker = argument;
-    worker->ended = worker->flow->sending ? send_all(worker->flow, worker->stream, &worker->error)
-                                          : receive_all(worker->flow, worker->stream, &worker->error);
+    worker->ended = move_all(worker->flow, worker->stream, &worker->error);
     atomic_store(&worker->failed, worker->ended == ENDED_ERROR);
     atomic_fetch_sub(&worker->flow->running, 1);
     if (write(worker->flow->wake_fd, &(uint64_t){1}, sizeof(uint64_t)) < 0)

@@ -51,7 +51,14 @@ static void add_details(struct rttcp_meter *meter)
 static void close_interval(struct rttcp_meter *meter, uint64_t now_ns, bool full)
 {
     uint64_t bytes = moved(meter);
-    struct rttcp_interval interval = {meter->closed_ns, now_ns - meter->t0_ns, bytes - meter->closed_bytes, full};
+    uint64_t request_bytes = meter->streams[0].params->request_bytes;
+    struct rttcp_interval interval = {.start_ns = meter->closed_ns,
+                                      .end_ns = now_ns - meter->t0_ns,
+                                      .bytes = bytes - meter->closed_bytes,
+                                      .full = full,
+                                      .has_exchanges = request_bytes > 0};
+    if (request_bytes)
+        interval.exchanges = interval.bytes / request_bytes;
     meter->closed_ns = interval.end_ns;
     meter->closed_bytes = bytes;
     uint64_t bps = rttcp_bps(interval.bytes, interval.end_ns - interval.start_ns);

@@ -20,7 +20,9 @@
 struct rttcp_interval {
     uint64_t start_ns, end_ns; /* from t0 */
     uint64_t bytes;
-    bool full; /* as long as requested; the last interval often is not */
+    bool full;          /* as long as requested; the last interval often is not */
+    bool has_exchanges; /* with request and response: */
+    uint64_t exchanges; /* … that were completed in it */
 };
 
 /* Columns of a stream's row in `details`. */

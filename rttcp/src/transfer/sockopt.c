@@ -34,7 +34,8 @@ static int set_sending(int fd, const struct rttcp_params *params, struct nc_erro
     return set_mss(fd, params->mss_bytes, error);
 }
 
-/* Rejected: TCP_USER_TIMEOUT. Linux counts it from the first retransmission of a recovery. At 1 % loss with 40,000
+/* With request and response both ends send.
+ * Rejected: TCP_USER_TIMEOUT. Linux counts it from the first retransmission of a recovery. At 1 % loss with 40,000
  * packets in flight a recovery never ends, so the first RTO after that time would kill a connection that moves data.
  * transfer.c watches the progress instead. */
 int rttcp_data_socket(int family, const struct rttcp_params *params, bool sending, struct nc_error *error)
@@ -50,9 +51,9 @@ int rttcp_data_socket(int family, const struct rttcp_params *params, bool sendin
         setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof tos);
     if (tos && family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof tos);
-    int status = sending                ? set_sending(fd, params, error)
-                 : params->window_bytes ? rttcp_window_reserve(fd, params->window_bytes, error)
-                                        : 0;
+    int status = sending || params->request_bytes ? set_sending(fd, params, error)
+                 : params->window_bytes           ? rttcp_window_reserve(fd, params->window_bytes, error)
+                                                  : 0;
     if (status == 0)
         return fd;
     close(fd);

@@ -5,6 +5,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -80,6 +81,8 @@ int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct
     rttcp_pattern_fill(&filler, 0, transfer->buffer, transfer->buffer_size);
     if (params->verify && !(transfer->verify = rttcp_verify_create(params->seed, transfer->stream)))
         return nc_fail(error, NC_EXIT_MISSING, "--verify: no memory");
+    if (params->request_bytes && !(transfer->rr = rttcp_rr_create(params, sending)))
+        return nc_fail(error, NC_EXIT_MISSING, "--request: no memory");
     return 0;
 }
 
@@ -104,7 +107,9 @@ void rttcp_transfer_release(struct rttcp_transfer *transfer)
     }
     rttcp_verify_release(transfer->verify);
     transfer->mapped = NULL;
+    free(transfer->rr);
     transfer->verify = NULL;
+    transfer->rr = NULL;
     transfer->fd = transfer->source_fd = -1;
 }
 

@@ -13,6 +13,7 @@
 
 #include "nc_error.h"
 #include "message.h"
+#include "rr.h"
 #include "verify.h"
 
 #define RTTCP_SLICE_NS UINT64_C(100000000)
@@ -46,6 +47,7 @@ struct rttcp_transfer {
     uint64_t idle_since_ns; /* 0: the last call moved something */
     /* results */
     struct rttcp_verify *verify; /* NULL: off */
+    struct rttcp_rr *rr;         /* NULL: bytes flow one way, without request and response */
     _Atomic uint64_t bytes;      /* moved so far; the meter reads it at any time */
     uint64_t calls;
     uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had taken all bytes */

@@ -10,6 +10,8 @@
 static const struct rttcp_field params_fields[] = {
     NUMBER_FIELD(rttcp_params, bytes, 0),
     NUMBER_FIELD(rttcp_params, duration_ns, 0),
+    NUMBER_FIELD(rttcp_params, request_bytes, RTTCP_LENGTH_MAX),
+    NUMBER_FIELD(rttcp_params, response_bytes, RTTCP_LENGTH_MAX),
     NUMBER_FIELD(rttcp_params, omit_ns, 0),
     NUMBER_FIELD(rttcp_params, length_bytes, RTTCP_LENGTH_MAX),
     NUMBER_FIELD(rttcp_params, window_bytes, RTTCP_WINDOW_MAX),
@@ -100,6 +102,22 @@ static bool power_of_two(uint64_t n)
     return n && (n & (n - 1)) == 0;
 }
 
+/* With request and response, what the rest of the parameters must be; NULL when it is so. */
+static const char *wrong_exchange(const struct rttcp_params *params)
+{
+    if ((params->request_bytes == 0) != (params->response_bytes == 0))
+        return "request_bytes, response_bytes: want both above 0, or neither";
+    if (!params->request_bytes)
+        return NULL;
+    if (params->bytes % params->request_bytes ||
+        (params->bytes && params->bytes / params->request_bytes < params->forward))
+        return "bytes: want whole requests, one for each stream or more";
+    if (params->reverse || params->verify || params->zerocopy || params->skip_rx_copy || params->window_bytes ||
+        params->pacing_bps || params->pacing_pps)
+        return "request_bytes: not with reverse streams, verify, zerocopy, skip_rx_copy, window_bytes or a pace";
+    return NULL;
+}
+
 int rttcp_params_decode(const json_t *object, struct rttcp_params *params, struct nc_error *error)
 {
     memset(params, 0, sizeof *params);
@@ -126,6 +144,8 @@ int rttcp_params_decode(const json_t *object, struct rttcp_params *params, struc
         wrong = "skip_rx_copy: not with verify, which has to see the content";
     else if (!count_streams(json_object_get(object, "streams"), params))
         wrong = "streams: want 1 to 128, with direction \"send\" first and then \"receive\"";
+    else
+        wrong = wrong_exchange(params);
     if (wrong)
         return nc_fail(error, NC_EXIT_FAILED, "%s", wrong);
     return 0;

@@ -12,7 +12,7 @@
 #include "nc_error.h"
 
 #define RTTCP_MAGIC "rttcp"
-#define RTTCP_PROTOCOL_VERSION 4
+#define RTTCP_PROTOCOL_VERSION 5
 
 #define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
 #define RTTCP_WINDOW_MIN UINT64_C(2048)      /* the kernel's floor for TCP_WINDOW_CLAMP lies below this */
@@ -24,14 +24,15 @@
 #define RTTCP_PACING_MAX UINT64_C(1000000000000) /* bit/s */
 
 struct rttcp_params {
-    uint64_t bytes;                     /* to transfer in each direction, over all its streams; 0: until duration_ns */
-    uint64_t duration_ns;               /* 0: until bytes are transferred */
-    uint64_t omit_ns;                   /* time at the beginning left out of steady_bps; added to duration_ns */
-    uint64_t length_bytes;              /* of one write */
-    uint64_t window_bytes;              /* TCP window to offer; 0: the kernel tunes it */
-    uint64_t mss_bytes;                 /* TCP_MAXSEG; 0: the kernel's choice */
-    uint64_t align_bytes, offset_bytes; /* of the buffers in memory */
-    uint64_t pacing_bps, pacing_pps;    /* of each direction: payload, full segments a second; 0: none */
+    uint64_t bytes;       /* to transfer in each direction, over all its streams; 0: until duration_ns */
+    uint64_t duration_ns; /* 0: until bytes are transferred */
+    uint64_t request_bytes, response_bytes; /* of one exchange; bytes then counts requests; 0: no exchanges */
+    uint64_t omit_ns;                       /* time at the beginning left out of steady_bps; added to duration_ns */
+    uint64_t length_bytes;                  /* of one write */
+    uint64_t window_bytes;                  /* TCP window to offer; 0: the kernel tunes it */
+    uint64_t mss_bytes;                     /* TCP_MAXSEG; 0: the kernel's choice */
+    uint64_t align_bytes, offset_bytes;     /* of the buffers in memory */
+    uint64_t pacing_bps, pacing_pps;        /* of each direction: payload, full segments a second; 0: none */
     uint64_t dscp;
     uint64_t seed; /* of the content, with verify */
     uint64_t interval_ns;

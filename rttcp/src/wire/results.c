@@ -59,6 +59,14 @@ static const struct rttcp_field side_fields[] = {
     TEXT_FIELD(rttcp_side, remote),
 };
 
+static const struct rttcp_field exchange_fields[] = {
+    NUMBER_FIELD(rttcp_exchange_account, exchanges, 0),       NUMBER_FIELD(rttcp_exchange_account, response_bytes, 0),
+    NUMBER_FIELD(rttcp_exchange_account, elapsed_ns, 0),      NUMBER_FIELD(rttcp_exchange_account, latency_min_ns, 0),
+    NUMBER_FIELD(rttcp_exchange_account, latency_mean_ns, 0), NUMBER_FIELD(rttcp_exchange_account, latency_p50_ns, 0),
+    NUMBER_FIELD(rttcp_exchange_account, latency_p90_ns, 0),  NUMBER_FIELD(rttcp_exchange_account, latency_p99_ns, 0),
+    NUMBER_FIELD(rttcp_exchange_account, latency_p999_ns, 0), NUMBER_FIELD(rttcp_exchange_account, latency_max_ns, 0),
+};
+
 /* clang-format off */
 static const struct rttcp_field summary_fields[] = {
     NUMBER_FIELD(rttcp_summary, bytes, 0),
@@ -94,11 +102,18 @@ void rttcp_side_release(struct rttcp_side *side)
     side->tcp_info = side->intervals = side->streams = NULL;
 }
 
+json_t *rttcp_exchange_encode(const struct rttcp_exchange_account *account)
+{
+    return rttcp_fields_encode(exchange_fields, FIELD_COUNT(exchange_fields), account);
+}
+
 json_t *rttcp_side_encode(const struct rttcp_side *side)
 {
     json_t *object = rttcp_fields_encode(side_fields, FIELD_COUNT(side_fields), side);
     if (side->tcp_info)
         json_object_set(object, "tcp_info", side->tcp_info);
+    if (side->has_exchange)
+        json_object_set_new(object, "exchange", rttcp_exchange_encode(&side->exchange));
     return object;
 }
 
@@ -108,6 +123,11 @@ int rttcp_side_decode(const json_t *object, struct rttcp_side *side, struct nc_e
     json_t *value;
     json_t *info = json_object_get(object, "tcp_info");
     if (rttcp_fields_decode(side_fields, FIELD_COUNT(side_fields), object, side, error) < 0)
+        return -1;
+    const json_t *exchange = json_object_get(object, "exchange");
+    side->has_exchange = exchange != NULL;
+    if (exchange &&
+        rttcp_fields_decode(exchange_fields, FIELD_COUNT(exchange_fields), exchange, &side->exchange, error) < 0)
         return -1;
     json_decref(side->tcp_info);
     side->tcp_info = json_object();

@@ -30,6 +30,16 @@ struct rttcp_stream_account {
 json_t *rttcp_stream_encode(const struct rttcp_stream_account *account);
 int rttcp_stream_decode(const json_t *object, struct rttcp_stream_account *account, struct nc_error *error);
 
+/* One end's account of request and response. The client alone knows the latencies, each from a send to the end of its
+ * response; percentiles are those of nc_spread.h. At the server they are 0. */
+struct rttcp_exchange_account {
+    uint64_t exchanges, response_bytes; /* of all streams */
+    uint64_t elapsed_ns;                /* client: from the first request to the end of the last response */
+    uint64_t latency_min_ns, latency_mean_ns, latency_p50_ns, latency_p90_ns, latency_p99_ns, latency_p999_ns,
+        latency_max_ns;
+};
+json_t *rttcp_exchange_encode(const struct rttcp_exchange_account *account);
+
 /* One end's account of one direction of a transfer. Counts are summed over all streams. Values of a socket (windows,
  * buffers, mss, congestion, addresses, tcp_info) are the first stream's. Processor use is that of the process, for both
  * directions together. */
@@ -55,6 +65,8 @@ struct rttcp_side {
     uint64_t intervals_dropped;
     uint64_t t0_monotonic_ns, t0_realtime_ns;
     bool partial; /* the transfer did not run to its end, or these are the values of the other end's last progress */
+    bool has_exchange; /* the account has: */
+    struct rttcp_exchange_account exchange;
     char congestion[16], local[80], remote[80];
     json_t *tcp_info;  /* final, by field name; owned */
     json_t *intervals; /* [[start_ns, end_ns, bytes], …] from t0; owned; sent in messages of its own */

@@ -113,6 +113,43 @@ static void call_it_partial(struct rttcp_way *way)
     way->receiver.partial = true;
 }
 
+/* Request and response: the two streams moved two requests of 100 bytes. */
+static void set_exchanges(struct rttcp_way *way, uint64_t at_sender, uint64_t at_receiver, uint64_t response_bytes)
+{
+    report.params.request_bytes = 100;
+    report.params.response_bytes = 30;
+    way->sender.has_exchange = way->receiver.has_exchange = true;
+    way->sender.exchange = (struct rttcp_exchange_account){.exchanges = at_sender, .response_bytes = 60};
+    way->receiver.exchange =
+        (struct rttcp_exchange_account){.exchanges = at_receiver, .response_bytes = response_bytes};
+}
+
+static void exchange_all(struct rttcp_way *way)
+{
+    set_exchanges(way, 2, 2, 60);
+}
+
+static void claim_more_exchanges(struct rttcp_way *way)
+{
+    set_exchanges(way, 2, 3, 60);
+}
+
+static void claim_other_responses(struct rttcp_way *way)
+{
+    set_exchanges(way, 2, 2, 61);
+}
+
+static void claim_exchanges_without_requests(struct rttcp_way *way)
+{
+    set_exchanges(way, 1, 2, 60);
+}
+
+static void say_nothing_of_exchanges(struct rttcp_way *way)
+{
+    set_exchanges(way, 2, 2, 60);
+    way->receiver.has_exchange = false;
+}
+
 static const struct {
     void (*change)(struct rttcp_way *way);
     const char *verified, *says;
@@ -129,7 +166,12 @@ static const struct {
             {receive_less, "ok", "sent 200 bytes, received 199"},
             {move_bytes_between_streams, "ok", "sent 100 bytes, received 99"},
             {total_without_streams, "ok", "200 bytes in its streams and 300 in its total"},
-            {call_it_partial, "ok", "partial"}};
+            {call_it_partial, "ok", "partial"},
+            {exchange_all, "ok", ""},
+            {claim_more_exchanges, "ok", "receiver's account has 2 requests, 3 exchanges"},
+            {claim_other_responses, "ok", "receiver's account has 2 requests, 2 exchanges and 61 bytes"},
+            {claim_exchanges_without_requests, "ok", "sender's account has 2 requests, 1 exchanges"},
+            {say_nothing_of_exchanges, "ok", "receiver's account has 2 requests"}};
 
 static void judge_row(size_t i)
 {

@@ -152,7 +152,7 @@ static void an_answer_that_changes_a_parameter_is_named(void)
     CHECK_EQ(rttcp_params_decode(object, &answered, &error), 0);
     CHECK_EQ(rttcp_params_compare(&proposed, &answered, &error), 0);
     CHECK_EQ(json_object_size(object),
-             1 + sizeof changes / sizeof changes[0]); /* and duration_ns, which bytes exclude */
+             3 + sizeof changes / sizeof changes[0]); /* and duration_ns and two sizes, which others exclude */
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         char wanted[60];
         json_t *changed = json_copy(object);

@@ -1,6 +1,6 @@
 /* A peer's accounts at the end of a transfer, and what is printed of them. The first octet chooses the role, the
- * streams, `verify` and whether the transfer had failed; every line of the rest is sent as one message. Whatever the
- * peer says, each format gets its whole document, and nothing is valid that failed. */
+ * streams, `verify`, whether the transfer had failed, and request and response; every line of the rest is sent as one
+ * message. Whatever the peer says, each format gets its whole document, and nothing is valid that failed. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +38,10 @@ static void fill(struct rttcp_session *s, int direction, uint64_t streams)
                                 .local = "[::1]:5010",
                                 .remote = "127.0.0.1:40000",
                                 .tcp_info = json_object()};
+    if (s->report.params.request_bytes) {
+        side->has_exchange = true;
+        side->exchange = (struct rttcp_exchange_account){.exchanges = 10 * streams, .response_bytes = 500 * streams};
+    }
     side->streams = json_array();
     side->intervals = json_pack("[[i, i, i]]", 0, 1000000000, 1000);
     for (uint64_t i = 0; i < streams; i++) {
@@ -60,6 +64,8 @@ static struct rttcp_session *make_session(uint8_t choice, int fd)
                                              .verify = choice & 2,
                                              .forward = 1 + choice / 4 % 2,
                                              .reverse = choice / 8 % 3};
+    if (choice & 0x80)
+        s->report.params.request_bytes = 100, s->report.params.response_bytes = 50;
     snprintf(s->report.session, sizeof s->report.session, "fuzzed");
     fill(s, FORWARD, s->report.params.forward);
     fill(s, REVERSE, s->report.params.reverse);
