@@ -21,7 +21,7 @@ def test_clients_connect_as_fast_beside_a_port_scan() -> None:
     )
     print(found)
     alone, near = found["alone"], found["near"]
-    for figure in ("median_ms", "p95_ms"):
+    for figure in ("median_ms", "p95_ms", "largest_ms"):
         assert found["beside"][figure] <= MOST * alone[figure], figure
     assert (found["scan"]["refused"], found["scan"]["silent"], found["scan"]["wrong"]) == (CLOSED, SILENT, 0)
     assert near["evicted"] >= SILENT - HALF_OPEN, "half-open connections did not fill all places"

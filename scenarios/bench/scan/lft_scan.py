@@ -41,7 +41,7 @@ def rows(found: dict[str, Any]) -> list[Row]:
         *(
             Row(f"set-up beside the scan, {what}", "times alone", beside[name] / alone[name], 0, MOST,
                 f"{alone[name]:.2f} ms alone, {beside[name]:.2f} ms beside")
-            for what, name in (("median", "median_ms"), ("p95", "p95_ms"))
+            for what, name in (("median", "median_ms"), ("p95", "p95_ms"), ("largest", "largest_ms"))
         ),
         Row("closed ports that refused", "", scan["refused"], CLOSED, CLOSED, f"the scan took {scan['seconds']:.1f} s"),
         Row("silent addresses", "", scan["silent"], SILENT, SILENT),
