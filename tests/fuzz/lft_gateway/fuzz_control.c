@@ -1,6 +1,7 @@
 /* Whoever may open the control socket, on a real gateway that nobody talks to: the first octet is the size of the
  * pieces in which the rest is sent, so that lines come split and joined; after 64 pieces they are long. Every line is
- * answered by one line of JSON with "ok" in it, or the client is dropped. */
+ * answered by one line of JSON with "ok" in it, or the client is dropped. Of the answers of a run the first are parsed;
+ * parsing all took a third of the time. What comes behind 64 lines is not sent: a line costs the same again. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { PIECES = 64, LONG = 1 + UINT8_MAX * 8 };
+enum { PIECES = 64, LONG = 1 + UINT8_MAX * 8, LINES = 64, PARSED = 4 };
 static char folder[64], socket_path[96];
 
 static struct control_socket *control;
@@ -62,17 +63,23 @@ static int connect_client(void)
     return fd;
 }
 
-/* Whole lines of JSON; returns how many. */
-static size_t take_answers(int fd)
+static void check_answer(const char *at, size_t n)
+{
+    json_t *answer = json_loadb(at, n, 0, NULL);
+    assert(answer && json_is_boolean(json_object_get(answer, "ok")));
+    assert(json_is_true(json_object_get(answer, "ok")) || json_is_string(json_object_get(answer, "error")));
+    json_decref(answer);
+}
+
+/* Whole lines of JSON; returns how many there are with those before. */
+static size_t take_answers(int fd, size_t lines)
 {
     static char text[1 << 20];
-    size_t lines = 0;
     ssize_t n = recv(fd, text, sizeof text, MSG_DONTWAIT);
     for (char *at = text, *end; n > 0 && (end = memchr(at, '\n', (size_t)(text + n - at))); at = end + 1, lines++) {
-        json_t *answer = json_loadb(at, (size_t)(end - at), 0, NULL);
-        assert(answer && json_is_boolean(json_object_get(answer, "ok")));
-        assert(json_is_true(json_object_get(answer, "ok")) || json_is_string(json_object_get(answer, "error")));
-        json_decref(answer);
+        assert(end - at > 2 && at[0] == '{' && end[-1] == '}');
+        if (lines < PARSED)
+            check_answer(at, (size_t)(end - at));
     }
     assert(n <= 0 || text[n - 1] == '\n');
     return lines;
@@ -99,14 +106,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     turn(gateway);
     bool dropped = false;
     size_t piece = size ? 1u + data[0] * 8u : 1;
-    for (size_t at = 1, n, pieces = 0; at < size && !dropped; at += n, pieces++) {
+    for (size_t at = 1, n, pieces = 0; at < size && asked < LINES && !dropped; at += n, pieces++) {
         n = pieces < PIECES ? piece : LONG;
         n = size - at < n ? size - at : n;
         dropped = send(fd, data + at, n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n;
         for (size_t i = 0; i < n && !dropped; i++)
             asked += data[at + i] == '\n';
         turn(gateway);
-        answered += take_answers(fd);
+        answered = take_answers(fd, answered);
     }
     assert(answered == asked || size > CONTROL_LINE_MAX);
     close(fd);

@@ -95,12 +95,17 @@ static void check_verdict(struct rttcp_report *report, int direction)
     assert(!summary->complete || theirs->bytes == rttcp_report_ours(report, direction)->bytes);
 }
 
+static int count(const char *text, size_t n, void *bytes)
+{
+    (void)text;
+    *(size_t *)bytes += n;
+    return 0;
+}
+
 static void whole(json_t *document)
 {
-    assert(document);
-    char *text = json_dumps(document, JSON_REAL_PRECISION(12));
-    assert(text);
-    free(text);
+    size_t bytes = 0;
+    assert(document && json_dump_callback(document, count, &bytes, JSON_REAL_PRECISION(12)) == 0 && bytes);
     json_decref(document);
 }
 
