@@ -11,13 +11,18 @@ import pyarrow.parquet as pq
 FORMAT_VERSION = 1
 
 
+TABLES = ("segments", "acks", "events", "limits", "losses")  # of an analysis
+
+
 class Analysis(NamedTuple):
-    """The results of `pktlogger analyse`: three tables and the summary of each flow."""
+    """The results of `pktlogger analyse`: its tables and the summary of each flow."""
 
     segments: pa.Table
     acks: pa.Table
     events: pa.Table
     summary: dict[str, Any]
+    limits: pa.Table
+    losses: pa.Table
 
 
 def _load_json(path: Path) -> dict[str, Any]:
@@ -78,8 +83,14 @@ def read_analysis(folder: str | Path) -> Analysis:
     """Segments, acknowledgements, events and summary of an analysis. `folder` is what `pktlogger analyse` wrote, or the
     folder of a trial, which holds the same as Parquet. Otherwise FileNotFoundError says what the folder is."""
     folder = Path(folder)
-    tables = [_table_of(folder, name) for name in ("segments", "acks", "events")]
-    return Analysis(tables[0], tables[1], tables[2], summary(folder))
+    tables = {name: _table_of(folder, name) for name in TABLES[:3]}
+    return Analysis(**tables, summary=summary(folder), **{name: _newer(folder, name) for name in TABLES[3:]})
+
+
+def _newer(folder: Path, name: str) -> pa.Table:
+    """A table that analyses of earlier versions do not have; an empty one in its place."""
+    there = (folder / f"{name}.parquet").is_file() or (folder / name).is_dir()
+    return _table_of(folder, name) if there else pa.table({})
 
 
 def _table_of(folder: Path, name: str) -> pa.Table:
@@ -102,6 +113,10 @@ def names_of(description: dict[str, Any], table: str) -> dict[str, list[str]]:
     """The names of the numbers in a table's columns, from a summary.json: those of ``kind``, and of ``box_fate`` where
     there was a record of the delay box."""
     kinds = {"segments": "segment_kinds", "events": "event_kinds"}
+    if table == "limits":
+        return {"cause": description["limit_causes"]}
+    if table == "losses":
+        return dict.fromkeys(("cause", "seen_cause"), description["loss_causes"])
     names = {"kind": description[kinds[table]]} if table in kinds else {}
     fates = (description.get("box") or {}).get("fates")
     return names | ({"box_fate": list(fates)} if fates and table != "events" else {})

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pktlogger.columns import names_of, read_index, read_record, read_table, summary
+from pktlogger.columns import TABLES, names_of, read_index, read_record, read_table, summary
 
 ROW_GROUP_ROWS = 1 << 20
 _LOOKED_UP = {"frame", "t_ns", "flow", "t_sent_ns", "t_arrival_ns"}  # statistics of other columns help nobody
@@ -92,10 +92,11 @@ def _read(folder: Path) -> pa.Table:
 
 
 def analysis_to_parquet(folder: str | Path, target: str | Path) -> None:
-    """Writes segments.parquet, acks.parquet and events.parquet of an analysis into the folder `target`. The schema's
-    metadata holds under `pktlogger.names` the names of the numbers in a column: `{"kind":["new",…]}`."""
+    """Writes segments.parquet, acks.parquet, events.parquet, limits.parquet and losses.parquet of an analysis into the
+    folder `target`. The schema's metadata holds under `pktlogger.names` the names of the numbers in a column:
+    `{"kind":["new",…]}`."""
     description = summary(folder)
-    for name in ("segments", "acks", "events"):
+    for name in TABLES:
         names = json.dumps(names_of(description, name)).encode()
         table = read_table(Path(folder) / name, {b"pktlogger.names": names})
         _write(table, Path(target) / f"{name}.parquet")

@@ -68,6 +68,7 @@ _IN_ORDER = (
     _setting("case", "text", "scenario.case"),
     _setting("profile", "text", "profile.name", "Profile"),
     _setting("window_bytes", "int", "transfer.window"),
+    _setting("sender_pace_bps", "int", "transfer.pace", "Pacing by the sender"),
     _setting("bytes", "int", "transfer.bytes", "Amount"),
     _setting("duration_ns", "int", "transfer.duration"),
     _setting("length_bytes", "int", "transfer.length", "Write length"),

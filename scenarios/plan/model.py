@@ -74,6 +74,7 @@ class Transfer(Table):
     duration: Annotated[int, *of_option(quantity.DURATION, "transfer", "duration")] | None = None
     length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] = 8 * 1024
     window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = None
+    pace: Annotated[int, *of_option(quantity.RATE, "transfer", "pace", zero=True)] = 0
     congestion: str | None = Field(default=None, pattern=_CONGESTION)
     second: str | None = Field(default=None, pattern=_CONGESTION)
     nodelay: bool = False

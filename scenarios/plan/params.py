@@ -22,6 +22,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "seed": trial.seed if path.seed is None else path.seed,
         "profile": setting.profile.name,
         "window_bytes": transfer.window or profile.window_bytes,
+        "sender_pace_bps": transfer.pace or None,
         "bytes": transfer.bytes,
         "duration_ns": transfer.duration,
         "length_bytes": transfer.length,

@@ -55,7 +55,8 @@ def _flow(
         host, binary, port=port, family=family, congestion=congestion, length_bytes=transfer.length,
         bytes=transfer.bytes, duration_ns=transfer.duration,
         window_bytes=transfer.window or profile.window_bytes or None, nodelay=True if transfer.nodelay else None,
-        zerocopy=bool(transfer.zerocopy), skip_rx_copy=bool(transfer.zerocopy), **sampled,
+        pace_bps=transfer.pace or None, zerocopy=bool(transfer.zerocopy), skip_rx_copy=bool(transfer.zerocopy),
+        **sampled,
     )  # fmt: skip
     return TransferCommands(receiver, sender, None)
 
@@ -69,6 +70,8 @@ def _iperf3(setting: Scenario, profile: Profile, host: str) -> TransferCommands:
         raise UsageError('transfer.second: iperf3 has one congestion control a run; use tool = "rttcp"')
     if ":" in congestion:
         raise UsageError(f"transfer.congestion = '{congestion}': iperf3 takes a name alone; use tool = \"rttcp\"")
+    if transfer.pace:
+        raise UsageError("transfer.pace: of rttcp; iperf3 as it is run here has no pacing")
     if transfer.zerocopy:
         raise UsageError("transfer.zerocopy: of rttcp; iperf3 as it is run here copies")
     if transfer.duration is not None and transfer.duration % 10**9:

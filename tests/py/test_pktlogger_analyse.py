@@ -296,3 +296,18 @@ def test_what_was_sent_twice_gives_no_round_trip(tmp_path: Path) -> None:
     path.ack(1045, 1001)
     _, flow = path.analyse(tmp_path)
     assert (flow["min_rtt_ns"], flow["max_rtt_ns"]) == (20 * MS, 20 * MS), "the handshake's sample alone"
+
+
+def test_the_whole_time_and_every_loss_have_a_cause(tmp_path: Path) -> None:
+    found, flow = collapse().analyse(tmp_path)
+    limits, names = found.limits.to_pylist(), found.summary["limit_causes"]
+    assert [row["t0_ns"] for row in limits[1:]] == [row["t1_ns"] for row in limits[:-1]]
+    assert (limits[0]["t0_ns"], limits[-1]["t1_ns"]) == (at(30), at(1117.1))
+    assert sum(flow["limits_ns"].values()) == at(1117.1) - at(30)
+    (timeout,) = [row for row in limits if names[row["cause"]] == "timeout"]
+    assert (timeout["t0_ns"], timeout["t1_ns"]) == (at(57), at(1117.1))
+    losses = found.losses.to_pylist()
+    assert [row["seq"] for row in losses] == [20001, 22001, 24001, 26001]
+    assert {found.summary["loss_causes"][row["cause"]] for row in losses} == {"tail_drop"}
+    assert flow["losses_by_cause"] == flow["losses_seen"] == {"tail_drop": 4}
+    assert [row["queue_ns"] for row in losses] == [20 * MS] * 4

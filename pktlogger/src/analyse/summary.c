@@ -2,6 +2,8 @@
 #include "summary.h"
 
 #include "json.h"
+#include "limits.h"
+#include "losses.h"
 
 /* clang-format off */
 static const char *const event_kinds[] = {
@@ -72,6 +74,40 @@ static json_t *box_json(const struct pl_transfer *t)
     return counts;
 }
 
+static json_t *limit_names(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < PL_LIMIT_N; i++)
+        json_array_append_new(list, json_string(pl_limit_name((enum pl_limit_cause)i)));
+    return list;
+}
+
+static json_t *loss_names(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < PL_LOSS_N; i++)
+        json_array_append_new(list, json_string(pl_loss_name((enum pl_loss_cause)i)));
+    return list;
+}
+
+/* The time and the losses of each cause that there was. */
+static void add_causes(json_t *flow, const struct pl_transfer *t)
+{
+    json_t *limits = json_object(), *losses = json_object(), *seen = json_object();
+    for (int i = 0; i < PL_LIMIT_N; i++)
+        if (t->limit_ns[i])
+            set(limits, pl_limit_name((enum pl_limit_cause)i), (uint64_t)t->limit_ns[i]);
+    for (int i = 0; i < PL_LOSS_N; i++) {
+        if (t->loss_causes[i])
+            set(losses, pl_loss_name((enum pl_loss_cause)i), t->loss_causes[i]);
+        if (t->loss_seen_causes[i])
+            set(seen, pl_loss_name((enum pl_loss_cause)i), t->loss_seen_causes[i]);
+    }
+    json_object_set_new(flow, "limits_ns", limits);
+    json_object_set_new(flow, "losses_by_cause", losses);
+    json_object_set_new(flow, "losses_seen", seen);
+}
+
 json_t *pl_summary_flow(const struct pl_transfer *t)
 {
     json_t *flow = json_object();
@@ -102,6 +138,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set_time(flow, "min_delay_ns", t->min_delay_ns);
     set_time(flow, "max_delay_ns", t->max_delay_ns);
     set(flow, "max_in_flight_bytes", t->max_in_flight_bytes);
+    add_causes(flow, t);
     json_object_set_new(flow, "box", box_json(t));
     json_object_set_new(flow, "stops", stops_json(t));
     json_object_set_new(flow, "stopped_share", share < 0 ? json_null() : json_real(share));
@@ -135,6 +172,8 @@ json_t *pl_summary(const struct pl_analysis *analysis)
                   pl_json_capture(&analysis->surveys[PL_RECEIVER].index), "unmatched_flows", "sender",
                   (json_int_t)analysis->unmatched[PL_SENDER], "receiver", (json_int_t)analysis->unmatched[PL_RECEIVER],
                   "main_flow", main_flow(flows), "flows", flows);
+    json_object_set_new(root, "limit_causes", limit_names());
+    json_object_set_new(root, "loss_causes", loss_names());
     json_object_set(root, "box", analysis->box ? analysis->box->description : json_null());
     return root;
 }

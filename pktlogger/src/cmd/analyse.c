@@ -13,6 +13,8 @@
 #include "command.h"
 #include "folder.h"
 #include "json.h"
+#include "limits.h"
+#include "losses.h"
 #include "summary.h"
 #include "tables.h"
 #include "xplot.h"
@@ -62,12 +64,36 @@ static const struct nc_usage export_usage = {
     .purpose = "Writes the joined captures as graphs for other programs.",
 };
 
+/* "What limited it: 62 % the receiver's window; 30 % slow start; …", the longest first, and the same of losses. */
+static void print_causes(const struct pl_transfer *t)
+{
+    int64_t all_ns = 0;
+    for (int i = 0; i < PL_LIMIT_N; i++)
+        all_ns += t->limit_ns[i];
+    for (bool shown[PL_LIMIT_N] = {false}; all_ns > 0;) {
+        int most = -1;
+        for (int i = 0; i < PL_LIMIT_N; i++)
+            if (!shown[i] && t->limit_ns[i] > 0 && (most < 0 || t->limit_ns[i] > t->limit_ns[most]))
+                most = i;
+        if (most < 0)
+            break;
+        shown[most] = true;
+        printf("  limited for %.3f s (%.0f %%) by %s\n", (double)t->limit_ns[most] / 1e9,
+               100.0 * (double)t->limit_ns[most] / (double)all_ns, pl_limit_words((enum pl_limit_cause)most));
+    }
+    for (int i = 0; i < PL_LOSS_N; i++)
+        if (t->loss_causes[i])
+            printf("  lost to %s: %llu packet%s\n", pl_loss_words((enum pl_loss_cause)i),
+                   (unsigned long long)t->loss_causes[i], t->loss_causes[i] == 1 ? "" : "s");
+}
+
 static void print_transfer(const struct pl_transfer *t)
 {
     printf("flow %u: %llu bytes in %.3f s, %llu lost, %llu retransmitted, %llu time-outs, s = %.3f\n", t->number,
            (unsigned long long)t->bytes, (double)(t->last_ns - t->first_ns) / 1e9, (unsigned long long)t->lost,
            (unsigned long long)t->retransmitted, (unsigned long long)t->timeouts,
            pl_stopped_share(t) < 0 ? 0 : pl_stopped_share(t));
+    print_causes(t);
     for (size_t i = 0; i < t->stops.n; i++)
         printf("  stopped %.3f s at %.3f s: %s\n", (double)(t->stops.at[i].t1_ns - t->stops.at[i].t0_ns) / 1e9,
                (double)(t->stops.at[i].t0_ns - t->first_ns) / 1e9, t->stops.at[i].text);

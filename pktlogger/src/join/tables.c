@@ -33,6 +33,20 @@ static const struct pl_column event_columns[] = {
     PL_COLUMN(struct pl_event, seq, "<u8"),  PL_COLUMN(struct pl_event, bytes, "<u8"),
     PL_COLUMN(struct pl_event, packets, "<u4"),
 };
+static const struct pl_column limit_columns[] = {
+    PL_COLUMN(struct pl_limit, flow, "<u4"),          PL_COLUMN(struct pl_limit, t0_ns, "<i8"),
+    PL_COLUMN(struct pl_limit, t1_ns, "<i8"),         PL_COLUMN(struct pl_limit, cause, "|u1"),
+    PL_COLUMN(struct pl_limit, packets, "<u4"),       PL_COLUMN(struct pl_limit, bytes, "<u8"),
+    PL_COLUMN(struct pl_limit, flight_bytes, "<u8"),  PL_COLUMN(struct pl_limit, window_bytes, "<u4"),
+    PL_COLUMN(struct pl_limit, queue_ns, "<i8"),
+};
+static const struct pl_column loss_columns[] = {
+    PL_COLUMN(struct pl_loss, flow, "<u4"),       PL_COLUMN(struct pl_loss, seq, "<u8"),
+    PL_COLUMN(struct pl_loss, len, "<u4"),        PL_COLUMN(struct pl_loss, t_sent_ns, "<i8"),
+    PL_COLUMN(struct pl_loss, cause, "|u1"),      PL_COLUMN(struct pl_loss, seen_cause, "|u1"),
+    PL_COLUMN(struct pl_loss, run, "<u4"),        PL_COLUMN(struct pl_loss, queue_ns, "<i8"),
+    PL_COLUMN(struct pl_loss, spacing_ns, "<i8"), PL_COLUMN(struct pl_loss, service_ns, "<i8"),
+};
 /* clang-format on */
 _Static_assert(sizeof segment_columns / sizeof *segment_columns == PL_SEGMENT_COLUMNS, "every column is mapped");
 _Static_assert(sizeof ack_columns / sizeof *ack_columns == PL_ACK_COLUMNS, "every column is mapped");
@@ -55,7 +69,11 @@ int pl_tables_create(struct pl_tables *tables, int dir_fd, bool boxed)
         tables->tables[PL_ACKS] = pl_table_create(dir_fd, "acks", ack_columns, ack_column_n(tables));
     if (tables->tables[PL_ACKS])
         tables->events = pl_table_create(dir_fd, "events", event_columns, sizeof event_columns / sizeof *event_columns);
-    return tables->events ? 0 : -1;
+    if (tables->events)
+        tables->limits = pl_table_create(dir_fd, "limits", limit_columns, sizeof limit_columns / sizeof *limit_columns);
+    if (tables->limits)
+        tables->losses = pl_table_create(dir_fd, "losses", loss_columns, sizeof loss_columns / sizeof *loss_columns);
+    return tables->losses ? 0 : -1;
 }
 
 /* Adds the row to the transfer's last run, or to a new one. */
@@ -97,6 +115,16 @@ void pl_tables_put_ack(struct pl_tables *tables, struct pl_transfer *transfer, c
 void pl_tables_put_event(struct pl_tables *tables, const struct pl_event *event)
 {
     pl_table_put(tables->events, event);
+}
+
+void pl_tables_put_limit(struct pl_tables *tables, const struct pl_limit *limit)
+{
+    pl_table_put(tables->limits, limit);
+}
+
+void pl_tables_put_loss(struct pl_tables *tables, const struct pl_loss *loss)
+{
+    pl_table_put(tables->losses, loss);
 }
 
 static int open_columns(const struct pl_tables *tables, const char *name, struct pl_column_map *maps,
@@ -205,8 +233,13 @@ void pl_tables_forget(struct pl_tables *tables, uint64_t at)
 
 int pl_tables_close(struct pl_tables *tables)
 {
-    int result = tables->events ? pl_table_close(tables->events) : 0;
-    tables->events = NULL;
+    struct pl_table **open[] = {&tables->events, &tables->limits, &tables->losses};
+    int result = 0;
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
+        if (*open[i] && pl_table_close(*open[i]) < 0)
+            result = -1;
+        *open[i] = NULL;
+    }
     return result;
 }
 

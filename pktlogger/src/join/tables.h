@@ -19,7 +19,7 @@ struct pl_run {
 struct pl_tables {
     int dir_fd;
     bool boxed, mapped, out_of_memory;
-    struct pl_table *tables[PL_CHAINED_N], *events;
+    struct pl_table *tables[PL_CHAINED_N], *events, *limits, *losses;
     uint64_t rows[PL_CHAINED_N];
     uint32_t last_owner[PL_CHAINED_N];
     PL_VECTOR(struct pl_run) runs[PL_CHAINED_N];
@@ -37,6 +37,8 @@ int pl_tables_create(struct pl_tables *tables, int dir_fd, bool boxed);
 void pl_tables_put_segment(struct pl_tables *tables, struct pl_transfer *transfer, struct pl_segment *segment);
 void pl_tables_put_ack(struct pl_tables *tables, struct pl_transfer *transfer, const struct pl_ack *ack);
 void pl_tables_put_event(struct pl_tables *tables, const struct pl_event *event);
+void pl_tables_put_limit(struct pl_tables *tables, const struct pl_limit *limit);
+void pl_tables_put_loss(struct pl_tables *tables, const struct pl_loss *loss);
 
 /* Ends the writing of segments and acks, and maps them. Returns 0, or -1 with a reason. */
 int pl_tables_map(struct pl_tables *tables, struct nc_error *error);
@@ -57,7 +59,7 @@ void pl_tables_set_kind(struct pl_tables *tables, uint64_t at, uint8_t kind);
 /* Gives back the memory of rows before `at`. */
 void pl_tables_forget(struct pl_tables *tables, uint64_t at);
 
-/* Ends the events. Returns 0, or -1 with errno. */
+/* Ends the other tables. Returns 0, or -1 with errno. */
 int pl_tables_close(struct pl_tables *tables);
 
 void pl_tables_free(struct pl_tables *tables);

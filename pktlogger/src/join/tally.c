@@ -21,7 +21,7 @@ static void note_rtt(struct pl_transfer *t, int64_t rtt_ns)
 
 void pl_tally_begin(struct pl_tally *tally, struct pl_transfer *transfer)
 {
-    *tally = (struct pl_tally){.t = transfer, .newest_sent_ns = -1};
+    *tally = (struct pl_tally){.t = transfer, .newest_sent_ns = -1, .last_delay_ns = -1};
     transfer->min_rtt_ns = transfer->max_rtt_ns = transfer->min_delay_ns = transfer->max_delay_ns = -1;
 }
 
@@ -100,6 +100,23 @@ static int64_t value_of(uint32_t bin)
     return (int64_t)(((uint64_t)(bin & ((1u << BIN_BITS) - 1)) + (1u << BIN_BITS)) << shift);
 }
 
+unsigned pl_queue_bin(int64_t queue_ns)
+{
+    if (queue_ns < 4)
+        return 0;
+    unsigned log = 63 - (unsigned)__builtin_clzll((uint64_t)queue_ns);
+    unsigned bin = 4 * log + (unsigned)(queue_ns >> (log - 2) & 3);
+    return bin < PL_QUEUE_BINS ? bin : PL_QUEUE_BINS - 1;
+}
+
+/* The smallest delay so far stands for that of the whole transfer, which is not known yet. */
+static void note_loss(struct pl_tally *tally, const struct pl_segment *segment)
+{
+    if (tally->last_delay_ns >= 0 && pl_lost(tally->t, segment))
+        tally->t->loss_queues[pl_queue_bin(tally->last_delay_ns - tally->t->min_delay_ns)]++;
+    tally->last_delay_ns = -1;
+}
+
 static int note_delay(struct pl_tally *tally, int64_t delay_ns)
 {
     struct pl_transfer *t = tally->t;
@@ -107,6 +124,7 @@ static int note_delay(struct pl_tally *tally, int64_t delay_ns)
         t->min_delay_ns = delay_ns;
     if (delay_ns > t->max_delay_ns)
         t->max_delay_ns = delay_ns;
+    t->part_queues[pl_queue_bin(delay_ns - t->min_delay_ns)]++;
     tally->delay_n++;
     if (tally->histogram) {
         tally->histogram[bin_of((uint64_t)delay_ns)]++;
@@ -129,7 +147,12 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
         t->first_ns = t->last_ns = segment->t_sent_ns;
     tally->last_sent_ns = segment->t_sent_ns;
     follow_acks(tally, segment);
-    return segment->t_received_ns >= 0 ? note_delay(tally, segment->delay_ns) : 0;
+    if (segment->t_received_ns < 0) {
+        note_loss(tally, segment);
+        return 0;
+    }
+    tally->last_delay_ns = segment->delay_ns;
+    return note_delay(tally, segment->delay_ns);
 }
 
 static int compare_i64(const void *left, const void *right)

@@ -62,6 +62,48 @@ struct pl_event {
     uint8_t kind;
 };
 
+/* What limited a transfer at a moment (FORMAT.md section 4, "Limits"). */
+enum pl_limit_cause {
+    PL_LIMIT_SLOW_START,
+    PL_LIMIT_CONGESTION_AVOIDANCE,
+    PL_LIMIT_RECEIVER_WINDOW,
+    PL_LIMIT_ZERO_WINDOW,
+    PL_LIMIT_SEND_BUFFER,
+    PL_LIMIT_APPLICATION,
+    PL_LIMIT_PACING,
+    PL_LIMIT_PATH_RATE,
+    PL_LIMIT_FAST_RECOVERY,
+    PL_LIMIT_TIMEOUT,
+    PL_LIMIT_CAPTURE_LOSS,
+    PL_LIMIT_N,
+};
+
+struct pl_limit {
+    uint32_t flow, packets, window_bytes;
+    uint64_t bytes, flight_bytes;
+    int64_t t0_ns, t1_ns, queue_ns;
+    uint8_t cause;
+};
+
+/* Why a part was lost (FORMAT.md section 4, "Losses"). */
+enum pl_loss_cause {
+    PL_LOSS_TAIL_DROP,
+    PL_LOSS_AQM,
+    PL_LOSS_BEFORE,
+    PL_LOSS_BEHIND,
+    PL_LOSS_ANYWHERE,
+    PL_LOSS_OUTAGE,
+    PL_LOSS_EMULATOR,
+    PL_LOSS_N,
+};
+
+struct pl_loss {
+    uint32_t flow, len, run;
+    uint64_t seq;
+    int64_t t_sent_ns, queue_ns, spacing_ns, service_ns;
+    uint8_t cause, seen_cause;
+};
+
 enum pl_cause {
     PL_RTO_AFTER_TAIL_DROP,
     PL_RTO_AFTER_LOSS,
@@ -83,6 +125,8 @@ struct pl_stop {
     uint32_t packets;
     char text[160];
 };
+
+enum { PL_QUEUE_BINS = 256 };
 
 struct pl_join;
 struct pl_walk;
@@ -118,6 +162,10 @@ struct pl_transfer {
     int64_t min_rtt_ns, max_rtt_ns;     /* -1: no sample */
     int64_t min_delay_ns, max_delay_ns; /* of parts that arrived; -1: none */
     int64_t typical_queue_ns;           /* 95th percentile of delay less min_delay */
+    /* How many parts met which queue, and how many losses followed such a part at once (tally.h). */
+    uint32_t part_queues[PL_QUEUE_BINS], loss_queues[PL_QUEUE_BINS];
+    int64_t limit_ns[PL_LIMIT_N];
+    uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];
 };
 
 /* True for the fate of a part that the box dropped (FORMAT.md section 6 numbers the fates). */

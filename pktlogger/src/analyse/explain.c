@@ -1,0 +1,64 @@
+/* Implements explain.h. */
+#include "explain.h"
+
+static void put_limit(void *context, const struct pl_limit *limit)
+{
+    struct pl_explain *explain = context;
+    explain->t->limit_ns[limit->cause] += limit->t1_ns - limit->t0_ns;
+    pl_tables_put_limit(explain->tables, limit);
+}
+
+static void put_loss(void *context, const struct pl_loss *loss)
+{
+    struct pl_explain *explain = context;
+    explain->t->loss_causes[loss->cause]++;
+    explain->t->loss_seen_causes[loss->seen_cause]++;
+    pl_tables_put_loss(explain->tables, loss);
+}
+
+int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct pl_tables *tables)
+{
+    *explain = (struct pl_explain){.t = t, .tables = tables};
+    const struct pl_limits_path path = {
+        .flow = t->number,
+        .mss = t->mss,
+        .min_rtt_ns = t->min_rtt_ns > 0 ? t->min_rtt_ns : 1,
+        .sink = put_limit,
+        .context = explain,
+    };
+    pl_loss_causes_begin(&explain->losses, t, put_loss, explain);
+    explain->limits = pl_limits_new(&path);
+    return explain->limits ? 0 : -1;
+}
+
+int pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment)
+{
+    struct pl_transfer *t = explain->t;
+    if (segment->transmission == 1)
+        t->bytes += segment->len;
+    else {
+        t->retransmitted++;
+        t->retransmitted_bytes += segment->len;
+        t->spurious += segment->kind == PL_SPURIOUS;
+    }
+    if (pl_lost(t, segment)) {
+        t->lost++;
+        t->lost_bytes += segment->len;
+    } else if (segment->t_received_ns < 0)
+        t->in_flight_at_end++;
+    if (t->box_fates)
+        t->box_fates[segment->box_fate]++;
+    return pl_loss_causes_add(&explain->losses, segment);
+}
+
+int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment)
+{
+    return segment->t_received_ns < 0 ? -1 : segment->delay_ns - explain->t->min_delay_ns;
+}
+
+void pl_explain_end(struct pl_explain *explain)
+{
+    pl_loss_causes_end(&explain->losses);
+    pl_limits_free(explain->limits);
+    explain->limits = NULL;
+}

@@ -1,0 +1,27 @@
+/* The causes of a transfer, room `causes`, between the walk along its sender and the tables that hold them. */
+#ifndef PL_EXPLAIN_H
+#define PL_EXPLAIN_H
+
+#include "limits.h"
+#include "losses.h"
+#include "tables.h"
+
+struct pl_explain {
+    struct pl_transfer *t;
+    struct pl_tables *tables;
+    struct pl_limits *limits;
+    struct pl_loss_causes losses;
+};
+
+/* `explain` must stay where it is. Returns 0, or -1 without memory. */
+int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct pl_tables *tables);
+
+/* Counts the next part in order of sending, and finds out why it was lost. Returns 0, or -1 without memory. */
+int pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment);
+
+/* What the part's delay is more than the smallest one; -1 when it did not arrive. */
+int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment);
+
+void pl_explain_end(struct pl_explain *explain);
+
+#endif

@@ -1,0 +1,50 @@
+/* The state of the walk, which walk.c and window.c share. */
+#ifndef PL_WALK_STATE_H
+#define PL_WALK_STATE_H
+
+#include "explain.h"
+#include "walk.h"
+
+#define MS INT64_C(1000000)
+
+/* A part of the present packet, and its row in the table. Rows of a packet need not be neighbours. */
+struct walked {
+    struct pl_segment segment;
+    uint64_t row;
+};
+
+struct pl_walk {
+    struct pl_transfer *t;
+    struct pl_tables *tables;
+    struct pl_cursor cursor;
+    PL_VECTOR(struct walked) parts; /* of the present packet */
+    struct pl_losses losses;
+    struct pl_explain explain;
+    uint64_t segment;         /* the number of the next one to be sent */
+    uint64_t timeout_segment; /* the first one sent by the last time-out */
+    bool reset;
+    int64_t now_ns;     /* of the last packet */
+    bool started;       /* data has been sent */
+    uint64_t una, high; /* first byte outstanding, end of the last byte sent */
+    int64_t last_send_ns, last_ack_ns;
+    bool hint; /* a hint at a loss came since una last moved */
+    bool window_known;
+    uint32_t window;
+    enum pl_sender_mode mode;
+    uint64_t recover;             /* una at which the mode ends */
+    struct pl_event fast;         /* the present fast recovery */
+    struct pl_event limited;      /* the present span limited by the receiver's window; packets 0: none */
+    int64_t limited_ns;           /* since when no segment fits into the window; -1: one fits */
+    int64_t closed_ns;            /* since when the window is 0; -1: it is not 0 */
+    int64_t closed_since_send_ns; /* time with window 0 since the last send */
+    int64_t drained_ns;           /* since when nothing is outstanding; -1: something is */
+};
+
+void pl_walk_event(struct pl_walk *s, enum pl_event_kind kind, struct pl_event event);
+/* Takes the window of an acknowledgement; pl_walk_open_window ends the time with window 0, if there is one. */
+void pl_walk_note_window(struct pl_walk *s, const struct pl_row *packet);
+void pl_walk_open_window(struct pl_walk *s, int64_t now_ns);
+/* This send ends a wait for the window. Waits less than a round-trip time apart are one span. */
+void pl_walk_end_window_wait(struct pl_walk *s, int64_t now_ns);
+
+#endif

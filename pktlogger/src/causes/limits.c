@@ -1,0 +1,317 @@
+/* Implements limits.h. The gap between two packets is judged when the second one is sent; until its round is over, it
+ * waits in `pending`. */
+#include "limits.h"
+#include "round.h"
+
+#define MS INT64_C(1000000)
+#define IDLE_RESTART_NS (200 * MS) /* the least retransmission time-out, after which Linux starts slowly again */
+
+struct span {
+    struct pl_limit row;
+    uint32_t round;
+    bool open; /* its round says why */
+};
+
+struct pl_limits {
+    struct pl_limits_path path;
+    PL_VECTOR(struct span) pending;
+    struct pl_limit held; /* goes out when a row with another cause follows; t1_ns < t0_ns: none */
+    struct pl_rounds rounds;
+    struct pl_round round;
+    uint32_t number; /* of the round */
+    bool started, full, missed, clocked;
+    enum pl_sender_mode mode;
+    struct pl_limit gap;              /* under way; its cause is open */
+    int64_t room_ns;                  /* since when the window has room and something was acknowledged; -1: not yet */
+    int64_t closed_ns, closed_sum_ns; /* since when the window is 0, or -1; how long it was in this gap */
+    int64_t recovered_ns;             /* when a recovery ended in this gap; -1: none did */
+    enum pl_limit_cause recovered_cause;
+    int64_t last_ack_ns, ack_gap_ns;
+    enum pl_limit_cause last_cause;
+};
+
+/* clang-format off */
+static const char *const names[PL_LIMIT_N][2] = {
+    [PL_LIMIT_SLOW_START] = {"slow_start", "slow start"},
+    [PL_LIMIT_CONGESTION_AVOIDANCE] = {"congestion_avoidance", "the congestion window, past slow start"},
+    [PL_LIMIT_RECEIVER_WINDOW] = {"receiver_window", "the receiver's window"},
+    [PL_LIMIT_ZERO_WINDOW] = {"zero_window", "a closed window"},
+    [PL_LIMIT_SEND_BUFFER] = {"send_buffer", "the send buffer"},
+    [PL_LIMIT_APPLICATION] = {"application", "the application, which had nothing to send"},
+    [PL_LIMIT_PACING] = {"pacing", "pacing"},
+    [PL_LIMIT_PATH_RATE] = {"path_rate", "the path's rate, with a queue standing"},
+    [PL_LIMIT_FAST_RECOVERY] = {"fast_recovery", "fast recovery"},
+    [PL_LIMIT_TIMEOUT] = {"timeout", "time-outs and what followed them"},
+    [PL_LIMIT_CAPTURE_LOSS] = {"capture_loss", "not known: the capture missed packets"},
+};
+/* clang-format on */
+
+const char *pl_limit_name(enum pl_limit_cause cause)
+{
+    return names[cause][0];
+}
+
+const char *pl_limit_words(enum pl_limit_cause cause)
+{
+    return names[cause][1];
+}
+
+static struct pl_round fresh_round(uint64_t end)
+{
+    return (struct pl_round){.end = end, .queue_ns = -1};
+}
+
+struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
+{
+    struct pl_limits *l = calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
+    l->path = *path;
+    l->held = (struct pl_limit){.t0_ns = 0, .t1_ns = -1};
+    l->rounds = (struct pl_rounds){
+        .mss = path->mss ? path->mss : 1460,
+        .standing_ns = path->min_rtt_ns / 128 > MS / 2 ? path->min_rtt_ns / 128 : MS / 2,
+        .opening = true,
+    };
+    l->recovered_ns = l->room_ns = l->closed_ns = l->last_ack_ns = -1;
+    return l;
+}
+
+static int64_t least_queue(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns < 0 || (b_ns >= 0 && b_ns < a_ns) ? b_ns : a_ns;
+}
+
+/* Adds what `from` tells to `to`, which ends where `from` begins. */
+static void merge(struct pl_limit *to, const struct pl_limit *from)
+{
+    to->t1_ns = from->t1_ns;
+    to->packets += from->packets;
+    to->bytes += from->bytes;
+    to->window_bytes = from->window_bytes;
+    to->flight_bytes = from->flight_bytes > to->flight_bytes ? from->flight_bytes : to->flight_bytes;
+    to->queue_ns = least_queue(to->queue_ns, from->queue_ns);
+}
+
+static void put(struct pl_limits *l, const struct pl_limit *row)
+{
+    if (l->held.t1_ns < l->held.t0_ns)
+        l->held = *row;
+    else if (l->held.cause == row->cause)
+        merge(&l->held, row);
+    else {
+        l->path.sink(l->path.context, &l->held);
+        l->held = *row;
+    }
+}
+
+/* Lets the spans go that no round can change any more. */
+static void flush(struct pl_limits *l, bool all)
+{
+    size_t n = 0;
+    while (n < l->pending.n &&
+           (all || (!l->pending.at[n].open && l->pending.at[n].round + PL_STEADY_ROUNDS <= l->number)))
+        put(l, &l->pending.at[n++].row);
+    if (n == 0)
+        return;
+    for (size_t i = n; i < l->pending.n; i++)
+        l->pending.at[i - n] = l->pending.at[i];
+    l->pending.n -= n;
+}
+
+/* `relabel`: spans of the steady rounds that were called congestion avoidance have the cause, too. */
+static void close_spans(struct pl_limits *l, enum pl_limit_cause cause, bool relabel)
+{
+    for (size_t i = 0; i < l->pending.n; i++) {
+        struct span *span = &l->pending.at[i];
+        bool before =
+            relabel && span->round + PL_STEADY_ROUNDS > l->number && span->row.cause == PL_LIMIT_CONGESTION_AVOIDANCE;
+        if (span->open || before)
+            span->row.cause = (uint8_t)cause;
+        span->open = false;
+    }
+}
+
+static void end_round(struct pl_limits *l, uint64_t high)
+{
+    bool relabel = false;
+    if (l->mode == PL_MODE_NORMAL && l->round.flight) {
+        l->last_cause = pl_round_judge(&l->rounds, &l->round, &relabel);
+        close_spans(l, l->last_cause, relabel);
+    } else
+        close_spans(l, l->last_cause, false);
+    l->number++;
+    l->round = fresh_round(high);
+    flush(l, false);
+}
+
+static void sum_up(struct pl_limits *l)
+{
+    struct pl_round *round = &l->round;
+    double ns = (double)(l->gap.t1_ns - l->gap.t0_ns), bytes = (double)l->gap.bytes;
+    if (bytes <= 0)
+        return;
+    round->packets += l->gap.packets;
+    round->time_ns += ns;
+    round->bytes += bytes;
+    round->unevenness += ns * ns / bytes;
+    round->clocked += l->clocked ? bytes : 0;
+}
+
+/* Ends the gap at t_ns. A negative cause: its round will tell. */
+static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
+{
+    l->gap.t1_ns = t_ns;
+    l->gap.cause = (uint8_t)(cause < 0 ? 0 : cause);
+    if (cause < 0)
+        sum_up(l);
+    struct span span = {.row = l->gap, .round = l->number, .open = cause < 0};
+    struct span *last = l->pending.n ? &l->pending.at[l->pending.n - 1] : NULL;
+    l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = t_ns, .queue_ns = -1};
+    l->gap.window_bytes = span.row.window_bytes;
+    l->gap.flight_bytes = span.row.flight_bytes;
+    if (last && last->round == span.round && last->open == span.open && last->row.cause == span.row.cause) {
+        merge(&last->row, &span.row);
+        return 0;
+    }
+    return PL_APPEND(&l->pending, span);
+}
+
+static int64_t quiet_ns(const struct pl_limits *l)
+{
+    return l->path.min_rtt_ns / 4 > 4 * MS ? l->path.min_rtt_ns / 4 : 4 * MS;
+}
+
+static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
+{
+    int64_t since_ns = l->closed_ns > l->gap.t0_ns ? l->closed_ns : l->gap.t0_ns;
+    return l->closed_sum_ns + (l->closed_ns >= 0 ? now_ns - since_ns : 0);
+}
+
+/* The cause of the gap that a packet ends, or -1. */
+static int gap_cause(const struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    int64_t length_ns = sent->t_ns - l->gap.t0_ns;
+    if (sent->timeout || l->mode == PL_MODE_TIMEOUT)
+        return PL_LIMIT_TIMEOUT;
+    if (l->mode == PL_MODE_FAST)
+        return PL_LIMIT_FAST_RECOVERY;
+    if (l->missed)
+        return PL_LIMIT_CAPTURE_LOSS;
+    if (closed_time(l, sent->t_ns) * 2 > length_ns)
+        return PL_LIMIT_ZERO_WINDOW;
+    if (l->room_ns >= 0 && sent->t_ns - l->room_ns >= quiet_ns(l))
+        return PL_LIMIT_APPLICATION;
+    return l->full ? PL_LIMIT_RECEIVER_WINDOW : -1;
+}
+
+/* Ends the gap before a packet. One that waited for the window first and for the application then is two. */
+static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    if (l->recovered_ns > l->gap.t0_ns && end_gap(l, l->recovered_ns, (int)l->recovered_cause) < 0)
+        return -1;
+    int cause = gap_cause(l, sent);
+    bool idle = cause == PL_LIMIT_APPLICATION;
+    if (idle && l->full && l->room_ns > l->gap.t0_ns && end_gap(l, l->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
+        return -1;
+    if (idle && sent->t_ns - l->room_ns >= IDLE_RESTART_NS + l->path.min_rtt_ns) {
+        l->rounds.opening = true;
+        l->rounds.last_flight = l->rounds.steady_n = 0;
+    }
+    return end_gap(l, sent->t_ns, cause);
+}
+
+static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    if (sent->mode == PL_MODE_FAST && l->mode == PL_MODE_NORMAL)
+        l->rounds.opening = false;
+    if (sent->timeout)
+        l->rounds.opening = true;
+    l->rounds.lost = l->rounds.lost || sent->mode != PL_MODE_NORMAL;
+    l->mode = sent->mode;
+}
+
+/* Begins the gap behind a packet, or goes on with it when packets are sent at the same time. */
+static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    uint64_t flight = sent->high > sent->una ? sent->high - sent->una : 0;
+    int64_t near_ns = l->ack_gap_ns / 8 > 20000 ? l->ack_gap_ns / 8 : 20000;
+    l->gap.packets++;
+    l->gap.bytes += sent->len;
+    l->gap.window_bytes = sent->window;
+    l->gap.flight_bytes = flight;
+    l->gap.queue_ns = least_queue(l->gap.queue_ns, sent->queue_ns);
+    l->full = sent->window_known && sent->una + sent->window < sent->high + l->rounds.mss;
+    l->clocked = l->last_ack_ns >= 0 && sent->t_ns - l->last_ack_ns <= near_ns;
+    l->round.flight = flight > l->round.flight ? flight : l->round.flight;
+    l->round.queue_ns = least_queue(l->round.queue_ns, sent->queue_ns);
+    l->room_ns = l->recovered_ns = -1;
+    l->closed_sum_ns = 0;
+    l->missed = false;
+    enter_mode(l, sent);
+}
+
+int pl_limits_send(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    if (!l->started) {
+        l->started = true;
+        l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = sent->t_ns, .queue_ns = -1};
+        l->round = fresh_round(sent->high);
+    } else if (sent->t_ns > l->gap.t0_ns && judge_gap(l, sent) < 0)
+        return -1;
+    if (sent->una >= l->round.end)
+        end_round(l, sent->high);
+    begin_gap(l, sent);
+    return 0;
+}
+
+static void note_room(struct pl_limits *l, const struct pl_limits_ack *ack)
+{
+    bool room = ack->una + ack->window >= ack->high + l->rounds.mss;
+    if (ack->window > 0 && l->closed_ns >= 0) {
+        l->closed_sum_ns = closed_time(l, ack->t_ns);
+        l->closed_ns = -1;
+    } else if (ack->window == 0 && l->closed_ns < 0)
+        l->closed_ns = ack->t_ns;
+    if (l->room_ns < 0 && room && (ack->advanced || l->full))
+        l->room_ns = ack->t_ns;
+}
+
+int pl_limits_ack(struct pl_limits *l, const struct pl_limits_ack *ack)
+{
+    if (!l->started)
+        return 0;
+    if (ack->advanced) {
+        l->ack_gap_ns = l->last_ack_ns < 0 ? 0 : ack->t_ns - l->last_ack_ns;
+        l->last_ack_ns = ack->t_ns;
+    }
+    l->missed = l->missed || ack->missed;
+    if (ack->recovered && l->mode != PL_MODE_NORMAL) {
+        enum pl_limit_cause cause = l->mode == PL_MODE_FAST ? PL_LIMIT_FAST_RECOVERY : PL_LIMIT_TIMEOUT;
+        l->mode = PL_MODE_NORMAL;
+        l->rounds.last_flight = ack->high > ack->una ? ack->high - ack->una : 0;
+        l->rounds.steady_n = 0;
+        l->last_cause = l->rounds.opening ? PL_LIMIT_SLOW_START : PL_LIMIT_CONGESTION_AVOIDANCE;
+        l->recovered_ns = ack->t_ns;
+        l->recovered_cause = cause;
+    }
+    note_room(l, ack);
+    return 0;
+}
+
+void pl_limits_free(struct pl_limits *l)
+{
+    if (!l)
+        return;
+    if (l->started) {
+        enum pl_limit_cause cause = l->last_cause;
+        if (l->round.queue_ns >= l->rounds.standing_ns && l->mode == PL_MODE_NORMAL)
+            cause = PL_LIMIT_PATH_RATE;
+        close_spans(l, cause, false);
+        flush(l, true);
+        if (l->held.t1_ns >= l->held.t0_ns)
+            l->path.sink(l->path.context, &l->held);
+    }
+    free(l->pending.at);
+    free(l);
+}

@@ -1,0 +1,56 @@
+/* What limited a sender at each moment between its first and its last data packet. The gap before each packet has
+ * one cause. Where the packets themselves do not show it (a time-out, a full window, silence), it is that of the
+ * round: what was sent until the round's first byte was acknowledged. Memory holds the gaps of a few rounds.
+ * `now` is passed in, and the caller says what it knows of recoveries and time-outs.
+ * Rejected: windows of fixed time as in T-RAT, because a pause or a closed window begins and ends at a packet. */
+#ifndef PL_LIMITS_H
+#define PL_LIMITS_H
+
+#include "transfer.h"
+
+typedef void pl_limit_sink(void *context, const struct pl_limit *limit);
+
+/* What is known before the first packet. min_rtt_ns: at least 1. Rows go to `sink`, in order and without gaps. */
+struct pl_limits_path {
+    uint32_t flow, mss;
+    int64_t min_rtt_ns;
+    pl_limit_sink *sink;
+    void *context;
+};
+
+enum pl_sender_mode { PL_MODE_NORMAL, PL_MODE_FAST, PL_MODE_TIMEOUT };
+
+/* The sender after a data packet. queue_ns: how much longer than the quickest part its first part was under way; -1:
+ * not known. `timeout`: a time-out sent it. */
+struct pl_limits_send {
+    int64_t t_ns, queue_ns;
+    uint64_t una, high; /* first byte outstanding, end of the last byte sent */
+    uint32_t len, window;
+    bool window_known, timeout;
+    enum pl_sender_mode mode;
+};
+
+/* The sender after an acknowledgement. `advanced`: of new data; `recovered`: it ended a recovery; `missed`: of data
+ * that the sender's capture does not have. */
+struct pl_limits_ack {
+    int64_t t_ns;
+    uint64_t una, high;
+    uint32_t window;
+    bool advanced, recovered, missed;
+};
+
+struct pl_limits;
+
+/* Returns NULL without memory. */
+struct pl_limits *pl_limits_new(const struct pl_limits_path *path);
+/* Return 0, or -1 without memory. */
+int pl_limits_send(struct pl_limits *limits, const struct pl_limits_send *sent);
+int pl_limits_ack(struct pl_limits *limits, const struct pl_limits_ack *ack);
+/* Judges what is under way, and frees. NULL is allowed. */
+void pl_limits_free(struct pl_limits *limits);
+
+/* "slow_start", …; and the words for people. */
+const char *pl_limit_name(enum pl_limit_cause cause);
+const char *pl_limit_words(enum pl_limit_cause cause);
+
+#endif

@@ -1,0 +1,55 @@
+/* Implements round.h. The rules are in FORMAT.md section 4, "Limits". */
+#include "round.h"
+
+#define GROWTH 1.3 /* slow start doubles or, with delayed acknowledgements, multiplies by 1.5 */
+#define EVEN 1.5   /* gap² / bytes over that of even gaps; a pause of half a round has 2 or more */
+#define VERY_EVEN 1.15
+#define CLOCKED_SHARE 0.5
+#define PACED_PACKETS 4 /* fewer are even by chance */
+
+static bool grown(const struct pl_rounds *rounds, const struct pl_round *round)
+{
+    return (double)round->flight >= GROWTH * (double)rounds->last_flight &&
+           round->flight >= rounds->last_flight + 2 * (uint64_t)rounds->mss;
+}
+
+/* True when the flight has stood still for some rounds, this one included. */
+static bool steady(struct pl_rounds *rounds, const struct pl_round *round)
+{
+    uint64_t low = rounds->steady_flight < round->flight ? rounds->steady_flight : round->flight;
+    uint64_t high = rounds->steady_flight < round->flight ? round->flight : rounds->steady_flight;
+    if (high - low > rounds->mss || rounds->steady_n == 0) {
+        rounds->steady_flight = round->flight;
+        rounds->steady_n = 0;
+    }
+    return ++rounds->steady_n >= PL_STEADY_ROUNDS;
+}
+
+static bool paced(const struct pl_round *round, bool still)
+{
+    if (round->packets < PACED_PACKETS || round->time_ns <= 0)
+        return false;
+    double uneven = round->unevenness * round->bytes / (round->time_ns * round->time_ns);
+    return (uneven < EVEN && round->clocked < CLOCKED_SHARE * round->bytes) || (still && uneven < VERY_EVEN);
+}
+
+enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel)
+{
+    bool still = steady(rounds, round), grew = grown(rounds, round);
+    enum pl_limit_cause cause = PL_LIMIT_CONGESTION_AVOIDANCE;
+    *relabel = false;
+    rounds->last_flight = round->flight;
+    if (round->queue_ns >= rounds->standing_ns)
+        return PL_LIMIT_PATH_RATE;
+    if (grew && rounds->opening)
+        return PL_LIMIT_SLOW_START;
+    rounds->opening = false;
+    if (still && !rounds->lost)
+        rounds->cap = round->flight;
+    if (paced(round, still && !rounds->lost))
+        cause = PL_LIMIT_PACING;
+    else if (still && rounds->cap && round->flight + rounds->mss >= rounds->cap)
+        cause = PL_LIMIT_SEND_BUFFER;
+    *relabel = still && cause != PL_LIMIT_CONGESTION_AVOIDANCE;
+    return cause;
+}

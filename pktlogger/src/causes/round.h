@@ -1,0 +1,34 @@
+/* A round of a sender: what it sends until the first byte of the round is acknowledged. Its cause is what limited the
+ * sender where no single gap shows it. */
+#ifndef PL_ROUND_H
+#define PL_ROUND_H
+
+#include "transfer.h"
+
+/* Sums over the gaps of a round that do not show their cause. */
+struct pl_round {
+    uint32_t packets;                  /* whose gaps count */
+    uint64_t end;                      /* it is over when all below is acknowledged */
+    uint64_t flight;                   /* largest */
+    int64_t queue_ns;                  /* smallest; -1: not known */
+    double time_ns, bytes, unevenness; /* unevenness: sum of gap² / bytes */
+    double clocked;                    /* bytes sent at once after an acknowledgement */
+};
+
+/* What earlier rounds tell. */
+struct pl_rounds {
+    uint32_t mss;
+    int64_t standing_ns;    /* a queue is standing when no packet of a round meets a smaller one */
+    uint64_t last_flight;   /* 0: none */
+    bool opening, lost;     /* slow start may go on; a recovery has been seen */
+    uint64_t steady_flight; /* of the first of the last steady rounds */
+    unsigned steady_n;
+    uint64_t cap; /* a flight that stood still before any loss; 0: none */
+};
+
+enum { PL_STEADY_ROUNDS = 4 };
+
+/* The cause of a round that is over. *relabel: the steady rounds before it have this cause, too. */
+enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel);
+
+#endif
