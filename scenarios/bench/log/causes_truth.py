@@ -1,0 +1,113 @@
+"""What log.causes judges by: the kernel's own view of a sender and the delay box's record, never the captures.
+
+The kernel's samples say when it was in recovery, waited for a time-out, was limited by the receiver's window or by the
+send buffer (its chronographs), or had nothing to send, and whether its window was below the slow start threshold. The
+box's record says how busy the bottleneck was. Pacing is known by construction, where the kernel's window had room.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as parquet
+
+from scenarios.plan.plan import Trial
+
+Times = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+BUSY_SHARE = 0.98  # of a round trip: then the path's rate is the limit
+RECOVERY, LOSS = 3, 4  # tcpi_ca_state
+_LINK_BYTES = 14  # of a frame, not counted by framing = "ip"
+_ROOM_SEGMENTS = 3  # a window with more room than this does not limit
+
+
+class Truth:
+    """The intervals between samples of a trial's transfer, and the limit in each. Times are CLOCK_REALTIME."""
+
+    def __init__(self, folder: Path, trial: Trial) -> None:
+        clock = json.loads((folder / "status.json").read_text())["clock"]
+        table = parquet.read_table(folder / "tcp_info.parquet")
+        self._of = {name: table[name].to_numpy() for name in table.column_names}
+        self.t_ns: Times = self._of["t_ns"] + (int(clock["realtime_ns"]) - int(clock["monotonic_ns"]))
+        self._trial = trial
+        self._busy = _Bottleneck(folder, trial)
+
+    def limits(self) -> list[str]:
+        """The limit between each sample and the next one."""
+        of, lasted_ns = self._of, np.diff(self.t_ns)
+        paced = bool(self._trial.setting.transfer.pace)
+        share = {
+            name: np.diff(of[f"{name}_us"]) * 1000 / lasted_ns
+            for name in ("busy_time", "rwnd_limited", "sndbuf_limited")
+        }
+        state, room = of["ca_state"][:-1], of["unacked"] + _ROOM_SEGMENTS < of["snd_cwnd"]
+        rules: list[tuple[str, Flags]] = [
+            ("timeout", (state == LOSS) | self._waits_for_timeout()),
+            ("fast_recovery", state == RECOVERY),
+            ("application", (share["busy_time"] < 0.5) | ((of["notsent_bytes"] == 0) & room)[:-1]),
+            ("receiver_window", share["rwnd_limited"] > 0.5),
+            ("send_buffer", share["sndbuf_limited"] > 0.5),
+            ("path_rate", self._busy.share(self.t_ns[:-1], int(self._trial.setting.path.rtt_ns())) >= BUSY_SHARE),
+            ("slow_start", (of["snd_cwnd"] < of["snd_ssthresh"])[:-1] & ~(room[:-1] & paced)),
+            ("pacing", room[:-1] & paced),
+        ]  # fmt: skip
+        names = ["congestion_avoidance", *(name for name, _ in rules)]
+        number = np.select([flags for _, flags in rules], range(1, len(names)), 0)
+        return [names[one] for one in number]
+
+    def _waits_for_timeout(self) -> Flags:
+        """From the last segment out to the time-out that ends the silence."""
+        segments, timeouts = self._of["data_segs_out"], self._of["total_rto"]
+        waits = np.zeros(segments.size - 1, np.bool_)
+        for at in np.flatnonzero(np.diff(timeouts) > 0):  # a few in a trial
+            waits[np.searchsorted(segments, segments[at]) : at + 1] = True
+        return waits
+
+
+class _Bottleneck:
+    """How long the bottleneck worked, from the box's record."""
+
+    def __init__(self, folder: Path, trial: Trial) -> None:
+        table = parquet.read_table(folder / "box.parquet")
+        rows = {name: table[name].to_numpy() for name in ("direction", "t_queue_exit_ns", "wire_len")}
+        mine = (rows["direction"] == 0) & (rows["t_queue_exit_ns"] >= 0)
+        self._exit_ns: Times = np.sort(rows["t_queue_exit_ns"][mine])
+        work = (rows["wire_len"][mine] - _LINK_BYTES) * 8e9 / trial.setting.path.direction("ab").rate_bps
+        self._worked_ns = np.concatenate([[0.0], np.cumsum(work)])
+
+    def share(self, t_ns: Times, window_ns: int) -> npt.NDArray[np.float64]:
+        """The share of the window around each time in which a packet was on the line."""
+        first = np.searchsorted(self._exit_ns, t_ns - window_ns // 2)
+        last = np.searchsorted(self._exit_ns, t_ns + window_ns // 2)
+        return np.asarray((self._worked_ns[last] - self._worked_ns[first]) / window_ns)
+
+
+def judged(folder: Path, t_ns: Times) -> list[str]:
+    """The limit by the captures at each time; "none" outside of the transfer."""
+    rows, names = _main_flow(folder, "limits")
+    at = np.searchsorted(rows["t0_ns"], t_ns, "right") - 1
+    inside = (at >= 0) & (t_ns < rows["t1_ns"][-1]) if rows["t0_ns"].size else np.zeros(t_ns.size, np.bool_)
+    return [names["cause"][rows["cause"][row]] if there else "none" for row, there in zip(at, inside, strict=True)]
+
+
+def losses(folder: Path, trial: Trial) -> list[tuple[str, str]]:
+    """The cause by the box's record and the cause by the captures alone, of each lost part. The record does not tell an
+    outage from other losses of the model: an outage is what a trial with one lost to the model."""
+    rows, names = _main_flow(folder, "losses")
+    model = str(trial.setting.path.direction("ab").values["loss"])
+    behind = trial.setting.path.direction("ab").values["loss_after"]
+    out = dict.fromkeys(("random_before", "random_behind", "outage"), "outage") if model.startswith("time:") else {}
+    truth = out or {"outage": "random_behind" if behind else "random_before"}
+    pairs = zip(rows["cause"], rows["seen_cause"], strict=True)
+    return [(truth.get(names["cause"][a], names["cause"][a]), names["seen_cause"][b]) for a, b in pairs]
+
+
+def _main_flow(folder: Path, name: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, list[str]]]:
+    table = parquet.read_table(folder / f"{name}.parquet")
+    names = json.loads((table.schema.metadata or {})[b"pktlogger.names"])
+    mine = table["flow"].to_numpy() == json.loads((folder / "summary.json").read_text())["main_flow"]
+    return {column: table[column].to_numpy()[mine] for column in table.column_names}, names
