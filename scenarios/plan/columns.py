@@ -63,6 +63,10 @@ def _texts() -> tuple[str, ...]:
     return tuple(key for key in DIRECTION_KEYS if isinstance(PathKeys.model_fields[key].default, str))
 
 
+LATENCIES = {
+    "min": "least", "mean": "mean", "p50": "median", "p90": "90 %", "p99": "99 %", "p999": "99.9 %", "max": "largest",
+}  # fmt: skip
+
 _IN_ORDER = (
     *(Column(name, "int", "identity", name.capitalize()) for name in ("trial", "repeat", "seed")),
     _setting("case", "text", "scenario.case"),
@@ -70,6 +74,9 @@ _IN_ORDER = (
     _setting("window_bytes", "int", "transfer.window"),
     _setting("sender_pace_bps", "int", "transfer.pace", "Pacing by the sender"),
     _setting("bytes", "int", "transfer.bytes", "Amount"),
+    _setting("request_bytes", "int", "transfer.request"),
+    _setting("response_bytes", "int", "transfer.response"),
+    _setting("exchanges", "int", "transfer.exchanges"),
     _setting("duration_ns", "int", "transfer.duration"),
     _setting("length_bytes", "int", "transfer.length", "Write length"),
     *_directions(),
@@ -118,6 +125,8 @@ _IN_ORDER = (
         "timeouts": "Time-outs", "window_granted_bytes": "Window granted", "cpu_sender_ns": "CPU time of the sender",
         "cpu_receiver_ns": "CPU time of the receiver", "cpu_gateways_ns": "CPU time of both gateways",
     }),
+    *_outcomes("float", {"exchanges_per_s": "Exchanges a second"}),
+    *_outcomes("int", {f"latency_{key}_ns": f"Latency of an exchange, {label}" for key, label in LATENCIES.items()}),
 )  # fmt: skip
 COLUMNS: dict[str, Column] = {column.name: column for column in _IN_ORDER}
 

@@ -19,7 +19,7 @@ Key = tuple[str, ...]
 LIBRARY = Path(__file__).resolve().parents[1] / "library"
 # Keys of a group are rivals: they say the same thing in two ways, so a later layer that sets one removes the others.
 EXCLUSIVE: tuple[frozenset[Key], ...] = (
-    frozenset({("transfer", "bytes"), ("transfer", "duration")}),
+    frozenset({("transfer", "bytes"), ("transfer", "duration"), ("transfer", "exchanges")}),
     frozenset({("path", "delay"), ("path", "distance")}),
 )
 

@@ -9,6 +9,7 @@ from scenarios.plan.model import Scenario
 _OVERHEAD_S = 0.4  # starting box and tools, writing the profile
 _CAPTURE_S = 1.5  # opening captures and analysing them
 _FASTEST_BPS = 10**10
+_HOSTS_S = 20e-6  # of an exchange, without the path
 
 
 def trial_s(setting: Scenario) -> float:
@@ -20,6 +21,8 @@ def transfer_s(setting: Scenario) -> float:
     """Expected duration of the transfer without loss, seconds."""
     if setting.transfer.duration is not None:
         return setting.transfer.duration / 1e9
+    if setting.transfer.exchanges is not None:
+        return setting.transfer.exchanges * _exchange_s(setting)
     return (setting.transfer.bytes or 0) * 8 / _rate_bps(setting)
 
 
@@ -27,7 +30,19 @@ def moved_bytes(setting: Scenario) -> float:
     """Expected amount of data without loss."""
     if setting.transfer.bytes is not None:
         return setting.transfer.bytes
+    if setting.transfer.request is not None:
+        return transfer_s(setting) / _exchange_s(setting) * _exchange_bytes(setting)
     return transfer_s(setting) * _rate_bps(setting) / 8
+
+
+def _exchange_bytes(setting: Scenario) -> int:
+    return (setting.transfer.request or 0) + (setting.transfer.response or 0)
+
+
+def _exchange_s(setting: Scenario) -> float:
+    """One request and its response: the round trip, the messages' time on the line, and the hosts' share."""
+    line_s = _exchange_bytes(setting) * 8 / _rate_bps(setting)
+    return setting.path.rtt_ns() / 1e9 + line_s + _HOSTS_S
 
 
 def _rate_bps(setting: Scenario) -> float:

@@ -65,13 +65,17 @@ _CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rtt
 
 
 class Transfer(Table):
-    """[transfer]: the data that is sent. A scenario gives ``bytes`` or ``duration``. ``window`` None: the kernel sizes
-    it. ``zerocopy`` is rttcp's, at both ends; None: only in virtual time, where copying costs wall time but takes no
-    virtual time."""
+    """[transfer]: the data that is sent. A scenario gives ``bytes`` or ``duration``; with ``request`` and ``response``,
+    which exchange messages one after the other, it gives ``exchanges`` or ``duration``. ``window`` None: the kernel
+    sizes it. ``zerocopy`` is rttcp's, at both ends; None: only in virtual time, where copying costs wall time but takes
+    no virtual time."""
 
     tool: Literal["rttcp", "iperf3"] = "rttcp"
     bytes: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes")] | None = None
     duration: Annotated[int, *of_option(quantity.DURATION, "transfer", "duration")] | None = None
+    request: Annotated[int, *of_option(quantity.BYTES, "transfer", "request")] | None = None
+    response: Annotated[int, *of_option(quantity.BYTES, "transfer", "response")] | None = None
+    exchanges: Annotated[int, *of_option(quantity.COUNT, "transfer", "exchanges")] | None = None
     length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] = 8 * 1024
     window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = None
     pace: Annotated[int, *of_option(quantity.RATE, "transfer", "pace", zero=True)] = 0
@@ -84,9 +88,23 @@ class Transfer(Table):
 
     @model_validator(mode="after")
     def _one_amount(self) -> Transfer:
-        if (self.bytes is None) == (self.duration is None):
+        if self.request is not None or self.response is not None or self.exchanges is not None:
+            self._check_exchanges()
+        elif (self.bytes is None) == (self.duration is None):
             raise ValueError("give either 'bytes' or 'duration'")
         return self
+
+    def _check_exchanges(self) -> None:
+        """ValueError for settings that say how bytes flow one way, beside request and response."""
+        if self.request is None or self.response is None:
+            raise ValueError("give both 'request' and 'response'; 'exchanges' needs them")
+        if (self.exchanges is None) == (self.duration is None):
+            raise ValueError("with 'request' give either 'exchanges' or 'duration'")
+        if self.tool != "rttcp":
+            raise ValueError(f'tool "{self.tool}" has no request and response; use tool = "rttcp"')
+        for key in ("bytes", "window", "second", "zerocopy", "pace"):
+            if getattr(self, key):
+                raise ValueError(f"'{key}': not with 'request', whose messages flow both ways")
 
 
 class ProfileTable(Table):

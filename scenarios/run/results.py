@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
-from scenarios.plan.columns import COLUMNS
+from scenarios.plan.columns import COLUMNS, LATENCIES
 from scenarios.trial.files import read_json
 
 _KINDS = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
@@ -29,6 +29,7 @@ def row(folder: Path) -> dict[str, Any]:
         "reasons": "; ".join(status["verdict"]["reasons"]),
         **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
         "second_bps": ((transfer.get("second") or {}).get("summary") or {}).get("short_term_bps"),
+        **_exchanges(summary.get("exchange") or {}),
         **_round_trips(folder / "tcp_info.parquet"),
         "stopped_share": _stopped_share(folder / "summary.json"),
         "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),
@@ -49,6 +50,11 @@ def write(run_dir: Path, rows: list[dict[str, Any]]) -> None:
 
 def _cpu_ns(side: dict[str, Any]) -> int | None:
     return side["cpu_user_ns"] + side["cpu_system_ns"] if "cpu_user_ns" in side else None
+
+
+def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:
+    """What request and response measured; nulls without."""
+    return {key: exchange.get(key) for key in ("exchanges_per_s", *(f"latency_{name}_ns" for name in LATENCIES))}
 
 
 def _stopped_share(summary: Path) -> float | None:

@@ -48,15 +48,17 @@ def _flow(
 ) -> TransferCommands:
     """Both ends of one flow; ``sampled``: where the sender writes samples, and how often."""
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
+    exchanging, copies = transfer.request is not None, not transfer.zerocopy
     proxied = setting.gateway.kind != "none" and setting.gateway.model == "proxy"
     data_port = DATA_PORT if proxied else None
     receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port)
     sender = rttcp.sender_argv(
-        host, binary, port=port, family=family, congestion=congestion, length_bytes=transfer.length,
-        bytes=transfer.bytes, duration_ns=transfer.duration,
-        window_bytes=transfer.window or profile.window_bytes or None, nodelay=True if transfer.nodelay else None,
-        pace_bps=transfer.pace or None, zerocopy=bool(transfer.zerocopy), skip_rx_copy=bool(transfer.zerocopy),
-        **sampled,
+        host, binary, port=port, family=family, congestion=congestion, bytes=transfer.bytes,
+        length_bytes=None if exchanging else transfer.length, request_bytes=transfer.request,
+        response_bytes=transfer.response, exchanges=transfer.exchanges, duration_ns=transfer.duration,
+        window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
+        nodelay=True if transfer.nodelay else None, pace_bps=transfer.pace or None, zerocopy=not copies,
+        skip_rx_copy=not copies, **sampled,
     )  # fmt: skip
     return TransferCommands(receiver, sender, None)
 

@@ -50,7 +50,7 @@ static const struct nc_option table[] = {
      "exchange requests of this size and responses, one after the other; needs --response", OFFSET(request_bytes)},
     {"response", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX, NULL, NULL,
      "size of the response to a request", OFFSET(response_bytes)},
-    {"exchanges", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, INT64_MAX / RTTCP_LENGTH_MAX, NULL, "N",
+    {"exchanges", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, 1000000000, NULL, "N",
      "make this many exchanges, over all streams", OFFSET(exchanges)},
     {"omit", 'O', NC_OPT_QUANTITY, NC_UNIT_DURATION, "0", 0, 3600 * S, NULL, NULL,
      "leave this time at the beginning out of the steady average and of latencies; added to --duration",

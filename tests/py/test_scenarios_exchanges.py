@@ -1,0 +1,83 @@
+"""Request and response in a scenario: what excludes what, the command line, the estimate, the columns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netcommon import binaries
+from netcommon.errors import UsageError
+from scenarios.plan import estimate, params, profiles
+from scenarios.plan.plan import load_plan
+from scenarios.run import results
+from scenarios.trial import transfer_tool
+
+TINY = """\
+[scenario]
+name = "tiny"
+[path]
+delay = "10ms"
+rate = "8Mbit"
+[transfer]
+request = "100"
+response = "900"
+exchanges = 50
+"""
+
+
+def write(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "tiny.toml"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('response = "900"', "", "give both 'request' and 'response'"),
+        ('request = "100"', "", "give both 'request' and 'response'"),
+        ("exchanges = 50", "", "with 'request' give either 'exchanges' or 'duration'"),
+        ("exchanges = 50", 'exchanges = 50\nduration = "1s"', "with 'request' give either"),
+        ("exchanges = 50", 'duration = "1s"\nbytes = "1MB"', "'bytes': not with 'request'"),
+        ("exchanges = 50", 'exchanges = 50\nwindow = "8KB"', "'window': not with 'request'"),
+        ("exchanges = 50", 'exchanges = 50\npace = "1Mbit"', "'pace': not with 'request'"),
+        ("exchanges = 50", 'exchanges = 50\nsecond = "reno"', "'second': not with 'request'"),
+        ("exchanges = 50", "exchanges = 50\nzerocopy = true", "'zerocopy': not with 'request'"),
+        ("exchanges = 50", 'exchanges = 50\ntool = "iperf3"', 'tool "iperf3" has no request and response'),
+        ("exchanges = 50", "exchanges = 2000000000", "transfer.exchanges = 2000000000: out of range"),
+        ('request = "100"', 'request = "65MB"', "transfer.request = '65MB': out of range"),
+    ],
+)
+def test_what_excludes_what_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_plan(write(tmp_path, TINY.replace(old, new, 1)))
+    assert says in str(caught.value)
+
+
+def test_a_quick_duration_takes_the_exchanges_away(tmp_path: Path) -> None:
+    plan = load_plan(write(tmp_path, TINY + '[quick.transfer]\nduration = "2s"\n'), quick=True)
+    assert (plan.base.transfer.exchanges, plan.base.transfer.duration) == (None, 2 * 10**9)
+
+
+def test_the_tool_the_estimate_and_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message of 1,000 bytes takes 1 ms at 8 Mbit/s, so an exchange takes 21 ms. A profile's window stays out."""
+    trial = load_plan(write(tmp_path, TINY + '[profile]\nname = "bsd-1995"\n')).trials[0]
+    monkeypatch.setattr(binaries, "find", lambda name: Path("/tools") / name)
+    line = transfer_tool.commands(trial.setting, profiles.load("bsd-1995"), "10.0.0.1", tmp_path).sender
+    assert [line[line.index(f"--{key}") + 1] for key in ("request", "response", "exchanges")] == ["100", "900", "50"]
+    assert not {"--bytes", "--length", "--window", "--zerocopy", "--duration"} & set(line)
+    assert estimate.transfer_s(trial.setting) == pytest.approx(50 * 0.021, rel=0.01)
+    assert estimate.moved_bytes(trial.setting) == pytest.approx(50_000)
+    told = params.of(trial)
+    assert (told["request_bytes"], told["response_bytes"], told["exchanges"]) == (100, 900, 50)
+    assert told["window_bytes"] == 0
+    exchange = {"exchanges": 50, "exchanges_per_s": 47.6, "latency_p999_ns": 21_100_000}
+    (tmp_path / "params.json").write_text(json.dumps(told))
+    (tmp_path / "transfer.json").write_text(json.dumps({"summary": {"exchange": exchange}}))
+    (tmp_path / "status.json").write_text(json.dumps({"state": "done", "verdict": {"valid": True, "reasons": []}}))
+    row = results.row(tmp_path)
+    assert (row["exchanges_per_s"], row["latency_p999_ns"], row["exchanges"]) == (47.6, 21_100_000, 50)
+    assert row["latency_p50_ns"] is None
+    results.write(tmp_path, [row])
