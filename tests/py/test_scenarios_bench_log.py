@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +12,15 @@ import pytest
 import pktlogger
 from netcommon.binaries import find
 from netcommon.errors import LfpError
-from scenarios.bench.log import analyse, index
+from scenarios.bench.log import agree, analyse, index, totals
 from scenarios.bench.log.command import cost
 from scenarios.bench.log.conversation import write
 from scenarios.bench.registry import load
+from scenarios.plan.plan import load_plan
 
 
 def test_both_are_listed() -> None:
-    assert {index.NAME, analyse.NAME} <= set(load())
+    assert {index.NAME, analyse.NAME, agree.NAME} <= set(load())
 
 
 def test_the_captures_show_one_repaired_loss_a_cycle(tmp_path: Path) -> None:
@@ -31,6 +33,29 @@ def test_the_captures_show_one_repaired_loss_a_cycle(tmp_path: Path) -> None:
     assert [found["captures"][end]["frames"] for end in ("sender", "receiver")] == [10_800, 10_800]
     assert (flow["lost"], flow["retransmitted"], flow["fast_recoveries"], flow["timeouts"]) == (7, 7, 7, 0)
     assert (flow["stops"], flow["unresolved"], flow["min_delay_ns"], flow["max_delay_ns"]) == ([], 0, 10**6, 10**6)
+
+
+@pytest.mark.skipif(not (shutil.which("tshark") and shutil.which("tcptrace")), reason="not installed")
+def test_three_programs_count_the_same(tmp_path: Path) -> None:
+    """Of both directions: packets, bytes, packets with SACK blocks, windows of 0; and what was sent again."""
+    sender, _ = write(tmp_path, 10_800)
+    connection, ours = totals.by_pktlogger(sender)
+    shark, trace = totals.by_tshark(sender, connection), totals.by_tcptrace(sender, connection)
+    assert sum(way["packets"] for way in ours) == 10_800 and ours[1]["packets with SACK"] > 0
+    assert shark == ours
+    assert [{what: way[what] for what in ours[0]} for way in trace] == list(ours)
+    assert trace[0]["bytes sent again"] == 7 * 1448
+
+
+def test_a_difference_without_an_explanation_is_wrong() -> None:
+    tally = agree.Tally()
+    tally.add("packets", 5, 5)
+    tally.add("spurious retransmissions", 0, 2, "two DSACKs")
+    assert (tally.compared, tally.agree, tally.wrong) == (2, 1, 0)
+    tally.add("bytes", 7, 8)
+    assert (tally.compared, tally.agree, tally.wrong) == (3, 1, 1)
+    assert tally.said == ["spurious retransmissions: 0 and 2; two DSACKs", "bytes: 7 and 8"]
+    assert len(load_plan(str(agree.SCENARIO)).trials) == 40
 
 
 def test_a_result_for_each_other_tool_and_for_parquet() -> None:

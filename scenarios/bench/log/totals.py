@@ -1,0 +1,124 @@
+"""Totals of the largest connection of a capture, as `pktlogger index`, tshark and tcptrace count them.
+
+Packets are told apart by port: the two ports of a connection differ in every trial. All sums are numpy's and Arrow's.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+
+import pktlogger
+from netcommon.binaries import find
+from netcommon.errors import LfpError
+
+Totals = dict[str, int]
+TIMEOUT_S = 600.0
+_FIELDS = ("tcp.srcport", "tcp.len", "tcp.window_size", "tcp.options.sack.count")
+_TCPTRACE = {
+    "packets": "total packets", "bytes": "actual data bytes", "packets with SACK": "sack pkts sent",
+    "packets with window 0": "zero win adv",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The ports of the side that opened the connection and of the other one."""
+
+    ports: tuple[int, int]
+
+
+def run(*argv: str | Path) -> bytes:
+    """What a program prints. LfpError when it is not installed or fails."""
+    try:
+        done = subprocess.run([str(word) for word in argv], capture_output=True, timeout=TIMEOUT_S)
+    except FileNotFoundError as error:
+        raise LfpError(f"{argv[0]}: not installed; log.agree compares with it") from error
+    if done.returncode:
+        raise LfpError(f"{argv[0]}: exit status {done.returncode}: {done.stderr.decode(errors='replace')[:200]}")
+    return done.stdout
+
+
+def _index(capture: Path) -> tuple[list[dict[str, Any]], dict[str, pa.ChunkedArray]]:
+    """The sides of the largest connection, and the columns of its packets."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) / "columns"
+        run(find("pktlogger"), "index", capture, "-o", folder)
+        table = pktlogger.read_index(folder)
+        flows = json.loads((folder / "flows.json").read_text())["flows"]
+    number = max(range(len(flows)), key=lambda i: sum(side["bytes"] for side in flows[i]["sides"]))
+    of_flow = table.filter(table["flow"].to_numpy() == number)
+    return flows[number]["sides"], {name: of_flow[name] for name in of_flow.schema.names}
+
+
+def by_pktlogger(capture: Path) -> tuple[Connection, tuple[Totals, Totals]]:
+    """The largest connection, and its totals in both directions."""
+    sides, columns = _index(capture)
+    way, sacks, window = (columns[name].to_numpy() for name in ("dir", "sack_n", "window"))
+
+    def totals(dir_: int) -> Totals:
+        here = way == dir_
+        return {
+            "packets": sides[dir_]["packets"], "bytes": sides[dir_]["bytes"],
+            "packets with SACK": int((sacks[here] > 0).sum()), "packets with window 0": int((window[here] == 0).sum()),
+        }  # fmt: skip
+
+    return Connection((sides[0]["port"], sides[1]["port"])), (totals(0), totals(1))
+
+
+def dsack_frames(capture: Path) -> np.ndarray:
+    """Numbers of the packets to the sender whose first SACK block is below what they acknowledge (RFC 2883)."""
+    _, columns = _index(capture)
+    way, sacks, ack = (columns[name].to_numpy() for name in ("dir", "sack_n", "ack"))
+    first = pc.list_element(columns["sack_left"].filter(sacks > 0), 0).to_numpy()
+    below = np.zeros(way.size, bool)
+    below[sacks > 0] = first < ack[sacks > 0]
+    return np.asarray(columns["frame"].to_numpy()[below & (way == 1)])
+
+
+def by_tshark(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
+    """The same, of every packet that tshark dissects as TCP."""
+    shown = " && ".join(f"tcp.port=={port}" for port in connection.ports)
+    fields = [word for name in _FIELDS for word in ("-e", name)]
+    text = run("tshark", "-r", capture, "-Y", shown, "-T", "fields", *fields)
+    table = csv.read_csv(
+        io.BytesIO(text),
+        read_options=csv.ReadOptions(column_names=list(_FIELDS)),
+        parse_options=csv.ParseOptions(delimiter="\t"),
+        convert_options=csv.ConvertOptions(column_types={_FIELDS[3]: "string"}, strings_can_be_null=True),
+    )
+    port, length, window = (table[name].to_numpy() for name in _FIELDS[:3])
+    sacked = ~np.asarray(table[_FIELDS[3]].is_null().to_numpy())
+
+    def totals(source: int) -> Totals:
+        here = port == source
+        return {
+            "packets": int(here.sum()), "bytes": int(length[here].sum()),
+            "packets with SACK": int(sacked[here].sum()), "packets with window 0": int((window[here] == 0).sum()),
+        }  # fmt: skip
+
+    return totals(connection.ports[0]), totals(connection.ports[1])
+
+
+def by_tcptrace(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
+    """The same from tcptrace's long output, and what it calls retransmitted."""
+    for block in run("tcptrace", "-l", "-n", capture).decode().split("=" * 32 + "\n"):
+        ports = [int(port) for port in re.findall(r"host \w+:\s+\S+:(\d+)\n", block)]
+        if sorted(ports) == sorted(connection.ports):
+            found = re.findall(r"^     ([^:\n]+):\s+(\S+)[ a-z]*?\s+\1:\s+(\S+)", block, re.MULTILINE)
+            rows = {label: values for label, *values in found}
+            labels = _TCPTRACE | {"bytes sent again": "rexmt data bytes"}
+            one, two = ({name: int(rows[label][way]) for name, label in labels.items()} for way in (0, 1))
+            return (one, two) if ports[0] == connection.ports[0] else (two, one)
+    raise LfpError(f"tcptrace does not show the connection of ports {connection.ports} in {capture.name}")
