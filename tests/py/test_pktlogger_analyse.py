@@ -245,6 +245,33 @@ def test_xplot_draws_every_loss_and_repair(tmp_path: Path) -> None:
     assert "line 1700000000.030000000 3001 1700000000.030000000 4001" in text
 
 
+def drawn(folder: Path, *options: str) -> list[str]:
+    """The lines of the graph; it is removed."""
+    done = join(folder, "export", "--xplot", *options)
+    assert done.returncode == 0, done.stderr
+    text = (folder / "out" / "0.xpl").read_text()
+    shutil.rmtree(folder / "out")
+    return [one for one in text.splitlines() if one.startswith("line ")]
+
+
+def test_a_range_of_a_graph_is_the_part_of_the_whole(tmp_path: Path) -> None:
+    """Segments are upright lines: those of the range are those that the whole graph has then. Nothing is outside."""
+    path = fast_retransmission()
+    write_pcapng(tmp_path / "s.pcapng", path.sender)
+    write_pcapng(tmp_path / "r.pcapng", path.receiver)
+    whole, part = drawn(tmp_path), drawn(tmp_path, "--from", "5ms", "--to", "25ms")
+    begin = int(min(one.split()[1] for one in whole if one.split()[1] == one.split()[3]).replace(".", ""))
+
+    def times(one: str) -> list[int]:
+        return [int(word.replace(".", "")) - begin for word in one.split()[1::2]]
+
+    upright = [one for one in whole if len(set(times(one))) == 1]
+    assert [one for one in part if one in whole] and len(part) < len(whole)
+    assert all(5_000_000 <= t <= 25_000_000 for one in part for t in times(one))
+    assert {one for one in upright if 5_000_000 <= times(one)[0] <= 25_000_000} <= set(part)
+    assert join(tmp_path, "export", "--xplot", "--from", "2s", "--to", "1s").returncode == 2
+
+
 def test_parquet_says_what_its_numbers_stand_for(tmp_path: Path) -> None:
     found, _ = fast_retransmission().analyse(tmp_path)
     target = tmp_path / "trial"

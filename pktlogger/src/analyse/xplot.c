@@ -3,6 +3,7 @@
 #include "xplot.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 
 struct point {
     int64_t t_ns;
@@ -14,82 +15,115 @@ static void put(FILE *out, struct point at)
     fprintf(out, " %" PRId64 ".%09" PRId64 " %" PRIu64, at.t_ns / 1000000000, at.t_ns % 1000000000, at.seq);
 }
 
-static void line(FILE *out, struct point from, struct point to)
+/* What is drawn: the stream, and the times between which. */
+struct graph {
+    FILE *out;
+    int64_t from_ns, to_ns;
+};
+
+static bool shows(const struct graph *graph, int64_t from_ns, int64_t to_ns)
 {
-    fputs("line", out);
-    put(out, from);
-    put(out, to);
-    fputc('\n', out);
+    return to_ns >= graph->from_ns && from_ns <= graph->to_ns;
 }
 
-static void text(FILE *out, const char *where, struct point at, const char *what)
+static struct point inside(const struct graph *graph, struct point at)
 {
-    fputs(where, out);
-    put(out, at);
-    fprintf(out, "\n%s\n", what);
+    int64_t t_ns = at.t_ns < graph->from_ns ? graph->from_ns : at.t_ns;
+    return (struct point){t_ns > graph->to_ns ? graph->to_ns : t_ns, at.seq};
 }
 
-/* Returns the first sequence number, where texts stand. */
-static uint64_t put_segments(FILE *out, const struct pl_transfer *t, const struct pl_tables *tables)
+/* Every line is parallel to an axis, so what is left of it lies between its ends moved inside. */
+static void line(const struct graph *graph, struct point from, struct point to)
+{
+    fputs("line", graph->out);
+    put(graph->out, inside(graph, from));
+    put(graph->out, inside(graph, to));
+    fputc('\n', graph->out);
+}
+
+static void text(const struct graph *graph, const char *where, struct point at, const char *what)
+{
+    fputs(where, graph->out);
+    put(graph->out, inside(graph, at));
+    fprintf(graph->out, "\n%s\n", what);
+}
+
+/* Returns the first sequence number that is drawn, where texts stand. */
+static uint64_t put_segments(const struct graph *graph, const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_cursor cursor = {.begun = false};
     struct pl_segment row;
     uint64_t at, first = UINT64_MAX;
     for (; pl_tables_segment(tables, t, &cursor, &row, &at); cursor.row++) {
         const struct pl_segment *segment = &row;
+        if (!shows(graph, row.t_sent_ns, row.t_sent_ns))
+            continue;
         first = first == UINT64_MAX ? row.seq : first;
         struct point low = {segment->t_sent_ns, segment->seq}, high = {segment->t_sent_ns, segment->seq + segment->len};
         bool lost = pl_lost(t, segment);
-        fputs(lost ? "purple\n" : segment->transmission > 1 ? "red\n" : "white\n", out);
-        line(out, low, high);
+        fputs(lost ? "purple\n" : segment->transmission > 1 ? "red\n" : "white\n", graph->out);
+        line(graph, low, high);
         if (segment->transmission > 1)
-            text(out, "atext", high, "R");
+            text(graph, "atext", high, "R");
         if (lost)
-            text(out, "btext", low, "X");
+            text(graph, "btext", low, "X");
     }
     return first;
 }
 
-static void put_step(FILE *out, const char *color, struct point from, struct point to)
+static void put_step(const struct graph *graph, const char *color, struct point from, struct point to)
 {
-    fprintf(out, "%s\n", color);
-    line(out, from, (struct point){to.t_ns, from.seq});
-    line(out, (struct point){to.t_ns, from.seq}, to);
+    fprintf(graph->out, "%s\n", color);
+    line(graph, from, (struct point){to.t_ns, from.seq});
+    if (to.t_ns <= graph->to_ns)
+        line(graph, (struct point){to.t_ns, from.seq}, to);
 }
 
-static void put_acks(FILE *out, const struct pl_transfer *t, const struct pl_tables *tables)
+/* Returns the last acknowledged number that is drawn. */
+static uint64_t put_acks(const struct graph *graph, const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct point ack = {-1, 0}, edge = {-1, 0};
     struct pl_cursor cursor = {.begun = false};
     struct pl_ack one, *row = &one;
+    uint64_t last = 0;
     for (; pl_tables_ack(tables, t, &cursor, &one); cursor.row++) {
         if (row->t_received_ns < 0 || row->ack < ack.seq || row->t_received_ns < ack.t_ns)
             continue;
         struct point next = {row->t_received_ns, row->ack}, next_edge = {row->t_received_ns, row->ack + row->window};
-        if (ack.t_ns >= 0) {
-            put_step(out, "green", ack, next);
-            put_step(out, "yellow", edge, next_edge);
+        if (ack.t_ns >= 0 && shows(graph, ack.t_ns, next.t_ns)) {
+            put_step(graph, "green", ack, next);
+            put_step(graph, "yellow", edge, next_edge);
+            last = ack.seq;
         }
         ack = next;
         edge = next_edge;
     }
+    return last;
 }
 
-static void put_stops(FILE *out, const struct pl_transfer *t, uint64_t seq)
+static void put_stops(const struct graph *graph, const struct pl_transfer *t, uint64_t seq)
 {
     for (size_t i = 0; i < t->stops.n; i++) {
         const struct pl_stop *stop = &t->stops.at[i];
-        fputs("orange\n", out);
-        text(out, "rtext", (struct point){stop->t0_ns, seq}, stop->text);
+        if (!shows(graph, stop->t0_ns, stop->t1_ns))
+            continue;
+        fputs("orange\n", graph->out);
+        text(graph, "rtext", (struct point){stop->t0_ns, seq}, stop->text);
     }
 }
 
-void pl_xplot_write(FILE *out, const struct pl_transfer *t, const struct pl_tables *tables)
+void pl_xplot_write(FILE *out, const struct pl_transfer *t, const struct pl_tables *tables,
+                    const struct pl_xplot_range *range)
 {
+    struct graph graph = {
+        .out = out,
+        .from_ns = range->from_ns ? t->first_ns + range->from_ns : INT64_MIN,
+        .to_ns = range->to_ns ? t->first_ns + range->to_ns : INT64_MAX,
+    };
     fprintf(out,
             "timeval unsigned\ntitle\nflow %" PRIu32 " (time sequence graph)\nxlabel\ntime\nylabel\nsequence number\n",
             t->number);
-    put_acks(out, t, tables);
-    put_stops(out, t, put_segments(out, t, tables));
+    uint64_t acked = put_acks(&graph, t, tables), first = put_segments(&graph, t, tables);
+    put_stops(&graph, t, first == UINT64_MAX ? acked : first);
     fputs("go\n", out);
 }

@@ -21,9 +21,11 @@
 
 struct settings {
     const char *sender, *receiver, *box, *output;
+    uint64_t from_ns, to_ns;
     bool tunnels, xplot, human, json;
 };
 
+#define LONGEST_NS (UINT64_C(1000000) * 1000000000)
 #define AT(field) offsetof(struct settings, field)
 #define FILES_AND_FOLDER                                                                                               \
     {.name = "sender",                                                                                                 \
@@ -56,11 +58,15 @@ static const struct nc_option export_options[] = {
     FILES_AND_FOLDER,
     {.name = "xplot", .kind = NC_OPT_FLAG, .offset = AT(xplot),
      .help = "a time-sequence graph for each flow, N.xpl"},
+    {.name = "from", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(from_ns),
+     .help = "draw from this time on, since the flow's first data"},
+    {.name = "to", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(to_ns),
+     .help = "draw up to this time; default: all"},
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 /* clang-format on */
 static const struct nc_usage export_usage = {
-    .synopsis = "pktlogger export --xplot --sender FILE --receiver FILE [--box DIR] -o DIR",
+    .synopsis = "pktlogger export --xplot [--from TIME] [--to TIME] --sender FILE --receiver FILE [--box DIR] -o DIR",
     .purpose = "Writes the joined captures as graphs for other programs.",
 };
 
@@ -99,17 +105,23 @@ static void print_transfer(const struct pl_transfer *t)
                (double)(t->stops.at[i].t0_ns - t->first_ns) / 1e9, t->stops.at[i].text);
 }
 
+/* Where graphs go, and what they show. */
+struct graphs {
+    int dir_fd;
+    struct pl_xplot_range range;
+};
+
 /* Draws every transfer. Returns 0, or -1 with errno. */
-static int draw(int dir_fd, const struct pl_analysis *analysis, const struct pl_tables *tables)
+static int draw(const struct graphs *graphs, const struct pl_analysis *analysis, const struct pl_tables *tables)
 {
     for (uint32_t i = 0; i < analysis->n; i++) {
         char name[32];
         snprintf(name, sizeof name, "%u.xpl", i);
-        int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int fd = openat(graphs->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
         if (!file)
             return -1;
-        pl_xplot_write(file, &analysis->transfers[i], tables);
+        pl_xplot_write(file, &analysis->transfers[i], tables, &graphs->range);
         int failed = ferror(file);
         if (fclose(file) != 0 || failed)
             return -1;
@@ -117,9 +129,9 @@ static int draw(int dir_fd, const struct pl_analysis *analysis, const struct pl_
     return 0;
 }
 
-/* Writes tables and a summary into the folder of dir_fd, or, with graphs_fd >= 0, tables there and graphs into the
- * folder of graphs_fd. */
-static int write_results(struct pl_analysis *analysis, int dir_fd, int graphs_fd, struct nc_error *error)
+/* Writes tables and a summary into the folder of dir_fd, or, with `graphs`, tables there and graphs into the
+ * folder of those. */
+static int write_results(struct pl_analysis *analysis, int dir_fd, const struct graphs *graphs, struct nc_error *error)
 {
     struct pl_tables tables;
     int result = pl_tables_create(&tables, dir_fd, analysis->box);
@@ -128,10 +140,10 @@ static int write_results(struct pl_analysis *analysis, int dir_fd, int graphs_fd
     else
         result = pl_analysis_run(analysis, &tables, error) == PL_OK ? 0 : -1;
     if (result == 0) {
-        result = graphs_fd >= 0 ? draw(graphs_fd, analysis, &tables) : 0;
+        result = graphs ? draw(graphs, analysis, &tables) : 0;
         if (pl_tables_close(&tables) < 0)
             result = -1;
-        if (result == 0 && graphs_fd < 0)
+        if (result == 0 && !graphs)
             result = pl_json_write(dir_fd, "summary.json", pl_summary(analysis));
         if (result < 0)
             nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
@@ -141,13 +153,15 @@ static int write_results(struct pl_analysis *analysis, int dir_fd, int graphs_fd
 }
 
 /* Graphs are drawn from tables in a folder of their own, which is removed. */
-static int write_graphs(struct pl_analysis *analysis, const struct pl_folder *folder, struct nc_error *error)
+static int write_graphs(struct pl_analysis *analysis, const struct pl_folder *folder,
+                        const struct pl_xplot_range *range, struct nc_error *error)
 {
     static const char name[] = "tables";
     int fd = mkdirat(folder->fd, name, 0777) == 0 ? openat(folder->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd < 0)
         return nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
-    int result = write_results(analysis, fd, folder->fd, error);
+    struct graphs graphs = {folder->fd, *range};
+    int result = write_results(analysis, fd, &graphs, error);
     close(fd);
     pl_folder_remove(folder, name);
     return result;
@@ -175,8 +189,9 @@ static int analyse(const struct settings *settings, struct pl_analysis *analysis
                        settings->receiver);
     if (pl_folder_begin(&folder, settings->output, &error) < 0)
         return pl_report(human, &error);
-    int result =
-        settings->xplot ? write_graphs(analysis, &folder, &error) : write_results(analysis, folder.fd, -1, &error);
+    struct pl_xplot_range range = {(int64_t)settings->from_ns, (int64_t)settings->to_ns};
+    int result = settings->xplot ? write_graphs(analysis, &folder, &range, &error)
+                                 : write_results(analysis, folder.fd, NULL, &error);
     if (result < 0) {
         pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", settings->output, error.text);
         pl_folder_abort(&folder);
@@ -238,6 +253,9 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
                        : !settings.receiver ? "receiver"
                                             : "output",
                        usage->synopsis);
+    if (settings.to_ns && settings.to_ns <= settings.from_ns)
+        return pl_fail(human, NC_EXIT_USAGE, "--to %.9g s is not behind --from %.9g s", (double)settings.to_ns / 1e9,
+                       (double)settings.from_ns / 1e9);
     if (want_format && !settings.xplot)
         return pl_fail(human, NC_EXIT_USAGE, "no format chosen; allowed is --xplot");
     return run(&settings, human);
