@@ -48,7 +48,8 @@ static void fields_have_the_kernels_values(void)
 static void meter_samples_while_nothing_moves(void)
 {
     int client, server;
-    static struct rttcp_transfer stream;
+    const struct rttcp_params params = {0};
+    struct rttcp_transfer stream = {.params = &params};
     connected(&client, &server);
     stream.fd = client;
     struct rttcp_meter meter = {.streams = &stream,
