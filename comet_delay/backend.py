@@ -16,7 +16,8 @@ from typing import Any, Literal, Protocol
 
 from comet_delay import netem_kernel, options
 from comet_delay.command import Parameters, Port
-from comet_delay.netem import DEFAULTS, NOTES, NetemBox
+from comet_delay.netem import NetemBox
+from comet_delay.netem_plan import DEFAULTS, NOTES
 from comet_delay.userspace import UserspaceBox
 from netcommon.errors import LfpError, MissingError, UsageError
 from netcommon.quantity import parse_ratio_ppb

@@ -47,20 +47,9 @@ from comet_delay.netem_kernel import (
     takes_apart_by_fate,
 )
 from comet_delay.netem_messages import netem_options, put_qdisc, tbf_options
-from comet_delay.netem_plan import Bucket, Netem, Parameters, Plan, plan
+from comet_delay.netem_plan import DEFAULTS, NOTES, Bucket, Netem, Parameters, Plan, plan
 from netcommon.errors import LfpError, UsageError
 
-DEFAULTS: dict[str, int | str] = {
-    "delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "access_rate_bps": 0, "loss_ppb": 0, "framing": "l2",
-}  # fmt: skip
-NOTES = (
-    "super-packets are taken apart before netem (segmentation offload is off on the inner interfaces), so that it "
-    "counts wire packets; the hosts keep their offloads",
-    "a shorter delay set under load lets later packets overtake earlier ones",
-    "turning access rate, loss or queue on or off under load drops what waits at the bottleneck; a change of rate or "
-    "queue forgets how full the queue is",
-    "lateness is the kernel's and is not measured",
-)
 _GRANULAR_NOTE = (
     "super-packets shorter than what the line sends in {granularity_ns} ns pass whole, so packets may be late "
     "by as much, never early; where loss or a full queue hits one of their packets they are taken "

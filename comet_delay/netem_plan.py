@@ -23,6 +23,19 @@ from netcommon.errors import UsageError
 
 Parameters = Mapping[str, int | str]
 
+# What the back end can do, and what its state says of it.
+DEFAULTS: dict[str, int | str] = {
+    "delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "access_rate_bps": 0, "loss_ppb": 0, "framing": "l2",
+}  # fmt: skip
+NOTES = (
+    "super-packets are taken apart before netem (segmentation offload is off on the inner interfaces), so that it "
+    "counts wire packets; the hosts keep their offloads",
+    "a shorter delay set under load lets later packets overtake earlier ones",
+    "turning access rate, loss or queue on or off under load drops what waits at the bottleneck; a change of rate or "
+    "queue forgets how full the queue is",
+    "lateness is the kernel's and is not measured",
+)
+
 FRAMING_BYTES = {"l2": 0, "ethernet": 24, "ip": -14}
 UNLIMITED = 2**31 - 1
 _LINK_HEADER, _VLAN_TAG, _SMALLEST_FRAME = 14, 4, 42  # the smallest is an ARP packet on a veth, which does not pad

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from pyroute2 import IPRoute
+from typing import TYPE_CHECKING, Any
 
 from netcommon import netns
 from netcommon.errors import LfpError
 from scenarios.network.addresses import PREFIX_LENGTH, Family, Route
+
+if TYPE_CHECKING:
+    from pyroute2 import IPRoute
 
 # Holds a window of a gigabyte in 64 KB super-packets, because only the model may drop packets.
 TX_QUEUE_PACKETS = 20_000
@@ -33,6 +34,8 @@ class Counters:
 
 
 def _with_netlink(pid: int, function: Any, *args: Any) -> Any:
+    from pyroute2 import IPRoute  # not on top: it takes 0.15 s, and the host of a virtual trial needs none of it
+
     def inside() -> Any:
         with IPRoute() as ipr:
             return function(ipr, *args)

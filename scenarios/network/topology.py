@@ -7,17 +7,13 @@ Mininet creates nodes and veth links and offers its prompt; addresses, routes an
 The two WAN interfaces belong to the delay box, which creates them anew for every trial (``attach_wan``). Nodes are
 unnamed namespaces that live as long as their shells, and veth pairs are created inside them. So two runs never collide,
 and nothing of a run outlives it.
+
+Mininet is loaded when a network is entered: that takes 0.2 s, and the host of a virtual trial needs names alone.
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal
-
-from mininet.cli import CLI
-from mininet.link import Link
-from mininet.log import setLogLevel
-from mininet.net import Mininet
-from mininet.node import Node
 
 from comet_delay import Port
 from netcommon import netns
@@ -69,6 +65,10 @@ class Topology:
         return cls(path.routers, path.mtu, setting.transfer.family, ledger, gateways=gateways)
 
     def __enter__(self) -> Topology:
+        from mininet.link import Link
+        from mininet.log import setLogLevel
+        from mininet.net import Mininet
+
         setLogLevel("error")
         Mininet.inited = True  # init() would raise limits of the whole machine (fixLimits); ours are per namespace
         self._net = Mininet(topo=None, build=False, controller=None, link=Link)
@@ -156,10 +156,16 @@ class Topology:
 
     def prompt(self) -> None:
         """Opens Mininet's prompt, until the user leaves it."""
+        from mininet.cli import CLI
+        from mininet.log import setLogLevel
+
         setLogLevel("output")  # shows what the nodes' commands print
         CLI(self._net)
 
     def _build(self) -> None:
+        from mininet.link import Link
+        from mininet.node import Node
+
         for index, name in enumerate(self.names):
             node = self._net.addHost(name, cls=Node, ip=None)
             self._nodes.append(node)

@@ -8,17 +8,18 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from comet_delay import Port
-from comet_delay.backend import Box
-from comet_delay.netem import NetemBox
 from comet_delay.userspace import UserspaceBox
 from netcommon import binaries
 from netcommon.errors import UsageError
 from netcommon.ledger import Ledger
 from netcommon.process import Tool
 from scenarios.plan.path import Direction, PathTable
+
+if TYPE_CHECKING:
+    from comet_delay.backend import Box
 
 WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
 _MEMORY_FILES = Path("/dev/shm")  # a record belongs here (comet_delay/RECORD.md), where nothing writes it to a disk
@@ -42,6 +43,8 @@ def box(
     if back_end == "netem":
         if record:
             raise UsageError("capture.points has 'box': the netem back end keeps no record; use the delay box itself")
+        from comet_delay.netem import NetemBox  # not on top: it loads pyroute2
+
         return NetemBox(*ports, ab=ab, ba=ba, mtu=path.mtu, seed=seed, granularity_ns=path.granularity or 0)
     own = {
         "poll_ns": path.poll, "spin_ns": path.spin, "granularity_ns": path.granularity, "memory_bytes": path.memory,

@@ -12,10 +12,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rttcp
-from comet_delay.backend import Box
 from netcommon import netns
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
@@ -31,6 +30,9 @@ from scenarios.trial.delay_box import BackEnd
 from scenarios.trial.files import write_json
 from scenarios.trial.validity import CpuTimes, Observation, reasons
 from scenarios.trial.verdicts import Reason
+
+if TYPE_CHECKING:
+    from comet_delay.backend import Box
 
 READY_TIMEOUT_S = 10.0
 RECORD_TIMEOUT_S = 120.0  # for writing the rest of a record when its box has ended

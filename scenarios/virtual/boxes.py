@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from comet_delay.netem import DEFAULTS
-from comet_delay.netem_plan import plan
+from comet_delay.netem_plan import DEFAULTS, plan
 from netcommon import readable
 from netcommon.errors import UsageError
 from scenarios.plan import lateness

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import netcommon.options
-from comet_delay import backend, netem, netem_kernel, options
+from comet_delay import backend, netem_kernel, netem_plan, options
 from comet_delay.backend import Capabilities, capabilities, choose
 from netcommon.binaries import MissingBinary
 from netcommon.errors import MissingError, UsageError
@@ -38,7 +38,7 @@ def test_options_are_read_from_the_daemons_own_list() -> None:
 
 def test_the_installed_daemon_has_what_both_back_ends_share() -> None:
     known = options.installed()
-    assert set(netem.DEFAULTS) <= set(known.path)
+    assert set(netem_plan.DEFAULTS) <= set(known.path)
     assert {"memory", "spin", "poll"} <= set(known.box)
 
 
@@ -90,8 +90,8 @@ def test_what_is_missing_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(netem_kernel, "probe", lambda: ("this kernel has no sch_netem", False))
     found = capabilities("netem")
     assert found.missing == "this kernel has no sch_netem"
-    assert "Linux 6.6" in found.cannot["seed"] and found.can == set(netem.DEFAULTS)
-    assert set(options.installed_or_basic().path) == set(netem.DEFAULTS)
+    assert "Linux 6.6" in found.cannot["seed"] and found.can == set(netem_plan.DEFAULTS)
+    assert set(options.installed_or_basic().path) == set(netem_plan.DEFAULTS)
 
 
 def test_netem_with_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:

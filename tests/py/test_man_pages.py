@@ -75,9 +75,7 @@ def disagreements(page: Path, verb: str | None) -> list[str]:
     for option in documented(page, verb):
         text = paragraph(page, option.name)
         for stated in (found[1] for pattern in STATED_DEFAULT for found in re.finditer(pattern, text)):
-            value = (
-                amount(option, stated) if option.unit else stated if stated in option.choices else None
-            )
+            value = amount(option, stated) if option.unit else stated if stated in option.choices else None
             if None not in (value, option.default) and value != option.default:
                 wrong.append(f"--{option.name}: default {stated}, not {option.default_text}")
         if option.unit and (bounds := STATED_RANGE.search(text)):
