@@ -92,6 +92,7 @@ _IN_ORDER = (
     _setting("congestion", "text", "transfer.congestion", "Congestion control"),
     _setting("second", "text", "transfer.second", "Second flow"),
     _setting("nodelay", "bool", "transfer.nodelay"),
+    _setting("verify", "bool", "transfer.verify", "Content checked"),
     _setting("zerocopy", "bool", "transfer.zerocopy"),
     _setting("sample_ns", "int", "transfer.sample"),
     _setting("family", "text", "transfer.family"),
@@ -112,6 +113,7 @@ _IN_ORDER = (
     Column("flow", "int", "identity", "Flow"),
     *(Column(name, "text", "verdict", name.capitalize()) for name in ("state", "reasons")),
     Column("valid", "bool", "verdict", "Valid"),
+    Column("verified", "text", "verdict", "Content verified"),
     *_outcomes("float", {
         "short_term_bps": "Short-term throughput", "peak_bps": "Peak throughput",
         "second_bps": "Throughput of the second flow",

@@ -82,6 +82,7 @@ class Transfer(Table):
     congestion: str | None = Field(default=None, pattern=_CONGESTION)
     second: str | None = Field(default=None, pattern=_CONGESTION)
     nodelay: bool = False
+    verify: bool = False
     zerocopy: bool | None = None
     sample: Annotated[int, *of_option(quantity.DURATION, "transfer", "sample", zero=True)] = 10 * MS
     family: Literal["ipv4", "ipv6"] = "ipv4"
@@ -94,6 +95,15 @@ class Transfer(Table):
             raise ValueError("give either 'bytes' or 'duration'")
         return self
 
+    @model_validator(mode="after")
+    def _verify_alone(self) -> Transfer:
+        """ValueError where content cannot be checked."""
+        if self.verify and self.tool != "rttcp":
+            raise ValueError(f"'verify': {self.tool} does not check content; use tool = \"rttcp\"")
+        if self.verify and self.zerocopy:
+            raise ValueError("'verify': not with 'zerocopy', which leaves the content unread; drop one of them")
+        return self
+
     def _check_exchanges(self) -> None:
         """ValueError for settings that say how bytes flow one way, beside request and response."""
         if self.request is None or self.response is None:
@@ -102,7 +112,7 @@ class Transfer(Table):
             raise ValueError("with 'request' give either 'exchanges' or 'duration'")
         if self.tool != "rttcp":
             raise ValueError(f'tool "{self.tool}" has no request and response; use tool = "rttcp"')
-        for key in ("bytes", "window", "second", "zerocopy", "pace"):
+        for key in ("bytes", "window", "second", "verify", "zerocopy", "pace"):
             if getattr(self, key):
                 raise ValueError(f"'{key}': not with 'request', whose messages flow both ways")
 

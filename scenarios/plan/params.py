@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scenarios.plan import profiles
-from scenarios.plan.model import Gateway
+from scenarios.plan.model import Gateway, Transfer
 from scenarios.plan.plan import Trial
 
 Scalar = str | int | float | bool | None
@@ -42,14 +42,22 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "routers": path.routers,
         "congestion": transfer.congestion or profile.congestion,
         "second": transfer.second,
+        **_tool_columns(transfer),
+        **gateway_columns(setting.gateway),
+        "capture": ",".join(setting.capture.points),
+        "snap_bytes": setting.capture.snap,
+    }
+
+
+def _tool_columns(transfer: Transfer) -> dict[str, Scalar]:
+    """The transfer tool, and how it sends."""
+    return {
+        "tool": transfer.tool,
         "nodelay": transfer.nodelay,
+        "verify": transfer.verify,
         "zerocopy": bool(transfer.zerocopy),
         "sample_ns": transfer.sample,
         "family": transfer.family,
-        **gateway_columns(setting.gateway),
-        "tool": transfer.tool,
-        "capture": ",".join(setting.capture.points),
-        "snap_bytes": setting.capture.snap,
     }
 
 

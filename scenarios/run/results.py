@@ -27,6 +27,7 @@ def row(folder: Path) -> dict[str, Any]:
         "state": status["state"],
         "valid": status["verdict"]["valid"],
         "reasons": "; ".join(status["verdict"]["reasons"]),
+        "verified": summary.get("verified"),
         **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
         "second_bps": ((transfer.get("second") or {}).get("summary") or {}).get("short_term_bps"),
         **_exchanges(summary.get("exchange") or {}),

@@ -57,8 +57,8 @@ def _flow(
         length_bytes=None if exchanging else transfer.length, request_bytes=transfer.request,
         response_bytes=transfer.response, exchanges=transfer.exchanges, duration_ns=transfer.duration,
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
-        nodelay=True if transfer.nodelay else None, pace_bps=transfer.pace or None, zerocopy=not copies,
-        skip_rx_copy=not copies, **sampled,
+        nodelay=True if transfer.nodelay else None, pace_bps=transfer.pace or None, verify=transfer.verify,
+        zerocopy=not copies, skip_rx_copy=not copies, **sampled,
     )  # fmt: skip
     return TransferCommands(receiver, sender, None)
 

@@ -88,7 +88,8 @@ def _bulk(trial: Trial) -> dict[str, bool | int]:
     """Settings that save system calls and copies without changing what TCP sends, where the scenario leaves them open:
     content is not copied, and a stream without a window is written in long pieces."""
     transfer, own = trial.setting.transfer, dict[str, bool | int]()
-    if transfer.tool == "rttcp" and transfer.zerocopy is None and transfer.request is None:
+    copied = transfer.tool != "rttcp" or transfer.request is not None or transfer.verify
+    if transfer.zerocopy is None and not copied:
         own["zerocopy"] = True
     if not transfer.window and "length" not in transfer.model_fields_set:
         own["length"] = _WRITE_BYTES
