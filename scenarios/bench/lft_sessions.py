@@ -16,6 +16,7 @@ from netcommon.errors import LfpError
 from netcommon.process import Tool
 from scenarios.bench.lft_lab import LONG_PATH, RATE_BPS, ROUTER, SERVER, Lab, lab
 from scenarios.bench.registry import Bench, Place, Result, Row
+from scenarios.run.fairness import jain
 
 SESSIONS, SECONDS, WARM_UP_S, CONNECTS = 1000, 30, 5, 10_000
 RTT_S = 0.2
@@ -35,12 +36,6 @@ def _load(made: Lab, sessions: int, seconds: int) -> list[int]:
         with Tool([*python, "send", SERVER, str(sessions)],
                   netns_pid=made.client, name="source", ledger=made.ledger):  # fmt: skip
             return [int(count) for count in sink.wait_event("end", WARM_UP_S + seconds + 60.0)["octets"]]
-
-
-def jain(shares: list[int]) -> float:
-    """Jain's fairness index: 1 when all shares are equal, 1/n when one session has everything."""
-    squares = sum(share * share for share in shares)
-    return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
 
 
 def _connects(made: Lab, count: int) -> None:

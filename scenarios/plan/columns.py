@@ -91,6 +91,7 @@ _IN_ORDER = (
     _setting("routers", "int", "path.routers"),
     _setting("congestion", "text", "transfer.congestion", "Congestion control"),
     _setting("second", "text", "transfer.second", "Second flow"),
+    _setting("parallel", "int", "transfer.parallel", "Parallel streams"),
     _setting("nodelay", "bool", "transfer.nodelay"),
     _setting("verify", "bool", "transfer.verify", "Content checked"),
     _setting("zerocopy", "bool", "transfer.zerocopy"),
@@ -116,7 +117,8 @@ _IN_ORDER = (
     Column("verified", "text", "verdict", "Content verified"),
     *_outcomes("float", {
         "short_term_bps": "Short-term throughput", "peak_bps": "Peak throughput",
-        "second_bps": "Throughput of the second flow",
+        "second_bps": "Throughput of the second flow", "stream_min_bps": "Goodput of the slowest stream",
+        "stream_max_bps": "Goodput of the fastest stream", "stream_jain": "Jain's index of the streams",
     }),
     *_outcomes("int", {
         "elapsed_ns": "Time taken", "connect_ns": "Time to connect", "retransmits": "Retransmissions",

@@ -22,7 +22,7 @@ def transfer_s(setting: Scenario) -> float:
     if setting.transfer.duration is not None:
         return setting.transfer.duration / 1e9
     if setting.transfer.exchanges is not None:
-        return setting.transfer.exchanges * _exchange_s(setting)
+        return setting.transfer.exchanges * _exchange_s(setting) / setting.transfer.parallel
     return (setting.transfer.bytes or 0) * 8 / _rate_bps(setting)
 
 
@@ -31,7 +31,7 @@ def moved_bytes(setting: Scenario) -> float:
     if setting.transfer.bytes is not None:
         return setting.transfer.bytes
     if setting.transfer.request is not None:
-        return transfer_s(setting) / _exchange_s(setting) * _exchange_bytes(setting)
+        return setting.transfer.parallel * transfer_s(setting) / _exchange_s(setting) * _exchange_bytes(setting)
     return transfer_s(setting) * _rate_bps(setting) / 8
 
 
@@ -40,7 +40,7 @@ def _exchange_bytes(setting: Scenario) -> int:
 
 
 def _exchange_s(setting: Scenario) -> float:
-    """One request and its response: the round trip, the messages' time on the line, and the hosts' share."""
+    """One request and its response on one stream: the round trip, the time on the line, and the hosts' share."""
     line_s = _exchange_bytes(setting) * 8 / _rate_bps(setting)
     return setting.path.rtt_ns() / 1e9 + line_s + _HOSTS_S
 
@@ -51,7 +51,7 @@ def _rate_bps(setting: Scenario) -> float:
     limits = (ab.rate_bps, ab.access_rate_bps, setting.gateway.rate, _FASTEST_BPS)
     rates = [float(rate) for rate in limits if rate]
     if setting.transfer.window and rtt_s:
-        rates.append(setting.transfer.window * 8 / rtt_s)
+        rates.append(setting.transfer.parallel * setting.transfer.window * 8 / rtt_s)
     return min(rates)
 
 

@@ -76,6 +76,7 @@ class Transfer(Table):
     request: Annotated[int, *of_option(quantity.BYTES, "transfer", "request")] | None = None
     response: Annotated[int, *of_option(quantity.BYTES, "transfer", "response")] | None = None
     exchanges: Annotated[int, *of_option(quantity.COUNT, "transfer", "exchanges")] | None = None
+    parallel: Annotated[int, *of_option(quantity.COUNT, "transfer", "parallel")] = 1
     length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] = 8 * 1024
     window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = None
     pace: Annotated[int, *of_option(quantity.RATE, "transfer", "pace", zero=True)] = 0
@@ -96,8 +97,10 @@ class Transfer(Table):
         return self
 
     @model_validator(mode="after")
-    def _verify_alone(self) -> Transfer:
-        """ValueError where content cannot be checked."""
+    def _what_the_tool_can(self) -> Transfer:
+        """ValueError where content cannot be checked, or where the tool has one stream."""
+        if self.parallel > 1 and self.tool != "rttcp":
+            raise ValueError(f"'parallel': {self.tool} as it is run here has one stream; use tool = \"rttcp\"")
         if self.verify and self.tool != "rttcp":
             raise ValueError(f"'verify': {self.tool} does not check content; use tool = \"rttcp\"")
         if self.verify and self.zerocopy:

@@ -53,6 +53,7 @@ def _tool_columns(transfer: Transfer) -> dict[str, Scalar]:
     """The transfer tool, and how it sends."""
     return {
         "tool": transfer.tool,
+        "parallel": transfer.parallel,
         "nodelay": transfer.nodelay,
         "verify": transfer.verify,
         "zerocopy": bool(transfer.zerocopy),

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from scenarios.plan.columns import COLUMNS, LATENCIES
+from scenarios.run import fairness
 from scenarios.trial.files import read_json
 
 _KINDS = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
@@ -30,6 +31,7 @@ def row(folder: Path) -> dict[str, Any]:
         "verified": summary.get("verified"),
         **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
         "second_bps": ((transfer.get("second") or {}).get("summary") or {}).get("short_term_bps"),
+        **fairness.of_streams(receiver),
         **_exchanges(summary.get("exchange") or {}),
         **_round_trips(folder / "tcp_info.parquet"),
         "stopped_share": _stopped_share(folder / "summary.json"),

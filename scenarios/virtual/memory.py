@@ -31,15 +31,15 @@ def scratch() -> Path:
 
 
 def in_flight_bytes(setting: Scenario) -> int:
-    """The most data that a sender keeps in flight: what the path holds, or the window if that is smaller."""
+    """The most data that a sender keeps in flight: what the path holds, or the streams' windows if that is less."""
     ab = setting.path.direction("ab")
     rates = [rate for rate in (ab.rate_bps, ab.access_rate_bps) if rate]
     rate = min(rates, default=_FASTEST_BPS)
     path = rate * setting.path.rtt_ns() // (8 * 10**9) + int(ab.values["queue"])
     if (setting.transfer.congestion or profiles.load(setting.profile.name).congestion) == "bbr":
         path *= _BBR_GAIN
-    window = setting.transfer.window
-    return min(path, window) if window else path
+    windows = (setting.transfer.window or 0) * setting.transfer.parallel
+    return min(path, windows) if windows else path
 
 
 def box_bytes(setting: Scenario) -> int:
