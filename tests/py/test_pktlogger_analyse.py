@@ -8,10 +8,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pktlogger_conversation import FAST, MS, MSS, NEW, SPURIOUS, TIMEOUT, Conversation, at, join
 from pktlogger_frames import Packet, write_pcapng
+from pyarrow import csv
 
 import pktlogger
 
@@ -270,6 +272,55 @@ def test_a_range_of_a_graph_is_the_part_of_the_whole(tmp_path: Path) -> None:
     assert all(5_000_000 <= t <= 25_000_000 for one in part for t in times(one))
     assert {one for one in upright if 5_000_000 <= times(one)[0] <= 25_000_000} <= set(part)
     assert join(tmp_path, "export", "--xplot", "--from", "2s", "--to", "1s").returncode == 2
+
+
+def exported(folder: Path, *options: str) -> dict[str, pa.Table]:
+    """The tables that `export --csv` writes, as another program reads them; their folder is removed."""
+    done = join(folder, "export", "--csv", *options)
+    assert done.returncode == 0, done.stderr
+    tables = {file.stem: csv.read_csv(file) for file in (folder / "out").iterdir()}
+    shutil.rmtree(folder / "out")
+    return tables
+
+
+def test_csv_has_the_tables_of_the_analysis(tmp_path: Path) -> None:
+    """Every number is that of the columns; kinds and causes are names; a flow is one row."""
+    found, _ = fast_retransmission().analyse(tmp_path)
+    wanted = {name: getattr(found, name).to_pydict() for name in ("segments", "acks", "events", "limits", "losses")}
+    flow, lists = found.summary["flows"][0], found.summary
+    shutil.rmtree(tmp_path / "out")
+    tables = exported(tmp_path)
+    named = {
+        "segments": {"kind": "segment_kinds"},
+        "events": {"kind": "event_kinds"},
+        "limits": {"cause": "limit_causes"},
+        "losses": {"cause": "loss_causes", "seen_cause": "loss_causes"},
+    }
+    for table, columns in named.items():
+        for column, names in columns.items():
+            wanted[table][column] = [lists[names][number] for number in wanted[table][column]]
+    assert {name: table.to_pydict() for name, table in tables.items() if name != "flows"} == wanted
+    assert len(wanted["losses"]["cause"]) == 1
+    (row,) = tables["flows"].to_pylist()
+    ends = {f"{end}_{part}": flow[end][part] for end in ("sender", "receiver") for part in ("address", "port")}
+    values = {key: value for key, value in flow.items() if key != "box" and not isinstance(value, dict | list)}
+    assert row == pytest.approx(ends | values)
+
+
+def test_a_range_of_the_tables_has_the_rows_of_that_time(tmp_path: Path) -> None:
+    path = fast_retransmission()
+    write_pcapng(tmp_path / "s.pcapng", path.sender)
+    write_pcapng(tmp_path / "r.pcapng", path.receiver)
+    whole, part = exported(tmp_path), exported(tmp_path, "--from", "5ms", "--to", "25ms")
+    begin = whole["flows"]["t0_ns"][0].as_py() + 5_000_000
+    for name, first, last in (("segments", "t_sent_ns", "t_sent_ns"), ("limits", "t0_ns", "t1_ns")):
+        rows = whole[name].to_pylist()
+        rows = [row for row in rows if row[first] <= begin + 20_000_000 and row[last] >= begin]
+        assert part[name].to_pylist() == rows
+    assert 0 < part["segments"].num_rows < whole["segments"].num_rows
+    assert part["flows"] == whole["flows"]
+    done = join(tmp_path, "export")
+    assert done.returncode == 2 and "--xplot and --csv" in done.stderr
 
 
 def test_parquet_says_what_its_numbers_stand_for(tmp_path: Path) -> None:

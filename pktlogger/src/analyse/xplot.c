@@ -113,13 +113,10 @@ static void put_stops(const struct graph *graph, const struct pl_transfer *t, ui
 }
 
 void pl_xplot_write(FILE *out, const struct pl_transfer *t, const struct pl_tables *tables,
-                    const struct pl_xplot_range *range)
+                    const struct pl_time_range *range)
 {
-    struct graph graph = {
-        .out = out,
-        .from_ns = range->from_ns ? t->first_ns + range->from_ns : INT64_MIN,
-        .to_ns = range->to_ns ? t->first_ns + range->to_ns : INT64_MAX,
-    };
+    struct pl_time_range shown = pl_time_range_at(range, t->first_ns);
+    struct graph graph = {.out = out, .from_ns = shown.from_ns, .to_ns = shown.to_ns};
     fprintf(out,
             "timeval unsigned\ntitle\nflow %" PRIu32 " (time sequence graph)\nxlabel\ntime\nylabel\nsequence number\n",
             t->number);

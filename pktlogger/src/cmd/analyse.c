@@ -1,4 +1,4 @@
-/* pktlogger analyse and export: they join two captures and write tables and a summary, or graphs. */
+/* pktlogger analyse and export: they join two captures and write tables and a summary, graphs, or CSV. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "nc_program.h"
 #include "analyse.h"
 #include "command.h"
+#include "csv.h"
 #include "folder.h"
 #include "json.h"
 #include "limits.h"
@@ -22,7 +23,7 @@
 struct settings {
     const char *sender, *receiver, *box, *output;
     uint64_t from_ns, to_ns;
-    bool tunnels, xplot, human, json;
+    bool tunnels, xplot, csv, human, json;
 };
 
 #define LONGEST_NS (UINT64_C(1000000) * 1000000000)
@@ -58,16 +59,19 @@ static const struct nc_option export_options[] = {
     FILES_AND_FOLDER,
     {.name = "xplot", .kind = NC_OPT_FLAG, .offset = AT(xplot),
      .help = "a time-sequence graph for each flow, N.xpl"},
+    {.name = "csv", .kind = NC_OPT_FLAG, .offset = AT(csv),
+     .help = "the tables of analyse as flows.csv, segments.csv, acks.csv, events.csv, limits.csv and losses.csv"},
     {.name = "from", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(from_ns),
-     .help = "draw from this time on, since the flow's first data"},
+     .help = "from this time on, since the flow's first data"},
     {.name = "to", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(to_ns),
-     .help = "draw up to this time; default: all"},
+     .help = "up to this time; default: all"},
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 /* clang-format on */
 static const struct nc_usage export_usage = {
-    .synopsis = "pktlogger export --xplot [--from TIME] [--to TIME] --sender FILE --receiver FILE [--box DIR] -o DIR",
-    .purpose = "Writes the joined captures as graphs for other programs.",
+    .synopsis =
+        "pktlogger export {--xplot | --csv} [--from TIME] [--to TIME] --sender FILE --receiver FILE [--box DIR] -o DIR",
+    .purpose = "Writes the joined captures as graphs or tables for other programs.",
 };
 
 /* "What limited it: 62 % the receiver's window; 30 % slow start; …", the longest first, and the same of losses. */
@@ -105,23 +109,24 @@ static void print_transfer(const struct pl_transfer *t)
                (double)(t->stops.at[i].t0_ns - t->first_ns) / 1e9, t->stops.at[i].text);
 }
 
-/* Where graphs go, and what they show. */
-struct graphs {
+/* What is exported where. */
+struct export {
     int dir_fd;
-    struct pl_xplot_range range;
+    bool xplot, csv;
+    struct pl_time_range range;
 };
 
 /* Draws every transfer. Returns 0, or -1 with errno. */
-static int draw(const struct graphs *graphs, const struct pl_analysis *analysis, const struct pl_tables *tables)
+static int draw(const struct export *export, const struct pl_analysis *analysis, const struct pl_tables *tables)
 {
     for (uint32_t i = 0; i < analysis->n; i++) {
         char name[32];
         snprintf(name, sizeof name, "%u.xpl", i);
-        int fd = openat(graphs->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int fd = openat(export->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
         if (!file)
             return -1;
-        pl_xplot_write(file, &analysis->transfers[i], tables, &graphs->range);
+        pl_xplot_write(file, &analysis->transfers[i], tables, &export->range);
         int failed = ferror(file);
         if (fclose(file) != 0 || failed)
             return -1;
@@ -129,9 +134,18 @@ static int draw(const struct graphs *graphs, const struct pl_analysis *analysis,
     return 0;
 }
 
-/* Writes tables and a summary into the folder of dir_fd, or, with `graphs`, tables there and graphs into the
- * folder of those. */
-static int write_results(struct pl_analysis *analysis, int dir_fd, const struct graphs *graphs, struct nc_error *error)
+static int write_csv(const struct export *export, const struct pl_analysis *analysis, const struct pl_tables *tables,
+                     struct nc_error *error)
+{
+    json_t *summary = pl_summary(analysis);
+    int result = pl_csv_write(export->dir_fd, analysis, tables, summary, &export->range, error);
+    json_decref(summary);
+    return result;
+}
+
+/* Writes tables and a summary into the folder of dir_fd, or, with `export`, tables there and what is exported into the
+ * folder of that. */
+static int write_results(struct pl_analysis *analysis, int dir_fd, const struct export *export, struct nc_error *error)
 {
     struct pl_tables tables;
     int result = pl_tables_create(&tables, dir_fd, analysis->box);
@@ -140,28 +154,31 @@ static int write_results(struct pl_analysis *analysis, int dir_fd, const struct 
     else
         result = pl_analysis_run(analysis, &tables, error) == PL_OK ? 0 : -1;
     if (result == 0) {
-        result = graphs ? draw(graphs, analysis, &tables) : 0;
+        result = export && export->xplot ? draw(export, analysis, &tables) : 0;
         if (pl_tables_close(&tables) < 0)
             result = -1;
-        if (result == 0 && !graphs)
+        if (result == 0 && !export)
             result = pl_json_write(dir_fd, "summary.json", pl_summary(analysis));
         if (result < 0)
             nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
+        else if (export && export->csv)
+            result = write_csv(export, analysis, &tables, error);
     }
     pl_tables_free(&tables);
     return result;
 }
 
-/* Graphs are drawn from tables in a folder of their own, which is removed. */
-static int write_graphs(struct pl_analysis *analysis, const struct pl_folder *folder,
-                        const struct pl_xplot_range *range, struct nc_error *error)
+/* Exports are made from tables in a folder of their own, which is removed. */
+static int write_export(struct pl_analysis *analysis, const struct pl_folder *folder, const struct settings *settings,
+                        struct nc_error *error)
 {
     static const char name[] = "tables";
     int fd = mkdirat(folder->fd, name, 0777) == 0 ? openat(folder->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd < 0)
         return nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
-    struct graphs graphs = {folder->fd, *range};
-    int result = write_results(analysis, fd, &graphs, error);
+    struct export export = {
+        folder->fd, settings->xplot, settings->csv, {(int64_t)settings->from_ns, (int64_t)settings->to_ns}};
+    int result = write_results(analysis, fd, &export, error);
     close(fd);
     pl_folder_remove(folder, name);
     return result;
@@ -189,9 +206,8 @@ static int analyse(const struct settings *settings, struct pl_analysis *analysis
                        settings->receiver);
     if (pl_folder_begin(&folder, settings->output, &error) < 0)
         return pl_report(human, &error);
-    struct pl_xplot_range range = {(int64_t)settings->from_ns, (int64_t)settings->to_ns};
-    int result = settings->xplot ? write_graphs(analysis, &folder, &range, &error)
-                                 : write_results(analysis, folder.fd, NULL, &error);
+    int result = settings->xplot || settings->csv ? write_export(analysis, &folder, settings, &error)
+                                                  : write_results(analysis, folder.fd, NULL, &error);
     if (result < 0) {
         pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", settings->output, error.text);
         pl_folder_abort(&folder);
@@ -256,8 +272,8 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
     if (settings.to_ns && settings.to_ns <= settings.from_ns)
         return pl_fail(human, NC_EXIT_USAGE, "--to %.9g s is not behind --from %.9g s", (double)settings.to_ns / 1e9,
                        (double)settings.from_ns / 1e9);
-    if (want_format && !settings.xplot)
-        return pl_fail(human, NC_EXIT_USAGE, "no format chosen; allowed is --xplot");
+    if (want_format && !settings.xplot && !settings.csv)
+        return pl_fail(human, NC_EXIT_USAGE, "no format chosen; allowed are --xplot and --csv");
     return run(&settings, human);
 }
 

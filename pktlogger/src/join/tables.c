@@ -61,18 +61,37 @@ static size_t ack_column_n(const struct pl_tables *tables)
     return PL_ACK_COLUMNS - (tables->boxed ? 0 : ACK_BOX_COLUMNS);
 }
 
+struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number)
+{
+    const struct pl_table_form forms[PL_TABLE_N] = {
+        {"segments", segment_columns, segment_column_n(tables)},
+        {"acks", ack_columns, ack_column_n(tables)},
+        {"events", event_columns, sizeof event_columns / sizeof *event_columns},
+        {"limits", limit_columns, sizeof limit_columns / sizeof *limit_columns},
+        {"losses", loss_columns, sizeof loss_columns / sizeof *loss_columns},
+    };
+    return forms[number];
+}
+
+/* Makes table `number`. Returns NULL with errno. */
+static struct pl_table *create_table(const struct pl_tables *tables, int number)
+{
+    struct pl_table_form form = pl_tables_form(tables, number);
+    return pl_table_create(tables->dir_fd, form.name, form.columns, form.n);
+}
+
 int pl_tables_create(struct pl_tables *tables, int dir_fd, bool boxed)
 {
     *tables = (struct pl_tables){.dir_fd = dir_fd, .boxed = boxed};
-    tables->tables[PL_SEGMENTS] = pl_table_create(dir_fd, "segments", segment_columns, segment_column_n(tables));
+    tables->tables[PL_SEGMENTS] = create_table(tables, PL_SEGMENTS);
     if (tables->tables[PL_SEGMENTS])
-        tables->tables[PL_ACKS] = pl_table_create(dir_fd, "acks", ack_columns, ack_column_n(tables));
+        tables->tables[PL_ACKS] = create_table(tables, PL_ACKS);
     if (tables->tables[PL_ACKS])
-        tables->events = pl_table_create(dir_fd, "events", event_columns, sizeof event_columns / sizeof *event_columns);
+        tables->events = create_table(tables, PL_CHAINED_N);
     if (tables->events)
-        tables->limits = pl_table_create(dir_fd, "limits", limit_columns, sizeof limit_columns / sizeof *limit_columns);
+        tables->limits = create_table(tables, PL_CHAINED_N + 1);
     if (tables->limits)
-        tables->losses = pl_table_create(dir_fd, "losses", loss_columns, sizeof loss_columns / sizeof *loss_columns);
+        tables->losses = create_table(tables, PL_CHAINED_N + 2);
     return tables->losses ? 0 : -1;
 }
 

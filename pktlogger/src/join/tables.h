@@ -8,7 +8,7 @@
 #include "table.h"
 #include "transfer.h"
 
-enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_SEGMENT_COLUMNS = 14, PL_ACK_COLUMNS = 8 };
+enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_TABLE_N = 5, PL_SEGMENT_COLUMNS = 14, PL_ACK_COLUMNS = 8 };
 #define PL_NO_RUN UINT32_MAX
 
 struct pl_run {
@@ -27,6 +27,16 @@ struct pl_tables {
     uint8_t *kinds; /* the column, mapped for writing */
     size_t kinds_len;
 };
+
+/* A table's name and columns. */
+struct pl_table_form {
+    const char *name;
+    const struct pl_column *columns;
+    size_t n;
+};
+
+/* Table `number`, from 0 to PL_TABLE_N - 1. */
+struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number);
 
 /* Makes the tables in the folder of dir_fd. `boxed`: with the columns of a box. Returns 0, or -1 with errno;
  * pl_tables_free is allowed after either. */

@@ -47,7 +47,7 @@ static inline void check_all(const struct pl_analysis *analysis, const struct pl
     check(null);
     for (uint32_t i = 0; i < analysis->n; i++) {
         check_transfer(&analysis->transfers[i], tables);
-        pl_xplot_write(null, &analysis->transfers[i], tables, &(struct pl_xplot_range){0});
+        pl_xplot_write(null, &analysis->transfers[i], tables, &(struct pl_time_range){0});
     }
     fclose(null);
     json_t *summary = pl_summary(analysis);
