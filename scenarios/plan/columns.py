@@ -92,6 +92,7 @@ _IN_ORDER = (
     _setting("congestion", "text", "transfer.congestion", "Congestion control"),
     _setting("second", "text", "transfer.second", "Second flow"),
     _setting("parallel", "int", "transfer.parallel", "Parallel streams"),
+    _setting("bidir", "bool", "transfer.bidir", "Both ways at once"),
     _setting("nodelay", "bool", "transfer.nodelay"),
     _setting("verify", "bool", "transfer.verify", "Content checked"),
     _setting("zerocopy", "bool", "transfer.zerocopy"),
@@ -117,7 +118,8 @@ _IN_ORDER = (
     Column("verified", "text", "verdict", "Content verified"),
     *_outcomes("float", {
         "short_term_bps": "Short-term throughput", "peak_bps": "Peak throughput",
-        "second_bps": "Throughput of the second flow", "stream_min_bps": "Goodput of the slowest stream",
+        "second_bps": "Throughput of the second flow", "reverse_bps": "Throughput of the way back",
+        "stream_min_bps": "Goodput of the slowest stream",
         "stream_max_bps": "Goodput of the fastest stream", "stream_jain": "Jain's index of the streams",
     }),
     *_outcomes("int", {

@@ -29,10 +29,14 @@ def transfer_s(setting: Scenario) -> float:
 def moved_bytes(setting: Scenario) -> float:
     """Expected amount of data without loss."""
     if setting.transfer.bytes is not None:
-        return setting.transfer.bytes
+        return _ways(setting) * setting.transfer.bytes
     if setting.transfer.request is not None:
         return setting.transfer.parallel * transfer_s(setting) / _exchange_s(setting) * _exchange_bytes(setting)
-    return transfer_s(setting) * _rate_bps(setting) / 8
+    return _ways(setting) * transfer_s(setting) * _rate_bps(setting) / 8
+
+
+def _ways(setting: Scenario) -> int:
+    return 2 if setting.transfer.bidir else 1
 
 
 def _exchange_bytes(setting: Scenario) -> int:

@@ -77,6 +77,7 @@ class Transfer(Table):
     response: Annotated[int, *of_option(quantity.BYTES, "transfer", "response")] | None = None
     exchanges: Annotated[int, *of_option(quantity.COUNT, "transfer", "exchanges")] | None = None
     parallel: Annotated[int, *of_option(quantity.COUNT, "transfer", "parallel")] = 1
+    bidir: bool = False
     length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] = 8 * 1024
     window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = None
     pace: Annotated[int, *of_option(quantity.RATE, "transfer", "pace", zero=True)] = 0
@@ -98,9 +99,15 @@ class Transfer(Table):
 
     @model_validator(mode="after")
     def _what_the_tool_can(self) -> Transfer:
-        """ValueError where content cannot be checked, or where the tool has one stream."""
+        """ValueError where content cannot be checked, or where the tool has no such streams."""
         if self.parallel > 1 and self.tool != "rttcp":
             raise ValueError(f"'parallel': {self.tool} as it is run here has one stream; use tool = \"rttcp\"")
+        if self.bidir and self.tool != "rttcp":
+            raise ValueError(f"'bidir': {self.tool} as it is run here sends one way; use tool = \"rttcp\"")
+        if self.bidir and self.second:
+            raise ValueError("'second': not with 'bidir', whose second flow goes the other way; drop one of them")
+        if self.bidir and self.parallel > 64:
+            raise ValueError(f"parallel {self.parallel}: at most 64 streams each way with 'bidir'")
         if self.verify and self.tool != "rttcp":
             raise ValueError(f"'verify': {self.tool} does not check content; use tool = \"rttcp\"")
         if self.verify and self.zerocopy:
@@ -115,7 +122,7 @@ class Transfer(Table):
             raise ValueError("with 'request' give either 'exchanges' or 'duration'")
         if self.tool != "rttcp":
             raise ValueError(f'tool "{self.tool}" has no request and response; use tool = "rttcp"')
-        for key in ("bytes", "window", "second", "verify", "zerocopy", "pace"):
+        for key in ("bytes", "window", "second", "bidir", "verify", "zerocopy", "pace"):
             if getattr(self, key):
                 raise ValueError(f"'{key}': not with 'request', whose messages flow both ways")
 
@@ -207,6 +214,13 @@ class Scenario(Table):
         """A capture point at a gateway that has no node of its own; None if there is no such point."""
         wanted = set(self.capture.points).intersection(GATEWAY_POINTS)
         return min(wanted) if wanted and not self.gateway.has_nodes else None
+
+    def needs_ports(self) -> str | None:
+        """The key of [transfer] that wants more data connections than a proxy gateway forwards; None if there is
+        none."""
+        if self.gateway.kind == "none" or self.gateway.model != "proxy":
+            return None
+        return "bidir" if self.transfer.bidir else "parallel" if self.transfer.parallel > 1 else None
 
 
 SWEEPABLE = ("path", "transfer", "profile", "gateway", "capture", "scenario")

@@ -54,6 +54,7 @@ def _tool_columns(transfer: Transfer) -> dict[str, Scalar]:
     return {
         "tool": transfer.tool,
         "parallel": transfer.parallel,
+        "bidir": transfer.bidir,
         "nodelay": transfer.nodelay,
         "verify": transfer.verify,
         "zerocopy": bool(transfer.zerocopy),

@@ -197,10 +197,11 @@ def _validate(document: Document) -> Scenario:
         where = document.origin(("capture", "points"))
         raise UsageError(f"{where}: capture.points = '{point}': there is no such node with [gateway] {found}; "
                          "want snd, box or rcv, or \"all\"")  # fmt: skip
-    if setting.transfer.parallel > 1 and setting.gateway.kind != "none" and setting.gateway.model == "proxy":
-        where, count = document.origin(("transfer", "parallel")), setting.transfer.parallel
-        raise UsageError(f"{where}: transfer.parallel = {count}: a proxy gateway forwards the port of one stream; "
-                         "want 1, or [gateway] model = \"router\"")  # fmt: skip
+    if key := setting.needs_ports():
+        where, value = document.origin(("transfer", key)), getattr(setting.transfer, key)
+        none = "false" if key == "bidir" else "1"
+        raise UsageError(f"{where}: transfer.{key} = {str(value).lower()}: a proxy gateway forwards the port of one "
+                         f"stream; want {none}, or [gateway] model = \"router\"")  # fmt: skip
     try:
         profiles.load(setting.profile.name)
     except UsageError as unknown:

@@ -31,6 +31,7 @@ def row(folder: Path) -> dict[str, Any]:
         "verified": summary.get("verified"),
         **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
         "second_bps": ((transfer.get("second") or {}).get("summary") or {}).get("short_term_bps"),
+        "reverse_bps": ((transfer.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
         **fairness.of_streams(receiver),
         **_exchanges(summary.get("exchange") or {}),
         **_round_trips(folder / "tcp_info.parquet"),

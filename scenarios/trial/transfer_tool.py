@@ -56,7 +56,7 @@ def _flow(
         host, binary, port=port, family=family, congestion=congestion, bytes=transfer.bytes,
         length_bytes=None if exchanging else transfer.length, request_bytes=transfer.request,
         response_bytes=transfer.response, parallel=transfer.parallel if transfer.parallel > 1 else None,
-        exchanges=transfer.exchanges, duration_ns=transfer.duration,
+        direction="both" if transfer.bidir else "forward", exchanges=transfer.exchanges, duration_ns=transfer.duration,
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
         nodelay=True if transfer.nodelay else None, pace_bps=transfer.pace or None, verify=transfer.verify,
         zerocopy=not copies, skip_rx_copy=not copies, **sampled,

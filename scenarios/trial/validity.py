@@ -68,8 +68,7 @@ def reasons(
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
     ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time."""
     found = _box(box, witness)
-    transfer_verdict = transfer.get("summary", {}).get("verdict", {})
-    found += [Reason("transfer", f"transfer: {why}", why) for why in transfer_verdict.get("reasons", [])]
+    found += _transfer(transfer, "transfer") + _transfer(transfer.get("reverse") or {}, "transfer, way back")
     found += _interface_drops(before.counters, after.counters)
     found += [
         Reason("offloads", f"offloads of {name} changed", f"offloads of {name}")
@@ -79,6 +78,12 @@ def reasons(
     found += _capture(capture)
     found += _tcp_memory(before.tcp_memory, after.tcp_memory)
     return found + _gateways(gateways or {}) + _cpu(before.cpu, after.cpu) + _busy_ends(transfer)
+
+
+def _transfer(way: dict[str, Any], name: str) -> list[Reason]:
+    """What the transfer tool itself objects to in one direction."""
+    verdict = way.get("summary", {}).get("verdict", {})
+    return [Reason("transfer", f"{name}: {why}", why) for why in verdict.get("reasons", [])]
 
 
 _LATE = ": p99 lateness "  # the box's words for lateness, after the direction's name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from netcommon.errors import EXIT_MISSING, LfpError
 from scenarios.plan import profiles
@@ -22,6 +23,7 @@ _BBR_GAIN = 2
 # and --memory-rx add.
 _GATEWAY_BYTES, _GATEWAY_TRIPS = 160 * 2**20, 2 + 4
 _GATEWAY_BPS, _GATEWAY_RTT_NS = 2_500_000_000, 200 * 10**6  # what it plans for: the rate without a limit, the least RTT
+Way = Literal["ab", "ba"]
 _SHM = Path("/dev/shm")
 
 
@@ -31,15 +33,25 @@ def scratch() -> Path:
 
 
 def in_flight_bytes(setting: Scenario) -> int:
-    """The most data that a sender keeps in flight: what the path holds, or the streams' windows if that is less."""
-    ab = setting.path.direction("ab")
-    rates = [rate for rate in (ab.rate_bps, ab.access_rate_bps) if rate]
-    rate = min(rates, default=_FASTEST_BPS)
-    path = rate * setting.path.rtt_ns() // (8 * 10**9) + int(ab.values["queue"])
+    """The most data that senders keep in flight one way: what the path holds, or the windows if they are smaller."""
+    path = max(_held_bytes(setting, way) for way in _ways(setting))
     if (setting.transfer.congestion or profiles.load(setting.profile.name).congestion) == "bbr":
         path *= _BBR_GAIN
     windows = (setting.transfer.window or 0) * setting.transfer.parallel
     return min(path, windows) if windows else path
+
+
+def _ways(setting: Scenario) -> tuple[Way, ...]:
+    """The directions that carry data."""
+    return ("ab", "ba") if setting.transfer.bidir else ("ab",)
+
+
+def _held_bytes(setting: Scenario, way: Way) -> int:
+    """What a direction's line and queue hold, with the whole round trip."""
+    line = setting.path.direction(way)
+    rates = [rate for rate in (line.rate_bps, line.access_rate_bps) if rate]
+    rate = min(rates, default=_FASTEST_BPS)
+    return rate * setting.path.rtt_ns() // (8 * 10**9) + int(line.values["queue"])
 
 
 def box_bytes(setting: Scenario) -> int:
@@ -59,7 +71,7 @@ def gateway_bytes(setting: Scenario) -> int:
 def guest_bytes(setting: Scenario) -> int:
     """The memory of the guest for one trial. The host provides it page by page, as the guest uses it."""
     capture = _CAPTURE_BYTES if setting.capture.points else 0
-    hosts = BASE_BYTES + capture + 2 * box_bytes(setting) + _COPIES * in_flight_bytes(setting)
+    hosts = BASE_BYTES + capture + 2 * box_bytes(setting) + _COPIES * len(_ways(setting)) * in_flight_bytes(setting)
     return hosts + gateway_bytes(setting)
 
 
