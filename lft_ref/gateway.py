@@ -43,6 +43,7 @@ class Settings:
     recovery: str | None = None
     rate_mode: str | None = None
     rate_bps: int | None = None
+    host_rate_bps: int | None = None
     expected_rtt_ns: int | None = None
     redundancy: bool = True
     drain: str = "0s"
@@ -56,6 +57,7 @@ class Settings:
         for option, value, unit in (
             ("peer", self.peer, ""), ("carriage", self.carriage, ""), ("cipher", self.cipher, ""),
             ("recovery", self.recovery, ""), ("rate-mode", self.rate_mode, ""), ("rate", self.rate_bps, "bit"),
+            ("host-rate", self.host_rate_bps, "bit"),
             ("expected-rtt", self.expected_rtt_ns, "ns"),
         ):  # fmt: skip
             words += [] if value is None else [f"--{option}", f"{value}{unit}"]

@@ -101,6 +101,7 @@ _IN_ORDER = (
     _setting("gateway", "text", "gateway.kind", "Gateway"),
     _setting("gateway_model", "text", "gateway.model", "Relay model"),
     _setting("gateway_rate_bps", "int", "gateway.rate", "Gateways' limit"),
+    _setting("gateway_host_rate_bps", "int", "gateway.host_rate", "Gateways' limit towards hosts"),
     _setting("gateway_rate_mode", "text", "gateway.rate_mode", "Rate control"),
     _setting("gateway_recovery", "text", "gateway.recovery", "Recovery"),
     _setting("gateway_redundancy", "bool", "gateway.redundancy", "Redundant copies"),

@@ -34,6 +34,7 @@ class Gateway(Table):
     kind: Literal["none", "lft", "command"] = "none"
     model: Literal["router", "proxy", "host"] = "router"
     rate: Annotated[int, *of_option(quantity.RATE, "gateway", "rate")] = 0
+    host_rate: Annotated[int, *of_option(quantity.RATE, "gateway", "host_rate")] = 0
     rate_mode: Annotated[str, *choice("gateway", "rate_mode")] = "fixed"
     recovery: Annotated[str, *choice("gateway", "recovery")] = "selective"
     redundancy: bool = True
@@ -45,8 +46,11 @@ class Gateway(Table):
 
     @model_validator(mode="after")
     def _commands_when_wanted(self) -> Gateway:
-        if self.rate % 10**6:
-            raise ValueError(f"rate {self.rate} bit/s is not a multiple of 1Mbit; want whole Mbit/s, or 0 for none")
+        for key in ("rate", "host_rate"):
+            if (value := getattr(self, key)) % 10**6:
+                raise ValueError(f"{key} {value} bit/s is not a multiple of 1Mbit; want whole Mbit/s, or 0 for none")
+        if self.host_rate and self.kind != "lft":
+            raise ValueError(f"'host_rate': not with kind '{self.kind}', which has no such limit; use kind = \"lft\"")
         wanted = self.kind == "command"
         if wanted != (self.near is not None) or wanted != (self.far is not None):
             raise ValueError("kind 'command' takes 'near' and 'far', two command lines; the others take neither")

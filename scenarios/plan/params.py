@@ -68,6 +68,7 @@ def gateway_columns(gateway: Gateway) -> dict[str, Scalar]:
     columns: dict[str, Scalar] = {
         "gateway_model": gateway.model,
         "gateway_rate_bps": gateway.rate,
+        "gateway_host_rate_bps": gateway.host_rate,
         "gateway_rate_mode": gateway.rate_mode,
         "gateway_recovery": gateway.recovery,
         "gateway_redundancy": gateway.redundancy,

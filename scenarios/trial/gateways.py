@@ -124,6 +124,7 @@ def _lft(net: Topology, setting: Scenario, which: Which, scratch: Path) -> Setti
         recovery=gateway.recovery,
         rate_mode=gateway.rate_mode,
         rate_bps=gateway.rate,
+        host_rate_bps=gateway.host_rate,
         expected_rtt_ns=max(setting.path.rtt_ns(), _LEAST_EXPECTED_RTT_NS),
         redundancy=gateway.redundancy,
     )
