@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SCRIPT_MAX = 8192, OUTPUT_MAX = 8192 };
+enum { SCRIPT_MAX = 8192, OUTPUT_MAX = 8192, MOST_COPIES = 8 };
 #define SYN_ONLY "tcp flags & (fin|syn|rst|ack) == syn"
 
 extern char **environ;
@@ -85,23 +85,7 @@ static int nft(const char *script, struct nc_error *error)
     return run(argv, script, NULL, error);
 }
 
-/* One `ip` command, split at blanks. */
-static int ip(struct nc_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int ip(struct nc_error *error, const char *format, ...)
-{
-    char text[256], *argv[24] = {"ip"}, *save;
-    size_t n = 1;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    for (char *word = strtok_r(text, " ", &save); word && n + 1 < sizeof argv / sizeof argv[0];
-         word = strtok_r(NULL, " ", &save))
-        argv[n++] = word;
-    return run(argv, "", NULL, error);
-}
-
-/* A script that is being put together. One that does not fit is our bug and shows as a syntax error of nft. */
+/* A script that is being put together. One that does not fit is our bug and shows as a syntax error. */
 struct script {
     size_t used;
     char text[SCRIPT_MAX];
@@ -114,6 +98,15 @@ static void add(struct script *script, const char *format, ...)
     int n = vsnprintf(script->text + script->used, sizeof script->text - script->used, format, arguments);
     va_end(arguments);
     script->used = script->used + (size_t)n < sizeof script->text ? script->used + (size_t)n : sizeof script->text - 1;
+}
+
+/* Runs commands of `ip`, a line each, in one process; it takes longer to start ip than to do what it is asked. Without
+ * `regardless` the first command that fails is the last one. */
+static int ip(int family, bool regardless, const struct script *commands, struct nc_error *error)
+{
+    char *const all[] = {"ip", family == 4 ? "-4" : "-6", "-batch", "-", NULL};
+    char *const forced[] = {"ip", family == 4 ? "-4" : "-6", "-force", "-batch", "-", NULL};
+    return run(regardless ? forced : all, commands->text, NULL, error);
 }
 
 /* SYNs come first. A SYN for a connection that exists is for the kernel to answer (RFC 9293, 3.10.7.4). A socket in
@@ -241,19 +234,35 @@ static int install_routes(const struct rules *rules, struct nc_error *error)
     uint32_t local = rules->mark + RULES_MARK_LOCAL, tun = rules->mark + RULES_MARK_TUN;
     for (int family = 4; family <= 6; family += 2) {
         const char *all = family == 4 ? "0.0.0.0/0" : "::/0";
-        int failed = ip(error, "-%d rule add pref 500 fwmark %u lookup %u", family, local, rules->table) ||
-                     ip(error, "-%d route add local %s dev lo table %u", family, all, rules->table) ||
-                     ip(error, "-%d rule add pref 501 fwmark %u lookup %u", family, tun, rules->table + 1) ||
-                     ip(error, "-%d route add %s dev %s table %u", family, all, rules->name, rules->table + 1);
-        if (failed && family == 4)
+        struct script commands = {0};
+        add(&commands, "rule add pref 500 fwmark %u lookup %u\n", local, rules->table);
+        add(&commands, "route add local %s dev lo table %u\n", all, rules->table);
+        add(&commands, "rule add pref 501 fwmark %u lookup %u\n", tun, rules->table + 1);
+        add(&commands, "route add %s dev %s table %u\n", all, rules->name, rules->table + 1);
+        if (ip(family, false, &commands, error) < 0 && family == 4)
             return -1; /* a machine without IPv6 is no error */
     }
     return 0;
 }
 
+/* Rules of gateways that were killed may be there several times. */
+static void remove_routes(uint32_t mark, uint32_t table)
+{
+    struct nc_error ignored;
+    struct script commands = {0};
+    for (uint32_t i = 0; i < 2; i++) {
+        for (int times = 0; times < MOST_COPIES; times++)
+            add(&commands, "rule del fwmark %u lookup %u\n", mark + i, table + i);
+        add(&commands, "route flush table %u\n", table + i);
+    }
+    for (int family = 4; family <= 6; family += 2)
+        ip(family, true, &commands, &ignored);
+}
+
 int rules_install(const struct rules *rules, struct nc_error *error)
 {
     struct nc_error reason;
+    struct script address = {0};
     char values[SHARED_SYSCTLS + 1];
     /* A SYN comes back by an interface that its source does not live behind, hence the loose reverse-path filter; and
      * on a host it comes from our own address. */
@@ -261,7 +270,8 @@ int rules_install(const struct rules *rules, struct nc_error *error)
     set_sysctl("ipv4/conf/", rules->name, "/accept_local", "1");
     /* The loose filter passes nothing on an interface without an address. This one is RFC 7600's dummy, of host scope
      * so that nobody sends from it. */
-    ip(&reason, "-4 addr add 192.0.0.8/32 dev %s scope host", rules->name);
+    add(&address, "addr add 192.0.0.8/32 dev %s scope host\n", rules->name);
+    ip(4, false, &address, &reason);
     rules_remove(rules->name, rules->mark, rules->table); /* those of a gateway that was killed */
     read_shared(rules, values);
     if (install_table(rules, values, &reason) < 0 || install_routes(rules, &reason) < 0) {
@@ -291,12 +301,5 @@ void rules_remove(const char *name, uint32_t mark, uint32_t table)
     snprintf(script, sizeof script, "table inet %s\ndelete table inet %s\n", name, name);
     nft(script, &ignored);
     restore_shared(values);
-    for (int family = 4; family <= 6; family += 2)
-        for (uint32_t i = 0; i < 2; i++) {
-            for (int times = 0;
-                 times < 8 && ip(&ignored, "-%d rule del fwmark %u lookup %u", family, mark + i, table + i) == 0;
-                 times++)
-                ;
-            ip(&ignored, "-%d route flush table %u", family, table + i);
-        }
+    remove_routes(mark, table);
 }
