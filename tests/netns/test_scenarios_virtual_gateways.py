@@ -77,6 +77,21 @@ points = ["box"]
 [run]
 seed = 4
 """
+LONG = """
+[scenario]
+name = "long"
+[path]
+delay = "100ms"
+rate = "800Mbit"
+queue = "4MB"
+[transfer]
+bytes = "100MB"
+[gateway]
+kind = "lft"
+rate = "800Mbit"
+[run]
+seed = 4
+"""
 KINDS = (
     r"""
 [scenario]
@@ -145,6 +160,13 @@ def test_a_gateway_carries_what_theory_says_and_takes_no_processor_time(trials: 
     luck = 3 * np.sqrt(LOSS / (summary["bytes"] / 1400))  # of how many frames are lost, three standard deviations
     assert (1 - lost_share - luck) * theory_bps < summary["short_term_bps"] < (1 + luck) * theory_bps
     assert gateways["cpu_ns"] < 0.05 * summary["elapsed_ns"]
+
+
+def test_a_gateway_that_rests_reads_all_that_came_meanwhile(tmp_path: Path) -> None:
+    """On a long path it rests for 2 ms, in which 130 frames come one by one. It took 64 of them a turn, so that its
+    socket overflowed, at 331 Mbit/s."""
+    (trial,) = run(tmp_path, LONG)
+    assert content(trial, "gateway")["far"]["io"]["rx_overflows"] == 0
 
 
 def test_client_gateways_and_server_are_on_one_axis(trials: list[Path]) -> None:

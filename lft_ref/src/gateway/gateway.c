@@ -129,6 +129,7 @@ static bool work(struct gateway *gateway, uint64_t now_ns)
     search_mtu(gateway, events, now_ns);
     check_health(gateway, now_ns);
     bool more = relay_turn(gateway->relay, now_ns);
+    more |= io_unread(gateway->io);
     unsigned sent = io_transmit(gateway->io);
     if (now_ns >= gateway->tick_ns) {
         relay_tick(gateway->relay, now_ns);

@@ -37,7 +37,7 @@ struct io {
     struct lft_link *link;
     enum io_carriage carriage;
     int family;
-    bool too_big, blocked, fragmentable;
+    bool too_big, blocked, fragmentable, unread;
     struct lft_batch waiting; /* n 0: none */
     struct io_counters counters;
     uint32_t overflows_seen;
@@ -197,9 +197,10 @@ static void ready(void *owner, uint32_t events)
         io->blocked = false;
         loop_change(io->loop, &io->source, EPOLLIN);
     }
-    for (int reads = 0; reads < TURN_READS; reads += READS)
-        if (read_some(io, loop_now_ns(io->loop)) < READS)
-            break; /* an error of the socket is an ICMP message about a lost packet */
+    int reads = 0;
+    while (reads < TURN_READS && read_some(io, loop_now_ns(io->loop)) == READS)
+        reads += READS; /* an error of the socket is an ICMP message about a lost packet */
+    io->unread = reads == TURN_READS;
 }
 
 static ssize_t send_udp(struct io *io, const struct lft_batch *batch)
@@ -308,6 +309,13 @@ unsigned io_transmit(struct io *io)
 uint32_t io_outer_bytes(enum io_carriage carriage, int family)
 {
     return (family == AF_INET6 ? 40u : 20u) + (carriage == IO_UDP ? 8u : 0u);
+}
+
+bool io_unread(struct io *io)
+{
+    bool unread = io->unread;
+    io->unread = false;
+    return unread;
 }
 
 bool io_blocked(const struct io *io)
