@@ -18,7 +18,7 @@ PACKAGES := netcommon comet_delay rttcp pktlogger lft_ref scenarios dashboard
 C_FILES := git ls-files '*.c' '*.h' '*.cc'
 SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.bash
 
-.PHONY: FORCE help setup packages build demo test test-c test-asan test-py test-uml mutants virtual bench docs \
+.PHONY: FORCE help setup packages build demo test test-c test-asan test-py test-uml mutants virtual bench papers docs \
 	pictures lint fuzz clean
 
 help: ## this list
@@ -92,6 +92,9 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS (60)
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j$(JOBS) -- --quiet
 	@tools/fuzz-all build/fuzz $(FUZZ_SECONDS)
+
+papers: virtual ## every scenario of the papers, quick and in virtual time, into docs/reference/reproduction.md
+	@$(BIN)/lfp papers --newest --output docs/reference/reproduction.md
 
 docs: setup ## the documentation as a site in build/docs, manual pages included; a warning is an error
 	@tools/install-packages docs/debian-packages.txt

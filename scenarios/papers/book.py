@@ -15,10 +15,12 @@ from scenarios.plan.expect import Figure
 
 INTRODUCTION = """\
 Written by `make papers`; not edited by hand. Each scenario was run in its `--quick` form in virtual time, so that
-anybody can repeat it within the hour: sessions are shorter than the papers' and repeats fewer. A measured figure is the
+anybody can repeat it in ten minutes: sessions are shorter than the papers' and repeats fewer. A measured figure is the
 median of the valid repeats of one setting; where there are several, their least and greatest stand behind it. The
 verdict counts what the scenario expects (`[[expect]]` in [SCENARIO.md]({root}scenarios/SCENARIO.md)).
 """
+
+HEADER = ("| row | reported | measured here | verdict | remarks |", "|---|---|---|---|---|")
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def page(rows: Iterable[Row], runs: Mapping[str, Measured], about: Sequence[str]
     lines = ["# The reproduction book", "", INTRODUCTION.format(root=root)]
     lines += [f"- {line}" for line in about]
     for paper, group in groupby(rows, lambda row: row.paper):
-        lines += ["", f"## {paper}", "", "| row | reported | measured here | verdict | remarks |", "|---|---|---|---|---|"]
+        lines += ["", f"## {paper}", "", *HEADER]
         lines += [_line(row, runs, root) for row in group]
     return "\n".join(lines) + "\n"
 
@@ -62,7 +64,8 @@ def _line(row: Row, runs: Mapping[str, Measured], root: str) -> str:
 
 
 def _figure(figure: Figure, results: Sequence[Result]) -> str:
-    picked = [row[figure.of] for row in results if row["valid"] and figure.picks(row) and row.get(figure.of) is not None]
+    values = [row.get(figure.of) for row in results if row["valid"] and figure.picks(row)]
+    picked = [value for value in values if value is not None]
     if not picked:
         return f"{figure.say}: no valid trial"
     text = f"{figure.say}: {readable.named(figure.of, median(picked))}"

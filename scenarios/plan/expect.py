@@ -23,12 +23,30 @@ _UNITS = {
 }  # fmt: skip
 
 
-class Expect(Table):
-    """One expectation: ``say`` in words, the column ``of``, and ``min``, ``max`` or both."""
+class Figure(Table):
+    """What a scenario measures: ``say`` in words, the column ``of``, in the settings that ``where`` picks."""
 
     say: str
     of: str = "short_term_bps"
     where: Where = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _measured(self) -> Figure:
+        if self.of not in columns.COLUMNS or columns.COLUMNS[self.of].role != "outcome":
+            raise ValueError(
+                f"expect '{self.say}': of = '{self.of}': unknown{columns.did_you_mean(self.of, ['outcome'])}"
+            )
+        _pairs(self.say, self.where)
+        return self
+
+    def picks(self, row: Row) -> bool:
+        """Whether ``where`` picks this row of the results."""
+        return _agrees(row, self.where)
+
+
+class Expect(Figure):
+    """One expectation: a figure with ``min``, ``max`` or both."""
+
     against: Where | None = None
     min: str | int | float | None = None
     max: str | int | float | None = None
@@ -37,13 +55,8 @@ class Expect(Table):
     def _readable(self) -> Expect:
         if self.min is None and self.max is None:
             raise ValueError(f"expect '{self.say}': give 'min', 'max' or both")
-        if self.of not in columns.COLUMNS or columns.COLUMNS[self.of].role != "outcome":
-            raise ValueError(
-                f"expect '{self.say}': of = '{self.of}': unknown{columns.did_you_mean(self.of, ['outcome'])}"
-            )
         self.bounds()
-        for picked in (self.where, self.against or {}):
-            _pairs(self.say, picked)
+        _pairs(self.say, self.against or {})
         return self
 
     def bounds(self) -> tuple[float | None, float | None]:
@@ -56,10 +69,6 @@ class Expect(Table):
             return float(text) if self.against is not None else float(value_of(self.of, text))
         except ValueError as error:
             raise ValueError(f"expect '{self.say}': {text!r}: {error}") from None
-
-    def picks(self, row: Row) -> bool:
-        """Whether ``where`` picks this row of the results."""
-        return _agrees(row, self.where)
 
     def compares_with(self, row: Row) -> bool:
         """Whether ``against`` picks this row."""

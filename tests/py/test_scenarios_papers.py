@@ -29,7 +29,9 @@ VALID = {"valid": True}
 
 
 def test_every_row_of_the_papers_is_there_once() -> None:
-    assert sorted(row.row for row in rows.load()) == sorted(f"{paper}/{row}" for paper in PAPERS for row in PAPERS[paper])
+    assert sorted(row.row for row in rows.load()) == sorted(
+        f"{paper}/{row}" for paper in PAPERS for row in PAPERS[paper]
+    )
 
 
 @pytest.mark.parametrize("scenario", rows.scenarios())
