@@ -61,8 +61,9 @@ struct lft_engine {
     uint64_t reorder_ns, loss_ppb;
     uint64_t *queue; /* numbers to retransmit */
     uint64_t queue_head, queue_tail;
-    uint64_t resend_next;                       /* gbn: all numbers before it have been retransmitted */
-    uint64_t copy_next, copy_pass_ns, fresh_ns; /* fresh_ns: when fresh DATA was last sent */
+    uint64_t resend_next;              /* gbn: all numbers before it have been retransmitted */
+    uint64_t copy_below, copy_pass_ns; /* the pass of copies: what is left of it lies below; when it began */
+    uint64_t fresh_ns;                 /* when fresh DATA was last sent */
     /* When an acknowledgement last brought news; when a DATA payload was last sent, fresh or not. */
     uint64_t progress_ns, last_data_ns;
     unsigned backoff;

@@ -136,21 +136,30 @@ static uint64_t copies_from_ns(const struct lft_engine *engine)
     return engine->fresh_ns + nc_max(engine->rtt.srtt_ns / 16, NC_NS_PER_MS);
 }
 
-/* Sends copies of unacknowledged frames, the oldest first and each about eight times in a round trip at most. */
+/* A pass begins anew when it is through or when fresh DATA followed its beginning, about eight times in a round trip at
+ * most. */
+static uint64_t next_pass_ns(const struct lft_engine *engine)
+{
+    return engine->copy_pass_ns + engine->rtt.srtt_ns / 8;
+}
+
+static bool pass_left(const struct lft_engine *engine)
+{
+    return engine->copy_below > engine->tx_base;
+}
+
+/* Sends copies of unacknowledged frames, the newest first: what was sent half a round trip ago or later arrives sooner
+ * by its copy than by a retransmission, and what is older does not. */
 static int transmit_redundant(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame)
 {
     if (now_ns < copies_from_ns(engine))
         return 0;
-    if (engine->copy_next < engine->tx_base)
-        engine->copy_next = engine->tx_base;
-    if (engine->copy_next >= engine->tx_next) {
-        if (now_ns < engine->copy_pass_ns + engine->rtt.srtt_ns / 8)
-            return 0;
+    if (now_ns >= next_pass_ns(engine) && (!pass_left(engine) || engine->fresh_ns >= engine->copy_pass_ns)) {
         engine->copy_pass_ns = now_ns;
-        engine->copy_next = engine->tx_base;
+        engine->copy_below = engine->tx_next;
     }
-    while (engine->copy_next < engine->tx_next) {
-        uint64_t number = engine->copy_next++;
+    while (pass_left(engine)) {
+        uint64_t number = --engine->copy_below;
         if (lft_outstanding(engine, number) && !lft_slot(engine, number)->queued)
             return transmit_again(engine, now_ns, frame, number, false);
     }
@@ -278,7 +287,7 @@ uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns)
     if (work_waiting(engine))
         next = now_ns;
     else if (engine->config.redundancy && engine->running && engine->outstanding) {
-        uint64_t copy = engine->copy_next < engine->tx_next ? now_ns : engine->copy_pass_ns + engine->rtt.srtt_ns / 8;
+        uint64_t copy = pass_left(engine) ? now_ns : next_pass_ns(engine);
         next = nc_min(next, nc_max(copy, copies_from_ns(engine)));
     }
     return nc_max(next, lft_shaper_next_ns(&engine->shaper));

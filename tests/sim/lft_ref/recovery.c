@@ -137,6 +137,27 @@ static void a_stopped_gateway_loses_that_time(void)
     }
 }
 
+/* A frame sent x before the end of the source arrives by its copy x after it, or by a retransmission one round trip
+ * after itself: half a round trip after the end at most. Copies of the oldest first would take a whole one. */
+static void copies_repair_the_end_in_half_a_round_trip(void)
+{
+    struct sim_settings s = defaults();
+    s.rate_bps = 80000000;
+    s.bytes = 8000000;
+    s.redundancy = true;
+    struct sim_trial trial = {
+        .settings = &s, .rtt_ns = 200 * MS, .limit_bps = s.rate_bps, .recovery = LFT_SELECTIVE, .seed = 1};
+    uint64_t undisturbed_ns = run(&trial).elapsed_ns;
+    for (trial.loss_ppb = 1000000; trial.seed <= 20; trial.seed++) {
+        struct sim_result r = run(&trial);
+        uint64_t resent_ns = r.sender.declared_lost * 1500 * 8 * NC_NS_PER_S / s.rate_bps;
+        uint64_t bound_ns = undisturbed_ns + resent_ns + trial.rtt_ns / 2 + trial.rtt_ns / 8; /* 1/8: seeing a loss */
+        if (r.elapsed_ns > bound_ns)
+            describe(&trial);
+        CHECK(r.elapsed_ns <= bound_ns);
+    }
+}
+
 static void a_request_passes_a_bulk_stream(void)
 {
     struct sim_settings s = defaults();
@@ -192,6 +213,7 @@ int main(void)
     RUN(selective_reaches_the_bound);
     RUN(textbook_go_back_n_is_as_bad_as_its_formula);
     RUN(a_stopped_gateway_loses_that_time);
+    RUN(copies_repair_the_end_in_half_a_round_trip);
     RUN(a_request_passes_a_bulk_stream);
     RUN(a_thousand_streams_share_alike);
     RUN(auto_finds_the_bottleneck);
