@@ -38,6 +38,7 @@ _NETEM_CANNOT = {
     "loss_after_ppb": "its loss is in front of the bottleneck",
     "duplicate_ppb": "it sends the second packet through access line and loss again",
     "corrupt_ppb": "it flips bits of headers, too",
+    "bunch_ns": "its slots begin with a packet, the box's openings follow the clock",
     "reorder_ppb": "it lets packets go early, the box holds them back",
 }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netcommon import netns
-from scenarios.bench.accuracy import jitter, loss, theory, times
+from scenarios.bench.accuracy import bunching, jitter, loss, theory, times
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.network import sysctls
 from scenarios.network.host_pair import Hosts, hosts
@@ -25,9 +25,10 @@ METHOD = f"""\
 Two namespaces are joined by a box, which is the NIC of each. Times are the kernel's own: at the sender's NIC when the
 host hands a packet over, at the receiver's NIC when the box has written it. So they do not contain the hosts' stacks,
 and there is only one clock. The programs that capture and send share the machine's processors with the box, which runs
-at real-time priority. Delay is measured with `--poll 0 --spin 5ms`, jitter with `--spin 10ms`, all else with the
-defaults. Random figures have new seeds in every run and are held to the interval of confidence {theory.CONFIDENCE:.3%}.
-Together the {theory.RANDOM_ROWS} random rows fail by chance in {1 - theory.FAMILY_CONFIDENCE:.0%} of runs (Bonferroni).
+at real-time priority. Delay is measured with `--poll 0 --spin 5ms`, jitter and bunching with `--spin 10ms`, all else
+with the defaults. Random figures have new seeds in every run and are held to the interval of confidence
+{theory.CONFIDENCE:.3%}. Together the {theory.RANDOM_ROWS} random rows fail by chance in
+{1 - theory.FAMILY_CONFIDENCE:.0%} of runs (Bonferroni).
 The other figures are held to what is claimed."""
 
 
@@ -67,6 +68,8 @@ def parts(place: Place) -> list[Part]:
     found += [
         Part("jitter trace", jitter_s, jitter.trace),
         Part("jitter, order", delay_s, jitter.order),
+        Part("bunching", delay_s, bunching.waits),
+        Part("bunching, number", 3, bunching.together),
     ]
     return found
 

@@ -62,7 +62,7 @@ _MODEL_OR_RATIO = ("loss", "loss_after")
 _SUFFIXES = {
     "delay": "_ns", "rate": "_bps", "queue": "_bytes", "access_rate": "_bps", "loss": "_ppb", "loss_after": "_ppb",
     "duplicate": "_ppb", "corrupt": "_ppb", "forge": "_ppb", "reorder": "_ppb", "reorder_by": "_ns", "pace": "_bps",
-    "pace_buffer": "_bytes", "harmonize": "_bps",
+    "bunch": "_ns", "pace_buffer": "_bytes", "harmonize": "_bps",
 }  # fmt: skip
 
 
@@ -105,6 +105,8 @@ class PathKeys(Table):
     forge: Annotated[int, *_amount(quantity.RATIO, "forge")] = 0
     reorder: Annotated[int, *_amount(quantity.RATIO, "reorder")] = 0
     reorder_by: Annotated[int, *_amount(quantity.DURATION, "reorder_by")] = MS
+    bunch: Annotated[int, *_amount(quantity.DURATION, "bunch")] = 0
+    bunch_packets: Annotated[int, *count("path", "bunch_packets")] = 0
     pace: Annotated[int, *_amount(quantity.RATE, "pace")] = 0
     pace_packets: Annotated[int, *count("path", "pace_packets")] = 0
     pace_buffer: Annotated[int, *_amount(quantity.BYTES, "pace_buffer")] = 0

@@ -1,7 +1,7 @@
 """The deliberately wrong products of `make mutants`: one file each, tests/mutants/<part>/<name>.toml.
 
     wrong = "The delay is 0.3 ms too long."       what a user would suffer, in one sentence
-    file = "comet_delay/src/path/lines.c"         which source, from the root
+    file = "comet_delay/src/timing/lines.c"       which source, from the root
     old = 'arrival_ns + delay_ns)'                text that stands there exactly once
     new = 'arrival_ns + delay_ns + 300000)'       and what takes its place; the result still compiles
     tests = ["comet_direction"]                   who must notice: CTest names, pytest files or node ids

@@ -98,3 +98,12 @@ def test_netem_with_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(netem_kernel, "probe", lambda: (None, True))
     found = capabilities("netem")
     assert found.missing is None and "seed" in found.can and "seed" not in found.cannot
+
+
+def test_netem_refuses_bunching_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """sch_netem's get_slot_next() opens a slot so much after a packet was looked at, not at a multiple of the clock."""
+    monkeypatch.setattr(netem_kernel, "probe", lambda: (None, True))
+    with pytest.raises(UsageError, match=r"netem: bunch_ns: its slots begin with a packet, .* follow the clock"):
+        choose(["bunch_ns"], "netem")
+    with pytest.raises(UsageError, match="bunch_packets: not done with netem; use the box"):
+        choose(["bunch_packets"], "netem")

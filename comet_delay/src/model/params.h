@@ -41,8 +41,10 @@ struct params {
     uint64_t forge_ppb;     /* one bit flipped and the checksum made to fit */
     uint64_t reorder_ppb;   /* held back by reorder_by_ns while others go on */
     uint64_t reorder_by_ns;
-    uint64_t pace_bps;     /* of the pacer in front of the receiver; 0: none */
-    uint64_t pace_packets; /* packets/s; 0: none */
+    uint64_t bunch_ns;      /* between the openings of the buncher; 0: none */
+    uint64_t bunch_packets; /* that one opening lets through; 0: no bound */
+    uint64_t pace_bps;      /* of the pacer in front of the receiver; 0: none */
+    uint64_t pace_packets;  /* packets/s; 0: none */
     uint64_t pace_buffer_bytes;
     uint64_t harmonize_bps;   /* of all flows together; 0: none */
     uint64_t access_rate_bps; /* of the line that packets come in on; 0: none */

@@ -3,6 +3,7 @@
 #define COMET_DIRECTION_STATE_H
 
 #include "bottleneck.h"
+#include "buncher.h"
 #include "harmonizer.h"
 #include "histogram.h"
 #include "lines.h"
@@ -51,6 +52,7 @@ struct direction {
     struct bottleneck bottleneck;
     struct jitter_state jitter;
     struct delay_line delay;
+    struct buncher buncher;
     struct pacer pacer;
     struct harmonizer harmonizer;
     struct packet_pool pool;

@@ -101,6 +101,14 @@ static enum fate lose_before(struct direction *d, struct wire_packet *packet)
     return is_lost(&d->loss, &d->models.loss, d->keys[RANDOM_LOSS_BEFORE], packet) ? FATE_LOSS : FATE_PASS;
 }
 
+/* The conversion between LAN and WAN PHY, which lets packets go on in bunches. */
+static enum fate bunch(struct direction *d, struct wire_packet *packet)
+{
+    const struct buncher_params bunching = {.period_ns = d->params.bunch_ns, .packets = d->params.bunch_packets};
+    packet->time_ns = buncher_send(&d->buncher, &bunching, packet->time_ns);
+    return FATE_PASS;
+}
+
 static enum fate lose_behind(struct direction *d, struct wire_packet *packet)
 {
     return is_lost(&d->loss_after, &d->models.loss_after, d->keys[RANDOM_LOSS_AFTER], packet) ? FATE_LOSS : FATE_PASS;
@@ -168,7 +176,8 @@ static enum fate reorder(struct direction *d, struct wire_packet *packet)
 }
 
 static stage_function *const before_bottleneck[] = {access_line, lose_before};
-static stage_function *const behind_bottleneck[] = {delay, lose_behind, pace, harmonize, corrupt, overtake, reorder};
+static stage_function *const behind_bottleneck[] = {delay,     bunch,   lose_behind, pace,
+                                                    harmonize, corrupt, overtake,    reorder};
 enum {
     BEFORE = sizeof before_bottleneck / sizeof before_bottleneck[0],
     BEHIND = sizeof behind_bottleneck / sizeof behind_bottleneck[0],

@@ -119,6 +119,22 @@ static void a_pacer_spaces_packets_and_its_buffer_is_bounded(void)
     rig_drop(d);
 }
 
+static void packets_are_let_go_in_bunches(void)
+{
+    struct direction *d =
+        rig_make((struct params){.delay_ns = 300000, .bunch_ns = NC_NS_PER_MS, .bunch_packets = 4}, 0);
+    struct nc_run run;
+    for (uint32_t i = 0; i < 6; i++) /* one each 100 us, from 300 us on behind the delay */
+        rig_take(d, i * RIG_MSS, RIG_MSS, i * UINT64_C(100000));
+    for (uint64_t i = 0; i < 6; i++) {
+        uint64_t opening_ns = (i < 4 ? 1 : 2) * NC_NS_PER_MS;
+        CHECK_EQ(direction_next_ns(d), opening_ns);
+        CHECK(direction_due(d, opening_ns, &run) != NULL);
+        direction_sent(d, opening_ns, true);
+    }
+    rig_drop(d);
+}
+
 /* A queue that grows under 20 % more than the line takes. Returns the packets that left marked. */
 static uint64_t marked_by(struct direction *d)
 {
@@ -229,6 +245,7 @@ int main(void)
     RUN(the_first_retransmission_is_lost);
     RUN(retransmissions_are_told_apart_behind_the_bottleneck_too);
     RUN(a_pacer_spaces_packets_and_its_buffer_is_bounded);
+    RUN(packets_are_let_go_in_bunches);
     RUN(ecn_marks_are_written_into_the_header);
     RUN(stages_and_directions_draw_for_themselves);
     RUN(a_change_of_one_parameter_leaves_the_draws_of_another);

@@ -35,6 +35,8 @@ static struct params params_for(size_t size)
                            .queue_bytes = 200000,
                            .queue_packets = 100,
                            .aqm = "codel:target=1ms,interval=10ms,ecn=on",
+                           .bunch_ns = 250000,
+                           .bunch_packets = 20,
                            .pace_bps = 9000000,
                            .pace_buffer_bytes = 30000,
                            .harmonize_bps = 8000000,
