@@ -39,6 +39,7 @@ _NETEM_CANNOT = {
     "duplicate_ppb": "it sends the second packet through access line and loss again",
     "corrupt_ppb": "it flips bits of headers, too",
     "bunch_ns": "its slots begin with a packet, the box's openings follow the clock",
+    "drain_rate_bps": "its one queue is the bottleneck's",
     "reorder_ppb": "it lets packets go early, the box holds them back",
 }
 

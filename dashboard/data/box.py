@@ -22,6 +22,7 @@ WORDS = {
     "pace": ("pacer full", "dropped because the pacer's buffer was full"),
     "memory": ("box out of memory", "dropped because the delay box had no memory: not the model's doing"),
     "write": ("far port full", "dropped because the far port did not take it: not the model's doing"),
+    "drain": ("receiver's buffer full", "dropped because the buffer of the receiver's NIC was full"),
     "held": ("in the box at the end", "still in the delay box when the record ended"),
 }
 UNKNOWN = ("not seen by the box", "never arrived, and the delay box has not seen it")

@@ -62,7 +62,7 @@ _MODEL_OR_RATIO = ("loss", "loss_after")
 _SUFFIXES = {
     "delay": "_ns", "rate": "_bps", "queue": "_bytes", "access_rate": "_bps", "loss": "_ppb", "loss_after": "_ppb",
     "duplicate": "_ppb", "corrupt": "_ppb", "forge": "_ppb", "reorder": "_ppb", "reorder_by": "_ns", "pace": "_bps",
-    "bunch": "_ns", "pace_buffer": "_bytes", "harmonize": "_bps",
+    "bunch": "_ns", "pace_buffer": "_bytes", "drain_rate": "_bps", "drain_buffer": "_bytes", "harmonize": "_bps",
 }  # fmt: skip
 
 
@@ -110,6 +110,8 @@ class PathKeys(Table):
     pace: Annotated[int, *_amount(quantity.RATE, "pace")] = 0
     pace_packets: Annotated[int, *count("path", "pace_packets")] = 0
     pace_buffer: Annotated[int, *_amount(quantity.BYTES, "pace_buffer")] = 0
+    drain_rate: Annotated[int, *_amount(quantity.RATE, "drain_rate")] = 0
+    drain_buffer: Annotated[int, *_amount(quantity.BYTES, "drain_buffer")] = 0
     harmonize: Annotated[int, *_amount(quantity.RATE, "harmonize")] = 0
     distance: Annotated[int, *within(quantity.DISTANCE, 0, _FARTHEST_M)] | None = None
     mtu: int = Field(default=1500, ge=1280, le=9216)

@@ -131,7 +131,7 @@ def counters_agree(rows: pa.Table, fates: list[str], statistics: Any, said: Any)
     counted = {fate: int(pc.sum(pc.equal(rows["fate"], i)).as_py() or 0) for i, fate in enumerate(fates)}
     assert counted["sent"] == statistics["out_packets"] == said["sent"]
     assert len(rows) == statistics["in_packets"] == statistics["record"]["packets"]
-    for cause in ("loss", "queue", "aqm", "pace"):
+    for cause in ("loss", "queue", "aqm", "pace", "drain"):
         assert counted[cause] == statistics["drops"][cause] == said["dropped"][cause], cause
     assert said["skipped_packets"] == said["damaged"] == said["unmatched"] == 0
     assert np.array_equal(np.sort(column(rows, "number")), np.arange(len(rows)))

@@ -21,7 +21,7 @@ SEGMENTS = 5000
 LINK_NS, STEP_NS, PASSAGE_NS = 50_000, 100_000, 101_000_000
 DROP_EVERY = 100
 LIMIT_BPS = 120_000_000
-FATES = ["sent", "loss", "queue", "aqm", "pace", "memory", "write", "held"]
+FATES = ["sent", "loss", "queue", "aqm", "pace", "memory", "write", "drain", "held"]
 LOSS, QUEUE = 1, 2
 NOT_TCP = 2**32 - 1
 

@@ -107,3 +107,9 @@ def test_netem_refuses_bunching_and_says_why(monkeypatch: pytest.MonkeyPatch) ->
         choose(["bunch_ns"], "netem")
     with pytest.raises(UsageError, match="bunch_packets: not done with netem; use the box"):
         choose(["bunch_packets"], "netem")
+
+
+def test_netem_refuses_a_drain_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(netem_kernel, "probe", lambda: (None, True))
+    with pytest.raises(UsageError, match="netem: drain_rate_bps: its one queue is the bottleneck's"):
+        choose(["drain_rate_bps"], "netem")

@@ -13,7 +13,7 @@ from pktlogger_frames import write_pcapng
 
 import pktlogger
 
-FATES = ["sent", "loss", "queue", "aqm", "pace", "memory", "write", "held"]
+FATES = ["sent", "loss", "queue", "aqm", "pace", "memory", "write", "drain", "held"]
 SENT, LOSS, QUEUE = 0, 1, 2
 UNSEEN = 255
 NO_ACK = 2**64 - 1

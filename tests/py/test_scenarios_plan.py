@@ -185,7 +185,8 @@ EVERY = {
     "rate_trace": '"rate:0s=10Mbit,5s=1Mbit"', "queue_packets": "50", "queue_drop": '"head"', "loss_after": '"0.1%"',
     "duplicate": '"1%"', "corrupt": '"10ppm"', "forge": "0.001", "reorder": '"2%"', "reorder_by": '"3ms"',
     "bunch": '"125us"', "bunch_packets": "20",
-    "pace": '"30Mbit"', "pace_packets": "1000", "pace_buffer": '"64KB"', "harmonize": '"20Mbit"',
+    "pace": '"30Mbit"', "pace_packets": "1000", "pace_buffer": '"64KB"',
+    "drain_rate": '"40Mbit"', "drain_buffer": '"32KB"', "harmonize": '"20Mbit"',
 }  # fmt: skip
 
 

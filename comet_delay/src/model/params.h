@@ -46,6 +46,8 @@ struct params {
     uint64_t pace_bps;      /* of the pacer in front of the receiver; 0: none */
     uint64_t pace_packets;  /* packets/s; 0: none */
     uint64_t pace_buffer_bytes;
+    uint64_t drain_rate_bps; /* of the receiver's bus; 0: none */
+    uint64_t drain_buffer_bytes;
     uint64_t harmonize_bps;   /* of all flows together; 0: none */
     uint64_t access_rate_bps; /* of the line that packets come in on; 0: none */
     int framing;              /* enum framing */

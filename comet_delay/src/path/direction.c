@@ -30,6 +30,7 @@ void direction_free(struct direction *d)
     bottleneck_free(&d->bottleneck);
     schedule_free(&d->schedule);
     pacer_free(&d->pacer);
+    drain_free(&d->drain);
     models_free(&d->models);
     packet_pool_free(&d->pool);
 }

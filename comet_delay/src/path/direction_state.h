@@ -4,6 +4,7 @@
 
 #include "bottleneck.h"
 #include "buncher.h"
+#include "drain.h"
 #include "harmonizer.h"
 #include "histogram.h"
 #include "lines.h"
@@ -54,6 +55,7 @@ struct direction {
     struct delay_line delay;
     struct buncher buncher;
     struct pacer pacer;
+    struct drain drain;
     struct harmonizer harmonizer;
     struct packet_pool pool;
     struct schedule schedule;

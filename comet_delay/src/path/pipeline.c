@@ -138,6 +138,15 @@ static enum fate pace(struct direction *d, struct wire_packet *packet)
     return pacer_send(&d->pacer, &pacing, packet->time_ns, bytes, &packet->time_ns) ? FATE_PASS : FATE_PACE;
 }
 
+/* The receiver's bus drops what the buffer of its NIC has no room for. */
+static enum fate drain(struct direction *d, struct wire_packet *packet)
+{
+    const struct drain_params params = {.rate_bps = d->params.drain_rate_bps,
+                                        .buffer_bytes = d->params.drain_buffer_bytes};
+    uint32_t bytes = wire_packet_line_bytes(packet, &d->params);
+    return drain_send(&d->drain, &params, packet->time_ns, bytes, &packet->time_ns) ? FATE_PASS : FATE_DRAIN;
+}
+
 static enum fate harmonize(struct direction *d, struct wire_packet *packet)
 {
     const struct harmonizer_params harmony = {.rate_bps = d->params.harmonize_bps, .active_ns = HARMONIZER_ACTIVE_NS};
@@ -176,7 +185,7 @@ static enum fate reorder(struct direction *d, struct wire_packet *packet)
 }
 
 static stage_function *const before_bottleneck[] = {access_line, lose_before};
-static stage_function *const behind_bottleneck[] = {delay,     bunch,   lose_behind, pace,
+static stage_function *const behind_bottleneck[] = {delay,     bunch,   lose_behind, pace,   drain,
                                                     harmonize, corrupt, overtake,    reorder};
 enum {
     BEFORE = sizeof before_bottleneck / sizeof before_bottleneck[0],

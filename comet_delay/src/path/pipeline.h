@@ -1,7 +1,7 @@
 /* The stages that a wire packet passes in one direction, and their order:
  *
- *   access line → loss → bottleneck → delay → bunching → loss → pacer → harmonizer → corrupt → overtake → reorder →
- *   duplicate
+ *   access line → loss → bottleneck → delay → bunching → loss → pacer → drain → harmonizer → corrupt → overtake →
+ *   reorder → duplicate
  *
  * Every stage but two is a function of one type (pipeline.c): it gets the packet at its theoretical time, and either
  * moves that time on and marks the packet, or says why the packet is dropped. A new stage is such a function and a row

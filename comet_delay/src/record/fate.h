@@ -11,6 +11,7 @@ enum fate {
     FATE_PACE,   /* the pacer's buffer was full */
     FATE_MEMORY, /* the box had no memory for it */
     FATE_WRITE,  /* the far port did not take it */
+    FATE_DRAIN,  /* the receiver's buffer in front of its bus was full */
     FATE_N
 };
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fifo.h"
 #include "spacing.h"
 
 enum pacer_unit { PACER_BITS, PACER_PACKETS };
@@ -22,17 +23,10 @@ struct pacer_params {
     uint64_t buffer_bytes; /* that may wait; 0: no bound */
 };
 
-struct pacer_entry {
-    uint64_t departure_ns;
-    uint32_t bytes;
-};
-
 struct pacer {
     struct spacing spacing;
-    int unit;                    /* of spacing's rate */
-    struct pacer_entry *entries; /* ring of those that wait, oldest first; NULL before the first */
-    uint64_t head, tail, size;   /* head - tail in use; size 0 or a power of two */
-    uint64_t bytes, peak_bytes;  /* waiting when last asked, and at most */
+    int unit;           /* of spacing's rate */
+    struct fifo buffer; /* what waits */
 };
 
 /* A pacer starts as all zero. This frees its memory and leaves it as all zero. */

@@ -124,6 +124,7 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     switch (row->cause) {
     case FATE_QUEUE:
     case FATE_PACE:
+    case FATE_DRAIN:
         return PL_LOSS_TAIL_DROP;
     case FATE_AQM:
         return PL_LOSS_AQM;

@@ -91,7 +91,7 @@ static void buffer_is_bounded(void)
     CHECK_EQ(pacer_waiting(&p, 999999), 2500);
     CHECK_EQ(pacer_waiting(&p, 1000000), 1500);
     CHECK_EQ(sent(&p, &params, 1000000, 1000), 3500000);
-    CHECK_EQ(p.peak_bytes, 2500);
+    CHECK_EQ(p.buffer.peak_bytes, 2500);
     CHECK_EQ(pacer_waiting(&p, 3500000), 0);
     pacer_free(&p);
 }
@@ -123,7 +123,7 @@ static void no_rate_is_no_pace(void)
     struct pacer p = {0};
     for (uint64_t i = 0; i < 1000; i++)
         CHECK_EQ(sent(&p, &(struct pacer_params){0}, i / 10, 1500), i / 10);
-    CHECK_EQ(p.peak_bytes, 0);
+    CHECK_EQ(p.buffer.peak_bytes, 0);
     pacer_free(&p);
 }
 

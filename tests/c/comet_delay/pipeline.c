@@ -119,6 +119,23 @@ static void a_pacer_spaces_packets_and_its_buffer_is_bounded(void)
     rig_drop(d);
 }
 
+static void a_drain_takes_packets_one_by_one_and_drops_what_its_buffer_cannot_hold(void)
+{
+    const uint64_t bytes = RIG_MSS + RIG_HEADERS;
+    struct direction *d = rig_make(
+        (struct params){.drain_rate_bps = bytes * 8 * 1000, .drain_buffer_bytes = 4 * bytes, .framing = FRAMING_L2}, 0);
+    struct nc_run run;
+    rig_take(d, 0, 10 * RIG_MSS, 0);
+    for (uint64_t i = 1; i <= 4; i++) {
+        CHECK_EQ(direction_next_ns(d), i * NC_NS_PER_MS);
+        CHECK(direction_due(d, i * NC_NS_PER_MS, &run) != NULL);
+        direction_sent(d, i * NC_NS_PER_MS, true);
+    }
+    CHECK_EQ(direction_next_ns(d), UINT64_MAX);
+    CHECK_EQ(d->stats.drops[FATE_DRAIN], 6);
+    rig_drop(d);
+}
+
 static void packets_are_let_go_in_bunches(void)
 {
     struct direction *d =
@@ -245,6 +262,7 @@ int main(void)
     RUN(the_first_retransmission_is_lost);
     RUN(retransmissions_are_told_apart_behind_the_bottleneck_too);
     RUN(a_pacer_spaces_packets_and_its_buffer_is_bounded);
+    RUN(a_drain_takes_packets_one_by_one_and_drops_what_its_buffer_cannot_hold);
     RUN(packets_are_let_go_in_bunches);
     RUN(ecn_marks_are_written_into_the_header);
     RUN(stages_and_directions_draw_for_themselves);

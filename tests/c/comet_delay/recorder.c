@@ -158,6 +158,8 @@ static const struct params everything = {.delay_ns = 5000000,
                                          .aqm = "codel:ecn=on",
                                          .pace_packets = 30000,
                                          .pace_buffer_bytes = 60000,
+                                         .drain_rate_bps = 340000000,
+                                         .drain_buffer_bytes = 15000,
                                          .duplicate_ppb = NC_RATIO_ONE / 50,
                                          .corrupt_ppb = NC_RATIO_ONE / 50,
                                          .jitter = "normal:200us",
@@ -189,6 +191,7 @@ static void every_packet_has_one_fate_and_the_counters_agree(void)
     CHECK_EQ(r->dropped[FATE_QUEUE], s->drops[FATE_QUEUE]);
     CHECK_EQ(r->dropped[FATE_AQM], s->drops[FATE_AQM]);
     CHECK_EQ(r->dropped[FATE_PACE], s->drops[FATE_PACE]);
+    CHECK_EQ(r->dropped[FATE_DRAIN], s->drops[FATE_DRAIN]);
     CHECK_EQ(r->dropped[FATE_WRITE], s->drops[FATE_WRITE]);
     CHECK_EQ(fates[FATE_LOSS], s->drops[FATE_LOSS]);
     CHECK_EQ(fates[FATE_QUEUE], s->drops[FATE_QUEUE]);

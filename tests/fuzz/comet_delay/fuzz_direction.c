@@ -39,6 +39,8 @@ static struct params params_for(size_t size)
                            .bunch_packets = 20,
                            .pace_bps = 9000000,
                            .pace_buffer_bytes = 30000,
+                           .drain_rate_bps = 8500000,
+                           .drain_buffer_bytes = 20000,
                            .harmonize_bps = 8000000,
                            .jitter = "normal:100us,50%",
                            .rate_trace = "none",
@@ -94,7 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     drain(&d, UINT64_MAX);
     const struct direction_stats *s = &d.stats;
     assert(s->in_packets + s->duplicated == s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] +
-                                                s->drops[FATE_AQM] + s->drops[FATE_PACE] + s->drops[FATE_MEMORY]);
+                                                s->drops[FATE_AQM] + s->drops[FATE_PACE] + s->drops[FATE_DRAIN] +
+                                                s->drops[FATE_MEMORY]);
     assert(d.pool.held_bytes == 0);
     assert(ring.reserved == 0 && shared.skipped_packets + shared.packets <= s->in_packets);
     direction_free(&d);
