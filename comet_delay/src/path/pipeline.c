@@ -104,6 +104,8 @@ static enum fate lose_before(struct direction *d, struct wire_packet *packet)
 /* The conversion between LAN and WAN PHY, which lets packets go on in bunches. */
 static enum fate bunch(struct direction *d, struct wire_packet *packet)
 {
+    if (!d->params.bunch_ns && !d->buncher.opening_ns) /* off, and never was on: one look, no more */
+        return FATE_PASS;
     const struct buncher_params bunching = {.period_ns = d->params.bunch_ns, .packets = d->params.bunch_packets};
     packet->time_ns = buncher_send(&d->buncher, &bunching, packet->time_ns);
     return FATE_PASS;
@@ -141,6 +143,8 @@ static enum fate pace(struct direction *d, struct wire_packet *packet)
 /* The receiver's bus drops what the buffer of its NIC has no room for. */
 static enum fate drain(struct direction *d, struct wire_packet *packet)
 {
+    if (!d->params.drain_rate_bps && !d->drain.bus.exit_ns) /* off, and never was on */
+        return FATE_PASS;
     const struct drain_params params = {.rate_bps = d->params.drain_rate_bps,
                                         .buffer_bytes = d->params.drain_buffer_bytes};
     uint32_t bytes = wire_packet_line_bytes(packet, &d->params);
