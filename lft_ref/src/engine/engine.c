@@ -44,7 +44,7 @@ static void initialise(struct lft_engine *engine, const struct lft_engine_config
     engine->peer_recovery = &lft_recovery_table[LFT_SELECTIVE];
     engine->payload_max = config->payload_max;
     engine->running = true;
-    engine->tx_base = engine->tx_next = engine->resend_next = engine->copy_below = config->first_number;
+    engine->tx_base = engine->tx_next = engine->resend_next = config->first_number;
     engine->rx_expected = engine->rx_highest = config->first_number;
     engine->rtt.srtt_ns = config->initial_rtt_ns ? config->initial_rtt_ns : 200 * NC_NS_PER_MS;
     engine->rtt.rttvar_ns = engine->rtt.srtt_ns / 2;

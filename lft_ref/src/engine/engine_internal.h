@@ -61,9 +61,10 @@ struct lft_engine {
     uint64_t reorder_ns, loss_ppb;
     uint64_t *queue; /* numbers to retransmit */
     uint64_t queue_head, queue_tail;
-    uint64_t resend_next;              /* gbn: all numbers before it have been retransmitted */
-    uint64_t copy_below, copy_pass_ns; /* the pass of copies: what is left of it lies below; when it began */
-    uint64_t fresh_ns;                 /* when fresh DATA was last sent */
+    uint64_t resend_next;        /* gbn: all numbers before it have been retransmitted */
+    uint64_t copy_from, copy_to; /* what is left of the pass of copies, without copy_to */
+    uint64_t copy_pass_ns;       /* when it began */
+    uint64_t fresh_ns;           /* when fresh DATA was last sent */
     /* When an acknowledgement last brought news; when a DATA payload was last sent, fresh or not. */
     uint64_t progress_ns, last_data_ns;
     unsigned backoff;

@@ -145,21 +145,29 @@ static uint64_t next_pass_ns(const struct lft_engine *engine)
 
 static bool pass_left(const struct lft_engine *engine)
 {
-    return engine->copy_below > engine->tx_base;
+    return nc_max(engine->copy_from, engine->tx_base) < engine->copy_to;
 }
 
-/* Sends copies of unacknowledged frames, the newest first: what was sent half a round trip ago or later arrives sooner
- * by its copy than by a retransmission, and what is older does not. */
+/* The next number of the pass. The newest goes first: what was sent half a round trip ago or later arrives sooner by
+ * its copy than by a retransmission, and what is older does not. A receiver that discards frames out of order has use
+ * for the oldest alone. */
+static uint64_t next_copy(struct lft_engine *engine)
+{
+    engine->copy_from = nc_max(engine->copy_from, engine->tx_base);
+    return engine->recovery->receiver_keeps ? --engine->copy_to : engine->copy_from++;
+}
+
 static int transmit_redundant(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame)
 {
     if (now_ns < copies_from_ns(engine))
         return 0;
     if (now_ns >= next_pass_ns(engine) && (!pass_left(engine) || engine->fresh_ns >= engine->copy_pass_ns)) {
         engine->copy_pass_ns = now_ns;
-        engine->copy_below = engine->tx_next;
+        engine->copy_from = engine->tx_base;
+        engine->copy_to = engine->tx_next;
     }
     while (pass_left(engine)) {
-        uint64_t number = --engine->copy_below;
+        uint64_t number = next_copy(engine);
         if (lft_outstanding(engine, number) && !lft_slot(engine, number)->queued)
             return transmit_again(engine, now_ns, frame, number, false);
     }

@@ -158,6 +158,23 @@ static void copies_repair_the_end_in_half_a_round_trip(void)
     }
 }
 
+/* Textbook Go-Back-N takes the next frame alone, so copies of the newest would only keep the line from it. */
+static void copies_do_not_delay_what_a_strict_receiver_waits_for(void)
+{
+    struct sim_settings s = defaults();
+    s.rate_bps = 80000000;
+    s.bytes = 2000000;
+    struct sim_trial trial = {.settings = &s,
+                              .rtt_ns = 200 * MS,
+                              .loss_ppb = 10000000,
+                              .limit_bps = s.rate_bps,
+                              .recovery = LFT_GBN_STRICT,
+                              .seed = 5};
+    uint64_t without_ns = run(&trial).elapsed_ns;
+    s.redundancy = true;
+    CHECK(run(&trial).elapsed_ns <= without_ns);
+}
+
 static void a_request_passes_a_bulk_stream(void)
 {
     struct sim_settings s = defaults();
@@ -214,6 +231,7 @@ int main(void)
     RUN(textbook_go_back_n_is_as_bad_as_its_formula);
     RUN(a_stopped_gateway_loses_that_time);
     RUN(copies_repair_the_end_in_half_a_round_trip);
+    RUN(copies_do_not_delay_what_a_strict_receiver_waits_for);
     RUN(a_request_passes_a_bulk_stream);
     RUN(a_thousand_streams_share_alike);
     RUN(auto_finds_the_bottleneck);
