@@ -118,7 +118,7 @@ def test_capture_gives_segments(tiny: str, tmp_path: Path) -> None:
 def test_ctrl_c_leaves_nothing_but_finished_trials_and_resume_goes_on(tiny: str, tmp_path: Path) -> None:
     before = strays()
     lfp = Lfp("run", tiny, "--runs-dir", str(tmp_path / "runs"), "--set", "transfer.duration=3s")
-    wait_until(lambda: (tmp_path / "runs").is_dir(), "the run directory")
+    wait_until(lambda: list((tmp_path / "runs").glob("*/trials")), "the run directory")
     trials = only_run(tmp_path) / "trials"
     wait_until(
         lambda: any(p.name.isdigit() for p in trials.iterdir()) and lfp.runs("rttcp --transmit"), "the second transfer"
