@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 NOTHING = "–"
@@ -25,10 +26,36 @@ _DISTANCES: Scale = ((1e3, "km"), (1, "m"))
 _COUNTS: Scale = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
 _PACKET_RATES: Scale = ((1e9, "Gpps"), (1e6, "Mpps"), (1e3, "kpps"), (1, "pps"))
 
+_SHARES: Scale = ((0.01, "%"),)
+_RATIOS_PPB: Scale = ((1e7, "%"),)
+_AXES: dict[str, Scale] = {
+    "bps": _RATES, "bytes": _SIZES, "ns": _DURATIONS, "pps": _PACKET_RATES, "share": _SHARES, "ppb": _RATIOS_PPB,
+    "m": _DISTANCES,
+}  # fmt: skip
+
 _LONG: Scale = ((86400e9, "d"), (3600e9, "h"), (60e9, "min"))
 _LONG_FROM_NS = 120e9  # 119 s is easier to read than 1.983 min
 _PLAIN_BYTES = 10 * KB  # 1500 B is easier to read than 1.465 KB
 _PLAIN_COUNT = 10_000
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of an axis or column: its size in the base unit, and its name (empty for bare numbers)."""
+
+    size: float
+    name: str
+
+    def title(self, text: str) -> str:
+        """``Throughput (Gbit/s)``."""
+        return f"{text} ({self.name})" if self.name else text
+
+
+def unit(name: str, greatest: float) -> Unit:
+    """The unit for values with the unit of ``name`` in base units (``rate_bps``, ``queue_bytes``): the largest in which
+    ``greatest`` is at least 1."""
+    scale = _AXES.get(name.rsplit("_", 1)[-1], ((1, ""),))
+    return Unit(*next((step for step in scale if abs(greatest) >= step[0]), scale[-1]))
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
@@ -139,8 +166,10 @@ def _scaled(value: float | None, scale: Scale, digits: int) -> str:
     if value is None or not math.isfinite(value):
         return NOTHING
     smallest_factor, smallest = scale[-1]
-    for factor, unit in scale:
+    for factor, name in scale:
+        if abs(value) < factor / 2:  # cannot round up to 1; rounding is what takes time
+            continue
         text = number(value / factor, digits)
         if abs(float(text)) >= 1:
-            return f"{text} {unit}".rstrip()
+            return f"{text} {name}".rstrip()
     return f"{number(value / smallest_factor, digits)} {smallest}".rstrip()

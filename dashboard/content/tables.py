@@ -21,7 +21,6 @@ from dashboard.results.sweep import Level, RegionResult, Sweep
 from netcommon import readable
 from scenarios.plan import columns
 
-MBIT = 1e6
 WINDOW_NAME = columns.spelling("window_bytes")
 OUTCOME_HEAD = ("Throughput", "Stopped (s)", "Resent", "Time-outs")
 
@@ -98,17 +97,17 @@ def level_table(sweep: Sweep) -> Table:
     texts = readable.distinct("window_bytes", windows)
     by_curve = [{level.window_bytes: level.bps for level in curve.levels} for curve in sweep.curves]
     rows = [
-        (text, *(_mbit(levels.get(window)) for levels in by_curve))
+        (text, *(_spread(levels.get(window)) for levels in by_curve))
         for window, text in zip(windows, texts, strict=True)
     ]  # fmt: skip
-    head = (WINDOW_NAME, *(f"{curve.series or 'Measured'} (Mbit/s)" for curve in sweep.curves))
+    head = (WINDOW_NAME, *(curve.series or "Measured" for curve in sweep.curves))
     return Table(head, tuple(rows), frozenset(range(len(head))))
 
 
-def _mbit(level: Span | None) -> str:
+def _spread(level: Span | None) -> str:
     if level is None:
         return readable.NOTHING
-    middle, low, high = (readable.number(value / MBIT) for value in (level.median, level.low, level.high))
+    middle, low, high = (readable.rate(value) for value in (level.median, level.low, level.high))
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
@@ -119,21 +118,24 @@ def interval_table(sweep: Sweep) -> Table:
         (readable.size(level.window_bytes), curve.series, *_means(level), level.bps.repeats)
         for curve in sweep.curves for level in curve.levels if len(level.bps.trials) >= LEAST_COUNT
     ]  # fmt: skip
-    head = (WINDOW_NAME, "Series", "Mean (Mbit/s)", "s, stopped share", "Repeats")
+    head = (WINDOW_NAME, "Series", "Mean throughput", "s, stopped share", "Repeats")
     return Table(head, tuple(rows), frozenset({0, 2, 3, 4}))
 
 
 def _means(level: Level) -> tuple[str, str]:
     """Mean throughput and mean s; copies have one value and no interval."""
     if level.mean_bps is None and level.bps.distinct == 1:
-        return f"{readable.number(level.bps.median / MBIT)}, no interval", readable.NOTHING
-    return _plus_minus(level.mean_bps, MBIT), _plus_minus(level.stopped, 1)
+        return f"{readable.rate(level.bps.median)}, no interval", readable.NOTHING
+    return _plus_minus(level.mean_bps, "bps"), _plus_minus(level.stopped, "")
 
 
-def _plus_minus(value: Interval | None, unit: float) -> str:
+def _plus_minus(value: Interval | None, base: str) -> str:
+    """`43.71 ± 0.12 Mbit/s`: both in the mean's unit."""
     if value is None:
         return readable.NOTHING
-    return f"{readable.number(value.mean / unit)} ± {readable.number(value.half / unit, 3)}"
+    unit = readable.unit(base, value.mean)
+    text = f"{readable.number(value.mean / unit.size)} ± {readable.number(value.half / unit.size, 3)}"
+    return f"{text} {unit.name}".rstrip()
 
 
 def pair_table(pairs: Sequence[Pair]) -> Table:

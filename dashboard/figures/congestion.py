@@ -12,6 +12,7 @@ from plotly.subplots import make_subplots
 
 from dashboard.data.downsample import thin
 from dashboard.figures.theme import AXIS, GREY, LAYOUT, SERIES_COLOURS, scatter
+from dashboard.figures.units import said
 from dashboard.results.congestion import Control
 
 SHARES = {"s"}  # words with values between 0 and 1; the others have a logarithmic axis
@@ -48,8 +49,8 @@ def _add_line(
     figure.add_trace(scatter(
         rows.size, x=control.t_s[rows], y=values[rows], mode="lines", legendgroup=f"{name} {control.trial}",
         name=name if what == "cwnd" else what, showlegend=what in ("cwnd", "ssthresh"),
-        line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
-        hovertemplate=f"<b>{name}</b><br>{what} %{{y:.4~r}} at %{{x:.3f}} s<extra></extra>",
+        line={"color": colour, "width": 2, "shape": "hv", "dash": dash}, customdata=said(what, values[rows]),
+        hovertemplate=f"<b>{name}</b><br>{what} %{{customdata}} at %{{x:.3f}} s<extra></extra>",
     ), row=row, col=1)  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def _x(built: Curves, value: Value) -> Value:
 
 
 def _y(built: Curves, value: float) -> float:
-    return value / built.y_axis[0]
+    return value / built.y_unit.size
 
 
 def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symbol: str, dash: str) -> None:
@@ -120,12 +120,11 @@ def _add_reference(figure: go.Figure, built: Curves) -> None:
 def _lay_out(figure: go.Figure, built: Curves, height: int) -> None:
     values = [point.y for curve in built.curves for point in curve.points if point.y > 0]
     wide = bool(values) and max(values) >= WIDE * min(values)
-    unit = f" ({built.y_axis[1]})" if built.y_axis[1] else ""
     texts = [built.x_text(value) for value in built.x_values]
     order: dict[str, Any] = {"type": "category", "categoryorder": "array", "categoryarray": texts}
     ticks: dict[str, Any] = {"tickvals": list(built.x_values), "ticktext": texts}
     figure.update_layout(**LAYOUT, height=height, clickmode="event", legend={"x": 1.02, "y": 1, "font": {"size": 15}})
     figure.update_layout(margin={"t": 40, "r": 20})
-    figure.update_yaxes(**AXIS, title_text=built.y_name + unit, type="log" if wide else "linear",
+    figure.update_yaxes(**AXIS, title_text=built.y_unit.title(built.y_name), type="log" if wide else "linear",
                         rangemode="normal" if wide else "tozero", dtick=1 if wide else None)  # fmt: skip
     figure.update_xaxes(**AXIS, title_text=built.x_name, **(order if _categories(built) else ticks))

@@ -12,6 +12,7 @@ from plotly.subplots import make_subplots
 from dashboard.figures.theme import INK, LAYOUT
 from dashboard.results.matrix import Matrix, Panel
 from netcommon import readable
+from netcommon.readable import Unit
 
 COLOURS = "Viridis"
 PANEL_PX, MARGIN_PX = 300, 110
@@ -25,11 +26,12 @@ def matrix_figure(matrix: Matrix) -> go.Figure:
     values = [cell.median for panel in matrix.panels for cell in panel.cells.values() if cell.median > 0]
     low, high = (np.log10(min(values)), np.log10(max(values))) if values else (0.0, 1.0)
     high = max(high, low + 1e-9)
+    unit = readable.unit(matrix.value, 10**high)
     for number, panel in enumerate(matrix.panels, 1):
         figure.add_trace(_heat_map(matrix, panel, low, high), row=number, col=1)
-        for note in _notes(matrix, panel, (low + high) / 2):
+        for note in _notes(matrix, panel, (low + high) / 2, unit):
             figure.add_annotation(note, row=number, col=1)
-    _lay_out(figure, matrix, low, high)
+    _lay_out(figure, matrix, low, high, unit)
     return figure
 
 
@@ -52,36 +54,36 @@ def _heat_map(matrix: Matrix, panel: Panel, low: float, high: float) -> go.Heatm
     )  # fmt: skip
 
 
-def _notes(matrix: Matrix, panel: Panel, middle: float) -> list[go.layout.Annotation]:
+def _notes(matrix: Matrix, panel: Panel, middle: float, unit: Unit) -> list[go.layout.Annotation]:
     """The texts in the cells: light on dark colours, and dark on light ones."""
     notes = []
     x, y = matrix.x.texts, matrix.y.texts
     for (row, column), cell in panel.cells.items():
-        text = _short(matrix.value, cell.median)
+        text = _short(cell.median, unit)
         if (row, column) in panel.paper:
-            text += f"<br><i>paper {_short(matrix.value, panel.paper[row, column])}</i>"
+            text += f"<br><i>paper {_short(panel.paper[row, column], unit)}</i>"
         light = cell.median <= 0 or np.log10(cell.median) < middle
         notes.append(go.layout.Annotation(x=x[column], y=y[row], text=text, showarrow=False,
                                           font={"size": 14, "color": "white" if light else INK}))  # fmt: skip
     return notes
 
 
-def _short(column: str, value: float) -> str:
-    """A value's text. Rates are in Mbit/s without the unit, which the colour bar has."""
-    return readable.number(value / 1e6, 3) if column.endswith("_bps") else readable.named(column, value, 3)
+def _short(value: float, unit: Unit) -> str:
+    """A value's text without the unit, which the colour bar has."""
+    return readable.number(value / unit.size, 3)
 
 
-def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float) -> None:
-    powers = range(int(np.floor(low)), int(np.ceil(high)) + 1)
-    unit = " (Mbit/s)" if matrix.value.endswith("_bps") else ""
+def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float, unit: Unit) -> None:
+    size = np.log10(unit.size)
+    powers = [size + power for power in range(int(np.floor(low - size)), int(np.ceil(high - size)) + 1)]
     figure.update_layout(
         **LAYOUT,
         height=PANEL_PX * max(len(matrix.panels), 1) + MARGIN_PX,
         clickmode="event",
         coloraxis={
             "colorscale": COLOURS, "cmin": low, "cmax": high,
-            "colorbar": {"title": {"text": matrix.value_name + unit, "side": "right"},
-                         "tickvals": list(powers), "ticktext": [_short(matrix.value, 10.0**p) for p in powers]},
+            "colorbar": {"title": {"text": unit.title(matrix.value_name), "side": "right"},
+                         "tickvals": powers, "ticktext": [_short(10.0**power, unit) for power in powers]},
         },
     )  # fmt: skip
     figure.update_xaxes(type="category", title_text=matrix.x.name, title_standoff=6)

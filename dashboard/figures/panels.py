@@ -1,5 +1,7 @@
 """The panels under the Seq/Ack plot, on the same time axis: in flight and cwnd, RTT, throughput. With gateways they
-also show how much data is inside the gateways and for how long, and there is a panel for the tunnel."""
+also show how much data is inside the gateways and for how long, and there is a panel for the tunnel.
+
+Panels are drawn in bytes, ns and bit/s; the timeline's figure gives each the unit that suits its view (units.py)."""
 
 from __future__ import annotations
 
@@ -8,9 +10,10 @@ import plotly.graph_objects as go
 
 from dashboard.data.box import label
 from dashboard.data.runs import behind_gateway
-from dashboard.data.series import I64, nice_bin_ns, rate_bps
+from dashboard.data.series import I64, Series, nice_bin_ns, rate_bps
 from dashboard.data.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
-from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, KB, ORANGE, PURPLE, SKY, scatter
+from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, scatter
+from dashboard.figures.units import said
 from dashboard.figures.view import View, seconds, tally, thinned
 from dashboard.results.physics import full_bytes
 from netcommon import readable
@@ -19,31 +22,28 @@ TUNNEL_COLOURS = {(NEAR, FORTH): BLUE, (FAR, FORTH): ORANGE, (FAR, BACK): PURPLE
 
 
 def add_flight(figure: go.Figure, view: View, row: int) -> None:
-    """Bytes in flight and congestion window, KB, beside the capacity of path and queue where the run has it."""
+    """Bytes in flight and congestion window, beside the capacity of path and queue where the run has it."""
     tl = view.timeline
     if tl.server:
-        inside = tl.inside_gateways
-        rows = view.line(inside.t_ns, inside.value)
-        figure.add_trace(scatter(
-            rows.size, x=seconds(inside.t_ns[rows]), y=inside.value[rows] / KB, mode="lines",
-            name="in gateways and tunnel", line={"color": GREEN, "width": 2, "shape": "hv"},
-            hovertemplate="<b>arrived at the near gateway, not sent by the far one</b><br>%{y:.4~r} KB at %{x:.4f} s"
-                          "<extra></extra>",
-        ), row=row, col=1)  # fmt: skip
-    rows = view.line(tl.in_flight.t_ns, tl.in_flight.value)
-    figure.add_trace(scatter(
-        rows.size, x=seconds(tl.in_flight.t_ns[rows]), y=tl.in_flight.value[rows] / KB, mode="lines", name="in flight",
-        line={"color": BLUE, "width": 2, "shape": "hv"},
-        hovertemplate="<b>in flight</b> (sent, not acknowledged)<br>%{y:.4~r} KB at %{x:.4f} s<extra></extra>",
-    ), row=row, col=1)  # fmt: skip
-    rows = view.line(tl.cwnd.t_ns, tl.cwnd.value)
-    if rows.size:
-        figure.add_trace(scatter(
-            rows.size, x=seconds(tl.cwnd.t_ns[rows]), y=tl.cwnd.value[rows] / KB, mode="lines", name="cwnd (TCP_INFO)",
-            line={"color": PURPLE, "width": 2, "shape": "hv"},
-            hovertemplate="<b>congestion window</b><br>%{y:.4~r} KB at %{x:.4f} s<extra></extra>",
-        ), row=row, col=1)  # fmt: skip
+        hover = "arrived at the near gateway, not sent by the far one"
+        _add_steps(figure, view, row, "bytes", tl.inside_gateways, "in gateways and tunnel", hover, GREEN)
+    _add_steps(figure, view, row, "bytes", tl.in_flight, "in flight", "in flight (sent, not acknowledged)", BLUE)
+    if tl.cwnd.t_ns.size:
+        _add_steps(figure, view, row, "bytes", tl.cwnd, "cwnd (TCP_INFO)", "congestion window", PURPLE)
     _add_capacity(figure, view, row)
+
+
+def _add_steps(
+    figure: go.Figure, view: View, row: int, base: str, series: Series, name: str, hover: str, colour: str
+) -> None:
+    """Draws a quantity that keeps its value until the next change. `base`: its unit."""
+    rows = view.line(series.t_ns, series.value)
+    values = series.value[rows]
+    figure.add_trace(scatter(
+        rows.size, x=seconds(series.t_ns[rows]), y=values, mode="lines", name=name,
+        line={"color": colour, "width": 2, "shape": "hv"}, customdata=said(base, values),
+        hovertemplate=f"<b>{hover}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
+    ), row=row, col=1)  # fmt: skip
 
 
 def _add_capacity(figure: go.Figure, view: View, row: int) -> None:
@@ -53,35 +53,31 @@ def _add_capacity(figure: go.Figure, view: View, row: int) -> None:
         return
     round_trip = delay + float(params.get("ba_delay_ns") or delay)
     held = full_bytes(rate, round_trip, queue)
-    full, name = held / KB, f"path and queue full ({readable.size(held, 3)})"
+    name = f"path and queue full ({readable.size(held, 3)})"
     figure.add_trace(go.Scatter(
-        x=[view.t0 / 1e9, view.t1 / 1e9], y=[full, full], mode="lines", name=name,
+        x=[view.t0 / 1e9, view.t1 / 1e9], y=[held, held], mode="lines", name=name,
         line={"color": BLACK, "width": 1.5, "dash": "dash"}, hoverinfo="skip",
     ), row=row, col=1)  # fmt: skip
 
 
 def add_rtt(figure: go.Figure, view: View, row: int) -> None:
-    """Draws the round-trip time from segments and their ACKs (Karn's rule), ms."""
+    """Draws the round-trip time from segments and their ACKs (Karn's rule)."""
     rtt = view.timeline.rtt
     rows = view.line(rtt.t_ns, rtt.value)
+    values = rtt.value[rows]
     figure.add_trace(scatter(
-        rows.size, x=seconds(rtt.t_ns[rows]), y=rtt.value[rows] / 1e6, mode="markers",
+        rows.size, x=seconds(rtt.t_ns[rows]), y=values, mode="markers",
         name="RTT to the near gateway" if behind_gateway(view.timeline.params) else "RTT",
-        marker={"size": 4, "color": GREEN},
-        hovertemplate="<b>RTT</b> %{y:.4~r} ms at %{x:.4f} s<extra></extra>",
+        marker={"size": 4, "color": GREEN}, customdata=said("ns", values),
+        hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
     ), row=row, col=1)  # fmt: skip
 
 
 def add_passage(figure: go.Figure, view: View, row: int) -> None:
-    """Draws what `add_rtt` draws, and how long data took from gateway in to gateway out, ms."""
+    """Draws what `add_rtt` draws, and how long data took from gateway in to gateway out, by the time of leaving."""
     add_rtt(figure, view, row)
-    passage = view.timeline.through_gateways
-    rows = view.line(passage.t_ns, passage.value)
-    figure.add_trace(scatter(
-        rows.size, x=seconds(passage.t_ns[rows]), y=passage.value[rows] / 1e6, mode="lines",
-        name="gateway in to gateway out", line={"color": PURPLE, "width": 2, "shape": "hv"},
-        hovertemplate="<b>gateway in to gateway out</b><br>%{y:.4~r} ms, left at %{x:.4f} s<extra></extra>",
-    ), row=row, col=1)  # fmt: skip
+    words = "gateway in to gateway out"
+    _add_steps(figure, view, row, "ns", view.timeline.through_gateways, words, words, PURPLE)
 
 
 def _bin_of_packets_ns(view: View) -> float:
@@ -91,7 +87,7 @@ def _bin_of_packets_ns(view: View) -> float:
 
 
 def add_throughput(figure: go.Figure, view: View, row: int) -> None:
-    """Draws sent data (all transmissions) and newly arrived data, Mbit/s in bins that follow the zoom."""
+    """Draws the rates of sent data (all transmissions) and of newly arrived data, in bins that follow the zoom."""
     tl = view.timeline
     if tl.server:
         _add_rate(figure, view, row, "client sent", (tl.sent_ns, tl.sent_bytes_until), BLUE)
@@ -137,22 +133,21 @@ def _add_drops(figure: go.Figure, view: View, row: int, found: Tunnel, fate: str
 def _add_rate(
     figure: go.Figure, view: View, row: int, name: str, moved: tuple[I64, I64], colour: str, dash: str | None = None
 ) -> None:
-    """Draws a rate in Mbit/s. `moved`: times, and the running sum of bytes."""
+    """Draws a rate. `moved`: times, and the running sum of bytes."""
     width = nice_bin_ns(view.t1 - view.t0, least_ns=_bin_of_packets_ns(view))
     edges, rate = rate_bps(*moved, view.t0 // width * width, view.t1, width)
     figure.add_trace(go.Scatter(
-        x=seconds(edges), y=np.round(rate / 1e6, 3), mode="lines",
+        x=seconds(edges), y=rate, mode="lines", customdata=said("bps", rate),
         line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
         name=f"{name} ({readable.duration(width)} bins)",
-        hovertemplate=f"<b>{name}</b><br>%{{y:.4~r}} Mbit/s from %{{x:.4f}} s<extra></extra>",
+        hovertemplate=f"<b>{name}</b><br>%{{customdata}} from %{{x:.6f}} s<extra></extra>",
     ), row=row, col=1)  # fmt: skip
 
 
 def _add_level(figure: go.Figure, view: View, row: int, name: str, bps: float) -> None:
     """Draws a horizontal line across the view; none for 0."""
-    rate_line = bps / 1e6
-    if rate_line:
+    if bps:
         figure.add_trace(go.Scatter(
-            x=[view.t0 / 1e9, view.t1 / 1e9], y=[rate_line] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
+            x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
             line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         ), row=row, col=1)  # fmt: skip

@@ -17,6 +17,7 @@ from dashboard.data.downsample import inside
 from dashboard.data.flow import FAST, NEW, SPURIOUS, TIMEOUT
 from dashboard.data.series import I64
 from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, VERMILLION, scatter
+from dashboard.figures.units import said
 from dashboard.figures.view import SEGMENT_HOVER, SERVER, View, seconds, segment_facts, tally, thinned
 
 RESENT = {
@@ -62,11 +63,11 @@ def _step(
 def _window_edge(view: View) -> Any:
     tl = view.timeline
     rows = view.line(tl.ack_ns, tl.window_edge)
-    facts = np.column_stack([tl.ack[rows], tl.window[rows]]).tolist()
+    facts = [[ack, text] for ack, text in zip(tl.ack[rows].tolist(), said("bytes", tl.window[rows]), strict=True)]
     return scatter(
         rows.size, x=seconds(tl.ack_ns[rows]), y=tl.window_edge[rows], name="window edge (ACK + window)",
         mode="lines", line={"color": GREY, "width": 1.5, "shape": "hv", "dash": "dot"}, customdata=facts,
-        hovertemplate="<b>window edge</b><br>ACK %{customdata[0]:,} + window %{customdata[1]:,} bytes<extra></extra>",
+        hovertemplate="<b>window edge</b><br>ACK %{customdata[0]:,} + window %{customdata[1]}<extra></extra>",
     )  # fmt: skip
 
 
@@ -96,9 +97,9 @@ def _box(view: View) -> Any:
         return None
     passed = tl.box_rows
     rows = view.line_of(passed, tl.box.exit_ns[passed], tl.end)
-    waited = (tl.box.exit_ns[rows] - tl.box.in_ns[rows]) / 1e6
-    facts = [[*fact, ms] for fact, ms in zip(segment_facts(tl, rows), waited.tolist(), strict=True)]
-    hover = "<b>out of the bottleneck</b>, %{customdata[6]:.3f} ms after it came<br>"
+    waited = said("ns", tl.box.exit_ns[rows] - tl.box.in_ns[rows])
+    facts = [[*fact, text] for fact, text in zip(segment_facts(tl, rows), waited, strict=True)]
+    hover = "<b>out of the bottleneck</b>, %{customdata[6]} after it came<br>"
     return _step(rows.size, "delay box: left the bottleneck", VERMILLION, 1.5, x=seconds(tl.box.exit_ns[rows]),
                  y=tl.end[rows], customdata=facts, hovertemplate=f"{hover}{SEGMENT_HOVER}<extra></extra>",
                  )  # fmt: skip
@@ -108,8 +109,8 @@ def _acks(view: View) -> Any:
     tl = view.timeline
     rows = view.line(tl.ack_ns, tl.ack)
     return _step(rows.size, view.words.acks, view.words.ack_colour, 2.5, x=seconds(tl.ack_ns[rows]), y=tl.ack[rows],
-                 customdata=tl.window[rows].tolist(),
-                 hovertemplate="<b>ACK %{y:,}</b> at %{x:.6f} s<br>window %{customdata:,} bytes<extra></extra>",
+                 customdata=said("bytes", tl.window[rows]),
+                 hovertemplate="<b>ACK %{y:,}</b> at %{x:.6f} s<br>window %{customdata}<extra></extra>",
                  )  # fmt: skip
 
 
@@ -197,12 +198,12 @@ def _event_marks(view: View, kind: str, at: str, name: str, colour: str, symbol:
     rows, counts = view.marks(own, t[own])
     if not rows.size:
         return None
-    lasted = ((events.t1_ns[rows] - events.t0_ns[rows]) / 1e9).tolist()
+    lasted = said("ns", events.t1_ns[rows] - events.t0_ns[rows])
     size = 17 if rows.size <= 20 else 9
     return scatter(
         rows.size, x=seconds(t[rows]), y=events.seq[rows], name=tally(name, counts), mode="markers",
         marker={"color": colour, "size": size, "symbol": symbol, "line": {"width": 2}},
         customdata=[list(fact) for fact in zip(lasted, counts.tolist(), strict=True)],
-        hovertemplate=f"<b>{name}</b> at %{{x:.4f}} s<br>seq %{{y:,}}<br>after %{{customdata[0]:.4~r}} s"
+        hovertemplate=f"<b>{name}</b> at %{{x:.6f}} s<br>seq %{{y:,}}<br>after %{{customdata[0]}}"
                       + _gathered(counts, 1) + "<extra></extra>",
     )  # fmt: skip

@@ -35,7 +35,7 @@ LAYOUT: dict[str, Any] = {
 }
 AXIS: dict[str, Any] = {
     "showline": True, "linecolor": GREY, "linewidth": 1, "gridcolor": PALE, "zeroline": False, "ticks": "outside",
-    "tickcolor": GREY, "title": {"standoff": 10},
+    "tickcolor": GREY, "title": {"standoff": 10}, "exponentformat": "none",  # the axis has a unit: no 600k KB
 }  # fmt: skip
 
 

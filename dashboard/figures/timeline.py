@@ -18,34 +18,38 @@ from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throu
 from dashboard.figures.seqack import add_seqack
 from dashboard.figures.stops import add_stops
 from dashboard.figures.theme import AXIS, LAYOUT
+from dashboard.figures.units import scale
 from dashboard.figures.view import CLIENT, PLAIN, View
 from netcommon import readable
 
 LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
 POINTS = 2000
+SEQUENCE = ".12~s"  # 10.00002G: d3's own six digits write many ticks of a close zoom alike
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One row of the figure: the title of its axis, its share of the height, and the function that draws it."""
+    """One row of the figure: the title of its axis without unit, its share of the height, the function that draws it,
+    and the base unit in which it draws. Without one the axis counts bytes of the stream."""
 
     title: str
     height: float
     draw: Callable[[go.Figure, View, int], None]
+    base: str = ""
 
 
 PANELS = (
     Panel("Sequence number (bytes)", 0.5, add_seqack),
-    Panel("In flight (KB)", 0.19, add_flight),
-    Panel("RTT (ms)", 0.13, add_rtt),
-    Panel("Rate (Mbit/s)", 0.18, add_throughput),
+    Panel("In flight", 0.19, add_flight, "bytes"),
+    Panel("RTT", 0.13, add_rtt, "ns"),
+    Panel("Rate", 0.18, add_throughput, "bps"),
 )
 GATEWAY_PANELS = (
     Panel("Sequence number (bytes)", 0.42, add_seqack),
-    Panel("In flight (KB)", 0.15, add_flight),
-    Panel("Time (ms)", 0.12, add_passage),
-    Panel("Rate (Mbit/s)", 0.14, add_throughput),
-    Panel("Tunnel (Mbit/s)", 0.17, add_tunnel),
+    Panel("In flight", 0.15, add_flight, "bytes"),
+    Panel("Time", 0.12, add_passage, "ns"),
+    Panel("Rate", 0.14, add_throughput, "bps"),
+    Panel("Tunnel", 0.17, add_tunnel, "bps"),
 )
 
 
@@ -62,10 +66,24 @@ def timeline_figure(
     figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.03, row_heights=heights)
     for row, panel in enumerate(panels, start=1):
         panel.draw(figure, view, row)
+        _name_axis(figure, panel, row)
     add_stops(figure, view, figure.layout.yaxis.domain[0] + LABEL_ABOVE)
     _set_legends(figure, len(panels))
     _lay_out(figure, view, height, panels)
     return figure
+
+
+def _name_axis(figure: go.Figure, panel: Panel, row: int) -> None:
+    """Gives a panel its unit. `meta` tells the page which size it has: a vertical zoom is in that unit. A vertical zoom
+    that the browser keeps ends where the unit changes."""
+    axis = f"y{row if row > 1 else ''}"
+    title, name = panel.title, ""
+    if panel.base:
+        unit = scale((trace for trace in figure.data if (trace.yaxis or "y") == axis), "y", panel.base)
+        title, name = unit.title(title), unit.name
+        figure.update_layout(meta={**(figure.layout.meta or {}), axis.replace("y", "yaxis", 1): unit.size})
+    figure.update_yaxes(**AXIS, title_text=title, row=row, col=1, rangemode="tozero" if panel.base else "normal",
+                        uirevision=f"timeline {name}")  # fmt: skip
 
 
 def headline(timeline: Timeline) -> str:
@@ -126,8 +144,7 @@ def _lay_out(figure: go.Figure, view: View, height: int, panels: tuple[Panel, ..
                "subtitle": {"text": note, "font": {"size": 14}}},
         margin={"t": 80, "r": 20},
     )  # fmt: skip
-    for row, panel in enumerate(panels, start=1):
-        figure.update_yaxes(**AXIS, title_text=panel.title, row=row, col=1, rangemode="tozero" if row > 1 else "normal")
+    for row in range(1, len(panels) + 1):
         figure.update_xaxes(**AXIS, range=[view.t0 / 1e9, view.t1 / 1e9], row=row, col=1)
-    figure.update_yaxes(tickformat="~s", row=1, col=1)
+    figure.update_yaxes(tickformat=SEQUENCE, row=1, col=1)
     figure.update_xaxes(title_text="Time since the first segment (s)", row=len(panels), col=1)

@@ -13,6 +13,7 @@ from dashboard.data.flow import KINDS
 from dashboard.data.series import I64
 from dashboard.data.timeline import Timeline
 from dashboard.figures.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from dashboard.figures.units import said
 
 EVENT_LIMIT = 300  # more marks of one kind would hide the lines
 EVENT_BINS = 200
@@ -99,9 +100,10 @@ def seconds(ns: I64) -> NDArray[np.float64]:
 
 
 def segment_facts(timeline: Timeline, rows: I64) -> list[list[Any]]:
-    """The hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay."""
+    """The hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay. Numbers
+    that name a packet (seq, time) have all their digits."""
     received, sent = timeline.received_ns[rows], timeline.sent_ns[rows]
-    delay = np.char.mod("arrived %.3f ms later", (received - sent) / 1e6)
+    delay = [f"arrived {text} later" for text in said("ns", received - sent)]
     why = timeline.box.sentences(rows) if timeline.box else "never arrived"
     columns = (
         np.asarray(KINDS)[np.minimum(timeline.kind[rows], len(KINDS) - 1)],

@@ -25,9 +25,10 @@ from dashboard.results import congestion
 
 RANGE_KEY = re.compile(r"^(?P<axis>[xy]axis\d*)\.range(?:\[(?P<end>[01])\])?$")
 # The browser filters events: plotly also reports resizes, and a later event makes Dash drop the answer to an earlier
-# one.
+# one. It adds the sizes of the units in which the vertical axes are drawn.
 ZOOMS_ONLY = """relayout => Object.keys(relayout || {}).some(key => key.startsWith("xaxis"))
-    ? relayout : window.dash_clientside.no_update"""
+    ? {...relayout, units: document.querySelector("#timeline .js-plotly-plot").layout.meta}
+    : window.dash_clientside.no_update"""
 BUTTONS = ("whole", "first", "previous", "next")
 WORDS_FOR_STOPS = ("Whole transfer", "First stop", "‹ Previous stop", "Next stop ›")
 WORDS_FOR_SPANS = ("Whole transfer", "Slowest span", "‹ Slower span", "Next slowest span ›")
@@ -168,9 +169,11 @@ def span_of_relayout(relayout: Json, loaded: Timeline) -> tuple[int, int] | None
 
 
 def _zoomed(loaded: Timeline, span: tuple[int, int], relayout: Json) -> go.Figure:
-    """The figure of a span. It keeps the vertical range of a box zoom."""
+    """The figure of a span. It keeps the vertical range of a box zoom, which is in the units of the figure before."""
     figure = timeline_figure(loaded, span)
+    before, now = relayout.get("units") or {}, figure.layout.meta or {}
     for axis, limits in ranges(relayout).items():
         if axis.startswith("y"):
-            figure.layout[axis].range = limits
+            step = float(before.get(axis, 1)) / float(now.get(axis, 1)) if axis in before else 1.0
+            figure.layout[axis].range = [limit * step for limit in limits]
     return figure

@@ -17,12 +17,10 @@ from dashboard.results.asked import NO_AXIS, THROUGHPUT, asked
 from dashboard.results.grouping import Group, heading, listed, split
 from dashboard.results.intervals import Span, finite, span
 from netcommon import readable
+from netcommon.readable import Unit
 from scenarios.plan import cells, columns
 
 Value = float | str
-_UNITS: dict[str, tuple[tuple[float, str], ...]] = {
-    "bps": ((1e6, "Mbit/s"),), "share": ((0.01, "%"),), "ns": ((1e9, "s"), (1e6, "ms")), "bytes": ((1024.0, "KB"),),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,11 +89,10 @@ class Curves:
         return dict(zip(self.x_values, readable.distinct(self.x, self.x_values), strict=True))
 
     @cached_property
-    def y_axis(self) -> tuple[float, str]:
-        """The unit of the y axis, chosen by the greatest value, and its size in y's base unit."""
+    def y_unit(self) -> Unit:
+        """The unit of the y axis, by the greatest value."""
         greatest = max((abs(point.y) for curve in self.curves for point in curve.points), default=0.0)
-        scale = _UNITS.get(self.y.rsplit("_", 1)[-1], ((1.0, ""),))
-        return next((step for step in scale if greatest >= step[0]), scale[-1])
+        return readable.unit(self.y, greatest)
 
     def x_text(self, value: Value) -> str:
         return self.x_texts.get(value) or readable.named(self.x, value)

@@ -117,7 +117,7 @@ def test_a_sweep_has_a_curve_for_each_of_what_the_report_names_with_intervals(tm
     table = tables.interval_table(built)
     own = [row for row in table.rows if row[1] == "lfp_xys, bsd-1995"]
     # the t quantile for 2 degrees of freedom is 4.303, the standard error 4/sqrt(3)
-    assert own == [(own[0][0], "lfp_xys, bsd-1995", "40 ± 9.94", "0.5 ± 0", "3 repeats")]
+    assert own == [(own[0][0], "lfp_xys, bsd-1995", "40 ± 9.94 Mbit/s", "0.5 ± 0", "3 repeats")]
 
 
 def test_two_values_have_no_interval() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import pytest
 import synthetic_gateway
@@ -20,7 +21,9 @@ from test_dashboard_report import Page
 from dashboard.app import Runs, page_at
 from dashboard.content import facts, tables
 from dashboard.data.runs import Run, load_run
+from dashboard.figures.sweep import sweep_figure
 from dashboard.report import render
+from dashboard.results import sweep
 from scenarios.plan import columns
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
@@ -53,9 +56,45 @@ def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return parent
 
 
+# What names a packet or a mark, in a hover text: its time, its sequence number, how many marks it stands for.
+EXACT = re.compile(r"(?:at|from) %\{x:\.[36]f\} s|sent at %\{customdata\[4\]\} s|%\{(?:y|customdata\[\d\]):,\}")
+PLACEHOLDER = re.compile(r"%\{(x|y|text|customdata)(?:\[(\d)\])?\}")
+
+
+def hover_texts(trace: Any) -> Iterator[str]:
+    """The hover texts of a trace's first, middle and last point, without what names a packet."""
+    template = EXACT.sub("", trace.hovertemplate or "")
+    facts = [] if trace.customdata is None else list(trace.customdata)
+    if trace.type == "heatmap":
+        facts, texts = [fact for row in facts for fact in row], [text for row in trace.text for text in row]
+    for number in {0, len(facts) // 2, len(facts) - 1} if facts else set():
+
+        def filled(found: re.Match[str], number: int = number) -> str:
+            if found[1] != "customdata":
+                assert trace.type == "heatmap", f"a raw number in {trace.hovertemplate}"  # whose x and y are texts
+                return str(texts[number]) if found[1] == "text" else ""
+            return str(facts[number] if found[2] is None else facts[number][int(found[2])])
+
+        text = PLACEHOLDER.sub(filled, template)
+        assert "%{" not in text, f"a number of plotly's own format in {trace.hovertemplate}"
+        yield text.replace("<extra></extra>", "")
+
+
+def assert_axes(figure: go.Figure, where: str) -> None:
+    """Every axis of amounts has a unit in which they have at most four digits before the point."""
+    for trace in figure.data:
+        axis = figure.layout[(getattr(trace, "yaxis", None) or "y").replace("y", "yaxis", 1)]
+        values = np.asarray(trace.y if trace.type != "heatmap" else [0], np.float64)
+        if axis.tickformat is None and axis.title.text and np.isfinite(values).any():
+            assert np.nanmax(np.abs(values)) < 10_000, f"{where}: {trace.name} on the axis {axis.title.text}"
+
+
 def texts_of_figure(figure: go.Figure) -> Iterator[str]:
-    """What is written into a figure: names, titles, labels, ticks; not the times of single packets on hovering."""
+    """What is written into a figure: names, titles, labels, ticks, hover texts; not the times of single packets."""
     layout = figure.layout
+    assert_axes(figure, str(layout.title.text))
+    for trace in figure.data:
+        yield from hover_texts(trace)
     yield from (str(trace.name) for trace in figure.data if trace.name)
     yield from (str(note.text) for note in layout.annotations)
     yield from (str(text) for text in (layout.title.text, layout.title.subtitle.text) if text)
@@ -104,6 +143,22 @@ def test_every_report_is_readable(runs_dir: Path) -> None:
         html = re.sub(r"<pre>.*?</pre>", "", render(run), flags=re.DOTALL)  # the scenario as a file has it
         for text in Page(html).text.splitlines():
             assert_readable(text, f"report of {run.name}")
+
+
+def test_a_long_fat_path_has_units_of_its_size(tmp_path: Path) -> None:
+    values: dict[str, Any] = {
+        "scenario": {"name": "fat"}, "path": {"delay": "250ms", "rate": "10Gbit", "queue": "800MB"},
+        "transfer": {"bytes": "10GB"}, "sweep": {"transfer.window": ["64MB", "256MB", "1GB"]}, "run": {"repeat": 2},
+    }  # fmt: skip
+    plan = make_plan(Document(str(tmp_path / "fat.toml"), values), 1)
+    fast = [row | {"valid": True, "short_term_bps": 8e9 + row["trial"] * 1e8} for row in rows(plan, random.Random(1))]
+    built = sweep.build(load_run(synthetic_plan.write(tmp_path, plan, fast)))
+    assert built is not None
+    figure = sweep_figure(built)
+    assert figure.layout.yaxis.title.text == "Throughput (Gbit/s)"
+    assert list(figure.layout.xaxis.ticktext) == ["64 MB", "128 MB", "256 MB", "512 MB", "1 GB"]
+    for text in [*texts_of_figure(figure), *(cell for row in tables.level_table(built).rows for cell in row)]:
+        assert_readable(text, "a sweep at 10 Gbit/s")
 
 
 @pytest.mark.parametrize("text", ["2.336e+04 KB", "1.23456 Mbit/s", "Window, granted –, 0 B", "a title []", "12345 ms"])

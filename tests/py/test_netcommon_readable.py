@@ -87,3 +87,15 @@ def test_different_values_have_different_texts() -> None:
     assert readable.distinct("queue_bytes", [30_720, 61_440]) == ["30 KB", "60 KB"]
     assert readable.distinct("congestion", ["reno", "cubic"]) == ["reno", "cubic"]
     assert readable.distinct("window_bytes", [None, 1, None]) == ["–", "1 B", "–"]
+
+
+@pytest.mark.parametrize(
+    ("name", "greatest", "title"),
+    [("x_bps", 45e6, "X (Mbit/s)"), ("x_bps", 8.1e9, "X (Gbit/s)"), ("bytes", 23_360 * 1024, "X (MB)"),
+     ("x_bytes", 0, "X (B)"), ("x_ns", 8.4e6, "X (ms)"), ("x_ns", 1.02e9, "X (s)"), ("stopped_share", 0.86, "X (%)"),
+     ("retransmits", 7, "X")],
+)  # fmt: skip
+def test_an_axis_has_the_unit_of_its_greatest_value(name: str, greatest: float, title: str) -> None:
+    unit = readable.unit(name, greatest)
+    assert unit.title("X") == title
+    assert greatest == 0 or not unit.name or 1 <= greatest / unit.size < 1024
