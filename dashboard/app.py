@@ -1,8 +1,8 @@
 """The Dash application. Each page has an address and is built from the files on every visit, so that a run under way
 can be watched.
 
-`/` all runs · `/run/<name>` one run · `/run/<name>/trial/<n>` one trial. A name in an address is only looked up among
-the existing runs; it never becomes a path.
+`/` all runs · `/run/<name>` one run, with `?x=…` another figure of it · `/run/<name>/trial/<n>` one trial. A name in
+an address is only looked up among the existing runs; it never becomes a path.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dash import Dash, Input, Output, dcc, html
 
 from dashboard.data.runs import Run, list_runs, load_run
 from dashboard.pages import elements, run_page, runs_page, trial_page
+from dashboard.results.choice import of_search
 from netcommon.errors import LfpError
 
 RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?)?$")
@@ -51,20 +52,21 @@ def make_app(runs_dir: Path) -> Dash:
         ]
     )
 
-    def show(pathname: str | None) -> html.Div:
+    def show(pathname: str | None, search: str | None) -> html.Div:
         try:
-            return page_at(runs, pathname or "/")
+            return page_at(runs, pathname or "/", search or "")
         except LfpError as error:
             return elements.problem(str(error))
 
-    app.callback(Output("page", "children"), Input("url", "pathname"))(show)
+    app.callback(Output("page", "children"), Input("url", "pathname"), Input("url", "search"))(show)
     run_page.register(app, runs.named)
     trial_page.register(app, runs.named)
     return app
 
 
-def page_at(runs: Runs, pathname: str) -> html.Div:
-    """The page of an address. Raises LfpError for a run or trial that does not exist."""
+def page_at(runs: Runs, pathname: str, search: str = "") -> html.Div:
+    """The page of an address. `search`: its part from `?` on, a choice for a run's figure. Raises LfpError for a run or
+    trial that does not exist."""
     if pathname == "/":
         return runs_page.page(runs.all())
     found = RUN_ADDRESS.match(pathname)
@@ -72,5 +74,5 @@ def page_at(runs: Runs, pathname: str) -> html.Div:
         return elements.problem(f"no page at {pathname}")
     run = runs.named(found["run"])
     if found["trial"] is None:
-        return run_page.page(run)
+        return run_page.page(run, of_search(search))
     return trial_page.page(run, run.trial(int(found["trial"])))

@@ -1,5 +1,5 @@
 """Curves over one swept setting: joined medians, bars from least to greatest, trials as points, the paper's points, and
-the greatest value that can pass."""
+what theory says."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dashboard.figures.theme import AXIS, BLACK, GREY, INK, LAYOUT, SERIES_COLOURS
-from dashboard.results.curves import Bound, Curve, Curves, Point, Value
+from dashboard.results.curves import Curve, Curves, Point, Value
+from dashboard.results.theory import LAWS, TheoryLine
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
 DASHES = ("solid", "dash", "dot")  # from the seventh curve on colours repeat, and dashes tell the curves apart
+LAW_DASHES = dict(zip(LAWS, ("dash", "longdash", "dashdot"), strict=True))
 WIDE = 30  # an axis whose greatest value is at least this many times its least is logarithmic
 
 
 def curves_figure(built: Curves, *, height: int = 620) -> go.Figure:
     """The figure. The values of an x axis that begins at 0 and goes on in powers are evenly spaced."""
     figure = go.Figure()
-    for bound in built.bounds:
-        _add_bound(figure, built, bound)
+    for line in built.theory:
+        _add_theory(figure, built, line)
     for number, curve in enumerate(built.curves):
         again, colour = divmod(number, len(SERIES_COLOURS))
         symbol = SYMBOLS[(colour + again) % len(SYMBOLS)]
@@ -31,16 +33,17 @@ def curves_figure(built: Curves, *, height: int = 620) -> go.Figure:
     return figure
 
 
-def _add_bound(figure: go.Figure, built: Curves, bound: Bound) -> None:
+def _add_theory(figure: go.Figure, built: Curves, line: TheoryLine) -> None:
+    """A law in grey where all series share it, otherwise in the colour and legend group of its series."""
     names = [curve.series for curve in built.curves]
-    own = bound.series in names and bound.series
+    own = line.series in names and line.series
     figure.add_scatter(
-        x=[_x(built, x) for x, _ in bound.points], y=[_y(built, y) for _, y in bound.points], mode="lines",
-        name="limit × (1 − loss)", legendgroup=escape(bound.series) if own else None,
-        line={"color": SERIES_COLOURS[names.index(bound.series) % len(SERIES_COLOURS)] if own else GREY, "width": 2,
-              "dash": "dash"},
-        customdata=[built.y_text(y) for _, y in bound.points],
-        hovertemplate="limit × (1 − loss): %{customdata}<extra></extra>",
+        x=[_x(built, x) for x, _ in line.points], y=[_y(built, y) for _, y in line.points], mode="lines",
+        name=line.law, legendgroup=escape(line.series) if own else None,
+        line={"color": SERIES_COLOURS[names.index(line.series) % len(SERIES_COLOURS)] if own else GREY, "width": 2,
+              "dash": LAW_DASHES[line.law]},
+        customdata=[f"{built.x_text(x)}: {built.y_text(y)}" for x, y in line.points],
+        hovertemplate=f"{line.law}<br>{built.x_name.lower()} %{{customdata}}<extra></extra>",
     )  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 """The page of one run: verdict, figure of its sweep with the paper beside it, table of trials. A click on a point of
-the figure opens the point's trial."""
+the figure opens the point's trial. The address says what the figure shows (results/choice.py)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
+from dashboard.pages import choice_bar
 from dashboard.pages.elements import facts_list, graph_config, rich_table, sentences, table, verdict_box, verdict_mark
 from dashboard.results import congestion, curves, matrix, sweep
 from dashboard.results.asked import asked
+from dashboard.results.choice import NO_CHOICE, Choice, applied, of_search
 from dashboard.results.grouping import listed
 from scenarios.plan.shared_settings import shared_settings
 
 
-def page(run: Run) -> html.Div:
-    """The page of one run."""
+def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
+    """The page of one run. `choice`: what the reader wants the figure to show."""
+    run = applied(own, choice)
     grids, lines = matrix.build(run), curves.build(run)
     built = None if grids or lines else sweep.build(run)
     description = str(run.heading.get("description") or "")
@@ -37,9 +40,10 @@ def page(run: Run) -> html.Div:
             *sentences(asked(run).notes),
             *_expected_part(run),
             *_settings_part(run),
-            *(_sweep_part(built) if built else []),
-            *(_matrix_part(grids) if grids else []),
-            *(_curves_part(lines) if lines else []),
+            *choice_bar.bar(own, choice),
+            *(_sweep_part(sweep.without(built, choice.hide)) if built else []),
+            *(_matrix_part(matrix.without(grids, choice.hide)) if grids else []),
+            *(_curves_part(curves.without(lines, choice.hide)) if lines else []),
             *_congestion_part(run),
             html.H2("Trials"),
             _trials(run),
@@ -133,25 +137,28 @@ def _trial_cells(run: Run, row: Json, settings: tuple[str, ...]) -> list[Any]:
 def register(app: Dash, run_named: Callable[[str], Run]) -> None:
     """Registers the callbacks: the kind of axis, and opening a trial from a point."""
 
-    def axis(value: str, pathname: str) -> go.Figure:
-        built = sweep.build(run_named(run_name(pathname)))
-        return sweep_figure(built, log_x=value == "log") if built else go.Figure()
+    def run_at(pathname: str) -> Run:
+        return run_named(run_name(pathname))
+
+    def axis(value: str, pathname: str, search: str | None) -> go.Figure:
+        choice = of_search(search or "")
+        built = sweep.build(applied(run_at(pathname), choice))
+        return sweep_figure(sweep.without(built, choice.hide), log_x=value == "log") if built else go.Figure()
 
     def opened(click: Json | None, pathname: str) -> Any:
         trial = clicked_trial(click)
-        return no_update if trial is None else f"/run/{run_name(pathname)}/trial/{trial}"
+        return (no_update, no_update) if trial is None else (f"/run/{run_name(pathname)}/trial/{trial}", "")
 
     app.callback(
-        Output("sweep", "figure"), Input("sweep-axis", "value"), State("url", "pathname"), prevent_initial_call=True
-    )(axis)
-    app.callback(
-        Output("url", "pathname"), Input("sweep", "clickData"), State("url", "pathname"), prevent_initial_call=True
-    )(opened)
-    for graph in ("matrix", "curves"):
+        Output("sweep", "figure"), Input("sweep-axis", "value"), State("url", "pathname"), State("url", "search"),
+        prevent_initial_call=True,
+    )(axis)  # fmt: skip
+    for graph in ("sweep", "matrix", "curves"):
         app.callback(
-            Output("url", "pathname", allow_duplicate=True), Input(graph, "clickData"), State("url", "pathname"),
-            prevent_initial_call=True,
+            Output("url", "pathname", allow_duplicate=True), Output("url", "search", allow_duplicate=True),
+            Input(graph, "clickData"), State("url", "pathname"), prevent_initial_call=True,
         )(opened)  # fmt: skip
+    choice_bar.register(app, run_at)
 
 
 def run_name(pathname: str) -> str:

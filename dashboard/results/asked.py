@@ -21,6 +21,7 @@ from scenarios.plan import cells, columns
 
 THROUGHPUT = "short_term_bps"
 NO_AXIS = ("trial", "repeat")  # the scenario model's default x, and what a scenario says that wants no figure
+THEORY, PAPER = "theory", "paper"  # what a reader may hide of a figure
 _UNNAMED = (None, "", NO_AXIS[0])  # an x that no scenario has named
 _FALLBACK = {"x": "", "y": THROUGHPUT, "value": THROUGHPUT, "series": ""}
 _SAID_INSTEAD = {

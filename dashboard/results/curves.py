@@ -7,15 +7,17 @@ points with their reasons.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dashboard.data import reference
 from dashboard.data.runs import Json, Run
-from dashboard.results.asked import NO_AXIS, THROUGHPUT, asked
+from dashboard.results import theory
+from dashboard.results.asked import NO_AXIS, PAPER, THEORY, THROUGHPUT, asked
 from dashboard.results.grouping import Group, heading, listed, split
 from dashboard.results.intervals import Span, finite, span
+from dashboard.results.theory import TheoryLine
 from netcommon import readable
 from netcommon.readable import Unit
 from scenarios.plan import cells, columns
@@ -55,14 +57,6 @@ class PaperPoint:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """The greatest y that can pass, as (x, y) by ascending x. `series` empty: it holds for all series."""
-
-    series: str
-    points: tuple[tuple[Value, float], ...]
-
-
-@dataclass(frozen=True)
 class Curves:
     """Everything that is drawn or tabled. `x_values`: ascending. `failed`: number of trials without a value;
     `elsewhere`: number of trials that have no place on the x axis."""
@@ -75,7 +69,7 @@ class Curves:
     curves: tuple[Curve, ...]
     invalid: tuple[tuple[str, Point], ...]
     reference: tuple[PaperPoint, ...]
-    bounds: tuple[Bound, ...]
+    theory: tuple[TheoryLine, ...]
     failed: int
     elsewhere: int
 
@@ -119,10 +113,16 @@ def build(run: Run) -> Curves | None:
         invalid=tuple((group.name, _point(row, x, y, run.captured)) for group in groups for row in group.rows
                       if not row.get("valid")),
         reference=tuple(_reference(run, x, y, wanted.series)),
-        bounds=_bounds(groups, x, y),
+        theory=theory.lines(groups, x, y, values),
         failed=len(run.rows) - len(gave),
         elsewhere=len(gave) - len(rows),
     )  # fmt: skip
+
+
+def without(built: Curves, hide: Collection[str]) -> Curves:
+    """The curves without what a reader hides: THEORY, PAPER."""
+    shown = replace(built, theory=()) if THEORY in hide else built
+    return replace(shown, reference=()) if PAPER in hide else shown
 
 
 def in_order(values: Sequence[Value]) -> tuple[Value, ...]:
@@ -157,26 +157,3 @@ def _placed(text: str) -> Value:
         return float(text)
     except ValueError:
         return text
-
-
-def _bounds(groups: Sequence[Group], x: str, y: str) -> tuple[Bound, ...]:
-    """The lines limit × (1 − loss): a path that loses the share p lets at most L × (1 − p) of a limit L pass (the
-    gateways' limit, or else the line's rate). There is one line where all trials have the same limit, and otherwise a
-    line for each series that has one limit."""
-    if x != "loss_ppb" or not y.endswith("_bps"):
-        return ()
-    limits = {
-        group.name: {row.get("gateway_rate_bps") or row.get("rate_bps") for row in group.rows} for group in groups
-    }
-    every = set().union(*limits.values())
-    if len(every) == 1:
-        return _bound("", every.pop(), [row for group in groups for row in group.rows])
-    return tuple(
-        line for group in groups if len(limits[group.name]) == 1
-        for line in _bound(group.name, limits[group.name].pop(), group.rows)
-    )  # fmt: skip
-
-
-def _bound(series: str, limit: float | None, rows: Sequence[Json]) -> tuple[Bound, ...]:
-    losses = sorted({int(row["loss_ppb"]) for row in rows})
-    return (Bound(series, tuple((p, float(limit) * (1 - p / 1e9)) for p in losses)),) if limit else ()

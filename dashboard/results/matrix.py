@@ -8,13 +8,13 @@ says how many trials were left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dashboard.data import reference
 from dashboard.data.runs import Json, Run
-from dashboard.results.asked import NO_AXIS, asked
+from dashboard.results.asked import NO_AXIS, PAPER, asked
 from dashboard.results.curves import in_order
 from dashboard.results.grouping import Group, heading, listed, split
 from dashboard.results.intervals import Span, finite, span
@@ -83,6 +83,11 @@ def build(run: Run) -> Matrix | None:
         for group in split(run, placed, names, wanted.series)
     )
     return Matrix(run.paper, wanted.value, x, y, panels, len(placed) - len(good), len(run.rows) - len(placed))
+
+
+def without(built: Matrix, hide: Collection[str]) -> Matrix:
+    """The grids without what a reader hides: PAPER."""
+    return replace(built, panels=tuple(replace(panel, paper={}) for panel in built.panels)) if PAPER in hide else built
 
 
 def _panel(group: Group, x: Axis, y: Axis, value: str, points: Sequence[Json]) -> Panel:

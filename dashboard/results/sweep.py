@@ -8,14 +8,14 @@ only. Trials that are not valid stay visible as points with their reasons.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
 from dashboard.data.reference import Point, Region, points, regions
 from dashboard.data.runs import Json, Run
 from dashboard.results import physics
-from dashboard.results.asked import asked
+from dashboard.results.asked import PAPER, THEORY, asked
 from dashboard.results.grouping import Group, split
 from dashboard.results.intervals import Interval, Span, finite, interval, span
 from dashboard.results.physics import Guide, Measured
@@ -109,6 +109,12 @@ def build(run: Run) -> Sweep | None:
         unsized=len(gave) - len(usable),
         notes=notes + refused,
     )
+
+
+def without(built: Sweep, hide: Collection[str]) -> Sweep:
+    """The sweep without what a reader hides: THEORY, PAPER."""
+    shown = replace(built, guides=(), measured=()) if THEORY in hide else built
+    return replace(shown, reference=()) if PAPER in hide else shown
 
 
 def _groups(run: Run, rows: Sequence[Json]) -> list[Group]:

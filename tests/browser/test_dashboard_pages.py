@@ -92,6 +92,21 @@ def test_runs_lead_to_a_run(page: Page, base: str) -> None:
     expect(page.get_by_role("heading", name="Throughput by transfer.window", exact=True)).to_be_visible()
 
 
+def test_another_figure_is_chosen_and_is_in_the_address(page: Page, base: str, runs_dir: Path) -> None:
+    page.goto(run_url(base, runs_dir, "comet-fig12"))
+    page.wait_for_selector("#curves .legendtext")
+    expect(page.locator("#curves .legendtext").get_by_text("limit × (1 − loss)", exact=True)).to_be_visible()
+    page.get_by_label("theory", exact=True).uncheck()
+    page.wait_for_url(re.compile(r"\?hide=theory$"))
+    expect(page.locator("#curves .legendtext").get_by_text("limit × (1 − loss)", exact=True)).to_have_count(0)
+    page.locator("#choice-value").click()
+    page.get_by_text("Retransmissions", exact=True).last.click()
+    page.wait_for_url(re.compile(r"value=retransmits&hide=theory$"))
+    expect(page.get_by_role("heading", name="Retransmissions by path.loss")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Short-term throughput by path.loss")).to_be_visible()
+
+
 def test_sweep_shows_all_trials_and_the_paper(page: Page, base: str, runs_dir: Path) -> None:
     page.goto(run_url(base, runs_dir, "lfp-syndrome"))
     page.wait_for_selector("#sweep .legendtext")
@@ -227,7 +242,8 @@ def test_a_sweep_over_loss_opens_its_trials(page: Page, base: str, runs_dir: Pat
     for name in ("selective", "bbr", "cubic", "paper (comet-2004/fig12)", "limit × (1 − loss)"):
         expect(page.locator("#curves .legendtext").get_by_text(name, exact=True)).to_be_visible()
     expect(page.get_by_role("cell", name="710 Mbit/s").first).to_be_visible()
-    spot = page.evaluate("""() => { const line = document.querySelectorAll('#curves .scatterlayer .trace')[1];
+    spot = page.evaluate("""() => { const traces = [...document.querySelectorAll('#curves .scatterlayer .trace')];
+        const line = traces.find(trace => trace.querySelector('path.point'));
         const r = [...line.querySelectorAll('path.point')].at(-1).getBoundingClientRect();  // far from the other cases
         return [r.x + r.width / 2, r.y + r.height / 2] }""")
     page.mouse.move(spot[0], spot[1])
