@@ -1,11 +1,4 @@
-"""Two runs cell by cell: whether one is worse, better or the same, and how sure that is.
-
-A cell is all trials with the same settings (repeats, ``cells``). Its effect is the ratio of medians. With enough
-repeats on both sides a rank test (Mann–Whitney, exact, two-sided) says whether the difference could be chance. Holm's
-correction over all cells keeps the error of the whole comparison at 5 %. Cliff's delta says how far apart the two
-samples lie. With fewer repeats the ratio alone decides, and the cell says so: at 3 against 3 a rank test cannot reject
-anything. Repeats that are copies of one trial are one observation: five copies prove no more than one.
-"""
+"""Two runs cell by cell: which settings both have, and what a rank test says of each of them (``judgement``)."""
 
 from __future__ import annotations
 
@@ -13,71 +6,32 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as parquet
-from scipy import stats
 
 from netcommon import readable
 from netcommon.errors import UsageError
 from scenarios.plan import cells, columns
 from scenarios.plan.cells import Key, Row
+from scenarios.run.judgement import Cell, Side, judge
 from scenarios.run.runs import trial_folders
 from scenarios.trial.files import read_json
-
-ENOUGH = 4  # exact two-sided p of 4 against 4 is at least 0.029
-ALPHA = 0.05
-
-
-@dataclass(frozen=True)
-class Side:
-    """One run's repeats of a cell. ``values``: one for each trial; ``distinct``: those of trials that are not copies of
-    each other."""
-
-    values: tuple[float, ...]
-    distinct: tuple[float, ...]
-
-    @classmethod
-    def of(cls, rows: Sequence[Row], metric: str) -> Side:
-        """From rows of one setting."""
-        return cls(*(tuple(float(row[metric]) for row in some) for some in (rows, cells.observations(rows))))
-
-    @property
-    def median(self) -> float:
-        return median(self.values)
-
-    def __str__(self) -> str:
-        copies = f" ({len(self.distinct)} distinct)" if len(self.distinct) < len(self.values) else ""
-        return f"{len(self.values)}{copies}"
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One setting in both runs. ``ratio``: of the medians, run / base. ``p``: Holm-corrected; None with too few repeats
-    that differ. ``delta``: Cliff's, -1 … 1; None where a side has one observation. ``verdict``: same, worse or
-    better."""
-
-    setting: Row
-    base: Side
-    run: Side
-    ratio: float
-    p: float | None
-    delta: float | None
-    verdict: str
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Cells in the base's order. ``varied``: columns that tell the cells apart, each with the scenario's name for it.
-    ``unmatched``: how many settings only one of the runs has; ``left_out``: how many trials are not valid."""
+    """Cells in the base's order. ``varied``: names of the cells' settings that tell them apart, each with its heading.
+    ``unmatched``: how many settings only one of the sides has; ``left_out``: how many trials are not valid. ``by``: the
+    setting, its base and its new value, where both sides are of one run. ``also``: what else differs because of it."""
 
     metric: str
     varied: dict[str, str]
     cells: tuple[Cell, ...]
     unmatched: int
     left_out: int
+    by: tuple[str, str, str] | None = None
+    also: str = ""
 
     def count(self, verdict: str) -> int:
         return sum(cell.verdict == verdict for cell in self.cells)
@@ -85,11 +39,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Table:
-    """A run's results, ready to be grouped. ``asked``: the columns that the params.json of its trials have."""
+    """A run's results, ready to be grouped. ``sweep``: values as the scenario says them, by the setting's name;
+    ``asked``: the columns that the params.json of its trials have."""
 
     path: Path
     virtual: bool
-    sweep: tuple[str, ...]
+    sweep: dict[str, list[Any]]
     asked: frozenset[str]
     rows: tuple[Row, ...]
 
@@ -100,7 +55,7 @@ class Table:
         if not results.is_file():
             raise UsageError(f"{path}: no results yet; finish it with 'lfp run --resume'")
         manifest = read_json(path / "manifest.json")
-        sweep = tuple((manifest.get("scenario") or {}).get("sweep") or ())
+        sweep = (manifest.get("scenario") or {}).get("sweep") or {}
         asked = frozenset(read_json(trial_folders(path)[0] / "params.json"))
         rows = sorted(parquet.read_table(results).to_pylist(), key=lambda row: int(row["trial"]))
         return cls(path, bool(manifest.get("virtual")), sweep, asked, tuple(rows))
@@ -118,25 +73,22 @@ def compare(
     UsageError when the runs have no setting in common, or when a cell would mix trials of one run whose settings
     differ."""
     ours, theirs = Table.load(base), Table.load(run)
-    _check_metric(metric, ours, theirs)
+    check_metric(metric, ours, theirs)
     names = _names(ours, theirs, _aside(across, ours, theirs))
     grouped = [_unmixed(table, names, metric) for table in (ours, theirs)]
     shared = [key for key in grouped[0] if key in grouped[1]]
     if not shared:
         raise UsageError(_nothing_in_common(ours, theirs, names))
     pairs = [(Side.of(grouped[0][key], metric), Side.of(grouped[1][key], metric)) for key in shared]
-    corrected = _holm([_p(*pair) for pair in pairs])
     settings = [dict(zip(names, key, strict=True)) for key in shared]
-    found = tuple(
-        _cell(setting, *pair, p, within, lower_is_better)
-        for setting, pair, p in zip(settings, pairs, corrected, strict=True)
-    )
+    found = judge(settings, pairs, within, lower_is_better)
     left_out = sum(len(table.rows) - len(table.good(metric)) for table in (ours, theirs))
     unmatched = sum(len(sides) for sides in grouped) - 2 * len(shared)
     return Comparison(metric, _varied(settings, ours), found, unmatched, left_out)
 
 
-def _check_metric(metric: str, *tables: Table) -> None:
+def check_metric(metric: str, *tables: Table) -> None:
+    """UsageError when ``metric`` is no measured column, or when it means nothing in one of the runs."""
     for table in tables:
         if metric not in columns.COLUMNS or columns.COLUMNS[metric].role != "outcome":
             raise UsageError(f"--metric {metric}: not a measured column{columns.did_you_mean(metric, ['outcome'])}")
@@ -200,11 +152,17 @@ def _nothing_in_common(ours: Table, theirs: Table, names: Sequence[str]) -> str:
         return f"{ours.path.name} and {theirs.path.name}: no combination of settings is in both"
     spelled = _spelled(apart, (*ours.sweep, *theirs.sweep))
     shown = [name for name in cells.telling([row for rows in sides for row in rows], (), apart) if name in apart]
-    differ = "; ".join(f"{columns.spelling(name)} ({' against '.join(_values(rows, name) for rows in sides)})"
-                       for name in shown)  # fmt: skip
+    differ = differences(shown, sides)
     runs = " ".join(shlex.quote(str(table.path)) for table in (ours, theirs))
     line = f"lfp compare {runs} " + " ".join(f"--across {name}" for name in spelled)
     return f"the runs differ in {differ}; to compare them all the same: {line}"
+
+
+def differences(names: Iterable[str], sides: Sequence[Sequence[Row]]) -> str:
+    """``path.loss (1 % against 2 %); …``: the values of these settings on each side."""
+    return "; ".join(
+        f"{columns.spelling(name)} ({' against '.join(_values(rows, name) for rows in sides)})" for name in names
+    )
 
 
 def _spelled(names: Iterable[str], sweep: Sequence[str]) -> list[str]:
@@ -223,34 +181,3 @@ def _value_set(rows: Iterable[Row], name: str) -> set[Any]:
 def _varied(settings: Sequence[Row], table: Table) -> dict[str, str]:
     names = cells.telling(settings, (), cells.preferred(table.sweep))
     return {name: cells.heading(name, table.sweep) for name in names}
-
-
-def _p(base: Side, run: Side) -> float | None:
-    if min(len(base.distinct), len(run.distinct)) < ENOUGH:
-        return None
-    return float(stats.mannwhitneyu(base.distinct, run.distinct, alternative="two-sided").pvalue)
-
-
-def _holm(values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down correction of the values that are not None."""
-    order = sorted((p, n) for n, p in enumerate(values) if p is not None)
-    corrected: list[float | None] = [None] * len(values)
-    highest = 0.0
-    for rank, (p, n) in enumerate(order):
-        highest = max(highest, min(1.0, p * (len(order) - rank)))
-        corrected[n] = highest
-    return corrected
-
-
-def _cell(setting: Row, base: Side, run: Side, p: float | None, within: float, lower_is_better: bool) -> Cell:
-    ratio = run.median / base.median if base.median else float("inf") if run.median else 1.0
-    differs = abs(ratio - 1) > within and (p is None or p < ALPHA)
-    better = (ratio < 1) == lower_is_better
-    verdict = "same" if not differs else "better" if better else "worse"
-    return Cell(setting, base, run, ratio, p, _delta(base, run), verdict)
-
-
-def _delta(base: Side, run: Side) -> float | None:
-    if min(len(base.distinct), len(run.distinct)) == 1:
-        return None
-    return float(np.sign(np.subtract.outer(run.distinct, base.distinct)).mean())

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from scenarios.plan import params
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from scenarios.plan import columns, params
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, make_plan
+from scenarios.run.results import SCHEMA
 
 SWEEPABLE: dict[str, list[Any]] = {
     "path.queue": ["30KB", "60KB", "110KB", "220KB"],
@@ -55,3 +62,14 @@ def rows(plan: Plan, rng: random.Random, *, copies: bool = False) -> list[dict[s
             "rtt_min_ns": params.of(trial)["rtt_ns"], "rtt_median_ns": params.of(trial)["rtt_ns"],
         })  # fmt: skip
     return found
+
+
+def write_plan(folder: Path, plan: Plan, rows: Sequence[Mapping[str, object]], **manifest: object) -> Path:
+    """A run of synthetic results: a folder a trial, the manifest with the scenario as resolved."""
+    for row in rows:
+        trial = folder / "trials" / f"{row['trial']:04d}"
+        trial.mkdir(parents=True)
+        (trial / "params.json").write_text(json.dumps({k: row[k] for k in (*columns.settings(), "trial")}))
+    (folder / "manifest.json").write_text(json.dumps({"scenario": plan.echo} | manifest))
+    parquet.write_table(pa.Table.from_pylist(list(rows), schema=SCHEMA), folder / "results.parquet")
+    return folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from synthetic_results import random_plan
+from synthetic_results import random_plan, write_plan
 from synthetic_results import rows as synthetic_rows
 
 from netcommon.errors import UsageError
@@ -20,9 +20,8 @@ from scenarios import cli
 from scenarios.plan import columns
 from scenarios.plan.cells import key
 from scenarios.plan.document import Document
-from scenarios.plan.plan import Plan, make_plan
+from scenarios.plan.plan import make_plan
 from scenarios.run.compare import compare
-from scenarios.run.results import SCHEMA
 
 
 def write_run(folder: Path, cells: dict[int, Sequence[float]], *, invalid: int = 0, **settings: object) -> Path:
@@ -149,17 +148,6 @@ def test_wrong_options_are_one_line(
     assert cli.run(["compare", str(base), str(run), *option]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
-
-
-def write_plan(folder: Path, plan: Plan, rows: Sequence[Mapping[str, object]], **manifest: object) -> Path:
-    """A run of synthetic results: a folder a trial, the manifest with the scenario as resolved."""
-    for row in rows:
-        trial = folder / "trials" / f"{row['trial']:04d}"
-        trial.mkdir(parents=True)
-        (trial / "params.json").write_text(json.dumps({k: row[k] for k in (*columns.settings(), "trial")}))
-    (folder / "manifest.json").write_text(json.dumps({"scenario": plan.echo} | manifest))
-    parquet.write_table(pa.Table.from_pylist(list(rows), schema=SCHEMA), folder / "results.parquet")
-    return folder
 
 
 def test_no_cell_mixes_trials_whose_settings_differ(tmp_path: Path) -> None:
