@@ -2,11 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
+
+from netcommon import quantity
+from netcommon.errors import UsageError
 
 runs_dir_option = click.option(
     "--runs-dir", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
     help="Directory that holds the runs.",
 )  # fmt: skip
+quick_option = click.option(
+    "--quick", is_flag=True, help="Use the scenario's [quick] values: the same shape in less time.",
+)  # fmt: skip
+set_option = click.option(
+    "--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE",
+    help="Set a value, or sweep it over A,B,… (repeatable).",
+)  # fmt: skip
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**53),
+    help="Seed of the trials' order and of the delay box.  [default: fresh, recorded]",
+)  # fmt: skip
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(1, 64),
+    help="Trials that run at a time, in virtual time only.  [default: processors]",
+)  # fmt: skip
+box_option = click.option(
+    "--box", type=click.Choice(["auto", "netem", "comet"]), help="Delay box in virtual time.  [default: auto]",
+)  # fmt: skip
+metric_option = click.option(
+    "--metric", default="short_term_bps", show_default=True, help="Measured column of results.parquet.",
+)  # fmt: skip
+lower_option = click.option(
+    "--lower-is-better", is_flag=True, help="Less of the metric is better, as of elapsed_ns or retransmits.",
+)  # fmt: skip
+within_option = click.option(
+    "--within", default="5%", show_default=True, help="Medians that differ by no more count as the same.",
+)  # fmt: skip
+across_option = click.option(
+    "--across", multiple=True, metavar="SETTING",
+    help="A setting that may differ between the runs, such as gateway.rate (repeatable).",
+)  # fmt: skip
+
+
+def time_option(default: str | None, otherwise: str = "") -> Callable[[Any], Any]:
+    """``--time``. ``otherwise``: what it is when the user says nothing and there is no ``default``."""
+    return click.option(
+        "--time", "clock", type=click.Choice(["real", "virtual", "auto"]), default=default, show_default=True,
+        help="Virtual: each trial runs in a kernel of its own whose clock jumps. Auto: measures this machine for 3 s, "
+             "and takes real time where it is good enough for the scenario." + otherwise,
+    )  # fmt: skip
+
+
+def share(text: str) -> float:
+    """The value of ``--within``, a fraction."""
+    try:
+        return quantity.parse(quantity.RATIO, text) / quantity.RATIO_ONE_PPB
+    except ValueError as error:
+        raise UsageError(f"--within {text}: {error}") from None

@@ -1,0 +1,99 @@
+"""Starting plans and finishing their runs, with what is said on the way: what ``lfp run`` and ``lfp gate`` share."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from scenarios.commands._time import choices
+from scenarios.plan import randomness
+from scenarios.plan.plan import Plan
+from scenarios.run import checks, manifest, plugins, runner, runs
+from scenarios.run.time_choice import Asked
+
+
+def require(plans: Sequence[Plan], *, virtual: bool) -> None:
+    """Raises MissingError when this machine lacks something that the plans need."""
+    checks.require(list(dict.fromkeys(name for plan in plans for name in manifest.tools(plan))), virtual=virtual)
+
+
+def start(
+    plans: Sequence[Plan], out: Console, *, clock: Asked, box: str | None, quick: bool, runs_dir: Path
+) -> tuple[list[Path], str]:
+    """The directories of new runs in real or virtual time, and advice about the machine (empty: none). ``box``: the
+    delay box in virtual time."""
+    require(plans, virtual=clock != "real")
+    chosen = choices(plans, clock, out)
+    require(plans, virtual=all(one.chosen == "virtual" for one in chosen))
+    run_dirs = []
+    for plan, choice in zip(plans, chosen, strict=True):
+        virtual_box = (box or "auto") if choice.chosen == "virtual" else None
+        _print_notes(plan, out, virtual=virtual_box is not None)
+        run_dirs.append(runner.start(plan, runs_dir, quick=quick, virtual_box=virtual_box, choice=choice))
+    return run_dirs, next((one.advice for one in chosen if one.advice), "")
+
+
+def finish(run_dirs: Sequence[Path], out: Console, jobs: int | None = None, advice: str = "") -> list[runner.Finished]:
+    """Runs the trials that each run lacks, and prints the verdicts. ``advice``: printed at the end, unless it is
+    empty."""
+    finished = []
+    for run_dir in run_dirs:
+        try:
+            finished.append(runner.resume(run_dir, out, jobs=jobs or os.cpu_count() or 1))
+        except KeyboardInterrupt:
+            _say_how_to_resume(run_dir)
+            raise
+    reports = [path for done in finished for path in plugins.after_run(done.run_dir)]
+    for done in finished:
+        _print_verdict(done, out)
+    if helps := advice or next((done.verdict["help"] for done in finished if done.verdict["help"]), None):
+        out.print(f"help       {helps}", markup=False)
+    for path in reports:
+        out.print(f"report     {path}", markup=False)
+    if finished and "dashboard" in plugins.commands():  # one line is enough: that dashboard shows the other runs too
+        out.print(f"dashboard  {_program()} dashboard {shlex.quote(str(finished[0].run_dir))}", markup=False)
+    return finished
+
+
+def failed(done: runner.Finished) -> bool:
+    """Whether a measurement failed, or an expectation of the scenario is not met."""
+    return bool(done.failed) or any(one.met is False for one in done.expected)
+
+
+def _print_notes(plan: Plan, out: Console, *, virtual: bool) -> None:
+    """Prints what the user should know before the plan runs."""
+    for note in (*plan.notes, *(randomness.notes(plan) if virtual else ())):
+        out.print(f"note       {plan.name}: {note}", markup=False)
+
+
+def _print_verdict(done: runner.Finished, out: Console) -> None:
+    out.print(f"run        {done.run_dir}  ({'valid' if done.verdict['valid'] else 'NOT VALID'})", markup=False)
+    if not done.verdict["valid"]:
+        out.print(f"verdict    {done.verdict['summary']}", markup=False)
+    if done.expected:
+        met = sum(one.met is True for one in done.expected)
+        out.print(f"expected   {met} of {len(done.expected)} met", markup=False)
+    for line in (line for one in done.expected for line in one.lines()):
+        out.print(line, markup=False)
+    if done.superseded:
+        out.print(f"repeated   {done.superseded} attempts were not valid; 'lfp show' lists them", markup=False)
+
+
+def _program() -> str:
+    """How the user can start this `lfp` again: by name where PATH has it, otherwise by path."""
+    if shutil.which("lfp"):
+        return "lfp"
+    own = Path(sys.argv[0])
+    return shlex.quote(str(own if own.name == "lfp" else Path(sys.prefix) / "bin/lfp"))
+
+
+def _say_how_to_resume(run_dir: Path) -> None:
+    kept = len(runs.trial_folders(run_dir))
+    click.echo(f"lfp: {kept} trials kept; go on with: {_program()} run --resume {shlex.quote(str(run_dir))}", err=True)
