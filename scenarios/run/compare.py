@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import pyarrow.parquet as parquet
 
 from netcommon import readable
 from netcommon.errors import UsageError
-from scenarios.plan import cells, columns
+from scenarios.plan import cells, columns, params
 from scenarios.plan.cells import Key, Row
+from scenarios.plan.plan import Plan
 from scenarios.run.judgement import Cell, Side, judge
 from scenarios.run.runs import trial_folders
 from scenarios.trial.files import read_json
@@ -23,7 +24,8 @@ from scenarios.trial.files import read_json
 class Comparison:
     """Cells in the base's order. ``varied``: names of the cells' settings that tell them apart, each with its heading.
     ``unmatched``: how many settings only one of the sides has; ``left_out``: how many trials are not valid. ``by``: the
-    setting, its base and its new value, where both sides are of one run. ``also``: what else differs because of it."""
+    setting, its base and its new value, where both sides are of one run. ``also``: what else differs, because of that
+    setting or as ``across`` allows."""
 
     metric: str
     varied: dict[str, str]
@@ -60,6 +62,12 @@ class Table:
         rows = sorted(parquet.read_table(results).to_pylist(), key=lambda row: int(row["trial"]))
         return cls(path, bool(manifest.get("virtual")), sweep, asked, tuple(rows))
 
+    @classmethod
+    def planned(cls, plan: Plan, *, virtual: bool) -> Table:
+        """The settings of a plan, as a run of it would have them."""
+        rows = tuple({**params.of(trial), "valid": True} for trial in plan.trials)
+        return cls(Path(plan.name), virtual, plan.sweep, frozenset(rows[0]), rows)
+
     def good(self, metric: str) -> list[Row]:
         """Valid trials that have the metric."""
         return [row for row in self.rows if row.get("valid") and row.get(metric) is not None]
@@ -74,7 +82,8 @@ def compare(
     differ."""
     ours, theirs = Table.load(base), Table.load(run)
     check_metric(metric, ours, theirs)
-    names = _names(ours, theirs, _aside(across, ours, theirs))
+    aside = _aside(across, ours, theirs)
+    names = _names(ours, theirs, aside)
     grouped = [_unmixed(table, names, metric) for table in (ours, theirs)]
     shared = [key for key in grouped[0] if key in grouped[1]]
     if not shared:
@@ -84,7 +93,21 @@ def compare(
     found = judge(settings, pairs, within, lower_is_better)
     left_out = sum(len(table.rows) - len(table.good(metric)) for table in (ours, theirs))
     unmatched = sum(len(sides) for sides in grouped) - 2 * len(shared)
-    return Comparison(metric, _varied(settings, ours), found, unmatched, left_out)
+    rows = [[row for key in shared for row in side[key]] for side in grouped]
+    allowed = [name for name in columns.settings() if name in aside and name not in columns.OF_THE_CLOCK]
+    apart = [name for name in allowed if _value_set(rows[0], name) != _value_set(rows[1], name)]
+    return Comparison(metric, _varied(settings, ours), found, unmatched, left_out, also=differences(apart, rows))
+
+
+def check_plan(base: Path, plan: Plan, *, virtual: bool, metric: str, across: Sequence[str]) -> None:
+    """UsageError, before anything runs, when a run of ``plan`` could not be compared with the run ``base``.
+    ``virtual``: the plan's kind of time."""
+    ours, theirs = Table.load(base), Table.planned(plan, virtual=virtual)
+    check_metric(metric, ours, replace(theirs, rows=()))
+    names = [name for name in _names(ours, theirs, _aside(across, ours, theirs)) if name not in columns.OF_THE_CLOCK]
+    grouped = [cells.groups([row for row in table.rows if row.get("valid")], names) for table in (ours, theirs)]
+    if not grouped[0].keys() & grouped[1].keys():
+        raise UsageError(_nothing_in_common(ours, theirs, names, planned=True))
 
 
 def check_metric(metric: str, *tables: Table) -> None:
@@ -141,8 +164,9 @@ def _values(rows: Iterable[Row], name: str, most: int = 4) -> str:
     return ", ".join(readable.distinct(name, values[:most])) + more
 
 
-def _nothing_in_common(ours: Table, theirs: Table, names: Sequence[str]) -> str:
-    """The error when no setting is in both runs: the settings that differ, and the command that lets them differ."""
+def _nothing_in_common(ours: Table, theirs: Table, names: Sequence[str], *, planned: bool = False) -> str:
+    """The error when no setting is in both runs: the settings that differ, and the command that lets them differ.
+    ``planned``: theirs has not run yet."""
     sides = [[row for row in table.rows if row.get("valid")] for table in (ours, theirs)]
     for table, rows in zip((ours, theirs), sides, strict=True):
         if not rows:
@@ -153,9 +177,11 @@ def _nothing_in_common(ours: Table, theirs: Table, names: Sequence[str]) -> str:
     spelled = _spelled(apart, (*ours.sweep, *theirs.sweep))
     shown = [name for name in cells.telling([row for rows in sides for row in rows], (), apart) if name in apart]
     differ = differences(shown, sides)
+    options = " ".join(f"--across {name}" for name in spelled)
+    if planned:
+        return f"{ours.path.name} and scenario {theirs.path.name} differ in {differ}; to let them differ: {options}"
     runs = " ".join(shlex.quote(str(table.path)) for table in (ours, theirs))
-    line = f"lfp compare {runs} " + " ".join(f"--across {name}" for name in spelled)
-    return f"the runs differ in {differ}; to compare them all the same: {line}"
+    return f"the runs differ in {differ}; to compare them all the same: lfp compare {runs} {options}"
 
 
 def differences(names: Iterable[str], sides: Sequence[Sequence[Row]]) -> str:

@@ -1,0 +1,108 @@
+"""``lfp gate``: runs a scenario, compares it with a baseline run, and writes Markdown for a pull request.
+
+Markdown goes to stdout, and the progress to stderr, so that a script can keep either. What can be wrong with baseline,
+scenario and options is found before the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from netcommon.errors import EXIT_FAILED, UsageError
+from scenarios.commands import _gate_markdown, _running
+from scenarios.commands._options import (
+    across_option,
+    box_option,
+    jobs_option,
+    lower_option,
+    metric_option,
+    quick_option,
+    runs_dir_option,
+    seed_option,
+    set_option,
+    share,
+    time_option,
+    within_option,
+)
+from scenarios.plan.plan import load_plan
+from scenarios.run import compare, runner, runs
+from scenarios.run.terminal import console
+from scenarios.run.time_choice import Asked
+
+
+@click.command("gate")
+@click.argument("baseline")
+@click.argument("scenario")
+@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write the Markdown to this file.  [default: standard output]")  # fmt: skip
+@metric_option
+@lower_option
+@within_option
+@across_option
+@quick_option
+@set_option
+@seed_option
+@time_option(default=None, otherwise="  [default: the baseline's]")
+@jobs_option
+@box_option
+@runs_dir_option
+def command(
+    baseline: str, scenario: str, markdown: Path | None, metric: str, lower_is_better: bool, within: str,
+    across: Sequence[str], quick: bool, overrides: tuple[str, ...], seed: int | None, clock: Asked | None,
+    jobs: int | None, box: str | None, runs_dir: Path,
+) -> int:  # fmt: skip
+    """Run SCENARIO and compare it with BASELINE, a run (path, name or 'last').
+
+    The exit status is 1 when a cell is worse, when the run is not valid, or when an expectation of the scenario is not
+    met.
+    """
+    base, most = runs.find(baseline, runs_dir), share(within)
+    chosen: Asked = clock or ("virtual" if runs.manifest(base).get("virtual") else "real")
+    if chosen == "real" and (jobs or box):
+        raise UsageError("--jobs, --box: in virtual time only; give --time virtual, or a baseline in virtual time")
+    _check_file(markdown)
+    plan = load_plan(scenario, quick=quick, overrides=overrides, seed=seed)
+    compare.check_plan(base, plan, virtual=chosen == "virtual", metric=metric, across=across)
+    out = console(stderr=True)
+    run_dirs, advice = _running.start([plan], out, clock=chosen, box=box, quick=quick, runs_dir=runs_dir)
+    (done,) = _running.finish(run_dirs, out, jobs, advice)
+    found = _compared(base, done.run_dir, metric, most, lower_is_better, across)
+    objections = list(_objections(done, found))
+    _write(_gate_markdown.page(base, done.run_dir, found, objections), markdown)
+    return EXIT_FAILED if objections else 0
+
+
+def _compared(
+    base: Path, run: Path, metric: str, within: float, lower_is_better: bool, across: Sequence[str]
+) -> compare.Comparison | None:
+    """None where the run has no valid trial with the metric."""
+    if not compare.Table.load(run).good(metric):
+        return None
+    return compare.compare(base, run, metric=metric, within=within, lower_is_better=lower_is_better, across=across)
+
+
+def _objections(done: runner.Finished, found: compare.Comparison | None) -> Iterator[str]:
+    """Why the gate does not pass, a line each."""
+    worse = found.count("worse") if found else 0
+    if found and worse:
+        yield f"{worse} of {len(found.cells)} cell{'s are' if len(found.cells) > 1 else ' is'} worse"
+    if not done.verdict["valid"]:
+        yield f"the run is not valid: {done.verdict['summary']}"
+    elif not found:
+        yield "no trial of the run has the metric"
+    yield from (f"expectation not met: {one.say}" for one in done.expected if one.met is False)
+
+
+def _check_file(markdown: Path | None) -> None:
+    if markdown and not markdown.parent.is_dir():
+        raise UsageError(f"--markdown {markdown}: there is no folder {markdown.parent}; make it, or name another file")
+
+
+def _write(text: str, markdown: Path | None) -> None:
+    if markdown:
+        markdown.write_text(text, encoding="utf-8")
+    else:
+        click.echo(text, nl=False)
