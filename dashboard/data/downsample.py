@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tsdownsample import MinMaxLTTBDownsampler
 
+from dashboard.data.levels import Levels
+
 I64 = NDArray[np.int64]
 
 
@@ -27,16 +29,16 @@ def inside(t: I64, t0: int, t1: int) -> slice:
     return slice(int(np.searchsorted(t, t0, side="left")), int(np.searchsorted(t, t1, side="right")))
 
 
-def thin(t: I64, y: NDArray[Any], t0: int, t1: int, points: int) -> I64:
-    """The numbers of at most `points` rows of the visible part. They keep the line's shape and its extremes."""
+def thin(t: I64, y: NDArray[Any], t0: int, t1: int, points: int, levels: Levels | None = None) -> I64:
+    """The numbers of at most `points` rows of the visible part. They keep the line's shape and its extremes. `levels`:
+    the index of `y`, for lines of many rows."""
     rows = visible(t, t0, t1)
-    count = rows.stop - rows.start
-    if count <= points:
+    if rows.stop - rows.start <= points:
         return np.arange(rows.start, rows.stop, dtype=np.int64)
-    x, values = np.ascontiguousarray(t[rows]), np.ascontiguousarray(y[rows])
+    some = levels.candidates(rows.start, rows.stop, points) if levels else np.arange(rows.start, rows.stop)
     downsampler = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]
-    chosen: I64 = downsampler.downsample(x, values, n_out=points - points % 2).astype(np.int64)
-    return chosen + int(rows.start)
+    chosen: I64 = downsampler.downsample(t[some], y[some], n_out=points - points % 2).astype(np.int64)
+    return np.asarray(some[chosen], dtype=np.int64)
 
 
 def aggregate(t: I64, t0: int, t1: int, bins: int) -> tuple[I64, I64]:

@@ -146,9 +146,30 @@ class Flow:
         return series.rtt_ns(self.sent_ns, self.end, self.transmission, self.ack_ns, self.ack)
 
     @cached_property
-    def window_edge(self) -> I64:
+    def acks(self) -> Series:
+        """The sequence number that each ACK acknowledges, at its arrival."""
+        return Series(self.ack_ns, self.ack)
+
+    @cached_property
+    def window_edge(self) -> Series:
         """The highest sequence number that the receiver allows, as the sender knows it at each ACK."""
-        return self.ack + self.window
+        return Series(self.ack_ns, self.ack + self.window)
+
+    @cached_property
+    def sent_line(self) -> Series:
+        """The ends of segments that were sent for the first time, row by row of `sent_rows[NEW]`."""
+        return Series(self.sent_times[NEW], self.end[self.sent_rows[NEW]])
+
+    @cached_property
+    def arrived_line(self) -> Series:
+        """The ends of segments that arrived, row by row of `arrived_rows[NEW]`."""
+        return Series(self.arrived_times[NEW], self.end[self.arrived_rows[NEW]])
+
+    @cached_property
+    def box_line(self) -> Series:
+        """The ends of segments that left the box's bottleneck, row by row of `box_rows`."""
+        assert self.box
+        return Series(self.box.exit_ns[self.box_rows], self.end[self.box_rows])
 
     @cached_property
     def sent_bytes_until(self) -> I64:

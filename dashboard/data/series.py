@@ -7,9 +7,12 @@ arrival of the ACK at the sender) are sorted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dashboard.data.levels import Levels
 
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
@@ -21,6 +24,11 @@ class Series:
 
     t_ns: I64
     value: I64
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The index by which any range is thinned; made on first use."""
+        return Levels(self.value)
 
 
 def in_flight_bytes(sent_ns: I64, seq: I64, end: I64, ack_ns: I64, ack: I64) -> Series:

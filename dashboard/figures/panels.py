@@ -6,22 +6,22 @@ Panels are drawn in bytes, ns and bit/s; the timeline's figure gives each the un
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dashboard.data.box import label
 from dashboard.data.runs import behind_gateway
 from dashboard.data.series import I64, Series, nice_bin_ns, rate_bps
 from dashboard.data.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
+from dashboard.figures.sheet import Sheet
 from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, scatter
 from dashboard.figures.units import said
-from dashboard.figures.view import View, seconds, tally, thinned
+from dashboard.figures.view import View, facts_of, seconds, tally, thinned
 from dashboard.results.physics import full_bytes
 from netcommon import readable
 
 TUNNEL_COLOURS = {(NEAR, FORTH): BLUE, (FAR, FORTH): ORANGE, (FAR, BACK): PURPLE, (NEAR, BACK): SKY}
 
 
-def add_flight(figure: go.Figure, view: View, row: int) -> None:
+def add_flight(figure: Sheet, view: View, row: int) -> None:
     """Bytes in flight and congestion window, beside the capacity of path and queue where the run has it."""
     tl = view.timeline
     if tl.server:
@@ -34,19 +34,19 @@ def add_flight(figure: go.Figure, view: View, row: int) -> None:
 
 
 def _add_steps(
-    figure: go.Figure, view: View, row: int, base: str, series: Series, name: str, hover: str, colour: str
+    figure: Sheet, view: View, row: int, base: str, series: Series, name: str, hover: str, colour: str
 ) -> None:
     """Draws a quantity that keeps its value until the next change. `base`: its unit."""
-    rows = view.line(series.t_ns, series.value)
+    rows = view.line(series)
     values = series.value[rows]
     figure.add_trace(scatter(
         rows.size, x=seconds(series.t_ns[rows]), y=values, mode="lines", name=name,
         line={"color": colour, "width": 2, "shape": "hv"}, customdata=said(base, values),
         hovertemplate=f"<b>{hover}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
-    ), row=row, col=1)  # fmt: skip
+    ), row)  # fmt: skip
 
 
-def _add_capacity(figure: go.Figure, view: View, row: int) -> None:
+def _add_capacity(figure: Sheet, view: View, row: int) -> None:
     params = view.timeline.params
     rate, queue, delay = (float(params.get(key) or 0) for key in ("rate_bps", "queue_bytes", "delay_ns"))
     if not (rate and queue) or behind_gateway(params):
@@ -54,26 +54,26 @@ def _add_capacity(figure: go.Figure, view: View, row: int) -> None:
     round_trip = delay + float(params.get("ba_delay_ns") or delay)
     held = full_bytes(rate, round_trip, queue)
     name = f"path and queue full ({readable.size(held, 3)})"
-    figure.add_trace(go.Scatter(
-        x=[view.t0 / 1e9, view.t1 / 1e9], y=[held, held], mode="lines", name=name,
+    figure.add_trace(scatter(
+        2, x=[view.t0 / 1e9, view.t1 / 1e9], y=[held, held], mode="lines", name=name,
         line={"color": BLACK, "width": 1.5, "dash": "dash"}, hoverinfo="skip",
-    ), row=row, col=1)  # fmt: skip
+    ), row)  # fmt: skip
 
 
-def add_rtt(figure: go.Figure, view: View, row: int) -> None:
+def add_rtt(figure: Sheet, view: View, row: int) -> None:
     """Draws the round-trip time from segments and their ACKs (Karn's rule)."""
     rtt = view.timeline.rtt
-    rows = view.line(rtt.t_ns, rtt.value)
+    rows = view.line(rtt)
     values = rtt.value[rows]
     figure.add_trace(scatter(
         rows.size, x=seconds(rtt.t_ns[rows]), y=values, mode="markers",
         name="RTT to the near gateway" if behind_gateway(view.timeline.params) else "RTT",
         marker={"size": 4, "color": GREEN}, customdata=said("ns", values),
         hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
-    ), row=row, col=1)  # fmt: skip
+    ), row)  # fmt: skip
 
 
-def add_passage(figure: go.Figure, view: View, row: int) -> None:
+def add_passage(figure: Sheet, view: View, row: int) -> None:
     """Draws what `add_rtt` draws, and how long data took from gateway in to gateway out, by the time of leaving."""
     add_rtt(figure, view, row)
     words = "gateway in to gateway out"
@@ -86,7 +86,7 @@ def _bin_of_packets_ns(view: View) -> float:
     return 10 * float(view.timeline.params.get("mtu") or 1500) * 8e9 / rate if rate else 0.0
 
 
-def add_throughput(figure: go.Figure, view: View, row: int) -> None:
+def add_throughput(figure: Sheet, view: View, row: int) -> None:
     """Draws the rates of sent data (all transmissions) and of newly arrived data, in bins that follow the zoom."""
     tl = view.timeline
     if tl.server:
@@ -98,7 +98,7 @@ def add_throughput(figure: go.Figure, view: View, row: int) -> None:
     _add_level(figure, view, row, "line rate", float(tl.params.get("rate_bps") or 0))
 
 
-def add_tunnel(figure: go.Figure, view: View, row: int) -> None:
+def add_tunnel(figure: Sheet, view: View, row: int) -> None:
     """Draws the frames between the gateways: the rate of all classes at either gateway's interface, headers included,
     and a mark for each frame that the path dropped."""
     found = view.timeline.tunnel
@@ -114,7 +114,7 @@ def add_tunnel(figure: go.Figure, view: View, row: int) -> None:
         _add_drops(figure, view, row, found, str(fate))
 
 
-def _add_drops(figure: go.Figure, view: View, row: int, found: Tunnel, fate: str) -> None:
+def _add_drops(figure: Sheet, view: View, row: int, found: Tunnel, fate: str) -> None:
     own = np.flatnonzero(found.drop_fate == fate)
     rows, counts = view.marks(own, found.drop_ns[own])
     if not rows.size:
@@ -124,30 +124,30 @@ def _add_drops(figure: go.Figure, view: View, row: int, found: Tunnel, fate: str
     figure.add_trace(scatter(
         rows.size, x=seconds(found.drop_ns[rows]), y=np.zeros(rows.size), mode="markers",
         name=tally(f"frames lost: {name}", counts),
-        customdata=[list(fact) for fact in zip(ways.tolist(), counts.tolist(), strict=True)],
+        customdata=facts_of(ways, counts),
         marker={"color": BLACK, "size": 7, "symbol": "x-thin", "line": {"color": BLACK, "width": 2}},
         hovertemplate=f"<b>frame lost: {name}</b><br>%{{customdata[0]}} at %{{x:.6f}} s{gathered}<extra></extra>",
-    ), row=row, col=1)  # fmt: skip
+    ), row)  # fmt: skip
 
 
 def _add_rate(
-    figure: go.Figure, view: View, row: int, name: str, moved: tuple[I64, I64], colour: str, dash: str | None = None
+    figure: Sheet, view: View, row: int, name: str, moved: tuple[I64, I64], colour: str, dash: str | None = None
 ) -> None:
     """Draws a rate. `moved`: times, and the running sum of bytes."""
     width = nice_bin_ns(view.t1 - view.t0, least_ns=_bin_of_packets_ns(view))
     edges, rate = rate_bps(*moved, view.t0 // width * width, view.t1, width)
-    figure.add_trace(go.Scatter(
-        x=seconds(edges), y=rate, mode="lines", customdata=said("bps", rate),
+    figure.add_trace(scatter(
+        2, x=seconds(edges), y=rate, mode="lines", customdata=said("bps", rate),
         line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
         name=f"{name} ({readable.duration(width)} bins)",
         hovertemplate=f"<b>{name}</b><br>%{{customdata}} from %{{x:.6f}} s<extra></extra>",
-    ), row=row, col=1)  # fmt: skip
+    ), row)  # fmt: skip
 
 
-def _add_level(figure: go.Figure, view: View, row: int, name: str, bps: float) -> None:
+def _add_level(figure: Sheet, view: View, row: int, name: str, bps: float) -> None:
     """Draws a horizontal line across the view; none for 0."""
     if bps:
-        figure.add_trace(go.Scatter(
-            x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
+        figure.add_trace(scatter(
+            2, x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
             line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
-        ), row=row, col=1)  # fmt: skip
+        ), row)  # fmt: skip

@@ -10,15 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dashboard.data.box import label
 from dashboard.data.downsample import inside
 from dashboard.data.flow import FAST, NEW, SPURIOUS, TIMEOUT
 from dashboard.data.series import I64
+from dashboard.figures.sheet import Sheet, Trace
 from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, VERMILLION, scatter
 from dashboard.figures.units import said
-from dashboard.figures.view import SEGMENT_HOVER, SERVER, View, seconds, segment_facts, tally, thinned
+from dashboard.figures.view import SEGMENT_HOVER, SERVER, View, facts_of, seconds, segment_facts, tally, thinned
 
 RESENT = {
     FAST: ("fast retransmission", GREEN, "triangle-up"),
@@ -29,29 +29,27 @@ FATE_SYMBOLS = {"queue": "x-thin", "aqm": "x-thin", "loss": "cross-thin"}
 OTHER_SYMBOL = "asterisk-open"
 
 
-def add_seqack(figure: go.Figure, view: View, row: int = 1) -> None:
+def add_seqack(figure: Sheet, view: View, row: int = 1) -> None:
     """Draws the panel into subplot row `row`."""
-    lines = [_window_edge(view), _sent(view), _box(view), _received(view), _acks(view)]
+    lines: list[Trace | None] = [_window_edge(view), _sent(view), _box(view), _received(view), _acks(view)]
     server = view.timeline.server
     if server is None:
         traces = lines + _all_marks(view)
     else:
         far = replace(view, timeline=server, words=SERVER)  # shares the list of notes
-        acks = [trace.update(visible="legendonly") for trace in (lines.pop(), _acks(far))]  # ACKs would hide the data
-        traces = [*lines, _sent(far), _received(far), *acks, *_all_marks(view), *_all_marks(far)]
+        acks = [trace | {"visible": "legendonly"} for trace in (_acks(view), _acks(far))]  # ACKs would hide the data
+        traces = [*lines[:-1], _sent(far), _received(far), *acks, *_all_marks(view), *_all_marks(far)]
     for trace in traces:
         if trace is not None:
-            figure.add_trace(trace, row=row, col=1)
+            figure.add_trace(trace, row)
 
 
-def _all_marks(view: View) -> list[Any]:
+def _all_marks(view: View) -> list[Trace | None]:
     resent = [trace for kind in RESENT for trace in _resent(view, kind)]  # time-outs last, on top of spurious ones
     return [*resent, *_lost(view), *_lost_acks(view), _timeouts(view), _zero_windows(view)]
 
 
-def _step(
-    points: int, name: str, colour: str, width: float, dash: str | None = None, **options: Any
-) -> go.Scatter | go.Scattergl:
+def _step(points: int, name: str, colour: str, width: float, dash: str | None = None, **options: Any) -> Trace:
     """A step line. It has markers when few points are left, so that the pointer finds single packets."""
     return scatter(
         points, name=name, mode="lines+markers" if points <= 400 else "lines",
@@ -60,20 +58,20 @@ def _step(
     )  # fmt: skip
 
 
-def _window_edge(view: View) -> Any:
+def _window_edge(view: View) -> Trace:
     tl = view.timeline
-    rows = view.line(tl.ack_ns, tl.window_edge)
-    facts = [[ack, text] for ack, text in zip(tl.ack[rows].tolist(), said("bytes", tl.window[rows]), strict=True)]
+    rows = view.line(tl.window_edge)
+    facts = facts_of(tl.ack[rows], said("bytes", tl.window[rows]))
     return scatter(
-        rows.size, x=seconds(tl.ack_ns[rows]), y=tl.window_edge[rows], name="window edge (ACK + window)",
+        rows.size, x=seconds(tl.ack_ns[rows]), y=tl.window_edge.value[rows], name="window edge (ACK + window)",
         mode="lines", line={"color": GREY, "width": 1.5, "shape": "hv", "dash": "dot"}, customdata=facts,
         hovertemplate="<b>window edge</b><br>ACK %{customdata[0]:,} + window %{customdata[1]}<extra></extra>",
     )  # fmt: skip
 
 
-def _sent(view: View) -> Any:
+def _sent(view: View) -> Trace:
     tl = view.timeline
-    rows = view.line_of(tl.sent_rows[NEW], tl.sent_times[NEW], tl.end)
+    rows = tl.sent_rows[NEW][view.line(tl.sent_line)]
     span = inside(tl.sent_times[NEW], view.t0, view.t1)
     if rows.size < span.stop - span.start:  # not "== points": parts of a super-packet share a time
         view.notes.append(f"lines thinned to {view.points:,} points (zoom in for every packet)")
@@ -81,40 +79,39 @@ def _sent(view: View) -> Any:
                  customdata=segment_facts(tl, rows), hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip
 
 
-def _received(view: View) -> Any:
+def _received(view: View) -> Trace:
     tl = view.timeline
-    rows = view.line_of(tl.arrived_rows[NEW], tl.arrived_times[NEW], tl.end)
+    rows = tl.arrived_rows[NEW][view.line(tl.arrived_line)]
     words = view.words
     return _step(rows.size, words.received, words.received_colour, 2, words.received_dash,
                  x=seconds(tl.received_ns[rows]), y=tl.end[rows], customdata=segment_facts(tl, rows),
                  hovertemplate=f"<b>{words.at_receiver}</b><br>{SEGMENT_HOVER}<extra></extra>")  # fmt: skip
 
 
-def _box(view: View) -> Any:
+def _box(view: View) -> Trace | None:
     """The line of data that has left the bottleneck inside the delay box; None without the box's record."""
     tl = view.timeline
     if tl.box is None:
         return None
-    passed = tl.box_rows
-    rows = view.line_of(passed, tl.box.exit_ns[passed], tl.end)
+    rows = tl.box_rows[view.line(tl.box_line)]
     waited = said("ns", tl.box.exit_ns[rows] - tl.box.in_ns[rows])
-    facts = [[*fact, text] for fact, text in zip(segment_facts(tl, rows), waited, strict=True)]
+    facts = segment_facts(tl, rows, waited)
     hover = "<b>out of the bottleneck</b>, %{customdata[6]} after it came<br>"
     return _step(rows.size, "delay box: left the bottleneck", VERMILLION, 1.5, x=seconds(tl.box.exit_ns[rows]),
                  y=tl.end[rows], customdata=facts, hovertemplate=f"{hover}{SEGMENT_HOVER}<extra></extra>",
                  )  # fmt: skip
 
 
-def _acks(view: View) -> Any:
+def _acks(view: View) -> Trace:
     tl = view.timeline
-    rows = view.line(tl.ack_ns, tl.ack)
+    rows = view.line(tl.acks)
     return _step(rows.size, view.words.acks, view.words.ack_colour, 2.5, x=seconds(tl.ack_ns[rows]), y=tl.ack[rows],
                  customdata=said("bytes", tl.window[rows]),
                  hovertemplate="<b>ACK %{y:,}</b> at %{x:.6f} s<br>window %{customdata}<extra></extra>",
                  )  # fmt: skip
 
 
-def _resent(view: View, kind: int) -> list[Any]:
+def _resent(view: View, kind: int) -> list[Trace]:
     """Two traces with one legend entry: retransmissions at the sender, and their arrival at the receiver."""
     tl = view.timeline
     name, colour, symbol = RESENT[kind]
@@ -125,10 +122,10 @@ def _resent(view: View, kind: int) -> list[Any]:
     came, came_counts = view.marks(tl.arrived_rows[kind], tl.arrived_times[kind])
     sender = _marks(view, sent, counts, tl.sent_ns, tally(name, counts), colour, symbol)
     receiver = _marks(view, came, came_counts, tl.received_ns, f"{name}: arrival", colour, f"{symbol}-open")
-    return [sender.update(legendgroup=name), receiver.update(legendgroup=name, showlegend=False)]
+    return [sender | {"legendgroup": name}, receiver | {"legendgroup": name, "showlegend": False}]
 
 
-def _lost(view: View) -> list[Any]:
+def _lost(view: View) -> list[Trace]:
     """A trace for each cause that the box gives; without the box's record one trace for all losses."""
     tl = view.timeline
     if tl.box is None:
@@ -142,7 +139,7 @@ def _lost(view: View) -> list[Any]:
     return traces
 
 
-def _lost_of(view: View, lost: I64, name: str, symbol: str) -> list[Any]:
+def _lost_of(view: View, lost: I64, name: str, symbol: str) -> list[Trace]:
     tl = view.timeline
     rows, counts = view.marks(lost, tl.sent_ns[lost])
     if not rows.size:
@@ -150,13 +147,12 @@ def _lost_of(view: View, lost: I64, name: str, symbol: str) -> list[Any]:
     return [_marks(view, rows, counts, tl.sent_ns, tally(name + view.words.where, counts), BLACK, symbol)]
 
 
-def _lost_acks(view: View) -> list[Any]:
+def _lost_acks(view: View) -> list[Trace]:
     lost = view.timeline.lost_acks
     if lost is None:
         return []
     rows, counts = view.marks(np.arange(lost.t_ns.size), lost.t_ns)
-    facts = [[label(name) if name else "never arrived", many]
-             for name, many in zip(lost.fate[rows].tolist(), counts.tolist(), strict=True)]  # fmt: skip
+    facts = facts_of([label(name) if name else "never arrived" for name in lost.fate[rows].tolist()], counts)
     return [scatter(
         rows.size, x=seconds(lost.t_ns[rows]), y=lost.ack[rows], mode="markers", customdata=facts,
         name=tally(f"lost ACK{view.words.where}", counts),
@@ -166,9 +162,9 @@ def _lost_acks(view: View) -> list[Any]:
     )] if rows.size else []  # fmt: skip
 
 
-def _marks(view: View, rows: I64, counts: I64, t: I64, name: str, colour: str, symbol: str) -> Any:
+def _marks(view: View, rows: I64, counts: I64, t: I64, name: str, colour: str, symbol: str) -> Trace:
     tl = view.timeline
-    facts = [[*fact, many] for fact, many in zip(segment_facts(tl, rows), counts.tolist(), strict=True)]
+    facts = segment_facts(tl, rows, counts)
     return scatter(
         rows.size, x=seconds(t[rows]), y=tl.end[rows], name=name, mode="markers", customdata=facts,
         marker={"color": colour, "size": 7, "symbol": symbol, "line": {"color": colour, "width": 2}},
@@ -181,16 +177,16 @@ def _gathered(counts: I64, place: int) -> str:
     return f"<br>the first of %{{customdata[{place}]:,}} here" if thinned(counts) else ""
 
 
-def _timeouts(view: View) -> Any:
+def _timeouts(view: View) -> Trace | None:
     name = f"retransmission time-out{view.words.where}"
     return _event_marks(view, "rto", "t1_ns", name, VERMILLION, "hourglass-open")
 
 
-def _zero_windows(view: View) -> Any:
+def _zero_windows(view: View) -> Trace | None:
     return _event_marks(view, "zero_window", "t0_ns", f"zero window{view.words.where}", BLACK, "circle-open-dot")
 
 
-def _event_marks(view: View, kind: str, at: str, name: str, colour: str, symbol: str) -> Any:
+def _event_marks(view: View, kind: str, at: str, name: str, colour: str, symbol: str) -> Trace | None:
     events = view.timeline.events
     t: I64 = getattr(events, at)
     own = events.of(kind)
@@ -203,7 +199,7 @@ def _event_marks(view: View, kind: str, at: str, name: str, colour: str, symbol:
     return scatter(
         rows.size, x=seconds(t[rows]), y=events.seq[rows], name=tally(name, counts), mode="markers",
         marker={"color": colour, "size": size, "symbol": symbol, "line": {"width": 2}},
-        customdata=[list(fact) for fact in zip(lasted, counts.tolist(), strict=True)],
+        customdata=facts_of(lasted, counts),
         hovertemplate=f"<b>{name}</b> at %{{x:.6f}} s<br>seq %{{y:,}}<br>after %{{customdata[0]}}"
                       + _gathered(counts, 1) + "<extra></extra>",
     )  # fmt: skip

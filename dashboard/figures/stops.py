@@ -6,10 +6,9 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
-import plotly.graph_objects as go
-
 from dashboard.data.flow import Stop
 from dashboard.data.timeline import SLOW
+from dashboard.figures.sheet import Sheet
 from dashboard.figures.theme import INK, ORANGE, VERMILLION
 from dashboard.figures.view import View
 from netcommon import readable
@@ -20,7 +19,7 @@ FULL_LABEL_PX, SHORT_LABEL_PX = 220, 60
 CHARACTER_PX = 10.5
 
 
-def add_stops(figure: go.Figure, view: View, label_y: float) -> None:
+def add_stops(figure: Sheet, view: View, label_y: float) -> None:
     """Shades the stops or spans in view. `label_y`: height of their labels in paper units (0 bottom, 1 top)."""
     stops = [stop for stop in view.timeline.visits if stop.t1_ns > view.t0 and stop.t0_ns < view.t1]
     if len(stops) > BAND_LIMIT:
@@ -28,7 +27,7 @@ def add_stops(figure: go.Figure, view: View, label_y: float) -> None:
         stops = sorted(stops, key=lambda stop: stop.t0_ns - stop.t1_ns)[:BAND_LIMIT]
     bands = [_band(stop) for stop in stops]
     labels = [label for stop in stops if (label := _label(view, stop, label_y))]
-    figure.update_layout(shapes=bands, annotations=labels)  # one call: add_shape costs more with every shape
+    figure.layout |= {"shapes": bands, "annotations": labels}
 
 
 def _band(stop: Stop) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import plotly.graph_objects as go
-
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 INK, GREY, PALE, PAPER = "#1f2933", "#7b8794", "#e4e7eb", "#ffffff"
@@ -39,7 +37,7 @@ AXIS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def scatter(points: int, **options: Any) -> go.Scatter | go.Scattergl:
-    """A scatter trace, drawn by WebGL when it has many points."""
+def scatter(points: int, **options: Any) -> dict[str, Any]:
+    """A scatter trace as plotly.js reads it, drawn by WebGL when it has many points."""
     limit = GL_FROM_MARKS if options.get("mode") == "markers" else GL_FROM_POINTS
-    return go.Scattergl(**options) if points >= limit else go.Scatter(**options)
+    return {"type": "scattergl" if points >= limit else "scatter", **options}

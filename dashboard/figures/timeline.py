@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from dashboard.data.flow import Stop
 from dashboard.data.timeline import Timeline
 from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throughput, add_tunnel
 from dashboard.figures.seqack import add_seqack
+from dashboard.figures.sheet import Sheet, axis
 from dashboard.figures.stops import add_stops
 from dashboard.figures.theme import AXIS, LAYOUT
 from dashboard.figures.units import scale
@@ -34,7 +34,7 @@ class Panel:
 
     title: str
     height: float
-    draw: Callable[[go.Figure, View, int], None]
+    draw: Callable[[Sheet, View, int], None]
     base: str = ""
 
 
@@ -58,32 +58,47 @@ def timeline_figure(
 ) -> go.Figure:
     """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
     points."""
+    return timeline_sheet(timeline, span_ns, points=points, height=height).figure()
+
+
+def timeline_sheet(
+    timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080
+) -> Sheet:
+    """The same as plain values, which are made in a fraction of the time."""
     t0, t1 = span_ns or timeline.first_view_ns()
     panels = GATEWAY_PANELS if timeline.server else PANELS
     words = CLIENT if timeline.server else PLAIN
     view = View(timeline, int(t0), max(int(t1), int(t0) + 1), points, words=words)
-    heights = [panel.height for panel in panels]
-    figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.03, row_heights=heights)
+    sheet = Sheet([panel.height for panel in panels])
     for row, panel in enumerate(panels, start=1):
-        panel.draw(figure, view, row)
-        _name_axis(figure, panel, row)
-    add_stops(figure, view, figure.layout.yaxis.domain[0] + LABEL_ABOVE)
-    _set_legends(figure, len(panels))
-    _lay_out(figure, view, height, panels)
-    return figure
+        panel.draw(sheet, view, row)
+        _name_axis(sheet, panel, row)
+        _add_legend(sheet, row)
+    add_stops(sheet, view, sheet.layout["yaxis"]["domain"][0] + LABEL_ABOVE)
+    _lay_out(sheet, view, height)
+    return sheet
 
 
-def _name_axis(figure: go.Figure, panel: Panel, row: int) -> None:
+def _name_axis(sheet: Sheet, panel: Panel, row: int) -> None:
     """Gives a panel its unit. `meta` tells the page which size it has: a vertical zoom is in that unit. A vertical zoom
     that the browser keeps ends where the unit changes."""
-    axis = f"y{row if row > 1 else ''}"
     title, name = panel.title, ""
     if panel.base:
-        unit = scale((trace for trace in figure.data if (trace.yaxis or "y") == axis), "y", panel.base)
+        unit = scale(sheet.traces_of(row), "y", panel.base)
         title, name = unit.title(title), unit.name
-        figure.update_layout(meta={**(figure.layout.meta or {}), axis.replace("y", "yaxis", 1): unit.size})
-    figure.update_yaxes(**AXIS, title_text=title, row=row, col=1, rangemode="tozero" if panel.base else "normal",
-                        uirevision=f"timeline {name}")  # fmt: skip
+        sheet.layout.setdefault("meta", {})[axis("y", row)] = unit.size
+    sheet.layout[axis("y", row)] |= AXIS | {
+        "title": AXIS["title"] | {"text": title}, "rangemode": "tozero" if panel.base else "normal",
+        "uirevision": f"timeline {name}",
+    }  # fmt: skip
+
+
+def _add_legend(sheet: Sheet, row: int) -> None:
+    """Gives a panel a legend of its own, beside it."""
+    top = sheet.layout[axis("y", row)]["domain"][1]
+    sheet.layout["legend" if row == 1 else f"legend{row}"] = {
+        "x": 1.01, "y": top, "yanchor": "top", "font": {"size": 14}, "tracegroupgap": 0,
+    }  # fmt: skip
 
 
 def headline(timeline: Timeline) -> str:
@@ -123,28 +138,16 @@ def _span_text(view: View) -> str:
     return f"{start} to {end} s of {readable.number(view.timeline.duration_ns / 1e9)} s"
 
 
-def _set_legends(figure: go.Figure, panels: int) -> None:
-    """Gives every panel a legend of its own, beside it."""
-    names = ["legend" if number == 0 else f"legend{number + 1}" for number in range(panels)]
-    axes = {"y" if number == 0 else f"y{number + 1}": number for number in range(panels)}
-    for trace in figure.data:
-        trace.legend = names[axes[trace.yaxis or "y"]]
-    for number, name in enumerate(names):
-        top = figure.layout["yaxis" if number == 0 else f"yaxis{number + 1}"].domain[1]
-        figure.update_layout({name: {"x": 1.01, "y": top, "yanchor": "top", "font": {"size": 14}, "tracegroupgap": 0}})
-
-
-def _lay_out(figure: go.Figure, view: View, height: int, panels: tuple[Panel, ...]) -> None:
-    tl = view.timeline
-    span = _span_text(view)
+def _lay_out(sheet: Sheet, view: View, height: int) -> None:
+    tl, span = view.timeline, _span_text(view)
     note = "; ".join([span, *dict.fromkeys(view.notes)] if view.notes else [span, "every packet drawn"])
-    figure.update_layout(**LAYOUT, height=height, dragmode="zoom", uirevision="timeline")
-    figure.update_layout(
-        title={"text": _title(tl), "x": 0, "xref": "paper", "font": {"size": 20},
-               "subtitle": {"text": note, "font": {"size": 14}}},
-        margin={"t": 80, "r": 20},
-    )  # fmt: skip
-    for row in range(1, len(panels) + 1):
-        figure.update_xaxes(**AXIS, range=[view.t0 / 1e9, view.t1 / 1e9], row=row, col=1)
-    figure.update_yaxes(tickformat=SEQUENCE, row=1, col=1)
-    figure.update_xaxes(title_text="Time since the first segment (s)", row=len(panels), col=1)
+    sheet.layout |= LAYOUT | {
+        "height": height, "dragmode": "zoom", "uirevision": "timeline", "margin": LAYOUT["margin"] | {"t": 80, "r": 20},
+        "title": {"text": _title(tl), "x": 0, "xref": "paper", "font": {"size": 20},
+                  "subtitle": {"text": note, "font": {"size": 14}}},
+    }  # fmt: skip
+    for row in range(1, sheet.rows + 1):
+        sheet.layout[axis("x", row)] |= AXIS | {"range": [view.t0 / 1e9, view.t1 / 1e9]}
+    sheet.layout["yaxis"]["tickformat"] = SEQUENCE
+    last = sheet.layout[axis("x", sheet.rows)]
+    last["title"] = AXIS["title"] | {"text": "Time since the first segment (s)"}

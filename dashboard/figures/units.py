@@ -17,9 +17,22 @@ from netcommon import readable
 from netcommon.readable import Unit
 
 
-def said(name: str, values: NDArray[Any]) -> list[str]:
-    """Each value as people read it, by the unit in `name` (`x_bps`, `x_bytes`, `x_ns`)."""
-    return [readable.named(name, value) for value in values.tolist()]
+def said(name: str, values: NDArray[Any]) -> NDArray[np.object_]:
+    """Each value as people read it, by the unit in `name` (`x_bps`, `x_bytes`, `x_ns`). Only different values take
+    time, and times and rates, whose units are decimal, differ in four digits at most."""
+    rounded = _four_digits(values) if name.endswith(("ns", "bps")) else values
+    different, which = np.unique(rounded, return_inverse=True)
+    return np.asarray([readable.named(name, value) for value in different.tolist()], object)[which]
+
+
+def _four_digits(values: NDArray[Any]) -> NDArray[np.float64]:
+    """The values rounded to as many digits as a text has."""
+    whole = values.astype(np.float64)
+    sizes = np.abs(whole[np.isfinite(whole) & (whole != 0)])
+    if not sizes.size:
+        return whole
+    step = np.where(whole == 0, 1.0, 10.0 ** (np.floor(np.log10(np.maximum(np.abs(whole), sizes.min()))) - 3))
+    return np.asarray(np.round(whole / step) * step)
 
 
 def scale(traces: Iterable[Any], axis: Literal["x", "y"], name: str) -> Unit:
@@ -30,8 +43,8 @@ def scale(traces: Iterable[Any], axis: Literal["x", "y"], name: str) -> Unit:
     unit = readable.unit(name, max(drawn, default=0.0))
     for trace in own:
         trace[axis] = _values(trace, axis) / unit.size
-        bars = trace[f"error_{axis}"]
-        if bars.array is not None:
+        bars = None if isinstance(trace, dict) else trace[f"error_{axis}"]
+        if bars is not None and bars.array is not None:
             bars.update(array=np.asarray(bars.array) / unit.size, arrayminus=np.asarray(bars.arrayminus) / unit.size)
     return unit
 

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 
 from dashboard.data.downsample import aggregate, inside, thin, visible
 from dashboard.data.flow import KINDS
-from dashboard.data.series import I64
+from dashboard.data.series import I64, Series
 from dashboard.data.timeline import Timeline
 from dashboard.figures.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from dashboard.figures.units import said
 
 EVENT_LIMIT = 300  # more marks of one kind would hide the lines
 EVENT_BINS = 200
+INDEX_FROM = 100_000  # rows in view: to thin fewer takes less time than to make the line's index
+Facts = NDArray[np.object_]
+_KINDS = np.asarray(KINDS, object)
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,11 @@ class View:
     notes: list[str] = field(default_factory=list)
     words: Words = PLAIN
 
-    def line(self, t: I64, y: NDArray[Any]) -> I64:
+    def line(self, series: Series) -> I64:
         """The rows of a dense line that are drawn."""
-        return thin(t, y, self.t0, self.t1, self.points)
-
-    def line_of(self, rows: I64, times: I64, y: NDArray[Any]) -> I64:
-        """The same for a line of some rows of the timeline; `times` are the times of these rows, sorted."""
-        span = visible(times, self.t0, self.t1)
-        own = rows[span]
-        return np.asarray(own[self.line(times[span], y[own])], dtype=np.int64)
+        seen = visible(series.t_ns, self.t0, self.t1)
+        levels = series.levels if seen.stop - seen.start >= INDEX_FROM else None
+        return thin(series.t_ns, series.value, self.t0, self.t1, self.points, levels)
 
     def marks(self, rows: I64, times: I64) -> tuple[I64, I64]:
         """All of `rows` in the span, and how many packets each mark stands for. `times`: the times of `rows`, sorted.
@@ -99,21 +98,30 @@ def seconds(ns: I64) -> NDArray[np.float64]:
     return ns / 1e9
 
 
-def segment_facts(timeline: Timeline, rows: I64) -> list[list[Any]]:
-    """The hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay. Numbers
-    that name a packet (seq, time) have all their digits."""
+def segment_facts(timeline: Timeline, rows: I64, *more: NDArray[Any]) -> Facts:
+    """The hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay, and
+    `more`. Numbers that name a packet (seq, time) have all their digits."""
     received, sent = timeline.received_ns[rows], timeline.sent_ns[rows]
-    delay = [f"arrived {text} later" for text in said("ns", received - sent)]
     why = timeline.box.sentences(rows) if timeline.box else "never arrived"
-    columns = (
-        np.asarray(KINDS)[np.minimum(timeline.kind[rows], len(KINDS) - 1)],
+    lost = received < 0
+    arrived = "arrived " + said("ns", np.where(lost, 0, received - sent)) + " later"
+    return facts_of(
+        _KINDS[np.minimum(timeline.kind[rows], len(KINDS) - 1)],
         timeline.seq[rows],
         timeline.length[rows],
         timeline.transmission[rows],
         np.char.mod("%.6f", sent / 1e9),
-        np.where(received < 0, np.char.add("LOST: ", why), delay),
+        np.where(lost, np.char.add("LOST: ", why), arrived) if lost.any() else arrived,
+        *more,
     )
-    return [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def facts_of(*columns: Any) -> Facts:
+    """Columns side by side as one array. Lists of lists would be checked by plotly value by value."""
+    facts = np.empty((len(columns[0]), len(columns)), object)
+    for number, column in enumerate(columns):
+        facts[:, number] = column
+    return facts
 
 
 SEGMENT_HOVER = (

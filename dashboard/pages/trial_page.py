@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import plotly.graph_objects as go
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from dashboard.content import facts
@@ -18,7 +17,7 @@ from dashboard.data.runs import Json, Run, Trial
 from dashboard.data.slow import MEASURE
 from dashboard.data.timeline import Timeline
 from dashboard.figures.congestion import congestion_figure
-from dashboard.figures.timeline import timeline_figure
+from dashboard.figures.timeline import timeline_figure, timeline_sheet
 from dashboard.pages.elements import facts_list, graph_config, sentences, table, verdict_box
 from dashboard.pages.run_page import run_name
 from dashboard.results import congestion
@@ -111,12 +110,12 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
         cause = str(ctx.triggered_id)
         if cause == "zoom":
             span = span_of_relayout(relayout or {}, loaded)
-            return (no_update, no_update) if span is None else (_zoomed(loaded, span, relayout or {}), no_update)
+            return (no_update, no_update) if span is None else (zoomed(loaded, span, relayout or {}), no_update)
         if cause == "go-whole":
-            return timeline_figure(loaded, (0, loaded.duration_ns)), no_update
+            return timeline_sheet(loaded, (0, loaded.duration_ns)).plain(), no_update
         number = chosen_stop(cause, int(stop_number or 0), len(loaded.visits))
         span = loaded.visit_view_ns(number) if loaded.visits else None
-        return timeline_figure(loaded, span), number
+        return timeline_sheet(loaded, span).plain(), number
 
     app.callback(
         Output("timeline", "figure"),
@@ -168,12 +167,12 @@ def span_of_relayout(relayout: Json, loaded: Timeline) -> tuple[int, int] | None
     return None
 
 
-def _zoomed(loaded: Timeline, span: tuple[int, int], relayout: Json) -> go.Figure:
+def zoomed(loaded: Timeline, span: tuple[int, int], relayout: Json) -> Json:
     """The figure of a span. It keeps the vertical range of a box zoom, which is in the units of the figure before."""
-    figure = timeline_figure(loaded, span)
-    before, now = relayout.get("units") or {}, figure.layout.meta or {}
+    sheet = timeline_sheet(loaded, span)
+    before, now = relayout.get("units") or {}, sheet.layout["meta"]
     for axis, limits in ranges(relayout).items():
-        if axis.startswith("y"):
-            step = float(before.get(axis, 1)) / float(now.get(axis, 1)) if axis in before else 1.0
-            figure.layout[axis].range = [limit * step for limit in limits]
-    return figure
+        if axis.startswith("y") and axis in sheet.layout:
+            step = float(before[axis]) / now[axis] if axis in before and axis in now else 1.0
+            sheet.layout[axis]["range"] = [limit * step for limit in limits]
+    return sheet.plain()

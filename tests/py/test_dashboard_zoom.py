@@ -1,0 +1,112 @@
+"""What a zoom into any range shows, against the tables; and that the index of a line loses nothing."""
+
+from __future__ import annotations
+
+import base64
+import random
+
+import numpy as np
+import pytest
+import synthetic_run
+
+from dashboard.data import timeline
+from dashboard.data.downsample import thin
+from dashboard.data.flow import FAST, SPURIOUS, TIMEOUT
+from dashboard.data.levels import BLOCK, FACTOR, Levels
+from dashboard.data.runs import load_run
+from dashboard.data.timeline import Timeline
+from dashboard.figures import view
+from dashboard.figures.sheet import Sheet, Trace
+from dashboard.figures.timeline import timeline_figure, timeline_sheet
+from dashboard.pages.trial_page import zoomed
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Timeline:
+    run = load_run(synthetic_run.seqack(tmp_path_factory.mktemp("runs"), segments=30_000, cycle_segments=600))
+    return timeline.load(run, run.trial(0))
+
+
+def marked(sheet: Sheet, start: str) -> int:
+    """How many packets the marks of a kind stand for."""
+    own = [trace for trace in sheet.data if trace["name"].startswith(start)]
+    return sum(int(fact[6]) for trace in own for fact in trace["customdata"])
+
+
+def test_any_range_shows_every_retransmission_and_loss_of_the_tables(loaded: Timeline) -> None:
+    seed = random.randrange(2**32)
+    rng = random.Random(seed)
+    for _ in range(25):
+        width = int(loaded.duration_ns * 10 ** rng.uniform(-4, 0))
+        t0 = rng.randrange(loaded.duration_ns)
+        sheet, seen = timeline_sheet(loaded, (t0, t0 + width)), (loaded.sent_ns >= t0) & (loaded.sent_ns <= t0 + width)
+        wanted = {
+            "retransmission after time-out (": (loaded.kind == TIMEOUT) & seen,
+            "spurious retransmission (": (loaded.kind == SPURIOUS) & seen,
+            "fast retransmission (": (loaded.kind == FAST) & seen,
+            "lost (": (loaded.received_ns < 0) & seen,
+        }
+        for name, rows in wanted.items():
+            assert marked(sheet, name) == rows.sum(), f"{name} in {t0} … {t0 + width} ns, seed {seed}"
+
+
+@pytest.mark.parametrize("rows", [1, BLOCK - 1, BLOCK, BLOCK * FACTOR**2 + 3, 200_000])
+def test_the_index_keeps_ends_and_extremes_of_any_range(rows: int) -> None:
+    seed = random.randrange(2**32)
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=rows)
+    levels = Levels(values)
+    for points in (10, 100, 2000):
+        for _ in range(20):
+            start, stop = np.sort(rng.integers(0, rows + 1, 2))
+            found = levels.candidates(int(start), int(stop), points)
+            assert np.all(np.diff(found) > 0), f"seed {seed}"
+            assert found.size == 0 or (found[0] >= start and found[-1] < stop), f"seed {seed}"
+            if stop > start:
+                assert {start, stop - 1} <= set(found.tolist()), f"seed {seed}"
+                assert values[found].max() == values[start:stop].max(), f"seed {seed}"
+                assert values[found].min() == values[start:stop].min(), f"seed {seed}"
+
+
+def test_thinning_by_the_index_reads_few_rows_whatever_the_range() -> None:
+    values = np.cumsum(np.random.default_rng(1).normal(size=1_000_000))
+    levels = Levels(values)
+    for start, stop in ((0, 1_000_000), (3, 999_000), (400_123, 600_321), (1, 20_001)):
+        assert levels.candidates(start, stop, 2000).size <= 2000 * FACTOR * 4 + 2 * (stop - start) // 2000 + 8
+    t = np.arange(values.size, dtype=np.int64)
+    values[777_777] = 1e9
+    rows = thin(t, values, 0, values.size, 2000, Levels(values))
+    assert rows.size <= 2000 and 777_777 in rows, "a spike of one packet survives"
+
+
+def test_with_the_index_the_lines_are_the_same(loaded: Timeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where few rows are in view the index is not used; both ways draw the greatest value in flight and few points."""
+    for start in (0, 10**12):
+        monkeypatch.setattr(view, "INDEX_FROM", start)
+        flight = next(trace for trace in timeline_sheet(loaded, (0, loaded.duration_ns)).data
+                      if trace["name"] == "in flight")  # fmt: skip
+        assert len(flight["x"]) <= 2000
+        assert max(flight["y"]) == pytest.approx(loaded.in_flight.value.max() / 1024)
+
+
+def test_the_browser_gets_what_the_figure_has(loaded: Timeline) -> None:
+    span = loaded.visit_view_ns(3)
+    figure, plain = timeline_figure(loaded, span), timeline_sheet(loaded, span).plain()
+    assert [trace.name for trace in figure.data] == [trace["name"] for trace in plain["data"]]
+    for drawn, sent in zip(figure.data, plain["data"], strict=True):
+        assert drawn.yaxis == sent["yaxis"] and drawn.legend == sent["legend"]
+        assert np.allclose(np.asarray(drawn.y, np.float64), numbers(sent["y"]))
+
+
+def numbers(packed: Trace | list[float]) -> list[float]:
+    """A typed array of plotly.js."""
+    return np.frombuffer(base64.b64decode(packed["bdata"]), "<f8").tolist() if isinstance(packed, dict) else packed
+
+
+def test_a_box_zoom_keeps_its_vertical_range_when_the_unit_changes(loaded: Timeline) -> None:
+    """The browser says in which unit it has drawn: 100 KB is 0.1 MB is 102,400 B."""
+    base = {"xaxis.range[0]": 0.0, "xaxis.range[1]": 1.0, "yaxis2.range[0]": 0.1, "yaxis2.range[1]": 0.2}
+    for units, factor in (({"yaxis2": 1024**2}, 1024.0), ({"yaxis2": 1024}, 1.0), ({}, 1.0)):
+        drawn = zoomed(loaded, (0, 10**9), base | {"units": units})
+        assert drawn["layout"]["meta"]["yaxis2"] == 1024
+        assert drawn["layout"]["yaxis2"]["range"] == pytest.approx([0.1 * factor, 0.2 * factor])
