@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# gate.sh OLD NEW [SCENARIO]: is the gateway NEW as fast as OLD? Both are programs that LFP_LFT_GATEWAY can name.
+#
+# Runs the scenario with OLD, then gates NEW against that run, all in virtual time: no privilege, no noise of the
+# machine. Prints the Markdown and appends it to GITHUB_STEP_SUMMARY, where GitHub shows it. The exit status is that of
+# `lfp gate`. It wants `lfp` on PATH. RUNS: folder for the runs (gate-runs). SEED: of both runs, 1 and up (1).
+set -euo pipefail
+
+if [ $# -lt 2 ] || [ $# -gt 3 ]; then
+    echo "gate.sh: want OLD NEW [SCENARIO], as in: gate.sh old/lft-gateway new/lft-gateway" >&2
+    exit 2
+fi
+for program in "$1" "$2"; do
+    if [ ! -x "$program" ]; then
+        echo "gate.sh: $program: not a program; build it, or name another" >&2
+        exit 2
+    fi
+done
+old=$(realpath "$1")
+new=$(realpath "$2")
+here=$(dirname "$(realpath "$0")")
+scenario=${3:-$here/../gate.toml}
+runs=${RUNS:-gate-runs}
+seed=${SEED:-1}
+
+mkdir -p "$runs"
+LFP_LFT_GATEWAY=$old lfp run "$scenario" --time virtual --seed "$seed" --runs-dir "$runs"
+status=0
+LFP_LFT_GATEWAY=$new lfp gate last "$scenario" --seed "$((seed + 1))" --runs-dir "$runs" \
+    --markdown "$runs/gate.md" || status=$?
+if [ "$status" -le 1 ]; then
+    tee -a "${GITHUB_STEP_SUMMARY:-/dev/null}" <"$runs/gate.md"
+fi
+exit "$status"
