@@ -22,7 +22,7 @@ from scenarios.run.interrupt import Interrupted, orderly
 # No verb multiplies matrices.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-VERBS = ("list", "run", "show", "compare", "gate", "bench", "trc", "papers", "doctor", "clean")
+VERBS = ("list", "new", "explain", "run", "show", "compare", "gate", "bench", "trc", "papers", "doctor", "clean")
 
 
 class LazyGroup(click.Group):

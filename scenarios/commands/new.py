@@ -1,0 +1,31 @@
+"""``lfp new``: a commented scenario to start from, which runs as it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from netcommon.errors import UsageError
+
+TEMPLATE = Path(__file__).with_name("new.toml")
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@click.command("new")
+@click.argument("name")
+def command(name: str) -> None:
+    """Write the scenario file NAME.toml, commented, to start from. NAME may be a path; a file that exists is kept."""
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    if not _NAME.fullmatch(path.stem):
+        raise UsageError(f"new {name}: {path.stem!r} is no name of a scenario; want letters, digits, '.', '_', '-'")
+    text = TEMPLATE.read_text(encoding="utf-8").replace('name = "new"', f'name = "{path.stem}"')
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"new {name}: {path} exists and is kept; choose another name, or move it away") from None
+    except OSError as error:
+        raise UsageError(f"new {name}: {path}: {error.strerror}") from None
+    click.echo(f"{path}: written; next: lfp explain {path}, lfp run {path} --time virtual")
