@@ -22,7 +22,9 @@ from scenarios.run.interrupt import Interrupted, orderly
 # No verb multiplies matrices.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-VERBS = ("list", "new", "explain", "run", "show", "compare", "gate", "bench", "trc", "papers", "doctor", "clean")
+VERBS = (
+    "list", "new", "explain", "run", "show", "compare", "gate", "history", "bench", "trc", "papers", "doctor", "clean",
+)  # fmt: skip
 
 
 class LazyGroup(click.Group):

@@ -82,5 +82,6 @@ def _kernel(content: dict[str, Any]) -> str:
 
 
 def _hash(content: dict[str, Any], name: str) -> str:
-    found = content["hashes"].get(name)
-    return f"`{found[:_HASH_DIGITS]}`" if found else "–"
+    """A program's hash, and the commit of its checkout where the run knows it."""
+    found, commit = content["hashes"].get(name), (content.get("commits") or {}).get(name)
+    return (f"`{found[:_HASH_DIGITS]}`" if found else "–") + (f" ({commit})" if commit else "")

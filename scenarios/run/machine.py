@@ -6,11 +6,15 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import shutil
+import subprocess
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 from netcommon import binaries
 
+_GIT_S = 10.0
 _PACKAGES = ("mininet", "pyroute2", "pyarrow", "pydantic")
 
 
@@ -43,6 +47,27 @@ def versions() -> dict[str, str]:
 def hashes(names: list[str]) -> dict[str, str]:
     """The SHA-256 of each tool."""
     return {name: hashlib.sha256(binaries.find(name).read_bytes()).hexdigest() for name in names}
+
+
+def commits(names: list[str]) -> dict[str, str]:
+    """The Git commit of the checkout in which each tool lies, and of lfp itself; ``-dirty`` with changes on top. Tools
+    outside of a checkout, or in an environment's scripts, are left out."""
+    folders = {name: binaries.find(name).resolve().parent for name in names} | {"lfp": binaries.CHECKOUT}
+    scripts = Path(sysconfig.get_path("scripts")).resolve()
+    known = {folder: _commit(folder) for folder in set(folders.values()) if folder != scripts}
+    return {name: commit for name, folder in folders.items() if (commit := known.get(folder))}
+
+
+def _commit(folder: Path) -> str | None:
+    """What Git says about the checkout around a folder; None without a checkout, without Git, or without an answer."""
+    if not shutil.which("git"):
+        return None
+    line = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, timeout=_GIT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    return done.stdout.strip() or None
 
 
 def _field(path: str, name: str) -> str:

@@ -36,6 +36,7 @@ def first(plan: Plan, *, quick: bool, choice: TimeChoice) -> dict[str, Any]:
         "kernel": machine.kernel(),
         "versions": machine.versions(),
         "hashes": machine.hashes(tools(plan)),
+        "commits": machine.commits(tools(plan)),
         "sysctls": {},
         "offloads": {},
         "superseded": [],

@@ -1,0 +1,119 @@
+"""A metric over all runs of a folder, by cell and time: the catalog, which is DuckDB over their results.parquet files.
+
+A cell is one setting of one scenario in one kind of time, as in a comparison: all columns that say what was asked for.
+So no row mixes settings. A column that an older run lacks is null there, as everywhere else. Only valid trials
+count. Rejected: a database that runs are written into. It would be a second truth beside the folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from netcommon.errors import UsageError
+from scenarios.plan import columns
+from scenarios.plan.cells import Row
+from scenarios.run import runs
+
+GATEWAY = "lft-gateway"
+_HASH_DIGITS = 12  # of SHA-256: enough to tell builds apart
+FIGURES = ("count", "median", "min", "max")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of a run. ``setting``: its columns; ``ratio``: of its median to that of the run before with this cell;
+    None in the first."""
+
+    run: Path
+    manifest: dict[str, Any] = field(repr=False)
+    setting: Row
+    trials: int
+    median: float
+    least: float
+    most: float
+    ratio: float | None
+
+    @property
+    def time(self) -> str:
+        return kind_of_time(self.manifest)
+
+    def build(self, program: str) -> str | None:
+        """The commit of a program of the run; the beginning of its hash where no commit says which build it was."""
+        commit: str | None = (self.manifest.get("commits") or {}).get(program)
+        found: str | None = (self.manifest.get("hashes") or {}).get(program)
+        return found[:_HASH_DIGITS] if found and (not commit or commit.endswith("-dirty")) else commit
+
+
+def kind_of_time(manifest: dict[str, Any]) -> str:
+    """``real`` or ``virtual``."""
+    return "virtual" if manifest.get("virtual") else "real"
+
+
+def entries(runs_dir: Path, metric: str, *, scenario: str | None = None, last: int | None = None) -> list[Entry]:
+    """The cells of all runs in ``runs_dir``, or in its folders, oldest run first. ``scenario``: only of this name;
+    ``last``: only the newest runs. UsageError when the metric is none, or when there is no run."""
+    if metric not in columns.COLUMNS or columns.COLUMNS[metric].role != "outcome":
+        raise UsageError(f"--metric {metric}: not a measured column{columns.did_you_mean(metric, ['outcome'])}")
+    manifests = {path.parent: runs.manifest(path.parent) for path in _files(runs_dir, "manifest.json")}
+    names = sorted({str(content["name"]) for content in manifests.values()})
+    if scenario and scenario not in names:
+        raise UsageError(f"--scenario {scenario}: no run of it in {runs_dir}; there: {', '.join(names) or 'none'}")
+    chosen = [run for run, content in manifests.items() if _counts(run, content, scenario, metric)]
+    chosen.sort(key=lambda run: int(manifests[run]["started_realtime_ns"]))
+    chosen = chosen[-last:] if last else chosen
+    if not chosen:
+        raise UsageError(f"history: no run with results in {runs_dir}; make one with 'lfp run', or give --runs-dir")
+    return _with_ratios([(run, manifests[run], row) for run, row in _cells(chosen, metric)])
+
+
+def _files(runs_dir: Path, name: str) -> Iterable[Path]:
+    return (path for pattern in (f"*/{name}", f"*/*/{name}") for path in sorted(runs_dir.glob(pattern)))
+
+
+def _counts(run: Path, content: dict[str, Any], scenario: str | None, metric: str) -> bool:
+    """Whether a run has figures of the metric. CPU time means nothing in virtual time."""
+    of_cpu = metric.startswith("cpu_") and kind_of_time(content) == "virtual"
+    return scenario in (None, content["name"]) and not of_cpu and (run / "results.parquet").is_file()
+
+
+def _cells(chosen: Sequence[Path], metric: str) -> Iterator[tuple[Path, Row]]:
+    """Setting, number of trials, median, least and most of each cell of each run, in the order of runs and trials."""
+    files = {str(run / "results.parquet"): run for run in chosen}
+    with duckdb.connect() as catalog:
+        table, given = "read_parquet(?, union_by_name = true, filename = true)", [list(files)]
+        known = {str(row[0]) for row in catalog.execute(f"DESCRIBE SELECT * FROM {table}", given).fetchall()}
+        if metric not in known:
+            return
+        keys = ", ".join(f'"{name}"' for name in columns.settings() if name in known)
+        figures = ", ".join(f'{name}("{metric}") AS "{name}"' for name in FIGURES)
+        found = catalog.execute(
+            f'SELECT filename, {keys}, {figures} FROM {table} WHERE valid AND "{metric}" IS NOT NULL '
+            f"GROUP BY filename, {keys} ORDER BY min(trial)",
+            given,
+        )
+        headings = [str(column[0]) for column in found.description or ()]
+        rows = [dict(zip(headings, row, strict=True)) for row in found.fetchall()]
+    places = {file: place for place, file in enumerate(files)}
+    for row in sorted(rows, key=lambda row: places[row["filename"]]):
+        yield files[row["filename"]], row
+
+
+def _with_ratios(found: Sequence[tuple[Path, dict[str, Any], Row]]) -> list[Entry]:
+    """Entries, each with the ratio to the entry before of the same cell."""
+    before: dict[tuple[Any, ...], float] = {}
+    entries = []
+    for run, manifest, row in found:
+        setting = {name: value for name, value in row.items() if name not in ("filename", *FIGURES)}
+        key = (manifest["name"], kind_of_time(manifest), *setting.items())
+        last = before.get(key)
+        ratio = row["median"] / last if last else None
+        before[key] = row["median"]
+        entries.append(
+            Entry(run, manifest, setting, row["count"], row["median"], row["min"], row["max"], ratio)
+        )  # fmt: skip
+    return entries

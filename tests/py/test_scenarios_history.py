@@ -1,0 +1,120 @@
+"""`lfp history`: one metric over runs that nobody measured, by cell and by the build that was measured."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic_results import rows as synthetic_rows
+from synthetic_results import write_plan
+
+from netcommon import binaries
+from scenarios import cli
+from scenarios.plan.document import Document
+from scenarios.plan.plan import make_plan
+from scenarios.run import machine
+
+PLAN = make_plan(Document("x", {
+    "scenario": {"name": "x"}, "path": {"delay": "5ms"}, "transfer": {"bytes": "1MB"}, "run": {"repeat": 3},
+    "sweep": {"path.queue": ["30KB", "60KB"]},
+}), 1)  # fmt: skip
+
+
+def write_run(folder: Path, started_s: int, mbit: list[float], scenario: str = "x", **manifest: Any) -> Path:
+    """A run whose cells have these throughputs; repeats lie 1 % around them, and one more trial is not valid."""
+    found = []
+    for row in synthetic_rows(PLAN, random.Random(1)):
+        mean = mbit[row["trial"] % 2] * (1 + 0.01 * (row["repeat"] - 1))
+        found.append(row | {"valid": True, "short_term_bps": 1e6 * mean})
+    found.append(found[0] | {"trial": 6, "valid": False, "short_term_bps": 1e12})
+    return write_plan(folder, PLAN, found, name=scenario, started_realtime_ns=started_s * 10**9, **manifest)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three runs of one scenario, written out of order and at two depths, and one of another."""
+    write_run(tmp_path / "x-b", 200, [11, 20], hashes={"lft-gateway": "b" * 64}, commits={"lft-gateway": "c0ffee"})
+    write_run(tmp_path / "old" / "x-a", 100, [10, 20], hashes={"lft-gateway": "a" * 64})
+    write_run(tmp_path / "x-v", 300, [50, 60], virtual={"box": "netem"})
+    write_run(
+        tmp_path / "y-a", 400, [7, 8], "y", hashes={"lft-gateway": "d" * 64}, commits={"lft-gateway": "f00-dirty"}
+    )
+    return tmp_path
+
+
+def history(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert cli.run(["history", "--runs-dir", str(folder), "--json", *arguments]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_cells_from_the_oldest_run_to_the_newest(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = history(folder, capsys, "--scenario", "x")
+    seen = [(one["run"], one["setting"]["queue_bytes"] // 1024, one["median"] / 1e6, one["trials"]) for one in found]
+    assert seen == [
+        ("x-a", 30, 10, 3), ("x-a", 60, 20, 3), ("x-b", 30, 11, 3), ("x-b", 60, 20, 3), ("x-v", 30, 50, 3),
+        ("x-v", 60, 60, 3),
+    ]  # fmt: skip
+    ratios = [one["ratio"] for one in found]
+    assert ratios[:2] == [None, None] and ratios[2:4] == pytest.approx([1.1, 1])
+    assert ratios[4:] == [None, None]  # virtual time is never set against real time
+    assert found[0]["min"] == pytest.approx(9.9e6) and found[0]["max"] == pytest.approx(10.1e6)
+
+
+def test_the_table_names_the_builds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["history", "--runs-dir", str(folder)]) == 0
+    of_x, of_y = capsys.readouterr().out.split("\n\n")
+    rows = [line.split() for line in of_x.splitlines()[2:]]
+    assert [row[:3] for row in rows[:2]] == [["30", "KB", "real"], ["30", "KB", "real"]]
+    assert ["a" * 12 in row for row in rows[:2]] == [True, False] and "c0ffee" in rows[1] and rows[1][-1] == "1.1"
+    assert "d" * 12 in of_y and "dirty" not in of_y  # a commit with changes on top does not say which build it was
+
+
+def test_only_the_newest_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert {one["run"] for one in history(folder, capsys, "--last", "2")} == {"x-v", "y-a"}
+
+
+def test_cpu_time_of_virtual_time_is_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert history(folder, capsys, "--metric", "retransmits", "--scenario", "x")[-1]["run"] == "x-v"
+    assert not history(folder, capsys, "--metric", "cpu_sender_ns")  # the runs have no CPU time
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--metric", "speed"], "--metric speed: not a measured column"),
+        (["--scenario", "z"], "--scenario z: no run of it in"),
+        (["--runs-dir", "nowhere"], "no run with results in nowhere"),
+        (["--metric", "cpu_sender_ns"], "no valid trial with cpu_sender_ns"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert cli.run(["history", "--runs-dir", str(folder), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def test_a_run_knows_the_commit_of_the_checkout_of_its_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout = tmp_path / "mine"
+    program = checkout / "build" / "lft-gateway"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for line in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "first"]):
+        subprocess.run(["git", "-C", str(checkout), *line], check=True)
+    monkeypatch.setenv(binaries.override_variable("lft-gateway"), str(program))
+    commit = machine.commits(["lft-gateway"])["lft-gateway"]
+    assert len(commit) == 12 and int(commit, 16)
+    program.write_text("#!/bin/sh\nexit 1\n")
+    assert machine.commits(["lft-gateway"])["lft-gateway"] == f"{commit}-dirty"
+    (tmp_path / "outside").mkdir()
+    program.rename(tmp_path / "outside" / "lft-gateway")
+    monkeypatch.setenv(binaries.override_variable("lft-gateway"), str(tmp_path / "outside" / "lft-gateway"))
+    assert "lft-gateway" not in machine.commits(["lft-gateway"])
