@@ -84,7 +84,7 @@ def compare(
     check_metric(metric, ours, theirs)
     aside = _aside(across, ours, theirs)
     names = _names(ours, theirs, aside)
-    grouped = [_unmixed(table, names, metric) for table in (ours, theirs)]
+    grouped = [_unmixed(table, table.good(metric), names) for table in (ours, theirs)]
     shared = [key for key in grouped[0] if key in grouped[1]]
     if not shared:
         raise UsageError(_nothing_in_common(ours, theirs, names))
@@ -104,9 +104,12 @@ def check_plan(base: Path, plan: Plan, *, virtual: bool, metric: str, across: Se
     ``virtual``: the plan's kind of time."""
     ours, theirs = Table.load(base), Table.planned(plan, virtual=virtual)
     check_metric(metric, ours, replace(theirs, rows=()))
-    names = [name for name in _names(ours, theirs, _aside(across, ours, theirs)) if name not in columns.OF_THE_CLOCK]
-    grouped = [cells.groups([row for row in table.rows if row.get("valid")], names) for table in (ours, theirs)]
-    if not grouped[0].keys() & grouped[1].keys():
+    names, sides = _names(ours, theirs, _aside(across, ours, theirs)), [ours.good(metric), theirs.rows]
+    for table, rows in zip((ours, theirs), sides, strict=True):
+        _unmixed(table, rows, names)
+    names = [name for name in names if name not in columns.OF_THE_CLOCK]  # a plan does not settle them
+    keys = [{cells.key(row, names) for row in rows} for rows in sides]
+    if not keys[0] & keys[1]:
         raise UsageError(_nothing_in_common(ours, theirs, names, planned=True))
 
 
@@ -144,9 +147,9 @@ def _names(ours: Table, theirs: Table, aside: frozenset[str]) -> list[str]:
     return [name for name in columns.settings() if name in ours.asked & theirs.asked and name not in aside]
 
 
-def _unmixed(table: Table, names: Sequence[str], metric: str) -> dict[Key, list[Row]]:
-    """Valid trials by their settings. UsageError when trials of one run would be taken for repeats of each other."""
-    found = cells.groups(table.good(metric), names)
+def _unmixed(table: Table, good: Sequence[Row], names: Sequence[str]) -> dict[Key, list[Row]]:
+    """The good trials by their settings. UsageError when trials of one run would be taken for repeats of each other."""
+    found = cells.groups(good, names)
     for rows in found.values():
         if mixed := cells.telling(rows, names, cells.preferred(table.sweep)):
             spelled = cells.name_of(mixed[0], table.sweep)

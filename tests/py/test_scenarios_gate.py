@@ -63,6 +63,15 @@ def test_a_run_that_is_not_valid_does_not(
     assert status == 1 and f"- the run is not valid: {len(late)} of 4 trials not valid" in markdown
 
 
+def test_a_setting_that_virtual_time_chooses_by_itself_may_be_swept(
+    fake: FakeTrials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("tiny.toml").write_text(TINY + '"transfer.length" = ["8KB", "16KB"]\n')
+    assert cli.run(["run", "tiny.toml", "--runs-dir", "base"]) == 0
+    status, markdown, _ = gate(capsys, str(next(Path("base").iterdir())), "tiny.toml")
+    assert status == 0 and "8 same, 0 better, 0 worse of 8 cells" in markdown
+
+
 def test_an_expectation_that_is_not_met_fails(
     fake: FakeTrials, baseline: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +101,7 @@ def test_programs_and_settings_that_differ_stand_out(
     [
         (["--set", "path.delay=5ms"], "differ in path.delay (4.2 ms against 5 ms); to let them differ: --across path"),
         (["--set", "path.delay=much"], "path.delay"),
+        (["--across", "transfer.window"], "its trials differ in transfer.window (8 KB, 16 KB, 32 KB, 64 KB)"),
         (["--metric", "speed"], "--metric speed: not a measured column"),
         (["--within", "much"], "--within much: not a ratio"),
         (["--jobs", "2"], "--jobs, --box: in virtual time only"),
