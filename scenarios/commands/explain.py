@@ -35,7 +35,7 @@ def command(
 ) -> None:  # fmt: skip
     """Show what SCENARIO will do: settings, trials, time, memory, disk. Nothing runs.
 
-    The trials of earlier runs in --runs-dir correct the time.
+    Earlier runs in --runs-dir correct the time.
     """
     plan, virtual = load_plan(scenario, quick=quick, overrides=overrides, seed=0), clock == "virtual"
     found = forecast.forecast(plan, runs_dir, virtual=virtual, box=box or "auto", jobs=jobs)

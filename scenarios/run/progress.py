@@ -17,14 +17,17 @@ from scenarios.run import terminal
 
 class RunProgress:
     """Context manager around the trials of one run. ``done`` prints a trial's line and moves the bar. ``expected_s``:
-    the wall time that a trial is expected to add to the run; by default its own duration in real time."""
+    the wall time that a trial is expected to add to the run; by default its own duration in real time. ``taken``: gets
+    each trial that ends with the wall time that it added, in seconds."""
 
     def __init__(
         self, plan: Plan, trials: list[Trial], console: Console | None = None,
         expected_s: Callable[[Trial], float] = lambda trial: trial_s(trial.setting),
+        taken: list[tuple[Trial, float]] | None = None,
     ) -> None:  # fmt: skip
         self.console = console or terminal.console()
         self._plan, self._expected_s = plan, expected_s
+        self._taken = [] if taken is None else taken
         self._left = TimeLeft(expected_s(trial) for trial in trials)
         self._count = len(plan.trials)
         self._bar = Progress(
@@ -54,6 +57,7 @@ class RunProgress:
     def done(self, trial: Trial, row: dict[str, Any], taken_s: float) -> None:
         """Notes that ``trial`` has ended with the results ``row``."""
         self._left.done(self._expected_s(trial), taken_s)
+        self._taken.append((trial, taken_s))
         self._finished += 1
         line = f"{self._finished:>{len(str(self._count))}}/{self._count}  {describe(self._plan, trial)}  {outcome(row)}"
         self.console.print(line if self.console.is_terminal else f"{line}  ({self._spoken()})", markup=False)

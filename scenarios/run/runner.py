@@ -23,7 +23,7 @@ from scenarios.network.topology import Topology
 from scenarios.plan import estimate, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Plan, Trial
-from scenarios.run import expectations, manifest, results, runs
+from scenarios.run import expectations, manifest, results, runs, speed
 from scenarios.run.progress import RunProgress
 from scenarios.run.time_choice import TimeChoice
 from scenarios.trial import attempts, trial, verdicts
@@ -71,8 +71,10 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
     todo = [t for t in plan.in_order() if rows.get(t.number, {}).get("state") != "done"]
     content |= {"state": "running"}
     manifest.write(run_dir, content)
+    price_s, taken = _price_s(content, jobs), list[tuple[Trial, float]]()
+    factor = speed.measured(run_dir.parent, virtual="virtual" in content).factor
     try:
-        with RunProgress(plan, todo, console, _expected_s(content, jobs)) as progress:
+        with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken) as progress:
             if "virtual" in content:
                 _run_virtual(run_dir, todo, rows, content, progress, jobs)
             else:
@@ -90,6 +92,7 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
     finally:
         statuses = [read_json(folder / "status.json") for folder in runs.trial_folders(run_dir)]
         content["verdict"] = manifest.verdict(statuses, len(plan.trials))
+        content |= speed.noted(taken, price_s)
         content["superseded"] = attempts.listed(run_dir)
         expected = expectations.judge(plan.base.expect, list(rows.values()), plan.sweep)
         content["expected"] = [one.as_json() for one in expected]
@@ -101,8 +104,8 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
     return Finished(run_dir, failed, content["verdict"], len(content["superseded"]), tuple(expected))
 
 
-def _expected_s(content: dict[str, Any], jobs: int) -> Callable[[Trial], float]:
-    """The wall time that a trial adds to a run, in the run's kind of time."""
+def _price_s(content: dict[str, Any], jobs: int) -> Callable[[Trial], float]:
+    """The wall time that a trial adds to a run, in the run's kind of time, by the built-in prices."""
     if "virtual" not in content:
         return lambda one: estimate.trial_s(one.setting)
     from scenarios.virtual import cost

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from scenario_runs import TINY, FakeTrials
 
 from scenarios import cli
 from scenarios.commands import new
 from scenarios.plan import estimate
 from scenarios.plan.plan import load_plan
-from scenarios.run import forecast, runner, runs
+from scenarios.run import forecast, runner, runs, speed
 from scenarios.trial.files import write_json
 from scenarios.virtual import memory
 
@@ -81,23 +83,32 @@ def test_the_plan_and_what_it_takes(tiny: str, capsys: pytest.CaptureFixture[str
 def test_earlier_runs_in_the_same_kind_of_time_correct_the_time(
     tiny: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Every trial of an earlier run took three times what it was expected to, and one was followed by a night."""
-    fake, plan = FakeTrials(monkeypatch, tmp_path), load_plan(tiny)
+    """Every trial of an earlier run took three times its price. So the next run is announced."""
+    FakeTrials(monkeypatch, tmp_path)
+    plan = load_plan(tiny)
+    prices = sum(estimate.trial_s(one.setting) for one in plan.trials)
     run_dir = runner.resume(runner.start(plan, Path("runs"))).run_dir
-    assert fake.ran
-    at_ns = 10**18
-    for folder, one in zip(runs.trial_folders(run_dir), plan.trials, strict=True):
-        status = json.loads((folder / "status.json").read_text())
-        took_ns = int(3e9 * estimate.trial_s(one.setting))
-        night_ns = 8 * 3600 * 10**9 if one.number == 1 else 0
-        write_json(
-            folder / "status.json", status | {"started_realtime_ns": at_ns, "ended_realtime_ns": at_ns + took_ns}
-        )
-        at_ns += took_ns + night_ns
+    content = runs.manifest(run_dir)
+    assert content["speed"]["trials"] == 4 and content["speed"]["factor"] < 0.5  # trials that measure nothing
+    slow = [(one, 3 * estimate.trial_s(one.setting)) for one in plan.trials]
+    write_json(run_dir / "manifest.json", content | speed.noted(slow, lambda one: estimate.trial_s(one.setting)))
     real, virtual = explained(capsys, tiny), explained(capsys, tiny, "--time", "virtual")
-    assert real["factor"] == pytest.approx(3, rel=1e-6) and real["factor_trials"] == 4
-    assert real["seconds"] == pytest.approx(sum(3 * estimate.trial_s(one.setting) for one in plan.trials), rel=1e-6)
+    assert real["factor"] == pytest.approx(3) and real["factor_trials"] == 4
+    assert real["seconds"] == pytest.approx(3 * prices)
     assert (virtual["factor"], virtual["factor_trials"]) == (1, 0)
+    said = io.StringIO()
+    runner.resume(runner.start(plan, Path("runs")), Console(file=said, width=200))
+    assert said.getvalue().startswith(f"tiny: 4 trials, about {estimate.spoken(3 * prices)}\n")
+
+
+def test_only_the_newest_runs_say_how_fast_the_machine_is(tmp_path: Path) -> None:
+    for day in range(1, 11):
+        folder = tmp_path / f"x-201001{day:02d}T120000-abcdef"
+        folder.mkdir()
+        write_json(folder / "manifest.json", {"speed": {"factor": day, "trials": 2}})
+    found = speed.measured(tmp_path, virtual=False)
+    assert (found.factor, found.trials, found.runs) == (8, 10, 5)
+    assert speed.measured(tmp_path, virtual=True) == speed.Speed()
 
 
 def test_too_little_memory_is_said(

@@ -1,0 +1,62 @@
+"""How long this machine takes for trials, against the built-in prices: each run notes it in its manifest, and the next
+runs in the same kind of time are announced by it.
+
+The factor of a run is a median over its trials, so one that was disturbed does not count for more than itself.
+Rejected: working it out again from the trials of earlier runs. It would read 10,000 files before a run of one trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from scenarios.plan.plan import Trial
+from scenarios.trial.files import read_json
+
+KEY = "speed"  # of the manifest
+_RUNS_LOOKED_AT = 5  # the newest: older ones tell about an older machine
+_READ = 100  # manifests at most, so that a run begins at once beside thousands of others
+
+
+@dataclass(frozen=True)
+class Speed:
+    """``factor``: taken against built-in time; 1 without earlier runs."""
+
+    factor: float = 1.0
+    trials: int = 0
+    runs: int = 0
+
+    def __str__(self) -> str:
+        if not self.trials:
+            return "by built-in prices; no earlier run in this kind of time says how fast this machine is"
+        runs = "the last run" if self.runs == 1 else f"the last {self.runs} runs"
+        trials = "1 trial" if self.trials == 1 else f"{self.trials} trials"
+        return f"by {trials} of {runs}, which took {self.factor:.2g} times the built-in price"
+
+
+def noted(taken: Sequence[tuple[Trial, float]], price_s: Callable[[Trial], float]) -> dict[str, Any]:
+    """What the manifest says about trials and the wall time that each took, in seconds; empty without trials."""
+    factors = [taken_s / price_s(trial) for trial, taken_s in taken]
+    return {KEY: {"factor": median(factors), "trials": len(factors)}} if factors else {}
+
+
+def measured(runs_dir: Path, *, virtual: bool) -> Speed:
+    """From the newest runs in ``runs_dir`` that had this kind of time."""
+    found = []
+    for file in sorted(runs_dir.glob("*/manifest.json"), key=_started, reverse=True)[:_READ]:
+        content = read_json(file) or {}
+        if KEY in content and bool(content.get("virtual")) == virtual:
+            found.append(content[KEY])
+        if len(found) == _RUNS_LOOKED_AT:
+            break
+    if not found:
+        return Speed()
+    return Speed(median(one["factor"] for one in found), sum(one["trials"] for one in found), len(found))
+
+
+def _started(manifest: Path) -> str:
+    """When a run started, as its folder's name says it: ``<scenario>-<YYYYmmddTHHMMSS>-<id>``."""
+    return "-".join(manifest.parent.name.rsplit("-", 2)[1:])
