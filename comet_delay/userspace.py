@@ -97,13 +97,14 @@ class UserspaceBox:
         return self._tool.finish(timeout_s)
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> Event:
-        """Ends the daemon and its TAPs; its last state. ToolError when it had failed before."""
+        """Ends the daemon and its TAPs; its last state, with the ``clock`` of `ready`: time 0 of outages and of
+        schedules. ToolError when it had failed before."""
         try:
             end = self._tool.stop(timeout_s)
             if end is None:
                 self._tool.finish(1)  # says why there is none
                 raise ToolError("comet-delay: ended without its last state")
-            return end
+            return end | {"clock": self.ready["clock"]}
         finally:
             self._close()
 

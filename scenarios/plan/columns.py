@@ -97,6 +97,7 @@ _IN_ORDER = (
     _setting("verify", "bool", "transfer.verify", "Content checked"),
     _setting("zerocopy", "bool", "transfer.zerocopy"),
     _setting("sample_ns", "int", "transfer.sample"),
+    _setting("interval_ns", "int", "transfer.interval"),
     _setting("family", "text", "transfer.family"),
     _setting("gateway", "text", "gateway.kind", "Gateway"),
     _setting("gateway_model", "text", "gateway.model", "Relay model"),
@@ -125,6 +126,7 @@ _IN_ORDER = (
     }),
     *_outcomes("int", {
         "elapsed_ns": "Time taken", "connect_ns": "Time to connect", "retransmits": "Retransmissions",
+        "recovery_ns": "Time to recover from the last outage",
         "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),

@@ -91,6 +91,7 @@ class Transfer(Table):
     verify: bool = False
     zerocopy: bool | None = None
     sample: Annotated[int, *of_option(quantity.DURATION, "transfer", "sample", zero=True)] = 10 * MS
+    interval: Annotated[int, *of_option(quantity.DURATION, "transfer", "interval")] = 1000 * MS
     family: Literal["ipv4", "ipv6"] = "ipv4"
 
     @model_validator(mode="after")

@@ -59,6 +59,7 @@ def _tool_columns(transfer: Transfer) -> dict[str, Scalar]:
         "verify": transfer.verify,
         "zerocopy": bool(transfer.zerocopy),
         "sample_ns": transfer.sample,
+        "interval_ns": transfer.interval,
         "family": transfer.family,
     }
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from scenarios.plan.columns import COLUMNS, LATENCIES
-from scenarios.run import fairness
+from scenarios.run import fairness, recovery
 from scenarios.trial.files import read_json
 
 _KINDS = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
@@ -22,8 +22,9 @@ def row(folder: Path) -> dict[str, Any]:
     status = read_json(folder / "status.json")
     transfer = read_json(folder / "transfer.json") or {}
     summary, sender, receiver = (transfer.get(key) or {} for key in ("summary", "sender", "receiver"))
+    params = read_json(folder / "params.json")
     return {
-        **read_json(folder / "params.json"),
+        **params,
         "flow": 0,
         "state": status["state"],
         "valid": status["verdict"]["valid"],
@@ -35,6 +36,7 @@ def row(folder: Path) -> dict[str, Any]:
         **fairness.of_streams(receiver),
         **_exchanges(summary.get("exchange") or {}),
         **_round_trips(folder / "tcp_info.parquet"),
+        "recovery_ns": recovery.of_trial(params, receiver, read_json(folder / "delay.json") or {}),
         "stopped_share": _stopped_share(folder / "summary.json"),
         "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),
         "window_granted_bytes": receiver.get("window_granted_bytes"),

@@ -59,7 +59,8 @@ def _flow(
         direction="both" if transfer.bidir else "forward", exchanges=transfer.exchanges, duration_ns=transfer.duration,
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
         nodelay=True if transfer.nodelay else None, pace_bps=transfer.pace or None, verify=transfer.verify,
-        zerocopy=not copies, skip_rx_copy=not copies, **sampled,
+        zerocopy=not copies, skip_rx_copy=not copies, interval_ns=transfer.interval,
+        **sampled,
     )  # fmt: skip
     return TransferCommands(receiver, sender, None)
 
@@ -77,6 +78,8 @@ def _iperf3(setting: Scenario, profile: Profile, host: str) -> TransferCommands:
         raise UsageError("transfer.pace: of rttcp; iperf3 as it is run here has no pacing")
     if transfer.zerocopy:
         raise UsageError("transfer.zerocopy: of rttcp; iperf3 as it is run here copies")
+    if transfer.interval != 10**9:
+        raise UsageError("transfer.interval: of rttcp; iperf3 as it is run here reports each second")
     if transfer.duration is not None and transfer.duration % 10**9:
         raise UsageError(f"transfer.duration = {transfer.duration} ns: iperf3 takes whole seconds")
     family = _FAMILIES[transfer.family]

@@ -104,7 +104,7 @@ static int init_directions(struct box *box, const struct params params[2], const
                            struct nc_error *error)
 {
     const struct box_settings *s = &box->settings;
-    uint64_t now_ns = nc_now_ns();
+    uint64_t now_ns = box->started.monotonic_ns;
     int failed = 0;
     for (unsigned d = 0; d < PORTS; d++) {
         if (!failed && direction_init(&box->directions[d], d, s->seed, s->granularity_ns, s->memory_bytes,
@@ -159,6 +159,7 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
         return NULL;
     }
     box->settings = *settings;
+    box->started = nc_clock_pair_read(); /* before the memory: time 0 of the schedules, which `ready` tells */
     for (int p = 0; p < PORTS; p++)
         box->ports[p] = (struct port){.fd = -1, .napi_fd = -1, .counters = -1, .claim = -1};
     if (init_directions(box, params, models, error) < 0 || init_workers(box, error) < 0 ||
@@ -169,7 +170,6 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
     worker_calibrate(&box->workers[0]);
     for (unsigned i = 1; i < box->workers_n; i++)
         box->workers[i].latency = box->workers[0].latency;
-    box->started = nc_clock_pair_read();
     return box;
 }
 
