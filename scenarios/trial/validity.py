@@ -77,7 +77,7 @@ def reasons(
     ]
     found += _capture(capture)
     found += _tcp_memory(before.tcp_memory, after.tcp_memory)
-    return found + _gateways(gateways or {}) + _cpu(before.cpu, after.cpu) + _busy_ends(transfer)
+    return found + _gateways(gateways or {}, _has_outages(box)) + _cpu(before.cpu, after.cpu) + _busy_ends(transfer)
 
 
 def _transfer(way: dict[str, Any], name: str) -> list[Reason]:
@@ -143,12 +143,19 @@ _GATEWAY_ERRORS = (
 )
 
 
-def _gateways(gateways: dict[str, Any]) -> list[Reason]:
+def _has_outages(box: dict[str, Any]) -> bool:
+    """Whether the path's loss model makes outages, which a tunnel then has to have."""
+    ways = (box.get("parameters") or {}).values()
+    return any(str(way.get(key)).startswith("time:") for way in ways for key in ("loss", "loss_after"))
+
+
+def _gateways(gateways: dict[str, Any], has_outages: bool) -> list[Reason]:
     found = []
     for which in ("near", "far"):
         end = gateways.get(which) or {}
         for section, key, words in _GATEWAY_ERRORS:
-            if count := (end.get(section) or {}).get(key, 0):
+            count = (end.get(section) or {}).get(key, 0)
+            if count and not (has_outages and key == "outages"):
                 found.append(Reason("gateway", f"{which} gateway: {count} {words}", f"{which} gateway {key} {count}"))
         share = end.get("cpu_ns", 0) / end["uptime_ns"] if end.get("uptime_ns") else 0.0
         if share > BUSY_LIMIT:

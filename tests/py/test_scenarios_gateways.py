@@ -96,6 +96,15 @@ def test_what_a_gateway_dropped_makes_a_trial_invalid() -> None:
     ]
 
 
+@pytest.mark.parametrize(("loss", "texts"), [("0.1%", ["near gateway: 1 outages of the tunnel"]), ("time:1s-3s", [])])
+def test_an_outage_of_the_tunnel_counts_unless_the_path_was_to_have_one(loss: str, texts: list[str]) -> None:
+    quiet = Observation({}, {}, CpuTimes(0, 0, 0), TcpMemory(short=False, times=0))
+    box = {"verdict": {"valid": True, "reasons": []}, "parameters": {"ab": {"loss": loss, "loss_after": "0%"}}}
+    end = {"relay": {"near_accepted": 1}, "tunnel": {"outages": 1}}
+    found = reasons(quiet, quiet, box, {}, {}, {"kind": "lft", "near": end, "far": {}})
+    assert [reason.text for reason in found] == texts
+
+
 def test_the_papers_scenarios_have_all_their_series() -> None:
     series = {"selective", "fec", "gbn", "gbn-strict", "bbr", "cubic"}
     rivals = {"comet-fig11": {"highspeed", "scalable", "htcp", "fast", "era"}, "comet-fig12": set[str]()}
