@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from scenarios.plan.columns import COLUMNS, LATENCIES
-from scenarios.run import fairness, recovery
+from scenarios.run import fairness
+from scenarios.trial import recovery
 from scenarios.trial.files import read_json
 
 _KINDS = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}

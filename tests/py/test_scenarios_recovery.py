@@ -11,8 +11,7 @@ from netcommon import binaries
 from netcommon.errors import UsageError
 from scenarios.plan import params, profiles
 from scenarios.plan.plan import load_plan
-from scenarios.run import recovery
-from scenarios.trial import transfer_tool
+from scenarios.trial import recovery, transfer_tool
 
 MS, S = 10**6, 10**9
 STEP = 100 * MS
