@@ -15,7 +15,7 @@ from netcommon.errors import UsageError
 from scenarios.commands._options import metric_option, runs_dir_option
 from scenarios.plan import cells
 from scenarios.run import history
-from scenarios.run.history import GATEWAY, Entry
+from scenarios.run.history import Entry
 from scenarios.run.terminal import console, print_table
 
 
@@ -62,7 +62,7 @@ def _figures(entry: Entry, metric: str) -> tuple[str, ...]:
         entry.time,
         _started(entry)[:16].replace("T", " "),
         entry.build("lfp") or readable.NOTHING,
-        entry.build(GATEWAY) or readable.NOTHING,
+        " ".join(filter(None, map(entry.build, entry.gateways))) or readable.NOTHING,
         entry.run.name,
         str(entry.trials),
         *(readable.named(metric, value) for value in (entry.median, entry.least, entry.most)),

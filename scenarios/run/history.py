@@ -20,6 +20,7 @@ from scenarios.plan.cells import Row
 from scenarios.run import runs
 
 GATEWAY = "lft-gateway"
+OURS = (GATEWAY, "comet-delay", "rttcp", "pktlogger", "timer-witness")
 _HASH_DIGITS = 12  # of SHA-256: enough to tell builds apart
 FIGURES = ("count", "median", "min", "max")
 
@@ -41,6 +42,12 @@ class Entry:
     @property
     def time(self) -> str:
         return kind_of_time(self.manifest)
+
+    @property
+    def gateways(self) -> list[str]:
+        """The programs of the run's gateways: ours, or the first words of the scenario's command lines."""
+        known = self.manifest.get("hashes") or {}
+        return [name for name in known if name == GATEWAY or name not in OURS]
 
     def build(self, program: str) -> str | None:
         """The commit of a program of the run; the beginning of its hash where no commit says which build it was."""

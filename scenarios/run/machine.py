@@ -44,15 +44,15 @@ def versions() -> dict[str, str]:
     return found
 
 
-def hashes(names: list[str]) -> dict[str, str]:
-    """The SHA-256 of each tool."""
-    return {name: hashlib.sha256(binaries.find(name).read_bytes()).hexdigest() for name in names}
+def hashes(files: dict[str, Path]) -> dict[str, str]:
+    """The SHA-256 of each program, under its name."""
+    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
 
 
-def commits(names: list[str]) -> dict[str, str]:
-    """The Git commit of the checkout in which each tool lies, and of lfp itself; ``-dirty`` with changes on top. Tools
-    outside of a checkout, or in an environment's scripts, are left out."""
-    folders = {name: binaries.find(name).resolve().parent for name in names} | {"lfp": binaries.CHECKOUT}
+def commits(files: dict[str, Path]) -> dict[str, str]:
+    """The Git commit of the checkout in which each program lies, and of lfp itself; ``-dirty`` with changes on top.
+    Programs outside of a checkout, or in an environment's scripts, are left out."""
+    folders = {name: file.resolve().parent for name, file in files.items()} | {"lfp": binaries.CHECKOUT}
     scripts = Path(sysconfig.get_path("scripts")).resolve()
     known = {folder: _commit(folder) for folder in set(folders.values()) if folder != scripts}
     return {name: commit for name, folder in folders.items() if (commit := known.get(folder))}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 import time
 from pathlib import Path
 from typing import Any
 
+from netcommon import binaries
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, make_plan
 from scenarios.run import machine
@@ -18,6 +22,7 @@ VERSION = 1
 
 def first(plan: Plan, *, quick: bool, choice: TimeChoice) -> dict[str, Any]:
     """The first manifest of a run that starts now."""
+    files = programs(plan)
     return {
         "v": VERSION,
         "name": plan.name,
@@ -35,8 +40,8 @@ def first(plan: Plan, *, quick: bool, choice: TimeChoice) -> dict[str, Any]:
         "machine": machine.describe(),
         "kernel": machine.kernel(),
         "versions": machine.versions(),
-        "hashes": machine.hashes(tools(plan)),
-        "commits": machine.commits(tools(plan)),
+        "hashes": machine.hashes(files),
+        "commits": machine.commits(files),
         "sysctls": {},
         "offloads": {},
         "superseded": [],
@@ -50,6 +55,24 @@ def tools(plan: Plan) -> list[str]:
     lft = any(trial.setting.gateway.kind == "lft" for trial in plan.trials)
     always = ["comet-delay", "rttcp", witness.TOOL]
     return [*always, *(["pktlogger"] if captures else []), *(["lft-gateway"] if lft else [])]
+
+
+def programs(plan: Plan) -> dict[str, Path]:
+    """What the plan's trials start: the C programs, and the gateways' own programs under the first words of their
+    command lines. A program that others can run without reading it is left out."""
+    gateways = [trial.setting.gateway for trial in plan.trials]
+    lines = dict.fromkeys(line for one in gateways for line in (one.near, one.far) if line)
+    found = {word: shutil.which(word) for line in lines for word in _words(line)[:1]}
+    theirs = {word: Path(path) for word, path in found.items() if path and os.access(path, os.R_OK)}
+    return {name: binaries.find(name) for name in tools(plan)} | theirs
+
+
+def _words(line: str) -> list[str]:
+    """A command line's words; none of a wrong one, which its trial refuses with a reason."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return []
 
 
 def replan(manifest: dict[str, Any]) -> Plan:

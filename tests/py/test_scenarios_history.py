@@ -16,7 +16,7 @@ from netcommon import binaries
 from scenarios import cli
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
-from scenarios.run import machine
+from scenarios.run import machine, manifest
 
 PLAN = make_plan(Document("x", {
     "scenario": {"name": "x"}, "path": {"delay": "5ms"}, "transfer": {"bytes": "1MB"}, "run": {"repeat": 3},
@@ -24,14 +24,14 @@ PLAN = make_plan(Document("x", {
 }), 1)  # fmt: skip
 
 
-def write_run(folder: Path, started_s: int, mbit: list[float], scenario: str = "x", **manifest: Any) -> Path:
+def write_run(folder: Path, started_s: int, mbit: list[float], scenario: str = "x", **more: Any) -> Path:
     """A run whose cells have these throughputs; repeats lie 1 % around them, and one more trial is not valid."""
     found = []
     for row in synthetic_rows(PLAN, random.Random(1)):
         mean = mbit[row["trial"] % 2] * (1 + 0.01 * (row["repeat"] - 1))
         found.append(row | {"valid": True, "short_term_bps": 1e6 * mean})
     found.append(found[0] | {"trial": 6, "valid": False, "short_term_bps": 1e12})
-    return write_plan(folder, PLAN, found, name=scenario, started_realtime_ns=started_s * 10**9, **manifest)
+    return write_plan(folder, PLAN, found, name=scenario, started_realtime_ns=started_s * 10**9, **more)
 
 
 @pytest.fixture
@@ -100,21 +100,41 @@ def test_wrong_usage_is_one_line(
     assert said in error and error.count("\n") == 1
 
 
-def test_a_run_knows_the_commit_of_the_checkout_of_its_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkout = tmp_path / "mine"
-    program = checkout / "build" / "lft-gateway"
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A Git checkout with a built program."""
+    program = tmp_path / "mine" / "build" / "proxy"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
     for line in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "first"]):
-        subprocess.run(["git", "-C", str(checkout), *line], check=True)
-    monkeypatch.setenv(binaries.override_variable("lft-gateway"), str(program))
-    commit = machine.commits(["lft-gateway"])["lft-gateway"]
+        subprocess.run(["git", "-C", str(tmp_path / "mine"), *line], check=True)
+    return program
+
+
+def test_a_run_knows_the_commit_of_the_checkout_of_a_program(checkout: Path, tmp_path: Path) -> None:
+    commit = machine.commits({"proxy": checkout})["proxy"]
     assert len(commit) == 12 and int(commit, 16)
-    program.write_text("#!/bin/sh\nexit 1\n")
-    assert machine.commits(["lft-gateway"])["lft-gateway"] == f"{commit}-dirty"
+    checkout.write_text("#!/bin/sh\nexit 1\n")
+    assert machine.commits({"proxy": checkout})["proxy"] == f"{commit}-dirty"
     (tmp_path / "outside").mkdir()
-    program.rename(tmp_path / "outside" / "lft-gateway")
-    monkeypatch.setenv(binaries.override_variable("lft-gateway"), str(tmp_path / "outside" / "lft-gateway"))
-    assert "lft-gateway" not in machine.commits(["lft-gateway"])
+    assert "proxy" not in machine.commits({"proxy": checkout.rename(tmp_path / "outside" / "proxy")})
+
+
+def test_the_programs_of_a_foreign_gateway_are_known(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    near, far = f"{checkout} --to $far", "sh -c 'no-such-program & wait'"
+    values = {"scenario": {"name": "x"}, "path": {"delay": "5ms"}, "transfer": {"bytes": "1MB"}}
+    plan = make_plan(Document("x", values | {"gateway": {"kind": "command", "near": near, "far": far}}), 1)
+    monkeypatch.setattr(binaries, "find", lambda name: checkout)
+    files = manifest.programs(plan)
+    assert set(files) == {"comet-delay", "rttcp", "timer-witness", str(checkout), "sh"}
+    wrong = make_plan(Document("x", values | {"gateway": {"kind": "command", "near": "'", "far": "  "}}), 1)
+    assert set(manifest.programs(wrong)) == {"comet-delay", "rttcp", "timer-witness"}
+    hashes = {"rttcp": "e" * 64, str(checkout): machine.hashes(files)[str(checkout)]}
+    write_run(tmp_path / "runs" / "x-a", 100, [10, 20], hashes=hashes)
+    assert cli.run(["history", "--runs-dir", str(tmp_path / "runs")]) == 0
+    shown = capsys.readouterr().out
+    assert hashes[str(checkout)][:12] in shown and "e" * 12 not in shown
