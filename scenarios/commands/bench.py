@@ -24,7 +24,7 @@ from scenarios.run.terminal import console
 @click.option("--seconds", type=click.IntRange(1, 86400),
               help="How long to measure each.  [default: the bench's own]")  # fmt: skip
 @click.option("--packets", type=click.IntRange(10_000, 1_000_000_000),
-              help="Packets of a capture that log.* benches read.  [default: 5000000]")  # fmt: skip
+              help="Packets of what log.* and dashboard.* read.  [default: the bench's own]")  # fmt: skip
 @click.option("--list", "list_them", is_flag=True, help="List the benches.")
 @click.option(
     "--publish",

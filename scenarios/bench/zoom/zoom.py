@@ -1,0 +1,111 @@
+"""``dashboard.zoom``: how long a trial's page takes in Chromium until its timeline is drawn, and how long each zoom.
+
+The trial is made up (columns.py): ``--packets`` segments, a million by default. ``--pairs`` zooms (default 50) go to
+random places and widths, from the whole transfer to a ten-thousandth of it. A zoom's time is that from the change of
+the axis to the end of drawing, in the browser. Chromium runs without a GPU, as on a server.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netcommon.errors import LfpError
+from scenarios.bench.registry import Bench, Place, Result, Row
+from scenarios.bench.zoom.columns import write
+
+SEGMENTS, ZOOMS, SEED = 1_000_000, 50, 17
+FIRST_VIEW_S, ZOOM_MS, MEMORY_BYTES = 1.5, 100.0, 1.5e9
+READY_S, STEP_MS = 120.0, 60_000
+_PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
+DRAWN = "document.querySelector('#timeline .js-plotly-plot .gtitle-subtitle') !== null"
+DURATION = """() => { const g = document.querySelector('#timeline .js-plotly-plot');
+    return Math.max(...g._fullData.map(trace => trace.x[trace.x.length - 1] || 0)) }"""
+ZOOM = """([from, to]) => new Promise(done => {
+    const graph = document.querySelector('#timeline .js-plotly-plot'), began = performance.now();
+    const before = graph.layout.title.subtitle.text;
+    const drawn = () => { if (graph.layout.title.subtitle.text !== before) {
+        graph.removeListener('plotly_afterplot', drawn); done(performance.now() - began) } };
+    graph.on('plotly_afterplot', drawn);
+    Plotly.relayout(graph, {'xaxis4.range[0]': from, 'xaxis4.range[1]': to}) })"""
+
+
+def measure(place: Place) -> Iterator[Result]:
+    """One result with a row for each claim; none where Playwright or Chromium is missing, and a line says so."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        place.say("dashboard.zoom: left out: playwright is not installed; pip install playwright")
+        return
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        place.say("dashboard.zoom: left out: Chromium is not installed; apt-get install chromium")
+        return
+    segments, zooms = place.packets or SEGMENTS, place.pairs or ZOOMS
+    place.say(f"dashboard.zoom: makes a trial of {segments} segments")
+    run = write(place.scratch, segments)
+    with _served(run) as (url, pid), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1500, "height": 1300})
+        page.set_default_timeout(STEP_MS)
+        first_s = _first_view_s(page, f"{url}/trial/0")
+        taken = _zooms_ms(page, zooms)
+        again_s = _first_view_s(page, f"{url}/trial/0")
+        memory = _peak_bytes(pid)
+        browser.close()
+    median, p95 = np.quantile(taken, (0.5, 0.95))
+    yield Result("dashboard.zoom", "of rows", None, rows=[
+        Row(f"first view, {segments} segments", "s", first_s, 0, FIRST_VIEW_S, f"again: {again_s:.2f} s"),
+        Row(f"zoom, p95 of {zooms}", "ms", float(p95), 0, ZOOM_MS, f"median {median:.0f} ms"),
+        Row("server's peak memory", "MB", memory / 1e6, 0, MEMORY_BYTES / 1e6),
+    ])  # fmt: skip
+
+
+def _first_view_s(page: Any, url: str) -> float:
+    began = time.monotonic()
+    page.goto(url)
+    page.wait_for_function(DRAWN)
+    return time.monotonic() - began
+
+
+def _zooms_ms(page: Any, zooms: int) -> list[float]:
+    rng, whole = random.Random(SEED), float(page.evaluate(DURATION))
+    taken = []
+    for _ in range(zooms):
+        width = whole * 10 ** rng.uniform(-4, 0)
+        start = rng.uniform(0, whole - width)
+        taken.append(float(page.evaluate(ZOOM, [start, start + width])))
+    return taken
+
+
+@contextmanager
+def _served(run: Path) -> Iterator[tuple[str, int]]:
+    """`lfp dashboard` of a run; gives the run's address and the server's process id."""
+    argv = [sys.executable, "-m", "scenarios.cli", "dashboard", str(run), "--port", "0"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as child:
+        try:
+            line = child.stdout.readline() if child.stdout else ""
+            if " http" not in line:
+                raise LfpError("dashboard.zoom: lfp dashboard did not start; its own message is above")
+            yield line.split()[1], child.pid
+        finally:
+            child.terminate()
+
+
+def _peak_bytes(pid: int) -> int:
+    found = _PEAK.search(Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) * 1024 if found else 0
+
+
+BENCH = Bench("dashboard.zoom", "first view and zooms of a trial's timeline in Chromium", measure)
