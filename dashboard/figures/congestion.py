@@ -47,7 +47,7 @@ def _add_line(
     rows = finite[thin(t_ns, values[finite], int(t_ns[0]), int(t_ns[-1]), points)]
     name = escape(control.name or f"trial {control.trial}")
     figure.add_trace(scatter(
-        rows.size, x=control.t_s[rows], y=values[rows], mode="lines", legendgroup=f"{name} {control.trial}",
+        x=control.t_s[rows], y=values[rows], mode="lines", legendgroup=f"{name} {control.trial}",
         name=name if what == "cwnd" else what, showlegend=what in ("cwnd", "ssthresh"),
         line={"color": colour, "width": 2, "shape": "hv", "dash": dash}, customdata=said(what, values[rows]),
         hovertemplate=f"<b>{name}</b><br>{what} %{{customdata}} at %{{x:.3f}} s<extra></extra>",

@@ -18,6 +18,7 @@ from dashboard.figures.view import View, facts_of, seconds, tally, thinned
 from dashboard.results.physics import full_bytes
 from netcommon import readable
 
+MOST_MARKS = 400
 TUNNEL_COLOURS = {(NEAR, FORTH): BLUE, (FAR, FORTH): ORANGE, (FAR, BACK): PURPLE, (NEAR, BACK): SKY}
 
 
@@ -40,7 +41,7 @@ def _add_steps(
     rows = view.line(series)
     values = series.value[rows]
     figure.add_trace(scatter(
-        rows.size, x=seconds(series.t_ns[rows]), y=values, mode="lines", name=name,
+        x=seconds(series.t_ns[rows]), y=values, mode="lines", name=name,
         line={"color": colour, "width": 2, "shape": "hv"}, customdata=said(base, values),
         hovertemplate=f"<b>{hover}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
     ), row)  # fmt: skip
@@ -55,20 +56,22 @@ def _add_capacity(figure: Sheet, view: View, row: int) -> None:
     held = full_bytes(rate, round_trip, queue)
     name = f"path and queue full ({readable.size(held, 3)})"
     figure.add_trace(scatter(
-        2, x=[view.t0 / 1e9, view.t1 / 1e9], y=[held, held], mode="lines", name=name,
+        x=[view.t0 / 1e9, view.t1 / 1e9], y=[held, held], mode="lines", name=name,
         line={"color": BLACK, "width": 1.5, "dash": "dash"}, hoverinfo="skip",
     ), row)  # fmt: skip
 
 
 def add_rtt(figure: Sheet, view: View, row: int) -> None:
-    """Draws the round-trip time from segments and their ACKs (Karn's rule)."""
+    """Draws the round-trip time from segments and their ACKs (Karn's rule). Many samples are a step line, the last one
+    until the next, which a browser draws far faster than marks."""
     rtt = view.timeline.rtt
     rows = view.line(rtt)
     values = rtt.value[rows]
     figure.add_trace(scatter(
-        rows.size, x=seconds(rtt.t_ns[rows]), y=values, mode="markers",
+        x=seconds(rtt.t_ns[rows]), y=values, mode="markers" if rows.size <= MOST_MARKS else "lines",
         name="RTT to the near gateway" if behind_gateway(view.timeline.params) else "RTT",
-        marker={"size": 4, "color": GREEN}, customdata=said("ns", values),
+        marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": "hv"},
+        customdata=said("ns", values),
         hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
     ), row)  # fmt: skip
 
@@ -122,7 +125,7 @@ def _add_drops(figure: Sheet, view: View, row: int, found: Tunnel, fate: str) ->
     name, ways = label(fate), np.where(found.drop_way[rows] == FORTH, "towards the receiver", "on the way back")
     gathered = "<br>the first of %{customdata[1]:,} here" if thinned(counts) else ""
     figure.add_trace(scatter(
-        rows.size, x=seconds(found.drop_ns[rows]), y=np.zeros(rows.size), mode="markers",
+        x=seconds(found.drop_ns[rows]), y=np.zeros(rows.size), mode="markers",
         name=tally(f"frames lost: {name}", counts),
         customdata=facts_of(ways, counts),
         marker={"color": BLACK, "size": 7, "symbol": "x-thin", "line": {"color": BLACK, "width": 2}},
@@ -137,7 +140,7 @@ def _add_rate(
     width = nice_bin_ns(view.t1 - view.t0, least_ns=_bin_of_packets_ns(view))
     edges, rate = rate_bps(*moved, view.t0 // width * width, view.t1, width)
     figure.add_trace(scatter(
-        2, x=seconds(edges), y=rate, mode="lines", customdata=said("bps", rate),
+        x=seconds(edges), y=rate, mode="lines", customdata=said("bps", rate),
         line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
         name=f"{name} ({readable.duration(width)} bins)",
         hovertemplate=f"<b>{name}</b><br>%{{customdata}} from %{{x:.6f}} s<extra></extra>",
@@ -148,6 +151,6 @@ def _add_level(figure: Sheet, view: View, row: int, name: str, bps: float) -> No
     """Draws a horizontal line across the view; none for 0."""
     if bps:
         figure.add_trace(scatter(
-            2, x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
+            x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
             line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         ), row)  # fmt: skip

@@ -52,7 +52,7 @@ def _all_marks(view: View) -> list[Trace | None]:
 def _step(points: int, name: str, colour: str, width: float, dash: str | None = None, **options: Any) -> Trace:
     """A step line. It has markers when few points are left, so that the pointer finds single packets."""
     return scatter(
-        points, name=name, mode="lines+markers" if points <= 400 else "lines",
+        name=name, mode="lines+markers" if points <= 400 else "lines",
         line={"color": colour, "width": width, "shape": "hv", "dash": dash}, marker={"size": 5, "color": colour},
         **options,
     )  # fmt: skip
@@ -63,7 +63,7 @@ def _window_edge(view: View) -> Trace:
     rows = view.line(tl.window_edge)
     facts = facts_of(tl.ack[rows], said("bytes", tl.window[rows]))
     return scatter(
-        rows.size, x=seconds(tl.ack_ns[rows]), y=tl.window_edge.value[rows], name="window edge (ACK + window)",
+        x=seconds(tl.ack_ns[rows]), y=tl.window_edge.value[rows], name="window edge (ACK + window)",
         mode="lines", line={"color": GREY, "width": 1.5, "shape": "hv", "dash": "dot"}, customdata=facts,
         hovertemplate="<b>window edge</b><br>ACK %{customdata[0]:,} + window %{customdata[1]}<extra></extra>",
     )  # fmt: skip
@@ -154,7 +154,7 @@ def _lost_acks(view: View) -> list[Trace]:
     rows, counts = view.marks(np.arange(lost.t_ns.size), lost.t_ns)
     facts = facts_of([label(name) if name else "never arrived" for name in lost.fate[rows].tolist()], counts)
     return [scatter(
-        rows.size, x=seconds(lost.t_ns[rows]), y=lost.ack[rows], mode="markers", customdata=facts,
+        x=seconds(lost.t_ns[rows]), y=lost.ack[rows], mode="markers", customdata=facts,
         name=tally(f"lost ACK{view.words.where}", counts),
         marker={"color": GREY, "size": 7, "symbol": "y-up-open", "line": {"color": GREY, "width": 2}},
         hovertemplate="<b>ACK %{y:,} LOST</b> at %{x:.6f} s<br>%{customdata[0]}"
@@ -166,7 +166,7 @@ def _marks(view: View, rows: I64, counts: I64, t: I64, name: str, colour: str, s
     tl = view.timeline
     facts = segment_facts(tl, rows, counts)
     return scatter(
-        rows.size, x=seconds(t[rows]), y=tl.end[rows], name=name, mode="markers", customdata=facts,
+        x=seconds(t[rows]), y=tl.end[rows], name=name, mode="markers", customdata=facts,
         marker={"color": colour, "size": 7, "symbol": symbol, "line": {"color": colour, "width": 2}},
         hovertemplate=SEGMENT_HOVER + _gathered(counts, 6) + "<extra></extra>",
     )  # fmt: skip
@@ -197,7 +197,7 @@ def _event_marks(view: View, kind: str, at: str, name: str, colour: str, symbol:
     lasted = said("ns", events.t1_ns[rows] - events.t0_ns[rows])
     size = 17 if rows.size <= 20 else 9
     return scatter(
-        rows.size, x=seconds(t[rows]), y=events.seq[rows], name=tally(name, counts), mode="markers",
+        x=seconds(t[rows]), y=events.seq[rows], name=tally(name, counts), mode="markers",
         marker={"color": colour, "size": size, "symbol": symbol, "line": {"width": 2}},
         customdata=facts_of(lasted, counts),
         hovertemplate=f"<b>{name}</b> at %{{x:.6f}} s<br>seq %{{y:,}}<br>after %{{customdata[0]}}"
