@@ -1,8 +1,9 @@
 """The Dash application. Each page has an address and is built from the files on every visit, so that a run under way
 can be watched.
 
-`/` all runs · `/run/<name>` one run, with `?x=…` another figure of it · `/run/<name>/trial/<n>` one trial. A name in
-an address is only looked up among the existing runs; it never becomes a path.
+`/` all runs · `/run/<name>` one run, with `?x=…` another figure of it · `/run/<name>/trial/<n>` one trial ·
+`/compare/<base>/<run>` two runs. A name in an address is only looked up among the existing runs; it never becomes a
+path.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ from pathlib import Path
 
 from dash import Dash, Input, Output, dcc, html
 
+from dashboard.data.delete import delete_run
 from dashboard.data.runs import Run, list_runs, load_run
-from dashboard.pages import elements, run_page, runs_page, trial_page
+from dashboard.pages import compare_page, elements, run_page, runs_page, trial_page
 from dashboard.results.choice import of_search
 from netcommon.errors import LfpError
 
 RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?)?$")
+COMPARE_ADDRESS = re.compile(r"^/compare/(?P<base>[^/]+)/(?P<run>[^/]+)/?$")
 
 
 class Runs:
     """The runs directory, as pages see it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, read_only: bool = False) -> None:
         self.directory = directory
+        self.read_only = read_only
 
     def all(self) -> list[Run]:
         return list_runs(self.directory)
@@ -36,14 +40,15 @@ class Runs:
         return load_run(self.directory / name)
 
 
-def make_app(runs_dir: Path) -> Dash:
-    """The application for all runs in `runs_dir`. Everything that it serves comes from this machine."""
+def make_app(runs_dir: Path, *, read_only: bool = False) -> Dash:
+    """The application for all runs in `runs_dir`. Everything that it serves comes from this machine. `read_only`:
+    nothing can be deleted."""
     app = Dash(
         __name__, title="lfp", update_title="", serve_locally=True, eager_loading=True,
         suppress_callback_exceptions=True,
         assets_folder=str(Path(__file__).parent / "assets"),
     )  # fmt: skip
-    runs = Runs(runs_dir)
+    runs = Runs(runs_dir, read_only)
     app.layout = html.Div(
         [
             dcc.Location(id="url", refresh="callback-nav"),
@@ -59,6 +64,8 @@ def make_app(runs_dir: Path) -> Dash:
             return elements.problem(str(error))
 
     app.callback(Output("page", "children"), Input("url", "pathname"), Input("url", "search"))(show)
+    runs_page.register(app, runs.all, None if read_only else lambda name: delete_run(runs_dir, name))
+    compare_page.register(app)
     run_page.register(app, runs.named)
     trial_page.register(app, runs.named)
     return app
@@ -68,7 +75,9 @@ def page_at(runs: Runs, pathname: str, search: str = "") -> html.Div:
     """The page of an address. `search`: its part from `?` on, a choice for a run's figure. Raises LfpError for a run or
     trial that does not exist."""
     if pathname == "/":
-        return runs_page.page(runs.all())
+        return runs_page.page(runs.all(), read_only=runs.read_only)
+    if pair := COMPARE_ADDRESS.match(pathname):
+        return compare_page.page(runs.named(pair["base"]), runs.named(pair["run"]), of_search(search))
     found = RUN_ADDRESS.match(pathname)
     if found is None:
         return elements.problem(f"no page at {pathname}")

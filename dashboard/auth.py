@@ -1,4 +1,5 @@
-"""A token for listeners beyond loopback. Every request must bring it; after the first request a cookie does.
+"""Who may ask. A token for listeners beyond loopback: every request must bring it; after the first request a cookie
+does. And no request that another site's page makes the reader's browser send.
 
 The token comes once in the URL (`?token=…`). It is moved to a cookie, and the address is reloaded without it, so that
 it does not stay in the address bar on a projector.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Response, make_response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
@@ -39,6 +40,33 @@ def require_token(server: Flask, token: str, cookie: str) -> None:
         return answer
 
     server.before_request(check)
+
+
+def refuse_other_sites(server: Flask, host: str) -> None:
+    """Refuses (status 403) a POST that a page of another site sends, and, on loopback, a request under a name that is
+    not loopback's: a foreign name that was made to lead here would count as the same site.
+
+    A browser names the page's site in `Origin` with every POST. Programs send none.
+    """
+
+    def check() -> AnyResponse | None:
+        if is_loopback(host) and not is_loopback(_host_of(request.host)):
+            return _refused(f"This dashboard is on loopback and has no name {request.host}.")
+        origin = request.headers.get("Origin")
+        if request.method == "POST" and origin is not None and urlsplit(origin).netloc != request.host:
+            return _refused(f"A page of {origin} may not change anything here.")
+        return None
+
+    server.before_request(check)
+
+
+def _host_of(text: str) -> str:
+    """The name of `name:port`, of `[::1]:8050` without brackets."""
+    return urlsplit(f"//{text}").hostname or ""
+
+
+def _refused(why: str) -> Response:
+    return Response(f"{why}\n", 403, mimetype="text/plain")
 
 
 def _same(given: str | None, token: str) -> bool:

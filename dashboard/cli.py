@@ -22,8 +22,9 @@ runs_dir_option = click.option(
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; a token beyond loopback.")
 @click.option("--port", default=8050, show_default=True, type=click.IntRange(0, 65535), help="TCP port; 0: any free.")
 @click.option("--token", help="Require this token on every request.  [default: a random one beyond loopback]")
+@click.option("--read-only", is_flag=True, help="Nothing can be deleted from the pages.")
 @runs_dir_option
-def dashboard(run: str, host: str, port: int, token: str | None, runs_dir: Path) -> None:
+def dashboard(run: str, host: str, port: int, token: str | None, read_only: bool, runs_dir: Path) -> None:
     """Show RUN and all runs beside it in a browser: sweeps, Seq/Ack timelines, verdicts.
 
     RUN is a run directory, a run's name, or "last". Ctrl-C ends the dashboard.
@@ -36,7 +37,7 @@ def dashboard(run: str, host: str, port: int, token: str | None, runs_dir: Path)
         raise UsageError("--token: too short; at least 8 characters, or leave it out to get one made up")
     path = runs.find(run, runs_dir).absolute()
     load_run(path)  # so that a damaged run is an error here rather than on a page
-    serve(path, host, port, token, lambda url: click.echo(f"Dashboard: {url}   (Ctrl-C ends it)"))
+    serve(path, host, port, token, lambda url: click.echo(f"Dashboard: {url}   (Ctrl-C ends it)"), read_only=read_only)
 
 
 @click.command("report")

@@ -13,13 +13,15 @@ from pathlib import Path
 from werkzeug.serving import make_server
 
 from dashboard.app import make_app
-from dashboard.auth import is_loopback, require_token
+from dashboard.auth import is_loopback, refuse_other_sites, require_token
 from netcommon.errors import LfpError
 
 
-def serve(run: Path, host: str, port: int, token: str | None, announce: Callable[[str], None]) -> None:
+def serve(
+    run: Path, host: str, port: int, token: str | None, announce: Callable[[str], None], *, read_only: bool = False
+) -> None:
     """Serves `run`, which is shown first, and all runs beside it; returns on SIGINT. `announce` is called with the URL
-    once the URL works.
+    once the URL works. `read_only`: nothing can be deleted.
 
     Beyond loopback a token is always required: `token`, or a random one. Raises LfpError (status 2) when the address
     cannot be bound.
@@ -28,7 +30,8 @@ def serve(run: Path, host: str, port: int, token: str | None, announce: Callable
         token = secrets.token_urlsafe(24)
     with _bound(host, port) as listener:
         actual = int(listener.getsockname()[1])
-        app = make_app(run.parent)
+        app = make_app(run.parent, read_only=read_only)
+        refuse_other_sites(app.server, host)
         if token is not None:
             require_token(app.server, token, cookie=f"lfp-token-{actual}")
         logging.getLogger("werkzeug").setLevel(logging.ERROR)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
@@ -84,12 +84,56 @@ def plot_box(page: Page) -> dict[str, float]:
     return dict(box)
 
 
-def test_runs_lead_to_a_run(page: Page, base: str) -> None:
+ROWS = "#runs-table .ag-row"
+
+
+def wait_for_rows(page: Page, count: int) -> None:
+    page.wait_for_function(f"document.querySelectorAll('{ROWS}').length === {count}")
+
+
+def test_runs_are_searched_filtered_and_lead_to_a_run(page: Page, base: str) -> None:
     page.goto(base)
-    expect(page.get_by_role("row")).to_have_count(5)
-    expect(page.get_by_role("row").filter(has_text="lfp-1995/fig3")).to_be_visible()
+    wait_for_rows(page, 4)
+    page.get_by_label("Search all columns").fill("lfp fig3 not")
+    wait_for_rows(page, 1)
+    page.get_by_label("Search all columns").fill("")
+    wait_for_rows(page, 4)
+    page.get_by_label("Reproduces Filter Input").fill("fig3")
+    wait_for_rows(page, 1)
     page.get_by_role("link", name="The LFP syndrome").click()
     expect(page.get_by_role("heading", name="Throughput by transfer.window", exact=True)).to_be_visible()
+
+
+def test_picked_runs_are_compared_and_deleted_after_a_question(page: Page, tmp_path: Path) -> None:
+    synthetic_run.losses(tmp_path).rename(tmp_path / "comet-again")
+    first = synthetic_run.losses(tmp_path)
+    with served(first) as (url, _):
+        start = url.split("/run/")[0]
+        page.goto(start)
+        wait_for_rows(page, 2)
+        for number in (0, 1):
+            expect(page.get_by_role("button", name="Compare two")).to_be_disabled()
+            page.locator(f"{ROWS} input").nth(number).check()
+        page.get_by_role("button", name="Compare two").click()
+        expect(page.locator(".verdict")).to_contain_text("No setting is worse.")
+        page.goto(start)
+        wait_for_rows(page, 2)
+        page.locator(ROWS, has=page.locator("a[href='/run/comet-again']")).locator("input").check()
+        asked: list[str] = []
+
+        def dismiss(dialog: Dialog) -> None:
+            asked.append(dialog.message)
+            dialog.dismiss()
+
+        page.once("dialog", dismiss)
+        page.get_by_role("button", name="Delete…").click()
+        page.wait_for_function("() => !document.querySelector('#delete').disabled")
+        assert asked == ["Delete 1 run for ever?\ncomet-again"] and (tmp_path / "comet-again").exists()
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Delete…").click()
+        expect(page.get_by_role("status")).to_have_text("1 run deleted.")
+        wait_for_rows(page, 1)
+        assert not (tmp_path / "comet-again").exists() and first.exists()
 
 
 def test_another_figure_is_chosen_and_is_in_the_address(page: Page, base: str, runs_dir: Path) -> None:

@@ -15,6 +15,7 @@ import synthetic_gateway
 import synthetic_plan
 import synthetic_run
 import synthetic_slow
+from dash_ag_grid import AgGrid
 from synthetic_results import random_plan, rows
 from test_dashboard_report import Page
 
@@ -113,6 +114,8 @@ def texts_of_page(part: Any) -> Iterator[str]:
     elif hasattr(part, "to_plotly_json"):
         for name in ("children", "options", "title"):
             yield from texts_of_page(getattr(part, name, None))
+        if isinstance(part, AgGrid):
+            yield from (str(row[column["field"]]) for row in part.rowData for column in part.columnDefs)
         if isinstance(getattr(part, "figure", None), go.Figure):
             yield from texts_of_figure(part.figure)
     elif isinstance(part, dict):

@@ -1,4 +1,5 @@
-"""The table of a comparison in words, and the lines below it: what ``lfp compare`` and ``lfp gate`` share."""
+"""The table of a comparison in words, and the lines below it: what ``lfp compare``, ``lfp gate`` and the dashboard
+show."""
 
 from __future__ import annotations
 

@@ -1,0 +1,65 @@
+"""The page of two runs side by side: the verdict of `lfp compare` for each setting that both have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+
+from dashboard.content.comparison import compared
+from dashboard.data.runs import Run
+from dashboard.pages.elements import VERDICT_CLASS, sentences, table
+from dashboard.results import choice
+from dashboard.results.asked import THROUGHPUT
+from dashboard.results.choice import Choice
+from netcommon.errors import LfpError
+from scenarios.plan import columns
+
+
+def page(base: Run, run: Run, wanted: Choice) -> html.Div:
+    """`run` beside `base` by the result of the address (`?value=`)."""
+    metric = wanted.value or THROUGHPUT
+    shared = [name for name in choice.results(run) if name in choice.results(base)]
+    picker = dcc.Dropdown(
+        id="compare-value", value=metric, clearable=False, className="flow",
+        options=[{"label": columns.label(name), "value": name} for name in shared],
+    )  # fmt: skip
+    return html.Div(
+        [
+            html.H1("Two runs compared"),
+            html.P(["Base: ", _link(base)]),
+            html.P(["Run: ", _link(run)]),
+            html.Div([html.Label("Result", htmlFor="compare-value"), picker], className="bar"),
+            *_judged(base, run, metric),
+        ]
+    )
+
+
+def _judged(base: Run, run: Run, metric: str) -> list[Any]:
+    try:
+        found = compared(base, run, metric)
+    except LfpError as error:
+        return [html.P(f"Not compared: {error}")]
+    word = "No setting is worse." if found.verdict else "Worse at some settings."
+    box = html.Div(
+        [html.Strong(word), html.P(found.summary, className="small")],
+        className=f"verdict {VERDICT_CLASS[found.verdict]}",
+    )
+    return [box, html.Div(table(found.table), className="scroll"), *sentences(found.notes)]
+
+
+def _link(run: Run) -> html.Span:
+    return html.Span([dcc.Link(run.title, href=f"/run/{run.name}"), f" ({run.name})"])
+
+
+def register(app: Dash) -> None:
+    """Registers the callback from the choice of a result to the address."""
+
+    def chosen(value: str, search: str | None) -> Any:
+        wanted = Choice(value="" if value == THROUGHPUT else value).search
+        return no_update if wanted == (search or "") else wanted
+
+    app.callback(
+        Output("url", "search", allow_duplicate=True), Input("compare-value", "value"), State("url", "search"),
+        prevent_initial_call=True,
+    )(chosen)  # fmt: skip

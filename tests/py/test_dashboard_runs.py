@@ -1,0 +1,137 @@
+"""The page of all runs: what it lists, which two runs it compares, and what it deletes for whom."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic_run
+from dash_ag_grid import AgGrid
+from flask.testing import FlaskClient
+from served_dashboard import served
+from test_dashboard_facts import texts_of_page
+
+from dashboard.app import Runs, make_app, page_at
+from dashboard.auth import refuse_other_sites
+from dashboard.content.run_list import run_rows
+from dashboard.data.delete import delete_run
+from dashboard.data.runs import list_runs
+from netcommon.errors import LfpError
+
+
+@pytest.fixture
+def runs_dir(tmp_path: Path) -> Path:
+    """Three small runs: two of the same settings, one of others."""
+    parent = tmp_path / "runs"
+    synthetic_run.losses(parent)
+    synthetic_run.matrix(parent)
+    again = next(parent.glob("comet-fig12-*"))
+    synthetic_run.losses(tmp_path / "other")
+    next((tmp_path / "other").glob("comet-fig12-*")).rename(again.with_name(again.name + "-again"))
+    return parent
+
+
+def test_the_list_has_what_a_reader_searches_for(runs_dir: Path) -> None:
+    rows = run_rows(list_runs(runs_dir))
+    assert len(rows) == 3 and {row["state"] for row in rows} == {"done"}
+    row = next(row for row in rows if row["id"].startswith("comet-fig1-"))
+    assert (row["verdict"], row["trials"], row["reproduces"]) == ("not valid", "36 of 36", "comet-2004/fig1")
+    assert synthetic_run.INVALID_REASON in row["why"]
+    assert all(word in row["words"] for word in ("plain tcp", "comet-fig1-2025", "not valid", "synthetic data"))
+    (table,) = [part for part in page_at(Runs(runs_dir), "/").children if isinstance(part, AgGrid)]
+    shown = [one["field"] for one in table.columnDefs if not one.get("hide")]
+    assert shown == ["run", "reproduces", "started", "trials", "state", "verdict"]
+
+
+def test_a_title_is_text_and_no_markdown(runs_dir: Path) -> None:
+    path = next(runs_dir.glob("comet-fig1-*")) / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["scenario"]["scenario"]["title"] = "[x](javascript:alert(1)) <b>"
+    path.write_text(json.dumps(manifest))
+    said = [row["run"] for row in run_rows(list_runs(runs_dir))]
+    assert any(text.startswith("[\\[x\\]\\(javascript:alert\\(1\\)\\) \\<b\\>](/run/comet-fig1-") for text in said)
+
+
+def test_two_runs_are_compared_as_lfp_compare_does(runs_dir: Path) -> None:
+    first, again = sorted(path.name for path in runs_dir.glob("comet-fig12-*"))
+    said = list(texts_of_page(page_at(Runs(runs_dir), f"/compare/{first}/{again}")))
+    assert "No setting is worse." in said
+    assert any("same, 0 better, 0 worse of" in text for text in said)
+    assert "More is better. Medians that differ by up to 5 % are the same." in said
+    said = list(texts_of_page(page_at(Runs(runs_dir), f"/compare/{first}/{again}", "?value=elapsed_ns")))
+    assert any(text.startswith("elapsed_ns: ") for text in said) and any("Less is better" in text for text in said)
+    other = next(runs_dir.glob("comet-fig1-*")).name
+    assert any(text.startswith("Not compared: ")
+               for text in texts_of_page(page_at(Runs(runs_dir), f"/compare/{first}/{other}")))  # fmt: skip
+
+
+def test_only_runs_can_be_deleted_and_a_link_stays_a_link(runs_dir: Path, tmp_path: Path) -> None:
+    (runs_dir / "notes").mkdir()
+    (runs_dir / "notes" / "kept.txt").write_text("mine")
+    name = next(runs_dir.glob("comet-fig1-*")).name
+    for wrong in ("notes", "..", f"../runs/{name}", "", "nothing"):
+        with pytest.raises(LfpError, match="no run named"):
+            delete_run(runs_dir, wrong)
+    elsewhere = tmp_path / "elsewhere"
+    (runs_dir / name).rename(elsewhere)
+    (runs_dir / name).symlink_to(elsewhere)
+    delete_run(runs_dir, name)
+    assert not (runs_dir / name).exists() and (elsewhere / "manifest.json").is_file()
+    again = next(runs_dir.glob("*-again")).name
+    delete_run(runs_dir, again)
+    assert sorted(path.name for path in runs_dir.iterdir()) == [again.removesuffix("-again"), "notes"]
+
+
+def asked_to_delete(client: FlaskClient, name: str, **headers: str) -> Any:
+    """What the browser posts once the question was answered."""
+    outputs = [("runs-table", "rowData"), ("runs-table", "selectedRows"), ("delete-result", "children")]
+    body = {
+        "output": f"..{'...'.join('.'.join(one) for one in outputs)}..",
+        "outputs": [{"id": name, "property": prop} for name, prop in outputs],
+        "inputs": [{"id": "delete-sure", "property": "submit_n_clicks", "value": 1}],
+        "state": [{"id": "runs-table", "property": "selectedRows", "value": [{"id": name}]}],
+        "changedPropIds": ["delete-sure.submit_n_clicks"],
+    }
+    return client.post("/_dash-update-component", json=body, headers=headers)
+
+
+def client_of(runs_dir: Path, *, read_only: bool = False) -> FlaskClient:
+    server = make_app(runs_dir, read_only=read_only).server
+    refuse_other_sites(server, "127.0.0.1")
+    client: FlaskClient = server.test_client()
+    client.get("/_dash-dependencies")
+    return client
+
+
+def test_a_page_of_another_site_deletes_nothing(runs_dir: Path) -> None:
+    client, name = client_of(runs_dir), next(runs_dir.glob("*-again")).name
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"},
+                    {"Host": "evil.example:8050", "Origin": "http://evil.example:8050"}):  # fmt: skip
+        assert asked_to_delete(client, name, **headers).status_code == 403, headers
+        assert (runs_dir / name / "manifest.json").is_file()
+    answer = asked_to_delete(client, name, Origin="http://localhost")
+    assert answer.status_code == 200 and "1 run deleted." in answer.text and name not in answer.text
+    assert not (runs_dir / name).exists()
+
+
+def test_read_only_hides_the_button_and_refuses_the_request(runs_dir: Path) -> None:
+    name = next(runs_dir.glob("*-again")).name
+    answer = asked_to_delete(client_of(runs_dir, read_only=True), name, Origin="http://localhost")
+    assert "read-only" in answer.text and (runs_dir / name / "manifest.json").is_file()
+    for read_only in (True, False):
+        bar = page_at(Runs(runs_dir, read_only), "/").children[1]
+        (button,) = [part for part in bar.children if getattr(part, "id", "") == "delete"]
+        assert button.hidden is read_only
+
+
+def test_the_server_refuses_names_that_are_not_its_own(runs_dir: Path) -> None:
+    with served(next(runs_dir.iterdir()), "--read-only") as (url, _):
+        request = urllib.request.Request(url, headers={"Host": "evil.example"})
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(request, timeout=10)
+        assert caught.value.code == 403
+        caught.value.close()
