@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scenarios.run import comparison_text, runs
+from scenarios.run import compare, runs
 from scenarios.run.compare import Comparison
 
 _HASH_DIGITS = 12  # of SHA-256: enough to tell builds apart
@@ -25,8 +25,8 @@ def page(baseline: Path, run: Path, found: Comparison | None, objections: Sequen
     lines += table(("", "baseline", "this run"), _runs(baseline, run))
     if found:
         lines += ["", f"Settings that differ: {_escaped(found.also) or 'none'}", ""]
-        lines += table(comparison_text.headings(found, "baseline", "this run"), comparison_text.rows(found))
-        lines += ["", *(f"- {line}" for line in (comparison_text.summary(found), *comparison_text.remarks(found)))]
+        lines += table(compare.headings(found, "baseline", "this run"), compare.rows(found))
+        lines += ["", *(f"- {line}" for line in (compare.summary(found), *compare.remarks(found)))]
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,7 @@ from scenarios.commands._options import (
     share,
     within_option,
 )
-from scenarios.run import compare, compare_within, comparison_text, judgement, runs
+from scenarios.run import compare, compare_within, judgement, runs
 from scenarios.run.terminal import console, print_table
 
 
@@ -73,8 +73,8 @@ def _print(found: compare.Comparison) -> None:
     if found.by:
         setting, base, new = found.by
         out.print(f"{setting}: base {base}, run {new}", markup=False)
-    print_table(out, comparison_text.headings(found), comparison_text.rows(found))
-    for line in (comparison_text.summary(found), *comparison_text.remarks(found)):
+    print_table(out, compare.headings(found), compare.rows(found))
+    for line in (compare.summary(found), *compare.remarks(found)):
         out.print(line, markup=False)
 
 
