@@ -77,6 +77,8 @@ def _print_verdict(done: runner.Finished, out: Console) -> None:
     out.print(f"run        {done.run_dir}  ({'valid' if done.verdict['valid'] else 'NOT VALID'})", markup=False)
     if not done.verdict["valid"]:
         out.print(f"verdict    {done.verdict['summary']}", markup=False)
+    for sentence in done.verdict.get("computed", ()):
+        out.print(f"note       {sentence}; the same seed will not give the same figures to the bit", markup=False)
     if done.expected:
         met = sum(one.met is True for one in done.expected)
         out.print(f"expected   {met} of {len(done.expected)} met", markup=False)

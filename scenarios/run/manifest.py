@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +89,10 @@ def write(run_dir: Path, manifest: dict[str, Any]) -> None:
 def verdict(statuses: list[dict[str, Any]], planned: int) -> dict[str, Any]:
     """The run's verdict. It is valid when every planned trial is done and valid."""
     return verdicts.of_run([status["verdict"] for status in statuses], planned)
+
+
+def computed(statuses: list[dict[str, Any]]) -> list[str]:
+    """A sentence for each program whose computing took virtual time. That is never twice the same."""
+    trials = Counter(name for status in statuses for name in status.get("computed", ()))
+    whole = len(statuses)
+    return [f"{name} computed for long without waiting in {count} of {whole} trials" for name, count in trials.items()]

@@ -97,7 +97,8 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
         expected = expectations.judge(plan.base.expect, list(rows.values()), plan.sweep)
         content["expected"] = [one.as_json() for one in expected]
         if "virtual" in content:
-            content["verdict"]["differs"] = content["virtual"]["differs"]
+            content["verdict"]["computed"] = manifest.computed(statuses)
+            content["verdict"]["differs"] = content["virtual"]["differs"] + content["verdict"]["computed"]
         content["ended_realtime_ns"] = time.time_ns()
         manifest.write(run_dir, content)
     failed = sum(status["state"] != "done" for status in statuses)

@@ -145,7 +145,8 @@ def _collect(one: Running, run_dir: Path) -> Ended:
     try:
         status = _digested(one, folder)
         status |= {"started_realtime_ns": one.began_ns, "ended_realtime_ns": time.time_ns()}
-        status |= {"virtual_ns": int(virtual_s * 1e9), "attempt": attempts.next_attempt(final)}
+        status |= {"virtual_ns": int(virtual_s * 1e9), "computed": one.guest.computed()}
+        status |= {"attempt": attempts.next_attempt(final)}
         write_json(folder / "status.json", status)
         (folder / "log").mkdir(exist_ok=True)
         shutil.copyfile(one.guest.console, folder / "log" / "console.txt")

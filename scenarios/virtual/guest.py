@@ -27,12 +27,15 @@ from typing import Any
 from netcommon import binaries
 from netcommon.binaries import CHECKOUT
 from netcommon.errors import EXIT_FAILED, LfpError, MissingError
-from scenarios.virtual import init, kernel, memory
+from scenarios.virtual import init, memory
 from scenarios.virtual.processor import Claim
 
 HANG_S = 60.0  # a guest hangs after this much CPU time without virtual progress; starting up takes two seconds of it
 STUCK = 5  # a guest in which nothing runs hangs after this many times HANG_S of wall time
+# A program that computes for longer than this without waiting makes the clock move. Python's start takes 0.3 s of it.
+BUDGET_MS = 3000
 _LOOK_S = 0.5  # between two looks at the CPU time of a guest whose clock stands still
+_COMPUTES = re.compile(r"time-travel: (.+) computes without waiting")  # patches/7/spinning.patch
 CLOCK_START_NS = 1_767_225_600 * 10**9  # 2026-01-01, in every guest
 
 
@@ -47,15 +50,6 @@ class _Progress:
     looked_s: float
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a program in a guest returned: exit status, stdout and stderr together, and the guest's clock at the end."""
-
-    status: int
-    output: str
-    virtual_s: float
-
-
 class Guest:
     """A guest with its one job. A context manager; leaving it ends the guest and removes the guest's working folder.
 
@@ -64,7 +58,7 @@ class Guest:
     def __init__(self, kernel: Path, share: Path, memory_bytes: int, seed: int, job: Mapping[str, Any]) -> None:
         self.share, self.console = share, share / "console.txt"
         self._argv = [str(kernel), *_arguments(share, memory_bytes, seed)]
-        self._job = {"environment": _environment()} | dict(job)
+        self._job = {"environment": environment_of_tools()} | dict(job)
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = tempfile.mkdtemp(prefix="lfp-guest-")
         self._processor: Claim | None = None
@@ -78,9 +72,10 @@ class Guest:
         processor = ["taskset", "--cpu-list", str(self._processor.number)]
         bound = ["setpriv", "--pdeathsig", "KILL", *processor, *_process_namespace()]
         environment = dict(os.environ) | {"TMPDIR": str(memory.scratch()), "HOME": self._folder}
-        with self.console.open("wb") as console:
+        with self.console.open("wb") as console, (self.share / init.OUTPUT).open("wb") as output:
+            own = [f"uml_dir={self._folder}", f"con1=null,fd:{output.fileno()}"]
             self._process = subprocess.Popen(
-                [*bound, *self._argv[:1], f"uml_dir={self._folder}", *self._argv[1:]],
+                [*bound, *self._argv[:1], *own, *self._argv[1:]], pass_fds=[output.fileno()],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, env=environment, process_group=0,
             )  # fmt: skip
         began = time.monotonic()
@@ -128,8 +123,8 @@ class Guest:
         if busy_s - last.busy_s > HANG_S or wall - last.since_s > STUCK * HANG_S:
             raise LfpError(
                 f"the guest hangs: its clock has stood at {round(now / 1e9)} s for {round(wall - last.since_s)} s, "
-                f"in which it used {round(busy_s - last.busy_s)} s of CPU time; a process in it spins, or it is out of "
-                "memory (see console.txt)"
+                f"in which it used {round(busy_s - last.busy_s)} s of CPU time; it may be out of memory "
+                "(see console.txt)"
             )
         return False
 
@@ -137,12 +132,20 @@ class Guest:
         """Whether some of the guest's data did not reach the disk; valid once the guest has ended."""
         return (self.share / init.UNWRITTEN).exists()
 
+    def computed(self) -> list[str]:
+        """The programs so far that computed for longer than the budget without waiting, each once."""
+        return list(dict.fromkeys(_COMPUTES.findall(self.said())))
+
+    def said(self) -> str:
+        """What the guest's kernel and its process 1 said so far."""
+        return self.console.read_text(encoding="utf-8", errors="replace") if self.console.exists() else ""
+
     def check(self) -> None:
         """LfpError, with the reason and the tool's own status, if the guest is off without having done its job."""
         with contextlib.suppress(OSError, ValueError):
             said = json.loads((self.share / init.ERROR).read_text(encoding="utf-8"))
             raise LfpError(str(said["message"]), int(said["status"]))
-        if why := _last_words(self.console):
+        if why := _last_words(self.said()):
             raise LfpError(why, EXIT_FAILED)
 
 
@@ -154,29 +157,6 @@ def processor_s(pid: int) -> float:
         own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # waited-for children included
         return own + sum(processor_s(int(child)) for child in children)
     return 0.0
-
-
-def run(
-    argv: list[str], *, folder: Path, memory_bytes: int = memory.BASE_BYTES, seed: int = 1, timeout_s: float = 60,
-    environment: Mapping[str, str] | None = None,
-) -> Result:  # fmt: skip
-    """Runs a program in a guest of its own. LfpError when the guest fails or takes longer than ``timeout_s``."""
-    with tempfile.TemporaryDirectory(prefix="lfp-share-") as share:
-        job = {"command": argv, "folder": str(folder), "environment": _environment() | dict(environment or {})}
-        with Guest(kernel.require(), Path(share), memory_bytes, seed, job) as guest:
-            deadline = time.monotonic() + timeout_s
-            while not guest.ended():
-                if time.monotonic() > deadline:
-                    said = f"its clock came to {round(guest.virtual_s())} s"
-                    raise LfpError(f"the guest takes longer than {round(timeout_s)} s, {said}: {' '.join(argv)}")
-                time.sleep(0.02)
-            guest.check()
-            text = guest.console.read_text(encoding="utf-8", errors="replace")
-            output, status = Path(share, init.OUTPUT), Path(share, init.STATUS)
-            if not status.exists():
-                raise LfpError(f"the guest ended before the program did: {text.strip().splitlines()[-1:]}")
-            said = output.read_text(encoding="utf-8", errors="replace")
-            return Result(int(status.read_text(encoding="ascii")), said, guest.virtual_s())
 
 
 @cache
@@ -199,8 +179,9 @@ def _arguments(share: Path, memory_bytes: int, seed: int) -> list[str]:
     python_path = f"{CHECKOUT}:{sysconfig.get_path('purelib')}"
     return [
         f"mem={memory_bytes // 2**20}M", "time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}",
-        f"random-seed={seed}", "seccomp=auto", "con=null", "con0=null,fd:1", "quiet", "panic=-1",
-        "ro", "root=none", "rootfstype=hostfs", "rootflags=/", f"init={os.path.realpath(sys.executable)}",
+        f"computing-budget={BUDGET_MS}", f"random-seed={seed}", "seccomp=auto", "con=null", "con0=null,fd:1",
+        "quiet", "panic=-1", "ro", "root=none", "rootfstype=hostfs", "rootflags=/",
+        f"init={os.path.realpath(sys.executable)}",
         f"PYTHONPATH={python_path}", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", "PYTHONUNBUFFERED=1",
         "TMPDIR=/run/tmp", "LC_ALL=C.UTF-8", f"PATH={_path()}",
         "--", "-S", "-m", init.__name__, str(share.resolve()),
@@ -212,7 +193,7 @@ def _path() -> str:
     return f"{own}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def _environment() -> dict[str, str]:
+def environment_of_tools() -> dict[str, str]:
     """Our environment variables that the tools in the guest heed, and the paths of the tools: a search from inside the
     guest would not find all places."""
     found = {name: value for name, value in os.environ.items() if name.startswith("LFP_")}
@@ -222,9 +203,8 @@ def _environment() -> dict[str, str]:
     return found
 
 
-def _last_words(console: Path) -> str | None:
-    """The reason why the kernel ended, from its console; None if it gives none."""
-    text = console.read_text(encoding="utf-8", errors="replace") if console.exists() else ""
+def _last_words(text: str) -> str | None:
+    """The reason why the kernel ended, from its console's text; None if it gives none."""
     for pattern, what in (
         (r"Kernel panic - not syncing: (.*)", "the guest panicked: "),
         (r"Out of memory: (.*)", "the guest ran out of memory: "),

@@ -18,18 +18,21 @@ import sys
 import threading
 import time
 import traceback
+import tty
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scenarios.virtual import lean
+from scenarios.virtual import lean, mounts
 
 if TYPE_CHECKING:
-    from scenarios.network.topology import Topology
     from scenarios.plan.plan import Trial
     from scenarios.trial.delay_box import BackEnd
+    from scenarios.virtual.machine import Machine
 
 SHARE = Path("/run/share")
 JOB, ERROR, CLOCK, OUTPUT, STATUS, UNWRITTEN = "job.pickle", "error.json", "clock", "output", "status", "unwritten"
+_TERMINAL = "/dev/tty1"  # a file of the host's, OUTPUT, to which it writes at once and without blocking
 _POWER_OFF, _SET_TIMERSLACK = 0x4321FEDC, 29
 _HEARTBEAT_S = 1.0
 # Trials and commands begin at a full second, but not in the clock's first. What TCP hears then has ts_recent_stamp 0,
@@ -44,19 +47,14 @@ _TCP_SHARE = 0.75
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _mount(kind: str, target: str, options: str = "") -> None:
-    if _libc.mount(kind.encode(), target.encode(), kind.encode(), 0, options.encode()):
-        raise OSError(ctypes.get_errno(), f"mount {kind} on {target}")
-
-
 def _set_up(share: str) -> None:
     for kind, target in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run"), ("devtmpfs", "/dev")):
-        _mount(kind, target)
+        mounts.mount(kind, target)
     for folder in ("/dev/pts", "/dev/shm", "/run/tmp", str(SHARE)):
         Path(folder).mkdir(exist_ok=True)
-    _mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666")
-    _mount("tmpfs", "/dev/shm")
-    _mount("hostfs", str(SHARE), share)
+    mounts.mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666")
+    mounts.mount("tmpfs", "/dev/shm")
+    mounts.mount("hostfs", SHARE, share)
     for name, target in (("fd", "/proc/self/fd"), ("ptmx", "pts/ptmx")):
         link = Path("/dev", name)
         link.unlink(missing_ok=True)
@@ -98,40 +96,35 @@ def _heartbeat() -> None:
         _sleep_to(_HEARTBEAT_S, _HEARTBEAT_S / 2)
 
 
-def _ends_of_path(net: Topology, trial: Trial) -> tuple[tuple[int, str], tuple[int, str]]:
-    """Namespace and interface of the two nodes that send into the path: gateways in nodes of their own, or the
-    hosts."""
-    if not trial.setting.gateway.has_nodes:
-        return (net.sender, net.host_interface("snd")), (net.receiver, net.host_interface("rcv"))
-    pids = net.pids()
-    return (pids["gw1"], net.interface("gw1", "right")), (pids["gw2"], net.interface("gw2", "left"))
-
-
 def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
     """Runs the trial as on the host, except for the work on its results."""
-    lean.pyroute2()
-    lean.distutils()
-    from netcommon.ledger import Ledger
-    from scenarios.network import links
-    from scenarios.network.topology import Topology
+    lean.all_packages()
     from scenarios.trial.trial import run_trial
+    from scenarios.virtual import lab
 
     _sleep_to(_START_S)
     scratch = Path("/run/tmp/trial")
     scratch.mkdir()
-    with Ledger.open() as ledger, Topology.of(trial.setting, ledger) as net:
-        for (pid, interface), most in zip(_ends_of_path(net, trial), super_bytes, strict=True):
-            if most:
-                links.limit_super_packets(pid, interface, most)
+    with lab.topology(trial, super_bytes) as (net, ledger):
         run_trial(net, trial, SHARE, scratch, ledger, back_end=box, digested=False, watched=False)
 
 
-def _command(argv: list[str], folder: str) -> None:
-    """Runs a program in place of a trial, and writes its output and status for the host."""
-    _sleep_to(_START_S)
-    with (SHARE / OUTPUT).open("wb") as output:
-        status = subprocess.run(argv, cwd=folder, stdout=output, stderr=subprocess.STDOUT).returncode
-    (SHARE / STATUS).write_text(str(status), encoding="ascii")
+def _command(argv: list[str], folder: str, machine: Machine | None) -> None:
+    """Runs a program in place of a trial. The host sees what it says at once, and its status at the end."""
+    output = os.open(_TERMINAL, os.O_WRONLY | os.O_NOCTTY)
+    tty.setraw(output)
+    with ExitStack() as stack:
+        environment = None
+        if machine:
+            argv = stack.enter_context(machine.entered(argv))
+            environment = machine.environment
+        _sleep_to(_START_S)
+        began = time.monotonic_ns()
+        done = subprocess.run(
+            argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+        )
+        taken_ns = time.monotonic_ns() - began
+    (SHARE / STATUS).write_text(json.dumps({"status": done.returncode, "taken_ns": taken_ns}), encoding="ascii")
 
 
 def _hand_over(share: int) -> None:
@@ -153,7 +146,7 @@ def main() -> None:
         os.environ |= job["environment"]
         threading.Thread(target=_heartbeat, daemon=True).start()
         if "command" in job:
-            _command(job["command"], job["folder"])
+            _command(job["command"], job["folder"], job.get("machine"))
         else:
             _measure(job["trial"], job["box"], job["super_bytes"])
     except BaseException as error:

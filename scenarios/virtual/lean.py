@@ -13,6 +13,12 @@ import sys
 from types import ModuleType
 
 
+def all_packages() -> None:
+    """Puts every stand-in in its place."""
+    pyroute2()
+    distutils()
+
+
 def pyroute2() -> None:
     """Puts the stand-in in the place of pyroute2, unless that is already loaded."""
     if "pyroute2" in sys.modules:

@@ -20,10 +20,12 @@ import pyarrow.parquet as parquet
 import pytest
 from support.waiting import wait_until
 
+from netcommon.binaries import find
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
+from scenarios import cli
 from scenarios.plan.plan import load_plan
-from scenarios.virtual import engine, guest, kernel, memory, source
+from scenarios.virtual import engine, guest, init, kernel, memory, program, source
 
 pytestmark = [
     pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
@@ -75,7 +77,7 @@ def guests_of(folder: Path) -> list[str]:
 def test_the_clock_jumps_and_is_exact() -> None:
     script = "import time; t = time.monotonic_ns(); time.sleep(3600); print(time.monotonic_ns() - t - 3600 * 10**9)"
     begun = time.monotonic()
-    done = guest.run([sys.executable, "-c", script], folder=ROOT)
+    done = program.run([sys.executable, "-c", script], folder=ROOT)
     assert done.status == 0 and 0 <= int(done.output) < 200_000  # the least slack Python's loop has, one tick of it
     assert time.monotonic() - begun < 60
 
@@ -95,7 +97,7 @@ def test_all_of_a_guest_is_on_one_processor(tmp_path: Path) -> None:
 
 def test_what_is_random_is_the_seeds_alone() -> None:
     """Not of the names of folders, which are others in each of these guests."""
-    words = [guest.run(["cat", "/proc/sys/kernel/random/uuid"], folder=ROOT, seed=seed).output for seed in (1, 1, 2)]
+    words = [program.run(["cat", "/proc/sys/kernel/random/uuid"], folder=ROOT, seed=seed).output for seed in (1, 1, 2)]
     assert words[0] == words[1] != words[2] and len(words[0]) > 30
 
 
@@ -167,7 +169,7 @@ def test_the_collapse_of_lfp_1995_is_named(tmp_path: Path) -> None:
 
 
 def test_congestion_controls_of_rttcp_are_built_in() -> None:
-    done = guest.run(["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"], folder=ROOT)
+    done = program.run(["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"], folder=ROOT)
     names = {file.stem for file in (kernel.CONGESTION / "algo").glob("lfp_*.h")} - {"lfp_cc"}
     assert names <= set(done.output.split()), done.output
 
@@ -247,14 +249,61 @@ def test_the_userspace_box_drops_the_same_packets_again(tmp_path: Path) -> None:
 def test_a_guest_without_memory_is_one_line() -> None:
     eat = "held = []\nwhile True: held.append(bytearray(b'x' * 2**22))"
     with pytest.raises(LfpError, match="the guest panicked: Out of memory") as raised:
-        guest.run([sys.executable, "-c", eat], folder=ROOT, memory_bytes=128 * 2**20)
+        program.run([sys.executable, "-c", eat], folder=ROOT, memory_bytes=128 * 2**20)
     assert "\n" not in str(raised.value)
 
 
-def test_what_spins_or_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guest, "HANG_S", 3.0)
+def test_what_takes_too_long_is_ended() -> None:
+    with pytest.raises(LfpError, match=r"takes longer than 3 s, its clock came to \d+ s"):
+        program.run([sys.executable, "-c", "while True: pass"], folder=ROOT, timeout_s=3)
+
+
+def test_a_guest_whose_clock_stands_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "HANG_S", 1.0)
+    monkeypatch.setattr(guest, "BUDGET_MS", 0)
     with pytest.raises(LfpError, match="hangs"):
-        guest.run([sys.executable, "-c", "while True: pass"], folder=ROOT, timeout_s=60)
+        program.run([sys.executable, "-c", "while True: pass"], folder=ROOT, timeout_s=60)
+
+
+POLLS = """
+import os, select, time
+reader, writer = os.pipe()
+if not os.fork():
+    time.sleep(0.01)
+    os.write(writer, b"x")
+    os._exit(0)
+looks, poll = 0, select.poll()
+poll.register(reader, select.POLLIN)
+while not poll.poll(0):
+    looks += 1
+print(looks)
+"""
+
+
+def test_who_polls_without_pause_finds_what_comes_and_does_so_at_the_same_look_again() -> None:
+    """Within 10 ms: a microsecond a look, after some that are free, and what reading the clock costs."""
+    looks = [program.run([sys.executable, "-c", POLLS], folder=ROOT).output for _ in range(2)]
+    assert looks[0] == looks[1] and 8_000 < int(looks[0]) < 10_100
+
+
+def test_a_transfer_beside_programs_that_spin_for_ever_ends_and_the_run_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One spins at each end, in the guest alone."""
+    monkeypatch.setattr(guest, "BUDGET_MS", 100)
+    tool = tmp_path / "rttcp"
+    spins = f'[ -e {init.SHARE}/{init.CLOCK} ] && python3 -S -c "while True: pass" >/dev/null &'
+    tool.write_text(f'#!/bin/sh\n{spins}\nexec {find("rttcp")} "$@"\n')
+    tool.chmod(0o755)
+    path = scenario(tmp_path, SCENARIO.replace('"3s"', '"1s"').replace('loss = "0.1%"', ""))
+    monkeypatch.setenv("LFP_RTTCP", str(tool))
+    assert cli.run(["run", str(path), "--time", "virtual", "--runs-dir", str(tmp_path / "runs")]) == 0
+    assert "computed for long without waiting in 1 of 1 trials" in capsys.readouterr().out
+    run = only_run(tmp_path / "runs")
+    (row,) = parquet.read_table(run / "results.parquet").to_pylist()
+    assert row["short_term_bps"] > 70e6 and "CPU short" in row["reasons"]
+    spinning = "python3 computed for long without waiting in 1 of 1 trials"
+    assert spinning in json.loads((run / "manifest.json").read_text())["verdict"]["computed"]
 
 
 def test_a_trial_whose_guest_fails_is_a_failed_trial_with_its_console(tmp_path: Path) -> None:
@@ -293,7 +342,8 @@ def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv(source.VARIABLE, str(tmp_path))
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     before = kernel.path()
-    assert [file.name for file in kernel.patches(7)] == ["hz-1000.patch", "random-seed.patch", "super-packets.patch"]
+    names = ["hz-1000.patch", "random-seed.patch", "spinning.patch", "super-packets.patch"]
+    assert [file.name for file in kernel.patches(7)] == names
     assert kernel.patches(7)[-1] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 4
     changed = tmp_path / "kernel.config"
     changed.write_text(kernel.CONFIG.read_text() + "CONFIG_NET_SCH_SFB=y\n")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from scenarios.virtual import guest, kernel
+from scenarios.virtual import kernel, program
 from support.inside import RESULT
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -30,7 +30,7 @@ def in_virtual_time(function: Callable[..., Any], *, seed: int = 1, timeout_s: f
     does."""
     code = f"import sys; sys.path[:0] = {FOLDERS!r}; from support.inside import call; call(*sys.argv[1:])"
     call = [function.__module__, function.__name__, json.dumps(arguments)]
-    done = guest.run([sys.executable, "-c", code, *call], folder=TESTS.parent, seed=seed, timeout_s=timeout_s)
+    done = program.run([sys.executable, "-c", code, *call], folder=TESTS.parent, seed=seed, timeout_s=timeout_s)
     said, _, result = done.output.rpartition(RESULT)
     assert done.status == 0 and result, f"{function.__name__} in virtual time: {done.output}"
     print(said, end="")

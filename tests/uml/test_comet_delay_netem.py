@@ -13,8 +13,7 @@ import pytest
 
 from comet_delay.backend import capabilities
 from netcommon.binaries import find
-from scenarios.virtual import guest as virtual_guest
-from scenarios.virtual import kernel
+from scenarios.virtual import kernel, program
 
 pytestmark = pytest.mark.netns
 
@@ -28,7 +27,7 @@ def checks() -> guest.Result:
     # every plug-in costs start-up time in a guest
     environment = {"LFP_COMET_DELAY": str(find("comet-delay")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     if not kernel.missing():
-        inside = virtual_guest.run(
+        inside = program.run(
             CHECKS, folder=ROOT, memory_bytes=768 * 2**20, timeout_s=240, environment=environment
         )  # fmt: skip
         return guest.Result(inside.status, inside.output, "")

@@ -14,7 +14,7 @@ from typing import Any
 from netcommon.binaries import CHECKOUT
 from netcommon.errors import LfpError
 from scenarios.bench.registry import Bench, Place, Result, Row
-from scenarios.virtual import guest, kernel
+from scenarios.virtual import kernel, program
 
 CLOSED, SILENT, CLIENTS = 10_000, 1000, 100
 AT_ONCE = 300  # attempts under way, which are nmap's most
@@ -27,7 +27,7 @@ def measured() -> dict[str, Any]:
     """What `beside.measure` returns, from a guest."""
     arguments = (CLOSED, SILENT, AT_ONCE, CLIENTS, HALF_OPEN)
     argv = [sys.executable, "-m", "scenarios.bench.scan.beside", *map(str, arguments)]
-    done = guest.run(argv, folder=CHECKOUT, timeout_s=TIMEOUT_S)
+    done = program.run(argv, folder=CHECKOUT, timeout_s=TIMEOUT_S)
     if done.status:
         raise LfpError(f"lft.scan: {done.output.strip()}")
     found: dict[str, Any] = json.loads(done.output.splitlines()[-1])

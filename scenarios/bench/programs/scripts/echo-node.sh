@@ -1,0 +1,7 @@
+# title: Node
+# needs: node
+# build: 
+. "$(dirname "$0")/common.sh"
+serve node "$sources/echo.js" serve
+listening rcv 7000
+node "$sources/echo.js" send rcv

@@ -1,0 +1,42 @@
+"""Mounts of a guest, and the root that a command of ``lfp virtual`` has. Runs in the guest."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+_BIND, _MOVE, _RECURSIVE = 0x1000, 0x2000, 0x4000
+_UPPER, _WORK, _ROOT = Path("/run/upper"), Path("/run/work"), Path("/run/root")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def mount(kind: str, target: str | Path, options: str = "", *, flags: int = 0, source: str = "") -> None:
+    """mount(2). OSError says what was mounted where."""
+    if _libc.mount((source or kind).encode(), bytes(Path(target)), kind.encode(), flags, options.encode()):
+        raise OSError(ctypes.get_errno(), f"mount {source or kind} on {target}")
+
+
+def bind(source: str | Path, target: str | Path, *, whole: bool = False) -> None:
+    """Shows a file or folder in another place. ``whole``: with the mounts below it."""
+    mount("", target, flags=_BIND | (_RECURSIVE if whole else 0), source=str(source))
+
+
+def own_root(writable: Iterable[str], share: str) -> None:
+    """Replaces the root of this process, and of all that it starts, by the host's files in which everything may be
+    changed. A changed file is a copy in memory, which ends with the guest. The folders in ``writable`` are the host's
+    own. ``share`` stays where it is."""
+    for folder in (_UPPER, _WORK, _ROOT):
+        folder.mkdir()
+    mount("overlay", _ROOT, f"lowerdir=/,upperdir={_UPPER},workdir={_WORK}")
+    for name in ("proc", "sys", "dev"):
+        bind(f"/{name}", _ROOT / name, whole=True)
+    bind("/run", _ROOT / "run")  # without the mounts below it, of which the new root is one
+    bind(share, f"{_ROOT}{share}")
+    for kept in writable:
+        mount("hostfs", f"{_ROOT}{kept}", kept)
+    os.chdir(_ROOT)
+    mount("", "/", flags=_MOVE, source=".")
+    os.chroot(".")

@@ -1,0 +1,74 @@
+"""`lfp virtual`: a command in a kernel of its own finds the host's files and the network of a scenario."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scenarios.virtual import kernel
+
+pytestmark = [
+    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]  # fmt: skip
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIO = """
+[scenario]
+name = "short"
+[path]
+delay = "10ms"
+rate = "100Mbit"
+[transfer]
+duration = "1s"
+"""
+
+
+def virtual(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "scenarios.cli", "virtual", *map(str, arguments)]
+    environment = dict(os.environ) | {"PYTHONPATH": str(ROOT), "GREETING": "two words"}
+    return subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_a_command_has_its_own_time_and_changes_copies_but_where_it_may(tmp_path: Path) -> None:
+    for name in ("kept", "copied"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text("old")
+    script = 'echo "$GREETING"; sleep 3600; rm */old; date -u +%FT%H >copied/new; cp copied/new kept; ls *; exit 7'
+    done = virtual("--write", tmp_path / "kept", "--", "sh", "-c", script, folder=tmp_path)
+    assert done.returncode == 7, done.stderr
+    assert done.stdout == "two words\ncopied:\nnew\n\nkept:\nnew\n"
+    assert re.search(r"lfp: 1 h of virtual time in \d", done.stderr) and "computed" not in done.stderr
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {"copied/old", "kept/new"}
+    assert (tmp_path / "kept/new").read_text() == "2026-01-01T01\n"
+
+
+def test_a_command_on_the_network_of_a_scenario_knows_the_nodes_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "short.toml"
+    path.write_text(SCENARIO)
+    script = "ip netns list | cut -d' ' -f1 | sort | tr -d '\\n'; ip netns exec rcv ping -qc 2 -i 0.2 snd"
+    done = virtual("--scenario", path, "--set", "path.delay=50ms", "--", "sh", "-c", script, folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("r1r2rcvsnd")
+    least_ms = float(re.search(r"min/avg/max/mdev = ([\d.]+)/", done.stdout)[1])  # type: ignore[index]
+    assert 100 <= least_ms < 100.2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--set", "path.delay=1ms", "true"], "--set path.delay=1ms: changes a scenario; name one with --scenario"),
+        (["no-such-program"], "COMMAND no-such-program: no such program"),
+        (["--memory", "9MB", "true"], "--memory 9MB: the machine itself needs 384 MB"),
+        (["--memory", "much", "true"], "--memory much: not a size"),
+        (["--scenario", "lfp-syndrome", "--node", "gw1", "true"], "--node gw1: the network has snd, r1, r2, rcv"),
+    ],
+)
+def test_what_cannot_be_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
+    done = virtual(*arguments, folder=tmp_path)
+    assert done.returncode == 2 and says in done.stderr and done.stderr.count("\n") <= 2
