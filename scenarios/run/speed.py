@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from netcommon import readable
 from scenarios.plan.plan import Trial
 from scenarios.trial.files import read_json
 
@@ -34,7 +35,7 @@ class Speed:
             return "by built-in prices; no earlier run in this kind of time says how fast this machine is"
         runs = "the last run" if self.runs == 1 else f"the last {self.runs} runs"
         trials = "1 trial" if self.trials == 1 else f"{self.trials} trials"
-        return f"by {trials} of {runs}, which took {self.factor:.2g} times the built-in price"
+        return f"by {trials} of {runs}, which took {readable.number(self.factor, 2)} times the built-in price"
 
 
 def noted(taken: Sequence[tuple[Trial, float]], price_s: Callable[[Trial], float]) -> dict[str, Any]:
