@@ -129,10 +129,14 @@ def test_beyond_loopback_a_token_is_made_up_and_wanted(runs_dir: Path) -> None:
             assert answer.status == 200 and "token" not in answer.url
 
 
-def test_ctrl_c_ends_the_dashboard_in_order(runs_dir: Path) -> None:
-    with served(next(runs_dir.iterdir())) as (url, process):
+def test_the_server_refuses_names_that_are_not_its_own_and_ctrl_c_ends_it_in_order(runs_dir: Path) -> None:
+    with served(next(runs_dir.iterdir()), "--read-only") as (url, process):
         with urllib.request.urlopen(url, timeout=10) as answer:
             assert answer.status == 200
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "evil.example"}), timeout=10)
+        assert caught.value.code == 403
+        caught.value.close()
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
 
