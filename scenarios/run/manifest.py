@@ -86,12 +86,17 @@ def write(run_dir: Path, manifest: dict[str, Any]) -> None:
     write_json(run_dir / "manifest.json", manifest)
 
 
-def verdict(statuses: list[dict[str, Any]], planned: int) -> dict[str, Any]:
-    """The run's verdict. It is valid when every planned trial is done and valid."""
-    return verdicts.of_run([status["verdict"] for status in statuses], planned)
+def verdict(statuses: list[dict[str, Any]], planned: int, virtual: dict[str, Any] | None) -> dict[str, Any]:
+    """The run's verdict. It is valid when every planned trial is done and valid. ``virtual``: the manifest's entry of
+    that name."""
+    found = verdicts.of_run([status["verdict"] for status in statuses], planned)
+    if virtual:
+        found["computed"] = _computed(statuses)
+        found["differs"] = virtual["differs"] + found["computed"]
+    return found
 
 
-def computed(statuses: list[dict[str, Any]]) -> list[str]:
+def _computed(statuses: list[dict[str, Any]]) -> list[str]:
     """A sentence for each program whose computing took virtual time. That is never twice the same."""
     trials = Counter(name for status in statuses for name in status.get("computed", ()))
     whole = len(statuses)

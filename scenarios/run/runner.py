@@ -91,14 +91,11 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
         raise
     finally:
         statuses = [read_json(folder / "status.json") for folder in runs.trial_folders(run_dir)]
-        content["verdict"] = manifest.verdict(statuses, len(plan.trials))
+        content["verdict"] = manifest.verdict(statuses, len(plan.trials), content.get("virtual"))
         content |= speed.noted(taken, price_s)
         content["superseded"] = attempts.listed(run_dir)
         expected = expectations.judge(plan.base.expect, list(rows.values()), plan.sweep)
         content["expected"] = [one.as_json() for one in expected]
-        if "virtual" in content:
-            content["verdict"]["computed"] = manifest.computed(statuses)
-            content["verdict"]["differs"] = content["virtual"]["differs"] + content["verdict"]["computed"]
         content["ended_realtime_ns"] = time.time_ns()
         manifest.write(run_dir, content)
     failed = sum(status["state"] != "done" for status in statuses)
