@@ -75,8 +75,10 @@ def _asked(by: str, table: Table) -> tuple[str, int, int]:
 
 def _swept(name: str, table: Table) -> str:
     """The setting of the sweep that a person means, by the scenario's or the results' name."""
+    if name in table.sweep:  # before settings with a column in common: path.queue has those of path.ab_queue
+        return name
     for setting in table.sweep:
-        if name == setting or set(columns.find(name)) & set(columns.find(setting)):
+        if set(columns.find(name)) & set(columns.find(setting)):
             return setting
     swept = f"; swept: {', '.join(table.sweep)}" if table.sweep else ", which sweeps nothing"
     raise UsageError(f"--by {name}: not swept in {table.path.name}{swept}")

@@ -111,6 +111,15 @@ def test_a_value_may_contain_a_comma_and_spaces(rates: Path) -> None:
     assert found.by == ("path.loss", "1%", "gilbert:1%,10") and found.count("same") == 3
 
 
+def test_a_setting_is_not_taken_for_one_with_a_column_in_common(tmp_path: Path) -> None:
+    """path.queue is that of both directions, path.ab_queue of one."""
+    sweep = {"path.queue": ["220KB", "60KB"], "path.ab_queue": ["31KB", "62KB"]}
+    plan = make_plan(Document("x", TWO_CASES | {"case": {}, "sweep": sweep}), 1)
+    run = write_plan(tmp_path / "run", plan, measured(plan, 0.001))
+    found = compare_within(run, by="path.ab_queue=31KB,62KB", metric="short_term_bps", within=0.05)
+    assert found.by == ("path.ab_queue", "31KB", "62KB") and len(found.cells) == 2
+
+
 def test_trials_that_are_not_valid_do_not_count(tmp_path: Path) -> None:
     plan = make_plan(Document("x", TWO_RATES), 1)
     table = measured(plan, 0.001)
