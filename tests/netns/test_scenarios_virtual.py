@@ -254,8 +254,8 @@ def test_a_guest_without_memory_is_one_line() -> None:
 
 
 def test_what_takes_too_long_is_ended() -> None:
-    with pytest.raises(LfpError, match=r"takes longer than 3 s, its clock came to \d+ s"):
-        program.run([sys.executable, "-c", "while True: pass"], folder=ROOT, timeout_s=3)
+    with pytest.raises(LfpError, match=r"takes longer than 2 s, its clock came to \d+ s"):
+        program.run([sys.executable, "-c", "while True: pass"], folder=ROOT, timeout_s=2)
 
 
 def test_a_guest_whose_clock_stands_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,19 +289,20 @@ def test_who_polls_without_pause_finds_what_comes_and_does_so_at_the_same_look_a
 def test_a_transfer_beside_programs_that_spin_for_ever_ends_and_the_run_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One spins at each end, in the guest alone."""
+    """Two spin beside the sender, in the guest alone."""
     monkeypatch.setattr(guest, "BUDGET_MS", 100)
     tool = tmp_path / "rttcp"
-    spins = f'[ -e {init.SHARE}/{init.CLOCK} ] && python3 -S -c "while True: pass" >/dev/null &'
+    spin = 'python3 -S -c "while True: pass" >/dev/null &'
+    spins = f'[ -e {init.SHARE}/{init.CLOCK} ] && case " $* " in *" -t "*) {spin} {spin} esac'
     tool.write_text(f'#!/bin/sh\n{spins}\nexec {find("rttcp")} "$@"\n')
     tool.chmod(0o755)
-    path = scenario(tmp_path, SCENARIO.replace('"3s"', '"1s"').replace('loss = "0.1%"', ""))
+    path = scenario(tmp_path, SCENARIO.replace('"3s"', '"0.5s"').replace('loss = "0.1%"', ""))
     monkeypatch.setenv("LFP_RTTCP", str(tool))
     assert cli.run(["run", str(path), "--time", "virtual", "--runs-dir", str(tmp_path / "runs")]) == 0
     assert "computed for long without waiting in 1 of 1 trials" in capsys.readouterr().out
     run = only_run(tmp_path / "runs")
     (row,) = parquet.read_table(run / "results.parquet").to_pylist()
-    assert row["short_term_bps"] > 70e6 and "CPU short" in row["reasons"]
+    assert row["short_term_bps"] > 60e6
     spinning = "python3 computed for long without waiting in 1 of 1 trials"
     assert spinning in json.loads((run / "manifest.json").read_text())["verdict"]["computed"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scenarios import cli
 from scenarios.virtual import kernel
 
 pytestmark = [
@@ -69,6 +70,7 @@ def test_a_command_on_the_network_of_a_scenario_knows_the_nodes_by_name(tmp_path
         (["--scenario", "lfp-syndrome", "--node", "gw1", "true"], "--node gw1: the network has snd, r1, r2, rcv"),
     ],
 )
-def test_what_cannot_be_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
-    done = virtual(*arguments, folder=tmp_path)
-    assert done.returncode == 2 and says in done.stderr and done.stderr.count("\n") <= 2
+def test_what_cannot_be_is_one_line(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["virtual", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert says in error and error.count("\n") <= 2
