@@ -292,8 +292,9 @@ def test_a_transfer_beside_programs_that_spin_for_ever_ends_and_the_run_says_so(
     """Two spin beside the sender, in the guest alone."""
     monkeypatch.setattr(guest, "BUDGET_MS", 100)
     tool = tmp_path / "rttcp"
-    spin = 'python3 -S -c "while True: pass" >/dev/null &'
-    spins = f'[ -e {init.SHARE}/{init.CLOCK} ] && case " $* " in *" -t "*) {spin} {spin} esac'
+    (tmp_path / "spinner").symlink_to("/bin/sh")
+    spin = f'{tmp_path}/spinner -c "while :; do :; done" >/dev/null &'
+    spins = f'[ -e {init.SHARE}/{init.CLOCK} ] && case " $* " in *" --transmit "*) {spin} {spin} esac'
     tool.write_text(f'#!/bin/sh\n{spins}\nexec {find("rttcp")} "$@"\n')
     tool.chmod(0o755)
     path = scenario(tmp_path, SCENARIO.replace('"3s"', '"0.5s"').replace('loss = "0.1%"', ""))
@@ -303,7 +304,7 @@ def test_a_transfer_beside_programs_that_spin_for_ever_ends_and_the_run_says_so(
     run = only_run(tmp_path / "runs")
     (row,) = parquet.read_table(run / "results.parquet").to_pylist()
     assert row["short_term_bps"] > 60e6
-    spinning = "python3 computed for long without waiting in 1 of 1 trials"
+    spinning = "spinner computed for long without waiting in 1 of 1 trials"
     assert spinning in json.loads((run / "manifest.json").read_text())["verdict"]["computed"]
 
 
