@@ -333,6 +333,8 @@ def test_a_full_disk_ends_the_capture_with_a_readable_file(tmp_path: Path) -> No
             tool.wait_event("ready", 30)
             lab.transfer("-n", "60M")
             wait_until(lambda: not tool.running(), "pktlogger ends by itself")
+            # what it said may be read a moment after it has ended
+            wait_until(lambda: bool(tool.last("end") and tool.last("error")), "its last lines")
             end, error = tool.last("end"), tool.last("error")
         assert end and error and error["status"] == 1 and "No space left" in error["message"]
         packets = end["points"][0]["packets"]
