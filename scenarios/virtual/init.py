@@ -116,7 +116,7 @@ def _command(argv: list[str], folder: str, machine: Machine | None) -> None:
     with ExitStack() as stack:
         environment = None
         if machine:
-            argv = stack.enter_context(machine.entered(argv))
+            argv = stack.enter_context(machine.entered(argv, str(SHARE)))
             environment = machine.environment
         _sleep_to(_START_S)
         began = time.monotonic_ns()

@@ -18,8 +18,6 @@ from scenarios.virtual import lean, mounts
 if TYPE_CHECKING:
     from scenarios.virtual.lab import Network
 
-SHARE = "/run/share"
-
 
 @dataclass(frozen=True)
 class Machine:
@@ -32,9 +30,10 @@ class Machine:
     node: str = "snd"
 
     @contextmanager
-    def entered(self, argv: list[str]) -> Iterator[list[str]]:
-        """Sets the machine up, in the guest. Gives the command line that runs ``argv`` in its node."""
-        mounts.own_root(self.writable, SHARE)
+    def entered(self, argv: list[str], share: str) -> Iterator[list[str]]:
+        """Sets the machine up, in the guest. Gives the command line that runs ``argv`` in its node. ``share``: the
+        folder that stays where it is."""
+        mounts.own_root(self.writable, share)
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         if not self.network:
             yield argv
