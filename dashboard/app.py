@@ -2,8 +2,8 @@
 can be watched.
 
 `/` all runs · `/run/<name>` one run, with `?x=…` another figure of it · `/run/<name>/trial/<n>` one trial ·
-`/compare/<base>/<run>` two runs. A name in an address is only looked up among the existing runs; it never becomes a
-path.
+`/compare/<base>/<run>` two runs · `/class` demonstrations for a class. A name in an address is only looked up among the
+existing runs; it never becomes a path.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from pathlib import Path
 from dash import Dash, Input, Output, dcc, html
 
 from dashboard.data.delete import delete_run
+from dashboard.data.demonstration import Demonstrations
 from dashboard.data.runs import Run, list_runs, load_run
-from dashboard.pages import compare_page, elements, run_page, runs_page, trial_page
+from dashboard.pages import class_page, compare_page, elements, run_page, runs_page, trial_page
 from dashboard.results.choice import of_search
 from netcommon.errors import LfpError
 
@@ -42,7 +43,7 @@ class Runs:
 
 def make_app(runs_dir: Path, *, read_only: bool = False) -> Dash:
     """The application for all runs in `runs_dir`. Everything that it serves comes from this machine. `read_only`:
-    nothing can be deleted."""
+    nothing can be deleted or started."""
     app = Dash(
         __name__, title="lfp", update_title="", serve_locally=True, eager_loading=True,
         suppress_callback_exceptions=True,
@@ -52,7 +53,9 @@ def make_app(runs_dir: Path, *, read_only: bool = False) -> Dash:
     app.layout = html.Div(
         [
             dcc.Location(id="url", refresh="callback-nav"),
-            html.Header(dcc.Link("TCP over long fat pipes", href="/"), className="top"),
+            html.Header(
+                [dcc.Link("TCP over long fat pipes", href="/"), dcc.Link("Class", href="/class")], className="top"
+            ),
             html.Main(id="page"),
         ]
     )
@@ -68,6 +71,7 @@ def make_app(runs_dir: Path, *, read_only: bool = False) -> Dash:
     compare_page.register(app)
     run_page.register(app, runs.named)
     trial_page.register(app, runs.named)
+    class_page.register(app, Demonstrations(runs_dir), runs.named, read_only=read_only)
     return app
 
 
@@ -76,6 +80,8 @@ def page_at(runs: Runs, pathname: str, search: str = "") -> html.Div:
     trial that does not exist."""
     if pathname == "/":
         return runs_page.page(runs.all(), read_only=runs.read_only)
+    if pathname.rstrip("/") == "/class":
+        return class_page.page(search, read_only=runs.read_only)
     if pair := COMPARE_ADDRESS.match(pathname):
         return compare_page.page(runs.named(pair["base"]), runs.named(pair["run"]), of_search(search))
     found = RUN_ADDRESS.match(pathname)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from netcommon.errors import UsageError
+from netcommon.errors import EXIT_FAILED, UsageError
 
 runs_dir_option = click.option(
     "--runs-dir", default="runs", show_default=True, type=click.Path(path_type=Path),
@@ -22,7 +22,7 @@ runs_dir_option = click.option(
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; a token beyond loopback.")
 @click.option("--port", default=8050, show_default=True, type=click.IntRange(0, 65535), help="TCP port; 0: any free.")
 @click.option("--token", help="Require this token on every request.  [default: a random one beyond loopback]")
-@click.option("--read-only", is_flag=True, help="Nothing can be deleted from the pages.")
+@click.option("--read-only", is_flag=True, help="Nothing can be deleted or started from the pages.")
 @runs_dir_option
 def dashboard(run: str, host: str, port: int, token: str | None, read_only: bool, runs_dir: Path) -> None:
     """Show RUN and all runs beside it in a browser: sweeps, Seq/Ack timelines, verdicts.
@@ -52,3 +52,31 @@ def report(run: str, runs_dir: Path) -> None:
     from scenarios.run import runs
 
     click.echo(write_report(runs.find(run, runs_dir)))
+
+
+@click.command("certify")
+@click.argument("run", default="last")
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Directory for dossier.json and dossier.html.  [default: the run's own]")  # fmt: skip
+@click.option("--check", is_flag=True, help="Compare the run with its dossier and its hashes; write nothing.")
+@runs_dir_option
+def certify(run: str, output: Path | None, check: bool, runs_dir: Path) -> int:
+    """Judge RUN by the Land Speed Record's rules, and write dossier.json and dossier.html.
+
+    RUN is a run directory, a run's name, or "last". Exit status 1: a rule other than R2 does not hold, or a file of
+    the run has changed.
+    """
+    from dashboard.dossier import write_dossier
+    from scenarios.certify import dossier
+    from scenarios.run import runs
+
+    path = runs.find(run, runs_dir)
+    if check:
+        dossier.check(path, output or path)
+        click.echo(f"{path}: unchanged since the run's end, and as in its dossier")
+        return 0
+    content = dossier.make(path)
+    for rule in content["rules"]:
+        click.echo(f"{rule['name']:<4} {rule['verdict']:<28} {rule['asks']}")
+    click.echo(write_dossier(content, output or path))
+    return 0 if content["certified"] else EXIT_FAILED

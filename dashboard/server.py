@@ -21,7 +21,7 @@ def serve(
     run: Path, host: str, port: int, token: str | None, announce: Callable[[str], None], *, read_only: bool = False
 ) -> None:
     """Serves `run`, which is shown first, and all runs beside it; returns on SIGINT. `announce` is called with the URL
-    once the URL works. `read_only`: nothing can be deleted.
+    once the URL works. `read_only`: nothing can be deleted or started.
 
     Beyond loopback a token is always required: `token`, or a random one. Raises LfpError (status 2) when the address
     cannot be bound.

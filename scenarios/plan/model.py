@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from netcommon import quantity
 from scenarios.plan.expect import Expect
 from scenarios.plan.path import PathTable
+from scenarios.plan.route import Route
 from scenarios.plan.values import MS, PORTABLE_NAME, S, Span, Table, choice, of_option, within
 
 
@@ -195,6 +196,7 @@ class Scenario(Table):
 
     scenario: About
     path: PathTable = PathTable()
+    route: Route = Route()
     transfer: Transfer
     profile: ProfileTable = ProfileTable()
     gateway: Gateway = Gateway()

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from netcommon.errors import LfpError, UsageError
 from netcommon.ledger import Ledger, state_directory
+from scenarios.certify import seal
 from scenarios.network.addresses import Family
 from scenarios.network.topology import Topology
 from scenarios.plan import estimate, profiles
@@ -70,6 +71,7 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
     rows = _rows(run_dir)
     todo = [t for t in plan.in_order() if rows.get(t.number, {}).get("state") != "done"]
     content |= {"state": "running"}
+    seal.open_again(run_dir)
     manifest.write(run_dir, content)
     price_s, taken = _price_s(content, jobs), list[tuple[Trial, float]]()
     factor = speed.measured(run_dir.parent, virtual="virtual" in content).factor
@@ -98,6 +100,7 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
         content["expected"] = [one.as_json() for one in expected]
         content["ended_realtime_ns"] = time.time_ns()
         manifest.write(run_dir, content)
+    seal.write(run_dir)
     failed = sum(status["state"] != "done" for status in statuses)
     return Finished(run_dir, failed, content["verdict"], len(content["superseded"]), tuple(expected))
 

@@ -19,6 +19,7 @@ import synthetic_slow  # noqa: E402
 from served_dashboard import served  # noqa: E402
 
 from dashboard.report import write_report  # noqa: E402
+from scenarios.virtual import kernel  # noqa: E402
 
 pytestmark = [pytest.mark.browser]
 CHROMIUM = "/usr/bin/chromium"
@@ -331,3 +332,26 @@ def test_report_without_javascript_still_has_the_numbers(browser: Browser, runs_
     expect(page.locator(".verdict")).to_contain_text("This run: valid")
     expect(page.get_by_role("cell", name="Seq rises before the stop")).to_be_visible()
     context.close()
+
+
+@pytest.mark.virtual
+@pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing()))
+def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Page, tmp_path: Path) -> None:
+    """In virtual time, from the button to the explanation; the second page only looks on."""
+    with served(synthetic_run.losses(tmp_path)) as (url, _):
+        address = f"{url.split('/run/')[0]}/class"
+        page.goto(address)
+        other = page.context.new_page()
+        other.goto(f"{address}?theme=dark")
+        expect(other.locator("#class-result")).to_contain_text("No transfer has been run")
+        page.get_by_role("button", name="Set the controls").nth(2).click()
+        expect(page.locator("#class-window_bytes")).to_contain_text("520 KB")
+        page.get_by_role("button", name="Run", exact=True).click()
+        for each in (page, other):
+            expect(each.locator("#class-last")).to_contain_text("Window 520 KB")
+            expect(each.locator("#class-why")).to_contain_text("The sender stood still")
+            expect(each.locator("#class-curve .js-plotly-plot, #class-timeline .js-plotly-plot")).to_have_count(2)
+        answer = page.get_by_text("The queue overflows and drops packets")
+        expect(answer).to_be_hidden()
+        page.get_by_text("Show the answer").nth(2).click()
+        expect(answer).to_be_visible()

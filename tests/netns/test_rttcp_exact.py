@@ -39,31 +39,43 @@ def test_a_paced_transfer_keeps_its_rate() -> None:
 
 
 def test_a_duration_is_what_was_asked_for_and_intervals_are_regular() -> None:
-    intervals, summary = transfer({"delay": "4.2ms", "rate": "20Mbit", "queue": "100KB"}, "--duration", "2s",
-                                  "--interval", "200ms")  # fmt: skip
+    """The last write waits for room. The kernel wakes a writer when a third of its buffer is free, and frees whole
+    super-packets, whose last octets may just have missed that third."""
+    rate_bps = 20e6
+    events = in_virtual_time(
+        measure.transfer, path={"delay": "4.2ms", "rate": "20Mbit", "queue": "100KB"} | EXACT,
+        options=["--duration", "2s", "--interval", "200ms", "--length", "8KB"],
+    )  # fmt: skip
+    summary, buffer_bytes = events[-1]["summary"], events[-1]["sender"]["sndbuf_bytes"]
     sending_s = (summary["elapsed_ns"] - summary["drain_ns"]) / 1e9
-    assert 2 <= sending_s <= 2.06, "the last write may wait for a length, 53 ms of this line"
-    assert 9 <= len(intervals) <= 11
+    wait_s = (buffer_bytes / 3 + 65536) * (MSS + 66) / MSS * 8 / rate_bps
+    assert wait_s < 0.085
+    assert 2 <= sending_s <= 2 + wait_s
+    assert 9 <= len([event for event in events if event["event"] == "interval"]) <= 11
 
 
-def latencies_us(delay_us: int) -> tuple[float, float]:
-    """The least and the largest latency of exchanges on a path, less the path's own round trip. The first exchanges
-    start threads and warm the path up, so they are left out."""
+def latencies_us(delay_us: int) -> tuple[float, float, float]:
+    """The least, the mean and the largest latency of exchanges on a path, less the path's own round trip. The first
+    exchanges start threads and warm the path up, so they are left out."""
     _, summary = transfer({"delay": f"{delay_us}us"}, "--request", "128", "--response", "128", "--exchanges", "40",
                           "--omit", f"{5 * delay_us + 1}us", "--interval", "3600s")  # fmt: skip
     exchange = summary["exchange"]
     assert exchange["exchanges"] == 40
-    return exchange["latency_min_ns"] / 1e3 - 2 * delay_us, exchange["latency_max_ns"] / 1e3 - 2 * delay_us
+    least_us, mean_us, largest_us = (
+        exchange[f"latency_{name}_ns"] / 1e3 - 2 * delay_us for name in ("min", "mean", "max")
+    )
+    return least_us, mean_us, largest_us
 
 
 def test_an_exchange_takes_the_round_trip_and_the_time_of_the_stacks() -> None:
-    """The stacks' time is what an exchange takes on the same path without delay. These round trips are no multiple of
-    10 ms: there the timers of kernel and meter expire just when an answer arrives, which adds 4 to 12 us."""
+    """The stacks' time is what an exchange takes on the same path without delay. When a timer of kernel or meter
+    expires just as an answer arrives, that exchange takes 12 us more at most. This happens to one in forty."""
     stack_us = latencies_us(0)[0]
     assert 5 < stack_us < 20, "each reading of the clock takes 0.256 us in virtual time"
     for delay_us in (10_300, 103_000):
-        least_us, largest_us = latencies_us(delay_us)
-        assert stack_us - 2 <= least_us <= largest_us <= stack_us + 2
+        least_us, mean_us, largest_us = latencies_us(delay_us)
+        assert stack_us - 2 <= least_us <= mean_us <= stack_us + 2
+        assert largest_us <= stack_us + 2 + 12
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])

@@ -27,6 +27,40 @@ rate = "100Mbit"
 [transfer]
 duration = "1s"
 """
+# rdtsc and rdtscp, each with its two halves put together, as functions
+COUNTER = """
+import ctypes, mmap, time
+joined = "48c1e220" "4809d0" "c3"
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(bytes.fromhex("0f31" + joined).ljust(64) + bytes.fromhex("0f01f9" + joined))
+at = ctypes.addressof(ctypes.c_char.from_buffer(page))
+rdtsc, rdtscp = (ctypes.CFUNCTYPE(ctypes.c_uint64)(at + offset) for offset in (0, 64))
+before = rdtsc()
+time.sleep(0.1)
+after = rdtscp()
+print(after - before, rdtsc() - after, after)
+"""
+# A million looks at the clock, through libc and past it, with how far the clock moved
+LOOKS = """
+import ctypes, time
+libc, now = ctypes.CDLL(None), (ctypes.c_long * 2)()
+def past_libc():
+    libc.syscall(228, 1, now)
+    return now[0] * 10**9 + now[1]
+before = time.monotonic_ns()
+for _ in range(999_999):
+    time.monotonic_ns()
+looked = time.monotonic_ns() - before
+print(looked)
+for _ in range(1000):
+    seen = [time.monotonic_ns(), past_libc(), time.monotonic_ns(), past_libc()]
+    assert [b - a for a, b in zip(seen, seen[1:])] == [256] * 3, seen
+    day = time.time_ns(), time.time_ns()
+    assert day[1] - day[0] == 256, day
+print(time.time_ns() - time.monotonic_ns())
+time.sleep(1)
+print(time.time_ns() - time.monotonic_ns())
+"""
 
 
 def virtual(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -74,3 +108,25 @@ def test_what_cannot_be_is_one_line(arguments: list[str], says: str, capsys: pyt
     assert cli.run(["virtual", *arguments]) == 2
     error = capsys.readouterr().err
     assert says in error and error.count("\n") <= 2
+
+
+def test_the_processors_counter_is_the_guests_clock(tmp_path: Path) -> None:
+    """Programs read it without asking the kernel. One tick is a nanosecond, and a look takes 256 of them."""
+    done = virtual("--", sys.executable, "-S", "-c", COUNTER, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    pause, repeated, since_boot = map(int, done.stdout.split())
+    assert 100_000_000 <= pause < 100_100_000
+    assert 0 < repeated <= 10 * 256
+    assert since_boot < 60_000_000_000, "the host's counter shines through"
+
+
+def test_a_look_at_the_clock_moves_it_by_256_ns_with_and_without_the_kernel(tmp_path: Path) -> None:
+    """Programs look at a page that they share with the kernel. What happens meanwhile happens at its time."""
+    looking = f'{sys.executable} -S -c "$LOOKS"'
+    script = f'LOOKS=\'{LOOKS}\'; {looking} & for _ in 1 2 3; do sleep 0.05; date +%s.%N; done; wait'
+    done = virtual("--", "bash", "-c", script, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    *dates, looked, offset, later = done.stdout.split()
+    assert len(dates) == 3 and float(dates[2]) - float(dates[0]) == pytest.approx(0.1, abs=0.005), dates
+    assert int(looked) == pytest.approx(256e6, rel=1e-3)
+    assert int(offset) == int(later)

@@ -320,7 +320,7 @@ def test_a_range_of_the_tables_has_the_rows_of_that_time(tmp_path: Path) -> None
     assert 0 < part["segments"].num_rows < whole["segments"].num_rows
     assert part["flows"] == whole["flows"]
     done = join(tmp_path, "export")
-    assert done.returncode == 2 and "--xplot and --csv" in done.stderr
+    assert done.returncode == 2 and "--xplot, --csv and --pcap-per-flow" in done.stderr
 
 
 def test_parquet_says_what_its_numbers_stand_for(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from rich.console import Console
 from scenario_runs import TINY, FakeTrials
 
-from netcommon.errors import UsageError
+from netcommon.errors import LfpError, UsageError
+from scenarios.certify import seal
 from scenarios.commands.show import command as show
 from scenarios.plan import estimate
 from scenarios.plan.document import Document
@@ -55,6 +56,16 @@ def test_a_run_leaves_what_the_contract_says(fake: FakeTrials, plan: Plan, tmp_p
     assert table["timeouts"].to_pylist() == [2] * 4
     assert table["cpu_sender_ns"].to_pylist() == [11] * 4
     assert table["stopped_share"].to_pylist() == [None] * 4
+    assert "trials/0003/transfer.json" in seal.check(run_dir)
+
+
+def test_resume_does_not_hash_a_changed_run_again(fake: FakeTrials, plan: Plan, tmp_path: Path) -> None:
+    run_dir = runner.start(plan, tmp_path / "runs")
+    runner.resume(run_dir, quiet())
+    changed = run_dir / "trials/0001/transfer.json"
+    changed.write_text(changed.read_text() + " ")
+    with pytest.raises(LfpError, match=r"trials/0001/transfer\.json: changed since the run's end"):
+        runner.resume(run_dir, quiet())
 
 
 def test_ctrl_c_keeps_finished_trials_and_resume_does_the_rest(fake: FakeTrials, plan: Plan, tmp_path: Path) -> None:
@@ -63,6 +74,7 @@ def test_ctrl_c_keeps_finished_trials_and_resume_does_the_rest(fake: FakeTrials,
     with pytest.raises(KeyboardInterrupt):
         runner.resume(run_dir, quiet())
     assert runs.manifest(run_dir)["state"] == "interrupted"
+    assert not (run_dir / seal.NAME).exists(), "a run that goes on has no hashes yet"
     assert "2 of 4 trials not done" in runs.manifest(run_dir)["verdict"]["reasons"]
     assert parquet.read_table(run_dir / "results.parquet").num_rows == 2
     fake.stop_at = None

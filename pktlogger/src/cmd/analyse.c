@@ -1,4 +1,5 @@
-/* pktlogger analyse and export: they join two captures and write tables and a summary, graphs, or CSV. */
+/* pktlogger analyse and export: they join two captures and write tables and a summary, graphs, or CSV. flow_export.c
+ * has the export of one capture. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "analyse.h"
 #include "command.h"
 #include "csv.h"
+#include "flow_export.h"
 #include "folder.h"
 #include "json.h"
 #include "limits.h"
@@ -21,8 +23,8 @@
 #include "xplot.h"
 
 struct settings {
-    const char *sender, *receiver, *box, *output;
-    uint64_t from_ns, to_ns;
+    const char *sender, *receiver, *box, *output, *flow_folder;
+    uint64_t from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json;
 };
 
@@ -65,13 +67,19 @@ static const struct nc_option export_options[] = {
      .help = "from this time on, since the flow's first data"},
     {.name = "to", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(to_ns),
      .help = "up to this time; default: all"},
+    {.name = "pcap-per-flow", .kind = NC_OPT_STRING, .metavar = "DIR", .offset = AT(flow_folder),
+     .help = "divide the capture FILE: a pcapng for each TCP connection in this folder; it is made, or must be empty"},
+    {.name = "max-flows", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "10000", .min = 1,
+     .max = 1000000, .offset = AT(flows_max),
+     .help = "with --pcap-per-flow: a capture with more connections is refused"},
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 /* clang-format on */
 static const struct nc_usage export_usage = {
-    .synopsis =
-        "pktlogger export {--xplot | --csv} [--from TIME] [--to TIME] --sender FILE --receiver FILE [--box DIR] -o DIR",
-    .purpose = "Writes the joined captures as graphs or tables for other programs.",
+    .synopsis = "pktlogger export {--xplot | --csv} [--from TIME] [--to TIME] --sender FILE --receiver FILE [--box "
+                "DIR] -o DIR\n"
+                "pktlogger export --pcap-per-flow DIR [--max-flows N] [--tunnels] FILE",
+    .purpose = "Writes the joined captures as graphs or tables for other programs, or one capture as a file a flow.",
 };
 
 /* "What limited it: 62 % the receiver's window; 30 % slow start; …", the longest first, and the same of losses. */
@@ -255,12 +263,36 @@ static int run(const struct settings *settings, bool human)
     return status;
 }
 
+static int start_flow_export(const struct settings *settings, int files, char **file, bool human)
+{
+    const char *other = settings->sender     ? "sender"
+                        : settings->receiver ? "receiver"
+                        : settings->box      ? "box"
+                        : settings->output   ? "output"
+                        : settings->xplot    ? "xplot"
+                        : settings->csv      ? "csv"
+                        : settings->from_ns  ? "from"
+                        : settings->to_ns    ? "to"
+                                             : NULL;
+    if (other)
+        return pl_fail(human, NC_EXIT_USAGE, "--%s does not go with --pcap-per-flow, which takes one capture: %s",
+                       other, "pktlogger export --pcap-per-flow DIR FILE");
+    if (files != 1)
+        return pl_fail(human, NC_EXIT_USAGE,
+                       "--pcap-per-flow '%s': %d capture files; want one: pktlogger export --pcap-per-flow DIR FILE",
+                       settings->flow_folder, files);
+    struct pl_flow_export export = {*file, settings->flow_folder, settings->flows_max, settings->tunnels};
+    return pl_export_flow_files(&export, human);
+}
+
 static int start(const struct nc_option *options, size_t n, const struct nc_usage *usage, bool want_format, int argc,
                  char **argv)
 {
     struct settings settings = {0};
     int first = nc_options_parse(options, n, usage, &settings, NULL, argc, argv);
     bool human = nc_program_is_human(settings.human, settings.json);
+    if (settings.flow_folder)
+        return start_flow_export(&settings, argc - first, argv + first, human);
     if (first < argc)
         return pl_fail(human, NC_EXIT_USAGE, "'%s': not expected; files go into --sender and --receiver", argv[first]);
     if (!settings.sender || !settings.receiver || !settings.output)
@@ -273,7 +305,7 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
         return pl_fail(human, NC_EXIT_USAGE, "--to %.9g s is not behind --from %.9g s", (double)settings.to_ns / 1e9,
                        (double)settings.from_ns / 1e9);
     if (want_format && !settings.xplot && !settings.csv)
-        return pl_fail(human, NC_EXIT_USAGE, "no format chosen; allowed are --xplot and --csv");
+        return pl_fail(human, NC_EXIT_USAGE, "no format chosen; allowed are --xplot, --csv and --pcap-per-flow");
     return run(&settings, human);
 }
 

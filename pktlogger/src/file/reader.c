@@ -121,7 +121,8 @@ static int parse_interface(struct pl_reader *reader, const uint8_t *body, size_t
     struct pl_interface *interface = add_interface(reader);
     if (!interface)
         return corrupt(reader, "out of memory for interfaces");
-    interface->link = link_of(pl_get16(body, reader->swapped));
+    interface->linktype = pl_get16(body, reader->swapped);
+    interface->link = link_of(interface->linktype);
     interface->snap_bytes = pl_get32(body + 4, reader->swapped);
     const uint8_t *at = body + 8;
     for (struct option option; next_option(reader, &at, body + len, &option);) {
@@ -218,6 +219,27 @@ static int parse_section(struct pl_reader *reader)
     return 0;
 }
 
+/* Appends the block to the head, where the caller wants it and the block belongs there. */
+static int keep_head(struct pl_reader *reader, uint32_t type, uint32_t total)
+{
+    if (!reader->keep_head || (type != PL_BLOCK_SECTION && type != PL_BLOCK_INTERFACE))
+        return 0;
+    if (type == PL_BLOCK_SECTION && total < SECTION_HEADER)
+        return corrupt(reader, "section header too short");
+    size_t kept = type == PL_BLOCK_SECTION ? 0 : reader->head_bytes;
+    if (kept + total > PL_HEAD_MAX)
+        return corrupt(reader, "a section's header and interfaces are longer than 1 MiB");
+    uint8_t *grown = realloc(reader->head, kept + total);
+    if (!grown)
+        return corrupt(reader, "out of memory for interfaces");
+    memcpy(grown + kept, reader->at, total);
+    if (type == PL_BLOCK_SECTION)
+        memset(grown + 16, 0xff, 8); /* the section's length is not that of a part of it */
+    reader->head = grown;
+    reader->head_bytes = kept + total;
+    return 0;
+}
+
 static enum pl_next next_block_frame(struct pl_reader *reader, struct pl_frame *frame)
 {
     while (have(reader, BLOCK_FRAME)) {
@@ -231,6 +253,8 @@ static enum pl_next next_block_frame(struct pl_reader *reader, struct pl_frame *
             break;
         if (pl_get32(reader->at + total - 4, reader->swapped) != total)
             return corrupt(reader, "the two lengths of a block differ"), PL_CORRUPT;
+        if (keep_head(reader, type, total) < 0)
+            return PL_CORRUPT;
         const uint8_t *body = reader->at + 8;
         size_t len = total - BLOCK_FRAME;
         enum pl_next got = PL_END;
@@ -244,6 +268,7 @@ static enum pl_next next_block_frame(struct pl_reader *reader, struct pl_frame *
             parse_statistics(reader, body, len);
         if (got == PL_CORRUPT)
             return PL_CORRUPT;
+        reader->block = reader->at;
         reader->at += total;
         if (got == PL_FRAME)
             return PL_FRAME;
@@ -261,6 +286,7 @@ static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame
     uint32_t captured = pl_get32(at + 8, reader->swapped);
     uint32_t per_second = interface->tsresol == 9 ? 1000000000u : 1000000u;
     uint64_t ticks = (uint64_t)pl_get32(at, reader->swapped) * per_second + pl_get32(at + 4, reader->swapped);
+    reader->block = reader->at;
     reader->at += CLASSIC_RECORD + captured;
     return fill(reader, frame, interface, pl_ticks_to_ns(ticks, interface->tsresol, 0), at + CLASSIC_RECORD, captured,
                 pl_get32(at + 12, reader->swapped));
@@ -273,7 +299,8 @@ static int open_classic(struct pl_reader *reader, bool nano)
         return corrupt(reader, "out of memory for interfaces");
     interface->tsresol = nano ? 9 : 6;
     interface->snap_bytes = pl_get32(reader->at + 16, reader->swapped);
-    interface->link = link_of(pl_get32(reader->at + 20, reader->swapped) & 0xffff); /* the rest: FCS length */
+    interface->linktype = (uint16_t)pl_get32(reader->at + 20, reader->swapped); /* the upper half: FCS length */
+    interface->link = link_of(interface->linktype);
     reader->classic = true;
     reader->at += CLASSIC_HEADER;
     return 0;

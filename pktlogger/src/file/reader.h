@@ -21,6 +21,7 @@
 
 struct pl_interface {
     unsigned link;       /* enum nc_link or PL_LINK_UNKNOWN */
+    uint16_t linktype;   /* as in the file */
     uint32_t snap_bytes; /* 0: no limit */
     uint8_t tsresol;     /* as in if_tsresol */
     int64_t tsoffset_s;
@@ -36,6 +37,8 @@ struct pl_frame {
     const uint8_t *data;
 };
 
+#define PL_HEAD_MAX ((size_t)1 << 20) /* of a head that is kept, because each copy of it costs as much */
+
 struct pl_reader {
     const uint8_t *start, *at, *end; /* the window of the file that is in memory */
     uint64_t passed;                 /* bytes of the file before `start` */
@@ -47,6 +50,10 @@ struct pl_reader {
     uint64_t frames;
     struct pl_interface *interfaces; /* of all sections */
     size_t interface_n, interface_room, section_first;
+    const uint8_t *block; /* of the last frame, up to `at`: a pcapng block or a classic record, as it is in the file */
+    bool keep_head;       /* the caller sets it after the opening: keep the head of the section */
+    uint8_t *head;        /* pcapng: the section header, with its length left open, and the interfaces so far */
+    size_t head_bytes;
     char why[512]; /* the reason of PL_CORRUPT */
 };
 

@@ -96,6 +96,8 @@ void pl_reader_close(struct pl_reader *reader)
 {
     pl_input_close(reader->input);
     free(reader->interfaces);
+    free(reader->head);
+    reader->head = NULL;
     reader->input = NULL;
     reader->interfaces = NULL;
 }

@@ -12,6 +12,7 @@ static struct nc_error error;
 
 static int read_file(const char *content, mode_t mode, struct rttcp_key *key)
 {
+    unlink(path); /* it may be read-only */
     FILE *file = fopen(path, "w");
     CHECK(file != NULL);
     fputs(content, file);

@@ -1,0 +1,76 @@
+"""dossier.html beside dossier.json: one self-contained page of rules, evidence, record plot and hashes.
+
+Both files are written under temporary names first and then renamed, so that a full disk leaves neither.
+"""
+
+from __future__ import annotations
+
+import datetime
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from plotly.io import to_html
+from plotly.offline import get_plotlyjs
+
+from dashboard.figures.records import records_figure
+from dashboard.figures.theme import GRAPH_CONFIG
+from netcommon import readable
+from netcommon.errors import UsageError
+from scenarios.certify import dossier, records
+
+HERE = Path(__file__).parent
+CLASSES = {"holds": "good", "does not hold": "bad", "cannot be shown by emulation": "open"}
+
+
+def write_dossier(content: dict[str, Any], folder: Path) -> Path:
+    """Writes dossier.json and dossier.html into ``folder`` and returns the page's path."""
+    page = render(content)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".dossier-") as temporary:
+            written = {dossier.NAME: dossier.text(content), "dossier.html": page}
+            for name, text in written.items():
+                (Path(temporary) / name).write_text(text, encoding="utf-8")
+            for name in written:
+                (Path(temporary) / name).rename(folder / name)
+    except OSError as error:
+        raise UsageError(f"--output {folder}: {error.strerror}") from error
+    return folder / "dossier.html"
+
+
+def render(content: dict[str, Any]) -> str:
+    """The page."""
+    environment = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined)
+    date = datetime.datetime.fromtimestamp(content["started_realtime_ns"] / 1e9, datetime.UTC).date().isoformat()
+    history = {family: records.load(family) for family in ("ipv4", "ipv6")}
+    figure = records_figure(history, (date, content["score_tbit_m_per_s"]), content["run"])
+    return environment.get_template("dossier.html.j2").render(
+        dossier=content,
+        date=date,
+        classes=CLASSES,
+        facts=_facts(content),
+        legs=[(place["name"], _counted(place), readable.distance(place["leg_m"])) for place in content["route"]],
+        style=(HERE / "assets" / "style.css").read_text(),
+        plotly_js=get_plotlyjs(),
+        records_html=to_html(
+            figure, full_html=False, include_plotlyjs=False, div_id="records", config=GRAPH_CONFIG
+        ),
+    )  # fmt: skip
+
+
+def _facts(content: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("Clock", f"{content['clock']} time"),
+        ("Class", f"{content['family']}, {content['class']}"),
+        ("Short-term rate", readable.rate(content["rate_bps"])),
+        ("Distance", readable.distance(content["distance_m"])),
+        ("Score", f"{round(content['score_tbit_m_per_s'])} Tbit·m/s"),
+        ("Record of the class", f"{content['record']['score']} Tbit·m/s ({content['record']['date']})"),
+        ("Trial", content["trial"]),
+    ]
+
+
+def _counted(place: dict[str, Any]) -> str:
+    return "yes" if place["counts"] else "no: it does not route"

@@ -1,0 +1,195 @@
+"""lfp certify: distance, records, rules on made-up runs, and runs that were changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from dashboard.cli import certify
+from netcommon.errors import LfpError, UsageError
+from scenarios.certify import distance, dossier, records, seal
+from scenarios.plan.plan import load_plan
+from scenarios.plan.route import Place, Route
+
+PITTSBURGH = {"name": "Pittsburgh", "latitude": 40.4406, "longitude": -79.9959}
+TOKYO = {"name": "Tokyo", "latitude": 35.6762, "longitude": 139.6503}
+CERN = {"name": "CERN", "latitude": 46.2339, "longitude": 6.0557}
+SILENT = {"name": "Anchorage", "latitude": 61.2181, "longitude": -149.9003, "counts": False}
+SECOND = 10**9
+SIDES = {
+    "sender": {"local": "10.77.0.1:1", "remote": "10.77.2.2:2"},
+    "receiver": {"local": "10.77.2.2:2", "remote": "10.77.0.1:1"},
+}
+
+
+def write_run(folder: Path, rate_bps: int = 9_800_000_000, points: Any = None, **changed: Any) -> Path:
+    """A sealed run of ten minutes from Tokyo around the world that keeps every rule. ``changed``: parameters, and of
+    the transfer `elapsed_ns`, `verified` and `mptcp`; `commits`, of the manifest."""
+    trial = folder / "trials" / "0000"
+    trial.mkdir(parents=True)
+    around = load_plan("lsr-ipv4-single").echo["route"]["points"]
+    route = {"points": around if points is None else points}
+    manifest = {
+        "title": "Made up", "started_realtime_ns": 1_760_000_000 * SECOND, "scenario": {"route": route},
+        "versions": {"lfp": "0.1.0"}, "kernel": "Linux 6.1", "hashes": {"rttcp": "00"},
+        "commits": changed.pop("commits", {"rttcp": "0123456789ab"}),
+    }  # fmt: skip
+    summary = {
+        "short_term_bps": rate_bps, "elapsed_ns": changed.pop("elapsed_ns", 601 * SECOND), "bytes": 7 * 10**11,
+        "complete": True, "verified": changed.pop("verified", "ok"),
+    }  # fmt: skip
+    transfer = SIDES | {"summary": summary, "params": {"mptcp": changed.pop("mptcp", False)}}
+    params = {
+        "tool": "rttcp", "family": "ipv4", "parallel": 1, "bidir": False, "second": None, "routers": 3, "verify": True,
+        "gateway": "none", "rtt_ns": 498_000_000,
+    }  # fmt: skip
+    status = {"state": "done", "verdict": {"valid": True}}
+    for name, content in (("params", params | changed), ("status", status), ("transfer", transfer)):
+        (trial / f"{name}.json").write_text(json.dumps(content))
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for file in (folder / "results.parquet", trial / "tcp_info.parquet"):
+        file.write_bytes(b"PAR1")
+    seal.write(folder)
+    return folder
+
+
+def broken(run: Path) -> set[str]:
+    return {rule["name"] for rule in dossier.make(run)["rules"] if rule["verdict"] == "does not hold"}
+
+
+def test_distance_of_known_pairs() -> None:
+    quarter = [Place(name="equator", latitude=0, longitude=0), Place(name="pole", latitude=90, longitude=0)]
+    assert distance.scored_m(quarter) == pytest.approx(10_007_557, abs=1)
+    across = [Place(name="east", latitude=10, longitude=179.5), Place(name="west", latitude=10, longitude=-179.5)]
+    assert distance.scored_m(across) == pytest.approx(109_505, abs=10)
+
+
+def test_the_record_of_2004_by_coordinates_and_only_by_places_that_route() -> None:
+    found = Route.model_validate({"points": [PITTSBURGH, SILENT, TOKYO, CERN]})
+    assert distance.scored_m(found.counted) == pytest.approx(20_424_000, abs=1_000)  # scored as 20,645 km: 1.1 % more
+    assert found.routers == 1
+
+
+def test_distance_counts_up_to_30000_km() -> None:
+    route = load_plan("lsr-ipv6-multi").base.route
+    assert sum(distance.legs_m(route.counted)) == pytest.approx(32_276_000, abs=1_000)
+    assert distance.scored_m(route.counted) == 30_000_000
+
+
+@pytest.mark.parametrize(
+    ("points", "says"),
+    [
+        ([TOKYO], "'points': 1 place"),
+        ([TOKYO, CERN | {"counts": False}], "'counts': the first and the last place are the hosts"),
+        ([TOKYO, CERN | {"latitude": 91}], "91"),
+        ([TOKYO, CERN | {"height": 1}], "height"),
+    ],
+)
+def test_a_wrong_route_is_refused(tmp_path: Path, points: list[dict[str, Any]], says: str) -> None:
+    tables = [", ".join(f"{key} = {json.dumps(value)}" for key, value in point.items()) for point in points]
+    lines = ", ".join(f"{{{table}}}" for table in tables)
+    file = tmp_path / "tiny.toml"
+    file.write_text(f'[scenario]\nname = "tiny"\n[transfer]\nbytes = "1MB"\n[route]\npoints = [{lines}]\n')
+    with pytest.raises(UsageError) as caught:
+        load_plan(str(file))
+    assert says in str(caught.value) and "tiny.toml" in str(caught.value)
+
+
+def test_the_last_records_are_the_papers() -> None:
+    for kind in records.CLASSES:
+        assert records.best("ipv4", kind).score == 264_147 and records.best("ipv6", kind).score == 272_400
+
+
+def test_a_single_stream_mark_counts_among_several_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = [records.Record("2006-01-01", 10, "a", ("multiple",)), records.Record("2006-02-01", 20, "b", ("single",))]
+    monkeypatch.setattr(records, "load", lambda family: marks)
+    assert records.best("ipv4", "multiple").score == 20
+    assert records.best("ipv4", "single").score == 20
+    monkeypatch.setattr(records, "load", lambda family: [marks[0], records.Record("2006-02-01", 5, "b", ("single",))])
+    assert records.best("ipv4", "single").score == 5
+
+
+def test_a_run_that_keeps_every_rule_but_r2(tmp_path: Path) -> None:
+    found = dossier.make(write_run(tmp_path / "run"))
+    assert broken(tmp_path / "run") == set() and found["certified"]
+    assert [rule["name"] for rule in found["rules"]] == ["R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R10"]
+    assert found["rules"][1]["verdict"] == "cannot be shown by emulation"
+    assert (found["score_tbit_m_per_s"], found["class"], found["clock"]) == (294_000, "single", "real")
+
+
+@pytest.mark.parametrize(
+    ("changed", "rules"),
+    [
+        ({"elapsed_ns": 599 * SECOND}, {"R1"}),
+        ({"points": []}, {"R1", "R8", "R10"}),
+        ({"gateway": "lft"}, {"R3"}),
+        ({"mptcp": True}, {"R3"}),
+        ({"commits": {"rttcp": "0123456789ab-dirty"}}, {"R4"}),
+        ({"verify": False, "verified": "off"}, {"R7"}),
+        ({"routers": 2}, {"R8"}),
+        ({"rtt_ns": 200_000_000}, {"R8"}),
+        ({"rate_bps": 9_600_000_000}, {"R10"}),
+        ({"family": "ipv6"}, {"R10"}),
+    ],
+)
+def test_a_rule_that_does_not_hold_is_said(tmp_path: Path, changed: dict[str, Any], rules: set[str]) -> None:
+    assert broken(write_run(tmp_path / "run", **changed)) == rules
+
+
+def test_information_that_is_missing_breaks_r5(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    (run / "trials" / "0000" / "tcp_info.parquet").unlink()
+    seal.write(run)
+    assert broken(run) == {"R5"}
+
+
+def test_the_command_writes_both_files_and_its_status_tells(tmp_path: Path) -> None:
+    for rate_bps, status in ((9_800_000_000, 0), (9_000_000_000, 1)):
+        run = write_run(tmp_path / str(rate_bps), rate_bps)
+        done = CliRunner().invoke(certify, [str(run)], standalone_mode=False)
+        assert done.return_value == status
+        page = (run / "dossier.html").read_text(encoding="utf-8")
+        assert "real time" in page and "264147 Tbit·m/s" in page and "https://" not in page.partition("<h1>")[2][:2000]
+        assert CliRunner().invoke(certify, [str(run), "--check"], standalone_mode=False).return_value == 0
+        assert sorted(file.name for file in run.glob("*dossier*")) == ["dossier.html", "dossier.json"]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "results.parquet", "trials/0000/transfer.json"])
+def test_a_changed_file_is_named(tmp_path: Path, name: str) -> None:
+    run = write_run(tmp_path / "run")
+    with (run / name).open("a") as file:
+        file.write(" ")
+    with pytest.raises(LfpError, match=rf"{name}: changed since the run's end") as caught:
+        dossier.make(run)
+    assert caught.value.status == 1 and "\n" not in str(caught.value)
+
+
+def test_files_that_came_or_went_are_named(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    more = run / "trials" / "0000" / "more.json"
+    more.write_text("{}")
+    with pytest.raises(LfpError, match=r"more\.json: added"):
+        dossier.make(run)
+    more.unlink()
+    (run / "results.parquet").unlink()
+    with pytest.raises(LfpError, match=r"results\.parquet: removed"):
+        dossier.make(run)
+
+
+def test_check_finds_a_run_that_was_sealed_again_and_a_changed_dossier(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    CliRunner().invoke(certify, [str(run)], standalone_mode=False)
+    file = run / dossier.NAME
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace('"certified": true', '"certified": false'), encoding="utf-8")
+    with pytest.raises(LfpError, match=r"dossier\.json: not what this run gives"):
+        dossier.check(run, run)
+    file.write_text(text, encoding="utf-8")
+    (run / "results.parquet").write_bytes(b"other")
+    seal.write(run)
+    with pytest.raises(LfpError, match=r"results\.parquet: its SHA-256"):
+        dossier.check(run, run)
