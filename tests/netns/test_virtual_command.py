@@ -52,11 +52,13 @@ for _ in range(999_999):
     time.monotonic_ns()
 looked = time.monotonic_ns() - before
 print(looked)
+gaps = []
 for _ in range(1000):
     seen = [time.monotonic_ns(), past_libc(), time.monotonic_ns(), past_libc()]
-    assert [b - a for a, b in zip(seen, seen[1:])] == [256] * 3, seen
+    gaps += [b - a for a, b in zip(seen, seen[1:])]
     day = time.time_ns(), time.time_ns()
-    assert day[1] - day[0] == 256, day
+    gaps.append(day[1] - day[0])
+print(gaps.count(256), sum(gap > 0 and gap % 256 == 0 for gap in gaps))
 print(time.time_ns() - time.monotonic_ns())
 time.sleep(1)
 print(time.time_ns() - time.monotonic_ns())
@@ -121,12 +123,16 @@ def test_the_processors_counter_is_the_guests_clock(tmp_path: Path) -> None:
 
 
 def test_a_look_at_the_clock_moves_it_by_256_ns_with_and_without_the_kernel(tmp_path: Path) -> None:
-    """Programs look at a page that they share with the kernel. What happens meanwhile happens at its time."""
+    """Programs look at a page that they share with the kernel. What happens meanwhile happens at its time.
+
+    A look during which something happens, once in a millisecond at most, takes the kernel's own looks too.
+    """
     looking = f'{sys.executable} -S -c "$LOOKS"'
     script = f'LOOKS=\'{LOOKS}\'; {looking} & for _ in 1 2 3; do sleep 0.05; date +%s.%N; done; wait'
     done = virtual("--", "bash", "-c", script, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    *dates, looked, offset, later = done.stdout.split()
+    *dates, looked, exact, whole, offset, later = done.stdout.split()
     assert len(dates) == 3 and float(dates[2]) - float(dates[0]) == pytest.approx(0.1, abs=0.005), dates
     assert int(looked) == pytest.approx(256e6, rel=1e-3)
+    assert int(exact) >= 3990 and int(whole) == 4000
     assert int(offset) == int(later)
