@@ -2,8 +2,8 @@
 can be watched.
 
 `/` all runs · `/run/<name>` one run, with `?x=…` another figure of it · `/run/<name>/trial/<n>` one trial ·
-`/compare/<base>/<run>` two runs · `/class` demonstrations for a class. A name in an address is only looked up among the
-existing runs; it never becomes a path.
+`/compare/<base>/<run>` two runs · `/class` demonstrations for a class · `/gateway` a running gateway. A name in an
+address is only looked up among the existing runs; it never becomes a path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dash import Dash, Input, Output, dcc, html
 from dashboard.data.delete import delete_run
 from dashboard.data.demonstration import Demonstrations
 from dashboard.data.runs import Run, list_runs, load_run
-from dashboard.pages import class_page, compare_page, elements, run_page, runs_page, trial_page
+from dashboard.live.live import Live
+from dashboard.pages import class_page, compare_page, elements, gateway_page, run_page, runs_page, trial_page
 from dashboard.results.choice import of_search
 from netcommon.errors import LfpError
 
@@ -36,14 +37,17 @@ class Runs:
 
     def named(self, name: str) -> Run:
         """The run of that name. Raises LfpError when there is none."""
-        if not any(entry.name == name for entry in self.directory.iterdir()):
+        if not self.directory.is_dir() or not any(entry.name == name for entry in self.directory.iterdir()):
             raise LfpError(f"no run named {name} in {self.directory}", 2)
         return load_run(self.directory / name)
 
 
-def make_app(runs_dir: Path, *, read_only: bool = False) -> Dash:
+NOTHING_LIVE = Live()
+
+
+def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LIVE) -> Dash:
     """The application for all runs in `runs_dir`. Everything that it serves comes from this machine. `read_only`:
-    nothing can be deleted or started."""
+    nothing can be deleted, started or changed. `live`: running tools, which have pages, too."""
     app = Dash(
         __name__, title="lfp", update_title="", serve_locally=True, eager_loading=True,
         suppress_callback_exceptions=True,
@@ -53,16 +57,14 @@ def make_app(runs_dir: Path, *, read_only: bool = False) -> Dash:
     app.layout = html.Div(
         [
             dcc.Location(id="url", refresh="callback-nav"),
-            html.Header(
-                [dcc.Link("TCP over long fat pipes", href="/"), dcc.Link("Class", href="/class")], className="top"
-            ),
+            html.Header(_links(live), className="top"),
             html.Main(id="page"),
         ]
     )
 
     def show(pathname: str | None, search: str | None) -> html.Div:
         try:
-            return page_at(runs, pathname or "/", search or "")
+            return page_at(runs, pathname or "/", search or "", live)
         except LfpError as error:
             return elements.problem(str(error))
 
@@ -72,16 +74,26 @@ def make_app(runs_dir: Path, *, read_only: bool = False) -> Dash:
     run_page.register(app, runs.named)
     trial_page.register(app, runs.named)
     class_page.register(app, Demonstrations(runs_dir), runs.named, read_only=read_only)
+    if live.gateway:
+        gateway_page.register(app, live.gateway, read_only=read_only)
     return app
 
 
-def page_at(runs: Runs, pathname: str, search: str = "") -> html.Div:
+def _links(live: Live) -> list[dcc.Link]:
+    """The links at the top of every page."""
+    links = [dcc.Link("TCP over long fat pipes", href="/"), dcc.Link("Class", href="/class")]
+    return [*links, *([dcc.Link("Gateway", href="/gateway")] if live.gateway else [])]
+
+
+def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LIVE) -> html.Div:
     """The page of an address. `search`: its part from `?` on, a choice for a run's figure. Raises LfpError for a run or
     trial that does not exist."""
     if pathname == "/":
         return runs_page.page(runs.all(), read_only=runs.read_only)
     if pathname.rstrip("/") == "/class":
         return class_page.page(search, read_only=runs.read_only)
+    if pathname.rstrip("/") == "/gateway":
+        return _gateway(live, runs.read_only)
     if pair := COMPARE_ADDRESS.match(pathname):
         return compare_page.page(runs.named(pair["base"]), runs.named(pair["run"]), of_search(search))
     found = RUN_ADDRESS.match(pathname)
@@ -91,3 +103,9 @@ def page_at(runs: Runs, pathname: str, search: str = "") -> html.Div:
     if found["trial"] is None:
         return run_page.page(run, of_search(search))
     return trial_page.page(run, run.trial(int(found["trial"])))
+
+
+def _gateway(live: Live, read_only: bool) -> html.Div:
+    if live.gateway is None:
+        return elements.problem("No gateway is watched. Start the dashboard with --gateway SOCKET.")
+    return gateway_page.page(live.gateway, read_only=read_only)

@@ -18,26 +18,40 @@ runs_dir_option = click.option(
 
 
 @click.command("dashboard")
-@click.argument("run", default="last")
+@click.argument("run", required=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; a token beyond loopback.")
 @click.option("--port", default=8050, show_default=True, type=click.IntRange(0, 65535), help="TCP port; 0: any free.")
 @click.option("--token", help="Require this token on every request.  [default: a random one beyond loopback]")
-@click.option("--read-only", is_flag=True, help="Nothing can be deleted or started from the pages.")
+@click.option("--read-only", is_flag=True, help="Nothing can be deleted, started or changed from the pages.")
+@click.option("--gateway", type=click.Path(path_type=Path), metavar="SOCKET",
+              help="Control socket of a running lft-gateway; adds a page that shows and controls it.")  # fmt: skip
 @runs_dir_option
-def dashboard(run: str, host: str, port: int, token: str | None, read_only: bool, runs_dir: Path) -> None:
+def dashboard(
+    run: str | None, host: str, port: int, token: str | None, read_only: bool, gateway: Path | None, runs_dir: Path
+) -> None:
     """Show RUN and all runs beside it in a browser: sweeps, Seq/Ack timelines, verdicts.
 
-    RUN is a run directory, a run's name, or "last". Ctrl-C ends the dashboard.
+    RUN is a run directory, a run's name, or "last", which is the default. With the socket of a running tool and without
+    RUN, the page of that tool comes first, and there need not be any run. Ctrl-C ends the dashboard.
     """
     from dashboard.data.runs import load_run
+    from dashboard.live.live import watch
     from dashboard.server import serve
     from scenarios.run import runs
 
     if token is not None and len(token) < 8:
         raise UsageError("--token: too short; at least 8 characters, or leave it out to get one made up")
-    path = runs.find(run, runs_dir).absolute()
-    load_run(path)  # so that a damaged run is an error here rather than on a page
-    serve(path, host, port, token, lambda url: click.echo(f"Dashboard: {url}   (Ctrl-C ends it)"), read_only=read_only)
+    first = "/gateway"
+    if run is not None or gateway is None:
+        path = runs.find(run or "last", runs_dir).absolute()
+        load_run(path)  # so that a damaged run is an error here rather than on a page
+        first, runs_dir = f"/run/{path.name}", path.parent
+    live = watch(gateway)
+    try:
+        serve(runs_dir, first, host, port, token, lambda url: click.echo(f"Dashboard: {url}   (Ctrl-C ends it)"),
+              live=live, read_only=read_only)  # fmt: skip
+    finally:
+        live.close()
 
 
 @click.command("report")

@@ -14,14 +14,16 @@ from werkzeug.serving import make_server
 
 from dashboard.app import make_app
 from dashboard.auth import is_loopback, refuse_other_sites, require_token
+from dashboard.live.live import Live
 from netcommon.errors import LfpError
 
 
 def serve(
-    run: Path, host: str, port: int, token: str | None, announce: Callable[[str], None], *, read_only: bool = False
-) -> None:
-    """Serves `run`, which is shown first, and all runs beside it; returns on SIGINT. `announce` is called with the URL
-    once the URL works. `read_only`: nothing can be deleted or started.
+    runs_dir: Path, first: str, host: str, port: int, token: str | None, announce: Callable[[str], None], *,
+    live: Live, read_only: bool = False,
+) -> None:  # fmt: skip
+    """Serves all runs of `runs_dir` and the running tools of `live`; returns on SIGINT. `announce` is called with the
+    URL of the page `first` (`/gateway`) once the URL works. `read_only`: nothing can be deleted, started or changed.
 
     Beyond loopback a token is always required: `token`, or a random one. Raises LfpError (status 2) when the address
     cannot be bound.
@@ -30,14 +32,14 @@ def serve(
         token = secrets.token_urlsafe(24)
     with _bound(host, port) as listener:
         actual = int(listener.getsockname()[1])
-        app = make_app(run.parent, read_only=read_only)
+        app = make_app(runs_dir, read_only=read_only, live=live)
         refuse_other_sites(app.server, host)
         if token is not None:
             require_token(app.server, token, cookie=f"lfp-token-{actual}")
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         http = make_server(host, actual, app.server, threaded=True, fd=listener.fileno())
         shown = f"[{host}]" if ":" in host else host
-        announce(f"http://{shown}:{actual}/run/{run.name}" + (f"?token={token}" if token else ""))
+        announce(f"http://{shown}:{actual}{first}" + (f"?token={token}" if token else ""))
         try:
             http.serve_forever()
         except KeyboardInterrupt:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, expect
+from support.chromium import chromium, watched_page
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
@@ -22,10 +23,6 @@ from dashboard.report import write_report  # noqa: E402
 from scenarios.virtual import kernel  # noqa: E402
 
 pytestmark = [pytest.mark.browser]
-CHROMIUM = "/usr/bin/chromium"
-ARGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-WAIT_MS = 120_000  # a deadline for busy machines, not an expectation
-expect.set_options(timeout=WAIT_MS)
 POINTS = """() => [...document.querySelectorAll('#sweep .scatterlayer .trace')]
     .map(trace => trace.querySelectorAll('path.point').length)"""
 TIMES = """() => { const g = document.querySelector('#timeline .js-plotly-plot');
@@ -52,26 +49,14 @@ def base(runs_dir: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if not Path(CHROMIUM).exists():
-        pytest.skip(f"{CHROMIUM} is not installed")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGS)
-        yield chromium
-        chromium.close()
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page that fails the test when the browser's console reports an error."""
-    context = browser.new_context(viewport={"width": 1500, "height": 1300})
-    opened = context.new_page()
-    errors: list[str] = []
-    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.set_default_timeout(WAIT_MS)
-    yield opened
-    context.close()
-    assert errors == []
+    with watched_page(browser) as opened:
+        yield opened
 
 
 def run_url(base: str, runs_dir: Path, start: str) -> str:

@@ -14,11 +14,11 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def served(run: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The dashboard of a run; gives the printed URL and the process."""
+def served(run: Path | None, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The dashboard of a run, or of running tools alone; gives the printed URL and the process."""
     program = "import sys; from dashboard.cli import dashboard; dashboard(sys.argv[1:])"
     process = subprocess.Popen(
-        [sys.executable, "-c", program, str(run), "--port", "0", *options],
+        [sys.executable, "-c", program, *([str(run)] if run else []), "--port", "0", *options],
         stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     try:

@@ -1,0 +1,80 @@
+"""The pages of running tools in Chromium, with a control socket that answers as CONTROL.md says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, expect
+from support.chromium import chromium, watched_page
+from support.pretended import PretendedGateway, pretended
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "py"))
+from served_dashboard import served  # noqa: E402
+
+pytestmark = [pytest.mark.browser]
+DRAWN = """name => { const plot = document.querySelector(name + ' .js-plotly-plot');
+    return Boolean(plot) && [...plot._fullData[0].y].filter(Number.isFinite).length >= 2 }"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with watched_page(browser) as opened:
+        yield opened
+
+
+def test_a_gateway_is_watched_and_controlled_by_several_browsers(page: Page, tmp_path: Path) -> None:
+    gateway, path = PretendedGateway(), tmp_path / "control"
+    with served(None, "--gateway", str(path), "--runs-dir", str(tmp_path)) as (url, _):
+        page.goto(url)
+        expect(page.locator("#gateway-state")).to_contain_text("No answer: ")
+        with pretended(path, gateway.answer):
+            controls_a_gateway(page, url, gateway)
+        expect(page.locator("#gateway-state")).to_contain_text("is lft-gateway running there?")
+
+
+def only_draining(dialog: Dialog) -> None:
+    """Answers yes to the question about draining, and no to the one about stopping."""
+    if dialog.message.startswith("Drain"):
+        dialog.accept()
+    else:
+        dialog.dismiss()
+
+
+def controls_a_gateway(page: Page, url: str, gateway: PretendedGateway) -> None:
+    """From the return of the socket to its drain; the second page only looks on."""
+    facts, told = page.locator("#gateway-facts"), page.locator("#gateway-said")
+    other = page.context.new_page()
+    other.goto(url)
+    for each in (page, other):
+        expect(each.locator("#gateway-state")).to_have_text("The tunnel is up. New connections go through it.")
+        expect(each.locator("#gateway-facts")).to_contain_text("From hosts into the gateway100 Mbit/s")
+    expect(facts).to_contain_text("From the gateway to hosts10 Mbit/s")
+    page.wait_for_function(DRAWN, arg="#gateway-plot")
+    page.get_by_label("Rate limit").fill("250")
+    page.keyboard.press("Enter")
+    expect(told).to_have_text("Rate limit is now 250 Mbit/s.")
+    expect(other.locator("#gateway-facts")).to_contain_text("Rate limit250 Mbit/s")
+    page.get_by_role("group", name="Bypass").get_by_label("on", exact=True).check()
+    page.get_by_role("button", name="Set bypass").press("Enter")
+    expect(page.locator("#gateway-state")).to_have_text("The tunnel is up. New connections bypass it.")
+    page.on("dialog", only_draining)
+    with page.expect_event("dialog"):
+        page.get_by_role("button", name="Stop…").click()
+    page.get_by_label("Drain within").fill("5s")
+    page.get_by_role("button", name="Drain…").press("Enter")
+    expect(told).to_have_text("The gateway was told to end within 5s.")
+    expect(other.locator("#gateway-state")).to_contain_text("it takes no new connections")
+    assert [request for request in gateway.asked if request["op"] != "show"] == [
+        {"op": "set", "values": {"rate": "250Mbit"}}, {"op": "set", "values": {"bypass": "on"}},
+        {"op": "stop", "within": "5s"},
+    ]  # fmt: skip

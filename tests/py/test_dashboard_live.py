@@ -1,0 +1,207 @@
+"""Running tools as the dashboard sees them: samples, sockets that come and go, and changes that a page asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.ports import free_port
+from support.pressed import pressed
+from support.pretended import PretendedGateway, pretended
+from support.waiting import wait_until
+
+from dashboard.app import Runs, make_app, page_at
+from dashboard.auth import refuse_other_sites
+from dashboard.content.live import gateway_facts, numbers_table
+from dashboard.figures.live import live_figure
+from dashboard.live import gateway, live, watcher
+from dashboard.live.recent import Recent, Sample
+from dashboard.live.watcher import Seen
+from dashboard.pages.gateway_page import changed, ended
+from lft_ref import Control, Gateway, Settings, write_key
+from netcommon.errors import LfpError
+
+SETTING = {setting.name: setting for setting in gateway.SETTINGS}
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks come one after the other, so that no test waits for a second to pass."""
+    monkeypatch.setattr(watcher, "PERIOD_S", 0.01)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool with one counter."""
+
+    uptime_ns: int
+    amount: int
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return {"amount": self.amount}
+
+
+def taken(*looks: tuple[float, Tool | None]) -> list[dict[str, float]]:
+    """The rates after these looks."""
+    recent = Recent()
+    for at_s, state in looks:
+        recent.take(at_s, state)
+    return [dict(sample.per_s) for sample in recent.samples()]
+
+
+def test_a_rate_is_growth_over_the_tools_own_time() -> None:
+    """The second look came late at the dashboard; the tool says that 2 s had passed."""
+    assert taken((0, Tool(10**9, 100)), (9, Tool(3 * 10**9, 700))) == [{}, {"amount": 300.0}]
+
+
+@pytest.mark.parametrize("again", [Tool(1, 900), Tool(5 * 10**9, 50)], ids=["uptime", "counter"])
+def test_a_tool_that_began_anew_gives_a_gap_and_no_rate(again: Tool) -> None:
+    assert taken((0, Tool(10**9, 100)), (1, again)) == [{}, {}]
+
+
+def test_without_an_answer_there_is_a_gap() -> None:
+    assert taken((0, Tool(1, 1)), (1, None), (2, Tool(3, 3)), (3, Tool(5, 5)))[1:] == [{}, {}, {"amount": 1e9}]
+
+
+def test_ten_minutes_are_kept() -> None:
+    recent = Recent()
+    for second in range(1000):
+        recent.take(second, Tool(second + 1, second))
+    assert [sample.at_s for sample in recent.samples()] == list(range(399, 1000))
+
+
+def test_the_plot_has_gaps_and_units_and_can_be_empty() -> None:
+    lines = {"in": "into it", "out": "out of it"}
+    assert all(len(trace.x) == 0 for trace in live_figure([Sample(1, {})], 2, lines, "Rate").data)
+    samples = [Sample(1, {}), Sample(2, {"in": 12_500_000, "out": 0}), Sample(3, {}), Sample(4, {"in": 125, "out": 0})]
+    figure = live_figure(samples, 5, lines, "Rate")
+    assert list(figure.data[0].x) == [-3, -2, -1] and figure.layout.yaxis.title.text == "Rate (Mbit/s)"
+    assert [None if y != y else y for y in figure.data[0].y] == [100, None, 0.001]
+    assert list(figure.data[0].text) == ["100 Mbit/s, 3 s ago", "–, 2 s ago", "1 kbit/s, 1 s ago"]
+
+
+@pytest.fixture
+def socket(tmp_path: Path) -> Path:
+    return tmp_path / "control"
+
+
+@pytest.fixture
+def shown(socket: Path) -> Iterator[live.Live]:
+    """The watch of a gateway at a socket, where there is none at first."""
+    watched = live.watch(socket)
+    yield watched
+    watched.close()
+
+
+def test_a_socket_that_is_gone_is_said_and_the_watch_goes_on_by_itself(shown: live.Live, socket: Path) -> None:
+    assert shown.gateway
+    seen = shown.gateway.seen
+    wait_until(lambda: "is lft-gateway running there?" in seen().error, "the reason")
+    assert "is lft-gateway running there?" in str(page_at(Runs(socket.parent), "/gateway", "", shown))
+    for _ in range(2):  # the second time, too
+        with pretended(socket, PretendedGateway().answer):
+            wait_until(lambda: seen().per_s("bytes_in"), "a rate")
+            facts = dict(gateway_facts(seen()))
+            assert facts["Peer"] == "192.0.2.1:2004" and facts["Rate limit"] == "800 Mbit/s"
+            assert facts["From hosts into the gateway"] == "100 Mbit/s"
+            assert facts["From the gateway to hosts"] == "10 Mbit/s" and facts["Limit towards hosts"] == "none"
+            assert facts["RTT of the tunnel"] == "200 ms" and facts["Loss in the tunnel"] == "0.01 %"
+        wait_until(lambda: seen().state is None, "the end")
+        assert str(socket) in seen().error or "closed the connection" in seen().error
+
+
+def test_the_socket_of_another_tool_is_said(shown: live.Live, socket: Path) -> None:
+    assert shown.gateway
+    seen = shown.gateway.seen
+    with pretended(socket, lambda _: {"v": 1, "ok": True, "statistics": {}}):
+        wait_until(lambda: "give the control socket of lft-gateway" in seen().error, "the reason")
+
+
+def test_every_number_of_an_answer_has_its_name_and_unit() -> None:
+    table = numbers_table(gateway.read(PretendedGateway().answer({"op": "show"})).numbers)
+    rows = {name: value for name, value in table.rows}
+    assert rows["relay.bytes_in"] == "11.92 MB" and rows["tunnel.handshake.sent"] == "1"
+    assert rows["engine.sent.data.wire_bytes"] == "7500 B" and rows["tunnel.rx_datagrams"] == "1.235 M"
+    assert "v" not in rows and "tunnel.mtu_search" not in rows
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text", "said"),
+    [
+        ("rate", 250, "250Mbit", "Rate limit is now 250 Mbit/s."),
+        ("rate", 0, "0Mbit", "Rate limit is now none."),
+        ("host-rate", 5, "5Mbit", "Limit towards hosts is now 5 Mbit/s."),
+        ("rate-mode", "auto", "auto", "Rate mode is now auto."),
+        ("redundancy", "off", "off", "Redundant copies is now off."),
+        ("bypass", "on", "on", "Bypass is now on."),
+    ],
+)
+def test_a_setting_reaches_the_socket_as_its_text(
+    shown: live.Live, socket: Path, name: str, value: object, text: str, said: str
+) -> None:
+    pretending = PretendedGateway()
+    with pretended(socket, pretending.answer):
+        assert shown.gateway and changed(shown.gateway, SETTING[name], value) == said
+    assert {"op": "set", "values": {name: text}} in pretending.asked
+
+
+@pytest.mark.parametrize(("name", "value"), [("rate", None), ("rate", True), ("rate", "5"), ("bypass", "perhaps")])
+def test_a_value_that_the_page_does_not_offer_is_not_sent(
+    shown: live.Live, socket: Path, name: str, value: object
+) -> None:
+    pretending = PretendedGateway()
+    with pretended(socket, pretending.answer):
+        assert shown.gateway and changed(shown.gateway, SETTING[name], value).startswith(f"{name}: ")
+    assert all(request["op"] == "show" for request in pretending.asked)
+
+
+INPUTS = {f"gateway-set-{name}": "n_clicks" for name in SETTING} | {
+    f"gateway-{name}": "n_submit" for name in ("rate", "host-rate")
+}  # fmt: skip
+
+
+def set_rate(shown: live.Live, runs_dir: Path, mbit: float, *, read_only: bool = False, **headers: str) -> Any:
+    """The press of the button beside the rate limit."""
+    server = make_app(runs_dir, read_only=read_only, live=shown).server
+    refuse_other_sites(server, "127.0.0.1")
+    fields: dict[str, object] = {"gateway-rate": mbit, "gateway-host-rate": 0, "gateway-rate-mode": "fixed",
+                                 "gateway-redundancy": "on", "gateway-bypass": "auto"}  # fmt: skip
+    return pressed(server, "gateway-said.children", INPUTS, fields, "gateway-set-rate", **headers)
+
+
+def test_only_the_own_site_changes_a_gateway_and_not_with_read_only(shown: live.Live, socket: Path) -> None:
+    pretending = PretendedGateway()
+    with pretended(socket, pretending.answer):
+        assert set_rate(shown, socket.parent, 5, Origin="http://evil.example").status_code == 403
+        assert "read-only" in set_rate(shown, socket.parent, 5, read_only=True, Origin="http://localhost").text
+        assert shown.gateway and "read-only" in ended(shown.gateway, None, read_only=True)
+        assert all(request["op"] == "show" for request in pretending.asked)
+        assert "now 5 Mbit/s" in set_rate(shown, socket.parent, 5, Origin="http://localhost").text
+    page = str(page_at(Runs(socket.parent, True), "/gateway", "", shown))
+    assert "gateway-set-rate" not in page and "gateway-stop" not in page
+
+
+def test_without_a_gateway_the_page_says_how_to_watch_one(tmp_path: Path) -> None:
+    assert "--gateway SOCKET" in str(page_at(Runs(tmp_path), "/gateway"))
+    with pytest.raises(LfpError, match="no run named"):
+        page_at(Runs(tmp_path / "none"), "/run/x")
+
+
+def test_what_the_page_sets_a_real_gateway_reports(shown: live.Live, socket: Path, tmp_path: Path) -> None:
+    settings = Settings(psk=write_key(tmp_path / "psk"), listen=f"127.0.0.1:{free_port()}", control=socket)
+    with Gateway(settings) as running:
+        running.wait_ready(60)
+        assert "now 123 Mbit/s" in set_rate(shown, tmp_path, 123).text
+        with Control(socket) as control:
+            assert control.show()["parameters"]["rate_bps"] == 123_000_000
+        assert shown.gateway
+        assert "whole Mbit/s" in changed(shown.gateway, SETTING["rate"], 1.5)
+        for name, value in (("host-rate", 7), ("rate-mode", "auto"), ("redundancy", "off"), ("bypass", "on")):
+            assert f"is now {value}" in changed(shown.gateway, SETTING[name], value)
+        assert "not a duration" in ended(shown.gateway, "soon")
+        assert ended(shown.gateway, "0s") == "The gateway was told to end within 0s."
+        running.finish(60)

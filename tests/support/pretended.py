@@ -1,0 +1,90 @@
+"""A control socket without a tool behind it, which answers as the tool's CONTROL.md says."""
+
+from __future__ import annotations
+
+import json
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from netcommon import quantity
+
+Answer = dict[str, Any]
+MBIT = 10**6
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+
+@contextmanager
+def pretended(path: Path, answer: Callable[[Answer], Answer]) -> Iterator[None]:
+    """A control socket whose requests ``answer`` answers. At the end it is gone, and so are its connections."""
+    connections: list[socket.socket] = []
+
+    class Client(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            connections.append(self.connection)
+            with suppress(OSError):
+                for line in self.rfile:
+                    self.wfile.write(json.dumps(answer(json.loads(line))).encode() + b"\n")
+
+    with _Server(str(path), Client) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+            path.unlink()
+            for connection in connections:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+
+class PretendedGateway:
+    """A gateway between whose answers 1 s passes, 100 Mbit/s come in from hosts, and 10 Mbit/s go out to them."""
+
+    def __init__(self) -> None:
+        self.asked: list[Answer] = []
+        self.state: Answer = {
+            "v": 1, "ok": True, "bypassed": False, "draining": False, "uptime_ns": 0, "cpu_ns": 10**9, "router": None,
+            "parameters": {"carriage": "udp", "cipher": "aes-128-gcm", "recovery": "selective", "rate_mode": "fixed",
+                           "rate_bps": 800 * MBIT, "host_rate_bps": 0, "redundancy": True, "bypass": "auto"},
+            "tunnel": {"status": "up", "peer": "192.0.2.1:2004", "mtu_search": False, "rx_datagrams": 1_234_567,
+                       "handshake": {"sent": 1, "received": 1}},
+            "engine": {"sent": {"data": {"frames": 5, "wire_bytes": 7500}}, "srtt_ns": 200_000_000,
+                       "min_rtt_ns": 198_000_000, "rate_bps": 800 * MBIT, "loss_ppb": 100_000},
+            "session": {"streams": 3}, "io": {"rx_reads": 7},
+            "relay": {"connections": 4, "half_open": 0, "bytes_in": 0, "bytes_out": 0},
+        }  # fmt: skip
+
+    def answer(self, request: Answer) -> Answer:
+        """The state, after the request; a refusal as the gateway words it."""
+        self.asked.append(request)
+        if request["op"] == "set":
+            for name, text in request["values"].items():
+                if error := self._set(name, text):
+                    return {"v": 1, "ok": False, "error": error}
+        if request["op"] == "stop":
+            self.state["draining"] = True
+        relay = self.state["relay"]
+        relay |= {"bytes_in": relay["bytes_in"] + 12_500_000, "bytes_out": relay["bytes_out"] + 1_250_000}
+        self.state["uptime_ns"] += 10**9
+        return self.state
+
+    def _set(self, name: str, text: str) -> str:
+        if name in ("rate", "host-rate"):
+            bps = quantity.parse_rate_bps(text)
+            if bps % MBIT:
+                return f"--{name} '{bps}bit': want whole Mbit/s"
+            self.state["parameters"][f"{name.replace('-', '_')}_bps"] = bps
+        else:
+            self.state["parameters"][name.replace("-", "_")] = text == "on" if name == "redundancy" else text
+            self.state["bypassed"] = self.state["parameters"]["bypass"] == "on"
+        return ""
