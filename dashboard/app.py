@@ -2,8 +2,8 @@
 can be watched.
 
 `/` all runs · `/run/<name>` one run, with `?x=…` another figure of it · `/run/<name>/trial/<n>` one trial ·
-`/compare/<base>/<run>` two runs · `/class` demonstrations for a class · `/gateway` a running gateway. A name in an
-address is only looked up among the existing runs; it never becomes a path.
+`/compare/<base>/<run>` two runs · `/class` demonstrations for a class · `/gateway` and `/box` running tools. A name
+in an address is only looked up among the existing runs; it never becomes a path.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dashboard.data.delete import delete_run
 from dashboard.data.demonstration import Demonstrations
 from dashboard.data.runs import Run, list_runs, load_run
 from dashboard.live.live import Live
-from dashboard.pages import class_page, compare_page, elements, gateway_page, run_page, runs_page, trial_page
+from dashboard.pages import box_page, class_page, compare_page, elements, gateway_page, run_page, runs_page, trial_page
 from dashboard.results.choice import of_search
 from netcommon.errors import LfpError
 
@@ -76,13 +76,17 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
     class_page.register(app, Demonstrations(runs_dir), runs.named, read_only=read_only)
     if live.gateway:
         gateway_page.register(app, live.gateway, read_only=read_only)
+    if live.box:
+        box_page.register(app, live.box, read_only=read_only)
     return app
 
 
 def _links(live: Live) -> list[dcc.Link]:
     """The links at the top of every page."""
-    links = [dcc.Link("TCP over long fat pipes", href="/"), dcc.Link("Class", href="/class")]
-    return [*links, *([dcc.Link("Gateway", href="/gateway")] if live.gateway else [])]
+    pages = {"TCP over long fat pipes": "/", "Class": "/class"}
+    pages |= {"Gateway": "/gateway"} if live.gateway else {}
+    pages |= {"Delay box": "/box"} if live.box else {}
+    return [dcc.Link(name, href=address) for name, address in pages.items()]
 
 
 def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LIVE) -> html.Div:
@@ -92,8 +96,8 @@ def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LI
         return runs_page.page(runs.all(), read_only=runs.read_only)
     if pathname.rstrip("/") == "/class":
         return class_page.page(search, read_only=runs.read_only)
-    if pathname.rstrip("/") == "/gateway":
-        return _gateway(live, runs.read_only)
+    if pathname.rstrip("/") in ("/gateway", "/box"):
+        return _live_page(pathname.strip("/"), live, runs.read_only)
     if pair := COMPARE_ADDRESS.match(pathname):
         return compare_page.page(runs.named(pair["base"]), runs.named(pair["run"]), of_search(search))
     found = RUN_ADDRESS.match(pathname)
@@ -105,7 +109,9 @@ def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LI
     return trial_page.page(run, run.trial(int(found["trial"])))
 
 
-def _gateway(live: Live, read_only: bool) -> html.Div:
-    if live.gateway is None:
-        return elements.problem("No gateway is watched. Start the dashboard with --gateway SOCKET.")
-    return gateway_page.page(live.gateway, read_only=read_only)
+def _live_page(name: str, live: Live, read_only: bool) -> html.Div:
+    if name == "gateway" and live.gateway:
+        return gateway_page.page(live.gateway, read_only=read_only)
+    if name == "box" and live.box:
+        return box_page.page(live.box, read_only=read_only)
+    return elements.problem(f"No such tool is watched here. Start the dashboard with --{name} SOCKET.")

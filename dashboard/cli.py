@@ -25,10 +25,13 @@ runs_dir_option = click.option(
 @click.option("--read-only", is_flag=True, help="Nothing can be deleted, started or changed from the pages.")
 @click.option("--gateway", type=click.Path(path_type=Path), metavar="SOCKET",
               help="Control socket of a running lft-gateway; adds a page that shows and controls it.")  # fmt: skip
+@click.option("--box", type=click.Path(path_type=Path), metavar="SOCKET",
+              help="Control socket of a running comet-delay; adds a page that shows and controls it.")  # fmt: skip
 @runs_dir_option
 def dashboard(
-    run: str | None, host: str, port: int, token: str | None, read_only: bool, gateway: Path | None, runs_dir: Path
-) -> None:
+    run: str | None, host: str, port: int, token: str | None, read_only: bool, gateway: Path | None, box: Path | None,
+    runs_dir: Path,
+) -> None:  # fmt: skip
     """Show RUN and all runs beside it in a browser: sweeps, Seq/Ack timelines, verdicts.
 
     RUN is a run directory, a run's name, or "last", which is the default. With the socket of a running tool and without
@@ -41,12 +44,12 @@ def dashboard(
 
     if token is not None and len(token) < 8:
         raise UsageError("--token: too short; at least 8 characters, or leave it out to get one made up")
-    first = "/gateway"
-    if run is not None or gateway is None:
+    first = "/gateway" if gateway else "/box"
+    if run is not None or (gateway is None and box is None):
         path = runs.find(run or "last", runs_dir).absolute()
         load_run(path)  # so that a damaged run is an error here rather than on a page
         first, runs_dir = f"/run/{path.name}", path.parent
-    live = watch(gateway)
+    live = watch(gateway, box)
     try:
         serve(runs_dir, first, host, port, token, lambda url: click.echo(f"Dashboard: {url}   (Ctrl-C ends it)"),
               live=live, read_only=read_only)  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dashboard.content.parts import Facts, Table, known
+from dashboard.live.box import PARAMETERS, WAYS, BoxState
 from dashboard.live.gateway import IN, OUT, SETTINGS, GatewayState, Setting
 from dashboard.live.watcher import Seen
 from netcommon import readable
@@ -63,6 +64,46 @@ def setting_value(setting: Setting, state: GatewayState) -> str:
 def limit(bps: float | None) -> str:
     """A rate of which 0 means that there is no limit."""
     return "none" if bps == 0 else readable.rate(bps)
+
+
+def box_line(seen: Seen[BoxState]) -> str:
+    """The box's verdict, in one line."""
+    state = seen.state
+    if state is None:
+        return no_answer(seen.error)
+    return "Verdict: valid." if state.valid else f"Verdict: not valid. {'; '.join(state.reasons)}."
+
+
+def box_facts(seen: Seen[BoxState]) -> Facts:
+    """What belongs to both directions."""
+    return [] if seen.state is None else [("Up for", readable.duration(seen.state.uptime_ns))]
+
+
+def box_table(seen: Seen[BoxState]) -> Table:
+    """Both directions side by side: rates, queue, lateness, drops by cause, parameters."""
+    assert seen.state is not None
+    ways = [seen.state.directions[way] for way in WAYS]
+    rows: list[tuple[str, ...]] = [
+        ("Comes in", *(readable.rate(_bps(seen, f"{way}.in_bytes")) for way in WAYS)),
+        ("Leaves", *(readable.rate(_bps(seen, f"{way}.out_bytes")) for way in WAYS)),
+        ("Queue now", *(readable.size(way.queue_bytes) for way in ways)),
+        ("Queue at its highest", *(readable.size(way.queue_peak_bytes) for way in ways)),
+        ("Lateness, p99 since the start", *(readable.duration(way.late_p99_ns) for way in ways)),
+        ("Lateness, greatest since the start", *(readable.duration(way.late_max_ns) for way in ways)),
+    ]
+    rows += [(f"Packets dropped: {cause.replace('_', ' ')}", *(readable.count(way.drops.get(cause)) for way in ways))
+             for cause in ways[0].drops]  # fmt: skip
+    rows += [(one.label, *(_value(one.shown, way.parameters[one.shown]) for way in ways)) for one in PARAMETERS]
+    return Table(("", *(f"{way} (from {way[0]} to {way[1]})" for way in WAYS)), tuple(rows), frozenset({1, 2}))
+
+
+def parameter(name: str, value: object) -> str:
+    """A parameter of the box and its value: `delay 50 ms`."""
+    return f"{name.removesuffix('_ns').removesuffix('_bps')} {_value(name, value)}"
+
+
+def _value(name: str, value: object) -> str:
+    return limit(value) if name.endswith("_bps") and isinstance(value, int) else readable.named(name, value)
 
 
 def numbers_table(numbers: Sequence[tuple[str, int | float]]) -> Table:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 from support.chromium import chromium, watched_page
-from support.pretended import PretendedGateway, pretended
+from support.pretended import PretendedBox, PretendedGateway, pretended
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
@@ -77,4 +77,28 @@ def controls_a_gateway(page: Page, url: str, gateway: PretendedGateway) -> None:
     assert [request for request in gateway.asked if request["op"] != "show"] == [
         {"op": "set", "values": {"rate": "250Mbit"}}, {"op": "set", "values": {"bypass": "on"}},
         {"op": "stop", "within": "5s"},
+    ]  # fmt: skip
+
+
+def test_a_delay_box_is_watched_and_changed(page: Page, tmp_path: Path) -> None:
+    box, path = PretendedBox(), tmp_path / "control"
+    with pretended(path, box.answer), served(None, "--box", str(path), "--runs-dir", str(tmp_path)) as (url, _):
+        page.goto(url)
+        facts, told = page.locator("#box-facts"), page.locator("#box-said")
+        expect(page.locator("#box-state")).to_have_text("Verdict: valid.")
+        expect(facts.locator("tr", has_text="Leaves")).to_have_text("Leaves45 Mbit/s1 Mbit/s")
+        expect(facts.locator("tr", has_text="dropped: loss")).to_contain_text("12.35 k")
+        page.wait_for_function(DRAWN, arg="#box-plot")
+        page.get_by_label("New delay").fill("long")
+        page.keyboard.press("Enter")
+        expect(told).to_contain_text("--delay 'long': not a duration")
+        page.get_by_label("New delay").fill("50ms")
+        page.get_by_label("New loss").fill("1%")
+        page.get_by_label("ab (from a to b)").check()
+        page.get_by_role("button", name="Set").press("Enter")
+        expect(told).to_have_text("Changed: ab delay 50 ms, ab loss 1%.")
+        expect(page.get_by_label("New delay")).to_have_value("")
+        expect(facts.locator("tr").filter(has=page.get_by_text("Delay", exact=True))).to_contain_text("50 ms4.2 ms")
+    assert [request["values"] for request in box.asked if request["op"] == "set"] == [
+        {"delay": "long"}, {"ab-delay": "50ms", "ab-loss": "1%"},
     ]  # fmt: skip

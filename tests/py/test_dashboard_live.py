@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 from support.ports import free_port
 from support.pressed import pressed
-from support.pretended import PretendedGateway, pretended
+from support.pretended import PretendedBox, PretendedGateway, pretended
 from support.waiting import wait_until
 
 from dashboard.app import Runs, make_app, page_at
 from dashboard.auth import refuse_other_sites
-from dashboard.content.live import gateway_facts, numbers_table
+from dashboard.content.live import box_line, box_table, gateway_facts, numbers_table
 from dashboard.figures.live import live_figure
-from dashboard.live import gateway, live, watcher
+from dashboard.live import box, gateway, live, watcher
 from dashboard.live.recent import Recent, Sample
 from dashboard.live.watcher import Seen
+from dashboard.pages import box_page
 from dashboard.pages.gateway_page import changed, ended
 from lft_ref import Control, Gateway, Settings, write_key
 from netcommon.errors import LfpError
@@ -183,6 +184,61 @@ def test_only_the_own_site_changes_a_gateway_and_not_with_read_only(shown: live.
         assert "now 5 Mbit/s" in set_rate(shown, socket.parent, 5, Origin="http://localhost").text
     page = str(page_at(Runs(socket.parent, True), "/gateway", "", shown))
     assert "gateway-set-rate" not in page and "gateway-stop" not in page
+
+
+@pytest.fixture
+def shown_box(socket: Path) -> Iterator[live.Live]:
+    """The watch of a delay box at a socket, where there is none at first."""
+    watched = live.watch(None, socket)
+    yield watched
+    watched.close()
+
+
+def test_both_directions_of_a_box_stand_side_by_side(shown_box: live.Live, socket: Path) -> None:
+    assert shown_box.box
+    seen = shown_box.box.seen
+    pretending = PretendedBox()
+    with pretended(socket, pretending.answer):
+        wait_until(lambda: seen().per_s("ab.out_bytes"), "a rate")
+        rows = {row[0]: row[1:] for row in box_table(seen()).rows}
+        assert rows["Leaves"] == ("45 Mbit/s", "1 Mbit/s") and rows["Comes in"] == ("0 bit/s", "0 bit/s")
+        assert rows["Queue now"] == ("60 KB", "60 KB") and rows["Lateness, p99 since the start"][0] == "42 µs"
+        assert rows["Packets dropped: receive ring"] == ("0", "0") and rows["Packets dropped: loss"][0] == "12.35 k"
+        assert rows["Delay"] == ("4.2 ms", "4.2 ms") and rows["Loss"] == ("0%", "0%")
+        pretending.state["verdict"] = {"valid": False, "reasons": ["ab: p99 lateness 42 ms (limit 1 ms)"]}
+        wait_until(lambda: "p99 lateness 42 ms" in box_line(seen()), "the verdict")
+    wait_until(lambda: box_line(seen()).startswith("No answer: "), "the end")
+
+
+@pytest.mark.parametrize(
+    ("way", "values", "sent", "said"),
+    [
+        ("both", {"delay": "1s"}, {"delay": "1s"}, "Changed: ab delay 1 s, ba delay 1 s."),
+        ("ba", {"rate": "0", "loss": "1%"}, {"ba-rate": "0", "ba-loss": "1%"}, "Changed: ba rate none, ba loss 1%."),
+        ("ab", {"delay": "4.2ms"}, {"ab-delay": "4.2ms"}, "Nothing has changed: the box had these values."),
+        ("ab", {"rate": "fast"}, {"ab-rate": "fast"}, "--ab-rate 'fast': not a rate"),
+        ("x-y", {"rate": "1"}, None, "direction 'x-y': not offered"),
+        ("both", {}, None, "nothing to set"),
+    ],
+)
+def test_values_reach_the_box_all_or_none(
+    shown_box: live.Live, socket: Path, way: str, values: dict[str, str], sent: dict[str, str] | None, said: str
+) -> None:
+    pretending = PretendedBox()
+    with pretended(socket, pretending.answer):
+        assert shown_box.box and box_page.changed(shown_box.box, way, values)[0].startswith(said)
+    assert [asked["values"] for asked in pretending.asked if asked["op"] == "set"] == ([sent] if sent else [])
+
+
+def test_read_only_changes_no_box(shown_box: live.Live, socket: Path) -> None:
+    assert shown_box.box and box_page.changed(shown_box.box, "both", {"delay": "1s"}, read_only=True)[1] is False
+    assert "box-set" not in str(page_at(Runs(socket.parent, True), "/box", "", shown_box))
+    assert "box-set" in str(page_at(Runs(socket.parent), "/box", "", shown_box))
+
+
+def test_times_of_a_box_are_not_among_its_amounts() -> None:
+    names = dict(box.read(PretendedBox().answer({"op": "show"})).numbers)
+    assert names["ab.lateness.p99_ns"] == 42_000 and "ab.first_in_ns" not in names
 
 
 def test_without_a_gateway_the_page_says_how_to_watch_one(tmp_path: Path) -> None:

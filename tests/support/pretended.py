@@ -15,6 +15,10 @@ from netcommon import quantity
 
 Answer = dict[str, Any]
 MBIT = 10**6
+PARSERS: dict[str, tuple[str, Callable[[str], int | str]]] = {
+    "delay": ("delay_ns", quantity.parse_duration_ns), "rate": ("rate_bps", quantity.parse_rate_bps),
+    "loss": ("loss", str),
+}  # fmt: skip
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
@@ -88,3 +92,45 @@ class PretendedGateway:
             self.state["parameters"][name.replace("-", "_")] = text == "on" if name == "redundancy" else text
             self.state["bypassed"] = self.state["parameters"]["bypass"] == "on"
         return ""
+
+
+class PretendedBox:
+    """A box between whose answers 1 s passes, and 45 Mbit/s leave from a to b and 1 Mbit/s from b to a."""
+
+    def __init__(self) -> None:
+        self.asked: list[Answer] = []
+        drops = {"loss": 12_345, "queue": 7, "memory": 0, "receive_ring": 0}
+        way = {"in_bytes": 0, "out_bytes": 0, "queue_bytes": 61_440, "queue_peak_bytes": 112_640, "first_in_ns": 10**15,
+               "drops": drops, "lateness": {"count": 9, "p99_ns": 42_000, "max_ns": 90_000, "histogram": [[1, 9]]}}
+        self.parameters: dict[str, Answer] = {name: {"delay_ns": 4_200_000, "rate_bps": 45 * MBIT, "loss": "0%"}
+                                              for name in ("ab", "ba")}  # fmt: skip
+        self.state: Answer = {
+            "v": 1, "ok": True, "parameters": self.parameters, "uptime_ns": 0, "wake_latency_ns": 50_000,
+            "statistics": {"ab": dict(way), "ba": dict(way)},
+            "verdict": {"valid": True, "reasons": [], "lateness_limit_ns": 10**6},
+        }  # fmt: skip
+
+    def answer(self, request: Answer) -> Answer:
+        """The state, or what changed; a refusal as the box words it."""
+        self.asked.append(request)
+        if request["op"] == "set":
+            return self._set(request["values"])
+        for way, octets in (("ab", 5_625_000), ("ba", 125_000)):
+            self.state["statistics"][way]["out_bytes"] += octets
+        self.state["uptime_ns"] += 10**9
+        return self.state
+
+    def _set(self, values: dict[str, str]) -> Answer:
+        changed: dict[str, Answer] = {"ab": {}, "ba": {}}
+        for name, text in values.items():
+            prefix, _, bare = name.rpartition("-")
+            key, parse = PARSERS[bare]
+            try:
+                value = parse(text)
+            except ValueError as error:
+                return {"v": 1, "ok": False, "error": f"--{name} '{text}': {error}"}
+            for way in [prefix] if prefix else ["ab", "ba"]:
+                changed[way] |= {key: value} if self.parameters[way][key] != value else {}
+        for way, new in changed.items():
+            self.parameters[way] |= new
+        return {"v": 1, "ok": True, "changed": changed}
