@@ -117,6 +117,6 @@ def _with_unit(name: str, value: int | float) -> str:
     return readable.size(value) if name.endswith(SIZES) else readable.named(name, value)
 
 
-def _bps(seen: Seen[GatewayState], counter: str) -> float | None:
+def _bps(seen: Seen[GatewayState] | Seen[BoxState], counter: str) -> float | None:
     amount = seen.per_s(counter)
     return None if amount is None else 8 * amount

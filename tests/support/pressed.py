@@ -23,6 +23,11 @@ def pressed(
     return client.post("/_dash-update-component", json=body, headers=headers)
 
 
+def said(answer: Any, name: str) -> str:
+    """The text that an answer puts into the element of that name."""
+    return str(answer.json["response"][name]["children"])
+
+
 def outputs(output: str) -> Any:
     """`a.children` as an object; `..a.children...b.value..` as a list of them."""
     names = output.strip(".").split("...")

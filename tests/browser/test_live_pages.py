@@ -32,14 +32,27 @@ def page(browser: Browser) -> Iterator[Page]:
         yield opened
 
 
-def test_a_gateway_is_watched_and_controlled_by_several_browsers(page: Page, tmp_path: Path) -> None:
-    gateway, path = PretendedGateway(), tmp_path / "control"
-    with served(None, "--gateway", str(path), "--runs-dir", str(tmp_path)) as (url, _):
-        page.goto(url)
-        expect(page.locator("#gateway-state")).to_contain_text("No answer: ")
-        with pretended(path, gateway.answer):
-            controls_a_gateway(page, url, gateway)
-        expect(page.locator("#gateway-state")).to_contain_text("is lft-gateway running there?")
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the sockets are, once there are any."""
+    return tmp_path_factory.mktemp("live")
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    """The dashboard of a gateway and a box, without any run."""
+    sockets = ("--gateway", str(folder / "gateway"), "--box", str(folder / "box"))
+    with served(None, *sockets, "--runs-dir", str(folder)) as (printed, _):
+        yield printed
+
+
+def test_a_gateway_is_watched_and_controlled_by_several_browsers(page: Page, folder: Path, url: str) -> None:
+    gateway = PretendedGateway()
+    page.goto(url)
+    expect(page.locator("#gateway-state")).to_contain_text("No answer: ")
+    with pretended(folder / "gateway", gateway.answer):
+        controls_a_gateway(page, url, gateway)
+    expect(page.locator("#gateway-state")).to_contain_text("is lft-gateway running there?")
 
 
 def only_draining(dialog: Dialog) -> None:
@@ -80,10 +93,11 @@ def controls_a_gateway(page: Page, url: str, gateway: PretendedGateway) -> None:
     ]  # fmt: skip
 
 
-def test_a_delay_box_is_watched_and_changed(page: Page, tmp_path: Path) -> None:
-    box, path = PretendedBox(), tmp_path / "control"
-    with pretended(path, box.answer), served(None, "--box", str(path), "--runs-dir", str(tmp_path)) as (url, _):
+def test_a_delay_box_is_watched_and_changed(page: Page, folder: Path, url: str) -> None:
+    box = PretendedBox()
+    with pretended(folder / "box", box.answer):
         page.goto(url)
+        page.get_by_role("link", name="Delay box").click()
         facts, told = page.locator("#box-facts"), page.locator("#box-said")
         expect(page.locator("#box-state")).to_have_text("Verdict: valid.")
         expect(facts.locator("tr", has_text="Leaves")).to_have_text("Leaves45 Mbit/s1 Mbit/s")
