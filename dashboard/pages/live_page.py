@@ -72,7 +72,7 @@ class LiveView(Generic[S]):
 
 def field(name: str, label: str, **options: Any) -> html.Div:
     """A field for text or a number, with its label."""
-    return html.Div([html.Label(label, htmlFor=name), dcc.Input(id=name, **options)])
+    return html.Div([html.Label(label, htmlFor=name), dcc.Input(id=name, **options)], className="field")
 
 
 def choice(name: str, label: str, choices: Mapping[str, str], value: str | None) -> html.Fieldset:
