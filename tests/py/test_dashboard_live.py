@@ -76,12 +76,13 @@ def test_ten_minutes_are_kept() -> None:
 
 def test_the_plot_has_gaps_and_units_and_can_be_empty() -> None:
     lines = {"in": "into it", "out": "out of it"}
-    assert all(len(trace.x) == 0 for trace in live_figure([Sample(1, {})], 2, lines, "Rate").data)
+    assert all(len(trace["x"]) == 0 for trace in live_figure([Sample(1, {})], 2, lines, "Rate")["data"])
     samples = [Sample(1, {}), Sample(2, {"in": 12_500_000, "out": 0}), Sample(3, {}), Sample(4, {"in": 125, "out": 0})]
     figure = live_figure(samples, 5, lines, "Rate")
-    assert list(figure.data[0].x) == [-3, -2, -1] and figure.layout.yaxis.title.text == "Rate (Mbit/s)"
-    assert [None if y != y else y for y in figure.data[0].y] == [100, None, 0.001]
-    assert list(figure.data[0].text) == ["100 Mbit/s, 3 s ago", "–, 2 s ago", "1 kbit/s, 1 s ago"]
+    first = figure["data"][0]
+    assert list(first["x"]) == [-3, -2, -1] and figure["layout"]["yaxis"]["title"]["text"] == "Rate (Mbit/s)"
+    assert [None if y != y else y for y in first["y"]] == [100, None, 0.001]
+    assert first["text"] == ["100 Mbit/s, 3 s ago", "–, 2 s ago", "1 kbit/s, 1 s ago"]
 
 
 @pytest.fixture
