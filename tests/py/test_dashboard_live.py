@@ -265,3 +265,17 @@ def test_what_the_page_sets_a_real_gateway_reports(shown: live.Live, socket: Pat
         assert "not a duration" in ended(shown.gateway, "soon")
         assert ended(shown.gateway, "0s") == "The gateway was told to end within 0s."
         running.finish(60)
+
+
+def test_stop_ends_a_real_gateway_and_the_page_goes_on(shown: live.Live, socket: Path, tmp_path: Path) -> None:
+    settings = Settings(psk=write_key(tmp_path / "psk"), listen=f"127.0.0.1:{free_port()}", control=socket)
+    assert shown.gateway
+    seen = shown.gateway.seen
+    for _ in range(2):  # another gateway at the same socket
+        with Gateway(settings) as running:
+            running.wait_ready(60)
+            wait_until(lambda: seen().state, "the state")
+            assert ended(shown.gateway, None) == "The gateway was told to stop."
+            running.finish(60)
+        wait_until(lambda: "is lft-gateway running there?" in seen().error, "the end")
+    assert "is lft-gateway running there?" in ended(shown.gateway, None)
