@@ -56,6 +56,7 @@ class Tool:
 
     ``stderr_path`` keeps the tool's stderr (a temporary file otherwise); ``ledger`` records ownership for clean-up.
     Without ``json_lines`` each line of stdout is an event ``{"event": "line", "text": …}``, for programs of others.
+    With ``stdin`` the tool reads what ``say`` writes; without it, nothing.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Tool:
         stderr_path: Path | None = None,
         ledger: Ledger | None = None,
         json_lines: bool = True,
+        stdin: bool = False,
     ) -> None:
         self.argv = [str(a) for a in argv]
         self.name = name or Path(self.argv[0]).name
@@ -74,6 +76,7 @@ class Tool:
         self._stderr_path = stderr_path
         self._ledger = ledger
         self._json_lines = json_lines
+        self._stdin = stdin
         self._seen: list[Event] = []
         self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._closed = threading.Event()  # its stdout, by all who had it
@@ -85,8 +88,9 @@ class Tool:
         alive = ["sh", "-c", _IF_PARENT_LIVES, str(os.getpid())]
         command = ["setpriv", "--pdeathsig", "TERM", "--", *alive, *enter, *self.argv]
         self._stderr = self._stderr_path.open("w+b") if self._stderr_path else tempfile.TemporaryFile()
+        stdin = subprocess.PIPE if self._stdin else subprocess.DEVNULL
         self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0
         )
         threading.Thread(target=self._drain, name=f"read-{self.name}", daemon=True).start()
         try:
@@ -100,8 +104,10 @@ class Tool:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         with contextlib.suppress(ToolError):
             self.stop()
-        assert self._stderr
+        assert self._stderr and self._process
         self._stderr.close()
+        if self._process.stdin:
+            self._process.stdin.close()
 
     @property
     def pid(self) -> int:
@@ -128,6 +134,13 @@ class Tool:
     def last(self, name: str) -> Event | None:
         """The latest event called ``name``, or None."""
         return next((e for e in reversed(self.events()) if e.get("event") == name), None)
+
+    def say(self, line: str) -> None:
+        """Writes a line to the tool's standard input. A tool that has ended does not hear it."""
+        assert self._process and self._process.stdin
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{line}\n".encode())
+            self._process.stdin.flush()
 
     def running(self) -> bool:
         """True while the process lives."""

@@ -30,9 +30,9 @@ TUNNEL_POINTS = ("gw1-out", "gw2-in")
 
 def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: Path) -> list[str] | None:
     """Command line of ``pktlogger capture`` for the interfaces of hosts and gateways among ``points``, one file
-    ``folder/<point>.pcapng`` each. None if there is no such point."""
+    ``folder/<point>.pcapng`` each. Lines of standard input become comments. None if there is no such point."""
     pids = net.pids()
-    argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(snap)]
+    argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(snap), "--comments"]
     interfaces = [point for point in points if point != BOX]
     for point in interfaces:
         node = point.partition("-")[0]

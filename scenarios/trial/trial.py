@@ -211,11 +211,14 @@ def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Bo
             stack.enter_context(rttcp.listening(commands.second.receiver, **place("receiver-2", net.receiver)))
         capture = _start_capture(net, setting, folder, ledger, stack)
         if commands.second:
+            _comment(capture, "the second transfer begins")
             second = stack.enter_context(Tool(commands.second.sender, **place("sender-2", net.sender)))
+        _comment(capture, "the transfer begins")
         sender = stack.enter_context(Tool(commands.sender, **place("sender", net.sender)))
         end = _finish(sender, box, _timeout_s(setting))
         if second:
             end["second"] = _finish(second, box, _timeout_s(setting))
+        _comment(capture, "the transfer has ended" if not second else "both transfers have ended")
         with contextlib.suppress(ToolError):  # the sender's end object has the receiver's figures too
             receiver.finish(2.0)
         captured = (capture.stop(30.0) or {}) if capture else {}
@@ -229,10 +232,17 @@ def _start_capture(
     if argv is None:
         return None
     (folder / "capture").mkdir()
-    tool = Tool(argv, name="pktlogger", stderr_path=folder / "log" / "pktlogger.stderr", ledger=ledger)
+    log = folder / "log" / "pktlogger.stderr"
+    tool = Tool(argv, name="pktlogger", stderr_path=log, ledger=ledger, stdin=True)
     capture = stack.enter_context(tool)
     capture.wait_event("ready", READY_TIMEOUT_S)
     return capture
+
+
+def _comment(capture: Tool | None, text: str) -> None:
+    """A comment in every capture of the trial, at the next packet."""
+    if capture:
+        capture.say(f"lfp: {text}")
 
 
 def _finish(sender: Tool, box: Box, timeout_s: float) -> dict[str, Any]:

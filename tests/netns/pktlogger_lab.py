@@ -82,12 +82,12 @@ class Lab:
         code = f"import socket; socket.socket(2, 2).sendto({text!r}, ({self.b_address!r}, 9))"
         command(*self.inside(self.a), "python3", "-c", code)
 
-    def capture(self, folder: Path, *options: str, points: str = "ab") -> Tool:
+    def capture(self, folder: Path, *options: str, points: str = "ab", stdin: bool = False) -> Tool:
         """pktlogger on v0 of the named hosts, into a.pcapng and b.pcapng; not entered yet."""
         argv: list[str | Path] = [find("pktlogger"), "capture"]
         for point in points:
             argv += ["-i", f"v0@{self.a if point == 'a' else self.b}", "-w", folder / f"{point}.pcapng"]
-        return Tool([*argv, *options])
+        return Tool([*argv, *options], stdin=stdin)
 
 
 @contextmanager

@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #include "nc_clock.h"
+#include "comments.h"
+#include "nc_log.h"
 #include "ring.h"
 
 enum {
@@ -34,8 +36,8 @@ enum {
 };
 
 /* An entry of the ring: this header, then `captured` bytes of a packet, or, where a new file begins, the drops so far
- * (struct pl_drop_counts). */
-enum entry_kind { ENTRY_PACKET, ENTRY_ROTATION };
+ * (struct pl_drop_counts), or the text of a comment with its end. */
+enum entry_kind { ENTRY_PACKET, ENTRY_ROTATION, ENTRY_COMMENT };
 struct ring_entry {
     int64_t t_ns;
     uint32_t point, captured, wire, kind;
@@ -53,6 +55,7 @@ struct pl_capture {
     atomic_int write_error; /* set by the writing thread */
     sigset_t waiting_mask;  /* signal mask from before pl_capture_new */
     uint64_t pushed, packet_limit;
+    struct pl_comments comments;
     int64_t start_ns, stop_ns; /* realtime; stop_ns INT64_MAX while running */
 };
 
@@ -94,6 +97,8 @@ static void write_entries(struct pl_capture *capture)
         struct pl_output *output = &capture->points[entry->point].output;
         if (entry->kind == ENTRY_ROTATION)
             pl_output_rotate(output, entry->t_ns, (const struct pl_drop_counts *)(const void *)(entry + 1));
+        else if (entry->kind == ENTRY_COMMENT)
+            pl_output_comment(output, entry->t_ns, (const char *)(entry + 1));
         else
             pl_output_packet(output, entry->t_ns, (const uint8_t *)(entry + 1), entry->captured, entry->wire);
         if (output->writer.error)
@@ -196,10 +201,39 @@ static uint64_t take_packets(struct pl_capture *capture)
     return taken;
 }
 
+/* Gives a comment to every point. */
+static void take_comment(void *owner, const char *text)
+{
+    struct pl_capture *capture = owner;
+    int64_t now_ns = (int64_t)nc_clock_pair_read().realtime_ns;
+    size_t bytes = strlen(text) + 1;
+    for (size_t i = 0; i < capture->n; i++) {
+        struct ring_entry *entry = pl_ring_reserve(capture->ring, sizeof *entry + bytes);
+        if (!entry) {
+            nc_log("no room for the comment '%.100s'; see --ring", text);
+            return;
+        }
+        *entry = (struct ring_entry){.t_ns = now_ns, .point = (uint32_t)i, .kind = ENTRY_COMMENT};
+        memcpy(entry + 1, text, bytes);
+        pl_ring_commit(capture->ring, sizeof *entry + bytes);
+        capture->points[i].file_bytes += bytes;
+    }
+    wake_writer(capture);
+}
+
+static void take_comments(struct pl_capture *capture)
+{
+    struct pollfd fd = {.fd = capture->comments.fd, .events = POLLIN};
+    if (fd.fd >= 0 && poll(&fd, 1, 0) > 0)
+        pl_comments_read(&capture->comments, take_comment, capture);
+}
+
 static void wait_for_packets(const struct pl_capture *capture, int64_t wait_ns, const sigset_t *mask)
 {
-    struct pollfd fds[PL_POINTS_MAX];
+    struct pollfd fds[PL_POINTS_MAX + 1];
     nfds_t n = 0;
+    if (capture->comments.fd >= 0)
+        fds[n++] = (struct pollfd){.fd = capture->comments.fd, .events = POLLIN};
     for (size_t i = 0; i < capture->n; i++)
         if (!capture->points[i].over)
             fds[n++] = (struct pollfd){.fd = capture->points[i].poll_fd, .events = POLLIN};
@@ -243,7 +277,9 @@ int pl_capture_run(struct pl_capture *capture, const struct pl_capture_limits *l
         uint64_t left_ns = deadline_ns - nc_now_ns(), most_ns = WAIT_MS * NC_NS_PER_MS;
         wait_for_packets(capture, (int64_t)(left_ns < most_ns ? left_ns : most_ns), &capture->waiting_mask);
         take_packets(capture);
+        take_comments(capture);
     }
+    take_comments(capture);
     pthread_sigmask(SIG_SETMASK, &capture->waiting_mask, NULL); /* from here on a further signal ends the process */
     drain(capture);
     atomic_store(&capture->ended, true);
@@ -274,7 +310,7 @@ struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ri
     uint64_t capacity = 1 << 20; /* rounded up to a power of two */
     while (capacity < ring_bytes)
         capacity *= 2;
-    *capture = (struct pl_capture){.points = points, .n = n, .stop_ns = INT64_MAX};
+    *capture = (struct pl_capture){.points = points, .n = n, .stop_ns = INT64_MAX, .comments.fd = -1};
     capture->stamp_fd = open_stamping_socket();
     capture->wake_fd = eventfd(0, EFD_CLOEXEC);
     capture->ring = pl_ring_create(capacity);
@@ -288,6 +324,11 @@ struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ri
             (unsigned long long)capacity, strerror(errno));
     pl_capture_free(capture);
     return NULL;
+}
+
+void pl_capture_comments(struct pl_capture *capture, int fd)
+{
+    capture->comments.fd = fd;
 }
 
 void pl_capture_span(const struct pl_capture *capture, int64_t *start_ns, int64_t *stop_ns)

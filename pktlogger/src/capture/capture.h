@@ -13,6 +13,10 @@ struct pl_capture_limits {
 
 struct pl_capture;
 
+/* Lines that come from `fd` are comments of every point (pl_output_comment), at the time when they are read. Call it
+ * before pl_capture_run. */
+void pl_capture_comments(struct pl_capture *capture, int fd);
+
 /* Blocks SIGINT and SIGTERM, which are accepted only while waiting for packets, switches the kernel's packet timestamps
  * on, and prepares ring and thread. Returns NULL with a one-line reason. Call it before the points are opened, because
  * the timestamps take a moment to begin. */

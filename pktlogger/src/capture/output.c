@@ -67,8 +67,23 @@ int pl_output_open(struct pl_output *output, const char *path, const struct pl_w
 
 void pl_output_packet(struct pl_output *output, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire)
 {
-    if (output->writer.fd >= 0)
+    if (output->writer.fd < 0)
+        return;
+    if (!*output->comment || t_ns < output->comment_ns) {
         pl_writer_packet(&output->writer, t_ns, data, captured, wire);
+        return;
+    }
+    const struct pl_writer_note note = {.comment = output->comment};
+    pl_writer_packet_noted(&output->writer, t_ns, data, captured, wire, &note);
+    *output->comment = '\0';
+}
+
+void pl_output_comment(struct pl_output *output, int64_t t_ns, const char *text)
+{
+    size_t n = strlen(output->comment), room = sizeof output->comment - n;
+    if (strlen(text) + 2 < room)
+        snprintf(output->comment + n, room, "%s%s", n ? "; " : "", text);
+    output->comment_ns = t_ns;
 }
 
 /* Removes the file whose place in the ring the next file takes. */
@@ -81,9 +96,37 @@ static void remove_oldest(const struct pl_output *output, uint64_t next)
         unlink(name); /* one that somebody else has removed is no error */
 }
 
+static int finish_file(struct pl_output *output, int64_t end_ns, const struct pl_drop_counts *drops,
+                       const char *comment)
+{
+    struct pl_writer *writer = &output->writer;
+    if (writer->fd < 0) { /* an earlier error has ended the set */
+        errno = writer->error;
+        return -1;
+    }
+    pl_writer_settle(writer);
+    struct pl_writer_statistics statistics = {
+        .dropped_kernel = drops->kernel - output->before.kernel,
+        .dropped_interface = drops->interface - output->before.interface,
+        .start_ns = output->begun_ns,
+        .end_ns = end_ns,
+        .comment = comment,
+    };
+    statistics.accepted =
+        writer->packets + writer->refused + drops->ring - output->before.ring + statistics.dropped_kernel;
+    output->before = *drops;
+    int result = pl_writer_finish(writer, &statistics), error = errno;
+    if (result == 0 || writer->kept) {
+        output->packets += writer->packets;
+        output->bytes += writer->bytes;
+    }
+    errno = error;
+    return result;
+}
+
 void pl_output_rotate(struct pl_output *output, int64_t now_ns, const struct pl_drop_counts *drops)
 {
-    if (pl_output_finish(output, now_ns, drops) < 0)
+    if (finish_file(output, now_ns, drops, NULL) < 0)
         return;
     uint64_t next = output->number + 1;
     remove_oldest(output, next);
@@ -97,28 +140,7 @@ void pl_output_rotate(struct pl_output *output, int64_t now_ns, const struct pl_
 
 int pl_output_finish(struct pl_output *output, int64_t end_ns, const struct pl_drop_counts *drops)
 {
-    struct pl_writer *writer = &output->writer;
-    if (writer->fd < 0) { /* an earlier error has ended the set */
-        errno = writer->error;
-        return -1;
-    }
-    pl_writer_settle(writer);
-    struct pl_writer_statistics statistics = {
-        .dropped_kernel = drops->kernel - output->before.kernel,
-        .dropped_interface = drops->interface - output->before.interface,
-        .start_ns = output->begun_ns,
-        .end_ns = end_ns,
-    };
-    statistics.accepted =
-        writer->packets + writer->refused + drops->ring - output->before.ring + statistics.dropped_kernel;
-    output->before = *drops;
-    int result = pl_writer_finish(writer, &statistics), error = errno;
-    if (result == 0 || writer->kept) {
-        output->packets += writer->packets;
-        output->bytes += writer->bytes;
-    }
-    errno = error;
-    return result;
+    return finish_file(output, end_ns, drops, output->comment);
 }
 
 void pl_output_abort(struct pl_output *output)

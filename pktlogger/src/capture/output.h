@@ -11,7 +11,7 @@
 #include "nc_error.h"
 #include "writer.h"
 
-enum { PL_FILES_MAX = 100000 };
+enum { PL_FILES_MAX = 100000, PL_OUTPUT_COMMENT_MAX = 4000 };
 
 /* When a new file begins; 0: never for this reason. Without either reason there is one file and no set. */
 struct pl_rotation {
@@ -36,6 +36,8 @@ struct pl_output {
     int64_t *kept_ns;             /* [rotation.files] when file i + k * rotation.files was begun; NULL: all are kept */
     struct pl_drop_counts before; /* those that are in finished files */
     uint64_t packets, bytes;      /* of finished files */
+    char comment[PL_OUTPUT_COMMENT_MAX]; /* that no packet has taken yet; "": none */
+    int64_t comment_ns;                  /* a packet from this time on takes it */
 };
 
 /* True when new files are begun. */
@@ -48,6 +50,10 @@ int pl_output_open(struct pl_output *output, const char *path, const struct pl_w
 
 /* Writes one packet. An error stays in output->writer.error and costs every packet behind it. */
 void pl_output_packet(struct pl_output *output, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire);
+
+/* The first packet at or behind `t_ns` carries this comment; without such a packet the statistics of the last file do.
+ * Comments that wait for the same packet are joined by "; ", as many as fit into PL_OUTPUT_COMMENT_MAX. */
+void pl_output_comment(struct pl_output *output, int64_t t_ns, const char *text);
 
 /* Finishes the open file at `now_ns` and begins the next one of the set. Errors as above. */
 void pl_output_rotate(struct pl_output *output, int64_t now_ns, const struct pl_drop_counts *drops);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nc_clock.h"
 #include "nc_jsonl.h"
@@ -16,7 +17,7 @@ struct settings {
     const char *filter, *comment;
     uint64_t snap_bytes, buffer_bytes, ring_bytes, duration_ns, packets;
     struct pl_rotation rotation;
-    bool human, json, parent_death;
+    bool comments, human, json, parent_death;
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -35,6 +36,8 @@ static const struct nc_option options[] = {
      .help = "other snap length for packets that match, in the language of pcap-filter(7); the first that fits counts"},
     {.name = "comment", .kind = NC_OPT_STRING, .metavar = "TEXT", .offset = AT(comment),
      .help = "comment written into every file"},
+    {.name = "comments", .kind = NC_OPT_FLAG, .offset = AT(comments),
+     .help = "each line of standard input is a comment of the next packet at every point"},
     {.name = "limits", .kind = NC_OPT_SECTION},
     PL_OPTION_DURATION(AT(duration_ns), "stop after this time"),
     {.name = "packets", .letter = 'c', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .offset = AT(packets),
@@ -187,6 +190,7 @@ static int capture_points(const struct settings *settings, struct pl_point *poin
     if (status == NC_EXIT_OK) {
         struct pl_capture_limits limits = {settings->duration_ns, settings->packets};
         print_ready(human, points, n);
+        pl_capture_comments(capture, settings->comments ? STDIN_FILENO : -1);
         pl_capture_run(capture, &limits); /* a failed write is reported when the file is finished */
         status = finish(capture, points, n, human);
     }

@@ -272,6 +272,8 @@ static void put_statistics(struct pl_writer *writer, unsigned interface, const s
 {
     uint8_t *block = room(writer, HEAD_MAX), *at = put32(block, PL_BLOCK_STATISTICS) + 4, times[8];
     at = put_halves(put32(at, interface), (uint64_t)statistics->end_ns);
+    if (!writer->kept) /* a full disk has room for STATISTICS_MAX */
+        at = put_text(at, PL_OPT_COMMENT, statistics->comment);
     put_halves(times, (uint64_t)statistics->start_ns);
     at = put_option(at, PL_OPT_ISB_START, times, sizeof times);
     put_halves(times, (uint64_t)statistics->end_ns);

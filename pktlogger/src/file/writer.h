@@ -24,6 +24,7 @@ struct pl_writer_statistics {
     uint64_t dropped_kernel;    /* no room in the kernel's ring */
     uint64_t dropped_interface; /* by the interface or its driver */
     int64_t start_ns, end_ns;   /* CLOCK_REALTIME */
+    const char *comment;        /* NULL, "": none */
 };
 
 enum { PL_WRITER_INTERFACES_MAX = 4 };
