@@ -4,13 +4,15 @@
 void pl_punctuality_add(struct pl_punctuality *punctuality, uint64_t due_ns, uint64_t at_ns)
 {
     struct pl_punctuality *p = punctuality;
-    nc_spread_add(&p->late, at_ns > due_ns ? at_ns - due_ns : 0);
     if (p->n == 0) {
         p->first_due_ns = due_ns;
         p->first_ns = at_ns;
-    } else {
+    }
+    if (p->timed) {
         int64_t error = (int64_t)(at_ns - p->last_ns) - (int64_t)(due_ns - p->last_due_ns);
-        nc_spread_add(&p->gap, (uint64_t)(error < 0 ? -error : error));
+        nc_spread_add(&p->late, at_ns > due_ns ? at_ns - due_ns : 0);
+        if (p->n)
+            nc_spread_add(&p->gap, (uint64_t)(error < 0 ? -error : error));
     }
     p->n++;
     p->n_first += p->timed ? due_ns == p->first_due_ns : at_ns == p->first_ns;

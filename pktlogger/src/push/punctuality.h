@@ -11,7 +11,7 @@
 #include "nc_spread.h"
 
 struct pl_punctuality {
-    bool timed;          /* the schedule has times; else packets leave as fast as they can */
+    bool timed;          /* the schedule has times; else packets leave as fast as they can, and none is late */
     uint64_t n, n_first; /* packets; of these at the first moment: due, or without times left, at once */
     uint64_t first_due_ns, first_ns, last_due_ns, last_ns;
     struct nc_spread late; /* time of departure behind due time; 0 for a packet before it */
