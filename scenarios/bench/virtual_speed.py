@@ -1,53 +1,91 @@
-"""``virtual.speed``: virtual seconds a wall second, for whole trials from boot to folder, and for the transfer alone.
+"""``virtual.speed``: how many virtual seconds pass in a second, case by case of ``virtual_speed.toml``, at the defaults.
 
-Each row is a claim: start-up, and one CUBIC stream at 800 Mbit/s × RTT 200 ms with either box. The speed of the
-transfer alone is the transfer's duration over the trial's wall time, less the wall time of a trial of 0.1 s at 1
-Mbit/s; both are medians. ``virtual.lsr``: ten minutes at 10 Gbit/s × 498 ms, once.
+The speed of a case is the transfer's duration over the wall time of its trial, less the wall time of the case `start`,
+whose transfer is next to nothing. Trials of all cases take turns, and each figure is a median. Beside it stands what
+the same transfer did in real time on this machine, where a second is a second. ``virtual.lsr``: ten minutes at 10
+Gbit/s × 498 ms, once.
 """
 
 from __future__ import annotations
 
-import json
+import shutil
 import statistics
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from netcommon import readable
+from netcommon.ledger import Ledger
 from scenarios.bench.registry import Bench, Place, Result, Row
-from scenarios.plan.plan import Plan, load_plan
-from scenarios.virtual import boxes, engine, kernel
+from scenarios.network.topology import Topology
+from scenarios.plan.plan import Trial, load_plan
+from scenarios.run import results
+from scenarios.trial import trial
+from scenarios.virtual import engine, kernel
 
-NETEM_LEAST, COMET_LEAST = 10.0, 1.0  # virtual seconds a wall second
+FILE = Path(__file__).with_suffix(".toml")
 STARTUP_S = 3.0  # at most, wall time
-Keys = dict[str, str | int]
+CAPTURE_COST = 0.15  # at most, of the wall time of the same transfer without captures
+_PAIRS, _SECONDS, _LONG_S = 3, 20, 600
 
-_STREAM: Keys = {"delay": "100ms", "rate": "800Mbit", "queue": "20MB", "mtu": 1500}
-_LONG: Keys = {"delay": "249ms", "rate": "10Gbit", "queue": "600MB", "mtu": 9000}
-# packets are late by at most 0.75 % of the round trip, each way
-_COMET: Keys = _STREAM | {"granularity": "1500us", "poll": "1500us"}
-_PAIRS, _SECONDS, _LONG_S, _STARTUP_TRIAL_S = 5, 60, 600, 0.1
+
+@dataclass(frozen=True)
+class Case:
+    """A case of the scenario. ``least``: virtual seconds a second. ``needs``: a program that it runs."""
+
+    name: str
+    what: str
+    least: float
+    box: str = "auto"
+    needs: str | None = None
+
+
+START = Case("start", "start and end of a trial", 0)
+STREAM = Case("stream", "800 Mbit/s, 200 ms, CUBIC", 10)
+CAPTURED = Case("captured", "the same, captured at both ends", 0)
+CASES = (
+    START,
+    Case("short", "2 Gbit/s, 20 ms, CUBIC", 1),
+    STREAM,
+    CAPTURED,
+    Case("long", "10 Gbit/s, 498 ms, CUBIC, MTU 9,000", 3),
+    Case("lossy", "800 Mbit/s, 200 ms, 1 % loss, BBR", 5),
+    Case("userspace", "800 Mbit/s, 200 ms, CUBIC, userspace box", 2, "comet"),
+    Case("gateways", "800 Mbit/s, 200 ms, both gateways", 2),
+    Case("kcptun", "200 Mbit/s, 100 ms, 1 % loss, kcptun at both ends", 1, needs="kcptun-client"),
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A trial: its wall time, and its goodput, or None where it failed."""
+
+    wall_s: float
+    goodput_bps: float | None
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result with a row for each claim. Where the kernel is not built there is no result, and a line says why."""
+    """One result with a row for each case. Where the kernel is not built there is no result, and a line says why."""
     if why := kernel.missing():
         place.say(f"virtual.speed: left out: {why}")
         return
-    pairs, seconds = place.pairs or _PAIRS, place.seconds or _SECONDS
-    startup = _median_wall_s(place, _STREAM | {"rate": "1Mbit"}, _STARTUP_TRIAL_S, "netem", pairs)
-    netem = _median_wall_s(place, _STREAM, seconds, "netem", pairs)
-    comet_seconds = max(seconds // 6, 1)
-    comet = _median_wall_s(place, _COMET, comet_seconds, "comet", pairs)
-    fine, coarse = _granularity(place, _STREAM, "netem"), _granularity(place, _COMET, "comet")
-    yield Result("virtual.speed", "of rows", None, rows=[
-        Row("start-up: a trial of 0.1 s", "s", startup, 0, STARTUP_S),
-        _speed_row("800 Mbit/s, 200 ms, netem", seconds, netem, startup, NETEM_LEAST, fine),
-        _speed_row("800 Mbit/s, 200 ms, userspace box", comet_seconds, comet, startup, COMET_LEAST, coarse),
-    ])  # fmt: skip
-
-
-def _granularity(place: Place, path: Keys, box: str) -> str:
-    trial = boxes.settled(_plan(place, path, 1).trials[0], box)
-    return f"granularity {(trial.setting.path.granularity or 0) / 1e3:.0f} us"
+    seconds = place.seconds or _SECONDS
+    trials = {case: one for case, one in _trials(seconds).items() if _can_run(case, place)}
+    virtual = _in_turns(trials, place.pairs or _PAIRS, "virtual time", place, _virtual)
+    real = _in_turns({case: one for case, one in trials.items() if case.least}, 1, "real time", place, _real)
+    walls = {case: statistics.median(one.wall_s for one in measured) for case, measured in virtual.items()}
+    rows = [Row(START.what, "s", walls[START], 0, STARTUP_S)]
+    rows += [
+        Row(case.what, "virtual s/s", seconds / max(walls[case] - walls[START], 1e-3), case.least, 1e9,
+            f"{_said(virtual[case])}; in real time {_said(real[case])}")
+        for case in trials if case.least
+    ]  # fmt: skip
+    cost = statistics.median(
+        with_.wall_s / without.wall_s - 1 for with_, without in zip(virtual[CAPTURED], virtual[STREAM], strict=True)
+    )
+    rows.append(Row(CAPTURED.what, "of the wall time, more", cost, -1, CAPTURE_COST))
+    yield Result("virtual.speed", "of rows", None, rows=rows)
 
 
 def measure_long(place: Place) -> Iterator[Result]:
@@ -56,44 +94,67 @@ def measure_long(place: Place) -> Iterator[Result]:
         place.say(f"virtual.lsr: left out: {why}")
         return
     seconds = place.seconds or _LONG_S
-    wall = _median_wall_s(place, _LONG, seconds, "netem", 1)
-    row = Row(f"{seconds} s at 10 Gbit/s, 498 ms, netem", "s", wall, 0, seconds, "wall time, once")
-    yield Result("virtual.lsr", "of rows", None, rows=[row])
+    case = next(case for case in CASES if case.name == "long")
+    wall_s = _virtual(case, _trials(seconds)[case], place.scratch, place.ledger).wall_s
+    what = f"{seconds} s at 10 Gbit/s, 498 ms"
+    yield Result("virtual.lsr", "of rows", None, rows=[Row(what, "s", wall_s, 0, seconds, "wall time, once")])
 
 
-def _speed_row(what: str, seconds: float, wall: float, startup: float, least: float, note: str) -> Row:
-    transfer = seconds / max(wall - startup, 1e-3)
-    return Row(f"{what}: transfer", "virtual s/s", transfer, least, 1e9,
-               f"{seconds} s, {note}; start-up included: {seconds / wall:.1f}")  # fmt: skip
+def _trials(seconds: int) -> dict[Case, Trial]:
+    """The trial of each case. The case `start` keeps its own duration."""
+    found = {}
+    for case in CASES:
+        sets = [f"scenario.case={case.name}"] + ([] if case is START else [f"transfer.duration={seconds}s"])
+        (found[case],) = load_plan(str(FILE), overrides=sets, seed=1).trials
+    return found
 
 
-def _plan(place: Place, path: Keys, seconds: float) -> Plan:
-    file = place.scratch / "speed.toml"
-    transfer: Keys = {"duration": f"{seconds}s", "length": "1MB", "sample": "0s", "congestion": "cubic"}
-    tables: dict[str, Keys] = {"scenario": {"name": "speed"}, "path": path, "transfer": transfer}
-    with file.open("w", encoding="utf-8") as out:
-        for name, table in tables.items():
-            out.write(f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items()))
-    return load_plan(str(file), seed=1)
+def _can_run(case: Case, place: Place) -> bool:
+    if case.needs is None or shutil.which(case.needs):
+        return True
+    place.say(f"virtual.speed: left out: {case.what}: not installed: {case.needs}")
+    return False
 
 
-def _median_wall_s(place: Place, path: Keys, seconds: float, box: str, times: int) -> float:
-    """The median wall time of a trial; trials run one at a time."""
+def _in_turns(
+    trials: dict[Case, Trial], times: int, kind: str, place: Place, run: Callable[[Case, Trial, Path, Ledger], Measured]
+) -> dict[Case, list[Measured]]:
+    found: dict[Case, list[Measured]] = {case: [] for case in trials}
+    for number in range(times):
+        for case, one in trials.items():
+            folder = place.scratch / f"{kind.partition(' ')[0]}-{case.name}-{number}"
+            (folder / "trials").mkdir(parents=True)
+            found[case].append(run(case, one, folder, place.ledger))
+            shutil.rmtree(folder)
+            place.say(f"virtual.speed: {case.what}, {kind}: {found[case][-1].wall_s:.1f} s")
+    return found
+
+
+def _virtual(case: Case, one: Trial, folder: Path, ledger: Ledger) -> Measured:
     walls: list[float] = []
+    (folder / "trials").mkdir(parents=True, exist_ok=True)
+    engine.run_all(folder, [one], ledger, 1, case.box, lambda ended: walls.append(ended.wall_s))
+    return Measured(walls[0], _goodput_bps(folder, one))
 
-    def ended(one: engine.Ended) -> None:
-        if one.status["state"] != "done":
-            place.say(f"virtual.speed: {one.status['error']}")
-        walls.append(one.wall_s if one.status["state"] == "done" else float("inf"))
 
-    plan = _plan(place, path, seconds)
-    for _ in range(times):
-        run_dir = Path(place.scratch, f"run-{box}-{len(walls)}")
-        (run_dir / "trials").mkdir(parents=True, exist_ok=True)
-        engine.run_all(run_dir, list(plan.trials), place.ledger, 1, box, ended)
-    median = statistics.median(walls)
-    place.say(f"{box}, {seconds} s: {median:.1f} s of wall time (median of {times})")
-    return median
+def _real(_: Case, one: Trial, folder: Path, ledger: Ledger) -> Measured:
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    began_s = time.monotonic()
+    with Topology.of(one.setting, ledger) as net:
+        trial.run_trial(net, one, folder, scratch, ledger)
+    return Measured(time.monotonic() - began_s, _goodput_bps(folder, one))
+
+
+def _goodput_bps(folder: Path, one: Trial) -> float | None:
+    """Null also where the trial is not valid, as on a machine that was late."""
+    row = results.row(trial.folder_of(folder, one.number))
+    return row["short_term_bps"] if row["valid"] else None
+
+
+def _said(measured: list[Measured]) -> str:
+    found = [one.goodput_bps for one in measured if one.goodput_bps is not None]
+    return readable.rate(statistics.median(found)) if found else "not valid"
 
 
 BENCH = Bench("virtual.speed", "virtual seconds a wall second; needs 'make virtual'", measure)
