@@ -32,6 +32,8 @@ _NETEM_CANNOT = {
     "queue_packets": "its queue is in bytes; give queue_bytes",
     "queue_drop": "its queue drops the newest",
     "aqm": "its queue is a count of bytes, without packets to choose from",
+    "channels": "it has one line",
+    "balance": "it has one line",
     "jitter": "its jitter reorders packets, the box's does not unless asked",
     "jitter_ns": "its jitter reorders packets, the box's does not unless asked",
     "loss_after": "its loss is in front of the bottleneck",

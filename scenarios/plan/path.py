@@ -32,6 +32,11 @@ class Direction:
         return int(self.values["rate"])
 
     @property
+    def rate_of_all_channels_bps(self) -> int:
+        """Rate of the bottleneck's channels together; 0: none."""
+        return self.rate_bps * int(self.values["channels"])
+
+    @property
     def access_rate_bps(self) -> int:
         """Rate of the line in front of everything else; 0: none."""
         return int(self.values["access_rate"])
@@ -96,6 +101,8 @@ class PathKeys(Table):
     jitter: Annotated[str, *model("jitter")] = "none"
     jitter_order: Annotated[str, *choice("path", "jitter_order")] = "keep"
     rate_trace: Annotated[str, *model("rate-trace")] = "none"
+    channels: Annotated[int, *count("path", "channels")] = 1
+    balance: Annotated[str, *choice("path", "balance")] = "flow"
     queue_packets: Annotated[int, *count("path", "queue_packets")] = 0
     queue_drop: Annotated[str, *choice("path", "queue_drop")] = "tail"
     aqm: Annotated[str, *model("aqm")] = "none"

@@ -182,7 +182,8 @@ def test_wrong_files_give_one_line_with_place_value_and_remedy(
 
 EVERY = {
     "loss": '"gilbert:1%,10"', "jitter": '"normal:2ms,25%"', "jitter_order": '"overtake"', "aqm": '"codel"',
-    "rate_trace": '"rate:0s=10Mbit,5s=1Mbit"', "queue_packets": "50", "queue_drop": '"head"', "loss_after": '"0.1%"',
+    "rate_trace": '"rate:0s=10Mbit,5s=1Mbit"', "channels": "3", "balance": '"packet"',
+    "queue_packets": "50", "queue_drop": '"head"', "loss_after": '"0.1%"',
     "duplicate": '"1%"', "corrupt": '"10ppm"', "forge": "0.001", "reorder": '"2%"', "reorder_by": '"3ms"',
     "bunch": '"125us"', "bunch_packets": "20",
     "pace": '"30Mbit"', "pace_packets": "1000", "pace_buffer": '"64KB"',

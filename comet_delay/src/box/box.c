@@ -42,16 +42,18 @@ static int check_memory(const struct box_settings *settings, const struct params
     struct models_held held = models_held(params, models);
     if (!models_limit_rate(models) || held.bytes <= settings->memory_bytes)
         return 0;
-    char rate[40], delay[40], jitter[40], want[40], have[40];
+    char channels[40] = "", rate[40], delay[40], jitter[40], want[40], have[40];
+    if (held.channels > 1)
+        snprintf(channels, sizeof channels, " on %u channels", (unsigned)held.channels);
     nc_quantity_format(NC_UNIT_RATE, held.rate_bps, rate, sizeof rate);
     nc_quantity_format(NC_UNIT_DURATION, params->delay_ns, delay, sizeof delay);
     nc_quantity_format(NC_UNIT_DURATION, held.jitter_ns, jitter, sizeof jitter);
     nc_quantity_format(NC_UNIT_BYTES, (held.bytes | ((1 << 20) - 1)) + 1, want, sizeof want); /* in MB */
     nc_quantity_format(NC_UNIT_BYTES, settings->memory_bytes, have, sizeof have);
     return nc_fail(error, NC_EXIT_USAGE,
-                   "--delay %s%s%s at --rate%s %s holds %s, more than --memory %s; raise --memory or lower either",
+                   "--delay %s%s%s at --rate%s %s%s holds %s, more than --memory %s; raise --memory or lower either",
                    delay, held.jitter_ns ? " and --jitter's " : "", held.jitter_ns ? jitter : "",
-                   models->rate.kind == RATE_CONSTANT ? "" : "-trace's", rate, want, have);
+                   models->rate.kind == RATE_CONSTANT ? "" : "-trace's", rate, channels, want, have);
 }
 
 /* Both directions' models, checked; 0, or -1 with a reason and nothing to free. `now`: what holds at present, or

@@ -6,6 +6,7 @@
 #include "model_text.h"
 #include "nc_clock.h"
 #include "nc_jsonl.h"
+#include "nc_range.h"
 
 static int build_rate(const struct params *params, struct rate_trace *rate, struct nc_error *error)
 {
@@ -45,12 +46,15 @@ struct models_held models_held(const struct params *params, const struct models 
 {
     const uint64_t guess_bps = UINT64_C(10000000000);
     struct models_held held = {.rate_bps = rate_trace_planning_bps(&models->rate),
+                               .channels = 1,
                                .jitter_ns = longest_jitter_ns(&models->jitter)};
-    if (!held.rate_bps)
+    if (held.rate_bps)
+        held.channels = nc_max(params->channels, 1);
+    else
         held.rate_bps = guess_bps;
-    held.bytes =
-        (uint64_t)((unsigned __int128)held.rate_bps * (params->delay_ns + held.jitter_ns) / (8 * NC_NS_PER_S)) +
-        params->queue_bytes;
+    uint64_t delay_ns = params->delay_ns + held.jitter_ns;
+    held.bytes = held.channels * ((uint64_t)((unsigned __int128)held.rate_bps * delay_ns / (8 * NC_NS_PER_S)) +
+                                  params->queue_bytes);
     return held;
 }
 

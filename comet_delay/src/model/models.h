@@ -19,11 +19,11 @@ struct models {
 /* True when there is a bottleneck. */
 bool models_limit_rate(const struct models *models);
 
-/* What the path holds at most: the highest rate times the longest delay, plus the queue. Without a rate 10 Gbit/s is
+/* What the path holds at most: for each channel the highest rate times the longest delay, plus the queue. Without a rate 10 Gbit/s is
  * assumed, which only decides how much memory is touched in advance. Distributions without an upper end count up to
  * four standard deviations. */
 struct models_held {
-    uint64_t bytes, rate_bps, jitter_ns;
+    uint64_t bytes, channels, rate_bps, jitter_ns; /* rate_bps: of a channel */
 };
 struct models_held models_held(const struct params *params, const struct models *models);
 

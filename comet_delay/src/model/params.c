@@ -8,6 +8,7 @@
 
 static const char *const jitter_orders[] = {"keep", "overtake", NULL};
 static const char *const queue_drops[] = {"tail", "head", NULL};
+static const char *const balances[] = {"flow", "packet", NULL};
 static const char *const framings[] = {"l2", "ethernet", "ip", NULL};
 
 #define AT(field) offsetof(struct params, field)
@@ -46,6 +47,11 @@ const struct param_row param_rows[] = {
       .help = "bottleneck rate; 0 for none", .offset = AT(rate_bps)}, "rate_bps"},
     TEXT("rate-trace", rate_trace, "none", "rate_trace",
          "rate over time, in place of --rate: rate:0s=10Mbit,5s=1Mbit or mahimahi:FILE"),
+    {{.name = "channels", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1", .min = 1,
+      .max = CHANNELS_MAX, .help = "parallel lines at the bottleneck, each with this rate and a queue of its own",
+      .offset = AT(channels)}, "channels"},
+    {{.name = "balance", .kind = NC_OPT_CHOICE, .choices = balances, .default_text = "flow",
+      .help = "whether each flow keeps to one channel, or packets go to the channels in turn", .offset = AT(balance)}, "balance"},
     {{.name = "queue", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "0",
       .max = UINT64_C(1) << 40, .help = "bound on bytes waiting or being sent at the bottleneck; 0 for no bound",
       .offset = AT(queue_bytes)}, "queue_bytes"},

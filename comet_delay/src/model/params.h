@@ -22,7 +22,10 @@ enum queue_drop { QUEUE_DROP_TAIL, QUEUE_DROP_HEAD };
 /* Whether packets with less jitter overtake earlier ones. */
 enum jitter_order { JITTER_KEEPS_ORDER, JITTER_REORDERS };
 
-enum { PARAM_TEXT = 1024 };
+/* How packets are shared out among the channels. */
+enum balance { BALANCE_FLOW, BALANCE_PACKET };
+
+enum { PARAM_TEXT = 1024, CHANNELS_MAX = 16 };
 
 struct params {
     uint64_t delay_ns;
@@ -30,6 +33,8 @@ struct params {
     int jitter_order;            /* enum jitter_order */
     uint64_t rate_bps;           /* 0: no bottleneck */
     char rate_trace[PARAM_TEXT]; /* rate_trace.h; in place of rate_bps unless "none" */
+    uint64_t channels;           /* of the bottleneck, each with this rate and queue of its own; 0: as 1 */
+    int balance;                 /* enum balance */
     uint64_t queue_bytes;        /* bound on the queue of the bottleneck; 0: no bound */
     uint64_t queue_packets;      /* the same in packets */
     int queue_drop;              /* enum queue_drop */

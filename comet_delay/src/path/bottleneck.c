@@ -100,8 +100,6 @@ enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, co
     *at(b, b->head++) = queued;
     b->bytes += bytes;
     b->packets++;
-    if (b->bytes > b->peak_bytes)
-        b->peak_bytes = b->bytes;
     return FATE_PASS;
 }
 

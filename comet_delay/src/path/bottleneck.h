@@ -30,7 +30,7 @@ struct bottleneck {
     struct queued *ring;
     uint64_t out, decided, head, mask;
     uint64_t evicted; /* of the packets that wait, so many of the oldest are dropped but not yet returned */
-    uint64_t bytes, packets, peak_bytes; /* in the queue */
+    uint64_t bytes, packets; /* in the queue */
 };
 
 void bottleneck_init(struct bottleneck *bottleneck, uint64_t aqm_key);

@@ -17,17 +17,16 @@ int direction_init(struct direction *d, unsigned index, uint64_t seed, uint64_t 
     d->granularity_ns = granularity_ns;
     for (unsigned stage = 0; stage < RANDOM_STAGES; stage++)
         d->keys[stage] = random_key(seed, index, stage);
-    bottleneck_init(&d->bottleneck, d->keys[RANDOM_AQM]);
+    channels_init(&d->channels, d->keys[RANDOM_AQM]);
     schedule_init(&d->schedule);
     loss_state_init(&d->loss, 0);
     loss_state_init(&d->loss_after, 0);
-    rate_trace_init(&d->bottleneck.trace, 0);
     return packet_pool_init(&d->pool, memory, nc_min(prefault, memory));
 }
 
 void direction_free(struct direction *d)
 {
-    bottleneck_free(&d->bottleneck);
+    channels_free(&d->channels);
     schedule_free(&d->schedule);
     pacer_free(&d->pacer);
     drain_free(&d->drain);
@@ -44,7 +43,7 @@ void direction_set(struct direction *d, const struct params *params, const struc
     if (strcmp(params->loss_after, d->params.loss_after) != 0)
         loss_state_restart(&d->loss_after, now_ns);
     if (strcmp(params->rate_trace, d->params.rate_trace) != 0)
-        rate_trace_restart(&d->bottleneck.trace, now_ns);
+        channels_restart_trace(&d->channels, now_ns);
     models_free(&d->models);
     d->models = *models;
     d->params = *params;
@@ -58,7 +57,8 @@ struct packet_buffer *direction_reserve(struct direction *d)
 static void offer_parts(struct direction *d, const struct nc_super *super, struct packet_buffer *buffer,
                         uint64_t now_ns)
 {
-    uint64_t flow = d->params.harmonize_bps ? pipeline_flow(&super->packet) : 0;
+    bool flows = d->params.harmonize_bps || channels_by_flow(&d->params);
+    uint64_t flow = flows ? pipeline_flow(&super->packet) : 0;
     for (uint32_t i = 0; i < super->parts; i++) {
         struct wire_packet packet = {.number = d->stats.in_packets++,
                                      .time_ns = now_ns,
@@ -145,6 +145,6 @@ void direction_sent(struct direction *d, uint64_t now_ns, bool ok)
 uint64_t direction_next_ns(struct direction *d)
 {
     struct due *due = schedule_first(&d->schedule);
-    uint64_t turn_ns = bottleneck_turn_ns(&d->bottleneck);
+    uint64_t turn_ns = channels_turn_ns(&d->channels);
     return due && due->time_ns < turn_ns ? due->time_ns : turn_ns;
 }

@@ -2,8 +2,8 @@
 #ifndef COMET_DIRECTION_STATE_H
 #define COMET_DIRECTION_STATE_H
 
-#include "bottleneck.h"
 #include "buncher.h"
+#include "channels.h"
 #include "drain.h"
 #include "harmonizer.h"
 #include "histogram.h"
@@ -50,7 +50,7 @@ struct direction {
     uint64_t keys[RANDOM_STAGES];
     struct serial_line access;
     struct loss_state loss, loss_after;
-    struct bottleneck bottleneck;
+    struct channels channels;
     struct jitter_state jitter;
     struct delay_line delay;
     struct buncher buncher;

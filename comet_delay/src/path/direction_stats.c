@@ -9,13 +9,14 @@ void direction_stats_restart(struct direction *d, const struct params *params)
         jitter_count_anew(&d->jitter);
     if (params->rate_bps != old->rate_bps || strcmp(params->rate_trace, old->rate_trace) != 0 ||
         params->framing != old->framing)
-        d->bottleneck.sent = (struct line_count){0};
+        channels_count_anew(&d->channels);
 }
 
-static json_t *rate_json(const struct line_count *sent)
+static json_t *rate_json(const struct channels *channels)
 {
-    double bps = sent->busy_ns ? (double)sent->bytes * 8e9 / (double)sent->busy_ns : 0;
-    return json_pack("{s:I, s:I, s:f}", "bytes", (json_int_t)sent->bytes, "busy_ns", (json_int_t)sent->busy_ns, "bps",
+    struct line_count sent = channels_sent(channels);
+    double bps = sent.busy_ns ? (double)sent.bytes * 8e9 / (double)sent.busy_ns : 0;
+    return json_pack("{s:I, s:I, s:f}", "bytes", (json_int_t)sent.bytes, "busy_ns", (json_int_t)sent.busy_ns, "bps",
                      bps);
 }
 
@@ -32,7 +33,7 @@ static json_t *achieved_json(const struct direction *d)
     json_t *jitter = d->jitter.drawn.n ? json_pack("{s:o, s:o}", "drawn", sample_stats_json(&d->jitter.drawn), "added",
                                                    sample_stats_json(&d->jitter.added))
                                        : json_null();
-    return json_pack("{s:o, s:o, s:o, s:o}", "rate", rate_json(&d->bottleneck.sent), "loss", loss_json(&d->loss.count),
+    return json_pack("{s:o, s:o, s:o, s:o}", "rate", rate_json(&d->channels), "loss", loss_json(&d->loss.count),
                      "loss_after", loss_json(&d->loss_after.count), "jitter", jitter);
 }
 
@@ -56,8 +57,8 @@ json_t *direction_stats_json(struct direction *d, uint64_t receive_ring_drops, u
         "reordered", (json_int_t)s->reordered, "marked", (json_int_t)s->marked, "jitter_clamped",
         (json_int_t)d->jitter.clamped, "drops", drops_json(s, receive_ring_drops));
     json_t *held = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "queue_bytes", (json_int_t)bottleneck_occupancy(&d->bottleneck, now_ns),
-        "queue_peak_bytes", (json_int_t)d->bottleneck.peak_bytes, "held_bytes", (json_int_t)d->pool.held_bytes,
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "queue_bytes", (json_int_t)channels_occupancy(&d->channels, now_ns),
+        "queue_peak_bytes", (json_int_t)d->channels.peak_bytes, "held_bytes", (json_int_t)d->pool.held_bytes,
         "held_peak_bytes", (json_int_t)d->pool.held_peak_bytes, "first_in_ns", (json_int_t)s->first_in_ns,
         "last_out_ns", (json_int_t)s->last_out_ns, "lateness", histogram_json(&s->lateness));
     json_object_update_new(object, held);

@@ -222,7 +222,7 @@ void pipeline_advance(struct direction *d, uint64_t until_ns)
 {
     struct wire_packet packet;
     enum fate fate;
-    while (bottleneck_next(&d->bottleneck, &d->params, &d->models, until_ns, &packet, &fate)) {
+    while (channels_next(&d->channels, &d->params, &d->models, until_ns, &packet, &fate)) {
         if (fate == FATE_PASS)
             leave_bottleneck(d, &packet);
         else
@@ -240,13 +240,13 @@ void pipeline_offer(struct direction *d, struct wire_packet *packet)
         }
     }
     pipeline_advance(d, packet->time_ns);
-    if (!models_limit_rate(&d->models) && bottleneck_turn_ns(&d->bottleneck) == UINT64_MAX) {
+    if (!models_limit_rate(&d->models) && channels_turn_ns(&d->channels) == UINT64_MAX) {
         /* packets from before the rate was taken away go first */
-        packet->time_ns = nc_max(packet->time_ns, d->bottleneck.line.exit_ns);
+        packet->time_ns = nc_max(packet->time_ns, channels_exit_ns(&d->channels));
         leave_bottleneck(d, packet);
         return;
     }
-    enum fate fate = bottleneck_offer(&d->bottleneck, &d->params, &d->models, packet);
+    enum fate fate = channels_offer(&d->channels, &d->params, &d->models, packet);
     if (fate != FATE_PASS)
         drop(d, packet, 0, fate);
     pipeline_advance(d, packet->time_ns);

@@ -6,8 +6,9 @@
  * Every stage but two is a function of one type (pipeline.c): it gets the packet at its theoretical time, and either
  * moves that time on and marks the packet, or says why the packet is dropped. A new stage is such a function and a row
  * of the table. The two others are the bottleneck, where packets wait for a decision that later packets may change
- * (bottleneck.h), and duplication, which comes last because it makes two packets of one. What a stage computes is in a
- * module of its own that knows neither the clock, nor the other stages, nor the buffer a packet lies in.
+ * (bottleneck.h) in one channel or in several (channels.h), and duplication, which comes last because it makes two
+ * packets of one. What a stage computes is in a module of its own that knows neither the clock, nor the other stages,
+ * nor the buffer a packet lies in.
  * Invariant: a stage gets packets with times that never fall. What lets packets overtake therefore comes last.
  * Rejected: the bottleneck as a stage of the same type. It would have to return packets other than the one it got. */
 #ifndef COMET_PIPELINE_H

@@ -123,7 +123,7 @@ static void a_tail_drop_burst_is_counted_by_cause(void)
     rig_take(d, 44 * RIG_MSS, 44 * RIG_MSS, 0);
     uint64_t fit = 110 * 1024 / (RIG_MSS + RIG_HEADERS);
     CHECK_EQ(d->stats.drops[FATE_QUEUE], 88 - fit);
-    CHECK(d->bottleneck.peak_bytes <= 110 * 1024);
+    CHECK(d->channels.peak_bytes <= 110 * 1024);
     rig_drop(d);
 }
 

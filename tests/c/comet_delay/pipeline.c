@@ -136,6 +136,34 @@ static void a_drain_takes_packets_one_by_one_and_drops_what_its_buffer_cannot_ho
     rig_drop(d);
 }
 
+static void packets_in_turn_leave_by_several_channels(void)
+{
+    const uint64_t bits = (RIG_MSS + RIG_HEADERS) * 8;
+    struct direction *d = rig_make((struct params){.rate_bps = bits * 1000, .channels = 3, .balance = BALANCE_PACKET}, 0);
+    struct nc_run run;
+    rig_take(d, 0, 7 * RIG_MSS, 0);
+    for (uint64_t i = 0; i < 7; i++) { /* each takes a millisecond on its line */
+        CHECK_EQ(direction_next_ns(d), (1 + i / 3) * NC_NS_PER_MS);
+        CHECK(direction_due(d, (1 + i / 3) * NC_NS_PER_MS, &run) != NULL);
+        CHECK_EQ(rig_seq(rig_flat(&run)), i * RIG_MSS);
+        direction_sent(d, (1 + i / 3) * NC_NS_PER_MS, true);
+    }
+    CHECK_EQ(direction_next_ns(d), UINT64_MAX);
+    rig_drop(d);
+}
+
+static void a_flow_gets_the_rate_of_one_channel(void)
+{
+    struct direction *d = rig_make((struct params){.rate_bps = 100000000, .channels = 3}, 0);
+    struct rig_seen seen = {0};
+    rig_take(d, 0, 40 * RIG_MSS, 0);
+    rig_drain(d, rig_see, &seen);
+    CHECK_EQ(seen.packets, 40);
+    CHECK_EQ(seen.backwards, 0);
+    CHECK_EQ(d->stats.last_out_ns, UINT64_C(40) * (RIG_MSS + RIG_HEADERS) * 8 * 10);
+    rig_drop(d);
+}
+
 static void packets_are_let_go_in_bunches(void)
 {
     struct direction *d =
@@ -263,6 +291,8 @@ int main(void)
     RUN(retransmissions_are_told_apart_behind_the_bottleneck_too);
     RUN(a_pacer_spaces_packets_and_its_buffer_is_bounded);
     RUN(a_drain_takes_packets_one_by_one_and_drops_what_its_buffer_cannot_hold);
+    RUN(packets_in_turn_leave_by_several_channels);
+    RUN(a_flow_gets_the_rate_of_one_channel);
     RUN(packets_are_let_go_in_bunches);
     RUN(ecn_marks_are_written_into_the_header);
     RUN(stages_and_directions_draw_for_themselves);

@@ -32,6 +32,8 @@ static struct params params_for(size_t size)
 {
     return (struct params){.delay_ns = 1000,
                            .rate_bps = 10000000,
+                           .channels = size % 4,
+                           .balance = size % 8 < 4 ? BALANCE_FLOW : BALANCE_PACKET,
                            .queue_bytes = 200000,
                            .queue_packets = 100,
                            .aqm = "codel:target=1ms,interval=10ms,ecn=on",

@@ -1,0 +1,53 @@
+/* The bottleneck as several channels, as the three lines of 45 Mbit/s that carried 155 Mbit/s in lfp-1995. Each channel
+ * is a bottleneck of its own, with its queue, its active queue management and its line. Balance by flow keeps the
+ * packets of a flow in one channel. Balance by packet gives the channels packets in turn, so that packets overtake one
+ * another where one channel's queue is longer.
+ *
+ * With one channel a packet goes on as soon as its exit is known. With several it goes on at its exit: only then is it
+ * certain that no other channel lets a packet out before it. Of each channel one packet waits for its exit in `first`,
+ * and the others stay in the channel's ring. Channels that are taken away send what they hold.
+ * Rejected: one bottleneck with several lines. Its queue would be one, and a flow could not fill the queue of its
+ * channel alone. */
+#ifndef COMET_CHANNELS_H
+#define COMET_CHANNELS_H
+
+#include "bottleneck.h"
+
+struct channels {
+    struct bottleneck each[CHANNELS_MAX];
+    struct wire_packet first[CHANNELS_MAX]; /* of each channel: leaves next, at its time */
+    bool waits[CHANNELS_MAX];               /* whether there is such a packet */
+    unsigned used;                          /* the first so many have had packets; at least 1 */
+    uint64_t taken;                         /* packets, for balance by packet */
+    uint64_t peak_bytes;                    /* most that was in all queues together */
+};
+
+void channels_init(struct channels *channels, uint64_t aqm_key);
+void channels_free(struct channels *channels);
+
+/* Rates that follow a trace begin again at `now_ns`, and the counts of what the lines have sent at 0. */
+void channels_restart_trace(struct channels *channels, uint64_t now_ns);
+void channels_count_anew(struct channels *channels);
+
+/* As the functions of one bottleneck (bottleneck.h), for the packet's channel and for all of them. The turn is when
+ * channels_next has something to do. */
+enum fate channels_offer(struct channels *channels, const struct params *params, const struct models *models,
+                         const struct wire_packet *packet);
+bool channels_next(struct channels *channels, const struct params *params, const struct models *models,
+                   uint64_t until_ns, struct wire_packet *packet, enum fate *fate);
+uint64_t channels_turn_ns(const struct channels *channels);
+uint64_t channels_occupancy(struct channels *channels, uint64_t now_ns);
+
+/* When the last bit of the last packet is out. */
+uint64_t channels_exit_ns(const struct channels *channels);
+
+/* What all lines have sent together. */
+struct line_count channels_sent(const struct channels *channels);
+
+/* Whether the balance looks at flows. */
+static inline bool channels_by_flow(const struct params *params)
+{
+    return params->channels > 1 && params->balance == BALANCE_FLOW;
+}
+
+#endif
