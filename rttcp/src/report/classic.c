@@ -1,6 +1,6 @@
 /* The text of the ttcp family, as the rttcp of the lfp-1995 experiment printed it. Its "Mbit" is 2^20 bits; the line
  * says so and gives bit/s beside it. In lfp-1995, 819,200,000 bytes in 68.89 s are 90.72 Mbit/sec, which is 95.13e6
- * bit/s. */
+ * bit/s. The line of socket options is ours: the paper says that they were printed, not how. */
 #include <inttypes.h>
 
 #include "nc_clock.h"
@@ -17,6 +17,18 @@ static double per(double amount, double over)
     return amount / (over > 1e-6 ? over : 1e-6);
 }
 
+/* The socket's options by their names in C. TCP_NODELAY is set where data is sent: with request and response at both
+ * ends. */
+static void print_options(FILE *out, char letter, const struct rttcp_params *params, const struct rttcp_side *side)
+{
+    bool sends = letter == 't' || params->request_bytes;
+    fprintf(out,
+            "rttcp-%c: SO_SNDBUF=%" PRIu64 ", SO_RCVBUF=%" PRIu64 ", TCP_MAXSEG=%" PRIu64
+            ", TCP_NODELAY=%d, TCP_CONGESTION=%s, IP_TOS=0x%02x\n",
+            letter, side->sndbuf_bytes, side->rcvbuf_bytes, side->mss_bytes, sends && params->nodelay,
+            side->congestion[0] ? side->congestion : "?", (unsigned)params->dscp << 2);
+}
+
 void rttcp_classic_print(FILE *out, char letter, const struct rttcp_params *params, const struct rttcp_side *side)
 {
     double real = seconds(side->elapsed_ns), user = seconds(side->cpu_user_ns), system = seconds(side->cpu_system_ns);
@@ -28,6 +40,7 @@ void rttcp_classic_print(FILE *out, char letter, const struct rttcp_params *para
             ", local=%s, remote=%s, sockbufsize=%" PRIu64 ", window=%" PRIu64 "  tcp\n",
             letter, params->length_bytes, buffers, params->align_bytes, params->offset_bytes, side->local, side->remote,
             sockbuf, side->window_granted_bytes);
+    print_options(out, letter, params, side);
     fprintf(out,
             "rttcp-%c: %" PRIu64 " bytes in %.2f real seconds = %.2f Mbit/sec (1 Mbit = 2^20 bits; %.2fe6 bit/s)\n",
             letter, side->bytes, real, per(bits, real) / (1 << 20), per(bits, real) / 1e6);
