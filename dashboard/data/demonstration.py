@@ -50,10 +50,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class State:
-    """What all browsers see. `left_s`: None while nothing runs. `changes` counts starts and ends, so that a page knows
-    when to draw again. `error`: why the last demonstration gave no result."""
+    """What all browsers see. `left_s`: None while nothing runs. `error`: why the last demonstration gave no result."""
 
-    changes: int
     running: Setting | None
     left_s: float | None
     runs: tuple[str, ...]
@@ -108,7 +106,6 @@ class Demonstrations:
         self._started_s = 0.0
         self._took_s: dict[str, float] = {}
         self._runs: list[str] = []
-        self._changes = 0
         self._error = ""
 
     def state(self) -> State:
@@ -119,7 +116,7 @@ class Demonstrations:
             if self._running:
                 expected = self._took_s.get(self._running.time, float(DURATION_S))
                 left = max(expected - (time.monotonic() - self._started_s), 0.0)
-            return State(self._changes, self._running, left, tuple(self._runs), self._error)
+            return State(self._running, left, tuple(self._runs), self._error)
 
     def start(self, setting: Setting) -> None:
         """Starts one demonstration. Raises LfpError when one is running, or when it cannot be started."""
@@ -140,7 +137,6 @@ class Demonstrations:
                 raise LfpError(f"{self._runs_dir}: no demonstration can be started: {error.strerror}", 1) from error
             self._running, self._cancelled, self._error = setting, False, ""
             self._started_s = time.monotonic()
-            self._changes += 1
             threading.Thread(target=self._wait, args=(self._process, name, file), daemon=True).start()
 
     def cancel(self) -> None:
@@ -164,6 +160,5 @@ class Demonstrations:
             elif not cancelled:
                 self._error = said.splitlines()[-1] if said else f"lfp run ended with status {process.returncode}"
             self._process = self._running = None
-            self._changes += 1
         if cancelled and found and (self._runs_dir / found / "manifest.json").is_file():
             delete_run(self._runs_dir, found)

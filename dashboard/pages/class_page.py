@@ -1,12 +1,16 @@
 """The page for a class: choose a window and a path, run one transfer, see its curve and its timeline side by side.
 
-The server has the state (`Demonstrations`). Every open page asks for it twice a second and draws again when a
-demonstration has started or ended, so all browsers show the same. Language and theme stand in the address.
+The server has the state (`Demonstrations`). Every open page asks for it twice a second, so all browsers show the same.
+Language and theme stand in the address. Invariant: the request that is repeated draws nothing. A page drops the answer
+to a request when it makes the same one again, so on a busy machine it would never show what takes long to draw. It asks
+for a drawing once a result, and the server draws a result once for all.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -124,10 +128,10 @@ def _graph(name: str, figure: go.Figure) -> dcc.Graph:
     return dcc.Graph(id=name, figure=figure, config=graph_config(), style={"height": f"{PLOT_PX}px"})
 
 
-def drawn(text: Words, state: demonstration.State, run_named: Callable[[str], Run]) -> list[Any]:
-    """The result part of the page. Runs that were deleted meanwhile are left out."""
+def drawn(text: Words, names: tuple[str, ...], run_named: Callable[[str], Run]) -> list[Any]:
+    """The result part of the page, for these runs. Those that were deleted meanwhile are left out."""
     runs = []
-    for name in state.runs:
+    for name in names:
         try:
             runs.append(run_named(name))
         except LfpError:
@@ -136,6 +140,21 @@ def drawn(text: Words, state: demonstration.State, run_named: Callable[[str], Ru
     if not shown:
         return [html.P(text["nothing"])]
     return result(text, shown, next(run for run in runs if run.name == shown[-1].run))
+
+
+def _drawer(run_named: Callable[[str], Run]) -> Callable[[str, tuple[str, ...]], list[Any]]:
+    """`drawn` by language and runs. Whoever asks for what another browser asks for, too, waits for the same drawing."""
+    lock = threading.Lock()
+
+    @lru_cache(maxsize=len(languages()))
+    def once(language: str, names: tuple[str, ...]) -> list[Any]:
+        return drawn(words(language), names, run_named)
+
+    def draw(language: str, names: tuple[str, ...]) -> list[Any]:
+        with lock:
+            return once(language, names)
+
+    return draw
 
 
 def said_of(text: Words, state: demonstration.State) -> str:
@@ -149,11 +168,15 @@ def said_of(text: Words, state: demonstration.State) -> str:
 def register(app: Dash, demonstrations: Demonstrations, run_named: Callable[[str], Run], *, read_only: bool) -> None:
     """Registers the page's callbacks. `read_only`: a request to start or to cancel is refused."""
 
-    def look(_: int | None, known: int | None, search: str | None) -> tuple[Any, Any, Any]:
-        text, state = words(_wanted(search or "", "lang")), demonstrations.state()
-        same = known == state.changes
-        result_part = no_update if same else drawn(text, state, run_named)
-        return said_of(text, state), result_part, no_update if same else state.changes
+    def look(_: int | None, known: list[str] | None, search: str | None) -> tuple[Any, Any]:
+        state = demonstrations.state()
+        said = said_of(words(_wanted(search or "", "lang")), state)
+        return said, no_update if known == list(state.runs) else list(state.runs)
+
+    draw = _drawer(run_named)
+
+    def show(shown: list[str], search: str | None) -> list[Any]:
+        return draw(_language(search or ""), tuple(shown))
 
     def buttons(_: int | None) -> tuple[bool, bool]:
         running = demonstrations.state().running is not None
@@ -173,9 +196,13 @@ def register(app: Dash, demonstrations: Demonstrations, run_named: Callable[[str
         return ""
 
     app.callback(
-        Output("class-state", "children"), Output("class-result", "children"), Output("class-drawn", "data"),
+        Output("class-state", "children"), Output("class-drawn", "data"),
         Input("class-clock", "n_intervals"), State("class-drawn", "data"), State("url", "search"),
     )(look)  # fmt: skip
+    app.callback(
+        Output("class-result", "children"), Input("class-drawn", "data"), State("url", "search"),
+        prevent_initial_call=True,
+    )(show)  # fmt: skip
     app.callback(
         Output("class-start", "disabled"), Output("class-cancel", "disabled"), Input("class-clock", "n_intervals"),
     )(buttons)  # fmt: skip

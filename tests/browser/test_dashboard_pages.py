@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dash import html
 from playwright.sync_api import Browser, Dialog, Page, expect
 from support.chromium import chromium, watched_page
+from werkzeug.serving import make_server
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
@@ -19,6 +24,8 @@ import synthetic_run  # noqa: E402
 import synthetic_slow  # noqa: E402
 from served_dashboard import served  # noqa: E402
 
+from dashboard.app import make_app  # noqa: E402
+from dashboard.pages import class_page  # noqa: E402
 from dashboard.report import write_report  # noqa: E402
 from scenarios.virtual import kernel  # noqa: E402
 
@@ -319,6 +326,34 @@ def test_report_without_javascript_still_has_the_numbers(browser: Browser, runs_
     context.close()
 
 
+@contextmanager
+def serving(runs_dir: Path) -> Iterator[str]:
+    """A dashboard in a thread of this process; gives its address."""
+    server = make_server("127.0.0.1", 0, make_app(runs_dir).server, threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_class_sees_a_result_that_takes_longer_to_draw_than_the_page_waits_between_questions(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(*_: object) -> list[html.P]:
+        time.sleep(3 * class_page.POLL_MS / 1000)
+        return [html.P("drawn at last", id="drawn")]
+
+    monkeypatch.setattr(class_page, "drawn", slowly)
+    with serving(tmp_path) as address:
+        page.goto(f"{address}/class")
+        expect(page.locator("#drawn")).to_be_visible()
+        page.goto("about:blank")  # which asks no more when the server has gone
+
+
 @pytest.mark.virtual
 @pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing()))
 def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Page, tmp_path: Path) -> None:
@@ -340,3 +375,4 @@ def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Pag
         expect(answer).to_be_hidden()
         page.get_by_text("Show the answer").nth(2).click()
         expect(answer).to_be_visible()
+        page.goto("about:blank")  # which asks no more when the server has gone
