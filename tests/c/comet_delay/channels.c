@@ -139,7 +139,7 @@ static void run(const struct params *params, uint64_t seed, int only, struct out
     uint64_t now_ns = 0, last_ns = 0;
     for (uint64_t i = 0; i < PACKETS; i++) {
         uint64_t draw = random_u64(random_key(seed, 0, 0), i);
-        now_ns += draw % 4 ? 0 : draw % 8000000;
+        now_ns += draw % 4 ? 0 : draw % 1200000;
         struct wire_packet p = packet(i, (draw >> 32) % CHANNELS, now_ns, 100 + (uint32_t)(draw >> 40) % 1400);
         if (only >= 0 && p.flow != (uint64_t)only)
             continue;
