@@ -173,11 +173,6 @@ def register(app: Dash, demonstrations: Demonstrations, run_named: Callable[[str
         said = said_of(words(_wanted(search or "", "lang")), state)
         return said, no_update if known == list(state.runs) else list(state.runs)
 
-    draw = _drawer(run_named)
-
-    def show(shown: list[str], search: str | None) -> list[Any]:
-        return draw(_language(search or ""), tuple(shown))
-
     def buttons(_: int | None) -> tuple[bool, bool]:
         running = demonstrations.state().running is not None
         return running, not running
@@ -200,17 +195,26 @@ def register(app: Dash, demonstrations: Demonstrations, run_named: Callable[[str
         Input("class-clock", "n_intervals"), State("class-drawn", "data"), State("url", "search"),
     )(look)  # fmt: skip
     app.callback(
-        Output("class-result", "children"), Input("class-drawn", "data"), State("url", "search"),
-        prevent_initial_call=True,
-    )(show)  # fmt: skip
-    app.callback(
         Output("class-start", "disabled"), Output("class-cancel", "disabled"), Input("class-clock", "n_intervals"),
     )(buttons)  # fmt: skip
     app.callback(
         Output("class-said", "children"), Input("class-start", "n_clicks"), Input("class-cancel", "n_clicks"),
         *(State(f"class-{name}", "value") for name in CHOICES), State("url", "search"), prevent_initial_call=True,
     )(act)  # fmt: skip
+    _register_result(app, _drawer(run_named))
     _register_steps(app)
+
+
+def _register_result(app: Dash, draw: Callable[[str, tuple[str, ...]], list[Any]]) -> None:
+    """The result is drawn when the list of runs has changed."""
+
+    def show(shown: list[str], search: str | None) -> list[Any]:
+        return draw(_language(search or ""), tuple(shown))
+
+    app.callback(
+        Output("class-result", "children"), Input("class-drawn", "data"), State("url", "search"),
+        prevent_initial_call=True,
+    )(show)  # fmt: skip
 
 
 def _register_steps(app: Dash) -> None:

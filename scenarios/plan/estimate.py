@@ -52,7 +52,7 @@ def _exchange_s(setting: Scenario) -> float:
 def _rate_bps(setting: Scenario) -> float:
     """The rate that line, window and gateways allow."""
     ab, rtt_s = setting.path.direction("ab"), setting.path.rtt_ns() / 1e9
-    limits = (ab.rate_of_all_channels_bps, ab.access_rate_bps, setting.gateway.rate, setting.gateway.host_rate, _FASTEST_BPS)
+    limits = (ab.all_channels_bps, ab.access_rate_bps, setting.gateway.rate, setting.gateway.host_rate, _FASTEST_BPS)
     rates = [float(rate) for rate in limits if rate]
     if setting.transfer.window and rtt_s:
         rates.append(setting.transfer.parallel * setting.transfer.window * 8 / rtt_s)

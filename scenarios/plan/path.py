@@ -32,7 +32,7 @@ class Direction:
         return int(self.values["rate"])
 
     @property
-    def rate_of_all_channels_bps(self) -> int:
+    def all_channels_bps(self) -> int:
         """Rate of the bottleneck's channels together; 0: none."""
         return self.rate_bps * int(self.values["channels"])
 

@@ -107,7 +107,7 @@ def _taken(fitness: Fitness) -> list[str]:
 def offered_bps(setting: Scenario) -> float:
     """The most that path and window let through, bit/s. 0: only the machine bounds the rate, which is no objection."""
     ab, transfer, rtt_ns = setting.path.direction("ab"), setting.transfer, setting.path.rtt_ns()
-    bounds = [float(rate) for rate in (ab.rate_of_all_channels_bps, ab.access_rate_bps, setting.gateway.rate) if rate]
+    bounds = [float(rate) for rate in (ab.all_channels_bps, ab.access_rate_bps, setting.gateway.rate) if rate]
     if transfer.window and rtt_ns:
         bounds.append(transfer.window * 8e9 / rtt_ns)
     return min(bounds, default=0.0)

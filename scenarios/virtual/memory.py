@@ -49,7 +49,7 @@ def _ways(setting: Scenario) -> tuple[Way, ...]:
 def _held_bytes(setting: Scenario, way: Way) -> int:
     """What a direction's line and queue hold, with the whole round trip."""
     line = setting.path.direction(way)
-    rates = [rate for rate in (line.rate_of_all_channels_bps, line.access_rate_bps) if rate]
+    rates = [rate for rate in (line.all_channels_bps, line.access_rate_bps) if rate]
     rate = min(rates, default=_FASTEST_BPS)
     return rate * setting.path.rtt_ns() // (8 * 10**9) + int(line.values["channels"]) * int(line.values["queue"])
 

@@ -263,16 +263,15 @@ def test_wireshark_reads_interface_comment_and_nanoseconds(tmp_path: Path) -> No
 
 
 def test_lines_of_standard_input_are_comments_of_the_next_packets(tmp_path: Path) -> None:
-    with direct() as lab:
-        with lab.capture(tmp_path, "--comments", "--filter", "udp", stdin=True) as capture:
-            capture.wait_event("ready", 30)
+    with direct() as lab, lab.capture(tmp_path, "--comments", "--filter", "udp", stdin=True) as capture:
+        capture.wait_event("ready", 30)
+        lab.mark(MARK)
+        for line in ("slow start", "the outage begins"):
+            capture.say(line)
+        for _ in range(5):
             lab.mark(MARK)
-            for line in ("slow start", "the outage begins"):
-                capture.say(line)
-            for _ in range(5):
-                lab.mark(MARK)
-            capture.say("the end")
-            assert capture.stop(30)
+        capture.say("the end")
+        assert capture.stop(30)
     for file in (tmp_path / "a.pcapng", tmp_path / "b.pcapng"):
         comments = command("tshark", "-r", file, "-T", "fields", "-e", "frame.comment").splitlines()
         assert len(comments) == 6 and comments[0] == ""

@@ -53,8 +53,8 @@ struct models_held models_held(const struct params *params, const struct models 
     else
         held.rate_bps = guess_bps;
     uint64_t delay_ns = params->delay_ns + held.jitter_ns;
-    held.bytes = held.channels * ((uint64_t)((unsigned __int128)held.rate_bps * delay_ns / (8 * NC_NS_PER_S)) +
-                                  params->queue_bytes);
+    held.bytes = held.channels *
+                 ((uint64_t)((unsigned __int128)held.rate_bps * delay_ns / (8 * NC_NS_PER_S)) + params->queue_bytes);
     return held;
 }
 

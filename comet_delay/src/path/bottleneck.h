@@ -29,7 +29,7 @@ struct bottleneck {
     uint64_t aqm_key; /* for its random numbers */
     struct queued *ring;
     uint64_t out, decided, head, mask;
-    uint64_t evicted; /* of the packets that wait, so many of the oldest are dropped but not yet returned */
+    uint64_t evicted;        /* of the packets that wait, so many of the oldest are dropped but not yet returned */
     uint64_t bytes, packets; /* in the queue */
 };
 

@@ -221,13 +221,6 @@ static void take_comment(void *owner, const char *text)
     wake_writer(capture);
 }
 
-static void take_comments(struct pl_capture *capture)
-{
-    struct pollfd fd = {.fd = capture->comments.fd, .events = POLLIN};
-    if (fd.fd >= 0 && poll(&fd, 1, 0) > 0)
-        pl_comments_read(&capture->comments, take_comment, capture);
-}
-
 static void wait_for_packets(const struct pl_capture *capture, int64_t wait_ns, const sigset_t *mask)
 {
     struct pollfd fds[PL_POINTS_MAX + 1];
@@ -277,9 +270,9 @@ int pl_capture_run(struct pl_capture *capture, const struct pl_capture_limits *l
         uint64_t left_ns = deadline_ns - nc_now_ns(), most_ns = WAIT_MS * NC_NS_PER_MS;
         wait_for_packets(capture, (int64_t)(left_ns < most_ns ? left_ns : most_ns), &capture->waiting_mask);
         take_packets(capture);
-        take_comments(capture);
+        pl_comments_read(&capture->comments, take_comment, capture);
     }
-    take_comments(capture);
+    pl_comments_read(&capture->comments, take_comment, capture);
     pthread_sigmask(SIG_SETMASK, &capture->waiting_mask, NULL); /* from here on a further signal ends the process */
     drain(capture);
     atomic_store(&capture->ended, true);

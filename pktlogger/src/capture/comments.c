@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "nc_jsonl.h"
@@ -50,6 +51,9 @@ void pl_comments_feed(struct pl_comments *comments, const char *at, size_t n, pl
 void pl_comments_read(struct pl_comments *comments, pl_comment_taker *take, void *owner)
 {
     char piece[4096];
+    struct pollfd readable = {.fd = comments->fd, .events = POLLIN};
+    if (comments->fd < 0 || poll(&readable, 1, 0) <= 0)
+        return;
     ssize_t got = read(comments->fd, piece, sizeof piece);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;

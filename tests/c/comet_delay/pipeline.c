@@ -139,10 +139,12 @@ static void a_drain_takes_packets_one_by_one_and_drops_what_its_buffer_cannot_ho
 static void packets_in_turn_leave_by_several_channels(void)
 {
     const uint64_t bits = (RIG_MSS + RIG_HEADERS) * 8;
-    struct direction *d = rig_make((struct params){.rate_bps = bits * 1000, .channels = 3, .balance = BALANCE_PACKET}, 0);
+    struct direction *d =
+        rig_make((struct params){.rate_bps = bits * 1000, .channels = 3, .balance = BALANCE_PACKET}, 0);
     struct nc_run run;
     rig_take(d, 0, 7 * RIG_MSS, 0);
-    for (uint32_t i = 1; i <= 3; i++) { /* each packet takes a millisecond on its line; what leaves together is one run */
+    for (uint32_t i = 1; i <= 3;
+         i++) { /* each packet takes a millisecond on its line; what leaves together is one run */
         CHECK_EQ(direction_next_ns(d), i * NC_NS_PER_MS);
         const struct due *due = direction_due(d, i * NC_NS_PER_MS, &run);
         CHECK(due && due->first == 3 * (i - 1) && due->parts == (i < 3 ? 3 : 1));

@@ -58,7 +58,9 @@ static void what_is_no_text_becomes_one(void)
 {
     struct pl_comments comments = {.fd = -1};
     struct taken taken = {.n = 0};
-    feed(&comments, &taken, "a\xff" "b\n\u00e9\n");
+    feed(&comments, &taken,
+         "a\xff"
+         "b\n\u00e9\n");
     CHECK_STR(taken.all, "a?b|\u00e9|");
 }
 

@@ -1,4 +1,4 @@
-"""``virtual.speed``: how many virtual seconds pass in a second, case by case of ``virtual_speed.toml``, at the defaults.
+"""``virtual.speed``: how many virtual seconds pass in a second, by case of ``virtual_speed.toml``, at the defaults.
 
 The speed of a case is the transfer's duration over the wall time of its trial, less the wall time of the case `start`,
 whose transfer is next to nothing. Trials of all cases take turns, and each figure is a median. Beside it stands what

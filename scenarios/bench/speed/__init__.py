@@ -1,0 +1,1 @@
+"""`lfp bench virtual.speed` and `virtual.lsr`: how fast virtual time goes."""
