@@ -375,4 +375,5 @@ def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Pag
         expect(answer).to_be_hidden()
         page.get_by_text("Show the answer").nth(2).click()
         expect(answer).to_be_visible()
-        page.goto("about:blank")  # which asks no more when the server has gone
+        for each in (page, other):
+            each.goto("about:blank")  # which asks no more when the server has gone
