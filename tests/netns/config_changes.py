@@ -14,7 +14,7 @@ from typing import Any
 
 from netcommon.options import options
 
-# Unit of the table → suffix of the text, suffix of the name in `show`, highest value; 0 is always allowed.
+# Unit of the table → suffix of the text, suffix of the name in `show`, highest value where the option allows it.
 UNITS = {
     "DURATION": ("ns", "_ns", 20_000_000), "RATE": ("bit", "_bps", 10**10), "SIZE": ("B", "_bytes", 2_000_000),
     "RATIO": ("ppb", "_ppb", 2_000_000), "NUMBER": ("", "", 2000),
@@ -45,11 +45,14 @@ WRONG_LINES = (
 
 @dataclass(frozen=True)
 class Parameter:
-    """A path option: its name without prefix, the unit or the choices that its values come from, and its default."""
+    """A path option: its name without prefix, the unit or the choices that its values come from, its default and its
+    bounds (None: none)."""
 
     name: str
     unit: str
     default: str
+    least: int | None
+    most: int | None
 
     @property
     def json_name(self) -> str:
@@ -68,7 +71,9 @@ class Change:
 def parameters() -> list[Parameter]:
     """The path options: quantities, choices, and models that this module has texts for; one without is an error."""
     rows = [row for row in options("comet-delay", "run").values() if row.name.startswith("ab-")]
-    found = [Parameter(row.name[3:], row.metavar or "", row.default_text or "") for row in rows]
+    found = [
+        Parameter(row.name[3:], row.metavar or "", row.default_text or "", row.minimum, row.maximum) for row in rows
+    ]
     without = [p.name for p in found if p.unit not in UNITS and "|" not in p.unit and p.name not in MODELS]
     assert not without, f"add texts for {without} to MODELS"
     return found
@@ -117,7 +122,8 @@ class Generator:
             return choice, choice
         suffix, _, high = UNITS[parameter.unit]
         low, high = PACKETS_PER_S.get(parameter.name, (LOWEST.get(parameter.unit, 0), high))
-        value = 0 if self._random.random() < 0.4 else self._random.randint(low, high)
+        least, most = parameter.least or 0, high if parameter.most is None else min(high, parameter.most)
+        value = least if self._random.random() < 0.4 else self._random.randint(max(low, least), most)
         return f"{value}{suffix}", value
 
     @staticmethod
