@@ -95,7 +95,7 @@ def make_plan(document: Document, seed: int | None = None, notes: Sequence[str] 
     plain = document.without_table("sweep")
     points = [_with_point(plain, sweep, point) for point in itertools.product(*sweep.values())]
     settings = [_validate(_with_case(point)) for point in points]
-    base = _validate(points[0].without_table("case"))
+    base = _validate(points[0].without_table("case"), like=settings[0])
     base = base.model_copy(update={"report": report_axes.resolved(document, base.report, settings)})
     chosen = base.run.seed if base.run.seed is not None else seed
     chosen = secrets.randbelow(2**32) if chosen is None else chosen
@@ -190,8 +190,8 @@ def _with_case(document: Document) -> Document:
     return plain.merged(document.table("case").table(name))
 
 
-def _validate(document: Document) -> Scenario:
-    setting = _validated(document)
+def _validate(document: Document, like: Scenario | None = None) -> Scenario:
+    setting = _validated(document, like)
     if point := setting.missing_point():
         found = f"kind '{setting.gateway.kind}', model '{setting.gateway.model}'"
         where = document.origin(("capture", "points"))
@@ -209,14 +209,18 @@ def _validate(document: Document) -> Scenario:
     return setting
 
 
-def _validated(document: Document) -> Scenario:
-    """The values as the model takes them. Sizes in BDP are worked out from the rest, which is validated first."""
+def _validated(document: Document, like: Scenario | None) -> Scenario:
+    """The values as the model takes them. Sizes in BDP are worked out from the rest, which is validated first. With
+    ``like`` they are that setting's sizes: rate and delay may stand in a case, which ``document`` lacks."""
     multiples = bdp.multiples(document.values)
     try:
         setting = Scenario.model_validate(bdp.with_sizes(document.values, dict.fromkeys(multiples, bdp.ANY_SIZE)))
         if not multiples:
             return setting
-        sizes = {key: _bytes_of(document, key, multiple, setting) for key, multiple in multiples.items()}
+        sizes = {
+            (table, key): getattr(getattr(like, table), key) if like else _bytes_of(document, (table, key), size, setting)
+            for (table, key), size in multiples.items()
+        }
         return Scenario.model_validate(bdp.with_sizes(document.values, sizes))
     except ValidationError as error:
         raise UsageError(_one_line(document, error)) from None

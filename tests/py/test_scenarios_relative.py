@@ -68,6 +68,40 @@ def test_a_sweep_over_multiples() -> None:
     assert [trial.setting.transfer.window for trial in swept] == [11_812, 94_500]  # 45 Mbit/s x 8.4 ms
 
 
+CASES = """
+[scenario]
+name = "cases"
+[path]
+rate = "80Mbit"
+queue = "0.5 BDP"
+[transfer]
+bytes = "2 BDP"
+[case.near.path]
+delay = "5ms"
+[case.far.path]
+delay = "50ms"
+"""
+
+
+@pytest.mark.parametrize("where", ["case", "sweep"])
+def test_the_delay_of_a_bdp_may_stand_in_a_case_or_in_the_sweep_alone(tmp_path: Path, where: str) -> None:
+    swept = '"scenario.case" = ["near", "far"]' if where == "case" else '"path.delay" = ["5ms", "50ms"]'
+    file = tmp_path / "cases.toml"
+    file.write_text(f"{CASES}[sweep]\n{swept}\n")
+    first = load_plan(str(file))
+    sizes = [(trial.setting.path.queue, trial.setting.transfer.bytes) for trial in first.trials]
+    assert sizes == [(50_000, 200_000), (500_000, 2_000_000)]
+    again = make_plan(Document("manifest", first.echo))
+    assert [(trial.setting.path.queue, trial.setting.transfer.bytes) for trial in again.trials] == sizes
+
+
+def test_a_case_without_a_delay_has_no_bdp(tmp_path: Path) -> None:
+    file = tmp_path / "cases.toml"
+    file.write_text(CASES.replace('delay = "50ms"', 'loss = "1%"') + '[sweep]\n"scenario.case" = ["near", "far"]\n')
+    with pytest.raises(UsageError, match="path.queue = '0.5 BDP': a path without delay has no BDP"):
+        load_plan(str(file))
+
+
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
