@@ -7,16 +7,18 @@
 from __future__ import annotations
 
 import re
-import tomllib
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from netcommon.errors import UsageError
+from scenarios.plan import scenario_files
+from scenarios.plan.scenario_files import LIBRARY
 
+__all__ = ["LIBRARY", "Document", "Key", "key_lines", "load_layers", "with_quick"]
 Key = tuple[str, ...]
 
-LIBRARY = Path(__file__).resolve().parents[1] / "library"
 # Keys of a group are rivals: they say the same thing in two ways, so a later layer that sets one removes the others.
 EXCLUSIVE: tuple[frozenset[Key], ...] = (
     frozenset({("transfer", "bytes"), ("transfer", "duration"), ("transfer", "exchanges")}),
@@ -33,7 +35,7 @@ CLAIMED = ("path", "sweep", "case")
 
 _KEY_PART = r"(?:\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)"
 _DOTTED = rf"{_KEY_PART}(?:\s*\.\s*{_KEY_PART})*"
-_TABLE_LINE = re.compile(rf"^\s*\[\[?\s*({_DOTTED})\s*\]\]?")
+_TABLE_LINE = re.compile(rf"^\s*(\[\[?)\s*({_DOTTED})\s*\]\]?")
 _KEY_LINE = re.compile(rf"^\s*({_DOTTED})\s*=")
 
 
@@ -46,11 +48,13 @@ class Document:
     origins: dict[Key, str] = field(default_factory=dict)
 
     def origin(self, key: Key) -> str:
-        """Where ``key`` or the nearest table around it was written."""
-        for length in range(len(key), 0, -1):
-            if key[:length] in self.origins:
-                return self.origins[key[:length]]
-        return self.name
+        """Where ``key`` or the nearest table around it was written. A table without a header of its own begins at its
+        first key."""
+        found = self.origins.get(key) or next((at for k, at in self.origins.items() if k[: len(key)] == key), None)
+        if found:
+            return found
+        around = (key[:length] for length in range(len(key) - 1, 0, -1))
+        return next((self.origins[table] for table in around if table in self.origins), self.name)
 
     def merged(self, over: Document) -> Document:
         """This layer with ``over`` on top. Tables merge; a key of ``over`` replaces all that this layer says about
@@ -131,16 +135,22 @@ def _without(values: dict[str, Any], key: Key) -> dict[str, Any]:
 
 
 def key_lines(text: str) -> dict[Key, int]:
-    """Line number (from 1) of every table header and key of a TOML text. Keys of inline tables are not listed."""
+    """Line number (from 1) of every table header and key of a TOML text. The tables of an array (``[[expect]]``) are
+    numbered from 0. Keys of inline tables are not listed."""
     lines: dict[Key, int] = {}
     table: Key = ()
+    count: Counter[Key] = Counter()
     for number, line in enumerate(text.splitlines(), start=1):
         header, key = _TABLE_LINE.match(line), _KEY_LINE.match(line)
         if key:
             lines.setdefault((*table, *_split(key[1])), number)
         elif header:
-            table = _split(header[1])
+            table = _split(header[2])
             lines.setdefault(table, number)
+            if header[1] == "[[":
+                count[table] += 1
+                table = (*table, str(count[table] - 1))
+                lines.setdefault(table, number)
     return lines
 
 
@@ -148,52 +158,32 @@ def _split(dotted: str) -> Key:
     return tuple(part.strip("\"'") for part in re.findall(_KEY_PART, dotted))
 
 
-def read_toml(path: Path) -> Document:
-    """One TOML file as a layer; UsageError with file and line when it is not TOML."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        values = tomllib.loads(text)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text ({error.reason})") from error
-    except tomllib.TOMLDecodeError as error:
-        where = re.search(r" \(at line (\d+).*\)", str(error))
-        line, reason = (f":{where[1]}", str(error)[: where.start()]) if where else ("", str(error))
-        raise UsageError(f"{path}{line}: not TOML: {reason}") from error
-    return Document(str(path), values, {key: f"{path}:{line}" for key, line in key_lines(text).items()})
-
-
-def locate(name: str, beside: Path | None = None) -> Path:
-    """The file of a scenario that is named by a path, by a path beside the file that extends it, or by its library
-    name."""
-    candidates = [Path(name)] if beside is None else [beside / name, Path(name)]
-    for candidate in candidates:
-        if candidate.suffix == ".toml" and candidate.is_file():
-            return candidate
-    in_library = LIBRARY / f"{name}.toml"
-    if in_library.is_file():
-        return in_library
-    known = ", ".join(sorted(path.stem for path in LIBRARY.glob("*.toml")))
-    raise UsageError(f"scenario '{name}': neither a .toml file nor in the library; the library has: {known}")
-
-
-def load_layers(name: str, *, quick: bool, beside: Path | None = None, _above: tuple[Path, ...] = ()) -> Document:
-    """The scenario ``name``, with the scenario that it extends below it and, when ``quick``, its ``[quick]`` table on
-    top."""
-    path = locate(name, beside)
+def load_layers(name: str, *, beside: Path | None = None, _above: tuple[Path, ...] = ()) -> Document:
+    """The scenario ``name``, with the scenario that it extends below it."""
+    path = scenario_files.locate(name, beside)
     if path.resolve() in _above:
         raise UsageError(f"{path}: extends itself, by way of {' → '.join(p.name for p in _above)}")
-    document = read_toml(path)
+    text, values = scenario_files.read(path)
+    document = Document(str(path), values, {key: f"{path}:{line}" for key, line in key_lines(text).items()})
     about = document.values.get("scenario")
     parent = about.pop("extends", None) if isinstance(about, dict) else None
     if parent is not None:
         if not isinstance(parent, str):
-            raise UsageError(f"{document.origin(('scenario', 'extends'))}: scenario.extends = {parent!r}: want a name")
-        base = load_layers(parent, quick=False, beside=path.parent, _above=(*_above, path.resolve()))
+            raise UsageError(f"{document.origin(('scenario', 'extends'))}: scenario.extends = {parent!r}: want the name of "
+                             "a library scenario, or the path of a .toml file in quotation marks")  # fmt: skip
+        _check_parent(document, parent, path)
+        base = load_layers(parent, beside=path.parent, _above=(*_above, path.resolve()))
         document = base.extended_by(document)
         document.name = str(path)
-    return with_quick(document) if quick else document
+    return document
+
+
+def _check_parent(document: Document, parent: str, path: Path) -> None:
+    try:
+        scenario_files.locate(parent, path.parent)
+    except UsageError as error:
+        where = document.origin(("scenario", "extends"))
+        raise UsageError(f"{where}: scenario.extends = '{parent}': {error}") from None
 
 
 def with_quick(document: Document) -> Document:

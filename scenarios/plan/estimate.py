@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from scenarios.plan.model import Scenario
 
@@ -57,6 +58,28 @@ def _rate_bps(setting: Scenario) -> float:
     if setting.transfer.window and rtt_s:
         rates.append(setting.transfer.parallel * setting.transfer.window * 8 / rtt_s)
     return min(rates)
+
+
+def held_bytes(setting: Scenario, way: Literal["ab", "ba"]) -> int:
+    """The most that the delay box holds in one direction, by the box's own rule: rate × delay and the queue, on every
+    channel. Without jitter. 0: the path sets no rate, so the box does not plan."""
+    line = setting.path.direction(way)
+    queue = int(line.values["channels"]) * int(line.values["queue"])
+    return line.all_channels_bps * line.delay_ns // (8 * 10**9) + queue if line.rate_bps else 0
+
+
+def in_flight_bytes(setting: Scenario, most_window: int) -> int:
+    """The least memory that a trial takes when its senders fill the path: a sender keeps what is in flight until it is
+    acknowledged. ``most_window``: of a stream whose window the scenario leaves open, in bytes. 0 on a path without a
+    rate."""
+    found = 0
+    for way in ("ab", "ba") if setting.transfer.bidir else ("ab",):
+        line = setting.path.direction(way)
+        rate_bps = min((rate for rate in (line.all_channels_bps, line.access_rate_bps) if rate), default=0)
+        windows = (setting.transfer.window or most_window) * setting.transfer.parallel
+        path = rate_bps * setting.path.rtt_ns() // (8 * 10**9)
+        found += min(path, windows, setting.transfer.bytes or path)
+    return found
 
 
 class TimeLeft:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from netcommon import quantity
 from scenarios.plan import columns
@@ -51,11 +51,21 @@ class Expect(Figure):
     min: str | int | float | None = None
     max: str | int | float | None = None
 
+    @field_validator("min", "max", mode="before")
+    @classmethod
+    def _no_flag(cls, value: Any) -> Any:
+        """A TOML true is no number, although Python counts it as 1."""
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (str, int, float))):
+            raise ValueError("not a bound; want a number, or a text with a unit such as \"40Mbit\"")
+        return value
+
     @model_validator(mode="after")
     def _readable(self) -> Expect:
         if self.min is None and self.max is None:
             raise ValueError(f"expect '{self.say}': give 'min', 'max' or both")
-        self.bounds()
+        low, high = self.bounds()
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"expect '{self.say}': min = {self.min!r} is above max = {self.max!r}; want it below")
         _pairs(self.say, self.against or {})
         return self
 
@@ -66,13 +76,20 @@ class Expect(Figure):
 
     def _bound(self, text: str | int | float) -> float:
         try:
-            return float(text) if self.against is not None else float(value_of(self.of, text))
+            return _ratio(text) if self.against is not None else float(value_of(self.of, text))
         except ValueError as error:
             raise ValueError(f"expect '{self.say}': {text!r}: {error}") from None
 
     def compares_with(self, row: Row) -> bool:
         """Whether ``against`` picks this row."""
         return self.against is not None and _agrees(row, self.against)
+
+
+def _ratio(text: str | int | float) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("with 'against' a bound is a ratio without a unit; want for example 2.5") from None
 
 
 def value_of(column: str, text: str | int | float | bool) -> str | int | float | bool:

@@ -6,6 +6,8 @@ errors.
 
 from __future__ import annotations
 
+import shlex
+import string
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
@@ -14,7 +16,11 @@ from netcommon import quantity
 from scenarios.plan.expect import Expect
 from scenarios.plan.path import PathTable
 from scenarios.plan.route import Route
-from scenarios.plan.values import MS, PORTABLE_NAME, S, Span, Table, choice, of_option, within
+from scenarios.plan.values import MS, PORTABLE_NAME, S, Flag, Span, Table, choice, of_option, whole, within
+
+
+PAPER = r"^([^/]+/[^/]+)?$"
+CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rttcp, NAME:KEY=VALUE,…
 
 
 class About(Table):
@@ -22,7 +28,7 @@ class About(Table):
 
     name: str = Field(pattern=PORTABLE_NAME)
     title: str = ""
-    paper: str = ""
+    paper: str = Field(default="", pattern=PAPER)
     description: str = ""
     case: str | None = None
 
@@ -38,7 +44,7 @@ class Gateway(Table):
     host_rate: Annotated[int, *of_option(quantity.RATE, "gateway", "host_rate")] = 0
     rate_mode: Annotated[str, *choice("gateway", "rate_mode")] = "fixed"
     recovery: Annotated[str, *choice("gateway", "recovery")] = "selective"
-    redundancy: bool = True
+    redundancy: Flag = True
     cipher: Annotated[str, *choice("gateway", "cipher")] = "aes-128-gcm"
     carriage: Annotated[str, *choice("gateway", "carriage")] = "udp"
     near: str | None = None
@@ -48,13 +54,16 @@ class Gateway(Table):
     @model_validator(mode="after")
     def _commands_when_wanted(self) -> Gateway:
         for key in ("rate", "host_rate"):
-            if (value := getattr(self, key)) % 10**6:
-                raise ValueError(f"{key} {value} bit/s is not a multiple of 1Mbit; want whole Mbit/s, or 0 for none")
+            if getattr(self, key) % 10**6:
+                raise ValueError(f"'{key}': not a multiple of 1Mbit; want whole Mbit/s, such as 20Mbit, or 0 for none")
         if self.host_rate and self.kind != "lft":
             raise ValueError(f"'host_rate': not with kind '{self.kind}', which has no such limit; use kind = \"lft\"")
         wanted = self.kind == "command"
         if wanted != (self.near is not None) or wanted != (self.far is not None):
             raise ValueError("kind 'command' takes 'near' and 'far', two command lines; the others take neither")
+        for key in ("near", "far"):
+            if wrong := _wrong_command(getattr(self, key)):
+                raise ValueError(f"'{key}': {wrong}")
         return self
 
     @property
@@ -63,10 +72,28 @@ class Gateway(Table):
         return self.kind != "none" and self.model != "host"
 
 
+_WORDS = ("near", "far", "receiver", "listen", "port", "data_port", "rate_bps", "rate_mbps")
+
+
+def _wrong_command(line: str | None) -> str | None:
+    """What is wrong with a gateway's command line, or None."""
+    if line is None:
+        return None
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        return f"{str(error).lower()}; write the line as for a shell, with every quotation mark closed"
+    if not words:
+        return "empty; want a program and its arguments"
+    texts = [string.Template(word) for word in words]
+    unknown = next((name for text in texts for name in text.get_identifiers() if name not in _WORDS), None)
+    if unknown or not all(text.is_valid() for text in texts):
+        said = f"${unknown}" if unknown else "a $ that begins no word"
+        return f"{said}: unknown; allowed is one of {', '.join(f'${name}' for name in _WORDS)}, and $$ for a dollar sign"
+    return None
+
+
 GATEWAY_POINTS = ("gw1-in", "gw1-out", "gw2-in", "gw2-out")
-
-
-_CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rttcp, NAME:KEY=VALUE,…
 
 
 class Transfer(Table):
@@ -82,15 +109,15 @@ class Transfer(Table):
     response: Annotated[int, *of_option(quantity.BYTES, "transfer", "response")] | None = None
     exchanges: Annotated[int, *of_option(quantity.COUNT, "transfer", "exchanges")] | None = None
     parallel: Annotated[int, *of_option(quantity.COUNT, "transfer", "parallel")] = 1
-    bidir: bool = False
+    bidir: Flag = False
     length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] = 8 * 1024
     window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = None
     pace: Annotated[int, *of_option(quantity.RATE, "transfer", "pace", zero=True)] = 0
-    congestion: str | None = Field(default=None, pattern=_CONGESTION)
-    second: str | None = Field(default=None, pattern=_CONGESTION)
-    nodelay: bool = False
-    verify: bool = False
-    zerocopy: bool | None = None
+    congestion: str | None = Field(default=None, pattern=CONGESTION)
+    second: str | None = Field(default=None, pattern=CONGESTION)
+    nodelay: Flag = False
+    verify: Flag = False
+    zerocopy: Flag | None = None
     sample: Annotated[int, *of_option(quantity.DURATION, "transfer", "sample", zero=True)] = 10 * MS
     interval: Annotated[int, *of_option(quantity.DURATION, "transfer", "interval")] = 1000 * MS
     family: Literal["ipv4", "ipv6"] = "ipv4"
@@ -106,19 +133,26 @@ class Transfer(Table):
     @model_validator(mode="after")
     def _what_the_tool_can(self) -> Transfer:
         """ValueError where content cannot be checked, or where the tool has no such streams."""
-        if self.parallel > 1 and self.tool != "rttcp":
-            raise ValueError(f"'parallel': {self.tool} as it is run here has one stream; use tool = \"rttcp\"")
-        if self.bidir and self.tool != "rttcp":
-            raise ValueError(f"'bidir': {self.tool} as it is run here sends one way; use tool = \"rttcp\"")
+        if self.tool == "iperf3" and (wrong := self._not_of_iperf3()):
+            raise ValueError(wrong)
         if self.bidir and self.second:
             raise ValueError("'second': not with 'bidir', whose second flow goes the other way; drop one of them")
         if self.bidir and self.parallel > 64:
-            raise ValueError(f"parallel {self.parallel}: at most 64 streams each way with 'bidir'")
-        if self.verify and self.tool != "rttcp":
-            raise ValueError(f"'verify': {self.tool} does not check content; use tool = \"rttcp\"")
+            raise ValueError("'parallel': at most 64 streams each way with 'bidir'; lower it, or drop 'bidir'")
         if self.verify and self.zerocopy:
             raise ValueError("'verify': not with 'zerocopy', which leaves the content unread; drop one of them")
         return self
+
+    def _not_of_iperf3(self) -> str | None:
+        """What iperf3, as it is run here, cannot do of this, or None."""
+        for key, reason in _NOT_OF_IPERF3.items():
+            if getattr(self, key) not in (None, False, 0, _ALONE.get(key)):
+                return f"'{key}': iperf3 {reason}; use tool = \"rttcp\""
+        if self.duration is not None and self.duration % S:
+            return "'duration': iperf3 takes whole seconds; want for example 2s, or use tool = \"rttcp\""
+        if self.congestion and ":" in self.congestion:
+            return "'congestion': iperf3 takes a name alone; drop what follows ':', or use tool = \"rttcp\""
+        return None
 
     def _check_exchanges(self) -> None:
         """ValueError for settings that say how bytes flow one way, beside request and response."""
@@ -131,6 +165,15 @@ class Transfer(Table):
         for key in ("bytes", "window", "second", "bidir", "verify", "zerocopy", "pace"):
             if getattr(self, key):
                 raise ValueError(f"'{key}': not with 'request', whose messages flow both ways")
+
+
+_NOT_OF_IPERF3 = {
+    "parallel": "as it is run here has one stream", "bidir": "as it is run here sends one way",
+    "verify": "does not check content", "second": "has one congestion control a run",
+    "pace": "as it is run here has no pacing", "zerocopy": "as it is run here copies",
+    "interval": "as it is run here reports each second",
+}  # fmt: skip
+_ALONE = {"parallel": 1, "interval": S}  # values that iperf3 has
 
 
 class ProfileTable(Table):
@@ -156,18 +199,25 @@ class Capture(Table):
         """Accepts a single point without a list."""
         return (value,) if isinstance(value, str) else value
 
+    @field_validator("points")
+    @classmethod
+    def _each_once(cls, points: tuple[Point, ...]) -> tuple[Point, ...]:
+        if twice := next((point for point in points if points.count(point) > 1), None):
+            raise ValueError(f"'{twice}' is given twice; name each point once")
+        return points
+
 
 class Run(Table):
     """[run]: repetitions, order and limits. ``seed`` None: a fresh one, which is recorded. ``timeout`` None: derived
     from the estimate. ``lateness``: the p99 lateness of the box's packets that a valid trial may have; None: derived
     from the path's RTT. ``retries``: how often a trial that was not valid is measured again, in real time."""
 
-    repeat: int = Field(default=1, ge=1, le=10_000)
+    repeat: Annotated[int, *whole(1, 10_000)] = 1
     order: Literal["random", "listed"] = "random"
-    seed: int | None = Field(default=None, ge=0, le=2**53)
+    seed: Annotated[int, *whole(0, 2**53)] | None = None
     timeout: Span | None = None
     lateness: Annotated[int, *of_option(quantity.DURATION, "run", "lateness")] | None = None
-    retries: int = Field(default=0, ge=0, le=100)
+    retries: Annotated[int, *whole(0, 100)] = 0
 
 
 class Region(Table):
@@ -176,6 +226,12 @@ class Region(Table):
     label: str
     start: float = Field(alias="from")
     end: float = Field(alias="to")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Region:
+        if not self.start < self.end:
+            raise ValueError(f"'from': not below 'to', which is {self.end:g}; want the smaller one first")
+        return self
 
 
 class Report(Table):

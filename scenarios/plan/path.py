@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, get_type_hints
 
-from pydantic import BeforeValidator, Field, PlainSerializer, create_model, model_validator
+from pydantic import BeforeValidator, PlainSerializer, create_model, model_validator
 
 from netcommon import quantity
-from scenarios.plan.values import MS, Table, choice, count, model, of_option, ratio_or_model, within
+from scenarios.plan.values import MS, Table, choice, count, model, of_option, ratio_or_model, whole, within
 
 LIGHT_IN_FIBRE_MPS = 210_000_000  # lfp-1995: 8.4 ms there and back over 880 km
 _FARTHEST_M = 10**9
@@ -121,14 +121,14 @@ class PathKeys(Table):
     drain_buffer: Annotated[int, *_amount(quantity.BYTES, "drain_buffer")] = 0
     harmonize: Annotated[int, *_amount(quantity.RATE, "harmonize")] = 0
     distance: Annotated[int, *within(quantity.DISTANCE, 0, _FARTHEST_M)] | None = None
-    mtu: int = Field(default=1500, ge=1280, le=9216)
+    mtu: Annotated[int, *whole(1280, 9216)] = 1500
     framing: Annotated[str, *choice("path", "framing")] = "ip"
-    routers: int = Field(default=2, ge=2, le=16)
+    routers: Annotated[int, *whole(2, 16)] = 2
     poll: Annotated[int, *_amount(quantity.DURATION, "poll")] | None = None
     spin: Annotated[int, *_amount(quantity.DURATION, "spin")] | None = None
     granularity: Annotated[int, *_amount(quantity.DURATION, "granularity")] | None = None
     memory: Annotated[int, *_amount(quantity.BYTES, "memory")] | None = None
-    seed: int | None = Field(default=None, ge=0, le=2**53)
+    seed: Annotated[int, *whole(0, 2**53)] | None = None
 
     @model_validator(mode="after")
     def _one_delay(self) -> PathKeys:

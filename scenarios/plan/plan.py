@@ -6,7 +6,6 @@ A trial's number is its place in listed order, whatever the order of running. So
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import itertools
 import random
@@ -20,9 +19,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from netcommon.errors import UsageError
-from scenarios.plan import bdp, profiles, report_axes
-from scenarios.plan.document import CLAIMS, Document, Key, load_layers
-from scenarios.plan.model import SWEEPABLE, Scenario, allowed_keys
+from scenarios.plan import bdp, feasible, messages, profiles, report_axes, sweeps
+from scenarios.plan.document import CLAIMS, Document, Key, load_layers, with_quick
+from scenarios.plan.model import Scenario
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,9 @@ class Plan:
 
 def load_plan(name: str, *, quick: bool = False, overrides: Sequence[str] = (), seed: int | None = None) -> Plan:
     """Reads, merges and validates ``name`` (library name or path). UsageError with file and line when it is wrong."""
-    document = load_layers(name, quick=quick)
+    document = load_layers(name)
+    sweeps.check_names(document)
+    document = with_quick(document) if quick else document
     changed = _overridden(document, overrides)
     notes = []
     if _path(changed) != _path(document):
@@ -66,7 +67,10 @@ def load_plan(name: str, *, quick: bool = False, overrides: Sequence[str] = (), 
             notes.append("--set changes the path, so the scenario's own title, description, paper row, points, "
                          "regions and expectations are left out")  # fmt: skip
         changed = _overridden(document.without_claims(), overrides)
-    return make_plan(changed.without_table("quick"), seed, notes)
+    plan = make_plan(changed.without_table("quick"), seed, notes)
+    for trial in plan.trials[: len(plan.trials) // plan.base.run.repeat]:
+        feasible.check(changed, trial.setting)
+    return plan
 
 
 def _overridden(document: Document, overrides: Sequence[str]) -> Document:
@@ -91,10 +95,10 @@ def _said(document: Document, key: Key) -> bool:
 
 def make_plan(document: Document, seed: int | None = None, notes: Sequence[str] = ()) -> Plan:
     """The plan of a merged document. ``notes``: what the user should know before it runs."""
-    sweep = _sweep(document)
+    sweep = sweeps.of(document)
     plain = document.without_table("sweep")
     points = [_with_point(plain, sweep, point) for point in itertools.product(*sweep.values())]
-    settings = [_validate(_with_case(point)) for point in points]
+    settings = [_validate(sweeps.with_case(point)) for point in points]
     base = _validate(points[0].without_table("case"), like=settings[0])
     base = base.model_copy(update={"report": report_axes.resolved(document, base.report, settings)})
     chosen = base.run.seed if base.run.seed is not None else seed
@@ -151,43 +155,11 @@ def _plain(text: str) -> Any:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def _sweep(document: Document) -> dict[str, list[Any]]:
-    sweep = document.values.get("sweep", {})
-    if not isinstance(sweep, dict):
-        raise UsageError(f"{document.origin(('sweep',))}: sweep: want a table of lists")
-    for dotted, values in sweep.items():
-        where = document.origin(("sweep", dotted))
-        table, _, key = dotted.partition(".")
-        if table not in SWEEPABLE:
-            hint = f"{_suggest(table, SWEEPABLE)} allowed: {', '.join(SWEEPABLE)}"
-            raise UsageError(f"{where}: unknown table in sweep '{dotted}'{hint}")
-        if table == "scenario" and key != "case":
-            raise UsageError(f"{where}: sweep '{dotted}': of [scenario] only 'case' can be swept")
-        if key not in allowed_keys((table,)):
-            raise UsageError(_unknown_key(where, (table, key)))
-        if not isinstance(values, list) or not values:
-            raise UsageError(f"{where}: sweep '{dotted}': want a list of values, not {values!r}")
-    return sweep
-
-
 def _with_point(plain: Document, sweep: dict[str, list[Any]], point: tuple[Any, ...]) -> Document:
     for dotted, value in zip(sweep, point, strict=True):
         table, key = dotted.split(".", 1)
         plain = plain.with_value((table, key), value, plain.origin(("sweep", dotted)))
     return plain
-
-
-def _with_case(document: Document) -> Document:
-    """Merges the tables of ``[case.NAME]`` over the others, NAME being scenario.case, and drops the cases."""
-    cases, plain = document.values.get("case", {}), document.without_table("case")
-    name = document.values.get("scenario", {}).get("case")
-    if name is None:
-        return plain
-    if not isinstance(cases, dict) or name not in cases:
-        allowed = ", ".join(cases) if isinstance(cases, dict) and cases else "none; want a table [case.NAME.…]"
-        where = document.origin(("scenario", "case"))
-        raise UsageError(f"{where}: scenario.case = {name!r}: unknown; allowed: {allowed}")
-    return plain.merged(document.table("case").table(name))
 
 
 def _validate(document: Document, like: Scenario | None = None) -> Scenario:
@@ -223,7 +195,7 @@ def _validated(document: Document, like: Scenario | None) -> Scenario:
         }
         return Scenario.model_validate(bdp.with_sizes(document.values, sizes))
     except ValidationError as error:
-        raise UsageError(_one_line(document, error)) from None
+        raise UsageError(messages.one_line(document, error)) from None
 
 
 def _bytes_of(document: Document, key: Key, multiple: Decimal, setting: Scenario) -> int:
@@ -232,30 +204,3 @@ def _bytes_of(document: Document, key: Key, multiple: Decimal, setting: Scenario
     except ValueError as error:
         said = document.values[key[0]][key[1]]
         raise UsageError(f"{document.origin(key)}: {'.'.join(key)} = {said!r}: {error}") from None
-
-
-def _one_line(document: Document, error: ValidationError) -> str:
-    """The first error as ``file:line: key = value: why; allowed: …``."""
-    first = error.errors()[0]
-    key = tuple(str(part) for part in first["loc"])
-    where = document.origin(key)
-    if first["type"] == "extra_forbidden":
-        return _unknown_key(where, key)
-    if first["type"] == "missing":
-        return f"{where}: missing '{'.'.join(key)}'"
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"].endswith("_type") and isinstance(first["input"], dict) is False and len(key) == 1:
-        return f"{where}: '{key[0]}' is a table; want [{key[0]}] with {', '.join(allowed_keys(key))}"
-    if isinstance(first["input"], dict):
-        return f"{where}: [{'.'.join(key)}]: {message}"
-    return f"{where}: {'.'.join(key)} = {first['input']!r}: {message[0].lower()}{message[1:]}"
-
-
-def _unknown_key(where: str, key: Key) -> str:
-    allowed = allowed_keys(key[:-1])
-    return f"{where}: unknown key '{'.'.join(key)}'{_suggest(key[-1], allowed)} allowed: {', '.join(allowed)}"
-
-
-def _suggest(word: str, allowed: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, allowed, n=1)
-    return f" — did you mean '{close[0]}'?" if close else ";"

@@ -66,13 +66,36 @@ def of_option(
     return BeforeValidator(read), _shown(unit)
 
 
+def whole(low: int, high: int) -> tuple[BeforeValidator]:
+    """Validator of a number without a unit that has bounds of its own."""
+
+    def read(value: Any) -> int:
+        text = value.strip() if isinstance(value, str) else repr(value)
+        if isinstance(value, bool) or not text.removeprefix("-").isdecimal():
+            raise ValueError(f"not a whole number; allowed is {low} to {high}, without a unit")
+        if not low <= int(text) <= high:
+            raise ValueError(f"out of range; allowed is {low} to {high}")
+        return int(text)
+
+    return (BeforeValidator(read),)
+
+
+def _true_or_false(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("allowed is true or false, without quotation marks")
+    return value
+
+
+Flag = Annotated[bool, BeforeValidator(_true_or_false)]
+
+
 def count(table: str, key: str) -> tuple[BeforeValidator]:
     """Validator of a number without a unit that a tool's option bounds."""
     source = source_of(table, key)
 
     def read(value: Any) -> int:
         if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, str) and value.isdigit())):
-            raise ValueError("not a whole number; want for example 100")
+            raise ValueError("not a whole number; want for example 100, without a unit")
         check_amount(source, int(value), zero=False)
         return int(value)
 
@@ -85,7 +108,8 @@ def choice(table: str, key: str) -> tuple[BeforeValidator]:
 
     def read(value: Any) -> str:
         if not isinstance(value, str):
-            raise ValueError(f"not a text; see --{source.name} of {source.tool}")
+            words = ", ".join(option.choices) if (option := source.option()) else f"see --{source.name} of {source.tool}"
+            raise ValueError(f"not a text; allowed is one of {words}, in quotation marks")
         check_choice(source, value)
         return value
 

@@ -1,0 +1,78 @@
+"""Names of congestion controls: those of Linux, those that this kernel has beside them, and rttcp's own.
+
+rttcp is asked for its own names and their parameters (``rttcp cc list``), so nothing here repeats them. Linux's names
+are a table, because a kernel lists only those that are loaded, and loads others when a socket asks for them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from netcommon.binaries import MissingBinary, find
+from scenarios.plan.messages import suggest
+
+LINUX = (
+    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno", "scalable",
+    "vegas", "veno", "westwood", "yeah",
+)  # fmt: skip
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_OURS = "lfp_"
+_TIMEOUT_S = 10
+
+
+def wrong(text: str) -> str | None:
+    """What is wrong with ``NAME`` or ``NAME:KEY=VALUE,…``, or None. Values are checked by rttcp when it starts."""
+    name, colon, assignments = text.partition(":")
+    ours = _installed()
+    if ours is None and (colon or name.startswith(_OURS)):
+        return None  # the run says that the tool is missing
+    own = ours or {}
+    if name in own:
+        return _wrong_parameter(name, own[name], assignments.split(",") if colon else [])
+    known = sorted({*LINUX, *_loaded(), *own})
+    if name not in known:
+        module = "" if name.startswith(_OURS) else f", or what a module of this kernel brings: modprobe tcp_{name}"
+        return f"unknown{suggest(name, known)} allowed is one of {', '.join(known)}{module}"
+    return f"parameters only with {', '.join(own)}; want {name} alone" if colon else None
+
+
+def _wrong_parameter(name: str, parameters: tuple[str, ...], assignments: list[str]) -> str | None:
+    for assignment in assignments:
+        key, _, value = assignment.partition("=")
+        try:
+            float(value)
+        except ValueError:
+            return f"'{assignment}': want KEY=NUMBER; the keys of {name} are {', '.join(parameters)}"
+        if key not in parameters:
+            return f"'{assignment}': unknown{suggest(key, parameters)} the keys of {name} are {', '.join(parameters)}"
+    return None
+
+
+def _loaded() -> list[str]:
+    """What this kernel has at present, modules of others included."""
+    try:
+        return _AVAILABLE.read_text(encoding="ascii").split()
+    except OSError:
+        return []
+
+
+def _installed() -> dict[str, tuple[str, ...]] | None:
+    """rttcp's own congestion controls, and the parameters of each; None without the tool."""
+    try:
+        binary = find("rttcp")
+        return _listed(binary, binary.stat().st_mtime_ns)
+    except (MissingBinary, OSError):
+        return None
+
+
+@cache
+def _listed(binary: Path, _built_ns: int) -> dict[str, tuple[str, ...]] | None:
+    try:
+        done = subprocess.run([binary, "cc", "list", "--json"], capture_output=True, text=True, timeout=_TIMEOUT_S)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        return {row["name"]: tuple(row["parameters"]) for row in rows} if done.returncode == 0 else None
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError):
+        return None

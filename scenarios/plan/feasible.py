@@ -1,0 +1,144 @@
+"""Scenarios whose every value is allowed and that can still not be measured: refused before anything starts.
+
+Only what a person has written is checked, not a plan that is made again from its manifest: that run has begun, perhaps
+on another machine. Rejected: the trial finds out. By then a network stands, and its error names an option of a tool
+in place of the scenario's key.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from netcommon import quantity
+from netcommon.errors import MissingError, UsageError
+from scenarios.plan import congestion, estimate
+from scenarios.plan.document import LIBRARY, Document, Key
+from scenarios.plan.messages import shown, suggest
+from scenarios.plan.model import Gateway, Scenario
+from scenarios.plan.tool_options import source_of
+
+REFERENCES = LIBRARY.parent / "reference"
+_LFT, _COMMAND, _ANY = frozenset({"lft"}), frozenset({"command"}), frozenset({"lft", "command"})
+# The kinds of gateways that a key of [gateway] is for. The model itself refuses host_rate, near and far elsewhere.
+_KINDS = {
+    "model": _ANY, "rate": _ANY, "settle": _COMMAND,
+    **dict.fromkeys(("rate_mode", "recovery", "redundancy", "cipher", "carriage"), _LFT),
+}  # fmt: skip
+_MEMINFO = Path("/proc/meminfo")
+
+
+def check(document: Document, setting: Scenario) -> None:
+    """UsageError for a setting of this document that cannot be measured, with file and line; MissingError where it is
+    this machine that has too little memory."""
+    for key in ("congestion", "second"):
+        name = getattr(setting.transfer, key)
+        if name and (wrong := congestion.wrong(name)):
+            raise _error(document, setting, ("transfer", key), wrong)
+    _check_gateway(document)
+    _check_time(document, setting)
+    _check_memory(document, setting)
+    for name in setting.report.reference:
+        known = sorted(path.stem for path in REFERENCES.glob("*.csv"))
+        if name not in known:
+            raise UsageError(f"{document.origin(('report', 'reference'))}: report.reference = '{name}': unknown"
+                             f"{suggest(name, known)} allowed: {', '.join(known)}")  # fmt: skip
+
+
+def _error(document: Document, setting: Scenario, key: tuple[str, str], why: str) -> UsageError:
+    return UsageError(f"{_place(document, setting, key)}: {why}")
+
+
+def _place(document: Document, setting: Scenario, key: tuple[str, str]) -> str:
+    """``file:line: table.key = value`` of a setting's value, whether it is swept, a case's or everyone's."""
+    dotted, values = ".".join(key), document.values
+    of_case: Key = ("case", setting.scenario.case or "", *key)
+    if dotted in values.get("sweep", {}):
+        where = document.origin(("sweep", dotted))
+    else:
+        where = document.origin(of_case if of_case in document.origins else key)
+    value = setting.model_dump(mode="json", include={key[0]: {key[1]}})[key[0]][key[1]]
+    return f"{where}: {dotted} = {shown(value)}"
+
+
+def _check_gateway(document: Document) -> None:
+    """UsageError for a setting of gateways where nothing says that there are any. Where another layer says that there
+    are none (``--set gateway.kind=none``), the scenario's settings of gateways rest."""
+    said = document.values.get("gateway", {})
+    swept = {dotted.partition(".")[2]: values for dotted, values in document.values.get("sweep", {}).items()
+             if dotted.startswith("gateway.")}  # fmt: skip
+    kinds = _kinds(document, said, swept)
+    layer = _layer(document.origin(("gateway", "kind"))) if "kind" in said else None
+    for key, wanted in _KINDS.items():
+        value = swept.get(key, said.get(key))
+        if value in (None, Gateway.model_fields[key].default) or wanted & kinds:
+            continue
+        where = document.origin(("sweep", f"gateway.{key}") if key in swept else ("gateway", key))
+        if layer in (None, _layer(where)):
+            kind = sorted(wanted)[-1]
+            raise UsageError(f"{where}: gateway.{key} = {shown(value)}: no trial has a gateway that takes it; set "
+                             f"gateway.kind = \"{kind}\", or leave gateway.{key} out")  # fmt: skip
+
+
+def _kinds(document: Document, said: dict[str, Any], swept: dict[str, list[Any]]) -> set[Any]:
+    """All kinds of gateways that the document names, for any case."""
+    cases = document.values.get("case", {}).values()
+    of_cases = (case["gateway"].get("kind") for case in cases if "gateway" in case)
+    return {said.get("kind"), *swept.get("kind", ()), *of_cases}
+
+
+def _layer(where: str) -> str:
+    return where if where.startswith("--set") else where.rpartition(":")[0]
+
+
+def _check_time(document: Document, setting: Scenario) -> None:
+    limit_ns, takes_s = setting.run.timeout, estimate.transfer_s(setting)
+    if limit_ns is not None and takes_s * 1e9 > limit_ns:
+        takes = quantity.format_duration(round(takes_s * 1000) * 10**6)
+        raise _error(document, setting, ("run", "timeout"), f"the transfer takes {takes} without any loss; allow more "
+                     "time, leave run.timeout out, or send for a shorter time")  # fmt: skip
+
+
+def _check_memory(document: Document, setting: Scenario) -> None:
+    for way in _WAYS:
+        _check_box(document, setting, way)
+    window = source_of("transfer", "window").option()
+    needs = estimate.in_flight_bytes(setting, (window and window.maximum) or 2**30)
+    if needs > (has := machine_bytes()):
+        where = _place(document, setting, ("transfer", "window" if setting.transfer.window else "parallel"))
+        raise MissingError(f"{where}: {_size(needs)} are in flight on this path, and this machine has {_size(has)} of "
+                           "memory; lower transfer.window, transfer.parallel, path.rate or path.delay")  # fmt: skip
+
+
+_WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
+
+
+def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) -> None:
+    """UsageError where a direction of the path holds more than the box's memory. The box refuses that, too."""
+    option, holds = source_of("path", "memory").option(), estimate.held_bytes(setting, way)
+    own = setting.path.memory
+    limit = own if own is not None else option.default if option else None
+    if not isinstance(limit, int) or holds <= limit:
+        return
+    line = setting.path.direction(way)
+    on = (f"path.delay {quantity.format_duration(line.delay_ns)}, path.rate {quantity.format_rate(line.rate_bps)} and "
+          f"path.queue {quantity.format_bytes(int(line.values['queue']))}")  # fmt: skip
+    remedy = f"set path.memory = \"{_size(holds)}\", or lower one of them"
+    if own is not None:
+        raise _error(document, setting, ("path", "memory"), f"the delay box holds {_size(holds)} with {on}; {remedy}")
+    key = max(("queue", "rate"), key=lambda name: int(line.values["queue"]) * (name == "queue") * 2 >= holds)
+    directed = f"{way}_{key}" if getattr(setting.path, f"{way}_{key}") is not None else key
+    raise _error(document, setting, ("path", directed), f"the delay box holds {_size(holds)} with {on}, more than "
+                 f"path.memory, which is {_size(limit)} unless it is set; {remedy}")  # fmt: skip
+
+
+def machine_bytes() -> int:
+    """The memory of this machine."""
+    fields = dict(line.split(":") for line in _MEMINFO.read_text(encoding="ascii").splitlines())
+    return int(fields["MemTotal"].split()[0]) * 1024
+
+
+def _size(number: int) -> str:
+    """A size in whole MB, or in GB where that is above ten; rounded up."""
+    unit, factor = ("GB", 2**30) if number > 10 * 2**30 else ("MB", 2**20)
+    return f"{-(-number // factor)}{unit}"
