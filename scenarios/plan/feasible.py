@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from netcommon import quantity
 from netcommon.errors import MissingError, UsageError
-from scenarios.plan import congestion, estimate
+from scenarios.plan import congestion, estimate, gateway_commands
 from scenarios.plan.document import LIBRARY, Document, Key
 from scenarios.plan.messages import shown, suggest
 from scenarios.plan.model import Gateway, Scenario
@@ -35,6 +35,9 @@ def check(document: Document, setting: Scenario) -> None:
         name = getattr(setting.transfer, key)
         if name and (wrong := congestion.wrong(name)):
             raise _error(document, setting, ("transfer", key), wrong)
+    for key in ("near", "far"):
+        if wrong := gateway_commands.wrong(getattr(setting.gateway, key)):
+            raise _error(document, setting, ("gateway", key), wrong)
     _check_gateway(document)
     _check_time(document, setting)
     _check_memory(document, setting)

@@ -6,6 +6,7 @@ namespace and reads it back.
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -42,7 +43,9 @@ def names() -> list[str]:
 def load(name: str) -> Profile:
     """A profile by name; UsageError lists the known ones."""
     if name not in names():
-        raise UsageError(f"profile.name = '{name}': unknown; allowed: {', '.join(names())}")
+        close = difflib.get_close_matches(name, names(), n=1)
+        hint = f" — did you mean '{close[0]}'?" if close else ";"
+        raise UsageError(f"profile.name = '{name}': unknown{hint} allowed: {', '.join(names())}")
     data = _read(name)
     rto_min, window = data.get("route", {}).get("rto_min"), data.get("window")
     return Profile(

@@ -39,11 +39,11 @@ def write(tmp_path: Path, more: str = "") -> str:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ('tool = "iperf3"\n', "'bidir': iperf3 as it is run here sends one way; use tool = \"rttcp\""),
-        ('second = "reno"\n', "'second': not with 'bidir'"),
-        ("parallel = 65\n", "parallel 65: at most 64 streams each way with 'bidir'"),
+        ('tool = "iperf3"\n', "transfer.bidir = true: iperf3 as it is run here sends one way; use tool = \"rttcp\""),
+        ('second = "reno"\n', "transfer.second = 'reno': not with 'bidir'"),
+        ("parallel = 65\n", "transfer.parallel = 65: at most 64 streams each way with 'bidir'"),
         ('[gateway]\nkind = "lft"\nmodel = "proxy"\n', "tiny.toml:9: transfer.bidir = true: a proxy gateway forwards"),
-        ('[quick.transfer]\nrequest = "1"\nresponse = "1"\n', "'bidir': not with 'request'"),
+        ('[quick.transfer]\nrequest = "1"\nresponse = "1"\n', "transfer.bidir = true: not with 'request'"),
     ],
 )
 def test_what_is_impossible_is_named(tmp_path: Path, more: str, says: str) -> None:

@@ -32,8 +32,8 @@ def write(tmp_path: Path, old: str = "", new: str = "") -> str:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('kind = "lft"', "", "'host_rate': not with kind 'none'"),
-        ("20Mbit", "1.5Mbit", "host_rate 1500000 bit/s is not a multiple of 1Mbit"),
+        ('kind = "lft"', "", "gateway.host_rate = '20Mbit': not with kind 'none'"),
+        ("20Mbit", "1.5Mbit", "gateway.host_rate = '1.5Mbit': not a multiple of 1Mbit"),
     ],
 )
 def test_what_is_impossible_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:

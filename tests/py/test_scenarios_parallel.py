@@ -39,7 +39,7 @@ def write(tmp_path: Path, more: str = "") -> str:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ('tool = "iperf3"\n', "'parallel': iperf3 as it is run here has one stream; use tool = \"rttcp\""),
+        ('tool = "iperf3"\n', "transfer.parallel = 4: iperf3 as it is run here has one stream; use tool = \"rttcp\""),
         ('[gateway]\nkind = "lft"\nmodel = "proxy"\n', "tiny.toml:9: transfer.parallel = 4: a proxy gateway forwards"),
         ("[quick.transfer]\nparallel = 129\n", "transfer.parallel = 129: out of range"),
     ],

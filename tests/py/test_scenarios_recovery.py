@@ -62,5 +62,5 @@ def test_the_interval_is_the_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     line = sender(interval="50ms")
     assert line[line.index("--interval") + 1] == "50000000ns"
-    with pytest.raises(UsageError, match=r"transfer\.interval: of rttcp"):
+    with pytest.raises(UsageError, match=r"transfer\.interval = '50ms': iperf3"):
         sender(interval="50ms", tool="iperf3", pace="0")
