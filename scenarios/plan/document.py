@@ -169,8 +169,9 @@ def load_layers(name: str, *, beside: Path | None = None, _above: tuple[Path, ..
     parent = about.pop("extends", None) if isinstance(about, dict) else None
     if parent is not None:
         if not isinstance(parent, str):
-            raise UsageError(f"{document.origin(('scenario', 'extends'))}: scenario.extends = {parent!r}: want the name of "
-                             "a library scenario, or the path of a .toml file in quotation marks")  # fmt: skip
+            where = document.origin(("scenario", "extends"))
+            raise UsageError(f"{where}: scenario.extends = {parent!r}: want the name of a library scenario, or the "
+                             "path of a .toml file, in quotation marks")  # fmt: skip
         _check_parent(document, parent, path)
         base = load_layers(parent, beside=path.parent, _above=(*_above, path.resolve()))
         document = base.extended_by(document)

@@ -56,7 +56,7 @@ class Expect(Figure):
     def _no_flag(cls, value: Any) -> Any:
         """A TOML true is no number, although Python counts it as 1."""
         if value is not None and (isinstance(value, bool) or not isinstance(value, (str, int, float))):
-            raise ValueError("not a bound; want a number, or a text with a unit such as \"40Mbit\"")
+            raise ValueError('not a bound; want a number, or a text with a unit such as "40Mbit"')
         return value
 
     @model_validator(mode="after")

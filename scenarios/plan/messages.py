@@ -26,15 +26,15 @@ _REASONS = {
     "float_type": "not a number; want for example 2.5",
     "float_parsing": "not a number; want for example 2.5",
     "finite_number": "not a number; want for example 2.5",
-    "tuple_type": "not a list; want values in brackets, such as [\"snd\", \"rcv\"]",
+    "tuple_type": 'not a list; want values in brackets, such as ["snd", "rcv"]',
     "dict_type": 'not a table; want for example {"path.delay" = "10ms"}',
     "greater_than_equal": "out of range; want at least %(ge)g",
     "less_than_equal": "out of range; want at most %(le)g",
 }
 _PATTERNS = {
     PORTABLE_NAME: "want letters, digits, '.', '_' and '-', beginning with a letter or a digit, such as my-path_2",
-    CONGESTION: "want the kernel's name in small letters, such as cubic, or one of rttcp's with its parameters, such as "
-                "lfp_xys:x=4,y=64",
+    CONGESTION: "want the kernel's name in small letters, such as cubic, or one of rttcp's with its parameters, such "
+                "as lfp_xys:x=4,y=64",
     PAPER: "want PAPER/ROW, such as lfp-1995/fig3",
 }  # fmt: skip
 _LISTS = {("expect",): "[[expect]]", ("route", "points"): "[[route.points]]"}

@@ -14,8 +14,7 @@ from netcommon import quantity
 from scenarios.plan.expect import Expect
 from scenarios.plan.path import PathTable
 from scenarios.plan.route import Route
-from scenarios.plan.values import MS, PORTABLE_NAME, S, Flag, Span, Table, choice, of_option, whole, within
-
+from scenarios.plan.values import MS, PORTABLE_NAME, Flag, S, Span, Table, choice, of_option, whole, within
 
 PAPER = r"^([^/]+/[^/]+)?$"
 CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rttcp, NAME:KEY=VALUE,…

@@ -190,7 +190,9 @@ def _validated(document: Document, like: Scenario | None) -> Scenario:
         if not multiples:
             return setting
         sizes = {
-            (table, key): getattr(getattr(like, table), key) if like else _bytes_of(document, (table, key), size, setting)
+            (table, key): getattr(getattr(like, table), key)
+            if like
+            else _bytes_of(document, (table, key), size, setting)
             for (table, key), size in multiples.items()
         }
         return Scenario.model_validate(bdp.with_sizes(document.values, sizes))

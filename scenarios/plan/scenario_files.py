@@ -45,7 +45,9 @@ def _no_scenario(name: str, candidates: list[Path]) -> str:
         return f"{kind}; want a .toml file, or a name that 'lfp list' shows"
     if Path(name).suffix == ".toml":
         beside = [str(one) for one in sorted(Path(name).parent.glob("*.toml"))]
-        return f"no such file{_did_you_mean(name, beside)} want a .toml file that exists, or a name that 'lfp list' shows"
+        return (
+            f"no such file{_did_you_mean(name, beside)} want a .toml file that exists, or a name that 'lfp list' shows"
+        )
     known = sorted(path.stem for path in LIBRARY.glob("*.toml"))
     hint = _did_you_mean(name, known)
     return f"neither a .toml file nor in the library{hint} the library has: {', '.join(known)}"
@@ -82,7 +84,7 @@ def _not_toml(text: str, message: str) -> str:
     line = lines[number - 1].strip() if number <= len(lines) else ""
     if reason == _TWICE or _TWICE_TABLE.match(reason):
         return f":{number}: {_twice(lines, number)}"
-    hint = "want [TABLE] or KEY = VALUE, with texts and units in quotation marks, such as delay = \"10ms\""
+    hint = 'want [TABLE] or KEY = VALUE, with texts and units in quotation marks, such as delay = "10ms"'
     return f":{number}: not TOML: '{_short(line)}': {reason[0].lower()}{reason[1:]}; {hint}"
 
 
@@ -97,10 +99,11 @@ def _twice(lines: list[str], number: int) -> str:
     key = line.partition("=")[0].strip()
     table = max((n for n in range(number) if lines[n].lstrip().startswith("[")), default=0)
     firsts = (n for n in range(table, number - 1) if lines[n].partition("=")[0].strip() == key)
-    first = next(firsts, None)
-    again = f"already given in line {first + 1}" if first is not None else "already given"
+    again = next((f"already given in line {n + 1}" for n in firsts), "already given")
     return f"'{_short(line)}': {key} is {again}; keep one of them"
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    """A text for a message: its beginning, with control characters written as escapes."""
+    safe = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text[: _SHOWN + 1])
+    return safe if len(text) <= _SHOWN else f"{safe[:_SHOWN]}…"

@@ -35,7 +35,9 @@ def _check(document: Document, dotted: str, values: Any) -> None:
     where = document.origin(("sweep", dotted))
     table, dot, key = dotted.partition(".")
     if isinstance(values, dict):
-        raise UsageError(f"{where}: sweep '{dotted}' = {shown(values)}: a table; write TABLE.KEY in quotation marks: {_EXAMPLE}")
+        raise UsageError(
+            f"{where}: sweep '{dotted}' = {shown(values)}: a table; write TABLE.KEY in quotation marks: {_EXAMPLE}"
+        )
     if table not in SWEEPABLE:
         hint = f"{suggest(table, SWEEPABLE)} allowed: {', '.join(SWEEPABLE)}"
         raise UsageError(f"{where}: unknown table in sweep '{dotted}'{hint}; {_EXAMPLE}")
@@ -86,7 +88,9 @@ def _check_layer(document: Document, layer: Key, tables: list[str]) -> None:
         for name in keys if own and isinstance(keys, dict) else ():
             if name not in own:
                 where = document.origin((*key, name))
-                raise UsageError(unknown_key(where, (table, name)).replace("unknown key '", f"unknown key '{'.'.join(layer)}.", 1))
+                raise UsageError(
+                    unknown_key(where, (table, name)).replace("unknown key '", f"unknown key '{'.'.join(layer)}.", 1)
+                )
 
 
 def _tables(document: Document, key: Key, wanted: str) -> dict[str, Any]:

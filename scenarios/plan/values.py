@@ -108,7 +108,9 @@ def choice(table: str, key: str) -> tuple[BeforeValidator]:
 
     def read(value: Any) -> str:
         if not isinstance(value, str):
-            words = ", ".join(option.choices) if (option := source.option()) else f"see --{source.name} of {source.tool}"
+            words = (
+                ", ".join(option.choices) if (option := source.option()) else f"see --{source.name} of {source.tool}"
+            )
             raise ValueError(f"not a text; allowed is one of {words}, in quotation marks")
         check_choice(source, value)
         return value

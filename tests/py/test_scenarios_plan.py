@@ -154,7 +154,7 @@ WRONG = [
     ('["8KB", "16KB", "32KB"]', '"8KB"', ":13: sweep 'transfer.window': want a list"),
     ('"transfer.window" = ["8KB", "16KB", "32KB"]', '"transfer.windw" = ["8KB"]', ":13: unknown key 'transfer.windw'"),
     ('"transfer.window" = ["8KB", "16KB", "32KB"]', '"run.seed" = [1]', ":13: unknown table in sweep 'run.seed'"),
-    ('"bsd-1995", "modern"', '"bsd-1996"', ":14: profile.name = 'bsd-1996': unknown; allowed: bbr, bsd-1995"),
+    ('"bsd-1995", "modern"', '"bsd-1996"', ":14: profile.name = 'bsd-1996': unknown — did you mean 'bsd-1995'?"),
     ('bytes = "1MB"', "", ":7: [transfer]: give either 'bytes' or 'duration'"),
     ('bytes = "1MB"', 'bytes = "1MB"\nduration = "1s"', ":8: transfer.bytes = '1MB': give either"),
     ('name = "tiny"', "", ":1: missing 'scenario.name'"),

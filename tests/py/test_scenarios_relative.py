@@ -98,7 +98,7 @@ def test_the_delay_of_a_bdp_may_stand_in_a_case_or_in_the_sweep_alone(tmp_path: 
 def test_a_case_without_a_delay_has_no_bdp(tmp_path: Path) -> None:
     file = tmp_path / "cases.toml"
     file.write_text(CASES.replace('delay = "50ms"', 'loss = "1%"') + '[sweep]\n"scenario.case" = ["near", "far"]\n')
-    with pytest.raises(UsageError, match="path.queue = '0.5 BDP': a path without delay has no BDP"):
+    with pytest.raises(UsageError, match=r"path\.queue = '0\.5 BDP': a path without delay has no BDP"):
         load_plan(str(file))
 
 

@@ -38,7 +38,7 @@ def write(tmp_path: Path, more: str = "") -> str:
     [
         ("zerocopy = true\n", "transfer.verify = true: not with 'zerocopy'"),
         ('tool = "iperf3"\n', "transfer.verify = true: iperf3 does not check content; use tool = \"rttcp\""),
-        ('[quick.transfer]\nrequest = "1"\nresponse = "1"\nexchanges = 1\n', "transfer.verify = true: not with 'request'"),
+        ('[quick.transfer]\nrequest = "1"\nresponse = "1"\nexchanges = 1\n', "verify = true: not with 'request'"),
     ],
 )
 def test_what_excludes_what_is_named(tmp_path: Path, more: str, says: str) -> None:
