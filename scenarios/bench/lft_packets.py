@@ -11,9 +11,11 @@ import statistics
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 import rttcp
 from netcommon.binaries import find
+from netcommon.errors import LfpError
 from netcommon.process import Tool
 from scenarios.bench.gateway_lab import LAN, SERVER, in_netns
 from scenarios.bench.lft_lab import RATE_BPS, ROUTER, Lab, lab
@@ -25,6 +27,7 @@ PATH: dict[str, int | str] = {"delay_ns": 10_000_000}
 DATA_PORT, STREAMS = 5011, 4
 MODELS = ("proxy", "router")
 OPTIONS_BYTES, HEADERS_BYTES = 12, 52  # TCP's timestamps; with the headers of TCP and IPv4
+ETHERNET_BYTES = 14
 LEAST_GAIN = 1.5  # of largest packets over smallest: 1 if only octets had a cost, 19 if only packets had one
 
 
@@ -55,6 +58,24 @@ def _one_by_one(made: Lab) -> None:
         in_netns(pid, "ethtool", "-K", interface, "tso", "off", "gso", "off", "gro", "off")
 
 
+def mean_frame_bytes(net_dev: str, interface: str) -> float:
+    """Mean length of the frames that an interface has taken in, from the text of /proc/PID/net/dev. A super-packet
+    counts as one frame. 0 when there was none."""
+    for line in net_dev.splitlines():
+        name, _, columns = line.partition(":")
+        if name.strip() == interface:
+            octets, packets = map(int, columns.split()[:2])
+            return octets / packets if packets else 0.0
+    raise LfpError(f"{interface}: not in the gateway's namespace")
+
+
+def _check_size(made: Lab, size: Size) -> None:
+    """LfpError when packets reached the near gateway joined, so that the figure would not be one of this size."""
+    mean = mean_frame_bytes(Path(f"/proc/{made.near}/net/dev").read_text(encoding="ascii"), "lan0")
+    if mean > size.packet_bytes + ETHERNET_BYTES:
+        raise LfpError(f"{NAME}: packets of {size.packet_bytes} bytes came as frames of {mean:.0f} on average")
+
+
 def _options(model: str) -> tuple[list[str], str]:
     """The near gateway's options, and the address that the sender connects to."""
     if model == "router":
@@ -83,7 +104,9 @@ def _goodput_bps(place: Place, model: str, size: Size, seconds: int) -> float:
             omit_ns=WARM_UP_S * 10**9,
         )  # fmt: skip
         sender = stack.enter_context(Tool(send, netns_pid=made.client, name="rttcp sender", ledger=made.ledger))
-        return float(rttcp.finished(sender, 90.0 + seconds).summary.steady_bps)
+        goodput_bps = float(rttcp.finished(sender, 90.0 + seconds).summary.steady_bps)
+        _check_size(made, size)
+        return goodput_bps
 
 
 def measure(place: Place) -> Iterator[Result]:
