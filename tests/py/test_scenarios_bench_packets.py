@@ -13,10 +13,10 @@ from scenarios.bench.lft_packets import LARGE, SMALL, Size
 from scenarios.bench.registry import Place, load
 
 NET_DEV = """\
-Inter-|   Receive                            |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
-    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0
-  lan0:    1420      10    0    0    0     0          0         0      660      10    0    0    0     0       0          0
+Inter-|   Receive                          |  Transmit
+ face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier compressed
+    lo:    0    0    0    0    0     0          0         0      0      0    0    0    0     0       0          0
+  lan0: 1420   10    0    0    0     0          0         0    660     10    0    0    0     0       0          0
 """
 
 
