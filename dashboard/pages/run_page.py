@@ -167,10 +167,10 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
         Output("sweep", "figure"), Input("sweep-axis", "value"), State("url", "pathname"), State("url", "search"),
         prevent_initial_call=True,
     )(axis)  # fmt: skip
-    for graph in ("sweep", "matrix", "curves"):
+    for figure in ("sweep", "matrix", "curves"):
         app.callback(
             Output("url", "pathname", allow_duplicate=True), Output("url", "search", allow_duplicate=True),
-            Input(graph, "clickData"), State("url", "pathname"), prevent_initial_call=True,
+            Input(figure, "clickData"), State("url", "pathname"), prevent_initial_call=True,
         )(opened)  # fmt: skip
     choice_bar.register(app, run_at)
 
