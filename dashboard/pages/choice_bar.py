@@ -9,7 +9,7 @@ from typing import Any
 from dash import Dash, Input, Output, State, html, no_update
 
 from dashboard.data.runs import Run
-from dashboard.pages.controls import Checks, select
+from dashboard.pages.controls import Checks, Options, select
 from dashboard.results import choice
 from dashboard.results.asked import PAPER, THEORY
 from dashboard.results.choice import Choice
@@ -27,7 +27,7 @@ def bar(run: Run, chosen: Choice) -> list[Any]:
     now = choice.effective(run, chosen)
     outcomes = [{"label": columns.label(name), "value": name} for name in choice.results(run)]
     lines = [{"label": "all that differ", "value": choice.EVERY}, *settings]
-    options = (settings, [{"label": "the result", "value": choice.NO_SECOND}, *settings], outcomes, lines)
+    options: tuple[Options, ...] = (settings, [{"label": "the result", "value": choice.NO_SECOND}, *settings], outcomes, lines)
     fields = [
         select(name, label, own, value)
         for name, label, own, value in zip(IDS, LABELS, options, (now.x, now.by, now.value, now.series), strict=True)

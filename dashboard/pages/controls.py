@@ -27,7 +27,7 @@ class _Control(Component):
         self.available_properties = self._prop_names
         self._valid_wildcard_attributes: list[str] = []
         self.available_wildcard_properties: list[str] = []
-        super().__init__(**given)
+        super().__init__(**given)  # type: ignore[no-untyped-call]
 
 
 class Select(_Control):

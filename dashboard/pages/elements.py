@@ -22,12 +22,14 @@ def graph_config() -> dcc.Graph.Config:
 def graph(name: str, figure: Any, says: str, **options: Any) -> html.Figure:
     """A plot. `says`: what it shows and where its numbers are, for those who do not see it."""
     plot = dcc.Graph(id=name, figure=figure, config=graph_config(), **options)
-    return html.Figure(plot, **{"aria-label": says})
+    label: dict[str, Any] = {"aria-label": says}
+    return html.Figure(plot, **label)
 
 
 def scrolled(name: str, content: html.Table) -> html.Div:
     """A table in a frame of its own that is scrolled, by the arrow keys, too."""
-    return html.Div(content, className="scroll", tabIndex="0", role="region", **{"aria-label": name})
+    label: dict[str, Any] = {"aria-label": name}
+    return html.Div(content, className="scroll", tabIndex="0", role="region", **label)
 
 
 def verdict_box(verdict: Verdict, what: str) -> html.Div:
