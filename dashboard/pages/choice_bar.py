@@ -26,8 +26,9 @@ def bar(run: Run, chosen: Choice) -> list[Any]:
         return []
     now = choice.effective(run, chosen)
     outcomes = [{"label": columns.label(name), "value": name} for name in choice.results(run)]
-    lines = [{"label": "all that differ", "value": choice.EVERY}, *settings]
-    options: tuple[Options, ...] = (settings, [{"label": "the result", "value": choice.NO_SECOND}, *settings], outcomes, lines)
+    lines: Options = [{"label": "all that differ", "value": choice.EVERY}, *settings]
+    seconds: Options = [{"label": "the result", "value": choice.NO_SECOND}, *settings]
+    options: tuple[Options, ...] = (settings, seconds, outcomes, lines)
     fields = [
         select(name, label, own, value)
         for name, label, own, value in zip(IDS, LABELS, options, (now.x, now.by, now.value, now.series), strict=True)
