@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dash import Dash, Input, Output, dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 
 from dashboard.data.delete import delete_run
 from dashboard.data.demonstration import Demonstrations
@@ -53,11 +53,12 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
         suppress_callback_exceptions=True,
         assets_folder=str(Path(__file__).parent / "assets"),
     )  # fmt: skip
+    app.index_string = app.index_string.replace("<html>", '<html lang="en">')
     runs = Runs(runs_dir, read_only)
     app.layout = html.Div(
         [
             dcc.Location(id="url", refresh="callback-nav"),
-            html.Header(_links(live), className="top"),
+            html.Header(html.Nav(_links(live)), className="top", lang="en"),
             html.Main(id="page"),
         ]
     )
@@ -69,6 +70,9 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
             return elements.problem(str(error))
 
     app.callback(Output("page", "children"), Input("url", "pathname"), Input("url", "search"))(show)
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("access", "named"), Input("page", "children"), prevent_initial_call=True
+    )
     runs_page.register(app, runs.all, None if read_only else lambda name: delete_run(runs_dir, name))
     compare_page.register(app)
     run_page.register(app, runs.named)

@@ -36,6 +36,9 @@ from scenarios.plan.shared_settings import shared_settings
 HERE = Path(__file__).parent
 TIMELINE_POINTS = 1500
 MOST_TIMELINES = 3
+BELOW = "The table below has its numbers."
+SWEEP = f"Throughput by transfer.window. {BELOW}"
+CONGESTION = "Congestion window over time"
 VERDICT_CLASS = {True: "good", False: "bad", None: "open"}
 
 
@@ -89,18 +92,18 @@ def _results_part(run: Run) -> dict[str, Any]:
     built = None if grids or lines else sweep.build(run)
     return {
         "sweep": built,
-        "sweep_html": _html(sweep_figure(built, switch=True), "sweep") if built else "",
+        "sweep_html": _html(sweep_figure(built, switch=True), "sweep", SWEEP) if built else "",
         "sweep_notes": tables.sweep_notes(built) if built else (),
         "region_table": tables.region_table(built) if built else None,
         "level_table": tables.level_table(built) if built else None,
         "interval_table": tables.interval_table(built) if built else None,
         "interval_notes": tables.interval_notes(built) if built else (),
         "matrix": grids,
-        "matrix_html": _html(matrix_figure(grids), "matrix") if grids else "",
+        "matrix_html": _html(matrix_figure(grids), "matrix", f"{grids.value_name}. {BELOW}") if grids else "",
         "matrix_table": tables.matrix_table(grids) if grids else None,
         "matrix_notes": tables.matrix_notes(grids) if grids else (),
         "curves": lines,
-        "curves_html": _html(curves_figure(lines), "curves") if lines else "",
+        "curves_html": _html(curves_figure(lines), "curves", f"{lines.y_name}. {BELOW}") if lines else "",
         "curve_table": tables.curve_table(lines) if lines else None,
         "curves_notes": tables.curves_notes(lines) if lines else (),
     }
@@ -109,7 +112,7 @@ def _results_part(run: Run) -> dict[str, Any]:
 def _congestion_part(run: Run) -> dict[str, Any]:
     chosen = congestion.chosen(run)
     return {
-        "congestion_html": _html(congestion_figure(chosen.controls), "congestion") if chosen else "",
+        "congestion_html": _html(congestion_figure(chosen.controls), "congestion", CONGESTION) if chosen else "",
         "congestion_note": chosen.note if chosen else "",
         "pair_table": tables.pair_table(congestion.pairs(run)),
     }
@@ -142,12 +145,13 @@ def _below(loaded: Timeline) -> str:
 
 
 def _timeline_html(loaded: Timeline, span_ns: tuple[int, int], name: str) -> str:
-    return _html(timeline_figure(loaded, span_ns, points=TIMELINE_POINTS, height=980), name)
+    figure = timeline_figure(loaded, span_ns, points=TIMELINE_POINTS, height=980)
+    return _html(figure, name, f"Seq/Ack timeline. {headline(loaded)}.")
 
 
-def _html(figure: go.Figure, name: str) -> str:
-    """A figure as a `div` with its script, without plotly.js."""
+def _html(figure: go.Figure, name: str, says: str) -> str:
+    """A figure as a `figure` with its script, without plotly.js. `says`: what it shows, for those who do not see it."""
     div: str = to_html(
         figure, full_html=False, include_plotlyjs=False, div_id=escape(name, quote=True), config=GRAPH_CONFIG
     )
-    return div
+    return f'<figure aria-label="{escape(says, quote=True)}">{div}</figure>'

@@ -94,7 +94,7 @@ def box_table(seen: Seen[BoxState]) -> Table:
     rows += [(f"Packets dropped: {cause.replace('_', ' ')}", *(readable.count(way.drops.get(cause)) for way in ways))
              for cause in ways[0].drops]  # fmt: skip
     rows += [(one.label, *(_value(one.shown, way.parameters[one.shown]) for way in ways)) for one in PARAMETERS]
-    return Table(("", *(f"{way} (from {way[0]} to {way[1]})" for way in WAYS)), tuple(rows), frozenset({1, 2}))
+    return Table(("Quantity", *(f"{way} (from {way[0]} to {way[1]})" for way in WAYS)), tuple(rows), frozenset({1, 2}))
 
 
 def parameter(name: str, value: object) -> str:

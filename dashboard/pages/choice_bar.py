@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, Output, State, html, no_update
 
 from dashboard.data.runs import Run
+from dashboard.pages.controls import Checks, Options, select
 from dashboard.results import choice
 from dashboard.results.asked import PAPER, THEORY
 from dashboard.results.choice import Choice
@@ -25,14 +26,15 @@ def bar(run: Run, chosen: Choice) -> list[Any]:
         return []
     now = choice.effective(run, chosen)
     outcomes = [{"label": columns.label(name), "value": name} for name in choice.results(run)]
-    lines = [{"label": "all that differ", "value": choice.EVERY}, *settings]
-    options = (settings, [{"label": "the result", "value": choice.NO_SECOND}, *settings], outcomes, lines)
+    lines: Options = [{"label": "all that differ", "value": choice.EVERY}, *settings]
+    seconds: Options = [{"label": "the result", "value": choice.NO_SECOND}, *settings]
+    options: tuple[Options, ...] = (settings, seconds, outcomes, lines)
     fields = [
-        html.Div([html.Label(label, htmlFor=name), dcc.Dropdown(id=name, options=own, value=value, clearable=False)])
+        select(name, label, own, value)
         for name, label, own, value in zip(IDS, LABELS, options, (now.x, now.by, now.value, now.series), strict=True)
     ]
-    shown = dcc.Checklist(
-        id="choice-show", inline=True, className="choice", value=sorted({THEORY, PAPER} - chosen.hide),
+    shown = Checks(
+        id="choice-show", legend="Shown", value=sorted({THEORY, PAPER} - chosen.hide),
         options=[{"label": "theory", "value": THEORY}, {"label": "the paper's values", "value": PAPER}],
     )  # fmt: skip
     return [html.Div([*fields, shown], className="chooser")]

@@ -23,7 +23,8 @@ from dashboard.data.demonstration import CHOICES, DURATION_S, Demonstrations, Se
 from dashboard.data.runs import Run
 from dashboard.figures.demonstration import FONT_PX, demonstration_figure
 from dashboard.figures.timeline import timeline_figure
-from dashboard.pages.elements import graph_config
+from dashboard.pages.controls import select
+from dashboard.pages.elements import graph
 from dashboard.results.demonstrated import Demonstrated, demonstrated
 from netcommon import readable
 from netcommon.errors import LfpError
@@ -70,14 +71,16 @@ def _switches(search: str) -> list[Any]:
     other = THEMES[0] if theme == THEMES[1] else THEMES[1]
     to = [(words(name)["language"], name, theme) for name in languages() if name != language]
     to.append((words(language)[f"theme.{other}"], language, other))
-    return [dcc.Link(said, href="/class?" + urlencode({"lang": lang, "theme": look})) for said, lang, look in to]
+    return [_switch(said, lang, look) for said, lang, look in to]
+
+
+def _switch(said: str, language: str, theme: str) -> dcc.Link:
+    address = "/class?" + urlencode({"lang": language, "theme": theme})
+    return dcc.Link(html.Span(said, lang=language), href=address)
 
 
 def _controls(text: Words) -> list[Any]:
-    chosen = [
-        html.Div([html.Label(text[f"control.{name}"], htmlFor=f"class-{name}"), _choice(name, text)])
-        for name in CHOICES
-    ]
+    chosen = [_choice(name, text) for name in CHOICES]
     buttons = [
         html.Button(text["start"], id="class-start", className="go"),
         html.Button(text["cancel"], id="class-cancel", className="go", disabled=True),
@@ -85,11 +88,11 @@ def _controls(text: Words) -> list[Any]:
     return [html.Div(chosen, className="chooser"), html.Div(buttons, className="bar")]
 
 
-def _choice(name: str, text: Words) -> dcc.Dropdown:
+def _choice(name: str, text: Words) -> html.Div:
     labels = [text.get(f"{name}.{value}") or readable.named(name, value) for value in CHOICES[name]]
     options = [{"label": label, "value": value} for label, value in zip(labels, CHOICES[name], strict=True)]
     value = getattr(Setting(), name)
-    return dcc.Dropdown(id=f"class-{name}", options=options, value=value, clearable=False, searchable=False)
+    return select(f"class-{name}", text[f"control.{name}"], options, value)
 
 
 def _lesson(text: Words, read_only: bool) -> list[Any]:
@@ -108,13 +111,13 @@ def result(text: Words, shown: list[Demonstrated], run: Run) -> list[Any]:
     """What the last demonstration, which is `run`, showed: explanation, curve and timeline."""
     last, trial = shown[-1], run.trial(0)
     figure_words = {key.removeprefix("figure."): said for key, said in text.items() if key.startswith("figure.")}
-    curve = _graph("class-curve", demonstration_figure(shown, figure_words, height=PLOT_PX))
+    curve = _graph("class-curve", demonstration_figure(shown, figure_words, height=PLOT_PX), text["curve.says"])
     plots = [html.Div([html.H2(text["curve"]), curve])]
     if trial.captured:
         figure = timeline_figure(timeline.load(run, trial), height=PLOT_PX)
         figure.update_layout(font_size=FONT_PX - 4, showlegend=False, title=None)  # the page has both in words
         figure.update_yaxes(title_font_size=FONT_PX - 6)
-        plots.append(html.Div([html.H2(text["timeline"]), _graph("class-timeline", figure)]))
+        plots.append(html.Div([html.H2(text["timeline"]), _graph("class-timeline", figure, text["timeline.says"])]))
     return [
         html.H2(text["result"]),
         html.P(text["last_setting"].format(**told(last.setting)), id="class-last"),
@@ -124,8 +127,8 @@ def result(text: Words, shown: list[Demonstrated], run: Run) -> list[Any]:
     ]
 
 
-def _graph(name: str, figure: go.Figure) -> dcc.Graph:
-    return dcc.Graph(id=name, figure=figure, config=graph_config(), style={"height": f"{PLOT_PX}px"})
+def _graph(name: str, figure: go.Figure, says: str) -> html.Figure:
+    return graph(name, figure, says, style={"height": f"{PLOT_PX}px"})
 
 
 def drawn(text: Words, names: tuple[str, ...], run_named: Callable[[str], Run]) -> list[Any]:

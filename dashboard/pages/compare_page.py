@@ -8,7 +8,8 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 
 from dashboard.content.comparison import compared
 from dashboard.data.runs import Run
-from dashboard.pages.elements import VERDICT_CLASS, sentences, table
+from dashboard.pages.controls import select
+from dashboard.pages.elements import VERDICT_CLASS, scrolled, sentences, table
 from dashboard.results import choice
 from dashboard.results.asked import THROUGHPUT
 from dashboard.results.choice import Choice
@@ -20,16 +21,13 @@ def page(base: Run, run: Run, wanted: Choice) -> html.Div:
     """`run` beside `base` by the result of the address (`?value=`)."""
     metric = wanted.value or THROUGHPUT
     shared = [name for name in choice.results(run) if name in choice.results(base)]
-    picker = dcc.Dropdown(
-        id="compare-value", value=metric, clearable=False, className="flow",
-        options=[{"label": columns.label(name), "value": name} for name in shared],
-    )  # fmt: skip
+    results = [{"label": columns.label(name), "value": name} for name in shared]
     return html.Div(
         [
             html.H1("Two runs compared"),
             html.P(["Base: ", _link(base)]),
             html.P(["Run: ", _link(run)]),
-            html.Div([html.Label("Result", htmlFor="compare-value"), picker], className="bar"),
+            select("compare-value", "Result", results, metric),
             *_judged(base, run, metric),
         ]
     )
@@ -45,7 +43,7 @@ def _judged(base: Run, run: Run, metric: str) -> list[Any]:
         [html.Strong(word), html.P(found.summary, className="small")],
         className=f"verdict {VERDICT_CLASS[found.verdict]}",
     )
-    return [box, html.Div(table(found.table), className="scroll"), *sentences(found.notes)]
+    return [box, scrolled("Comparison", table(found.table)), *sentences(found.notes)]
 
 
 def _link(run: Run) -> html.Span:

@@ -19,6 +19,19 @@ def graph_config() -> dcc.Graph.Config:
     return cast("dcc.Graph.Config", dict(GRAPH_CONFIG))
 
 
+def graph(name: str, figure: Any, says: str, **options: Any) -> html.Figure:
+    """A plot. `says`: what it shows and where its numbers are, for those who do not see it."""
+    plot = dcc.Graph(id=name, figure=figure, config=graph_config(), **options)
+    label: dict[str, Any] = {"aria-label": says}
+    return html.Figure(plot, **label)
+
+
+def scrolled(name: str, content: html.Table) -> html.Div:
+    """A table in a frame of its own that is scrolled, by the arrow keys, too."""
+    label: dict[str, Any] = {"aria-label": name}
+    return html.Div(content, className="scroll", tabIndex="0", role="region", **label)
+
+
 def verdict_box(verdict: Verdict, what: str) -> html.Div:
     """A box that says whether the numbers may be believed, and if not, why not."""
     reasons = [html.Ul([html.Li(reason) for reason in verdict.reasons])] if verdict.reasons else []
@@ -51,7 +64,7 @@ def rich_table(head: tuple[str, ...], rows: list[list[Any]], numeric: frozenset[
     style = ["number" if column in numeric else "" for column in range(len(head))]
     return html.Table(
         [
-            html.Thead(html.Tr([html.Th(cell, className=kind) for cell, kind in zip(head, style, strict=True)])),
+            html.Thead(html.Tr([html.Th(c, className=k, scope="col") for c, k in zip(head, style, strict=True)])),
             html.Tbody(
                 [html.Tr([html.Td(c, className=k) for c, k in zip(row, style, strict=True)]) for row in rows]
             ),

@@ -14,6 +14,7 @@ from dashboard.content.live import gateway_facts, gateway_line, setting_value
 from dashboard.live import gateway
 from dashboard.live.gateway import IN, OUT, SETTINGS, GatewayState, Setting
 from dashboard.live.watcher import Watcher
+from dashboard.pages.controls import Radios
 from dashboard.pages.elements import facts_list
 from dashboard.pages.live_page import READ_ONLY, LiveView, button, choice, field
 from netcommon.errors import LfpError
@@ -42,7 +43,7 @@ def page(watcher: Watcher[GatewayState], *, read_only: bool = False) -> html.Div
     return VIEW.page(watcher, [*rows, html.Div(ends, className="bar"), *sure], read_only=read_only)
 
 
-def _control(setting: Setting, state: GatewayState | None) -> html.Div | html.Fieldset:
+def _control(setting: Setting, state: GatewayState | None) -> html.Div | Radios:
     if setting.choices:
         now = setting_value(setting, state) if state else None
         return choice(_id(setting), setting.label, {name: name for name in setting.choices}, now)

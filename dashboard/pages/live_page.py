@@ -16,7 +16,8 @@ from dashboard.content.live import numbers_table
 from dashboard.figures.live import live_figure
 from dashboard.live.recent import Watched
 from dashboard.live.watcher import Seen, Watcher
-from dashboard.pages.elements import graph_config, table
+from dashboard.pages.controls import Radios
+from dashboard.pages.elements import graph, table
 
 POLL_MS = 1000
 READ_ONLY = "Nothing is changed: this dashboard is read-only (--read-only)."
@@ -47,7 +48,7 @@ class LiveView(Generic[S]):
                 html.P(shown[0], id=f"{name}-state", role="status"),
                 html.Div(shown[1], id=f"{name}-facts"),
                 html.H2(self.plot),
-                dcc.Graph(id=f"{name}-plot", figure=shown[2], config=graph_config()),
+                graph(f"{name}-plot", shown[2], f"{self.plot}. The numbers of now are above."),
                 *([html.P(READ_ONLY)] if read_only else [html.H2("Control"), *controls]),
                 html.P(id=f"{name}-said", role="alert"),
                 html.Details([html.Summary("All numbers"), html.Div(shown[3], id=f"{name}-numbers")]),
@@ -75,11 +76,10 @@ def field(name: str, label: str, **options: Any) -> html.Div:
     return html.Div([html.Label(label, htmlFor=name), dcc.Input(id=name, **options)], className="field")
 
 
-def choice(name: str, label: str, choices: Mapping[str, str], value: str | None) -> html.Fieldset:
+def choice(name: str, label: str, choices: Mapping[str, str], value: str | None) -> Radios:
     """One of a few values, by value and text."""
     options = [{"label": text, "value": given} for given, text in choices.items()]
-    radio = dcc.RadioItems(id=name, options=options, value=value, inline=True, className="choice")
-    return html.Fieldset([html.Legend(label), radio])
+    return Radios(id=name, legend=label, options=options, value=value)
 
 
 def button(name: str, label: str) -> html.Button:

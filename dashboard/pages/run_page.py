@@ -18,12 +18,24 @@ from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
 from dashboard.pages import choice_bar
-from dashboard.pages.elements import facts_list, graph_config, rich_table, sentences, table, verdict_box, verdict_mark
+from dashboard.pages.controls import Radios
+from dashboard.pages.elements import (
+    facts_list,
+    graph,
+    rich_table,
+    scrolled,
+    sentences,
+    table,
+    verdict_box,
+    verdict_mark,
+)
 from dashboard.results import congestion, curves, matrix, sweep
 from dashboard.results.asked import asked
 from dashboard.results.choice import NO_CHOICE, Choice, applied, of_search
 from dashboard.results.grouping import listed
 from scenarios.plan.shared_settings import shared_settings
+
+NUMBERS = "The table of trials has its numbers."
 
 
 def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
@@ -55,7 +67,7 @@ def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
 
 def _expected_part(run: Run) -> list[Any]:
     found = expected_table(run)
-    return [html.H2("Expectations"), html.Div(table(found), className="scroll")] if found.rows else []
+    return [html.H2("Expectations"), scrolled("Expectations", table(found))] if found.rows else []
 
 
 def _settings_part(run: Run) -> list[Any]:
@@ -65,18 +77,18 @@ def _settings_part(run: Run) -> list[Any]:
 
 def _sweep_part(built: sweep.Sweep) -> list[Any]:
     regions = tables.region_table(built)
-    axis = dcc.RadioItems(
-        id="sweep-axis", value="log", inline=True, className="choice",
-        options=[{"label": "logarithmic window axis", "value": "log"}, {"label": "linear", "value": "linear"}],
+    axis = Radios(
+        id="sweep-axis", legend="Window axis", value="log",
+        options=[{"label": "logarithmic", "value": "log"}, {"label": "linear", "value": "linear"}],
     )  # fmt: skip
     parts: list[Any] = [
         html.H2("Throughput by transfer.window"),
         axis,
-        dcc.Graph(id="sweep", figure=sweep_figure(built), config=graph_config()),
+        graph("sweep", sweep_figure(built), f"Throughput by transfer.window. {NUMBERS}"),
         *sentences(["Click a point to open its trial.", *tables.sweep_notes(built)]),
     ]
     if (intervals := tables.interval_table(built)).rows:
-        parts += [html.H2("Means with 95 % intervals"), html.Div(table(intervals), className="scroll")]
+        parts += [html.H2("Means with 95 % intervals"), scrolled("Means with 95 % intervals", table(intervals))]
         parts += sentences(tables.interval_notes(built))
     if regions.rows:
         parts += [html.H2(f"Beside the paper ({built.paper})" if built.paper else "By region"), table(regions)]
@@ -84,17 +96,19 @@ def _sweep_part(built: sweep.Sweep) -> list[Any]:
 
 
 def _matrix_part(grids: matrix.Matrix) -> list[Any]:
+    heading = f"{grids.value_name} by {grids.x.name.lower()} and {grids.y.name.lower()}"
     return [
-        html.H2(f"{grids.value_name} by {grids.x.name.lower()} and {grids.y.name.lower()}"),
-        dcc.Graph(id="matrix", figure=matrix_figure(grids), config=graph_config()),
+        html.H2(heading),
+        graph("matrix", matrix_figure(grids), f"{heading}. {NUMBERS}"),
         *sentences(["Each cell: the median over the valid trials.", *tables.matrix_notes(grids)]),
     ]
 
 
 def _curves_part(lines: curves.Curves) -> list[Any]:
+    heading = f"{lines.y_name} by {lines.x_name.lower()}"
     return [
-        html.H2(f"{lines.y_name} by {lines.x_name.lower()}"),
-        dcc.Graph(id="curves", figure=curves_figure(lines), config=graph_config()),
+        html.H2(heading),
+        graph("curves", curves_figure(lines), f"{heading}. The table under it has its numbers."),
         *sentences(["Click a point to open its trial.", *tables.curves_notes(lines)]),
         table(tables.curve_table(lines)),
     ]
@@ -105,7 +119,7 @@ def _congestion_part(run: Run) -> list[Any]:
     if pairs := congestion.pairs(run):
         parts += [html.H2("Beside the kernel's own"), table(tables.pair_table(pairs))]
     if chosen := congestion.chosen(run):
-        figure = dcc.Graph(id="congestion", figure=congestion_figure(chosen.controls), config=graph_config())
+        figure = graph("congestion", congestion_figure(chosen.controls), f"Congestion window over time. {chosen.note}")
         parts += [html.H2("Congestion window over time"), figure, *sentences([chosen.note])]
     return parts
 
@@ -117,7 +131,7 @@ def _trials(run: Run) -> html.Div:
         _trial_cells(run, row, texts) for row, texts in zip(listed(run.rows), tables.setting_texts(run), strict=True)
     ]
     numeric = frozenset(range(1, 1 + len(settings) + len(tables.OUTCOME_HEAD)))
-    return html.Div(rich_table(head, rows, numeric), className="scroll")
+    return scrolled("Trials", rich_table(head, rows, numeric))
 
 
 def _trial_cells(run: Run, row: Json, settings: tuple[str, ...]) -> list[Any]:
@@ -153,10 +167,10 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
         Output("sweep", "figure"), Input("sweep-axis", "value"), State("url", "pathname"), State("url", "search"),
         prevent_initial_call=True,
     )(axis)  # fmt: skip
-    for graph in ("sweep", "matrix", "curves"):
+    for figure in ("sweep", "matrix", "curves"):
         app.callback(
             Output("url", "pathname", allow_duplicate=True), Output("url", "search", allow_duplicate=True),
-            Input(graph, "clickData"), State("url", "pathname"), prevent_initial_call=True,
+            Input(figure, "clickData"), State("url", "pathname"), prevent_initial_call=True,
         )(opened)  # fmt: skip
     choice_bar.register(app, run_at)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from dashboard.content import facts
 from dashboard.content.parts import Facts
@@ -17,8 +17,9 @@ from dashboard.data.runs import Json, Run, Trial
 from dashboard.data.slow import MEASURE
 from dashboard.data.timeline import Timeline
 from dashboard.figures.congestion import congestion_figure
-from dashboard.figures.timeline import timeline_figure, timeline_sheet
-from dashboard.pages.elements import facts_list, graph_config, sentences, table, verdict_box
+from dashboard.figures.timeline import headline, timeline_figure, timeline_sheet
+from dashboard.pages.controls import select
+from dashboard.pages.elements import facts_list, graph, scrolled, sentences, table, verdict_box
 from dashboard.pages.run_page import run_name
 from dashboard.results import congestion
 
@@ -29,6 +30,7 @@ ZOOMS_ONLY = """relayout => Object.keys(relayout || {}).some(key => key.startsWi
     ? {...relayout, units: document.querySelector("#timeline .js-plotly-plot").layout.meta}
     : window.dash_clientside.no_update"""
 BUTTONS = ("whole", "first", "previous", "next")
+MOVES = {"in": "Zoom in", "out": "Zoom out", "earlier": "‹ Earlier", "later": "Later ›"}
 WORDS_FOR_STOPS = ("Whole transfer", "First stop", "‹ Previous stop", "Next stop ›")
 WORDS_FOR_SPANS = ("Whole transfer", "Slowest span", "‹ Slower span", "Next slowest span ›")
 
@@ -55,7 +57,7 @@ def _congestion_part(run: Run, trial: Trial) -> list[Any]:
     if found is None or (trial.captured and not found.words):
         return []
     heading = "Congestion control over time" if found.words else "Congestion window over time"
-    return [html.H2(heading), dcc.Graph(id="congestion", figure=congestion_figure([found]), config=graph_config())]
+    return [html.H2(heading), graph("congestion", congestion_figure([found]), heading)]
 
 
 def _passage(run: Run, trial: Trial) -> Facts:
@@ -70,27 +72,28 @@ def _timeline_part(run: Run, trial: Trial) -> list[Any]:
         html.Button(text, id=f"go-{name}", className="go", disabled=name != "whole" and not loaded.visits)
         for name, text in zip(BUTTONS, words, strict=True)
     ]
-    choice = dcc.Dropdown(
-        id="flow", options=[{"label": facts.flow_name(trial, flow), "value": flow} for flow in flows], value=flows[0],
-        clearable=False, className="flow", style={"display": "none"} if len(flows) == 1 else None,
-    )  # fmt: skip
-    graph = dcc.Graph(id="timeline", figure=timeline_figure(loaded), config=graph_config(), className="timeline")
-    hint = "Drag to zoom in: every zoom brings finer data. Double-click: the whole transfer. Hover: the packet."
+    offered = [{"label": facts.flow_name(trial, flow), "value": flow} for flow in flows]
+    choice = select("flow", "Connection", offered, flows[0], hidden=len(flows) == 1)
+    moves = [html.Button(text, id=f"move-{name}", className="go") for name, text in MOVES.items()]
+    says = f"Seq/Ack timeline. {headline(loaded)}. {'The table under it has more.' if loaded.visits else ''}"
+    hint = "Drag or “Zoom in”: every zoom brings finer data. Double-click: the whole transfer. Hover: the packet."
     return [
-        html.Div([*buttons, choice], className="bar"),
+        html.Div([*buttons, *moves, choice], className="bar"),
         dcc.Store(id="stop-number", data=0),
         dcc.Store(id="zoom"),
-        graph,
+        graph("timeline", timeline_figure(loaded), says, className="timeline"),
         *sentences([hint, *loaded.notes]),
-        *_slowest(loaded),
+        *_visits(loaded),
     ]
 
 
-def _slowest(loaded: Timeline) -> list[Any]:
-    """What is known of the slowest spans, the one that cost most time first; only where nothing stopped."""
-    if loaded.stops or not loaded.visits:
+def _visits(loaded: Timeline) -> list[Any]:
+    """What is known of the stops, or, where nothing stopped, of the slowest spans, the one that cost most time
+    first."""
+    if not loaded.visits:
         return []
-    return [html.H2("Slowest spans"), table(visit_table(loaded)), *sentences([MEASURE])]
+    name = "Stops" if loaded.stops else "Slowest spans"
+    return [html.H2(name), scrolled(name, table(visit_table(loaded))), *sentences([] if loaded.stops else [MEASURE])]
 
 
 def _why_no_timeline(trial: Trial) -> str:
@@ -130,6 +133,10 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ZOOMS_ONLY, Output("zoom", "data"), Input("timeline", "relayoutData"), prevent_initial_call=True
     )
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("access", "moved"), *(Input(f"move-{name}", "n_clicks") for name in MOVES),
+        prevent_initial_call=True,
+    )  # fmt: skip
 
 
 def trial_number(pathname: str) -> int:

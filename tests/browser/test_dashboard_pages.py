@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from dash import html
 from playwright.sync_api import Browser, Dialog, Page, expect
+from support.accessible import accessible
 from support.chromium import chromium, watched_page
 from werkzeug.serving import make_server
 
@@ -23,10 +24,13 @@ import synthetic_gateway  # noqa: E402
 import synthetic_run  # noqa: E402
 import synthetic_slow  # noqa: E402
 from served_dashboard import served  # noqa: E402
+from test_scenarios_certify import write_run  # noqa: E402
 
 from dashboard.app import make_app  # noqa: E402
+from dashboard.dossier import write_dossier  # noqa: E402
 from dashboard.pages import class_page  # noqa: E402
 from dashboard.report import write_report  # noqa: E402
+from scenarios.certify import dossier  # noqa: E402
 from scenarios.virtual import kernel  # noqa: E402
 
 pytestmark = [pytest.mark.browser]
@@ -89,6 +93,7 @@ def test_runs_are_searched_filtered_and_lead_to_a_run(page: Page, base: str) -> 
     wait_for_rows(page, 4)
     page.get_by_label("Search all columns").fill("lfp fig3 not")
     wait_for_rows(page, 1)
+    accessible(page)
     page.get_by_label("Search all columns").fill("")
     wait_for_rows(page, 4)
     page.get_by_label("Reproduces Filter Input").fill("fig3")
@@ -109,6 +114,7 @@ def test_picked_runs_are_compared_and_deleted_after_a_question(page: Page, tmp_p
             page.locator(f"{ROWS} input").nth(number).check()
         page.get_by_role("button", name="Compare two").click()
         expect(page.locator(".verdict")).to_contain_text("No setting is worse.")
+        accessible(page)
         page.goto(start)
         wait_for_rows(page, 2)
         page.locator(ROWS, has=page.locator("a[href='/run/comet-again']")).locator("input").check()
@@ -133,11 +139,11 @@ def test_another_figure_is_chosen_and_is_in_the_address(page: Page, base: str, r
     page.goto(run_url(base, runs_dir, "comet-fig12"))
     page.wait_for_selector("#curves .legendtext")
     expect(page.locator("#curves .legendtext").get_by_text("limit × (1 − loss)", exact=True)).to_be_visible()
+    accessible(page)
     page.get_by_label("theory", exact=True).uncheck()
     page.wait_for_url(re.compile(r"\?hide=theory$"))
     expect(page.locator("#curves .legendtext").get_by_text("limit × (1 − loss)", exact=True)).to_have_count(0)
-    page.locator("#choice-value").click()
-    page.get_by_text("Retransmissions", exact=True).last.click()
+    page.get_by_label("Result", exact=True).select_option("Retransmissions")
     page.wait_for_url(re.compile(r"value=retransmits&hide=theory$"))
     expect(page.get_by_role("heading", name="Retransmissions by path.loss")).to_be_visible()
     page.go_back()
@@ -155,6 +161,7 @@ def test_sweep_shows_all_trials_and_the_paper(page: Page, base: str, runs_dir: P
     for words in ("bsd-1995", "modern", "paper (lfp-1995/fig3)", "line rate (45 Mbit/s)", "path and queue full"):
         assert words in legend
     expect(page.locator(".verdict")).to_contain_text(synthetic_run.INVALID_REASON)
+    accessible(page)
     page.get_by_label("linear", exact=True).check()
     page.wait_for_function("document.querySelector('#sweep .js-plotly-plot')._fullLayout.xaxis.type === 'linear'")
 
@@ -178,6 +185,7 @@ def test_a_click_on_a_collapsed_point_opens_its_labelled_timeline(page: Page, ba
     assert "retransmission time-out 1.02 s" in text and "tail-drop burst of 23 packets" in text
     expect(page.locator("#timeline .gtitle")).to_contain_text("s = 0.86")
     assert page.locator("#timeline .shapelayer path").count() >= 1
+    accessible(page)
 
 
 def test_drag_zooms_and_brings_finer_data(page: Page, base: str, runs_dir: Path) -> None:
@@ -230,6 +238,7 @@ def test_buttons_walk_through_the_slowest_spans_where_nothing_stopped(page: Page
         page.get_by_role("button", name="Slowest span", exact=True).click()
         expect(note).to_have_text(first)
         expect(page.get_by_role("cell", name="14 retransmissions")).to_be_visible()
+        accessible(page)
 
 
 def test_hovering_names_the_segment(page: Page, base: str, runs_dir: Path) -> None:
@@ -271,6 +280,7 @@ def test_client_gateways_and_server_are_on_one_axis(page: Page, base: str, runs_
         const spans = ['', 2, 3, 4, 5].map(n => l[`xaxis${n}`].range.map(t => t.toFixed(6)).join());
         return new Set(spans).size === 1 && l.xaxis.range[1] - l.xaxis.range[0] < 0.2 }""")
     expect(page.get_by_text("gateway.recovery", exact=True)).to_be_visible()
+    accessible(page)
 
 
 def test_a_sweep_over_loss_opens_its_trials(page: Page, base: str, runs_dir: Path) -> None:
@@ -292,6 +302,7 @@ def test_a_sweep_over_loss_opens_its_trials(page: Page, base: str, runs_dir: Pat
 def test_an_address_without_a_run_says_so(page: Page, base: str) -> None:
     page.goto(f"{base}/run/no-such-run")
     expect(page.get_by_text("no run named no-such-run")).to_be_visible()
+    accessible(page)
     page.get_by_role("link", name="All runs").click()
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
 
@@ -312,6 +323,7 @@ def test_report_draws_without_any_network(page: Page, runs_dir: Path) -> None:
     page.wait_for_selector("#sweep .legendtext")
     page.wait_for_selector("#timeline-39 .annotation-text")
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    accessible(page)
     page.locator("#sweep .updatemenu-button").filter(has_text="linear window axis").click()
     page.wait_for_function("document.getElementById('sweep')._fullLayout.xaxis.type === 'linear'")
 
@@ -365,7 +377,7 @@ def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Pag
         other.goto(f"{address}?theme=dark")
         expect(other.locator("#class-result")).to_contain_text("No transfer has been run")
         page.get_by_role("button", name="Set the controls").nth(2).click()
-        expect(page.locator("#class-window_bytes")).to_contain_text("520 KB")
+        expect(page.locator("#class-window_bytes option:checked")).to_have_text("520 KB")
         page.get_by_role("button", name="Run", exact=True).click()
         for each in (page, other):
             expect(each.locator("#class-last")).to_contain_text("Window 520 KB")
@@ -375,5 +387,22 @@ def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Pag
         expect(answer).to_be_hidden()
         page.get_by_text("Show the answer").nth(2).click()
         expect(answer).to_be_visible()
+        for each in (page, other):  # light and dark
+            accessible(each)
         for each in (page, other):
             each.goto("about:blank")  # which asks no more when the server has gone
+
+
+@pytest.mark.parametrize("search", ["?lang=en&theme=light", "?lang=ja&theme=light", "?lang=ja&theme=dark"])
+def test_the_class_page_is_accessible_before_its_first_transfer(page: Page, base: str, search: str) -> None:
+    page.goto(f"{base}/class{search}")
+    page.wait_for_selector("#class-result p")
+    accessible(page)
+    page.goto("about:blank")
+
+
+def test_the_dossier_is_accessible(page: Page, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    page.goto(write_dossier(dossier.make(run), tmp_path / "out").as_uri())
+    page.wait_for_selector("#records .legendtext")
+    accessible(page)

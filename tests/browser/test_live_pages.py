@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
+from support.accessible import accessible
 from support.chromium import chromium, watched_page
 from support.pretended import PretendedBox, PretendedGateway, pretended
 
@@ -73,6 +74,7 @@ def controls_a_gateway(page: Page, url: str, gateway: PretendedGateway) -> None:
         expect(each.locator("#gateway-facts")).to_contain_text("From hosts into the gateway100 Mbit/s")
     expect(facts).to_contain_text("From the gateway to hosts10 Mbit/s")
     page.wait_for_function(DRAWN, arg="#gateway-plot")
+    accessible(page)
     page.get_by_label("Rate limit").fill("250")
     page.keyboard.press("Enter")
     expect(told).to_have_text("Rate limit is now 250 Mbit/s.")
@@ -103,6 +105,7 @@ def test_a_delay_box_is_watched_and_changed(page: Page, folder: Path, url: str) 
         expect(facts.locator("tr", has_text="Leaves")).to_have_text("Leaves45 Mbit/s1 Mbit/s")
         expect(facts.locator("tr", has_text="dropped: loss")).to_contain_text("12.35 k")
         page.wait_for_function(DRAWN, arg="#box-plot")
+        accessible(page)
         page.get_by_label("New delay").fill("long")
         page.keyboard.press("Enter")
         expect(told).to_contain_text("--delay 'long': not a duration")

@@ -1,0 +1,28 @@
+/* The controls of dashboard/pages/controls.py, as what browsers have: a select, and radio buttons or checkboxes in a
+   fieldset. Keyboard, labels and screen readers need nothing else. A value is known by its option's number, so that it
+   keeps its type. */
+(() => {
+  const make = (...given) => window.React.createElement(...given);
+
+  function Select({ id, options, value, setProps }) {
+    const now = options.findIndex(one => one.value === value);
+    const shown = options.map((one, number) => make("option", { key: number, value: number }, one.label));
+    if (now < 0) shown.unshift(make("option", { key: -1, value: -1, hidden: true }));
+    return make("select", { id, value: now, onChange: event => setProps({ value: options[event.target.value].value }) },
+                ...shown);
+  }
+
+  const group = (type, isOn, changed) => ({ id, legend, options, value, setProps }) => make(
+    "fieldset", { id, className: "choice" }, make("legend", null, legend),
+    ...options.map((one, number) => make(
+      "label", { key: number },
+      make("input", { type, name: id, checked: isOn(value, one.value),
+                      onChange: () => setProps({ value: changed(value, one.value) }) }), " ", one.label)));
+
+  window.lfp_controls = {
+    Select,
+    Radios: group("radio", (value, own) => value === own, (_, own) => own),
+    Checks: group("checkbox", (value, own) => value.includes(own),
+                  (value, own) => value.includes(own) ? value.filter(one => one !== own) : [...value, own]),
+  };
+})();

@@ -1,0 +1,55 @@
+"""Controls of which one chooses: a browser's own select, radio buttons and checkboxes (assets/controls.js).
+
+Rejected: dcc.Dropdown, dcc.RadioItems and dcc.Checklist of Dash 4. The place that has the dropdown's focus is hidden
+from screen readers, its name leaves its label out, and the others nest a control in a control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+Options = Sequence[Mapping[str, Any] | str]  # `label` and `value` of each; a text is both
+
+
+class _Control(Component):
+    """What Dash wants to know of a component."""
+
+    _namespace = "lfp_controls"
+    _children_props: list[str] = []  # noqa: RUF012 - as Dash's own components declare it
+    _base_nodes = ["children"]  # noqa: RUF012
+
+    def __init__(self, **given: Any) -> None:
+        self._prop_names = ["id", "legend", "options", "value"]
+        self.available_properties = self._prop_names
+        self._valid_wildcard_attributes: list[str] = []
+        self.available_wildcard_properties: list[str] = []
+        super().__init__(**given)  # type: ignore[no-untyped-call]
+
+
+class Select(_Control):
+    """One of many: `id`, `options`, `value`. Its label is an html.Label with `htmlFor`."""
+
+    _type = "Select"
+
+
+class Radios(_Control):
+    """One of a few, all in view: `id`, `legend`, `options`, `value`. None: not yet chosen."""
+
+    _type = "Radios"
+
+
+class Checks(_Control):
+    """Any of a few: `id`, `legend`, `options`, and as `value` a list."""
+
+    _type = "Checks"
+
+
+def select(name: str, label: str, options: Options, value: object, *, hidden: bool = False) -> html.Div:
+    """A select with its label. `hidden`: it is there for callbacks only."""
+    offered = [{"label": one, "value": one} if isinstance(one, str) else one for one in options]
+    parts = [html.Label(label, htmlFor=name), Select(id=name, options=offered, value=value)]
+    return html.Div(parts, hidden=hidden)

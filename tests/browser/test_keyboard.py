@@ -1,0 +1,126 @@
+"""The keyboard alone: Tab to a control, Enter, Space or arrows to use it, and the focus in view all the way."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support.chromium import chromium, watched_page
+from support.keyboard import tab_to
+from support.pretended import PretendedGateway, pretended
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "py"))
+import synthetic_run  # noqa: E402
+from served_dashboard import served  # noqa: E402
+
+pytestmark = [pytest.mark.browser]
+RANGE = "() => document.querySelector('#timeline .js-plotly-plot')._fullLayout.xaxis.range"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run, and the gateway's socket."""
+    parent = tmp_path_factory.mktemp("runs")
+    synthetic_run.seqack(parent, segments=6_000, cycle_segments=600)
+    return parent
+
+
+@pytest.fixture(scope="module")
+def base(folder: Path) -> Iterator[str]:
+    gateway = PretendedGateway()
+    with pretended(folder / "socket", gateway.answer), served(
+        None, "--gateway", str(folder / "socket"), "--runs-dir", str(folder)
+    ) as (url, _):  # fmt: skip
+        yield url.removesuffix("/gateway")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with watched_page(browser) as opened:
+        yield opened
+
+
+def test_from_the_runs_to_a_packet(page: Page, base: str) -> None:
+    """Search, open a run in the grid, open its trial in the table, zoom and walk in its timeline."""
+    page.goto(base)
+    expect(page.locator("#runs-table .ag-row")).to_have_count(1)
+    tab_to(page, page.get_by_label("Search all columns"))
+    page.keyboard.type("seqack")
+    tab_to(page, page.locator("#runs-table .ag-header-cell").first)
+    for _ in range(3):  # the filters under the heads are a row, too
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    expect(page.locator("#runs-table .ag-row-selected")).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/run/*")
+    expect(page.get_by_role("heading", name="What was run")).to_be_visible()
+    tab_to(page, page.get_by_role("link", name="Seq/Ack").first)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/trial/*")
+    page.wait_for_selector("#timeline .gtitle-subtitle")
+    tab_to(page, page.get_by_role("button", name="Zoom in", exact=True).first)
+    before = page.evaluate(RANGE)
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"before => ({RANGE})()[0] > before[0] && ({RANGE})()[1] < before[1]", arg=before)
+    near = page.evaluate(RANGE)
+    tab_to(page, page.get_by_role("button", name="Later ›"))
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"near => ({RANGE})()[0] > near[0]", arg=near)
+    later = page.evaluate(RANGE)
+    assert later[1] - later[0] == pytest.approx(near[1] - near[0])
+
+
+def test_the_title_and_the_language_are_those_of_the_page(page: Page, base: str) -> None:
+    page.goto(base)
+    expect(page).to_have_title("Runs · TCP over long fat pipes")
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    tab_to(page, page.get_by_role("link", name="Class", exact=True))
+    page.keyboard.press("Enter")
+    expect(page).to_have_title(re.compile("^TCP over a long fat pipe, in class"))
+    tab_to(page, page.get_by_role("link", name="日本語"))
+    page.keyboard.press("Enter")
+    expect(page).to_have_title(re.compile("授業用"))
+    expect(page.locator("html")).to_have_attribute("lang", "ja")
+    page.goto("about:blank")
+
+
+def test_a_demonstration_is_chosen_and_started(page: Page, base: str) -> None:
+    """Whether it comes to a result is no matter here: the start or its error is said."""
+    page.goto(f"{base}/class")
+    tab_to(page, page.get_by_label("Window", exact=True))
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#class-window_bytes option:checked")).to_have_text("32 KB")
+    tab_to(page, page.get_by_role("button", name="Set the controls").nth(1))
+    page.keyboard.press("Enter")
+    expect(page.locator("#class-window_bytes option:checked")).to_have_text("128 KB")
+    tab_to(page, page.get_by_role("button", name="Run", exact=True), back=True)
+    page.keyboard.press("Enter")
+    expect(page.locator("#class-state")).to_contain_text(re.compile("Running: window 128 KB|No result: "))
+    page.goto("about:blank")
+
+
+def test_the_gateways_limit_and_bypass_are_changed(page: Page, base: str) -> None:
+    page.goto(f"{base}/gateway")
+    tab_to(page, page.get_by_label("Rate limit"))
+    page.keyboard.press("Control+A")
+    page.keyboard.type("250")
+    page.keyboard.press("Enter")
+    expect(page.locator("#gateway-said")).to_have_text("Rate limit is now 250 Mbit/s.")
+    tab_to(page, page.get_by_role("group", name="Bypass").get_by_role("radio", checked=True))
+    page.keyboard.press("ArrowRight")
+    tab_to(page, page.get_by_role("button", name="Set bypass"))
+    page.keyboard.press("Space")
+    expect(page.locator("#gateway-said")).to_have_text("Bypass is now on.")
+    page.goto("about:blank")
