@@ -15,6 +15,7 @@
 #include "csv.h"
 #include "flow_export.h"
 #include "folder.h"
+#include "given.h"
 #include "json.h"
 #include "limits.h"
 #include "losses.h"
@@ -75,6 +76,11 @@ static const struct nc_option export_options[] = {
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 /* clang-format on */
+enum {
+    ANALYSE_OPTIONS_N = sizeof analyse_options / sizeof *analyse_options,
+    EXPORT_OPTIONS_N = sizeof export_options / sizeof *export_options
+};
+_Static_assert(ANALYSE_OPTIONS_N < EXPORT_OPTIONS_N, "start has room for the flags of either");
 static const struct nc_usage export_usage = {
     .synopsis = "pktlogger export {--xplot | --csv} [--from TIME] [--to TIME] --sender FILE --receiver FILE [--box "
                 "DIR] -o DIR\n"
@@ -263,20 +269,21 @@ static int run(const struct settings *settings, bool human)
     return status;
 }
 
+/* Of the options of `export`, those of joined captures have no effect on a single one, and the other way round. */
+static int check_idle(const struct settings *settings, const struct pl_given *given, bool human)
+{
+    static const char with[] = "with --pcap-per-flow, which takes one capture";
+    const bool one = settings->flow_folder;
+    const struct pl_idle rows[] = {
+        {"sender", one, with}, {"receiver", one, with}, {"box", one, with},
+        {"output", one, with}, {"xplot", one, with},    {"csv", one, with},
+        {"from", one, with},   {"to", one, with},       {"max-flows", !one, "without --pcap-per-flow"},
+    };
+    return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);
+}
+
 static int start_flow_export(const struct settings *settings, int files, char **file, bool human)
 {
-    const char *other = settings->sender     ? "sender"
-                        : settings->receiver ? "receiver"
-                        : settings->box      ? "box"
-                        : settings->output   ? "output"
-                        : settings->xplot    ? "xplot"
-                        : settings->csv      ? "csv"
-                        : settings->from_ns  ? "from"
-                        : settings->to_ns    ? "to"
-                                             : NULL;
-    if (other)
-        return pl_fail(human, NC_EXIT_USAGE, "--%s does not go with --pcap-per-flow, which takes one capture: %s",
-                       other, "pktlogger export --pcap-per-flow DIR FILE");
     if (files != 1)
         return pl_fail(human, NC_EXIT_USAGE,
                        "--pcap-per-flow '%s': %d capture files; want one: pktlogger export --pcap-per-flow DIR FILE",
@@ -289,8 +296,13 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
                  char **argv)
 {
     struct settings settings = {0};
-    int first = nc_options_parse(options, n, usage, &settings, NULL, argc, argv);
+    bool flags[EXPORT_OPTIONS_N];
+    const struct pl_given given = {options, n, flags};
+    int first = nc_options_parse(options, n, usage, &settings, flags, argc, argv);
     bool human = nc_program_is_human(settings.human, settings.json);
+    int status = check_idle(&settings, &given, human);
+    if (status != NC_EXIT_OK)
+        return status;
     if (settings.flow_folder)
         return start_flow_export(&settings, argc - first, argv + first, human);
     if (first < argc)
@@ -311,10 +323,10 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
 
 int pl_cmd_analyse(int argc, char **argv)
 {
-    return start(analyse_options, sizeof analyse_options / sizeof *analyse_options, &analyse_usage, false, argc, argv);
+    return start(analyse_options, ANALYSE_OPTIONS_N, &analyse_usage, false, argc, argv);
 }
 
 int pl_cmd_export(int argc, char **argv)
 {
-    return start(export_options, sizeof export_options / sizeof *export_options, &export_usage, true, argc, argv);
+    return start(export_options, EXPORT_OPTIONS_N, &export_usage, true, argc, argv);
 }
