@@ -19,6 +19,7 @@
 #include "json.h"
 #include "limits.h"
 #include "losses.h"
+#include "stream.h"
 #include "summary.h"
 #include "tables.h"
 #include "xplot.h"
@@ -130,20 +131,18 @@ struct export {
     struct pl_time_range range;
 };
 
-/* Draws every transfer. Returns 0, or -1 with errno. */
-static int draw(const struct export *export, const struct pl_analysis *analysis, const struct pl_tables *tables)
+/* Draws every transfer. Returns 0, or -1 with a reason. */
+static int draw(const struct export *export, const struct pl_analysis *analysis, const struct pl_tables *tables,
+                struct nc_error *error)
 {
     for (uint32_t i = 0; i < analysis->n; i++) {
         char name[32];
         snprintf(name, sizeof name, "%u.xpl", i);
-        int fd = openat(export->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-        if (!file)
-            return -1;
-        pl_xplot_write(file, &analysis->transfers[i], tables, &export->range);
-        int failed = ferror(file);
-        if (fclose(file) != 0 || failed)
-            return -1;
+        FILE *file = pl_stream_create(export->dir_fd, name);
+        if (file)
+            pl_xplot_write(file, &analysis->transfers[i], tables, &export->range);
+        if (!file || pl_stream_close(file) < 0)
+            return nc_fail(error, NC_EXIT_FAILED, "%s: %s", name, strerror(errno));
     }
     return 0;
 }
@@ -168,14 +167,13 @@ static int write_results(struct pl_analysis *analysis, int dir_fd, const struct 
     else
         result = pl_analysis_run(analysis, &tables, error) == PL_OK ? 0 : -1;
     if (result == 0) {
-        result = export && export->xplot ? draw(export, analysis, &tables) : 0;
         if (pl_tables_close(&tables) < 0)
-            result = -1;
-        if (result == 0 && !export)
-            result = pl_json_write(dir_fd, "summary.json", pl_summary(analysis));
-        if (result < 0)
-            nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
-        else if (export && export->csv)
+            result = nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
+        else if (!export && pl_json_write(dir_fd, "summary.json", pl_summary(analysis)) < 0)
+            result = nc_fail(error, NC_EXIT_FAILED, "summary.json: %s", strerror(errno));
+        if (result == 0 && export && export->xplot)
+            result = draw(export, analysis, &tables, error);
+        if (result == 0 && export && export->csv)
             result = write_csv(export, analysis, &tables, error);
     }
     pl_tables_free(&tables);

@@ -78,8 +78,8 @@ static void on_hit(void *context, const struct pl_hit *hit)
 static int read_frames(struct run *run, struct pl_reader *reader, const char *file, struct nc_error *error)
 {
     struct pl_frame frame;
-    enum pl_next next;
-    while ((next = pl_reader_next(reader, &frame)) == PL_FRAME) {
+    enum pl_next next = PL_END;
+    while (!ferror(stdout) && (next = pl_reader_next(reader, &frame)) == PL_FRAME) {
         struct pl_matcher_frame given = {.data = frame.data,
                                          .captured = frame.captured,
                                          .wire = frame.wire,
@@ -116,7 +116,7 @@ static bool on_live_packet(void *context, const struct pl_live_packet *packet)
     struct run *run = context;
     struct pl_matcher_frame frame = {packet->link,  packet->data, packet->captured,      packet->wire,
                                      ++run->frames, packet->t_ns, run->settings->tunnels};
-    return pl_matcher_frame(run->matcher, &frame) == 0;
+    return pl_matcher_frame(run->matcher, &frame) == 0 && !ferror(stdout);
 }
 
 static void on_idle(void *context)
@@ -141,6 +141,8 @@ static int read_live(struct run *run, struct nc_error *error)
         printf("reading %s for %zu rules\n", settings->interface, run->rules.n);
     fflush(stdout);
     int status = pl_live_run(live, &limits, on_live_packet, on_idle, run, error);
+    if (ferror(stdout)) /* pl_finish_stdout says it */
+        status = 0;
     run->input.dropped = pl_live_drops(live);
     pl_live_close(live);
     return status;
@@ -179,7 +181,7 @@ static int match(struct run *run, char **files, int n)
     if (open_matcher(run, &error) < 0)
         return pl_report(run->human, &error);
     int status = run->settings->interface ? read_live(run, &error) : 0;
-    for (int i = 0; i < n && status == 0; i++)
+    for (int i = 0; i < n && status == 0 && !ferror(stdout); i++)
         status = read_file(run, files[i], &error);
     pl_matcher_finish(run->matcher);
     pl_match_print_end(run->human, run->matcher, &run->input);
@@ -216,7 +218,5 @@ int pl_cmd_match(int argc, char **argv)
     pl_matcher_free(run.matcher);
     pl_patterns_free(run.patterns);
     pl_rules_free(&run.rules);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        status = NC_EXIT_FAILED;
     return status;
 }
