@@ -31,9 +31,7 @@ IDLE = [
 
 
 @pytest.mark.parametrize(("arguments", "option", "why"), IDLE, ids=[" ".join(row[0]) for row in IDLE])
-def test_an_option_without_effect_is_refused(
-    arguments: tuple[str, ...], option: str, why: str, tmp_path: Path
-) -> None:
+def test_an_option_without_effect_is_refused(arguments: tuple[str, ...], option: str, why: str, tmp_path: Path) -> None:
     argv = [str(find("pktlogger")), *arguments]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=30, cwd=tmp_path)
     message = json.loads(done.stdout)["message"]

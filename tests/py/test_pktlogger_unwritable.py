@@ -138,7 +138,10 @@ def test_a_full_disk_leaves_nothing_and_is_said(verb: str, long: Path) -> None:
     assert not wrong and statuses == {0, 1}
 
 
-@pytest.mark.parametrize(("verb", "name"), [("csv", "segments.csv"), ("xplot", "0.xpl"), ("a file a flow", "_5010.pcapng")])
+NAMES = [("csv", "segments.csv"), ("xplot", "0.xpl"), ("a file a flow", "_5010.pcapng")]
+
+
+@pytest.mark.parametrize(("verb", "name"), NAMES)
 def test_the_file_that_does_not_fit_is_named(verb: str, name: str, long: Path) -> None:
     argv = ["unshare", "--map-root-user", "--mount", "sh", "-c", SMALL_DISK, "sh", "800"]
     done = subprocess.run([*argv, str(find("pktlogger")), *OUTPUTS[verb]], capture_output=True, text=True, cwd=long)

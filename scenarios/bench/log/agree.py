@@ -1,5 +1,5 @@
-"""log.agree: captures of trials in virtual time, and whether pktlogger, tshark, tcptrace and the sender's kernel say the
-same of them. agree.toml has the paths; each is measured with selective acknowledgements and without.
+"""log.agree: captures of trials in virtual time, and whether pktlogger, tshark, tcptrace and the sender's kernel say
+the same of them. agree.toml has the paths; each is measured with selective acknowledgements and without.
 """
 
 from __future__ import annotations
