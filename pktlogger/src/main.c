@@ -1,4 +1,6 @@
 /* pktlogger: a verb a function, a table of them. */
+#include <signal.h>
+
 #include "command.h"
 #include "nc_program.h"
 
@@ -19,5 +21,6 @@ int main(int argc, char **argv)
                                               .purpose = "Logs packets and says what happened to them.",
                                               .verbs = verbs,
                                               .verbs_n = sizeof verbs / sizeof verbs[0]};
-    return nc_program_main(&program, argc, argv);
+    signal(SIGPIPE, SIG_IGN); /* a reader that has gone is a failed write, and files are finished in order */
+    return pl_finish_stdout(nc_program_main(&program, argc, argv));
 }

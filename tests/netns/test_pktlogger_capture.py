@@ -327,6 +327,15 @@ def test_what_cannot_be_captured_is_one_clear_line(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_capture_replaces_no_folder_and_no_device(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    for name, words in (("folder", "Is a directory"), ("fifo", "File exists")):
+        got, event = failure("-i", "lo", "-w", tmp_path / name, "--duration", "10ms")
+        assert got == 2 and f"{name}': cannot create it: {words}" in event["message"], event
+    assert (tmp_path / "fifo").is_fifo() and len(list(tmp_path.iterdir())) == 2
+
+
 def test_a_vanished_interface_keeps_what_came_before(tmp_path: Path) -> None:
     with direct() as lab, lab.capture(tmp_path, "--filter", "udp", points="b") as tool:
         tool.wait_event("ready", 30)

@@ -16,6 +16,7 @@ import pktlogger
 FATES = ["sent", "loss", "queue", "aqm", "pace", "memory", "write", "drain", "held"]
 SENT, LOSS, QUEUE = 0, 1, 2
 UNSEEN = 255
+CORRUPTED, FORGED = 2, 4  # edits
 NO_ACK = 2**64 - 1
 COLUMNS = {
     "direction": "u1", "number": "<u8", "copy": "u1", "fate": "u1", "edits": "u1", "t_arrival_ns": "<i8",
@@ -30,11 +31,13 @@ class Record:
     def __init__(self, path: Conversation) -> None:
         self.path, self.rows = path, list[dict[str, Any]]()
 
-    def data(self, t_ms: float, seq: int, fate: int = SENT, *, behind: bool = False, copy: int = 0) -> None:
+    def data(
+        self, t_ms: float, seq: int, fate: int = SENT, *, behind: bool = False, copy: int = 0, edits: int = 0
+    ) -> None:
         """A data packet that left the sender at t_ms."""
         came, passed = at(t_ms + 1), fate == SENT
         self._row(0, seq, 1, MSS, came, fate, exit_ns=came + 2 * MS if passed or behind else -1,
-                  out_ns=came + 9 * MS, copy=copy)  # fmt: skip
+                  out_ns=came + 9 * MS, copy=copy, edits=edits)  # fmt: skip
 
     def ack(self, t_ms: float, ack: int, fate: int = SENT) -> None:
         """An acknowledgement that left the receiver at t_ms."""
@@ -44,7 +47,8 @@ class Record:
     def _row(self, direction: int, seq: int, ack: int, length: int, came: int, fate: int, **more: int) -> None:
         out, passed = more["out_ns"], fate == SENT
         self.rows.append({
-            "direction": direction, "number": len(self.rows), "copy": more.get("copy", 0), "fate": fate, "edits": 0,
+            "direction": direction, "number": len(self.rows), "copy": more.get("copy", 0), "fate": fate,
+            "edits": more.get("edits", 0),
             "t_arrival_ns": came, "t_queue_exit_ns": more["exit_ns"], "t_departure_ns": out if passed else -1,
             "t_release_ns": out if passed else -1, "t_drop_ns": -1 if passed else out, "wire_len": length + 54,
             "flow": 0, "dir": direction, "seq": seq, "ack": ack, "len": length, "flags": 16,
@@ -125,6 +129,28 @@ def test_the_box_decides_what_was_a_tail_drop(tmp_path: Path) -> None:
         folder.mkdir()
         _, flow = path.analyse(folder, "--box", record.write(folder / "box"))
         assert [stop["cause"] for stop in flow["stops"]] == [cause]
+
+
+def test_a_part_that_the_box_corrupted_is_lost_to_corruption(tmp_path: Path) -> None:
+    """It arrived in the receiver's capture, and its TCP dropped it. So the copy is not spurious. A forged part, whose
+    checksum fits, is not lost."""
+    path = Conversation()
+    path.send(30, 1, 6)
+    for seen_ms in (40, 40.1, 40.2):
+        path.ack(seen_ms, 2001)
+    path.send(50.2, 2001)
+    path.ack(60.2, 6001)
+    record = Record(path)
+    for part in range(6):
+        record.data(30, 1 + part * MSS, edits={2: CORRUPTED, 4: FORGED}.get(part, 0))
+    record.data(50.2, 2001)
+    found, flow = path.analyse(tmp_path, "--box", record.write(tmp_path / "box"))
+    rows = found.segments.to_pylist()
+    assert [row["t_received_ns"] < 0 for row in rows] == [part == 2 for part in range(7)]
+    assert all(row["receiver_frame"] > 0 and row["box_fate"] == SENT for row in rows)
+    assert [found.summary["loss_causes"][cause] for cause in found.losses["cause"].to_pylist()] == ["corrupted"]
+    assert (flow["lost"], flow["spurious"], flow["fast_recoveries"]) == (1, 0, 1)
+    assert flow["losses_by_cause"] == {"corrupted": 1}
 
 
 def test_packets_that_the_record_skipped_are_unseen(tmp_path: Path) -> None:

@@ -98,4 +98,4 @@ def test_a_refused_capture_leaves_nothing(tmp_path: Path) -> None:
 def test_options_of_the_joined_captures_are_refused(tmp_path: Path, option: str) -> None:
     done = split(tmp_path / "c", tmp_path / "flows", option)
     assert done.returncode == 2
-    assert f"{option.split('=')[0]} does not go with --pcap-per-flow" in done.stderr
+    assert f"{option.split('=')[0]} has no effect with --pcap-per-flow, which takes one capture" in done.stderr

@@ -37,13 +37,16 @@ def test_the_captures_show_one_repaired_loss_a_cycle(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not (shutil.which("tshark") and shutil.which("tcptrace")), reason="not installed")
 def test_three_programs_count_the_same(tmp_path: Path) -> None:
-    """Of both directions: packets, bytes, packets with SACK blocks, windows of 0; and what was sent again."""
+    """Of both directions: packets, bytes, SACK blocks, windows of 0, duplicate acknowledgements; data sent again."""
     sender, _ = write(tmp_path, 10_800)
     connection, ours = totals.by_pktlogger(sender)
     shark, trace = totals.by_tshark(sender, connection), totals.by_tcptrace(sender, connection)
     assert sum(way["packets"] for way in ours) == 10_800 and ours[1]["packets with SACK"] > 0
     assert shark == ours
-    assert [{what: way[what] for what in ours[0]} for way in trace] == list(ours)
+    assert 0 < ours[1]["duplicate ACKs"] < ours[1]["packets"] and ours[0]["duplicate ACKs"] == 0
+    assert [way | {"duplicate ACKs": 0, "bytes sent again": 0} for way in ours] == [
+        way | {"duplicate ACKs": 0, "bytes sent again": 0} for way in trace
+    ]
     assert trace[0]["bytes sent again"] == 7 * 1448
 
 
@@ -55,7 +58,7 @@ def test_a_difference_without_an_explanation_is_wrong() -> None:
     tally.add("bytes", 7, 8)
     assert (tally.compared, tally.agree, tally.wrong) == (3, 1, 1)
     assert tally.said == ["spurious retransmissions: 0 and 2; two DSACKs", "bytes: 7 and 8"]
-    assert len(load_plan(str(agree.SCENARIO)).trials) == 40
+    assert len(load_plan(str(agree.SCENARIO)).trials) == 46
 
 
 def test_a_result_for_each_other_tool_and_for_parquet() -> None:

@@ -2,11 +2,11 @@
 #include "csv.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "stream.h"
 
 /* The columns that say when a row began and ended. */
 static const struct {
@@ -36,17 +36,13 @@ static FILE *create(int dir_fd, const char *table)
 {
     char name[64];
     snprintf(name, sizeof name, "%s.csv", table);
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return fd >= 0 ? fdopen(fd, "w") : NULL;
+    return pl_stream_create(dir_fd, name);
 }
 
 /* Returns 0, or -1 with a reason when not all was written. */
 static int finish(FILE *out, const char *table, struct nc_error *error)
 {
-    int failed = ferror(out);
-    if (fclose(out) != 0 || failed)
-        return nc_fail(error, NC_EXIT_FAILED, "%s.csv: %s", table, strerror(errno));
-    return 0;
+    return pl_stream_close(out) < 0 ? nc_fail(error, NC_EXIT_FAILED, "%s.csv: %s", table, strerror(errno)) : 0;
 }
 
 static size_t column_of(const struct pl_table_form *form, const char *name)

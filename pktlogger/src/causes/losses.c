@@ -13,6 +13,9 @@
 #define OUTAGE_PARTS 3
 #define SURPRISING 2.5 /* standard deviations */
 
+/* In place of the box's fate: the part left the box, with a wrong checksum. */
+enum { FATE_CORRUPTED = PL_NO_FATE - 1 };
+
 /* clang-format off */
 static const char *const names[PL_LOSS_N][2] = {
     [PL_LOSS_TAIL_DROP] = {"tail_drop", "a full queue"},
@@ -22,6 +25,7 @@ static const char *const names[PL_LOSS_N][2] = {
     [PL_LOSS_ANYWHERE] = {"random", "chance, on one side of the bottleneck or the other"},
     [PL_LOSS_OUTAGE] = {"outage", "an outage"},
     [PL_LOSS_EMULATOR] = {"emulator", "the delay box itself"},
+    [PL_LOSS_CORRUPTED] = {"corrupted", "corruption on the way"},
 };
 /* clang-format on */
 
@@ -130,6 +134,8 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
         return PL_LOSS_AQM;
     case FATE_LOSS:
         return seen == PL_LOSS_OUTAGE ? seen : row->spacing_ns > 0 ? PL_LOSS_BEHIND : PL_LOSS_BEFORE;
+    case FATE_CORRUPTED:
+        return PL_LOSS_CORRUPTED;
     default:
         return pl_box_dropped(row->cause) ? PL_LOSS_EMULATOR : seen;
     }
@@ -176,7 +182,7 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
                               .seq = segment->seq,
                               .t_sent_ns = segment->t_sent_ns,
                               .spacing_ns = segment->t_box_exit_ns,
-                              .cause = segment->box_fate};
+                              .cause = pl_corrupted(segment) ? FATE_CORRUPTED : segment->box_fate};
         if (c->run.n == PL_LOSS_RUN)
             end_run(c, &(struct pl_segment){.len = 0});
         if (c->run.n == 0)

@@ -15,9 +15,11 @@
 #include "csv.h"
 #include "flow_export.h"
 #include "folder.h"
+#include "given.h"
 #include "json.h"
 #include "limits.h"
 #include "losses.h"
+#include "stream.h"
 #include "summary.h"
 #include "tables.h"
 #include "xplot.h"
@@ -75,6 +77,11 @@ static const struct nc_option export_options[] = {
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 /* clang-format on */
+enum {
+    ANALYSE_OPTIONS_N = sizeof analyse_options / sizeof *analyse_options,
+    EXPORT_OPTIONS_N = sizeof export_options / sizeof *export_options
+};
+_Static_assert(ANALYSE_OPTIONS_N < EXPORT_OPTIONS_N, "start has room for the flags of either");
 static const struct nc_usage export_usage = {
     .synopsis = "pktlogger export {--xplot | --csv} [--from TIME] [--to TIME] --sender FILE --receiver FILE [--box "
                 "DIR] -o DIR\n"
@@ -124,20 +131,18 @@ struct export {
     struct pl_time_range range;
 };
 
-/* Draws every transfer. Returns 0, or -1 with errno. */
-static int draw(const struct export *export, const struct pl_analysis *analysis, const struct pl_tables *tables)
+/* Draws every transfer. Returns 0, or -1 with a reason. */
+static int draw(const struct export *export, const struct pl_analysis *analysis, const struct pl_tables *tables,
+                struct nc_error *error)
 {
     for (uint32_t i = 0; i < analysis->n; i++) {
         char name[32];
         snprintf(name, sizeof name, "%u.xpl", i);
-        int fd = openat(export->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-        if (!file)
-            return -1;
-        pl_xplot_write(file, &analysis->transfers[i], tables, &export->range);
-        int failed = ferror(file);
-        if (fclose(file) != 0 || failed)
-            return -1;
+        FILE *file = pl_stream_create(export->dir_fd, name);
+        if (file)
+            pl_xplot_write(file, &analysis->transfers[i], tables, &export->range);
+        if (!file || pl_stream_close(file) < 0)
+            return nc_fail(error, NC_EXIT_FAILED, "%s: %s", name, strerror(errno));
     }
     return 0;
 }
@@ -162,14 +167,13 @@ static int write_results(struct pl_analysis *analysis, int dir_fd, const struct 
     else
         result = pl_analysis_run(analysis, &tables, error) == PL_OK ? 0 : -1;
     if (result == 0) {
-        result = export && export->xplot ? draw(export, analysis, &tables) : 0;
         if (pl_tables_close(&tables) < 0)
-            result = -1;
-        if (result == 0 && !export)
-            result = pl_json_write(dir_fd, "summary.json", pl_summary(analysis));
-        if (result < 0)
-            nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
-        else if (export && export->csv)
+            result = nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
+        else if (!export && pl_json_write(dir_fd, "summary.json", pl_summary(analysis)) < 0)
+            result = nc_fail(error, NC_EXIT_FAILED, "summary.json: %s", strerror(errno));
+        if (result == 0 && export && export->xplot)
+            result = draw(export, analysis, &tables, error);
+        if (result == 0 && export && export->csv)
             result = write_csv(export, analysis, &tables, error);
     }
     pl_tables_free(&tables);
@@ -263,20 +267,21 @@ static int run(const struct settings *settings, bool human)
     return status;
 }
 
+/* Of the options of `export`, those of joined captures have no effect on a single one, and the other way round. */
+static int check_idle(const struct settings *settings, const struct pl_given *given, bool human)
+{
+    static const char with[] = "with --pcap-per-flow, which takes one capture";
+    const bool one = settings->flow_folder;
+    const struct pl_idle rows[] = {
+        {"sender", one, with}, {"receiver", one, with}, {"box", one, with},
+        {"output", one, with}, {"xplot", one, with},    {"csv", one, with},
+        {"from", one, with},   {"to", one, with},       {"max-flows", !one, "without --pcap-per-flow"},
+    };
+    return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);
+}
+
 static int start_flow_export(const struct settings *settings, int files, char **file, bool human)
 {
-    const char *other = settings->sender     ? "sender"
-                        : settings->receiver ? "receiver"
-                        : settings->box      ? "box"
-                        : settings->output   ? "output"
-                        : settings->xplot    ? "xplot"
-                        : settings->csv      ? "csv"
-                        : settings->from_ns  ? "from"
-                        : settings->to_ns    ? "to"
-                                             : NULL;
-    if (other)
-        return pl_fail(human, NC_EXIT_USAGE, "--%s does not go with --pcap-per-flow, which takes one capture: %s",
-                       other, "pktlogger export --pcap-per-flow DIR FILE");
     if (files != 1)
         return pl_fail(human, NC_EXIT_USAGE,
                        "--pcap-per-flow '%s': %d capture files; want one: pktlogger export --pcap-per-flow DIR FILE",
@@ -289,8 +294,13 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
                  char **argv)
 {
     struct settings settings = {0};
-    int first = nc_options_parse(options, n, usage, &settings, NULL, argc, argv);
+    bool flags[EXPORT_OPTIONS_N];
+    const struct pl_given given = {options, n, flags};
+    int first = nc_options_parse(options, n, usage, &settings, flags, argc, argv);
     bool human = nc_program_is_human(settings.human, settings.json);
+    int status = check_idle(&settings, &given, human);
+    if (status != NC_EXIT_OK)
+        return status;
     if (settings.flow_folder)
         return start_flow_export(&settings, argc - first, argv + first, human);
     if (first < argc)
@@ -311,10 +321,10 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
 
 int pl_cmd_analyse(int argc, char **argv)
 {
-    return start(analyse_options, sizeof analyse_options / sizeof *analyse_options, &analyse_usage, false, argc, argv);
+    return start(analyse_options, ANALYSE_OPTIONS_N, &analyse_usage, false, argc, argv);
 }
 
 int pl_cmd_export(int argc, char **argv)
 {
-    return start(export_options, sizeof export_options / sizeof *export_options, &export_usage, true, argc, argv);
+    return start(export_options, EXPORT_OPTIONS_N, &export_usage, true, argc, argv);
 }

@@ -11,6 +11,7 @@
 #include "nc_program.h"
 #include "capture.h"
 #include "command.h"
+#include "given.h"
 
 struct settings {
     struct nc_strings interfaces, files, snaps;
@@ -59,6 +60,7 @@ static const struct nc_option options[] = {
     PL_OPTION_PARENT_DEATH(AT(parent_death)),
 };
 /* clang-format on */
+enum { OPTIONS_N = sizeof options / sizeof *options };
 static const struct nc_usage usage = {
     .synopsis = "pktlogger capture -i NAME[@NETNS] -w FILE [-i … -w …] [options]",
     .purpose = "Captures packets at several interfaces of several namespaces into nanosecond pcapng files.",
@@ -162,8 +164,9 @@ static int open_points(const struct settings *settings, struct pl_point *points,
     return NC_EXIT_OK;
 }
 
-static int check(const struct settings *settings, bool human)
+static int check(const struct settings *settings, const struct pl_given *given, bool human)
 {
+    const struct pl_idle idle = {"files", !pl_rotates(&settings->rotation), "without --rotate-size or --rotate-time"};
     if (settings->interfaces.n == 0)
         return pl_fail(human, NC_EXIT_USAGE, "--interface is missing: name at least one, as in -i eth0 -w eth0.pcapng");
     if (settings->interfaces.n != settings->files.n)
@@ -174,9 +177,7 @@ static int check(const struct settings *settings, bool human)
             if (strcmp(settings->files.at[i], settings->files.at[j]) == 0)
                 return pl_fail(human, NC_EXIT_USAGE, "--write '%s': given twice; give each interface its own file",
                                settings->files.at[i]);
-    if (settings->rotation.files && !pl_rotates(&settings->rotation))
-        return pl_fail(human, NC_EXIT_USAGE, "--files is of use only with --rotate-size or --rotate-time; give one");
-    return NC_EXIT_OK;
+    return pl_refuse_idle(given, &idle, 1, human);
 }
 
 static int capture_points(const struct settings *settings, struct pl_point *points, bool human)
@@ -202,13 +203,15 @@ int pl_cmd_capture(int argc, char **argv)
 {
     struct settings settings;
     struct pl_point points[PL_POINTS_MAX];
-    int first = nc_options_parse(options, sizeof options / sizeof *options, &usage, &settings, NULL, argc, argv);
+    bool flags[OPTIONS_N];
+    const struct pl_given given = {options, OPTIONS_N, flags};
+    int first = nc_options_parse(options, OPTIONS_N, &usage, &settings, flags, argc, argv);
     bool human = nc_program_is_human(settings.human, settings.json);
     if (settings.parent_death)
         nc_program_end_with_parent();
     if (first < argc)
         return pl_fail(human, NC_EXIT_USAGE, "'%s': not expected; filters go into --filter", argv[first]);
-    int status = check(&settings, human);
+    int status = check(&settings, &given, human);
     if (status != NC_EXIT_OK)
         return status;
     for (size_t i = 0; i < PL_POINTS_MAX; i++)

@@ -3,9 +3,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "nc_jsonl.h"
 #include "nc_log.h"
+#include "stream.h"
 
 int pl_fail(bool human, int status, const char *format, ...)
 {
@@ -24,4 +26,13 @@ int pl_fail(bool human, int status, const char *format, ...)
 int pl_report(bool human, const struct nc_error *error)
 {
     return pl_fail(human, error->status, "%s", error->text);
+}
+
+int pl_finish_stdout(int status)
+{
+    int failed = pl_stream_failed(stdout);
+    if (!failed || status != NC_EXIT_OK)
+        return status;
+    nc_log("stdout: cannot write it: %s", strerror(failed));
+    return NC_EXIT_FAILED;
 }

@@ -42,4 +42,8 @@ int pl_fail(bool human, int status, const char *format, ...) __attribute__((form
 /* The same with an error that another function filled in. */
 int pl_report(bool human, const struct nc_error *error);
 
+/* What comes behind a command: an output that was not written makes a success a failure, which stderr says. Returns the
+ * exit status. */
+int pl_finish_stdout(int status);
+
 #endif

@@ -8,6 +8,7 @@
 #include "nc_options.h"
 #include "nc_program.h"
 #include "command.h"
+#include "given.h"
 #include "live_input.h"
 #include "mapping.h"
 #include "match_output.h"
@@ -49,6 +50,7 @@ static const struct nc_option options[] = {
     PL_OPTION_PARENT_DEATH(AT(parent_death)),
 };
 /* clang-format on */
+enum { OPTIONS_N = sizeof options / sizeof *options };
 static const struct nc_usage usage = {
     .synopsis = "pktlogger match --rules FILE CAPTURE...\n       pktlogger match --rules FILE -i NAME[@NETNS]",
     .purpose = "Finds strings and regular expressions in TCP streams, put together from packets.",
@@ -76,8 +78,8 @@ static void on_hit(void *context, const struct pl_hit *hit)
 static int read_frames(struct run *run, struct pl_reader *reader, const char *file, struct nc_error *error)
 {
     struct pl_frame frame;
-    enum pl_next next;
-    while ((next = pl_reader_next(reader, &frame)) == PL_FRAME) {
+    enum pl_next next = PL_END;
+    while (!ferror(stdout) && (next = pl_reader_next(reader, &frame)) == PL_FRAME) {
         struct pl_matcher_frame given = {.data = frame.data,
                                          .captured = frame.captured,
                                          .wire = frame.wire,
@@ -114,7 +116,7 @@ static bool on_live_packet(void *context, const struct pl_live_packet *packet)
     struct run *run = context;
     struct pl_matcher_frame frame = {packet->link,  packet->data, packet->captured,      packet->wire,
                                      ++run->frames, packet->t_ns, run->settings->tunnels};
-    return pl_matcher_frame(run->matcher, &frame) == 0;
+    return pl_matcher_frame(run->matcher, &frame) == 0 && !ferror(stdout);
 }
 
 static void on_idle(void *context)
@@ -139,6 +141,8 @@ static int read_live(struct run *run, struct nc_error *error)
         printf("reading %s for %zu rules\n", settings->interface, run->rules.n);
     fflush(stdout);
     int status = pl_live_run(live, &limits, on_live_packet, on_idle, run, error);
+    if (ferror(stdout)) /* pl_finish_stdout says it */
+        status = 0;
     run->input.dropped = pl_live_drops(live);
     pl_live_close(live);
     return status;
@@ -177,31 +181,42 @@ static int match(struct run *run, char **files, int n)
     if (open_matcher(run, &error) < 0)
         return pl_report(run->human, &error);
     int status = run->settings->interface ? read_live(run, &error) : 0;
-    for (int i = 0; i < n && status == 0; i++)
+    for (int i = 0; i < n && status == 0 && !ferror(stdout); i++)
         status = read_file(run, files[i], &error);
     pl_matcher_finish(run->matcher);
     pl_match_print_end(run->human, run->matcher, &run->input);
     return status < 0 ? pl_report(run->human, &error) : NC_EXIT_OK;
 }
 
+static int check(const struct settings *settings, const struct pl_given *given, int files, bool human)
+{
+    static const char why[] = "without --interface";
+    const struct pl_idle live[] = {
+        {"filter", true, why}, {"duration", true, why}, {"packets", true, why}, {"buffer", true, why}};
+    if (!settings->rules)
+        return pl_fail(human, NC_EXIT_USAGE, "--rules is missing: name the file that says what to look for");
+    if (!settings->interface == !files)
+        return pl_fail(human, NC_EXIT_USAGE, "want capture files or --interface, one of the two");
+    return settings->interface ? NC_EXIT_OK : pl_refuse_idle(given, live, sizeof live / sizeof *live, human);
+}
+
 int pl_cmd_match(int argc, char **argv)
 {
     struct settings settings = {0};
     static char buffer[1 << 18];
-    int first = nc_options_parse(options, sizeof options / sizeof *options, &usage, &settings, NULL, argc, argv);
+    bool flags[OPTIONS_N];
+    const struct pl_given given = {options, OPTIONS_N, flags};
+    int first = nc_options_parse(options, OPTIONS_N, &usage, &settings, flags, argc, argv);
     struct run run = {.settings = &settings, .human = nc_program_is_human(settings.human, settings.json)};
     if (settings.parent_death)
         nc_program_end_with_parent();
-    if (!settings.rules)
-        return pl_fail(run.human, NC_EXIT_USAGE, "--rules is missing: name the file that says what to look for");
-    if (!settings.interface == (first == argc))
-        return pl_fail(run.human, NC_EXIT_USAGE, "want capture files or --interface, one of the two");
+    int status = check(&settings, &given, argc - first, run.human);
+    if (status != NC_EXIT_OK)
+        return status;
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-    int status = match(&run, argv + first, argc - first);
+    status = match(&run, argv + first, argc - first);
     pl_matcher_free(run.matcher);
     pl_patterns_free(run.patterns);
     pl_rules_free(&run.rules);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        status = NC_EXIT_FAILED;
     return status;
 }

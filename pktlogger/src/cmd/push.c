@@ -10,6 +10,7 @@
 #include "nc_program.h"
 #include "command.h"
 #include "departures.h"
+#include "given.h"
 #include "mapping.h"
 #include "probe.h"
 #include "push_output.h"
@@ -26,6 +27,7 @@ struct settings {
 };
 
 static const char *const protocols[] = {"udp", "tcp", NULL};
+enum { CONSTANT, POISSON, BURST }; /* places in schedules */
 static const char *const schedules[] = {"constant", "poisson", "burst", NULL};
 
 #define AT(field) offsetof(struct settings, field)
@@ -84,14 +86,6 @@ struct run {
     struct pl_port_settings port;
 };
 
-static bool given(const bool *flags, const char *name)
-{
-    for (size_t i = 0; i < OPTIONS_N; i++)
-        if (strcmp(options[i].name, name) == 0)
-            return flags[i];
-    return false;
-}
-
 static int resolve(struct run *run, const char *host, struct nc_error *error)
 {
     char port[8];
@@ -120,7 +114,8 @@ static int read_departures(struct run *run, struct nc_error *error)
 static int set_schedule(struct run *run, struct nc_error *error)
 {
     const struct settings *settings = run->settings;
-    static const enum pl_schedule_kind kinds[] = {PL_SCHEDULE_CONSTANT, PL_SCHEDULE_POISSON, PL_SCHEDULE_BURST};
+    static const enum pl_schedule_kind kinds[] = {
+        [CONSTANT] = PL_SCHEDULE_CONSTANT, [POISSON] = PL_SCHEDULE_POISSON, [BURST] = PL_SCHEDULE_BURST};
     struct pl_schedule *schedule = &run->pusher.schedule;
     *schedule = (struct pl_schedule){.kind = kinds[settings->schedule],
                                      .pps = settings->pps,
@@ -189,7 +184,27 @@ static int push(struct run *run, const char *host)
     return NC_EXIT_OK;
 }
 
-static int check(const struct run *run, int hosts)
+/* Refuses what the schedule, or a replay, takes from elsewhere. */
+static int check_idle(const struct run *run, const struct pl_given *given)
+{
+    const struct settings *settings = run->settings;
+    bool times = settings->departures, replay = settings->replay;
+    const struct pl_idle rows[] = {
+        {"pps", times, "with --departures"},
+        {"schedule", times, "with --departures"},
+        {"schedule", settings->pps == 0, "with --pps 0"},
+        {"schedule", replay && !run->pps_given, "without --pps"},
+        {"burst", settings->schedule != BURST, "without --schedule burst"},
+        {"seed", settings->schedule != POISSON, "without --schedule poisson"},
+        {"port", replay, "with --replay"},
+        {"protocol", replay, "with --replay"},
+        {"size", replay, "with --replay"},
+        {"flows", replay, "with --replay"},
+    };
+    return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, run->human);
+}
+
+static int check(const struct run *run, const struct pl_given *given, int hosts)
 {
     const struct settings *settings = run->settings;
     if (hosts != (settings->replay ? 0 : 1))
@@ -200,23 +215,24 @@ static int check(const struct run *run, int hosts)
         return pl_fail(run->human, NC_EXIT_USAGE, "--txtime is for UDP at a rate; leave it out");
     if (!settings->replay && !settings->departures && !settings->packets && !settings->duration_ns)
         return pl_fail(run->human, NC_EXIT_USAGE, "give --packets or --duration; nothing else ends the packets");
-    return NC_EXIT_OK;
+    return check_idle(run, given);
 }
 
 int pl_cmd_push(int argc, char **argv)
 {
     struct settings settings = {0};
     bool flags[OPTIONS_N];
+    const struct pl_given given = {options, OPTIONS_N, flags};
     int first = nc_options_parse(options, OPTIONS_N, &usage, &settings, flags, argc, argv);
     struct run *run = calloc(1, sizeof *run);
     if (!run)
         return pl_fail(false, NC_EXIT_MISSING, "out of memory");
     run->settings = &settings;
     run->human = nc_program_is_human(settings.human, settings.json);
-    run->pps_given = given(flags, "pps");
+    run->pps_given = pl_is_given(&given, "pps");
     if (settings.parent_death)
         nc_program_end_with_parent();
-    int status = check(run, argc - first);
+    int status = check(run, &given, argc - first);
     if (status == NC_EXIT_OK)
         status = push(run, first < argc ? argv[first] : NULL);
     if (run->pusher.port)

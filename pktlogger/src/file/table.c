@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "stream.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are written as they lie in memory");
 
 enum { STAGE_ROWS = 64, BLOCK_ROWS = 8192, HEADER_BYTES = 128 };
@@ -34,7 +36,8 @@ struct column_file {
 struct pl_table {
     int dir_fd;
     char *name;
-    int error; /* errno of the first failure; the writer's while it runs */
+    int error;  /* errno of the first failure; the writer's while it runs */
+    bool whole; /* the files have no holes */
     bool running, ending;
     bool full[2];
     pthread_t writer;
@@ -156,6 +159,11 @@ struct pl_table *pl_table_create(int dir_fd, const char *name, const struct pl_c
     return NULL;
 }
 
+void pl_table_keep_whole(struct pl_table *table)
+{
+    table->whole = true;
+}
+
 static void write_block(struct pl_table *table, unsigned block, size_t rows)
 {
     for (size_t i = 0; i < table->n && !table->error; i++) {
@@ -259,10 +267,7 @@ static int write_columns_json(const struct pl_table *table)
     for (size_t i = 0; i < table->n; i++)
         json_array_append_new(names, json_string(table->files[i].column.name));
     json_t *root = json_pack("{s:i, s:I, s:o}", "v", 1, "rows", (json_int_t)table->written, "columns", names);
-    int fd = openat(table->dir_fd, "columns.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int result = fd >= 0 && json_dumpfd(root, fd, JSON_INDENT(1)) == 0 ? 0 : -1;
-    if (fd >= 0)
-        close(fd);
+    int result = pl_stream_json(table->dir_fd, "columns.json", root);
     json_decref(root);
     return result;
 }
@@ -281,6 +286,16 @@ static void drain(struct pl_table *table)
     write_block(table, table->current, table->block_rows);
 }
 
+/* Gives a file its length, with holes at the end, or without any. Returns 0, or -1 with errno. */
+static int set_length(const struct pl_table *table, const struct column_file *file)
+{
+    off_t len = (off_t)(HEADER_BYTES + table->written * file->bytes);
+    if (ftruncate(file->fd, len) < 0)
+        return -1;
+    bool failed = table->whole && fallocate(file->fd, 0, 0, len) < 0;
+    return failed && errno != EOPNOTSUPP ? -1 : 0;
+}
+
 int pl_table_close(struct pl_table *table)
 {
     drain(table);
@@ -288,12 +303,11 @@ int pl_table_close(struct pl_table *table)
         const struct column_file *file = &table->files[i];
         char header[HEADER_BYTES];
         npy_header(&file->column, table->written, header);
-        if (write_all(file->fd, (const uint8_t *)header, sizeof header, 0) < 0 ||
-            ftruncate(file->fd, (off_t)(HEADER_BYTES + table->written * file->bytes)) < 0) /* holes at the end */
+        if (write_all(file->fd, (const uint8_t *)header, sizeof header, 0) < 0 || set_length(table, file) < 0)
             table->error = errno;
     }
     if (!table->error && write_columns_json(table) < 0)
-        table->error = errno ? errno : EIO;
+        table->error = errno;
     int error = table->error;
     release(table);
     errno = error;

@@ -26,6 +26,10 @@ struct pl_table;
  * with errno. */
 struct pl_table *pl_table_create(int dir_fd, const char *name, const struct pl_column *columns, size_t n);
 
+/* For a table that this process maps: its files get all the room they need when it is closed, and no holes. On a full
+ * disk a hole that is mapped ends the process (SIGBUS) when it is written, and in tmpfs also when it is read. */
+void pl_table_keep_whole(struct pl_table *table);
+
 /* Appends one row. Errors are reported when the table is closed. */
 void pl_table_put(struct pl_table *table, const void *row);
 

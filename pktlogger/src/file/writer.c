@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -199,6 +200,16 @@ static void free_buffers(struct pl_writer *writer)
     writer->compressor = NULL;
 }
 
+/* A file may be replaced; a folder cannot, and a device must not. Returns 0, or -1 with errno. */
+static int check_replaceable(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) < 0 || S_ISREG(status.st_mode))
+        return 0;
+    errno = S_ISDIR(status.st_mode) ? EISDIR : EEXIST;
+    return -1;
+}
+
 int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info)
 {
     *writer = (struct pl_writer){.path = path, .fd = -1, .keep = info->keep};
@@ -206,6 +217,8 @@ int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_w
         errno = EINVAL;
         return -1;
     }
+    if (check_replaceable(path) < 0)
+        return -1;
     bool ready = make_buffers(writer, pl_is_zstd_name(path));
     if (ready)
         writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

@@ -206,6 +206,8 @@ static int join_parts(struct pl_block *block)
                  &join->parts_min_delay_ns) < 0)
         return -1;
     collect_arrivals(block);
+    if (join->t->box && pl_block_parts_seen(block) < 0)
+        return -1;
     return count_copies(block);
 }
 
@@ -213,8 +215,6 @@ int pl_join_block(struct pl_join *join, uint64_t cut)
 {
     struct pl_block block = {.join = join, .cut = cut};
     int result = join_parts(&block);
-    if (result == 0 && join->t->box)
-        result = pl_block_parts_seen(&block);
     if (result == 0)
         result = pl_block_acks(&block);
     if (result == 0 && join->t->box)

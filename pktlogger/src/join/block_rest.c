@@ -91,6 +91,8 @@ int pl_block_parts_seen(struct pl_block *block)
         segment->t_box_in_ns = row.t_in_ns;
         segment->t_box_exit_ns = row.t_exit_ns;
         segment->t_box_out_ns = row.t_out_ns;
+        if (row.corrupted) /* what arrived was dropped by the receiver's TCP (pl_corrupted) */
+            segment->t_received_ns = segment->delay_ns = -1;
     }
     return 0;
 }

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum column { COPY, FATE, DIR, T_ARRIVAL, T_EXIT, T_RELEASE, T_DROP, FLOW, SEQ, ACK, LEN, COLUMN_N };
+#include "fate.h"
+
+enum column { COPY, FATE, EDITS, DIR, T_ARRIVAL, T_EXIT, T_RELEASE, T_DROP, FLOW, SEQ, ACK, LEN, COLUMN_N };
 _Static_assert((int)COLUMN_N == (int)PL_BOX_COLUMNS, "every column has a place");
 
 static const struct {
@@ -14,7 +16,7 @@ static const struct {
     size_t size;
     /* clang-format off */
 } columns[COLUMN_N] = {
-    [COPY] = {"copy", "|u1", 1}, [FATE] = {"fate", "|u1", 1}, [DIR] = {"dir", "|u1", 1},
+    [COPY] = {"copy", "|u1", 1}, [FATE] = {"fate", "|u1", 1}, [EDITS] = {"edits", "|u1", 1}, [DIR] = {"dir", "|u1", 1},
     [T_ARRIVAL] = {"t_arrival_ns", "<i8", 8}, [T_EXIT] = {"t_queue_exit_ns", "<i8", 8},
     [T_RELEASE] = {"t_release_ns", "<i8", 8}, [T_DROP] = {"t_drop_ns", "<i8", 8}, [FLOW] = {"flow", "<u4", 4},
     [SEQ] = {"seq", "<u8", 8}, [ACK] = {"ack", "<u8", 8}, [LEN] = {"len", "<u4", 4},
@@ -151,5 +153,6 @@ struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
         .len = (uint32_t)u64(box, LEN, i),
         .dir = (uint8_t)u64(box, DIR, i),
         .fate = (uint8_t)u64(box, FATE, i),
+        .corrupted = release_ns >= 0 && u64(box, EDITS, i) & EDIT_CORRUPT,
     };
 }

@@ -17,9 +17,10 @@ struct pl_box_row {
     int64_t t_in_ns, t_exit_ns, t_out_ns; /* FORMAT.md section 3, box columns; -1: never */
     uint32_t len;
     uint8_t dir, fate;
+    bool corrupted; /* it left with a wrong checksum */
 };
 
-enum { PL_BOX_COLUMNS = 11 };
+enum { PL_BOX_COLUMNS = 12 };
 
 struct pl_box {
     struct pl_flow *flows; /* addresses, ports, SYN and base of each side; nothing else is set */

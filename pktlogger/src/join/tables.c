@@ -77,7 +77,10 @@ struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number)
 static struct pl_table *create_table(const struct pl_tables *tables, int number)
 {
     struct pl_table_form form = pl_tables_form(tables, number);
-    return pl_table_create(tables->dir_fd, form.name, form.columns, form.n);
+    struct pl_table *table = pl_table_create(tables->dir_fd, form.name, form.columns, form.n);
+    if (table)
+        pl_table_keep_whole(table);
+    return table;
 }
 
 int pl_tables_create(struct pl_tables *tables, int dir_fd, bool boxed)

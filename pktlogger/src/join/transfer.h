@@ -94,6 +94,7 @@ enum pl_loss_cause {
     PL_LOSS_ANYWHERE,
     PL_LOSS_OUTAGE,
     PL_LOSS_EMULATOR,
+    PL_LOSS_CORRUPTED,
     PL_LOSS_N,
 };
 
@@ -181,6 +182,13 @@ static inline bool pl_lost(const struct pl_transfer *transfer, const struct pl_s
     int64_t delay_ns = transfer->min_delay_ns > 0 ? transfer->min_delay_ns : 0;
     return segment->t_received_ns < 0 &&
            (pl_box_dropped(segment->box_fate) || segment->t_sent_ns + delay_ns <= transfer->receiver_last_ns);
+}
+
+/* True for a part that the box's record says was corrupted, and that has a frame in the receiver's capture: it arrived
+ * at the interface and counts as lost, because the receiver's TCP drops what has a wrong checksum. */
+static inline bool pl_corrupted(const struct pl_segment *segment)
+{
+    return segment->t_received_ns < 0 && segment->receiver_frame > 0;
 }
 
 /* True for a packet of direction `dir` with payload and a usable number. */

@@ -2,9 +2,7 @@
 #include "json.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
+#include "stream.h"
 
 static json_t *number(uint64_t value)
 {
@@ -80,10 +78,7 @@ json_t *pl_json_index(const struct pl_index *index)
 
 int pl_json_write(int dir_fd, const char *name, json_t *value)
 {
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int result = fd >= 0 && json_dumpfd(value, fd, JSON_INDENT(1)) == 0 ? 0 : -1;
-    if (fd >= 0 && close(fd) < 0)
-        result = -1;
+    int result = pl_stream_json(dir_fd, name, value);
     json_decref(value);
     return result;
 }

@@ -57,7 +57,8 @@ Rows are the truth, columns the judgement.
 "random" says that chance took the packet, and that the captures do not show on which side of the bottleneck. It
 counts as right for either side in the figure "losses", and as wrong in the figure "losses, with the side". No trial has
 an application that pauses, a full send buffer or a closed window; unit tests have them (`tests/c/pktlogger/limits.c`).
-Corrupted packets and gateways are not told apart.
+Corrupted parts are losses only with the box's record, which says that it flipped a bit (`edits`); the captures alone
+show them as arrived, because they keep too little of a packet to check its sum. Gateways are not told apart.
 """
 
 

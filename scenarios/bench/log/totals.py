@@ -25,7 +25,8 @@ from netcommon.errors import LfpError
 
 Totals = dict[str, int]
 TIMEOUT_S = 600.0
-_FIELDS = ("tcp.srcport", "tcp.len", "tcp.window_size", "tcp.options.sack.count")
+_FIELDS = ("tcp.srcport", "tcp.len", "tcp.window_size", "tcp.options.sack.count", "tcp.analysis.duplicate_ack")
+_SYN_FIN_RST = 7
 _TCPTRACE = {
     "packets": "total packets", "bytes": "actual data bytes", "packets with SACK": "sack pkts sent",
     "packets with window 0": "zero win adv",
@@ -66,15 +67,33 @@ def by_pktlogger(capture: Path) -> tuple[Connection, tuple[Totals, Totals]]:
     """The largest connection, and its totals in both directions."""
     sides, columns = _index(capture)
     way, sacks, window = (columns[name].to_numpy() for name in ("dir", "sack_n", "window"))
+    duplicate = duplicate_acks(columns)
 
     def totals(dir_: int) -> Totals:
         here = way == dir_
         return {
             "packets": sides[dir_]["packets"], "bytes": sides[dir_]["bytes"],
             "packets with SACK": int((sacks[here] > 0).sum()), "packets with window 0": int((window[here] == 0).sum()),
+            "duplicate ACKs": int(duplicate[here].sum()),
         }  # fmt: skip
 
     return Connection((sides[0]["port"], sides[1]["port"])), (totals(0), totals(1))
+
+
+def duplicate_acks(columns: dict[str, Any]) -> np.ndarray:
+    """Of each packet, whether it is a duplicate acknowledgement as Wireshark has it: no data, no SYN, FIN or RST, the
+    next sequence number of its sender, and the acknowledgement and the window, not 0, of the packet before."""
+    seq, ack, length, window, flags, way = (
+        columns[name].to_numpy() for name in ("seq", "ack", "len", "window", "flags", "dir")
+    )
+    found = np.zeros(way.size, bool)
+    for dir_ in (0, 1):
+        (at,) = np.nonzero(way == dir_)
+        after = seq[at] + length[at] + (flags[at] & 1) + (flags[at] >> 1 & 1)
+        same = (np.diff(ack[at]) == 0) & (np.diff(window[at]) == 0) & (seq[at][1:] == np.maximum.accumulate(after)[:-1])
+        plain = (length[at] == 0) & (flags[at] & _SYN_FIN_RST == 0) & (window[at] > 0)
+        found[at[1:]] = same & plain[1:]
+    return found
 
 
 def dsack_frames(capture: Path) -> np.ndarray:
@@ -96,16 +115,17 @@ def by_tshark(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
         io.BytesIO(text),
         read_options=csv.ReadOptions(column_names=list(_FIELDS)),
         parse_options=csv.ParseOptions(delimiter="\t"),
-        convert_options=csv.ConvertOptions(column_types={_FIELDS[3]: "string"}, strings_can_be_null=True),
+        convert_options=csv.ConvertOptions(column_types=dict.fromkeys(_FIELDS[3:], "string"), strings_can_be_null=True),
     )
     port, length, window = (table[name].to_numpy() for name in _FIELDS[:3])
-    sacked = ~np.asarray(table[_FIELDS[3]].is_null().to_numpy())
+    sacked, duplicate = (~np.asarray(table[name].is_null().to_numpy()) for name in _FIELDS[3:])
 
     def totals(source: int) -> Totals:
         here = port == source
         return {
             "packets": int(here.sum()), "bytes": int(length[here].sum()),
             "packets with SACK": int(sacked[here].sum()), "packets with window 0": int((window[here] == 0).sum()),
+            "duplicate ACKs": int(duplicate[here].sum()),
         }  # fmt: skip
 
     return totals(connection.ports[0]), totals(connection.ports[1])
