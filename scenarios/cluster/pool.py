@@ -83,7 +83,7 @@ class Pool:
     def run_all(self, run_dir: Path, todo: list[Trial], ended: Callable[[Ended], None]) -> None:
         """See `Elsewhere`. A trial whose workers are lost again and again is a failed trial."""
         waiting, out = iter(todo), dict[Future[Any], Trial]()
-        done = as_completed()
+        done = as_completed(loop=self._client.loop)
         with self._stopped(out):
             self._hand_out(waiting, out, done)
             while out:
