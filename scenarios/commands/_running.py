@@ -46,18 +46,18 @@ def start(
 
 
 def finish(
-    run_dirs: Sequence[Path], out: Console, jobs: int | None = None, advice: str = "", scheduler: str | None = None
-) -> list[runner.Finished]:
+    run_dirs: Sequence[Path], out: Console, jobs: int | None = None, advice: str = "",
+    elsewhere: Elsewhere | None = None,
+) -> list[runner.Finished]:  # fmt: skip
     """Runs the trials that each run lacks, and prints the verdicts. ``advice``: printed at the end, unless it is
-    empty. ``scheduler``: the address of a Dask scheduler, whose workers run the trials."""
+    empty. ``elsewhere``: other machines, which run the trials."""
     finished = []
-    with _elsewhere(scheduler) as elsewhere:
-        for run_dir in run_dirs:
-            try:
-                finished.append(runner.resume(run_dir, out, jobs=jobs or os.cpu_count() or 1, elsewhere=elsewhere))
-            except KeyboardInterrupt:
-                _say_how_to_resume(run_dir, scheduler)
-                raise
+    for run_dir in run_dirs:
+        try:
+            finished.append(runner.resume(run_dir, out, jobs=jobs or os.cpu_count() or 1, elsewhere=elsewhere))
+        except KeyboardInterrupt:
+            _say_how_to_resume(run_dir)
+            raise
     reports = [path for done in finished for path in plugins.after_run(done.run_dir)]
     for done in finished:
         _print_verdict(done, out)
@@ -71,8 +71,8 @@ def finish(
 
 
 @contextlib.contextmanager
-def _elsewhere(scheduler: str | None) -> Iterator[Elsewhere | None]:
-    """The workers of a Dask scheduler, or None without one."""
+def workers_of(scheduler: str | None) -> Iterator[Elsewhere | None]:
+    """The workers of a Dask scheduler, or None without one. UsageError when no scheduler answers."""
     if not scheduler:
         yield None
         return
@@ -118,8 +118,7 @@ def _program() -> str:
     return shlex.quote(str(own if own.name == "lfp" else Path(sys.prefix) / "bin/lfp"))
 
 
-def _say_how_to_resume(run_dir: Path, scheduler: str | None) -> None:
+def _say_how_to_resume(run_dir: Path) -> None:
     kept = len(runs.trial_folders(run_dir))
     command = f"{_program()} run --resume {shlex.quote(str(run_dir))}"
-    command += f" --scheduler {scheduler}" if scheduler else ""
     click.echo(f"lfp: {kept} trials kept; go on with: {command}", err=True)

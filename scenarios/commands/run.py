@@ -59,7 +59,8 @@ def command(
         run_dir = runs.find(resume, runs_dir)
         found = runs.manifest(run_dir)
         checks.require(manifest.tools(manifest.replan(found)), virtual="virtual" in found or bool(scheduler))
-        return _status(_running.finish([run_dir], out, jobs, scheduler=scheduler))
+        with _running.workers_of(scheduler) as elsewhere:
+            return _status(_running.finish([run_dir], out, jobs, elsewhere=elsewhere))
     if not scenarios:
         raise UsageError("run: name a scenario ('lfp list' shows the library) or give --resume RUN")
     if clock == "real" and (jobs or box):
@@ -69,10 +70,11 @@ def command(
         _running.require(plans, virtual=False)
         runner.prompt(plans[0], out)
         return 0
-    run_dirs, advice = _running.start(
-        plans, out, clock=clock, box=box, quick=quick, runs_dir=runs_dir, elsewhere=bool(scheduler)
-    )
-    return _status(_running.finish(run_dirs, out, jobs, advice, scheduler))
+    with _running.workers_of(scheduler) as elsewhere:
+        run_dirs, advice = _running.start(
+            plans, out, clock=clock, box=box, quick=quick, runs_dir=runs_dir, elsewhere=elsewhere is not None
+        )
+        return _status(_running.finish(run_dirs, out, jobs, advice, elsewhere))
 
 
 def _check_scheduler(scheduler: str | None, cli: bool, clock: Asked, jobs: int | None) -> None:

@@ -75,12 +75,13 @@ def resume(
         raise UsageError(f"{run_dir}/manifest.json: {found}")
     rows = _rows(run_dir)
     todo = [t for t in plan.in_order() if rows.get(t.number, {}).get("state") != "done"]
-    content |= {"state": "running"} | (elsewhere.ready(plan, content) if elsewhere else {})
+    content |= {"state": "running"}
     seal.open_again(run_dir)
     manifest.write(run_dir, content)
     price_s, taken = _price_s(content, jobs, elsewhere), list[tuple[Trial, float]]()
     factor = speed.measured(run_dir.parent, virtual="virtual" in content).factor
     try:
+        content |= elsewhere.ready(plan, content) if elsewhere else {}
         with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken) as progress:
             run = _way_to_run(content, jobs, elsewhere)
             run(run_dir, todo, rows, content, progress)
@@ -114,8 +115,8 @@ def _price_s(content: dict[str, Any], jobs: int, elsewhere: Elsewhere | None) ->
         return lambda one: estimate.trial_s(one.setting) / (elsewhere.slots if elsewhere else 1)
     from scenarios.virtual import cost
 
-    at_a_time = elsewhere.slots if elsewhere else min(jobs, os.cpu_count() or 1)
-    return lambda one: cost.wall_s(one, content["virtual"]["box"]) / at_a_time
+    at_a_time = min(jobs, os.cpu_count() or 1)
+    return lambda one: cost.wall_s(one, content["virtual"]["box"]) / (elsewhere.slots if elsewhere else at_a_time)
 
 
 def _run_all(
