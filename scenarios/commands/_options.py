@@ -33,6 +33,10 @@ jobs_option = click.option(
 box_option = click.option(
     "--box", type=click.Choice(["auto", "netem", "comet"]), help="Delay box in virtual time.  [default: auto]",
 )  # fmt: skip
+scheduler_option = click.option(
+    "--scheduler", metavar="ADDRESS",
+    help="Hand the trials to the workers of the Dask scheduler at ADDRESS, such as tcp://10.0.0.1:8786.",
+)  # fmt: skip
 metric_option = click.option(
     "--metric", default="short_term_bps", show_default=True, help="Measured column of results.parquet.",
 )  # fmt: skip

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 from rich.console import Console
 
+from netcommon.errors import MissingError
 from scenarios.commands._time import choices
 from scenarios.plan import randomness
 from scenarios.plan.plan import Plan
 from scenarios.run import checks, manifest, plugins, runner, runs
+from scenarios.run.elsewhere import Elsewhere
 from scenarios.run.time_choice import Asked
 
 
@@ -25,13 +29,14 @@ def require(plans: Sequence[Plan], *, virtual: bool) -> None:
 
 
 def start(
-    plans: Sequence[Plan], out: Console, *, clock: Asked, box: str | None, quick: bool, runs_dir: Path
-) -> tuple[list[Path], str]:
+    plans: Sequence[Plan], out: Console, *, clock: Asked, box: str | None, quick: bool, runs_dir: Path,
+    elsewhere: bool = False,
+) -> tuple[list[Path], str]:  # fmt: skip
     """The directories of new runs in real or virtual time, and advice about the machine (empty: none). ``box``: the
-    delay box in virtual time."""
-    require(plans, virtual=clock != "real")
+    delay box in virtual time. ``elsewhere``: other machines will run the trials, so this one needs no privilege."""
+    require(plans, virtual=clock != "real" or elsewhere)
     chosen = choices(plans, clock, out)
-    require(plans, virtual=all(one.chosen == "virtual" for one in chosen))
+    require(plans, virtual=all(one.chosen == "virtual" for one in chosen) or elsewhere)
     run_dirs = []
     for plan, choice in zip(plans, chosen, strict=True):
         virtual_box = (box or "auto") if choice.chosen == "virtual" else None
@@ -40,13 +45,16 @@ def start(
     return run_dirs, next((one.advice for one in chosen if one.advice), "")
 
 
-def finish(run_dirs: Sequence[Path], out: Console, jobs: int | None = None, advice: str = "") -> list[runner.Finished]:
+def finish(
+    run_dirs: Sequence[Path], out: Console, jobs: int | None = None, advice: str = "",
+    elsewhere: Elsewhere | None = None,
+) -> list[runner.Finished]:  # fmt: skip
     """Runs the trials that each run lacks, and prints the verdicts. ``advice``: printed at the end, unless it is
-    empty."""
+    empty. ``elsewhere``: other machines, which run the trials."""
     finished = []
     for run_dir in run_dirs:
         try:
-            finished.append(runner.resume(run_dir, out, jobs=jobs or os.cpu_count() or 1))
+            finished.append(runner.resume(run_dir, out, jobs=jobs or os.cpu_count() or 1, elsewhere=elsewhere))
         except KeyboardInterrupt:
             _say_how_to_resume(run_dir)
             raise
@@ -60,6 +68,20 @@ def finish(run_dirs: Sequence[Path], out: Console, jobs: int | None = None, advi
     if finished and "dashboard" in plugins.commands():  # one line is enough: that dashboard shows the other runs too
         out.print(f"dashboard  {_program()} dashboard {shlex.quote(str(finished[0].run_dir))}", markup=False)
     return finished
+
+
+@contextlib.contextmanager
+def workers_of(scheduler: str | None) -> Iterator[Elsewhere | None]:
+    """The workers of a Dask scheduler, or None without one. UsageError when no scheduler answers."""
+    if not scheduler:
+        yield None
+        return
+    if not importlib.util.find_spec("distributed"):
+        raise MissingError("--scheduler: the package 'distributed' is not installed; pip install 'lfp[cluster]'")
+    from scenarios.cluster.pool import Pool  # not on top: loading Dask takes longer than most verbs
+
+    with Pool(scheduler) as pool:
+        yield pool
 
 
 def failed(done: runner.Finished) -> bool:
@@ -98,4 +120,5 @@ def _program() -> str:
 
 def _say_how_to_resume(run_dir: Path) -> None:
     kept = len(runs.trial_folders(run_dir))
-    click.echo(f"lfp: {kept} trials kept; go on with: {_program()} run --resume {shlex.quote(str(run_dir))}", err=True)
+    command = f"{_program()} run --resume {shlex.quote(str(run_dir))}"
+    click.echo(f"lfp: {kept} trials kept; go on with: {command}", err=True)

@@ -13,6 +13,7 @@ from scenarios.commands._options import (
     jobs_option,
     quick_option,
     runs_dir_option,
+    scheduler_option,
     seed_option,
     set_option,
     time_option,
@@ -33,6 +34,7 @@ from scenarios.run.time_choice import Asked
 @time_option(default="real")
 @jobs_option
 @box_option
+@scheduler_option
 @runs_dir_option
 def command(
     scenarios: tuple[str, ...],
@@ -44,17 +46,21 @@ def command(
     clock: Asked,
     jobs: int | None,
     box: str | None,
+    scheduler: str | None,
     runs_dir: Path,
 ) -> int:
     """Run scenarios: names from 'lfp list' or paths of .toml files."""
     out = console()
+    _check_scheduler(scheduler, cli, clock, jobs)
     if resume:
         if scenarios or overrides or quick or cli or seed is not None or clock != "real" or box:
-            raise UsageError("--resume RUN: takes nothing beside it but --jobs, --runs-dir; the run's own values hold")
+            beside = "--jobs, --scheduler, --runs-dir"
+            raise UsageError(f"--resume RUN: takes nothing beside it but {beside}; the run's own values hold")
         run_dir = runs.find(resume, runs_dir)
         found = runs.manifest(run_dir)
-        checks.require(manifest.tools(manifest.replan(found)), virtual="virtual" in found)
-        return _status(_running.finish([run_dir], out, jobs))
+        checks.require(manifest.tools(manifest.replan(found)), virtual="virtual" in found or bool(scheduler))
+        with _running.workers_of(scheduler) as elsewhere:
+            return _status(_running.finish([run_dir], out, jobs, elsewhere=elsewhere))
     if not scenarios:
         raise UsageError("run: name a scenario ('lfp list' shows the library) or give --resume RUN")
     if clock == "real" and (jobs or box):
@@ -64,8 +70,23 @@ def command(
         _running.require(plans, virtual=False)
         runner.prompt(plans[0], out)
         return 0
-    run_dirs, advice = _running.start(plans, out, clock=clock, box=box, quick=quick, runs_dir=runs_dir)
-    return _status(_running.finish(run_dirs, out, jobs, advice))
+    with _running.workers_of(scheduler) as elsewhere:
+        run_dirs, advice = _running.start(
+            plans, out, clock=clock, box=box, quick=quick, runs_dir=runs_dir, elsewhere=elsewhere is not None
+        )
+        return _status(_running.finish(run_dirs, out, jobs, advice, elsewhere))
+
+
+def _check_scheduler(scheduler: str | None, cli: bool, clock: Asked, jobs: int | None) -> None:
+    """UsageError for what --scheduler excludes."""
+    if scheduler and (cli or clock == "auto" or jobs):
+        option = "--cli" if cli else "--jobs" if jobs else "--time auto"
+        why = {
+            "--cli": "the prompt needs the path on this machine; leave one of them out",
+            "--jobs": "the threads of the workers say how many trials run at a time; leave one of them out",
+            "--time auto": "it would judge this machine and not the workers'; want --time real or --time virtual",
+        }
+        raise UsageError(f"--scheduler {scheduler}: not with {option}: {why[option]}")
 
 
 def _status(finished: list[runner.Finished]) -> int:

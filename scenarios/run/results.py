@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -10,8 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from scenarios.plan.columns import COLUMNS, LATENCIES
+from scenarios.plan.plan import Trial
 from scenarios.run import fairness
-from scenarios.trial import recovery
+from scenarios.trial import recovery, trial
 from scenarios.trial.files import read_json
 
 _KINDS = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
@@ -53,6 +56,41 @@ def write(run_dir: Path, rows: list[dict[str, Any]]) -> None:
     temporary = run_dir / ".results.parquet.tmp"
     parquet.write_table(pa.Table.from_pylist(ordered, schema=SCHEMA), temporary)
     temporary.rename(run_dir / "results.parquet")
+
+
+class Table:
+    """results.parquet of a run that is under way. A context manager: its end writes what is not written yet. ``rows``:
+    by trial number; `add` adds to them.
+
+    A trial's row is written at once, except where writing took more than a twentieth of the time since: a table of
+    10,000 rows takes longer to write than some trials take."""
+
+    def __init__(self, run_dir: Path, rows: dict[int, dict[str, Any]]) -> None:
+        self._run_dir, self._rows = run_dir, rows
+        self._unwritten, self._wrote_s, self._took_s = False, 0.0, 0.0
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self._unwritten:
+            self._write()
+
+    def add(self, one: Trial) -> None:
+        """Takes the row of a trial that has its folder."""
+        self._rows[one.number] = row(trial.folder_of(self._run_dir, one.number))
+        self._unwritten = True
+        if time.monotonic() - self._wrote_s >= _SHARE * self._took_s:
+            self._write()
+
+    def _write(self) -> None:
+        began_s = time.monotonic()
+        write(self._run_dir, list(self._rows.values()))
+        self._unwritten, self._wrote_s = False, time.monotonic()
+        self._took_s = self._wrote_s - began_s
+
+
+_SHARE = 20  # times the last writing's duration that pass before the next
 
 
 def _cpu_ns(side: dict[str, Any]) -> int | None:

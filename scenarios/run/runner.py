@@ -4,6 +4,7 @@ trial at most."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import shutil
@@ -25,6 +26,7 @@ from scenarios.plan import estimate, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Plan, Trial
 from scenarios.run import expectations, manifest, results, runs, speed
+from scenarios.run.elsewhere import Elsewhere, Ended
 from scenarios.run.progress import RunProgress
 from scenarios.run.time_choice import TimeChoice
 from scenarios.trial import attempts, trial, verdicts
@@ -60,9 +62,12 @@ def start(
     return run_dir
 
 
-def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> Finished:
+def resume(
+    run_dir: Path, console: Console | None = None, *, jobs: int = 1, elsewhere: Elsewhere | None = None
+) -> Finished:
     """Runs the trials of ``run_dir`` that are not done; for a new run these are all. ``jobs``: how many run at a time,
-    in virtual time only, where trials cannot disturb each other."""
+    in virtual time only, where trials cannot disturb each other. ``elsewhere``: other machines, which run them in the
+    place of this one."""
     content = runs.manifest(run_dir)
     plan = manifest.replan(content)
     if len(plan.trials) != content["plan"]:
@@ -73,17 +78,16 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
     content |= {"state": "running"}
     seal.open_again(run_dir)
     manifest.write(run_dir, content)
-    price_s, taken = _price_s(content, jobs), list[tuple[Trial, float]]()
+    price_s, taken = _price_s(content, jobs, elsewhere), list[tuple[Trial, float]]()
     factor = speed.measured(run_dir.parent, virtual="virtual" in content).factor
     try:
+        content |= elsewhere.ready(plan, content) if elsewhere else {}
         with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken) as progress:
-            if "virtual" in content:
-                _run_virtual(run_dir, todo, rows, content, progress, jobs)
-            else:
-                _run_all(run_dir, todo, rows, content, progress)
-                while again := _to_repeat(run_dir, plan, rows):
-                    progress.again(again)
-                    _run_all(run_dir, again, rows, content, progress)
+            run = _way_to_run(content, jobs, elsewhere)
+            run(run_dir, todo, rows, content, progress)
+            while "virtual" not in content and (again := _to_repeat(run_dir, plan, rows)):
+                progress.again(again)
+                run(run_dir, again, rows, content, progress)
         content["state"] = "done"
     except KeyboardInterrupt:
         content["state"] = "interrupted"
@@ -105,20 +109,20 @@ def resume(run_dir: Path, console: Console | None = None, *, jobs: int = 1) -> F
     return Finished(run_dir, failed, content["verdict"], len(content["superseded"]), tuple(expected))
 
 
-def _price_s(content: dict[str, Any], jobs: int) -> Callable[[Trial], float]:
+def _price_s(content: dict[str, Any], jobs: int, elsewhere: Elsewhere | None) -> Callable[[Trial], float]:
     """The wall time that a trial adds to a run, in the run's kind of time, by the built-in prices."""
     if "virtual" not in content:
-        return lambda one: estimate.trial_s(one.setting)
+        return lambda one: estimate.trial_s(one.setting) / (elsewhere.slots if elsewhere else 1)
     from scenarios.virtual import cost
 
     at_a_time = min(jobs, os.cpu_count() or 1)
-    return lambda one: cost.wall_s(one, content["virtual"]["box"]) / at_a_time
+    return lambda one: cost.wall_s(one, content["virtual"]["box"]) / (elsewhere.slots if elsewhere else at_a_time)
 
 
 def _run_all(
     run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any], progress: RunProgress
 ) -> None:
-    with owned() as (ledger, scratch):
+    with owned() as (ledger, scratch), results.Table(run_dir, rows) as table:
         for group in _same_network(todo):
             with Topology.of(group[0].setting, ledger) as net:
                 content["offloads"] = net.offloads()
@@ -129,10 +133,9 @@ def _run_all(
                         manifest.write(run_dir, content)
                     begun = time.monotonic()
                     status = trial.run_trial(net, one, run_dir, scratch, ledger)
-                    rows[one.number] = results.row(trial.folder_of(run_dir, one.number))
-                    results.write(run_dir, list(rows.values()))
-                    row = rows[one.number] | {"error": status["error"], "cause": verdicts.short(status["verdict"])}
-                    progress.done(one, row, time.monotonic() - begun)
+                    table.add(one)
+                    told = Ended(one, status, time.monotonic() - begun)
+                    progress.done(one, _line(rows, told), told.wall_s)
 
 
 def _to_repeat(run_dir: Path, plan: Plan, rows: dict[int, dict[str, Any]]) -> list[Trial]:
@@ -145,20 +148,49 @@ def _to_repeat(run_dir: Path, plan: Plan, rows: dict[int, dict[str, Any]]) -> li
     return [one for one in plan.in_order() if not rows[one.number]["valid"] and left(one)]
 
 
+Run = Callable[[Path, list[Trial], dict[int, dict[str, Any]], dict[str, Any], RunProgress], None]
+
+
+def _way_to_run(content: dict[str, Any], jobs: int, elsewhere: Elsewhere | None) -> Run:
+    if elsewhere:
+        return functools.partial(_run_elsewhere, elsewhere)
+    return functools.partial(_run_virtual, jobs) if "virtual" in content else _run_all
+
+
 def _run_virtual(
-    run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any], progress: RunProgress,
-    jobs: int,
+    jobs: int, run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any],
+    progress: RunProgress,
 ) -> None:  # fmt: skip
     from scenarios.virtual import engine
 
     def ended(one: engine.Ended) -> None:
-        rows[one.trial.number] = results.row(trial.folder_of(run_dir, one.trial.number))
-        results.write(run_dir, list(rows.values()))
-        row = rows[one.trial.number] | {"error": one.status["error"], "cause": verdicts.short(one.status["verdict"])}
-        progress.done(one.trial, row | {"virtual_s": one.virtual_s, "wall_s": one.wall_s}, one.wall_s / jobs)
+        table.add(one.trial)
+        told = Ended(one.trial, one.status, one.wall_s, one.virtual_s)
+        progress.done(one.trial, _line(rows, told), one.wall_s / jobs)
 
-    with owned() as (ledger, _):
+    with owned() as (ledger, _), results.Table(run_dir, rows) as table:
         engine.run_all(run_dir, todo, ledger, jobs, content["virtual"]["box"], ended)
+
+
+def _run_elsewhere(
+    elsewhere: Elsewhere, run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any],
+    progress: RunProgress,
+) -> None:  # fmt: skip
+    def ended(one: Ended) -> None:
+        table.add(one.trial)
+        for key in ("sysctls", "offloads"):
+            content[key] = one.told.get(key, {}) | content[key]
+        progress.done(one.trial, _line(rows, one), one.wall_s / elsewhere.slots)
+
+    with results.Table(run_dir, rows) as table:
+        elsewhere.run_all(run_dir, todo, ended)
+
+
+def _line(rows: dict[int, dict[str, Any]], one: Ended) -> dict[str, Any]:
+    """What the progress says about a trial that has ended."""
+    told = {"error": one.status["error"], "cause": verdicts.short(one.status["verdict"])}
+    times = {} if one.virtual_s is None else {"virtual_s": one.virtual_s, "wall_s": one.wall_s}
+    return rows[one.trial.number] | told | times
 
 
 @contextlib.contextmanager
