@@ -34,6 +34,7 @@ _NETEM_CANNOT = {
     "aqm": "its queue is a count of bytes, without packets to choose from",
     "channels": "it has one line",
     "balance": "it has one line",
+    "only": "its models concern every packet",
     "jitter": "its jitter reorders packets, the box's does not unless asked",
     "jitter_ns": "its jitter reorders packets, the box's does not unless asked",
     "loss_after": "its loss is in front of the bottleneck",

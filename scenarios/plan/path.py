@@ -106,6 +106,7 @@ class PathKeys(Table):
     queue_packets: Annotated[int, *count("path", "queue_packets")] = 0
     queue_drop: Annotated[str, *choice("path", "queue_drop")] = "tail"
     aqm: Annotated[str, *model("aqm")] = "none"
+    only: Annotated[str, *model("only")] = "all"
     loss_after: Annotated[int | str, *ratio_or_model("loss-after")] = 0
     duplicate: Annotated[int, *_amount(quantity.RATIO, "duplicate")] = 0
     corrupt: Annotated[int, *_amount(quantity.RATIO, "corrupt")] = 0

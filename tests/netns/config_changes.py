@@ -29,6 +29,7 @@ MODELS = {
     "aqm": ("none", "codel", "codel:target=2ms,interval=50ms,ecn=on", "pie", "red"),
     "jitter": ("none", "200us", "normal:100us,25%", "pareto:100us", "paretonormal:50us,10%"),
     "rate-trace": ("none", "rate:0s=500Mbit,100ms=200Mbit"),
+    "only": ("all", "data", "!ack-only", "tcp,!dport=22,src=10.0.0.0/8", "min-size=100,max-size=1514", "!udp,!fin"),
     "loss": LOSSES,
     "loss-after": LOSSES,
 }

@@ -183,7 +183,7 @@ def test_wrong_files_give_one_line_with_place_value_and_remedy(
 EVERY = {
     "loss": '"gilbert:1%,10"', "jitter": '"normal:2ms,25%"', "jitter_order": '"overtake"', "aqm": '"codel"',
     "rate_trace": '"rate:0s=10Mbit,5s=1Mbit"', "channels": "3", "balance": '"packet"',
-    "queue_packets": "50", "queue_drop": '"head"', "loss_after": '"0.1%"',
+    "queue_packets": "50", "queue_drop": '"head"', "only": '"data,!fin"', "loss_after": '"0.1%"',
     "duplicate": '"1%"', "corrupt": '"10ppm"', "forge": "0.001", "reorder": '"2%"', "reorder_by": '"3ms"',
     "bunch": '"125us"', "bunch_packets": "20",
     "pace": '"30Mbit"', "pace_packets": "1000", "pace_buffer": '"64KB"',
@@ -205,8 +205,8 @@ def test_every_parameter_reaches_the_box_and_the_results(tmp_path: Path) -> None
     box = delay_box.box((Port("a"), Port("b")), Path("/x"), path, seed=1)
     assert isinstance(box, UserspaceBox)
     told = dict(itertools.pairwise(box.argv))
-    assert {"--ba-loss": "gilbert:1%,10", "--ba-loss-after": "0.1%", "--ba-pace-packets": "1000",
-            "--ba-reorder-by": "3ms", "--ba-forge": "0.1%", "--seed": "5", "--poll": "0ns",
+    assert {"--ba-loss": "gilbert:1%,10", "--ba-loss-after": "0.1%", "--ba-only": "data,!fin",
+            "--ba-pace-packets": "1000", "--ba-reorder-by": "3ms", "--ba-forge": "0.1%", "--seed": "5", "--poll": "0ns",
             "--spin": "5ms", "--memory": "64MB"}.items() <= told.items()  # fmt: skip
     assert all(f"--ba-{key.replace('_', '-')}" in told and f"--ab-{key.replace('_', '-')}" not in told for key in EVERY)
     row = params.of(plan.trials[0])

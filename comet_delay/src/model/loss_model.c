@@ -115,3 +115,10 @@ bool loss_model_hit(struct loss_state *state, const struct loss_model *model, ui
     count->in_burst = lost;
     return lost;
 }
+
+void loss_model_watch(struct loss_state *state, const struct loss_model *model, const struct loss_packet *packet)
+{
+    struct tcp_seen seen;
+    if (loss_model_wants_tcp(model) && packet->tcp)
+        tcp_track_see(&state->tcp, packet->tcp, &seen);
+}

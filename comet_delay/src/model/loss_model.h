@@ -104,4 +104,7 @@ void loss_state_restart(struct loss_state *state, uint64_t now_ns);
 bool loss_model_hit(struct loss_state *state, const struct loss_model *model, uint64_t key,
                     const struct loss_packet *packet);
 
+/* Lets the model see a packet that it does not concern: what it knows of TCP flows then has no gaps. */
+void loss_model_watch(struct loss_state *state, const struct loss_model *model, const struct loss_packet *packet);
+
 #endif

@@ -65,6 +65,8 @@ static const char *build(const struct params *params, const struct params *old, 
 {
     if (aqm_parse(params->aqm, &models->aqm, error) < 0)
         return "aqm";
+    if (filter_parse(params->only, &models->only, error) < 0)
+        return "only";
     if (old && strcmp(params->loss, old->loss) == 0)
         models->loss = loss_model_share(&had->loss);
     else if (loss_model_parse(params->loss, &models->loss, error) < 0)
@@ -112,14 +114,16 @@ static json_t *mean_json(const struct loss_model *model)
 json_t *models_json(const struct models *models)
 {
     char jitter[MODEL_TEXT_MAX], rate[MODEL_TEXT_MAX], aqm[AQM_TEXT_MAX], loss[MODEL_TEXT_MAX], after[MODEL_TEXT_MAX];
+    char only[FILTER_TEXT_MAX];
     jitter_model_format(&models->jitter, jitter, sizeof jitter);
     rate_trace_format(&models->rate, rate, sizeof rate);
     aqm_format(&models->aqm, aqm, sizeof aqm);
+    filter_format(&models->only, only, sizeof only);
     loss_model_format(&models->loss, loss, sizeof loss);
     loss_model_format(&models->loss_after, after, sizeof after);
-    return json_pack("{s:o, s:o, s:s, s:s, s:o, s:s, s:o}", "jitter", nc_jsonl_text(jitter), "rate",
-                     nc_jsonl_text(rate), "aqm", aqm, "loss", loss, "loss_mean", mean_json(&models->loss), "loss_after",
-                     after, "loss_after_mean", mean_json(&models->loss_after));
+    return json_pack("{s:o, s:o, s:s, s:s, s:s, s:o, s:s, s:o}", "jitter", nc_jsonl_text(jitter), "rate",
+                     nc_jsonl_text(rate), "aqm", aqm, "only", only, "loss", loss, "loss_mean", mean_json(&models->loss),
+                     "loss_after", after, "loss_after_mean", mean_json(&models->loss_after));
 }
 
 void models_free(struct models *models)

@@ -4,12 +4,14 @@
 #define COMET_MODELS_H
 
 #include "aqm.h"
+#include "filter.h"
 #include "jitter_model.h"
 #include "loss_model.h"
 #include "params.h"
 #include "rate_trace.h"
 
 struct models {
+    struct filter only;
     struct loss_model loss, loss_after;
     struct aqm_params aqm;
     struct jitter_model jitter;
@@ -36,8 +38,8 @@ int models_rebuild(const struct params *params, const struct params *old, const 
                    struct models *models, struct nc_error *error);
 void models_free(struct models *models);
 
-/* {"jitter","rate","aqm","loss","loss_after"}: what each text means, in its full form with all defaults filled in, and
- * {"loss_mean","loss_after_mean"}: the share of packets lost in the long run, null for lists. */
+/* {"jitter","rate","aqm","only","loss","loss_after"}: what each text means, in its full form with all defaults
+ * filled in, and {"loss_mean","loss_after_mean"}: the share of packets lost in the long run, null for lists. */
 json_t *models_json(const struct models *models);
 
 #endif

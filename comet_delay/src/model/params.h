@@ -25,7 +25,7 @@ enum jitter_order { JITTER_KEEPS_ORDER, JITTER_REORDERS };
 /* How packets are shared out among the channels. */
 enum balance { BALANCE_FLOW, BALANCE_PACKET };
 
-enum { PARAM_TEXT = 1024, CHANNELS_MAX = 16 };
+enum { PARAM_TEXT = 1024, PARAM_FILTER = 256, CHANNELS_MAX = 16 };
 
 struct params {
     uint64_t delay_ns;
@@ -39,6 +39,7 @@ struct params {
     uint64_t queue_packets;      /* the same in packets */
     int queue_drop;              /* enum queue_drop */
     char aqm[PARAM_TEXT];        /* aqm.h */
+    char only[PARAM_FILTER];     /* filter.h: whom jitter and all from loss to reorder_by_ns concern */
     char loss[PARAM_TEXT];       /* before the bottleneck: loss_model.h */
     char loss_after[PARAM_TEXT];
     uint64_t duplicate_ppb; /* sent twice */

@@ -67,7 +67,8 @@ static void offer_parts(struct direction *d, const struct nc_super *super, struc
                                      .part = i,
                                      .l2_bytes = nc_super_wire_len(super, i),
                                      .ip_bytes = nc_super_ip_len(super, i),
-                                     .ect = super->packet.ecn != 0};
+                                     .ect = super->packet.ecn != 0,
+                                     .exempt = d->models.only.n && pipeline_exempts(&d->models.only, super, i)};
         d->stats.in_bytes += packet.l2_bytes;
         pipeline_offer(d, &packet);
     }

@@ -5,7 +5,10 @@
 void direction_stats_restart(struct direction *d, const struct params *params)
 {
     const struct params *old = &d->params;
-    if (strcmp(params->jitter, old->jitter) != 0 || params->jitter_order != old->jitter_order)
+    bool other_packets = strcmp(params->only, old->only) != 0;
+    if (other_packets)
+        d->loss.count = d->loss_after.count = (struct loss_count){0};
+    if (other_packets || strcmp(params->jitter, old->jitter) != 0 || params->jitter_order != old->jitter_order)
         jitter_count_anew(&d->jitter);
     if (params->rate_bps != old->rate_bps || strcmp(params->rate_trace, old->rate_trace) != 0 ||
         params->framing != old->framing)

@@ -15,7 +15,7 @@ typedef enum fate stage_function(struct direction *d, struct wire_packet *packet
 
 static bool chance(const struct direction *d, enum random_stage stage, const struct wire_packet *packet, uint64_t ppb)
 {
-    return random_hit(d->keys[stage], packet->number, ppb);
+    return !packet->exempt && random_hit(d->keys[stage], packet->number, ppb);
 }
 
 /* `exit_ns`: when the packet left the bottleneck; 0: it did not. */
@@ -54,18 +54,38 @@ uint64_t pipeline_flow(const struct nc_packet *p)
     return hash;
 }
 
+/* Payload bytes of one part; of a packet that is whole without Ethernet's padding. */
+static uint32_t payload_of(const struct nc_super *super, uint32_t part)
+{
+    return super->parts == 1 ? super->packet.payload_len
+                             : nc_super_wire_len(super, part) - super->packet.payload_offset;
+}
+
+/* TCP flags of one part: FIN is the last one's. */
+static uint16_t flags_of(const struct nc_super *super, uint32_t part)
+{
+    uint16_t flags = super->packet.tcp.flags;
+    return part + 1 == super->parts ? flags : flags & (uint16_t)~NC_TCP_FIN;
+}
+
 /* The TCP fields of one part, as the kernel's segmentation would set them. */
 static struct loss_tcp tcp_of(const struct nc_super *super, uint32_t part)
 {
-    const struct nc_tcp *tcp = &super->packet.tcp;
-    uint32_t payload = nc_super_wire_len(super, part) - super->packet.payload_offset;
-    if (super->parts == 1)
-        payload = super->packet.payload_len;
-    bool last = part + 1 == super->parts, syn = tcp->flags & NC_TCP_SYN;
+    uint16_t flags = flags_of(super, part);
+    bool syn = flags & NC_TCP_SYN, fin = flags & NC_TCP_FIN;
     return (struct loss_tcp){.flow = pipeline_flow(&super->packet),
-                             .seq = tcp->seq + part * super->part_len,
-                             .len = payload + syn + (last && (tcp->flags & NC_TCP_FIN)),
+                             .seq = super->packet.tcp.seq + part * super->part_len,
+                             .len = payload_of(super, part) + syn + fin,
                              .syn = syn};
+}
+
+bool pipeline_exempts(const struct filter *only, const struct nc_super *super, uint32_t part)
+{
+    const struct filter_packet packet = {.headers = &super->packet,
+                                         .l2_bytes = nc_super_wire_len(super, part),
+                                         .payload_bytes = payload_of(super, part),
+                                         .tcp_flags = flags_of(super, part)};
+    return !filter_matches(only, &packet);
 }
 
 /* Whether a loss model takes the packet. Its headers are read again for the few models that look at TCP. */
@@ -80,6 +100,10 @@ static bool is_lost(struct loss_state *state, const struct loss_model *model, ui
         super.packet.l4 == NC_L4_TCP) {
         tcp = tcp_of(&super, packet->part);
         offered.tcp = &tcp;
+    }
+    if (packet->exempt) {
+        loss_model_watch(state, model, &offered);
+        return false;
     }
     return loss_model_hit(state, model, key, &offered);
 }
@@ -120,6 +144,10 @@ static enum fate lose_behind(struct direction *d, struct wire_packet *packet)
 static enum fate delay(struct direction *d, struct wire_packet *packet)
 {
     uint64_t delay_ns = d->params.delay_ns, arrival_ns = packet->time_ns;
+    if (packet->exempt) {
+        packet->time_ns = delay_line_send(&d->delay, delay_ns, arrival_ns);
+        return FATE_PASS;
+    }
     int64_t jitter = jitter_ns(&d->jitter, &d->models.jitter, d->keys[RANDOM_JITTER], packet->number, delay_ns);
     bool overtake = d->params.jitter_order == JITTER_REORDERS;
     packet->overtake_ns = overtake ? (uint64_t)jitter : 0; /* may be "negative": the delay is more than that */

@@ -16,7 +16,8 @@
 
 #include <stdint.h>
 
-#include "nc_packet.h"
+#include "filter.h"
+#include "nc_vnet.h"
 #include "wire_packet.h"
 
 struct direction;
@@ -30,5 +31,9 @@ void pipeline_advance(struct direction *direction, uint64_t until_ns);
 /* A hash of addresses, ports and protocol. Packets of one flow have the same; the two directions of a connection need
  * not agree. */
 uint64_t pipeline_flow(const struct nc_packet *packet);
+
+/* Whether a wire packet, one part of a super-packet, is none of those that the filter chooses. Call it only where the
+ * filter has terms: without any it chooses all packets. */
+bool pipeline_exempts(const struct filter *only, const struct nc_super *super, uint32_t part);
 
 #endif

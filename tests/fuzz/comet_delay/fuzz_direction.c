@@ -3,6 +3,7 @@
  * and then asleep. Input: 2-byte length, packet, … */
 #include <assert.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,31 +31,35 @@ static void drain(struct direction *d, uint64_t now_ns)
 /* Every stage is at work; the input's size chooses between two kinds where there are two. */
 static struct params params_for(size_t size)
 {
-    return (struct params){.delay_ns = 1000,
-                           .rate_bps = 10000000,
-                           .channels = size % 4,
-                           .balance = size % 8 < 4 ? BALANCE_FLOW : BALANCE_PACKET,
-                           .queue_bytes = 200000,
-                           .queue_packets = 100,
-                           .aqm = "codel:target=1ms,interval=10ms,ecn=on",
-                           .bunch_ns = 250000,
-                           .bunch_packets = 20,
-                           .pace_bps = 9000000,
-                           .pace_buffer_bytes = 30000,
-                           .drain_rate_bps = 8500000,
-                           .drain_buffer_bytes = 20000,
-                           .harmonize_bps = 8000000,
-                           .jitter = "normal:100us,50%",
-                           .rate_trace = "none",
-                           .jitter_order = size % 3 ? JITTER_REORDERS : JITTER_KEEPS_ORDER,
-                           .queue_drop = size % 2 ? QUEUE_DROP_HEAD : QUEUE_DROP_TAIL,
-                           .loss = "retransmission:1",
-                           .loss_after = "gilbert:10%,5",
-                           .duplicate_ppb = NC_RATIO_ONE / 4,
-                           .corrupt_ppb = NC_RATIO_ONE / 4,
-                           .forge_ppb = NC_RATIO_ONE / 4,
-                           .reorder_ppb = NC_RATIO_ONE / 4,
-                           .reorder_by_ns = 3000000};
+    struct params params = {.delay_ns = 1000,
+                            .rate_bps = 10000000,
+                            .channels = size % 4,
+                            .balance = size % 8 < 4 ? BALANCE_FLOW : BALANCE_PACKET,
+                            .queue_bytes = 200000,
+                            .queue_packets = 100,
+                            .aqm = "codel:target=1ms,interval=10ms,ecn=on",
+                            .bunch_ns = 250000,
+                            .bunch_packets = 20,
+                            .pace_bps = 9000000,
+                            .pace_buffer_bytes = 30000,
+                            .drain_rate_bps = 8500000,
+                            .drain_buffer_bytes = 20000,
+                            .harmonize_bps = 8000000,
+                            .jitter = "normal:100us,50%",
+                            .rate_trace = "none",
+                            .jitter_order = size % 3 ? JITTER_REORDERS : JITTER_KEEPS_ORDER,
+                            .queue_drop = size % 2 ? QUEUE_DROP_HEAD : QUEUE_DROP_TAIL,
+                            .only = "all",
+                            .loss = "retransmission:1",
+                            .loss_after = "gilbert:10%,5",
+                            .duplicate_ppb = NC_RATIO_ONE / 4,
+                            .corrupt_ppb = NC_RATIO_ONE / 4,
+                            .forge_ppb = NC_RATIO_ONE / 4,
+                            .reorder_ppb = NC_RATIO_ONE / 4,
+                            .reorder_by_ns = 3000000};
+    if (size % 11 == 0)
+        snprintf(params.only, sizeof params.only, "data,!fin,min-size=100,!dst=10.0.0.0/9");
+    return params;
 }
 
 /* Takes one packet from the input; returns where the next one begins. */

@@ -1,0 +1,59 @@
+/* Which wire packets the models of harm concern: loss, duplication, corruption, reordering and jitter. Delay, rate and
+ * queue concern all packets, because they share the line.
+ *
+ * Text: `all`, or terms between commas that must all hold; `!` in front of a term negates it.
+ *   tcp, udp               by transport
+ *   syn, fin, rst          TCP with that flag
+ *   data                   TCP or UDP with payload
+ *   ack-only               TCP with ACK and without payload, SYN, FIN and RST
+ *   sport=5001, dport=80   TCP or UDP with that port
+ *   src=ADDR[/LEN], dst=ADDR[/LEN]       IPv4 or IPv6
+ *   min-size=1000, max-size=100          bytes from the link header on, as captures count them
+ *
+ * A term about what the packet does not show holds neither plain nor negated: one about transport for a fragment behind
+ * the first, or for a packet whose headers are cut off or contradict themselves. Were a negated term to hold there,
+ * `!dport=22` would harm the fragments of that very flow.
+ * Rejected: BPF programs, as tcpdump's filters. They see super-packets, not the wire packets that the box decides
+ * about, and no control socket should take programs. */
+#ifndef COMET_FILTER_H
+#define COMET_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "nc_packet.h"
+
+enum { FILTER_TERMS_MAX = 16, FILTER_TEXT_MAX = 1024 };
+
+struct filter_term {
+    uint8_t kind; /* row of the table of terms (filter.c) */
+    bool negated;
+    uint8_t ip_version, prefix_len; /* of src and dst */
+    uint8_t address[16];            /* bits behind the prefix are 0 */
+    uint32_t number;                /* port or size */
+};
+
+/* All zero: every packet matches. */
+struct filter {
+    unsigned n;
+    struct filter_term terms[FILTER_TERMS_MAX];
+};
+
+/* One wire packet. Of a super-packet's part `headers` are the whole's; the rest is the part's own. */
+struct filter_packet {
+    const struct nc_packet *headers;
+    uint32_t l2_bytes, payload_bytes;
+    uint16_t tcp_flags; /* nc_tcp_flag bits */
+};
+
+/* Fills *filter from text. Returns 0, or -1 with the error; *filter is then as it was. */
+int filter_parse(const char *text, struct filter *filter, struct nc_error *error);
+
+/* Writes a text that parses to the same filter; FILTER_TEXT_MAX bytes are always enough. Returns buf. */
+const char *filter_format(const struct filter *filter, char *buf, size_t size);
+
+bool filter_matches(const struct filter *filter, const struct filter_packet *packet);
+
+#endif
