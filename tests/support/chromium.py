@@ -28,13 +28,13 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def watched_page(browser: Browser) -> Iterator[Page]:
-    """A page that fails the test when the console of any page in its context reports an error."""
+    """A page that fails the test when the console of any page in its context reports an error. Each of these pages has
+    the long deadline."""
     context = browser.new_context(viewport={"width": 1500, "height": 1300})
+    context.set_default_timeout(WAIT_MS)
     errors: list[str] = []
     context.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     context.on("weberror", lambda error: errors.append(str(error.error)))
-    opened = context.new_page()
-    opened.set_default_timeout(WAIT_MS)
-    yield opened
+    yield context.new_page()
     context.close()
     assert errors == []
