@@ -15,7 +15,7 @@ import pytest
 from dash import html
 from playwright.sync_api import Browser, Dialog, Page, expect
 from support.accessible import accessible
-from support.chromium import chromium, watched_page
+from support.chromium import WAIT_MS, chromium, watched_page
 from werkzeug.serving import make_server
 
 ROOT = Path(__file__).parents[2]
@@ -331,6 +331,7 @@ def test_report_draws_without_any_network(page: Page, runs_dir: Path) -> None:
 def test_report_without_javascript_still_has_the_numbers(browser: Browser, runs_dir: Path) -> None:
     report = write_report(next(runs_dir.glob("lfp-seqack-*")))
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(WAIT_MS)
     page = context.new_page()
     page.goto(report.as_uri())
     expect(page.locator(".verdict")).to_contain_text("This run: valid")
