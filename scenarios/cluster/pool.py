@@ -20,7 +20,7 @@ from netcommon.errors import EXIT_FAILED, LfpError, MissingError, UsageError
 from scenarios.cluster import archive, arrival, sameness, task
 from scenarios.plan.plan import Plan, Trial
 from scenarios.run import manifest
-from scenarios.run.elsewhere import Ended
+from scenarios.run.runner import Ended
 
 CONNECT_S, WORKERS_S, STOP_S = 20, 60, 30
 _AHEAD = 2  # trials a thread that are handed out, so that no worker waits for the next
@@ -81,7 +81,7 @@ class Pool:
         return {"cluster": {"scheduler": self._address, "machines": self._machines}}
 
     def run_all(self, run_dir: Path, todo: list[Trial], ended: Callable[[Ended], None]) -> None:
-        """See `Elsewhere`. A trial whose workers are lost again and again is a failed trial."""
+        """See `runner.Elsewhere`. A trial whose workers are lost again and again is a failed trial."""
         waiting, out = iter(todo), dict[Future[Any], Trial]()
         done = as_completed(loop=self._client.loop)
         with self._stopped(out):

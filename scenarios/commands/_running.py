@@ -19,7 +19,6 @@ from scenarios.commands._time import choices
 from scenarios.plan import randomness
 from scenarios.plan.plan import Plan
 from scenarios.run import checks, manifest, plugins, runner, runs
-from scenarios.run.elsewhere import Elsewhere
 from scenarios.run.time_choice import Asked
 
 
@@ -47,7 +46,7 @@ def start(
 
 def finish(
     run_dirs: Sequence[Path], out: Console, jobs: int | None = None, advice: str = "",
-    elsewhere: Elsewhere | None = None,
+    elsewhere: runner.Elsewhere | None = None,
 ) -> list[runner.Finished]:  # fmt: skip
     """Runs the trials that each run lacks, and prints the verdicts. ``advice``: printed at the end, unless it is
     empty. ``elsewhere``: other machines, which run the trials."""
@@ -71,7 +70,7 @@ def finish(
 
 
 @contextlib.contextmanager
-def workers_of(scheduler: str | None) -> Iterator[Elsewhere | None]:
+def workers_of(scheduler: str | None) -> Iterator[runner.Elsewhere | None]:
     """The workers of a Dask scheduler, or None without one. UsageError when no scheduler answers."""
     if not scheduler:
         yield None

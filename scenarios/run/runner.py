@@ -11,9 +11,9 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 
@@ -26,7 +26,6 @@ from scenarios.plan import estimate, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Plan, Trial
 from scenarios.run import expectations, manifest, results, runs, speed
-from scenarios.run.elsewhere import Elsewhere, Ended
 from scenarios.run.progress import RunProgress
 from scenarios.run.time_choice import TimeChoice
 from scenarios.trial import attempts, trial, verdicts
@@ -43,6 +42,34 @@ class Finished:
     verdict: dict[str, Any]
     superseded: int = 0
     expected: tuple[expectations.Judged, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial that has ended and has its folder in the run. ``wall_s``: what it took where it ran. ``virtual_s``: how
+    far its clock came; None in real time. ``told``: what the manifest wants to know (``sysctls``, ``offloads``)."""
+
+    trial: Trial
+    status: dict[str, Any]
+    wall_s: float
+    virtual_s: float | None = None
+    told: dict[str, Any] = field(default_factory=dict)
+
+
+class Elsewhere(Protocol):
+    """Other machines that run trials. The runner knows no more about them, so it works without a cluster's packages."""
+
+    @property
+    def slots(self) -> int:
+        """How many trials run at a time, as far as is known."""
+
+    def ready(self, plan: Plan, content: dict[str, Any]) -> dict[str, Any]:
+        """Checks that they can run the plan; called before the first trial. ``content``: the run's manifest. Returns
+        what else the manifest says. LfpError when they cannot."""
+
+    def run_all(self, run_dir: Path, todo: list[Trial], ended: Callable[[Ended], None]) -> None:
+        """Runs the trials in order, and calls ``ended`` for each that has its folder in ``run_dir``. LfpError ends the
+        run."""
 
 
 def start(
