@@ -14,7 +14,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow.parquet as parquet
 import pytest
@@ -23,7 +23,8 @@ from support.waiting import wait_until
 
 from netcommon.binaries import find
 from netcommon.errors import LfpError
-from scenarios.cluster import archive
+from scenarios import cli
+from scenarios.cluster import archive, pool
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = """
@@ -117,7 +118,8 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 
 class TestTrials:
-    pytestmark = (*virtual, pytest.mark.timeout(600))  # seconds of work, however busy the machine is
+    # Seconds of work, however busy the machine is.
+    pytestmark: ClassVar[list[pytest.MarkDecorator]] = [*virtual, pytest.mark.timeout(600)]
 
     def test_two_workers_give_the_table_of_this_machine(self, tmp_path: Path, local: list[dict[str, Any]]) -> None:
         with ExitStack() as stack:
@@ -160,9 +162,13 @@ class TestTrials:
         assert not list(tmp_path.glob("runs/*/trials/*"))
 
 
-def test_without_a_scheduler_one_line_says_so(tmp_path: Path) -> None:
-    done = run(tmp_path, "runs", "--scheduler", "nonsense://127.0.0.1:1")
-    assert done.returncode == 2 and "--scheduler nonsense://127.0.0.1:1: no Dask scheduler answers" in done.stderr
+def test_without_a_scheduler_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pool, "CONNECT_S", 0.5)
+    assert cli.run(lfp(tmp_path, "runs", "--scheduler", "tcp://127.0.0.1:1")[3:]) == 2
+    said = capsys.readouterr().err
+    assert "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers" in said and len(said.splitlines()) == 1
     assert not (tmp_path / "runs").exists()
 
 
