@@ -22,7 +22,7 @@ from scenarios.plan.plan import Plan, Trial
 from scenarios.run import manifest
 from scenarios.run.runner import Ended
 
-CONNECT_S, WORKERS_S, STOP_S = 10.0, 60, 30
+CONNECT_S, WORKERS_S, STOP_S = 20.0, 60, 30
 _AHEAD = 2  # trials a thread that are handed out, so that no worker waits for the next
 Work = Callable[[str, str, dict[str, str], list[str], bytes], dict[str, Any]]
 
