@@ -22,7 +22,7 @@ from scenarios.plan.plan import Plan, Trial
 from scenarios.run import manifest
 from scenarios.run.runner import Ended
 
-CONNECT_S, WORKERS_S, STOP_S = 20, 60, 30
+CONNECT_S, WORKERS_S, STOP_S = 20.0, 60, 30
 _AHEAD = 2  # trials a thread that are handed out, so that no worker waits for the next
 Work = Callable[[str, str, dict[str, str], list[str], bytes], dict[str, Any]]
 
@@ -43,7 +43,8 @@ class Pool:
 
     def __enter__(self) -> Pool:
         archive.require()
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it has to say we say in one line
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what it has to say we say in one line
         try:
             self._client = Client(self._address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
