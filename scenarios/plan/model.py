@@ -203,7 +203,7 @@ class Region(Table):
     @model_validator(mode="after")
     def _in_order(self) -> Region:
         if not self.start < self.end:
-            raise ValueError(f"'from': not below 'to', which is {self.end:g}; want the smaller one first")
+            raise ValueError(f"'from': not below 'to', which is {self.end}; want the smaller one first")
         return self
 
 

@@ -141,7 +141,8 @@ class TestTrials:
             killed = stack.enter_context(worker(tmp_path, address))
             whole = subprocess.Popen(lfp(tmp_path, "runs", "--scheduler", address), cwd=ROOT, stdout=subprocess.PIPE)
             wait_until(lambda: list(tmp_path.glob("runs/*/trials/0*")), "the first trial", PATIENCE_S)
-            wait_until(lambda: list(tmp_path.glob("**/lfp-trial-*/trials/.*.guest")), "a trial on the worker", PATIENCE_S)
+            guests = "**/lfp-trial-*/trials/.*.guest"
+            wait_until(lambda: list(tmp_path.glob(guests)), "a trial on the worker", PATIENCE_S)
             killed.kill()
             stack.enter_context(worker(tmp_path, address))
             said, _ = whole.communicate(timeout=500)

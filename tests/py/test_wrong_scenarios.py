@@ -322,7 +322,7 @@ TOGETHER = [
     in_table(
         "[report]",
         'regions = [{label = "a", from = 5, to = 2}]',
-        "report.regions.0.from = 5: not below 'to', which is 2; want",
+        "report.regions.0.from = 5: not below 'to', which is 2.0; want",
     ),
     Wrong(
         END,
