@@ -1,13 +1,18 @@
 /* The least that two gateways cost on these sockets: system calls and the cipher. For `lfp bench lft.cpu` only.
  *
- *   lft-floor near PORT ADDRESS RATE_BPS FRAMES
- *     takes one TCP connection, seals what it reads, and sends it in UDP to ADDRESS, so many frames in a batch
+ *   lft-floor near PORT ADDRESS RATE_BPS FRAMES KEEP_NS
+ *     takes one TCP connection, seals what it reads, and sends it in UDP to ADDRESS, so many frames in a batch; leaves
+ *     each sealed frame in memory for so long
  *
- *   lft-floor far PORT ADDRESS REST_NS
- *     takes UDP, opens what is authentic, writes it to ADDRESS by TCP, and rests so long between two turns
+ *   lft-floor far PORT ADDRESS REST_NS RATE_BPS HOLD_NS
+ *     takes UDP, opens what is authentic, writes it to ADDRESS by TCP when it is so old, and rests so long between two
+ *     turns
  *
- * Both use the gateway's offloads and cipher. There is no acknowledgement, no repair, no stream, and no memory beyond a
- * batch: what is lost on the path is missing. Each end stops when its TCP connection ends, or by a signal. */
+ * Both use the gateway's offloads and cipher. There is no acknowledgement, no repair and no stream: what is lost on the
+ * path is missing. With 0 for KEEP_NS and HOLD_NS there is no memory beyond a batch, either. A tunnel that repairs loss
+ * needs that memory: the sender keeps a frame for a round trip, and the receiver holds what came behind a missing frame
+ * for as long. Then octets are no longer in the cache when they are used again. Each end stops when its TCP connection
+ * ends, or by a signal. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -114,10 +119,23 @@ static void send_batch(int udp, const uint8_t *frames, size_t n)
     sendmsg(udp, &message, 0);
 }
 
-/* A batch each time that the rate allows one. */
-static void near(const char *port, const char *to, uint64_t rate_bps, unsigned batch)
+/* Memory for what passes at `rate_bps` in `during_ns`, in elements of `bytes` that carry a frame each; at least
+ * `least` elements. */
+static uint8_t *ring(uint64_t rate_bps, uint64_t during_ns, size_t bytes, size_t least, size_t *n)
 {
-    static uint8_t plain[BATCH_MAX * PAYLOAD], frames[BATCH_MAX * FRAME + 16];
+    *n = (size_t)(rate_bps / 8 * during_ns / NC_NS_PER_S / WIRE) + least;
+    uint8_t *made = malloc(*n * bytes + 16);
+    if (!made)
+        fail("memory");
+    return made;
+}
+
+/* A batch each time that the rate allows one. */
+static void near(const char *port, const char *to, uint64_t rate_bps, unsigned batch, uint64_t keep_ns)
+{
+    static uint8_t plain[BATCH_MAX * PAYLOAD];
+    size_t kept, at = 0;
+    uint8_t *memory = ring(rate_bps, keep_ns, FRAME, batch, &kept);
     struct sockaddr_in there = address(to, port);
     struct lft_key *seal = key(true);
     int udp = socket(AF_INET, SOCK_DGRAM, 0), tcp = accept_one(port);
@@ -125,11 +143,13 @@ static void near(const char *port, const char *to, uint64_t rate_bps, unsigned b
         fail(to);
     uint64_t counter = 0, due_ns = nc_now_ns(), batch_ns = UINT64_C(8) * batch * WIRE * NC_NS_PER_S / rate_bps;
     while (read_all(tcp, plain, batch * PAYLOAD)) {
+        uint8_t *frames = memory + at * FRAME;
         for (size_t i = 0; i < batch; i++) {
             const struct lft_header header = {.spi = LFT_SPI_MIN, .command = LFT_DATA, .counter = ++counter};
             lft_seal(seal, &header, plain + i * PAYLOAD, PAYLOAD, frames + i * FRAME);
         }
         send_batch(udp, frames, batch);
+        at = at + 2 * batch <= kept ? at + batch : 0;
         due_ns += batch_ns;
         nap(due_ns);
     }
@@ -141,26 +161,50 @@ struct far {
     int udp, tcp;
     struct lft_key *unseal;
     struct mmsghdr messages[READS];
-    struct iovec pieces[READS], out[PIECES];
+    struct iovec pieces[READS];
     _Alignas(struct cmsghdr) uint8_t controls[READS][CMSG_SPACE(sizeof(int))];
-    uint8_t memory[READS][READ_BYTES], plain[PIECES][FRAME];
-    unsigned n; /* of `out` */
+    uint8_t memory[READS][READ_BYTES];
+    struct held {
+        size_t n;
+        uint64_t came_ns;
+    } *held;        /* a ring of `slots`, the octets in `plain` */
+    uint8_t *plain; /* slots of FRAME octets */
+    size_t slots, first, n;
+    uint64_t hold_ns, now_ns;
 };
 
-static void write_out(struct far *far)
+static void write_all(int fd, struct iovec *out, unsigned n)
 {
-    for (unsigned done = 0; done < far->n;) {
-        ssize_t put = writev(far->tcp, far->out + done, (int)(far->n - done));
+    for (unsigned done = 0; done < n;) {
+        ssize_t put = writev(fd, out + done, (int)(n - done));
         if (put < 0)
             exit(0); /* the server has gone */
-        for (; done < far->n && (size_t)put >= far->out[done].iov_len; done++)
-            put -= (ssize_t)far->out[done].iov_len;
-        if (done < far->n) {
-            far->out[done].iov_base = (uint8_t *)far->out[done].iov_base + put;
-            far->out[done].iov_len -= (size_t)put;
+        for (; done < n && (size_t)put >= out[done].iov_len; done++)
+            put -= (ssize_t)out[done].iov_len;
+        if (done < n) {
+            out[done].iov_base = (uint8_t *)out[done].iov_base + put;
+            out[done].iov_len -= (size_t)put;
         }
     }
-    far->n = 0;
+}
+
+/* Writes what is old enough, or everything if the ring is full. */
+static void write_out(struct far *far)
+{
+    struct iovec out[PIECES];
+    bool full = far->n == far->slots, more = true;
+    while (more) {
+        unsigned n = 0;
+        for (; n < PIECES && far->n; n++, far->n--) {
+            const struct held *held = &far->held[far->first];
+            if (!full && held->came_ns + far->hold_ns > far->now_ns)
+                break;
+            out[n] = (struct iovec){far->plain + far->first * FRAME, held->n};
+            far->first = (far->first + 1) % far->slots;
+        }
+        write_all(far->tcp, out, n);
+        more = n == PIECES;
+    }
 }
 
 static void take(struct far *far, unsigned i)
@@ -173,13 +217,16 @@ static void take(struct far *far, unsigned i)
         segment = (size_t)value;
     }
     for (size_t at = 0; at < n; at += segment) {
-        if (far->n == PIECES)
+        if (far->n == far->slots)
             write_out(far);
-        uint8_t *plain = far->plain[far->n];
+        size_t slot = (far->first + far->n) % far->slots;
+        uint8_t *plain = far->plain + slot * FRAME;
         size_t length = n - at < segment ? n - at : segment;
         long payload = length <= FRAME ? lft_unseal(far->unseal, far->memory[i] + at, length, plain) : -1;
-        if (payload > 0)
-            far->out[far->n++] = (struct iovec){plain, (size_t)payload};
+        if (payload > 0) {
+            far->held[slot] = (struct held){(size_t)payload, far->now_ns};
+            far->n++;
+        }
     }
 }
 
@@ -198,13 +245,18 @@ static bool read_some(struct far *far)
     return n == READS;
 }
 
-static void far(const char *port, const char *to, uint64_t rest_ns)
+static void far(const char *port, const char *to, uint64_t rest_ns, uint64_t rate_bps, uint64_t hold_ns)
 {
     struct sockaddr_in here = address("0.0.0.0", port), there = address(to, port);
     int on = 1, bytes = BUFFER_BYTES;
     struct far *far = calloc(1, sizeof *far);
     if (!far)
         fail("memory");
+    far->plain = ring(rate_bps, hold_ns, FRAME, PIECES, &far->slots);
+    far->held = calloc(far->slots, sizeof *far->held);
+    if (!far->held)
+        fail("memory");
+    far->hold_ns = hold_ns;
     far->unseal = key(false);
     far->udp = socket(AF_INET, SOCK_DGRAM, 0);
     far->tcp = socket(AF_INET, SOCK_STREAM, 0);
@@ -218,26 +270,29 @@ static void far(const char *port, const char *to, uint64_t rest_ns)
     for (;;) {
         struct pollfd wait = {.fd = far->udp, .events = POLLIN};
         poll(&wait, 1, -1);
-        uint64_t now_ns = nc_now_ns();
+        far->now_ns = nc_now_ns();
         while (read_some(far))
             ;
         write_out(far);
-        nap(now_ns + rest_ns);
+        nap(far->now_ns + rest_ns);
     }
 }
 
 int main(int argc, char **argv)
 {
     prctl(PR_SET_TIMERSLACK, 1);
-    unsigned batch = argc == 6 ? (unsigned)strtoul(argv[5], NULL, 10) : 0;
-    if (batch && batch <= BATCH_MAX && strcmp(argv[1], "near") == 0)
-        near(argv[2], argv[3], strtoull(argv[4], NULL, 10), batch);
-    else if (argc == 5 && strcmp(argv[1], "far") == 0)
-        far(argv[2], argv[3], strtoull(argv[4], NULL, 10));
+    uint64_t numbers[3] = {0};
+    for (int i = 4; i < argc && argc == 7; i++)
+        numbers[i - 4] = strtoull(argv[i], NULL, 10);
+    if (numbers[1] && numbers[1] <= BATCH_MAX && strcmp(argv[1], "near") == 0)
+        near(argv[2], argv[3], numbers[0], (unsigned)numbers[1], numbers[2]);
+    else if (argc == 7 && strcmp(argv[1], "far") == 0)
+        far(argv[2], argv[3], numbers[0], numbers[1], numbers[2]);
     else {
-        fprintf(stderr,
-                "usage: lft-floor near PORT ADDRESS RATE_BPS FRAMES | far PORT ADDRESS REST_NS (started by 'lfp "
-                "bench lft.cpu')\n");
+        fprintf(
+            stderr,
+            "usage: lft-floor near PORT ADDRESS RATE_BPS FRAMES KEEP_NS | far PORT ADDRESS REST_NS RATE_BPS HOLD_NS "
+            "(started by 'lfp bench lft.cpu')\n");
         return 2;
     }
     puts("{\"event\": \"end\"}");

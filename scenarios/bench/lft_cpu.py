@@ -4,6 +4,8 @@ Three references run in the same rounds:
 
 - the cipher alone: what ``openssl speed`` takes to encrypt a gigabyte and to decrypt it
 - the floor (lft_ref/floor/floor.c): the gateways' system calls and cipher, without a protocol
+- the floor with memory: the near end keeps each frame for a round trip and the far end holds it for as long, as every
+  tunnel has to that repairs loss; still without a protocol
 - two relays of socat, which only copy between two TCP sockets; on a path without loss, because TCP would carry next to
   nothing with it
 
@@ -40,6 +42,7 @@ MOST_S_GB = 2.2
 CIPHER, FRAME_BYTES = "aes-128-gcm", 1440
 # As the gateways at this rate and round trip: 485 us of frames a batch, and the rest of the receiver.
 FLOOR_FRAMES, FLOOR_REST_NS = 32, 1_562_500
+RTT_NS = 2 * int(LONG_PATH["delay_ns"])
 LOAD = Path(__file__).with_name("lft_load.py")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -125,10 +128,10 @@ def _relays(place: Place, seconds: int, loss_ppb: int, near: Sequence[str], far:
     return sum(used) / gigabytes
 
 
-def _floor(place: Place, seconds: int) -> float:
-    program, port = str(find("lft-floor")), str(PORT)
-    near = [program, "near", port, WAN["far"][4], str(RATE_BPS), str(FLOOR_FRAMES)]
-    return _relays(place, seconds, LOSS_PPB, near, [program, "far", port, SERVER, str(FLOOR_REST_NS)])
+def _floor(place: Place, seconds: int, memory_ns: int) -> float:
+    program, port, rate, memory = str(find("lft-floor")), str(PORT), str(RATE_BPS), str(memory_ns)
+    near = [program, "near", port, WAN["far"][4], rate, str(FLOOR_FRAMES), memory]
+    return _relays(place, seconds, LOSS_PPB, near, [program, "far", port, SERVER, str(FLOOR_REST_NS), rate, memory])
 
 
 def _socat(place: Place, seconds: int) -> float:
@@ -150,7 +153,8 @@ def measure(place: Place) -> Iterator[Result]:
     for number in range(1, (place.pairs or PAIRS) + 1):
         figures = _gateways(place, seconds)
         short = min(seconds, REFERENCE_SECONDS)
-        figures |= {"cipher": _cipher(), "floor": _floor(place, short), "socat": _socat(place, short)}
+        figures |= {"cipher": _cipher(), "floor": _floor(place, short, 0), "socat": _socat(place, short)}
+        figures["floor with memory"] = _floor(place, short, RTT_NS)
         rounds.append(figures)
         place.say(f"{NAME} {number}: {_said(figures)}")
 
@@ -165,6 +169,7 @@ def measure(place: Place) -> Iterator[Result]:
         row("far, kernel", "far system"),
         row(f"{CIPHER} of OpenSSL alone, both ends", "cipher"),
         row("cipher and system calls alone, both ends", "floor"),
+        row("the same with a round trip's memory at each end", "floor with memory"),
         row("two relays of socat, no loss", "socat"),
         row("goodput", "Mbit/s", "Mbit/s"),
     ]

@@ -17,7 +17,7 @@ from typing import Any
 from distributed import Client, Future, KilledWorker, as_completed
 
 from netcommon.errors import EXIT_FAILED, LfpError, MissingError, UsageError
-from scenarios.cluster import archive, arrival, sameness, task
+from scenarios.cluster import arrival, sameness, task
 from scenarios.plan.plan import Plan, Trial
 from scenarios.run import manifest
 from scenarios.run.runner import Ended
@@ -42,7 +42,6 @@ class Pool:
         self._machines: dict[str, Any] = {}
 
     def __enter__(self) -> Pool:
-        archive.require()
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what it has to say we say in one line
         try:
