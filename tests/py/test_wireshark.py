@@ -46,12 +46,14 @@ def capture(path: Path, frames: list[tuple[bytes, int]]) -> Path:
 
 
 def tshark(script: Path, file: Path, fields: list[str], *options: str) -> list[list[str]]:
-    """The fields of every packet; several values of a field are joined by commas."""
+    """The fields of every packet; several values of a field are joined by commas. A yes or no is 1 or 0, which
+    Debian 13's tshark writes as True or False."""
     argv = ["tshark", "-X", f"lua_script:{script}", *options, "-r", str(file), "-T", "fields"]
     argv += [word for name in fields for word in ("-e", name)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "Error" not in done.stderr and ".lua" not in done.stderr, done.stderr
-    return [line.split("\t") for line in done.stdout.splitlines()]
+    truth = {"True": "1", "False": "0"}
+    return [[truth.get(value, value) for value in line.split("\t")] for line in done.stdout.splitlines()]
 
 
 def test_frames_and_how_often_each_number_was_sent(tmp_path: Path) -> None:
