@@ -18,6 +18,7 @@ import netcommon.options
 from netcommon import quantity
 from netcommon.binaries import MissingBinary, find
 from netcommon.errors import UsageError
+from netcommon.process import START_TIMEOUT_S
 
 # Unit in the daemon's table → suffix of the parameter's name, unit.
 _UNITS: dict[str, tuple[str, quantity.Unit]] = {
@@ -135,7 +136,7 @@ def refusal(option: str, text: str) -> str | None:
 @cache
 def _refusal(binary: Path, _built: int, option: str, text: str) -> str | None:
     argv = [str(binary), "run", "--check", f"--{option}={text}"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=10, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=START_TIMEOUT_S, check=False)
     if done.returncode != 2 or not done.stdout:
         return None
     message: str = json.loads(done.stdout.splitlines()[-1])["message"]

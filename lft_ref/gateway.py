@@ -16,10 +16,9 @@ from netcommon import quantity
 from netcommon.binaries import find
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
-from netcommon.process import Tool
+from netcommon.process import START_TIMEOUT_S, Tool
 
 TUNNEL_PORT = 2004
-READY_TIMEOUT_S = 15.0
 _POLL_S = 0.02
 
 
@@ -83,7 +82,7 @@ class Gateway(Tool):
         super().__enter__()
         return self
 
-    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> None:
+    def wait_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Until it may be used. Its tunnel need not be up."""
         self.wait_event("ready", timeout_s)
 

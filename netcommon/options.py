@@ -19,9 +19,9 @@ from typing import Any, Literal
 from netcommon import quantity
 from netcommon.binaries import find
 from netcommon.errors import LfpError
+from netcommon.process import START_TIMEOUT_S
 
 Kind = Literal["flag", "string", "text", "choice", "quantity", "quantities", "list"]
-_TIMEOUT_S = 10
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,9 @@ def _row(row: Mapping[str, Any]) -> Option:
 def _ask(path: Path, *arguments: str) -> dict[str, Any]:
     try:
         done = subprocess.run(
-            [path, *arguments], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True, stdin=subprocess.DEVNULL
-        )
+            [path, *arguments], capture_output=True, text=True, timeout=START_TIMEOUT_S, check=True,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
         answer: dict[str, Any] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
         raise LfpError(f"{path} {' '.join(arguments)}: cannot list what it takes: {error}") from error

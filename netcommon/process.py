@@ -32,6 +32,9 @@ from netcommon.ledger import Ledger
 from netcommon.netns import namespace_path
 
 Event = dict[str, Any]
+# For a tool that says when it is ready, or answers a question and ends. It takes a hundredth of this; a machine with a
+# load of 25 takes seconds to start a program.
+START_TIMEOUT_S = 60.0
 # No signal comes for a parent that died before setpriv asked for it.
 _IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"'
 _END = object()  # queue mark: stdout closed
@@ -52,7 +55,7 @@ def _file_to_see(stderr: Path | None) -> str:
 
 
 class Tool:
-    """One run of one tool. ``with Tool([...], netns_pid=…) as tool: tool.wait_event("ready", 5)``.
+    """One run of one tool. ``with Tool([...], netns_pid=…) as tool: tool.wait_event("ready", START_TIMEOUT_S)``.
 
     ``stderr_path`` keeps the tool's stderr (a temporary file otherwise); ``ledger`` records ownership for clean-up.
     Without ``json_lines`` each line of stdout is an event ``{"event": "line", "text": …}``, for programs of others.

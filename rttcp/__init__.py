@@ -4,12 +4,11 @@ The caller chooses the namespace in which an end runs. Units are in the names: b
 beside this file is the specification.
 """
 
-from rttcp.launcher import DEFAULT_PORT, READY_TIMEOUT_S, finished, listening, receiver_argv, sender_argv
+from rttcp.launcher import DEFAULT_PORT, finished, listening, receiver_argv, sender_argv
 from rttcp.results import End, Exchange, ExchangeSummary, Params, Side, Stream, Summary, Verdict, Way, parse_end
 
 __all__ = [
     "DEFAULT_PORT",
-    "READY_TIMEOUT_S",
     "End",
     "Exchange",
     "ExchangeSummary",

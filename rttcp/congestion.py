@@ -15,8 +15,7 @@ from typing import Any
 
 from netcommon import binaries
 from netcommon.errors import LfpError
-
-_TIMEOUT_S = 10.0
+from netcommon.process import START_TIMEOUT_S
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def congestion(name: str, **parameters: float) -> Iterator[Congestion]:
     finally:
         process.terminate()
         try:
-            process.communicate(timeout=_TIMEOUT_S)
+            process.communicate(timeout=START_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

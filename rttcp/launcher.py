@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from netcommon.errors import LfpError
-from netcommon.process import Tool
+from netcommon.process import START_TIMEOUT_S, Tool
 from rttcp.results import End, parse_end
 
 DEFAULT_PORT = 5010
-READY_TIMEOUT_S = 10.0
 FAMILIES: dict[int | None, list[str]] = {4: ["-4"], 6: ["-6"], None: []}
 
 
@@ -24,7 +23,7 @@ def listening(argv: Sequence[str], **options: Any) -> Iterator[Tool]:
     """Runs the receiver with this command line and waits until it is ready. ``options`` are those of
     ``netcommon.process.Tool``: where it runs, its name, its log."""
     with Tool(argv, **options) as receiver:
-        receiver.wait_event("ready", READY_TIMEOUT_S)
+        receiver.wait_event("ready", START_TIMEOUT_S)
         yield receiver
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from netcommon import netns
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
-from netcommon.process import Tool
+from netcommon.process import START_TIMEOUT_S, Tool
 from scenarios.network import links, sysctls
 from scenarios.plan import profiles
 
@@ -49,7 +49,7 @@ def hosts(ledger: Ledger) -> Iterator[Hosts]:
 def _namespace(ledger: Ledger) -> Iterator[int]:
     with Tool(["unshare", "--net", "--", "sh", "-c", 'echo "{\\"event\\":\\"ready\\"}"; exec sleep infinity'],
               name="namespace", ledger=ledger) as holder:  # fmt: skip
-        holder.wait_event("ready", 5)
+        holder.wait_event("ready", START_TIMEOUT_S)
         yield holder.pid
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from netcommon.binaries import MissingBinary, find
+from netcommon.process import START_TIMEOUT_S
 from scenarios.plan.messages import suggest
 
 LINUX = (
@@ -20,7 +21,6 @@ LINUX = (
 )  # fmt: skip
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _OURS = "lfp_"
-_TIMEOUT_S = 10
 
 
 def wrong(text: str) -> str | None:
@@ -71,7 +71,7 @@ def _installed() -> dict[str, tuple[str, ...]] | None:
 @cache
 def _listed(binary: Path, _built_ns: int) -> dict[str, tuple[str, ...]] | None:
     try:
-        done = subprocess.run([binary, "cc", "list", "--json"], capture_output=True, text=True, timeout=_TIMEOUT_S)
+        done = subprocess.run([binary, "cc", "list", "--json"], capture_output=True, text=True, timeout=START_TIMEOUT_S)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         return {row["name"]: tuple(row["parameters"]) for row in rows} if done.returncode == 0 else None
     except (OSError, ValueError, KeyError, subprocess.SubprocessError):

@@ -15,6 +15,7 @@ import time
 from netcommon import readable, unprivileged
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
+from netcommon.process import START_TIMEOUT_S
 from scenarios.run import runner
 from scenarios.run.fitness import Fitness
 from scenarios.trial import witness
@@ -30,7 +31,7 @@ def measure(ledger: Ledger, seconds: float = SECONDS) -> Fitness:
     """This machine's figures, after about ``seconds``. MissingError without the witness. It is no error if a veth pair
     cannot be created."""
     with witness.sleeper(ledger, period_ns=_PERIOD_NS) as sleeper:
-        sleeper.wait_event("ready", witness.READY_TIMEOUT_S)
+        sleeper.wait_event("ready", START_TIMEOUT_S)
         before, end_s = CpuTimes.now(), time.monotonic() + seconds
         time.sleep(_ALONE_S)
         others_share = before.busy_share(CpuTimes.now())

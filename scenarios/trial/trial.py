@@ -18,7 +18,7 @@ import rttcp
 from netcommon import netns
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
-from netcommon.process import Tool, ToolError
+from netcommon.process import START_TIMEOUT_S, Tool, ToolError
 from scenarios.network import sysctls
 from scenarios.network.tcp_memory import TcpMemory
 from scenarios.network.topology import Topology
@@ -34,7 +34,6 @@ from scenarios.trial.verdicts import Reason
 if TYPE_CHECKING:
     from comet_delay.backend import Box
 
-READY_TIMEOUT_S = 10.0
 RECORD_TIMEOUT_S = 120.0  # for writing the rest of a record when its box has ended
 
 
@@ -163,7 +162,7 @@ def _no_connections_left(net: Topology) -> Iterator[None]:
 def _witness(log: Path, ledger: Ledger) -> Iterator[Tool]:
     """A witness that sleeps beside the transfer, at the box's priority."""
     with witness.sleeper(ledger, log) as tool:
-        tool.wait_event("ready", witness.READY_TIMEOUT_S)
+        tool.wait_event("ready", START_TIMEOUT_S)
         yield tool
 
 
@@ -171,7 +170,7 @@ def _witness(log: Path, ledger: Ledger) -> Iterator[Tool]:
 def _reader(record: Path, folder: Path, ledger: Ledger) -> Iterator[Tool]:
     """Reads the box's record into the trial's folder while the box writes it."""
     with delay_box.recorder(record, folder / analysis.BOX, folder / "log" / "record.stderr", ledger) as tool:
-        tool.wait_event("ready", READY_TIMEOUT_S)
+        tool.wait_event("ready", START_TIMEOUT_S)
         yield tool
 
 
@@ -235,7 +234,7 @@ def _start_capture(
     log = folder / "log" / "pktlogger.stderr"
     tool = Tool(argv, name="pktlogger", stderr_path=log, ledger=ledger, stdin=True)
     capture = stack.enter_context(tool)
-    capture.wait_event("ready", READY_TIMEOUT_S)
+    capture.wait_event("ready", START_TIMEOUT_S)
     return capture
 
 

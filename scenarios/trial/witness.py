@@ -15,12 +15,11 @@ from netcommon.ledger import Ledger
 from netcommon.process import Tool
 
 TOOL = "timer-witness"
-READY_TIMEOUT_S = 5.0
 FIGURES = ("period_ns", "priority", "count", "p50_ns", "p99_ns", "max_ns")
 
 
 def sleeper(ledger: Ledger, log: Path | None = None, *, period_ns: int | None = None) -> Tool:
-    """The witness as a tool that is not yet started. Call `wait_event("ready", READY_TIMEOUT_S)`, and at the end
+    """The witness as a tool that is not yet started. Call `wait_event("ready", START_TIMEOUT_S)`, and at the end
     `figures` of what `stop` returns."""
     period = [] if period_ns is None else ["--period", f"{period_ns}ns"]
     argv = [str(binaries.find(TOOL)), "--json", "--parent-death", *period]
