@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from scenarios.plan.model import Scenario
@@ -95,9 +95,13 @@ class TimeLeft:
         self._expected_s += expected_s
         self._taken_s += taken_s
 
-    def seconds(self) -> float:
-        """The time left."""
-        return self._left_s * (self._taken_s / self._expected_s if self._expected_s else 1.0)
+    def seconds(self, under_way: Sequence[tuple[float, float]] = (), at_a_time: int = 1) -> float:
+        """The time left. ``under_way``: of each trial that runs, what it was expected to add and the wall time that it
+        still takes; ``at_a_time`` of them run side by side."""
+        ratio = self._taken_s / self._expected_s if self._expected_s else 1.0
+        waiting_s = max(self._left_s - sum(expected_s for expected_s, _ in under_way), 0.0) * ratio
+        still = [left_s for _, left_s in under_way]
+        return max(waiting_s + sum(still) / at_a_time, max(still, default=0.0))
 
 
 def spoken(seconds: float) -> str:

@@ -1,7 +1,12 @@
-"""Progress of a run: a line for each trial, and on a terminal a bar with the time left."""
+"""Progress of a run: a line for each trial, and on a terminal a bar with the time left.
+
+In virtual time the bar also has the clock and the speed of each trial that runs. Where no terminal is, they are a line
+every half minute.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -13,6 +18,9 @@ from netcommon import readable
 from scenarios.plan.estimate import TimeLeft, spoken, trial_s
 from scenarios.plan.plan import Plan, Trial
 from scenarios.run import terminal
+from scenarios.virtual.under_way import Look
+
+_LINE_S = 30.0  # between two lines about the trials that run, where there is no bar
 
 
 class RunProgress:
@@ -29,7 +37,7 @@ class RunProgress:
         self._plan, self._expected_s = plan, expected_s
         self._taken = [] if taken is None else taken
         self._left = TimeLeft(expected_s(trial) for trial in trials)
-        self._count = len(plan.trials)
+        self._count, self._said_s = len(plan.trials), time.monotonic()
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"),
             console=self.console, disable=not self.console.is_terminal, transient=True,
@@ -54,11 +62,22 @@ class RunProgress:
         self.console.print(f"not valid: {len(trials)} of {self._count} trials, measured again")
         self._bar.update(self._task, completed=self._finished, left=self._spoken())
 
+    def under_way(self, looks: list[Look], at_a_time: int) -> None:
+        """Shows how far the trials are that run now."""
+        pairs = [(self._expected_s(one.trial), one.left_s) for one in looks]
+        left = f"{spoken(self._left.seconds(pairs, at_a_time))} left"
+        clocks = "; ".join(map(str, looks))
+        self._bar.update(self._task, left=f"{clocks}  {left}")
+        if not self.console.is_terminal and time.monotonic() - self._said_s >= _LINE_S:
+            self._said_s = time.monotonic()
+            self.console.print(f"clock      {clocks}  ({left})", markup=False)
+
     def done(self, trial: Trial, row: dict[str, Any], taken_s: float) -> None:
         """Notes that ``trial`` has ended with the results ``row``."""
         self._left.done(self._expected_s(trial), taken_s)
         self._taken.append((trial, taken_s))
         self._finished += 1
+        self._said_s = time.monotonic()
         line = f"{self._finished:>{len(str(self._count))}}/{self._count}  {describe(self._plan, trial)}  {outcome(row)}"
         self.console.print(line if self.console.is_terminal else f"{line}  ({self._spoken()})", markup=False)
         self._bar.update(self._task, completed=self._finished, left=self._spoken())

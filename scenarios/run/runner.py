@@ -105,12 +105,13 @@ def resume(
     content |= {"state": "running"}
     seal.open_again(run_dir)
     manifest.write(run_dir, content)
-    price_s, taken = _price_s(content, jobs, elsewhere), list[tuple[Trial, float]]()
+    side_by_side = max(1, min(jobs, os.cpu_count() or 1, len(todo)))
+    price_s, taken = _price_s(content, side_by_side, elsewhere), list[tuple[Trial, float]]()
     factor = speed.measured(run_dir.parent, virtual="virtual" in content).factor
     try:
         content |= elsewhere.ready(plan, content) if elsewhere else {}
         with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken) as progress:
-            run = _way_to_run(content, jobs, elsewhere)
+            run = _way_to_run(content, _Pace(jobs, side_by_side, factor), elsewhere)
             run(run_dir, todo, rows, content, progress)
             while "virtual" not in content and (again := _to_repeat(run_dir, plan, rows)):
                 progress.again(again)
@@ -136,14 +137,24 @@ def resume(
     return Finished(run_dir, failed, content["verdict"], len(content["superseded"]), tuple(expected))
 
 
-def _price_s(content: dict[str, Any], jobs: int, elsewhere: Elsewhere | None) -> Callable[[Trial], float]:
+@dataclass(frozen=True)
+class _Pace:
+    """``jobs``: trials that may run at a time. ``side_by_side``: those that do, each on a processor of its own.
+    ``factor``: how long this machine takes, against the built-in prices."""
+
+    jobs: int
+    side_by_side: int
+    factor: float
+
+
+def _price_s(content: dict[str, Any], side_by_side: int, elsewhere: Elsewhere | None) -> Callable[[Trial], float]:
     """The wall time that a trial adds to a run, in the run's kind of time, by the built-in prices."""
     if "virtual" not in content:
         return lambda one: estimate.trial_s(one.setting) / (elsewhere.slots if elsewhere else 1)
     from scenarios.virtual import cost
 
-    at_a_time = min(jobs, os.cpu_count() or 1)
-    return lambda one: cost.wall_s(one, content["virtual"]["box"]) / (elsewhere.slots if elsewhere else at_a_time)
+    at_a_time = elsewhere.slots if elsewhere else side_by_side
+    return lambda one: cost.wall_s(one, content["virtual"]["box"]) / at_a_time
 
 
 def _run_all(
@@ -178,14 +189,14 @@ def _to_repeat(run_dir: Path, plan: Plan, rows: dict[int, dict[str, Any]]) -> li
 Run = Callable[[Path, list[Trial], dict[int, dict[str, Any]], dict[str, Any], RunProgress], None]
 
 
-def _way_to_run(content: dict[str, Any], jobs: int, elsewhere: Elsewhere | None) -> Run:
+def _way_to_run(content: dict[str, Any], pace: _Pace, elsewhere: Elsewhere | None) -> Run:
     if elsewhere:
         return functools.partial(_run_elsewhere, elsewhere)
-    return functools.partial(_run_virtual, jobs) if "virtual" in content else _run_all
+    return functools.partial(_run_virtual, pace) if "virtual" in content else _run_all
 
 
 def _run_virtual(
-    jobs: int, run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any],
+    pace: _Pace, run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any],
     progress: RunProgress,
 ) -> None:  # fmt: skip
     from scenarios.virtual import engine
@@ -193,10 +204,13 @@ def _run_virtual(
     def ended(one: engine.Ended) -> None:
         table.add(one.trial)
         told = Ended(one.trial, one.status, one.wall_s, one.virtual_s)
-        progress.done(one.trial, _line(rows, told), one.wall_s / jobs)
+        progress.done(one.trial, _line(rows, told), one.wall_s / pace.side_by_side)
 
     with owned() as (ledger, _), results.Table(run_dir, rows) as table:
-        engine.run_all(run_dir, todo, ledger, jobs, content["virtual"]["box"], ended)
+        engine.run_all(
+            run_dir, todo, ledger, pace.jobs, content["virtual"]["box"], ended,
+            lambda looks: progress.under_way(looks, pace.side_by_side), pace.factor,
+        )  # fmt: skip
 
 
 def _run_elsewhere(

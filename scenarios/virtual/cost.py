@@ -1,29 +1,66 @@
-"""The wall time that a trial in virtual time takes, estimated before any has run: the time to start, and a price for
-the data that is moved.
+"""The wall time that a trial in virtual time takes, estimated before any has run: the time to start, and prices for
+what moves.
 
-The prices were measured on two cores of 2025, at 45 to 2,000 Mbit/s and RTT 20 ms. On another machine the trials that
-are done correct them (``estimate.TimeLeft``). The price of a user's own program as a gateway is a guess.
+Most of it is packets, so the length of super-packets decides, which follows rate and granularity (`boxes`). The prices
+are processor seconds of two cores of 2025 (docs/explanation/virtual-time.md has what they were measured at). On another
+machine earlier runs correct them (``scenarios.run.speed``), and during a run the clock does (`under_way`). The price of
+a user's own program as a gateway is a guess.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from scenarios.plan import estimate
+from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Trial
 from scenarios.virtual import boxes
 
-_START_S = 2.0
-_S_PER_BYTE = 10e-9  # both hosts, netem
-_BOX_S_PER_WAKING = 0.25e-3  # the userspace box, for each look at its ports
-_GATEWAYS_S_PER_BYTE = {"none": 0.0, "lft": 40e-9, "command": 1000e-9}
-_CAPTURE = 1.2  # a trial with captures takes this many times as long
+_START_S = 1.5
+_S_PER_SECOND = 0.02  # of virtual time: samples, timers
+_S_PER_PACKET = 7e-6  # a super-packet, or a packet where it is apart, with its acknowledgement, from host to host
+_S_PER_BYTE = 0.15e-9
+_BOX_S_PER_WAKING = 0.1e-3  # the userspace box, for each look at its ports
+_SUPER_BYTES = 65_536  # with the userspace box nothing limits super-packets
+
+
+@dataclass(frozen=True)
+class _Gateways:
+    """The price of a pair of gateways."""
+
+    start_s: float
+    s_per_byte: float
+
+
+_GATEWAYS = {"none": _Gateways(0, 0), "lft": _Gateways(1.2, 8e-9), "command": _Gateways(1.0, 100e-9)}
+_CAPTURE_START_S, _CAPTURE_S_PER_PACKET = 1.0, 5e-6  # for each captured point
 
 
 def wall_s(trial: Trial, box: str) -> float:
     """Expected wall time, in seconds, of a trial that has a processor to itself. ``box``: see ``boxes.choose``."""
-    setting = boxes.settled(trial, box).setting
+    settled = boxes.settled(trial, box)
+    setting = settled.setting
     duration_s, moved = estimate.transfer_s(setting), estimate.moved_bytes(setting)
-    took_s = moved * (_S_PER_BYTE + _GATEWAYS_S_PER_BYTE[setting.gateway.kind])
-    if boxes.choose(trial, box) == "comet":
-        packets = 1.5 * moved / setting.path.mtu  # with acknowledgements
-        took_s += _BOX_S_PER_WAKING * min(packets, 2 * duration_s * 1e9 / max(setting.path.granularity or 0, 1))
-    return _START_S + took_s * (_CAPTURE if setting.capture.points else 1.0)
+    comet, gateways = boxes.choose(settled, box) == "comet", _GATEWAYS[setting.gateway.kind]
+    packets = moved / _SUPER_BYTES if comet else _packets(settled, moved)
+    took_s = gateways.start_s + duration_s * _S_PER_SECOND
+    took_s += moved * (_S_PER_BYTE + gateways.s_per_byte) + packets * _S_PER_PACKET
+    if comet:
+        took_s += _BOX_S_PER_WAKING * _wakings(setting, duration_s, moved)
+    if points := len(setting.capture.points):
+        took_s += _CAPTURE_START_S + points * packets * _CAPTURE_S_PER_PACKET
+    return _START_S + took_s
+
+
+def _wakings(setting: Scenario, duration_s: float, moved: float) -> float:
+    """One for each packet and acknowledgement, but two a granularity at most."""
+    return min(1.5 * moved / setting.path.mtu, 2 * duration_s * 1e9 / max(setting.path.granularity or 0, 1))
+
+
+def _packets(settled: Trial, moved: float) -> float:
+    """Packets that netem gets: super-packets, of which loss takes those apart that it hits."""
+    path = settled.setting.path
+    whole = max(boxes.super_packets(settled)[0] // path.mtu, 1)
+    loss = path.direction("ab").values["loss"]
+    passes = (1 - (loss if isinstance(loss, int) else 0) / 1e9) ** whole
+    return moved / path.mtu / whole * (passes + (1 - passes) * whole)

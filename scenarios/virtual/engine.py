@@ -25,10 +25,12 @@ from scenarios.plan import params, randomness
 from scenarios.plan.plan import Plan, Trial
 from scenarios.trial import attempts, trial, verdicts
 from scenarios.trial.files import read_json, write_json
-from scenarios.virtual import boxes, kernel, memory
+from scenarios.virtual import boxes, cost, kernel, memory
 from scenarios.virtual.guest import CLOCK_START_NS, Guest
+from scenarios.virtual.under_way import Look, UnderWay
 
 _LOOK_S = 0.02
+_TELL_S = 0.5  # between two calls that say how far the trials are
 # A trial starts only with the first amount of free disk. A failure with less than the second is the full disk's.
 _LEAST_DISK_BYTES, _ROOM_BYTES = 64 * 2**20, 16 * 2**20
 
@@ -45,6 +47,11 @@ class Running:
     stack: ExitStack
     began_s: float
     began_ns: int
+    under_way: UnderWay
+
+    def look(self) -> Look:
+        """How far it is."""
+        return self.under_way.look(time.monotonic() - self.began_s, self.guest.virtual_s())
 
 
 @dataclass(frozen=True)
@@ -77,27 +84,33 @@ def manifest(plan: Plan, box: str) -> dict[str, Any]:
 
 
 def run_all(
-    run_dir: Path, todo: list[Trial], ledger: Ledger, jobs: int, box: str, ended: Callable[[Ended], None]
-) -> None:
-    """Runs the trials in order, `jobs` at a time, and calls `ended` for each that has ended. LfpError ends the run."""
+    run_dir: Path, todo: list[Trial], ledger: Ledger, jobs: int, box: str, ended: Callable[[Ended], None],
+    tell: Callable[[list[Look]], None] = lambda _: None, factor: float = 1.0,
+) -> None:  # fmt: skip
+    """Runs the trials in order, `jobs` at a time, and calls `ended` for each that has ended, and `tell` twice a second
+    with how far the others are. ``factor``: how long this machine takes, against the built-in prices. LfpError ends
+    the run."""
     image = kernel.require()
     largest = max((memory.guest_bytes(one.setting) for one in todo), default=memory.BASE_BYTES)
     jobs = memory.jobs_that_fit(largest, jobs)
-    waiting, running = list(todo), list[Running]()
+    waiting, running, told_s = list(todo), list[Running](), time.monotonic()
     with ExitStack() as everything:
         while waiting or running:
             while waiting and len(running) < jobs:
                 _check_disk(run_dir)
-                running.append(_start(image, waiting.pop(0), run_dir, ledger, box, everything))
+                running.append(_start(image, waiting.pop(0), run_dir, ledger, box, factor, everything))
             for one in [one for one in running if _is_over(one)]:
                 running.remove(one)
                 with _full_disk_said(run_dir):
                     ended(_collect(one, run_dir))
+            if running and time.monotonic() - told_s >= _TELL_S:
+                told_s = time.monotonic()
+                tell([one.look() for one in running])
             time.sleep(_LOOK_S)
 
 
 def _start(
-    image: Path, one: Trial, run_dir: Path, ledger: Ledger, box: str, everything: ExitStack
+    image: Path, one: Trial, run_dir: Path, ledger: Ledger, box: str, factor: float, everything: ExitStack
 ) -> Running:  # fmt: skip
     stack = everything.enter_context(ExitStack())
     with _full_disk_said(run_dir):
@@ -112,7 +125,8 @@ def _start(
         stack.enter_context(guest)
     ledger.add_process(guest.pid, f"guest of trial {one.number}")
     stack.callback(ledger.drop_process, guest.pid)
-    return Running(one, guest, stack, time.monotonic(), time.time_ns())
+    under_way = UnderWay(one, factor * cost.wall_s(one, box))
+    return Running(one, guest, stack, time.monotonic(), time.time_ns(), under_way)
 
 
 @contextmanager

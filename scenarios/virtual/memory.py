@@ -24,12 +24,18 @@ _BBR_GAIN = 2
 _GATEWAY_BYTES, _GATEWAY_TRIPS = 160 * 2**20, 2 + 4
 _GATEWAY_BPS, _GATEWAY_RTT_NS = 2_500_000_000, 200 * 10**6  # what it plans for: the rate without a limit, the least RTT
 Way = Literal["ab", "ba"]
-_SHM = Path("/dev/shm")
+_SHM, _LEAST_SHM_BYTES = Path("/dev/shm"), 2**30
 
 
 def scratch() -> Path:
-    """The folder where guests' memory is mapped: a tmpfs if there is one, so that it is not written to a disk."""
-    return _SHM if os.access(_SHM, os.W_OK) else Path(tempfile.gettempdir())
+    """The folder where guests' memory is mapped: a tmpfs if it serves, so that the memory is not written to a disk. In
+    a container it often does not: engines give it 64 MB and mount it so that nothing in it may be executed, which the
+    code of a guest's programs is."""
+    if os.access(_SHM, os.W_OK):
+        about = os.statvfs(_SHM)
+        if about.f_blocks * about.f_frsize >= _LEAST_SHM_BYTES and not about.f_flag & os.ST_NOEXEC:
+            return _SHM
+    return Path(tempfile.gettempdir())
 
 
 def in_flight_bytes(setting: Scenario) -> int:

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import container
 import ordinary_user
 import pytest
 from support.waiting import wait_until
@@ -236,9 +237,11 @@ class TestInVirtualTime:
         )
         assert (status, err) == (0, []), out
 
-    def test_where_user_namespaces_are_forbidden(self, user: User) -> None:
+    @pytest.mark.skipif(not container.LIBRARY, reason="no libseccomp here, which sets a container's filter")
+    def test_in_a_container_that_allows_nothing_beyond_an_engines_defaults(self, user: User) -> None:
+        """No user namespaces, many system calls refused, and a /dev/shm of 64 MB in which nothing may be executed."""
         status, out, err = user.lfp(
-            "run", "lfp-seqack", "--quick", "--time", "virtual", *SHORT, wrapped=ordinary_user.NO_NAMESPACES
+            "run", "lfp-seqack", "--quick", "--time", "virtual", *SHORT, wrapped=container.CONTAINER
         )
         assert (status, err) == (0, []), out
         assert user.processes() == []

@@ -15,6 +15,7 @@ from scenario_runs import TINY, FakeTrials
 from netcommon.errors import LfpError, UsageError
 from scenarios.certify import seal
 from scenarios.commands.show import command as show
+from scenarios.bench.speed import virtual_speed
 from scenarios.plan import estimate
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, load_plan, make_plan
@@ -162,16 +163,17 @@ def test_time_left_learns_from_the_trials_done(plan: Plan) -> None:
     assert left.seconds() == pytest.approx(2 * sum(expected_s[1:]))
 
 
-# Rate, box, wall seconds of five seconds of transfer at RTT 20 ms, as a busy machine with two cores took them.
-TAKEN_S = [("45Mbit", "netem", 2.1), ("200Mbit", "netem", 3.6), ("800Mbit", "netem", 6.1), ("45Mbit", "comet", 11.2),
-           ("200Mbit", "comet", 26.9)]  # fmt: skip
+# Case of the bench virtual.speed, its seconds, and the processor seconds that its trial took.
+TAKEN_S = [("start", 0.1, 1.24), ("short", 15, 3.33), ("stream", 15, 2.06), ("captured", 15, 3.77), ("long", 20, 6.73),
+           ("lossy", 10, 2.02), ("userspace", 10, 4.01), ("gateways", 10, 8.31), ("gateways", 1, 2.53)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rate", "box", "taken_s"), TAKEN_S)
-def test_the_estimate_is_in_wall_time_of_the_chosen_kind(rate: str, box: str, taken_s: float) -> None:
-    values = {"scenario": {"name": "x"}, "path": {"delay": "10ms", "rate": rate}, "transfer": {"duration": "5s"}}
-    one = make_plan(Document("x", values), 1).trials[0]
-    assert taken_s / 2 < cost.wall_s(one, box) < 2 * taken_s
+@pytest.mark.parametrize(("name", "seconds", "taken_s"), TAKEN_S)
+def test_the_estimate_is_in_wall_time_of_the_chosen_kind(name: str, seconds: float, taken_s: float) -> None:
+    (case,) = (case for case in virtual_speed.CASES if case.name == name)
+    sets = [f"scenario.case={name}", f"transfer.duration={seconds}s"]
+    (one,) = load_plan(str(virtual_speed.FILE), overrides=sets, seed=1).trials
+    assert taken_s / 2 < cost.wall_s(one, case.box) < 2 * taken_s
 
 
 def test_small_windows_are_expected_to_take_longer(plan: Plan) -> None:
