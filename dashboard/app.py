@@ -71,15 +71,15 @@ class Application(Dash):
         super().__init__(__name__, **options)
         self.runs = runs
 
-    def interpolate_index(self, **parts: str) -> str:
+    def interpolate_index(self, metas: str = "", **parts: str) -> str:  # type: ignore[override]
         found = RUN_ADDRESS.match(request.path)
         if found and found["trial"] and self.runs.has_timeline(found["run"], int(found["trial"])):
             query = timeline_view.query_of(request.query_string.decode(errors="replace"))
             view = f"{request.path.rstrip('/')}/view" + (f"?{query}" if query else "")
             link = f'<link rel="preload" as="fetch" crossorigin href="{escape(view)}">'
-            parts["metas"] = parts.get("metas", "") + link
-        parts["metas"] = "<script>window.lfp_native = {parseInt, parseFloat}</script>" + parts.get("metas", "")
-        return str(super().interpolate_index(**parts))  # type: ignore[no-untyped-call]
+            metas += link
+        metas += "<script>window.lfp_native = {parseInt, parseFloat}</script>"
+        return str(super().interpolate_index(metas=metas, **parts))  # type: ignore[no-untyped-call]
 
 
 def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LIVE) -> Application:

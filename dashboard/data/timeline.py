@@ -96,7 +96,7 @@ def _load(run_path: Path, number: int, flow: int, _mtime_ns: int) -> Timeline:
 
 def is_long(trial: Trial) -> bool:
     """Whether a timeline is kept on disk, because the server's memory would not hold many such."""
-    return pq.read_metadata(trial.path / "segments.parquet").num_rows >= STORED_FROM
+    return int(pq.read_metadata(trial.path / "segments.parquet").num_rows) >= STORED_FROM
 
 
 def stores_of(trial: Trial, flow: int) -> tuple[Store, Store]:
@@ -128,7 +128,7 @@ def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeli
     lost = int(np.searchsorted(ack["t_received_ns"], 0))  # lost ACKs have -1 and sort first
     first = int(seg["t_sent_ns"][0]) if seg["t_sent_ns"].size else 0
     origin = first if client is None else client.origin_ns
-    columns = {
+    columns: Json = {
         "sent_ns": seg["t_sent_ns"] - origin,
         "received_ns": np.where(seg["t_received_ns"] < 0, -1, seg["t_received_ns"] - origin),
         "seq": seg["seq"],
@@ -147,7 +147,7 @@ def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeli
 def stored_leg(trial: Trial, flow: int, client: Timeline | None, main: int) -> Timeline:
     """The same from the arrays that `prepare` has made. `main`: the flow of the client's connection."""
     store = stores_of(trial, main)[client is not None]
-    columns = {name: store.array(name) for name in BASE}
+    columns: Json = {name: store.array(name) for name in BASE}
     boxed = store.arrays("box")
     never = store.arrays("lost_acks")
     found = Box(tuple(_fates(trial, client)), *boxed) if boxed else None
@@ -162,7 +162,7 @@ def _fates(trial: Trial, client: Timeline | None) -> list[str]:
 
 
 def _of(
-    trial: Trial, flow: int, client: Timeline | None, origin: int, columns: dict[str, NDArray[Any]], found: Box | None,
+    trial: Trial, flow: int, client: Timeline | None, origin: int, columns: Json, found: Box | None,
     never: LostAcks | None,
 ) -> Timeline:  # fmt: skip
     """A connection of these columns, with what is in its small files."""

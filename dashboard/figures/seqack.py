@@ -18,7 +18,17 @@ from dashboard.data.series import I64
 from dashboard.figures.sheet import Later, Sheet, Trace
 from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, VERMILLION, scatter
 from dashboard.figures.units import said
-from dashboard.figures.view import MOST_MARKS, SEGMENT_HOVER, SERVER, View, facts_of, seconds, segment_facts, tally, thinned
+from dashboard.figures.view import (
+    MOST_MARKS,
+    SEGMENT_HOVER,
+    SERVER,
+    View,
+    facts_of,
+    seconds,
+    segment_facts,
+    tally,
+    thinned,
+)
 
 RESENT = {
     FAST: ("fast retransmission", GREEN, "triangle-up"),

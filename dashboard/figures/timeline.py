@@ -102,7 +102,8 @@ def _name_axis(sheet: Sheet, panel: Panel, row: int) -> None:
         title, name = unit.title(title), unit.name
         sheet.layout.setdefault("meta", {})[axis("y", row)] = unit.size
     sheet.layout[axis("y", row)] |= AXIS | {
-        "title": AXIS["title"] | {"text": title}, "ticklabeloverflow": "allow", "rangemode": "tozero" if panel.base else "normal",
+        "title": AXIS["title"] | {"text": title}, "ticklabeloverflow": "allow",
+        "rangemode": "tozero" if panel.base else "normal",
         "uirevision": f"timeline {name}",
     }  # fmt: skip
 
@@ -156,7 +157,7 @@ def _lay_out(sheet: Sheet, view: View, height: int) -> None:
     tl, span = view.timeline, _span_text(view)
     note = "; ".join([span, *dict.fromkeys(view.notes)] if view.notes else [span, "every packet drawn"])
     sheet.layout |= LAYOUT | {
-        "height": height, "dragmode": "zoom", "uirevision": "timeline", 
+        "height": height, "dragmode": "zoom", "uirevision": "timeline",
         "margin": LAYOUT["margin"] | {"t": 80, "r": LEGEND_PX, "autoexpand": False},
         "title": {"text": _title(tl), "x": 0, "xref": "paper", "font": {"size": 20},
                   "subtitle": {"text": note, "font": {"size": 14}}},

@@ -117,7 +117,8 @@ def _buttons(texts: dict[str, str]) -> list[html.Button]:
 
 def _files() -> list[html.A | html.Button]:
     """Exports of the view; the browser completes the links, and makes the pictures itself."""
-    links = [html.A(text, id=f"export-{kind}", href=f"?{kind}", download=True) for kind, text in FILES.items()]
+    names = {kind: f"segments.{kind}" for kind in FILES}
+    links = [html.A(FILES[kind], id=f"export-{kind}", href=name, download=name) for kind, name in names.items()]
     return [*links, *_buttons(PICTURES)]
 
 
