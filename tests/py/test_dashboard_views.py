@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -11,13 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import synthetic_run
 from flask.testing import FlaskClient
 
-from dashboard.app import make_app
+from dashboard.app import Runs, make_app, page_at
+from dashboard.content.tables import limit_table
 from dashboard.data import prepare, timeline
 from dashboard.data.flow import KINDS
+from dashboard.data.limits import WORDS
 from dashboard.data.runs import load_run
 from dashboard.data.store import KEPT
 from dashboard.pages.timeline_view import Asked, asked
@@ -144,6 +149,43 @@ def _arrays(value: Any) -> list[Any]:
     if isinstance(value, tuple):
         return list(value)
     return [value.t_ns, value.value, *value.levels.rows] if hasattr(value, "levels") else [value]
+
+
+def test_what_limited_the_transfer_is_a_band_a_list_and_causes_of_losses(tmp_path: Path) -> None:
+    """With the tables of today's pktlogger: 2,000 spans, of which a wide view shows the cause of most time."""
+    path = synthetic_run.seqack(tmp_path, segments=6_000, cycle_segments=600)
+    folder, run = path / "trials" / "0000", load_run(path)
+    old = timeline.load(run, run.trial(0))
+    edges = old.origin_ns + np.linspace(0, old.duration_ns, 2001).astype(np.int64)
+    flow, cause = np.full(2000, run.trial(0).flows[0], np.uint32), np.where(np.arange(2000) % 4 == 0, 0, 7)
+    pq.write_table(pa.table({"flow": flow, "t0_ns": edges[:-1], "t1_ns": edges[1:], "cause": cause.astype(np.uint8)}),
+                   folder / "limits.parquet")  # fmt: skip
+    lost = old.lost_rows
+    pq.write_table(pa.table({
+        "flow": flow[: lost.size], "t_sent_ns": old.sent_ns[lost] + old.origin_ns, "seq": old.seq[lost],
+        "cause": np.zeros(lost.size, np.uint8), "run": np.full(lost.size, 23), "queue_ns": np.full(lost.size, 10**7),
+    }), folder / "losses.parquet")  # fmt: skip
+    summary = json.loads((folder / "summary.json").read_text())
+    names = {"limit_causes": list(WORDS), "loss_causes": ["tail_drop"]}
+    (folder / "summary.json").write_text(json.dumps(summary | names))
+    os.utime(folder / "segments.parquet", ns=(1, 1))
+    loaded = timeline.load(run, run.trial(0))
+    assert loaded.limits is not None
+    shares = {row[0]: row[3] for row in limit_table(loaded)}
+    assert shares == {"path_rate": "75 %", "slow_start": "25 %"}
+    t0, t1, most, gathered = loaded.limits.band(0, loaded.duration_ns, 500)
+    assert gathered and most.tolist() == [7] and (int(t0[0]), int(t1[0])) == (0, loaded.duration_ns)
+    _, _, each, gathered = loaded.limits.band(0, loaded.duration_ns // 100, 500)
+    assert not gathered and each.tolist() == cause[:20].tolist()
+    client = make_app(tmp_path).server.test_client()
+    drawn = answer(client, path, "view", f"from=0&to={loaded.duration_ns / 1e11}")
+    bands = [trace["name"] for trace in drawn["data"] if trace["yaxis"] == "y2"]
+    assert bands == ["limited by slow start", "limited by the path's rate"]
+    listed = answer(client, path, "events", "visit=whole")["rows"]
+    assert next(row[2:] for row in listed if row[1] == "segment lost") == [
+        "a queue was full", f"seq {int(old.seq[lost[0]]):,}, 23 lost in a row, beside a queue of 10 ms"
+    ]  # fmt: skip
+    assert "What limited the transfer" in str(page_at(Runs(tmp_path), f"/run/{path.name}/trial/0"))
 
 
 def test_a_run_that_is_deleted_or_damaged_while_it_is_looked_at_is_an_error_of_one_line(tmp_path: Path) -> None:
