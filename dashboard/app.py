@@ -101,10 +101,7 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
     )
 
     def show(pathname: str | None, search: str | None) -> html.Div:
-        try:
-            return page_at(runs, pathname or "/", search or "", live)
-        except LfpError as error:
-            return elements.problem(str(error))
+        return page_or_problem(runs, pathname or "/", search or "", live)
 
     app.callback(Output("page", "children"), Input("url", "pathname"), Input("url", "search"))(show)
     app.clientside_callback(  # type: ignore[no-untyped-call]
@@ -129,6 +126,17 @@ def _links(live: Live) -> list[dcc.Link]:
     pages |= {"Gateway": "/gateway"} if live.gateway else {}
     pages |= {"Delay box": "/box"} if live.box else {}
     return [dcc.Link(name, href=address) for name, address in pages.items()]
+
+
+def page_or_problem(runs: Runs, pathname: str, search: str, live: Live = NOTHING_LIVE) -> html.Div:
+    """The page of an address, or one that says in a line why there is none. A table may be damaged, or be deleted while
+    it is read: pyarrow's errors are ValueErrors and OSErrors."""
+    try:
+        return page_at(runs, pathname, search, live)
+    except LfpError as error:
+        return elements.problem(str(error))
+    except (OSError, ValueError) as error:
+        return elements.problem(f"{pathname}: not readable ({str(error).splitlines()[0]})")
 
 
 def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LIVE) -> html.Div:

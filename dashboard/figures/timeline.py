@@ -64,8 +64,10 @@ def timeline_figure(
     timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080
 ) -> go.Figure:
     """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
-    points."""
-    return timeline_sheet(timeline, span_ns, points=points, height=height).figure()
+    points. It is drawn once, so its margin may follow its legends."""
+    sheet = timeline_sheet(timeline, span_ns, points=points, height=height)
+    sheet.layout["margin"] |= {"r": 20, "autoexpand": True}
+    return sheet.figure()
 
 
 def timeline_sheet(

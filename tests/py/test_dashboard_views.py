@@ -18,7 +18,7 @@ import pytest
 import synthetic_run
 from flask.testing import FlaskClient
 
-from dashboard.app import Runs, make_app, page_at
+from dashboard.app import Runs, make_app, page_at, page_or_problem
 from dashboard.content.tables import limit_table
 from dashboard.data import prepare, timeline
 from dashboard.data.flow import KINDS
@@ -195,9 +195,11 @@ def test_a_run_that_is_deleted_or_damaged_while_it_is_looked_at_is_an_error_of_o
     (path / "trials" / "0000" / "segments.parquet").write_bytes(b"PAR1 damaged")
     found = client.get(f"/run/{path.name}/trial/0/view?from=0&to=1")
     assert found.status_code == 500 and "not readable" in found.get_json()["error"]
+    assert "not readable" in str(page_or_problem(Runs(tmp_path), f"/run/{path.name}/trial/0", ""))
     shutil.rmtree(path)
     found = client.get(f"/run/{path.name}/trial/0/view?from=0&to=1")
     assert found.status_code == 404 and found.get_json()["error"].startswith(f"no run named {path.name}")
+    assert "no run named" in str(page_or_problem(Runs(tmp_path), f"/run/{path.name}/trial/0", ""))
 
 
 def resident() -> int:
