@@ -35,7 +35,8 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(run_path: Path) -> FlaskClient:
-    return make_app(run_path.parent).server.test_client()
+    found: FlaskClient = make_app(run_path.parent).server.test_client()
+    return found
 
 
 @pytest.fixture(scope="module")
