@@ -9,15 +9,28 @@ in an address is only looked up among the existing runs; it never becomes a path
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
+from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
+from flask import request
 
 from dashboard.data.delete import delete_run
 from dashboard.data.demonstration import Demonstrations
 from dashboard.data.runs import Run, list_runs, load_run
 from dashboard.live.live import Live
-from dashboard.pages import box_page, class_page, compare_page, elements, gateway_page, run_page, runs_page, trial_page
+from dashboard.pages import (
+    box_page,
+    class_page,
+    compare_page,
+    elements,
+    gateway_page,
+    run_page,
+    runs_page,
+    timeline_view,
+    trial_page,
+)  # fmt: skip
 from dashboard.results.choice import of_search
 from netcommon.errors import LfpError
 
@@ -32,6 +45,11 @@ class Runs:
         self.directory = directory
         self.read_only = read_only
 
+    def has_timeline(self, name: str, number: int) -> bool:
+        """Whether there is such a trial, and its packets were captured."""
+        known = self.directory.is_dir() and any(entry.name == name for entry in self.directory.iterdir())
+        return known and (self.directory / name / "trials" / f"{number:04d}" / "segments.parquet").is_file()
+
     def all(self) -> list[Run]:
         return list_runs(self.directory)
 
@@ -45,16 +63,35 @@ class Runs:
 NOTHING_LIVE = Live()
 
 
-def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LIVE) -> Dash:
+class Application(Dash):
+    """The page that all addresses have in common. With a trial's it asks for the trial's view at once, so that the
+    server makes it while the browser reads the scripts."""
+
+    def __init__(self, runs: Runs, **options: Any) -> None:
+        super().__init__(__name__, **options)
+        self.runs = runs
+
+    def interpolate_index(self, metas: str = "", **parts: str) -> str:  # type: ignore[override]
+        found = RUN_ADDRESS.match(request.path)
+        if found and found["trial"] and self.runs.has_timeline(found["run"], int(found["trial"])):
+            query = timeline_view.query_of(request.query_string.decode(errors="replace"))
+            view = f"{request.path.rstrip('/')}/view" + (f"?{query}" if query else "")
+            link = f'<link rel="preload" as="fetch" crossorigin href="{escape(view)}">'
+            metas += link
+        metas += "<script>window.lfp_native = {parseInt, parseFloat}</script>"
+        return str(super().interpolate_index(metas=metas, **parts))  # type: ignore[no-untyped-call]
+
+
+def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LIVE) -> Application:
     """The application for all runs in `runs_dir`. Everything that it serves comes from this machine. `read_only`:
     nothing can be deleted, started or changed. `live`: running tools, which have pages, too."""
-    app = Dash(
-        __name__, title="lfp", update_title="", serve_locally=True, eager_loading=True,
+    runs = Runs(runs_dir, read_only)
+    app = Application(
+        runs, title="lfp", update_title="", serve_locally=True, eager_loading=True,
         suppress_callback_exceptions=True,
         assets_folder=str(Path(__file__).parent / "assets"),
     )  # fmt: skip
     app.index_string = app.index_string.replace("<html>", '<html lang="en">')
-    runs = Runs(runs_dir, read_only)
     app.layout = html.Div(
         [
             dcc.Location(id="url", refresh="callback-nav"),
@@ -64,10 +101,7 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
     )
 
     def show(pathname: str | None, search: str | None) -> html.Div:
-        try:
-            return page_at(runs, pathname or "/", search or "", live)
-        except LfpError as error:
-            return elements.problem(str(error))
+        return page_or_problem(runs, pathname or "/", search or "", live)
 
     app.callback(Output("page", "children"), Input("url", "pathname"), Input("url", "search"))(show)
     app.clientside_callback(  # type: ignore[no-untyped-call]
@@ -76,7 +110,8 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
     runs_page.register(app, runs.all, None if read_only else lambda name: delete_run(runs_dir, name))
     compare_page.register(app)
     run_page.register(app, runs.named)
-    trial_page.register(app, runs.named)
+    trial_page.register(app)
+    timeline_view.register(app, runs.named)
     class_page.register(app, Demonstrations(runs_dir), runs.named, read_only=read_only)
     if live.gateway:
         gateway_page.register(app, live.gateway, read_only=read_only)
@@ -91,6 +126,17 @@ def _links(live: Live) -> list[dcc.Link]:
     pages |= {"Gateway": "/gateway"} if live.gateway else {}
     pages |= {"Delay box": "/box"} if live.box else {}
     return [dcc.Link(name, href=address) for name, address in pages.items()]
+
+
+def page_or_problem(runs: Runs, pathname: str, search: str, live: Live = NOTHING_LIVE) -> html.Div:
+    """The page of an address, or one that says in a line why there is none. A table may be damaged, or be deleted while
+    it is read: pyarrow's errors are ValueErrors and OSErrors."""
+    try:
+        return page_at(runs, pathname, search, live)
+    except LfpError as error:
+        return elements.problem(str(error))
+    except (OSError, ValueError) as error:
+        return elements.problem(f"{pathname}: not readable ({str(error).splitlines()[0]})")
 
 
 def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LIVE) -> html.Div:
@@ -110,7 +156,7 @@ def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LI
     run = runs.named(found["run"])
     if found["trial"] is None:
         return run_page.page(run, of_search(search))
-    return trial_page.page(run, run.trial(int(found["trial"])))
+    return trial_page.page(run, run.trial(int(found["trial"])), search)
 
 
 def _live_page(name: str, live: Live, read_only: bool) -> html.Div:

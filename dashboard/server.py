@@ -3,17 +3,20 @@ is interrupted."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import secrets
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from werkzeug.serving import make_server
 
-from dashboard.app import make_app
+from dashboard.app import Application, make_app
 from dashboard.auth import is_loopback, refuse_other_sites, require_token
+from dashboard.data.runs import load_run
 from dashboard.live.live import Live
 from netcommon.errors import LfpError
 
@@ -32,11 +35,13 @@ def serve(
         token = secrets.token_urlsafe(24)
     with _bound(host, port) as listener:
         actual = int(listener.getsockname()[1])
+        cookie = f"lfp-token-{actual}"
         app = make_app(runs_dir, read_only=read_only, live=live)
         refuse_other_sites(app.server, host)
         if token is not None:
-            require_token(app.server, token, cookie=f"lfp-token-{actual}")
+            require_token(app.server, token, cookie)
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        threading.Thread(target=_prepare, args=(app, first, cookie, token), daemon=True).start()
         http = make_server(host, actual, app.server, threaded=True, fd=listener.fileno())
         shown = f"[{host}]" if ":" in host else host
         announce(f"http://{shown}:{actual}{first}" + (f"?token={token}" if token else ""))
@@ -46,6 +51,20 @@ def serve(
             pass
         finally:
             http.server_close()
+
+
+def _prepare(app: Application, first: str, cookie: str, token: str | None) -> None:
+    """Asks for what the first page asks for, and for the timeline that its reader will most probably open, so that
+    programs and columns are loaded while the browser starts. Nobody waits for an answer, so a failure is no matter."""
+    with contextlib.suppress(Exception):
+        client = app.server.test_client()
+        if token is not None:
+            client.set_cookie(cookie, token)
+        for address in ("/", "/_dash-layout", "/_dash-dependencies"):
+            client.get(address)
+        captured = load_run(app.runs.directory / first.split("/")[-1]).captured if first.startswith("/run/") else ()
+        if captured:
+            client.get(f"{first}/trial/{min(captured)}/view")
 
 
 def _bound(host: str, port: int) -> socket.socket:

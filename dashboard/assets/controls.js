@@ -1,4 +1,4 @@
-/* The controls of dashboard/pages/controls.py, as what browsers have: a select, and radio buttons or checkboxes in a
+/* The controls of dashboard/pages/controls.py, as what browsers have: a select, a slider, and radio buttons or checkboxes in a
    fieldset. Keyboard, labels and screen readers need nothing else. A value is known by its option's number, so that it
    keeps its type. */
 (() => {
@@ -19,8 +19,18 @@
       make("input", { type, name: id, checked: isOn(value, one.value),
                       onChange: () => setProps({ value: changed(value, one.value) }) }), " ", one.label)));
 
+  /* One of many in order, which arrows, Page Up and Page Down, Home and End move. */
+  function Slider({ id, options, value, setProps }) {
+    const now = Math.max(0, options.findIndex(one => one.value === value)), label = options[now].label;
+    return make("div", { className: "slider" },
+                make("input", { id, type: "range", min: 0, max: options.length - 1, step: 1, value: now,
+                                "aria-valuetext": label,
+                                onChange: event => setProps({ value: options[event.target.value].value }) }),
+                make("output", { htmlFor: id }, label));
+  }
+
   window.lfp_controls = {
-    Select,
+    Select, Slider,
     Radios: group("radio", (value, own) => value === own, (_, own) => own),
     Checks: group("checkbox", (value, own) => value.includes(own),
                   (value, own) => value.includes(own) ? value.filter(one => one !== own) : [...value, own]),

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from dashboard.content.facts import varied
 from dashboard.content.parts import Table, between
 from dashboard.data.first_stop import LABELS, FirstStop
+from dashboard.data.limits import WORDS
 from dashboard.data.reference import Region
 from dashboard.data.runs import Json, Run
 from dashboard.data.timeline import Timeline
@@ -249,6 +252,17 @@ def visit_table(loaded: Timeline) -> Table:
         for visit in loaded.visits
     ]
     return Table(("At (s)", "For (s)", "Why" if loaded.stops else "What is known"), tuple(rows), frozenset({0, 1}))
+
+
+def limit_table(loaded: Timeline) -> list[tuple[str, str, str, str]]:
+    """What limited the sender, the cause of most time first: its name, its words, its time, and its share."""
+    if loaded.limits is None:
+        return []
+    times = loaded.limits.until[:, -1]
+    order = [number for number in np.argsort(-times, kind="stable").tolist() if times[number]]
+    names = [loaded.limits.names[number] for number in order]
+    return [(name, WORDS.get(name, name), readable.duration(times[number]), readable.share(times[number] / times.sum()))
+            for name, number in zip(names, order, strict=True)]  # fmt: skip
 
 
 def interval_notes(sweep: Sweep) -> list[str]:

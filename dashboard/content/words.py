@@ -46,6 +46,7 @@ def told(setting: Setting) -> dict[str, str]:
         "window": readable.size(setting.window_bytes), "rtt": readable.duration(setting.rtt_ns),
         "rate": readable.rate(setting.rate_bps), "queue": readable.size(setting.queue_bytes),
         "loss": readable.ratio_ppb(setting.loss_ppb), "profile": setting.profile,
+        "mtu": readable.size(setting.mtu),
         "window_limit": readable.rate(allowed.window_bps), "holds": readable.size(allowed.holds_bytes),
     }  # fmt: skip
 

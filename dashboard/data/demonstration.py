@@ -30,6 +30,7 @@ CHOICES: dict[str, tuple[int | str, ...]] = {
     "rate_bps": tuple(n * MBIT for n in (10, 45, 100, 155)),
     "queue_bytes": tuple(n * KB for n in (30, 110, 440, 1024)),
     "loss_ppb": (0, 100_000, 1_000_000, 10_000_000),
+    "mtu": (1280, 1500, 4352, 9000),
     "profile": ("bsd-1995", "sack-1998", "modern"),
     "time": ("virtual", "real"),
 }
@@ -44,6 +45,7 @@ class Setting:
     rate_bps: int = 45 * MBIT
     queue_bytes: int = 110 * KB
     loss_ppb: int = 0
+    mtu: int = 4352  # of lfp-1995's hosts (FDDI)
     profile: str = "bsd-1995"
     time: str = "virtual"
 
@@ -69,7 +71,7 @@ def setting_of(values: Mapping[str, Any]) -> Setting:
 
 
 def scenario_text(setting: Setting, name: str) -> str:
-    """The scenario file of a setting. The MTU is that of lfp-1995's hosts (FDDI)."""
+    """The scenario file of a setting."""
     return f"""[scenario]
 name = "{name}"
 title = "In class: a window of {setting.window_bytes // KB} KB"
@@ -79,7 +81,7 @@ delay = "{setting.rtt_ns // 2000}us"
 rate = "{setting.rate_bps // MBIT}Mbit"
 queue = "{setting.queue_bytes // KB}KB"
 ab_loss = "{setting.loss_ppb / 10**7}%"
-mtu = 4352
+mtu = {setting.mtu}
 
 [profile]
 name = "{setting.profile}"

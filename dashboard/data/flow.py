@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from dashboard.data import series
 from dashboard.data.box import Box
+from dashboard.data.limits import Limits
 from dashboard.data.runs import Json
-from dashboard.data.series import I64, Series
+from dashboard.data.series import F64, I64, Series
+from dashboard.data.store import Store, kept
 from dashboard.data.tunnel import Tunnel
 
 NEW, FAST, TIMEOUT, SPURIOUS = range(4)
@@ -58,6 +60,18 @@ class LostAcks:
 
 
 @dataclass(frozen=True)
+class Losses:
+    """The rows of losses.parquet of a flow, in order of time, ns from the origin. `cause` counts in `names`."""
+
+    t_ns: I64
+    seq: I64
+    cause: NDArray[np.uint8]
+    run: I64
+    queue_ns: I64
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Flow:
     """Segments in order of sending, and ACKs in order of arrival at the sender. `received_ns` −1: never arrived.
 
@@ -86,8 +100,11 @@ class Flow:
     server: Flow | None = None
     tunnel: Tunnel | None = None
     notes: tuple[str, ...] = ()
+    limits: Limits | None = None
+    losses: Losses | None = None
+    store: Store | None = None
 
-    @cached_property
+    @kept
     def end(self) -> I64:
         """The sequence number after each segment's last byte."""
         return self.seq + self.length
@@ -95,93 +112,121 @@ class Flow:
     @cached_property
     def duration_ns(self) -> int:
         """The time from the first segment to the last packet."""
-        last = (int(t.max()) for t in (self.sent_ns, self.received_ns, self.ack_ns) if t.size)
-        return max(*last, self.server.duration_ns if self.server else 0, 0)
+        return max(int(self.last_ns[0]), self.server.duration_ns if self.server else 0)
 
-    @cached_property
+    @kept
+    def last_ns(self) -> I64:
+        """The time of this connection's last packet, alone."""
+        last = [int(t.max()) for t in (self.sent_ns, self.received_ns, self.ack_ns) if t.size]
+        return np.asarray([max(*last, 0, 0)], np.int64)
+
+    @kept
+    def rtt_quantiles_ns(self) -> F64:
+        """The least and the median round-trip time; empty without samples."""
+        value = self.rtt.value
+        return np.quantile(value, (0, 0.5)) if value.size else np.zeros(0)
+
+    @kept
+    def resent_rows(self) -> I64:
+        """Rows of all that was sent again."""
+        return np.flatnonzero(self.kind != NEW)
+
+    @kept
     def sent_rows(self) -> tuple[I64, ...]:
         """Rows in order of sending, for each kind (NEW … SPURIOUS)."""
         return tuple(np.flatnonzero(self.kind == kind) for kind in range(len(KINDS)))
 
-    @cached_property
+    @kept
     def lost_rows(self) -> I64:
         return np.flatnonzero(self.received_ns < 0)
 
-    @cached_property
+    @kept
     def arrival_rows(self) -> I64:
         """Rows of segments that arrived, in order of arrival."""
         rows = np.flatnonzero(self.received_ns >= 0)
         order: I64 = np.argsort(self.received_ns[rows], kind="stable")
         return np.asarray(rows[order], dtype=np.int64)
 
-    @cached_property
+    @kept
     def box_rows(self) -> I64:
         """Rows of segments that were sent for the first time and left the box's bottleneck, in the order of leaving."""
         assert self.box
         rows = np.flatnonzero((self.box.exit_ns >= 0) & (self.kind == NEW))
         return np.asarray(rows[np.argsort(self.box.exit_ns[rows], kind="stable")], dtype=np.int64)
 
-    @cached_property
+    @kept
     def arrived_rows(self) -> tuple[I64, ...]:
         """Rows in order of arrival, for each kind (NEW … SPURIOUS)."""
         kinds = self.kind[self.arrival_rows]
         return tuple(np.asarray(self.arrival_rows[kinds == kind], dtype=np.int64) for kind in range(len(KINDS)))
 
-    @cached_property
+    @kept
     def sent_times(self) -> tuple[I64, ...]:
         """The sending times of `sent_rows`."""
         return tuple(self.sent_ns[rows] for rows in self.sent_rows)
 
-    @cached_property
+    @kept
     def arrived_times(self) -> tuple[I64, ...]:
         """The arrival times of `arrived_rows`."""
         return tuple(self.received_ns[rows] for rows in self.arrived_rows)
 
-    @cached_property
+    @kept
     def in_flight(self) -> Series:
         return series.in_flight_bytes(self.sent_ns, self.seq, self.end, self.ack_ns, self.ack)
 
-    @cached_property
+    @kept
     def rtt(self) -> Series:
         return series.rtt_ns(self.sent_ns, self.end, self.transmission, self.ack_ns, self.ack)
 
-    @cached_property
+    @kept
     def acks(self) -> Series:
         """The sequence number that each ACK acknowledges, at its arrival."""
         return Series(self.ack_ns, self.ack)
 
-    @cached_property
+    @kept
     def window_edge(self) -> Series:
         """The highest sequence number that the receiver allows, as the sender knows it at each ACK."""
         return Series(self.ack_ns, self.ack + self.window)
 
-    @cached_property
+    @kept
     def sent_line(self) -> Series:
         """The ends of segments that were sent for the first time, row by row of `sent_rows[NEW]`."""
         return Series(self.sent_times[NEW], self.end[self.sent_rows[NEW]])
 
-    @cached_property
+    @kept
     def arrived_line(self) -> Series:
         """The ends of segments that arrived, row by row of `arrived_rows[NEW]`."""
         return Series(self.arrived_times[NEW], self.end[self.arrived_rows[NEW]])
 
-    @cached_property
+    @kept
     def box_line(self) -> Series:
         """The ends of segments that left the box's bottleneck, row by row of `box_rows`."""
         assert self.box
         return Series(self.box.exit_ns[self.box_rows], self.end[self.box_rows])
 
-    @cached_property
+    @kept
     def sent_bytes_until(self) -> I64:
         return _running_sum(self.length)
 
-    @cached_property
+    @kept
     def useful_arrivals(self) -> tuple[I64, I64]:
         """The arrival times of segments that were new to the receiver, and the running sum of their bytes."""
         rows = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
         return self.received_ns[rows], _running_sum(self.length[rows])
 
-    @cached_property
+    @kept
+    def box_queue(self) -> Series:
+        """Bytes of this flow's data in the delay box's queue: those that have come in less those that have left the
+        bottleneck. A segment that the queue refused never came in."""
+        assert self.box
+        rows = np.flatnonzero((self.box.in_ns >= 0) & (self.box.exit_ns >= 0))
+        came, left = self.box.in_ns[rows], self.box.exit_ns[rows]
+        t = np.concatenate([left, came])  # who leaves at the same time leaves first
+        change = np.concatenate([-self.length[rows], self.length[rows]])
+        order = np.argsort(t, kind="stable")
+        return Series(t[order], np.cumsum(change[order]))
+
+    @kept
     def inside_gateways(self) -> Series:
         """Bytes that have arrived at the near gateway and that the far one has not sent yet: the highest byte arrived −
         the highest byte sent."""
@@ -191,7 +236,7 @@ class Flow:
             self.received_ns[came], self.seq[came], self.end[came], self.server.sent_ns[left], self.server.end[left]
         )
 
-    @cached_property
+    @kept
     def through_gateways(self) -> Series:
         """How long data took from gateway in to gateway out; a point for each segment that the far gateway sent."""
         assert self.server

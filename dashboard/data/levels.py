@@ -8,7 +8,7 @@ every block, so a spike of one packet survives. Rejected: thinning all visible r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,18 @@ class Levels:
 
     def __init__(self, values: NDArray[Any]) -> None:
         self._levels = tuple(_levels(values))
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[I64]) -> Levels:
+        """An index from the `rows` of an earlier one."""
+        found = cls.__new__(cls)
+        found._levels = tuple((BLOCK * FACTOR**level, extremes) for level, extremes in enumerate(rows))
+        return found
+
+    @property
+    def rows(self) -> tuple[I64, ...]:
+        """The rows of each level, finest first."""
+        return tuple(extremes for _, extremes in self._levels)
 
     def candidates(self, start: int, stop: int, points: int) -> I64:
         """Rows within [start, stop), ascending, that keep the line's shape for `points` points: all of them, or the

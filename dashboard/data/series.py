@@ -25,6 +25,13 @@ class Series:
     t_ns: I64
     value: I64
 
+    @classmethod
+    def indexed(cls, t_ns: I64, value: I64, levels: Levels) -> Series:
+        """A series whose index is there already."""
+        found = cls(t_ns, value)
+        found.__dict__["levels"] = levels
+        return found
+
     @cached_property
     def levels(self) -> Levels:
         """The index by which any range is thinned; made on first use."""

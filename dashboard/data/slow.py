@@ -95,8 +95,8 @@ def _windows(timeline: Flow) -> tuple[F64, int, int]:
 
 def _round_trip_ns(timeline: Flow) -> float:
     """The path's round-trip time. Behind a gateway the sender's own RTT is the way to the gateway only."""
-    rtt = float(np.median(timeline.rtt.value)) if timeline.rtt.value.size else 0.0
-    return max(rtt, float(timeline.params.get("rtt_ns") or 0))
+    rtt = timeline.rtt_quantiles_ns
+    return max(float(rtt[1]) if rtt.size else 0.0, float(timeline.params.get("rtt_ns") or 0))
 
 
 def _line(timeline: Flow) -> Measure:
@@ -149,7 +149,7 @@ def _known(timeline: Flow, span: Slow) -> Iterator[str]:
     yield from _dropped_frames(timeline, t0, t1)
     rtt = _values(timeline.rtt.t_ns, timeline.rtt.value, t0, t1)
     if rtt.size and not timeline.server:  # behind a gateway the sender's RTT ends there
-        median, least = float(np.median(rtt)), float(timeline.rtt.value.min())
+        median, least = float(np.median(rtt)), float(timeline.rtt_quantiles_ns[0])
         yield f"RTT {readable.duration(median, 3)} (least {readable.duration(least, 3)})"
     if (cwnd := _values(timeline.cwnd.t_ns, timeline.cwnd.value, t0, t1)).size:
         yield f"cwnd down to {readable.size(int(cwnd.min()), 3)}"

@@ -1,12 +1,16 @@
 """One flow of one captured trial, ready to be drawn: its packets, its stops, and its slowest spans.
 
-`load` reads only the columns that are needed, once and memory-mapped, and keeps timelines in a small cache. Times are
-int64 ns from the first segment sent.
+`load` reads only the columns that are needed, once, and keeps timelines in a small cache. Those of a long transfer are
+memory-mapped from files that `prepare` makes once: its arrays would not fit into the server's memory. Times are int64
+ns from the first segment sent.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -19,13 +23,18 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import pktlogger
-from dashboard.data import box, slow, tunnel
+from dashboard.data import box, happened, limits, slow, tunnel
 from dashboard.data.box import Box
 from dashboard.data.flow import Events, Flow, LostAcks, Stop
+from dashboard.data.happened import Happened
 from dashboard.data.runs import SERVER, Json, Run, Trial, flow_summary, load_run
 from dashboard.data.series import Series
+from dashboard.data.store import Store
 
 CACHED_TIMELINES = 4
+STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
+STORED_AS = 1  # changes when what is kept changes
+BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window")
 SLOW = "slow"
 
 
@@ -39,6 +48,11 @@ class Timeline(Flow):
     def slow_spans(self) -> tuple[Stop, ...]:
         """The slowest spans, the one that cost most time first."""
         return tuple(Stop(span.t0_ns, span.t1_ns, SLOW, text) for span, text in slow.spans(self))
+
+    @cached_property
+    def happened(self) -> Happened:
+        """All events, losses and retransmissions in order of time."""
+        return happened.happened(self)
 
     @property
     def visits(self) -> tuple[Stop, ...]:
@@ -74,45 +88,98 @@ _LOCK = threading.Lock()
 def _load(run_path: Path, number: int, flow: int, _mtime_ns: int) -> Timeline:
     run = load_run(run_path)
     trial = run.trial(number)
-    timeline = _leg(trial, trial.path, trial.summary, flow)
+    if is_long(trial) and not stores_of(trial, flow)[0].done:
+        command = [sys.executable, "-m", "dashboard.data.prepare", str(run_path), str(number), str(flow)]
+        subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return joined(trial, flow, stored_leg if is_long(trial) and stores_of(trial, flow)[0].done else read_leg)
+
+
+def is_long(trial: Trial) -> bool:
+    """Whether a timeline is kept on disk, because the server's memory would not hold many such."""
+    return int(pq.read_metadata(trial.path / "segments.parquet").num_rows) >= STORED_FROM
+
+
+def stores_of(trial: Trial, flow: int) -> tuple[Store, Store]:
+    """Where the flow is kept, and the far gateway's connection."""
+    of = (trial.path / "segments.parquet").stat()
+    folder = trial.path / f"timeline-{STORED_AS}-{of.st_mtime_ns}-{of.st_size}-{flow}"
+    return Store(folder), Store(folder / SERVER)
+
+
+def joined(trial: Trial, flow: int, leg: Callable[[Trial, int, Timeline | None, int], Timeline]) -> Timeline:
+    """A flow with all that belongs to it. `leg`: gives one connection; see `read_leg`."""
+    timeline = leg(trial, flow, None, flow)
     origin, other = timeline.origin_ns, pktlogger.pair_flows(trial.summary, trial.server_summary).get(flow)
-    server = None if other is None else _leg(trial, trial.path / SERVER, trial.server_summary, other, origin)
+    server = None if other is None else leg(trial, other, timeline, flow)
     between = tunnel.load(trial.path, origin) if server else None
     cwnd, notes = _cwnd(trial, origin)
     return replace(timeline, server=server, tunnel=between, cwnd=cwnd, notes=notes)
 
 
-def _leg(trial: Trial, folder: Path, summary: Json, flow: int, origin: int | None = None) -> Timeline:
-    """One connection, from the tables in `folder`, without cwnd. `origin` None: its first segment."""
+def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeline:
+    """One connection from the tables of a trial, without cwnd. `client`: the client's connection, where this is the far
+    gateway's; its first segment is the origin of both."""
+    folder = trial.path if client is None else trial.path / SERVER
     boxed = set(box.COLUMNS) <= set(pq.read_schema(folder / "segments.parquet").names)
     names = ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind", *(box.COLUMNS if boxed else ()))
     seg = _columns(folder / "segments.parquet", flow, names, "t_sent_ns")
     ack_names = ("t_sent_ns", "t_received_ns", "ack", "window", *(("box_fate", "t_box_out_ns") if boxed else ()))
     ack = _columns(folder / "acks.parquet", flow, ack_names, sort_by="t_received_ns")
     lost = int(np.searchsorted(ack["t_received_ns"], 0))  # lost ACKs have -1 and sort first
-    if origin is None:
-        origin = int(seg["t_sent_ns"][0]) if seg["t_sent_ns"].size else 0
-    found = flow_summary(summary, flow)
-    fates = [str(name) for name in (summary.get("box") or {}).get("fates") or ()]
+    first = int(seg["t_sent_ns"][0]) if seg["t_sent_ns"].size else 0
+    origin = first if client is None else client.origin_ns
+    columns: Json = {
+        "sent_ns": seg["t_sent_ns"] - origin,
+        "received_ns": np.where(seg["t_received_ns"] < 0, -1, seg["t_received_ns"] - origin),
+        "seq": seg["seq"],
+        "length": seg["len"],
+        "transmission": seg["transmission"],
+        "kind": seg["kind"],
+        "ack_ns": ack["t_received_ns"][lost:] - origin,
+        "ack": ack["ack"][lost:],
+        "window": ack["window"][lost:],
+    }
+    fates = _fates(trial, client)
+    never = _lost_acks({name: values[:lost] for name, values in ack.items()}, fates, origin)
+    return _of(trial, flow, client, origin, columns, Box.of(fates, seg, origin) if boxed else None, never)
+
+
+def stored_leg(trial: Trial, flow: int, client: Timeline | None, main: int) -> Timeline:
+    """The same from the arrays that `prepare` has made. `main`: the flow of the client's connection."""
+    store = stores_of(trial, main)[client is not None]
+    columns: Json = {name: store.array(name) for name in BASE}
+    boxed = store.arrays("box")
+    never = store.arrays("lost_acks")
+    found = Box(tuple(_fates(trial, client)), *boxed) if boxed else None
+    origin = int(store.array("origin")[0])
+    leg = _of(trial, flow, client, origin, columns, found, LostAcks(*never) if never else None)
+    return replace(leg, store=store)
+
+
+def _fates(trial: Trial, client: Timeline | None) -> list[str]:
+    summary = trial.summary if client is None else trial.server_summary
+    return [str(name) for name in (summary.get("box") or {}).get("fates") or ()]
+
+
+def _of(
+    trial: Trial, flow: int, client: Timeline | None, origin: int, columns: Json, found: Box | None,
+    never: LostAcks | None,
+) -> Timeline:  # fmt: skip
+    """A connection of these columns, with what is in its small files."""
+    folder, summary = (trial.path, trial.summary) if client is None else (trial.path / SERVER, trial.server_summary)
+    own = flow_summary(summary, flow)
     return Timeline(
-        origin_ns=origin,
-        params=trial.params,
-        summary=found,
-        sent_ns=seg["t_sent_ns"] - origin,
-        received_ns=np.where(seg["t_received_ns"] < 0, -1, seg["t_received_ns"] - origin),
-        seq=seg["seq"],
-        length=seg["len"],
-        transmission=seg["transmission"],
-        kind=seg["kind"],
-        ack_ns=ack["t_received_ns"][lost:] - origin,
-        ack=ack["ack"][lost:],
-        window=ack["window"][lost:],
+        origin_ns=origin, params=trial.params, summary=own, **columns,
         events=_events(summary, folder / "events.parquet", flow, origin),
-        stops=tuple(_stop(entry, origin) for entry in found.get("stops") or ()),
-        cwnd=_NO_SERIES,
-        box=Box.of(fates, seg, origin) if boxed else None,
-        lost_acks=_lost_acks({name: values[:lost] for name, values in ack.items()}, fates, origin),
-    )
+        stops=tuple(_stop(entry, origin) for entry in own.get("stops") or ()),
+        cwnd=_NO_SERIES, box=found, lost_acks=never,
+        limits=limits.load(folder / "limits.parquet", flow, _names(summary, "limit_causes"), origin),
+        losses=happened.load_losses(folder / "losses.parquet", flow, _names(summary, "loss_causes"), origin),
+    )  # fmt: skip
+
+
+def _names(summary: Json, key: str) -> list[str]:
+    return [str(name) for name in summary.get(key) or ()]
 
 
 def _lost_acks(rows: dict[str, NDArray[Any]], fates: list[str], origin: int) -> LostAcks | None:

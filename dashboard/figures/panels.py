@@ -11,14 +11,14 @@ from dashboard.data.box import label
 from dashboard.data.runs import behind_gateway
 from dashboard.data.series import I64, Series, nice_bin_ns, rate_bps
 from dashboard.data.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
-from dashboard.figures.sheet import Sheet
-from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, scatter
+from dashboard.figures.sheet import Later, Sheet
+from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, scatter
 from dashboard.figures.units import said
-from dashboard.figures.view import View, facts_of, seconds, tally, thinned
+from dashboard.figures.view import MOST_MARKS, View, facts_of, seconds, tally, thinned
 from dashboard.results.physics import full_bytes
 from netcommon import readable
 
-MOST_MARKS = 400
+MOST_BINS = 2000
 TUNNEL_COLOURS = {(NEAR, FORTH): BLUE, (FAR, FORTH): ORANGE, (FAR, BACK): PURPLE, (NEAR, BACK): SKY}
 
 
@@ -31,6 +31,8 @@ def add_flight(figure: Sheet, view: View, row: int) -> None:
     _add_steps(figure, view, row, "bytes", tl.in_flight, "in flight", "in flight (sent, not acknowledged)", BLUE)
     if tl.cwnd.t_ns.size:
         _add_steps(figure, view, row, "bytes", tl.cwnd, "cwnd (TCP_INFO)", "congestion window", PURPLE)
+    if tl.box and tl.box_rows.size:
+        _add_steps(figure, view, row, "bytes", tl.box_queue, "queue in the delay box", "in the box's queue", VERMILLION)
     _add_capacity(figure, view, row)
 
 
@@ -42,7 +44,7 @@ def _add_steps(
     values = series.value[rows]
     figure.add_trace(scatter(
         x=seconds(series.t_ns[rows]), y=values, mode="lines", name=name,
-        line={"color": colour, "width": 2, "shape": "hv"}, customdata=said(base, values),
+        line={"color": colour, "width": 2, "shape": "hv"}, customdata=Later(rows.size, lambda: said(base, values)),
         hovertemplate=f"<b>{hover}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
     ), row)  # fmt: skip
 
@@ -71,7 +73,7 @@ def add_rtt(figure: Sheet, view: View, row: int) -> None:
         x=seconds(rtt.t_ns[rows]), y=values, mode="markers" if rows.size <= MOST_MARKS else "lines",
         name="RTT to the near gateway" if behind_gateway(view.timeline.params) else "RTT",
         marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": "hv"},
-        customdata=said("ns", values),
+        customdata=Later(rows.size, lambda: said("ns", values)),
         hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
     ), row)  # fmt: skip
 
@@ -87,6 +89,16 @@ def _bin_of_packets_ns(view: View) -> float:
     """A bin that holds about ten packets at the line rate. Shorter ones would show packets, not a rate."""
     rate = float(view.timeline.params.get("rate_bps") or 0)
     return 10 * float(view.timeline.params.get("mtu") or 1500) * 8e9 / rate if rate else 0.0
+
+
+def _bin_ns(view: View) -> int:
+    """The width of bins: the one that the reader chose, unless that makes more bins than a screen can show."""
+    span = view.t1 - view.t0
+    if view.bin_ns and span <= MOST_BINS * view.bin_ns:
+        return view.bin_ns
+    if view.bin_ns:
+        view.notes.append(f"rates in wider bins than {readable.duration(view.bin_ns)} (zoom in for those)")
+    return nice_bin_ns(span, least_ns=_bin_of_packets_ns(view))
 
 
 def add_throughput(figure: Sheet, view: View, row: int) -> None:
@@ -137,10 +149,10 @@ def _add_rate(
     figure: Sheet, view: View, row: int, name: str, moved: tuple[I64, I64], colour: str, dash: str | None = None
 ) -> None:
     """Draws a rate. `moved`: times, and the running sum of bytes."""
-    width = nice_bin_ns(view.t1 - view.t0, least_ns=_bin_of_packets_ns(view))
+    width = _bin_ns(view)
     edges, rate = rate_bps(*moved, view.t0 // width * width, view.t1, width)
     figure.add_trace(scatter(
-        x=seconds(edges), y=rate, mode="lines", customdata=said("bps", rate),
+        x=seconds(edges), y=rate, mode="lines", customdata=Later(rate.size, lambda: said("bps", rate)),
         line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
         name=f"{name} ({readable.duration(width)} bins)",
         hovertemplate=f"<b>{name}</b><br>%{{customdata}} from %{{x:.6f}} s<extra></extra>",

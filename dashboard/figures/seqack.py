@@ -15,10 +15,20 @@ from dashboard.data.box import label
 from dashboard.data.downsample import inside
 from dashboard.data.flow import FAST, NEW, SPURIOUS, TIMEOUT
 from dashboard.data.series import I64
-from dashboard.figures.sheet import Sheet, Trace
+from dashboard.figures.sheet import Later, Sheet, Trace
 from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, VERMILLION, scatter
 from dashboard.figures.units import said
-from dashboard.figures.view import SEGMENT_HOVER, SERVER, View, facts_of, seconds, segment_facts, tally, thinned
+from dashboard.figures.view import (
+    MOST_MARKS,
+    SEGMENT_HOVER,
+    SERVER,
+    View,
+    facts_of,
+    seconds,
+    segment_facts,
+    tally,
+    thinned,
+)
 
 RESENT = {
     FAST: ("fast retransmission", GREEN, "triangle-up"),
@@ -52,7 +62,7 @@ def _all_marks(view: View) -> list[Trace | None]:
 def _step(points: int, name: str, colour: str, width: float, dash: str | None = None, **options: Any) -> Trace:
     """A step line. It has markers when few points are left, so that the pointer finds single packets."""
     return scatter(
-        name=name, mode="lines+markers" if points <= 400 else "lines",
+        name=name, mode="lines+markers" if points <= MOST_MARKS else "lines",
         line={"color": colour, "width": width, "shape": "hv", "dash": dash}, marker={"size": 5, "color": colour},
         **options,
     )  # fmt: skip
@@ -61,7 +71,7 @@ def _step(points: int, name: str, colour: str, width: float, dash: str | None = 
 def _window_edge(view: View) -> Trace:
     tl = view.timeline
     rows = view.line(tl.window_edge)
-    facts = facts_of(tl.ack[rows], said("bytes", tl.window[rows]))
+    facts = Later(rows.size, lambda: facts_of(tl.ack[rows], said("bytes", tl.window[rows])))
     return scatter(
         x=seconds(tl.ack_ns[rows]), y=tl.window_edge.value[rows], name="window edge (ACK + window)",
         mode="lines", line={"color": GREY, "width": 1.5, "shape": "hv", "dash": "dot"}, customdata=facts,
@@ -76,7 +86,8 @@ def _sent(view: View) -> Trace:
     if rows.size < span.stop - span.start:  # not "== points": parts of a super-packet share a time
         view.notes.append(f"lines thinned to {view.points:,} points (zoom in for every packet)")
     return _step(rows.size, view.words.sent, view.words.sent_colour, 2.5, x=seconds(tl.sent_ns[rows]), y=tl.end[rows],
-                 customdata=segment_facts(tl, rows), hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip
+                 customdata=Later(rows.size, lambda: segment_facts(tl, rows)),
+                 hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip
 
 
 def _received(view: View) -> Trace:
@@ -84,20 +95,20 @@ def _received(view: View) -> Trace:
     rows = tl.arrived_rows[NEW][view.line(tl.arrived_line)]
     words = view.words
     return _step(rows.size, words.received, words.received_colour, 2, words.received_dash,
-                 x=seconds(tl.received_ns[rows]), y=tl.end[rows], customdata=segment_facts(tl, rows),
+                 x=seconds(tl.received_ns[rows]), y=tl.end[rows],
+                 customdata=Later(rows.size, lambda: segment_facts(tl, rows)),
                  hovertemplate=f"<b>{words.at_receiver}</b><br>{SEGMENT_HOVER}<extra></extra>")  # fmt: skip
 
 
 def _box(view: View) -> Trace | None:
     """The line of data that has left the bottleneck inside the delay box; None without the box's record."""
-    tl = view.timeline
-    if tl.box is None:
+    tl, box = view.timeline, view.timeline.box
+    if box is None:
         return None
     rows = tl.box_rows[view.line(tl.box_line)]
-    waited = said("ns", tl.box.exit_ns[rows] - tl.box.in_ns[rows])
-    facts = segment_facts(tl, rows, waited)
+    facts = Later(rows.size, lambda: segment_facts(tl, rows, said("ns", box.exit_ns[rows] - box.in_ns[rows])))
     hover = "<b>out of the bottleneck</b>, %{customdata[6]} after it came<br>"
-    return _step(rows.size, "delay box: left the bottleneck", VERMILLION, 1.5, x=seconds(tl.box.exit_ns[rows]),
+    return _step(rows.size, "delay box: left the bottleneck", VERMILLION, 1.5, x=seconds(box.exit_ns[rows]),
                  y=tl.end[rows], customdata=facts, hovertemplate=f"{hover}{SEGMENT_HOVER}<extra></extra>",
                  )  # fmt: skip
 
@@ -106,19 +117,22 @@ def _acks(view: View) -> Trace:
     tl = view.timeline
     rows = view.line(tl.acks)
     return _step(rows.size, view.words.acks, view.words.ack_colour, 2.5, x=seconds(tl.ack_ns[rows]), y=tl.ack[rows],
-                 customdata=said("bytes", tl.window[rows]),
+                 customdata=Later(rows.size, lambda: said("bytes", tl.window[rows])),
                  hovertemplate="<b>ACK %{y:,}</b> at %{x:.6f} s<br>window %{customdata}<extra></extra>",
                  )  # fmt: skip
 
 
 def _resent(view: View, kind: int) -> list[Trace]:
-    """Two traces with one legend entry: retransmissions at the sender, and their arrival at the receiver."""
+    """Two traces with one legend entry: retransmissions at the sender, and their arrival at the receiver. Where marks
+    are thinned the latter are left out: at that width they lie beside the former."""
     tl = view.timeline
     name, colour, symbol = RESENT[kind]
     name += view.words.where
     sent, counts = view.marks(tl.sent_rows[kind], tl.sent_times[kind])
     if not sent.size:
         return []
+    if thinned(counts):
+        return [_marks(view, sent, counts, tl.sent_ns, tally(name, counts), colour, symbol)]
     came, came_counts = view.marks(tl.arrived_rows[kind], tl.arrived_times[kind])
     sender = _marks(view, sent, counts, tl.sent_ns, tally(name, counts), colour, symbol)
     receiver = _marks(view, came, came_counts, tl.received_ns, f"{name}: arrival", colour, f"{symbol}-open")

@@ -1,13 +1,15 @@
 """A figure of panels over each other on one time axis, as plain values: what plotly.js reads, without plotly's objects.
 
 Every zoom makes the figure anew. Plotly's objects check and copy each value several times, which took more than half
-of a zoom's time. `plain` is for a browser, with arrays as base64; `figure` is for everything else.
+of a zoom's time. `plain` is for a browser, with arrays as base64; `figure` is for everything else. Hover texts of lines
+take longer than all else that a zoom needs, so a browser gets them (`hover`) once it has drawn.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,14 @@ import plotly.graph_objects as go
 
 Trace = dict[str, Any]
 GAP = 0.03  # between panels, of the figure's height
+
+
+@dataclass(frozen=True)
+class Later:
+    """The hover facts of a trace's `size` points, made when they are asked for."""
+
+    size: int
+    make: Callable[[], np.ndarray[Any, Any]]
 
 
 class Sheet:
@@ -43,11 +53,17 @@ class Sheet:
         return [trace for trace in self.data if trace["yaxis"] == reference("y", row)]
 
     def plain(self) -> dict[str, Any]:
-        """What plotly.js draws."""
+        """What plotly.js draws. `{"later": n}` stands for hover facts that `hover` gives."""
         return {"data": [_packed(trace) for trace in self.data], "layout": self.layout}
 
+    def hover(self) -> list[list[Any] | None]:
+        """The hover facts that `plain` leaves out, trace by trace."""
+        return [_made(trace).tolist() if _is_later(trace) else None for trace in self.data]
+
     def figure(self) -> go.Figure:
-        return go.Figure({"data": self.data, "layout": self.layout})
+        """With all hover facts."""
+        whole = [trace | {"customdata": _made(trace)} if _is_later(trace) else trace for trace in self.data]
+        return go.Figure({"data": whole, "layout": self.layout})
 
 
 def axis(letter: str, row: int) -> str:
@@ -60,12 +76,25 @@ def reference(letter: str, row: int) -> str:
     return f"{letter}{row if row > 1 else ''}"
 
 
+def _is_later(trace: Trace) -> bool:
+    return isinstance(trace.get("customdata"), Later)
+
+
+def _made(trace: Trace) -> np.ndarray[Any, Any]:
+    later: Later = trace["customdata"]
+    return later.make()
+
+
 def _packed(trace: Trace) -> Trace:
     """The trace with its numbers as plotly.js's typed arrays, and other arrays as lists."""
-    return {key: _plain(value) if isinstance(value, np.ndarray) else value for key, value in trace.items()}
+    return {key: _plain(value) for key, value in trace.items()}
 
 
-def _plain(values: np.ndarray[Any, Any]) -> Any:
+def _plain(values: Any) -> Any:
+    if isinstance(values, Later):
+        return {"later": values.size}
+    if not isinstance(values, np.ndarray):
+        return values
     if values.dtype.kind not in "iuf":
         return values.tolist()
     floats = np.ascontiguousarray(values, "<f8")  # plotly.js has no 64-bit integers; doubles are exact up to 2^53

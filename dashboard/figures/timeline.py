@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
 from dashboard.data.flow import Stop
 from dashboard.data.timeline import Timeline
+from dashboard.figures.limits import add_limits
 from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throughput, add_tunnel
 from dashboard.figures.seqack import add_seqack
 from dashboard.figures.sheet import Sheet, axis
@@ -24,18 +26,22 @@ from netcommon import readable
 
 LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
 POINTS = 2000
+LEGEND_PX = 350  # beside the panels: a fixed width, because plotly.js draws all again when legends change the margin
+BAND: dict[str, Any] = {"range": [-1, 1], "fixedrange": True, "showticklabels": False, "showgrid": False,
+                        "zeroline": False, "automargin": False}  # fmt: skip
 SEQUENCE = ".12~s"  # 10.00002G: d3's own six digits write many ticks of a close zoom alike
 
 
 @dataclass(frozen=True)
 class Panel:
     """One row of the figure: the title of its axis without unit, its share of the height, the function that draws it,
-    and the base unit in which it draws. Without one the axis counts bytes of the stream."""
+    and the base unit in which it draws. Without one the axis counts bytes of the stream, or, for a `band`, nothing."""
 
     title: str
     height: float
     draw: Callable[[Sheet, View, int], None]
     base: str = ""
+    band: bool = False
 
 
 PANELS = (
@@ -44,6 +50,7 @@ PANELS = (
     Panel("RTT", 0.13, add_rtt, "ns"),
     Panel("Rate", 0.18, add_throughput, "bps"),
 )
+LIMITS = Panel("Limit", 0.03, add_limits, band=True)
 GATEWAY_PANELS = (
     Panel("Sequence number (bytes)", 0.42, add_seqack),
     Panel("In flight", 0.15, add_flight, "bytes"),
@@ -57,21 +64,30 @@ def timeline_figure(
     timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080
 ) -> go.Figure:
     """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
-    points."""
-    return timeline_sheet(timeline, span_ns, points=points, height=height).figure()
+    points. It is drawn once, so its margin may follow its legends."""
+    sheet = timeline_sheet(timeline, span_ns, points=points, height=height)
+    sheet.layout["margin"] |= {"r": 20, "autoexpand": True}
+    return sheet.figure()
 
 
 def timeline_sheet(
-    timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080
-) -> Sheet:
-    """The same as plain values, which are made in a fraction of the time."""
+    timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
+    bin_ns: int = 0,
+) -> Sheet:  # fmt: skip
+    """The same as plain values, which are made in a fraction of the time. `bin_ns`: the width of bins of rates; 0: the
+    one that suits the span."""
     t0, t1 = span_ns or timeline.first_view_ns()
     panels = GATEWAY_PANELS if timeline.server else PANELS
+    if timeline.limits:
+        panels = (panels[0], LIMITS, *panels[1:])
     words = CLIENT if timeline.server else PLAIN
-    view = View(timeline, int(t0), max(int(t1), int(t0) + 1), points, words=words)
+    view = View(timeline, int(t0), max(int(t1), int(t0) + 1), points, bin_ns, words=words)
     sheet = Sheet([panel.height for panel in panels])
     for row, panel in enumerate(panels, start=1):
         panel.draw(sheet, view, row)
+        if panel.band:
+            sheet.layout[axis("y", row)] |= BAND | {"title": AXIS["title"] | {"text": panel.title}}
+            continue
         _name_axis(sheet, panel, row)
         _add_legend(sheet, row)
     add_stops(sheet, view, sheet.layout["yaxis"]["domain"][0] + LABEL_ABOVE)
@@ -88,7 +104,8 @@ def _name_axis(sheet: Sheet, panel: Panel, row: int) -> None:
         title, name = unit.title(title), unit.name
         sheet.layout.setdefault("meta", {})[axis("y", row)] = unit.size
     sheet.layout[axis("y", row)] |= AXIS | {
-        "title": AXIS["title"] | {"text": title}, "rangemode": "tozero" if panel.base else "normal",
+        "title": AXIS["title"] | {"text": title}, "ticklabeloverflow": "allow",
+        "rangemode": "tozero" if panel.base else "normal",
         "uirevision": f"timeline {name}",
     }  # fmt: skip
 
@@ -142,12 +159,13 @@ def _lay_out(sheet: Sheet, view: View, height: int) -> None:
     tl, span = view.timeline, _span_text(view)
     note = "; ".join([span, *dict.fromkeys(view.notes)] if view.notes else [span, "every packet drawn"])
     sheet.layout |= LAYOUT | {
-        "height": height, "dragmode": "zoom", "uirevision": "timeline", "margin": LAYOUT["margin"] | {"t": 80, "r": 20},
+        "height": height, "dragmode": "zoom", "uirevision": "timeline",
+        "margin": LAYOUT["margin"] | {"t": 80, "r": LEGEND_PX, "autoexpand": False},
         "title": {"text": _title(tl), "x": 0, "xref": "paper", "font": {"size": 20},
                   "subtitle": {"text": note, "font": {"size": 14}}},
     }  # fmt: skip
     for row in range(1, sheet.rows + 1):
-        sheet.layout[axis("x", row)] |= AXIS | {"range": [view.t0 / 1e9, view.t1 / 1e9]}
+        sheet.layout[axis("x", row)] |= AXIS | {"range": [view.t0 / 1e9, view.t1 / 1e9], "ticklabeloverflow": "allow"}
     sheet.layout["yaxis"]["tickformat"] = SEQUENCE
     last = sheet.layout[axis("x", sheet.rows)]
     last["title"] = AXIS["title"] | {"text": "Time since the first segment (s)"}

@@ -15,8 +15,9 @@ from dashboard.data.timeline import Timeline
 from dashboard.figures.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from dashboard.figures.units import said
 
-EVENT_LIMIT = 300  # more marks of one kind would hide the lines
-EVENT_BINS = 200
+EVENT_LIMIT = 150  # more marks of one kind would hide the lines, and each takes a browser 0.1 ms
+EVENT_BINS = 100
+MOST_MARKS = 80  # of a line that has a mark for each point; a browser draws the line alone far faster
 INDEX_FROM = 100_000  # rows in view: to thin fewer takes less time than to make the line's index
 Facts = NDArray[np.object_]
 _KINDS = np.asarray(KINDS, object)
@@ -60,6 +61,7 @@ class View:
     t0: int
     t1: int
     points: int = 2000
+    bin_ns: int = 0  # of rates; 0: as the span needs
     notes: list[str] = field(default_factory=list)
     words: Words = PLAIN
 

@@ -23,7 +23,7 @@ from dashboard.data.demonstration import CHOICES, DURATION_S, Demonstrations, Se
 from dashboard.data.runs import Run
 from dashboard.figures.demonstration import FONT_PX, demonstration_figure
 from dashboard.figures.timeline import timeline_figure
-from dashboard.pages.controls import select
+from dashboard.pages.controls import select, slider
 from dashboard.pages.elements import graph
 from dashboard.results.demonstrated import Demonstrated, demonstrated
 from netcommon import readable
@@ -92,7 +92,8 @@ def _choice(name: str, text: Words) -> html.Div:
     labels = [text.get(f"{name}.{value}") or readable.named(name, value) for value in CHOICES[name]]
     options = [{"label": label, "value": value} for label, value in zip(labels, CHOICES[name], strict=True)]
     value = getattr(Setting(), name)
-    return select(f"class-{name}", text[f"control.{name}"], options, value)
+    control = slider if isinstance(value, int) else select
+    return control(f"class-{name}", text[f"control.{name}"], options, value)
 
 
 def _lesson(text: Words, read_only: bool) -> list[Any]:

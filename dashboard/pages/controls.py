@@ -1,7 +1,8 @@
-"""Controls of which one chooses: a browser's own select, radio buttons and checkboxes (assets/controls.js).
+"""Controls of which one chooses: a browser's own select, slider, radio buttons and checkboxes (assets/controls.js).
 
 Rejected: dcc.Dropdown, dcc.RadioItems and dcc.Checklist of Dash 4. The place that has the dropdown's focus is hidden
-from screen readers, its name leaves its label out, and the others nest a control in a control.
+from screen readers, its name leaves its label out, and the others nest a control in a control. And dcc.Slider, whose
+steps are even.
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ class Select(_Control):
     _type = "Select"
 
 
+class Slider(_Control):
+    """One of many in order, moved by a pointer or the arrow keys: `id`, `options`, `value`. The value that is chosen is
+    written beside it."""
+
+    _type = "Slider"
+
+
 class Radios(_Control):
     """One of a few, all in view: `id`, `legend`, `options`, `value`. None: not yet chosen."""
 
@@ -53,3 +61,8 @@ def select(name: str, label: str, options: Options, value: object, *, hidden: bo
     offered = [{"label": one, "value": one} if isinstance(one, str) else one for one in options]
     parts = [html.Label(label, htmlFor=name), Select(id=name, options=offered, value=value)]
     return html.Div(parts, hidden=hidden)
+
+
+def slider(name: str, label: str, options: Options, value: object) -> html.Div:
+    """A slider with its label."""
+    return html.Div([html.Label(label, htmlFor=name), Slider(id=name, options=options, value=value)])

@@ -1,48 +1,61 @@
 """The page of one trial: facts and, if the trial was captured, the Seq/Ack timeline. Each zoom fetches the visible span
-again, so that every packet can be reached however many there are."""
+again (timeline_view.py), so that every packet can be reached however many there are. The address of the page has the
+view that a reader chose."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs
 
-from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 
 from dashboard.content import facts
+from dashboard.content.happened import HEAD
 from dashboard.content.parts import Facts
-from dashboard.content.tables import visit_table
+from dashboard.content.tables import limit_table, visit_table
 from dashboard.data import timeline
-from dashboard.data.runs import Json, Run, Trial
+from dashboard.data.runs import Run, Trial
 from dashboard.data.slow import MEASURE
 from dashboard.data.timeline import Timeline
 from dashboard.figures.congestion import congestion_figure
-from dashboard.figures.timeline import headline, timeline_figure, timeline_sheet
+from dashboard.figures.limits import COLOURS
+from dashboard.figures.timeline import headline
 from dashboard.pages.controls import select
-from dashboard.pages.elements import facts_list, graph, scrolled, sentences, table, verdict_box
-from dashboard.pages.run_page import run_name
+from dashboard.pages.elements import (
+    facts_list,
+    graph,
+    graph_config,
+    rich_table,
+    scrolled,
+    sentences,
+    table,
+    verdict_box,
+)  # fmt: skip
+from dashboard.pages.timeline_view import query_of
 from dashboard.results import congestion
+from netcommon import readable
 
-RANGE_KEY = re.compile(r"^(?P<axis>[xy]axis\d*)\.range(?:\[(?P<end>[01])\])?$")
-# The browser filters events: plotly also reports resizes, and a later event makes Dash drop the answer to an earlier
-# one. It adds the sizes of the units in which the vertical axes are drawn.
-ZOOMS_ONLY = """relayout => Object.keys(relayout || {}).some(key => key.startsWith("xaxis"))
-    ? {...relayout, units: document.querySelector("#timeline .js-plotly-plot").layout.meta}
-    : window.dash_clientside.no_update"""
 BUTTONS = ("whole", "first", "previous", "next")
+EVENTS = {"event-previous": "‹ Previous event", "event-next": "Next event ›"}
+PAGES = {"events-earlier": "‹ Earlier in the list", "events-later": "Later in the list ›"}
+FILES = {"csv": "CSV of the segments", "xpl": "xplot"}
+PICTURES = {"picture-svg": "SVG", "picture-png": "PNG"}
 MOVES = {"in": "Zoom in", "out": "Zoom out", "earlier": "‹ Earlier", "later": "Later ›"}
 WORDS_FOR_STOPS = ("Whole transfer", "First stop", "‹ Previous stop", "Next stop ›")
 WORDS_FOR_SPANS = ("Whole transfer", "Slowest span", "‹ Slower span", "Next slowest span ›")
 
 
-def page(run: Run, trial: Trial) -> html.Div:
-    """The page of one trial."""
+BINS_MS = (1, 10, 100, 1000)
+
+
+def page(run: Run, trial: Trial, search: str = "") -> html.Div:
+    """The page of one trial. `search`: the view that an address asks for (`?flow=…&from=…&to=…`)."""
     return html.Div(
         [
             html.P(dcc.Link(f"‹ {run.title}", href=f"/run/{run.name}")),
             html.H1(facts.trial_name(run, trial)),
             verdict_box(trial.verdict, "This trial"),
-            *(_timeline_part(run, trial) if trial.captured else [html.P(_why_no_timeline(trial))]),
+            *(_timeline_part(run, trial, search) if trial.captured else [html.P(_why_no_timeline(trial))]),
             *_congestion_part(run, trial),
             html.H2("Facts"),
             facts_list(facts.trial_facts(run, trial) + _passage(run, trial)),
@@ -64,8 +77,10 @@ def _passage(run: Run, trial: Trial) -> Facts:
     return facts.passage_facts(timeline.load(run, trial)) if trial.captured else []
 
 
-def _timeline_part(run: Run, trial: Trial) -> list[Any]:
-    flows = trial.flows or [0]
+def _timeline_part(run: Run, trial: Trial, search: str) -> list[Any]:
+    flows, asked = trial.flows or [0], parse_qs(search.lstrip("?"))
+    flow = next((flow for flow in flows if [str(flow)] == asked.get("flow")), flows[0])
+    bin_s = next((ms / 1000 for ms in BINS_MS if [str(ms / 1000)] == asked.get("bin")), 0)
     loaded = timeline.load(run, trial, flows[0])
     words = WORDS_FOR_STOPS if loaded.stops else WORDS_FOR_SPANS
     buttons = [
@@ -73,17 +88,63 @@ def _timeline_part(run: Run, trial: Trial) -> list[Any]:
         for name, text in zip(BUTTONS, words, strict=True)
     ]
     offered = [{"label": facts.flow_name(trial, flow), "value": flow} for flow in flows]
-    choice = select("flow", "Connection", offered, flows[0], hidden=len(flows) == 1)
+    choice = select("flow", "Connection", offered, flow, hidden=len(flows) == 1)
+    bins = [{"label": "as the view needs", "value": 0}]
+    bins += [{"label": readable.duration(ms * 10**6), "value": ms / 1000} for ms in BINS_MS]
     moves = [html.Button(text, id=f"move-{name}", className="go") for name, text in MOVES.items()]
     says = f"Seq/Ack timeline. {headline(loaded)}. {'The table under it has more.' if loaded.visits else ''}"
+    first = {"address": f"/run/{run.name}/trial/{trial.number}", "query": query_of(search)}
+    named: dict[str, Any] = {"aria-label": says}
     hint = "Drag or “Zoom in”: every zoom brings finer data. Double-click: the whole transfer. Hover: the packet."
     return [
-        html.Div([*buttons, *moves, choice], className="bar"),
-        dcc.Store(id="stop-number", data=0),
-        dcc.Store(id="zoom"),
-        graph("timeline", timeline_figure(loaded), says, className="timeline"),
+        html.Div([*buttons, *_buttons(EVENTS), *moves], className="bar"),
+        html.Div([choice, select("bin", "Rates over", bins, bin_s)], className="bar"),
+        dcc.Store(id="timeline-page", data=first | {"flow": flow, "bin": bin_s, "config": dict(graph_config())}),
+        dcc.Store(id="timeline-shown"),  # a callback without output is not called for what has just come
+        html.P(id="timeline-said", role="alert"),
+        html.Figure(html.Div(id="timeline", className="timeline"), **named),
+        html.Div([html.Span("What is in view as a file:"), *_files()], className="bar"),
         *sentences([hint, *loaded.notes]),
+        *_limits(loaded),
         *_visits(loaded),
+        *_events(),
+    ]
+
+
+def _buttons(texts: dict[str, str]) -> list[html.Button]:
+    return [html.Button(text, id=name, className="go") for name, text in texts.items()]
+
+
+def _files() -> list[html.A | html.Button]:
+    """Exports of the view; the browser completes the links, and makes the pictures itself."""
+    names = {kind: f"segments.{kind}" for kind in FILES}
+    links = [html.A(FILES[kind], id=f"export-{kind}", href=name, download=name) for kind, name in names.items()]
+    return [*links, *_buttons(PICTURES)]
+
+
+def _limits(loaded: Timeline) -> list[Any]:
+    """What limited the transfer, with the colours of the band in the timeline."""
+    found = limit_table(loaded)
+    if not found:
+        return []
+    rows: list[list[Any]] = [
+        [html.Span([html.Span(className="swatch", style={"background": COLOURS[name]}), words]), time, share]
+        for name, words, time, share in found
+    ]
+    return [html.H2("What limited the transfer"),
+            rich_table(("Limited by", "Time", "Share"), rows, frozenset({1, 2}))]  # fmt: skip
+
+
+def _events() -> list[Any]:
+    """The list of what happened in the view that is drawn; the browser fills it."""
+    listed = html.Table([html.Thead(html.Tr([html.Th(word, scope="col") for word in HEAD])), html.Tbody()],
+                        id="timeline-events")  # fmt: skip
+    hint = "A time leads to its event. Zoom in for fewer; the list has all of them, page by page."
+    return [
+        html.H2("Events in view"),
+        html.Div([*_buttons(PAGES), html.Span(id="timeline-events-said", role="status")], className="bar"),
+        scrolled("Events in view", listed),
+        *sentences([hint]),
     ]
 
 
@@ -103,83 +164,17 @@ def _why_no_timeline(trial: Trial) -> str:
     return "No timeline: packets of this trial were not captured (a [capture] table in the scenario makes it)."
 
 
-def register(app: Dash, run_named: Callable[[str], Run]) -> None:
-    """Registers the callback that redraws the timeline."""
-
-    def redraw(relayout: Json | None, *rest: Any) -> tuple[Any, Any]:
-        flow, pathname, stop_number = rest[len(BUTTONS) :]
-        run = run_named(run_name(pathname))
-        loaded = timeline.load(run, run.trial(trial_number(pathname)), int(flow))
-        cause = str(ctx.triggered_id)
-        if cause == "zoom":
-            span = span_of_relayout(relayout or {}, loaded)
-            return (no_update, no_update) if span is None else (zoomed(loaded, span, relayout or {}), no_update)
-        if cause == "go-whole":
-            return timeline_sheet(loaded, (0, loaded.duration_ns)).plain(), no_update
-        number = chosen_stop(cause, int(stop_number or 0), len(loaded.visits))
-        span = loaded.visit_view_ns(number) if loaded.visits else None
-        return timeline_sheet(loaded, span).plain(), number
-
-    app.callback(
-        Output("timeline", "figure"),
-        Output("stop-number", "data"),
-        Input("zoom", "data"),
-        *(Input(f"go-{name}", "n_clicks") for name in BUTTONS),
-        Input("flow", "value"),
-        State("url", "pathname"),
-        State("stop-number", "data"),
-        prevent_initial_call=True,
-    )(redraw)
+def register(app: Dash) -> None:
+    """Registers the timeline's controls. All of them work in the browser (assets/timeline.js)."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ZOOMS_ONLY, Output("zoom", "data"), Input("timeline", "relayoutData"), prevent_initial_call=True
+        ClientsideFunction("timeline", "mounted"), Output("timeline-shown", "data"), Input("timeline-page", "data")
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("access", "moved"), *(Input(f"move-{name}", "n_clicks") for name in MOVES),
+        ClientsideFunction("timeline", "act"), *(Input(f"go-{name}", "n_clicks") for name in BUTTONS),
+        *(Input(f"move-{name}", "n_clicks") for name in MOVES),
+        *(Input(name, "n_clicks") for name in (*EVENTS, *PAGES, *PICTURES)), prevent_initial_call=True,
+    )  # fmt: skip
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("timeline", "chosen"), Input("flow", "value"), Input("bin", "value"),
         prevent_initial_call=True,
     )  # fmt: skip
-
-
-def trial_number(pathname: str) -> int:
-    """The trial's number in the address of a trial page."""
-    return int(pathname.rstrip("/").split("/")[-1])
-
-
-def chosen_stop(cause: str, current: int, count: int) -> int:
-    """The number of the stop or span that a button leads to, within 0 … `count` - 1."""
-    step = {"go-previous": current - 1, "go-next": current + 1}.get(cause, 0)
-    return max(0, min(step, count - 1))
-
-
-def ranges(relayout: Json) -> dict[str, list[float]]:
-    """The axis ranges that the reader chose, from plotly's relayout event: `{"xaxis4": [0.1, 0.2], …}`."""
-    found: dict[str, list[float]] = {}
-    for key, value in relayout.items():
-        match = RANGE_KEY.match(key)
-        if match is None:
-            continue
-        if match["end"] is None:
-            found[match["axis"]] = [float(value[0]), float(value[1])]
-        else:
-            found.setdefault(match["axis"], [0.0, 0.0])[int(match["end"])] = float(value)
-    return found
-
-
-def span_of_relayout(relayout: Json, loaded: Timeline) -> tuple[int, int] | None:
-    """The visible span in ns after a zoom; None when the time axis did not change."""
-    for axis, (low, high) in ranges(relayout).items():
-        if axis.startswith("x") and high > low:
-            return int(low * 1e9), int(high * 1e9)
-    if any(key.startswith("xaxis") and key.endswith(".autorange") for key in relayout):
-        return 0, max(loaded.duration_ns, 1)
-    return None
-
-
-def zoomed(loaded: Timeline, span: tuple[int, int], relayout: Json) -> Json:
-    """The figure of a span. It keeps the vertical range of a box zoom, which is in the units of the figure before."""
-    sheet = timeline_sheet(loaded, span)
-    before, now = relayout.get("units") or {}, sheet.layout["meta"]
-    for axis, limits in ranges(relayout).items():
-        if axis.startswith("y") and axis in sheet.layout:
-            step = float(before[axis]) / now[axis] if axis in before and axis in now else 1.0
-            sheet.layout[axis]["range"] = [limit * step for limit in limits]
-    return sheet.plain()

@@ -41,10 +41,10 @@ class Demonstrated:
         return limits(self.setting)
 
     @property
-    def path(self) -> tuple[int, int, int, int]:
+    def path(self) -> tuple[int, int, int, int, int]:
         """What two demonstrations share whose points belong on one curve."""
         own = self.setting
-        return own.rtt_ns, own.rate_bps, own.queue_bytes, own.loss_ppb
+        return own.rtt_ns, own.rate_bps, own.queue_bytes, own.loss_ppb, own.mtu
 
     @property
     def seen(self) -> str:
@@ -79,8 +79,8 @@ def _of_row(run: Run, row: Json) -> Demonstrated:
         run=run.name,
         setting=Setting(
             window_bytes=int(row["window_bytes"]), rtt_ns=int(row["rtt_ns"]), rate_bps=int(row["rate_bps"]),
-            queue_bytes=int(row["queue_bytes"]), loss_ppb=int(row["loss_ppb"]), profile=str(row["profile"]),
-            time="virtual" if run.virtual else "real",
+            queue_bytes=int(row["queue_bytes"]), loss_ppb=int(row["loss_ppb"]), mtu=int(row["mtu"]),
+            profile=str(row["profile"]), time="virtual" if run.virtual else "real",
         ),
         bps=float(row[THROUGHPUT]), stopped_share=row.get("stopped_share"), retransmits=row.get("retransmits"),
         timeouts=row.get("timeouts"), rtt_median_ns=row.get("rtt_median_ns"), valid=row.get("valid"),

@@ -215,6 +215,37 @@ def test_drag_zooms_and_brings_finer_data(page: Page, base: str, runs_dir: Path)
     expect(note).to_contain_text("lines thinned to 2,000 points")
 
 
+def test_a_view_has_an_address_events_and_files(page: Page, base: str, runs_dir: Path) -> None:
+    """From an event in the list to a view, a box zoom in it, and back to the same view by its address."""
+    page.goto(run_url(base, runs_dir, "lfp-seqack") + "/trial/0")
+    listed = page.locator("#timeline-events-said")
+    expect(listed).to_contain_text(" in view")
+    page.locator("#timeline-events button").nth(3).click()
+    page.wait_for_url(re.compile(r"from=.*&to="))
+    before = page.url
+    box, all_of = plot_box(page), page.evaluate(RANGE.replace("xaxis", "yaxis"))
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
+    page.mouse.up()
+    page.wait_for_function("before => location.href !== before", arg=before)
+    zoomed = page.evaluate(RANGE)
+    height = page.evaluate(RANGE.replace("xaxis", "yaxis"))
+    assert (height[1] - height[0]) / (all_of[1] - all_of[0]) == pytest.approx(0.4, rel=0.1)
+    page.reload()
+    page.wait_for_selector("#timeline .gtitle-subtitle")
+    assert page.evaluate(RANGE) == pytest.approx(zoomed, abs=1e-8)
+    accessible(page)
+    with page.expect_download() as csv:
+        page.get_by_role("link", name="CSV of the segments").click()
+    assert csv.value.path().read_text().startswith('"t_sent_ns"')
+    with page.expect_download() as picture:
+        page.get_by_role("button", name="SVG", exact=True).click()
+    assert "<svg" in picture.value.path().read_text()[:200]
+    page.get_by_label("Rates over").select_option("10 ms")
+    expect(page.locator("#timeline text[class^=legend]").get_by_text("(10 ms bins)").first).to_be_visible()
+
+
 def test_buttons_walk_through_the_stops(page: Page, base: str, runs_dir: Path) -> None:
     page.goto(run_url(base, runs_dir, "lfp-seqack") + "/trial/0")
     note = page.locator("#timeline .gtitle-subtitle")
@@ -378,7 +409,7 @@ def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Pag
         other.goto(f"{address}?theme=dark")
         expect(other.locator("#class-result")).to_contain_text("No transfer has been run")
         page.get_by_role("button", name="Set the controls").nth(2).click()
-        expect(page.locator("#class-window_bytes option:checked")).to_have_text("520 KB")
+        expect(page.locator("#class-window_bytes")).to_have_attribute("aria-valuetext", "520 KB")
         page.get_by_role("button", name="Run", exact=True).click()
         for each in (page, other):
             expect(each.locator("#class-last")).to_contain_text("Window 520 KB")

@@ -18,7 +18,6 @@ from dashboard.data.timeline import Timeline
 from dashboard.figures import view
 from dashboard.figures.sheet import Sheet, Trace
 from dashboard.figures.timeline import timeline_figure, timeline_sheet
-from dashboard.pages.trial_page import zoomed
 
 
 @pytest.fixture(scope="module")
@@ -101,12 +100,3 @@ def test_the_browser_gets_what_the_figure_has(loaded: Timeline) -> None:
 def numbers(packed: Trace | list[float]) -> list[float]:
     """A typed array of plotly.js."""
     return np.frombuffer(base64.b64decode(packed["bdata"]), "<f8").tolist() if isinstance(packed, dict) else packed
-
-
-def test_a_box_zoom_keeps_its_vertical_range_when_the_unit_changes(loaded: Timeline) -> None:
-    """The browser says in which unit it has drawn: 100 KB is 0.1 MB is 102,400 B."""
-    base = {"xaxis.range[0]": 0.0, "xaxis.range[1]": 1.0, "yaxis2.range[0]": 0.1, "yaxis2.range[1]": 0.2}
-    for units, factor in (({"yaxis2": 1024**2}, 1024.0), ({"yaxis2": 1024}, 1.0), ({}, 1.0)):
-        drawn = zoomed(loaded, (0, 10**9), base | {"units": units})
-        assert drawn["layout"]["meta"]["yaxis2"] == 1024
-        assert drawn["layout"]["yaxis2"]["range"] == pytest.approx([0.1 * factor, 0.2 * factor])

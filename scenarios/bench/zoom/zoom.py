@@ -1,6 +1,6 @@
 """``dashboard.zoom``: how long a trial's page takes in Chromium until its timeline is drawn, and how long each zoom.
 
-The trial is made up (columns.py): ``--packets`` segments, a million by default. ``--pairs`` zooms (default 50) go to
+The trial is made up (columns.py): ``--packets`` segments, a million by default. ``--pairs`` zooms (default 100) go to
 random places and widths, from the whole transfer to a ten-thousandth of it. A zoom's time is that from the change of
 the axis to the end of drawing, in the browser. Chromium runs without a GPU, as on a server.
 """
@@ -25,7 +25,7 @@ from netcommon.errors import LfpError
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.bench.zoom.columns import write
 
-SEGMENTS, ZOOMS, SEED = 1_000_000, 50, 17
+SEGMENTS, ZOOMS, SEED = 1_000_000, 100, 17
 FIRST_VIEW_S, ZOOM_MS, MEMORY_BYTES = 1.5, 100.0, 1.5e9
 READY_S, STEP_MS = 120.0, 60_000
 _PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
