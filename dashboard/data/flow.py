@@ -17,8 +17,11 @@ from dashboard.data.runs import Json
 from dashboard.data.series import I64, Series
 from dashboard.data.tunnel import Tunnel
 
-NEW, FAST, TIMEOUT, SPURIOUS = range(4)
-KINDS = ("new data", "fast retransmission", "retransmission after time-out", "spurious retransmission (had arrived)")
+NEW, FAST, TIMEOUT, SPURIOUS, PROBE = range(5)
+KINDS = (
+    "new data", "fast retransmission", "retransmission after time-out", "spurious retransmission (had arrived)",
+    "tail-loss probe",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Flow:
 
     @cached_property
     def sent_rows(self) -> tuple[I64, ...]:
-        """Rows in order of sending, for each kind (NEW … SPURIOUS)."""
+        """Rows in order of sending, for each kind (NEW … PROBE)."""
         return tuple(np.flatnonzero(self.kind == kind) for kind in range(len(KINDS)))
 
     @cached_property
@@ -123,7 +126,7 @@ class Flow:
 
     @cached_property
     def arrived_rows(self) -> tuple[I64, ...]:
-        """Rows in order of arrival, for each kind (NEW … SPURIOUS)."""
+        """Rows in order of arrival, for each kind (NEW … PROBE)."""
         kinds = self.kind[self.arrival_rows]
         return tuple(np.asarray(self.arrival_rows[kinds == kind], dtype=np.int64) for kind in range(len(KINDS)))
 

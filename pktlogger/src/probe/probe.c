@@ -32,6 +32,13 @@ void pl_probe_write(const struct pl_probe *probe, uint8_t *out)
     put64(out + 24, probe->sent_ns);
 }
 
+void pl_probe_rewrite(const struct pl_probe *probe, uint8_t *out)
+{
+    nc_put16(out + 6, probe->flow);
+    put64(out + 16, probe->sequence);
+    put64(out + 24, probe->sent_ns);
+}
+
 bool pl_probe_read(const uint8_t *at, size_t len, struct pl_probe *probe)
 {
     if (len < PL_PROBE_LEN || nc_get32(at) != MAGIC || at[4] != VERSION || (at[5] & ~FLAG_END) || nc_get16(at + 14))

@@ -32,7 +32,12 @@ uint8_t *pl_port_payload(struct pl_port *port, size_t i, size_t offset, const st
                              .end = departure->end,
                              .sequence = departure->sequence,
                              .sent_ns = departure->sent_ns};
+    if (i < port->written && !departure->end) {
+        pl_probe_rewrite(&probe, at + offset);
+        return at;
+    }
     pl_probe_write(&probe, at + offset);
+    port->written = departure->end ? nc_min(port->written, i) : nc_max(port->written, i + 1);
     return at;
 }
 

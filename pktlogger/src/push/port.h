@@ -64,6 +64,7 @@ struct pl_port {
     uint32_t session;
     size_t batch_max; /* packets that one call of `send` may get, at most PL_BATCH_MAX */
     size_t stride;    /* octets between two packets in `memory` */
+    size_t written;   /* so many places have a header, of which only flow, number and time change */
     uint8_t *memory;  /* zeros but for the headers */
 };
 

@@ -48,9 +48,12 @@ static void make_message(struct udp_port *port, size_t m, size_t from, size_t to
 {
     struct msghdr *message = &port->messages[m].msg_hdr;
     uint16_t segment = (uint16_t)(batch[port->order[from]].size - port->headers);
-    for (size_t i = from; i < to; i++)
-        port->parts[i] = (struct iovec){pl_port_payload(&port->port, i, 0, &batch[port->order[i]]), segment};
     bool side_by_side = segment == port->port.stride; /* one part is cheaper for the kernel than one a packet */
+    for (size_t i = from; i < to; i++) {
+        uint8_t *at = pl_port_payload(&port->port, i, 0, &batch[port->order[i]]);
+        if (!side_by_side || i == from)
+            port->parts[i] = (struct iovec){at, segment};
+    }
     if (side_by_side)
         port->parts[from].iov_len = (to - from) * segment;
     *message = (struct msghdr){.msg_iov = &port->parts[from], .msg_iovlen = side_by_side ? 1 : to - from};
@@ -77,11 +80,8 @@ static size_t message_end(const struct udp_port *port, size_t from, size_t n, co
 static void sort_by_flow(struct udp_port *port, const struct pl_departure *batch, size_t n)
 {
     size_t placed = 0;
-    if (port->port.flows == 1) {
-        for (size_t i = 0; i < n; i++)
-            port->order[i] = (uint16_t)i;
+    if (port->port.flows == 1) /* they are in order since the port was opened */
         return;
-    }
     bool taken[PL_BATCH_MAX] = {false};
     for (size_t i = 0; i < n; i++) /* a batch is short, and flows come in turns */
         for (size_t j = i; j < n && !taken[i]; j++)
@@ -160,6 +160,8 @@ struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_e
         free(port);
         return NULL;
     }
+    for (size_t i = 0; i < PL_BATCH_MAX; i++)
+        port->order[i] = (uint16_t)i;
     memset(port->sockets, 0xff, settings->flows * sizeof *port->sockets);
     port->headers = headers;
     port->txtime = settings->txtime;
