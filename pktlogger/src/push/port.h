@@ -13,6 +13,10 @@
  *     UDP, sendmmsg                               51,000
  *     packet socket, PACKET_TX_RING               38,000
  *
+ * A system call costs 2 to 3 us here beside other work, and writing the numbers next to nothing: the same loop takes 152
+ * ns of processor time a packet with 64 messages of one buffer that it writes into, 156 without writing, 190 with two
+ * messages a call, 177 with eight that have memory of their own, and 246 with 32, which leave the cache. So a batch is
+ * eight messages.
  * Rejected: PACKET_TX_RING. It is the slowest, it knows no UDP_SEGMENT, and it would have to resolve addresses. */
 #ifndef PL_PORT_H
 #define PL_PORT_H
@@ -26,7 +30,7 @@
 #include "nc_error.h"
 #include "replay_frames.h"
 
-enum { PL_BATCH_MAX = 256 };
+enum { PL_BATCH_MAX = 512 };
 
 /* A packet to send. */
 struct pl_departure {
@@ -64,13 +68,14 @@ struct pl_port {
     uint32_t session;
     size_t batch_max; /* packets that one call of `send` may get, at most PL_BATCH_MAX */
     size_t stride;    /* octets between two packets in `memory` */
-    size_t written;   /* so many places have a header, of which only flow, number and time change */
     uint8_t *memory;  /* zeros but for the headers */
 };
 
-/* send: returns 0, or -1 with the error (status 1). close: frees the port. */
+/* send: returns 0, or -1 with the error (status 1). flood: the same for packets of one flow that are all like `first`
+ * and have the numbers from its own on; NULL where the port has no shorter way. close: frees the port. */
 struct pl_port_ops {
     int (*send)(struct pl_port *port, const struct pl_departure *batch, size_t n, struct nc_error *error);
+    int (*flood)(struct pl_port *port, const struct pl_departure *first, size_t n, struct nc_error *error);
     void (*close)(struct pl_port *port);
 };
 

@@ -85,6 +85,17 @@ static int send_most(const struct run *run, uint64_t now, struct nc_error *error
     uint64_t sent_ns = now + run->start.realtime_ns - run->start.monotonic_ns;
     uint64_t left = schedule->packets ? schedule->packets - schedule->number : UINT64_MAX;
     size_t n = nc_min(left, pusher->port->batch_max);
+    pl_punctuality_add_untimed(&pusher->punctuality, now, n);
+    if (pusher->port->ops->flood && pusher->port->flows == 1 && pusher->sizes.n == 1) {
+        struct pl_departure first = {.number = schedule->number,
+                                     .sequence = pusher->sequences[0],
+                                     .sent_ns = sent_ns,
+                                     .size = pl_sizes_next(&pusher->sizes)};
+        schedule->number += n;
+        pusher->sequences[0] += n;
+        pusher->bytes += n * first.size;
+        return pusher->port->ops->flood(pusher->port, &first, n, error);
+    }
     unsigned flow = (unsigned)(schedule->number % pusher->port->flows);
     for (size_t i = 0; i < n; i++, flow = flow + 1 == pusher->port->flows ? 0 : flow + 1) {
         batch[i] = (struct pl_departure){.number = schedule->number + i,
@@ -95,7 +106,6 @@ static int send_most(const struct run *run, uint64_t now, struct nc_error *error
         pusher->bytes += batch[i].size;
     }
     schedule->number += n;
-    pl_punctuality_add_untimed(&pusher->punctuality, now, n);
     return pusher->port->ops->send(pusher->port, batch, n, error);
 }
 
