@@ -406,8 +406,8 @@ def test_what_the_receivers_capture_missed_is_not_lost(tmp_path: Path) -> None:
 
 
 def test_how_far_packets_were_overtaken(tmp_path: Path) -> None:
-    """Of six parts the second arrives behind the fourth, and the fifth behind the sixth. Each arrival behind a gap makes
-    a duplicate acknowledgement."""
+    """Of six parts the second arrives behind the fourth, and the fifth behind the sixth. Arrivals behind a gap make
+    duplicate acknowledgements."""
     path = Conversation()
     for part, delay_ms in enumerate((10, 12.5, 10, 10, 11.5, 10)):
         path.send(30 + part, 1 + part * MSS, 1, [(0, 1, delay_ms)])

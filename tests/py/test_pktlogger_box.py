@@ -52,7 +52,8 @@ class Record:
         self.rows.append({
             "direction": direction, "number": len(self.rows), "copy": more.get("copy", 0), "fate": fate,
             "edits": more.get("edits", 0),
-            "t_arrival_ns": came, "t_queue_exit_ns": more["exit_ns"], "t_departure_ns": out - more.get("late_ns", 0) if passed else -1,
+            "t_arrival_ns": came, "t_queue_exit_ns": more["exit_ns"],
+            "t_departure_ns": out - more.get("late_ns", 0) if passed else -1,
             "t_release_ns": out if passed else -1, "t_drop_ns": -1 if passed else out, "wire_len": length + 54,
             "flow": 0, "dir": direction, "seq": seq, "ack": ack, "len": length, "flags": 16,
         })  # fmt: skip

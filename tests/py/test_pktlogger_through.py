@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from pktlogger_conversation import MS, MSS, Conversation, at
@@ -49,7 +50,7 @@ def test_a_sender_that_waits_for_the_relay_is_limited_by_it(tmp_path: Path) -> N
     """The far connection has nothing to send meanwhile, so neither path is the limit."""
     found = relayed(tmp_path, 3)
     spans = found.limits.to_pylist()
-    assert all(one["t1_ns"] == two["t0_ns"] for one, two in zip(spans, spans[1:], strict=False))
+    assert all(one["t1_ns"] == two["t0_ns"] for one, two in pairwise(spans))
     assert spans[0]["t0_ns"] == at(30) and spans[-1]["t1_ns"] == at(230)
     assert found.limit_causes[-1] == "gateway"
     (flow,) = found.flows

@@ -77,7 +77,7 @@ def test_a_result_for_each_other_tool_and_for_parquet() -> None:
 
 
 def test_what_tcpdump_says_at_its_end_is_counted() -> None:
-    said = "tcpdump: listening on port0\n12 packets captured\n15 packets received by filter\n1 packet dropped by kernel\n"
+    said = "listening on port0\n12 packets captured\n15 packets received by filter\n1 packet dropped by kernel\n"
     assert capture.tcpdump_counts(said) == {"packets": 12, "dropped": 1}
     with pytest.raises(LfpError, match="no counts"):
         capture.tcpdump_counts("tcpdump: port0: No such device exists")

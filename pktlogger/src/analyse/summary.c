@@ -127,12 +127,11 @@ static json_t *rates_json(const struct pl_transfer *t)
     json_t *list = json_array();
     for (unsigned i = 0; i < t->pace->scale_n; i++) {
         struct pl_spread_bps sent = pl_summary_rate(t, i, 0), received = pl_summary_rate(t, i, 1);
-        json_array_append_new(
-            list, json_pack("{s:I, s:I, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}}", "scale_ns",
-                            (json_int_t)t->pace->scales_ns[i], "intervals", (json_int_t)t->scales[i].intervals,
-                            "sent_bps", "mean", sent.mean, "deviation", sent.deviation, "max", sent.most,
-                            "received_bps", "mean", received.mean, "deviation", received.deviation, "max",
-                            received.most));
+        json_array_append_new(list, json_pack("{s:I, s:I, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}}", "scale_ns",
+                                              (json_int_t)t->pace->scales_ns[i], "intervals",
+                                              (json_int_t)t->scales[i].intervals, "sent_bps", "mean", sent.mean,
+                                              "deviation", sent.deviation, "max", sent.most, "received_bps", "mean",
+                                              received.mean, "deviation", received.deviation, "max", received.most));
     }
     return list;
 }
@@ -150,6 +149,15 @@ static json_t *bursts_json(const struct pl_transfer *t)
                      (json_int_t)trains->n, "packets_mean",
                      trains->n ? json_real((double)trains->parts / (double)trains->n) : json_null(), "packets_max",
                      (json_int_t)trains->parts_max, "bytes_max", (json_int_t)trains->bytes_max, "by_packets", sizes);
+}
+
+static void add_order(json_t *flow, const struct pl_transfer *t)
+{
+    set(flow, "reordered", t->reordered);
+    set(flow, "reordered_by_max", t->overtaken_max);
+    json_object_set_new(flow, "reordered_by_mean",
+                        t->reordered ? json_real((double)t->overtaken_sum / (double)t->reordered) : json_null());
+    set_time(flow, "reordered_late_max_ns", t->reordered ? t->reordered_late_ns : -1);
 }
 
 json_t *pl_summary_flow(const struct pl_transfer *t)
@@ -175,11 +183,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set(flow, "timeouts", t->timeouts);
     set(flow, "fast_recoveries", t->fast_recoveries);
     set(flow, "duplicate_acks", t->duplicate_acks);
-    set(flow, "reordered", t->reordered);
-    set(flow, "reordered_by_max", t->overtaken_max);
-    json_object_set_new(flow, "reordered_by_mean",
-                        t->reordered ? json_real((double)t->overtaken_sum / (double)t->reordered) : json_null());
-    set_time(flow, "reordered_late_max_ns", t->reordered ? t->reordered_late_ns : -1);
+    add_order(flow, t);
     set(flow, "in_flight_at_end", t->in_flight_at_end);
     set(flow, "acked_unseen_bytes", t->acked_unseen_bytes);
     set(flow, "unseen", t->unseen);

@@ -68,9 +68,8 @@ static bool is_probe(const struct pl_walk *s, const struct pl_segment *first, in
 {
     int64_t quiet_ns = s->t->min_rtt_ns + s->t->min_rtt_ns / 2;
     int64_t since_ns = s->last_ack_ns > s->last_send_ns ? s->last_ack_ns : s->last_send_ns;
-    return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 &&
-           first->seq > s->una && first->seq + first->len == s->high &&
-           now_ns - since_ns >= (quiet_ns > 10 * MS ? quiet_ns : 10 * MS);
+    return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 && first->seq > s->una &&
+           first->seq + first->len == s->high && now_ns - since_ns >= (quiet_ns > 10 * MS ? quiet_ns : 10 * MS);
 }
 
 static void enter_timeout(struct pl_walk *s, int64_t now_ns)

@@ -184,8 +184,8 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
                               .t_sent_ns = segment->t_sent_ns,
                               .spacing_ns = segment->t_box_exit_ns,
                               .cause = pl_corrupted(segment) ? FATE_CORRUPTED
-                                   : segment->unseen     ? FATE_UNSEEN
-                                                         : segment->box_fate};
+                                       : segment->unseen     ? FATE_UNSEEN
+                                                             : segment->box_fate};
         if (c->run.n == PL_LOSS_RUN)
             end_run(c, &(struct pl_segment){.len = 0});
         if (c->run.n == 0)

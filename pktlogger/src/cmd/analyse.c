@@ -68,7 +68,8 @@ static const struct nc_option analyse_options[] = {
 };
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
-    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--tunnels] [--scales TIME,...] -o DIR",
+    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--tunnels] [--scales TIME,...] "
+                "-o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
     .epilog = "All captures must use one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
@@ -277,10 +278,17 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
     static const char with[] = "with --pcap-per-flow, which takes one capture";
     const bool one = settings->flow_folder;
     const struct pl_idle rows[] = {
-        {"sender", one, with}, {"receiver", one, with}, {"box", one, with},
-        {"output", one, with}, {"xplot", one, with},    {"csv", one, with},
-        {"from", one, with},   {"to", one, with},       {"max-flows", !one, "without --pcap-per-flow"},
-        {"scales", one, with}, {"scales", export && !settings->csv, "without --csv"},
+        {"sender", one, with},
+        {"receiver", one, with},
+        {"box", one, with},
+        {"output", one, with},
+        {"xplot", one, with},
+        {"csv", one, with},
+        {"from", one, with},
+        {"to", one, with},
+        {"max-flows", !one, "without --pcap-per-flow"},
+        {"scales", one, with},
+        {"scales", export && !settings->csv, "without --csv"},
     };
     return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);
 }

@@ -54,7 +54,8 @@ static void print_outline(const struct pl_transfer *t)
            t->timeouts, plural(t->timeouts), t->fast_recoveries, t->fast_recoveries == 1 ? "y" : "ies",
            t->duplicate_acks, plural(t->duplicate_acks));
     if (t->reordered)
-        printf("  %" PRIu64 " packet%s arrived behind later ones, by %u places at most, and %.3g ms too late at most.\n",
+        printf("  %" PRIu64
+               " packet%s arrived behind later ones, by %u places at most, and %.3g ms too late at most.\n",
                t->reordered, plural(t->reordered), t->overtaken_max, ms(t->reordered_late_ns));
 }
 

@@ -174,8 +174,8 @@ struct pl_transfer {
     int64_t sender_last_ns, receiver_last_ns; /* when the captures ended */
     const struct pl_box *box;                 /* the record of the box between, with `box_flow` in it; NULL: none */
     uint32_t box_flow;
-    unsigned box_dir;  /* of the data, in the box's flow */
-    int64_t box_delta; /* sender's relative number less the box's */
+    unsigned box_dir;            /* of the data, in the box's flow */
+    int64_t box_delta;           /* sender's relative number less the box's */
     struct pl_lateness lateness; /* of the box, with its record */
 
     uint64_t rows_left;                 /* of the present reading */
@@ -198,7 +198,7 @@ struct pl_transfer {
     /* How many parts met which queue, and how many losses followed such a part at once (tally.h). */
     uint32_t part_queues[PL_QUEUE_BINS], loss_queues[PL_QUEUE_BINS];
     int64_t limit_ns[PL_LIMIT_N];
-    uint64_t duplicate_acks;     /* at the sender */
+    uint64_t duplicate_acks;           /* at the sender */
     uint64_t reordered, overtaken_sum; /* parts that arrived behind later ones, and by how many in sum */
     uint32_t overtaken_max;
     int64_t reordered_late_ns; /* the most that one was later than the first that overtook it */

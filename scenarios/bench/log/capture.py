@@ -156,4 +156,6 @@ def _wait_listening(tool: Tool) -> None:
         time.sleep(0.01)
 
 
-BENCH = Bench(NAME, "pktlogger capture of 1,500-byte packets beside tcpdump: drops, and the rate of the stream", measure)
+BENCH = Bench(
+    NAME, "pktlogger capture of 1,500-byte packets beside tcpdump: drops, and the rate of the stream", measure
+)
