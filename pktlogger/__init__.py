@@ -17,9 +17,11 @@ from pktlogger.columns import (
 )
 from pktlogger.pairs import pair_flows
 from pktlogger.parquet import analysis_to_parquet, to_parquet
+from pktlogger.through import Through, through
 
 __all__ = [
     "Analysis",
+    "Through",
     "analysis_to_parquet",
     "flows",
     "frame_sources",
@@ -30,5 +32,6 @@ __all__ = [
     "read_table",
     "record_description",
     "summary",
+    "through",
     "to_parquet",
 ]

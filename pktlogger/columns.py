@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 FORMAT_VERSION = 1
 
 
-TABLES = ("segments", "acks", "events", "limits", "losses")  # of an analysis
+TABLES = ("segments", "acks", "events", "limits", "losses", "rates")  # of an analysis
 
 
 class Analysis(NamedTuple):
@@ -23,6 +23,7 @@ class Analysis(NamedTuple):
     summary: dict[str, Any]
     limits: pa.Table
     losses: pa.Table
+    rates: pa.Table
 
 
 def _load_json(path: Path) -> dict[str, Any]:
@@ -119,4 +120,4 @@ def names_of(description: dict[str, Any], table: str) -> dict[str, list[str]]:
         return dict.fromkeys(("cause", "seen_cause"), description["loss_causes"])
     names = {"kind": description[kinds[table]]} if table in kinds else {}
     fates = (description.get("box") or {}).get("fates")
-    return names | ({"box_fate": list(fates)} if fates and table != "events" else {})
+    return names | ({"box_fate": list(fates)} if fates and table in ("segments", "acks") else {})

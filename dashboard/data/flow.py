@@ -19,8 +19,11 @@ from dashboard.data.series import F64, I64, Series
 from dashboard.data.store import Store, kept
 from dashboard.data.tunnel import Tunnel
 
-NEW, FAST, TIMEOUT, SPURIOUS = range(4)
-KINDS = ("new data", "fast retransmission", "retransmission after time-out", "spurious retransmission (had arrived)")
+NEW, FAST, TIMEOUT, SPURIOUS, PROBE = range(5)
+KINDS = (
+    "new data", "fast retransmission", "retransmission after time-out", "spurious retransmission (had arrived)",
+    "tail-loss probe",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class Flow:
 
     @kept
     def sent_rows(self) -> tuple[I64, ...]:
-        """Rows in order of sending, for each kind (NEW … SPURIOUS)."""
+        """Rows in order of sending, for each kind (NEW … PROBE)."""
         return tuple(np.flatnonzero(self.kind == kind) for kind in range(len(KINDS)))
 
     @kept
@@ -156,7 +159,7 @@ class Flow:
 
     @kept
     def arrived_rows(self) -> tuple[I64, ...]:
-        """Rows in order of arrival, for each kind (NEW … SPURIOUS)."""
+        """Rows in order of arrival, for each kind (NEW … PROBE)."""
         kinds = self.kind[self.arrival_rows]
         return tuple(np.asarray(self.arrival_rows[kinds == kind], dtype=np.int64) for kind in range(len(KINDS)))
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from dashboard.data.box import label
 from dashboard.data.downsample import inside
-from dashboard.data.flow import FAST, NEW, SPURIOUS, TIMEOUT
+from dashboard.data.flow import FAST, NEW, PROBE, SPURIOUS, TIMEOUT
 from dashboard.data.series import I64
 from dashboard.figures.sheet import Later, Sheet, Trace
-from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, VERMILLION, scatter
+from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, SKY, VERMILLION, scatter
 from dashboard.figures.units import said
 from dashboard.figures.view import (
     MOST_MARKS,
@@ -33,6 +33,7 @@ from dashboard.figures.view import (
 RESENT = {
     FAST: ("fast retransmission", GREEN, "triangle-up"),
     SPURIOUS: ("spurious retransmission", PURPLE, "triangle-down"),
+    PROBE: ("tail-loss probe", SKY, "triangle-up"),
     TIMEOUT: ("retransmission after time-out", VERMILLION, "triangle-up"),
 }
 FATE_SYMBOLS = {"queue": "x-thin", "aqm": "x-thin", "loss": "cross-thin"}

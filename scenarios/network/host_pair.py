@@ -89,9 +89,20 @@ def _run(*argv: str) -> None:
 
 def received(pair: Hosts) -> tuple[int, int]:
     """Bytes and packets (a super-packet counts as one) that the receiver's NIC has taken in."""
+    octets, packets = _counters(pair)[:2]
+    return octets, packets
+
+
+def crossed(pair: Hosts) -> int:
+    """Packets that the receiver's NIC has taken in or sent out."""
+    counters = _counters(pair)
+    return counters[1] + counters[9]
+
+
+def _counters(pair: Hosts) -> list[int]:
+    """The 16 counters of the receiver's NIC, as in /proc/net/dev: 8 of what came in, 8 of what went out."""
     for line in Path(f"/proc/{pair.receiver}/net/dev").read_text(encoding="ascii").splitlines():
         name, _, columns = line.partition(":")
         if name.strip() == NIC:
-            octets, packets = columns.split()[:2]
-            return int(octets), int(packets)
+            return [int(column) for column in columns.split()]
     raise LfpError(f"{NIC}: not in the receiver's namespace")

@@ -8,6 +8,7 @@ carry the same bytes, so their relative sequence numbers are places in one strea
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,6 +55,8 @@ def analyse(setting: Scenario, folder: Path) -> None:
             _join(folder, "snd", "gw1-in", folder)
         if {"gw2-out", "rcv"} <= points:
             _join(folder, "gw2-out", "rcv", folder / SERVER)
+        if {"snd", "gw1-in", "gw2-out", "rcv"} <= points:
+            _write_through(folder)
         if points.issuperset(TUNNEL_POINTS):
             _write_tunnel(setting, folder)
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
@@ -76,6 +79,19 @@ def _join(folder: Path, sender: str, receiver: str, target: Path, box: Path | No
         target.mkdir(exist_ok=True)
         pktlogger.analysis_to_parquet(work, target)
         shutil.move(work / "summary.json", target / "summary.json")
+
+
+def _write_through(folder: Path) -> None:
+    """Joins both connections: passes.parquet, whole-limits.parquet and through.json (pktlogger's FORMAT.md, 11)."""
+    import pyarrow.parquet as parquet
+
+    import pktlogger
+
+    found = pktlogger.through(pktlogger.read_analysis(folder), pktlogger.read_analysis(folder / SERVER))
+    parquet.write_table(found.passes, folder / "passes.parquet", compression="zstd")
+    parquet.write_table(found.limits, folder / "whole-limits.parquet", compression="zstd")
+    told = {"v": 1, "limit_causes": found.limit_causes, "flows": found.flows}
+    (folder / "through.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
 def _write_tunnel(setting: Scenario, folder: Path) -> None:

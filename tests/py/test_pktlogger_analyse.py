@@ -286,7 +286,7 @@ def exported(folder: Path, *options: str) -> dict[str, pa.Table]:
 def test_csv_has_the_tables_of_the_analysis(tmp_path: Path) -> None:
     """Every number is that of the columns; kinds and causes are names; a flow is one row."""
     found, _ = fast_retransmission().analyse(tmp_path)
-    wanted = {name: getattr(found, name).to_pydict() for name in ("segments", "acks", "events", "limits", "losses")}
+    wanted = {name: getattr(found, name).to_pydict() for name in pktlogger.columns.TABLES}
     flow, lists = found.summary["flows"][0], found.summary
     shutil.rmtree(tmp_path / "out")
     tables = exported(tmp_path)
@@ -389,3 +389,71 @@ def test_the_whole_time_and_every_loss_have_a_cause(tmp_path: Path) -> None:
     assert {found.summary["loss_causes"][row["cause"]] for row in losses} == {"tail_drop"}
     assert flow["losses_by_cause"] == flow["losses_seen"] == {"tail_drop": 4}
     assert [row["queue_ns"] for row in losses] == [20 * MS] * 4
+
+
+def test_what_the_receivers_capture_missed_is_not_lost(tmp_path: Path) -> None:
+    """The third of four parts was acknowledged, and no copy of it is in the capture. The path lost nothing."""
+    path = Conversation()
+    path.send(30, 1, 4, [(0, 2, 10), (3, 1, 10)])
+    path.ack(40, 4001)
+    path.send(60, 4001)
+    path.ack(70, 5001)
+    found, flow = path.analyse(tmp_path)
+    assert (flow["lost"], flow["unseen"], flow["acked_unseen_bytes"]) == (0, 1, MSS)
+    assert found.segments["unseen"].to_pylist() == [0, 0, 1, 0, 0]
+    assert flow["losses_by_cause"] == {"capture_loss": 1}
+    assert [event["kind"] for event in found.events.to_pylist()] == []
+
+
+def test_how_far_packets_were_overtaken(tmp_path: Path) -> None:
+    """Of six parts the second arrives behind the fourth, and the fifth behind the sixth. Arrivals behind a gap make
+    duplicate acknowledgements."""
+    path = Conversation()
+    for part, delay_ms in enumerate((10, 12.5, 10, 10, 11.5, 10)):
+        path.send(30 + part, 1 + part * MSS, 1, [(0, 1, delay_ms)])
+    for t_ms, ack in ((40, 1001), (42, 1001), (43, 1001), (43.5, 4001), (45, 4001), (45.5, 6001)):
+        path.ack(t_ms, ack)
+    _, flow = path.analyse(tmp_path)
+    assert (flow["reordered"], flow["reordered_by_max"], flow["reordered_by_mean"]) == (2, 2, 1.5)
+    assert (flow["reordered_late_max_ns"], flow["duplicate_acks"], flow["lost"]) == (MS * 3 // 2, 3, 0)
+
+
+def test_rates_in_intervals_and_bursts(tmp_path: Path) -> None:
+    """Bursts of 4, 2 and 2 parts at 30, 50 and 75 ms. Each is received and acknowledged within the next 20 ms."""
+    path = Conversation()
+    for t_ms, seq, parts in ((30, 1, 4), (50, 4001, 2), (75, 6001, 2)):
+        path.send(t_ms, seq, parts)
+        path.ack(t_ms + 10, seq + parts * MSS, window=50000)
+    found, flow = path.analyse(tmp_path, "--scales", "10ms,1s")
+    rows = [row for row in found.rates.to_pylist() if row["scale_ns"] == 10 * MS]
+    assert [(row["t0_ns"] - at(30)) // MS for row in rows] == [0, 10, 20, 30, 40, 50, 60]
+    assert [row["sent_packets"] for row in rows] == [4, 0, 2, 0, 2, 0, 0]
+    assert [row["received_bytes"] for row in rows] == [0, 4000, 0, 2000, 0, 2000, 0]
+    assert [row["acked_bytes"] for row in rows] == [0, 0, 4000, 0, 2000, 0, 2000]
+    assert [row["rtt_ns"] // MS for row in rows] == [-1, -1, 20, -1, 20, -1, 20]
+    assert [row["flight_bytes"] for row in rows][:3] == [4000, 0, 2000]
+    (whole,) = [row for row in found.rates.to_pylist() if row["scale_ns"] == 1000 * MS]
+    assert (whole["sent_bytes"], whole["received_bytes"], whole["acked_bytes"], whole["rtt_ns"]) == (
+        8000, 8000, 8000, 20 * MS,
+    )  # fmt: skip
+    fine, coarse = flow["rates"]
+    assert (fine["intervals"], coarse["intervals"]) == (7, 1)
+    assert fine["sent_bps"]["max"] == 4000 * 8 * 100 and coarse["received_bps"]["mean"] == 8000 * 8
+    assert fine["sent_bps"]["mean"] == pytest.approx(8000 / 7 * 8 * 100)
+    bursts = flow["bursts"]
+    assert (bursts["bursts"], bursts["packets_max"], bursts["bytes_max"]) == (3, 4, 4000)
+    assert bursts["by_packets"] == [0, 2, 1]
+
+
+def test_a_tail_loss_probe_is_told_from_a_fast_retransmission(tmp_path: Path) -> None:
+    """The last of five parts is lost and sent again alone after 45 ms of silence, before any time-out."""
+    path = Conversation()
+    path.send(30, 1, 5, [(0, 4, 10)])
+    path.ack(40, 2001)
+    path.send(95, 4001)
+    path.ack(105, 5001)
+    found, flow = path.analyse(tmp_path)
+    assert [found.summary["segment_kinds"][kind] for kind in found.segments["kind"].to_pylist()] == [
+        *["new"] * 5, "tail_loss_probe",
+    ]  # fmt: skip
+    assert (flow["timeouts"], flow["fast_recoveries"], flow["retransmitted"]) == (0, 0, 1)

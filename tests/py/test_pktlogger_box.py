@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +40,20 @@ class Record:
         self._row(0, seq, 1, MSS, came, fate, exit_ns=came + 2 * MS if passed or behind else -1,
                   out_ns=came + 9 * MS, copy=copy, edits=edits)  # fmt: skip
 
-    def ack(self, t_ms: float, ack: int, fate: int = SENT) -> None:
-        """An acknowledgement that left the receiver at t_ms."""
+    def ack(self, t_ms: float, ack: int, fate: int = SENT, late_ms: float = 0) -> None:
+        """An acknowledgement that left the receiver at t_ms; it leaves the box `late_ms` after it is due."""
         came = at(t_ms + 1)
-        self._row(1, 1, ack, 0, came, fate, exit_ns=came if fate == SENT else -1, out_ns=came + 8 * MS)
+        late_ns = int(late_ms * MS)
+        self._row(1, 1, ack, 0, came, fate, exit_ns=came if fate == SENT else -1, out_ns=came + 8 * MS + late_ns,
+                  late_ns=late_ns)  # fmt: skip
 
     def _row(self, direction: int, seq: int, ack: int, length: int, came: int, fate: int, **more: int) -> None:
         out, passed = more["out_ns"], fate == SENT
         self.rows.append({
             "direction": direction, "number": len(self.rows), "copy": more.get("copy", 0), "fate": fate,
             "edits": more.get("edits", 0),
-            "t_arrival_ns": came, "t_queue_exit_ns": more["exit_ns"], "t_departure_ns": out if passed else -1,
+            "t_arrival_ns": came, "t_queue_exit_ns": more["exit_ns"],
+            "t_departure_ns": out - more.get("late_ns", 0) if passed else -1,
             "t_release_ns": out if passed else -1, "t_drop_ns": -1 if passed else out, "wire_len": length + 54,
             "flow": 0, "dir": direction, "seq": seq, "ack": ack, "len": length, "flags": 16,
         })  # fmt: skip
@@ -151,6 +155,32 @@ def test_a_part_that_the_box_corrupted_is_lost_to_corruption(tmp_path: Path) -> 
     assert [found.summary["loss_causes"][cause] for cause in found.losses["cause"].to_pylist()] == ["corrupted"]
     assert (flow["lost"], flow["spurious"], flow["fast_recoveries"]) == (1, 0, 1)
     assert flow["losses_by_cause"] == {"corrupted": 1}
+
+
+def test_a_late_box_is_what_limited_the_sender(tmp_path: Path) -> None:
+    """An acknowledgement is due 10 ms after it left, and the box holds it 30 ms longer. What waits for it is not the
+    sender's doing. The same wait without lateness in the record is not the box's."""
+    for late_ms in (30.0, 0.0):
+        path = Conversation()
+        record = Record(path)
+        for turn in range(4):
+            path.send(30 + 20 * turn, 1 + turn * MSS)
+            path.ack(40 + 20 * turn, 1 + (turn + 1) * MSS)
+            record.data(30 + 20 * turn, 1 + turn * MSS)
+            record.ack(40 + 20 * turn, 1 + (turn + 1) * MSS)
+        path.send(110, 1 + 4 * MSS)
+        path.ack(120, 1 + 5 * MSS, lost=True)
+        path.sender.append(replace(path.receiver[-1], t_ns=at(160)))
+        record.data(110, 1 + 4 * MSS)
+        record.ack(120, 1 + 5 * MSS, late_ms=late_ms)
+        path.send(160, 1 + 5 * MSS)
+        path.ack(170, 1 + 6 * MSS)
+        folder = tmp_path / str(late_ms)
+        folder.mkdir()
+        found, flow = path.analyse(folder, "--box", record.write(folder / "box"))
+        last = found.summary["limit_causes"][found.limits["cause"].to_pylist()[-1]]
+        assert (last == "emulator_late") == bool(late_ms)
+        assert flow["limits_ns"].get("emulator_late", 0) == (50 * MS if late_ms else 0)
 
 
 def test_packets_that_the_record_skipped_are_unseen(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import pktlogger
 from netcommon.binaries import find
 from netcommon.errors import LfpError
-from scenarios.bench.log import agree, analyse, index, totals
+from scenarios.bench.log import agree, analyse, capture, index, totals
 from scenarios.bench.log.command import cost
 from scenarios.bench.log.conversation import write
 from scenarios.bench.registry import load
@@ -20,7 +20,7 @@ from scenarios.plan.plan import load_plan
 
 
 def test_both_are_listed() -> None:
-    assert {index.NAME, analyse.NAME, agree.NAME} <= set(load())
+    assert {index.NAME, analyse.NAME, agree.NAME, capture.NAME} <= set(load())
 
 
 def test_the_captures_show_one_repaired_loss_a_cycle(tmp_path: Path) -> None:
@@ -74,6 +74,13 @@ def test_a_result_for_each_other_tool_and_for_parquet() -> None:
     assert (parquet.base_name, parquet.ours, parquet.extra["variant"]) == (None, 6, "parquet")
     (alone,) = index.results("log.analyse", [{"analyse": {"rate": 5, "memory_bytes": 0}}], 10, ("analyse",))
     assert (alone.base_name, alone.ours) == (None, 5)
+
+
+def test_what_tcpdump_says_at_its_end_is_counted() -> None:
+    said = "listening on port0\n12 packets captured\n15 packets received by filter\n1 packet dropped by kernel\n"
+    assert capture.tcpdump_counts(said) == {"packets": 12, "dropped": 1}
+    with pytest.raises(LfpError, match="no counts"):
+        capture.tcpdump_counts("tcpdump: port0: No such device exists")
 
 
 def test_the_peak_of_a_command_is_its_own_and_a_failure_is_said() -> None:

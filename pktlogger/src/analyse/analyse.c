@@ -67,6 +67,7 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
         .max_rtt_ns = -1,
         .min_delay_ns = -1,
         .max_delay_ns = -1,
+        .pace = &analysis->pace,
     };
     if (!t.mss)
         t.mss = pl_flow_mss(b);
@@ -200,6 +201,7 @@ enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_
 void pl_transfer_free(struct pl_transfer *t)
 {
     pl_join_free(t->join);
+    pl_lateness_free(&t->lateness);
     free(t->stops.at);
     free(t->box_fates);
     t->join = NULL;

@@ -16,6 +16,7 @@ struct pl_analysis {
     uint32_t *numbers[PL_END_N];  /* of the transfers of a capture's flows; UINT32_MAX: none */
     uint32_t unmatched[PL_END_N]; /* flows of one capture that are not in the other */
     const struct pl_box *box;
+    struct pl_pace pace;   /* set before pl_analysis_run */
     uint32_t *box_numbers; /* of the transfers of the record's flows */
     uint32_t box_row;      /* the next one */
     size_t open;

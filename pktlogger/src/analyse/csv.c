@@ -13,7 +13,7 @@ static const struct {
     const char *table, *begin, *end;
 } spans[] = {
     {"segments", "t_sent_ns", "t_sent_ns"}, {"acks", "t_sent_ns", "t_received_ns"}, {"events", "t0_ns", "t1_ns"},
-    {"limits", "t0_ns", "t1_ns"},           {"losses", "t_sent_ns", "t_sent_ns"},
+    {"limits", "t0_ns", "t1_ns"},           {"losses", "t_sent_ns", "t_sent_ns"},   {"rates", "t0_ns", "t0_ns"},
 };
 
 /* The lists of the summary that name a column's numbers. */

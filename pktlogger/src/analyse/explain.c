@@ -18,11 +18,16 @@ static void put_loss(void *context, const struct pl_loss *loss)
 
 int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct pl_tables *tables)
 {
+    int64_t back_ns = t->min_rtt_ns > t->min_delay_ns && t->min_delay_ns > 0 ? t->min_rtt_ns - t->min_delay_ns : 0;
     *explain = (struct pl_explain){.t = t, .tables = tables};
+    if (pl_lateness_at_sender(&t->lateness, back_ns) < 0)
+        return -1;
     const struct pl_limits_path path = {
         .flow = t->number,
         .mss = t->mss,
         .min_rtt_ns = t->min_rtt_ns > 0 ? t->min_rtt_ns : 1,
+        .late = t->lateness.ways[0].at,
+        .late_n = t->lateness.ways[0].n,
         .sink = put_limit,
         .context = explain,
     };
@@ -44,7 +49,9 @@ int pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment
     if (pl_lost(t, segment)) {
         t->lost++;
         t->lost_bytes += segment->len;
-    } else if (segment->t_received_ns < 0)
+    } else if (segment->unseen)
+        t->unseen++;
+    else if (segment->t_received_ns < 0)
         t->in_flight_at_end++;
     if (t->box_fates)
         t->box_fates[segment->box_fate]++;

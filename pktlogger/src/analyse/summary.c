@@ -1,6 +1,8 @@
 /* Implements summary.h. */
 #include "summary.h"
 
+#include <math.h>
+
 #include "json.h"
 #include "limits.h"
 #include "losses.h"
@@ -16,7 +18,7 @@ _Static_assert(sizeof event_kinds / sizeof *event_kinds == PL_EVENT_KIND_N, "eve
 /* clang-format off */
 static const char *const segment_kinds[] = {
     [PL_NEW] = "new", [PL_FAST] = "fast_retransmission", [PL_TIMEOUT] = "retransmission_after_timeout",
-    [PL_SPURIOUS] = "spurious",
+    [PL_SPURIOUS] = "spurious", [PL_PROBE] = "tail_loss_probe",
 };
 /* clang-format on */
 _Static_assert(sizeof segment_kinds / sizeof *segment_kinds == PL_KIND_N, "every kind of segment has a name");
@@ -108,6 +110,56 @@ static void add_causes(json_t *flow, const struct pl_transfer *t)
     json_object_set_new(flow, "losses_seen", seen);
 }
 
+struct pl_spread_bps pl_summary_rate(const struct pl_transfer *t, unsigned scale, int way)
+{
+    const struct pl_scale_sum *sum = &t->scales[scale];
+    double n = (double)sum->intervals, a_byte = 8e9 / (double)t->pace->scales_ns[scale];
+    if (sum->intervals == 0)
+        return (struct pl_spread_bps){0};
+    double mean = (double)sum->bytes[way] / n, variance = sum->squares[way] / n - mean * mean;
+    return (struct pl_spread_bps){mean * a_byte, sqrt(variance > 0 ? variance : 0) * a_byte,
+                                  (double)sum->most[way] * a_byte};
+}
+
+/* What each time scale shows of the rate. */
+static json_t *rates_json(const struct pl_transfer *t)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < t->pace->scale_n; i++) {
+        struct pl_spread_bps sent = pl_summary_rate(t, i, 0), received = pl_summary_rate(t, i, 1);
+        json_array_append_new(list, json_pack("{s:I, s:I, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}}", "scale_ns",
+                                              (json_int_t)t->pace->scales_ns[i], "intervals",
+                                              (json_int_t)t->scales[i].intervals, "sent_bps", "mean", sent.mean,
+                                              "deviation", sent.deviation, "max", sent.most, "received_bps", "mean",
+                                              received.mean, "deviation", received.deviation, "max", received.most));
+    }
+    return list;
+}
+
+static json_t *bursts_json(const struct pl_transfer *t)
+{
+    const struct pl_trains *trains = &t->trains;
+    json_t *sizes = json_array();
+    size_t bins = PL_TRAIN_BINS;
+    while (bins > 0 && trains->by_size[bins - 1] == 0)
+        bins--;
+    for (size_t i = 0; i < bins; i++)
+        json_array_append_new(sizes, json_integer((json_int_t)trains->by_size[i]));
+    return json_pack("{s:I, s:I, s:o, s:I, s:I, s:o}", "gap_ns", (json_int_t)t->pace->burst_gap_ns, "bursts",
+                     (json_int_t)trains->n, "packets_mean",
+                     trains->n ? json_real((double)trains->parts / (double)trains->n) : json_null(), "packets_max",
+                     (json_int_t)trains->parts_max, "bytes_max", (json_int_t)trains->bytes_max, "by_packets", sizes);
+}
+
+static void add_order(json_t *flow, const struct pl_transfer *t)
+{
+    set(flow, "reordered", t->reordered);
+    set(flow, "reordered_by_max", t->overtaken_max);
+    json_object_set_new(flow, "reordered_by_mean",
+                        t->reordered ? json_real((double)t->overtaken_sum / (double)t->reordered) : json_null());
+    set_time(flow, "reordered_late_max_ns", t->reordered ? t->reordered_late_ns : -1);
+}
+
 json_t *pl_summary_flow(const struct pl_transfer *t)
 {
     json_t *flow = json_object();
@@ -130,8 +182,11 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set(flow, "spurious", t->spurious);
     set(flow, "timeouts", t->timeouts);
     set(flow, "fast_recoveries", t->fast_recoveries);
+    set(flow, "duplicate_acks", t->duplicate_acks);
+    add_order(flow, t);
     set(flow, "in_flight_at_end", t->in_flight_at_end);
     set(flow, "acked_unseen_bytes", t->acked_unseen_bytes);
+    set(flow, "unseen", t->unseen);
     set(flow, "unresolved", t->unresolved);
     set_time(flow, "min_rtt_ns", t->min_rtt_ns);
     set_time(flow, "max_rtt_ns", t->max_rtt_ns);
@@ -140,6 +195,8 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set(flow, "max_in_flight_bytes", t->max_in_flight_bytes);
     add_causes(flow, t);
     json_object_set_new(flow, "box", box_json(t));
+    json_object_set_new(flow, "rates", rates_json(t));
+    json_object_set_new(flow, "bursts", bursts_json(t));
     json_object_set_new(flow, "stops", stops_json(t));
     json_object_set_new(flow, "stopped_share", share < 0 ? json_null() : json_real(share));
     return flow;

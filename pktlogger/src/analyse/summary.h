@@ -15,4 +15,10 @@ double pl_stopped_share(const struct pl_transfer *transfer);
 /* The whole of summary.json. */
 json_t *pl_summary(const struct pl_analysis *analysis);
 
+/* The rate of a transfer over the intervals of time scale `scale`: of what was sent (way 0) or received (1), bit/s. */
+struct pl_spread_bps {
+    double mean, deviation, most;
+};
+struct pl_spread_bps pl_summary_rate(const struct pl_transfer *transfer, unsigned scale, int way);
+
 #endif

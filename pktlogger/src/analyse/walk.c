@@ -5,6 +5,7 @@
  * half the smallest round-trip time, within 10 … 200 ms (longer than RACK waits for reordering, RFC 8985). Until
  * everything sent before the time-out is acknowledged, all retransmissions are "after time-out". A tail-loss probe
  * counts as a time-out only where it cannot be told from one, which is when it repeats the first outstanding byte.
+ * Tail-loss probe (RFC 8985): the last packet that was sent, alone, again, after silence, without a hint at a loss.
  * Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
 #include "walk_state.h"
@@ -25,6 +26,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet)
     bool same_window = s->window_known && s->window == packet->window;
     uint64_t una = s->una;
     bool recovering = s->mode != PL_MODE_NORMAL;
+    bool duplicate = packet->ack == s->una && !packet->len && same_window && s->high > s->una;
     pl_walk_note_window(s, packet);
     s->last_ack_ns = packet->t_ns;
     if (!s->started)
@@ -36,8 +38,11 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet)
             s->drained_ns = packet->t_ns;
         if (s->mode != PL_MODE_NORMAL && s->una >= s->recover)
             end_recovery(s);
-    } else if (packet->sack_n || (packet->ack == s->una && !packet->len && same_window && s->high > s->una))
+    } else if (packet->sack_n || duplicate)
         s->hint = true;
+    s->t->duplicate_acks += duplicate && !(packet->flags & NC_TCP_FIN);
+    if (pl_rates_ack(s->rates, packet->t_ns, s->una, s->una - una, packet->window) < 0)
+        return -1;
     const struct pl_limits_ack ack = {
         .t_ns = packet->t_ns,
         .una = s->una,
@@ -57,6 +62,14 @@ static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, 
         quiet_ns = s->t->min_rtt_ns / 2 < 200 * MS ? s->t->min_rtt_ns / 2 : 200 * MS;
     return first->transmission > 1 && first->seq <= s->una && first->seq + first->len > s->una &&
            now_ns - s->last_ack_ns >= quiet_ns;
+}
+
+static bool is_probe(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
+{
+    int64_t quiet_ns = s->t->min_rtt_ns + s->t->min_rtt_ns / 2;
+    int64_t since_ns = s->last_ack_ns > s->last_send_ns ? s->last_ack_ns : s->last_send_ns;
+    return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 && first->seq > s->una &&
+           first->seq + first->len == s->high && now_ns - since_ns >= (quiet_ns > 10 * MS ? quiet_ns : 10 * MS);
 }
 
 static void enter_timeout(struct pl_walk *s, int64_t now_ns)
@@ -88,6 +101,8 @@ static void set_kinds(struct pl_walk *s)
         const struct pl_segment *segment = &s->parts.at[i].segment;
         if (segment->kind == PL_FAST && s->mode == PL_MODE_TIMEOUT)
             pl_tables_set_kind(s->tables, s->parts.at[i].row, PL_TIMEOUT);
+        if (segment->kind == PL_FAST && s->probe)
+            pl_tables_set_kind(s->tables, s->parts.at[i].row, PL_PROBE);
         if (segment->transmission > 1 && s->mode == PL_MODE_FAST) {
             s->fast.t1_ns = segment->t_sent_ns;
             s->fast.bytes += segment->len;
@@ -153,6 +168,33 @@ static int take_parts(struct pl_walk *s)
     return 0;
 }
 
+/* Passes a data packet on to the rates, and the arrivals of its parts. */
+static int note_rates(struct pl_walk *s, const struct pl_row *packet)
+{
+    struct pl_rates_send sent = {
+        .t_ns = packet->t_ns,
+        .flight = s->high > s->una ? s->high - s->una : 0,
+        .window = s->window,
+        .bytes = packet->len,
+        .n = (uint32_t)s->parts.n,
+        .fresh = true,
+    };
+    for (size_t i = 0; i < s->parts.n; i++) {
+        const struct pl_segment *segment = &s->parts.at[i].segment;
+        sent.fresh = sent.fresh && segment->transmission == 1;
+        if (segment->seq + segment->len > sent.seq_end)
+            sent.seq_end = segment->seq + segment->len;
+    }
+    if (pl_rates_send(s->rates, &sent) < 0)
+        return -1;
+    for (size_t i = 0; i < s->parts.n; i++) {
+        const struct pl_segment *segment = &s->parts.at[i].segment;
+        if (segment->t_received_ns >= 0 && pl_rates_arrival(s->rates, segment->t_received_ns, segment->len) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Handles one data packet, whose parts are s->parts. */
 static int on_send(struct pl_walk *s, const struct pl_row *packet)
 {
@@ -168,11 +210,14 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
     pl_walk_end_window_wait(s, packet->t_ns);
     if (timeout)
         enter_timeout(s, packet->t_ns);
-    if (!timeout && first->transmission > 1 && s->mode == PL_MODE_NORMAL)
+    s->probe = !timeout && is_probe(s, first, packet->t_ns);
+    if (!timeout && !s->probe && first->transmission > 1 && s->mode == PL_MODE_NORMAL)
         enter_fast(s, first);
     if (take_parts(s) < 0)
         return -1;
     after_send(s, packet->t_ns);
+    if (note_rates(s, packet) < 0)
+        return -1;
     const struct pl_limits_send sent = {
         .t_ns = packet->t_ns,
         .queue_ns = pl_explain_queue_ns(&s->explain, first),
@@ -211,7 +256,9 @@ static struct pl_walk *begin(struct pl_transfer *t, struct pl_tables *tables)
     walk->t = t;
     walk->tables = tables;
     walk->limited_ns = walk->closed_ns = walk->drained_ns = -1;
-    if (pl_explain_begin(&walk->explain, t, tables) < 0) {
+    walk->rates = pl_rates_new(t, tables);
+    if (!walk->rates || pl_explain_begin(&walk->explain, t, tables) < 0) {
+        pl_rates_free(walk->rates);
         free(walk);
         return NULL;
     }
@@ -262,6 +309,7 @@ int pl_walk_end(struct pl_transfer *t, struct pl_tables *tables)
         return -1;
     int result = finish(t->walk);
     pl_explain_end(&t->walk->explain);
+    pl_rates_free(t->walk->rates);
     free(t->walk->losses.bursts.at);
     free(t->walk->losses.parts.at);
     free(t->walk->parts.at);

@@ -3,6 +3,7 @@
 #define PL_WALK_STATE_H
 
 #include "explain.h"
+#include "rates.h"
 #include "walk.h"
 
 #define MS INT64_C(1000000)
@@ -20,6 +21,7 @@ struct pl_walk {
     PL_VECTOR(struct walked) parts; /* of the present packet */
     struct pl_losses losses;
     struct pl_explain explain;
+    struct pl_rates *rates;
     uint64_t segment;         /* the number of the next one to be sent */
     uint64_t timeout_segment; /* the first one sent by the last time-out */
     bool reset;
@@ -31,6 +33,7 @@ struct pl_walk {
     bool window_known;
     uint32_t window;
     enum pl_sender_mode mode;
+    bool probe;                   /* the present packet is a tail-loss probe */
     uint64_t recover;             /* una at which the mode ends */
     struct pl_event fast;         /* the present fast recovery */
     struct pl_event limited;      /* the present span limited by the receiver's window; packets 0: none */

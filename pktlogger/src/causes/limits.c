@@ -27,6 +27,7 @@ struct pl_limits {
     int64_t recovered_ns;             /* when a recovery ended in this gap; -1: none did */
     enum pl_limit_cause recovered_cause;
     int64_t last_ack_ns, ack_gap_ns;
+    size_t late_at; /* the first late span that is not over */
     enum pl_limit_cause last_cause;
 };
 
@@ -43,6 +44,7 @@ static const char *const names[PL_LIMIT_N][2] = {
     [PL_LIMIT_FAST_RECOVERY] = {"fast_recovery", "fast recovery"},
     [PL_LIMIT_TIMEOUT] = {"timeout", "time-outs and what followed them"},
     [PL_LIMIT_CAPTURE_LOSS] = {"capture_loss", "not known: the capture missed packets"},
+    [PL_LIMIT_EMULATOR_LATE] = {"emulator_late", "the delay box, which was late"},
 };
 /* clang-format on */
 
@@ -188,8 +190,22 @@ static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
     return l->closed_sum_ns + (l->closed_ns >= 0 ? now_ns - since_ns : 0);
 }
 
+/* How much of the gap that ends now the box was late. */
+static int64_t late_time(struct pl_limits *l, int64_t now_ns)
+{
+    int64_t sum_ns = 0;
+    while (l->late_at < l->path.late_n && l->path.late[l->late_at].t1_ns <= l->gap.t0_ns)
+        l->late_at++;
+    for (size_t i = l->late_at; i < l->path.late_n && l->path.late[i].t0_ns < now_ns; i++) {
+        const struct pl_late_span *late = &l->path.late[i];
+        int64_t from_ns = late->t0_ns > l->gap.t0_ns ? late->t0_ns : l->gap.t0_ns;
+        sum_ns += (late->t1_ns < now_ns ? late->t1_ns : now_ns) - from_ns;
+    }
+    return sum_ns;
+}
+
 /* The cause of the gap that a packet ends, or -1. */
-static int gap_cause(const struct pl_limits *l, const struct pl_limits_send *sent)
+static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     int64_t length_ns = sent->t_ns - l->gap.t0_ns;
     if (sent->timeout || l->mode == PL_MODE_TIMEOUT)
@@ -202,6 +218,8 @@ static int gap_cause(const struct pl_limits *l, const struct pl_limits_send *sen
         return PL_LIMIT_ZERO_WINDOW;
     if (l->room_ns >= 0 && sent->t_ns - l->room_ns >= quiet_ns(l))
         return PL_LIMIT_APPLICATION;
+    if (late_time(l, sent->t_ns) * 2 > length_ns)
+        return PL_LIMIT_EMULATOR_LATE;
     return l->full ? PL_LIMIT_RECEIVER_WINDOW : -1;
 }
 

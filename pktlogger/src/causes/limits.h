@@ -14,6 +14,8 @@ typedef void pl_limit_sink(void *context, const struct pl_limit *limit);
 struct pl_limits_path {
     uint32_t flow, mss;
     int64_t min_rtt_ns;
+    const struct pl_late_span *late; /* when the box was late, as the sender felt it, in order of time */
+    size_t late_n;
     pl_limit_sink *sink;
     void *context;
 };

@@ -13,8 +13,8 @@
 #define OUTAGE_PARTS 3
 #define SURPRISING 2.5 /* standard deviations */
 
-/* In place of the box's fate: the part left the box, with a wrong checksum. */
-enum { FATE_CORRUPTED = PL_NO_FATE - 1 };
+/* In place of the box's fate: the part left the box, with a wrong checksum; it arrived, and the capture missed it. */
+enum { FATE_CORRUPTED = PL_NO_FATE - 1, FATE_UNSEEN = PL_NO_FATE - 2 };
 
 /* clang-format off */
 static const char *const names[PL_LOSS_N][2] = {
@@ -26,6 +26,7 @@ static const char *const names[PL_LOSS_N][2] = {
     [PL_LOSS_OUTAGE] = {"outage", "an outage"},
     [PL_LOSS_EMULATOR] = {"emulator", "the delay box itself"},
     [PL_LOSS_CORRUPTED] = {"corrupted", "corruption on the way"},
+    [PL_LOSS_CAPTURE] = {"capture_loss", "the receiver's capture alone, for they were acknowledged"},
 };
 /* clang-format on */
 
@@ -157,7 +158,7 @@ static void end_run(struct pl_loss_causes *c, const struct pl_segment *next)
         row.queue_ns = queue_ns;
         row.service_ns = (int64_t)(service(c) * (row.len + 52.0));
         row.spacing_ns = before && after ? next->t_received_ns - c->before.t_received_ns : -1;
-        enum pl_loss_cause seen = seen_cause(c, next, &row);
+        enum pl_loss_cause seen = told.cause == FATE_UNSEEN ? PL_LOSS_CAPTURE : seen_cause(c, next, &row);
         row.seen_cause = (uint8_t)seen;
         row.cause = (uint8_t)box_cause(&told, seen);
         c->sink(c->context, &row);
@@ -176,13 +177,15 @@ static void note_service(struct pl_loss_causes *c, const struct pl_segment *next
 
 int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segment)
 {
-    if (pl_lost(c->t, segment)) {
+    if (pl_lost(c->t, segment) || segment->unseen) {
         struct pl_loss row = {.flow = c->t->number,
                               .len = segment->len,
                               .seq = segment->seq,
                               .t_sent_ns = segment->t_sent_ns,
                               .spacing_ns = segment->t_box_exit_ns,
-                              .cause = pl_corrupted(segment) ? FATE_CORRUPTED : segment->box_fate};
+                              .cause = pl_corrupted(segment) ? FATE_CORRUPTED
+                                       : segment->unseen     ? FATE_UNSEEN
+                                                             : segment->box_fate};
         if (c->run.n == PL_LOSS_RUN)
             end_run(c, &(struct pl_segment){.len = 0});
         if (c->run.n == 0)

@@ -10,27 +10,29 @@
 #include "nc_jsonl.h"
 #include "nc_options.h"
 #include "nc_program.h"
+#include "nc_quantity.h"
 #include "analyse.h"
+#include "analyse_text.h"
 #include "command.h"
 #include "csv.h"
 #include "flow_export.h"
 #include "folder.h"
 #include "given.h"
 #include "json.h"
-#include "limits.h"
-#include "losses.h"
 #include "stream.h"
 #include "summary.h"
 #include "tables.h"
 #include "xplot.h"
 
 struct settings {
-    const char *sender, *receiver, *box, *output, *flow_folder;
-    uint64_t from_ns, to_ns, flows_max;
+    const char *sender, *receiver, *box, *output, *flow_folder, *scales;
+    uint64_t burst_gap_ns, from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json;
 };
 
 #define LONGEST_NS (UINT64_C(1000000) * 1000000000)
+#define SCALE_LEAST_NS UINT64_C(100000)
+#define SCALE_MOST_NS (UINT64_C(1000) * 1000000000)
 #define AT(field) offsetof(struct settings, field)
 #define FILES_AND_FOLDER                                                                                               \
     {.name = "sender",                                                                                                 \
@@ -49,11 +51,25 @@ struct settings {
          .offset = AT(box),                                                                                            \
          .help = "record of the delay box between them ('pktlogger record -o DIR'): the fate of each packet and its "  \
                  "cause"},                                                                                             \
+        {.name = "scales",                                                                                             \
+         .kind = NC_OPT_STRING,                                                                                        \
+         .metavar = "TIME,...",                                                                                        \
+         .default_text = "100ms",                                                                                      \
+         .offset = AT(scales),                                                                                         \
+         .help = "lengths of the intervals of the table rates, up to four, as in 1ms,100ms"},                          \
         PL_OPTION_TUNNELS(AT(tunnels)), PL_OPTION_OUTPUT(AT(output))
 
-static const struct nc_option analyse_options[] = {FILES_AND_FOLDER, PL_OPTIONS_HUMAN_JSON(AT(human), AT(json))};
+/* clang-format off */
+static const struct nc_option analyse_options[] = {
+    FILES_AND_FOLDER,
+    {.name = "burst-gap", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "100us", .max = 1000000000,
+     .offset = AT(burst_gap_ns), .help = "packets that the sender sends with gaps up to this are a burst"},
+    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+};
+/* clang-format on */
 static const struct nc_usage analyse_usage = {
-    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--tunnels] -o DIR",
+    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--tunnels] [--scales TIME,...] "
+                "-o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
     .epilog = "All captures must use one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
@@ -64,7 +80,7 @@ static const struct nc_option export_options[] = {
     {.name = "xplot", .kind = NC_OPT_FLAG, .offset = AT(xplot),
      .help = "a time-sequence graph for each flow, N.xpl"},
     {.name = "csv", .kind = NC_OPT_FLAG, .offset = AT(csv),
-     .help = "the tables of analyse as flows.csv, segments.csv, acks.csv, events.csv, limits.csv and losses.csv"},
+     .help = "the tables of analyse as flows.csv, segments.csv, acks.csv, events.csv, limits.csv, losses.csv and rates.csv"},
     {.name = "from", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(from_ns),
      .help = "from this time on, since the flow's first data"},
     {.name = "to", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(to_ns),
@@ -89,39 +105,24 @@ static const struct nc_usage export_usage = {
     .purpose = "Writes the joined captures as graphs or tables for other programs, or one capture as a file a flow.",
 };
 
-/* "What limited it: 62 % the receiver's window; 30 % slow start; …", the longest first, and the same of losses. */
-static void print_causes(const struct pl_transfer *t)
+/* Reads "1ms,100ms". */
+static int read_scales(const char *text, struct pl_pace *pace, struct nc_error *error)
 {
-    int64_t all_ns = 0;
-    for (int i = 0; i < PL_LIMIT_N; i++)
-        all_ns += t->limit_ns[i];
-    for (bool shown[PL_LIMIT_N] = {false}; all_ns > 0;) {
-        int most = -1;
-        for (int i = 0; i < PL_LIMIT_N; i++)
-            if (!shown[i] && t->limit_ns[i] > 0 && (most < 0 || t->limit_ns[i] > t->limit_ns[most]))
-                most = i;
-        if (most < 0)
-            break;
-        shown[most] = true;
-        printf("  limited for %.3f s (%.0f %%) by %s\n", (double)t->limit_ns[most] / 1e9,
-               100.0 * (double)t->limit_ns[most] / (double)all_ns, pl_limit_words((enum pl_limit_cause)most));
+    char copy[256], *rest = copy;
+    struct nc_error why;
+    if (strlen(text) >= sizeof copy)
+        return nc_fail(error, NC_EXIT_USAGE, "--scales '%.60s…': too long; want up to 4 times, as in 1ms,100ms", text);
+    strcpy(copy, text);
+    for (char *part; (part = strsep(&rest, ","));) {
+        uint64_t ns = 0;
+        if (pace->scale_n == PL_SCALES_MAX || nc_quantity_parse(NC_UNIT_DURATION, part, &ns, &why) < 0 ||
+            ns < SCALE_LEAST_NS || ns > SCALE_MOST_NS)
+            return nc_fail(error, NC_EXIT_USAGE,
+                           "--scales '%s': want 1 to 4 times from 100us to 1000s with commas between, as in 1ms,100ms",
+                           text);
+        pace->scales_ns[pace->scale_n++] = (int64_t)ns;
     }
-    for (int i = 0; i < PL_LOSS_N; i++)
-        if (t->loss_causes[i])
-            printf("  lost to %s: %llu packet%s\n", pl_loss_words((enum pl_loss_cause)i),
-                   (unsigned long long)t->loss_causes[i], t->loss_causes[i] == 1 ? "" : "s");
-}
-
-static void print_transfer(const struct pl_transfer *t)
-{
-    printf("flow %u: %llu bytes in %.3f s, %llu lost, %llu retransmitted, %llu time-outs, s = %.3f\n", t->number,
-           (unsigned long long)t->bytes, (double)(t->last_ns - t->first_ns) / 1e9, (unsigned long long)t->lost,
-           (unsigned long long)t->retransmitted, (unsigned long long)t->timeouts,
-           pl_stopped_share(t) < 0 ? 0 : pl_stopped_share(t));
-    print_causes(t);
-    for (size_t i = 0; i < t->stops.n; i++)
-        printf("  stopped %.3f s at %.3f s: %s\n", (double)(t->stops.at[i].t1_ns - t->stops.at[i].t0_ns) / 1e9,
-               (double)(t->stops.at[i].t0_ns - t->first_ns) / 1e9, t->stops.at[i].text);
+    return 0;
 }
 
 /* What is exported where. */
@@ -199,7 +200,7 @@ static int write_export(struct pl_analysis *analysis, const struct pl_folder *fo
 static void print_end(const struct settings *settings, const struct pl_analysis *analysis, bool human)
 {
     for (uint32_t i = 0; human && i < analysis->n; i++)
-        print_transfer(&analysis->transfers[i]);
+        pl_analyse_print(&analysis->transfers[i]);
     if (human)
         return;
     nc_jsonl_event(stdout, "end",
@@ -231,7 +232,7 @@ static int analyse(const struct settings *settings, struct pl_analysis *analysis
     return NC_EXIT_OK;
 }
 
-static int run_joined(const struct settings *settings, const struct pl_box *box, bool human)
+static int run_joined(const struct settings *settings, const struct pl_box *box, const struct pl_pace *pace, bool human)
 {
     const struct pl_source captures[PL_END_N] = {
         {.path = settings->sender, .tunnels = settings->tunnels},
@@ -248,6 +249,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
     else {
         for (end = 0; end < PL_END_N; end++)
             pl_index_report(&analysis.surveys[end].index, captures[end].path);
+        analysis.pace = *pace;
         status = analyse(settings, &analysis, human);
     }
     pl_analysis_free(&analysis);
@@ -259,23 +261,34 @@ static int run(const struct settings *settings, bool human)
     struct pl_box box = {.flow_n = 0};
     struct nc_error error;
     int status = NC_EXIT_OK;
+    struct pl_pace pace = {.burst_gap_ns = (int64_t)settings->burst_gap_ns};
+    if (read_scales(settings->scales, &pace, &error) < 0)
+        return pl_report(human, &error);
     if (settings->box && pl_box_open(&box, settings->box, &error) < 0)
         status = pl_fail(human, error.status, "--box %s", error.text);
     if (status == NC_EXIT_OK)
-        status = run_joined(settings, settings->box ? &box : NULL, human);
+        status = run_joined(settings, settings->box ? &box : NULL, &pace, human);
     pl_box_close(&box);
     return status;
 }
 
 /* Of the options of `export`, those of joined captures have no effect on a single one, and the other way round. */
-static int check_idle(const struct settings *settings, const struct pl_given *given, bool human)
+static int check_idle(const struct settings *settings, const struct pl_given *given, bool export, bool human)
 {
     static const char with[] = "with --pcap-per-flow, which takes one capture";
     const bool one = settings->flow_folder;
     const struct pl_idle rows[] = {
-        {"sender", one, with}, {"receiver", one, with}, {"box", one, with},
-        {"output", one, with}, {"xplot", one, with},    {"csv", one, with},
-        {"from", one, with},   {"to", one, with},       {"max-flows", !one, "without --pcap-per-flow"},
+        {"sender", one, with},
+        {"receiver", one, with},
+        {"box", one, with},
+        {"output", one, with},
+        {"xplot", one, with},
+        {"csv", one, with},
+        {"from", one, with},
+        {"to", one, with},
+        {"max-flows", !one, "without --pcap-per-flow"},
+        {"scales", one, with},
+        {"scales", export && !settings->csv, "without --csv"},
     };
     return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);
 }
@@ -298,7 +311,7 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
     const struct pl_given given = {options, n, flags};
     int first = nc_options_parse(options, n, usage, &settings, flags, argc, argv);
     bool human = nc_program_is_human(settings.human, settings.json);
-    int status = check_idle(&settings, &given, human);
+    int status = check_idle(&settings, &given, want_format, human);
     if (status != NC_EXIT_OK)
         return status;
     if (settings.flow_folder)

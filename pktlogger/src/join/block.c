@@ -169,6 +169,24 @@ static void count_part(struct copies *copies, const struct pl_member *member, st
     segment->transmission = (uint16_t)(before + 1);
 }
 
+/* Finds the parts that the receiver's capture missed: their bytes were acknowledged, and no copy is in it. Of several
+ * copies the last one counts that nothing else is known to have taken. */
+static void find_unseen(struct pl_block *block, struct copies *copies)
+{
+    const struct pl_join *join = block->join;
+    const uint64_t *borders = block->borders.at;
+    for (size_t i = block->members.n; i-- > 0;) {
+        const struct pl_member *member = &block->members.at[i];
+        struct pl_segment *segment = pl_block_segment(block, member);
+        if (segment->t_received_ns >= 0 || segment->receiver_frame || pl_box_dropped(segment->box_fate))
+            continue;
+        for (size_t b = member->border; b < member->border + member->pieces; b++) {
+            segment->unseen = segment->unseen || (!copies[b].arrived && borders[b + 1] <= join->acked);
+            copies[b].arrived = copies[b].arrived || segment->unseen;
+        }
+    }
+}
+
 /* Counts for each segment how often its bytes were sent, and notes whether an earlier copy arrived. What lies below
  * earlier blocks was sent and acknowledged. */
 static int count_copies(struct pl_block *block)
@@ -185,6 +203,7 @@ static int count_copies(struct pl_block *block)
     for (size_t b = 0; b + 1 < block->borders.n; b++)
         if (copies[b].n && !copies[b].arrived && borders[b + 1] <= join->acked)
             join->t->acked_unseen_bytes += borders[b + 1] - borders[b];
+    find_unseen(block, copies);
     for (size_t i = 0; i < block->members.n; i++) {
         const struct pl_member *member = &block->members.at[i];
         struct pl_segment *segment = pl_block_segment(block, member);

@@ -8,7 +8,7 @@
 
 #include "fate.h"
 
-enum column { COPY, FATE, EDITS, DIR, T_ARRIVAL, T_EXIT, T_RELEASE, T_DROP, FLOW, SEQ, ACK, LEN, COLUMN_N };
+enum column { COPY, FATE, EDITS, DIR, T_ARRIVAL, T_EXIT, T_DUE, T_RELEASE, T_DROP, FLOW, SEQ, ACK, LEN, COLUMN_N };
 _Static_assert((int)COLUMN_N == (int)PL_BOX_COLUMNS, "every column has a place");
 
 static const struct {
@@ -18,8 +18,9 @@ static const struct {
 } columns[COLUMN_N] = {
     [COPY] = {"copy", "|u1", 1}, [FATE] = {"fate", "|u1", 1}, [EDITS] = {"edits", "|u1", 1}, [DIR] = {"dir", "|u1", 1},
     [T_ARRIVAL] = {"t_arrival_ns", "<i8", 8}, [T_EXIT] = {"t_queue_exit_ns", "<i8", 8},
-    [T_RELEASE] = {"t_release_ns", "<i8", 8}, [T_DROP] = {"t_drop_ns", "<i8", 8}, [FLOW] = {"flow", "<u4", 4},
-    [SEQ] = {"seq", "<u8", 8}, [ACK] = {"ack", "<u8", 8}, [LEN] = {"len", "<u4", 4},
+    [T_DUE] = {"t_departure_ns", "<i8", 8}, [T_RELEASE] = {"t_release_ns", "<i8", 8},
+    [T_DROP] = {"t_drop_ns", "<i8", 8}, [FLOW] = {"flow", "<u4", 4}, [SEQ] = {"seq", "<u8", 8},
+    [ACK] = {"ack", "<u8", 8}, [LEN] = {"len", "<u4", 4},
 };
 /* clang-format on */
 
@@ -150,6 +151,8 @@ struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
         .t_in_ns = i64(box, T_ARRIVAL, i),
         .t_exit_ns = i64(box, T_EXIT, i),
         .t_out_ns = release_ns >= 0 ? release_ns : drop_ns,
+        .t_due_ns = i64(box, T_DUE, i),
+        .t_released_ns = release_ns,
         .len = (uint32_t)u64(box, LEN, i),
         .dir = (uint8_t)u64(box, DIR, i),
         .fate = (uint8_t)u64(box, FATE, i),

@@ -15,12 +15,13 @@
 struct pl_box_row {
     uint64_t seq, ack;                    /* relative to the box's flow */
     int64_t t_in_ns, t_exit_ns, t_out_ns; /* FORMAT.md section 3, box columns; -1: never */
+    int64_t t_due_ns, t_released_ns;      /* when it was to leave and when it left the box; -1: it did not */
     uint32_t len;
     uint8_t dir, fate;
     bool corrupted; /* it left with a wrong checksum */
 };
 
-enum { PL_BOX_COLUMNS = 12 };
+enum { PL_BOX_COLUMNS = 13 };
 
 struct pl_box {
     struct pl_flow *flows; /* addresses, ports, SYN and base of each side; nothing else is set */

@@ -236,6 +236,8 @@ int pl_join_box(struct pl_join *join, uint32_t number)
     const struct pl_transfer *t = join->t;
     struct pl_box_row row = pl_box_row(t->box, number);
     bool data = row.dir == t->box_dir;
+    if (pl_lateness_add(&join->t->lateness, data, row.t_due_ns, row.t_released_ns) < 0)
+        return -1;
     if (row.t_in_ns < 0 || row.t_in_ns > LATEST_NS || (data ? row.len == 0 : row.ack == PL_NO_ACK))
         return 0;
     struct pl_seen seen = {

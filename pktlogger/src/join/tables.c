@@ -18,8 +18,9 @@ static const struct pl_column segment_columns[] = {
     PL_COLUMN(struct pl_segment, t_received_ns, "<i8"), PL_COLUMN(struct pl_segment, transmission, "<u2"),
     PL_COLUMN(struct pl_segment, kind, "|u1"),          PL_COLUMN(struct pl_segment, delay_ns, "<i8"),
     PL_COLUMN(struct pl_segment, sender_frame, "<u8"),  PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),
-    PL_COLUMN(struct pl_segment, box_fate, "|u1"),      PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"), PL_COLUMN(struct pl_segment, t_box_out_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, unseen, "|u1"),        PL_COLUMN(struct pl_segment, box_fate, "|u1"),
+    PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),   PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, t_box_out_ns, "<i8"),
 };
 static const struct pl_column ack_columns[] = {
     PL_COLUMN(struct pl_ack, flow, "<u4"),          PL_COLUMN(struct pl_ack, ack, "<u8"),
@@ -47,6 +48,14 @@ static const struct pl_column loss_columns[] = {
     PL_COLUMN(struct pl_loss, run, "<u4"),        PL_COLUMN(struct pl_loss, queue_ns, "<i8"),
     PL_COLUMN(struct pl_loss, spacing_ns, "<i8"), PL_COLUMN(struct pl_loss, service_ns, "<i8"),
 };
+static const struct pl_column rate_columns[] = {
+    PL_COLUMN(struct pl_rate, flow, "<u4"),             PL_COLUMN(struct pl_rate, scale_ns, "<u8"),
+    PL_COLUMN(struct pl_rate, t0_ns, "<i8"),            PL_COLUMN(struct pl_rate, sent_packets, "<u4"),
+    PL_COLUMN(struct pl_rate, sent_bytes, "<u8"),       PL_COLUMN(struct pl_rate, received_packets, "<u4"),
+    PL_COLUMN(struct pl_rate, received_bytes, "<u8"),   PL_COLUMN(struct pl_rate, acked_bytes, "<u8"),
+    PL_COLUMN(struct pl_rate, flight_bytes, "<u8"),     PL_COLUMN(struct pl_rate, window_bytes, "<u4"),
+    PL_COLUMN(struct pl_rate, rtt_ns, "<i8"),
+};
 /* clang-format on */
 _Static_assert(sizeof segment_columns / sizeof *segment_columns == PL_SEGMENT_COLUMNS, "every column is mapped");
 _Static_assert(sizeof ack_columns / sizeof *ack_columns == PL_ACK_COLUMNS, "every column is mapped");
@@ -69,6 +78,7 @@ struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number)
         {"events", event_columns, sizeof event_columns / sizeof *event_columns},
         {"limits", limit_columns, sizeof limit_columns / sizeof *limit_columns},
         {"losses", loss_columns, sizeof loss_columns / sizeof *loss_columns},
+        {"rates", rate_columns, sizeof rate_columns / sizeof *rate_columns},
     };
     return forms[number];
 }
@@ -95,7 +105,9 @@ int pl_tables_create(struct pl_tables *tables, int dir_fd, bool boxed)
         tables->limits = create_table(tables, PL_CHAINED_N + 1);
     if (tables->limits)
         tables->losses = create_table(tables, PL_CHAINED_N + 2);
-    return tables->losses ? 0 : -1;
+    if (tables->losses)
+        tables->rates = create_table(tables, PL_CHAINED_N + 3);
+    return tables->rates ? 0 : -1;
 }
 
 /* Adds the row to the transfer's last run, or to a new one. */
@@ -147,6 +159,11 @@ void pl_tables_put_limit(struct pl_tables *tables, const struct pl_limit *limit)
 void pl_tables_put_loss(struct pl_tables *tables, const struct pl_loss *loss)
 {
     pl_table_put(tables->losses, loss);
+}
+
+void pl_tables_put_rate(struct pl_tables *tables, const struct pl_rate *rate)
+{
+    pl_table_put(tables->rates, rate);
 }
 
 static int open_columns(const struct pl_tables *tables, const char *name, struct pl_column_map *maps,
@@ -255,7 +272,7 @@ void pl_tables_forget(struct pl_tables *tables, uint64_t at)
 
 int pl_tables_close(struct pl_tables *tables)
 {
-    struct pl_table **open[] = {&tables->events, &tables->limits, &tables->losses};
+    struct pl_table **open[] = {&tables->events, &tables->limits, &tables->losses, &tables->rates};
     int result = 0;
     for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
         if (*open[i] && pl_table_close(*open[i]) < 0)

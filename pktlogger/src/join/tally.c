@@ -152,6 +152,8 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
         return 0;
     }
     tally->last_delay_ns = segment->delay_ns;
+    if (pl_order_add(&tally->order, segment->t_sent_ns, segment->t_received_ns) < 0)
+        return -1;
     return note_delay(tally, segment->delay_ns);
 }
 
@@ -187,6 +189,11 @@ int pl_tally_end(struct pl_tally *tally)
     if (t->segments && tally->last_sent_ns > t->last_ns)
         t->last_ns = tally->last_sent_ns;
     int64_t delay_ns = t->min_delay_ns;
+    pl_order_end(&tally->order);
+    t->reordered = tally->order.reordered;
+    t->overtaken_sum = tally->order.extent_sum;
+    t->overtaken_max = tally->order.extent_max;
+    t->reordered_late_ns = tally->order.late_max_ns;
     if (tally->delay_n && find_percentile(tally, &delay_ns) < 0)
         return -1;
     t->typical_queue_ns = delay_ns > t->min_delay_ns ? delay_ns - t->min_delay_ns : 0;
@@ -195,6 +202,7 @@ int pl_tally_end(struct pl_tally *tally)
 
 void pl_tally_free(struct pl_tally *tally)
 {
+    pl_order_end(&tally->order);
     free(tally->acks.at);
     free(tally->delays.at);
     free(tally->histogram);

@@ -2,6 +2,7 @@
 #ifndef PL_TALLY_H
 #define PL_TALLY_H
 
+#include "order.h"
 #include "transfer.h"
 
 struct pl_new_ack {
@@ -22,6 +23,7 @@ struct pl_tally {
     uint32_t *histogram;       /* then their logarithms */
     uint64_t delay_n;
     int64_t last_delay_ns; /* of the part before, if it arrived; -1: it did not */
+    struct pl_order order;
 };
 
 /* The bin of loss_queues that a queueing delay belongs to, four a doubling. */

@@ -15,9 +15,10 @@
 #include "record_format.h"
 #include "box.h"
 #include "index.h"
+#include "lateness.h"
 #include "vector.h"
 
-enum pl_kind { PL_NEW, PL_FAST, PL_TIMEOUT, PL_SPURIOUS, PL_KIND_N };
+enum pl_kind { PL_NEW, PL_FAST, PL_TIMEOUT, PL_SPURIOUS, PL_PROBE, PL_KIND_N };
 
 enum pl_event_kind {
     PL_LOSS_BURST,
@@ -37,7 +38,7 @@ struct pl_segment {
     uint64_t sender_frame, receiver_frame;
     int64_t t_box_in_ns, t_box_exit_ns, t_box_out_ns; /* with a box's record */
     uint16_t transmission;
-    uint8_t kind, box_fate;
+    uint8_t kind, unseen, box_fate; /* unseen: it was acknowledged, and the receiver's capture does not have it */
     /* not in the table: */
     bool sent_once; /* no other copy of any of its bytes was sent */
     bool repeats;   /* an earlier copy of all its bytes arrived */
@@ -75,6 +76,7 @@ enum pl_limit_cause {
     PL_LIMIT_FAST_RECOVERY,
     PL_LIMIT_TIMEOUT,
     PL_LIMIT_CAPTURE_LOSS,
+    PL_LIMIT_EMULATOR_LATE,
     PL_LIMIT_N,
 };
 
@@ -95,6 +97,7 @@ enum pl_loss_cause {
     PL_LOSS_OUTAGE,
     PL_LOSS_EMULATOR,
     PL_LOSS_CORRUPTED,
+    PL_LOSS_CAPTURE,
     PL_LOSS_N,
 };
 
@@ -127,7 +130,34 @@ struct pl_stop {
     char text[160];
 };
 
-enum { PL_QUEUE_BINS = 256 };
+/* A row of the table rates: an interval of one time scale. */
+struct pl_rate {
+    uint32_t flow, sent_packets, received_packets, window_bytes;
+    uint64_t scale_ns, sent_bytes, received_bytes, acked_bytes, flight_bytes;
+    int64_t t0_ns, rtt_ns;
+};
+
+enum { PL_QUEUE_BINS = 256, PL_SCALES_MAX = 4, PL_TRAIN_BINS = 16 };
+
+/* What is asked of rates and bursts. */
+struct pl_pace {
+    int64_t scales_ns[PL_SCALES_MAX];
+    unsigned scale_n;
+    int64_t burst_gap_ns; /* a longer gap ends a burst */
+};
+
+/* Sums over the intervals of a time scale: of what was sent, and of what was received. */
+struct pl_scale_sum {
+    uint64_t intervals, bytes[2], most[2];
+    double squares[2];
+};
+
+/* Bursts; by_size[i] has those of 2^i up to 2^(i+1) - 1 parts, the last one all longer ones, too. */
+struct pl_trains {
+    uint64_t n, parts, bytes_max;
+    uint32_t parts_max;
+    uint64_t by_size[PL_TRAIN_BINS];
+};
 
 struct pl_join;
 struct pl_walk;
@@ -144,8 +174,9 @@ struct pl_transfer {
     int64_t sender_last_ns, receiver_last_ns; /* when the captures ended */
     const struct pl_box *box;                 /* the record of the box between, with `box_flow` in it; NULL: none */
     uint32_t box_flow;
-    unsigned box_dir;  /* of the data, in the box's flow */
-    int64_t box_delta; /* sender's relative number less the box's */
+    unsigned box_dir;            /* of the data, in the box's flow */
+    int64_t box_delta;           /* sender's relative number less the box's */
+    struct pl_lateness lateness; /* of the box, with its record */
 
     uint64_t rows_left;                 /* of the present reading */
     struct pl_join *join;               /* during the second reading */
@@ -156,6 +187,7 @@ struct pl_transfer {
     uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
     uint64_t in_flight_at_end;   /* parts whose arrival the receiver's capture was too short to show */
     uint64_t acked_unseen_bytes; /* acknowledged but in no packet of the receiver's capture, which missed them */
+    uint64_t unseen;             /* parts with such bytes */
     uint64_t *box_fates; /* [256], with a box: data parts by their fate in it; PL_NO_FATE: the box did not see them */
     uint64_t unresolved; /* parts left out of the join because their borders overlap without end */
     uint64_t max_in_flight_bytes;
@@ -166,6 +198,13 @@ struct pl_transfer {
     /* How many parts met which queue, and how many losses followed such a part at once (tally.h). */
     uint32_t part_queues[PL_QUEUE_BINS], loss_queues[PL_QUEUE_BINS];
     int64_t limit_ns[PL_LIMIT_N];
+    uint64_t duplicate_acks;           /* at the sender */
+    uint64_t reordered, overtaken_sum; /* parts that arrived behind later ones, and by how many in sum */
+    uint32_t overtaken_max;
+    int64_t reordered_late_ns; /* the most that one was later than the first that overtook it */
+    const struct pl_pace *pace;
+    struct pl_scale_sum scales[PL_SCALES_MAX];
+    struct pl_trains trains;
     uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];
 };
 
@@ -176,11 +215,11 @@ static inline bool pl_box_dropped(uint8_t fate)
 }
 
 /* True for a part that the box dropped, or that never reached the receiver although the receiver's capture was long
- * enough to show it. */
+ * enough to show it. One that was acknowledged is not lost: the capture alone missed it. */
 static inline bool pl_lost(const struct pl_transfer *transfer, const struct pl_segment *segment)
 {
     int64_t delay_ns = transfer->min_delay_ns > 0 ? transfer->min_delay_ns : 0;
-    return segment->t_received_ns < 0 &&
+    return segment->t_received_ns < 0 && !segment->unseen &&
            (pl_box_dropped(segment->box_fate) || segment->t_sent_ns + delay_ns <= transfer->receiver_last_ns);
 }
 

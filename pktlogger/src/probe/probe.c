@@ -2,6 +2,7 @@
 #include "probe.h"
 
 #include <assert.h>
+#include <endian.h>
 
 #include "nc_bytes.h"
 
@@ -9,8 +10,8 @@ enum { MAGIC = 0x4c465070, VERSION = 1, FLAG_END = 1 };
 
 static void put64(uint8_t *at, uint64_t value)
 {
-    nc_put32(at, (uint32_t)(value >> 32));
-    nc_put32(at + 4, (uint32_t)value);
+    value = htobe64(value);
+    memcpy(at, &value, sizeof value);
 }
 
 static uint64_t get64(const uint8_t *at)
@@ -30,6 +31,12 @@ void pl_probe_write(const struct pl_probe *probe, uint8_t *out)
     nc_put16(out + 14, 0);
     put64(out + 16, probe->sequence);
     put64(out + 24, probe->sent_ns);
+}
+
+void pl_probe_renumber(uint8_t *out, uint64_t sequence, uint64_t sent_ns)
+{
+    put64(out + 16, sequence);
+    put64(out + 24, sent_ns);
 }
 
 bool pl_probe_read(const uint8_t *at, size_t len, struct pl_probe *probe)

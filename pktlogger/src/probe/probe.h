@@ -39,6 +39,9 @@ struct pl_probe {
 /* Writes PL_PROBE_LEN octets. */
 void pl_probe_write(const struct pl_probe *probe, uint8_t *out);
 
+/* Writes a number and a time into a header that is there already. */
+void pl_probe_renumber(uint8_t *out, uint64_t sequence, uint64_t sent_ns);
+
 /* False: the payload does not begin with such a header. */
 bool pl_probe_read(const uint8_t *at, size_t len, struct pl_probe *probe);
 

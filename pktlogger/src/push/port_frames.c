@@ -98,7 +98,7 @@ static int open_in_namespace(struct frames_port *port, const char *spec, struct 
     return status;
 }
 
-static const struct pl_port_ops ops = {send_batch, close_port};
+static const struct pl_port_ops ops = {.send = send_batch, .close = close_port};
 
 struct pl_port *pl_port_frames(const struct pl_port_settings *settings, struct nc_error *error)
 {

@@ -96,7 +96,7 @@ static int open_socket(struct tcp_port *port, const struct pl_port_settings *set
     return 0;
 }
 
-static const struct pl_port_ops ops = {send_batch, close_port};
+static const struct pl_port_ops ops = {.send = send_batch, .close = close_port};
 
 struct pl_port *pl_port_tcp(const struct pl_port_settings *settings, struct nc_error *error)
 {

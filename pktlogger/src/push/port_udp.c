@@ -10,6 +10,7 @@
 
 #include "nc_range.h"
 #include "port.h"
+#include "probe.h"
 #include "qdisc.h"
 
 #ifndef UDP_SEGMENT
@@ -28,6 +29,8 @@ struct udp_port {
     struct iovec parts[PL_BATCH_MAX];
     _Alignas(struct cmsghdr) uint8_t control[PL_BATCH_MAX][CONTROL];
     uint16_t order[PL_BATCH_MAX]; /* the batch by flow */
+    size_t made, made_messages;   /* `messages` are those of so many packets, of this size; 0: of others */
+    uint32_t made_size;
     int sockets[];
 };
 
@@ -48,9 +51,12 @@ static void make_message(struct udp_port *port, size_t m, size_t from, size_t to
 {
     struct msghdr *message = &port->messages[m].msg_hdr;
     uint16_t segment = (uint16_t)(batch[port->order[from]].size - port->headers);
-    for (size_t i = from; i < to; i++)
-        port->parts[i] = (struct iovec){pl_port_payload(&port->port, i, 0, &batch[port->order[i]]), segment};
     bool side_by_side = segment == port->port.stride; /* one part is cheaper for the kernel than one a packet */
+    for (size_t i = from; i < to; i++) {
+        uint8_t *at = pl_port_payload(&port->port, i, 0, &batch[port->order[i]]);
+        if (!side_by_side || i == from)
+            port->parts[i] = (struct iovec){at, segment};
+    }
     if (side_by_side)
         port->parts[from].iov_len = (to - from) * segment;
     *message = (struct msghdr){.msg_iov = &port->parts[from], .msg_iovlen = side_by_side ? 1 : to - from};
@@ -77,11 +83,8 @@ static size_t message_end(const struct udp_port *port, size_t from, size_t n, co
 static void sort_by_flow(struct udp_port *port, const struct pl_departure *batch, size_t n)
 {
     size_t placed = 0;
-    if (port->port.flows == 1) {
-        for (size_t i = 0; i < n; i++)
-            port->order[i] = (uint16_t)i;
+    if (port->port.flows == 1) /* they are in order since the port was opened */
         return;
-    }
     bool taken[PL_BATCH_MAX] = {false};
     for (size_t i = 0; i < n; i++) /* a batch is short, and flows come in turns */
         for (size_t j = i; j < n && !taken[i]; j++)
@@ -94,6 +97,7 @@ static void sort_by_flow(struct udp_port *port, const struct pl_departure *batch
 static int send_batch(struct pl_port *base, const struct pl_departure *batch, size_t n, struct nc_error *error)
 {
     struct udp_port *port = (struct udp_port *)base;
+    port->made = 0;
     sort_by_flow(port, batch, n);
     for (size_t i = 0; i < n;) {
         uint16_t flow = batch[port->order[i]].flow;
@@ -103,10 +107,32 @@ static int send_batch(struct pl_port *base, const struct pl_departure *batch, si
             make_message(port, messages++, i, end, batch);
             i = end;
         }
+        port->made_messages = messages;
         if (pl_port_send_all(base, port->sockets[flow], port->messages, messages, error) < 0)
             return -1;
     }
     return 0;
+}
+
+/* The messages of the batch before serve again: only numbers and times in their packets change. */
+static int flood(struct pl_port *base, const struct pl_departure *first, size_t n, struct nc_error *error)
+{
+    struct udp_port *port = (struct udp_port *)base;
+    if (port->made == n && port->made_size == first->size) {
+        for (size_t i = 0; i < n; i++)
+            pl_probe_renumber(base->memory + i * base->stride, first->sequence + i, first->sent_ns);
+        return pl_port_send_all(base, port->sockets[first->flow], port->messages, port->made_messages, error);
+    }
+    struct pl_departure batch[PL_BATCH_MAX];
+    for (size_t i = 0; i < n; i++) {
+        batch[i] = *first;
+        batch[i].number += i;
+        batch[i].sequence += i;
+    }
+    int status = send_batch(base, batch, n, error);
+    port->made = n;
+    port->made_size = first->size;
+    return status;
 }
 
 static void close_port(struct pl_port *base)
@@ -146,7 +172,7 @@ static uint32_t mtu_of(int fd, bool v6)
     return (uint32_t)mtu;
 }
 
-static const struct pl_port_ops ops = {send_batch, close_port};
+static const struct pl_port_ops ops = {.send = send_batch, .flood = flood, .close = close_port};
 
 struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_error *error)
 {
@@ -160,6 +186,8 @@ struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_e
         free(port);
         return NULL;
     }
+    for (size_t i = 0; i < PL_BATCH_MAX; i++)
+        port->order[i] = (uint16_t)i;
     memset(port->sockets, 0xff, settings->flows * sizeof *port->sockets);
     port->headers = headers;
     port->txtime = settings->txtime;
@@ -172,5 +200,8 @@ struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_e
     bool offload = setsockopt(port->sockets[0], SOL_UDP, UDP_SEGMENT, &none, sizeof none) == 0; /* Linux 4.18 */
     port->segments = offload && !settings->txtime ? SEGMENTS_MAX : 1;
     port->mtu = mtu_of(port->sockets[0], v6);
+    size_t most = nc_max(nc_min(port->segments, MESSAGE_MAX / port->port.stride), 1);
+    if (port->port.batch_max > most) /* whole messages: a short one costs nearly as much */
+        port->port.batch_max -= port->port.batch_max % most;
     return &port->port;
 }

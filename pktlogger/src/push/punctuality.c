@@ -20,6 +20,16 @@ void pl_punctuality_add(struct pl_punctuality *punctuality, uint64_t due_ns, uin
     p->last_ns = at_ns;
 }
 
+void pl_punctuality_add_untimed(struct pl_punctuality *punctuality, uint64_t at_ns, uint64_t n)
+{
+    struct pl_punctuality *p = punctuality;
+    if (p->n == 0)
+        p->first_ns = at_ns;
+    p->n += n;
+    p->n_first += at_ns == p->first_ns ? n : 0;
+    p->last_ns = at_ns;
+}
+
 double pl_punctuality_pps(const struct pl_punctuality *punctuality)
 {
     const struct pl_punctuality *p = punctuality;

@@ -21,6 +21,9 @@ struct pl_punctuality {
 /* A packet that was due at `due_ns` left at `at_ns`, on one clock. */
 void pl_punctuality_add(struct pl_punctuality *punctuality, uint64_t due_ns, uint64_t at_ns);
 
+/* `n` packets without due times left at `at_ns`. */
+void pl_punctuality_add_untimed(struct pl_punctuality *punctuality, uint64_t at_ns, uint64_t n);
+
 /* Packets a second; 0 when all left at the first moment. */
 double pl_punctuality_pps(const struct pl_punctuality *punctuality);
 

@@ -76,6 +76,57 @@ static int send_due(const struct run *run, uint64_t now, struct nc_error *error)
     return pusher->port->ops->send(pusher->port, batch, n, error);
 }
 
+/* Sends a batch `now`, without asking the schedule when each packet is due: as many as the machine can. */
+static int send_most(const struct run *run, uint64_t now, struct nc_error *error)
+{
+    struct pl_pusher *pusher = run->pusher;
+    struct pl_departure batch[PL_BATCH_MAX];
+    struct pl_schedule *schedule = &pusher->schedule;
+    uint64_t sent_ns = now + run->start.realtime_ns - run->start.monotonic_ns;
+    uint64_t left = schedule->packets ? schedule->packets - schedule->number : UINT64_MAX;
+    size_t n = nc_min(left, pusher->port->batch_max);
+    pl_punctuality_add_untimed(&pusher->punctuality, now, n);
+    if (pusher->port->ops->flood && pusher->port->flows == 1 && pusher->sizes.n == 1) {
+        struct pl_departure first = {.number = schedule->number,
+                                     .sequence = pusher->sequences[0],
+                                     .sent_ns = sent_ns,
+                                     .size = pl_sizes_next(&pusher->sizes)};
+        schedule->number += n;
+        pusher->sequences[0] += n;
+        pusher->bytes += n * first.size;
+        return pusher->port->ops->flood(pusher->port, &first, n, error);
+    }
+    unsigned flow = (unsigned)(schedule->number % pusher->port->flows);
+    for (size_t i = 0; i < n; i++, flow = flow + 1 == pusher->port->flows ? 0 : flow + 1) {
+        batch[i] = (struct pl_departure){.number = schedule->number + i,
+                                         .sequence = pusher->sequences[flow]++,
+                                         .sent_ns = sent_ns,
+                                         .size = pl_sizes_next(&pusher->sizes),
+                                         .flow = (uint16_t)flow};
+        pusher->bytes += batch[i].size;
+    }
+    schedule->number += n;
+    return pusher->port->ops->send(pusher->port, batch, n, error);
+}
+
+/* Sends batch after batch. One reading of the clock ends a batch and stamps the next one. */
+static int push_most(struct run *run, struct nc_error *error)
+{
+    struct pl_pusher *pusher = run->pusher;
+    const struct pl_schedule *schedule = &pusher->schedule;
+    uint64_t end = schedule->duration_ns ? run->start.monotonic_ns + schedule->duration_ns : UINT64_MAX;
+    for (uint64_t now = nc_now_ns(); now < end && !(schedule->packets && schedule->number >= schedule->packets);
+         now = nc_now_ns()) {
+        if (++run->rounds % SIGNAL_EVERY == 0 && signalled(run, 0)) {
+            pusher->interrupted = true;
+            return 0;
+        }
+        if (send_most(run, now, error) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Tells the sink how many packets each flow had, several times, because these may be lost, too. */
 static int send_ends(const struct run *run, struct nc_error *error)
 {
@@ -98,6 +149,26 @@ static int send_ends(const struct run *run, struct nc_error *error)
     return 0;
 }
 
+/* Sends every packet at its time. */
+static int push_timed(struct run *run, struct nc_error *error)
+{
+    struct pl_pusher *pusher = run->pusher;
+    for (uint64_t due_ns; (due_ns = pl_schedule_due(&pusher->schedule)) != PL_NEVER;) {
+        bool go_on = wait_for(run, run->start.monotonic_ns + due_ns - nc_min(pusher->lead_ns, due_ns));
+        if (!go_on || (++run->rounds % SIGNAL_EVERY == 0 && signalled(run, 0))) {
+            pusher->interrupted = true;
+            return 0;
+        }
+        uint64_t now = nc_now_ns();
+        if (!pusher->punctuality.timed && pusher->schedule.duration_ns &&
+            now >= run->start.monotonic_ns + pusher->schedule.duration_ns)
+            return 0;
+        if (send_due(run, now, error) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int pl_pusher_run(struct pl_pusher *pusher, int signal_fd, struct nc_error *error)
 {
     struct run run = {.pusher = pusher, .signal_fd = signal_fd};
@@ -111,17 +182,8 @@ int pl_pusher_run(struct pl_pusher *pusher, int signal_fd, struct nc_error *erro
     run.start = nc_clock_pair_read();
     run.start.monotonic_ns += NC_NS_PER_MS; /* so that the first packet is on time, too */
     run.start.realtime_ns += NC_NS_PER_MS;
-    for (uint64_t due_ns; (due_ns = pl_schedule_due(&pusher->schedule)) != PL_NEVER;) {
-        bool go_on = wait_for(&run, run.start.monotonic_ns + due_ns - nc_min(pusher->lead_ns, due_ns));
-        if (!go_on || (++run.rounds % SIGNAL_EVERY == 0 && signalled(&run, 0))) {
-            pusher->interrupted = true;
-            break;
-        }
-        if (send_due(&run, nc_now_ns(), error) < 0)
-            return -1;
-        if (!pusher->punctuality.timed && pusher->schedule.duration_ns &&
-            nc_now_ns() >= run.start.monotonic_ns + pusher->schedule.duration_ns)
-            break;
-    }
+    bool most = !pusher->punctuality.timed && !pusher->replayed;
+    if ((most ? push_most(&run, error) : push_timed(&run, error)) < 0)
+        return -1;
     return pusher->replayed ? 0 : send_ends(&run, error);
 }

@@ -7,7 +7,11 @@ Rates and replays are sent with the real-time priority of the delay box, 10.
 
 ``most``: packets of 1,442 bytes a second with no rate set, beside the best simple sender of this machine: iperf3 -u,
 and a sendmmsg loop with and without segmentation offload. The best one of each pair is the base. Both ends are on this
-machine, so the receiver's work is in it, for all of them alike: a sink that counts.
+machine, so the receiver's work is in it. It is not alike: a sink reads the numbers of push's packets, and only counts
+the packets of the others.
+
+``alone``: the same without a receiver, to compare the senders themselves. The receiving host has no address, so its
+kernel drops what arrives. The base is the sendmmsg loop with segmentation offload.
 
 ``replay``: by how much the gaps of a replay differ from those of its capture, as a capture at the other end sees them.
 The bound is 50 us for 90 %. The note says how late a sleeping process was meanwhile.
@@ -25,6 +29,7 @@ from typing import Any
 import numpy as np
 
 import pktlogger
+from netcommon import netns
 from netcommon.binaries import find
 from netcommon.errors import LfpError
 from netcommon.process import Tool
@@ -40,11 +45,14 @@ PORT, PRIORITY = 5003, "10"
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """A table of rates, pairs of the largest rate, and the gaps of a replay."""
-    with hosts(place.ledger) as pair, veth(pair, MTU):
-        yield Result(f"{NAME}.rate", "share", None, rows=[_rate(place, pair, pps) for pps in RATES])
-        yield _most(place, pair)
-        yield _replay(place, pair)
+    """A table of rates, pairs of the largest rate, the gaps of a replay, and pairs without a receiver."""
+    with hosts(place.ledger) as pair:
+        with veth(pair, MTU):
+            yield Result(f"{NAME}.rate", "share", None, rows=[_rate(place, pair, pps) for pps in RATES])
+            yield _most(place, pair)
+            yield _replay(place, pair)
+        with veth(pair, MTU):
+            yield _alone(place, pair)
 
 
 def _push(pair: Hosts, place: Place, *options: str | Path) -> dict[str, Any]:
@@ -96,15 +104,36 @@ def _iperf3_pps(place: Place, pair: Hosts, seconds: int) -> float:
 
 def _simple_pps(place: Place, pair: Hosts, seconds: int, each: int) -> float:
     """The sendmmsg loop towards a sink, which takes the packets and finds no header in them."""
+    sink: list[str | Path] = [find("pktlogger"), "sink", "--json", "--buffer", "256MB", "--duration", f"{seconds + 1}s"]
+    with Tool(sink, netns_pid=pair.receiver, name="pktlogger sink", ledger=place.ledger) as receiver:
+        receiver.wait_event("ready", 30)
+        return _loop_pps(place, pair, seconds, each)
+
+
+def _loop_pps(place: Place, pair: Hosts, seconds: int, each: int) -> float:
+    """The sendmmsg loop, with `each` packets a message."""
     sender = find("pktlogger").parent / "test" / "lfp-udp-sender"
     if not sender.exists():
         raise LfpError(f"{sender}: not there; `make build` builds it")
-    sink: list[str | Path] = [find("pktlogger"), "sink", "--json", "--buffer", "256MB", "--duration", f"{seconds + 1}s"]
     argv: list[str | Path] = [sender, ADDRESSES[1], str(PORT), str(OCTETS), str(seconds), str(each)]
-    with Tool(sink, netns_pid=pair.receiver, name="pktlogger sink", ledger=place.ledger) as receiver:
-        receiver.wait_event("ready", 30)
-        with Tool(argv, netns_pid=pair.sender, json_lines=False, ledger=place.ledger) as simple:
-            return float(simple.output(seconds + 60.0))
+    with Tool(argv, netns_pid=pair.sender, json_lines=False, ledger=place.ledger) as simple:
+        return float(simple.output(seconds + 60.0))
+
+
+def _alone(place: Place, pair: Hosts) -> Result:
+    """Nobody takes the packets. Which of the two is first alternates."""
+    netns.call_in(pair.receiver, subprocess.run, ["ip", "address", "flush", "dev", NIC])
+    seconds, pairs = place.seconds or SECONDS, list[dict[str, Any]]()
+    for number in range(1, (place.pairs or PAIRS) + 1):
+        one: dict[str, Any] = {}
+        for name in ("base", "ours") if number % 2 else ("ours", "base"):
+            if name == "base":
+                one[name] = _loop_pps(place, pair, seconds, SEGMENTS)
+            else:
+                one[name] = _push(pair, place, ADDRESSES[1], "--pps", "0", "--duration", f"{seconds}s")["pps"]
+        pairs.append(one)
+        place.say(f"{NAME}.alone {number}: " + ", ".join(f"{key} {value:.4g}" for key, value in sorted(one.items())))
+    return Result(f"{NAME}.alone", "packets/s", "sendmmsg with UDP_SEGMENT", pairs)
 
 
 def _replay(place: Place, pair: Hosts) -> Result:

@@ -211,8 +211,28 @@ static void recoveries_begin_and_end_where_they_do(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 340);
 }
 
+/* The box holds an acknowledgement for 30 ms of the 40 between two packets, and one for 5 ms of the next 40. */
+static void a_box_that_was_late_for_most_of_a_gap_is_the_limit(void)
+{
+    struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+    int64_t ms[PL_LIMIT_N];
+    const struct pl_late_span late[] = {{5 * MS, 35 * MS}, {41 * MS, 46 * MS}};
+    const struct pl_limits_path path = {
+        .mss = MSS, .min_rtt_ns = RTT_NS, .late = late, .late_n = 2, .sink = keep, .context = &run};
+    run.limits = pl_limits_new(&path);
+    CHECK(run.limits);
+    for (int i = 0; i < 3; i++) {
+        send(&run, 0, false);
+        acknowledge(&run, RTT_NS, MSS, false);
+    }
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_EMULATOR_LATE], 40);
+    CHECK_EQ(run.rows[0].cause, PL_LIMIT_EMULATOR_LATE);
+}
+
 int main(void)
 {
+    RUN(a_box_that_was_late_for_most_of_a_gap_is_the_limit);
     RUN(doubling_is_slow_start_and_one_more_is_not);
     RUN(a_flight_that_stands_still_is_the_send_buffer);
     RUN(even_packets_that_no_acknowledgement_clocks_are_paced);

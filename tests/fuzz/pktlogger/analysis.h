@@ -23,15 +23,21 @@ static inline void check_transfer(const struct pl_transfer *t, const struct pl_t
     struct pl_cursor cursor = {.begun = false}, ack_cursor = {.begun = false};
     struct pl_segment segment;
     struct pl_ack ack;
-    uint64_t lost = 0, n = 0, fates = 0, at;
+    uint64_t lost = 0, unseen = 0, n = 0, fates = 0, at;
     for (; pl_tables_segment(tables, t, &cursor, &segment, &at); cursor.row++, n++) {
         check(segment.len > 0 && segment.kind < PL_KIND_N && segment.transmission > 0);
-        check((segment.t_received_ns < 0) == (segment.receiver_frame == 0));
+        check(segment.t_received_ns < 0 || segment.receiver_frame > 0);
+        check(t->box || segment.t_received_ns >= 0 || segment.receiver_frame == 0);
+        check(!segment.unseen || (segment.t_received_ns < 0 && !pl_lost(t, &segment)));
         check(segment.t_received_ns < 0 || segment.delay_ns >= 0);
         check(t->box || segment.box_fate == PL_NO_FATE);
         lost += pl_lost(t, &segment);
+        unseen += segment.unseen;
     }
-    check(n == t->segments && lost == t->lost);
+    check(n == t->segments && lost == t->lost && unseen == t->unseen && t->reordered <= n);
+    check(t->trains.parts >= t->trains.n && t->overtaken_max <= t->overtaken_sum);
+    for (unsigned i = 0; i < t->pace->scale_n; i++)
+        check(t->scales[i].bytes[0] >= t->scales[i].most[0] && t->scales[i].bytes[1] >= t->scales[i].most[1]);
     for (; pl_tables_ack(tables, t, &ack_cursor, &ack); ack_cursor.row++)
         check(ack.t_received_ns < 0 || ack.t_received_ns >= ack.t_sent_ns);
     for (int fate = 0; t->box_fates && fate <= UINT8_MAX; fate++)
@@ -65,6 +71,7 @@ static inline uint32_t analyse(const struct pl_source captures[PL_END_N], const 
     int end;
     uint32_t n = 0;
     if (pl_analysis_survey(&analysis, captures, box, &end, &error) == PL_OK) {
+        analysis.pace = (struct pl_pace){{100000, 1000000000}, 2, 100000};
         check(mkdtemp(folder.temporary));
         folder.fd = open(folder.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         check(folder.fd >= 0 && pl_tables_create(&tables, folder.fd, box) == 0);

@@ -33,7 +33,8 @@ enum {
 static const struct { const char *name, *descr; size_t size; } columns[COLUMNS] = {
     {"copy", "|u1", 1},        {"fate", "|u1", 1},         {"dir", "|u1", 1},  {"t_arrival_ns", "<i8", 8},
     {"t_queue_exit_ns", "<i8", 8}, {"t_release_ns", "<i8", 8}, {"t_drop_ns", "<i8", 8}, {"flow", "<u4", 4},
-    {"seq", "<u8", 8},         {"ack", "<u8", 8},          {"len", "<u4", 4},
+    {"seq", "<u8", 8},         {"ack", "<u8", 8},          {"len", "<u4", 4},  {"edits", "|u1", 1},
+    {"t_departure_ns", "<i8", 8},
 };
 /* clang-format on */
 struct __attribute__((packed)) row {
@@ -42,6 +43,8 @@ struct __attribute__((packed)) row {
     uint32_t flow;
     uint64_t seq, ack;
     uint32_t len;
+    uint8_t edits;
+    int64_t t_departure_ns;
 };
 static const char flows_text[] = "{\"v\":1,\"flows\":[{\"ip_version\":4,\"sides\":["
                                  "{\"address\":\"10.0.0.1\",\"port\":40000,\"syn\":true,\"isn\":7000},"
@@ -83,6 +86,7 @@ static void put_column(const struct folder *folder, int c, const uint8_t *rows, 
 /* What the box saw of the connection in the captures: every part, and an acknowledgement of each. */
 static void put_good(const struct folder *folder)
 {
+    assert(columns[COLUMNS - 1].name); /* every column that is read is there */
     struct row rows[2 * PARTS];
     for (uint32_t i = 0; i < 2 * PARTS; i++) {
         bool back = i % 2, lost = i == 6;
@@ -95,7 +99,9 @@ static void put_good(const struct folder *folder)
                                .t_drop_ns = lost ? t_ns : -1,
                                .seq = back ? 1 : 1 + i / 2 * PART_BYTES,
                                .ack = back ? 1 + (i / 2 + 1) * PART_BYTES : 1,
-                               .len = back ? 0 : PART_BYTES};
+                               .len = back ? 0 : PART_BYTES,
+                               .edits = i == 8 ? 2 : 0, /* corrupted */
+                               .t_departure_ns = lost ? -1 : t_ns + (i == 11 ? 2 : 5) * MS};
     }
     for (int c = 0; c < COLUMNS; c++)
         put_column(folder, c, (const uint8_t *)rows, 2 * PARTS);

@@ -1,0 +1,229 @@
+/* Implements rates.h. */
+#include "rates.h"
+
+#include <string.h>
+
+enum { AHEAD_MAX = 1 << 16 }; /* intervals from the sender's time to an arrival; bounds the memory of hostile times */
+
+/* The intervals of one time scale that are not written. Number `base + i` is at[i]. */
+struct scale {
+    int64_t ns;
+    uint64_t base;
+    PL_VECTOR(struct pl_rate) open;
+};
+
+/* Data whose acknowledgement will be a sample of the round-trip time. */
+struct timed {
+    uint64_t end;
+    int64_t t_ns;
+};
+
+struct pl_rates {
+    struct pl_transfer *t;
+    struct pl_tables *tables;
+    struct scale scales[PL_SCALES_MAX];
+    int64_t start_ns, last_send_ns, last_ns; /* last_ns: of anything */
+    bool started;
+    PL_VECTOR(struct timed) timed;
+    size_t timed_first;
+    uint64_t high;  /* end of the last byte sent */
+    uint64_t again; /* data below were under way when others were sent again: no samples (Karn) */
+    uint32_t burst; /* parts of the burst under way */
+    uint64_t burst_bytes;
+};
+
+struct pl_rates *pl_rates_new(struct pl_transfer *transfer, struct pl_tables *tables)
+{
+    struct pl_rates *rates = calloc(1, sizeof *rates);
+    if (!rates)
+        return NULL;
+    rates->t = transfer;
+    rates->tables = tables;
+    for (unsigned i = 0; i < transfer->pace->scale_n; i++)
+        rates->scales[i].ns = transfer->pace->scales_ns[i];
+    return rates;
+}
+
+static void sum_up(struct pl_scale_sum *sum, const struct pl_rate *row)
+{
+    const uint64_t bytes[2] = {row->sent_bytes, row->received_bytes};
+    for (int i = 0; i < 2; i++) {
+        sum->squares[i] += (double)bytes[i] * (double)bytes[i];
+        sum->bytes[i] += bytes[i];
+        if (bytes[i] > sum->most[i])
+            sum->most[i] = bytes[i];
+    }
+}
+
+/* Writes the intervals before number `end`. */
+static void write_until(struct pl_rates *rates, unsigned number, uint64_t end)
+{
+    struct scale *scale = &rates->scales[number];
+    size_t n = 0;
+    for (; n < scale->open.n && scale->base + n < end; n++) {
+        const struct pl_rate *row = &scale->open.at[n];
+        if (!row->scale_ns) /* nothing happened */
+            continue;
+        sum_up(&rates->t->scales[number], row);
+        pl_tables_put_rate(rates->tables, row);
+    }
+    if (n) {
+        scale->open.n -= n;
+        memmove(scale->open.at, scale->open.at + n, scale->open.n * sizeof *scale->open.at);
+    }
+    scale->base = end > scale->base ? end : scale->base;
+}
+
+static uint64_t interval_of(const struct pl_rates *rates, const struct scale *scale, int64_t t_ns)
+{
+    return t_ns > rates->start_ns ? (uint64_t)(t_ns - rates->start_ns) / (uint64_t)scale->ns : 0;
+}
+
+/* The interval of a scale at this time. *row is NULL where the time is too far ahead. -1 without memory. */
+static int row_at(struct pl_rates *rates, unsigned number, int64_t t_ns, struct pl_rate **row)
+{
+    struct scale *scale = &rates->scales[number];
+    uint64_t at = interval_of(rates, scale, t_ns);
+    *row = NULL;
+    if (at < scale->base || at - scale->base >= AHEAD_MAX)
+        return 0;
+    while (scale->open.n <= at - scale->base)
+        if (PL_APPEND(&scale->open, (struct pl_rate){0}) < 0)
+            return -1;
+    *row = &scale->open.at[at - scale->base];
+    if (!(*row)->scale_ns)
+        **row = (struct pl_rate){.flow = rates->t->number,
+                                 .scale_ns = (uint64_t)scale->ns,
+                                 .t0_ns = rates->start_ns + (int64_t)(at * (uint64_t)scale->ns),
+                                 .rtt_ns = -1};
+    return 0;
+}
+
+static void advance(struct pl_rates *rates, int64_t now_ns)
+{
+    if (now_ns > rates->last_ns)
+        rates->last_ns = now_ns;
+    for (unsigned i = 0; i < rates->t->pace->scale_n; i++)
+        write_until(rates, i, interval_of(rates, &rates->scales[i], now_ns));
+}
+
+static void end_burst(struct pl_rates *rates)
+{
+    struct pl_trains *trains = &rates->t->trains;
+    unsigned bin = 0;
+    if (rates->burst == 0)
+        return;
+    while (bin < PL_TRAIN_BINS - 1 && rates->burst >> bin > 1)
+        bin++;
+    trains->n++;
+    trains->parts += rates->burst;
+    trains->by_size[bin]++;
+    trains->parts_max = rates->burst > trains->parts_max ? rates->burst : trains->parts_max;
+    trains->bytes_max = rates->burst_bytes > trains->bytes_max ? rates->burst_bytes : trains->bytes_max;
+    rates->burst = 0;
+    rates->burst_bytes = 0;
+}
+
+static void note_burst(struct pl_rates *rates, const struct pl_rates_send *sent)
+{
+    if (sent->t_ns - rates->last_send_ns > rates->t->pace->burst_gap_ns)
+        end_burst(rates);
+    rates->burst += sent->n;
+    rates->burst_bytes += sent->bytes;
+}
+
+int pl_rates_send(struct pl_rates *rates, const struct pl_rates_send *sent)
+{
+    if (!rates->started) {
+        rates->started = true;
+        rates->start_ns = rates->last_send_ns = rates->last_ns = sent->t_ns;
+    }
+    note_burst(rates, sent);
+    rates->last_send_ns = sent->t_ns;
+    advance(rates, sent->t_ns);
+    for (unsigned i = 0; i < rates->t->pace->scale_n; i++) {
+        struct pl_rate *row;
+        if (row_at(rates, i, sent->t_ns, &row) < 0)
+            return -1;
+        if (!row)
+            continue;
+        row->sent_packets += sent->n;
+        row->sent_bytes += sent->bytes;
+        row->flight_bytes = sent->flight > row->flight_bytes ? sent->flight : row->flight_bytes;
+        row->window_bytes = sent->window;
+    }
+    if (sent->seq_end > rates->high)
+        rates->high = sent->seq_end;
+    if (!sent->fresh) {
+        rates->again = rates->high;
+        rates->timed.n = rates->timed_first = 0;
+        return 0;
+    }
+    return PL_APPEND(&rates->timed, ((struct timed){sent->seq_end, sent->t_ns}));
+}
+
+int pl_rates_arrival(struct pl_rates *rates, int64_t t_ns, uint32_t bytes)
+{
+    for (unsigned i = 0; i < rates->t->pace->scale_n; i++) {
+        struct pl_rate *row;
+        if (row_at(rates, i, t_ns, &row) < 0)
+            return -1;
+        if (!row)
+            continue;
+        row->received_packets++;
+        row->received_bytes += bytes;
+    }
+    return 0;
+}
+
+/* The sample of an acknowledgement; -1: none. */
+static int64_t take_sample(struct pl_rates *rates, int64_t t_ns, uint64_t acked)
+{
+    int64_t sample_ns = -1;
+    for (; rates->timed_first < rates->timed.n && rates->timed.at[rates->timed_first].end <= acked;
+         rates->timed_first++)
+        sample_ns = t_ns - rates->timed.at[rates->timed_first].t_ns;
+    if (rates->timed_first == rates->timed.n)
+        rates->timed.n = rates->timed_first = 0;
+    else if (rates->timed_first > 4096 && rates->timed_first * 2 > rates->timed.n) {
+        rates->timed.n -= rates->timed_first;
+        memmove(rates->timed.at, rates->timed.at + rates->timed_first, rates->timed.n * sizeof *rates->timed.at);
+        rates->timed_first = 0;
+    }
+    return acked > rates->again ? sample_ns : -1;
+}
+
+int pl_rates_ack(struct pl_rates *rates, int64_t t_ns, uint64_t acked, uint64_t bytes, uint32_t window)
+{
+    if (!rates->started)
+        return 0;
+    int64_t sample_ns = take_sample(rates, t_ns, acked);
+    advance(rates, t_ns);
+    for (unsigned i = 0; i < rates->t->pace->scale_n; i++) {
+        struct pl_rate *row;
+        if (row_at(rates, i, t_ns, &row) < 0)
+            return -1;
+        if (!row)
+            continue;
+        row->acked_bytes += bytes;
+        row->window_bytes = window;
+        if (sample_ns >= 0 && (row->rtt_ns < 0 || sample_ns < row->rtt_ns))
+            row->rtt_ns = sample_ns;
+    }
+    return 0;
+}
+
+void pl_rates_free(struct pl_rates *rates)
+{
+    if (!rates)
+        return;
+    end_burst(rates);
+    for (unsigned i = 0; i < rates->t->pace->scale_n; i++) {
+        struct scale *scale = &rates->scales[i];
+        rates->t->scales[i].intervals = rates->started ? interval_of(rates, scale, rates->last_ns) + 1 : 0;
+        write_until(rates, i, scale->base + scale->open.n);
+        free(scale->open.at);
+    }
+    free(rates->timed.at);
+    free(rates);
+}

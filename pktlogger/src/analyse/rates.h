@@ -1,0 +1,32 @@
+/* The rates of a transfer in intervals of fixed length, at several time scales at once, and its bursts: data packets
+ * that left one behind the other.
+ * An interval is written when the sender's time has passed its end, because what arrives in it was sent before that.
+ * So memory holds the intervals of a one-way delay. An interval in which nothing happened has no row.
+ * A burst is over with the first gap that is longer than --burst-gap. Packets count as on the wire, in parts. */
+#ifndef PL_RATES_H
+#define PL_RATES_H
+
+#include "tables.h"
+#include "transfer.h"
+
+struct pl_rates;
+
+/* Returns NULL without memory. */
+struct pl_rates *pl_rates_new(struct pl_transfer *transfer, struct pl_tables *tables);
+
+/* A data packet of `n` parts left the sender, in order of time. `fresh`: none of it had been sent before. */
+struct pl_rates_send {
+    int64_t t_ns;
+    uint64_t seq_end, flight;
+    uint32_t bytes, n, window;
+    bool fresh;
+};
+/* They return 0, or -1 without memory. */
+int pl_rates_send(struct pl_rates *rates, const struct pl_rates_send *sent);
+int pl_rates_arrival(struct pl_rates *rates, int64_t t_ns, uint32_t bytes);
+int pl_rates_ack(struct pl_rates *rates, int64_t t_ns, uint64_t acked, uint64_t bytes, uint32_t window);
+
+/* Writes what is open, and frees. NULL is allowed. */
+void pl_rates_free(struct pl_rates *rates);
+
+#endif

@@ -1,0 +1,118 @@
+/* Implements analyse_text.h. */
+#include "analyse_text.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "limits.h"
+#include "losses.h"
+#include "summary.h"
+
+static double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void print_end_point(const struct pl_flow *flow, unsigned side)
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+    const struct pl_side *end = &flow->side[side];
+    inet_ntop(flow->ip_version == 4 ? AF_INET : AF_INET6, end->address, text, sizeof text);
+    printf(strchr(text, ':') ? "[%s]:%u" : "%s:%u", text, end->port);
+}
+
+static void print_outline(const struct pl_transfer *t)
+{
+    double seconds = (double)(t->last_ns - t->first_ns) / 1e9;
+    printf("flow %u, from ", t->number);
+    print_end_point(t->flow, t->dir);
+    printf(" to ");
+    print_end_point(t->flow, !t->dir);
+    printf(": %" PRIu64 " bytes in %.3f s, which is %.4g Mbit/s\n", t->bytes, seconds,
+           seconds > 0 ? (double)t->bytes * 8e-6 / seconds : 0);
+    if (t->min_rtt_ns >= 0)
+        printf("  A round trip took %.4g to %.4g ms. At most %" PRIu64 " bytes were under way at once.\n",
+               ms(t->min_rtt_ns), ms(t->max_rtt_ns), t->max_in_flight_bytes);
+    printf("  Of %" PRIu64 " packets %" PRIu64 " were lost (%.3g %%) and %" PRIu64 " sent again", t->segments, t->lost,
+           percent(t->lost, t->segments), t->retransmitted);
+    if (t->spurious)
+        printf(", %" PRIu64 " of them needlessly", t->spurious);
+    printf(". There were %" PRIu64 " time-out%s, %" PRIu64 " fast recover%s and %" PRIu64
+           " duplicate acknowledgement%s.\n",
+           t->timeouts, plural(t->timeouts), t->fast_recoveries, t->fast_recoveries == 1 ? "y" : "ies",
+           t->duplicate_acks, plural(t->duplicate_acks));
+    if (t->reordered)
+        printf("  %" PRIu64
+               " packet%s arrived behind later ones, by %u places at most, and %.3g ms too late at most.\n",
+               t->reordered, plural(t->reordered), t->overtaken_max, ms(t->reordered_late_ns));
+}
+
+/* "limited for 6.2 s (62 %) by the receiver's window", the longest first. */
+static void print_limits(const struct pl_transfer *t)
+{
+    int64_t all_ns = 0;
+    for (int i = 0; i < PL_LIMIT_N; i++)
+        all_ns += t->limit_ns[i];
+    for (bool shown[PL_LIMIT_N] = {false}; all_ns > 0;) {
+        int most = -1;
+        for (int i = 0; i < PL_LIMIT_N; i++)
+            if (!shown[i] && t->limit_ns[i] > 0 && (most < 0 || t->limit_ns[i] > t->limit_ns[most]))
+                most = i;
+        if (most < 0)
+            return;
+        shown[most] = true;
+        printf("  limited for %.3f s (%.0f %%) by %s\n", (double)t->limit_ns[most] / 1e9,
+               percent((uint64_t)t->limit_ns[most], (uint64_t)all_ns), pl_limit_words((enum pl_limit_cause)most));
+    }
+}
+
+static void print_losses(const struct pl_transfer *t)
+{
+    for (int i = 0; i < PL_LOSS_N; i++)
+        if (t->loss_causes[i])
+            printf("  lost to %s: %" PRIu64 " packet%s\n", pl_loss_words((enum pl_loss_cause)i), t->loss_causes[i],
+                   plural(t->loss_causes[i]));
+}
+
+static void print_rates(const struct pl_transfer *t)
+{
+    static const char *const ways[] = {"sent", "received"};
+    for (unsigned i = 0; i < t->pace->scale_n; i++)
+        for (int way = 0; way < 2; way++) {
+            struct pl_spread_bps spread = pl_summary_rate(t, i, way);
+            if (spread.mean > 0)
+                printf("  in intervals of %.4g ms %s at %.4g Mbit/s, give or take %.4g, at most %.4g\n",
+                       ms(t->pace->scales_ns[i]), ways[way], spread.mean / 1e6, spread.deviation / 1e6,
+                       spread.most / 1e6);
+        }
+    if (t->trains.n)
+        printf("  sent in %" PRIu64 " burst%s (gaps up to %.4g us), of %.3g packets on average and %u at most\n",
+               t->trains.n, plural(t->trains.n), (double)t->pace->burst_gap_ns / 1e3,
+               (double)t->trains.parts / (double)t->trains.n, t->trains.parts_max);
+}
+
+void pl_analyse_print(const struct pl_transfer *t)
+{
+    double share = pl_stopped_share(t);
+    print_outline(t);
+    print_limits(t);
+    print_losses(t);
+    print_rates(t);
+    for (size_t i = 0; i < t->stops.n; i++)
+        printf("  stopped %.3f s at %.3f s: %s\n", (double)(t->stops.at[i].t1_ns - t->stops.at[i].t0_ns) / 1e9,
+               (double)(t->stops.at[i].t0_ns - t->first_ns) / 1e9, t->stops.at[i].text);
+    if (t->stops.n)
+        printf("  The sender stood still for %.3g %% of the time (s = %.3f).\n", 100 * share, share);
+}

@@ -1,0 +1,30 @@
+/* Reordering between sender and receiver: which parts arrived behind parts that were sent later, and by how many each
+ * was overtaken. Parts come in order of sending; memory holds those that may still be overtaken, which are those under
+ * way. Parts that arrived at the same moment (in one super-packet) did not overtake each other. */
+#ifndef PL_ORDER_H
+#define PL_ORDER_H
+
+#include <stdint.h>
+
+#include "vector.h"
+
+struct pl_order_part {
+    int64_t t_received_ns, first_ns; /* first_ns: the earliest arrival of those that overtook it */
+    uint32_t overtaken;              /* by so many */
+};
+
+struct pl_order {
+    PL_VECTOR(struct pl_order_part) open; /* from `first` on, in order of arrival */
+    size_t first;
+    uint64_t reordered, extent_sum;
+    uint32_t extent_max;
+    int64_t late_max_ns; /* the most that a part was later than the first that overtook it; 0: none was */
+};
+
+/* Takes the next part that arrived. Returns 0, or -1 without memory. */
+int pl_order_add(struct pl_order *order, int64_t t_sent_ns, int64_t t_received_ns);
+
+/* No more parts come: counts the open ones, and releases the memory. */
+void pl_order_end(struct pl_order *order);
+
+#endif

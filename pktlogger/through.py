@@ -1,0 +1,135 @@
+"""What happened between two captures of a pair of gateways, or of one relay: how long each byte stayed there, and what
+limited the transfer as a whole.
+
+A relay ends the client's connection and opens one of its own. Both carry the same bytes, so a place in the stream is
+the same place in either (`pair_flows` says which connections belong together). `near` is the analysis of the sender
+and the relay's near interface, `far` that of the relay's far interface and the receiver. FORMAT.md, section 11, has the
+columns and the rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pktlogger.columns import Analysis
+from pktlogger.pairs import pair_flows
+
+I64 = npt.NDArray[np.int64]
+GATEWAY = "gateway"
+_WAITS = ("receiver_window", "zero_window")  # of the near connection, whose receiver is the gateway
+_UNSEEN_BASE = 2**32  # numbers of a connection whose SYN was not captured begin here
+
+
+class Through(NamedTuple):
+    """`passes`: a row for each segment that left for the first time; `limits`: what limited the whole transfer;
+    `flows`: figures of each pair of connections; `limit_causes`: names of the numbers in `limits`."""
+
+    passes: pa.Table
+    limits: pa.Table
+    flows: list[dict[str, Any]]
+    limit_causes: list[str]
+
+
+def through(near: Analysis, far: Analysis) -> Through:
+    """Joins the two analyses. A pair of connections of which a SYN is missing has no places in common and is left
+    out."""
+    names = [*near.summary["limit_causes"], GATEWAY]
+    passes, limits, flows = [], [], []
+    for client, server in sorted(pair_flows(near.summary, far.summary).items()):
+        arrived, left = _arrivals(near, client), _departures(far, server)
+        if arrived[0].size == 0 or left[0].size == 0 or max(arrived[0][0], left[0][0]) >= _UNSEEN_BASE:
+            continue
+        passed = _passes(arrived, left, client)
+        limited = _limits(near, far, client, server, names)
+        passes.append(passed)
+        limits.append(limited)
+        flows.append(_figures(passed, limited, arrived, left, client, server, names))
+    return Through(
+        pa.concat_tables(passes) if passes else pa.table({}),
+        pa.concat_tables(limits) if limits else pa.table({}), flows, names,
+    )  # fmt: skip
+
+
+def _rows(table: pa.Table, flow: int, *names: str) -> list[I64]:
+    here = table["flow"].to_numpy() == flow
+    return [np.asarray(table[name].to_numpy()[here], dtype=np.int64) for name in names]
+
+
+def _arrivals(near: Analysis, flow: int) -> tuple[I64, I64]:
+    """Ends of segments in order of the stream, and when the gateway had all bytes up to each: both ascend."""
+    seq, length, received_ns = _rows(near.segments, flow, "seq", "len", "t_received_ns")
+    came = received_ns >= 0
+    seq, end, received_ns = seq[came], (seq + length)[came], received_ns[came]
+    order = np.lexsort((received_ns, seq))
+    end, received_ns, seq = end[order], received_ns[order], seq[order]
+    first = np.ones(seq.size, bool)
+    first[1:] = seq[1:] != seq[:-1]  # of several copies the first that came
+    return np.maximum.accumulate(end[first]), np.maximum.accumulate(received_ns[first])
+
+
+def _departures(far: Analysis, flow: int) -> tuple[I64, I64, I64]:
+    """First byte, length and time of the segments that left for the first time, in order of the stream."""
+    seq, length, sent_ns, number = _rows(far.segments, flow, "seq", "len", "t_sent_ns", "transmission")
+    new = np.flatnonzero(number == 1)
+    new = new[np.argsort(seq[new], kind="stable")]
+    return seq[new], length[new], sent_ns[new]
+
+
+def _passes(arrived: tuple[I64, I64], left: tuple[I64, I64, I64], flow: int) -> pa.Table:
+    ends, there_ns = arrived
+    seq, length, sent_ns = left
+    at = np.searchsorted(ends, seq + length, "left")
+    known = at < ends.size
+    seq, length, sent_ns, in_ns = seq[known], length[known], sent_ns[known], there_ns[at[known]]
+    held = ends[np.maximum(np.searchsorted(there_ns, sent_ns, "right") - 1, 0)] - (seq + length)
+    return pa.table({
+        "flow": np.full(seq.size, flow, np.uint32), "seq": seq.astype(np.uint64), "len": length.astype(np.uint32),
+        "t_in_ns": in_ns, "t_out_ns": sent_ns, "dwell_ns": sent_ns - in_ns,
+        "held_bytes": np.maximum(held, 0).astype(np.uint64),
+    })  # fmt: skip
+
+
+def _limits(near: Analysis, far: Analysis, client: int, server: int, names: list[str]) -> pa.Table:
+    """The near connection's limits; where it waits for the gateway's window, those of the far one, and `gateway` where
+    the far one has nothing to send or does not exist."""
+    begin, end, cause = _rows(near.limits, client, "t0_ns", "t1_ns", "cause")
+    far_begin, far_end, far_cause = _rows(far.limits, server, "t0_ns", "t1_ns", "cause")
+    borders = np.unique(np.concatenate([begin, end, far_begin, far_end]))
+    borders = borders[(borders >= begin[0]) & (borders <= end[-1])] if begin.size else borders[:0]
+    start = borders[:-1]
+    found = cause[np.searchsorted(begin, start, "right") - 1]
+    waits = np.isin(found, [names.index(name) for name in _WAITS])
+    place = np.searchsorted(far_begin, start, "right") - 1
+    there = (place >= 0) & (start < far_end[np.maximum(place, 0)]) if far_end.size else np.zeros(start.size, bool)
+    beyond = np.full(start.size, names.index(GATEWAY), np.int64)
+    beyond[there] = far_cause[place[there]]
+    beyond[beyond == names.index("application")] = names.index(GATEWAY)
+    found = np.where(waits, beyond, found)
+    new = np.ones(start.size, bool)
+    new[1:] = found[1:] != found[:-1]
+    stops = np.append(start[new][1:], borders[-1:])
+    return pa.table({
+        "flow": np.full(stops.size, client, np.uint32), "t0_ns": start[new], "t1_ns": stops,
+        "cause": found[new].astype(np.uint8),
+    })  # fmt: skip
+
+
+def _figures(
+    passed: pa.Table, limited: pa.Table, arrived: tuple[I64, I64], left: tuple[I64, I64, I64],
+    client: int, server: int, names: list[str],
+) -> dict[str, Any]:  # fmt: skip
+    dwell, spans = passed["dwell_ns"].to_numpy(), limited["t1_ns"].to_numpy() - limited["t0_ns"].to_numpy()
+    causes = limited["cause"].to_numpy()
+    shares = {"min": 0, "p50": 50, "p95": 95, "max": 100}
+    left_end = int((left[0] + left[1]).max())
+    return {
+        "flow": client, "far_flow": server,
+        "dwell_ns": {name: int(np.percentile(dwell, share)) if dwell.size else None for name, share in shares.items()},
+        "held_bytes_max": int(passed["held_bytes"].to_numpy().max()) if dwell.size else 0,
+        "never_left_bytes": max(int(arrived[0][-1]) - left_end, 0),
+        "limits_ns": {names[cause]: int(spans[causes == cause].sum()) for cause in np.unique(causes)},
+    }  # fmt: skip
