@@ -137,7 +137,7 @@ NAMES = [
     in_table(
         "[profile]",
         'name = "modren"',
-        "profile.name = 'modren': unknown — did you mean 'modern'? allowed: bbr, bsd-1995",
+        "profile.name = 'modren': unknown — did you mean 'modern'? allowed: as-it-is, bbr",
     ),
     of_transfer(
         "congestion", '"cubik"', "transfer.congestion = 'cubik': unknown — did you mean 'cubic'? allowed is one of bbr"

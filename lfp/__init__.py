@@ -1,0 +1,1 @@
+"""The testbed from Python."""
