@@ -154,7 +154,7 @@ def _joined(nodes: list[str]) -> list[Link]:
 
 def _parking_lot(hops: int, pairs: int) -> tuple[Link, ...]:
     routers = [f"r{number}" for number in range(1, hops + 2)]
-    between = [Link(*routers[hop - 1 : hop + 1], hop) for hop in range(1, hops + 1)]
+    between = [Link(left, right, hop) for hop, (left, right) in enumerate(pairwise(routers), 1)]
     links = [Link("snd", routers[0]), *between, Link(routers[-1], "rcv")]
     for pair in range(2, pairs + 1):
         snd, rcv = host_names(pair)

@@ -63,6 +63,13 @@ def of_flow(trial: Trial, one: One) -> dict[str, Scalar]:
     return own | {name: value for name, value in alone.items() if value != asked[name] and name not in own | _ONCE}
 
 
+def rows(trial: Trial) -> list[dict[str, Scalar]]:
+    """The parameters of each of a trial's flows, [transfer]'s first, with the flow's number."""
+    first, *others = flows.of(trial.setting)
+    asked = {**of(trial), "flow": first.number}
+    return [asked, *({**asked, "flow": one.number, **of_flow(trial, one)} for one in others)]
+
+
 _ONCE = {"topology": "", "hops": ""}  # columns that say how the pairs are joined
 
 

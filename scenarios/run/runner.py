@@ -182,7 +182,7 @@ def _to_repeat(run_dir: Path, plan: Plan, rows: Rows) -> list[Trial]:
     return [one for one in done if not rows[one.number][0]["valid"] and left(one)]
 
 
-Run = Callable[[Path, list[Trial], dict[int, dict[str, Any]], dict[str, Any], RunProgress], None]
+Run = Callable[[Path, list[Trial], Rows, dict[str, Any], RunProgress], None]
 
 
 def _way_to_run(content: dict[str, Any], jobs: int, elsewhere: Elsewhere | None) -> Run:

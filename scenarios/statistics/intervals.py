@@ -14,6 +14,7 @@ few values is too narrow (tests/py/test_scenarios_statistics.py measures by how 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -67,13 +68,14 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
         return values[0], values[0]
     from scipy import stats  # not on top: it takes half a second to load, and few verbs need it
 
-    found = stats.bootstrap(
-        (np.asarray(values),), np.median, confidence_level=CONFIDENCE, n_resamples=_RESAMPLES, method="BCa",
-        random_state=np.random.default_rng(_SEED),
-    ).confidence_interval  # fmt: skip
-    if math.isfinite(found.low) and math.isfinite(found.high):
-        return float(found.low), float(found.high)
-    return min(values), max(values)  # nearly all values are equal, and the correction has nothing to go by
+    with warnings.catch_warnings():  # where nearly all values are equal, the correction has nothing to go by
+        warnings.simplefilter("ignore")
+        found = stats.bootstrap(
+            (np.asarray(values),), np.median, confidence_level=CONFIDENCE, n_resamples=_RESAMPLES, method="BCa",
+            random_state=np.random.default_rng(_SEED),
+        ).confidence_interval  # fmt: skip
+    known = math.isfinite(found.low) and math.isfinite(found.high)
+    return (float(found.low), float(found.high)) if known else (min(values), max(values))
 
 
 def outlying(values: Sequence[float]) -> list[bool]:

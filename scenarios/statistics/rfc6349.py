@@ -43,7 +43,7 @@ def _ideal_ns(params: Mapping[str, Any], octets: int) -> float | None:
         return None
     mtu, headers = params.get("mtu") or 1500, _IP_TCP[params.get("family") or "ipv4"] + _TIMESTAMPS
     frame = mtu + _ON_THE_WIRE.get(str(params.get("framing")), 0)
-    return octets * frame / (mtu - headers) * 8e9 / min(known)
+    return float(octets * frame / (mtu - headers) * 8e9 / min(known))
 
 
 def buffer_delay(params: Mapping[str, Any], mean_ns: int | None) -> float | None:

@@ -14,7 +14,7 @@ from scenarios.network import addresses
 from scenarios.network.addresses import Family
 from scenarios.network.graph import Graph, host_names
 from scenarios.plan import cells, estimate, flows, params
-from scenarios.plan.plan import Plan, Trial, load_plan
+from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import results
 from scenarios.run.expectations import judge
 from scenarios.run.manifest import replan
@@ -77,18 +77,12 @@ def test_a_run_with_flows_is_planned_again_from_its_manifest(tmp_path: Path) -> 
         plan = plan_of(tmp_path, text)
         echo = json.loads(json.dumps(plan.echo))
         again = replan({"scenario": echo, "seed": plan.seed})
-        assert [asked(trial) for trial in again.trials] == [asked(trial) for trial in plan.trials]
-
-
-def asked(trial: Trial) -> list[dict[str, object]]:
-    """The parameters of a trial's rows."""
-    own = [params.of_flow(trial, one) if one.number else {} for one in flows.of(trial.setting)]
-    return [{**params.of(trial), "flow": number, **flow} for number, flow in enumerate(own)]
+        assert [params.rows(trial) for trial in again.trials] == [params.rows(trial) for trial in plan.trials]
 
 
 def test_rows_that_differ_in_another_flow_are_no_repeats(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, TWO, "run.repeat=2")
-    rows = [row for trial in plan.trials for row in asked(trial)]
+    rows = [row for trial in plan.trials for row in params.rows(trial)]
     found = cells.groups(rows, cells.telling(rows))
     assert len(found) == 4 * 3 and {len(own) for own in found.values()} == {2}
     assert rows[0]["beside"] == "cubic, pair 1, from 4s; reno, pair 2, bytes 1MB"

@@ -219,8 +219,12 @@ MODELS = [
 FLOWS = [
     in_table("[flow.b]", "pair = 17", "flow.b.pair = 17: out of range; allowed is 1 to 16"),
     in_table("[flow.b]", 'start = "5Mbit"', "flow.b.start = '5Mbit': not a duration; want for example 100ms"),
-    in_table("[flow.b]", 'congestoin = "bbr"', "unknown key 'flow.b.congestoin' — did you mean 'congestion'? allowed: "),
-    in_table("[flow.b]", 'congestion = "cubik"', "flow.b.congestion = 'cubik': unknown — did you mean 'cubic'? allowed"),
+    in_table(
+        "[flow.b]", 'congestoin = "bbr"', "unknown key 'flow.b.congestoin' — did you mean 'congestion'? allowed: "
+    ),
+    in_table(
+        "[flow.b]", 'congestion = "cubik"', "flow.b.congestion = 'cubik': unknown — did you mean 'cubic'? allowed"
+    ),
     in_table("[flow.b]", 'tool = "iperf"', "flow.b.tool = 'iperf': unknown — did you mean 'iperf3'? allowed is one of"),
     in_table("[flow.b]", 'bytes = 1\nduration = "1s"', "flow.b.bytes = 1: give either 'bytes' or 'duration'"),
     in_table("[flow.b]", 'second = "reno"', "flow.b.second = 'reno': not in a flow; write another [flow.NAME]"),
@@ -229,9 +233,13 @@ FLOWS = [
     in_table("[flow]", "b = 2", "flow.b = 2: not a table; write [flow.NAME], and below it its keys"),
     of_transfer("second", '"reno"\n[flow.b]', "transfer.second = 'reno': not with [flow.NAME], which says more; write"),
     in_table("[quick.flow.b]", "strat = 1", "unknown key 'quick.flow.b.strat' — did you mean 'start'? allowed: "),
-    in_table("[sweep]", '"flow.b.start" = ["1s"]', "sweep 'flow.b.start': there is no such flow; write a table [flow.b]"),
+    in_table(
+        "[sweep]", '"flow.b.start" = ["1s"]', "sweep 'flow.b.start': there is no such flow; write a table [flow.b]"
+    ),
     in_table("[pair.0]", "", "[pair.0]: want the number of a host pair, 1 to 16: [pair.2]", down=0),
-    in_table("[pair.2]", "gatway = 1", "unknown key 'pair.2.gatway' — did you mean 'gateway'? allowed: gateway, sender"),
+    in_table(
+        "[pair.2]", "gatway = 1", "unknown key 'pair.2.gatway' — did you mean 'gateway'? allowed: gateway, sender"
+    ),
     in_table(
         "[pair.2.gateway]",
         'kind = "squid"',
@@ -243,10 +251,18 @@ FLOWS = [
         "pair.1.sender: of hosts that exist already; use topology.kind",
         down=0,
     ),
-    in_table("[topology]", 'kind = "ring"', "topology.kind = 'ring': unknown; allowed is one of dumbbell, parking-lot,"),
-    in_table("[topology]", 'kind = "parking-lot"', "[topology]: 'hops': of kind 'parking-lot' alone, which needs it", 0),
-    in_table("[topology]", "hops = 3", "topology.hops = 3: of kind 'parking-lot' alone, which needs it; want for example"),
-    in_table("[topology]", 'left = "eth1"', "topology.left = 'eth1': not with kind 'dumbbell', which makes its own; use"),
+    in_table(
+        "[topology]", 'kind = "ring"', "topology.kind = 'ring': unknown; allowed is one of dumbbell, parking-lot,"
+    ),
+    in_table(
+        "[topology]", 'kind = "parking-lot"', "[topology]: 'hops': of kind 'parking-lot' alone, which needs it", 0
+    ),
+    in_table(
+        "[topology]", "hops = 3", "topology.hops = 3: of kind 'parking-lot' alone, which needs it; want for example"
+    ),
+    in_table(
+        "[topology]", 'left = "eth1"', "topology.left = 'eth1': not with kind 'dumbbell', which makes its own; use"
+    ),
     in_table(
         "[topology]",
         'kind = "parking-lot"\nhops = 2\n[flow.b]\npair = 4',
@@ -267,7 +283,9 @@ FLOWS = [
         "[expect.0]: expect 'x': 'flow.b.start': not a key of every flow; want flow = NAME",
         0,
     ),
-    Wrong(END, 'precision = "2%"', "run.precision = '2%': at least 5 repeats come first; set run.repeat, the most, to 6"),
+    Wrong(
+        END, 'precision = "2%"', "run.precision = '2%': at least 5 repeats come first; set run.repeat, the most, to 6"
+    ),
 ]
 TOGETHER = [
     Wrong(DELAY, f'{DELAY}\ndistance = "100km"', "path.delay = '10ms': give either 'delay' or 'distance'"),
