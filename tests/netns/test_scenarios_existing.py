@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
     pytest.mark.skipif(not SSHD.exists(), reason="needs sshd: apt-get install openssh-server"),
 ]
-SENDER, RECEIVER, MANAGED, OURS = "192.0.2.1", "192.0.2.2", "198.51.100.2", "198.51.100.1"
+SENDER, RECEIVER, MANAGED, OURS = "10.78.1.1", "10.78.1.2", "10.78.2.2", "10.78.2.1"
 
 
 @dataclass(frozen=True)
