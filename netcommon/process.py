@@ -66,7 +66,7 @@ class Tool:
         self,
         argv: Sequence[str | Path],
         *,
-        netns_pid: int | None = None,
+        netns_pid: int | str | None = None,
         name: str | None = None,
         stderr_path: Path | None = None,
         ledger: Ledger | None = None,

@@ -16,7 +16,7 @@ from netcommon.errors import LfpError
 from netcommon.process import Tool
 from scenarios.bench.lft_lab import LONG_PATH, RATE_BPS, ROUTER, SERVER, Lab, lab
 from scenarios.bench.registry import Bench, Place, Result, Row
-from scenarios.run.fairness import jain
+from scenarios.statistics.fairness import jain
 
 SESSIONS, SECONDS, WARM_UP_S, CONNECTS = 1000, 30, 5, 10_000
 RTT_S = 0.2

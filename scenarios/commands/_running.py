@@ -16,14 +16,18 @@ from rich.console import Console
 
 from netcommon.errors import MissingError
 from scenarios.commands._time import choices
-from scenarios.plan import randomness
 from scenarios.plan.plan import Plan
 from scenarios.run import checks, manifest, plugins, runner, runs
 from scenarios.run.time_choice import Asked
+from scenarios.virtual import randomness
 
 
 def require(plans: Sequence[Plan], *, virtual: bool) -> None:
     """Raises MissingError when this machine lacks something that the plans need."""
+    existing = [plan for plan in plans if plan.base.topology.kind == "existing"]
+    if existing and any(plan.base.topology.left for plan in existing) and os.geteuid() != 0:
+        raise MissingError("topology.left: the delay box joins interfaces of this machine; run it as root")
+    virtual = virtual or len(existing) == len(plans)  # nothing is made, so no privilege is needed
     checks.require(list(dict.fromkeys(name for plan in plans for name in manifest.tools(plan))), virtual=virtual)
 
 

@@ -11,12 +11,13 @@ import click
 
 from netcommon import readable
 from scenarios.commands._options import box_option, jobs_option, quick_option, runs_dir_option, set_option
-from scenarios.plan import cells, columns, estimate, params, randomness
+from scenarios.plan import cells, columns, estimate, params
 from scenarios.plan.plan import Plan, Trial, load_plan
 from scenarios.plan.shared_settings import shared_settings
 from scenarios.run import forecast
 from scenarios.run.forecast import Forecast
 from scenarios.run.terminal import console, print_table
+from scenarios.virtual import randomness
 
 
 @click.command("explain")

@@ -12,9 +12,10 @@ from netcommon import readable
 from scenarios.commands._options import runs_dir_option
 from scenarios.plan import cells
 from scenarios.plan.shared_settings import shared_settings
-from scenarios.run import results, runs
+from scenarios.run import compare, results, runs
 from scenarios.run.progress import outcome
 from scenarios.run.terminal import console, print_table
+from scenarios.statistics import intervals
 from scenarios.trial import attempts, verdicts
 from scenarios.trial.files import read_json
 
@@ -22,43 +23,84 @@ from scenarios.trial.files import read_json
 @click.command("show")
 @click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each trial.")
+@click.option("--summary", metavar="METRIC", help="Print a line for each setting: median of this measured column, its "
+              "bootstrap interval, outliers.")  # fmt: skip
 @runs_dir_option
-def command(run: str, as_json: bool, runs_dir: Path) -> None:
+def command(run: str, as_json: bool, summary: str | None, runs_dir: Path) -> None:
     """Show the trials of RUN (path, name or 'last')."""
     run_dir = runs.find(run, runs_dir)
-    trials = [_trial(folder) for folder in runs.trial_folders(run_dir)]
-    if as_json:
-        for trial in trials:
-            click.echo(json.dumps(trial, ensure_ascii=False))
+    if summary:
+        _print_summary(run_dir, summary)
         return
-    _print(run_dir, trials)
+    folders = runs.trial_folders(run_dir)
+    if as_json:
+        for folder in folders:
+            first, *others = _flows(folder)
+            flows = {"flows": [{"params": one["params"], "metrics": one["metrics"]} for one in others]}
+            click.echo(json.dumps(first | (flows if others else {}), ensure_ascii=False))
+        return
+    _print(run_dir, [one for folder in folders for one in _flows(folder)], len(folders))
 
 
-def _trial(folder: Path) -> dict[str, Any]:
-    """A trial for ``--json``: resolved parameters, metrics with units in their names, verdict, path of its files."""
+def _flows(folder: Path) -> list[dict[str, Any]]:
+    """A trial for ``--json``, once for each of its flows: resolved parameters, metrics with units in their names,
+    verdict, path of its files."""
     params, status = read_json(folder / "params.json"), read_json(folder / "status.json")
     apart = {*params, "state", "valid", "reasons"}
-    metrics = {key: value for key, value in results.row(folder).items() if key not in apart}
-    return {
-        "v": 1,
-        "trial": params["trial"],
-        "state": status["state"],
-        "error": status["error"],
-        "params": params,
-        "metrics": metrics,
-        "verdict": status["verdict"],
-        "path": str(folder.resolve()),
-    }
+    return [
+        {
+            "v": 1,
+            "trial": params["trial"],
+            "state": status["state"],
+            "error": status["error"],
+            "params": {key: row[key] for key in params},
+            "metrics": {key: value for key, value in row.items() if key not in apart},
+            "verdict": status["verdict"],
+            "path": str(folder.resolve()),
+        }
+        for row in results.rows(folder)
+    ]
 
 
-def _print(run_dir: Path, trials: list[dict[str, Any]]) -> None:
+def _print_summary(run_dir: Path, metric: str) -> None:
+    """A line for each setting, with its interval and outliers."""
+    table = compare.Table.load(run_dir)
+    compare.check_metric(metric, table)
+    good, out = table.good(metric), console()
+    names = cells.telling(table.rows, (), cells.preferred(table.sweep))
+    found = intervals.summaries(good, metric, names)
+    texts = cells.texts_by_column(table.rows, names)
+    headings = (*(cells.heading(name, table.sweep) for name in names), "repeats", "median", "95 %", "outliers")
+    print_table(out, headings, [
+        (*(texts[name][one.setting[name]] for name in names), cells.repeats_text(one.trials, one.distinct),
+         readable.named(metric, one.median), _interval(metric, one.interval), _outliers(one.outliers))
+        for one in found
+    ])  # fmt: skip
+    out.print(f"{metric} of valid trials: median, its bootstrap interval, and trials beyond Tukey's fences; both need "
+              f"{intervals.ENOUGH} repeats that differ", markup=False)  # fmt: skip
+    if left_out := len(table.rows) - len(good):
+        out.print(f"left out: {left_out} without a valid {metric}", markup=False)
+
+
+def _interval(metric: str, ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else " … ".join(readable.named(metric, end) for end in ends)
+
+
+def _outliers(numbers: tuple[int, ...]) -> str:
+    return f"trial {', '.join(map(str, numbers))}" if numbers else ""
+
+
+def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
+    """``trials``: one for each flow; ``count``: how many trials these are."""
     out, manifest = console(), runs.manifest(run_dir)
     sweep = list((manifest.get("scenario") or {}).get("sweep") or ())
     paper = f"reproduces {manifest['paper']}" if manifest["paper"] else ""
     heading = (str(run_dir), manifest["title"], paper, f"seed {manifest['seed']}")
     out.print("  ".join(part for part in heading if part), markup=False)
     summary = (manifest["verdict"] or {}).get("summary")  # older runs have none
-    state = f"{manifest['state']}, {len(trials)} of {manifest['plan']} trials"
+    state = f"{manifest['state']}, {count} of {manifest['plan']} trials"
+    if enough := len(manifest.get("enough") or []):
+        state += f", {enough} not needed: run.precision is reached"
     out.print(f"{state}; {summary}" if summary else state, markup=False)
     settings = [trial["params"] for trial in trials]
     if common := shared_settings(settings, sweep):

@@ -1,10 +1,9 @@
-"""The network of a run: a chain of Mininet nodes, each in a namespace of its own.
+"""The network of a run: Mininet nodes, each in a namespace of its own, joined as `graph` says.
 
-Without gateways the chain is snd – r1 – [delay box] – r2 … rN – rcv. Gateways are nodes next to the hosts: snd – gw1 –
-r1 – [delay box] – r2 … rN – gw2 – rcv.
+With one pair of hosts it is a chain: snd – r1 – [delay box] – r2 … rN – rcv. Gateways are nodes next to the hosts.
 
 Mininet creates nodes and veth links and offers its prompt; addresses, routes and neighbours are set through pyroute2.
-The two WAN interfaces belong to the delay box, which creates them anew for every trial (``attach_wan``). Nodes are
+The WAN interfaces belong to the delay boxes, which create them anew for every trial (``attach_wan``). Nodes are
 unnamed namespaces that live as long as their shells, and veth pairs are created inside them. So two runs never collide,
 and nothing of a run outlives it.
 
@@ -16,14 +15,16 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 from comet_delay import Port
 from netcommon import netns
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from scenarios.network import links, sysctls
-from scenarios.network.addresses import Family, address, receiver_address, routes
+from scenarios.network.addresses import Family
+from scenarios.network.graph import Graph, Side, host_names
+from scenarios.network.place import Place
 from scenarios.plan.model import Scenario
 from scenarios.plan.profiles import Profile
 
@@ -46,27 +47,20 @@ _ROUTER = {"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"}
 
 
 class Topology:
-    """The chain, as a context manager. ``sender`` and ``receiver`` are the ids of the processes that hold the hosts'
-    namespaces."""
+    """The network, as a context manager. ``sender`` and ``receiver`` are the ids of the processes that hold the
+    namespaces of pair 1's hosts."""
 
-    def __init__(
-        self, routers: int, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None, *, gateways: bool = False
-    ) -> None:
-        self.mtu = mtu
-        self.family = family
-        chain = [f"r{i}" for i in range(1, routers + 1)]
-        self.names = ["snd", *(["gw1", *chain, "gw2"] if gateways else chain), "rcv"]
-        self._wan_link = self.names.index("r1")  # the link of the chain where the delay box is
+    def __init__(self, graph: Graph, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None) -> None:
+        self.graph, self.mtu, self.family = graph, mtu, family
+        self.names = list(graph.nodes)
         self._ledger = ledger
         self._net: Any = None
-        self._nodes: list[Any] = []
-        self._macs: dict[tuple[str, str], str] = {}
+        self._nodes: dict[str, Any] = {}
 
     @classmethod
     def of(cls, setting: Scenario, ledger: Ledger | None = None) -> Topology:
         """The network that a trial needs."""
-        path, gateways = setting.path, setting.gateway.has_nodes
-        return cls(path.routers, path.mtu, setting.transfer.family, ledger, gateways=gateways)
+        return cls(Graph.of(setting), setting.path.mtu, setting.transfer.family, ledger)
 
     def __enter__(self) -> Topology:
         from mininet.link import Link
@@ -86,77 +80,105 @@ class Topology:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for node in self._nodes:
+        for node in self._nodes.values():
             pid = node.pid
             node.terminate()
             if self._ledger:
                 self._ledger.drop_process(pid)
-        self._nodes = []
+        self._nodes = {}
 
     @property
     def sender(self) -> int:
         """Process id of the sending host's namespace."""
-        return int(self._nodes[0].pid)
+        return self.pid("snd")
 
     @property
     def receiver(self) -> int:
         """Process id of the receiving host's namespace."""
-        return int(self._nodes[-1].pid)
+        return self.pid("rcv")
+
+    @property
+    def hops(self) -> list[int]:
+        """The numbers of its delay boxes."""
+        return sorted(self.graph.hops)
+
+    def host_pids(self) -> list[int]:
+        """Process ids of the hosts' namespaces."""
+        return [self.pid(host) for host in self.hosts()]
+
+    def place(self, host: str) -> Place:
+        """Where a host's tools run."""
+        return Place(self.pid(host))
+
+    def pid(self, node: str) -> int:
+        """Process id of a node's namespace."""
+        return int(self._nodes[node].pid)
 
     def pids(self) -> dict[str, int]:
         """Process id of every node's namespace by node name."""
-        return {node.name: int(node.pid) for node in self._nodes}
+        return {name: self.pid(name) for name in self._nodes}
+
+    def hosts(self) -> list[str]:
+        """The names of all hosts: each pair's sender, then its receiver."""
+        return [name for pair in range(1, self.graph.pairs + 1) for name in host_names(pair)]
 
     def host_interface(self, host: str) -> str:
-        """Name of the only network interface of ``snd`` or ``rcv``."""
-        return self._interface(0, 1) if host == "snd" else self._interface(len(self.names) - 2, 2)
+        """Name of the only network interface of a host."""
+        (link,) = self.graph.at(host)
+        return self.graph.interface(link, host)
 
-    def interface(self, node: str, side: Literal["left", "right"]) -> str:
-        """Name of a node's interface towards the sender (left) or the receiver (right)."""
-        index = self.names.index(node)
-        return self._interface(index - 1, 2) if side == "left" else self._interface(index, 1)
+    def interface(self, node: str, side: Side) -> str:
+        """Name of a node's first interface towards the senders (left) or the receivers (right)."""
+        return self.interfaces(node, side)[0]
 
-    def address_of(self, node: str, side: Literal["left", "right"]) -> str:
-        """A node's address towards the sender (left) or the receiver (right)."""
-        index = self.names.index(node)
-        return self._address(index - 1, 2)[1] if side == "left" else self._address(index, 1)[1]
+    def interfaces(self, node: str, side: Side) -> list[str]:
+        """Names of all of a node's interfaces towards the senders or the receivers."""
+        return [self.graph.interface(link, node) for link in self.graph.at(node, side)]
 
-    def receiver_address(self) -> str:
-        """The address that the sender sends to."""
-        return receiver_address(self.family, len(self.names))
+    def address_of(self, node: str, side: Side) -> str:
+        """A node's address towards the senders (left) or the receivers (right), on its first link there."""
+        return self.graph.address(self.family, self.graph.at(node, side)[0], node)
 
-    def wan_ports(self) -> tuple[Port, Port]:
-        """Ports a (on the sender's side) and b of the delay box."""
-        return self._wan_port(1), self._wan_port(2)
+    def receiver_address(self, pair: int = 1) -> str:
+        """The address that a pair's sender sends to."""
+        return self.address_of(host_names(pair)[1], "left")
+
+    def wan_ports(self, hop: int = 1) -> tuple[Port, Port]:
+        """Ports a (on the senders' side) and b of a delay box."""
+        number = self.graph.hops[hop]
+        link = self.graph.links[number]
+        a, b = (Port(self.graph.interface(number, node), self.pid(node)) for node in (link.left, link.right))
+        return a, b
 
     def attach_wan(self, profile: Profile) -> None:
-        """Sets addresses, neighbours and routes once the box has created its ports. Routes carry the profile's
+        """Sets addresses, neighbours and routes once the boxes have created their ports. Routes carry the profile's
         options."""
-        self._join(self._wan_link)
-        for index, node in enumerate(self._nodes):
-            links.set_routes(node.pid, routes(self.family, index, len(self._nodes)), profile.rto_min_ms)
+        for number in self.graph.hops.values():
+            self._join(number)
+        for name, node in self._nodes.items():
+            links.set_routes(node.pid, self.graph.routes(self.family, name), profile.rto_min_ms)
 
     def apply(self, profile: Profile, window_bytes: int | None = None) -> dict[str, str]:
-        """Writes the TCP profile into both hosts, and the buffers that a window of this size needs. Returns the
-        profile's sysctls as the sender reads them back."""
-        back = [sysctls.apply(profile, host) for host in (self.receiver, self.sender)]
+        """Writes the TCP profile into all hosts, and the buffers that a window of this size needs. Returns the
+        profile's sysctls as the first sender reads them back."""
+        pids = self.host_pids()
+        back = [sysctls.apply(profile, pid) for pid in pids]
         buffers = sysctls.first_buffers(window_bytes) if window_bytes else {}
-        for host in (self.receiver, self.sender):
-            netns.call_in(host, sysctls.write_sysctls, buffers)
-        return back[1]
+        for pid in pids if buffers else ():
+            netns.call_in(pid, sysctls.write_sysctls, buffers)
+        return back[0]
 
     def counters(self) -> dict[str, links.Counters]:
         """The drop counters of every interface, by ``node:interface``."""
         return {
-            f"{node.name}:{name}": counted for node in self._nodes for name, counted in links.counters(node.pid).items()
-        }
+            f"{node}:{name}": counted for node, pid in self.pids().items()
+            for name, counted in links.counters(pid).items()
+        }  # fmt: skip
 
     def offloads(self) -> dict[str, dict[str, bool]]:
         """The offloads of the hosts' interfaces, by ``node:interface``."""
-        hosts = (("snd", self.sender), ("rcv", self.receiver))
-        return {
-            f"{host}:{self.host_interface(host)}": links.offloads(pid, self.host_interface(host)) for host, pid in hosts
-        }
+        names = [(host, self.host_interface(host)) for host in self.hosts()]
+        return {f"{host}:{nic}": links.offloads(self.pid(host), nic) for host, nic in names}
 
     def prompt(self) -> None:
         """Opens Mininet's prompt, until the user leaves it."""
@@ -170,42 +192,30 @@ class Topology:
         from mininet.link import Link
         from mininet.node import Node
 
-        for index, name in enumerate(self.names):
+        for name in self.names:
             with _few_descriptors():
                 node = self._net.addHost(name, cls=Node, ip=None)
-            self._nodes.append(node)
+            self._nodes[name] = node
             if self._ledger:
                 self._ledger.add_process(node.pid, f"mininet:{name}")
-            router = 0 < index < len(self.names) - 1
-            netns.call_in(node.pid, sysctls.write_sysctls, _OF_FAMILY[self.family] | (_ROUTER if router else {}))
+            router = {} if self.graph.is_host(name) else _ROUTER
+            netns.call_in(node.pid, sysctls.write_sysctls, _OF_FAMILY[self.family] | router)
             links.bring_up(node.pid, "lo")
-        for link in range(len(self.names) - 1):
-            if link != self._wan_link:
-                left, right = self._nodes[link], self._nodes[link + 1]
-                names = {"intfName1": self._interface(link, 1), "intfName2": self._interface(link, 2)}
-                self._net.addLink(left, right, cls=Link, **names)
-                self._join(link)
+        for number, link in enumerate(self.graph.links):
+            if not link.hop:
+                names = {"intfName1": self.graph.interface(number, link.left),
+                         "intfName2": self.graph.interface(number, link.right)}  # fmt: skip
+                self._net.addLink(self._nodes[link.left], self._nodes[link.right], cls=Link, **names)
+                self._join(number)
 
-    def _join(self, link: int) -> None:
+    def _join(self, number: int) -> None:
         """Gives both ends of a link their addresses, brings them up and enters each as the other's neighbour."""
-        ends = ((self._nodes[link], 1), (self._nodes[link + 1], 2))
-        macs = [
-            links.bring_up(node.pid, self._interface(link, side), self.mtu, [self._address(link, side)])
-            for node, side in ends
-        ]
-        for (node, side), other_mac in zip(ends, reversed(macs), strict=True):
-            links.add_neighbours(node.pid, self._interface(link, side), [self._address(link, 3 - side)], other_mac)
-
-    def _interface(self, link: int, side: int) -> str:
-        left, right = self.names[link], self.names[link + 1]
-        own, other = (left, right) if side == 1 else (right, left)
-        return f"{own}-wan" if link == self._wan_link else f"{own}-{other}"
-
-    def _wan_port(self, side: int) -> Port:
-        return Port(self._interface(self._wan_link, side), int(self._nodes[self._wan_link + side - 1].pid))
-
-    def _address(self, link: int, side: int) -> tuple[Family, str]:
-        return self.family, address(self.family, link, 1 if side == 1 else 2)
+        ends = self.graph.links[number].left, self.graph.links[number].right
+        nics = [(self.pid(node), self.graph.interface(number, node)) for node in ends]
+        own = [(self.family, self.graph.address(self.family, number, node)) for node in ends]
+        macs = [links.bring_up(*nic, self.mtu, [address]) for nic, address in zip(nics, own, strict=True)]
+        for nic, address, mac in zip(nics, reversed(own), reversed(macs), strict=True):
+            links.add_neighbours(*nic, [address], mac)
 
 
 @contextmanager

@@ -71,7 +71,8 @@ def preferred(sweep: Iterable[str]) -> list[str]:
 
 def name_of(column: str, sweep: Iterable[str] = ()) -> str:
     """The scenario's name for a column's setting: as its sweep spells it (``path.ab_queue``), otherwise in general."""
-    return next((dotted for dotted in sweep if column in columns.find(dotted)), columns.spelling(column))
+    plain = (dotted for dotted in sweep if not dotted.startswith(columns.OF_NAMED))
+    return next((dotted for dotted in plain if column in columns.find(dotted)), columns.spelling(column))
 
 
 def heading(column: str, sweep: Iterable[str] = ()) -> str:

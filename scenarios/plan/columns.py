@@ -70,6 +70,12 @@ LATENCIES = {
 _IN_ORDER = (
     *(Column(name, "int", "identity", name.capitalize()) for name in ("trial", "repeat", "seed")),
     _setting("case", "text", "scenario.case"),
+    Column("flow_name", "text", "setting", "Flow"),
+    Column("pair", "int", "setting", "Host pair"),
+    Column("start_ns", "int", "setting", "Start of the flow"),
+    Column("beside", "text", "setting", "Beside it"),
+    _setting("topology", "text", "topology.kind"),
+    _setting("hops", "int", "topology.hops", "Bottlenecks in a row"),
     _setting("profile", "text", "profile.name", "Profile"),
     _setting("window_bytes", "int", "transfer.window"),
     _setting("sender_pace_bps", "int", "transfer.pace", "Pacing by the sender"),
@@ -92,6 +98,7 @@ _IN_ORDER = (
     _setting("congestion", "text", "transfer.congestion", "Congestion control"),
     _setting("second", "text", "transfer.second", "Second flow"),
     _setting("parallel", "int", "transfer.parallel", "Parallel streams"),
+    _setting("omit_ns", "int", "transfer.omit", "Warm-up left out"),
     _setting("bidir", "bool", "transfer.bidir", "Both ways at once"),
     _setting("nodelay", "bool", "transfer.nodelay"),
     _setting("verify", "bool", "transfer.verify", "Content checked"),
@@ -114,7 +121,7 @@ _IN_ORDER = (
     _setting("tool", "text", "transfer.tool"),
     _setting("capture", "text", "capture.points", "Capture points"),
     _setting("snap_bytes", "int", "capture.snap", "Snap length"),
-    Column("flow", "int", "identity", "Flow"),
+    Column("flow", "int", "identity", "Number of the flow"),
     *(Column(name, "text", "verdict", name.capitalize()) for name in ("state", "reasons")),
     Column("valid", "bool", "verdict", "Valid"),
     Column("verified", "text", "verdict", "Content verified"),
@@ -123,6 +130,11 @@ _IN_ORDER = (
         "second_bps": "Throughput of the second flow", "reverse_bps": "Throughput of the way back",
         "stream_min_bps": "Goodput of the slowest stream",
         "stream_max_bps": "Goodput of the fastest stream", "stream_jain": "Jain's index of the streams",
+        "flows_bps": "Throughput of all flows together", "flow_share": "Share of this flow",
+        "flow_jain": "Jain's index of the flows",
+        "steady_bps": "Throughput after the warm-up",
+        "transfer_time_ratio": "TCP transfer time ratio", "tcp_efficiency": "TCP efficiency",
+        "buffer_delay": "Buffer delay",
     }),
     *_outcomes("int", {
         "elapsed_ns": "Time taken", "connect_ns": "Time to connect", "retransmits": "Retransmissions",
@@ -141,6 +153,7 @@ COLUMNS: dict[str, Column] = {column.name: column for column in _IN_ORDER}
 
 # These settings say how a trial is run, not what is asked for. Real and virtual time each choose them in their own way.
 OF_THE_CLOCK = frozenset({"poll_ns", "spin_ns", "granularity_ns", "memory_bytes", "zerocopy", "length_bytes"})
+OF_NAMED = ("flow.", "pair.")  # [flow.NAME] and [pair.N]
 _DIRECTED = ("ab_", "ba_")  # prefixes of [path]'s keys: sender to receiver, and back
 
 
@@ -151,9 +164,12 @@ def settings() -> list[str]:
 
 def find(text: str) -> list[str]:
     """Columns that a person means by ``text``, which is a column's name or a scenario's name of a setting. A number
-    comes before its text. ``path.ab_queue`` is ``queue_bytes``. Empty if there is no such column."""
+    comes before its text. ``path.ab_queue`` is ``queue_bytes``. A key of another flow or of a host pair
+    (``flow.second.congestion``) is told in ``beside``. Empty if there is no such column."""
     if text in COLUMNS:
         return [text]
+    if text.startswith(OF_NAMED):
+        return ["beside"]
     table, dot, key = text.partition(".")
     wanted = f"{table}{dot}{key.removeprefix('ab_')}"
     return [name for name, column in COLUMNS.items() if column.setting == wanted]
@@ -163,6 +179,10 @@ def filled_by(dotted: str) -> list[str]:
     """Columns that a scenario's key fills. ``path.loss`` holds in both directions, so it fills those of the way back
     too."""
     table, _, key = dotted.partition(".")
+    if dotted.startswith("flow."):
+        return ["beside", *find(f"transfer.{dotted.rpartition('.')[2]}")]
+    if dotted.startswith("pair."):
+        return ["beside", *find(f"gateway.{dotted.rpartition('.')[2]}")]
     back = f"{table}.ba_{key}" if table == "path" and not key.startswith(_DIRECTED) else ""
     return find(dotted) + (find(back) if back else [])
 

@@ -89,6 +89,10 @@ class Document:
         values = {key: value for key, value in self.values.items() if key != name}
         return Document(self.name, values, self.origins)
 
+    def without(self, key: Key) -> Document:
+        """This layer without one key or table."""
+        return Document(self.name, _without(self.values, key), self.origins)
+
     def with_value(self, key: Key, value: Any, origin: str) -> Document:
         """This layer with one key set."""
         nested: Any = value
@@ -115,8 +119,7 @@ def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 def _forget(values: dict[str, Any], key: Key, said: list[Key]) -> dict[str, Any]:
     """``values`` without everything that ``key`` replaces: the key and its rivals, with their sweeps and their values
     in [quick] and in cases."""
-    rivals = {key}.union(*(group for group in EXCLUSIVE if key in group))
-    for rival in rivals if len(key) == 2 else ():
+    for rival in _rivals(key):
         dotted = ".".join(rival)
         cases = values.get("case") if isinstance(values.get("case"), dict) else {}
         of_cases = (("case", name, *rival) for name in cases or {})
@@ -124,6 +127,15 @@ def _forget(values: dict[str, Any], key: Key, said: list[Key]) -> dict[str, Any]
             if old not in said:
                 values = _without(values, old)
     return values
+
+
+def _rivals(key: Key) -> set[Key]:
+    """The key and those that say the same in another way; none for what is no TABLE.KEY. [flow.NAME] has [transfer]'s
+    keys."""
+    if len(key) == 3 and key[0] == "flow":
+        alike = {key}.union(*(group for group in EXCLUSIVE if ("transfer", key[2]) in group))
+        return {(*key[:2], other[-1]) for other in alike}
+    return {key}.union(*(group for group in EXCLUSIVE if key in group)) if len(key) == 2 else set()
 
 
 def _without(values: dict[str, Any], key: Key) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from scenarios.plan.model import Scenario
+from scenarios.plan import flows
+from scenarios.plan.model import Scenario, Transfer
 
 _OVERHEAD_S = 0.4  # starting box and tools, writing the profile
 _CAPTURE_S = 1.5  # opening captures and analysing them
@@ -19,16 +20,34 @@ def trial_s(setting: Scenario) -> float:
 
 
 def transfer_s(setting: Scenario) -> float:
-    """Expected duration of the transfer without loss, seconds."""
+    """Expected duration of all transfers without loss, seconds: until the last flow has ended. Flows with an amount
+    share the line."""
+    known = flows.of(setting)
+    if len(known) == 1:
+        return _alone_s(setting)
+    amounts = sum(one.setting.transfer.bytes or 0 for one in known)
+    shared_s = amounts * 8 / _rate_bps(setting.model_copy(update={"transfer": _without_window(setting)}))
+    return max(shared_s, *(one.start_ns / 1e9 + _alone_s(one.setting) for one in known))
+
+
+def _without_window(setting: Scenario) -> Transfer:
+    return setting.transfer.model_copy(update={"window": None})
+
+
+def _alone_s(setting: Scenario) -> float:
     if setting.transfer.duration is not None:
-        return setting.transfer.duration / 1e9
+        return (setting.transfer.duration + setting.transfer.omit) / 1e9
     if setting.transfer.exchanges is not None:
         return setting.transfer.exchanges * _exchange_s(setting) / setting.transfer.parallel
     return (setting.transfer.bytes or 0) * 8 / _rate_bps(setting)
 
 
 def moved_bytes(setting: Scenario) -> float:
-    """Expected amount of data without loss."""
+    """Expected amount of data without loss, of all flows. Together they move no more than the line does."""
+    known = flows.of(setting)
+    if len(known) > 1:
+        line = _rate_bps(setting.model_copy(update={"transfer": _without_window(setting)})) * transfer_s(setting) / 8
+        return min(sum(moved_bytes(one.setting) for one in known), len(flows.pairs(setting)) * line)
     if setting.transfer.bytes is not None:
         return _ways(setting) * setting.transfer.bytes
     if setting.transfer.request is not None:

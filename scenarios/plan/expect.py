@@ -41,7 +41,7 @@ class Figure(Table):
 
     def picks(self, row: Row) -> bool:
         """Whether ``where`` picks this row of the results."""
-        return _agrees(row, self.where)
+        return _agrees(row, self.where) and (_names_flow(self.where) or not row.get("flow"))
 
 
 class Expect(Figure):
@@ -82,7 +82,17 @@ class Expect(Figure):
 
     def compares_with(self, row: Row) -> bool:
         """Whether ``against`` picks this row."""
-        return self.against is not None and _agrees(row, self.against)
+        if self.against is None:
+            return False
+        return _agrees(row, self.against) and (_names_flow(self.against) or not row.get("flow"))
+
+
+_FLOW = {"flow": "flow_name"}  # a person names a flow, and does not count it
+
+
+def _names_flow(picked: Where) -> bool:
+    """Whether rows of a certain flow are meant. Otherwise those of [transfer]'s flow are."""
+    return not picked.keys().isdisjoint(("flow", "flow_name"))
 
 
 def _ratio(text: str | int | float) -> float:
@@ -108,7 +118,11 @@ def _pairs(say: str, picked: Where) -> Iterable[list[tuple[str, Any]]]:
     """For each name of ``where`` the columns that it fills, with the value that each has to have."""
     found = []
     for name, text in picked.items():
-        names = [column for column in columns.find(name) if columns.COLUMNS[column].role in ("setting", "identity")]
+        if name.startswith(columns.OF_NAMED):
+            raise ValueError(f"expect '{say}': '{name}': not a key of every flow; want flow = NAME for a flow's rows, "
+                             "beside = TEXT for what runs beside it")  # fmt: skip
+        known = columns.find(_FLOW.get(name, name))
+        names = [column for column in known if columns.COLUMNS[column].role in ("setting", "identity")]
         if not names:
             raise ValueError(f"expect '{say}': '{name}': unknown{columns.did_you_mean(name, ['setting'])}")
         pairs = [(column, _or_none(column, text)) for column in names]

@@ -35,9 +35,15 @@ def check(document: Document, setting: Scenario) -> None:
         name = getattr(setting.transfer, key)
         if name and (wrong := congestion.wrong(name)):
             raise _error(document, setting, ("transfer", key), wrong)
+    for flow, own in setting.flow.items():
+        if own.congestion and (wrong := congestion.wrong(own.congestion)):
+            raise _error(document, setting, ("flow", flow, "congestion"), wrong)
     for key in ("near", "far"):
         if wrong := gateway_commands.wrong(getattr(setting.gateway, key)):
             raise _error(document, setting, ("gateway", key), wrong)
+        for number, pair in setting.pair.items():
+            if pair.gateway and (wrong := gateway_commands.wrong(getattr(pair.gateway, key))):
+                raise _error(document, setting, ("pair", number, "gateway", key), wrong)
     _check_gateway(document)
     _check_time(document, setting)
     _check_memory(document, setting)
@@ -48,11 +54,11 @@ def check(document: Document, setting: Scenario) -> None:
                              f"{suggest(name, known)} allowed: {', '.join(known)}")  # fmt: skip
 
 
-def _error(document: Document, setting: Scenario, key: tuple[str, str], why: str) -> UsageError:
+def _error(document: Document, setting: Scenario, key: Key, why: str) -> UsageError:
     return UsageError(f"{_place(document, setting, key)}: {why}")
 
 
-def _place(document: Document, setting: Scenario, key: tuple[str, str]) -> str:
+def _place(document: Document, setting: Scenario, key: Key) -> str:
     """``file:line: table.key = value`` of a setting's value, whether it is swept, a case's or everyone's."""
     dotted, values = ".".join(key), document.values
     of_case: Key = ("case", setting.scenario.case or "", *key)
@@ -60,7 +66,9 @@ def _place(document: Document, setting: Scenario, key: tuple[str, str]) -> str:
         where = document.origin(("sweep", dotted))
     else:
         where = document.origin(of_case if of_case in document.origins else key)
-    value = setting.model_dump(mode="json", include={key[0]: {key[1]}})[key[0]][key[1]]
+    value: Any = setting.model_dump(mode="json", include={key[0]})
+    for part in key:
+        value = value[part]
     return f"{where}: {dotted} = {shown(value)}"
 
 

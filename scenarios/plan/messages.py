@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from scenarios.plan.document import Document, Key
-from scenarios.plan.model import CONGESTION, PAPER, allowed_keys
+from scenarios.plan.model import ADDRESS, CONGESTION, INTERFACE, NAMED, PAIR_NUMBER, PAPER, allowed_keys
 from scenarios.plan.path import DIRECTION_KEYS
 from scenarios.plan.values import PORTABLE_NAME
 
@@ -36,6 +36,9 @@ _PATTERNS = {
     CONGESTION: "want the kernel's name in small letters, such as cubic, or one of rttcp's with its parameters, such "
                 "as lfp_xys:x=4,y=64",
     PAPER: "want PAPER/ROW, such as lfp-1995/fig3",
+    PAIR_NUMBER: "want the number of a host pair, 1 to 16: [pair.2]",
+    INTERFACE: "want the name of an interface, at most 15 characters, such as eth1",
+    ADDRESS: "want an IPv4 or IPv6 address, such as 192.0.2.1",
 }  # fmt: skip
 _LISTS = {("expect",): "[[expect]]", ("route", "points"): "[[route.points]]"}
 
@@ -52,6 +55,12 @@ def one_line(document: Document, error: ValidationError) -> str:
         return f"{where}: missing {_missing(key)}"
     if kind == "tuple_type" and key in _LISTS:
         return f"{where}: '{dotted}' is a list of tables; write {_LISTS[key]} above the keys of each"
+    if key[-1] == "[key]":  # the name of a table of tables
+        where, dotted = document.origin(key[:-1]), ".".join(key[:-1])
+        return f"{where}: [{dotted}]: {_reason(kind, first['msg'], first.get('ctx', {}), value)}"
+    if key[0] in NAMED and kind.endswith("_type") and len(key) < 3:
+        name = {"flow": "flow.NAME", "pair": "pair.N"}[key[0]]
+        return f"{where}: {dotted} = {shown(value)}: not a table; write [{name}], and below it its keys"
     if kind in ("model_type", "model_attributes_type") or (kind.endswith("_type") and len(key) == 1):
         keys = ", ".join(plain_keys(key))
         return f"{where}: {dotted} = {shown(value)}: not a table; write [{dotted}], and below it its keys: {keys}"

@@ -17,6 +17,10 @@ from scenarios.plan.route import Route
 from scenarios.plan.values import MS, PORTABLE_NAME, Flag, S, Span, Table, choice, of_option, whole, within
 
 PAPER = r"^([^/]+/[^/]+)?$"
+MOST_PAIRS, MOST_FLOWS = 16, 31
+PAIR_NUMBER = r"^([1-9]|1[0-6])$"
+INTERFACE = r"^[^/\s]{1,15}$"
+ADDRESS = r"^[0-9a-fA-F.:]+$"
 CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rttcp, NAME:KEY=VALUE,…
 
 
@@ -81,6 +85,7 @@ class Transfer(Table):
     request: Annotated[int, *of_option(quantity.BYTES, "transfer", "request")] | None = None
     response: Annotated[int, *of_option(quantity.BYTES, "transfer", "response")] | None = None
     exchanges: Annotated[int, *of_option(quantity.COUNT, "transfer", "exchanges")] | None = None
+    omit: Annotated[int, *of_option(quantity.DURATION, "transfer", "omit")] = 0
     parallel: Annotated[int, *of_option(quantity.COUNT, "transfer", "parallel")] = 1
     bidir: Flag = False
     length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] = 8 * 1024
@@ -144,9 +149,66 @@ _NOT_OF_IPERF3 = {
     "parallel": "as it is run here has one stream", "bidir": "as it is run here sends one way",
     "verify": "does not check content", "second": "has one congestion control a run",
     "pace": "as it is run here has no pacing", "zerocopy": "as it is run here copies",
-    "interval": "as it is run here reports each second",
+    "interval": "as it is run here reports each second", "omit": "as it is run here leaves nothing out",
 }  # fmt: skip
 _ALONE = {"parallel": 1, "interval": S}  # values that iperf3 has
+
+
+class Flow(Transfer):
+    """[flow.NAME]: a flow beside that of [transfer], which gives it every key that it leaves out (`flows.spelled_out`).
+    ``pair``: the host pair that it is on; ``start``: how long after [transfer]'s it starts."""
+
+    pair: Annotated[int, *whole(1, MOST_PAIRS)] = 1
+    start: Annotated[int, *within(quantity.DURATION, 0, 24 * 3600 * S)] = 0
+
+
+class Host(Table):
+    """[pair.N.sender] or [pair.N.receiver]: a host that exists already. It is reached over SSH (``ssh``: what ssh(1)
+    takes as a destination), or is a network namespace of this machine (``netns``: a name of ``ip netns``). ``address``:
+    where its tools listen and are reached; ``rttcp``: the program there."""
+
+    address: str = Field(pattern=ADDRESS)
+    ssh: str | None = Field(default=None, pattern=r"^[^-\s]\S*$")
+    netns: str | None = Field(default=None, pattern=PORTABLE_NAME)
+    rttcp: str = "rttcp"
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Host:
+        if (self.ssh is None) == (self.netns is None):
+            raise ValueError("give either 'ssh' or 'netns': where the host is")
+        return self
+
+
+class Pair(Table):
+    """[pair.N]: what pair N has of its own. Without ``gateway`` it is behind the gateways of [gateway]. ``sender`` and
+    ``receiver``: hosts that exist already, with topology.kind "existing"."""
+
+    gateway: Gateway | None = None
+    sender: Host | None = None
+    receiver: Host | None = None
+
+
+class TopologyTable(Table):
+    """[topology]: how the host pairs are joined. ``dumbbell``: all pairs cross one bottleneck. ``parking-lot``: pair 1
+    crosses ``hops`` bottlenecks, pair N + 1 crosses the Nth of them. ``existing``: the hosts are there already.
+    ``left``, ``right``: with ``existing``, interfaces of this machine towards senders and receivers, which the delay
+    box joins; without them the path is what lies between the hosts."""
+
+    kind: Literal["dumbbell", "parking-lot", "existing"] = "dumbbell"
+    hops: Annotated[int, *whole(2, 8)] | None = None
+    left: str | None = Field(default=None, pattern=INTERFACE)
+    right: str | None = Field(default=None, pattern=INTERFACE)
+
+    @model_validator(mode="after")
+    def _of_its_kind(self) -> TopologyTable:
+        if (self.hops is None) == (self.kind == "parking-lot"):
+            raise ValueError("'hops': of kind 'parking-lot' alone, which needs it; want for example hops = 3")
+        for key in ("left", "right"):
+            if getattr(self, key) is not None and self.kind != "existing":
+                raise ValueError(f"'{key}': not with kind '{self.kind}', which makes its own; use kind = \"existing\"")
+        if (self.left is None) != (self.right is None):
+            raise ValueError("give both 'left' and 'right', between which the delay box is, or neither")
+        return self
 
 
 class ProfileTable(Table):
@@ -183,7 +245,8 @@ class Capture(Table):
 class Run(Table):
     """[run]: repetitions, order and limits. ``seed`` None: a fresh one, which is recorded. ``timeout`` None: derived
     from the estimate. ``lateness``: the p99 lateness of the box's packets that a valid trial may have; None: derived
-    from the path's RTT. ``retries``: how often a trial that was not valid is measured again, in real time."""
+    from the path's RTT. ``retries``: how often a trial that was not valid is measured again, in real time.
+    ``precision``: a setting gets no more repeats once its interval is that narrow (`run.enough`)."""
 
     repeat: Annotated[int, *whole(1, 10_000)] = 1
     order: Literal["random", "listed"] = "random"
@@ -191,6 +254,13 @@ class Run(Table):
     timeout: Span | None = None
     lateness: Annotated[int, *of_option(quantity.DURATION, "run", "lateness")] | None = None
     retries: Annotated[int, *whole(0, 100)] = 0
+    precision: Annotated[int, *within(quantity.RATIO, 1, 10**9)] | None = None
+
+    @model_validator(mode="after")
+    def _repeats_for_precision(self) -> Run:
+        if self.precision is not None and self.repeat < 6:
+            raise ValueError("'precision': at least 5 repeats come first; set run.repeat, the most, to 6 or more")
+        return self
 
 
 class Region(Table):
@@ -226,9 +296,12 @@ class Scenario(Table):
     scenario: About
     path: PathTable = PathTable()
     route: Route = Route()
+    topology: TopologyTable = TopologyTable()
     transfer: Transfer
+    flow: dict[Annotated[str, Field(pattern=PORTABLE_NAME)], Flow] = Field(default_factory=dict)
     profile: ProfileTable = ProfileTable()
     gateway: Gateway = Gateway()
+    pair: dict[Annotated[str, Field(pattern=PAIR_NUMBER)], Pair] = Field(default_factory=dict)
     capture: Capture = Capture()
     run: Run = Run()
     report: Report = Report()
@@ -259,7 +332,8 @@ class Scenario(Table):
         return "bidir" if self.transfer.bidir else "parallel" if self.transfer.parallel > 1 else None
 
 
-SWEEPABLE = ("path", "transfer", "profile", "gateway", "capture", "scenario")
+SWEEPABLE = ("path", "transfer", "flow", "profile", "gateway", "pair", "topology", "capture", "scenario")
+NAMED = ("flow", "pair")  # tables of tables: [flow.NAME], [pair.N]
 
 
 def allowed_keys(table: tuple[str, ...]) -> list[str]:
@@ -270,7 +344,22 @@ def allowed_keys(table: tuple[str, ...]) -> list[str]:
         return [*About.model_fields, "extends"]
     if table[0] == "expect":
         return list(Expect.model_fields)
+    if table[0] in NAMED:
+        return _keys_of_named(table)
     model: Any = Scenario
     for name in table:
         model = model.model_fields[name].annotation if name in getattr(model, "model_fields", {}) else None
     return [f.alias or name for name, f in model.model_fields.items()] if hasattr(model, "model_fields") else []
+
+
+def _keys_of_named(table: tuple[str, ...]) -> list[str]:
+    """Keys of [flow.NAME] and [pair.N], and of the tables in a pair. [flow] and [pair] themselves hold names."""
+    if len(table) < 2:
+        return []
+    model: Any = {"flow": Flow, "pair": Pair}[table[0]]
+    for name in table[2:]:
+        annotation = model.model_fields[name].annotation if name in model.model_fields else None
+        model = next((one for one in get_args(annotation) if hasattr(one, "model_fields")), None)
+        if model is None:
+            return []
+    return list(model.model_fields)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from scenarios.plan import profiles
-from scenarios.plan.model import Gateway, Transfer
+from scenarios.plan import flows, profiles
+from scenarios.plan.flows import One
+from scenarios.plan.model import Gateway, Scenario, Transfer
 from scenarios.plan.plan import Trial
 
 Scalar = str | int | float | bool | None
@@ -14,6 +15,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
     setting = trial.setting
     transfer, path = setting.transfer, setting.path
     profile = profiles.load(setting.profile.name)
+    main = flows.of(setting)[0]
     ab, ba = path.direction("ab"), path.direction("ba")
     return {
         "trial": trial.number,
@@ -29,9 +31,12 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "exchanges": transfer.exchanges,
         "duration_ns": transfer.duration,
         "length_bytes": transfer.length,
+        **_flow_columns(main, setting),
+        "topology": setting.topology.kind,
+        "hops": setting.topology.hops,
         **ab.columns(),
         **{f"ba_{name}": value for name, value in ba.columns().items()},
-        "rtt_ns": path.rtt_ns(),
+        "rtt_ns": crossed(setting, main) * path.rtt_ns(),
         "distance_m": path.distance,
         "poll_ns": path.poll,
         "spin_ns": path.spin,
@@ -43,9 +48,44 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "congestion": transfer.congestion or profile.congestion,
         "second": transfer.second,
         **_tool_columns(transfer),
-        **gateway_columns(setting.gateway),
+        **gateway_columns(main.setting.gateway),
         "capture": ",".join(setting.capture.points),
         "snap_bytes": setting.capture.snap,
+    }
+
+
+def of_flow(trial: Trial, one: One) -> dict[str, Scalar]:
+    """The parameters in which a flow differs from [transfer]'s: those of its own transfer, pair and gateways."""
+    alone = of(Trial(trial.number, trial.repeat, trial.seed, one.setting))
+    own: dict[str, Scalar] = _flow_columns(one, trial.setting)
+    own |= {"rtt_ns": crossed(trial.setting, one) * trial.setting.path.rtt_ns()}
+    asked = of(trial)
+    return own | {name: value for name, value in alone.items() if value != asked[name] and name not in own | _ONCE}
+
+
+def rows(trial: Trial) -> list[dict[str, Scalar]]:
+    """The parameters of each of a trial's flows, [transfer]'s first, with the flow's number."""
+    first, *others = flows.of(trial.setting)
+    asked = {**of(trial), "flow": first.number}
+    return [asked, *({**asked, "flow": one.number, **of_flow(trial, one)} for one in others)]
+
+
+_ONCE = {"topology": "", "hops": ""}  # columns that say how the pairs are joined
+
+
+def crossed(setting: Scenario, one: One) -> int:
+    """How many bottlenecks a flow crosses, one after the other: in a parking lot pair 1 crosses all."""
+    return (setting.topology.hops or 1) if one.pair == 1 else 1
+
+
+def _flow_columns(one: One, setting: Scenario) -> dict[str, Scalar]:
+    """Which flow it is, and what runs beside it."""
+    default = profiles.load(setting.profile.name).congestion
+    return {
+        "flow_name": one.name,
+        "pair": one.pair,
+        "start_ns": one.start_ns,
+        "beside": flows.beside(setting, one.number, default),
     }
 
 
@@ -53,6 +93,7 @@ def _tool_columns(transfer: Transfer) -> dict[str, Scalar]:
     """The transfer tool, and how it sends."""
     return {
         "tool": transfer.tool,
+        "omit_ns": transfer.omit,
         "parallel": transfer.parallel,
         "bidir": transfer.bidir,
         "nodelay": transfer.nodelay,

@@ -11,7 +11,7 @@ import itertools
 import random
 import secrets
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -19,9 +19,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from netcommon.errors import UsageError
-from scenarios.plan import bdp, feasible, messages, profiles, report_axes, sweeps
+from scenarios.plan import bdp, feasible, flows, messages, profiles, report_axes, sweeps
 from scenarios.plan.document import CLAIMS, Document, Key, load_layers, with_quick
-from scenarios.plan.model import Scenario
+from scenarios.plan.model import NAMED, Scenario
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,13 @@ class Plan:
 
 def load_plan(name: str, *, quick: bool = False, overrides: Sequence[str] = (), seed: int | None = None) -> Plan:
     """Reads, merges and validates ``name`` (library name or path). UsageError with file and line when it is wrong."""
-    document = load_layers(name)
+    return plan_of(load_layers(name), quick=quick, overrides=overrides, seed=seed)
+
+
+def plan_of(
+    document: Document, *, quick: bool = False, overrides: Sequence[str] = (), seed: int | None = None
+) -> Plan:  # fmt: skip
+    """The plan of a scenario that is read. UsageError, with file and line where it has them, when it is wrong."""
     sweeps.check_names(document)
     document = with_quick(document) if quick else document
     changed = _overridden(document, overrides)
@@ -107,15 +113,23 @@ def make_plan(document: Document, seed: int | None = None, notes: Sequence[str] 
         Trial(number, repeat, _trial_seed(chosen, number), setting)
         for number, (repeat, setting) in enumerate(itertools.product(range(base.run.repeat), settings))
     )
-    echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
+    echo = _echo(base, points[0], sweep)
     echo["run"]["seed"] = chosen
-    for table, key in bdp.multiples(points[0].values):  # each setting has bytes of its own
-        echo[table][key] = points[0].values[table][key]
-    for dotted in sweep:
-        table, key = dotted.split(".", 1)
-        echo[table].pop(key, None)
     cases = {"case": document.values["case"]} if "case" in document.values else {}
     return Plan(base.scenario.name, base, sweep, trials, chosen, echo | cases | {"sweep": sweep}, tuple(notes))
+
+
+def _echo(base: Scenario, point: Document, sweep: dict[str, list[Any]]) -> dict[str, Any]:
+    """The scenario for the manifest, without what is swept. ``point``: the first of the sweep."""
+    echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for table, key in bdp.multiples(point.values):  # each setting has bytes of its own
+        echo[table][key] = point.values[table][key]
+    for named in NAMED:  # as written: what they take from other tables may be swept there
+        echo[named] = point.values.get(named, {})
+    left = Document(base.scenario.name, echo)
+    for dotted in sweep:
+        left = left.without(tuple(dotted.split(".")))
+    return {name: table for name, table in left.values.items() if table or name not in NAMED}
 
 
 def _trial_seed(seed: int, number: int) -> int:
@@ -128,7 +142,7 @@ def _override(document: Document, text: str) -> Document:
     sweep."""
     dotted, equals, value = text.partition("=")
     key = tuple(dotted.strip().split("."))
-    if not equals or len(key) != 2:
+    if not equals or len(key) < 2 or (len(key) > 2 and key[0] not in NAMED):
         raise UsageError(f"--set {text}: want TABLE.KEY=VALUE, for example path.delay=4.2ms")
     origin = f"--set {text}"
     values = _values(value, origin)
@@ -157,13 +171,15 @@ def _plain(text: str) -> Any:
 
 def _with_point(plain: Document, sweep: dict[str, list[Any]], point: tuple[Any, ...]) -> Document:
     for dotted, value in zip(sweep, point, strict=True):
-        table, key = dotted.split(".", 1)
-        plain = plain.with_value((table, key), value, plain.origin(("sweep", dotted)))
+        plain = plain.with_value(tuple(dotted.split(".")), value, plain.origin(("sweep", dotted)))
     return plain
 
 
 def _validate(document: Document, like: Scenario | None = None) -> Scenario:
     setting = _validated(document, like)
+    for named, why in flows.wrong(setting):
+        said = _said_at(document, named)
+        raise UsageError(f"{document.origin(named)}: {'.'.join(named)}{said}: {why}")
     if point := setting.missing_point():
         found = f"kind '{setting.gateway.kind}', model '{setting.gateway.model}'"
         where = document.origin(("capture", "points"))
@@ -181,12 +197,24 @@ def _validate(document: Document, like: Scenario | None = None) -> Scenario:
     return setting
 
 
+def _said_at(document: Document, key: Key) -> str:
+    """`` = 'value'`` of a key, as written; empty for a table or a default."""
+    value: Any = document.values
+    for part in key:
+        value = value.get(part) if isinstance(value, dict) else None
+    return "" if value is None or isinstance(value, dict) else f" = {messages.shown(value)}"
+
+
 def _validated(document: Document, like: Scenario | None) -> Scenario:
     """The values as the model takes them. Sizes in BDP are worked out from the rest, which is validated first. With
     ``like`` they are that setting's sizes: rate and delay may stand in a case, which ``document`` lacks."""
     multiples = bdp.multiples(document.values)
+
+    def validated(sizes: Mapping[tuple[str, str], int]) -> Scenario:
+        return Scenario.model_validate(flows.spelled_out(bdp.with_sizes(document.values, sizes)))
+
     try:
-        setting = Scenario.model_validate(bdp.with_sizes(document.values, dict.fromkeys(multiples, bdp.ANY_SIZE)))
+        setting = validated(dict.fromkeys(multiples, bdp.ANY_SIZE))
         if not multiples:
             return setting
         sizes = {
@@ -195,7 +223,7 @@ def _validated(document: Document, like: Scenario | None) -> Scenario:
             else _bytes_of(document, (table, key), size, setting)
             for (table, key), size in multiples.items()
         }
-        return Scenario.model_validate(bdp.with_sizes(document.values, sizes))
+        return validated(sizes)
     except ValidationError as error:
         raise UsageError(messages.one_line(document, error)) from None
 

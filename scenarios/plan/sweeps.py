@@ -9,7 +9,7 @@ from typing import Any
 from netcommon.errors import UsageError
 from scenarios.plan.document import EXCLUSIVE, Document, Key
 from scenarios.plan.messages import shown, suggest, unknown_key
-from scenarios.plan.model import SWEEPABLE, Scenario, allowed_keys
+from scenarios.plan.model import NAMED, SWEEPABLE, Scenario, allowed_keys
 
 _EXAMPLE = 'want for example "path.delay" = ["10ms", "100ms"]'
 
@@ -45,10 +45,25 @@ def _check(document: Document, dotted: str, values: Any) -> None:
         raise UsageError(f"{where}: sweep '{dotted}': want TABLE.KEY in quotation marks; {_EXAMPLE}")
     if table == "scenario" and key != "case":
         raise UsageError(f"{where}: sweep '{dotted}': of [scenario] only 'case' can be swept")
-    if key not in allowed_keys((table,)):
+    if table in NAMED:
+        _check_named(document, where, dotted)
+    elif key not in allowed_keys((table,)):
         raise UsageError(unknown_key(where, (table, key)))
     if not isinstance(values, list) or not values:
         raise UsageError(f"{where}: sweep '{dotted}': want a list of values, not {shown(values)}; {_EXAMPLE}")
+
+
+def _check_named(document: Document, where: str, dotted: str) -> None:
+    """UsageError for a key of [flow.NAME] or [pair.N] that does not exist, or of a flow that is not there."""
+    parts = tuple(dotted.split("."))
+    if len(parts) < 3:
+        raise UsageError(f"{where}: sweep '{dotted}': want {parts[0]}.NAME.KEY in quotation marks; {_EXAMPLE}")
+    if parts[-1] not in allowed_keys(parts[:-1]):
+        raise UsageError(unknown_key(where, parts))
+    known = document.values.get(parts[0])
+    if parts[0] == "flow" and parts[1] not in (known if isinstance(known, dict) else {}):
+        raise UsageError(f"{where}: sweep '{dotted}': there is no such flow; write a table [flow.{parts[1]}], which "
+                         "may be empty")  # fmt: skip
 
 
 def with_case(document: Document) -> Document:
@@ -84,13 +99,19 @@ def _check_layer(document: Document, layer: Key, tables: list[str]) -> None:
             known = [one for one in tables if one != "quick"]
             hint = f"{suggest(table, known)} allowed: {', '.join(known)}; want {wanted}"
             raise UsageError(f"{document.origin(key)}: unknown key '{'.'.join(key)}'{hint}")
-        own = allowed_keys((table,)) if table not in ("expect", "sweep", "case", "quick") else []
-        for name in keys if own and isinstance(keys, dict) else ():
-            if name not in own:
-                where = document.origin((*key, name))
-                raise UsageError(
-                    unknown_key(where, (table, name)).replace("unknown key '", f"unknown key '{'.'.join(layer)}.", 1)
-                )
+        if table in NAMED:
+            for name, own in keys.items() if isinstance(keys, dict) else ():
+                _check_keys(document, layer, (table, name), own)
+        elif table not in ("expect", "sweep", "case", "quick"):
+            _check_keys(document, layer, (table,), keys)
+
+
+def _check_keys(document: Document, layer: Key, table: Key, keys: Any) -> None:
+    own = allowed_keys(table)
+    for name in keys if own and isinstance(keys, dict) else ():
+        if name not in own:
+            unknown = unknown_key(document.origin((*layer, *table, name)), (*table, name))
+            raise UsageError(unknown.replace("unknown key '", f"unknown key '{'.'.join(layer)}.", 1))
 
 
 def _tables(document: Document, key: Key, wanted: str) -> dict[str, Any]:

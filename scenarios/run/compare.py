@@ -66,7 +66,7 @@ class Table:
     @classmethod
     def planned(cls, plan: Plan, *, virtual: bool) -> Table:
         """The settings of a plan, as a run of it would have them."""
-        rows = tuple({**params.of(trial), "valid": True} for trial in plan.trials)
+        rows = tuple({**row, "valid": True} for trial in plan.trials for row in params.rows(trial))
         return cls(Path(plan.name), virtual, plan.sweep, frozenset(rows[0]), rows)
 
     def good(self, metric: str) -> list[Row]:

@@ -20,7 +20,7 @@ from scenarios.plan.cells import Row
 from scenarios.run.compare import Comparison, Table, check_metric, differences
 from scenarios.run.judgement import Side, judge
 
-Point = tuple[int, ...]  # of a sweep: the place of each setting's value in its list
+Point = tuple[int, ...]  # of a sweep: the place of each setting's value in its list; and the number of the flow
 
 
 def compare_within(run: Path, *, by: str, metric: str, within: float, lower_is_better: bool = False) -> Comparison:
@@ -37,14 +37,20 @@ def compare_within(run: Path, *, by: str, metric: str, within: float, lower_is_b
     ours, theirs = ([row for point in shared for row in side[point]] for side in sides)
     apart = [name for name in columns.settings() if any(
         sides[0][point][0].get(name) != sides[1][point][0].get(name) for point in shared)]  # fmt: skip
-    settings = [_texts(table, point, setting) | _agreed(table, sides[0][point][0], apart) for point in shared]
+    several = len({point[-1] for point in shared}) > 1
+    settings = [
+        _texts(table, point, setting) | _agreed(table, sides[0][point][0], apart)
+        | ({"flow": str(sides[0][point][0].get("flow_name"))} if several else {})
+        for point in shared
+    ]  # fmt: skip
     pairs = [(Side.of(sides[0][point], metric), Side.of(sides[1][point], metric)) for point in shared]
     own = {*columns.filled_by(setting), *(columns.OF_THE_CLOCK if table.virtual else ())}
     follows = [name for name in apart if name not in own]
     values = [_text(table.sweep[setting][place]) for place in places]
     return Comparison(
         metric,
-        {name: name for name in _others(table, setting) if len({row[name] for row in settings}) > 1},
+        {name: name for name in (*_others(table, setting), *(["flow"] if several else []))
+         if len({row[name] for row in settings}) > 1},
         judge(settings, pairs, within, lower_is_better),
         unmatched=sum(len(side) for side in sides) - 2 * len(shared),
         left_out=_trials(asked) - _trials(sides),
@@ -109,7 +115,7 @@ def _by_point(rows: Iterable[Row], table: Table, setting: str, place: int) -> di
     for row in rows:
         point = tuple(int(one) for one in np.unravel_index(row["trial"] % np.prod(shape), shape))
         if point[axis] == place:
-            found.setdefault((*point[:axis], *point[axis + 1 :]), []).append(row)
+            found.setdefault((*point[:axis], *point[axis + 1 :], int(row.get("flow") or 0)), []).append(row)
     return found
 
 
@@ -120,7 +126,7 @@ def _trials(sides: Iterable[dict[Point, list[Row]]]) -> int:
 def _texts(table: Table, point: Point, setting: str) -> Row:
     """What the scenario says at a point about the settings that are not compared."""
     names = _others(table, setting)
-    return {name: _text(table.sweep[name][place]) for name, place in zip(names, point, strict=True)}
+    return {name: _text(table.sweep[name][place]) for name, place in zip(names, point[:-1], strict=True)}
 
 
 def _agreed(table: Table, row: Row, apart: Sequence[str]) -> Row:

@@ -94,17 +94,19 @@ def describe(plan: Plan, trial: Trial) -> str:
 
 
 def _value(trial: Trial, dotted: str) -> str:
-    table, key = dotted.split(".", 1)
-    dumped = trial.setting.model_dump(mode="json", include={table: {key}})
-    return str(dumped[table][key])
+    value: Any = trial.setting.model_dump(mode="json", include={dotted.partition(".")[0]})
+    for part in dotted.split("."):
+        value = value[part]
+    return str(value)
 
 
 def outcome(row: dict[str, Any]) -> str:
     """``43.80 Mbit/s  valid``, or why it is not valid, in a few words where the row has them (``cause``)."""
     if row["state"] != "done":
         return f"FAILED: {row['error']}"
-    rate = row["short_term_bps"]
-    measured = "no rate" if rate is None else f"{readable.rate(rate):>12}"
+    rates = row.get("rates") or [row["short_term_bps"]]
+    known = ["no rate" if rate is None else readable.rate(rate) for rate in rates]
+    measured = f"{' + '.join(known):>12}"
     times = (
         f"  {readable.number(row['virtual_s'], 2)} s in {readable.number(row['wall_s'], 2)} s"
         if "virtual_s" in row

@@ -13,60 +13,99 @@ import pyarrow.parquet as parquet
 
 from scenarios.plan.columns import COLUMNS, LATENCIES
 from scenarios.plan.plan import Trial
-from scenarios.run import fairness
+from scenarios.statistics import fairness, rfc6349
 from scenarios.trial import recovery, trial
 from scenarios.trial.files import read_json
+from scenarios.trial.transfers import FLOWS
 
 _KINDS = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
 SCHEMA = pa.schema([(name, _KINDS[column.kind]) for name, column in COLUMNS.items()])
 
 
 def row(folder: Path) -> dict[str, Any]:
-    """A trial's row. Columns that a failed trial cannot fill are null."""
-    status = read_json(folder / "status.json")
+    """A trial's first row: that of [transfer]'s flow."""
+    return rows(folder)[0]
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    """A trial's rows, one for each flow. Columns that a failed trial cannot fill are null."""
+    status, asked = read_json(folder / "status.json"), read_json(folder / "params.json")
     transfer = read_json(folder / "transfer.json") or {}
-    summary, sender, receiver = (transfer.get(key) or {} for key in ("summary", "sender", "receiver"))
-    params = read_json(folder / "params.json")
-    return {
-        **params,
-        "flow": 0,
+    box, gateways = (read_json(folder / f"{name}.json") or {} for name in ("delay", "gateway"))
+    verdict = {
         "state": status["state"],
         "valid": status["verdict"]["valid"],
         "reasons": "; ".join(status["verdict"]["reasons"]),
+    }
+    own = read_json(folder / "flows.json") or []
+    ends = [transfer, *((transfer.get(FLOWS) or {}).get(flow["flow_name"], {}) for flow in own)]
+    params = [asked | {"flow": 0}, *(asked | flow for flow in own)]
+    shares = fairness.of_flows([(end.get("summary") or {}).get("short_term_bps") for end in ends])
+    return [
+        {**flow, **verdict, **_measured(flow, end, box), **share, "cpu_gateways_ns": _cpu_of_gateways(flow, gateways),
+         **_of_tables(folder, flow, alone=not own)}
+        for flow, end, share in zip(params, ends, shares, strict=True)
+    ]  # fmt: skip
+
+
+def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) -> dict[str, Any]:
+    """What a flow's tools and the delay box say. ``end``: the sender's last object, empty without one."""
+    summary, sender, receiver = (end.get(key) or {} for key in ("summary", "sender", "receiver"))
+    return {
         "verified": summary.get("verified"),
         **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
-        "second_bps": ((transfer.get("second") or {}).get("summary") or {}).get("short_term_bps"),
-        "reverse_bps": ((transfer.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
+        "steady_bps": receiver.get("steady_bps"),
+        "second_bps": ((end.get("second") or {}).get("summary") or {}).get("short_term_bps"),
+        "reverse_bps": ((end.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
         **fairness.of_streams(receiver),
         **_exchanges(summary.get("exchange") or {}),
-        **_round_trips(folder / "tcp_info.parquet"),
-        "recovery_ns": recovery.of_trial(params, receiver, read_json(folder / "delay.json") or {}),
-        "stopped_share": _stopped_share(folder / "summary.json"),
+        "recovery_ns": recovery.of_trial(params, receiver, box),
         "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),
         "window_granted_bytes": receiver.get("window_granted_bytes"),
         "cpu_sender_ns": _cpu_ns(sender),
         "cpu_receiver_ns": _cpu_ns(receiver),
-        "cpu_gateways_ns": (read_json(folder / "gateway.json") or {}).get("cpu_ns"),
+        **rfc6349.of_transfer(params, summary, sender),
     }
 
 
-def write(run_dir: Path, rows: list[dict[str, Any]]) -> None:
+def _of_tables(folder: Path, flow: dict[str, Any], *, alone: bool) -> dict[str, Any]:
+    """What a flow's samples say and, of the first flow, the captures. Beside others on its pair the captures' main flow
+    need not be this one."""
+    own = folder / FLOWS / flow["flow_name"] if flow["flow"] else folder
+    trips = _round_trips(own / "tcp_info.parquet")
+    return {
+        **trips,
+        "buffer_delay": rfc6349.buffer_delay(flow, trips.pop("rtt_mean_ns")),
+        "stopped_share": _stopped_share(folder / "summary.json") if alone else None,
+    }
+
+
+def _cpu_of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> int | None:
+    """The CPU time of the gateways that a flow's pair is behind."""
+    site = str((gateways.get("behind") or {}).get(str(flow.get("pair", 1)), gateways.get("pair", 1)))
+    other = (gateways.get("others") or {}).get(site)
+    behind = not gateways.get("behind") or str(flow.get("pair", 1)) in gateways["behind"]
+    found: int | None = (other or gateways).get("cpu_ns") if behind else None
+    return found
+
+
+def write(run_dir: Path, found: list[dict[str, Any]]) -> None:
     """Rewrites results.parquet, sorted by trial number, and renames it into place."""
-    ordered = sorted(rows, key=lambda r: (r["trial"], r["flow"]))
+    ordered = sorted(found, key=lambda r: (r["trial"], r["flow"]))
     temporary = run_dir / ".results.parquet.tmp"
     parquet.write_table(pa.Table.from_pylist(ordered, schema=SCHEMA), temporary)
     temporary.rename(run_dir / "results.parquet")
 
 
 class Table:
-    """results.parquet of a run that is under way. A context manager: its end writes what is not written yet. ``rows``:
-    by trial number; `add` adds to them.
+    """results.parquet of a run that is under way. A context manager: its end writes what is not written yet. ``found``:
+    the rows of each trial by its number; `add` adds to them.
 
     A trial's row is written at once, except where writing took more than a twentieth of the time since: a table of
     10,000 rows takes longer to write than some trials take."""
 
-    def __init__(self, run_dir: Path, rows: dict[int, dict[str, Any]]) -> None:
-        self._run_dir, self._rows = run_dir, rows
+    def __init__(self, run_dir: Path, found: dict[int, list[dict[str, Any]]]) -> None:
+        self._run_dir, self._rows = run_dir, found
         self._unwritten, self._wrote_s, self._took_s = False, 0.0, 0.0
 
     def __enter__(self) -> Table:
@@ -77,15 +116,15 @@ class Table:
             self._write()
 
     def add(self, one: Trial) -> None:
-        """Takes the row of a trial that has its folder."""
-        self._rows[one.number] = row(trial.folder_of(self._run_dir, one.number))
+        """Takes the rows of a trial that has its folder."""
+        self._rows[one.number] = rows(trial.folder_of(self._run_dir, one.number))
         self._unwritten = True
         if time.monotonic() - self._wrote_s >= _SHARE * self._took_s:
             self._write()
 
     def _write(self) -> None:
         began_s = time.monotonic()
-        write(self._run_dir, list(self._rows.values()))
+        write(self._run_dir, [row for own in self._rows.values() for row in own])
         self._unwritten, self._wrote_s = False, time.monotonic()
         self._took_s = self._wrote_s - began_s
 
@@ -111,8 +150,8 @@ def _stopped_share(summary: Path) -> float | None:
 
 
 def _round_trips(samples: Path) -> dict[str, int | None]:
-    """The least and the median smoothed RTT of the TCP_INFO samples, ns."""
-    none: dict[str, int | None] = {"rtt_min_ns": None, "rtt_median_ns": None}
+    """The least, the median and the mean smoothed RTT of the TCP_INFO samples, ns."""
+    none: dict[str, int | None] = {"rtt_min_ns": None, "rtt_median_ns": None, "rtt_mean_ns": None}
     if not samples.exists():
         return none
     table = parquet.read_table(samples)
@@ -122,4 +161,5 @@ def _round_trips(samples: Path) -> dict[str, int | None]:
     if not len(known):
         return none
     least, median = pc.min(known).as_py(), pc.quantile(known, 0.5)[0].as_py()
-    return {"rtt_min_ns": int(least * 1000), "rtt_median_ns": int(median * 1000)}
+    mean = pc.mean(known).as_py()
+    return {"rtt_min_ns": int(least * 1000), "rtt_median_ns": int(median * 1000), "rtt_mean_ns": int(mean * 1000)}

@@ -20,16 +20,19 @@ from rich.console import Console
 from netcommon.errors import LfpError, UsageError
 from netcommon.ledger import Ledger, state_directory
 from scenarios.certify import seal
-from scenarios.network.addresses import Family
+from scenarios.network.existing import Existing
+from scenarios.network.graph import Graph
 from scenarios.network.topology import Topology
 from scenarios.plan import estimate, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Plan, Trial
-from scenarios.run import expectations, manifest, results, runs, speed
+from scenarios.run import enough, expectations, manifest, results, runs, speed
 from scenarios.run.progress import RunProgress
 from scenarios.run.time_choice import TimeChoice
 from scenarios.trial import attempts, trial, verdicts
 from scenarios.trial.files import read_json
+
+Rows = dict[int, list[dict[str, Any]]]  # of results.parquet, by trial number: one for each flow
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def resume(
         found = f"its scenario gives {len(plan.trials)} trials, not {content['plan']}"
         raise UsageError(f"{run_dir}/manifest.json: {found}")
     rows = _rows(run_dir)
-    todo = [t for t in plan.in_order() if rows.get(t.number, {}).get("state") != "done"]
+    todo = [t for t in plan.in_order() if t.number not in rows or rows[t.number][0]["state"] != "done"]
     content |= {"state": "running"}
     seal.open_again(run_dir)
     manifest.write(run_dir, content)
@@ -112,7 +115,9 @@ def resume(
         content |= elsewhere.ready(plan, content) if elsewhere else {}
         with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken) as progress:
             run = _way_to_run(content, _Pace(jobs, side_by_side, factor), elsewhere)
-            run(run_dir, todo, rows, content, progress)
+            content["enough"] = enough.rounds(
+                plan, todo, rows, lambda some: run(run_dir, some, rows, content, progress)
+            )  # fmt: skip
             while "virtual" not in content and (again := _to_repeat(run_dir, plan, rows)):
                 progress.again(again)
                 run(run_dir, again, rows, content, progress)
@@ -125,10 +130,11 @@ def resume(
         raise
     finally:
         statuses = [read_json(folder / "status.json") for folder in runs.trial_folders(run_dir)]
-        content["verdict"] = manifest.verdict(statuses, len(plan.trials), content.get("virtual"))
+        wanted = len(plan.trials) - len(content.get("enough") or [])
+        content["verdict"] = manifest.verdict(statuses, wanted, content.get("virtual"))
         content |= speed.noted(taken, price_s)
         content["superseded"] = attempts.listed(run_dir)
-        expected = expectations.judge(plan.base.expect, list(rows.values()), plan.sweep)
+        expected = expectations.judge(plan.base.expect, [row for own in rows.values() for row in own], plan.sweep)
         content["expected"] = [one.as_json() for one in expected]
         content["ended_realtime_ns"] = time.time_ns()
         manifest.write(run_dir, content)
@@ -158,11 +164,11 @@ def _price_s(content: dict[str, Any], side_by_side: int, elsewhere: Elsewhere | 
 
 
 def _run_all(
-    run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any], progress: RunProgress
+    run_dir: Path, todo: list[Trial], rows: Rows, content: dict[str, Any], progress: RunProgress
 ) -> None:
     with owned() as (ledger, scratch), results.Table(run_dir, rows) as table:
         for group in _same_network(todo):
-            with Topology.of(group[0].setting, ledger) as net:
+            with _made(group[0].setting, ledger) as net:
                 content["offloads"] = net.offloads()
                 for one in group:
                     name = one.setting.profile.name
@@ -176,17 +182,18 @@ def _run_all(
                     progress.done(one, _line(rows, told), told.wall_s)
 
 
-def _to_repeat(run_dir: Path, plan: Plan, rows: dict[int, dict[str, Any]]) -> list[Trial]:
+def _to_repeat(run_dir: Path, plan: Plan, rows: Rows) -> list[Trial]:
     """Trials that were not valid and have retries left. They run after all others, because the disturbance may be over
     by then. Virtual time has no retries: the same trial would give the same result."""
 
     def left(one: Trial) -> bool:
         return attempts.next_attempt(trial.folder_of(run_dir, one.number)) <= 1 + one.setting.run.retries
 
-    return [one for one in plan.in_order() if not rows[one.number]["valid"] and left(one)]
+    done = [one for one in plan.in_order() if one.number in rows]
+    return [one for one in done if not rows[one.number][0]["valid"] and left(one)]
 
 
-Run = Callable[[Path, list[Trial], dict[int, dict[str, Any]], dict[str, Any], RunProgress], None]
+Run = Callable[[Path, list[Trial], Rows, dict[str, Any], RunProgress], None]
 
 
 def _way_to_run(content: dict[str, Any], pace: _Pace, elsewhere: Elsewhere | None) -> Run:
@@ -196,7 +203,7 @@ def _way_to_run(content: dict[str, Any], pace: _Pace, elsewhere: Elsewhere | Non
 
 
 def _run_virtual(
-    pace: _Pace, run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any],
+    pace: _Pace, run_dir: Path, todo: list[Trial], rows: Rows, content: dict[str, Any],
     progress: RunProgress,
 ) -> None:  # fmt: skip
     from scenarios.virtual import engine
@@ -214,7 +221,7 @@ def _run_virtual(
 
 
 def _run_elsewhere(
-    elsewhere: Elsewhere, run_dir: Path, todo: list[Trial], rows: dict[int, dict[str, Any]], content: dict[str, Any],
+    elsewhere: Elsewhere, run_dir: Path, todo: list[Trial], rows: Rows, content: dict[str, Any],
     progress: RunProgress,
 ) -> None:  # fmt: skip
     def ended(one: Ended) -> None:
@@ -227,11 +234,13 @@ def _run_elsewhere(
         elsewhere.run_all(run_dir, todo, ended)
 
 
-def _line(rows: dict[int, dict[str, Any]], one: Ended) -> dict[str, Any]:
+def _line(rows: Rows, one: Ended) -> dict[str, Any]:
     """What the progress says about a trial that has ended."""
+    own = rows[one.trial.number]
     told = {"error": one.status["error"], "cause": verdicts.short(one.status["verdict"])}
     times = {} if one.virtual_s is None else {"virtual_s": one.virtual_s, "wall_s": one.wall_s}
-    return rows[one.trial.number] | told | times
+    flows = {"rates": [row["short_term_bps"] for row in own]} if len(own) > 1 else {}
+    return own[0] | flows | told | times
 
 
 @contextlib.contextmanager
@@ -251,6 +260,8 @@ def owned() -> Iterator[tuple[Ledger, Path]]:
 def prompt(plan: Plan, console: Console) -> None:
     """Opens Mininet's prompt on the path of the plan's first trial, with the box running and the profile written."""
     first = plan.trials[0]
+    if first.setting.topology.kind == "existing":
+        raise UsageError('--cli: not with topology.kind = "existing"; log in at the hosts themselves')
     with owned() as (ledger, scratch), Topology.of(first.setting, ledger) as net:
         net.apply(profiles.load(first.setting.profile.name))
         with trial.path_up(net, first, scratch, scratch, ledger):
@@ -259,8 +270,13 @@ def prompt(plan: Plan, console: Console) -> None:
             net.prompt()
 
 
-def _rows(run_dir: Path) -> dict[int, dict[str, Any]]:
-    return {int(folder.name): results.row(folder) for folder in runs.trial_folders(run_dir)}
+def _rows(run_dir: Path) -> Rows:
+    return {int(folder.name): results.rows(folder) for folder in runs.trial_folders(run_dir)}
+
+
+def _made(setting: Scenario, ledger: Ledger) -> Topology | Existing:
+    """The network of a setting, not yet entered."""
+    return Existing.of(setting, ledger) if setting.topology.kind == "existing" else Topology.of(setting, ledger)
 
 
 def _same_network(trials: list[Trial]) -> list[list[Trial]]:
@@ -268,6 +284,8 @@ def _same_network(trials: list[Trial]) -> list[list[Trial]]:
     return [list(group) for _, group in itertools.groupby(trials, key=lambda one: _network(one.setting))]
 
 
-def _network(setting: Scenario) -> tuple[int, int, Family, bool]:
-    """The settings that decide a topology."""
-    return setting.path.routers, setting.path.mtu, setting.transfer.family, setting.gateway.has_nodes
+def _network(setting: Scenario) -> tuple[Any, ...]:
+    """The settings that decide a network."""
+    hosts = tuple((name, pair.sender, pair.receiver) for name, pair in setting.pair.items())
+    graph = None if setting.topology.kind == "existing" else Graph.of(setting)
+    return setting.topology, graph, hosts, setting.path.mtu, setting.transfer.family

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from netcommon import binaries
 from netcommon.process import Tool
+from scenarios.network.place import Network
 from scenarios.network.topology import Topology
 from scenarios.plan.model import Scenario
 
@@ -29,15 +30,15 @@ SERVER = "server"  # folder of the second connection
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
 
 
-def capture_command(net: Topology, points: tuple[str, ...], snap: int, folder: Path) -> list[str] | None:
+def capture_command(net: Network, points: tuple[str, ...], snap: int, folder: Path) -> list[str] | None:
     """Command line of ``pktlogger capture`` for the interfaces of hosts and gateways among ``points``, one file
     ``folder/<point>.pcapng`` each. Lines of standard input become comments. None if there is no such point."""
-    pids = net.pids()
     argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(snap), "--comments"]
     interfaces = [point for point in points if point != BOX]
     for point in interfaces:
+        assert isinstance(net, Topology)  # hosts that exist are not captured (`flows.wrong`)
         node = point.partition("-")[0]
-        argv += ["-i", f"{_interface(net, point)}@{pids[node]}", "-w", str(folder / f"{point}.pcapng")]
+        argv += ["-i", f"{_interface(net, point)}@{net.pid(node)}", "-w", str(folder / f"{point}.pcapng")]
     return argv if interfaces else None
 
 

@@ -6,9 +6,10 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from comet_delay import Port
 from comet_delay.userspace import UserspaceBox
@@ -53,6 +54,27 @@ def box(
     return UserspaceBox(
         *ports, ab=ab, ba=ba, mtu=path.mtu, seed=seed, record=record, box=own, control=control, log=log, ledger=ledger
     )
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """The running boxes of a trial by the number of their hop; none where hosts exist with a path of their own."""
+
+    boxes: Mapping[int, Box]
+
+    def ended(self, timeout_s: float) -> bool:
+        """Whether a box has ended by itself. ToolError, with the box's reason, if it failed."""
+        over = [box for box in self.boxes.values() if not box.running()]
+        for box in over:
+            box.finish(timeout_s)
+        return bool(over)
+
+    def stop(self) -> dict[str, Any]:
+        """Ends them. The ``end`` object of the first, with those of further hops under ``hops``."""
+        if not self.boxes:
+            return {"verdict": {"valid": True, "reasons": []}, "statistics": {}}
+        first, *others = (box.stop() for box in self.boxes.values())
+        return first | ({"hops": others} if others else {})
 
 
 @contextlib.contextmanager

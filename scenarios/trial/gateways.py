@@ -1,4 +1,5 @@
-"""The pair of gateways of a trial: lft-gateway, or any two command lines (SCENARIO.md, [gateway]).
+"""The gateways of a trial, a near and a far one for each site: lft-gateway, or any two command lines (SCENARIO.md,
+[gateway] and [pair.N.gateway]). A site is the host pairs that share them.
 
 Each gateway is a process in its node's namespace. It starts when the path is up and ends before the path is removed.
 The near gateway is on the sender's side. The kinds of gateways differ in two functions only: one says what to start,
@@ -24,10 +25,12 @@ from netcommon.ledger import Ledger
 from netcommon.netns import call_in
 from netcommon.process import Tool
 from scenarios.network import sysctls
+from scenarios.network.graph import gateway_names, host_names, leader
+from scenarios.network.place import Network
 from scenarios.network.topology import Topology
-from scenarios.plan import profiles
+from scenarios.plan import flows, profiles
 from scenarios.plan.model import Scenario
-from scenarios.trial.transfer_tool import DATA_PORT, PORT
+from scenarios.trial.transfer_tool import ports
 
 Which = Literal["near", "far"]
 READY_TIMEOUT_S = 15.0
@@ -35,18 +38,49 @@ _LEAST_EXPECTED_RTT_NS = 200 * 10**6  # lft-gateway's own default
 _NODE_PROFILE = "modern"  # a gateway is a machine of its own: its TCP is today's, whatever profile the hosts have
 
 
-@dataclass
-class Pair:
-    """The running gateways, near and far; none for ``kind = "none"``."""
+@dataclass(frozen=True)
+class Site:
+    """Two gateways, the host pairs behind them, and the nodes that they run in, near and far. ``setting``: that of a
+    flow of the first of these pairs, alone. ``flows``: the numbers and pairs of the flows that go through."""
 
     setting: Scenario
+    pairs: tuple[int, ...]
+    nodes: tuple[str, str]
+    flows: tuple[tuple[int, int], ...]
+
+    def name(self, which: Which) -> str:
+        """What a gateway's tool and log are called: ``near-gateway``, of another pair ``near-gateway-2``."""
+        return f"{which}-gateway" + ("" if self.pairs[0] == 1 else f"-{self.pairs[0]}")
+
+
+def sites(setting: Scenario) -> list[Site]:
+    """All gateways of a setting. In the host model each pair has its own, in its hosts."""
+    known = flows.of(setting)
+    found: dict[int, list[int]] = {}
+    for pair in flows.pairs(setting):
+        gateway = flows.gateway_of(setting, pair)
+        if gateway.kind != "none":
+            found.setdefault(leader(setting, pair) if gateway.has_nodes else pair, []).append(pair)
+    return [
+        Site(
+            setting.model_copy(update={"gateway": flows.gateway_of(setting, first)}), tuple(pairs),
+            gateway_names(first) if flows.gateway_of(setting, first).has_nodes else host_names(first),
+            tuple((one.number, one.pair) for one in known if one.pair in pairs),
+        )
+        for first, pairs in found.items()
+    ]  # fmt: skip
+
+
+@dataclass
+class Pair:
+    """The running gateways of a site, near and far."""
+
+    site: Site
     tools: dict[Which, Tool]
 
     def stop(self) -> dict[str, Any]:
-        """Ends the gateways and returns the content of gateway.json. LfpError if one of them had ended by itself."""
-        if not self.tools:
-            return {}
-        gateway = self.setting.gateway
+        """Ends the gateways and returns what gateway.json has of them. LfpError if one of them had ended by itself."""
+        gateway = self.site.setting.gateway
         found: dict[str, Any] = {"kind": gateway.kind, "model": gateway.model, "cpu_ns": 0}
         for tool in self.tools.values():
             if not tool.running():
@@ -58,87 +92,121 @@ class Pair:
         return found
 
 
+@dataclass
+class Running:
+    """All gateways of a trial."""
+
+    pairs: list[Pair]
+
+    def stop(self) -> dict[str, Any]:
+        """Ends them all. The content of gateway.json: what is told of the first pair of hosts that has gateways, and
+        under ``others`` of each other pair by its number; empty without gateways."""
+        told = {pair.site.pairs[0]: pair.stop() for pair in self.pairs}
+        if not told:
+            return {}
+        first = min(told)
+        others = {str(number): found for number, found in told.items() if number != first}
+        behind = {str(one): pair.site.pairs[0] for pair in self.pairs for one in pair.site.pairs}
+        more = {"pair": first, "behind": behind, "others": others} if len(behind) > 1 or first > 1 else {}
+        return told[first] | more
+
+
 @contextlib.contextmanager
-def running(net: Topology, setting: Scenario, scratch: Path, log: Path, ledger: Ledger) -> Iterator[Pair]:
-    """Starts both gateways and waits until they are ready to carry connections."""
-    if setting.gateway.kind == "none":
-        yield Pair(setting, {})
-        return
-    lft = setting.gateway.kind == "lft"
-    pair = Pair(setting, {})
+def running(net: Network, setting: Scenario, scratch: Path, log: Path, ledger: Ledger) -> Iterator[Running]:
+    """Starts all gateways and waits until they are ready to carry connections."""
     with contextlib.ExitStack() as stack:
-        for which in ("far", "near"):
-            pid = net.pids()[_node(setting, which)]
-            if setting.gateway.has_nodes:
-                sysctls.apply(profiles.load(_NODE_PROFILE), pid)
-            name = f"{which}-gateway"
-            said = log / f"{name}.stderr"
-            if lft:
-                settings = _lft(net, setting, which, scratch)
-                tool: Tool = Gateway(settings, netns_pid=pid, name=name, stderr_path=said, ledger=ledger)
+        pairs = [_started(made(net), site, scratch, log, ledger, stack) for site in sites(setting)]
+        for pair in pairs:
+            if pair.site.setting.gateway.kind == "lft":
+                _wait_lft(pair)
             else:
-                argv = _command(net, setting, which)
-                tool = Tool(argv, netns_pid=pid, name=name, stderr_path=said, ledger=ledger, json_lines=False)
-            pair.tools[which] = stack.enter_context(tool)
-        if lft:
-            _wait_lft(pair)
+                _wait_commands(pair, made(net))
+        yield Running(pairs)
+
+
+def _started(
+    net: Topology, site: Site, scratch: Path, log: Path, ledger: Ledger, stack: contextlib.ExitStack
+) -> Pair:  # fmt: skip
+    pair, gateway = Pair(site, {}), site.setting.gateway
+    ends: tuple[Which, Which] = ("far", "near")
+    for which in ends:
+        pid = net.pid(_node(site, which))
+        if gateway.has_nodes:
+            sysctls.apply(profiles.load(_NODE_PROFILE), pid)
+        name = site.name(which)
+        said = log / f"{name}.stderr"
+        if gateway.kind == "lft":
+            settings = _lft(net, site, which, scratch)
+            tool: Tool = Gateway(settings, netns_pid=pid, name=name, stderr_path=said, ledger=ledger)
         else:
-            _wait_commands(pair, net)
-        yield pair
+            argv = _command(net, site, which)
+            tool = Tool(argv, netns_pid=pid, name=name, stderr_path=said, ledger=ledger, json_lines=False)
+        pair.tools[which] = stack.enter_context(tool)
+    return pair
 
 
-def target(net: Topology, setting: Scenario) -> str:
-    """The address that the sender connects to: the receiver's, or the near gateway's if that is a proxy."""
-    proxy = setting.gateway.kind != "none" and setting.gateway.model == "proxy"
-    return net.address_of("gw1", "left") if proxy else net.receiver_address()
+def made(net: Network) -> Topology:
+    """A network whose nodes are ours. Hosts that exist have no gateways of ours, and no captures."""
+    assert isinstance(net, Topology)
+    return net
 
 
-def _node(setting: Scenario, which: Which) -> str:
-    names = ("gw1", "gw2") if setting.gateway.has_nodes else ("snd", "rcv")
-    return names[which == "far"]
+def target(net: Network, setting: Scenario, pair: int = 1) -> str:
+    """The address that a pair's sender connects to: its receiver's, or that of its near gateway if this is a proxy."""
+    gateway = flows.gateway_of(setting, pair)
+    if gateway.kind == "none" or gateway.model != "proxy":
+        return net.receiver_address(pair)
+    return made(net).address_of(gateway_names(leader(setting, pair))[0], "left")
 
 
-def _outer(net: Topology, setting: Scenario, which: Which) -> str:
+def _node(site: Site, which: Which) -> str:
+    return site.nodes[which == "far"]
+
+
+def _outer(net: Topology, site: Site, which: Which) -> str:
     """A gateway's address towards the path."""
-    return net.address_of(_node(setting, which), "right" if which == "near" else "left")
+    return net.address_of(_node(site, which), "right" if which == "near" else "left")
 
 
 def _with_port(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _lft(net: Topology, setting: Scenario, which: Which, scratch: Path) -> Settings:
-    gateway = setting.gateway
-    near, far = (_with_port(_outer(net, setting, end), TUNNEL_PORT) for end in ("near", "far"))
+def _lft(net: Topology, site: Site, which: Which, scratch: Path) -> Settings:
+    gateway, ends = site.setting.gateway, (_outer(net, site, "near"), _outer(net, site, "far"))
+    near, far = (_with_port(end, TUNNEL_PORT) for end in ends)
     proxy = gateway.model == "proxy" and which == "near"
     return Settings(
         psk=write_key(scratch / "psk"),
         listen=near if which == "near" else far,
         peer=far if which == "near" else None,
-        control=scratch / f"{which}.sock",
-        lan=(_lan(net, which),) if gateway.model == "router" else (),
+        control=scratch / f"{site.name(which)}.sock",
+        lan=_lan(net, site, which) if gateway.model == "router" else (),
         host=gateway.model == "host",
-        forwards=_forwards(net) if proxy else (),
+        forwards=_forwards(net, site) if proxy else (),
         carriage=gateway.carriage,
         cipher=gateway.cipher,
         recovery=gateway.recovery,
         rate_mode=gateway.rate_mode,
         rate_bps=gateway.rate,
         host_rate_bps=gateway.host_rate,
-        expected_rtt_ns=max(setting.path.rtt_ns(), _LEAST_EXPECTED_RTT_NS),
+        expected_rtt_ns=max(site.setting.path.rtt_ns(), _LEAST_EXPECTED_RTT_NS),
         redundancy=gateway.redundancy,
     )
 
 
-def _lan(net: Topology, which: Which) -> str:
-    """A gateway's interface towards its host."""
-    return net.interface("gw1", "left") if which == "near" else net.interface("gw2", "right")
+def _lan(net: Topology, site: Site, which: Which) -> tuple[str, ...]:
+    """A gateway's interfaces towards its hosts."""
+    return tuple(net.interfaces(_node(site, which), "left" if which == "near" else "right"))
 
 
-def _forwards(net: Topology) -> tuple[str, ...]:
-    """The proxy model: from the near gateway's ports to the receiver's."""
-    here, there = net.address_of("gw1", "left"), net.receiver_address()
-    return tuple(f"{_with_port(here, port)}={_with_port(there, port)}" for port in (PORT, DATA_PORT))
+def _forwards(net: Topology, site: Site) -> tuple[str, ...]:
+    """The proxy model: from the near gateway's ports to those of the receivers."""
+    here = net.address_of(site.nodes[0], "left")
+    return tuple(
+        f"{_with_port(here, port)}={_with_port(net.receiver_address(pair), port)}"
+        for number, pair in site.flows for port in ports(number)
+    )  # fmt: skip
 
 
 def _wait_lft(pair: Pair) -> None:
@@ -146,18 +214,20 @@ def _wait_lft(pair: Pair) -> None:
     gateways = [tool for tool in pair.tools.values() if isinstance(tool, Gateway)]
     for gateway in gateways:
         gateway.wait_ready()
-    round_trips_s = 40 * pair.setting.path.rtt_ns() / 1e9
+    round_trips_s = 40 * pair.site.setting.path.rtt_ns() / 1e9
     wait_accelerating(gateways, READY_TIMEOUT_S + round_trips_s, whole_frames=True)
 
 
-def _command(net: Topology, setting: Scenario, which: Which) -> list[str]:
-    """A command line with its ``$`` words filled in."""
-    gateway = setting.gateway
+def _command(net: Topology, site: Site, which: Which) -> list[str]:
+    """A command line with its ``$`` words filled in. Ports and receiver are those of the first flow."""
+    gateway = site.setting.gateway
+    number, pair = (*site.flows, (0, site.pairs[0]))[0]
+    port, data_port = ports(number)
     text = gateway.near if which == "near" else gateway.far
     assert text is not None
     known = {
-        "near": _outer(net, setting, "near"), "far": _outer(net, setting, "far"), "receiver": net.receiver_address(),
-        "listen": target(net, setting), "port": PORT, "data_port": DATA_PORT, "rate_bps": gateway.rate,
+        "near": _outer(net, site, "near"), "far": _outer(net, site, "far"), "receiver": net.receiver_address(pair),
+        "listen": _listens_at(net, site, pair), "port": port, "data_port": data_port, "rate_bps": gateway.rate,
         "rate_mbps": gateway.rate // 10**6,
     }  # fmt: skip
     try:
@@ -167,18 +237,24 @@ def _command(net: Topology, setting: Scenario, which: Which) -> list[str]:
         raise UsageError(f"gateway.{which} = {text!r}: {error}; known: {allowed}; $$ is a dollar sign") from None
 
 
+def _listens_at(net: Topology, site: Site, pair: int) -> str:
+    """The address that the sender connects to."""
+    proxy = site.setting.gateway.model == "proxy"
+    return net.address_of(site.nodes[0], "left") if proxy else net.receiver_address(pair)
+
+
 def _wait_commands(pair: Pair, net: Topology) -> None:
     """Third-party gateways do not report readiness. Waits ``settle``; in the proxy model, also until the port accepts
     connections."""
-    gateway = pair.setting.gateway
+    gateway = pair.site.setting.gateway
     time.sleep(gateway.settle / 1e9)
     for tool in pair.tools.values():
         if not tool.running():
             raise LfpError(f"{tool.name} ended at once: {shlex.join(tool.argv)}; see log/{tool.name}.stderr")
     if gateway.model == "proxy":
-        pid = net.pids()["gw1"]
-        otherwise = f"the near gateway does not listen at port {PORT}"
-        _until(lambda: call_in(pid, _listens, PORT), READY_TIMEOUT_S, otherwise)
+        pid, (port, _) = net.pid(pair.site.nodes[0]), ports(pair.site.flows[0][0] if pair.site.flows else 0)
+        otherwise = f"the near gateway does not listen at port {port}"
+        _until(lambda: call_in(pid, _listens, port), READY_TIMEOUT_S, otherwise)
 
 
 def _listens(port: int) -> bool:

@@ -18,6 +18,15 @@ from scenarios.plan.profiles import Profile
 
 PORT = 5010
 DATA_PORT = 5020  # used with a proxy gateway, which has to know the port; without one the port is any free one
+_APART = 10  # DATA_PORT - PORT: the ports of so many flows follow each other
+
+
+def ports(number: int) -> tuple[int, int]:
+    """The control port and the data port of a flow; those of flow 0 are PORT and DATA_PORT."""
+    block, place = divmod(number, _APART)
+    return PORT + 2 * _APART * block + place, DATA_PORT + 2 * _APART * block + place
+
+
 _FAMILIES = {"ipv4": 4, "ipv6": 6}
 
 
@@ -32,25 +41,30 @@ class TransferCommands:
     second: TransferCommands | None = None  # a flow beside the first, on a port of its own
 
 
-def commands(setting: Scenario, profile: Profile, host: str, samples: Path) -> TransferCommands:
-    """Both ends for one trial; values are exact and in base units. UsageError for a setting that the tool cannot do."""
-    transfer = setting.transfer
+def commands(
+    setting: Scenario, profile: Profile, host: str, samples: Path, number: int = 0
+) -> TransferCommands:  # fmt: skip
+    """Both ends of flow ``number``, which is alone in ``setting``; values are exact and in base units. UsageError for a
+    setting that the tool cannot do."""
+    transfer, (port, data_port) = setting.transfer, ports(number)
     if transfer.tool == "iperf3":
-        return _iperf3(setting, profile, host)
+        return _iperf3(setting, profile, host, port)
     sampled: dict[str, Any] = {"samples": samples, "sample_ns": transfer.sample} if transfer.sample else {}
-    first = _flow(setting, profile, host, PORT, transfer.congestion or profile.congestion, **sampled)
-    second = _flow(setting, profile, host, PORT + 1, transfer.second) if transfer.second else None
+    congestion = transfer.congestion or profile.congestion
+    first = _flow(setting, profile, host, (port, data_port), congestion, **sampled)
+    second = _flow(setting, profile, host, (port + 1, data_port), transfer.second) if transfer.second else None
     return replace(first, samples=samples if sampled else None, second=second)
 
 
 def _flow(
-    setting: Scenario, profile: Profile, host: str, port: int, congestion: str, **sampled: Any
+    setting: Scenario, profile: Profile, host: str, at: tuple[int, int], congestion: str, **sampled: Any
 ) -> TransferCommands:
-    """Both ends of one flow; ``sampled``: where the sender writes samples, and how often."""
+    """Both ends of one flow; ``at``: its ports; ``sampled``: where the sender writes samples, and how often."""
+    port, own_data_port = at
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
     exchanging, copies = transfer.request is not None, not transfer.zerocopy
     proxied = setting.gateway.kind != "none" and setting.gateway.model == "proxy"
-    data_port = DATA_PORT if proxied else None
+    data_port = own_data_port if proxied else None
     receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port)
     sender = rttcp.sender_argv(
         host, binary, port=port, family=family, congestion=congestion, bytes=transfer.bytes,
@@ -59,13 +73,13 @@ def _flow(
         direction="both" if transfer.bidir else "forward", exchanges=transfer.exchanges, duration_ns=transfer.duration,
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
         nodelay=True if transfer.nodelay else None, pace_bps=transfer.pace or None, verify=transfer.verify,
-        zerocopy=not copies, skip_rx_copy=not copies, interval_ns=transfer.interval,
+        zerocopy=not copies, skip_rx_copy=not copies, interval_ns=transfer.interval, omit_ns=transfer.omit or None,
         **sampled,
     )  # fmt: skip
     return TransferCommands(receiver, sender, None)
 
 
-def _iperf3(setting: Scenario, profile: Profile, host: str) -> TransferCommands:
+def _iperf3(setting: Scenario, profile: Profile, host: str, port: int) -> TransferCommands:
     """Command lines for iperf3: one flow, no samples. ``window`` becomes the size of both ends' socket buffers, and the
     kernel offers as much of them as it likes."""
     transfer = setting.transfer
@@ -84,8 +98,8 @@ def _iperf3(setting: Scenario, profile: Profile, host: str) -> TransferCommands:
         raise UsageError(f"transfer.duration = {transfer.duration} ns: iperf3 takes whole seconds")
     family = _FAMILIES[transfer.family]
     sender = iperf3_tool.sender_argv(
-        host, port=PORT, family=family, congestion=congestion, length_bytes=transfer.length, bytes=transfer.bytes,
+        host, port=port, family=family, congestion=congestion, length_bytes=transfer.length, bytes=transfer.bytes,
         duration_s=None if transfer.duration is None else transfer.duration // 10**9,
         window_bytes=transfer.window or profile.window_bytes or None, nodelay=bool(transfer.nodelay),
     )  # fmt: skip
-    return TransferCommands(iperf3_tool.receiver_argv(port=PORT, family=family), sender, None)
+    return TransferCommands(iperf3_tool.receiver_argv(port=port, family=family), sender, None)

@@ -10,40 +10,25 @@ import contextlib
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import rttcp
 from netcommon import netns
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
-from netcommon.process import START_TIMEOUT_S, Tool, ToolError
+from netcommon.process import START_TIMEOUT_S, Tool
 from scenarios.network import sysctls
+from scenarios.network.place import Network
 from scenarios.network.tcp_memory import TcpMemory
-from scenarios.network.topology import Topology
-from scenarios.plan import estimate, lateness, params, profiles
-from scenarios.plan.model import Scenario
+from scenarios.plan import flows, lateness, params, profiles
 from scenarios.plan.plan import Trial
-from scenarios.trial import analysis, attempts, clock, delay_box, gateways, transfer_tool, verdicts, witness
-from scenarios.trial.delay_box import BackEnd
+from scenarios.trial import analysis, attempts, clock, delay_box, gateways, transfers, verdicts, witness
+from scenarios.trial.delay_box import BackEnd, Boxes
 from scenarios.trial.files import write_json
 from scenarios.trial.validity import CpuTimes, Observation, reasons
 from scenarios.trial.verdicts import Reason
 
-if TYPE_CHECKING:
-    from comet_delay.backend import Box
-
 RECORD_TIMEOUT_S = 120.0  # for writing the rest of a record when its box has ended
-
-
-@dataclass
-class Ends:
-    """The ``end`` objects of the tools."""
-
-    transfer: dict[str, Any]
-    box: dict[str, Any]
-    capture: dict[str, Any]
 
 
 def folder_of(run_dir: Path, number: int) -> Path:
@@ -52,7 +37,7 @@ def folder_of(run_dir: Path, number: int) -> Path:
 
 
 def run_trial(
-    net: Topology, trial: Trial, run_dir: Path, scratch: Path, ledger: Ledger, *,
+    net: Network, trial: Trial, run_dir: Path, scratch: Path, ledger: Ledger, *,
     back_end: BackEnd = "comet", digested: bool = True, watched: bool = True,
 ) -> dict[str, Any]:  # fmt: skip
     """Measures, and writes the trial's folder; returns the content of status.json. A failed measurement is a result
@@ -82,19 +67,21 @@ def run_trial(
 
 def digest(trial: Trial, folder: Path) -> None:
     """Turns samples and captures of a measured trial into tables. LfpError when the analysis fails."""
-    samples = _samples(folder)
-    if samples.exists():
-        if samples.stat().st_size:
-            import pyarrow.json as arrow_json  # not on top: measuring does not need it, and a guest loads it slowly
-            import pyarrow.parquet as parquet
-
-            parquet.write_table(arrow_json.read_json(samples), folder / "tcp_info.parquet")
-        samples.unlink()
+    for one in flows.of(trial.setting):
+        _digest_samples(transfers.samples(folder, one), transfers.folder_of(folder, one) / "tcp_info.parquet")
     analysis.analyse(trial.setting, folder)
 
 
-def _samples(folder: Path) -> Path:
-    return folder / "log" / "samples.jsonl"
+def _digest_samples(samples: Path, target: Path) -> None:
+    if not samples.exists():
+        return
+    if samples.stat().st_size:
+        import pyarrow.json as arrow_json  # not on top: measuring does not need it, and a guest loads it slowly
+        import pyarrow.parquet as parquet
+
+        target.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(arrow_json.read_json(samples), target)
+    samples.unlink()
 
 
 @contextlib.contextmanager
@@ -113,7 +100,7 @@ def _temporary(final: Path, ledger: Ledger) -> Iterator[Path]:
 
 
 def _measure(
-    net: Topology, trial: Trial, folder: Path, scratch: Path, ledger: Ledger, back_end: BackEnd, watched: bool
+    net: Network, trial: Trial, folder: Path, scratch: Path, ledger: Ledger, back_end: BackEnd, watched: bool
 ) -> tuple[list[Reason], dict[str, Any] | None]:
     """Runs the tools and writes their files. Returns the reasons why the trial is not valid, and the witness's
     figures."""
@@ -123,18 +110,20 @@ def _measure(
         stack.enter_context(_no_connections_left(net))
         wanted = analysis.BOX in trial.setting.capture.points
         record = stack.enter_context(delay_box.record_file(ledger)) if wanted else None
-        box = stack.enter_context(path_up(net, trial, scratch, folder / "log", ledger, back_end, record))
+        boxes = stack.enter_context(path_up(net, trial, scratch, folder / "log", ledger, back_end, record))
         reader = stack.enter_context(_reader(record, folder, ledger)) if record else None
-        with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as pair:
+        with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as running:
             sleeper = stack.enter_context(_witness(folder / "log", ledger)) if watched else None
             before = _observe(net)
-            ends = _transfer(net, trial, folder, ledger, box)
+            ends = transfers.run(net, trial, folder, ledger, boxes)
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None
-            found = pair.stop()
-        ends.box = box.stop()
+            found = running.stop()
+        ends.box = boxes.stop()
         if reader:
             reader.finish(RECORD_TIMEOUT_S)
+    if trial.setting.flow:
+        write_json(folder / "flows.json", _flows(trial))
     write_json(folder / "transfer.json", ends.transfer)
     write_json(folder / "delay.json", ends.box)
     if found:
@@ -148,13 +137,18 @@ def _measure(
     return why, slept | {"steal_share": before.cpu.steal_share(after.cpu), "limit_ns": limit_ns}
 
 
+def _flows(trial: Trial) -> list[dict[str, Any]]:
+    """The flows beside [transfer]'s, each with the parameters in which it differs."""
+    return [{"flow": one.number} | params.of_flow(trial, one) for one in flows.of(trial.setting)[1:]]
+
+
 @contextlib.contextmanager
-def _no_connections_left(net: Topology) -> Iterator[None]:
+def _no_connections_left(net: Network) -> Iterator[None]:
     """Ends abandoned connections afterwards, so that the next trial has the machine's TCP memory to itself."""
     try:
         yield
     finally:
-        for pid in (net.sender, net.receiver):
+        for pid in net.host_pids():
             netns.end_abandoned_connections(pid)
 
 
@@ -176,86 +170,25 @@ def _reader(record: Path, folder: Path, ledger: Ledger) -> Iterator[Tool]:
 
 @contextlib.contextmanager
 def path_up(
-    net: Topology, trial: Trial, scratch: Path, log: Path, ledger: Ledger, back_end: BackEnd = "comet",
+    net: Network, trial: Trial, scratch: Path, log: Path, ledger: Ledger, back_end: BackEnd = "comet",
     record: Path | None = None,
-) -> Iterator[Box]:  # fmt: skip
-    """Runs the delay box between the routers, with addresses and routes. ``record``: see `delay_box.box`."""
-    box_tool = delay_box.box(
-        net.wan_ports(), scratch / "box.sock", trial.setting.path, seed=trial.seed, log=log / "comet-delay.stderr",
-        ledger=ledger, back_end=back_end, record=record, lateness_limit_ns=lateness.limit_ns(trial.setting),
-    )  # fmt: skip
-    with box_tool as box:
-        net.attach_wan(profiles.load(trial.setting.profile.name))
-        yield box
-
-
-def _observe(net: Topology) -> Observation:
-    return Observation(net.counters(), net.offloads(), CpuTimes.now(), TcpMemory.now((net.sender, net.receiver)))
-
-
-def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Box) -> Ends:
-    setting = trial.setting
-    profile = profiles.load(setting.profile.name)
-    host = gateways.target(net, setting)
-    commands = transfer_tool.commands(setting, profile, host, _samples(folder))
-    log = folder / "log"
-
-    def place(name: str, pid: int) -> dict[str, Any]:
-        return {"netns_pid": pid, "name": name, "stderr_path": log / f"{name}.stderr", "ledger": ledger}
-
+) -> Iterator[Boxes]:  # fmt: skip
+    """Runs the delay boxes between the routers, with addresses and routes. ``record``: see `delay_box.box`; of the
+    first box."""
+    limit_ns = lateness.limit_ns(trial.setting)
     with contextlib.ExitStack() as stack:
-        receiver = stack.enter_context(rttcp.listening(commands.receiver, **place("receiver", net.receiver)))
-        second: Tool | None = None
-        if commands.second:
-            stack.enter_context(rttcp.listening(commands.second.receiver, **place("receiver-2", net.receiver)))
-        capture = _start_capture(net, setting, folder, ledger, stack)
-        if commands.second:
-            _comment(capture, "the second transfer begins")
-            second = stack.enter_context(Tool(commands.second.sender, **place("sender-2", net.sender)))
-        _comment(capture, "the transfer begins")
-        sender = stack.enter_context(Tool(commands.sender, **place("sender", net.sender)))
-        end = _finish(sender, box, _timeout_s(setting))
-        if second:
-            end["second"] = _finish(second, box, _timeout_s(setting))
-        _comment(capture, "the transfer has ended" if not second else "both transfers have ended")
-        with contextlib.suppress(ToolError):  # the sender's end object has the receiver's figures too
-            receiver.finish(2.0)
-        captured = (capture.stop(30.0) or {}) if capture else {}
-    return Ends(end, {}, captured)
+        boxes = {}
+        for hop in net.hops:
+            name = "box" if hop == 1 else f"box{hop}"
+            made = delay_box.box(
+                net.wan_ports(hop), scratch / f"{name}.sock", trial.setting.path, seed=trial.seed + hop - 1,
+                log=log / ("comet-delay.stderr" if hop == 1 else f"comet-delay-{hop}.stderr"), ledger=ledger,
+                back_end=back_end, record=record if hop == 1 else None, lateness_limit_ns=limit_ns,
+            )  # fmt: skip
+            boxes[hop] = stack.enter_context(made)
+        net.attach_wan(profiles.load(trial.setting.profile.name))
+        yield Boxes(boxes)
 
 
-def _start_capture(
-    net: Topology, setting: Scenario, folder: Path, ledger: Ledger, stack: contextlib.ExitStack
-) -> Tool | None:
-    argv = analysis.capture_command(net, setting.capture.points, setting.capture.snap, folder / "capture")
-    if argv is None:
-        return None
-    (folder / "capture").mkdir()
-    log = folder / "log" / "pktlogger.stderr"
-    tool = Tool(argv, name="pktlogger", stderr_path=log, ledger=ledger, stdin=True)
-    capture = stack.enter_context(tool)
-    capture.wait_event("ready", START_TIMEOUT_S)
-    return capture
-
-
-def _comment(capture: Tool | None, text: str) -> None:
-    """A comment in every capture of the trial, at the next packet."""
-    if capture:
-        capture.say(f"lfp: {text}")
-
-
-def _finish(sender: Tool, box: Box, timeout_s: float) -> dict[str, Any]:
-    """The sender's ``end`` object. If the sender fails because the box has ended, the error gives the box's reason."""
-    try:
-        return sender.finish(timeout_s)
-    except ToolError as error:
-        if not box.running():
-            box.finish(1.0)
-            raise ToolError(f"comet-delay ended during the transfer ({error})") from error
-        raise
-
-
-def _timeout_s(setting: Scenario) -> float:
-    if setting.run.timeout is not None:
-        return setting.run.timeout / 1e9
-    return 60.0 + 10.0 * estimate.trial_s(setting)
+def _observe(net: Network) -> Observation:
+    return Observation(net.counters(), net.offloads(), CpuTimes.now(), TcpMemory.now(net.host_pids()))

@@ -67,8 +67,8 @@ def reasons(
 ) -> list[Reason]:  # fmt: skip
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
     ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time."""
-    found = _box(box, witness)
-    found += _transfer(transfer, "transfer") + _transfer(transfer.get("reverse") or {}, "transfer, way back")
+    found = [reason for one in (box, *box.get("hops", ())) for reason in _box(one, witness)]
+    found += [reason for name, end in ways(transfer).items() for reason in _transfer(end, name)]
     found += _interface_drops(before.counters, after.counters)
     found += [
         Reason("offloads", f"offloads of {name} changed", f"offloads of {name}")
@@ -77,7 +77,17 @@ def reasons(
     ]
     found += _capture(capture)
     found += _tcp_memory(before.tcp_memory, after.tcp_memory)
-    return found + _gateways(gateways or {}, _has_outages(box)) + _cpu(before.cpu, after.cpu) + _busy_ends(transfer)
+    sites = [gateways or {}, *((gateways or {}).get("others") or {}).values()]
+    found += [reason for site in sites for reason in _gateways(site, _has_outages(box))]
+    ends = [transfer, *(transfer.get("flows") or {}).values()]
+    return found + _cpu(before.cpu, after.cpu) + [reason for end in ends for reason in _busy_ends(end)]
+
+
+def ways(transfer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The ``end`` objects in a transfer.json, by what a reader calls them: each flow, and the way back of each."""
+    found = {"transfer": dict(transfer)} | {f"flow {name}": end for name, end in (transfer.get("flows") or {}).items()}
+    back = {f"{name}, way back": end["reverse"] for name, end in found.items() if end.get("reverse")}
+    return found | back
 
 
 def _transfer(way: dict[str, Any], name: str) -> list[Reason]:

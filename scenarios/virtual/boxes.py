@@ -8,13 +8,13 @@ its ports at intervals of the granularity.
 from __future__ import annotations
 
 from dataclasses import replace
-
-from pydantic import BaseModel
+from typing import Any
 
 from comet_delay.netem_plan import DEFAULTS, plan
 from netcommon import readable
 from netcommon.errors import UsageError
 from scenarios.plan import lateness
+from scenarios.plan.model import Transfer
 from scenarios.plan.plan import Trial
 from scenarios.trial import analysis, delay_box
 from scenarios.trial.delay_box import BackEnd
@@ -84,10 +84,10 @@ def note(trial: Trial, box: str) -> str:
     )
 
 
-def _bulk(trial: Trial) -> dict[str, bool | int]:
+def _bulk(transfer: Transfer) -> dict[str, bool | int]:
     """Settings that save system calls and copies without changing what TCP sends, where the scenario leaves them open:
     content is not copied, and a stream without a window is written in long pieces."""
-    transfer, own = trial.setting.transfer, dict[str, bool | int]()
+    own = dict[str, bool | int]()
     copied = transfer.tool != "rttcp" or transfer.request is not None or transfer.verify
     if transfer.zerocopy is None and not copied:
         own["zerocopy"] = True
@@ -110,8 +110,9 @@ def settled(trial: Trial, box: str) -> Trial:
             "poll": granularity if path.poll is None else path.poll,
             "memory": memory.box_bytes(trial.setting) if path.memory is None else path.memory,
         }
-    transfer = trial.setting.transfer.model_copy(update=_bulk(trial))
-    tables: dict[str, BaseModel] = {"path": path.model_copy(update=own), "transfer": transfer}
+    transfer = trial.setting.transfer.model_copy(update=_bulk(trial.setting.transfer))
+    others = {name: flow.model_copy(update=_bulk(flow)) for name, flow in trial.setting.flow.items()}
+    tables: dict[str, Any] = {"path": path.model_copy(update=own), "transfer": transfer, "flow": others}
     if trial.setting.run.lateness is None:  # the box's own rule adds what granularity and poll ask for
         tables["run"] = trial.setting.run.model_copy(update={"lateness": lateness.LEAST_NS})
     setting = trial.setting.model_copy(update=tables)

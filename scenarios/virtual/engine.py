@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from netcommon import readable
-from netcommon.errors import EXIT_FAILED, LfpError
+from netcommon.errors import EXIT_FAILED, LfpError, UsageError
 from netcommon.ledger import Ledger
-from scenarios.plan import params, randomness
+from scenarios.plan import params
 from scenarios.plan.plan import Plan, Trial
 from scenarios.trial import attempts, trial, verdicts
 from scenarios.trial.files import read_json, write_json
-from scenarios.virtual import boxes, cost, kernel, memory
+from scenarios.virtual import boxes, cost, kernel, memory, randomness
 from scenarios.virtual.guest import CLOCK_START_NS, Guest
 from scenarios.virtual.under_way import Look, UnderWay
 
@@ -68,6 +68,8 @@ def manifest(plan: Plan, box: str) -> dict[str, Any]:
     """What a run's manifest says about virtual time. MissingError without a kernel; UsageError if `box` cannot do what
     the plan asks for."""
     image = kernel.require()
+    if any(one.setting.topology.kind == "existing" for one in plan.trials):
+        raise UsageError('topology.kind = "existing": hosts that exist live in real time; use --time real')
     settled = [boxes.settled(one, box) for one in plan.trials]
     return {
         "kernel": kernel.version(image),

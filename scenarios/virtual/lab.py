@@ -38,9 +38,9 @@ class Network:
 def topology(trial: Trial, super_bytes: tuple[int, int]) -> Iterator[tuple[Topology, Ledger]]:
     """The nodes and links of a trial."""
     with Ledger.open() as ledger, Topology.of(trial.setting, ledger) as net:
-        for (pid, interface), most in zip(_ends_of_path(net, trial), super_bytes, strict=True):
-            if most:
-                links.limit_super_packets(pid, interface, most)
+        for ends, most in zip(net.graph.into_path(), super_bytes, strict=True):
+            for node, link in ends if most else ():
+                links.limit_super_packets(net.pid(node), net.graph.interface(link, node), most)
         yield net, ledger
 
 
@@ -59,20 +59,11 @@ def running(network: Network, scratch: Path) -> Iterator[None]:
             yield
 
 
-def _ends_of_path(net: Topology, trial: Trial) -> tuple[tuple[int, str], tuple[int, str]]:
-    """Namespace and interface of the two nodes that send into the path: gateways in nodes of their own, or the
-    hosts."""
-    if not trial.setting.gateway.has_nodes:
-        return (net.sender, net.host_interface("snd")), (net.receiver, net.host_interface("rcv"))
-    pids = net.pids()
-    return (pids["gw1"], net.interface("gw1", "right")), (pids["gw2"], net.interface("gw2", "left"))
-
-
 def _name(net: Topology) -> None:
     NAMESPACES.mkdir()
     known = [HOSTS.read_text(encoding="utf-8")] if HOSTS.exists() else []
     for name, pid in net.pids().items():
         (NAMESPACES / name).touch()
         mounts.bind(f"/proc/{pid}/ns/net", NAMESPACES / name)
-        known.append(f"{net.address_of(name, 'right' if name == 'snd' else 'left')} {name}\n")
+        known.append(f"{net.address_of(name, 'left' if net.graph.at(name, 'left') else 'right')} {name}\n")
     HOSTS.write_text("".join(known), encoding="utf-8")

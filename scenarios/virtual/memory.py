@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from netcommon.errors import EXIT_MISSING, LfpError
-from scenarios.plan import profiles
-from scenarios.plan.model import Scenario
+from scenarios.plan import flows, profiles
+from scenarios.plan.model import Gateway, Scenario
 
 BASE_BYTES = 384 * 2**20  # kernel, Python, tools
 _FASTEST_BPS = 10**10
@@ -41,23 +41,26 @@ def scratch() -> Path:
 def in_flight_bytes(setting: Scenario) -> int:
     """The most data that senders keep in flight one way: what the path holds, or the windows if they are smaller."""
     path = max(_held_bytes(setting, way) for way in _ways(setting))
-    if (setting.transfer.congestion or profiles.load(setting.profile.name).congestion) == "bbr":
+    transfers = [one.setting.transfer for one in flows.of(setting)]
+    default = profiles.load(setting.profile.name).congestion
+    if any((transfer.congestion or default) == "bbr" for transfer in transfers):
         path *= _BBR_GAIN
-    windows = (setting.transfer.window or 0) * setting.transfer.parallel
-    return min(path, windows) if windows else path
+    windows = sum((transfer.window or 0) * transfer.parallel for transfer in transfers)
+    return min(path, windows) if all(transfer.window for transfer in transfers) else path
 
 
 def _ways(setting: Scenario) -> tuple[Way, ...]:
     """The directions that carry data."""
-    return ("ab", "ba") if setting.transfer.bidir else ("ab",)
+    return ("ab", "ba") if any(one.setting.transfer.bidir for one in flows.of(setting)) else ("ab",)
 
 
 def _held_bytes(setting: Scenario, way: Way) -> int:
-    """What a direction's line and queue hold, with the whole round trip."""
+    """What a direction's lines and queues hold, with the whole round trip. A parking lot has several in a row."""
     line = setting.path.direction(way)
     rates = [rate for rate in (line.all_channels_bps, line.access_rate_bps) if rate]
     rate = min(rates, default=_FASTEST_BPS)
-    return rate * setting.path.rtt_ns() // (8 * 10**9) + int(line.values["channels"]) * int(line.values["queue"])
+    of_hop = rate * setting.path.rtt_ns() // (8 * 10**9) + int(line.values["channels"]) * int(line.values["queue"])
+    return (setting.topology.hops or 1) * of_hop
 
 
 def box_bytes(setting: Scenario) -> int:
@@ -66,8 +69,12 @@ def box_bytes(setting: Scenario) -> int:
 
 
 def gateway_bytes(setting: Scenario) -> int:
-    """The memory of both gateways. Third-party gateways get as much as lft-gateway."""
-    gateway = setting.gateway
+    """The memory of all gateways. Third-party gateways get as much as lft-gateway."""
+    own = [pair.gateway for pair in setting.pair.values() if pair.gateway]
+    return sum(_of_pair_bytes(gateway, setting) for gateway in (setting.gateway, *own))
+
+
+def _of_pair_bytes(gateway: Gateway, setting: Scenario) -> int:
     if gateway.kind == "none":
         return 0
     rate, rtt_ns = gateway.rate or _GATEWAY_BPS, max(setting.path.rtt_ns(), _GATEWAY_RTT_NS)
@@ -77,7 +84,8 @@ def gateway_bytes(setting: Scenario) -> int:
 def guest_bytes(setting: Scenario) -> int:
     """The memory of the guest for one trial. The host provides it page by page, as the guest uses it."""
     capture = _CAPTURE_BYTES if setting.capture.points else 0
-    hosts = BASE_BYTES + capture + 2 * box_bytes(setting) + _COPIES * len(_ways(setting)) * in_flight_bytes(setting)
+    boxes = 2 * (setting.topology.hops or 1) * box_bytes(setting)
+    hosts = BASE_BYTES + capture + boxes + _COPIES * len(_ways(setting)) * in_flight_bytes(setting)
     return hosts + gateway_bytes(setting)
 
 

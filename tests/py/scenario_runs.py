@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,8 @@ class FakeNet:
 
 class FakeTrials:
     """Replaces trial.run_trial. ``fail``: numbers whose measurement fails; ``late``: number to how many of its attempts
-    are not valid; ``stop_at``: trials before Ctrl-C comes; ``speed``: by which the throughputs are multiplied."""
+    are not valid; ``stop_at``: trials before Ctrl-C comes; ``speed``: by which the throughputs are multiplied;
+    ``rate``: the throughput of a trial."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         self.ran: list[int] = []
@@ -67,6 +69,7 @@ class FakeTrials:
         self.late: dict[int, int] = {}
         self.stop_at: int | None = None
         self.speed = 1.0
+        self.rate: Callable[[Trial], float] = lambda one: 1e6 * (one.number + 1)
         tool = tmp_path / "tool"
         tool.write_text("x")
         monkeypatch.setattr(binaries, "find", lambda name: tool)
@@ -93,20 +96,20 @@ class FakeTrials:
         }  # fmt: skip
         write_json(folder / "status.json", status)
         if not failed:
-            write_json(folder / "transfer.json", transfer(one, self.speed))
+            write_json(folder / "transfer.json", transfer(one, self.speed * self.rate(one)))
             samples = pa.table({"t_ns": [1, 2, 3, 4], "rtt_us": [0, 9000, 8400, 12000]})
             parquet.write_table(samples, folder / "tcp_info.parquet")
         return status
 
 
-def transfer(one: Trial, speed: float = 1.0) -> dict[str, Any]:
+def transfer(one: Trial, bps: float) -> dict[str, Any]:
     """rttcp's end object as far as results read it."""
     side = {"cpu_user_ns": 5, "cpu_system_ns": 6, "window_granted_bytes": one.setting.transfer.window}
     return {
         "sender": side | {"tcp_info": {"total_rto": 2}},
         "receiver": side,
         "summary": {
-            "short_term_bps": speed * 1e6 * (one.number + 1), "peak_bps": 2e6, "elapsed_ns": 10, "connect_ns": 3,
+            "short_term_bps": bps, "peak_bps": 2e6, "elapsed_ns": 10, "connect_ns": 3,
             "retransmits": 4,
         },
     }  # fmt: skip

@@ -77,8 +77,8 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path, override: str, said: str)
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_gateways_are_nodes_between_hosts_and_routers() -> None:
-    net = Topology(2, 1500, gateways=True)
+def test_gateways_are_nodes_between_hosts_and_routers(tmp_path: Path) -> None:
+    net = Topology.of(plan_of(tmp_path, CASES, "gateway.kind=lft").trials[0].setting)
     assert net.names == ["snd", "gw1", "r1", "r2", "gw2", "rcv"]
     assert net.interface("gw1", "left") == "gw1-snd" and net.interface("gw1", "right") == "gw1-r1"
     assert net.address_of("gw2", "left") != net.address_of("gw2", "right") == "10.77.4.1"

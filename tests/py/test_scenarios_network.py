@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 from pathlib import Path
 
 import pytest
 
 from netcommon import binaries
-from scenarios.network import addresses, sysctls
-from scenarios.network.addresses import Family
+from scenarios.network import sysctls
 from scenarios.plan import profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import load_plan
 from scenarios.run import checks
 from scenarios.trial import delay_box, transfer_tool
-
-
-def next_node(family: Family, nodes: int, node: int, target: str) -> int:
-    """Where a node's routes send a packet for ``target``: on-link neighbour or gateway's node."""
-    address = ipaddress.ip_address(target)
-    for link in (node - 1, node):
-        if 0 <= link < nodes - 1 and address in ipaddress.ip_network(addresses.network(family, link)):
-            return link if link < node else link + 1
-    matching = [r for r in addresses.routes(family, node, nodes) if address in ipaddress.ip_network(r.destination)]
-    assert len(matching) == 1
-    gateway = matching[0].gateway
-    return node - 1 if node and gateway == addresses.address(family, node - 1, 1) else node + 1
-
-
-@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
-@pytest.mark.parametrize("nodes", [4, 5, 18])
-def test_every_node_reaches_both_hosts(family: Family, nodes: int) -> None:
-    for start in range(nodes):
-        for target, goal in (
-            (addresses.receiver_address(family, nodes), nodes - 1),
-            (addresses.address(family, 0, 1), 0),
-        ):
-            node, hops = start, 0
-            while node != goal:
-                node = next_node(family, nodes, node, target)
-                hops += 1
-                assert hops < nodes
-            assert hops == abs(goal - start)
 
 
 def test_bsd_1995_is_what_the_paper_row_needs() -> None:

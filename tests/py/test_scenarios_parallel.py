@@ -12,7 +12,8 @@ from netcommon import binaries
 from netcommon.errors import UsageError
 from scenarios.plan import estimate, params, profiles
 from scenarios.plan.plan import load_plan
-from scenarios.run import fairness, results
+from scenarios.run import results
+from scenarios.statistics import fairness
 from scenarios.trial import transfer_tool
 from scenarios.virtual import memory
 

@@ -11,13 +11,14 @@ import pytest
 from comet_delay import Port, options
 from comet_delay.userspace import UserspaceBox
 from netcommon.errors import EXIT_USAGE, UsageError
-from scenarios.plan import params, randomness
+from scenarios.plan import params
 from scenarios.plan.document import LIBRARY, key_lines
 from scenarios.plan.model import Scenario, allowed_keys
 from scenarios.plan.path import DIRECTION_KEYS
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import manifest, results
 from scenarios.trial import delay_box
+from scenarios.virtual import randomness
 
 TINY = """\
 [scenario]

@@ -137,7 +137,7 @@ NAMES = [
     in_table(
         "[profile]",
         'name = "modren"',
-        "profile.name = 'modren': unknown — did you mean 'modern'? allowed: bbr, bsd-1995",
+        "profile.name = 'modren': unknown — did you mean 'modern'? allowed: as-it-is, bbr",
     ),
     of_transfer(
         "congestion", '"cubik"', "transfer.congestion = 'cubik': unknown — did you mean 'cubic'? allowed is one of bbr"
@@ -215,6 +215,77 @@ MODELS = [
         "path.aqm = 'codle': 'codle': no such queue management; allowed is one of none, red, codel, pie",
     ),
     of_path("rate_trace", '"rate:5"', "path.rate_trace = 'rate:5': '5': want TIME=RATE, such as 5s=1Mbit"),
+]
+FLOWS = [
+    in_table("[flow.b]", "pair = 17", "flow.b.pair = 17: out of range; allowed is 1 to 16"),
+    in_table("[flow.b]", 'start = "5Mbit"', "flow.b.start = '5Mbit': not a duration; want for example 100ms"),
+    in_table(
+        "[flow.b]", 'congestoin = "bbr"', "unknown key 'flow.b.congestoin' — did you mean 'congestion'? allowed: "
+    ),
+    in_table(
+        "[flow.b]", 'congestion = "cubik"', "flow.b.congestion = 'cubik': unknown — did you mean 'cubic'? allowed"
+    ),
+    in_table("[flow.b]", 'tool = "iperf"', "flow.b.tool = 'iperf': unknown — did you mean 'iperf3'? allowed is one of"),
+    in_table("[flow.b]", 'bytes = 1\nduration = "1s"', "flow.b.bytes = 1: give either 'bytes' or 'duration'"),
+    in_table("[flow.b]", 'second = "reno"', "flow.b.second = 'reno': not in a flow; write another [flow.NAME]"),
+    in_table("[flow.main]", "pair = 2", "flow.main: 'main' is the name of [transfer]'s own flow; take another", down=0),
+    in_table('[flow."a/b"]', "pair = 2", "[flow.a/b]: want letters, digits, '.', '_' and '-', beginning with", down=0),
+    in_table("[flow]", "b = 2", "flow.b = 2: not a table; write [flow.NAME], and below it its keys"),
+    of_transfer("second", '"reno"\n[flow.b]', "transfer.second = 'reno': not with [flow.NAME], which says more; write"),
+    in_table("[quick.flow.b]", "strat = 1", "unknown key 'quick.flow.b.strat' — did you mean 'start'? allowed: "),
+    in_table(
+        "[sweep]", '"flow.b.start" = ["1s"]', "sweep 'flow.b.start': there is no such flow; write a table [flow.b]"
+    ),
+    in_table("[pair.0]", "", "[pair.0]: want the number of a host pair, 1 to 16: [pair.2]", down=0),
+    in_table(
+        "[pair.2]", "gatway = 1", "unknown key 'pair.2.gatway' — did you mean 'gateway'? allowed: gateway, sender"
+    ),
+    in_table(
+        "[pair.2.gateway]",
+        'kind = "squid"',
+        "pair.2.gateway.kind = 'squid': unknown; allowed is one of none, lft, command",
+    ),
+    in_table(
+        "[pair.1.sender]",
+        'address = "192.0.2.1"\nssh = "a"',
+        "pair.1.sender: of hosts that exist already; use topology.kind",
+        down=0,
+    ),
+    in_table(
+        "[topology]", 'kind = "ring"', "topology.kind = 'ring': unknown; allowed is one of dumbbell, parking-lot,"
+    ),
+    in_table(
+        "[topology]", 'kind = "parking-lot"', "[topology]: 'hops': of kind 'parking-lot' alone, which needs it", 0
+    ),
+    in_table(
+        "[topology]", "hops = 3", "topology.hops = 3: of kind 'parking-lot' alone, which needs it; want for example"
+    ),
+    in_table(
+        "[topology]", 'left = "eth1"', "topology.left = 'eth1': not with kind 'dumbbell', which makes its own; use"
+    ),
+    in_table(
+        "[topology]",
+        'kind = "parking-lot"\nhops = 2\n[flow.b]\npair = 4',
+        "flow.b.pair = 4: a parking lot with 2 hops has pairs 1 to 3",
+        4,
+    ),
+    in_table(
+        "[topology]",
+        'kind = "parking-lot"\nhops = 2\n[gateway]\nkind = "lft"',
+        "topology.kind = 'parking-lot': a parking lot has no gateways; use kind",
+    ),
+    in_table(
+        "[topology]", 'kind = "existing"', "topology.kind = 'existing': pair 1 has no sender; write [pair.1.sender]"
+    ),
+    in_table(
+        "[[expect]]",
+        'say = "x"\nmin = 1\nwhere = {"flow.b.start" = "1s"}\n[flow.b]',
+        "[expect.0]: expect 'x': 'flow.b.start': not a key of every flow; want flow = NAME",
+        0,
+    ),
+    Wrong(
+        END, 'precision = "2%"', "run.precision = '2%': at least 5 repeats come first; set run.repeat, the most, to 6"
+    ),
 ]
 TOGETHER = [
     Wrong(DELAY, f'{DELAY}\ndistance = "100km"', "path.delay = '10ms': give either 'delay' or 'distance'"),
@@ -356,7 +427,7 @@ TOML = [
     Wrong(DELAY, f"{DELAY}\ndelay = 5", "'delay = 5': delay is already given in line 4; keep one of them", 1),
     Wrong("[run]", "[path]", "[path] is already in line 3; put the keys of both together"),
 ]
-ALL = [*TYPES, *UNITS, *RANGES, *NAMES, *MODELS, *TOGETHER, *TOML]
+ALL = [*TYPES, *UNITS, *RANGES, *NAMES, *MODELS, *FLOWS, *TOGETHER, *TOML]
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = EXIT_USAGE) -> str:

@@ -1,4 +1,4 @@
-"""How evenly the streams of one transfer share it: Jain's index, the slowest and the fastest stream.
+"""How evenly the streams of one transfer share it, and how evenly the flows of a trial share the path: Jain's index.
 
 A stream's goodput is its octets over the time from the transfer's beginning to its own last octet. So streams with
 equal amounts differ by their times, and streams with equal times by their amounts. Rejected: the time from its own
@@ -23,6 +23,16 @@ def of_streams(receiver: Mapping[str, Any]) -> dict[str, Any]:
     if len(rates) < 2:
         return {}
     return {"stream_min_bps": min(rates), "stream_max_bps": max(rates), "stream_jain": jain(rates)}
+
+
+def of_flows(rates: Sequence[float | None]) -> list[dict[str, Any]]:
+    """``flows_bps``, ``flow_share`` and ``flow_jain`` of each flow of a trial; empty where there is one flow, or where
+    a flow has no rate."""
+    known = [rate for rate in rates if rate is not None]
+    if len(rates) < 2 or len(known) < len(rates) or not sum(known):
+        return [{} for _ in rates]
+    total, index = sum(known), jain(known)
+    return [{"flows_bps": total, "flow_share": rate / total, "flow_jain": index} for rate in known]
 
 
 def _bps(stream: Mapping[str, Any]) -> float:

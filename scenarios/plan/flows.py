@@ -1,0 +1,174 @@
+"""The flows of a setting: that of [transfer], then those of [flow.NAME], each as a setting in which it is alone.
+
+What is worked out for one flow (its command lines, how long it takes, what is wrong with it) is worked out for each of
+them from such a setting. A flow takes every key that it leaves out from [transfer]. This is done before the values are
+validated, so that what holds for [transfer] holds for flows too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netcommon import quantity
+from scenarios.plan.document import EXCLUSIVE
+from scenarios.plan.model import MOST_FLOWS, Flow, Gateway, Scenario, Transfer
+
+MAIN = "main"  # the name of [transfer]'s own flow
+_NOT_TOLD = ("congestion", "sample", "interval", "zerocopy", "length")  # in the words about another flow
+
+
+@dataclass(frozen=True)
+class One:
+    """A flow. ``number`` 0 and ``name`` MAIN: that of [transfer]. ``setting``: with this flow's transfer, and with the
+    gateways of its pair, as if it were alone."""
+
+    number: int
+    name: str
+    pair: int
+    start_ns: int
+    setting: Scenario
+
+
+def of(setting: Scenario) -> list[One]:
+    """All flows of a setting, [transfer]'s first."""
+    if not setting.flow and not setting.pair:
+        return [One(0, MAIN, 1, 0, setting)]
+    flows: dict[str, Transfer] = {MAIN: setting.transfer, **setting.flow}
+    return [
+        One(number, name, pair_of(flow), flow.start if isinstance(flow, Flow) else 0, _alone(setting, flow))
+        for number, (name, flow) in enumerate(flows.items())
+    ]
+
+
+def pair_of(flow: Transfer) -> int:
+    """The number of the host pair that a flow is on."""
+    return flow.pair if isinstance(flow, Flow) else 1
+
+
+def pairs(setting: Scenario) -> list[int]:
+    """The numbers of the host pairs, from 1: as many as flows and [pair.N] name."""
+    named = [pair_of(flow) for flow in setting.flow.values()] + [int(number) for number in setting.pair]
+    return list(range(1, max(named, default=1) + 1))
+
+
+def gateway_of(setting: Scenario, pair: int) -> Gateway:
+    """The gateways that a pair is behind."""
+    own = setting.pair.get(str(pair))
+    return own.gateway if own and own.gateway else setting.gateway
+
+
+def shares_gateway(setting: Scenario, pair: int) -> bool:
+    """Whether a pair is behind the gateways of [gateway], as those without gateways of their own are."""
+    own = setting.pair.get(str(pair))
+    return not (own and own.gateway)
+
+
+def _alone(setting: Scenario, flow: Transfer) -> Scenario:
+    own: dict[str, Any] = {"transfer": flow, "gateway": gateway_of(setting, pair_of(flow)), "flow": {}, "pair": {}}
+    return setting.model_copy(update=own)
+
+
+def spelled_out(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a document in which each flow has the keys that it takes from [transfer]. An amount of its own
+    replaces [transfer]'s."""
+    flows, transfer = values.get("flow"), values.get("transfer")
+    if not isinstance(flows, dict) or not isinstance(transfer, dict):
+        return dict(values)
+    known = {name: _whole(transfer, own) if isinstance(own, dict) else own for name, own in flows.items()}
+    return dict(values) | {"flow": known}
+
+
+def _whole(transfer: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    rivals = {key for group in EXCLUSIVE for table, key in group if table == "transfer"}
+    left = rivals if rivals & own.keys() else set()
+    return {key: value for key, value in transfer.items() if key not in left} | dict(own)
+
+
+def beside(setting: Scenario, number: int, default: str) -> str | None:
+    """What runs beside flow ``number``, in a few words: ``reno, pair 2, from 9s; 3 × cubic``. None: nothing.
+    ``default``: the congestion control of flows that name none."""
+    words = [_words(one, setting, default) for one in of(setting) if one.number != number]
+    counted = Counter(words)
+    return "; ".join(f"{count} × {text}" if count > 1 else text for text, count in counted.items()) or None
+
+
+def _words(one: One, setting: Scenario, default: str) -> str:
+    own, main = (_told(transfer) for transfer in (one.setting.transfer, setting.transfer))
+    said = [one.setting.transfer.congestion or default]
+    said += [f"pair {one.pair}"] if len(pairs(setting)) > 1 else []
+    said += [f"from {quantity.format_duration(one.start_ns)}"] if one.start_ns else []
+    said += [f"{key} {value}" for key, value in own.items() if value is not None and value != main.get(key)]
+    return ", ".join(said)
+
+
+def _told(transfer: Transfer) -> dict[str, Any]:
+    dumped = transfer.model_dump(mode="json", include=set(Transfer.model_fields))
+    return {key: value for key, value in dumped.items() if key not in _NOT_TOLD}
+
+
+def wrong(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Keys whose values go with no flow or topology of this setting, and why not."""
+    yield from _wrong_flows(setting)
+    yield from _wrong_pairs(setting)
+
+
+def _wrong_flows(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
+    if setting.flow and setting.transfer.second:
+        yield ("transfer", "second"), "not with [flow.NAME], which says more; write the second flow as one of those"
+    if len(setting.flow) > MOST_FLOWS:
+        yield ("flow",), f"{len(setting.flow)} flows beside [transfer]'s; at most {MOST_FLOWS}"
+    for name, flow in setting.flow.items():
+        if name == MAIN:
+            yield ("flow", name), f"'{MAIN}' is the name of [transfer]'s own flow; take another name"
+        if flow.second:
+            yield ("flow", name, "second"), "not in a flow; write another [flow.NAME]"
+        hops = setting.topology.hops
+        if hops is not None and flow.pair > hops + 1:
+            yield ("flow", name, "pair"), f"a parking lot with {hops} hops has pairs 1 to {hops + 1}"
+
+
+def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
+    topology, existing = setting.topology, setting.topology.kind == "existing"
+    for number in pairs(setting):
+        own = setting.pair.get(str(number))
+        for end in ("sender", "receiver"):
+            host = getattr(own, end) if own else None
+            if host and not existing:
+                yield ("pair", str(number), end), 'of hosts that exist already; use topology.kind = "existing"'
+            if existing and not host:
+                yield ("topology", "kind"), f"pair {number} has no {end}; write [pair.{number}.{end}] with its address"
+    if topology.kind == "parking-lot":
+        if setting.path.routers != 2:
+            yield ("path", "routers"), "a parking lot has a router more than hops; leave it out"
+        if any(gateway_of(setting, number).kind != "none" for number in pairs(setting)):
+            yield ("topology", "kind"), "a parking lot has no gateways; use kind \"dumbbell\", or leave them out"
+    for number in pairs(setting):
+        gateway, through = gateway_of(setting, number), [one for one in of(setting) if one.pair == number]
+        if gateway.kind == "command" and gateway.model == "proxy":
+            if shares_gateway(setting, number):
+                through = [one for one in of(setting) if shares_gateway(setting, one.pair)]
+            if len(through) > 1:
+                name = through[-1].name
+                yield ("flow", name), "a proxy of kind command knows the ports of one flow; put it on another pair"
+    if existing:
+        yield from _wrong_existing(setting)
+
+
+def _wrong_existing(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
+    if any(gateway_of(setting, number).kind != "none" for number in pairs(setting)):
+        yield ("topology", "kind"), "hosts that exist have gateways of their own or none; leave [gateway] out"
+    if points := [point for point in setting.capture.points if point != "box"]:
+        yield ("capture", "points"), f"'{points[0]}' is on a host that lfp did not make; want \"box\" or none"
+    if "box" in setting.capture.points and setting.topology.left is None:
+        yield ("capture", "points"), "no delay box is between hosts without topology.left and right; leave it out"
+    hosts = [host for own in setting.pair.values() for host in (own.sender, own.receiver) if host]
+    if any(host.ssh for host in hosts) and any(one.setting.transfer.tool != "rttcp" for one in of(setting)):
+        yield ("transfer", "tool"), 'over SSH the tool is rttcp; use tool = "rttcp"'
+    if setting.profile.name != AS_IT_IS:
+        yield ("profile", "name"), f"lfp does not change TCP settings of hosts that exist; want \"{AS_IT_IS}\""
+
+
+AS_IT_IS = "as-it-is"  # the profile that sets nothing

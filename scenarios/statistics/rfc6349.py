@@ -1,0 +1,52 @@
+"""RFC 6349's three metrics of a TCP throughput test (section 4).
+
+| column | definition here |
+|---|---|
+| transfer_time_ratio | time taken / ideal time, in which the path's rate carries the same bytes in full segments |
+| tcp_efficiency | (bytes sent - bytes sent again) / bytes sent, as the sender's kernel counts them |
+| buffer_delay | (mean RTT during the transfer - baseline) / baseline, which is the RTT of the empty path |
+
+The RFC gives the last two as percentages; these are ratios, as all columns without a unit. A path without a rate has no
+ideal time, one without delay no baseline. In both cases the column is null. The mean is of the sender's samples of its
+smoothed RTT. Behind gateways the sender's TCP ends at the near one, so only the first column says something about the
+path there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_IP_TCP = {"ipv4": 40, "ipv6": 60}  # octets of the two headers
+_TIMESTAMPS = 12
+_ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # what path.framing counts beside the IP packet
+
+
+def of_transfer(
+    params: Mapping[str, Any], summary: Mapping[str, Any], sender: Mapping[str, Any]
+) -> dict[str, float | None]:  # fmt: skip
+    """``transfer_time_ratio`` and ``tcp_efficiency`` of one flow; None where it cannot be said."""
+    ideal, taken = _ideal_ns(params, summary.get("bytes") or 0), summary.get("elapsed_ns")
+    info = sender.get("tcp_info") or {}
+    sent, again = info.get("bytes_sent"), info.get("bytes_retrans")
+    return {
+        "transfer_time_ratio": taken / ideal if taken and ideal else None,
+        "tcp_efficiency": (sent - again) / sent if sent and again is not None else None,
+    }
+
+
+def _ideal_ns(params: Mapping[str, Any], octets: int) -> float | None:
+    """The time that so many bytes of a stream take at the path's rate."""
+    rates = [params.get(name) for name in ("rate_bps", "access_rate_bps")]
+    known = [rate * (params.get("channels") or 1 if n == 0 else 1) for n, rate in enumerate(rates) if rate]
+    if not known or not octets or params.get("request_bytes"):
+        return None
+    mtu, headers = params.get("mtu") or 1500, _IP_TCP[params.get("family") or "ipv4"] + _TIMESTAMPS
+    frame = mtu + _ON_THE_WIRE.get(str(params.get("framing")), 0)
+    return float(octets * frame / (mtu - headers) * 8e9 / min(known))
+
+
+def buffer_delay(params: Mapping[str, Any], mean_ns: int | None) -> float | None:
+    """``buffer_delay`` of one flow; None without samples, or on a path without delay."""
+    baseline = params.get("rtt_ns")
+    return (mean_ns - baseline) / baseline if mean_ns is not None and baseline else None

@@ -1,0 +1,153 @@
+"""The transfers of a trial: receivers, captures, and then each flow's sender when its time has come."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netcommon.ledger import Ledger
+from netcommon.process import START_TIMEOUT_S, Tool, ToolError
+from scenarios.network.graph import host_names
+from scenarios.network.place import Network, Place
+from scenarios.plan import estimate, flows, profiles
+from scenarios.plan.flows import One
+from scenarios.plan.model import Scenario
+from scenarios.plan.plan import Trial
+from scenarios.trial import analysis, gateways, transfer_tool
+from scenarios.trial.delay_box import Boxes
+from scenarios.trial.transfer_tool import TransferCommands
+
+FLOWS = "flows"  # folder of what flows beside [transfer]'s leave, and their key in transfer.json
+
+
+@dataclass
+class Ends:
+    """The ``end`` objects of the tools."""
+
+    transfer: dict[str, Any]
+    box: dict[str, Any]
+    capture: dict[str, Any]
+
+
+def samples(folder: Path, one: One) -> Path:
+    """Where a flow's sender writes its TCP_INFO samples."""
+    return folder / "log" / ("samples.jsonl" if not one.number else f"samples-{one.name}.jsonl")
+
+
+def folder_of(folder: Path, one: One) -> Path:
+    """The folder of a flow's tables in a trial's."""
+    return folder / FLOWS / one.name if one.number else folder
+
+
+@dataclass
+class _Flow:
+    """A flow with its command lines, its two hosts and, once they run, its tools."""
+
+    one: One
+    commands: TransferCommands
+    sender_at: Place
+    receiver_at: Place
+    senders: list[Tool]
+    receivers: list[Tool]
+
+    def tool_name(self, role: str) -> str:
+        """``sender``, ``receiver-2``, ``sender-NAME``."""
+        return f"{role}-{self.one.name}" if self.one.number else role
+
+
+def run(net: Network, trial: Trial, folder: Path, ledger: Ledger, boxes: Boxes) -> Ends:
+    """Runs all flows and waits for their ends."""
+    setting = trial.setting
+    log = folder / "log"
+
+    def started(name: str, place: Place, argv: list[str]) -> Tool:
+        return Tool(
+            place.command(argv), netns_pid=place.netns, name=name, stderr_path=log / f"{name}.stderr", ledger=ledger,
+            stdin=place.is_remote,
+        )  # fmt: skip
+
+    with contextlib.ExitStack() as stack:
+        ready = [_flow(net, setting, one, folder) for one in flows.of(setting)]
+        for flow in ready:
+            for n, commands in enumerate(_each(flow.commands)):
+                tool = started(flow.tool_name("receiver") + ("-2" if n else ""), flow.receiver_at, commands.receiver)
+                flow.receivers.append(stack.enter_context(tool))
+                tool.wait_event("ready", START_TIMEOUT_S)
+        capture = _start_capture(net, setting, folder, ledger, stack)
+        began_s = time.monotonic()
+        for flow in sorted(ready, key=lambda flow: flow.one.start_ns):
+            time.sleep(max(0.0, began_s + flow.one.start_ns / 1e9 - time.monotonic()))
+            for n, commands in reversed(list(enumerate(_each(flow.commands)))):
+                _comment(capture, f"{_spoken(flow.one, n)} begins")
+                tool = started(flow.tool_name("sender") + ("-2" if n else ""), flow.sender_at, commands.sender)
+                flow.senders.insert(0, stack.enter_context(tool))
+        ends = {flow.one.name: _finish(flow, boxes, _timeout_s(setting)) for flow in ready}
+        _comment(capture, "the transfer has ended" if len(_each(ready[0].commands)) + len(ready) == 2 else
+                 "all transfers have ended")  # fmt: skip
+        for flow in ready:
+            with contextlib.suppress(ToolError):  # the sender's end object has the receiver's figures too
+                flow.receivers[0].finish(2.0)
+            if flow.commands.samples:
+                flow.sender_at.fetch(flow.commands.samples, samples(folder, flow.one))
+        captured = (capture.stop(30.0) or {}) if capture else {}
+    main = ends.pop(flows.MAIN)
+    return Ends(main | ({FLOWS: ends} if ends else {}), {}, captured)
+
+
+def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:
+    snd, rcv = (net.place(host) for host in host_names(one.pair))
+    profile = profiles.load(setting.profile.name)
+    host = gateways.target(net, setting, one.pair)
+    commands = transfer_tool.commands(one.setting, profile, host, snd.file(samples(folder, one)), one.number)
+    return _Flow(one, commands, snd, rcv, [], [])
+
+
+def _each(commands: TransferCommands) -> list[TransferCommands]:
+    """The transfer, and the second one beside it if there is one."""
+    return [commands, *([commands.second] if commands.second else [])]
+
+
+def _spoken(one: One, n: int) -> str:
+    return "the second transfer" if n else f"flow {one.name}" if one.number else "the transfer"
+
+
+def _start_capture(
+    net: Network, setting: Scenario, folder: Path, ledger: Ledger, stack: contextlib.ExitStack
+) -> Tool | None:
+    argv = analysis.capture_command(net, setting.capture.points, setting.capture.snap, folder / "capture")
+    if argv is None:
+        return None
+    (folder / "capture").mkdir()
+    log = folder / "log" / "pktlogger.stderr"
+    tool = Tool(argv, name="pktlogger", stderr_path=log, ledger=ledger, stdin=True)
+    capture = stack.enter_context(tool)
+    capture.wait_event("ready", START_TIMEOUT_S)
+    return capture
+
+
+def _comment(capture: Tool | None, text: str) -> None:
+    """A comment in every capture of the trial, at the next packet."""
+    if capture:
+        capture.say(f"lfp: {text}")
+
+
+def _finish(flow: _Flow, boxes: Boxes, timeout_s: float) -> dict[str, Any]:
+    """The sender's ``end`` object, with that of a second transfer. If the sender fails because a box has ended, the
+    error gives the box's reason."""
+    try:
+        first, *second = (tool.finish(timeout_s) for tool in flow.senders)
+        return first | ({"second": second[0]} if second else {})
+    except ToolError as error:
+        if boxes.ended(1.0):
+            raise ToolError(f"comet-delay ended during the transfer ({error})") from error
+        raise
+
+
+def _timeout_s(setting: Scenario) -> float:
+    if setting.run.timeout is not None:
+        return setting.run.timeout / 1e9
+    return 60.0 + 10.0 * estimate.transfer_s(setting)
+

@@ -1,0 +1,118 @@
+"""Statistics of repeats: intervals, outliers, when repeats are enough, the gate's false alarms, RFC 6349's metrics."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scenario_runs import TINY, FakeTrials
+from scipy import stats
+
+from scenarios import cli
+from scenarios.run import checks, plugins
+from scenarios.run.judgement import ALPHA, Side, judge
+from scenarios.run.runs import manifest
+from scenarios.statistics import intervals, rfc6349
+
+NOISE = 0.0036  # standard deviation of gate.toml's throughputs, relative (docs/how-to/gate.md)
+
+
+def side(rng: random.Random, mean: float = 1.0) -> Side:
+    values = tuple(rng.gauss(mean, NOISE) for _ in range(5))
+    return Side(values, values)
+
+
+def verdict(base: Side, run: Side, within: float) -> str:
+    (cell,) = judge([{}], [(base, run)], within, lower_is_better=False)
+    return cell.verdict
+
+
+def test_200_comparisons_of_a_gateway_with_itself_give_few_alarms_and_1_percent_is_found() -> None:
+    """The noise of a gateway in virtual time. `lfp bench gate.alarms` measures the same with trials."""
+    rng = random.Random(1)
+    alarms = dict.fromkeys((0.05, 0.005), 0)
+    for _ in range(200):
+        pair = side(rng), side(rng)
+        for within in alarms:
+            alarms[within] += verdict(*pair, within) != "same"
+    assert alarms[0.05] == 0 and alarms[0.005] <= stats.binom.ppf(0.999, 200, ALPHA), alarms
+    found = [verdict(side(rng), side(rng, 0.99), 0.005) for _ in range(200)]
+    assert found.count("better") == 0 and found.count("worse") >= 160, found.count("worse")
+
+
+def test_the_interval_of_a_median_holds_it_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(6349)
+    for count, least in ((5, 0.75), (20, 0.88)):
+        held = 0
+        for _ in range(60):
+            low, high = intervals.median_interval(list(rng.normal(10, 1, count))) or (0, 0)
+            held += low <= 10 <= high
+        assert held / 60 >= least, count
+    assert intervals.median_interval([1.0] * 4) is None
+    assert intervals.median_interval([2.0] * 9) == (2.0, 2.0)
+
+
+def test_outliers_are_beyond_tukeys_fences() -> None:
+    assert intervals.outlying([10, 10.1, 9.9, 10, 14]) == [False] * 4 + [True]
+    assert not any(intervals.outlying([1, 2, 3, 4, 5])) and not any(intervals.outlying([1, 1, 1, 9]))
+
+
+def test_precision_is_students() -> None:
+    values = [9.0, 10.0, 11.0, 10.0, 10.0]
+    low, high = stats.t.interval(0.95, 4, np.mean(values), stats.sem(values))
+    assert intervals.precision(values) == pytest.approx((high - low) / 2 / 10)
+    assert intervals.precision(values[:4]) is None
+
+
+def row(trial: int, bps: float) -> dict[str, Any]:
+    return {"trial": trial, "seed": trial, "valid": True, "short_term_bps": bps}
+
+
+def test_repeats_are_enough_when_the_interval_is_narrow_or_more_would_be_copies() -> None:
+    wide = [row(n, 100 + 10 * (n % 3)) for n in range(8)]
+    assert not intervals.is_enough(wide, "short_term_bps", 0.02) and intervals.is_enough(wide, "short_term_bps", 0.2)
+    copies = [row(n, 100.0) for n in range(5)]
+    assert intervals.is_enough(copies, "short_term_bps", 0.001) and not intervals.is_enough(copies[:4], "x", 1)
+
+
+def test_a_run_stops_repeating_settings_that_are_known_well_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Trials 0, 4, 8, … have one rate; those of the second window scatter by a third."""
+    monkeypatch.setattr(checks, "require", lambda tools, virtual: None)
+    monkeypatch.setattr(plugins, "after_run", lambda run_dir: [])
+    monkeypatch.chdir(tmp_path)
+    fake = FakeTrials(monkeypatch, tmp_path)
+    fake.rate = lambda trial: 1e6 if trial.number % 4 != 1 else 1e6 * (1 + trial.number % 3 / 3)
+    Path("tiny.toml").write_text(TINY.replace("seed = 7", 'seed = 7\nrepeat = 9\nprecision = "2%"'))
+    assert cli.run(["run", "tiny.toml"]) == 0
+    run_dir = next(Path("runs").iterdir())
+    content = manifest(run_dir)
+    assert sorted(fake.ran) == sorted({*range(20), *range(21, 36, 4)}), "five rounds of all, then the second alone"
+    assert content["enough"] == [n for n in range(20, 36) if n % 4 != 1]
+    assert content["verdict"]["valid"] and content["plan"] == 36
+    capsys.readouterr()
+    assert cli.run(["show", "last"]) == 0
+    assert "24 of 36 trials, 12 not needed: run.precision is reached" in capsys.readouterr().out
+    fake.ran.clear()
+    assert cli.run(["run", "--resume", "last"]) == 0 and not fake.ran, "complete"
+    assert cli.run(["show", "last", "--summary", "short_term_bps"]) == 0
+    assert "9 repeats" in capsys.readouterr().out
+
+
+def test_rfc_6349s_metrics() -> None:
+    params = {"rate_bps": 45_000_000, "channels": 1, "mtu": 1500, "family": "ipv4", "framing": "ip"}
+    octets = 100_000_000
+    ideal_s = octets * 1500 / 1448 * 8 / 45e6
+    sender = {"tcp_info": {"bytes_sent": 102_000, "bytes_retrans": 2_040}}
+    found = rfc6349.of_transfer(params, {"bytes": octets, "elapsed_ns": int(2 * ideal_s * 1e9)}, sender)
+    assert found["transfer_time_ratio"] == pytest.approx(2.0)
+    assert found["tcp_efficiency"] == pytest.approx(0.98), "the RFC's own example: 2,040 of 102,000 bytes again"
+    assert rfc6349.buffer_delay({"rtt_ns": 25 * 10**6}, 32 * 10**6) == pytest.approx(0.28), "the RFC's example"
+    assert rfc6349.of_transfer(params | {"rate_bps": 0}, {"bytes": 1, "elapsed_ns": 1}, {}) == {
+        "transfer_time_ratio": None, "tcp_efficiency": None,
+    }  # fmt: skip
+    assert rfc6349.buffer_delay({"rtt_ns": 0}, 1) is None
