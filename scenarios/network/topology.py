@@ -50,14 +50,16 @@ class Topology:
     namespaces."""
 
     def __init__(
-        self, routers: int, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None, *, gateways: bool = False
-    ) -> None:
+        self, routers: int, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None, *, gateways: bool = False,
+        nic: tuple[int, int] = (0, 0),
+    ) -> None:  # fmt: skip
         self.mtu = mtu
         self.family = family
         chain = [f"r{i}" for i in range(1, routers + 1)]
         self.names = ["snd", *(["gw1", *chain, "gw2"] if gateways else chain), "rcv"]
         self._wan_link = self.names.index("r1")  # the link of the chain where the delay box is
         self._ledger = ledger
+        self._nic = nic  # rate of the sender's interface (0: none), and packets of its transmit queue
         self._net: Any = None
         self._nodes: list[Any] = []
         self._macs: dict[tuple[str, str], str] = {}
@@ -66,7 +68,8 @@ class Topology:
     def of(cls, setting: Scenario, ledger: Ledger | None = None) -> Topology:
         """The network that a trial needs."""
         path, gateways = setting.path, setting.gateway.has_nodes
-        return cls(path.routers, path.mtu, setting.transfer.family, ledger, gateways=gateways)
+        nic = path.nic_rate, path.nic_queue
+        return cls(path.routers, path.mtu, setting.transfer.family, ledger, gateways=gateways, nic=nic)
 
     def __enter__(self) -> Topology:
         from mininet.link import Link
@@ -185,6 +188,8 @@ class Topology:
                 names = {"intfName1": self._interface(link, 1), "intfName2": self._interface(link, 2)}
                 self._net.addLink(left, right, cls=Link, **names)
                 self._join(link)
+        if self._nic[0]:
+            links.transmit_queue(self.sender, self.host_interface("snd"), *self._nic)
 
     def _join(self, link: int) -> None:
         """Gives both ends of a link their addresses, brings them up and enters each as the other's neighbour."""

@@ -254,6 +254,8 @@ def _same_network(trials: list[Trial]) -> list[list[Trial]]:
     return [list(group) for _, group in itertools.groupby(trials, key=lambda one: _network(one.setting))]
 
 
-def _network(setting: Scenario) -> tuple[int, int, Family, bool]:
+def _network(setting: Scenario) -> tuple[int, int, Family, bool, int, int]:
     """The settings that decide a topology."""
-    return setting.path.routers, setting.path.mtu, setting.transfer.family, setting.gateway.has_nodes
+    path = setting.path
+    nic = path.nic_rate, path.nic_queue
+    return path.routers, path.mtu, setting.transfer.family, setting.gateway.has_nodes, *nic

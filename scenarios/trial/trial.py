@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import rttcp
 from netcommon import netns
@@ -25,7 +25,17 @@ from scenarios.network.topology import Topology
 from scenarios.plan import estimate, lateness, params, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Trial
-from scenarios.trial import analysis, attempts, clock, delay_box, gateways, transfer_tool, verdicts, witness
+from scenarios.trial import (
+    analysis,
+    attempts,
+    clock,
+    delay_box,
+    gateways,
+    path_changes,
+    transfer_tool,
+    verdicts,
+    witness,
+)
 from scenarios.trial.delay_box import BackEnd
 from scenarios.trial.files import write_json
 from scenarios.trial.validity import CpuTimes, Observation, reasons
@@ -33,6 +43,7 @@ from scenarios.trial.verdicts import Reason
 
 if TYPE_CHECKING:
     from comet_delay.backend import Box
+    from comet_delay.userspace import UserspaceBox
 
 READY_TIMEOUT_S = 10.0
 RECORD_TIMEOUT_S = 120.0  # for writing the rest of a record when its box has ended
@@ -129,7 +140,8 @@ def _measure(
         with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as pair:
             sleeper = stack.enter_context(_witness(folder / "log", ledger)) if watched else None
             before = _observe(net)
-            ends = _transfer(net, trial, folder, ledger, box)
+            with path_changes.applied(cast("UserspaceBox", box), trial.setting.path.changes()):
+                ends = _transfer(net, trial, folder, ledger, box)
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None
             found = pair.stop()

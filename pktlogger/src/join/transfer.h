@@ -95,6 +95,7 @@ enum pl_loss_cause {
     PL_LOSS_OUTAGE,
     PL_LOSS_EMULATOR,
     PL_LOSS_CORRUPTED,
+    PL_LOSS_RECEIVER,
     PL_LOSS_N,
 };
 
