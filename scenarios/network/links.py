@@ -166,7 +166,9 @@ def transmit_queue(pid: int, name: str, rate_bps: int, packets: int) -> None:
         segmentation_off(name)
         options = netem_options(limit_packets=packets, rate_bps=rate_bps)
         with IPRoute() as ipr:
-            put_qdisc(ipr, "netem", index=_index(ipr, name), parent=ROOT, handle=FIRST, options=options)
+            index = _index(ipr, name)
+            ipr.link("set", index=index, gso_max_segs=1)  # TCP builds super-packets without the offload, too
+            put_qdisc(ipr, "netem", index=index, parent=ROOT, handle=FIRST, options=options)
 
     try:
         netns.call_in(pid, inside)

@@ -186,7 +186,10 @@ class PathKeys(Table):
 
     @model_validator(mode="after")
     def _changes_fit(self) -> PathKeys:
-        self.changes()
+        try:
+            self.changes()
+        except ValueError as error:
+            raise ValueError(f"'change': {error}") from None
         return self
 
     def changes(self) -> list[Change]:
@@ -249,7 +252,7 @@ def _change(at_ns: int, values: Mapping[str, str]) -> Change:
         path = PathTable.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        raise ValueError(f"'{first['loc'][0]}': {first['msg'].removeprefix('Value error, ')}") from None
+        raise ValueError(f"{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}") from None
 
     def of(which: Literal["ab", "ba"]) -> dict[str, int | str]:
         direction = path.direction(which).values

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lft_ref import TUNNEL_PORT, Gateway, Settings, wait_accelerating, write_key
-from netcommon import quantity
+from netcommon import binaries, quantity
 from netcommon.errors import LfpError, UsageError
 from netcommon.ledger import Ledger
 from netcommon.netns import call_in
@@ -158,7 +158,7 @@ def _command(net: Topology, setting: Scenario, which: Which) -> list[str]:
     known = {
         "near": _outer(net, setting, "near"), "far": _outer(net, setting, "far"), "receiver": net.receiver_address(),
         "listen": target(net, setting), "port": PORT, "data_port": DATA_PORT, "rate_bps": gateway.rate,
-        "rate_mbps": gateway.rate // 10**6,
+        "rate_mbps": gateway.rate // 10**6, "pktlogger": binaries.find("pktlogger"),
     }  # fmt: skip
     try:
         return [string.Template(word).substitute(known) for word in shlex.split(text)]

@@ -64,12 +64,12 @@ def test_the_netem_back_end_has_no_changes(tmp_path: Path) -> None:
         ("8s delay", "'delay': want TIME KEY=VALUE"),
         ("8s delay=1ms; 8s delay=2ms", "the times do not rise"),
         ("8s mtu=9000", "'mtu': does not change while the path is in use"),
-        ("8s delays=1ms", "'delays': "),
-        ("8s delay=fast", "'delay': not a duration"),
+        ("8s delays=1ms", "delays: "),
+        ("8s delay=fast", "delay: not a duration"),
     ],
 )
 def test_a_wrong_change_is_named(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(UsageError, match="path.change|change") as caught:
+    with pytest.raises(UsageError, match=r"path\.change") as caught:
         plan(tmp_path, TINY, f'path.change="{text}"')
     assert says in str(caught.value)
 
