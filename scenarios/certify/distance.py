@@ -1,8 +1,8 @@
 """Distance of a route, as the Land Speed Record counts it: the shortest way over the earth between places that count.
 
 The earth is WGS84's ellipsoid. Published lengths of record paths are its geodesics: Sunnyvale–Chicago–CERN 10,037 km
-(10,036 here), Tokyo–Chicago–Amsterdam–Seattle–Tokyo 32,372 km (32,360 here). Rejected: great circles of a sphere with the
-mean radius, which are 0.3 % shorter on both (docs/how-to/land-speed-record.md).
+(10,036 here), Tokyo–Chicago–Amsterdam–Seattle–Tokyo 32,372 km (32,360 here). Rejected: great circles of a sphere with
+the mean radius, which are 0.3 % shorter on both (docs/how-to/land-speed-record.md).
 """
 
 from __future__ import annotations

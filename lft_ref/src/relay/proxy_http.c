@@ -13,8 +13,8 @@
 
 #define SCHEME "http://"
 /* Fields that are between client and proxy alone, and Host, which follows from the target. */
-static const char *const dropped[] = {"connection", "proxy-connection", "keep-alive", "te", "upgrade",
-                                      "proxy-authorization", "host"};
+static const char *const dropped[] = {"connection", "proxy-connection",    "keep-alive", "te",
+                                      "upgrade",    "proxy-authorization", "host"};
 
 struct head {
     char text[PROXY_REQUEST_MAX];

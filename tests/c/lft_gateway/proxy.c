@@ -55,8 +55,9 @@ static bool sends(const struct proxy_request *r, const char *wanted)
 static void test_plain_http(void)
 {
     struct proxy_request r;
-    CHECK_EQ(FEED(&r, PROXY_HTTP, "GET http://example.org/a?b HTTP/1.1\r\nHost: other\r\nProxy-Connection: keep-alive\r\n"
-                                  "Connection: keep-alive\r\nAccept: */*\r\n\r\n"),
+    CHECK_EQ(FEED(&r, PROXY_HTTP,
+                  "GET http://example.org/a?b HTTP/1.1\r\nHost: other\r\nProxy-Connection: keep-alive\r\n"
+                  "Connection: keep-alive\r\nAccept: */*\r\n\r\n"),
              PROXY_GO);
     CHECK(r.where.family == LFT_FAMILY_NAME && strcmp(r.where.name, "example.org") == 0);
     CHECK_EQ(r.where.destination_port, 80);
@@ -64,7 +65,8 @@ static void test_plain_http(void)
                     "Accept: */*\r\n\r\n"));
     CHECK_EQ(FEED(&r, PROXY_HTTP, "HEAD HTTP://[2001:db8::1]:8080 HTTP/1.0\r\n\r\n"), PROXY_GO);
     CHECK(r.where.family == LFT_FAMILY_IPV6 && r.where.destination_port == 8080);
-    CHECK(sends(&r, "HEAD / HTTP/1.0\r\nHost: [2001:db8::1]:8080\r\nConnection: close\r\nVia: 1.1 lft-gateway\r\n\r\n"));
+    CHECK(
+        sends(&r, "HEAD / HTTP/1.0\r\nHost: [2001:db8::1]:8080\r\nConnection: close\r\nVia: 1.1 lft-gateway\r\n\r\n"));
     uint8_t none[128];
     const struct lft_result refused = {.code = LFT_RESULT_REFUSED};
     CHECK_EQ(proxy_request_answer(r.kind, NULL, none), 0); /* the server answers */
@@ -74,11 +76,16 @@ static void test_plain_http(void)
 static void test_wrong_plain_http(void)
 {
     static const char *const wrong[] = {
-        "GET https://a/ HTTP/1.1\r\n\r\n",       "GET http:// HTTP/1.1\r\n\r\n",
-        "GET http://user@a/ HTTP/1.1\r\n\r\n",   "GET http://a:0/ HTTP/1.1\r\n\r\n",
-        "GET http://a/ HTTP/2.0\r\n\r\n",        "GET http://a/b c HTTP/1.1\r\n\r\n",
-        "GET http://a/ HTTP/1.1\r\n folded\r\n\r\n", "GET http://a/ HTTP/1.1\r\nHost : a\r\n\r\n",
-        " http://a/ HTTP/1.1\r\n\r\n",           "\r\n\r\n",
+        "GET https://a/ HTTP/1.1\r\n\r\n",
+        "GET http:// HTTP/1.1\r\n\r\n",
+        "GET http://user@a/ HTTP/1.1\r\n\r\n",
+        "GET http://a:0/ HTTP/1.1\r\n\r\n",
+        "GET http://a/ HTTP/2.0\r\n\r\n",
+        "GET http://a/b c HTTP/1.1\r\n\r\n",
+        "GET http://a/ HTTP/1.1\r\n folded\r\n\r\n",
+        "GET http://a/ HTTP/1.1\r\nHost : a\r\n\r\n",
+        " http://a/ HTTP/1.1\r\n\r\n",
+        "\r\n\r\n",
     };
     struct proxy_request r;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -92,7 +99,8 @@ static void test_what_follows_a_plain_head(void)
     struct proxy_request r = {.kind = PROXY_HTTP, .used = sizeof post - 1};
     memcpy(r.text, post, r.used);
     CHECK_EQ(proxy_request_parse(&r), PROXY_GO);
-    CHECK(sends(&r, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nVia: 1.1 lft-gateway\r\nContent-Length: 3\r\n\r\nabc"));
+    CHECK(sends(
+        &r, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nVia: 1.1 lft-gateway\r\nContent-Length: 3\r\n\r\nabc"));
     r = (struct proxy_request){.kind = PROXY_HTTP, .used = sizeof r.text};
     memset(r.text, 'x', sizeof r.text);
     memcpy(r.text, "GET http://a/ HTTP/1.1\r\nLong: ", 30);
