@@ -1,10 +1,12 @@
-"""Draw the pictures of docs/explanation/xys.md and cpeak.md again: `python docs/img/congestion.py KIND RUN…`.
+"""Draw the pictures of docs/explanation/xys.md, cpeak.md and fig1.md again: `python docs/img/congestion.py KIND RUN…`.
 
 RUN is a run directory.
 
 - `window RUN…` writes xys-window.png: throughput and s by window with 95 % intervals, of runs of lfp-xys together.
 - `over-time RUN --trial N…` writes xys.png: cwnd, x, y and s of trials of one run.
 - `cpeak FIG2_RUN GROWTH_RUN` writes cpeak.png: the window over time beside Reno's, a growth curve with its equation.
+- `fig1 RUN…` writes fig1.png: the average of a session by its length, of the longest trial of each case and window of
+  comet-fig1-sessions.
 - `tables RUN…` prints the tables of xys.md.
 - `cpeak-tables RUN…` prints the tables of cpeak.md, from runs of cpeak-tab1, cpeak-tab2 and cpeak-loss.
 
@@ -13,6 +15,7 @@ Needs playwright and Debian's chromium, and no network.
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections import defaultdict
 from pathlib import Path
@@ -152,6 +155,32 @@ def _add_growth(figure: go.Figure, found: congestion.Control, delivered: np.ndar
     ):
         line = {"color": colour, "width": 2, "dash": dash}
         figure.add_scatter(x=x, y=y, name=name, mode="lines", line=line, row=2, col=1)
+
+
+@main.command()
+@click.argument("runs", nargs=-1, required=True)
+def fig1(runs: tuple[str, ...]) -> None:
+    """The average from a session's beginning on, by the time since then: what a session of that length would have."""
+    longest: dict[tuple[str, int], tuple[int, Path]] = {}
+    for path in runs:
+        run = load_run(Path(path))
+        for row in run.rows:
+            key, length = (str(row["case"]), int(row["window_bytes"])), int(row["duration_ns"])
+            if row.get("valid") and length > longest.get(key, (0,))[0]:
+                longest[key] = length, run.trial(int(row["trial"])).path
+    figure = go.Figure()
+    for number, ((case, window_bytes), (_, folder)) in enumerate(sorted(longest.items())):
+        intervals = np.array(json.loads((folder / "transfer.json").read_text())["receiver"]["intervals"])
+        t_s, mbit = intervals[:, 1] / 1e9, np.cumsum(intervals[:, 2]) * 8e3 / intervals[:, 1]
+        figure.add_scatter(
+            x=t_s, y=mbit, mode="lines", name=f"{case}, {window_bytes // 1024} KB",
+            line={"color": SERIES_COLOURS[number % 6], "width": 2},
+        )  # fmt: skip
+    figure.update_layout(**LAYOUT, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
+    figure.update_layout(margin={"t": 20, "r": 20})
+    figure.update_xaxes(**AXIS, type="log", title_text="Length of the session (s)")
+    figure.update_yaxes(**AXIS, type="log", title_text="Average (Mbit/s)")
+    shoot(figure, "fig1", 1100, 520)
 
 
 def _cell(values: list[float], digits: int) -> str:

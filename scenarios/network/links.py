@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netcommon import netns
-from netcommon.errors import LfpError
+from netcommon.errors import LfpError, MissingError
 from scenarios.network.addresses import PREFIX_LENGTH, Family, Route
 
 if TYPE_CHECKING:
@@ -149,3 +149,33 @@ def offloads(pid: int, name: str) -> dict[str, bool]:
 
     result: dict[str, bool] = netns.call_in(pid, inside)
     return result
+
+
+def transmit_queue(pid: int, name: str, rate_bps: int, packets: int) -> None:
+    """Gives an interface a rate and a transmit queue of so many wire packets, with segmentation offloads off. A packet
+    that does not fit in is refused, which TCP takes for congestion; it is still TCP's and is sent later. The queue is
+    netem's, because netem takes packets off the socket's account: else TCP would keep its own queue below this one
+    (small-queue limit). LfpError where the kernel has no netem."""
+
+    def inside() -> None:
+        from pyroute2 import IPRoute
+
+        from comet_delay.netem_kernel import FIRST, ROOT, segmentation_off
+        from comet_delay.netem_messages import netem_options, put_qdisc
+
+        segmentation_off(name)
+        options = netem_options(limit_packets=packets, rate_bps=rate_bps)
+        with IPRoute() as ipr:
+            index = _index(ipr, name)
+            ipr.link("set", index=index, gso_max_segs=1)  # TCP builds super-packets without the offload, too
+            put_qdisc(ipr, "netem", index=index, parent=ROOT, handle=FIRST, options=options)
+
+    try:
+        netns.call_in(pid, inside)
+    except Exception as error:
+        if isinstance(error, LfpError):
+            raise
+        raise MissingError(
+            f"path.nic_rate: the kernel refuses a transmit queue at {name}: {error}; it needs sch_netem, "
+            "which virtual time has: use --time virtual"
+        ) from error

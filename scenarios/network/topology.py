@@ -50,17 +50,22 @@ class Topology:
     """The network, as a context manager. ``sender`` and ``receiver`` are the ids of the processes that hold the
     namespaces of pair 1's hosts."""
 
-    def __init__(self, graph: Graph, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None) -> None:
+    def __init__(
+        self, graph: Graph, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None, *,
+        nic: tuple[int, int] = (0, 0),
+    ) -> None:  # fmt: skip
         self.graph, self.mtu, self.family = graph, mtu, family
         self.names = list(graph.nodes)
         self._ledger = ledger
+        self._nic = nic  # rate of the senders' interfaces (0: none), and packets of their transmit queues
         self._net: Any = None
         self._nodes: dict[str, Any] = {}
 
     @classmethod
     def of(cls, setting: Scenario, ledger: Ledger | None = None) -> Topology:
         """The network that a trial needs."""
-        return cls(Graph.of(setting), setting.path.mtu, setting.transfer.family, ledger)
+        path = setting.path
+        return cls(Graph.of(setting), path.mtu, setting.transfer.family, ledger, nic=(path.nic_rate, path.nic_queue))
 
     def __enter__(self) -> Topology:
         from mininet.link import Link
@@ -207,6 +212,10 @@ class Topology:
                          "intfName2": self.graph.interface(number, link.right)}  # fmt: skip
                 self._net.addLink(self._nodes[link.left], self._nodes[link.right], cls=Link, **names)
                 self._join(number)
+        if self._nic[0]:
+            for pair in range(1, self.graph.pairs + 1):
+                sender, _ = host_names(pair)
+                links.transmit_queue(self.pid(sender), self.host_interface(sender), *self._nic)
 
     def _join(self, number: int) -> None:
         """Gives both ends of a link their addresses, brings them up and enters each as the other's neighbour."""

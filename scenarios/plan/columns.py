@@ -67,6 +67,12 @@ LATENCIES = {
     "min": "least", "mean": "mean", "p50": "median", "p90": "90 %", "p99": "99 %", "p999": "99.9 %", "max": "largest",
 }  # fmt: skip
 
+# Causes of lost packets (pktlogger's FORMAT.md, "Losses"); chance counts on both sides of the bottleneck together.
+LOSSES = {
+    "queue": "full queue", "receiver": "receiver's buffer", "corrupted": "corruption", "chance": "chance",
+    "outage": "outage",
+}  # fmt: skip
+
 _IN_ORDER = (
     *(Column(name, "int", "identity", name.capitalize()) for name in ("trial", "repeat", "seed")),
     _setting("case", "text", "scenario.case"),
@@ -95,6 +101,9 @@ _IN_ORDER = (
     _setting("mtu", "int", "path.mtu"),
     _setting("framing", "text", "path.framing"),
     _setting("routers", "int", "path.routers"),
+    _setting("nic_rate_bps", "int", "path.nic_rate", "Rate of the sender's interface"),
+    _setting("nic_queue_packets", "int", "path.nic_queue", "Transmit queue of the sender"),
+    _setting("change", "text", "path.change", "Change of the path"),
     _setting("congestion", "text", "transfer.congestion", "Congestion control"),
     _setting("second", "text", "transfer.second", "Second flow"),
     _setting("parallel", "int", "transfer.parallel", "Parallel streams"),
@@ -142,6 +151,8 @@ _IN_ORDER = (
         "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),
+    *_outcomes("int", {f"lost_{key}": f"Lost: {label}" for key, label in LOSSES.items()}),
+    *_outcomes("int", {f"seen_{key}": f"Lost, as the ends show it: {label}" for key, label in LOSSES.items()}),
     *_outcomes("int", {
         "timeouts": "Time-outs", "window_granted_bytes": "Window granted", "cpu_sender_ns": "CPU time of the sender",
         "cpu_receiver_ns": "CPU time of the receiver", "cpu_gateways_ns": "CPU time of both gateways",

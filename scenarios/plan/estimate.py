@@ -7,6 +7,7 @@ from typing import Literal
 
 from scenarios.plan import flows
 from scenarios.plan.model import Scenario, Transfer
+from scenarios.plan.path import Direction
 
 _OVERHEAD_S = 0.4  # starting box and tools, writing the profile
 _CAPTURE_S = 1.5  # opening captures and analysing them
@@ -72,7 +73,10 @@ def _exchange_s(setting: Scenario) -> float:
 def _rate_bps(setting: Scenario) -> float:
     """The rate that line, window and gateways allow."""
     ab, rtt_s = setting.path.direction("ab"), setting.path.rtt_ns() / 1e9
-    limits = (ab.all_channels_bps, ab.access_rate_bps, setting.gateway.rate, setting.gateway.host_rate, _FASTEST_BPS)
+    limits = (
+        ab.all_channels_bps, ab.access_rate_bps, setting.path.nic_rate, setting.gateway.rate, setting.gateway.host_rate,
+        _FASTEST_BPS,
+    )  # fmt: skip
     rates = [float(rate) for rate in limits if rate]
     if setting.transfer.window and rtt_s:
         rates.append(setting.transfer.parallel * setting.transfer.window * 8 / rtt_s)
@@ -81,8 +85,12 @@ def _rate_bps(setting: Scenario) -> float:
 
 def held_bytes(setting: Scenario, way: Literal["ab", "ba"]) -> int:
     """The most that the delay box holds in one direction, by the box's own rule: rate × delay and the queue, on every
-    channel. Without jitter. 0: the path sets no rate, so the box does not plan."""
-    line = setting.path.direction(way)
+    channel, with the path as it begins or as it becomes. Without jitter. 0: the path sets no rate, so the box does not
+    plan."""
+    return max(_held_bytes(line) for line in setting.path.phases(way))
+
+
+def _held_bytes(line: Direction) -> int:
     queue = int(line.values["channels"]) * int(line.values["queue"])
     return line.all_channels_bps * line.delay_ns // (8 * 10**9) + queue if line.rate_bps else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import string
 
-WORDS = ("near", "far", "receiver", "listen", "port", "data_port", "rate_bps", "rate_mbps")
+WORDS = ("near", "far", "receiver", "listen", "port", "data_port", "rate_bps", "rate_mbps", "pktlogger")
 
 
 def wrong(line: str | None) -> str | None:

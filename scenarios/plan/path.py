@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BeforeValidator, PlainSerializer, create_model, model_validator
+from pydantic import BeforeValidator, PlainSerializer, ValidationError, create_model, model_validator
 
 from netcommon import quantity
 from scenarios.plan.values import MS, Table, choice, count, model, of_option, ratio_or_model, whole, within
 
 LIGHT_IN_FIBRE_MPS = 210_000_000  # lfp-1995: 8.4 ms there and back over 880 km
 _FARTHEST_M = 10**9
+_FASTEST_BPS = 400 * 10**9
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,49 @@ def _amount(unit: quantity.Unit, key: str) -> tuple[BeforeValidator, PlainSerial
     return of_option(unit, "path", key)
 
 
+# Keys that the path has once, all but those of the box's parameters; they do not change while it is in use.
+_ONCE = (
+    "distance", "mtu", "framing", "routers", "nic_rate", "nic_queue", "change", "poll", "spin", "granularity", "memory",
+    "seed",
+)  # fmt: skip
+_WANT = "want TIME KEY=VALUE …, several of them between semicolons, for example '8s delay=150ms; 16s delay=100ms'"
+
+
+def _parsed(text: str) -> list[tuple[int, dict[str, str]]]:
+    """The text of ``change`` in order of time: ns from the start of the delay box on, and keys with their texts.
+    ValueError when it is none; the values are not looked at. Rejected: a list of tables. A text can be swept and set on
+    the command line, and it is one column of the results."""
+    if text == "none":
+        return []
+    found = [_one_change(part.split()) for part in text.split(";")]
+    times = [at_ns for at_ns, _ in found]
+    if sorted(set(times)) != times:
+        raise ValueError("the times do not rise; want the earliest change first, and each time once")
+    return found
+
+
+def _one_change(words: list[str]) -> tuple[int, dict[str, str]]:
+    if len(words) < 2:
+        raise ValueError(_WANT)
+    values = {}
+    for word in words[1:]:
+        key, equals, value = word.partition("=")
+        if not equals or not value or key in values:
+            raise ValueError(f"'{word}': {_WANT}")
+        if key in _ONCE:
+            raise ValueError(f"'{key}': does not change while the path is in use; {_WANT}")
+        values[key] = value
+    return quantity.parse_duration_ns(words[0]), values
+
+
+def _normal(value: Any) -> str:
+    """The text of ``change`` with single spaces, so that the same changes are the same setting."""
+    if not isinstance(value, str):
+        raise ValueError(f"not a text; {_WANT}")
+    _parsed(value)
+    return "; ".join(" ".join(part.split()) for part in value.split(";"))
+
+
 class PathKeys(Table):
     """[path] without prefixes: first the delay box's parameters, named as its options with ``_``, then the keys that
     the path has once. 0 means none or no bound; None means the box's own default. Defaults are the options' own, except
@@ -125,6 +169,9 @@ class PathKeys(Table):
     mtu: Annotated[int, *whole(1280, 9216)] = 1500
     framing: Annotated[str, *choice("path", "framing")] = "ip"
     routers: Annotated[int, *whole(2, 16)] = 2
+    nic_rate: Annotated[int, *within(quantity.RATE, 0, _FASTEST_BPS)] = 0
+    nic_queue: Annotated[int, *whole(1, 100_000)] = 100
+    change: Annotated[str, BeforeValidator(_normal)] = "none"
     poll: Annotated[int, *_amount(quantity.DURATION, "poll")] | None = None
     spin: Annotated[int, *_amount(quantity.DURATION, "spin")] | None = None
     granularity: Annotated[int, *_amount(quantity.DURATION, "granularity")] | None = None
@@ -136,6 +183,18 @@ class PathKeys(Table):
         if self.distance is not None and self.delay:
             raise ValueError("give either 'delay' or 'distance'")
         return self
+
+    @model_validator(mode="after")
+    def _changes_fit(self) -> PathKeys:
+        try:
+            self.changes()
+        except ValueError as error:
+            raise ValueError(f"'change': {error}") from None
+        return self
+
+    def changes(self) -> list[Change]:
+        """What changes on the path while it runs, in order of time. ValueError for a value that the box refuses."""
+        return [_change(at_ns, values) for at_ns, values in _parsed(self.change)]
 
     def direction(self, which: Literal["ab", "ba"]) -> Direction:
         """The values of one direction. A prefixed key wins over the plain one."""
@@ -149,12 +208,19 @@ class PathKeys(Table):
 
         return Direction({key: pick(key) for key in DIRECTION_KEYS})
 
+    def phases(self, which: Literal["ab", "ba"]) -> list[Direction]:
+        """The values of one direction as the path begins, and after each change."""
+        found = [self.direction(which)]
+        for change in self.changes():
+            values = change.ab if which == "ab" else change.ba
+            found.append(Direction({**found[-1].values, **values}))
+        return found
+
     def rtt_ns(self) -> int:
         """Round-trip time of the empty path: without queueing and jitter."""
         return self.direction("ab").delay_ns + self.direction("ba").delay_ns
 
 
-_ONCE = ("distance", "mtu", "framing", "routers", "poll", "spin", "granularity", "memory", "seed")
 DIRECTION_KEYS = tuple(key for key in PathKeys.model_fields if key not in _ONCE)
 
 if TYPE_CHECKING:
@@ -169,3 +235,28 @@ else:
         __base__=PathKeys,
         **{f"{which}_{key}": (_hints[key] | None, None) for which in ("ab", "ba") for key in DIRECTION_KEYS},
     )
+
+
+@dataclass(frozen=True)
+class Change:
+    """Parameters of both directions from ``at_ns`` of the box's clock on: keys of [path] without prefix → values."""
+
+    at_ns: int
+    ab: Mapping[str, int | str]
+    ba: Mapping[str, int | str]
+
+
+def _change(at_ns: int, values: Mapping[str, str]) -> Change:
+    """A change with its values in base units. ValueError with the key when one is no key or not allowed."""
+    try:
+        path = PathTable.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}") from None
+
+    def of(which: Literal["ab", "ba"]) -> dict[str, int | str]:
+        direction = path.direction(which).values
+        keys = [key.removeprefix(f"{which}_") for key in values if key.removeprefix(f"{which}_") in DIRECTION_KEYS]
+        return {key: direction[key] for key in keys}
+
+    return Change(at_ns, of("ab"), of("ba"))

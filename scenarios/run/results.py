@@ -76,7 +76,7 @@ def _of_tables(folder: Path, flow: dict[str, Any], *, alone: bool) -> dict[str, 
     return {
         **trips,
         "buffer_delay": rfc6349.buffer_delay(flow, trips.pop("rtt_mean_ns")),
-        "stopped_share": _stopped_share(folder / "summary.json") if alone else None,
+        **_of_captures(folder / "summary.json" if alone else None),
     }
 
 
@@ -141,12 +141,25 @@ def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:
     return {key: exchange.get(key) for key in ("exchanges_per_s", *(f"latency_{name}_ns" for name in LATENCIES))}
 
 
-def _stopped_share(summary: Path) -> float | None:
-    """lfp-1995's s of the flow that carried the data (not of a tool's control connection); None without captures."""
-    content = read_json(summary) or {}
+_CAUSES = {
+    "queue": ("tail_drop", "aqm"), "receiver": ("receiver",), "corrupted": ("corrupted",),
+    "chance": ("random", "random_before", "random_behind"), "outage": ("outage",),
+}  # fmt: skip
+
+
+def _of_captures(summary: Path | None) -> dict[str, Any]:
+    """Of the flow that carried the data (not of a tool's control connection): lfp-1995's s, and why packets were lost,
+    by the box's record and by the captures of the ends alone. Nulls without captures."""
+    content = (read_json(summary) if summary else None) or {}
     flows = content.get("flows") or [{}]
-    share: float | None = flows[content.get("main_flow", 0)].get("stopped_share")
-    return share
+    flow = flows[content.get("main_flow", 0)]
+    found: dict[str, Any] = {"stopped_share": flow.get("stopped_share")}
+    for prefix, key in (("lost", "losses_by_cause"), ("seen", "losses_seen")):
+        counts = flow.get(key)
+        for name, causes in _CAUSES.items():
+            total = None if counts is None else sum(counts.get(cause, 0) for cause in causes)
+            found[f"{prefix}_{name}"] = total
+    return found
 
 
 def _round_trips(samples: Path) -> dict[str, int | None]:

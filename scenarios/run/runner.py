@@ -288,4 +288,5 @@ def _network(setting: Scenario) -> tuple[Any, ...]:
     """The settings that decide a network."""
     hosts = tuple((name, pair.sender, pair.receiver) for name, pair in setting.pair.items())
     graph = None if setting.topology.kind == "existing" else Graph.of(setting)
-    return setting.topology, graph, hosts, setting.path.mtu, setting.transfer.family
+    nic = setting.path.nic_rate, setting.path.nic_queue
+    return setting.topology, graph, hosts, setting.path.mtu, setting.transfer.family, nic

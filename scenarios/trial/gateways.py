@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lft_ref import TUNNEL_PORT, Gateway, Settings, wait_accelerating, write_key
-from netcommon import quantity
+from netcommon import binaries, quantity
 from netcommon.errors import LfpError, UsageError
 from netcommon.ledger import Ledger
 from netcommon.netns import call_in
@@ -228,7 +228,7 @@ def _command(net: Topology, site: Site, which: Which) -> list[str]:
     known = {
         "near": _outer(net, site, "near"), "far": _outer(net, site, "far"), "receiver": net.receiver_address(pair),
         "listen": _listens_at(net, site, pair), "port": port, "data_port": data_port, "rate_bps": gateway.rate,
-        "rate_mbps": gateway.rate // 10**6,
+        "rate_mbps": gateway.rate // 10**6, "pktlogger": binaries.find("pktlogger"),
     }  # fmt: skip
     try:
         return [string.Template(word).substitute(known) for word in shlex.split(text)]

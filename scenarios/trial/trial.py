@@ -22,7 +22,17 @@ from scenarios.network.place import Network
 from scenarios.network.tcp_memory import TcpMemory
 from scenarios.plan import flows, lateness, params, profiles
 from scenarios.plan.plan import Trial
-from scenarios.trial import analysis, attempts, clock, delay_box, gateways, transfers, verdicts, witness
+from scenarios.trial import (
+    analysis,
+    attempts,
+    clock,
+    delay_box,
+    gateways,
+    path_changes,
+    transfers,
+    verdicts,
+    witness,
+)
 from scenarios.trial.delay_box import BackEnd, Boxes
 from scenarios.trial.files import write_json
 from scenarios.trial.validity import CpuTimes, Observation, reasons
@@ -115,7 +125,8 @@ def _measure(
         with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as running:
             sleeper = stack.enter_context(_witness(folder / "log", ledger)) if watched else None
             before = _observe(net)
-            ends = transfers.run(net, trial, folder, ledger, boxes)
+            with path_changes.applied(boxes, trial.setting.path.changes()):
+                ends = transfers.run(net, trial, folder, ledger, boxes)
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None
             found = running.stop()

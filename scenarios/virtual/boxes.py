@@ -32,6 +32,8 @@ def objection(trial: Trial) -> str | None:
     path = trial.setting.path
     if analysis.BOX in trial.setting.capture.points:
         return "netem keeps no record for the capture point 'box'"
+    if path.changes():
+        return "path.change counts by the clock of the userspace box"
     for which in delay_box.WAYS:
         wanted = delay_box.parameters(path.direction(which), path.framing)
         if others := sorted(wanted.keys() - DEFAULTS.keys()):

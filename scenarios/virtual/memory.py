@@ -10,6 +10,7 @@ from typing import Literal
 from netcommon.errors import EXIT_MISSING, LfpError
 from scenarios.plan import flows, profiles
 from scenarios.plan.model import Gateway, Scenario
+from scenarios.plan.path import Direction
 
 BASE_BYTES = 384 * 2**20  # kernel, Python, tools
 _FASTEST_BPS = 10**10
@@ -55,12 +56,16 @@ def _ways(setting: Scenario) -> tuple[Way, ...]:
 
 
 def _held_bytes(setting: Scenario, way: Way) -> int:
-    """What a direction's lines and queues hold, with the whole round trip. A parking lot has several in a row."""
-    line = setting.path.direction(way)
-    rates = [rate for rate in (line.all_channels_bps, line.access_rate_bps) if rate]
-    rate = min(rates, default=_FASTEST_BPS)
-    of_hop = rate * setting.path.rtt_ns() // (8 * 10**9) + int(line.values["channels"]) * int(line.values["queue"])
-    return (setting.topology.hops or 1) * of_hop
+    """What a direction's lines and queues hold, with the whole round trip: as the path begins, or as it becomes. A
+    parking lot has several lines in a row."""
+    both = zip(setting.path.phases("ab"), setting.path.phases("ba"), strict=True)
+    rtt_ns = max(ab.delay_ns + ba.delay_ns for ab, ba in both)
+    return (setting.topology.hops or 1) * max(_line_bytes(line, rtt_ns) for line in setting.path.phases(way))
+
+
+def _line_bytes(line: Direction, rtt_ns: int) -> int:
+    rate = min((rate for rate in (line.all_channels_bps, line.access_rate_bps) if rate), default=_FASTEST_BPS)
+    return rate * rtt_ns // (8 * 10**9) + int(line.values["channels"]) * int(line.values["queue"])
 
 
 def box_bytes(setting: Scenario) -> int:

@@ -125,9 +125,10 @@ def answer_once(listener: socket.socket, body: bytes) -> threading.Thread:
         ([], f"http://{GATEWAY[4]}:7000/"),
         (["-x", f"socks5h://{GATEWAY[4]}:7001"], f"http://{SERVER[4]}:{PORT}/"),
         (["-p", "-x", f"http://{GATEWAY[4]}:7002"], f"http://{SERVER[4]}:{PORT}/"),
+        (["-x", f"http://{GATEWAY[4]}:7002"], f"http://{SERVER[4]}:{PORT}/"),
         ([], f"http://{SERVER[4]}:{PORT}/"),
     ],
-    ids=["forward", "socks5", "http-connect", "router"],
+    ids=["forward", "socks5", "http-connect", "http-get", "router"],
 )
 def test_curl_gets_its_page(lab: Lab, arguments: list[str], url: str) -> None:
     body = os.urandom(100_000)

@@ -17,12 +17,16 @@ from scenarios.plan import params
 from scenarios.plan.plan import load_plan
 
 PAPERS = {
-    "comet-2004": {"fig1", "fig2", "fig3", "fig11", "fig12", "fig13", "tab2", "tab3"},
+    "comet-2004": {
+        "fig1", "fig1-sessions", "fig2", "fig3", "fig3-detour", "fig11", "fig12", "fig13", "tab2", "tab3", "auto",
+        "esp",
+    },
     "tgnle-2006": {"fig4", "run-a", "run-b", "run-c", *(f"function-{number}" for number in range(1, 8))},
     "cpeak-1998": {"tab1", "tab2", "fig2"},
     "lfp-1995": {"fig3", "fig4", "xys", "tab1", "response", "tab2", "line", "rttcp"},
     "lsr-2007": {
-        "ipv4-single", "ipv6-single", "multi", "rules", *(f"cause-{number}" for number in (1, 2, 3, 4, 5, 7, 8)),
+        "ipv4-single", "ipv6-single", "multi", "rules", "delay-alone", "ceiling", "many",
+        *(f"cause-{number}" for number in (1, 2, 3, 4, 5, 7, 8)),
     },
 }  # fmt: skip
 VALID = {"valid": True}

@@ -81,7 +81,7 @@ static const struct nc_option rows[] = {
     LIST("forward", forwards, "LISTEN=DESTINATION",
          "proxy model: connections to LISTEN go to DESTINATION; may be given several times"),
     LIST("socks5", socks5, "LISTEN", "proxy model: a SOCKS5 proxy; may be given several times"),
-    LIST("http-connect", http_connect, "LISTEN", "proxy model: an HTTP CONNECT proxy; may be given several times"),
+    LIST("http-connect", http_connect, "LISTEN", "proxy model: an HTTP proxy; may be given several times"),
     FLAG("allow-loopback", allow_loopback,
          "clients of the peer's proxies may connect to loopback addresses of this machine"),
     QUANTITY("sessions", sessions_max, NC_UNIT_COUNT, "4096", 1, 65536, "most connections at a time"),

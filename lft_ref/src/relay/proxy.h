@@ -1,7 +1,7 @@
 /* The near side's proxy model: listeners that applications connect to by themselves.
  *   forward       LISTEN=DEST: every connection goes to one destination
  *   socks5        RFC 1928, CONNECT without authentication; the far side looks names up
- *   http-connect  CONNECT of RFC 9110, 9.3.6
+ *   http-connect  CONNECT of RFC 9110, 9.3.6, and plain requests (GET http://HOST/…) of RFC 9112, 3.2.2
  * A proxy has accepted its client before it knows about the server. So `forward` answers a refusal by RST, the others
  * in their protocol's words. */
 #ifndef LFT_PROXY_H

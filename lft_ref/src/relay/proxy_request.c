@@ -1,4 +1,4 @@
-/* SOCKS5 and HTTP CONNECT, octet by octet. */
+/* SOCKS5, octet by octet; what clients of every proxy are told. */
 #include "proxy_request.h"
 
 #include <arpa/inet.h>
@@ -104,32 +104,10 @@ int proxy_destination(const char *text, size_t n, struct lft_open *where)
     return 0;
 }
 
-static const char http_bad[] = "HTTP/1.1 405 Method Not Allowed\r\nAllow: CONNECT\r\nContent-Length: 0\r\n\r\n";
-static const char http_long[] = "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\n\r\n";
-
-/* CONNECT HOST:PORT HTTP/1.x, fields, an empty line. The fields do not matter here. */
-static enum proxy_parsed http_request(struct proxy_request *request)
-{
-    const char *text = (const char *)request->text;
-    const char *end = memmem(text, request->used, "\r\n\r\n", 4);
-    if (!end)
-        return request->used < PROXY_REQUEST_MAX ? PROXY_MORE
-                                                 : reply(request, PROXY_BAD, http_long, sizeof http_long - 1);
-    const char *line_end = memmem(text, request->used, "\r\n", 2), *target = text + 8;
-    if (line_end - text < 8 || memcmp(text, "CONNECT ", 8) != 0)
-        return reply(request, PROXY_BAD, http_bad, sizeof http_bad - 1);
-    const char *space = memchr(target, ' ', (size_t)(line_end - target));
-    if (!space || line_end - space != 9 || memcmp(space, " HTTP/1.", 8) != 0 ||
-        proxy_destination(target, (size_t)(space - target), &request->where) < 0)
-        return reply(request, PROXY_BAD, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", 47);
-    take(request, (size_t)(end - text) + 4);
-    return PROXY_GO;
-}
-
 enum proxy_parsed proxy_request_parse(struct proxy_request *request)
 {
     if (request->kind == PROXY_HTTP)
-        return http_request(request);
+        return proxy_http_parse(request);
     return request->step == 0 ? socks_methods(request) : socks_request(request);
 }
 
@@ -157,6 +135,8 @@ size_t proxy_request_answer(enum proxy_kind kind, const struct lft_result *resul
         return 0;
     if (kind == PROXY_SOCKS5)
         return socks_answer(result, out);
+    if (!result && kind == PROXY_HTTP_PLAIN)
+        return 0; /* the server answers */
     if (!result)
         return (size_t)snprintf((char *)out, 128, "HTTP/1.1 200 Connection Established\r\n\r\n");
     bool late = result->code == LFT_RESULT_TIMED_OUT;

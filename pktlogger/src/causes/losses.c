@@ -27,6 +27,7 @@ static const char *const names[PL_LOSS_N][2] = {
     [PL_LOSS_EMULATOR] = {"emulator", "the delay box itself"},
     [PL_LOSS_CORRUPTED] = {"corrupted", "corruption on the way"},
     [PL_LOSS_CAPTURE] = {"capture_loss", "the receiver's capture alone, for they were acknowledged"},
+    [PL_LOSS_RECEIVER] = {"receiver", "a full buffer in the receiver"},
 };
 /* clang-format on */
 
@@ -129,8 +130,9 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     switch (row->cause) {
     case FATE_QUEUE:
     case FATE_PACE:
-    case FATE_DRAIN:
         return PL_LOSS_TAIL_DROP;
+    case FATE_DRAIN:
+        return PL_LOSS_RECEIVER;
     case FATE_AQM:
         return PL_LOSS_AQM;
     case FATE_LOSS:

@@ -98,6 +98,7 @@ enum pl_loss_cause {
     PL_LOSS_EMULATOR,
     PL_LOSS_CORRUPTED,
     PL_LOSS_CAPTURE,
+    PL_LOSS_RECEIVER,
     PL_LOSS_N,
 };
 

@@ -148,7 +148,7 @@ static void the_boxs_record_decides_where_there_is_one(void)
         {FATE_QUEUE, -1, PL_LOSS_TAIL_DROP},    {FATE_AQM, -1, PL_LOSS_AQM},
         {FATE_LOSS, -1, PL_LOSS_BEFORE},        {FATE_LOSS, 5 * MS, PL_LOSS_BEHIND},
         {FATE_MEMORY, -1, PL_LOSS_EMULATOR},    {PL_NO_FATE, -1, PL_LOSS_ANYWHERE},
-        {FATE_PACE, 5 * MS, PL_LOSS_TAIL_DROP}, {FATE_DRAIN, 5 * MS, PL_LOSS_TAIL_DROP},
+        {FATE_PACE, 5 * MS, PL_LOSS_TAIL_DROP}, {FATE_DRAIN, 5 * MS, PL_LOSS_RECEIVER},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct run run;
