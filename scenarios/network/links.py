@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netcommon import netns
@@ -114,19 +115,18 @@ def set_routes(pid: int, routes: Sequence[Route], rto_min_ms: int | None = None)
 
 
 def counters(pid: int) -> dict[str, Counters]:
-    """Drop and error counters of every interface of the namespace except the loopback."""
+    """Drop and error counters of every interface of the namespace except the loopback. Rejected: netlink, which takes a
+    hundred times as long as the file."""
+    lines = Path(f"/proc/{pid}/net/dev").read_text(encoding="ascii").splitlines()[2:]
+    found = {}
+    for name, _, figures in (line.partition(":") for line in lines):
+        values = [int(value) for value in figures.split()]
+        found[name.strip()] = Counters(values[_RX_DROP], values[_TX_DROP], values[_RX_ERRORS] + values[_TX_ERRORS])
+    found.pop("lo", None)
+    return found
 
-    def act(ipr: IPRoute) -> dict[str, Counters]:
-        found = {}
-        for link in ipr.get_links():
-            stats = link.get_attr("IFLA_STATS64")
-            if stats and link.get_attr("IFLA_IFNAME") != "lo":
-                errors = stats["rx_errors"] + stats["tx_errors"]
-                found[link.get_attr("IFLA_IFNAME")] = Counters(stats["rx_dropped"], stats["tx_dropped"], errors)
-        return found
 
-    result: dict[str, Counters] = _with_netlink(pid, act)
-    return result
+_RX_ERRORS, _RX_DROP, _TX_ERRORS, _TX_DROP = 2, 3, 10, 11  # columns of /proc/net/dev
 
 
 OFFLOADS = (

@@ -42,6 +42,8 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "routers": path.routers,
         "congestion": transfer.congestion or profile.congestion,
         "second": transfer.second,
+        "plain": transfer.plain,
+        "short_bytes": transfer.short,
         **_tool_columns(transfer),
         **gateway_columns(setting.gateway),
         "capture": ",".join(setting.capture.points),

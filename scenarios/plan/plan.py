@@ -109,7 +109,7 @@ def make_plan(document: Document, seed: int | None = None, notes: Sequence[str] 
     )
     echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
     echo["run"]["seed"] = chosen
-    for table, key in bdp.multiples(points[0].values):  # each setting has bytes of its own
+    for table, key in bdp.multiples(points[0].values):  # each setting has amounts of its own
         echo[table][key] = points[0].values[table][key]
     for dotted in sweep:
         table, key = dotted.split(".", 1)
@@ -182,17 +182,18 @@ def _validate(document: Document, like: Scenario | None = None) -> Scenario:
 
 
 def _validated(document: Document, like: Scenario | None) -> Scenario:
-    """The values as the model takes them. Sizes in BDP are worked out from the rest, which is validated first. With
-    ``like`` they are that setting's sizes: rate and delay may stand in a case, which ``document`` lacks."""
+    """The values as the model takes them. Sizes in BDP and rates in lines are worked out from the rest, which is
+    validated first. With ``like`` they are that setting's: rate and delay may stand in a case, which ``document``
+    lacks."""
     multiples = bdp.multiples(document.values)
     try:
-        setting = Scenario.model_validate(bdp.with_sizes(document.values, dict.fromkeys(multiples, bdp.ANY_SIZE)))
+        setting = Scenario.model_validate(bdp.with_sizes(document.values, bdp.any_amounts(multiples)))
         if not multiples:
             return setting
         sizes = {
             (table, key): getattr(getattr(like, table), key)
             if like
-            else _bytes_of(document, (table, key), size, setting)
+            else _amount_of(document, (table, key), size, setting)
             for (table, key), size in multiples.items()
         }
         return Scenario.model_validate(bdp.with_sizes(document.values, sizes))
@@ -200,9 +201,9 @@ def _validated(document: Document, like: Scenario | None) -> Scenario:
         raise UsageError(messages.one_line(document, error)) from None
 
 
-def _bytes_of(document: Document, key: Key, multiple: Decimal, setting: Scenario) -> int:
+def _amount_of(document: Document, key: Key, multiple: Decimal, setting: Scenario) -> int:
     try:
-        return bdp.in_bytes((key[0], key[1]), multiple, setting.path)
+        return bdp.amount((key[0], key[1]), multiple, setting.path)
     except ValueError as error:
         said = document.values[key[0]][key[1]]
         raise UsageError(f"{document.origin(key)}: {'.'.join(key)} = {said!r}: {error}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from statistics import median
 from types import TracebackType
 from typing import Any
 
@@ -36,6 +37,8 @@ def row(folder: Path) -> dict[str, Any]:
         "verified": summary.get("verified"),
         **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
         "second_bps": ((transfer.get("second") or {}).get("summary") or {}).get("short_term_bps"),
+        "plain_bps": ((transfer.get("plain") or {}).get("summary") or {}).get("short_term_bps"),
+        **_shorts((transfer.get("short") or {}).get("elapsed_ns")),
         "reverse_bps": ((transfer.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
         **fairness.of_streams(receiver),
         **_exchanges(summary.get("exchange") or {}),
@@ -95,6 +98,14 @@ _SHARE = 20  # times the last writing's duration that pass before the next
 
 def _cpu_ns(side: dict[str, Any]) -> int | None:
     return side["cpu_user_ns"] + side["cpu_system_ns"] if "cpu_user_ns" in side else None
+
+
+def _shorts(took_ns: list[int] | None) -> dict[str, int | None]:
+    """The short transfers beside the transfer; nulls without."""
+    names = ("short_median_ns", "short_max_ns")
+    if not took_ns:
+        return {"shorts": None if took_ns is None else 0, **dict.fromkeys(names)}
+    return {"shorts": len(took_ns), **dict(zip(names, (round(median(took_ns)), max(took_ns)), strict=True))}
 
 
 def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:

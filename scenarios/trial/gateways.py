@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import string
 import time
 from collections.abc import Callable, Iterator
@@ -22,15 +23,15 @@ from netcommon import quantity
 from netcommon.errors import LfpError, UsageError
 from netcommon.ledger import Ledger
 from netcommon.netns import call_in
-from netcommon.process import Tool
+from netcommon.process import Tool, ToolError
 from scenarios.network import sysctls
 from scenarios.network.topology import Topology
 from scenarios.plan import profiles
 from scenarios.plan.model import Scenario
-from scenarios.trial.transfer_tool import DATA_PORT, PORT
+from scenarios.trial.transfer_tool import DATA_PORT, PORT, ports
 
 Which = Literal["near", "far"]
-READY_TIMEOUT_S = 15.0
+READY_TIMEOUT_S, READY = 15.0, "ready"
 _LEAST_EXPECTED_RTT_NS = 200 * 10**6  # lft-gateway's own default
 _NODE_PROFILE = "modern"  # a gateway is a machine of its own: its TCP is today's, whatever profile the hosts have
 
@@ -65,7 +66,7 @@ def running(net: Topology, setting: Scenario, scratch: Path, log: Path, ledger: 
         yield Pair(setting, {})
         return
     lft = setting.gateway.kind == "lft"
-    pair = Pair(setting, {})
+    pair, shared = Pair(setting, {}), _fresh(scratch / "gateways")
     with contextlib.ExitStack() as stack:
         for which in ("far", "near"):
             pid = net.pids()[_node(setting, which)]
@@ -77,7 +78,7 @@ def running(net: Topology, setting: Scenario, scratch: Path, log: Path, ledger: 
                 settings = _lft(net, setting, which, scratch)
                 tool: Tool = Gateway(settings, netns_pid=pid, name=name, stderr_path=said, ledger=ledger)
             else:
-                argv = _command(net, setting, which)
+                argv = _command(net, setting, which, shared)
                 tool = Tool(argv, netns_pid=pid, name=name, stderr_path=said, ledger=ledger, json_lines=False)
             pair.tools[which] = stack.enter_context(tool)
         if lft:
@@ -118,7 +119,7 @@ def _lft(net: Topology, setting: Scenario, which: Which, scratch: Path) -> Setti
         control=scratch / f"{which}.sock",
         lan=(_lan(net, which),) if gateway.model == "router" else (),
         host=gateway.model == "host",
-        forwards=_forwards(net) if proxy else (),
+        forwards=_forwards(net, setting) if proxy else (),
         carriage=gateway.carriage,
         cipher=gateway.cipher,
         recovery=gateway.recovery,
@@ -135,10 +136,10 @@ def _lan(net: Topology, which: Which) -> str:
     return net.interface("gw1", "left") if which == "near" else net.interface("gw2", "right")
 
 
-def _forwards(net: Topology) -> tuple[str, ...]:
+def _forwards(net: Topology, setting: Scenario) -> tuple[str, ...]:
     """The proxy model: from the near gateway's ports to the receiver's."""
     here, there = net.address_of("gw1", "left"), net.receiver_address()
-    return tuple(f"{_with_port(here, port)}={_with_port(there, port)}" for port in (PORT, DATA_PORT))
+    return tuple(f"{_with_port(here, port)}={_with_port(there, port)}" for port in ports(setting))
 
 
 def _wait_lft(pair: Pair) -> None:
@@ -150,15 +151,23 @@ def _wait_lft(pair: Pair) -> None:
     wait_accelerating(gateways, READY_TIMEOUT_S + round_trips_s, whole_frames=True)
 
 
-def _command(net: Topology, setting: Scenario, which: Which) -> list[str]:
-    """A command line with its ``$`` words filled in."""
+def _fresh(folder: Path) -> Path:
+    """An empty folder for the files of one trial's gateways."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
+
+
+def _command(net: Topology, setting: Scenario, which: Which, scratch: Path) -> list[str]:
+    """A command line with its ``$`` words filled in. ``scratch``: a folder for both gateways."""
     gateway = setting.gateway
     text = gateway.near if which == "near" else gateway.far
     assert text is not None
     known = {
         "near": _outer(net, setting, "near"), "far": _outer(net, setting, "far"), "receiver": net.receiver_address(),
-        "listen": target(net, setting), "port": PORT, "data_port": DATA_PORT, "rate_bps": gateway.rate,
-        "rate_mbps": gateway.rate // 10**6,
+        "sender": net.address_of("snd", "right"), "listen": target(net, setting), "port": PORT, "data_port": DATA_PORT,
+        "ports": " ".join(map(str, ports(setting))), "rate_bps": gateway.rate, "rate_mbps": gateway.rate // 10**6,
+        "scratch": scratch,
     }  # fmt: skip
     try:
         return [string.Template(word).substitute(known) for word in shlex.split(text)]
@@ -168,10 +177,10 @@ def _command(net: Topology, setting: Scenario, which: Which) -> list[str]:
 
 
 def _wait_commands(pair: Pair, net: Topology) -> None:
-    """Third-party gateways do not report readiness. Waits ``settle``; in the proxy model, also until the port accepts
-    connections."""
+    """Waits ``settle``, or less where the near gateway prints "ready"; in the proxy model, also until the port accepts
+    connections. Third-party gateways do not report readiness, but a script around one may."""
     gateway = pair.setting.gateway
-    time.sleep(gateway.settle / 1e9)
+    _says_ready(pair.tools["near"], gateway.settle / 1e9)
     for tool in pair.tools.values():
         if not tool.running():
             raise LfpError(f"{tool.name} ended at once: {shlex.join(tool.argv)}; see log/{tool.name}.stderr")
@@ -179,6 +188,14 @@ def _wait_commands(pair: Pair, net: Topology) -> None:
         pid = net.pids()["gw1"]
         otherwise = f"the near gateway does not listen at port {PORT}"
         _until(lambda: call_in(pid, _listens, PORT), READY_TIMEOUT_S, otherwise)
+
+
+def _says_ready(tool: Tool, timeout_s: float) -> None:
+    """Waits until a program prints "ready", or for ``timeout_s``, or until it has ended."""
+    deadline = time.monotonic() + timeout_s
+    with contextlib.suppress(ToolError):
+        while tool.wait_event("line", max(deadline - time.monotonic(), 0))["text"].strip() != READY:
+            pass
 
 
 def _listens(port: int) -> bool:

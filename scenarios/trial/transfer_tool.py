@@ -18,6 +18,8 @@ from scenarios.plan.profiles import Profile
 
 PORT = 5010
 DATA_PORT = 5020  # used with a proxy gateway, which has to know the port; without one the port is any free one
+_SECOND, _SHORT = 1, 2  # what is added to both ports by the flows beside the first
+_PLAIN_CONGESTION = "cubic"
 _FAMILIES = {"ipv4": 4, "ipv6": 6}
 
 
@@ -30,27 +32,72 @@ class TransferCommands:
     sender: list[str]
     samples: Path | None
     second: TransferCommands | None = None  # a flow beside the first, on a port of its own
+    plain: TransferCommands | None = None  # between the routers
+    short: TransferCommands | None = None  # its receiver serves one transfer after the other
 
 
-def commands(setting: Scenario, profile: Profile, host: str, samples: Path) -> TransferCommands:
-    """Both ends for one trial; values are exact and in base units. UsageError for a setting that the tool cannot do."""
+def ports(setting: Scenario) -> list[int]:
+    """The TCP ports that a proxy gateway forwards."""
+    transfer = setting.transfer
+    beside = [_SECOND] if transfer.second else []
+    beside += [_SHORT] if transfer.short else []
+    return [port + more for more in (0, *beside) for port in (PORT, DATA_PORT)]
+
+
+def commands(
+    setting: Scenario, profile: Profile, host: str, samples: Path, router: str | None = None
+) -> TransferCommands:
+    """Both ends for one trial; values are exact and in base units. ``router``: the far router's address, which plain
+    TCP beside the transfer goes to. UsageError for a setting that the tool cannot do."""
     transfer = setting.transfer
     if transfer.tool == "iperf3":
         return _iperf3(setting, profile, host)
     sampled: dict[str, Any] = {"samples": samples, "sample_ns": transfer.sample} if transfer.sample else {}
-    first = _flow(setting, profile, host, PORT, transfer.congestion or profile.congestion, **sampled)
-    second = _flow(setting, profile, host, PORT + 1, transfer.second) if transfer.second else None
-    return replace(first, samples=samples if sampled else None, second=second)
+    congestion = transfer.congestion or profile.congestion
+    first = _flow(setting, profile, host, 0, congestion, **sampled)
+    return replace(
+        first, samples=samples if sampled else None,
+        second=_flow(setting, profile, host, _SECOND, transfer.second) if transfer.second else None,
+        plain=_plain(setting, router) if transfer.plain and router else None,
+        short=_short(setting, host, congestion) if transfer.short else None,
+    )  # fmt: skip
+
+
+def _plain(setting: Scenario, router: str) -> TransferCommands:
+    """Both ends of a bulk flow of today's TCP between the routers, for as long as the transfer takes."""
+    transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
+    receiver = rttcp.receiver_argv(binary, port=PORT, family=family, once=True)
+    sender = rttcp.sender_argv(
+        router, binary, port=PORT, family=family, congestion=_PLAIN_CONGESTION, duration_ns=transfer.duration,
+        length_bytes=transfer.length, zerocopy=bool(transfer.zerocopy), skip_rx_copy=bool(transfer.zerocopy),
+    )  # fmt: skip
+    return TransferCommands(receiver, sender, None)
+
+
+def _short(setting: Scenario, host: str, congestion: str) -> TransferCommands:
+    """Both ends of short transfers, each over connections of its own."""
+    transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
+    port = PORT + _SHORT
+    receiver = rttcp.receiver_argv(binary, port=port, family=family, data_port=_data_port(setting, _SHORT))
+    sender = rttcp.sender_argv(
+        host, binary, port=port, family=family, congestion=congestion, bytes=transfer.short, nodelay=True
+    )
+    return TransferCommands(receiver, sender, None)
+
+
+def _data_port(setting: Scenario, more: int) -> int | None:
+    """The port of a flow's data: with a proxy gateway one that it knows, otherwise any."""
+    proxied = setting.gateway.kind != "none" and setting.gateway.model == "proxy"
+    return DATA_PORT + more if proxied else None
 
 
 def _flow(
-    setting: Scenario, profile: Profile, host: str, port: int, congestion: str, **sampled: Any
+    setting: Scenario, profile: Profile, host: str, more: int, congestion: str, **sampled: Any
 ) -> TransferCommands:
     """Both ends of one flow; ``sampled``: where the sender writes samples, and how often."""
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
-    exchanging, copies = transfer.request is not None, not transfer.zerocopy
-    proxied = setting.gateway.kind != "none" and setting.gateway.model == "proxy"
-    data_port = DATA_PORT if proxied else None
+    exchanging, copies, port = transfer.request is not None, not transfer.zerocopy, PORT + more
+    data_port = _data_port(setting, more)
     receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port)
     sender = rttcp.sender_argv(
         host, binary, port=port, family=family, congestion=congestion, bytes=transfer.bytes,

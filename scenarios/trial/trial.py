@@ -25,7 +25,7 @@ from scenarios.network.topology import Topology
 from scenarios.plan import estimate, lateness, params, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Trial
-from scenarios.trial import analysis, attempts, clock, delay_box, gateways, transfer_tool, verdicts, witness
+from scenarios.trial import analysis, attempts, beside, clock, delay_box, gateways, transfer_tool, verdicts, witness
 from scenarios.trial.delay_box import BackEnd
 from scenarios.trial.files import write_json
 from scenarios.trial.validity import CpuTimes, Observation, reasons
@@ -198,7 +198,7 @@ def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Bo
     setting = trial.setting
     profile = profiles.load(setting.profile.name)
     host = gateways.target(net, setting)
-    commands = transfer_tool.commands(setting, profile, host, _samples(folder))
+    commands = transfer_tool.commands(setting, profile, host, _samples(folder), net.address_of(beside.FAR, "left"))
     log = folder / "log"
 
     def place(name: str, pid: int) -> dict[str, Any]:
@@ -209,13 +209,15 @@ def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Bo
         second: Tool | None = None
         if commands.second:
             stack.enter_context(rttcp.listening(commands.second.receiver, **place("receiver-2", net.receiver)))
+        flows = stack.enter_context(beside.ready(net, commands, place))
         capture = _start_capture(net, setting, folder, ledger, stack)
         if commands.second:
             _comment(capture, "the second transfer begins")
             second = stack.enter_context(Tool(commands.second.sender, **place("sender-2", net.sender)))
         _comment(capture, "the transfer begins")
         sender = stack.enter_context(Tool(commands.sender, **place("sender", net.sender)))
-        end = _finish(sender, box, _timeout_s(setting))
+        flows.run_until_end_of(sender, _timeout_s(setting))
+        end = _finish(sender, box, _timeout_s(setting)) | flows.ended(_timeout_s(setting))
         if second:
             end["second"] = _finish(second, box, _timeout_s(setting))
         _comment(capture, "the transfer has ended" if not second else "both transfers have ended")
