@@ -60,7 +60,7 @@ class Topology:
         self._ledger = ledger
         self._net: Any = None
         self._nodes: list[Any] = []
-        self._macs: dict[tuple[str, str], str] = {}
+        self._routed: dict[int, tuple[int | None]] = {}  # the options of a node's routes, by its process
 
     @classmethod
     def of(cls, setting: Scenario, ledger: Ledger | None = None) -> Topology:
@@ -88,6 +88,7 @@ class Topology:
     def __exit__(self, *_: object) -> None:
         for node in self._nodes:
             pid = node.pid
+            links.close_session(pid)
             node.terminate()
             if self._ledger:
                 self._ledger.drop_process(pid)
@@ -130,11 +131,18 @@ class Topology:
         return self._wan_port(1), self._wan_port(2)
 
     def attach_wan(self, profile: Profile) -> None:
-        """Sets addresses, neighbours and routes once the box has created its ports. Routes carry the profile's
-        options."""
+        """Sets addresses, neighbours and routes once the box has created its ports. Routes carry the profile's options.
+        Those of nodes away from the path are still there from the trial before, if it had the same options."""
         self._join(self._wan_link)
         for index, node in enumerate(self._nodes):
-            links.set_routes(node.pid, routes(self.family, index, len(self._nodes)), profile.rto_min_ms)
+            options = (profile.rto_min_ms,)
+            if index in (self._wan_link, self._wan_link + 1) or self._routed.get(node.pid) != options:
+                links.set_routes(node.pid, routes(self.family, index, len(self._nodes)), profile.rto_min_ms)
+                self._routed[node.pid] = options
+
+    def forget_routes(self) -> None:
+        """Says that a program may have changed routes, so that the next trial sets all of them again."""
+        self._routed.clear()
 
     def apply(self, profile: Profile, window_bytes: int | None = None) -> dict[str, str]:
         """Writes the TCP profile into both hosts, and the buffers that a window of this size needs. Returns the
@@ -174,6 +182,7 @@ class Topology:
             with _few_descriptors():
                 node = self._net.addHost(name, cls=Node, ip=None)
             self._nodes.append(node)
+            links.open_session(node.pid)
             if self._ledger:
                 self._ledger.add_process(node.pid, f"mininet:{name}")
             router = 0 < index < len(self.names) - 1

@@ -23,7 +23,7 @@ from netcommon import quantity
 from netcommon.errors import LfpError, UsageError
 from netcommon.ledger import Ledger
 from netcommon.netns import call_in
-from netcommon.process import Tool, ToolError
+from netcommon.process import Tool
 from scenarios.network import sysctls
 from scenarios.network.topology import Topology
 from scenarios.plan import profiles
@@ -32,6 +32,7 @@ from scenarios.trial.transfer_tool import DATA_PORT, PORT, ports
 
 Which = Literal["near", "far"]
 READY_TIMEOUT_S, READY = 15.0, "ready"
+_LOOK_S = 0.01
 _LEAST_EXPECTED_RTT_NS = 200 * 10**6  # lft-gateway's own default
 _NODE_PROFILE = "modern"  # a gateway is a machine of its own: its TCP is today's, whatever profile the hosts have
 
@@ -48,12 +49,14 @@ class Pair:
         if not self.tools:
             return {}
         gateway = self.setting.gateway
-        found: dict[str, Any] = {"kind": gateway.kind, "model": gateway.model, "cpu_ns": 0}
+        found: dict[str, Any] = {"kind": gateway.kind, "model": gateway.model}
         for tool in self.tools.values():
             if not tool.running():
                 tool.finish(1.0)  # raises with the tool's own message, if it gave one
                 raise LfpError(f"{tool.name} ended during the transfer; see log/")
-            found["cpu_ns"] += _cpu_ns(tool.pid)
+        found["cpu_ns"] = _cpu_ns({tool.pid for tool in self.tools.values()})
+        for tool in self.tools.values():
+            tool.ask_to_end()
         for which, tool in self.tools.items():
             found[which] = tool.stop() or {"argv": tool.argv}
         return found
@@ -84,6 +87,7 @@ def running(net: Topology, setting: Scenario, scratch: Path, log: Path, ledger: 
         if lft:
             _wait_lft(pair)
         else:
+            stack.callback(net.forget_routes)
             _wait_commands(pair, net)
         yield pair
 
@@ -180,7 +184,7 @@ def _wait_commands(pair: Pair, net: Topology) -> None:
     """Waits ``settle``, or less where the near gateway prints "ready"; in the proxy model, also until the port accepts
     connections. Third-party gateways do not report readiness, but a script around one may."""
     gateway = pair.setting.gateway
-    _says_ready(pair.tools["near"], gateway.settle / 1e9)
+    pair.tools["near"].said(READY, gateway.settle / 1e9)
     for tool in pair.tools.values():
         if not tool.running():
             raise LfpError(f"{tool.name} ended at once: {shlex.join(tool.argv)}; see log/{tool.name}.stderr")
@@ -188,14 +192,6 @@ def _wait_commands(pair: Pair, net: Topology) -> None:
         pid = net.pids()["gw1"]
         otherwise = f"the near gateway does not listen at port {PORT}"
         _until(lambda: call_in(pid, _listens, PORT), READY_TIMEOUT_S, otherwise)
-
-
-def _says_ready(tool: Tool, timeout_s: float) -> None:
-    """Waits until a program prints "ready", or for ``timeout_s``, or until it has ended."""
-    deadline = time.monotonic() + timeout_s
-    with contextlib.suppress(ToolError):
-        while tool.wait_event("line", max(deadline - time.monotonic(), 0))["text"].strip() != READY:
-            pass
 
 
 def _listens(port: int) -> bool:
@@ -213,16 +209,16 @@ def _until(true: Callable[[], bool], timeout_s: float, otherwise: str) -> None:
     while not true():
         if time.monotonic() > deadline:
             raise LfpError(f"{otherwise} (waited {quantity.format_value(quantity.DURATION, int(timeout_s * 1e9))})")
-        time.sleep(0.05)
+        time.sleep(_LOOK_S)
 
 
-def _cpu_ns(pid: int) -> int:
-    """CPU time so far of a tool's process group, and of those children that have ended and been waited for (proc(5):
-    utime, stime, cutime, cstime)."""
+def _cpu_ns(groups: set[int]) -> int:
+    """CPU time so far of these process groups, and of those of their children that have ended and been waited for
+    (proc(5): utime, stime, cutime, cstime)."""
     ticks = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # the process has just ended: its time is in that of the one that waited
             fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            if int(fields[2]) == pid:
+            if int(fields[2]) in groups:
                 ticks += sum(int(field) for field in fields[11:15])
     return ticks * 10**9 // os.sysconf("SC_CLK_TCK")

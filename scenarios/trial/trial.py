@@ -127,9 +127,9 @@ def _measure(
         box = stack.enter_context(path_up(net, trial, scratch, folder / "log", ledger, back_end, record))
         reader = stack.enter_context(_reader(record, folder, ledger)) if record else None
         with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as pair:
-            sleeper = stack.enter_context(_witness(folder / "log", ledger)) if watched else None
+            sleeper = stack.enter_context(witness.sleeper(ledger, folder / "log")) if watched else None
             before = _observe(net)
-            ends = _transfer(net, trial, folder, ledger, box)
+            ends = _transfer(net, trial, folder, ledger, box, sleeper)
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None
             found = pair.stop()
@@ -160,14 +160,6 @@ def _no_connections_left(net: Topology) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _witness(log: Path, ledger: Ledger) -> Iterator[Tool]:
-    """A witness that sleeps beside the transfer, at the box's priority."""
-    with witness.sleeper(ledger, log) as tool:
-        tool.wait_event("ready", witness.READY_TIMEOUT_S)
-        yield tool
-
-
-@contextlib.contextmanager
 def _reader(record: Path, folder: Path, ledger: Ledger) -> Iterator[Tool]:
     """Reads the box's record into the trial's folder while the box writes it."""
     with delay_box.recorder(record, folder / analysis.BOX, folder / "log" / "record.stderr", ledger) as tool:
@@ -194,7 +186,9 @@ def _observe(net: Topology) -> Observation:
     return Observation(net.counters(), net.offloads(), CpuTimes.now(), TcpMemory.now((net.sender, net.receiver)))
 
 
-def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Box) -> Ends:
+def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Box, sleeper: Tool | None) -> Ends:
+    """Runs the transfer and what is beside it. What it needs starts side by side; ``sleeper``: the witness, which has
+    been started."""
     setting = trial.setting
     profile = profiles.load(setting.profile.name)
     host = gateways.target(net, setting)
@@ -205,12 +199,14 @@ def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Bo
         return {"netns_pid": pid, "name": name, "stderr_path": log / f"{name}.stderr", "ledger": ledger}
 
     with contextlib.ExitStack() as stack:
-        receiver = stack.enter_context(rttcp.listening(commands.receiver, **place("receiver", net.receiver)))
-        second: Tool | None = None
+        capture = _start_capture(net, setting, folder, ledger, stack)
+        receiver = stack.enter_context(Tool(commands.receiver, **place("receiver", net.receiver)))
+        flows = stack.enter_context(beside.ready(net, commands, place))
         if commands.second:
             stack.enter_context(rttcp.listening(commands.second.receiver, **place("receiver-2", net.receiver)))
-        flows = stack.enter_context(beside.ready(net, commands, place))
-        capture = _start_capture(net, setting, folder, ledger, stack)
+        for tool in filter(None, (sleeper, receiver, capture)):
+            tool.wait_event("ready", READY_TIMEOUT_S)
+        second: Tool | None = None
         if commands.second:
             _comment(capture, "the second transfer begins")
             second = stack.enter_context(Tool(commands.second.sender, **place("sender-2", net.sender)))
@@ -230,15 +226,13 @@ def _transfer(net: Topology, trial: Trial, folder: Path, ledger: Ledger, box: Bo
 def _start_capture(
     net: Topology, setting: Scenario, folder: Path, ledger: Ledger, stack: contextlib.ExitStack
 ) -> Tool | None:
-    argv = analysis.capture_command(net, setting.capture.points, setting.capture.snap, folder / "capture")
+    argv = analysis.capture_command(net, setting, folder / "capture")
     if argv is None:
         return None
     (folder / "capture").mkdir()
     log = folder / "log" / "pktlogger.stderr"
     tool = Tool(argv, name="pktlogger", stderr_path=log, ledger=ledger, stdin=True)
-    capture = stack.enter_context(tool)
-    capture.wait_event("ready", READY_TIMEOUT_S)
-    return capture
+    return stack.enter_context(tool)
 
 
 def _comment(capture: Tool | None, text: str) -> None:

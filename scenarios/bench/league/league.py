@@ -12,7 +12,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,13 @@ LEAST_PRODUCTS = 6
 
 @dataclass(frozen=True)
 class Form:
-    """How the league is measured. ``seconds``: of a transfer of the league, and of one beside plain TCP."""
+    """How the league is measured. ``seconds``: of a transfer of the league, and of one beside plain TCP. ``rates``: of
+    the league's lines; in virtual time each octet costs wall time, so lines are slower there."""
 
     name: str
     virtual: bool
     seconds: tuple[int, int]
+    rates: str
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,10 @@ def products(plan: Plan) -> set[str]:
     return {str(one.setting.scenario.case) for one in plan.trials if one.setting.gateway.kind == "command"}
 
 
-def _plan(scenario: str, seconds: int, without: Mapping[str, str]) -> Plan:
+def _plan(scenario: str, seconds: int, without: Mapping[str, str], *more: str) -> Plan:
     cases = load_plan(scenario, seed=SEED).sweep["scenario.case"]
     left = ",".join(case for case in cases if case not in without)
-    return load_plan(scenario, overrides=[f"transfer.duration={seconds}s", f"scenario.case={left}"], seed=SEED)
+    return load_plan(scenario, overrides=[f"transfer.duration={seconds}s", f"scenario.case={left}", *more], seed=SEED)
 
 
 def _measured(plan: Plan, form: Form, place: Place) -> Measured:
@@ -120,7 +122,7 @@ def measure(form: Form, place: Place) -> Iterator[Result]:
     for case, why in without.items():
         place.say(f"{form.name}: {case}: left out: {why}")
     seconds = (place.seconds, place.seconds) if place.seconds else form.seconds
-    plans = [_plan(name, length, without) for name, length in zip((LEAGUE, BESIDE), seconds, strict=True)]
+    plans = [_plan(LEAGUE, seconds[0], without, f"path.rate={form.rates}"), _plan(BESIDE, seconds[1], without)]
     if not products(plans[0]):
         raise LfpError(f"{form.name}: no product is here; examples/gateways/README.md names their packages")
     found = [_measured(plan, form, place) for plan in plans]
@@ -134,6 +136,6 @@ def _verdict(run_dir: Path) -> str:
     return str((runs.manifest(run_dir).get("verdict") or {}).get("summary"))
 
 
-REAL = Form("gateways", virtual=False, seconds=(3, 10))
-VIRTUAL = replace(REAL, name="gateways.virtual", virtual=True)
+REAL = Form("gateways", virtual=False, seconds=(3, 10), rates="20Mbit,100Mbit")
+VIRTUAL = Form("gateways.virtual", virtual=True, seconds=(4, 10), rates="5Mbit,20Mbit")
 BENCH = Bench(REAL.name, "gateway products, LFT and plain TCP on the same paths in real time", partial(measure, REAL))
