@@ -1,8 +1,9 @@
 """`lfp history --plot`: one metric over all runs, as one HTML file that loads nothing from the network.
 
 There is a panel for each scenario and kind of time, because their figures have nothing in common, and a line for each
-cell with bars from its least to its greatest trial. A run has a place on the x axis of its own, oldest first, under the build of its gateway (or of lfp, without
-gateways). Rejected: time as the x axis. Ten runs of one evening and one of last month would be two points.
+cell with bars from its least to its greatest trial. Each run has a place of its own on the x axis, oldest first, under
+the build of its gateway (or of lfp, without gateways). Rejected: time as the x axis. Ten runs of one evening and one of
+last month would be two points.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Sizes in bandwidth-delay products, ``queue = "0.5 BDP"``, and a gateway's limit in rates of the line, ``rate = "1
-line"``.
+"""Sizes in bandwidth-delay products (``queue = "0.5 BDP"``), and gateways' limits in lines (``rate = "1 line"``).
 
 A BDP is the rate of the slowest line times the RTT of the empty path, both of the setting itself, so a sweep over rate
 or delay keeps the ratio. A size of ``[path]`` that begins with ``ba_`` counts by the rate of the way back, all others
 by the rate from sender to receiver. A line is the rate of the slowest line from sender to receiver; a limit is rounded
-down to whole Mbit/s, which gateways take. Results hold bytes and bit/s. Rejected: multiples that live on in the model. Everything that
-reads a size would have to know the path.
+down to whole Mbit/s, which gateways take. Results hold bytes and bit/s. Rejected: multiples that live on in the model.
+Everything that reads a size would have to know the path.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ Place = Callable[[str, int], dict[str, Any]]
 
 @dataclass
 class Beside:
-    """The flows beside a transfer, whose receivers are ready. ``took_ns``: times of the short
-    transfers so far; ``failed``: how many failed, and how many of these ``in_a_row``."""
+    """The flows beside a transfer, whose receivers are ready. ``took_ns``: times of the short transfers so far;
+    ``failed``: how many failed, and how many of these ``in_a_row``."""
 
     net: Topology
     commands: TransferCommands
@@ -44,7 +44,8 @@ class Beside:
         """Sends what is beside the transfer of ``sender`` until that has ended. ToolError when one short transfer after
         the other fails before."""
         if plain := self.commands.plain:
-            self.plain = self.stack.enter_context(Tool(plain.sender, **self.place("sender-plain", self.net.pids()[NEAR])))
+            place = self.place("sender-plain", self.net.pids()[NEAR])
+            self.plain = self.stack.enter_context(Tool(plain.sender, **place))
         deadline = time.monotonic() + timeout_s
         while self.commands.short and sender.running() and time.monotonic() < deadline:
             took_ns = self._short(self.commands.short, sender, timeout_s)
@@ -53,8 +54,8 @@ class Beside:
                 time.sleep(_PAUSE_S)
 
     def _short(self, commands: TransferCommands, sender: Tool, timeout_s: float) -> int | None:
-        """The time of one short transfer. None when it failed: a gateway may still hold the end of the one before, whose
-        port the receiver needs."""
+        """The time of one short transfer. None when it failed: a gateway may still hold the end of the one before,
+        whose port the receiver needs."""
         with Tool(commands.sender, **self.place("sender-short", self.net.sender)) as short:
             try:
                 took_ns = int(short.finish(timeout_s)["summary"]["elapsed_ns"])

@@ -122,7 +122,7 @@ def test_the_tables_mark_what_is_not_valid_and_what_failed() -> None:
     page = tables.page(plans, rows, virtual=False)
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("|")]
     goodput, short, cpu, beside = (
-        dict((row[0], row[1:]) for row in cells[start + 2 : start + 17])
+        {row[0]: row[1:] for row in cells[start + 2 : start + 17]}
         for start in (number for number, row in enumerate(cells) if row[0] == "")
     )
     assert set(goodput["cubic"]) == {"12.3"} and len(goodput["cubic"]) == 8 and set(goodput["ssh"]) == {"12.3*"}

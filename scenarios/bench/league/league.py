@@ -1,5 +1,5 @@
-"""gateways, gateways.virtual: the scenarios ``gateways`` and ``gateways-beside`` as one run each, and a page of what they
-measured.
+"""gateways, gateways.virtual: the scenarios ``gateways`` and ``gateways-beside`` as one run each, and a page of their
+results.
 
 A run mixes all cases and paths in random order, so a disturbance hits no case more than others. In real time trials
 that are not valid stay in the tables, marked. What this machine does not have is left out, and a line names it. The
@@ -101,9 +101,10 @@ def _rows(plans: Sequence[Plan], found: Sequence[Measured], without: Mapping[str
     done, valid = (sum(test(row) for row in rows) for test in (_is_done, lambda row: bool(row["valid"])))
     measured = products(plans[0]) & {str(row["case"]) for row in rows if _is_done(row)}
     wall_s, named = sum(one.wall_s for one in found), ", ".join(sorted(measured))
+    left_out = "; ".join(f"{case}: {why}" for case, why in without.items())
     return [
         Row("products measured", "products", len(measured), LEAST_PRODUCTS, len(products(plans[0])), named),
-        Row("cases left out", "cases", len(without), 0, 0, "; ".join(f"{case}: {why}" for case, why in without.items())),
+        Row("cases left out", "cases", len(without), 0, 0, left_out),
         Row("trials done", "trials", done, planned, planned, f"{wall_s / 60:.0f} minutes"),
         Row("trials valid", "trials", valid, planned, planned, "the others are marked"),
     ]

@@ -15,8 +15,8 @@ NOT_VALID, FAILED, NOTHING = "*", "failed", "–"
 _ABOUT = """\
 A bulk transfer of {seconds} s goes through each gateway, and short transfers of {short} follow one another beside it
 through the same gateways, each over connections of its own. The queue of the line holds one bandwidth-delay product.
-Loss hits single packets, in both directions. `cubic`, `bbr` and `reno` are TCP without a gateway. lft-gateway has a limit
-of the line's rate, except in `lft-auto`, which finds its rate itself. The TCP of hosts and gateways is today's CUBIC.
+Loss hits single packets, in both directions. `cubic`, `bbr` and `reno` are TCP without a gateway. lft-gateway has a
+limit of the line's rate, except in `lft-auto`, which finds its rate itself. The TCP of hosts and gateways is today's CUBIC.
 The scenarios `gateways` and `gateways-beside` hold the settings, and [the examples](../../examples/gateways/README.md)
 each product's command lines. Each figure is one trial.
 {marked}
@@ -44,8 +44,8 @@ _CPU = """
 
 {table}
 
-A gigabyte is 10^9 octets of the bulk transfer and of the short ones. What the kernel does for a gateway counts. lft-gateway,
-wireguard-go, OpenVPN, shadowsocks, ssh, stunnel and kcptun encrypt; HAProxy and socat do not.
+A gigabyte is 10^9 octets of the bulk transfer and of the short ones. What the kernel does for a gateway counts.
+lft-gateway, wireguard-go, OpenVPN, shadowsocks, ssh, stunnel and kcptun encrypt; HAProxy and socat do not.
 """
 
 

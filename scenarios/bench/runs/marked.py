@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from netcommon.binaries import CHECKOUT
 from netcommon.errors import LfpError
-from netcommon.ledger import state_directories
+from netcommon.ledger import Ledger, state_directories
 
 _MARK = "LFP_BENCH_MARK"
 _INTERFACES = ("snd-", "rcv-", "r1-", "r2-", "gw1-", "gw2-")
@@ -62,11 +63,21 @@ class Lfp:
 
 
 def strays() -> set[str]:
-    """What of a run could lie about on the machine: interfaces of this namespace, folders in memory and of scratch."""
+    """What of a run could lie about on the machine: interfaces of this namespace, folders in memory and of scratch.
+    What a run under way has recorded is its own."""
     interfaces = {path.name for path in Path("/sys/class/net").iterdir() if path.name.startswith(_INTERFACES)}
     folders = {str(path) for place in ("/dev/shm", "/tmp") for path in Path(place).glob("lfp-*")}
     scratch = {str(path) for folder in state_directories() for path in folder.glob("run-*")}
-    return interfaces | folders | scratch
+    return (interfaces | folders | scratch) - _of_live_runs()
+
+
+def _of_live_runs() -> set[str]:
+    found: set[str] = set()
+    for path in (path for folder in state_directories() for path in folder.glob("*.json")):
+        with contextlib.suppress(ValueError, OSError):
+            ledger = Ledger.load(path)
+            found |= set(ledger.directories) if ledger.owner.alive() else set()
+    return found
 
 
 def until(true: Callable[[], bool], timeout_s: float) -> bool:

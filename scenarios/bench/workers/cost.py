@@ -93,12 +93,12 @@ def measure(place: Place) -> Iterator[Result]:
     whole = numbers == list(range(count)) and (read_json(run_dir / "manifest.json") or {})["state"] == "done"
     least_s = count * TRIAL_S / WORKERS
     rows = [
-        Row("time, as a multiple of the trials' own", "ratio", took_s / least_s, 1, MOST, f"{took_s:.1f} of {least_s:.0f} s"),
+        Row("time, against the trials' own", "ratio", took_s / least_s, 1, MOST, f"{took_s:.1f} of {least_s:.0f} s"),
         Row("trials in the run, each once", "trials", len(numbers) if whole else 0, count, count),
         Row("CPU time of the scheduler", "ms a trial", 1000 * scheduler_s / count, 0, 50),
         Row("CPU time of the orchestrator", "ms a trial", 1000 * own_s / count, 0, 50),
     ]  # fmt: skip
-    method = f"{count} trials, each a sleep of {TRIAL_S:.0f} s and a folder of 30 KB, on {WORKERS} workers of this machine."
+    method = f"{count} trials, each a sleep of {TRIAL_S:.0f} s and a folder of 30 KB, on {WORKERS} workers here."
     yield Result(NAME, "within bounds", None, rows=rows, method=method)
 
 
