@@ -16,7 +16,7 @@ _ABOUT = """\
 A bulk transfer of {seconds} s goes through each gateway, and short transfers of {short} follow one another beside it
 through the same gateways, each over connections of its own. The queue of the line holds one bandwidth-delay product.
 Loss hits single packets, in both directions. `cubic`, `bbr` and `reno` are TCP without a gateway. lft-gateway has a
-limit of the line's rate, except in `lft-auto`, which finds its rate itself. The TCP of hosts and gateways is today's CUBIC.
+limit of the line's rate, except in `lft-auto`, which finds its rate itself. The TCP of hosts and gateways is CUBIC.
 The scenarios `gateways` and `gateways-beside` hold the settings, and [the examples](../../examples/gateways/README.md)
 each product's command lines. Each figure is one trial.
 {marked}

@@ -82,8 +82,8 @@ def measure(place: Place) -> Iterator[Result]:
         ]
     method = (
         f"`lfp run` of ten trials is killed by SIGKILL at moments drawn with seed {SEED}, up to "
-        f"{LONGEST_S['real']:.0f} s (virtual time: {LONGEST_S['virtual']:.0f} s) after its start; then `lfp clean`, and "
-        "`lfp run --resume`, which is killed in its turn. A run that is complete is followed by another one."
+        f"{LONGEST_S['real']:.0f} s (virtual time: {LONGEST_S['virtual']:.0f} s) after its start; `lfp clean` and then "
+        "`lfp run --resume` follow, which is killed in its turn. A run that is complete is followed by another one."
     )
     yield Result(NAME, "within bounds", None, rows=rows, method=method)
 

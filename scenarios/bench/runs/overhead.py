@@ -6,6 +6,7 @@ So it contains everything that happens between two transfers. A run mixes kinds 
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +78,7 @@ def beside_transfer(run_dir: Path) -> list[tuple[str, float]]:
         case = (read_json(folder / "params.json") or {}).get("case")
         found.append((status["ended_realtime_ns"], str(case or "all"), transfer.get("elapsed_ns") or 0))
     found.sort()
-    pairs = zip(found, found[1:], strict=False)
+    pairs = itertools.pairwise(found)
     return [(case, (ended - before - elapsed) / 1e9) for (before, _, _), (ended, case, elapsed) in pairs]
 
 
