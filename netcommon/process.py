@@ -37,6 +37,7 @@ Event = dict[str, Any]
 START_TIMEOUT_S = 60.0
 # No signal comes for a parent that died before setpriv asked for it.
 _IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"'
+_LINGER_S = 0.02  # for a pipe to close after its tool has ended
 _END = object()  # queue mark: stdout closed
 
 
@@ -129,6 +130,22 @@ class Tool:
             if event.get("event") == name:
                 return event
 
+    def said(self, text: str, timeout_s: float) -> bool:
+        """Whether a tool without JSON lines prints a line ``text`` within this time. False also when it ends
+        before."""
+        deadline = time.monotonic() + timeout_s
+        while (left_s := deadline - time.monotonic()) > 0:
+            try:
+                item = self._queue.get(timeout=left_s)
+            except queue.Empty:
+                return False
+            if item is _END:
+                self._queue.put(_END)
+                return False
+            if str(self._decode(item).get("text")).strip() == text:
+                return True
+        return False
+
     def events(self) -> list[Event]:
         """Every event so far, in order."""
         self._take_waiting()
@@ -171,6 +188,10 @@ class Tool:
             raise self._failure(f"exit status {self._process.returncode}")
         return text
 
+    def ask_to_end(self) -> None:
+        """SIGTERM. `stop` waits for the end; so several tools end side by side."""
+        self._signal(signal.SIGTERM)
+
     def stop(self, timeout_s: float = 5) -> Event | None:
         """Ends the tool (SIGTERM, then SIGKILL after ``timeout_s``), and then what it left behind in its process group.
         Returns its ``end`` event if it wrote one."""
@@ -182,7 +203,7 @@ class Tool:
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGKILL)
             self._process.wait()
-        for number, wait_s in ((signal.SIGTERM, 0.1), (signal.SIGKILL, timeout_s)):
+        for number, wait_s in ((signal.SIGTERM, _LINGER_S), (signal.SIGKILL, timeout_s)):
             if not self._closed.wait(wait_s):  # a process still has the pipe, so the group still exists
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.pid, number)

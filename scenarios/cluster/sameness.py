@@ -7,13 +7,13 @@ Rejected: the version of lfp alone. It stays the same while somebody works on th
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 from netcommon import binaries
 from netcommon.errors import LfpError
+from scenarios.plan import gateway_commands
 from scenarios.run import machine
 from scenarios.virtual import kernel
 
@@ -55,7 +55,7 @@ def _program(name: str) -> str:
     try:
         path: Path | None = binaries.find(name)
     except LfpError:
-        path = Path(found) if (found := shutil.which(name)) else None
+        path = gateway_commands.located(name)
     return _sha256_of(path) if path else _GONE
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from netcommon.errors import MissingError
 from scenarios.commands._time import choices
+from scenarios.plan import gateway_commands
 from scenarios.plan.plan import Plan
 from scenarios.run import checks, manifest, plugins, runner, runs
 from scenarios.run.time_choice import Asked
@@ -29,6 +30,10 @@ def require(plans: Sequence[Plan], *, virtual: bool) -> None:
         raise MissingError("topology.left: the delay box joins interfaces of this machine; run it as root")
     virtual = virtual or len(existing) == len(plans)  # nothing is made, so no privilege is needed
     checks.require(list(dict.fromkeys(name for plan in plans for name in manifest.tools(plan))), virtual=virtual)
+    for plan in plans:
+        for case, programs in gateway_commands.missing(trial.setting for trial in plan.trials).items():
+            others = f", or leave case '{case}' out (--set scenario.case=…)" if case else ""
+            raise MissingError(f"{plan.name}: gateway.programs: not found: {', '.join(programs)}; install it{others}")
 
 
 def start(

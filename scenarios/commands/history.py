@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Sequence
 from itertools import groupby
@@ -14,7 +13,7 @@ from netcommon import readable
 from netcommon.errors import UsageError
 from scenarios.commands._options import metric_option, runs_dir_option
 from scenarios.plan import cells
-from scenarios.run import history
+from scenarios.run import history, plugins
 from scenarios.run.history import Entry
 from scenarios.run.terminal import console, print_table
 
@@ -24,12 +23,18 @@ from scenarios.run.terminal import console, print_table
 @click.option("--scenario", metavar="NAME", help="Only runs of this scenario.  [default: all]")
 @click.option("--last", type=click.IntRange(1), default=20, show_default=True, help="Only the newest runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each cell of a run.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Draw it into FILE, an HTML page that needs no network, in place of the table.")  # fmt: skip
 @runs_dir_option
-def command(metric: str, scenario: str | None, last: int, as_json: bool, runs_dir: Path) -> None:
+def command(
+    metric: str, scenario: str | None, last: int, as_json: bool, plot: Path | None, runs_dir: Path
+) -> None:  # fmt: skip
     """Show a metric over all runs in --runs-dir, by commit of lfp and of the gateway.
 
     Each row is a cell of a run, which is all its valid trials of one setting.
     """
+    if plot and as_json:
+        raise UsageError("--plot: not with --json; leave one of them out")
     found = history.entries(runs_dir, metric, scenario=scenario, last=last)
     if as_json:
         for entry in found:
@@ -37,6 +42,9 @@ def command(metric: str, scenario: str | None, last: int, as_json: bool, runs_di
         return
     if not found:
         raise UsageError(f"history: no valid trial with {metric} in {runs_dir}; 'lfp show RUN' says why")
+    if plot:
+        click.echo(plugins.plot("history")(found, metric, plot))
+        return
     out = console()
     found.sort(key=lambda entry: str(entry.manifest["name"]))
     for number, (name, entries) in enumerate(groupby(found, key=lambda entry: str(entry.manifest["name"]))):
@@ -60,9 +68,9 @@ def _print(entries: Sequence[Entry], metric: str) -> None:
 def _figures(entry: Entry, metric: str) -> tuple[str, ...]:
     return (
         entry.time,
-        _started(entry)[:16].replace("T", " "),
+        entry.started[:16].replace("T", " "),
         entry.build("lfp") or readable.NOTHING,
-        " ".join(filter(None, map(entry.build, entry.gateways))) or readable.NOTHING,
+        entry.gateway_build or readable.NOTHING,
         entry.run.name,
         str(entry.trials),
         *(readable.named(metric, value) for value in (entry.median, entry.least, entry.most)),
@@ -70,15 +78,10 @@ def _figures(entry: Entry, metric: str) -> tuple[str, ...]:
     )
 
 
-def _started(entry: Entry) -> str:
-    started = datetime.datetime.fromtimestamp(entry.manifest["started_realtime_ns"] / 1e9, datetime.UTC)
-    return started.isoformat(timespec="seconds")
-
-
 def _as_json(entry: Entry, metric: str) -> dict[str, object]:
     return {
         "v": 1, "scenario": entry.manifest["name"], "metric": metric, "run": entry.run.name, "path": str(entry.run),
-        "started": _started(entry), "time": entry.time, "commits": entry.manifest.get("commits") or {},
+        "started": entry.started, "time": entry.time, "commits": entry.manifest.get("commits") or {},
         "hashes": entry.manifest.get("hashes") or {}, "setting": entry.setting, "trials": entry.trials,
         "median": entry.median, "min": entry.least, "max": entry.most, "ratio": entry.ratio,
     }  # fmt: skip

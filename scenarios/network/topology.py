@@ -60,6 +60,7 @@ class Topology:
         self._nic = nic  # rate of the senders' interfaces (0: none), and packets of their transmit queues
         self._net: Any = None
         self._nodes: dict[str, Any] = {}
+        self._routed: dict[str, tuple[int | None]] = {}  # the options of a node's routes
 
     @classmethod
     def of(cls, setting: Scenario, ledger: Ledger | None = None) -> Topology:
@@ -87,6 +88,7 @@ class Topology:
     def __exit__(self, *_: object) -> None:
         for node in self._nodes.values():
             pid = node.pid
+            links.close_session(pid)
             node.terminate()
             if self._ledger:
                 self._ledger.drop_process(pid)
@@ -157,11 +159,19 @@ class Topology:
 
     def attach_wan(self, profile: Profile) -> None:
         """Sets addresses, neighbours and routes once the boxes have created their ports. Routes carry the profile's
-        options."""
+        options. Those of nodes away from the path are still there from the trial before, if it had the same options."""
+        options, at_path = (profile.rto_min_ms,), set()
         for number in self.graph.hops.values():
             self._join(number)
-        for name, node in self._nodes.items():
-            links.set_routes(node.pid, self.graph.routes(self.family, name), profile.rto_min_ms)
+            at_path |= {self.graph.links[number].left, self.graph.links[number].right}
+        for name in self._nodes:
+            if name in at_path or self._routed.get(name) != options:
+                links.set_routes(self.pid(name), self.graph.routes(self.family, name), profile.rto_min_ms)
+                self._routed[name] = options
+
+    def forget_routes(self) -> None:
+        """Says that a program may have changed routes, so that the next trial sets all of them again."""
+        self._routed.clear()
 
     def apply(self, profile: Profile, window_bytes: int | None = None) -> dict[str, str]:
         """Writes the TCP profile into all hosts, and the buffers that a window of this size needs. Returns the
@@ -201,6 +211,7 @@ class Topology:
             with _few_descriptors():
                 node = self._net.addHost(name, cls=Node, ip=None)
             self._nodes[name] = node
+            links.open_session(node.pid)
             if self._ledger:
                 self._ledger.add_process(node.pid, f"mininet:{name}")
             router = {} if self.graph.is_host(name) else _ROUTER

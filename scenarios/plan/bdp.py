@@ -1,17 +1,18 @@
-"""Sizes in bandwidth-delay products: ``queue = "0.5 BDP"``.
+"""Sizes in bandwidth-delay products (``queue = "0.5 BDP"``), and gateways' limits in lines (``rate = "1 line"``).
 
 A BDP is the rate of the slowest line times the RTT of the empty path, both of the setting itself, so a sweep over rate
 or delay keeps the ratio. A size of ``[path]`` that begins with ``ba_`` counts by the rate of the way back, all others
-by the rate from sender to receiver. Results hold bytes. Rejected: multiples that live on in the model. Everything that
-reads a size would have to know the path.
+by the rate from sender to receiver. A line is the rate of the slowest line from sender to receiver; a limit is rounded
+down to whole Mbit/s, which gateways take. Results hold bytes and bit/s. Rejected: multiples that live on in the model.
+Everything that reads a size would have to know the path.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from scenarios.plan.path import PathTable
 
@@ -19,8 +20,11 @@ SIZES = (
     *(("path", f"{way}{key}") for way in ("", "ab_", "ba_") for key in ("queue", "pace_buffer")),
     ("transfer", "window"), ("transfer", "bytes"),
 )  # fmt: skip
-ANY_SIZE = 64 * 1024  # every key of SIZES takes it
-_TEXT = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*BDP\s*", re.IGNORECASE)
+RATES = (("gateway", "rate"),)
+_STEP_BPS = 10**6
+_ANY_SIZE = 64 * 1024  # every key of SIZES takes it
+_TEXT = r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%s\s*"
+_BDP, _LINE = (re.compile(_TEXT % unit, re.IGNORECASE) for unit in ("BDP", "line"))
 
 Key = tuple[str, str]
 Values = Mapping[str, Any]
@@ -29,27 +33,51 @@ Values = Mapping[str, Any]
 def multiples(values: Values) -> dict[Key, Decimal]:
     """The keys whose values are such multiples."""
     found = {}
-    for table, key in SIZES:
-        inner = values.get(table)
-        text = inner.get(key) if isinstance(inner, dict) else None
-        if isinstance(text, str) and (match := _TEXT.fullmatch(text)):
-            found[table, key] = Decimal(match[1])
+    for pattern, keys in ((_BDP, SIZES), (_LINE, RATES)):
+        for table, key in keys:
+            inner = values.get(table)
+            text = inner.get(key) if isinstance(inner, dict) else None
+            if isinstance(text, str) and (match := pattern.fullmatch(text)):
+                found[table, key] = Decimal(match[1])
     return found
 
 
+def any_amounts(keys: Iterable[Key]) -> dict[Key, int]:
+    """An amount for each key that the model accepts: the path must be known before the right ones are."""
+    return {key: _STEP_BPS if key in RATES else _ANY_SIZE for key in keys}
+
+
 def with_sizes(values: Values, sizes: Mapping[Key, int]) -> dict[str, Any]:
-    """The values with these sizes in bytes."""
+    """The values with these sizes in bytes, and rates in bit/s."""
     done = dict(values)
     for (table, key), size in sizes.items():
         done[table] = done[table] | {key: size}
     return done
 
 
-def in_bytes(key: Key, multiple: Decimal, path: PathTable) -> int:
-    """What so many BDP of this path are. ValueError when it has none, and for less than a byte, because 0 stands for no
-    bound."""
-    way = path.direction("ba" if key[1].startswith("ba_") else "ab")
-    rates = [rate for rate in (way.rate_bps, way.access_rate_bps) if rate]
+def amount(key: Key, multiple: Decimal, path: PathTable) -> int:
+    """What so many BDP of this path are in bytes, or so many lines in bit/s. ValueError when the path has none, and for
+    less than a byte or 1 Mbit/s, because 0 stands for no bound."""
+    return _limit_bps(multiple, path) if key in RATES else _bytes(key, multiple, path)
+
+
+def _rates(path: PathTable, which: Literal["ab", "ba"]) -> list[int]:
+    way = path.direction(which)
+    return [rate for rate in (way.rate_bps, way.access_rate_bps) if rate]
+
+
+def _limit_bps(multiple: Decimal, path: PathTable) -> int:
+    rates = _rates(path, "ab")
+    if not rates:
+        raise ValueError("a path without rate has no line; set path.rate, or give a rate such as 20Mbit")
+    limit = int(multiple * min(rates)) // _STEP_BPS * _STEP_BPS
+    if not limit:
+        raise ValueError("less than 1Mbit; want for example 1 line")
+    return limit
+
+
+def _bytes(key: Key, multiple: Decimal, path: PathTable) -> int:
+    rates = _rates(path, "ba" if key[1].startswith("ba_") else "ab")
     if not rates or not path.rtt_ns():
         lacks = "rate" if not rates else "delay"
         raise ValueError(f"a path without {lacks} has no BDP; set path.{lacks}, or give a size such as 110KB")

@@ -106,6 +106,8 @@ _IN_ORDER = (
     _setting("change", "text", "path.change", "Change of the path"),
     _setting("congestion", "text", "transfer.congestion", "Congestion control"),
     _setting("second", "text", "transfer.second", "Second flow"),
+    _setting("plain", "bool", "transfer.plain", "Plain TCP beside"),
+    _setting("short_bytes", "int", "transfer.short", "Short transfers beside"),
     _setting("parallel", "int", "transfer.parallel", "Parallel streams"),
     _setting("omit_ns", "int", "transfer.omit", "Warm-up left out"),
     _setting("bidir", "bool", "transfer.bidir", "Both ways at once"),
@@ -136,7 +138,8 @@ _IN_ORDER = (
     Column("verified", "text", "verdict", "Content verified"),
     *_outcomes("float", {
         "short_term_bps": "Short-term throughput", "peak_bps": "Peak throughput",
-        "second_bps": "Throughput of the second flow", "reverse_bps": "Throughput of the way back",
+        "second_bps": "Throughput of the second flow", "plain_bps": "Throughput of plain TCP beside",
+        "reverse_bps": "Throughput of the way back",
         "stream_min_bps": "Goodput of the slowest stream",
         "stream_max_bps": "Goodput of the fastest stream", "stream_jain": "Jain's index of the streams",
         "flows_bps": "Throughput of all flows together", "flow_share": "Share of this flow",
@@ -156,6 +159,10 @@ _IN_ORDER = (
     *_outcomes("int", {
         "timeouts": "Time-outs", "window_granted_bytes": "Window granted", "cpu_sender_ns": "CPU time of the sender",
         "cpu_receiver_ns": "CPU time of the receiver", "cpu_gateways_ns": "CPU time of both gateways",
+    }),
+    *_outcomes("int", {
+        "shorts": "Short transfers", "short_median_ns": "Median time of a short transfer",
+        "short_max_ns": "Longest time of a short transfer",
     }),
     *_outcomes("float", {"exchanges_per_s": "Exchanges a second"}),
     *_outcomes("int", {f"latency_{key}_ns": f"Latency of an exchange, {label}" for key, label in LATENCIES.items()}),

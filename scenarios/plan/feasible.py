@@ -22,7 +22,7 @@ REFERENCES = LIBRARY.parent / "reference"
 _LFT, _COMMAND, _ANY = frozenset({"lft"}), frozenset({"command"}), frozenset({"lft", "command"})
 # The kinds of gateways that a key of [gateway] is for. The model itself refuses host_rate, near and far elsewhere.
 _KINDS = {
-    "model": _ANY, "rate": _ANY, "settle": _COMMAND,
+    "model": _ANY, "rate": _ANY, "settle": _COMMAND, "programs": _COMMAND,
     **dict.fromkeys(("rate_mode", "recovery", "redundancy", "cipher", "carriage"), _LFT),
 }  # fmt: skip
 _MEMINFO = Path("/proc/meminfo")

@@ -118,13 +118,17 @@ def wrong(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
 def _wrong_flows(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
     if setting.flow and setting.transfer.second:
         yield ("transfer", "second"), "not with [flow.NAME], which says more; write the second flow as one of those"
+    for key in ("plain", "short"):
+        if getattr(setting.transfer, key) and (setting.flow or setting.topology.kind != "dumbbell"):
+            yield ("transfer", key), "not with [flow.NAME], and on the dumbbell alone; leave it out"
     if len(setting.flow) > MOST_FLOWS:
         yield ("flow",), f"{len(setting.flow)} flows beside [transfer]'s; at most {MOST_FLOWS}"
     for name, flow in setting.flow.items():
         if name == MAIN:
             yield ("flow", name), f"'{MAIN}' is the name of [transfer]'s own flow; take another name"
-        if flow.second:
-            yield ("flow", name, "second"), "not in a flow; write another [flow.NAME]"
+        for key in ("second", "plain", "short"):
+            if getattr(flow, key):
+                yield ("flow", name, key), "not in a flow; write another [flow.NAME]"
         hops = setting.topology.hops
         if hops is not None and flow.pair > hops + 1:
             yield ("flow", name, "pair"), f"a parking lot with {hops} hops has pairs 1 to {hops + 1}"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
 import string
+from collections.abc import Iterable
+from pathlib import Path
 
-WORDS = ("near", "far", "receiver", "listen", "port", "data_port", "rate_bps", "rate_mbps", "pktlogger")
+from scenarios.plan.model import Gateway, Scenario
+
+WORDS = (
+    "near", "far", "sender", "receiver", "listen", "port", "data_port", "ports", "rate_bps", "rate_mbps", "scratch",
+    "pktlogger",
+)  # fmt: skip
 
 
 def wrong(line: str | None) -> str | None:
@@ -24,3 +33,33 @@ def wrong(line: str | None) -> str | None:
         said = f"${unknown}" if unknown else "a $ that begins no word"
         return f"{said}: unknown; allowed is one of {', '.join(f'${name}' for name in WORDS)}, and $$ for a dollar sign"
     return None
+
+
+def started(gateway: Gateway) -> list[str]:
+    """The programs that a gateway's command lines start: their first words, and those that the scenario names."""
+    lines = (line for line in (gateway.near, gateway.far) if line)
+    return list(dict.fromkeys([*(word for line in lines for word in _words(line)[:1]), *gateway.programs]))
+
+
+def _words(line: str) -> list[str]:
+    """A command line's words; none of a wrong one, which its trial refuses with a reason."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return []
+
+
+def located(program: str) -> Path | None:
+    """Where a program is, also where only root's PATH finds it; None where this machine does not have it."""
+    found = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
+    return Path(found) if found else None
+
+
+def missing(settings: Iterable[Scenario]) -> dict[str, list[str]]:
+    """The programs that this machine lacks, by the case of the settings whose gateways start them ("" without
+    case)."""
+    found: dict[str, list[str]] = {}
+    for setting in settings:
+        if lacks := [program for program in started(setting.gateway) if not located(program)]:
+            found[setting.scenario.case or ""] = lacks
+    return found

@@ -36,8 +36,8 @@ class About(Table):
 
 class Gateway(Table):
     """[gateway]: the gateways between hosts and path, at both ends. ``near`` and ``far`` are the command lines of kind
-    ``command``, and ``settle`` is the time that these programs get to start. The keys from ``rate`` to ``carriage`` are
-    options of lft-gateway."""
+    ``command``, ``programs`` is what they start, and ``settle`` is the time that they get to start. The keys from
+    ``rate`` to ``carriage`` are options of lft-gateway."""
 
     kind: Literal["none", "lft", "command"] = "none"
     model: Literal["router", "proxy", "host"] = "router"
@@ -50,6 +50,7 @@ class Gateway(Table):
     carriage: Annotated[str, *choice("gateway", "carriage")] = "udp"
     near: str | None = None
     far: str | None = None
+    programs: tuple[str, ...] = ()
     settle: Annotated[int, *within(quantity.DURATION, 0, 60 * S)] = S
 
     @model_validator(mode="after")
@@ -62,6 +63,8 @@ class Gateway(Table):
         wanted = self.kind == "command"
         if wanted != (self.near is not None) or wanted != (self.far is not None):
             raise ValueError("kind 'command' takes 'near' and 'far', two command lines; the others take neither")
+        if self.programs and not wanted:
+            raise ValueError("'programs': of kind 'command' alone; drop it")
         return self
 
     @property
@@ -76,8 +79,9 @@ GATEWAY_POINTS = ("gw1-in", "gw1-out", "gw2-in", "gw2-out")
 class Transfer(Table):
     """[transfer]: the data that is sent. A scenario gives ``bytes`` or ``duration``; with ``request`` and ``response``,
     which exchange messages one after the other, it gives ``exchanges`` or ``duration``. ``window`` None: the kernel
-    sizes it. ``zerocopy`` is rttcp's, at both ends; None: only in virtual time, where copying costs wall time but takes
-    no virtual time."""
+    sizes it. ``plain``: plain TCP beside the transfer, past the gateways; ``short``: short transfers beside it, through
+    the gateways. ``zerocopy`` is rttcp's, at both ends; None: only in virtual time, where copying costs wall time but
+    takes no virtual time."""
 
     tool: Literal["rttcp", "iperf3"] = "rttcp"
     bytes: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes")] | None = None
@@ -93,6 +97,8 @@ class Transfer(Table):
     pace: Annotated[int, *of_option(quantity.RATE, "transfer", "pace", zero=True)] = 0
     congestion: str | None = Field(default=None, pattern=CONGESTION)
     second: str | None = Field(default=None, pattern=CONGESTION)
+    plain: Flag = False
+    short: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes")] | None = None
     nodelay: Flag = False
     verify: Flag = False
     zerocopy: Flag | None = None
@@ -115,6 +121,9 @@ class Transfer(Table):
             raise ValueError(wrong)
         if self.bidir and self.second:
             raise ValueError("'second': not with 'bidir', whose second flow goes the other way; drop one of them")
+        for key in ("plain", "short"):
+            if getattr(self, key) and self.duration is None:
+                raise ValueError(f"'{key}': beside a transfer of a given 'duration' only; give 'duration'")
         if self.bidir and self.parallel > 64:
             raise ValueError("'parallel': at most 64 streams each way with 'bidir'; lower it, or drop 'bidir'")
         if self.verify and self.zerocopy:
@@ -140,7 +149,7 @@ class Transfer(Table):
             raise ValueError("with 'request' give either 'exchanges' or 'duration'")
         if self.tool != "rttcp":
             raise ValueError(f'tool "{self.tool}" has no request and response; use tool = "rttcp"')
-        for key in ("bytes", "window", "second", "bidir", "verify", "zerocopy", "pace"):
+        for key in ("bytes", "window", "second", "plain", "short", "bidir", "verify", "zerocopy", "pace"):
             if getattr(self, key):
                 raise ValueError(f"'{key}': not with 'request', whose messages flow both ways")
 
@@ -148,6 +157,7 @@ class Transfer(Table):
 _NOT_OF_IPERF3 = {
     "parallel": "as it is run here has one stream", "bidir": "as it is run here sends one way",
     "verify": "does not check content", "second": "has one congestion control a run",
+    "plain": "as it is run here has nothing beside it", "short": "as it is run here has nothing beside it",
     "pace": "as it is run here has no pacing", "zerocopy": "as it is run here copies",
     "interval": "as it is run here reports each second", "omit": "as it is run here leaves nothing out",
 }  # fmt: skip

@@ -50,6 +50,8 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "change": path.change,
         "congestion": transfer.congestion or profile.congestion,
         "second": transfer.second,
+        "plain": transfer.plain,
+        "short_bytes": transfer.short,
         **_tool_columns(transfer),
         **gateway_columns(main.setting.gateway),
         "capture": ",".join(setting.capture.points),

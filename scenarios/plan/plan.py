@@ -206,21 +206,22 @@ def _said_at(document: Document, key: Key) -> str:
 
 
 def _validated(document: Document, like: Scenario | None) -> Scenario:
-    """The values as the model takes them. Sizes in BDP are worked out from the rest, which is validated first. With
-    ``like`` they are that setting's sizes: rate and delay may stand in a case, which ``document`` lacks."""
+    """The values as the model takes them. Sizes in BDP and rates in lines are worked out from the rest, which is
+    validated first. With ``like`` they are that setting's: rate and delay may stand in a case, which ``document``
+    lacks."""
     multiples = bdp.multiples(document.values)
 
     def validated(sizes: Mapping[tuple[str, str], int]) -> Scenario:
         return Scenario.model_validate(flows.spelled_out(bdp.with_sizes(document.values, sizes)))
 
     try:
-        setting = validated(dict.fromkeys(multiples, bdp.ANY_SIZE))
+        setting = validated(bdp.any_amounts(multiples))
         if not multiples:
             return setting
         sizes = {
             (table, key): getattr(getattr(like, table), key)
             if like
-            else _bytes_of(document, (table, key), size, setting)
+            else _amount_of(document, (table, key), size, setting)
             for (table, key), size in multiples.items()
         }
         return validated(sizes)
@@ -228,9 +229,9 @@ def _validated(document: Document, like: Scenario | None) -> Scenario:
         raise UsageError(messages.one_line(document, error)) from None
 
 
-def _bytes_of(document: Document, key: Key, multiple: Decimal, setting: Scenario) -> int:
+def _amount_of(document: Document, key: Key, multiple: Decimal, setting: Scenario) -> int:
     try:
-        return bdp.in_bytes((key[0], key[1]), multiple, setting.path)
+        return bdp.amount((key[0], key[1]), multiple, setting.path)
     except ValueError as error:
         said = document.values[key[0]][key[1]]
         raise UsageError(f"{document.origin(key)}: {'.'.join(key)} = {said!r}: {error}") from None

@@ -7,6 +7,7 @@ count. Rejected: a database that runs are written into. It would be a second tru
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +49,17 @@ class Entry:
         """The programs of the run's gateways: ours, or the first words of the scenario's command lines."""
         known = self.manifest.get("hashes") or {}
         return [name for name in known if name == GATEWAY or name not in OURS]
+
+    @property
+    def started(self) -> str:
+        """When the run started, UTC, in ISO 8601."""
+        started = datetime.datetime.fromtimestamp(self.manifest["started_realtime_ns"] / 1e9, datetime.UTC)
+        return started.isoformat(timespec="seconds")
+
+    @property
+    def gateway_build(self) -> str:
+        """The builds of the run's gateways; empty without."""
+        return " ".join(filter(None, map(self.build, self.gateways)))
 
     def build(self, program: str) -> str | None:
         """The commit of a program of the run; the beginning of its hash where no commit says which build it was."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from netcommon import binaries
+from scenarios.plan import gateway_commands
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, make_plan
 from scenarios.run import machine
@@ -60,20 +59,11 @@ def tools(plan: Plan) -> list[str]:
 
 def programs(plan: Plan) -> dict[str, Path]:
     """What the plan's trials start: the C programs, and the gateways' own programs under the first words of their
-    command lines. A program that others can run without reading it is left out."""
-    gateways = [trial.setting.gateway for trial in plan.trials]
-    lines = dict.fromkeys(line for one in gateways for line in (one.near, one.far) if line)
-    found = {word: shutil.which(word) for line in lines for word in _words(line)[:1]}
-    theirs = {word: Path(path) for word, path in found.items() if path and os.access(path, os.R_OK)}
+    command lines, or as the scenario names them. A program that others can run without reading it is left out."""
+    started = (word for trial in plan.trials for word in gateway_commands.started(trial.setting.gateway))
+    found = {word: gateway_commands.located(word) for word in dict.fromkeys(started)}
+    theirs = {word: path for word, path in found.items() if path and os.access(path, os.R_OK)}
     return {name: binaries.find(name) for name in tools(plan)} | theirs
-
-
-def _words(line: str) -> list[str]:
-    """A command line's words; none of a wrong one, which its trial refuses with a reason."""
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return []
 
 
 def replan(manifest: dict[str, Any]) -> Plan:

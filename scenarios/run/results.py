@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from statistics import median
 from types import TracebackType
 from typing import Any
 
@@ -56,6 +57,8 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
         "steady_bps": receiver.get("steady_bps"),
         "second_bps": ((end.get("second") or {}).get("summary") or {}).get("short_term_bps"),
+        "plain_bps": ((end.get("plain") or {}).get("summary") or {}).get("short_term_bps"),
+        **_shorts((end.get("short") or {}).get("elapsed_ns")),
         "reverse_bps": ((end.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
         **fairness.of_streams(receiver),
         **_exchanges(summary.get("exchange") or {}),
@@ -134,6 +137,14 @@ _SHARE = 20  # times the last writing's duration that pass before the next
 
 def _cpu_ns(side: dict[str, Any]) -> int | None:
     return side["cpu_user_ns"] + side["cpu_system_ns"] if "cpu_user_ns" in side else None
+
+
+def _shorts(took_ns: list[int] | None) -> dict[str, int | None]:
+    """The short transfers beside the transfer; nulls without."""
+    names = ("short_median_ns", "short_max_ns")
+    if not took_ns:
+        return {"shorts": None if took_ns is None else 0, **dict.fromkeys(names)}
+    return {"shorts": len(took_ns), **dict(zip(names, (round(median(took_ns)), max(took_ns)), strict=True))}
 
 
 def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:

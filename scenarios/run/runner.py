@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import os
 import shutil
 import tempfile
@@ -166,20 +165,50 @@ def _price_s(content: dict[str, Any], side_by_side: int, elsewhere: Elsewhere | 
 def _run_all(
     run_dir: Path, todo: list[Trial], rows: Rows, content: dict[str, Any], progress: RunProgress
 ) -> None:
-    with owned() as (ledger, scratch), results.Table(run_dir, rows) as table:
-        for group in _same_network(todo):
-            with _made(group[0].setting, ledger) as net:
-                content["offloads"] = net.offloads()
-                for one in group:
-                    name = one.setting.profile.name
-                    if name not in content["sysctls"]:
-                        content["sysctls"][name] = net.apply(profiles.load(name))
-                        manifest.write(run_dir, content)
-                    begun = time.monotonic()
-                    status = trial.run_trial(net, one, run_dir, scratch, ledger)
-                    table.add(one)
-                    told = Ended(one, status, time.monotonic() - begun)
-                    progress.done(one, _line(rows, told), told.wall_s)
+    with owned() as (ledger, scratch), results.Table(run_dir, rows) as table, _Networks(ledger) as networks:
+        for one in todo:
+            begun = time.monotonic()
+            net, name = networks.of(one.setting), one.setting.profile.name
+            content["offloads"] = content["offloads"] or net.offloads()
+            if name not in content["sysctls"]:
+                content["sysctls"][name] = net.apply(profiles.load(name))
+                manifest.write(run_dir, content)
+            status = trial.run_trial(net, one, run_dir, scratch, ledger)
+            table.add(one)
+            told = Ended(one, status, time.monotonic() - begun)
+            progress.done(one, _line(rows, told), told.wall_s)
+
+
+class _Networks:
+    """The networks of a run, each made for its first trial and kept for the others: trials with and without gateways
+    alternate in a comparison, and a network of six nodes takes half a second."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._nets: dict[tuple[Any, ...], Topology | Existing] = {}
+
+    def __enter__(self) -> _Networks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.ExitStack() as stack:
+            for net in self._nets.values():
+                stack.callback(net.__exit__)
+            self._nets.clear()
+
+    def of(self, setting: Scenario) -> Topology | Existing:
+        """The network that a trial needs. The one that was not used for longest makes room for a new one."""
+        key = _network(setting)
+        net = self._nets.pop(key, None)
+        if net is None:
+            if len(self._nets) == _MOST_NETWORKS:
+                self._nets.pop(next(iter(self._nets))).__exit__()
+            net = _made(setting, self._ledger).__enter__()
+        self._nets[key] = net
+        return net
+
+
+_MOST_NETWORKS = 4  # a sweep over MTU or the number of routers has more
 
 
 def _to_repeat(run_dir: Path, plan: Plan, rows: Rows) -> list[Trial]:
@@ -277,11 +306,6 @@ def _rows(run_dir: Path) -> Rows:
 def _made(setting: Scenario, ledger: Ledger) -> Topology | Existing:
     """The network of a setting, not yet entered."""
     return Existing.of(setting, ledger) if setting.topology.kind == "existing" else Topology.of(setting, ledger)
-
-
-def _same_network(trials: list[Trial]) -> list[list[Trial]]:
-    """Trials in order, grouped where neighbours can share one network."""
-    return [list(group) for _, group in itertools.groupby(trials, key=lambda one: _network(one.setting))]
 
 
 def _network(setting: Scenario) -> tuple[Any, ...]:

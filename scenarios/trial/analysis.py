@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from netcommon import binaries
 from netcommon.process import Tool
@@ -30,16 +30,36 @@ SERVER = "server"  # folder of the second connection
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
 
 
-def capture_command(net: Network, points: tuple[str, ...], snap: int, folder: Path) -> list[str] | None:
-    """Command line of ``pktlogger capture`` for the interfaces of hosts and gateways among ``points``, one file
+def capture_command(net: Network, setting: Scenario, folder: Path) -> list[str] | None:
+    """Command line of ``pktlogger capture`` for the interfaces of hosts and gateways among the capture points, one file
     ``folder/<point>.pcapng`` each. Lines of standard input become comments. None if there is no such point."""
-    argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(snap), "--comments"]
-    interfaces = [point for point in points if point != BOX]
+    argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(setting.capture.snap), "--comments"]
+    if size := _ring_bytes(setting):
+        argv += ["--buffer", str(size), "--ring", str(size)]
+    interfaces = [point for point in setting.capture.points if point != BOX]
     for point in interfaces:
         assert isinstance(net, Topology)  # hosts that exist are not captured (`flows.wrong`)
         node = point.partition("-")[0]
         argv += ["-i", f"{_interface(net, point)}@{net.pid(node)}", "-w", str(folder / f"{point}.pcapng")]
     return argv if interfaces else None
+
+
+def _ring_bytes(setting: Scenario) -> int | None:
+    """The size of the capture's rings where the line says how fast packets come: what comes in `_RING_S`, and more for
+    a line that is slow. The kernel clears each ring, which takes a tenth of a second for pktlogger's own size. None:
+    that size. Gateways take data from their hosts as fast as the machine can."""
+    ways: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
+    lines = [line for way in ways for line in setting.path.phases(way)]
+    rates = [line.all_channels_bps for line in lines]
+    if not all(rates) or setting.gateway.kind != "none" or any(line.access_rate_bps for line in lines):
+        return None
+    packets = _RING_S * max(rates) / (8 * setting.path.mtu) * 2  # with acknowledgements
+    wanted = max(_LEAST_RING, int(packets * (setting.capture.snap + _RING_ENTRY_BYTES)))
+    return wanted if wanted < _OWN_RING else None
+
+
+_RING_S, _RING_ENTRY_BYTES = 4, 128
+_LEAST_RING, _OWN_RING = 8 * 2**20, 64 * 2**20
 
 
 def _interface(net: Topology, point: str) -> str:

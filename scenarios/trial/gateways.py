@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import string
 import time
 from collections.abc import Callable, Iterator
@@ -30,10 +31,11 @@ from scenarios.network.place import Network
 from scenarios.network.topology import Topology
 from scenarios.plan import flows, profiles
 from scenarios.plan.model import Scenario
-from scenarios.trial.transfer_tool import ports
+from scenarios.trial.transfer_tool import beside_ports, ports
 
 Which = Literal["near", "far"]
-READY_TIMEOUT_S = 15.0
+READY_TIMEOUT_S, READY = 15.0, "ready"
+_LOOK_S = 0.01
 _LEAST_EXPECTED_RTT_NS = 200 * 10**6  # lft-gateway's own default
 _NODE_PROFILE = "modern"  # a gateway is a machine of its own: its TCP is today's, whatever profile the hosts have
 
@@ -86,7 +88,9 @@ class Pair:
             if not tool.running():
                 tool.finish(1.0)  # raises with the tool's own message, if it gave one
                 raise LfpError(f"{tool.name} ended during the transfer; see log/")
-            found["cpu_ns"] += _cpu_ns(tool.pid)
+        found["cpu_ns"] = _cpu_ns({tool.pid for tool in self.tools.values()})
+        for tool in self.tools.values():
+            tool.ask_to_end()
         for which, tool in self.tools.items():
             found[which] = tool.stop() or {"argv": tool.argv}
         return found
@@ -120,6 +124,7 @@ def running(net: Network, setting: Scenario, scratch: Path, log: Path, ledger: L
             if pair.site.setting.gateway.kind == "lft":
                 _wait_lft(pair)
             else:
+                stack.callback(made(net).forget_routes)
                 _wait_commands(pair, made(net))
         yield Running(pairs)
 
@@ -128,6 +133,7 @@ def _started(
     net: Topology, site: Site, scratch: Path, log: Path, ledger: Ledger, stack: contextlib.ExitStack
 ) -> Pair:  # fmt: skip
     pair, gateway = Pair(site, {}), site.setting.gateway
+    shared = _fresh(scratch / f"gateways-{site.pairs[0]}")
     ends: tuple[Which, Which] = ("far", "near")
     for which in ends:
         pid = net.pid(_node(site, which))
@@ -139,7 +145,7 @@ def _started(
             settings = _lft(net, site, which, scratch)
             tool: Tool = Gateway(settings, netns_pid=pid, name=name, stderr_path=said, ledger=ledger)
         else:
-            argv = _command(net, site, which)
+            argv = _command(net, site, which, shared)
             tool = Tool(argv, netns_pid=pid, name=name, stderr_path=said, ledger=ledger, json_lines=False)
         pair.tools[which] = stack.enter_context(tool)
     return pair
@@ -205,8 +211,13 @@ def _forwards(net: Topology, site: Site) -> tuple[str, ...]:
     here = net.address_of(site.nodes[0], "left")
     return tuple(
         f"{_with_port(here, port)}={_with_port(net.receiver_address(pair), port)}"
-        for number, pair in site.flows for port in ports(number)
+        for number, pair in site.flows for port in _ports(site, number)
     )  # fmt: skip
+
+
+def _ports(site: Site, number: int) -> tuple[int, ...]:
+    """The ports of a flow, and of what [transfer] sends beside its own."""
+    return ports(number) + (() if number else beside_ports(site.setting.transfer))
 
 
 def _wait_lft(pair: Pair) -> None:
@@ -218,8 +229,16 @@ def _wait_lft(pair: Pair) -> None:
     wait_accelerating(gateways, READY_TIMEOUT_S + round_trips_s, whole_frames=True)
 
 
-def _command(net: Topology, site: Site, which: Which) -> list[str]:
-    """A command line with its ``$`` words filled in. Ports and receiver are those of the first flow."""
+def _fresh(folder: Path) -> Path:
+    """An empty folder for the files of one trial's gateways."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
+
+
+def _command(net: Topology, site: Site, which: Which, scratch: Path) -> list[str]:
+    """A command line with its ``$`` words filled in. Ports and hosts are those of the first flow. ``scratch``: a folder
+    for both gateways."""
     gateway = site.setting.gateway
     number, pair = (*site.flows, (0, site.pairs[0]))[0]
     port, data_port = ports(number)
@@ -227,8 +246,9 @@ def _command(net: Topology, site: Site, which: Which) -> list[str]:
     assert text is not None
     known = {
         "near": _outer(net, site, "near"), "far": _outer(net, site, "far"), "receiver": net.receiver_address(pair),
-        "listen": _listens_at(net, site, pair), "port": port, "data_port": data_port, "rate_bps": gateway.rate,
-        "rate_mbps": gateway.rate // 10**6, "pktlogger": binaries.find("pktlogger"),
+        "sender": net.address_of(host_names(pair)[0], "right"), "listen": _listens_at(net, site, pair), "port": port,
+        "data_port": data_port, "ports": " ".join(map(str, _ports(site, number))), "rate_bps": gateway.rate,
+        "rate_mbps": gateway.rate // 10**6, "scratch": scratch, "pktlogger": binaries.find("pktlogger"),
     }  # fmt: skip
     try:
         return [string.Template(word).substitute(known) for word in shlex.split(text)]
@@ -244,10 +264,10 @@ def _listens_at(net: Topology, site: Site, pair: int) -> str:
 
 
 def _wait_commands(pair: Pair, net: Topology) -> None:
-    """Third-party gateways do not report readiness. Waits ``settle``; in the proxy model, also until the port accepts
-    connections."""
+    """Waits ``settle``, or less where the near gateway prints "ready"; in the proxy model, also until the port accepts
+    connections. Third-party gateways do not report readiness, but a script around one may."""
     gateway = pair.site.setting.gateway
-    time.sleep(gateway.settle / 1e9)
+    pair.tools["near"].said(READY, gateway.settle / 1e9)
     for tool in pair.tools.values():
         if not tool.running():
             raise LfpError(f"{tool.name} ended at once: {shlex.join(tool.argv)}; see log/{tool.name}.stderr")
@@ -272,16 +292,16 @@ def _until(true: Callable[[], bool], timeout_s: float, otherwise: str) -> None:
     while not true():
         if time.monotonic() > deadline:
             raise LfpError(f"{otherwise} (waited {quantity.format_value(quantity.DURATION, int(timeout_s * 1e9))})")
-        time.sleep(0.05)
+        time.sleep(_LOOK_S)
 
 
-def _cpu_ns(pid: int) -> int:
-    """CPU time so far of a tool's process group, and of those children that have ended and been waited for (proc(5):
-    utime, stime, cutime, cstime)."""
+def _cpu_ns(groups: set[int]) -> int:
+    """CPU time so far of these process groups, and of those of their children that have ended and been waited for
+    (proc(5): utime, stime, cutime, cstime)."""
     ticks = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # the process has just ended: its time is in that of the one that waited
             fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            if int(fields[2]) == pid:
+            if int(fields[2]) in groups:
                 ticks += sum(int(field) for field in fields[11:15])
     return ticks * 10**9 // os.sysconf("SC_CLK_TCK")

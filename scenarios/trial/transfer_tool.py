@@ -13,18 +13,26 @@ import rttcp
 from netcommon import binaries
 from netcommon.errors import UsageError
 from rttcp import iperf3_tool
-from scenarios.plan.model import Scenario
+from scenarios.plan.model import Scenario, Transfer
 from scenarios.plan.profiles import Profile
 
 PORT = 5010
 DATA_PORT = 5020  # used with a proxy gateway, which has to know the port; without one the port is any free one
 _APART = 10  # DATA_PORT - PORT: the ports of so many flows follow each other
+SHORT = 1000  # the number that short transfers take their ports by; flows have lower ones
+_PLAIN_CONGESTION = "cubic"
 
 
 def ports(number: int) -> tuple[int, int]:
     """The control port and the data port of a flow; those of flow 0 are PORT and DATA_PORT."""
     block, place = divmod(number, _APART)
     return PORT + 2 * _APART * block + place, DATA_PORT + 2 * _APART * block + place
+
+
+def beside_ports(transfer: Transfer) -> tuple[int, ...]:
+    """The ports of what [transfer] sends through a gateway beside its own flow."""
+    second = (PORT + 1, DATA_PORT + 1) if transfer.second else ()
+    return second + (ports(SHORT) if transfer.short else ())
 
 
 _FAMILIES = {"ipv4": 4, "ipv6": 6}
@@ -39,21 +47,57 @@ class TransferCommands:
     sender: list[str]
     samples: Path | None
     second: TransferCommands | None = None  # a flow beside the first, on a port of its own
+    plain: TransferCommands | None = None  # between the routers
+    short: TransferCommands | None = None  # its receiver serves one transfer after the other
 
 
 def commands(
-    setting: Scenario, profile: Profile, host: str, samples: Path, number: int = 0
-) -> TransferCommands:  # fmt: skip
-    """Both ends of flow ``number``, which is alone in ``setting``; values are exact and in base units. UsageError for a
-    setting that the tool cannot do."""
+    setting: Scenario, profile: Profile, host: str, samples: Path, number: int = 0, router: str | None = None
+) -> TransferCommands:
+    """Both ends of flow ``number``, which is alone in ``setting``; values are exact and in base units. ``router``: the
+    far router's address, which plain TCP beside the transfer goes to. UsageError for a setting that the tool cannot
+    do."""
     transfer, (port, data_port) = setting.transfer, ports(number)
     if transfer.tool == "iperf3":
         return _iperf3(setting, profile, host, port)
     sampled: dict[str, Any] = {"samples": samples, "sample_ns": transfer.sample} if transfer.sample else {}
     congestion = transfer.congestion or profile.congestion
     first = _flow(setting, profile, host, (port, data_port), congestion, **sampled)
-    second = _flow(setting, profile, host, (port + 1, data_port), transfer.second) if transfer.second else None
-    return replace(first, samples=samples if sampled else None, second=second)
+    at = port + 1, data_port + 1
+    return replace(
+        first, samples=samples if sampled else None,
+        second=_flow(setting, profile, host, at, transfer.second) if transfer.second else None,
+        plain=_plain(setting, router) if transfer.plain and router else None,
+        short=_short(setting, host, congestion) if transfer.short else None,
+    )  # fmt: skip
+
+
+def _plain(setting: Scenario, router: str) -> TransferCommands:
+    """Both ends of a bulk flow of today's TCP between the routers, for as long as the transfer takes."""
+    transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
+    receiver = rttcp.receiver_argv(binary, port=PORT, family=family, once=True)
+    sender = rttcp.sender_argv(
+        router, binary, port=PORT, family=family, congestion=_PLAIN_CONGESTION, duration_ns=transfer.duration,
+        length_bytes=transfer.length, zerocopy=bool(transfer.zerocopy), skip_rx_copy=bool(transfer.zerocopy),
+    )  # fmt: skip
+    return TransferCommands(receiver, sender, None)
+
+
+def _short(setting: Scenario, host: str, congestion: str) -> TransferCommands:
+    """Both ends of short transfers, each over connections of its own."""
+    transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
+    port, data_port = ports(SHORT)
+    receiver = rttcp.receiver_argv(binary, port=port, family=family, data_port=_data_port(setting, data_port))
+    sender = rttcp.sender_argv(
+        host, binary, port=port, family=family, congestion=congestion, bytes=transfer.short, nodelay=True
+    )
+    return TransferCommands(receiver, sender, None)
+
+
+def _data_port(setting: Scenario, port: int) -> int | None:
+    """The port of a flow's data: with a proxy gateway one that it knows, otherwise any."""
+    proxied = setting.gateway.kind != "none" and setting.gateway.model == "proxy"
+    return port if proxied else None
 
 
 def _flow(
@@ -63,8 +107,7 @@ def _flow(
     port, own_data_port = at
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
     exchanging, copies = transfer.request is not None, not transfer.zerocopy
-    proxied = setting.gateway.kind != "none" and setting.gateway.model == "proxy"
-    data_port = own_data_port if proxied else None
+    data_port = _data_port(setting, own_data_port)
     receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port)
     sender = rttcp.sender_argv(
         host, binary, port=port, family=family, congestion=congestion, bytes=transfer.bytes,

@@ -16,7 +16,7 @@ from scenarios.plan import estimate, flows, profiles
 from scenarios.plan.flows import One
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Trial
-from scenarios.trial import analysis, gateways, transfer_tool
+from scenarios.trial import analysis, beside, gateways, transfer_tool
 from scenarios.trial.delay_box import Boxes
 from scenarios.trial.transfer_tool import TransferCommands
 
@@ -58,8 +58,11 @@ class _Flow:
         return f"{role}-{self.one.name}" if self.one.number else role
 
 
-def run(net: Network, trial: Trial, folder: Path, ledger: Ledger, boxes: Boxes) -> Ends:
-    """Runs all flows and waits for their ends."""
+def run(
+    net: Network, trial: Trial, folder: Path, ledger: Ledger, boxes: Boxes, sleeper: Tool | None = None
+) -> Ends:  # fmt: skip
+    """Runs all flows and waits for their ends. What they need starts side by side; ``sleeper``: the witness, which has
+    been started."""
     setting = trial.setting
     log = folder / "log"
 
@@ -71,12 +74,14 @@ def run(net: Network, trial: Trial, folder: Path, ledger: Ledger, boxes: Boxes) 
 
     with contextlib.ExitStack() as stack:
         ready = [_flow(net, setting, one, folder) for one in flows.of(setting)]
+        capture = _start_capture(net, setting, folder, ledger, stack)
         for flow in ready:
             for n, commands in enumerate(_each(flow.commands)):
                 tool = started(flow.tool_name("receiver") + ("-2" if n else ""), flow.receiver_at, commands.receiver)
                 flow.receivers.append(stack.enter_context(tool))
-                tool.wait_event("ready", START_TIMEOUT_S)
-        capture = _start_capture(net, setting, folder, ledger, stack)
+        more = stack.enter_context(beside.ready(net, ready[0].commands, started))
+        for tool in filter(None, (*(tool for flow in ready for tool in flow.receivers), sleeper, capture)):
+            tool.wait_event("ready", START_TIMEOUT_S)
         began_s = time.monotonic()
         for flow in sorted(ready, key=lambda flow: flow.one.start_ns):
             time.sleep(max(0.0, began_s + flow.one.start_ns / 1e9 - time.monotonic()))
@@ -84,7 +89,9 @@ def run(net: Network, trial: Trial, folder: Path, ledger: Ledger, boxes: Boxes) 
                 _comment(capture, f"{_spoken(flow.one, n)} begins")
                 tool = started(flow.tool_name("sender") + ("-2" if n else ""), flow.sender_at, commands.sender)
                 flow.senders.insert(0, stack.enter_context(tool))
+        more.run_until_end_of(ready[0].senders[0], _timeout_s(setting))
         ends = {flow.one.name: _finish(flow, boxes, _timeout_s(setting)) for flow in ready}
+        ends[flows.MAIN] |= more.ended(_timeout_s(setting))
         _comment(capture, "the transfer has ended" if len(_each(ready[0].commands)) + len(ready) == 2 else
                  "all transfers have ended")  # fmt: skip
         for flow in ready:
@@ -101,7 +108,8 @@ def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:
     snd, rcv = (net.place(host) for host in host_names(one.pair))
     profile = profiles.load(setting.profile.name)
     host = gateways.target(net, setting, one.pair)
-    commands = transfer_tool.commands(one.setting, profile, host, snd.file(samples(folder, one)), one.number)
+    router = gateways.made(net).address_of(beside.FAR, "left") if one.setting.transfer.plain else None
+    commands = transfer_tool.commands(one.setting, profile, host, snd.file(samples(folder, one)), one.number, router)
     return _Flow(one, commands, snd, rcv, [], [])
 
 
@@ -117,15 +125,13 @@ def _spoken(one: One, n: int) -> str:
 def _start_capture(
     net: Network, setting: Scenario, folder: Path, ledger: Ledger, stack: contextlib.ExitStack
 ) -> Tool | None:
-    argv = analysis.capture_command(net, setting.capture.points, setting.capture.snap, folder / "capture")
+    argv = analysis.capture_command(net, setting, folder / "capture")
     if argv is None:
         return None
     (folder / "capture").mkdir()
     log = folder / "log" / "pktlogger.stderr"
     tool = Tool(argv, name="pktlogger", stderr_path=log, ledger=ledger, stdin=True)
-    capture = stack.enter_context(tool)
-    capture.wait_event("ready", START_TIMEOUT_S)
-    return capture
+    return stack.enter_context(tool)
 
 
 def _comment(capture: Tool | None, text: str) -> None:

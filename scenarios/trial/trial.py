@@ -123,10 +123,10 @@ def _measure(
         boxes = stack.enter_context(path_up(net, trial, scratch, folder / "log", ledger, back_end, record))
         reader = stack.enter_context(_reader(record, folder, ledger)) if record else None
         with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as running:
-            sleeper = stack.enter_context(_witness(folder / "log", ledger)) if watched else None
+            sleeper = stack.enter_context(witness.sleeper(ledger, folder / "log")) if watched else None
             before = _observe(net)
             with path_changes.applied(boxes, trial.setting.path.changes()):
-                ends = transfers.run(net, trial, folder, ledger, boxes)
+                ends = transfers.run(net, trial, folder, ledger, boxes, sleeper)
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None
             found = running.stop()
@@ -161,14 +161,6 @@ def _no_connections_left(net: Network) -> Iterator[None]:
     finally:
         for pid in net.host_pids():
             netns.end_abandoned_connections(pid)
-
-
-@contextlib.contextmanager
-def _witness(log: Path, ledger: Ledger) -> Iterator[Tool]:
-    """A witness that sleeps beside the transfer, at the box's priority."""
-    with witness.sleeper(ledger, log) as tool:
-        tool.wait_event("ready", START_TIMEOUT_S)
-        yield tool
 
 
 @contextlib.contextmanager

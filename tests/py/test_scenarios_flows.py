@@ -13,6 +13,7 @@ from netcommon.errors import UsageError
 from scenarios.network import addresses
 from scenarios.network.addresses import Family
 from scenarios.network.graph import Graph, host_names
+from scenarios.network.tcp_memory import TcpMemory
 from scenarios.plan import cells, estimate, flows, params
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import results
@@ -217,7 +218,7 @@ def test_an_expectation_means_the_main_flow_unless_it_names_another(tmp_path: Pa
 
 def test_what_a_flow_objects_to_makes_the_trial_invalid() -> None:
     bad = {"summary": {"verdict": {"reasons": ["an octet is wrong"]}}}
-    quiet = validity.Observation({}, {}, validity.CpuTimes(0, 0, 0), validity.TcpMemory(short=False, times=0))
+    quiet = validity.Observation({}, {}, validity.CpuTimes(0, 0, 0), TcpMemory(short=False, times=0))
     late = {"verdict": {"valid": False, "reasons": ["ab: 3 packets dropped (memory)"]}}
     good = {"verdict": {"valid": True, "reasons": []}}
     found = validity.reasons(quiet, quiet, good | {"hops": [late]}, {}, {"flows": {"late": bad}})

@@ -15,6 +15,7 @@ from scenarios.plan import estimate, params
 from scenarios.plan.plan import load_plan
 from scenarios.run import results
 from scenarios.trial import path_changes
+from scenarios.trial.delay_box import Boxes
 from scenarios.trial.files import write_json
 from scenarios.virtual import boxes, memory
 
@@ -92,7 +93,7 @@ class Box:
 
 def test_changes_that_are_due_are_made_and_later_ones_are_not(tmp_path: Path) -> None:
     box, changes = Box(), plan(tmp_path).setting.path.changes()
-    with path_changes.applied(cast("UserspaceBox", box), changes):
+    with path_changes.applied(Boxes({1: cast("UserspaceBox", box)}), changes):
         assert box.came.wait(30)
     assert box.told == [{"ab": {"delay_ns": 150 * MS, "loss_ppb": 10**7}, "ba": {"delay_ns": 150 * MS}}]
 
@@ -101,7 +102,7 @@ def test_a_change_that_the_box_refuses_fails_the_trial(tmp_path: Path) -> None:
     box, changes = Box(refuses=True), plan(tmp_path).setting.path.changes()
     with (
         pytest.raises(LfpError, match=r"path\.change at 8 s: no memory"),
-        path_changes.applied(cast("UserspaceBox", box), changes),
+        path_changes.applied(Boxes({1: cast("UserspaceBox", box)}), changes),
     ):
         assert box.came.wait(30)
 
@@ -115,10 +116,10 @@ def test_a_transmit_queue_is_the_senders(tmp_path: Path) -> None:
 def test_losses_are_columns_by_cause(tmp_path: Path) -> None:
     write_json(tmp_path / "status.json", {"state": "done", "verdict": {"valid": True, "reasons": []}})
     write_json(tmp_path / "params.json", {"loss": ""})
-    without = results.row(tmp_path)
+    (without,) = results.rows(tmp_path)
     assert without["lost_queue"] is None and without["stopped_share"] is None
     flow = {"stopped_share": 0.5, "losses_by_cause": {"receiver": 3, "random_before": 1, "random": 2},
             "losses_seen": {"tail_drop": 3, "aqm": 1}}  # fmt: skip
     write_json(tmp_path / "summary.json", {"main_flow": 1, "flows": [{}, flow]})
-    row = results.row(tmp_path)
+    (row,) = results.rows(tmp_path)
     assert (row["lost_receiver"], row["lost_chance"], row["lost_queue"], row["seen_queue"]) == (3, 3, 0, 4)

@@ -1,0 +1,1 @@
+"""How a run behaves: what a trial costs beside its transfer, and what is left when the run is killed."""

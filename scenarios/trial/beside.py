@@ -1,0 +1,97 @@
+"""What a trial sends beside its transfer: plain TCP past the gateways, and short transfers through them.
+
+Plain TCP goes from the near router to the far one. So it shares the line and the round trip with the gateways whatever
+their model is, and no gateway sees it. Short transfers follow one another until the transfer has ended. One that is
+still under way then does not count, because a part of it had the line for itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from netcommon.process import START_TIMEOUT_S, Tool, ToolError
+from scenarios.network import sysctls
+from scenarios.network.place import Network, Place
+from scenarios.plan import profiles
+from scenarios.trial.gateways import made
+from scenarios.trial.transfer_tool import TransferCommands
+
+NEAR, FAR = "r1", "r2"  # the routers at both ends of the delay box
+_ROUTER_PROFILE = "modern"
+_PAUSE_S, _MOST_FAILED = 0.1, 5
+Started = Callable[[str, Place, list[str]], Tool]  # a tool of this name, at this place, with this command line
+
+
+@dataclass
+class Beside:
+    """The flows beside a transfer, whose receivers are ready. ``took_ns``: times of the short transfers so far;
+    ``failed``: how many failed, and how many of these ``in_a_row``."""
+
+    net: Network
+    commands: TransferCommands
+    started: Started
+    stack: contextlib.ExitStack
+    plain: Tool | None = None
+    took_ns: list[int] = field(default_factory=list)
+    failed: int = 0
+    in_a_row: int = 0
+
+    def run_until_end_of(self, sender: Tool, timeout_s: float) -> None:
+        """Sends what is beside the transfer of ``sender`` until that has ended. ToolError when one short transfer after
+        the other fails before."""
+        if plain := self.commands.plain:
+            self.plain = self.stack.enter_context(self.started("sender-plain", _router(self.net, NEAR), plain.sender))
+        deadline = time.monotonic() + timeout_s
+        while self.commands.short and sender.running() and time.monotonic() < deadline:
+            took_ns = self._short(self.commands.short, sender, timeout_s)
+            if sender.running():
+                self.took_ns += [took_ns] if took_ns else []
+                time.sleep(_PAUSE_S)
+
+    def _short(self, commands: TransferCommands, sender: Tool, timeout_s: float) -> int | None:
+        """The time of one short transfer. None when it failed: a gateway may still hold the end of the one before,
+        whose port the receiver needs."""
+        with self.started("sender-short", self.net.place("snd"), commands.sender) as short:
+            try:
+                took_ns = int(short.finish(timeout_s)["summary"]["elapsed_ns"])
+            except ToolError:
+                self.failed, self.in_a_row = self.failed + 1, self.in_a_row + 1
+                if sender.running() and self.in_a_row > _MOST_FAILED:
+                    raise
+                return None
+        self.in_a_row = 0
+        return took_ns
+
+    def ended(self, timeout_s: float) -> dict[str, Any]:
+        """What transfer.json says of these flows."""
+        found: dict[str, Any] = {}
+        if self.commands.short:
+            found["short"] = {"elapsed_ns": self.took_ns, "failed": self.failed}
+        if self.plain:
+            found["plain"] = self.plain.finish(timeout_s)
+        return found
+
+
+@contextlib.contextmanager
+def ready(net: Network, commands: TransferCommands, started: Started) -> Iterator[Beside]:
+    """Starts the receivers of these flows and waits until they are ready."""
+    receivers: list[Tool] = []
+    with contextlib.ExitStack() as stack:
+        if commands.plain:
+            for router in (NEAR, FAR):
+                sysctls.apply(profiles.load(_ROUTER_PROFILE), made(net).pid(router))
+            receivers = [started("receiver-plain", _router(net, FAR), commands.plain.receiver)]
+        if commands.short:
+            receivers.append(started("receiver-short", net.place("rcv"), commands.short.receiver))
+        for receiver in receivers:
+            stack.enter_context(receiver).wait_event("ready", START_TIMEOUT_S)
+        yield Beside(net, commands, started, stack)
+
+
+def _router(net: Network, name: str) -> Place:
+    return Place(made(net).pid(name))
+
