@@ -12,8 +12,8 @@ were compared beside other work with pyarrow 26, on the index of 5 million packe
 | the same with lz4 | 7.0 M | 9.0 |
 
 An index is written with lz4, but for `ack`, which is smaller (0.5 instead of 1.7 B a row) and quicker with zstd and
-without differences. Beside much other work this takes 238 ns of processor time a row (the least of six runs, median 320)
-instead of 321 (394) for the third line, with 7.1 instead of 5.7 B a row. Other tables are as the third line says.
+without differences. Beside much other work this takes 238 ns of processor time a row (the least of six runs, median
+320) instead of 321 (394) for the third line, with 7.1 instead of 5.7 B a row. Other tables are as the third line says.
 
 Half of the time went into levels of lists whose rows are nearly all empty, so an index has lists of different length
 here. Rejected: an Arrow C data interface from pktlogger, because the mapped columns already are Arrow's memory and
