@@ -69,7 +69,7 @@ static const struct nc_option analyse_options[] = {
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
     .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--tunnels] [--scales TIME,...] "
-                "-o DIR",
+                "[--burst-gap TIME] -o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
     .epilog = "All captures must use one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
@@ -80,7 +80,8 @@ static const struct nc_option export_options[] = {
     {.name = "xplot", .kind = NC_OPT_FLAG, .offset = AT(xplot),
      .help = "a time-sequence graph for each flow, N.xpl"},
     {.name = "csv", .kind = NC_OPT_FLAG, .offset = AT(csv),
-     .help = "the tables of analyse as flows.csv, segments.csv, acks.csv, events.csv, limits.csv, losses.csv and rates.csv"},
+     .help = "the tables of analyse as flows.csv, segments.csv, acks.csv, events.csv, limits.csv, losses.csv, "
+             "rates.csv"},
     {.name = "from", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(from_ns),
      .help = "from this time on, since the flow's first data"},
     {.name = "to", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(to_ns),

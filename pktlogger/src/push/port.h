@@ -13,7 +13,7 @@
  *     UDP, sendmmsg                               51,000
  *     packet socket, PACKET_TX_RING               38,000
  *
- * A system call costs 2 to 3 us here beside other work, and writing the numbers next to nothing. In ns of processor time
+ * A system call costs 2 to 3 us here beside other work, and writing numbers next to nothing. In ns of processor time
  * a packet, sendmmsg in a loop, where the host behind the veth pair drops all (medians of 7 and 9 rounds in turn):
  *
  *     64 messages a call, of one buffer: as it is 156, with numbers written into it    152
