@@ -217,8 +217,10 @@ def cpeak_tables(runs: tuple[str, ...], by: str) -> None:
                 continue
             column = f"{row['window_bytes'] // 1024} KB" if by == "window" else f"{row['loss_ppb'] / 1e7:g} %"
             name, first = str(row["congestion"]), row["short_term_bps"] / 1e6
-            if row.get("second"):
-                name, second = f"{name}, {row['second']}", row["second_bps"] / 1e6
+            if row.get("flow"):
+                continue  # told with the first flow
+            if row["flows_bps"]:
+                name, second = f"{name}, {row['beside']}", row["flows_bps"] / 1e6 - first
                 found[f"{name}: second"][column].append(second)
                 found[f"{name}: sum"][column].append(first + second)
                 found[f"{name}: second of its fair share"][column].append(second / ((first + second) / 2))

@@ -33,6 +33,11 @@ def rounds(plan: Plan, todo: Sequence[Trial], rows: Rows, run: Callable[[list[Tr
     return left_out
 
 
+def wanted(plan: Plan, content: Mapping[str, Any]) -> int:
+    """How many trials make the run complete. ``content``: its manifest."""
+    return len(plan.trials) - len(content.get("enough") or [])
+
+
 def _is_enough(plan: Plan, trial: Trial, rows: Rows, wanted: float) -> bool:
     """Whether every flow of a trial's setting has been measured often enough."""
     settings = len(plan.trials) // plan.base.run.repeat

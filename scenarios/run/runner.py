@@ -114,9 +114,8 @@ def resume(
         content |= elsewhere.ready(plan, content) if elsewhere else {}
         with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken) as progress:
             run = _way_to_run(content, _Pace(jobs, side_by_side, factor), elsewhere)
-            content["enough"] = enough.rounds(
-                plan, todo, rows, lambda some: run(run_dir, some, rows, content, progress)
-            )  # fmt: skip
+            own = rows, content, progress
+            content["enough"] = enough.rounds(plan, todo, rows, lambda some: run(run_dir, some, *own))
             while "virtual" not in content and (again := _to_repeat(run_dir, plan, rows)):
                 progress.again(again)
                 run(run_dir, again, rows, content, progress)
@@ -129,8 +128,7 @@ def resume(
         raise
     finally:
         statuses = [read_json(folder / "status.json") for folder in runs.trial_folders(run_dir)]
-        wanted = len(plan.trials) - len(content.get("enough") or [])
-        content["verdict"] = manifest.verdict(statuses, wanted, content.get("virtual"))
+        content["verdict"] = manifest.verdict(statuses, enough.wanted(plan, content), content.get("virtual"))
         content |= speed.noted(taken, price_s)
         content["superseded"] = attempts.listed(run_dir)
         expected = expectations.judge(plan.base.expect, [row for own in rows.values() for row in own], plan.sweep)
