@@ -13,12 +13,11 @@ from rich.console import Console
 from scenario_runs import TINY, FakeTrials
 
 from netcommon.errors import LfpError, UsageError
+from scenarios.bench.speed import virtual_speed
 from scenarios.certify import seal
 from scenarios.commands.show import command as show
-from scenarios.bench.speed import virtual_speed
 from scenarios.plan import estimate
-from scenarios.plan.document import Document
-from scenarios.plan.plan import Plan, load_plan, make_plan
+from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import results, runner, runs
 from scenarios.virtual import cost
 

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from scenarios.plan import estimate
-from scenarios.plan.plan import Document, Plan, Trial, make_plan
+from scenarios.plan.document import Document
+from scenarios.plan.plan import Plan, Trial, make_plan
 from scenarios.run import progress
 from scenarios.virtual.under_way import UnderWay
 
