@@ -13,14 +13,16 @@
  *     UDP, sendmmsg                               51,000
  *     packet socket, PACKET_TX_RING               38,000
  *
- * A system call costs 2 to 3 us here beside other work, and writing numbers next to nothing. In ns of processor time
- * a packet, sendmmsg in a loop, where the host behind the veth pair drops all (medians of 7 and 9 rounds in turn):
+ * Writing numbers costs next to nothing; few messages a call cost more. In ns of processor time a packet, sendmmsg in a
+ * loop, where the host behind the veth pair drops all. The columns are two sessions of 7 and 9 rounds, so only rows of
+ * one column can be compared:
  *
- *     64 messages a call, of one buffer: as it is 156, with numbers written into it    152
- *     2 messages a call, of one buffer 197, of two                                     185
- *     8, 16 and 32 messages a call, each of its own, beside 167 for the first line     177, 191, 246
+ *     64 messages a call, one buffer             156    167
+ *     the same, with numbers written into it     152
+ *     2 messages, a buffer each, written         185    190
+ *     4, 8, 16, 32 messages, likewise            179    187, 177, 191, 246
  *
- * So a batch is eight messages: more of them, which all differ, leave the cache.
+ * So a batch is eight messages. Larger batches of buffers that all differ were slower; why was not measured.
  * Rejected: PACKET_TX_RING. It is the slowest, it knows no UDP_SEGMENT, and it would have to resolve addresses. */
 #ifndef PL_PORT_H
 #define PL_PORT_H
