@@ -5,6 +5,7 @@ from __future__ import annotations
 from scenarios.plan import flows, profiles
 from scenarios.plan.flows import One
 from scenarios.plan.model import Gateway, Scenario, Transfer
+from scenarios.plan.path import PathTable
 from scenarios.plan.plan import Trial
 
 Scalar = str | int | float | bool | None
@@ -37,6 +38,21 @@ def of(trial: Trial) -> dict[str, Scalar]:
         **ab.columns(),
         **{f"ba_{name}": value for name, value in ba.columns().items()},
         "rtt_ns": crossed(setting, main) * path.rtt_ns(),
+        **_path_columns(path),
+        "congestion": transfer.congestion or profile.congestion,
+        "second": transfer.second,
+        "plain": transfer.plain,
+        "short_bytes": transfer.short,
+        **_tool_columns(transfer),
+        **gateway_columns(main.setting.gateway),
+        "capture": ",".join(setting.capture.points),
+        "snap_bytes": setting.capture.snap,
+    }
+
+
+def _path_columns(path: PathTable) -> dict[str, Scalar]:
+    """What a path has once, for both directions."""
+    return {
         "distance_m": path.distance,
         "poll_ns": path.poll,
         "spin_ns": path.spin,
@@ -48,14 +64,6 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "nic_rate_bps": path.nic_rate,
         "nic_queue_packets": path.nic_queue if path.nic_rate else None,
         "change": path.change,
-        "congestion": transfer.congestion or profile.congestion,
-        "second": transfer.second,
-        "plain": transfer.plain,
-        "short_bytes": transfer.short,
-        **_tool_columns(transfer),
-        **gateway_columns(main.setting.gateway),
-        "capture": ",".join(setting.capture.points),
-        "snap_bytes": setting.capture.snap,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import shutil
 import tempfile
@@ -113,12 +114,11 @@ def resume(
     try:
         content |= elsewhere.ready(plan, content) if elsewhere else {}
         with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken) as progress:
-            run = _way_to_run(content, _Pace(jobs, side_by_side, factor), elsewhere)
-            own = rows, content, progress
-            content["enough"] = enough.rounds(plan, todo, rows, lambda some: run(run_dir, some, *own))
+            way, own = _way_to_run(content, _Pace(jobs, side_by_side, factor), elsewhere), (rows, content, progress)
+            content["enough"] = enough.rounds(plan, todo, rows, lambda some: way(run_dir, some, *own))
             while "virtual" not in content and (again := _to_repeat(run_dir, plan, rows)):
                 progress.again(again)
-                run(run_dir, again, rows, content, progress)
+                way(run_dir, again, *own)
         content["state"] = "done"
     except KeyboardInterrupt:
         content["state"] = "interrupted"
@@ -131,7 +131,7 @@ def resume(
         content["verdict"] = manifest.verdict(statuses, enough.wanted(plan, content), content.get("virtual"))
         content |= speed.noted(taken, price_s)
         content["superseded"] = attempts.listed(run_dir)
-        expected = expectations.judge(plan.base.expect, [row for own in rows.values() for row in own], plan.sweep)
+        expected = expectations.judge(plan.base.expect, list(itertools.chain(*rows.values())), plan.sweep)
         content["expected"] = [one.as_json() for one in expected]
         content["ended_realtime_ns"] = time.time_ns()
         manifest.write(run_dir, content)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -80,7 +80,8 @@ def scheduler(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def worker(folder: Path, address: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker with one thread, which has registered."""
+    """A worker with one thread, which has registered. ``folder`` is made, and is its own."""
+    folder.mkdir()
     options = ["--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
     with dask(folder, "worker", address, *options, **environment) as (process, said):
         wait_until(lambda: "Registered to" in said.read_text(), "a worker", PATIENCE_S)
@@ -118,44 +119,41 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return table(folder / "local")
 
 
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a scheduler that has no workers between two tests."""
+    with scheduler(tmp_path_factory.mktemp("scheduler")) as found:
+        yield found
+
+
 class TestTrials:
     # Seconds of work, however busy the machine is.
     pytestmark: ClassVar[list[pytest.MarkDecorator]] = [*virtual, pytest.mark.timeout(600)]
 
-    def test_two_workers_give_the_table_of_this_machine(self, tmp_path: Path, local: list[dict[str, Any]]) -> None:
-        with ExitStack() as stack:
-            address = stack.enter_context(scheduler(tmp_path))
-            for _ in range(2):
-                stack.enter_context(worker(tmp_path, address))
-            done = run(tmp_path, "runs", "--scheduler", address)
-        assert done.returncode == 0, done.stdout + done.stderr
+    def test_two_workers_give_the_table_of_this_machine_though_one_is_killed(
+        self, tmp_path: Path, address: str, local: list[dict[str, Any]]
+    ) -> None:
+        """The killed one's trial is measured again by the other; nothing is lost or doubled."""
+        with worker(tmp_path / "first", address) as killed, worker(tmp_path / "second", address):
+            whole = subprocess.Popen(lfp(tmp_path, "runs", "--scheduler", address), cwd=ROOT, stdout=subprocess.PIPE)
+            guests = "**/lfp-trial-*/trials/.*.guest"
+            wait_until(lambda: list((tmp_path / "first").glob(guests)), "a trial on the first worker", PATIENCE_S)
+            killed.kill()
+            said, _ = whole.communicate(timeout=500)
+        assert whole.returncode == 0, said
         assert table(tmp_path / "runs") == local
         assert {one["state"] for one in statuses(tmp_path / "runs")} == {"done"}
+        assert said.decode().count("valid") == len(local) + 1  # a line a trial, and the verdict: nothing is doubled
+        assert not list(tmp_path.glob("runs/*/superseded/*"))
         (manifest,) = (tmp_path / "runs").glob("*/manifest.json")
         cluster = json.loads(manifest.read_text())["cluster"]
         assert cluster["scheduler"] == address and len(cluster["machines"]) == 1  # both workers are on this machine
 
-    def test_a_killed_workers_trial_is_measured_again(self, tmp_path: Path, local: list[dict[str, Any]]) -> None:
-        with ExitStack() as stack:
-            address = stack.enter_context(scheduler(tmp_path))
-            killed = stack.enter_context(worker(tmp_path, address))
-            whole = subprocess.Popen(lfp(tmp_path, "runs", "--scheduler", address), cwd=ROOT, stdout=subprocess.PIPE)
-            wait_until(lambda: list(tmp_path.glob("runs/*/trials/0*")), "the first trial", PATIENCE_S)
-            guests = "**/lfp-trial-*/trials/.*.guest"
-            wait_until(lambda: list(tmp_path.glob(guests)), "a trial on the worker", PATIENCE_S)
-            killed.kill()
-            stack.enter_context(worker(tmp_path, address))
-            said, _ = whole.communicate(timeout=500)
-        assert whole.returncode == 0, said
-        assert table(tmp_path / "runs") == local
-        assert said.decode().count("valid") == len(local) + 1  # a line a trial, and the verdict: nothing is doubled
-        assert not list(tmp_path.glob("runs/*/superseded/*"))
-
-    def test_a_worker_with_another_tool_is_refused(self, tmp_path: Path) -> None:
+    def test_a_worker_with_another_tool_is_refused(self, tmp_path: Path, address: str) -> None:
         other = tmp_path / "rttcp"
         other.write_text(f'#!/bin/sh\nexec {find("rttcp")} "$@"\n')
         other.chmod(0o755)
-        with scheduler(tmp_path) as address, worker(tmp_path, address, LFP_RTTCP=str(other)):
+        with worker(tmp_path / "worker", address, LFP_RTTCP=str(other)):
             done = run(tmp_path, "runs", "--scheduler", address)
         assert done.returncode == 3 and len(done.stderr.splitlines()) == 1, done.stdout + done.stderr
         assert re.search(r"worker tcp://\S+: rttcp is \w{12}, the orchestrator's is \w{12}; install", done.stderr)
