@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from dashboard.data.box import label
 from dashboard.data.flow import KINDS, Flow
 from dashboard.data.happened import EVENT, LOSS, STOP, Happened
@@ -26,8 +28,9 @@ Row = tuple[str, str, str, str]
 
 def event_rows(flow: Flow, found: Happened, rows: slice) -> Iterator[Row]:
     """The texts of these rows."""
-    for t, source, row in zip(found.t_ns[rows], found.source[rows], found.row[rows], strict=True):
-        yield (f"{t / 1e9:.6f}", *_texts(flow, int(source), int(row)))
+    at_s = np.char.mod("%.6f", found.t_ns[rows] / 1e9)
+    for t, source, row in zip(at_s, found.source[rows], found.row[rows], strict=True):
+        yield (str(t), *_texts(flow, int(source), int(row)))
 
 
 def _texts(flow: Flow, source: int, row: int) -> tuple[str, str, str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from comet_delay import Port
+from netcommon import readable
 from netcommon.errors import LfpError, MissingError
 from scenarios.network.links import Counters
 from scenarios.plan.profiles import Profile
@@ -67,7 +68,7 @@ class Place:
                 [*SSH, self.ssh, line], stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False
             )
         except subprocess.TimeoutExpired:
-            raise LfpError(f"ssh {self.ssh}: no answer in {_TIMEOUT_S:.0f} s") from None
+            raise LfpError(f"ssh {self.ssh}: no answer in {readable.duration(_TIMEOUT_S * 1e9)}") from None
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
             raise LfpError(f"ssh {self.ssh}: {said[-1]}")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+from netcommon import quantity
 from netcommon.errors import LfpError
 from scenarios.plan.path import Change, parameter_of
 
@@ -36,7 +37,7 @@ def applied(boxes: Boxes, changes: Sequence[Change]) -> Iterator[None]:
                 for box in all_boxes:
                     box.set(ab=_named(change.ab), ba=_named(change.ba))
             except LfpError as error:
-                failed.append(LfpError(f"path.change at {change.at_ns / 1e9:g} s: {error}"))
+                failed.append(LfpError(f"path.change at {quantity.format_duration(change.at_ns)}: {error}"))
                 return
 
     thread = threading.Thread(target=make, name="path.change", daemon=True)

@@ -220,7 +220,11 @@ def test_a_view_has_an_address_events_and_files(page: Page, base: str, runs_dir:
     page.goto(run_url(base, runs_dir, "lfp-seqack") + "/trial/0")
     listed = page.locator("#timeline-events-said")
     expect(listed).to_contain_text(" in view")
+    note = page.locator("#timeline .gtitle-subtitle")
+    expect(note).to_contain_text("0 to ")
+    whole = note.text_content() or ""
     page.locator("#timeline-events button").nth(3).click()
+    expect(note).not_to_have_text(whole)  # drawn: a new drawing ends a drag
     page.wait_for_url(re.compile(r"from=.*&to="))
     before = page.url
     box, all_of = plot_box(page), page.evaluate(RANGE.replace("xaxis", "yaxis"))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from support.virtual import virtual
@@ -78,7 +79,7 @@ def check_tables(run: lfp.Run) -> None:
         late = trial.table("flows/second/tcp_info")
         assert 100 * MS <= late["t_ns"][0].as_py() < 220 * MS, "on the axis of the trial, not on its own"
         delays = segments["t_received_ns"].to_numpy() - segments["t_sent_ns"].to_numpy()
-        assert delays.min() >= 5 * MS
+        assert np.nanmin(delays) >= 5 * MS  # a lost segment has no time
         assert pa.types.is_dictionary(segments["kind"].type) and "new" in segments["kind"].unique().to_pylist()
         assert len(set(segments["flow"].to_pylist())) == 1
         assert trial.table("segments", flow="all").num_rows >= segments.num_rows

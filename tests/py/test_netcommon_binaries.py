@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.delenv("LFP_COMET_DELAY", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(binaries, "CHECKOUT", tmp_path / "checkout")
-    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path / "scripts"))
+    monkeypatch.setattr(binaries, "_scripts", lambda: tmp_path / "scripts")
     return tmp_path
 
 

@@ -21,7 +21,7 @@ def test_the_trial_has_the_rate_the_round_trip_and_the_losses_that_it_says(tmp_p
     trial = run.trial(0)
     assert run.verdict.valid and trial.captured and trial.verdict.valid
     loaded = timeline.load(run, trial)
-    assert [rows.size for rows in loaded.sent_rows] == [50_000, 50, 0, 0] and loaded.lost_rows.size == 50
+    assert [rows.size for rows in loaded.sent_rows] == [50_000, 50, 0, 0, 0] and loaded.lost_rows.size == 50
     bits = 50_000 * columns.WIRE_BYTES * 8
     assert abs(bits / (loaded.sent_ns[loaded.kind == 0][-1] / 1e9) / columns.RATE_BPS - 1) < 1e-3
     assert (

@@ -101,7 +101,7 @@ def test_changes_that_are_due_are_made_and_later_ones_are_not(tmp_path: Path) ->
 def test_a_change_that_the_box_refuses_fails_the_trial(tmp_path: Path) -> None:
     box, changes = Box(refuses=True), plan(tmp_path).setting.path.changes()
     with (
-        pytest.raises(LfpError, match=r"path\.change at 8 s: no memory"),
+        pytest.raises(LfpError, match=r"path\.change at 8s: no memory"),
         path_changes.applied(Boxes({1: cast("UserspaceBox", box)}), changes),
     ):
         assert box.came.wait(30)
