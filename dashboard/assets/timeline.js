@@ -94,6 +94,7 @@ Object.assign(window, window.lfp_native);
   function centre(t) {
     const [start, end] = plot._fullLayout.xaxis.range, half = (end - start) / 2;
     go({ from: (t - half).toFixed(9), to: (t + half).toFixed(9) });
+    plot.scrollIntoView({ block: "start" });  // the list is below it
   }
 
   /* Fills in the hover texts of what is drawn; plotly.js reads them when it shows one. */
