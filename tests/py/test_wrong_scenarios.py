@@ -228,7 +228,7 @@ FLOWS = [
     in_table("[flow.b]", 'tool = "iperf"', "flow.b.tool = 'iperf': unknown — did you mean 'iperf3'? allowed is one of"),
     in_table("[flow.b]", 'bytes = 1\nduration = "1s"', "flow.b.bytes = 1: give either 'bytes' or 'duration'"),
     in_table("[flow.b]", 'second = "reno"', "flow.b.second = 'reno': not in a flow; write another [flow.NAME]"),
-    in_table("[flow.b]", 'short = "1KB"\nduration = "1s"', "flow.b.short = '1KB': not in a flow; write another [flow.NAME]"),
+    in_table("[flow.b]", 'short = "1KB"\nduration = "1s"', "flow.b.short = '1KB': not in a flow; write another"),
     in_table("[flow.main]", "pair = 2", "flow.main: 'main' is the name of [transfer]'s own flow; take another", down=0),
     in_table('[flow."a/b"]', "pair = 2", "[flow.a/b]: want letters, digits, '.', '_' and '-', beginning with", down=0),
     in_table("[flow]", "b = 2", "flow.b = 2: not a table; write [flow.NAME], and below it its keys"),
