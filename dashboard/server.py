@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from flask.testing import FlaskClient
 from werkzeug.serving import make_server
 
 from dashboard.app import Application, make_app
@@ -41,7 +42,9 @@ def serve(
         if token is not None:
             require_token(app.server, token, cookie)
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        threading.Thread(target=_prepare, args=(app, first, cookie, token), daemon=True).start()
+        client = _client(app, cookie, token)
+        client.get("/_dash-dependencies")  # Dash sets itself up in the first request, and others must not overtake it
+        threading.Thread(target=_prepare, args=(app, client, first), daemon=True).start()
         http = make_server(host, actual, app.server, threaded=True, fd=listener.fileno())
         shown = f"[{host}]" if ":" in host else host
         announce(f"http://{shown}:{actual}{first}" + (f"?token={token}" if token else ""))
@@ -53,14 +56,18 @@ def serve(
             http.server_close()
 
 
-def _prepare(app: Application, first: str, cookie: str, token: str | None) -> None:
+def _client(app: Application, cookie: str, token: str | None) -> FlaskClient:
+    client: FlaskClient = app.server.test_client()
+    if token is not None:
+        client.set_cookie(cookie, token)
+    return client
+
+
+def _prepare(app: Application, client: FlaskClient, first: str) -> None:
     """Asks for what the first page asks for, and for the timeline that its reader will most probably open, so that
     programs and columns are loaded while the browser starts. Nobody waits for an answer, so a failure is no matter."""
     with contextlib.suppress(Exception):
-        client = app.server.test_client()
-        if token is not None:
-            client.set_cookie(cookie, token)
-        for address in ("/", "/_dash-layout", "/_dash-dependencies"):
+        for address in ("/", "/_dash-layout"):
             client.get(address)
         captured = load_run(app.runs.directory / first.split("/")[-1]).captured if first.startswith("/run/") else ()
         if captured:

@@ -104,11 +104,20 @@ Object.assign(window, window.lfp_native);
       const facts = await fetched("hover", query, own.signal);
       if (own !== underway) return;
       facts.forEach((texts, row) => texts?.forEach((text, point) => { data[row].customdata[point] = text; }));
+      hoverAgain();
       plot.setAttribute("data-hover", query);
       await list(0, own);
     } catch (error) {
       if (error.name !== "AbortError") said(error.message);
     }
+  }
+
+  /* A hover text that is on the screen was written before its facts came. */
+  function hoverAgain() {
+    const [first, ...others] = plot._hoverdata || [];
+    if (!first?.xaxis) return;
+    const points = [first, ...others].map(({ curveNumber, pointNumber }) => ({ curveNumber, pointNumber }));
+    window.Plotly.Fx.hover(plot, points, first.xaxis._id + first.yaxis._id);
   }
 
   /* The same for a view that a reader chose: the address of the page then leads to it. */

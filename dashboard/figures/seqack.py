@@ -24,6 +24,7 @@ from dashboard.figures.view import (
     SERVER,
     View,
     facts_of,
+    grouped,
     seconds,
     segment_facts,
     tally,
@@ -72,11 +73,11 @@ def _step(points: int, name: str, colour: str, width: float, dash: str | None = 
 def _window_edge(view: View) -> Trace:
     tl = view.timeline
     rows = view.line(tl.window_edge)
-    facts = Later(rows.size, lambda: facts_of(tl.ack[rows], said("bytes", tl.window[rows])))
+    facts = Later(rows.size, lambda: facts_of(grouped(tl.ack[rows]), said("bytes", tl.window[rows])))
     return scatter(
         x=seconds(tl.ack_ns[rows]), y=tl.window_edge.value[rows], name="window edge (ACK + window)",
         mode="lines", line={"color": GREY, "width": 1.5, "shape": "hv", "dash": "dot"}, customdata=facts,
-        hovertemplate="<b>window edge</b><br>ACK %{customdata[0]:,} + window %{customdata[1]}<extra></extra>",
+        hovertemplate="<b>window edge</b><br>ACK %{customdata[0]} + window %{customdata[1]}<extra></extra>",
     )  # fmt: skip
 
 

@@ -102,20 +102,26 @@ def seconds(ns: I64) -> NDArray[np.float64]:
 
 def segment_facts(timeline: Timeline, rows: I64, *more: NDArray[Any]) -> Facts:
     """The hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay, and
-    `more`. Numbers that name a packet (seq, time) have all their digits."""
+    `more`. Numbers that name a packet (seq, time) have all their digits. All are texts: a number that the page still
+    waits for would be shown as NaN."""
     received, sent = timeline.received_ns[rows], timeline.sent_ns[rows]
     why = timeline.box.sentences(rows) if timeline.box else "never arrived"
     lost = received < 0
     arrived = "arrived " + said("ns", np.where(lost, 0, received - sent)) + " later"
     return facts_of(
         _KINDS[np.minimum(timeline.kind[rows], len(KINDS) - 1)],
-        timeline.seq[rows],
-        timeline.length[rows],
+        grouped(timeline.seq[rows]),
+        grouped(timeline.length[rows]),
         timeline.transmission[rows],
         np.char.mod("%.6f", sent / 1e9),
         np.where(lost, np.char.add("LOST: ", why), arrived) if lost.any() else arrived,
         *more,
     )
+
+
+def grouped(values: NDArray[Any]) -> list[str]:
+    """Whole numbers with commas between thousands."""
+    return [f"{value:,}" for value in values.tolist()]
 
 
 def facts_of(*columns: Any) -> Facts:
@@ -127,6 +133,6 @@ def facts_of(*columns: Any) -> Facts:
 
 
 SEGMENT_HOVER = (
-    "<b>%{customdata[0]}</b><br>seq %{customdata[1]:,}, %{customdata[2]:,} bytes, transmission %{customdata[3]}"
+    "<b>%{customdata[0]}</b><br>seq %{customdata[1]}, %{customdata[2]} bytes, transmission %{customdata[3]}"
     "<br>sent at %{customdata[4]} s<br>%{customdata[5]}"
 )

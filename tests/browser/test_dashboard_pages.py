@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from dash import html
-from playwright.sync_api import Browser, Dialog, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
 from support.accessible import accessible
-from support.chromium import WAIT_MS, chromium, watched_page
+from support.chromium import WAIT_MS, chromium, left, watched_page
 from werkzeug.serving import make_server
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +105,7 @@ def test_runs_are_searched_filtered_and_lead_to_a_run(page: Page, base: str) -> 
 def test_picked_runs_are_compared_and_deleted_after_a_question(page: Page, tmp_path: Path) -> None:
     synthetic_run.losses(tmp_path).rename(tmp_path / "comet-again")
     first = synthetic_run.losses(tmp_path)
-    with served(first) as (url, _):
+    with served(first) as (url, _), left(page):
         start = url.split("/run/")[0]
         page.goto(start)
         wait_for_rows(page, 2)
@@ -262,7 +262,7 @@ def test_buttons_walk_through_the_stops(page: Page, base: str, runs_dir: Path) -
 
 
 def test_buttons_walk_through_the_slowest_spans_where_nothing_stopped(page: Page, tmp_path: Path) -> None:
-    with served(synthetic_slow.slow(tmp_path)) as (url, _):
+    with served(synthetic_slow.slow(tmp_path)) as (url, _), left(page):
         page.goto(f"{url}/trial/0")
         note = page.locator("#timeline .gtitle-subtitle")
         expect(note).to_contain_text("of 10.01 s")
@@ -290,6 +290,27 @@ def test_hovering_names_the_segment(page: Page, base: str, runs_dir: Path) -> No
     hover = page.locator("#timeline .hoverlayer")
     expect(hover).to_contain_text("LOST: never arrived")
     expect(hover).to_contain_text("transmission 1")
+
+
+def test_a_hover_text_that_is_on_the_screen_gets_its_facts_when_they_come(
+    page: Page, base: str, runs_dir: Path
+) -> None:
+    waiting: list[Route] = []
+    page.route(re.compile("/hover"), lambda route: waiting.append(route))
+    page.goto(run_url(base, runs_dir, "lfp-syndrome") + "/trial/39")
+    page.wait_for_selector("#timeline .annotation-text")
+    hover = page.locator("#timeline .hoverlayer")
+    page.evaluate(
+        """() => { const plot = document.querySelector('#timeline .js-plotly-plot');
+            const curveNumber = plot.data.findIndex(trace => trace.customdata?.[0]?.[0] === '…');
+            window.Plotly.Fx.hover(plot, [{curveNumber, pointNumber: 5}], 'xy') }"""
+    )
+    expect(hover).to_contain_text("…")
+    expect(hover).not_to_contain_text("NaN")
+    while not waiting:
+        page.wait_for_timeout(50)
+    waiting[0].continue_()
+    expect(hover).not_to_contain_text("…")
 
 
 def test_client_gateways_and_server_are_on_one_axis(page: Page, base: str, runs_dir: Path) -> None:
@@ -396,17 +417,16 @@ def test_a_class_sees_a_result_that_takes_longer_to_draw_than_the_page_waits_bet
         return [html.P("drawn at last", id="drawn")]
 
     monkeypatch.setattr(class_page, "drawn", slowly)
-    with serving(tmp_path) as address:
+    with serving(tmp_path) as address, left(page):
         page.goto(f"{address}/class")
         expect(page.locator("#drawn")).to_be_visible()
-        page.goto("about:blank")  # which asks no more when the server has gone
 
 
 @pytest.mark.virtual
 @pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing()))
 def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Page, tmp_path: Path) -> None:
     """In virtual time, from the button to the explanation; the second page only looks on."""
-    with served(synthetic_run.losses(tmp_path)) as (url, _):
+    with served(synthetic_run.losses(tmp_path)) as (url, _), left(page):
         address = f"{url.split('/run/')[0]}/class"
         page.goto(address)
         other = page.context.new_page()
@@ -425,8 +445,6 @@ def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Pag
         expect(answer).to_be_visible()
         for each in (page, other):  # light and dark
             accessible(each)
-        for each in (page, other):
-            each.goto("about:blank")  # which asks no more when the server has gone
 
 
 @pytest.mark.parametrize("search", ["?lang=en&theme=light", "?lang=ja&theme=light", "?lang=ja&theme=dark"])

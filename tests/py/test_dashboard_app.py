@@ -8,17 +8,21 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 import synthetic_run
 from click.testing import CliRunner
+from dash import Dash
 from flask import Flask
 from plotly.io.json import to_json_plotly
 from served_dashboard import served
 
-from dashboard.app import Runs, make_app, page_at
+from dashboard import server
+from dashboard.app import Application, Runs, make_app, page_at
 from dashboard.auth import is_loopback, require_token
 from dashboard.cli import dashboard, report
+from dashboard.live.live import Live
 from netcommon.errors import LfpError
 
 ROOT = Path(__file__).parents[2]
@@ -118,6 +122,34 @@ def test_beyond_loopback_a_token_is_made_up_and_wanted(runs_dir: Path) -> None:
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         with opener.open(here, timeout=10) as answer:
             assert answer.status == 200 and "token" not in answer.url
+
+
+def test_whoever_asks_first_gets_every_script(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dash sets itself up in its first request. Another that came meanwhile got a page without our scripts, which
+    stayed empty."""
+    made: list[Application] = []
+    look = Dash._walk_assets_directory
+
+    def slowly(app: Dash) -> None:
+        time.sleep(0.5)
+        look(app)  # type: ignore[no-untyped-call]
+
+    def kept(*arguments: Any, **options: Any) -> Application:
+        made.append(make_app(*arguments, **options))
+        return made[0]
+
+    class Announced(Exception):
+        page = b""
+
+    def announced(_: str) -> None:
+        Announced.page = made[0].server.test_client().get("/").data
+        raise Announced
+
+    monkeypatch.setattr(Dash, "_walk_assets_directory", slowly)
+    monkeypatch.setattr(server, "make_app", kept)
+    with pytest.raises(Announced):
+        server.serve(runs_dir, "/", "127.0.0.1", 0, None, announced, live=Live())
+    assert b"timeline.js" in Announced.page
 
 
 def test_the_server_refuses_names_that_are_not_its_own_and_ctrl_c_ends_it_in_order(runs_dir: Path) -> None:

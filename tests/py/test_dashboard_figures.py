@@ -91,7 +91,7 @@ def test_stops_are_shaded_and_labelled_with_their_cause(big: Timeline) -> None:
 def test_hover_names_segment_kind_and_fate(big: Timeline) -> None:
     figure = timeline_figure(big)
     kind, seq, length, transmission, _, fate = trace(figure, "sender: new data").customdata[0]
-    assert (kind, seq, length, transmission) == ("new data", 1, 4312, 1)
+    assert (kind, seq, length, transmission) == ("new data", "1", "4,312", 1)
     assert fate.startswith("arrived ") and fate.endswith(" ms later")
     assert "LOST" in trace(figure, "lost").customdata[0][5]
 

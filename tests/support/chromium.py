@@ -37,4 +37,15 @@ def watched_page(browser: Browser) -> Iterator[Page]:
     context.on("weberror", lambda error: errors.append(str(error.error)))
     yield context.new_page()
     context.close()
-    assert errors == []
+    assert errors == [], f"the console of the page: {errors}"
+
+
+@contextmanager
+def left(page: Page) -> Iterator[None]:
+    """Leaves the page at the end, before its server ends: a page asks on, and an answer that never comes is an error in
+    its console."""
+    try:
+        yield
+    finally:
+        for each in page.context.pages:
+            each.goto("about:blank")
