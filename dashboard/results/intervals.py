@@ -13,7 +13,6 @@ from statistics import median
 from typing import TypeGuard
 
 import numpy as np
-from scipy.special import stdtrit  # scipy.stats takes half a second to load, at every run's end
 
 from dashboard.data.runs import Json
 from scenarios.plan import cells
@@ -64,6 +63,8 @@ def interval(values: Sequence[float]) -> Interval | None:
     """The interval of a mean; None with fewer than `LEAST_COUNT` values."""
     if len(values) < LEAST_COUNT:
         return None
+    from scipy.special import stdtrit  # not on top: it takes a quarter of a second to load, at every run's end
+
     quantile = float(stdtrit(len(values) - 1, 0.5 + CONFIDENCE / 2))
     return Interval(
         float(np.mean(values)), quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values)), len(values)

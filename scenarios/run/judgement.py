@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
-from scipy import stats
 
 from scenarios.plan import cells
 from scenarios.plan.cells import Row
@@ -85,6 +84,8 @@ def _few(base: Side, run: Side) -> bool:
 def _p(base: Side, run: Side) -> float | None:
     if _few(base, run):
         return None
+    from scipy import stats  # not on top: it takes half a second to load, and few verbs compare
+
     return float(stats.mannwhitneyu(base.distinct, run.distinct, alternative="two-sided").pvalue)
 
 
@@ -128,7 +129,9 @@ def _rejected(n: int, m: int) -> int:
     """How many of the least rank sums U of ``n`` and ``m`` values the test rejects: together they have a probability of
     at most 2.5 % when nothing differs."""
     if max(n, m) > _EXACT_TO:
-        return int(n * m / 2 + stats.norm.ppf(ALPHA / 2) * (n * m * (n + m + 1) / 12) ** 0.5)
+        from scipy.special import ndtri  # not on top, as above
+
+        return int(n * m / 2 + ndtri(ALPHA / 2) * (n * m * (n + m + 1) / 12) ** 0.5)
     orders = [1, *[0] * (n * m)]  # how many orders of the values give each U: a Gaussian binomial
     for k in range(1, n + 1):
         for u in range(n * m, m + k - 1, -1):
