@@ -20,6 +20,7 @@ from netcommon.process import START_TIMEOUT_S, Tool
 
 TUNNEL_PORT = 2004
 _POLL_S = 0.02
+_PATIENCE = 0.1  # of the time waited so far until the next look: a look takes a millisecond in a guest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +114,7 @@ def wait_accelerating(gateways: Sequence[Gateway], timeout_s: float, *, whole_fr
         if time.monotonic() > began + timeout_s:
             waited = quantity.format_value(quantity.DURATION, int(timeout_s * 1e9))
             raise LfpError(f"the tunnel of the gateways does not come up (waited {waited})")
-        time.sleep(_POLL_S)
+        time.sleep(max(_POLL_S, (time.monotonic() - began) * _PATIENCE))
     return time.monotonic() - began
 
 

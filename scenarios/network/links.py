@@ -114,6 +114,15 @@ def _index(ipr: IPRoute, name: str) -> int:
     return int(found[0])
 
 
+def add_veth(pid: int, name: str, peer_pid: int, peer_name: str) -> None:
+    """Makes a pair of interfaces, the other one in the network namespace of the process ``peer_pid``."""
+
+    def act(ipr: IPRoute) -> None:
+        ipr.link("add", ifname=name, kind="veth", peer={"ifname": peer_name, "net_ns_pid": peer_pid})
+
+    _with_netlink(pid, act)
+
+
 def bring_up(pid: int, name: str, mtu: int | None = None, addresses: Sequence[tuple[Family, str]] = ()) -> str:
     """Sets MTU, transmit queue and addresses of an interface and brings it up. Returns its hardware address."""
 

@@ -52,30 +52,33 @@ class Topology:
 
     def __init__(
         self, graph: Graph, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None, *,
-        nic: tuple[int, int] = (0, 0),
+        nic: tuple[int, int] = (0, 0), shells: bool = True,
     ) -> None:  # fmt: skip
         self.graph, self.mtu, self.family = graph, mtu, family
         self.names = list(graph.nodes)
         self._ledger = ledger
         self._nic = nic  # rate of the senders' interfaces (0: none), and packets of their transmit queues
+        self._shells = shells  # whether nodes have one, for Mininet's prompt
         self._net: Any = None
         self._nodes: dict[str, Any] = {}
         self._routed: dict[str, tuple[int | None]] = {}  # the options of a node's routes
 
     @classmethod
-    def of(cls, setting: Scenario, ledger: Ledger | None = None) -> Topology:
-        """The network that a trial needs."""
+    def of(cls, setting: Scenario, ledger: Ledger | None = None, *, shells: bool = True) -> Topology:
+        """The network that a trial needs. Without ``shells`` in its nodes it has no prompt."""
         path = setting.path
-        return cls(Graph.of(setting), path.mtu, setting.transfer.family, ledger, nic=(path.nic_rate, path.nic_queue))
+        return cls(Graph.of(setting), path.mtu, setting.transfer.family, ledger, nic=(path.nic_rate, path.nic_queue),
+                   shells=shells)  # fmt: skip
 
     def __enter__(self) -> Topology:
-        from mininet.link import Link
         from mininet.log import setLogLevel
         from mininet.net import Mininet
 
+        from scenarios.network.nodes import Interface, Veth
+
         setLogLevel("error")
         Mininet.inited = True  # init() would raise limits of the whole machine (fixLimits); ours are per namespace
-        self._net = Mininet(topo=None, build=False, controller=None, link=Link)
+        self._net = Mininet(topo=None, build=False, controller=None, link=Veth, intf=Interface)
         try:
             self._build()
         except BaseException as error:
@@ -204,12 +207,13 @@ class Topology:
         CLI(self._net)
 
     def _build(self) -> None:
-        from mininet.link import Link
         from mininet.node import Node
+
+        from scenarios.network.nodes import Holder
 
         for name in self.names:
             with _few_descriptors():
-                node = self._net.addHost(name, cls=Node, ip=None)
+                node = self._net.addHost(name, cls=Node if self._shells else Holder, ip=None)
             self._nodes[name] = node
             links.open_session(node.pid)
             if self._ledger:
@@ -221,7 +225,7 @@ class Topology:
             if not link.hop:
                 names = {"intfName1": self.graph.interface(number, link.left),
                          "intfName2": self.graph.interface(number, link.right)}  # fmt: skip
-                self._net.addLink(self._nodes[link.left], self._nodes[link.right], cls=Link, **names)
+                self._net.addLink(self._nodes[link.left], self._nodes[link.right], **names)
                 self._join(number)
         if self._nic[0]:
             for pair in range(1, self.graph.pairs + 1):

@@ -193,7 +193,7 @@ def test_every_frame_of_the_tunnel_is_seen_at_both_ends_and_in_the_box(trials: l
 
     assert packets(0) - packets(1) == pytest.approx(box["drops"]["loss"], abs=60)  # under way at begin and end
     frames = record.filter(pc.equal(record["direction"], 0))
-    lost = pc.equal(frames["fate"], content(folder, "record")["fates"].index("loss"))
+    lost = pc.equal(frames["fate"], content(trials[PLAIN], "summary")["box"]["fates"].index("loss"))
     assert len(frames) == box["in_packets"] and pc.sum(lost).as_py() == box["drops"]["loss"]
     assert abs(box["drops"]["loss"] - LOSS * box["in_packets"]) < 4 * np.sqrt(LOSS * box["in_packets"])
 
