@@ -126,6 +126,8 @@ def test_picked_runs_are_compared_and_deleted_after_a_question(page: Page, tmp_p
 
         page.once("dialog", dismiss)
         page.get_by_role("button", name="Delete…").click()
+        while not asked:
+            page.wait_for_timeout(50)
         page.wait_for_function("() => !document.querySelector('#delete').disabled")
         assert asked == ["Delete 1 run for ever?\ncomet-again"] and (tmp_path / "comet-again").exists()
         page.once("dialog", lambda dialog: dialog.accept())
