@@ -65,7 +65,7 @@ test-asan:
 	@echo "== C tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@cmake --preset asan --log-level=WARNING >/dev/null
 	@cmake --build --preset asan -j$(JOBS) $(if $(V),,-- --quiet)
-	@ctest --preset asan -j$(JOBS)
+	@ctest --preset asan -j$(JOBS) --label-exclude figures
 
 test-py:
 	@echo "== tests of what the product does, side by side"
