@@ -74,6 +74,31 @@ def test_the_table_names_the_builds(folder: Path, capsys: pytest.CaptureFixture[
     assert "d" * 12 in of_y and "dirty" not in of_y  # a commit with changes on top does not say which build it was
 
 
+def test_the_plot_has_a_panel_for_each_scenario_and_kind_of_time(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "history.html"
+    assert cli.run(["history", "--runs-dir", str(folder), "--plot", str(file)]) == 0
+    assert capsys.readouterr().out.strip() == str(file)
+    page = file.read_text().replace("\\u002f", "/")  # as plotly writes a slash
+    assert page.count("Plotly.newPlot(") == 3
+    assert all(f"{title} time" in page for title in ("x, real", "x, virtual", "y, real"))
+    assert "11 Mbit/s" in page and ", 1.1 times the run before" in page and "c0ffee" in page
+    assert 'src="http' not in page and "1 Tbit/s" not in page  # the trial that is not valid
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--json", "--plot", "x.html"], "--plot: not with --json"), (["--plot", "no/x.html"], "--plot no/x.html: ")],
+)
+def test_a_plot_that_cannot_be_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert cli.run(["history", "--runs-dir", str(folder), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
 def test_only_the_newest_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {one["run"] for one in history(folder, capsys, "--last", "2")} == {"x-v", "y-a"}
 
