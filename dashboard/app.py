@@ -87,7 +87,7 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
     nothing can be deleted, started or changed. `live`: running tools, which have pages, too."""
     runs = Runs(runs_dir, read_only)
     app = Application(
-        runs, title="lfp", update_title="", serve_locally=True,
+        runs, title="lfp", update_title="", serve_locally=True, eager_loading=True,
         suppress_callback_exceptions=True,
         assets_folder=str(Path(__file__).parent / "assets"),
     )  # fmt: skip
