@@ -6,7 +6,6 @@ Object.assign(window, window.lfp_native);
 (() => {
   const SOON_MS = 120, MOST_FACTS = 8, WAITING = Array(MOST_FACTS).fill("…");
   let plot = null, address = "", flow = 0, visit = 0, page = 0, moves = false, underway = null, soon = 0, config = {};
-  let loading = null;
 
   const said = text => { const line = document.getElementById("timeline-said"); if (line) line.textContent = text; };
   const chosen = () => ({ flow, ...(plot && plot.lfpBin ? { bin: plot.lfpBin } : {}) });
@@ -40,17 +39,6 @@ Object.assign(window, window.lfp_native);
     }
   }
 
-  /* Dash loads plotly.js for graphs of its own, of which the timeline is none. */
-  function library() {
-    return loading ??= window.Plotly ? Promise.resolve() : new Promise((loaded, failed) => {
-      const script = document.createElement("script");
-      script.src = window._dashPlotlyJSURL;
-      script.onload = loaded;
-      script.onerror = () => failed(new Error("The dashboard did not send plotly.js."));
-      document.head.append(script);
-    });
-  }
-
   async function draw({ data, layout }, { ranges = {}, units = {} }) {
     for (const trace of data)
       if (trace.customdata?.later !== undefined) trace.customdata = Array(trace.customdata.later).fill(WAITING);
@@ -58,7 +46,6 @@ Object.assign(window, window.lfp_native);
       const step = units[axis] && layout.meta[axis] ? units[axis] / layout.meta[axis] : 1;
       if (layout[axis]) layout[axis].range = range.map(limit => limit * step);
     }
-    await library();
     await window.Plotly.react(plot, data, layout, config);
     if (layout.meta.visit >= 0) visit = layout.meta.visit;
     const [from, to] = layout.xaxis.range.map(limit => limit.toFixed(9));
@@ -174,8 +161,7 @@ Object.assign(window, window.lfp_native);
     mounted(page) {
       const host = document.getElementById("timeline");
       if (!page || !host || (plot && host.contains(plot))) return null;
-      library().catch(error => said(error.message));
-      if (plot) window.Plotly?.purge(plot);
+      if (plot) window.Plotly.purge(plot);
       ({ address, flow, config } = page);
       visit = 0;
       moves = false;
