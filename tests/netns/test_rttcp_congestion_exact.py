@@ -80,7 +80,7 @@ def test_htcp_grows_with_the_time_since_the_loss() -> None:
 
 
 def test_cpeak_grows_slow_fast_slow_fast_around_the_last_window() -> None:
-    curve = transfer("lfp_cpeak", "2.5s", offload=False, delay="10ms", ab_loss="packets:1000,8000")
+    curve = transfer("lfp_cpeak", "1.5s", offload=False, delay="10ms", ab_loss="packets:1000,8000")
     _, after = curve.losses()[1]
     peak = 2.0 * curve.ssthresh[after]
     assert abs(curve.kept(1) - 0.5) < 0.03  # beyond the peak the window moves between two samples
