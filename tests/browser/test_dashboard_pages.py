@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from dash import html
-from playwright.sync_api import Browser, Dialog, Page, Route, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 from support.accessible import accessible
-from support.chromium import WAIT_MS, chromium, left, watched_page
+from support.chromium import left
 from werkzeug.serving import make_server
 
 ROOT = Path(__file__).parents[2]
@@ -56,18 +56,6 @@ def base(runs_dir: Path) -> Iterator[str]:
     """The dashboard as a user starts it; its address without a page."""
     with served(next(runs_dir.glob("lfp-syndrome-*"))) as (url, _):
         yield url.split("/run/")[0]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with watched_page(browser) as opened:
-        yield opened
 
 
 def run_url(base: str, runs_dir: Path, start: str) -> str:
@@ -386,15 +374,12 @@ def test_report_draws_without_any_network(page: Page, runs_dir: Path) -> None:
     page.wait_for_function("document.getElementById('sweep')._fullLayout.xaxis.type === 'linear'")
 
 
-def test_report_without_javascript_still_has_the_numbers(browser: Browser, runs_dir: Path) -> None:
+def test_report_without_javascript_still_has_the_numbers(page: Page, runs_dir: Path) -> None:
     report = write_report(next(runs_dir.glob("lfp-seqack-*")))
-    context = browser.new_context(java_script_enabled=False)
-    context.set_default_timeout(WAIT_MS)
-    page = context.new_page()
+    page.context.new_cdp_session(page).send("Emulation.setScriptExecutionDisabled", {"value": True})
     page.goto(report.as_uri())
     expect(page.locator(".verdict")).to_contain_text("This run: valid")
     expect(page.get_by_role("cell", name="Seq rises before the stop")).to_be_visible()
-    context.close()
 
 
 @contextmanager

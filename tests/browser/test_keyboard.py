@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
-from support.chromium import chromium, watched_page
+from playwright.sync_api import Page, expect
 from support.keyboard import tab_to
 from support.pretended import PretendedGateway, pretended
 
@@ -37,18 +36,6 @@ def base(folder: Path) -> Iterator[str]:
         None, "--gateway", str(folder / "socket"), "--runs-dir", str(folder)
     ) as (url, _):  # fmt: skip
         yield url.removesuffix("/gateway")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with watched_page(browser) as opened:
-        yield opened
 
 
 def test_from_the_runs_to_a_packet(page: Page, base: str) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, expect
+from playwright.sync_api import Dialog, Page, expect
 from support.accessible import accessible
-from support.chromium import chromium, watched_page
 from support.pretended import PretendedBox, PretendedGateway, pretended
 
 ROOT = Path(__file__).parents[2]
@@ -19,18 +18,6 @@ from served_dashboard import served  # noqa: E402
 pytestmark = [pytest.mark.browser]
 DRAWN = """name => { const plot = document.querySelector(name + ' .js-plotly-plot');
     return Boolean(plot) && [...plot._fullData[0].y].filter(Number.isFinite).length >= 2 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with watched_page(browser) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

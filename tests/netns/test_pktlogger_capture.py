@@ -139,7 +139,7 @@ def test_agrees_with_tcpdump_and_tshark_on_every_packet(tmp_path: Path, offloads
         with Witness(tolerates_ms=0.1) as witness, lab.capture(tmp_path) as tool:
             tool.wait_event("ready", 30)
             with tcpdump(lab, tmp_path / "b.pcap"):
-                lab.transfer("-t", "2", "-C", "cubic", "-b", "1G" if offloads else "200M", v6=v6)
+                lab.transfer("-t", "1", "-C", "cubic", "-b", "1G" if offloads else "200M", v6=v6)
             end = tool.stop(30)
     assert end
     witness.at_most(sum(p["dropped_kernel"] + p["dropped_ring"] for p in end["points"]), 0, "packets", "dropped")
