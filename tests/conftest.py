@@ -19,10 +19,13 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.witness import INCONCLUSIVE
+
+if TYPE_CHECKING:  # loading Playwright takes a third of a second
+    from playwright.sync_api import BrowserContext, Page
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread for each core spins whenever a program loads numpy
 
@@ -72,6 +75,24 @@ def _one_at_a_time(request: pytest.FixtureRequest) -> Iterator[None]:
     with (Path(tempfile.gettempdir()) / f"lfp-tests-{os.geteuid()}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[BrowserContext]:
+    """The browser of a file's tests."""
+    from support.chromium import chromium
+
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: BrowserContext) -> Iterator[Page]:
+    """A page of it that fails the test when its console reports an error."""
+    from support.chromium import watched_page
+
+    with watched_page(browser) as opened:
+        yield opened
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
