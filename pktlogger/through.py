@@ -38,7 +38,7 @@ class Through(NamedTuple):
 def through(near: Analysis, far: Analysis) -> Through:
     """Joins the two analyses. A pair of connections of which a SYN is missing has no places in common and is left
     out."""
-    names = [*near.summary["limit_causes"], GATEWAY]
+    names = [*near.summary.get("limit_causes", ()), GATEWAY]  # analyses of earlier versions have no limits
     passes, limits, flows = [], [], []
     for client, server in sorted(pair_flows(near.summary, far.summary).items()):
         arrived, left = _arrivals(near, client), _departures(far, server)
@@ -56,6 +56,8 @@ def through(near: Analysis, far: Analysis) -> Through:
 
 
 def _rows(table: pa.Table, flow: int, *names: str) -> list[I64]:
+    if not table.num_columns:
+        return [np.empty(0, np.int64) for _ in names]
     here = table["flow"].to_numpy() == flow
     return [np.asarray(table[name].to_numpy()[here], dtype=np.int64) for name in names]
 
@@ -110,8 +112,8 @@ def _limits(near: Analysis, far: Analysis, client: int, server: int, names: list
     start = borders[:-1]
     found, beyond = _cause_at(start, *near_limits), _cause_at(start, *far_limits)
     gateway = names.index(GATEWAY)
-    beyond[(beyond < 0) | np.isin(beyond, [names.index(name) for name in _SENDERS])] = gateway
-    waits = (found < 0) | np.isin(found, [names.index(name) for name in _WAITS])
+    beyond[(beyond < 0) | np.isin(beyond, _numbers(names, _SENDERS))] = gateway
+    waits = (found < 0) | np.isin(found, _numbers(names, _WAITS))
     found = np.where(waits, beyond, found)
     new = np.ones(start.size, bool)
     new[1:] = found[1:] != found[:-1]
@@ -120,6 +122,10 @@ def _limits(near: Analysis, far: Analysis, client: int, server: int, names: list
         "flow": np.full(stops.size, client, np.uint32), "t0_ns": start[new], "t1_ns": stops,
         "cause": found[new].astype(np.uint8),
     })  # fmt: skip
+
+
+def _numbers(names: list[str], wanted: tuple[str, ...]) -> list[int]:
+    return [names.index(name) for name in wanted if name in names]
 
 
 def _cause_at(times: I64, begin: I64, end: I64, cause: I64) -> I64:

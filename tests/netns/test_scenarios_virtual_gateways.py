@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from socat_relays import SOCAT_RELAYS
 
 import pktlogger
+from scenarios.trial import legs
 from scenarios.virtual import kernel
 
 pytestmark = [
@@ -216,6 +217,23 @@ def test_what_limited_the_transfer_is_known_from_its_first_byte_to_its_last_one(
     assert sum(told["limits_ns"].values()) == end[-1] - begin[0]
     assert told["limits_ns"]["gateway"] > (end[-1] - begin[0]) - 4 * DELAY_NS
     assert told["never_left_bytes"] == 0
+
+
+def test_all_points_joined_say_where_the_time_went_and_where_packets_were_lost(trials: list[Path]) -> None:
+    plain, lft = (legs.of_trial(trials[case]) for case in (PLAIN, LFT))
+    (leg,) = plain["legs"]
+    drops = content(trials[PLAIN], "delay")["statistics"]["ab"]["drops"]
+    assert {one["place"] for one in leg["losses"]} == {"in the box"}
+    assert sum(one["packets"] for one in leg["losses"]) == leg["lost"] <= drops["loss"] + drops["queue"]
+    assert DELAY_NS <= leg["box"]["dwell_ns"]["min"] <= leg["delay_ns"]["min"] <= plain["delay_ns"]["min"]
+    near, far = lft["legs"]
+    assert near["delay_ns"]["max"] < 10_000 and far["delay_ns"]["max"] < 10_000, "a link without a rate"
+    (stay,), tunnel = lft["gateways"], lft["tunnel"]
+    assert DELAY_NS <= tunnel["dwell_ns"]["min"] <= stay["dwell_ns"]["min"] <= lft["delay_ns"]["min"]
+    assert tunnel["lost"] == {"loss": content(trials[LFT], "delay")["statistics"]["ab"]["drops"]["loss"]}
+    assert (plain["bytes"], lft["bytes"]) == tuple(
+        content(trials[case], "transfer")["summary"]["bytes"] for case in (PLAIN, LFT)
+    )
 
 
 def test_every_frame_of_the_tunnel_is_seen_at_both_ends_and_in_the_box(trials: list[Path]) -> None:
