@@ -15,6 +15,7 @@ from pktlogger.columns import (
     record_description,
     summary,
 )
+from pktlogger.legs import legs, tunnel
 from pktlogger.pairs import pair_flows
 from pktlogger.parquet import analysis_to_parquet, to_parquet
 from pktlogger.through import Through, through
@@ -25,6 +26,7 @@ __all__ = [
     "analysis_to_parquet",
     "flows",
     "frame_sources",
+    "legs",
     "pair_flows",
     "read_analysis",
     "read_index",
@@ -34,4 +36,5 @@ __all__ = [
     "summary",
     "through",
     "to_parquet",
+    "tunnel",
 ]

@@ -21,6 +21,7 @@ from pktlogger.pairs import pair_flows
 I64 = npt.NDArray[np.int64]
 GATEWAY = "gateway"
 _WAITS = ("receiver_window", "zero_window")  # of the near connection, whose receiver is the gateway
+_SENDERS = ("application", "send_buffer", "pacing")  # of the far connection, whose sender is the gateway
 _UNSEEN_BASE = 2**32  # numbers of a connection whose SYN was not captured begin here
 
 
@@ -37,7 +38,7 @@ class Through(NamedTuple):
 def through(near: Analysis, far: Analysis) -> Through:
     """Joins the two analyses. A pair of connections of which a SYN is missing has no places in common and is left
     out."""
-    names = [*near.summary["limit_causes"], GATEWAY]
+    names = [*near.summary.get("limit_causes", ()), GATEWAY]  # analyses of earlier versions have no limits
     passes, limits, flows = [], [], []
     for client, server in sorted(pair_flows(near.summary, far.summary).items()):
         arrived, left = _arrivals(near, client), _departures(far, server)
@@ -55,20 +56,27 @@ def through(near: Analysis, far: Analysis) -> Through:
 
 
 def _rows(table: pa.Table, flow: int, *names: str) -> list[I64]:
+    if not table.num_columns:
+        return [np.empty(0, np.int64) for _ in names]
     here = table["flow"].to_numpy() == flow
     return [np.asarray(table[name].to_numpy()[here], dtype=np.int64) for name in names]
 
 
 def _arrivals(near: Analysis, flow: int) -> tuple[I64, I64]:
-    """Ends of segments in order of the stream, and when the gateway had all bytes up to each: both ascend."""
+    """Places in the stream, and when the gateway had all bytes up to each: both ascend. Copies of a segment may have
+    other borders than the segment, so the stream is divided at every border, and each part has the time of the first
+    copy that brought it."""
     seq, length, received_ns = _rows(near.segments, flow, "seq", "len", "t_received_ns")
-    came = received_ns >= 0
+    came = (received_ns >= 0) & (length > 0)
     seq, end, received_ns = seq[came], (seq + length)[came], received_ns[came]
-    order = np.lexsort((received_ns, seq))
-    end, received_ns, seq = end[order], received_ns[order], seq[order]
-    first = np.ones(seq.size, bool)
-    first[1:] = seq[1:] != seq[:-1]  # of several copies the first that came
-    return np.maximum.accumulate(end[first]), np.maximum.accumulate(received_ns[first])
+    borders = np.unique(np.concatenate([seq, end]))
+    first, stop = np.searchsorted(borders, seq), np.searchsorted(borders, end)
+    parts = stop - first  # of each segment
+    part = np.repeat(first - np.cumsum(parts) + parts, parts) + np.arange(parts.sum())
+    there_ns = np.full(max(borders.size - 1, 0), np.iinfo(np.int64).max)
+    np.minimum.at(there_ns, part, np.repeat(received_ns, parts))
+    brought = there_ns < np.iinfo(np.int64).max  # what the capture missed has no time
+    return borders[1:][brought], np.maximum.accumulate(there_ns[brought])
 
 
 def _departures(far: Analysis, flow: int) -> tuple[I64, I64, I64]:
@@ -94,20 +102,18 @@ def _passes(arrived: tuple[I64, I64], left: tuple[I64, I64, I64], flow: int) -> 
 
 
 def _limits(near: Analysis, far: Analysis, client: int, server: int, names: list[str]) -> pa.Table:
-    """The near connection's limits; where it waits for the gateway's window, those of the far one, and `gateway` where
-    the far one has nothing to send or does not exist."""
-    begin, end, cause = _rows(near.limits, client, "t0_ns", "t1_ns", "cause")
-    far_begin, far_end, far_cause = _rows(far.limits, server, "t0_ns", "t1_ns", "cause")
-    borders = np.unique(np.concatenate([begin, end, far_begin, far_end]))
-    borders = borders[(borders >= begin[0]) & (borders <= end[-1])] if begin.size else borders[:0]
+    """The near connection's limits; where it waits for the gateway's window, and after its end, those of the far one.
+    `gateway` where the far one's limit is its sender, which is the gateway, or where it does not exist."""
+    near_limits, far_limits = (
+        _rows(side.limits, flow, "t0_ns", "t1_ns", "cause") for side, flow in ((near, client), (far, server))
+    )
+    borders = np.unique(np.concatenate([*near_limits[:2], *far_limits[:2]]))
+    borders = borders[borders >= near_limits[0][0]] if near_limits[0].size else borders[:0]
     start = borders[:-1]
-    found = cause[np.searchsorted(begin, start, "right") - 1]
-    waits = np.isin(found, [names.index(name) for name in _WAITS])
-    place = np.searchsorted(far_begin, start, "right") - 1
-    there = (place >= 0) & (start < far_end[np.maximum(place, 0)]) if far_end.size else np.zeros(start.size, bool)
-    beyond = np.full(start.size, names.index(GATEWAY), np.int64)
-    beyond[there] = far_cause[place[there]]
-    beyond[beyond == names.index("application")] = names.index(GATEWAY)
+    found, beyond = _cause_at(start, *near_limits), _cause_at(start, *far_limits)
+    gateway = names.index(GATEWAY)
+    beyond[(beyond < 0) | np.isin(beyond, _numbers(names, _SENDERS))] = gateway
+    waits = (found < 0) | np.isin(found, _numbers(names, _WAITS))
     found = np.where(waits, beyond, found)
     new = np.ones(start.size, bool)
     new[1:] = found[1:] != found[:-1]
@@ -116,6 +122,18 @@ def _limits(near: Analysis, far: Analysis, client: int, server: int, names: list
         "flow": np.full(stops.size, client, np.uint32), "t0_ns": start[new], "t1_ns": stops,
         "cause": found[new].astype(np.uint8),
     })  # fmt: skip
+
+
+def _numbers(names: list[str], wanted: tuple[str, ...]) -> list[int]:
+    return [names.index(name) for name in wanted if name in names]
+
+
+def _cause_at(times: I64, begin: I64, end: I64, cause: I64) -> I64:
+    """What limited a connection at each of the times; -1 before its first data packet and from its last one on."""
+    if not begin.size:
+        return np.full(times.size, -1, np.int64)
+    place = np.maximum(np.searchsorted(begin, times, "right") - 1, 0)
+    return np.where((begin[place] <= times) & (times < end[place]), cause[place], -1)
 
 
 def _figures(

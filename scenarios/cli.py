@@ -23,7 +23,7 @@ from scenarios.run.interrupt import Interrupted, orderly
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 VERBS = (
-    "list", "new", "explain", "run", "show", "compare", "gate", "history", "virtual", "bench", "trc", "papers",
+    "list", "new", "explain", "run", "show", "legs", "compare", "gate", "history", "virtual", "bench", "trc", "papers",
     "doctor", "clean",
 )  # fmt: skip
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from socat_relays import SOCAT_RELAYS
 
 import pktlogger
+from scenarios.trial import legs
 from scenarios.virtual import kernel
 
 pytestmark = [
@@ -180,6 +181,59 @@ def test_client_gateways_and_server_are_on_one_axis(trials: list[Path]) -> None:
         assert times == sorted(times), f"byte {place}: client, gateway in, gateway out, server"
         assert times[2] - times[1] >= DELAY_NS
         assert times[1] - times[0] < 10_000 and times[3] - times[2] < 10_000, "a link without a rate"
+
+
+def test_the_stay_between_the_gateways_is_the_path_and_the_queue_before_it(trials: list[Path]) -> None:
+    """Every byte passes once. Nothing is faster than the path, and what waits leaves at the limit's rate."""
+    folder, moved = trials[LFT], content(trials[LFT], "transfer")["summary"]["bytes"]
+    flow = content(folder, "summary")["main_flow"]
+    passes = parquet.read_table(folder / "passes.parquet")
+    passes = passes.filter(pc.equal(passes["flow"], flow))
+    names = ("seq", "len", "t_in_ns", "t_out_ns", "dwell_ns", "held_bytes")
+    seq, length, in_ns, out_ns, dwell_ns, held = (passes[name].to_numpy().astype(np.int64) for name in names)
+    assert seq[0] == 1 and (seq[1:] == (seq + length)[:-1]).all() and length.sum() == moved
+    assert (out_ns - in_ns == dwell_ns).all() and (held <= moved - (seq + length - 1)).all()
+    bits = (length.max() + 100) * 8
+    assert DELAY_NS <= dwell_ns.min() <= DELAY_NS + bits / LIMIT_BPS * 1e9 + bits / 50e6 * 1e9 + granularity_ns(folder)
+    left = np.concatenate([[1], seq + length])[np.searchsorted(out_ns, in_ns, "right")]
+    ahead_ns = (seq + length - left) / (LIMIT_BPS / 8e9 * SHARE * (1 - LOSS))  # when each came: bytes before it
+    waited = ahead_ns > 4 * DELAY_NS
+    assert waited.sum() > len(seq) / 2
+    assert abs(np.median((dwell_ns - ahead_ns)[waited])) < 2 * DELAY_NS, "repairs take a round trip"
+
+
+def test_what_limited_the_transfer_is_known_from_its_first_byte_to_its_last_one(trials: list[Path]) -> None:
+    """The gateways' limit is below the path's rate, so they are the limit but for the beginning."""
+    folder = trials[LFT]
+    flow = content(folder, "summary")["main_flow"]
+    whole = parquet.read_table(folder / "whole-limits.parquet")
+    whole = whole.filter(pc.equal(whole["flow"], flow))
+    begin, end = whole["t0_ns"].to_numpy(), whole["t1_ns"].to_numpy()
+    client = main_flow(folder, content(folder, "summary"))
+    server = main_flow(folder / "server", content(folder / "server", "summary"))
+    assert begin[0] == pc.min(client["t_sent_ns"]).as_py() and end[-1] == pc.max(server["t_sent_ns"]).as_py()
+    assert (begin[1:] == end[:-1]).all() and (begin < end).all()
+    (told,) = (one for one in content(folder, "through")["flows"] if one["flow"] == flow)
+    assert sum(told["limits_ns"].values()) == end[-1] - begin[0]
+    assert told["limits_ns"]["gateway"] > (end[-1] - begin[0]) - 4 * DELAY_NS
+    assert told["never_left_bytes"] == 0
+
+
+def test_all_points_joined_say_where_the_time_went_and_where_packets_were_lost(trials: list[Path]) -> None:
+    plain, lft = (legs.of_trial(trials[case]) for case in (PLAIN, LFT))
+    (leg,) = plain["legs"]
+    drops = content(trials[PLAIN], "delay")["statistics"]["ab"]["drops"]
+    assert {one["place"] for one in leg["losses"]} == {"in the box"}
+    assert sum(one["packets"] for one in leg["losses"]) == leg["lost"] <= drops["loss"] + drops["queue"]
+    assert DELAY_NS <= leg["box"]["dwell_ns"]["min"] <= leg["delay_ns"]["min"] <= plain["delay_ns"]["min"]
+    near, far = lft["legs"]
+    assert near["delay_ns"]["max"] < 10_000 and far["delay_ns"]["max"] < 10_000, "a link without a rate"
+    (stay,), tunnel = lft["gateways"], lft["tunnel"]
+    assert DELAY_NS <= tunnel["dwell_ns"]["min"] <= stay["dwell_ns"]["min"] <= lft["delay_ns"]["min"]
+    assert tunnel["lost"] == {"loss": content(trials[LFT], "delay")["statistics"]["ab"]["drops"]["loss"]}
+    assert (plain["bytes"], lft["bytes"]) == tuple(
+        content(trials[case], "transfer")["summary"]["bytes"] for case in (PLAIN, LFT)
+    )
 
 
 def test_every_frame_of_the_tunnel_is_seen_at_both_ends_and_in_the_box(trials: list[Path]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 from pktlogger_conversation import MS, MSS, Conversation, at
 
 import pktlogger
@@ -51,10 +53,10 @@ def test_a_sender_that_waits_for_the_relay_is_limited_by_it(tmp_path: Path) -> N
     found = relayed(tmp_path, 3)
     spans = found.limits.to_pylist()
     assert all(one["t1_ns"] == two["t0_ns"] for one, two in pairwise(spans))
-    assert spans[0]["t0_ns"] == at(30) and spans[-1]["t1_ns"] == at(230)
+    assert spans[0]["t0_ns"] == at(30) and spans[-1]["t1_ns"] == at(243), "the last part leaves the relay"
     assert found.limit_causes[-1] == "gateway"
     (flow,) = found.flows
-    assert flow["limits_ns"]["gateway"] > 100 * MS and sum(flow["limits_ns"].values()) == 200 * MS
+    assert flow["limits_ns"]["gateway"] > 100 * MS and sum(flow["limits_ns"].values()) == 213 * MS
 
 
 def test_bytes_that_never_left_are_counted(tmp_path: Path) -> None:
@@ -69,3 +71,53 @@ def test_bytes_that_never_left_are_counted(tmp_path: Path) -> None:
         analyses.append(path.analyse(tmp_path / name)[0])
     (flow,) = pktlogger.through(*analyses).flows
     assert flow["never_left_bytes"] == 2 * MSS
+
+
+CAUSES = ["application", "receiver_window", "send_buffer", "pacing", "path_rate", "zero_window"]
+
+
+def leg(segments: list[tuple[int, int, int, int]], limits: list[tuple[int, int, str]]) -> pktlogger.Analysis:
+    """An analysis of one connection. Segments: first byte, length, times of sending and arrival (-1: lost)."""
+    sent, end = set[int](), {"address": "10.0.0.1", "port": 5010}
+    rows: list[dict[str, Any]] = []
+    for seq, length, sent_ns, received_ns in segments:
+        copy = 1 + (seq in sent)
+        sent.add(seq)
+        rows.append({"flow": 0, "seq": seq, "len": length, "t_sent_ns": sent_ns, "t_received_ns": received_ns,
+                     "transmission": copy})  # fmt: skip
+    spans = [{"flow": 0, "t0_ns": begin, "t1_ns": stop, "cause": CAUSES.index(cause)} for begin, stop, cause in limits]
+    told = {"limit_causes": CAUSES, "flows": [{"flow": 0, "sender": end, "receiver": end}]}
+    none = pa.table({})
+    return pktlogger.Analysis(pa.Table.from_pylist(rows), none, none, told, pa.Table.from_pylist(spans), none, none)
+
+
+def whole(near: list[tuple[int, int, str]], far: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """What limited the transfer of one segment with these limits on either side."""
+    segment = [(1, 10, 0, 1)]
+    found = pktlogger.through(leg(segment, near), leg(segment, far))
+    return [(row["t0_ns"], row["t1_ns"], found.limit_causes[row["cause"]]) for row in found.limits.to_pylist()]
+
+
+def test_what_the_far_connection_limits_by_itself_is_the_gateways_limit() -> None:
+    """Its sender is the gateway, so a lack of data, its buffer and its pacing are the gateway's; its path is not."""
+    far = [(0, 10, "application"), (10, 20, "send_buffer"), (20, 30, "pacing"), (30, 40, "path_rate")]
+    assert whole([(0, 40, "receiver_window")], far) == [(0, 30, "gateway"), (30, 40, "path_rate")]
+    assert whole([(0, 40, "send_buffer")], far) == [(0, 40, "send_buffer")], "the client's own"
+
+
+def test_the_transfer_lasts_until_its_last_byte_has_left_the_gateway() -> None:
+    """The client has sent everything at 40, and the far connection goes on until 90."""
+    near, far = [(0, 40, "path_rate")], [(5, 50, "path_rate"), (50, 90, "application")]
+    assert whole(near, far) == [(0, 50, "path_rate"), (50, 90, "gateway")]
+    assert whole(near, [(60, 80, "path_rate")]) == [(0, 40, "path_rate"), (40, 60, "gateway"), (60, 80, "path_rate")]
+
+
+def test_bytes_are_there_when_the_first_copy_of_each_has_come() -> None:
+    """100 bytes arrive at 20, and the next ones are lost and come with a copy of both at 60. A short copy that comes
+    later changes nothing."""
+    near = leg([(1, 100, 10, 20), (101, 900, 11, -1), (1001, 500, 12, 22), (1, 1000, 50, 60), (1, 50, 80, 90)],
+               [(10, 80, "path_rate")])  # fmt: skip
+    far = leg([(1, 100, 25, 30), (101, 900, 61, 70), (1001, 500, 62, 71)], [(25, 62, "path_rate")])
+    rows = pktlogger.through(near, far).passes.to_pylist()
+    assert [(row["t_in_ns"], row["dwell_ns"]) for row in rows] == [(20, 5), (60, 1), (60, 2)]
+    assert [row["held_bytes"] for row in rows] == [0, 500, 0]

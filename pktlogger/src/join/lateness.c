@@ -8,7 +8,7 @@
 
 int pl_lateness_add(struct pl_lateness *lateness, bool data, int64_t due_ns, int64_t released_ns)
 {
-    if (due_ns < 0 || released_ns > LATEST_NS || released_ns - due_ns < LATE_NS)
+    if (due_ns < 0 || released_ns < due_ns || released_ns > LATEST_NS || released_ns - due_ns < LATE_NS)
         return 0;
     struct pl_late_span span = {due_ns, released_ns};
     struct pl_late_span *last = lateness->ways[!data].n ? &lateness->ways[!data].at[lateness->ways[!data].n - 1] : NULL;

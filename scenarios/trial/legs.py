@@ -1,0 +1,68 @@
+"""The way of a transfer from capture point to capture point: of a trial, or of captures that somebody made."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netcommon import binaries
+from netcommon.errors import UsageError
+from netcommon.process import Tool
+from scenarios.trial import analysis
+from scenarios.trial.files import read_json
+
+if TYPE_CHECKING:
+    import pktlogger
+
+Leg = tuple[Path, Path, Path | None]  # captures at its beginning and end; the record of a delay box between them
+
+
+def of_trial(folder: Path) -> dict[str, Any]:
+    """The account of a trial (pktlogger's FORMAT.md, section 12). UsageError when no connection was captured at both
+    ends."""
+    import pktlogger
+
+    gateway = read_json(folder / "params.json")["gateway"] != "none"
+    places = [(folder, "snd", "gw1-in" if gateway else "rcv"), (folder / analysis.SERVER, "gw2-out", "rcv")]
+    there = [place for place in places if (place[0] / "segments.parquet").exists()]
+    if not there:
+        raise UsageError(
+            f"'{folder}': no connection was captured at both ends; want capture.points with "
+            + ("snd and gw1-in, or gw2-out and rcv" if gateway else "snd and rcv")
+        )
+    found = _account([pktlogger.read_analysis(place) for place, *_ in there], [points for _, *points in there])
+    record = folder / f"{analysis.BOX}.parquet"
+    if gateway and record.exists():
+        import pyarrow.parquet as parquet
+
+        found["tunnel"] = pktlogger.tunnel(parquet.read_table(record))
+    return found
+
+
+def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
+    """The same of captures, a leg for each connection, in the order in which the data pass them."""
+    import pktlogger
+
+    with tempfile.TemporaryDirectory(prefix="lfp-legs-") as scratch:
+        folders = [Path(scratch) / str(number) for number in range(len(legs))]
+        for (sender, receiver, box), folder in zip(legs, folders, strict=True):
+            argv = [str(binaries.find("pktlogger")), "analyse", "--sender", str(sender), "--receiver", str(receiver)]
+            argv += ["-o", str(folder), *(["--box", str(box)] if box else [])]
+            with Tool(argv, name="pktlogger analyse") as tool:
+                tool.finish(analysis.ANALYSE_TIMEOUT_S)
+        names = [[sender.name, receiver.name] for sender, receiver, _ in legs]
+        return _account([pktlogger.read_analysis(folder) for folder in folders], names)
+
+
+def _account(analyses: Sequence[pktlogger.Analysis], points: Sequence[Sequence[str]]) -> dict[str, Any]:
+    import pktlogger
+
+    try:
+        found = pktlogger.legs(analyses)
+    except ValueError as error:
+        raise UsageError(f"{error}: {'; '.join(' to '.join(leg) for leg in points)}") from error
+    for leg, (sender, receiver) in zip(found["legs"], points, strict=True):
+        leg |= {"from": sender, "to": receiver}
+    return found | {"tunnel": None}
