@@ -67,6 +67,7 @@ def measure(place: Place) -> Iterator[Result]:
     if why := kernel.missing():
         place.say(f"{NAME}: left out: {why}")
         return
+    totals.require()
     plan = load_plan(str(SCENARIO), seed=SEED)
     run_dir = place.scratch / "agree"
     (run_dir / "trials").mkdir(parents=True)
