@@ -85,6 +85,7 @@ test-uml: setup ## the netem back end and VLANs, inside user-mode Linux (a minut
 	@$(BIN)/python -m pytest tests/uml
 
 bench: setup ## ratios measured side by side, and the published accuracy table; appends to bench-results.jsonl
+	@tools/install-packages scenarios/bench/log/debian-packages.txt
 	@$(BIN)/lfp bench --publish docs/reference/accuracy.md
 
 fuzz: setup ## every fuzz target for FUZZ_SECONDS (60)

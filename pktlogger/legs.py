@@ -71,8 +71,9 @@ def _of(table: pa.Table, flow: int) -> pa.Table:
 def _leg(analysis: Analysis, flow: int) -> dict[str, Any]:
     told, segments = analysis.summary["flows"][flow], _of(analysis.segments, flow)
     sent_ns, received_ns = (segments[name].to_numpy() for name in ("t_sent_ns", "t_received_ns"))
-    came = received_ns >= 0
+    came, captures = received_ns >= 0, analysis.summary.get("captures", {})
     return {
+        "cut": [end for end in ("sender", "receiver") if captures.get(end, {}).get("truncated")],
         "packets": segments.num_rows, "sent_again": told["retransmitted"], "lost": told["lost"],
         "missed_by_capture": told.get("unseen", 0), "delay_ns": spread((received_ns - sent_ns)[came]),
         "losses": _losses(analysis, segments, flow), "box": _box(analysis, segments),

@@ -79,6 +79,8 @@ def _leg_lines(leg: dict[str, Any]) -> Iterator[str]:
     for one in leg["losses"]:
         place = f" {one['place']}" if one["place"] else ""
         yield f"    {one['packets']} lost{place} ({_words(one['cause'])})"
+    for end in leg["cut"]:
+        yield f"  the capture at {leg['from' if end == 'sender' else 'to']} is cut; all before the cut was read"
     if leg["missed_by_capture"]:
         yield f"  {leg['missed_by_capture']} packets arrived that the capture at {leg['to']} does not have"
     if leg["box"]:

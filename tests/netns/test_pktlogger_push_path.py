@@ -68,6 +68,16 @@ def test_a_replay_sends_every_frame_again(tmp_path: Path) -> None:
     assert (result["push"]["packets"], result["push"]["skipped"], result["push"]["padded"]) == (201, 1, 201)
 
 
+def test_a_cut_capture_is_sent_up_to_the_cut(tmp_path: Path) -> None:
+    capture = measure.write_capture(tmp_path / "c.pcap", range(10**18, 10**18 + 3_000, 1_000), [100] * 3)
+    Path(capture).write_bytes(Path(capture).read_bytes()[:-7])
+    argv = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    argv += [str(find("pktlogger")), "push", "--json", "--replay", str(capture), "-i", "lo"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30)
+    assert json.loads(done.stdout.splitlines()[-1])["packets"] == 2
+    assert done.stderr == f"pktlogger: '{capture}': ends inside a packet; all before it is sent\n"
+
+
 def test_a_discipline_without_times_is_refused() -> None:
     with two_hosts() as hosts:
         argv = ["ip", "netns", "exec", hosts.left, str(find("pktlogger")), "push", "127.0.0.1", "--txtime", "-c", "1"]

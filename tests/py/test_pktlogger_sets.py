@@ -90,6 +90,39 @@ def test_what_is_cut_is_read_up_to_the_cut(files: list[Path], tmp_path: Path) ->
     assert said.count("\n") == 1 and files[1].name in said and "1 more file" in said
 
 
+CUT = {
+    "index": ("index", "r.pcapng"),
+    "frames": ("frames", "r.pcapng"),
+    "analyse": ("analyse", "--sender", "s.pcapng", "--receiver", "r.pcapng"),
+    "csv": ("export", "--csv", "--sender", "s.pcapng", "--receiver", "r.pcapng"),
+    "a file a flow": ("export", "r.pcapng", "--pcap-per-flow"),
+    "match": ("match", "--rules", "rules", "r.pcapng"),
+}
+
+
+@pytest.mark.parametrize("verb", CUT)
+def test_every_verb_reads_a_cut_capture_up_to_the_cut_and_says_so(verb: str, tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 1)
+    path.ack(40, 1001)
+    for name, packets in (("s", path.sender), ("r", path.receiver)):
+        write_pcapng(tmp_path / f"{name}.pcapng", packets)
+    cut = tmp_path / "r.pcapng"
+    cut.write_bytes(cut.read_bytes()[:-7])
+    (tmp_path / "rules").write_text('a string "a"\n')
+    output = [] if verb == "match" else ["out"] if verb == "a file a flow" else ["-o", "out"]
+    argv = [str(find("pktlogger")), *CUT[verb], *output]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    if done.returncode == 3 and verb == "match":
+        pytest.skip(done.stderr)
+    said = "pktlogger: 'r.pcapng': ends inside a packet; all before it was read\n"
+    assert (done.returncode, done.stderr) == (0, said)
+    if verb == "analyse":
+        captures = pktlogger.summary(tmp_path / "out")["captures"]
+        assert [captures[end]["truncated"] for end in ("sender", "receiver")] == [False, True]
+        assert captures["receiver"]["frames"] == 4, "the cut packet alone is missing"
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped", "garbage behind"])
 def test_a_damaged_zst_is_read_up_to_the_damage(damage: str, tmp_path: Path) -> None:
     """Frames of one packet block each, so that what zstd itself gets out of the file says what must be there."""

@@ -50,6 +50,12 @@ def test_three_programs_count_the_same(tmp_path: Path) -> None:
     assert trace[0]["bytes sent again"] == 7 * 1448
 
 
+def test_a_missing_program_is_named_before_any_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LfpError, match=r"^tshark and tcptrace: not installed; .*bench/log/debian-packages.txt"):
+        totals.require()
+
+
 def test_a_difference_without_an_explanation_is_wrong() -> None:
     tally = agree.Tally()
     tally.add("packets", 5, 5)

@@ -38,6 +38,15 @@ def test_two_connections_and_the_relay_between_them(tmp_path: Path, capsys: pyte
     assert cli.run(["legs", *given(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert "r.pcapng to s.pcapng, the gateway: 3 ms each" in said and "the whole way: 23 ms each" in said
+    assert "is cut" not in said
+
+
+def test_a_cut_capture_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    relayed(tmp_path, 3)
+    cut = tmp_path / "near" / "r.pcapng"
+    cut.write_bytes(cut.read_bytes()[:-7])
+    assert cli.run(["legs", *given(tmp_path)[:1]]) == 0
+    assert "the capture at r.pcapng is cut; all before the cut was read" in capsys.readouterr().out
 
 
 def test_a_run_is_asked_by_name_and_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

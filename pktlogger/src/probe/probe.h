@@ -1,5 +1,5 @@
 /* The header at the front of every payload that `push` makes and `sink` reads (FORMAT.md section 9): 32 octets, network
- * order. What is longer than the header is filled with zeros.
+ * order. Zeros follow, or without a rate headers of other packets.
  *
  *      0                   1                   2                   3
  *      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1

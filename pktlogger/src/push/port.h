@@ -13,16 +13,8 @@
  *     UDP, sendmmsg                               51,000
  *     packet socket, PACKET_TX_RING               38,000
  *
- * Writing numbers costs next to nothing; few messages a call cost more. In ns of processor time a packet, sendmmsg in a
- * loop, where the host behind the veth pair drops all. The columns are two sessions of 7 and 9 rounds, so only rows of
- * one column can be compared:
- *
- *     64 messages a call, one buffer             156    167
- *     the same, with numbers written into it     152
- *     2 messages, a buffer each, written         185    190
- *     4, 8, 16, 32 messages, likewise            179    187, 177, 191, 246
- *
- * So a batch is eight messages. Larger batches of buffers that all differ were slower; why was not measured.
+ * So a batch is eight messages of 64 KB side by side: with fewer, the system call costs more, and with more, the copy.
+ * flood.h has what is measured without a rate.
  * Rejected: PACKET_TX_RING. It is the slowest, it knows no UDP_SEGMENT, and it would have to resolve addresses. */
 #ifndef PL_PORT_H
 #define PL_PORT_H
@@ -73,12 +65,13 @@ struct pl_port {
     uint16_t flows;
     uint32_t session;
     size_t batch_max; /* packets that one call of `send` may get, at most PL_BATCH_MAX */
+    size_t flood_max; /* packets that one call of `flood` may get; 0: the port has no shorter way */
     size_t stride;    /* octets between two packets in `memory` */
     uint8_t *memory;  /* zeros but for the headers */
 };
 
-/* send: returns 0, or -1 with the error (status 1). flood: the same for packets of one flow that are all like `first`
- * and have the numbers from its own on; NULL where the port has no shorter way. close: frees the port. */
+/* send: returns 0, or -1 with the error (status 1). flood: the same for packets of one flow, all with the size of the
+ * port's largest and with the numbers from that of `first` on. close: frees the port. */
 struct pl_port_ops {
     int (*send)(struct pl_port *port, const struct pl_departure *batch, size_t n, struct nc_error *error);
     int (*flood)(struct pl_port *port, const struct pl_departure *first, size_t n, struct nc_error *error);

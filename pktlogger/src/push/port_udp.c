@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "flood.h"
 #include "nc_range.h"
 #include "port.h"
 #include "probe.h"
@@ -29,8 +30,7 @@ struct udp_port {
     struct iovec parts[PL_BATCH_MAX];
     _Alignas(struct cmsghdr) uint8_t control[PL_BATCH_MAX][CONTROL];
     uint16_t order[PL_BATCH_MAX]; /* the batch by flow */
-    size_t made, made_messages;   /* `messages` are those of so many packets, of this size; 0: of others */
-    uint32_t made_size;
+    struct pl_flood *flood;       /* NULL: one packet a message is all that there is */
     int sockets[];
 };
 
@@ -97,7 +97,6 @@ static void sort_by_flow(struct udp_port *port, const struct pl_departure *batch
 static int send_batch(struct pl_port *base, const struct pl_departure *batch, size_t n, struct nc_error *error)
 {
     struct udp_port *port = (struct udp_port *)base;
-    port->made = 0;
     sort_by_flow(port, batch, n);
     for (size_t i = 0; i < n;) {
         uint16_t flow = batch[port->order[i]].flow;
@@ -107,32 +106,16 @@ static int send_batch(struct pl_port *base, const struct pl_departure *batch, si
             make_message(port, messages++, i, end, batch);
             i = end;
         }
-        port->made_messages = messages;
         if (pl_port_send_all(base, port->sockets[flow], port->messages, messages, error) < 0)
             return -1;
     }
     return 0;
 }
 
-/* The messages of the batch before serve again: only numbers and times in their packets change. */
 static int flood(struct pl_port *base, const struct pl_departure *first, size_t n, struct nc_error *error)
 {
     struct udp_port *port = (struct udp_port *)base;
-    if (port->made == n && port->made_size == first->size) {
-        for (size_t i = 0; i < n; i++)
-            pl_probe_renumber(base->memory + i * base->stride, first->sequence + i, first->sent_ns);
-        return pl_port_send_all(base, port->sockets[first->flow], port->messages, port->made_messages, error);
-    }
-    struct pl_departure batch[PL_BATCH_MAX];
-    for (size_t i = 0; i < n; i++) {
-        batch[i] = *first;
-        batch[i].number += i;
-        batch[i].sequence += i;
-    }
-    int status = send_batch(base, batch, n, error);
-    port->made = n;
-    port->made_size = first->size;
-    return status;
+    return pl_flood_send(port->flood, base, port->sockets[first->flow], first, n, error);
 }
 
 static void close_port(struct pl_port *base)
@@ -141,6 +124,7 @@ static void close_port(struct pl_port *base)
     for (unsigned i = 0; i < base->flows; i++)
         if (port->sockets[i] >= 0)
             close(port->sockets[i]);
+    pl_flood_free(port->flood);
     free(base->memory);
     free(port);
 }
@@ -203,5 +187,7 @@ struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_e
     size_t most = nc_max(nc_min(port->segments, MESSAGE_MAX / port->port.stride), 1);
     if (port->port.batch_max > most) /* whole messages: a short one costs nearly as much */
         port->port.batch_max -= port->port.batch_max % most;
+    if (most > 1 && settings->largest <= port->mtu && (port->flood = pl_flood_new(most, port->port.stride)))
+        port->port.flood_max = pl_flood_most(port->flood);
     return &port->port;
 }

@@ -84,9 +84,10 @@ static int send_most(const struct run *run, uint64_t now, struct nc_error *error
     struct pl_schedule *schedule = &pusher->schedule;
     uint64_t sent_ns = now + run->start.realtime_ns - run->start.monotonic_ns;
     uint64_t left = schedule->packets ? schedule->packets - schedule->number : UINT64_MAX;
-    size_t n = nc_min(left, pusher->port->batch_max);
+    bool flood = pusher->port->flood_max && pusher->port->flows == 1 && pusher->sizes.n == 1;
+    size_t n = nc_min(left, flood ? pusher->port->flood_max : pusher->port->batch_max);
     pl_punctuality_add_untimed(&pusher->punctuality, now, n);
-    if (pusher->port->ops->flood && pusher->port->flows == 1 && pusher->sizes.n == 1) {
+    if (flood) {
         struct pl_departure first = {.number = schedule->number,
                                      .sequence = pusher->sequences[0],
                                      .sent_ns = sent_ns,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "nc_log.h"
 #include "nc_range.h"
 #include "reader.h"
 
@@ -56,6 +57,8 @@ static int read_all(struct pl_replay_frames *frames, struct pl_reader *reader, c
         return nc_fail(error, NC_EXIT_USAGE,
                        "'%.200s': no frame to replay: none has an Ethernet header, a time and at most %u bytes", file,
                        longest);
+    if (reader->truncated)
+        nc_log("'%s': ends inside a packet; all before it is sent", file);
     return 0;
 }
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as parquet
 
+from netcommon.errors import LfpError
 from scenarios.bench.log import totals
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.plan.plan import load_plan
@@ -67,6 +68,7 @@ def measure(place: Place) -> Iterator[Result]:
     if why := kernel.missing():
         place.say(f"{NAME}: left out: {why}")
         return
+    totals.require()
     plan = load_plan(str(SCENARIO), seed=SEED)
     run_dir = place.scratch / "agree"
     (run_dir / "trials").mkdir(parents=True)
@@ -77,7 +79,9 @@ def measure(place: Place) -> Iterator[Result]:
 
 
 def _row(trial: Path) -> Row:
-    params = json.loads((trial / "params.json").read_text())
+    params, status = (json.loads((trial / f"{name}.json").read_text()) for name in ("params", "status"))
+    if status["state"] != "done":
+        raise LfpError(f"{NAME}: the trial {params['case']}, profile {params['profile']}, failed: {status['error']}")
     tally = Tally()
     _compare_tools(tally, trial)
     _compare_kernel(tally, trial, params)

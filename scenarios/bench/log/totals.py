@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -40,12 +41,18 @@ class Connection:
     ports: tuple[int, int]
 
 
+def require() -> None:
+    """LfpError where a program is missing that others are compared with, before minutes of trials."""
+    if missing := [name for name in ("tshark", "tcptrace") if not shutil.which(name)]:
+        raise LfpError(
+            f"{' and '.join(missing)}: not installed; log.agree compares with it. 'tools/install-packages "
+            "debian-packages.txt scenarios/bench/log/debian-packages.txt' installs both"
+        )
+
+
 def run(*argv: str | Path) -> bytes:
-    """What a program prints. LfpError when it is not installed or fails."""
-    try:
-        done = subprocess.run([str(word) for word in argv], capture_output=True, timeout=TIMEOUT_S)
-    except FileNotFoundError as error:
-        raise LfpError(f"{argv[0]}: not installed; log.agree compares with it") from error
+    """What a program prints. LfpError when it fails."""
+    done = subprocess.run([str(word) for word in argv], capture_output=True, timeout=TIMEOUT_S)
     if done.returncode:
         raise LfpError(f"{argv[0]}: exit status {done.returncode}: {done.stderr.decode(errors='replace')[:200]}")
     return done.stdout
