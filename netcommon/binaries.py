@@ -33,7 +33,7 @@ def find(name: str) -> Path:
         if _executable(Path(override)):
             return Path(override)
         raise MissingBinary(f"{name}: {variable}={override} is not an executable file; unset it or correct it")
-    places = [CHECKOUT / "build" / "release" / "bin" / name, _scripts() / name]
+    places = [CHECKOUT / f"build/release/bin/{name}", _scripts() / name]
     for place in places:
         if _executable(place):
             return place

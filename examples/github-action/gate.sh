@@ -3,7 +3,8 @@
 #
 # Runs the scenario with OLD, then gates NEW against that run, all in virtual time: no privilege, no noise of the
 # machine. Prints the Markdown and appends it to GITHUB_STEP_SUMMARY, where GitHub shows it. The exit status is that of
-# `lfp gate`. It wants `lfp` on PATH. RUNS: folder for the runs (gate-runs). SEED: of both runs, 1 and up (1).
+# `lfp gate`. It wants `lfp` on PATH. RUNS: folder for the runs (gate-runs). SEED: of both runs, 1 and up (1). WITHIN:
+# how much slower NEW may be (5%).
 set -euo pipefail
 
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
@@ -27,7 +28,7 @@ mkdir -p "$runs"
 LFP_LFT_GATEWAY=$old lfp run "$scenario" --time virtual --seed "$seed" --runs-dir "$runs"
 status=0
 LFP_LFT_GATEWAY=$new lfp gate last "$scenario" --seed "$((seed + 1))" --runs-dir "$runs" \
-    --markdown "$runs/gate.md" || status=$?
+    --within "${WITHIN:-5%}" --markdown "$runs/gate.md" || status=$?
 if [ "$status" -le 1 ]; then
     tee -a "${GITHUB_STEP_SUMMARY:-/dev/null}" <"$runs/gate.md"
 fi

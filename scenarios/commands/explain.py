@@ -15,7 +15,7 @@ from scenarios.plan import cells, columns, estimate, params
 from scenarios.plan.plan import Plan, Trial, load_plan
 from scenarios.plan.shared_settings import shared_settings
 from scenarios.run import forecast
-from scenarios.run.forecast import Forecast
+from scenarios.run.forecast import Forecast, OfTrial
 from scenarios.run.terminal import console, print_table
 from scenarios.virtual import randomness
 
@@ -54,8 +54,8 @@ def _settings(plan: Plan) -> Sequence[Trial]:
 def _as_json(plan: Plan, found: Forecast, clock: str) -> dict[str, Any]:
     settings = [
         {"params": _asked(trial), "transfer_s": estimate.transfer_s(trial.setting),
-         "trial_s": found.trial_s[trial.number]}
-        for trial in _settings(plan)
+         "trial_s": takes.wall_s}
+        for trial, takes in zip(_settings(plan), found.settings, strict=True)
     ]  # fmt: skip
     about = {"v": 1, "scenario": plan.name, "time": clock, "trials": len(plan.trials), "repeat": plan.base.run.repeat}
     return about | forecast.as_json(found) | {"settings": settings}
@@ -75,19 +75,19 @@ def _print(plan: Plan, found: Forecast, clock: str, runs_dir: Path) -> None:
     texts = cells.texts_by_column(rows, told)
     names = (cells.heading(name, plan.sweep) for name in told)
     print_table(out, (*names, "transfer", "wall time of a trial", "memory", "disk"), [
-        (*(texts[name][row.get(name)] for name in told), *_figures(trial, found, clock))
-        for trial, row in zip(trials, rows, strict=True)
+        (*(texts[name][row.get(name)] for name in told), *_figures(trial, takes))
+        for trial, row, takes in zip(trials, rows, found.settings, strict=True)
     ])  # fmt: skip
     for line in _sums(plan, found, clock, runs_dir):
         out.print(line, markup=False)
 
 
-def _figures(trial: Trial, found: Forecast, clock: str) -> tuple[str, ...]:
+def _figures(trial: Trial, takes: OfTrial) -> tuple[str, ...]:
     return (
         _seconds(estimate.transfer_s(trial.setting)),
-        _seconds(found.trial_s[trial.number]),
-        readable.size(forecast.memory_bytes(trial, virtual=clock == "virtual"), 2),
-        readable.size(forecast.disk_bytes(trial.setting), 2),
+        _seconds(takes.wall_s),
+        readable.size(takes.memory_bytes, 2),
+        readable.size(takes.disk_bytes, 2),
     )
 
 

@@ -32,7 +32,7 @@ def command(run: str, as_json: bool, summary: str | None, runs_dir: Path) -> Non
     if summary:
         _print_summary(run_dir, summary)
         return
-    folders = runs.trial_folders(run_dir)
+    folders = runs.trial_folders(run_dir.resolve())
     if as_json:
         for folder in folders:
             first, *others = _flows(folder)
@@ -56,7 +56,7 @@ def _flows(folder: Path) -> list[dict[str, Any]]:
             "params": {key: row[key] for key in params},
             "metrics": {key: value for key, value in row.items() if key not in apart},
             "verdict": status["verdict"],
-            "path": str(folder.resolve()),
+            "path": str(folder),
         }
         for row in results.rows(folder)
     ]

@@ -32,7 +32,8 @@ def groups(rows: Iterable[Row], names: Sequence[str]) -> dict[Key, list[Row]]:
 
 def varied(rows: Sequence[Row]) -> list[str]:
     """Settings that have more than one value in these rows."""
-    return [name for name in columns.settings() if len({row.get(name) for row in rows}) > 1]
+    first = rows[0] if rows else {}
+    return [name for name in columns.settings() if any(row.get(name) != first.get(name) for row in rows)]
 
 
 def telling(rows: Sequence[Row], given: Sequence[str] = (), first: Iterable[str] = ()) -> list[str]:

@@ -135,13 +135,16 @@ def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) 
     on = (f"path.delay {quantity.format_duration(line.delay_ns)}, path.rate {quantity.format_rate(line.rate_bps)} and "
           f"path.queue {quantity.format_bytes(int(line.values['queue']))}")  # fmt: skip
     remedy = f'set path.memory = "{_size(holds)}", or lower one of them'
-    if own is not None:
+    allowed = f"path.memory, which is {_size(limit)} unless it is set"
+    if holds > (has := machine_bytes()):
+        remedy, allowed = "lower one of them", f"this machine's memory, which is {_size(has)}"
+    if own is not None and holds <= has:
         raise _error(document, setting, ("path", "memory"), f"the delay box holds {_size(holds)} with {on}; {remedy}")
     queues = int(line.values["channels"]) * int(line.values["queue"])
     key = "queue" if 2 * queues >= holds else "rate"
     directed = f"{way}_{key}" if getattr(setting.path, f"{way}_{key}") is not None else key
     raise _error(document, setting, ("path", directed), f"the delay box holds {_size(holds)} with {on}, more than "
-                 f"path.memory, which is {_size(limit)} unless it is set; {remedy}")  # fmt: skip
+                 f"{allowed}; {remedy}")  # fmt: skip
 
 
 def machine_bytes() -> int:

@@ -131,7 +131,10 @@ def _wrong_flows(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield ("flow", name, key), "not in a flow; write another [flow.NAME]"
         hops = setting.topology.hops
         if hops is not None and flow.pair > hops + 1:
-            yield ("flow", name, "pair"), f"a parking lot with {hops} hops has pairs 1 to {hops + 1}"
+            yield ("flow", name, "pair"), (
+                f"a parking lot with {hops} hops has pairs 1 to {hops + 1}; take one of them, or set topology.hops to "
+                f"{flow.pair - 1}"
+            )
 
 
 def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -141,7 +144,9 @@ def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
         for end in ("sender", "receiver"):
             host = getattr(own, end) if own else None
             if host and not existing:
-                yield ("pair", str(number), end), 'of hosts that exist already; use topology.kind = "existing"'
+                yield ("pair", str(number), end), (
+                    'only for hosts that exist already; set topology.kind = "existing", or leave it out'
+                )
             if existing and not host:
                 yield ("topology", "kind"), f"pair {number} has no {end}; write [pair.{number}.{end}] with its address"
     if topology.kind == "parking-lot":

@@ -21,7 +21,7 @@ from scenarios.plan.values import PORTABLE_NAME
 
 _SHOWN = 80  # characters of a value
 _REASONS = {
-    "string_type": 'not a text; want one in quotation marks, such as "modern"',
+    "string_type": "not a text; want one in quotation marks",
     "string_too_short": "empty; want at least one character",
     "float_type": "not a number; want for example 2.5",
     "float_parsing": "not a number; want for example 2.5",
@@ -40,6 +40,7 @@ _PATTERNS = {
     INTERFACE: "want the name of an interface, at most 15 characters, such as eth1",
     ADDRESS: "want an IPv4 or IPv6 address, such as 192.0.2.1",
 }  # fmt: skip
+_TEXTS = {"congestion": "cubic", "second": "cubic", "name": "modern"}  # an example for a key
 _LISTS = {("expect",): "[[expect]]", ("route", "points"): "[[route.points]]"}
 
 
@@ -65,6 +66,8 @@ def one_line(document: Document, error: ValidationError) -> str:
         keys = ", ".join(plain_keys(key))
         return f"{where}: {dotted} = {shown(value)}: not a table; write [{dotted}], and below it its keys: {keys}"
     message = _reason(kind, first["msg"], first.get("ctx", {}), value)
+    if kind == "string_type" and key[-1] in _TEXTS:
+        message += f', such as "{_TEXTS[key[-1]]}"'
     if kind == "value_error" and isinstance(value, dict):
         return _of_table(document, key, value, message)
     return f"{where}: {dotted} = {shown(value)}: {message}"

@@ -211,8 +211,10 @@ class TopologyTable(Table):
 
     @model_validator(mode="after")
     def _of_its_kind(self) -> TopologyTable:
-        if (self.hops is None) == (self.kind == "parking-lot"):
-            raise ValueError("'hops': of kind 'parking-lot' alone, which needs it; want for example hops = 3")
+        if self.hops is None and self.kind == "parking-lot":
+            raise ValueError("'hops' is missing, which kind 'parking-lot' needs; set for example hops = 3")
+        if self.hops is not None and self.kind != "parking-lot":
+            raise ValueError(f"'hops': not with kind '{self.kind}'; set kind = \"parking-lot\", or leave hops out")
         for key in ("left", "right"):
             if getattr(self, key) is not None and self.kind != "existing":
                 raise ValueError(f"'{key}': not with kind '{self.kind}', which makes its own; use kind = \"existing\"")

@@ -34,8 +34,8 @@ def shared_settings(rows: Sequence[Row], sweep: Iterable[str] = ()) -> list[tupl
 def _constant(rows: Sequence[Row], name: str) -> bool:
     """Whether all rows agree in a setting. A loss whose number is null is a model, and the texts of models may
     differ."""
-    own = (name, name.removesuffix("_ppb"))
-    return len({tuple(row.get(column) for column in own) for row in rows}) == 1
+    own = {column: rows[0].get(column) for column in (name, name.removesuffix("_ppb"))} if rows else {}
+    return bool(own) and all(row.get(column) == value for column, value in own.items() for row in rows)
 
 
 def _tells(name: str, constant: Row) -> bool:

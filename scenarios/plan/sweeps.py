@@ -75,10 +75,10 @@ def with_case(document: Document) -> Document:
         return plain
     if not isinstance(name, str) or not isinstance(cases, dict) or name not in cases:
         known = list(cases) if isinstance(cases, dict) else []
-        allowed = ", ".join(known) if known else "none; want a table [case.NAME.…]"
-        where = document.origin(("scenario", "case"))
-        hint = suggest(str(name), known)
-        raise UsageError(f"{where}: scenario.case = {shown(name)}: unknown{hint} allowed: {allowed}")
+        where = f"{document.origin(('scenario', 'case'))}: scenario.case = {shown(name)}"
+        if not known:
+            raise UsageError(f"{where}: unknown; the scenario has no cases; write a table such as [case.{name}.path]")
+        raise UsageError(f"{where}: unknown{suggest(str(name), known)} allowed: {', '.join(known)}")
     return plain.merged(document.table("case").table(name))
 
 

@@ -26,11 +26,20 @@ _ROW_BYTES = 100  # of each packet in the tables of an analysis
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """What a plan takes. ``trial_s``: wall time of each trial by number. ``memory_bytes``: the most at one time.
-    ``fits``: whether the machine has memory and disk for it."""
+class OfTrial:
+    """What one trial takes: wall time, and at most memory and disk."""
 
-    trial_s: tuple[float, ...]
+    wall_s: float
+    memory_bytes: int
+    disk_bytes: int
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a plan takes. ``settings``: what a trial of each setting takes, in the order of the first repeat.
+    ``memory_bytes``: the most at one time. ``fits``: whether the machine has memory and disk for it."""
+
+    settings: tuple[OfTrial, ...]
     seconds: float
     speed: Speed
     jobs: int
@@ -48,18 +57,25 @@ def forecast(plan: Plan, runs_dir: Path, *, virtual: bool, box: str = "auto", jo
     """What ``plan`` takes in the given kind of time. ``jobs``: trials at a time, in virtual time only; None: one for
     each processor, if memory allows."""
     found = speed.measured(runs_dir, virtual=virtual)
-    prices = (cost.wall_s(trial, box) if virtual else estimate.trial_s(trial.setting) for trial in plan.trials)
-    trial_s = tuple(found.factor * price for price in prices)
-    largest = max(memory_bytes(trial, virtual=virtual, box=box) for trial in plan.trials)
+    repeat = plan.base.run.repeat
+    settings = tuple(
+        OfTrial(
+            found.factor * (cost.wall_s(trial, box) if virtual else estimate.trial_s(trial.setting)),
+            memory_bytes(trial, virtual=virtual, box=box),
+            disk_bytes(trial.setting),
+        )
+        for trial in plan.trials[: len(plan.trials) // repeat]
+    )
+    seconds, largest = repeat * sum(one.wall_s for one in settings), max(one.memory_bytes for one in settings)
     free = memory.available_bytes()
     at_a_time = max(1, min(jobs or os.cpu_count() or 1, free // largest, len(plan.trials))) if virtual else 1
     return Forecast(
-        trial_s, sum(trial_s) / min(at_a_time, os.cpu_count() or 1), found, at_a_time, at_a_time * largest, free,
-        sum(disk_bytes(trial.setting) for trial in plan.trials), _disk_free(runs_dir),
+        settings, seconds / min(at_a_time, os.cpu_count() or 1), found, at_a_time, at_a_time * largest, free,
+        repeat * sum(one.disk_bytes for one in settings), _disk_free(runs_dir),
     )  # fmt: skip
 
 
-def memory_bytes(trial: Trial, *, virtual: bool, box: str = "auto") -> int:
+def memory_bytes(trial: Trial, *, virtual: bool, box: str) -> int:
     """The most memory that a trial uses: box, gateways and the data in flight; in virtual time the whole guest."""
     setting = boxes.settled(trial, box).setting if virtual else trial.setting
     return memory.guest_bytes(setting) - (0 if virtual else memory.BASE_BYTES)

@@ -24,6 +24,7 @@ import ordinary_user
 import pytest
 from support.waiting import wait_until
 
+from netcommon.binaries import find
 from scenarios.virtual import kernel
 
 pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become an ordinary user")]
@@ -50,6 +51,25 @@ points = ["snd", "gw1-in", "gw1-out", "gw2-in", "gw2-out", "rcv"]
 [run]
 retries = 0
 """
+MINE = """
+[scenario]
+name = "mine"
+[path]
+delay = "10ms"
+rate = "50Mbit"
+[transfer]
+bytes = "300KB"
+[gateway]
+kind = "lft"
+rate = "40Mbit"
+[run]
+repeat = 2
+"""
+# A build of the gateway that sends at half its rate.
+SLOWER = """\
+#!/bin/bash
+exec {} "${{@/40000000bit/20000000bit}}"
+"""
 
 
 class User:
@@ -63,12 +83,16 @@ class User:
 
     def start(self, *argv: str, tun: bool = True, wrapped: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """`lfp` in the background; its process id is that of `lfp` itself."""
-        environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
+        return self.program(*wrapped, sys.executable, "-m", "scenarios.cli", *argv, tun=tun)
+
+    def program(self, *command: str, tun: bool = True) -> subprocess.Popen[str]:
+        """A program in the background, with this checkout's `lfp` on PATH."""
+        path = f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"
+        environment = dict(os.environ) | {"PYTHONPATH": str(ROOT), "PATH": path}
         if not kernel.missing():
             environment[kernel.KERNEL_VARIABLE] = str(kernel.path())
-        command = [*wrapped, sys.executable, "-m", "scenarios.cli", *argv]
         return subprocess.Popen(
-            ordinary_user.command(command, self.home, self.folders, tun=tun), env=environment, text=True,
+            ordinary_user.command(list(command), self.home, self.folders, tun=tun), env=environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
 
@@ -77,10 +101,7 @@ class User:
     ) -> tuple[int, str, list[str]]:
         """Exit status, stdout and lines of stderr."""
         process = self.start(*argv, tun=tun, wrapped=wrapped)
-        try:
-            out, err = process.communicate(timeout=timeout_s)
-        finally:
-            process.kill()
+        out, err = finished(process, timeout_s)
         return process.returncode, out, err.splitlines()
 
     def run(self, name: str) -> Path:
@@ -114,6 +135,14 @@ def user() -> Iterator[User]:
         os.chown(folder, ordinary_user.UID + os.getpid() % 1000, ordinary_user.UID)
     yield User(home)
     shutil.rmtree(home)
+
+
+def finished(process: subprocess.Popen[str], timeout_s: float = 150) -> tuple[str, str]:
+    """What it wrote to stdout and stderr."""
+    try:
+        return process.communicate(timeout=timeout_s)
+    finally:
+        process.kill()
 
 
 def trials(run: Path) -> list[dict[str, Any]]:
@@ -193,21 +222,24 @@ class TestInVirtualTime:
 
     pytestmark = virtual
 
-    def test_trials_side_by_side_and_all_that_is_made_of_them(self, user: User) -> None:
-        for seed in ("1", "2"):
-            status, out, err = user.lfp(
-                "run", "lfp-syndrome", "--quick", "--time", "virtual", "--jobs", "2", "--seed", seed,
-                "--set", "transfer.window=200KB", *SHORT, "--runs-dir", f"runs{seed}", tun=False,
-            )  # fmt: skip
-            assert (status, err) == (0, []), out
-        base, run = (next((user.home / f"runs{seed}").iterdir()) for seed in ("1", "2"))
+    def test_the_example_gate_of_two_builds_and_all_that_is_made_of_its_runs(self, user: User) -> None:
+        """gate.sh, the step of the example workflow that measures: two builds, of which the new one is slower. Then the
+        old build against itself. Trials run side by side."""
+        (user.home / "mine.toml").write_text(MINE)
+        slower = user.home / "slower"
+        slower.write_text(SLOWER.format(find("lft-gateway")))
+        slower.chmod(0o755)
+        gate = user.program(str(ROOT / "examples/github-action/gate.sh"), str(find("lft-gateway")), "slower",
+                            "mine.toml", tun=False)  # fmt: skip
+        shown, said = finished(gate)
+        assert gate.returncode == 1, (shown, said)
+        assert "- 1 of 1 cell is worse" in shown and "NOT VALID" not in shown + said
+        base, run = sorted((user.home / "gate-runs").glob("mine-2*"), key=lambda path: path.stat().st_ctime_ns)
+        assert_done(base, 2, user)
         assert_done(run, 2, user)
-        assert all(one["verdict"]["valid"] for one in trials(run))
-        status, out, err = user.lfp("compare", str(base), str(run))
-        assert (status, err) == (0, []), out
-        status, out, err = user.lfp("report", str(run))
-        assert (status, err) == (0, [])
         assert (run / "report.html").stat().st_uid == user.uid
+        status, out, err = user.lfp("gate", str(base), "mine.toml", "--set", "run.repeat=1", "--seed", "3", tun=False)
+        assert status == 0 and "scenario mine passes" in out, (out, err)
         self._dashboard(user, run)
 
     def _dashboard(self, user: User, run: Path) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
+import json
 import runpy
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from support.virtual import virtual
+from synthetic_run import seqack
 
 import lfp
 from scenarios.plan import params
@@ -88,9 +92,38 @@ def check_tables(run: lfp.Run) -> None:
     assert set(run.table("tcp_info")["trial"].to_pylist()) == {0, 1}
 
 
-def test_frames_of_packages_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lfp import tables
+@pytest.mark.parametrize("frame", ["pandas", "polars"])
+def test_frames_have_the_columns_and_the_names_of_enumerations(
+    tmp_path: Path, frame: Literal["pandas", "polars"]
+) -> None:
+    """Of a table of one trial, of one over all trials, and of the results."""
+    pytest.importorskip(frame, reason=f"{frame} is not installed; pip install 'lfp[notebook]'")
+    run = lfp.load(seqack(tmp_path, segments=200))
+    file = run.trial(0).path / "segments.parquet"
+    names = {"pktlogger.names": json.dumps({"kind": ["new", "fast", "timeout", "tail"]})}
+    parquet.write_table(parquet.read_table(file).replace_schema_metadata(names), file)
+    arrow, framed = run.trial(0).table("segments"), run.trial(0).table("segments", frame)
+    assert list(framed.columns) == arrow.column_names and len(framed) == arrow.num_rows
+    assert list(framed["kind"]) == arrow["kind"].to_pylist() and "new" in set(framed["kind"])
+    assert framed["t_sent_ns"][0] == arrow["t_sent_ns"][0].as_py()
+    both = run.table("segments", frame)
+    assert list(both.columns) == ["trial", *arrow.column_names] and len(both) == arrow.num_rows
+    assert list(run.results(frame)["trial"]) == [0]
 
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(lfp.LfpError, match=r"polars is not installed; pip install 'lfp\[notebook\]'"):
-        tables._framed(pa.table({"a": [1]}), "polars")
+
+@pytest.mark.parametrize("frame", ["pandas", "polars"])
+def test_frames_of_packages_that_are_not_there_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frame: Literal["pandas", "polars"]
+) -> None:
+    if frame == "polars":
+        monkeypatch.setitem(sys.modules, frame, None)
+    elif importlib.util.find_spec(frame):
+        pytest.skip("pandas is installed, and Arrow does not look for it again")
+    with pytest.raises(lfp.LfpError, match=rf"^frame = '{frame}': {frame} is not installed; pip install 'lfp\[noteb"):
+        lfp.load(seqack(tmp_path, segments=200)).results(frame)
+
+
+def test_a_frame_of_another_name_is_refused(tmp_path: Path) -> None:
+    run = lfp.load(seqack(tmp_path, segments=200))
+    with pytest.raises(lfp.LfpError, match="frame = 'numpy': unknown; allowed: arrow, pandas, polars"):
+        run.results("numpy")  # type: ignore[arg-type]

@@ -76,7 +76,7 @@ TYPES = [
     of_path("channels", "2.5", "path.channels = 2.5: not a whole number; want for example 100"),
     of_transfer("verify", '"maybe"', "transfer.verify = 'maybe': allowed is true or false"),
     of_transfer("nodelay", "1", "transfer.nodelay = 1: allowed is true or false"),
-    of_transfer("congestion", "3", "transfer.congestion = 3: not a text; want one in quotation marks"),
+    of_transfer("congestion", "3", "transfer.congestion = 3: not a text; want one in quotation marks, such as"),
     in_table("[profile]", "name = 3", "profile.name = 3: not a text; want one in quotation marks"),
     in_table("[capture]", "points = 3", "capture.points = 3: not a list; want values in brackets"),
     in_table(
@@ -186,7 +186,7 @@ NAMES = [
     in_table(
         "[sweep]",
         '"scenario.case" = ["far"]',
-        "scenario.case = 'far': unknown; allowed: none; want a table [case.NAME.…]",
+        "scenario.case = 'far': unknown; the scenario has no cases; write a table such as [case.far.path]",
     ),
     Wrong(NAME, 'name = "../up"', "scenario.name = '../up': want letters, digits, '.', '_' and '-', beginning with"),
     Wrong(
@@ -249,17 +249,17 @@ FLOWS = [
     in_table(
         "[pair.1.sender]",
         'address = "192.0.2.1"\nssh = "a"',
-        "pair.1.sender: of hosts that exist already; use topology.kind",
+        "pair.1.sender: only for hosts that exist already; set topology.kind = \"existing\", or leave it out",
         down=0,
     ),
     in_table(
         "[topology]", 'kind = "ring"', "topology.kind = 'ring': unknown; allowed is one of dumbbell, parking-lot,"
     ),
     in_table(
-        "[topology]", 'kind = "parking-lot"', "[topology]: 'hops': of kind 'parking-lot' alone, which needs it", 0
+        "[topology]", 'kind = "parking-lot"', "[topology]: 'hops' is missing, which kind 'parking-lot' needs; set", 0
     ),
     in_table(
-        "[topology]", "hops = 3", "topology.hops = 3: of kind 'parking-lot' alone, which needs it; want for example"
+        "[topology]", "hops = 3", "topology.hops = 3: not with kind 'dumbbell'; set kind = \"parking-lot\", or leave"
     ),
     in_table(
         "[topology]", 'left = "eth1"', "topology.left = 'eth1': not with kind 'dumbbell', which makes its own; use"
@@ -267,7 +267,7 @@ FLOWS = [
     in_table(
         "[topology]",
         'kind = "parking-lot"\nhops = 2\n[flow.b]\npair = 4',
-        "flow.b.pair = 4: a parking lot with 2 hops has pairs 1 to 3",
+        "flow.b.pair = 4: a parking lot with 2 hops has pairs 1 to 3; take one of them, or set topology.hops to 3",
         4,
     ),
     in_table(
@@ -414,7 +414,8 @@ TOGETHER = [
     Wrong(
         QUEUE,
         'queue = "1TB"',
-        "path.queue = '1TB': the delay box holds 1025GB with path.delay 10ms, path.rate 80Mbit and",
+        "path.queue = '1TB': the delay box holds 1025GB with path.delay 10ms, path.rate 80Mbit and path.queue 1TB, "
+        "more than this machine's memory, which is 16GB; lower one of them",
     ),
 ]
 TOML = [
@@ -454,8 +455,9 @@ def test_the_scenario_that_all_cases_begin_with_is_right(folder: Path) -> None:
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.said[:60])
 def test_one_line_names_file_key_value_and_remedy(
-    folder: Path, capsys: pytest.CaptureFixture[str], case: Wrong
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: Wrong
 ) -> None:
+    monkeypatch.setattr(feasible, "machine_bytes", lambda: 16 * 2**30)
     (folder / "wrong.toml").write_text(case.text)
     line = refused(capsys, "explain", "wrong.toml")
     place, _, said = line.partition(": ")
