@@ -1,8 +1,13 @@
 /* The timeline of a trial. It asks the server for each view (pages/timeline_view.py) and draws it with plotly.js. A
    request that a later one makes useless is given up. Hover texts of lines come once the view is drawn. */
 window.dash_clientside = window.dash_clientside || {};
-/* Dash's polyfill replaces both; plotly.js calls them for each colour, and the browser's own are ten times as fast. */
-Object.assign(window, window.lfp_native);
+/* Dash's polyfill replaces these; plotly.js calls them for each colour and text, and the browser's own are ten times as
+   fast. */
+{
+  const { trim, ...others } = window.lfp_native;
+  Object.assign(window, others);
+  String.prototype.trim = trim;
+}
 (() => {
   const SOON_MS = 120, MOST_FACTS = 8, WAITING = Array(MOST_FACTS).fill("…");
   let plot = null, address = "", flow = 0, visit = 0, page = 0, moves = false, underway = null, soon = 0, config = {};

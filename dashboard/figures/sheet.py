@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 
 Trace = dict[str, Any]
 GAP = 0.03  # between panels, of the figure's height
+NUMBERS = "linear"  # without a type plotly.js looks through all data for dates and names
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Sheet:
             bottom = max(top - height * free, 0.0)
             last = row == self.rows
             own = {} if last else {"matches": f"x{self.rows}", "showticklabels": False}
-            self.layout[axis("x", row)] = {"anchor": reference("y", row), "domain": [0.0, 1.0], **own}
-            self.layout[axis("y", row)] = {"anchor": reference("x", row), "domain": [bottom, top]}
+            self.layout[axis("x", row)] = {"type": NUMBERS, "anchor": reference("y", row), "domain": [0.0, 1.0], **own}
+            self.layout[axis("y", row)] = {"type": NUMBERS, "anchor": reference("x", row), "domain": [bottom, top]}
             top = bottom - GAP
 
     def add_trace(self, trace: Trace, row: int) -> None:

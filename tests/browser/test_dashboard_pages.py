@@ -38,6 +38,9 @@ POINTS = """() => [...document.querySelectorAll('#sweep .scatterlayer .trace')]
     .map(trace => trace.querySelectorAll('path.point').length)"""
 TIMES = """() => { const g = document.querySelector('#timeline .js-plotly-plot');
     return [...g._fullData.find(t => t.name === 'sender: new data sent').x] }"""
+CUT = """() => [...document.querySelectorAll('.main-svg, table, .scroll, pre')].filter(one => one.checkVisibility())
+    .filter(one => one.getBoundingClientRect().right > 718.5 || one.scrollHeight > one.clientHeight + 2)
+    .map(one => one.outerHTML.slice(0, 200))"""
 RANGE = "() => document.querySelector('#timeline .js-plotly-plot')._fullLayout.xaxis.range"
 
 
@@ -372,6 +375,21 @@ def test_report_draws_without_any_network(page: Page, runs_dir: Path) -> None:
     accessible(page)
     page.locator("#sweep .updatemenu-button").filter(has_text="linear window axis").click()
     page.wait_for_function("document.getElementById('sweep')._fullLayout.xaxis.type === 'linear'")
+    prints_on_a4(page)
+
+
+def prints_on_a4(page: Page) -> None:
+    """Nothing is cut off at the side or needs scrolling: 718 px is the width of A4 without margins of 1 cm, at 96 dpi.
+    The figures are then as wide as the window again."""
+    margin: Any = dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
+    sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", margin=margin))
+    assert 3 <= len(sheets) <= 20, len(sheets)  # with all that was folded
+    page.wait_for_function("document.getElementById('sweep')._fullLayout.width > 1200")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1047})
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+    assert page.evaluate(CUT) == []
 
 
 def test_report_without_javascript_still_has_the_numbers(page: Page, runs_dir: Path) -> None:
