@@ -237,7 +237,10 @@ class TestInVirtualTime:
         base, run = sorted((user.home / "gate-runs").glob("mine-2*"), key=lambda path: path.stat().st_ctime_ns)
         assert_done(base, 2, user)
         assert_done(run, 2, user)
-        assert (run / "report.html").stat().st_uid == user.uid
+        status, out, err = user.lfp("compare", str(base), str(run))
+        assert status == 1 and "1 worse of 1 cell" in out, (out, err)
+        status, out, err = user.lfp("report", str(run))
+        assert (status, err) == (0, []) and (run / "report.html").stat().st_uid == user.uid
         status, out, err = user.lfp("gate", str(base), "mine.toml", "--set", "run.repeat=1", "--seed", "3", tun=False)
         assert status == 0 and "scenario mine passes" in out, (out, err)
         self._dashboard(user, run)
