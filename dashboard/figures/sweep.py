@@ -22,6 +22,7 @@ WINDOW_NAME = "transfer.window"
 TICKS = [2**power for power in range(10, 50)]  # bytes
 LEGEND_RANK = 1000  # plotly's default
 ENTRY_PX, AROUND_LEGEND_PX = 30, 240  # of a legend's entry, and of its title with the buttons under it
+NAME_PX = 22  # height of a region's name
 LEGEND_TITLE = {"text": "line: median, bar: least to greatest<br>points: single trials", "font": {"size": 14}}
 
 
@@ -213,8 +214,8 @@ def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit) -> 
         middle = (low * high) ** 0.5 if log_x else (low + high) / 2
         figure.add_annotation(
             x=np.log10(middle) if log_x else middle, xref="x", y=1.0, yref="paper", yanchor="bottom",
-            showarrow=False, text=f"<b>{escape(region.label)}</b>",
-            font={"color": INK},
+            showarrow=False, text=f"<b>{escape(region.label)}</b>", font={"color": INK},
+            yshift=number % 2 * NAME_PX,  # names of neighbours do not meet, however narrow their regions
         )  # fmt: skip
 
 
@@ -229,7 +230,7 @@ def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, height: int, window: 
         uirevision=f"sweep-{log_x}",
         clickmode="event",
     )
-    figure.update_layout(margin={"t": 50, "r": 20})
+    figure.update_layout(margin={"t": 50 + NAME_PX, "r": 20})
     figure.update_yaxes(**AXIS, title_text=rate.title("Throughput"), range=[0, 1.12 * top / rate.size])
     figure.update_xaxes(
         **AXIS, title_text=_window_title(log_x, window), type="log" if log_x else "linear",

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, urlencode
 import plotly.graph_objects as go
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 
+from dashboard.content.translated import translated
 from dashboard.content.words import STEPS, Words, explained, languages, told, words
 from dashboard.data import demonstration, timeline
 from dashboard.data.demonstration import CHOICES, DURATION_S, Demonstrations, Setting, setting_of
@@ -115,7 +116,7 @@ def result(text: Words, shown: list[Demonstrated], run: Run) -> list[Any]:
     curve = _graph("class-curve", demonstration_figure(shown, figure_words, height=PLOT_PX), text["curve.says"])
     plots = [html.Div([html.H2(text["curve"]), curve])]
     if trial.captured:
-        figure = timeline_figure(timeline.load(run, trial), height=PLOT_PX)
+        figure = translated(timeline_figure(timeline.load(run, trial), height=PLOT_PX), text)
         figure.update_layout(font_size=FONT_PX - 4, showlegend=False, title=None)  # the page has both in words
         figure.update_yaxes(title_font_size=FONT_PX - 6)
         plots.append(html.Div([html.H2(text["timeline"]), _graph("class-timeline", figure, text["timeline.says"])]))

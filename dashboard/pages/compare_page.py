@@ -27,7 +27,7 @@ def page(base: Run, run: Run, wanted: Choice) -> html.Div:
             html.H1("Two runs compared"),
             html.P(["Base: ", _link(base)]),
             html.P(["Run: ", _link(run)]),
-            select("compare-value", "Result", results, metric),
+            html.Div(select("compare-value", "Result", results, metric), className="bar"),
             *_judged(base, run, metric),
         ]
     )

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
+import numpy as np
 import pytest
 import synthetic_run
 from plotly.io.json import to_json_plotly
 
 from dashboard.app import Runs, make_app, page_at
 from dashboard.auth import refuse_other_sites
+from dashboard.content.translated import translated, translator
 from dashboard.content.words import STEPS, explained, languages, words
+from dashboard.data import box, timeline
+from dashboard.data import limits as limits_data
 from dashboard.data.demonstration import CHOICES, Demonstrations, Setting, scenario_text, setting_of
+from dashboard.data.flow import KINDS
 from dashboard.data.runs import load_run
 from dashboard.figures.demonstration import demonstration_figure
+from dashboard.figures.timeline import timeline_figure
 from dashboard.results.demonstrated import Demonstrated, demonstrated, limits
 from netcommon.errors import LfpError
 from scenarios.plan.plan import load_plan
@@ -206,3 +213,46 @@ def test_the_page_speaks_the_language_of_the_address_and_hides_answers(tmp_path:
         assert '"open"' not in text and "{" + "window}" not in text
     fallback: Any = page_at(Runs(tmp_path), "/class", "?lang=xx&theme=<b>")
     assert fallback.lang == "en" and fallback.className == "class-page light"
+
+
+# What the field writes in Japanese texts, units, and plotly's own words.
+FIELD = {"ack", "rtt", "cwnd", "tcp", "info", "nic", "s", "ms", "kb", "mb", "b", "bit", "mbit", "customdata", "x", "y",
+         "f", "br", "extra"}  # fmt: skip
+
+
+STOPS = (  # as pktlogger writes them
+    "retransmission time-out although nothing outstanding was lost",
+    "retransmission time-out 0.31 s after the loss of retransmissions: 1 packet (1,448 bytes)",
+    "the receiver's window was closed for 1.25 s", "the application had nothing to send for 2.00 s",
+    "the capture ends with 98,900 bytes outstanding", "the receiver's window was full with 98,900 bytes outstanding",
+    "waited for the acknowledgements that showed a loss", "waited for acknowledgements with 98,900 bytes outstanding",
+)  # fmt: skip
+
+
+def english_in(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in re.findall("[a-z]+", text.lower())} - FIELD
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """What a reader sees of a figure."""
+    for trace in value.data:
+        yield from (trace.name, trace.hovertemplate or "")
+        yield from (fact for fact in np.ravel(trace.customdata) if isinstance(fact, str))
+    for axis in (*value.select_xaxes(), *value.select_yaxes()):
+        yield axis.title.text or ""
+    for note in value.layout.annotations:
+        yield from (note.text, note.hovertext)
+
+
+def test_a_japanese_timeline_has_no_english_but_the_terms_of_the_field(tmp_path: Path) -> None:
+    run = load_run(synthetic_run.seqack(tmp_path, virtual=True))
+    loaded = timeline.load(run, run.trial(0))
+    assert translated(timeline_figure(loaded), words("en")) == timeline_figure(loaded)
+    japanese = translated(timeline_figure(loaded), words("ja"))
+    named = {*KINDS, *limits_data.WORDS.values(), *(said for pair in box.WORDS.values() for said in pair), *STOPS}
+    assert english_in(map(translator(words("ja")), named)) == set()
+    assert english_in(texts_of(japanese)) == set()
+    assert "シーケンス番号（バイト）" in japanese.layout.yaxis.title.text
+    assert japanese.layout.annotations[0].text.replace("<br>", " ") == (
+        "<b>23 パケットのテールドロップの 1.02 s 後に再送タイムアウト</b>"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,8 @@ def test_sweep_draws_every_trial_the_paper_and_what_physics_allows(tmp_path: Pat
     for name in (*laws, "line rate (45 Mbit/s)", "path and queue full"):
         assert trace(figure, name)
     assert figure.layout.xaxis.type == ("log" if log_x else "linear")
+    heights = [note.yshift for note in figure.layout.annotations]  # of the regions' names
+    assert len(heights) == 3 and all(one != next_to_it for one, next_to_it in pairwise(heights))
 
 
 def test_names_from_files_are_escaped_in_figures(tmp_path: Path) -> None:
