@@ -62,34 +62,24 @@ class Runs:
 
 NOTHING_LIVE = Live()
 
-# plotly.js comes with each page, before all that draws. Dash would fetch it when the first graph is shown, and the
-# timeline is none of Dash's. Other large scripts (the grid's, Markdown's) come when a page shows their component.
-PLOTLY = {"namespace": "plotly", "relative_package_path": "package_data/plotly.min.js"}
-SCRIPT = re.compile(r'<script src="([^"]+)"></script>')
-NATIVE = "{parseInt, parseFloat, trim: String.prototype.trim}"  # Dash's polyfill replaces them; assets/timeline.js
-
 
 class Application(Dash):
     """The page that all addresses have in common. With a trial's it asks for the trial's view at once, so that the
-    server makes it while the browser reads the scripts.
-
-    plotly.js takes longest to come, so the browser asks for it first."""
+    server makes it while the browser reads the scripts."""
 
     def __init__(self, runs: Runs, **options: Any) -> None:
         super().__init__(__name__, **options)
         self.runs = runs
 
-    def interpolate_index(self, metas: str = "", scripts: str = "", **parts: str) -> str:  # type: ignore[override]
+    def interpolate_index(self, metas: str = "", **parts: str) -> str:  # type: ignore[override]
         found = RUN_ADDRESS.match(request.path)
         if found and found["trial"] and self.runs.has_timeline(found["run"], int(found["trial"])):
             query = timeline_view.query_of(request.query_string.decode(errors="replace"))
             view = f"{request.path.rstrip('/')}/view" + (f"?{query}" if query else "")
             link = f'<link rel="preload" as="fetch" crossorigin href="{escape(view)}">'
             metas += link
-        plotly = next(address for address in SCRIPT.findall(scripts) if "/plotly/" in address)
-        metas = f'<link rel="preload" as="script" href="{plotly}">{metas}'
-        metas += f"<script>window.lfp_native = {NATIVE}</script>"
-        return str(super().interpolate_index(metas=metas, scripts=scripts, **parts))  # type: ignore[no-untyped-call]
+        metas += "<script>window.lfp_native = {parseInt, parseFloat, trim: String.prototype.trim}</script>"
+        return str(super().interpolate_index(metas=metas, **parts))  # type: ignore[no-untyped-call]
 
 
 def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LIVE) -> Application:
@@ -97,11 +87,10 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
     nothing can be deleted, started or changed. `live`: running tools, which have pages, too."""
     runs = Runs(runs_dir, read_only)
     app = Application(
-        runs, title="lfp", update_title="", serve_locally=True,
+        runs, title="lfp", update_title="", serve_locally=True, eager_loading=True,
         suppress_callback_exceptions=True,
         assets_folder=str(Path(__file__).parent / "assets"),
     )  # fmt: skip
-    app.scripts.append_script(PLOTLY)  # type: ignore[no-untyped-call]
     app.index_string = app.index_string.replace("<html>", '<html lang="en">')
     app.layout = html.Div(
         [

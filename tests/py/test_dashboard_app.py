@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import socket
 import time
@@ -82,14 +81,6 @@ def test_names_are_looked_up_and_never_become_paths(runs_dir: Path, address: str
 def test_the_app_serves_its_own_scripts(runs_dir: Path) -> None:
     page = make_app(runs_dir).server.test_client().get("/").text
     assert "http://" not in page and "https://" not in page
-
-
-def test_a_page_brings_plotly_once_and_no_script_that_it_may_never_need(runs_dir: Path) -> None:
-    text = make_app(runs_dir).server.test_client().get("/").text
-    scripts = re.findall(r'<script src="([^"]+)"', text)
-    (plotly,) = [address for address in scripts if "/plotly/" in address]
-    assert f'<link rel="preload" as="script" href="{plotly}">' in text
-    assert not [address for address in scripts if "async-" in address]
 
 
 def test_report_prints_the_path_it_wrote(runs_dir: Path) -> None:
