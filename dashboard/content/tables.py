@@ -212,10 +212,11 @@ def setting_texts(run: Run) -> list[tuple[str, ...]]:
 
 
 def _setting_texts(name: str, values: list[Any]) -> list[str]:
-    texts = readable.distinct(name, values)
+    different = list(dict.fromkeys(values))
+    texts = dict(zip(different, readable.distinct(name, different), strict=True))
     if name == "window_bytes":  # a row without a window: the kernel sizes it
-        return [text if value else "kernel's" for text, value in zip(texts, values, strict=True)]
-    return texts
+        return [texts[value] if value else "kernel's" for value in values]
+    return [texts[value] for value in values]
 
 
 def trial_table(run: Run) -> Table:

@@ -1,9 +1,11 @@
 """Heat maps over two swept settings, a panel for each series (comet-2004/fig1). All panels share one logarithmic scale
-of colours. Each cell contains its median, and under it the paper's value where the paper has one."""
+of colours. Each cell contains its median, and under it the paper's value where the paper has one. A panel of so many
+cells that no text fits into one has none: the hover text says the same."""
 
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,6 +18,7 @@ from netcommon.readable import Unit
 
 COLOURS = "Viridis"
 PANEL_PX, MARGIN_PX = 300, 110
+MOST_TEXTS = 20  # rows or columns of a panel; a text is 14 px high
 
 
 def matrix_figure(matrix: Matrix) -> go.Figure:
@@ -27,10 +30,11 @@ def matrix_figure(matrix: Matrix) -> go.Figure:
     low, high = (np.log10(min(values)), np.log10(max(values))) if values else (0.0, 1.0)
     high = max(high, low + 1e-9)
     unit = readable.unit(matrix.value, 10**high)
+    notes = [title.to_plotly_json() for title in figure.layout.annotations]
     for number, panel in enumerate(matrix.panels, 1):
         figure.add_trace(_heat_map(matrix, panel, low, high), row=number, col=1)
-        for note in _notes(matrix, panel, (low + high) / 2, unit):
-            figure.add_annotation(note, row=number, col=1)
+        notes += _notes(matrix, panel, (low + high) / 2, unit, number)
+    figure.layout.annotations = notes  # at once: add_annotation copies all that are there
     _lay_out(figure, matrix, low, high, unit)
     return figure
 
@@ -54,17 +58,20 @@ def _heat_map(matrix: Matrix, panel: Panel, low: float, high: float) -> go.Heatm
     )  # fmt: skip
 
 
-def _notes(matrix: Matrix, panel: Panel, middle: float, unit: Unit) -> list[go.layout.Annotation]:
-    """The texts in the cells: light on dark colours, and dark on light ones."""
-    notes = []
+def _notes(matrix: Matrix, panel: Panel, middle: float, unit: Unit, number: int) -> list[dict[str, Any]]:
+    """The texts in the cells of panel ``number``, from 1: light on dark colours, and dark on light ones."""
+    notes = list[dict[str, Any]]()
     x, y = matrix.x.texts, matrix.y.texts
+    if max(len(x), len(y)) > MOST_TEXTS:
+        return notes
+    place = str(number) if number > 1 else ""
     for (row, column), cell in panel.cells.items():
         text = _short(cell.median, unit)
         if (row, column) in panel.paper:
             text += f"<br><i>paper {_short(panel.paper[row, column], unit)}</i>"
         light = cell.median <= 0 or np.log10(cell.median) < middle
-        notes.append(go.layout.Annotation(x=x[column], y=y[row], text=text, showarrow=False,
-                                          font={"size": 14, "color": "white" if light else INK}))  # fmt: skip
+        notes.append({"x": x[column], "y": y[row], "xref": f"x{place}", "yref": f"y{place}", "text": text,
+                      "showarrow": False, "font": {"size": 14, "color": "white" if light else INK}})  # fmt: skip
     return notes
 
 

@@ -153,12 +153,12 @@ def pairs(run: Run) -> list[Pair]:
     good = [row for row in listed(run.rows) if row.get("valid") and row.get("short_term_bps")]
     same = [name for name in columns.settings() if name not in ("congestion", "case")]
     shown = [name for name in cells.telling(good, (), cells.preferred(run.sweep)) if name in same]
-    found = []
+    texts, found = cells.texts(good, shown), []
     for own in cells.groups(good, same).values():
         first: dict[str, Json] = {}
         for row in own:
             first.setdefault(str(row.get("congestion") or ""), row)
-        setting = cells.texts(good, shown)[cells.key(own[0], shown)]
+        setting = texts[cells.key(own[0], shown)]
         for ours, kernel in TWINS.items():
             if ours in first and kernel in first and (pair := _pair(run, first[ours], first[kernel])):
                 found.append(replace(pair, setting=setting))

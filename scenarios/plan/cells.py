@@ -32,8 +32,12 @@ def groups(rows: Iterable[Row], names: Sequence[str]) -> dict[Key, list[Row]]:
 
 def varied(rows: Sequence[Row]) -> list[str]:
     """Settings that have more than one value in these rows."""
-    first = rows[0] if rows else {}
-    return [name for name in columns.settings() if any(row.get(name) != first.get(name) for row in rows)]
+    return [name for name in columns.settings() if _differs(rows, name)]
+
+
+def _differs(rows: Sequence[Row], name: str) -> bool:
+    first = rows[0].get(name) if rows else None
+    return any(row.get(name) != first for row in rows)
 
 
 def telling(rows: Sequence[Row], given: Sequence[str] = (), first: Iterable[str] = ()) -> list[str]:

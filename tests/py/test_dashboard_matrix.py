@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import synthetic_run
 
 from dashboard.content import facts, tables
 from dashboard.data.runs import Run, load_run
-from dashboard.figures.matrix import matrix_figure
+from dashboard.figures.matrix import MOST_TEXTS, matrix_figure
 from dashboard.report import render
 from dashboard.results import matrix
 
@@ -52,6 +53,13 @@ def test_every_cell_is_drawn_with_its_number(run: Run) -> None:
     notes = [note.text for note in figure.layout.annotations]
     assert sum("paper 40" in note for note in notes) == 1
     assert sum(len(panel.cells) for panel in grids(run).panels) == len(notes) - 3  # and a title a panel
+
+
+def test_cells_too_small_for_a_text_have_none(run: Run) -> None:
+    built = grids(run)
+    figure = matrix_figure(replace(built, x=replace(built.x, values=tuple(range(MOST_TEXTS + 1)))))
+    assert [note.text for note in figure.layout.annotations] == [f"<b>{panel.series}</b>" for panel in built.panels]
+    assert figure.data[0].text[0][1], "the hover text has it"
 
 
 def test_report_and_trials_name_what_was_swept(run: Run, tmp_path: Path) -> None:
