@@ -125,6 +125,7 @@ def test_new_connections_go_around_a_dead_tunnel() -> None:
     near = (*FORWARD, "--proxy-bypass")
     with running(near, far_forward) as lab, connected(lab, PORT) as (client, server):
         until(lambda: accelerated(lab), 60, "accelerating")
+        until(lambda: lab.show()["relay"]["connections"] == 1, 60, "nothing left of those that tried the tunnel")
         direct = lab.show()["relay"]["near_direct"]
         lab.cut_tunnel(True)
         until(lambda: bool(lab.show()["bypassed"]), 60, "bypassed")
