@@ -16,6 +16,7 @@ import fcntl
 import gc
 import os
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,12 +25,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.witness import INCONCLUSIVE
 
+from netcommon import netns
+
 if TYPE_CHECKING:  # loading Playwright takes a third of a second
     from playwright.sync_api import BrowserContext, Page
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread for each core spins whenever a program loads numpy
 
 NETNS = Path(__file__).resolve().parent / "netns"
+BROWSER = Path(__file__).resolve().parent / "browser"
 
 
 def pytest_configure() -> None:
@@ -75,6 +79,21 @@ def _one_at_a_time(request: pytest.FixtureRequest) -> Iterator[None]:
     with (Path(tempfile.gettempdir()) / f"lfp-tests-{os.geteuid()}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_network(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Gives root's browser tests a network of their own. Chromium gives its requests up when an interface of the
+    machine comes or goes (net::ERR_NETWORK_CHANGED), and other tests make and remove some."""
+    if BROWSER not in request.path.parents or os.geteuid() != 0:
+        yield
+        return
+    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    netns.enter_new()
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    yield
+    netns.enter(f"/proc/self/fd/{before}")
+    os.close(before)
 
 
 @pytest.fixture(scope="module")
