@@ -17,9 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pktlogger.columns import Analysis
-from pktlogger.through import Through, through
+from pktlogger.through import Through, spread, through
 
-SHARES = {"min": 0, "p50": 50, "p95": 95, "max": 100}
 UNSEEN = 255  # box_fate of a part that the record does not contain
 
 
@@ -56,12 +55,6 @@ def tunnel(record: pa.Table) -> dict[str, Any]:
     gone = [fates[one] for one in np.unique(fate) if fates[one] not in ("sent", "held")]
     lost = {name: int((fate == fates.index(name)).sum()) for name in gone}
     return {"packets": own.num_rows, "lost": lost, "dwell_ns": spread((left_ns - came_ns)[left_ns >= 0])}
-
-
-def spread(values: Any) -> dict[str, int] | None:
-    """Smallest, median, 95th percentile and largest; None of nothing."""
-    array = np.asarray(values)
-    return {name: int(np.percentile(array, share)) for name, share in SHARES.items()} if array.size else None
 
 
 def _of(table: pa.Table, flow: int) -> pa.Table:

@@ -22,6 +22,7 @@ I64 = npt.NDArray[np.int64]
 GATEWAY = "gateway"
 _WAITS = ("receiver_window", "zero_window")  # of the near connection, whose receiver is the gateway
 _SENDERS = ("application", "send_buffer", "pacing")  # of the far connection, whose sender is the gateway
+_SHARES = {"min": 0, "p50": 50, "p95": 95, "max": 100}
 _UNSEEN_BASE = 2**32  # numbers of a connection whose SYN was not captured begin here
 
 
@@ -53,6 +54,12 @@ def through(near: Analysis, far: Analysis) -> Through:
         pa.concat_tables(passes) if passes else pa.table({}),
         pa.concat_tables(limits) if limits else pa.table({}), flows, names,
     )  # fmt: skip
+
+
+def spread(values: npt.ArrayLike) -> dict[str, int] | None:
+    """Smallest, median, 95th percentile and largest; None of nothing."""
+    array = np.asarray(values)
+    return {name: int(np.percentile(array, share)) for name, share in _SHARES.items()} if array.size else None
 
 
 def _rows(table: pa.Table, flow: int, *names: str) -> list[I64]:
@@ -142,11 +149,10 @@ def _figures(
 ) -> dict[str, Any]:  # fmt: skip
     dwell, spans = passed["dwell_ns"].to_numpy(), limited["t1_ns"].to_numpy() - limited["t0_ns"].to_numpy()
     causes = limited["cause"].to_numpy()
-    shares = {"min": 0, "p50": 50, "p95": 95, "max": 100}
     left_end = int((left[0] + left[1]).max())
     return {
         "flow": client, "far_flow": server,
-        "dwell_ns": {name: int(np.percentile(dwell, share)) if dwell.size else None for name, share in shares.items()},
+        "dwell_ns": spread(dwell),
         "held_bytes_max": int(passed["held_bytes"].to_numpy().max()) if dwell.size else 0,
         "never_left_bytes": max(int(arrived[0][-1]) - left_end, 0),
         "limits_ns": {names[cause]: int(spans[causes == cause].sum()) for cause in np.unique(causes)},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,16 @@ from pktlogger_conversation import MS
 from test_pktlogger_through import leg, relayed
 
 import pktlogger
+from pktlogger.through import _passes
 from scenarios import cli
+from scenarios.commands.legs import _lines
+from scenarios.trial import legs
+
+SIDES = ("near", "far")
 
 
 def given(folder: Path) -> list[str]:
-    return [f"--leg={folder / side / 's.pcapng'},{folder / side / 'r.pcapng'}" for side in ("near", "far")]
+    return [f"--leg={folder / side / 's.pcapng'},{folder / side / 'r.pcapng'}" for side in SIDES]
 
 
 def always(ms: int) -> dict[str, int]:
@@ -47,6 +53,15 @@ def test_a_cut_capture_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str
     cut.write_bytes(cut.read_bytes()[:-7])
     assert cli.run(["legs", *given(tmp_path)[:1]]) == 0
     assert "the capture at r.pcapng is cut; all before the cut was read" in capsys.readouterr().out
+
+
+def test_a_gateway_that_no_segment_passed_has_no_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relayed(tmp_path, 3)
+    module = sys.modules["pktlogger.through"]  # the package has a function of this name
+    monkeypatch.setattr(module, "_passes", lambda *known: _passes(*known).slice(0, 0))
+    found = legs.of_captures([(tmp_path / side / "s.pcapng", tmp_path / side / "r.pcapng", None) for side in SIDES])
+    assert found["gateways"][0]["dwell_ns"] is None
+    assert "r.pcapng to s.pcapng, the gateway: no packet arrived" in list(_lines(found))
 
 
 def test_a_run_is_asked_by_name_and_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
