@@ -332,4 +332,5 @@ def rows(family: int) -> list[Row]:
         act = lft_port_reuse.reuse(closing)
         found.append(Row(f"one port {times} times, {name}", act, connects=times, apart=True))
     found.append(Row("client forgets, then the same port again", lft_port_reuse.forgotten, connects=2, apart=True))
+    found.append(Row("client's port is taken at the far gateway", lft_port_reuse.taken_at_the_far_gateway))
     return found + [Row(name, ends(action), slow=action is stall) for name, action in actions.items()]

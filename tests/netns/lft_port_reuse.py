@@ -1,7 +1,8 @@
-"""Clients that use one port again and again for the same server: rows of the conformance table (lft_behaviours.py).
+"""Clients that use one port again and again for the same server, or a port that is taken on the far gateway's host:
+rows of the conformance table (lft_behaviours.py).
 
-Both ends' addresses are kept, so the gateways have sockets with the ends' own addresses and ports; what the kernel
-keeps of those after their end must not be in the way of the next connection.
+Both ends' addresses are kept, so the gateways have sockets with the ends' own addresses and ports. What the kernel
+keeps of those after their end must not be in the way of the next connection, and neither must what else listens there.
 """
 
 from __future__ import annotations
@@ -128,3 +129,25 @@ def forgotten(lab: Lab, family: int, port: int) -> str:
             except OSError as error:
                 end_of_before = errno.errorcode[error.errno or 0]
     return f"connected, {heard}; the one before: {end_of_before}"
+
+
+def taken_at_the_far_gateway(lab: Lab, family: int, port: int) -> str:
+    """A client whose port has the number of one at which the far gateway's host listens on all of its addresses."""
+    kind = socket.AF_INET6 if family == 6 else socket.AF_INET
+    with call_in(lab.far, socket.socket, kind) as other, lab.listen(family, port) as listener:
+        if family == 6:
+            other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        other.bind(("", port))
+        other.listen()
+        try:
+            client = _begin(lab, family, port)
+        except OSError as error:
+            return errno.errorcode.get(error.errno or 0, type(error).__name__)
+        server, _ = listener.accept()
+        with client, server:
+            client.settimeout(60)
+            server.settimeout(60)
+            client.sendall(b"?")
+            server.sendall(server.recv(1))
+            same = server.getpeername()[:2] == client.getsockname()[:2]
+            return f"{client.recv(1).decode()} there and back, addresses {'kept' if same else 'changed'}"

@@ -100,18 +100,34 @@ void relay_far_writable(struct relay_connection *connection)
     connection_start(connection);
 }
 
+/* Binds to the client's own address and port. What listens on this host at that port, such as our own transparent
+ * listener, is no conflict, because TCP tells connections apart by both ends. bind() sees one; in repair mode
+ * (SK_FORCE_REUSE) it does not look. */
+static int bind_as_client(int fd, const struct sockaddr_storage *from)
+{
+    const int on = 1, repair = TCP_REPAIR_ON, no_repair = TCP_REPAIR_OFF_NO_WP;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    int bound = bind(fd, (const struct sockaddr *)from, address_bytes(from)), error = errno;
+    if (bound < 0 && error == EADDRINUSE && setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &repair, sizeof repair) == 0) {
+        bound = bind(fd, (const struct sockaddr *)from, address_bytes(from));
+        error = errno;
+        setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &no_repair, sizeof no_repair);
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* the end of repair clears it */
+    }
+    errno = error;
+    return bound;
+}
+
 static int open_socket(struct relay *relay, const struct sockaddr_storage *to, const struct sockaddr_storage *from)
 {
-    int on = 1, fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
     host_socket_prepare(fd, &relay->settings.sockets);
     receive_errors(fd, to->ss_family, 1);
     if (!from)
         return fd;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (host_socket_make_transparent(fd, to->ss_family) < 0 ||
-        bind(fd, (const struct sockaddr *)from, address_bytes(from)) < 0) {
+    if (host_socket_make_transparent(fd, to->ss_family) < 0 || bind_as_client(fd, from) < 0) {
         int error = errno;
         close(fd);
         errno = error;
