@@ -1,6 +1,7 @@
 /* Implements table.h. Rows are collected in a small stage that stays in the processor's cache, and are moved from there
- * into columns; a full set of columns is written by a second thread while the next set fills. A block of a column that
- * holds only zeros is not written: it stays a hole of the file, which reads as zeros.
+ * into columns; a full set of columns is written by a second thread while the next set fills. A page of a file that
+ * would hold only zeros is not written: it stays a hole, which reads as zeros. Most packets have no SACK blocks, and
+ * those columns are half of a row.
  * Rejected: one write buffer a column that is written when it is full. Each value is then copied on its own, and the
  * reader waits for the file system. */
 #include "table.h"
@@ -21,7 +22,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are written as they lie in memory");
 
-enum { STAGE_ROWS = 64, BLOCK_ROWS = 8192, HEADER_BYTES = 128 };
+enum { STAGE_ROWS = 64, BLOCK_ROWS = 8192, HEADER_BYTES = 128, PAGE_BYTES = 4096 };
 
 _Static_assert(BLOCK_ROWS % STAGE_ROWS == 0, "a block is full when a stage has been moved into it");
 
@@ -70,6 +71,23 @@ static int write_all(int fd, const uint8_t *at, size_t len, uint64_t offset)
 static bool only_zeros(const uint8_t *at, size_t len)
 {
     return len == 0 || (at[0] == 0 && memcmp(at, at + 1, len - 1) == 0);
+}
+
+/* Writes all pages of the file but those that are only zeros, neighbours in one go. */
+static int write_pages(int fd, const uint8_t *at, size_t len, uint64_t offset)
+{
+    size_t begun = 0, n;
+    for (size_t i = 0; i < len; i += n) {
+        n = PAGE_BYTES - (offset + i) % PAGE_BYTES;
+        if (n > len - i)
+            n = len - i;
+        if (!only_zeros(at + i, n))
+            continue;
+        if (write_all(fd, at + begun, i - begun, offset + begun) < 0)
+            return -1;
+        begun = i + n;
+    }
+    return write_all(fd, at + begun, len - begun, offset + begun);
 }
 
 /* Makes the header of NPY 1.0: magic, version, header length, and a Python literal padded with blanks so that the data
@@ -168,9 +186,8 @@ static void write_block(struct pl_table *table, unsigned block, size_t rows)
 {
     for (size_t i = 0; i < table->n && !table->error; i++) {
         const struct column_file *file = &table->files[i];
-        const uint8_t *at = file->blocks[block];
-        size_t len = rows * file->bytes;
-        if (!only_zeros(at, len) && write_all(file->fd, at, len, HEADER_BYTES + table->written * file->bytes) < 0)
+        uint64_t offset = HEADER_BYTES + table->written * file->bytes;
+        if (write_pages(file->fd, file->blocks[block], rows * file->bytes, offset) < 0)
             table->error = errno;
     }
     table->written += rows;

@@ -1,8 +1,9 @@
 """log.index: packets a second and peak memory of `pktlogger index` beside tcptrace, tshark and `tcpdump -r`.
 
 The capture is headers only and in the page cache, if it fits. Each pair measures ours and then every other tool that is
-installed. tshark reads only the first 500,000 packets, because it is slower by two orders of magnitude. A last result
-is the columns written as Parquet.
+installed. tshark reads only the first 500,000 packets, because it is slower by two orders of magnitude. `cp` copies the
+capture: where it does not fit into the page cache, that is what the disk allows. A last result is the columns written
+as Parquet.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ def _round(place: Place, folder: Path, file: Path, packets: int, number: int) ->
     round_["parquet"] = rate(packets, cost([sys.executable, "-c", _PARQUET, columns, parquet]), start_s)
     shutil.rmtree(columns)
     parquet.unlink()
+    round_["cp"] = rate(packets, cost(["cp", file, folder / "copy"]))
+    (folder / "copy").unlink()
     for tool, argv in _others(file).items():
         if shutil.which(tool):
             read = min(packets, TSHARK_PACKETS) if tool == "tshark" else packets
@@ -95,4 +98,4 @@ def _others(file: Path) -> dict[str, list[str | Path]]:
     }
 
 
-BENCH = Bench(NAME, "pktlogger index and its Parquet beside tcptrace, tshark and tcpdump -r", measure)
+BENCH = Bench(NAME, "pktlogger index and its Parquet beside tcptrace, tshark, tcpdump -r and cp", measure)
