@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import pktlogger
@@ -48,6 +49,18 @@ def test_three_programs_count_the_same(tmp_path: Path) -> None:
         way | {"duplicate ACKs": 0, "bytes sent again": 0} for way in trace
     ]
     assert trace[0]["bytes sent again"] == 7 * 1448
+
+
+def test_a_duplicate_is_reported_below_the_acknowledgement_or_within_the_second_block() -> None:
+    blocks = [[], [(10, 20)], [(40, 50)], [(60, 70), (40, 50)], [(40, 50), (40, 80)], [(10, 20), (40, 80)]]
+    columns = pa.table({
+        "sack_n": [len(row) for row in blocks], "ack": [30] * len(blocks),
+        "sack_left": [[left for left, _ in row] for row in blocks],
+        "sack_right": [[right for _, right in row] for row in blocks],
+    })  # fmt: skip
+    assert totals.dsacks({name: columns[name] for name in columns.schema.names}).tolist() == [
+        False, True, False, False, True, True,
+    ]  # fmt: skip
 
 
 def test_a_missing_program_is_named_before_any_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

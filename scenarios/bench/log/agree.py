@@ -38,7 +38,8 @@ directions of the connection that carries the data:
 
 The last line has two exceptions. A difference anywhere else is outside the bounds.
 
-- The kernel counts DSACKs (RFC 2883). A packet that the network duplicated causes one, too.
+- The kernel counts DSACKs (RFC 2883). A packet that the network duplicated causes one, too. The packets with a
+  DSACK must be as many as the kernel counts.
 - A segment with a broken checksum arrives at the receiver's interface, and its TCP drops it. pktlogger looks at no
   checksums, so it calls the copy that repairs this spurious.
 
@@ -117,15 +118,17 @@ def _compare_kernel(tally: Tally, trial: Path, params: dict[str, Any]) -> None:
     tally.add("segments sent again, kernel", main["retransmitted"], info["total_retrans"])
     tally.add("data segments, kernel", main["segments"], info["data_segs_out"])
     if params["profile"] != "bsd-1995":
-        because = _why_not_spurious(trial, params, main)
+        because = _why_not_spurious(trial, params, main, info["dsack_dups"])
         tally.add("spurious retransmissions, kernel", main["spurious"], info["dsack_dups"], because)
 
 
-def _why_not_spurious(trial: Path, params: dict[str, Any], main: dict[str, Any]) -> str:
-    """An explanation, where the path duplicates or corrupts, with the numbers of packets."""
+def _why_not_spurious(trial: Path, params: dict[str, Any], main: dict[str, Any], dsacks: int) -> str:
+    """An explanation, where the path duplicates or corrupts, with the numbers of packets. `dsacks`: the kernel's."""
     if params["duplicate_ppb"]:
         frames = totals.dsack_frames(trial / "capture" / "snd.pcapng")
-        return "the network's duplicates bring DSACKs, too, in packets " + _shown(frames)
+        # Each packet reports one segment here, as the kernel counts.
+        explains = frames.size == dsacks
+        return "the network's duplicates bring DSACKs, too, in packets " + _shown(frames) if explains else ""
     if params["corrupt_ppb"]:
         segments = parquet.read_table(trial / "segments.parquet", columns=["flow", "kind", "sender_frame"])
         of_flow, kind, frame = (segments[name].to_numpy() for name in ("flow", "kind", "sender_frame"))

@@ -104,13 +104,27 @@ def duplicate_acks(columns: dict[str, Any]) -> np.ndarray:
 
 
 def dsack_frames(capture: Path) -> np.ndarray:
-    """Numbers of the packets to the sender whose first SACK block is below what they acknowledge (RFC 2883)."""
+    """Numbers of the packets to the sender that report a duplicate."""
     _, columns = _index(capture)
-    way, sacks, ack = (columns[name].to_numpy() for name in ("dir", "sack_n", "ack"))
-    first = pc.list_element(columns["sack_left"].filter(sacks > 0), 0).to_numpy()
-    below = np.zeros(way.size, bool)
-    below[sacks > 0] = first < ack[sacks > 0]
-    return np.asarray(columns["frame"].to_numpy()[below & (way == 1)])
+    return np.asarray(columns["frame"].to_numpy()[dsacks(columns) & (columns["dir"].to_numpy() == 1)])
+
+
+def dsacks(columns: dict[str, Any]) -> np.ndarray:
+    """Of each packet, whether its first SACK block reports a duplicate: it is below what the packet acknowledges, or
+    within the second block (RFC 2883, section 4)."""
+    sacks, ack = (columns[name].to_numpy() for name in ("sack_n", "ack"))
+    found = np.zeros(sacks.size, bool)
+    found[sacks > 0] = _edge(columns, "sack_left", 0) < ack[sacks > 0]
+    within = _edge(columns, "sack_left", 0, 1) >= _edge(columns, "sack_left", 1)
+    within &= _edge(columns, "sack_right", 0, 1) <= _edge(columns, "sack_right", 1)
+    found[sacks > 1] |= within
+    return found
+
+
+def _edge(columns: dict[str, Any], name: str, block: int, least: int | None = None) -> np.ndarray:
+    """An edge of a block, of the packets that have more blocks than `least` (default: than `block`)."""
+    more = columns["sack_n"].to_numpy() > (block if least is None else least)
+    return np.asarray(pc.list_element(columns[name].filter(more), block).to_numpy())
 
 
 def by_tshark(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
