@@ -2,7 +2,8 @@
 
 Seeded trials in virtual time (causes_trials), each judged by the captures of both ends alone, and compared with the
 kernel's own view and the delay box's record (causes_truth). ``--pairs N`` runs N trials of each kind, from seed 1000
-on. It yields two confusion tables; ``--publish docs/reference/causes.md`` writes the page.
+on. It yields two confusion tables, and how many drops the captures alone found; ``--publish docs/reference/causes.md``
+writes the page.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,17 @@ _CHANCE = {"random": "random", "random_before": "random", "random_behind": "rand
 _ALIKE = "each cause counts alike"
 Confusion = Counter[tuple[str, str]]  # (truth, judged): ms or packets
 
+
+@dataclass
+class Seen:
+    """What was counted in all trials. ``kinds``: of each kind the trials, ms right, ms, losses right, losses."""
+
+    limits: Confusion = field(default_factory=Confusion)
+    losses: Confusion = field(default_factory=Confusion)
+    joined: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, list[float]] = field(default_factory=dict)
+
+
 _METHOD = """\
 Each trial is one transfer of {seconds} s with rttcp over the userspace box, in virtual time, captured at both ends and
 recorded in the box. Its setting is drawn from its seed (`scenarios/bench/log/causes_trials.py`): 20 to 100 Mbit/s, 10
@@ -39,6 +52,8 @@ shows its line busy for 98 % of the round-trip time around (path_rate); the wind
 (slow_start); the trial is paced and the window has room (pacing); else congestion_avoidance.
 **Truth of losses**: the box's record of what it dropped where. An outage is known by construction: all that the model
 dropped while it lasted. The judgement itself has the captures of the two ends alone (`seen_cause`), never the record.
+**Drops found**: each trial is analysed once more without the record. Of the segments that the box dropped, those that
+this analysis calls lost are found; lost ones that the box sent are invented.
 
 Rows are the truth, columns the judgement.
 
@@ -70,14 +85,14 @@ def measure(place: Place) -> Iterator[Result]:
     n = (place.pairs or EACH) * len(causes_trials.KINDS)
     trials = causes_trials.trials(place.scratch, range(FIRST_SEED, FIRST_SEED + n))
     began_s = time.monotonic()
-    limits, losses, kinds = _run(place, trials)
-    yield _result(limits, losses, kinds, n, time.monotonic() - began_s)
+    seen = _run(place, trials)
+    yield _result(seen, n, time.monotonic() - began_s)
 
 
-def _run(place: Place, trials: list[tuple[str, Trial]]) -> tuple[Confusion, Confusion, dict[str, list[float]]]:
+def _run(place: Place, trials: list[tuple[str, Trial]]) -> Seen:
     run_dir = Path(place.scratch, "run")
     (run_dir / "trials").mkdir(parents=True, exist_ok=True)
-    limits, losses, kinds = Confusion(), Confusion(), dict[str, list[float]]()
+    seen = Seen()
 
     def ended(one: engine.Ended) -> None:
         folder, kind = run_dir / "trials" / f"{one.trial.number:04d}", trials[one.trial.number][0]
@@ -85,15 +100,16 @@ def _run(place: Place, trials: list[tuple[str, Trial]]) -> tuple[Confusion, Conf
             place.say(f"{NAME}: {kind}, seed {one.trial.seed}: {one.status['error']}")
             return
         mine, lost = _limits(folder, one.trial), Confusion(causes_truth.losses(folder, one.trial))
-        limits.update(mine)
-        losses.update(lost)
-        shares = kinds.setdefault(kind, [0.0] * 5)
+        seen.limits.update(mine)
+        seen.losses.update(lost)
+        seen.joined.update(causes_truth.joined(folder))
+        shares = seen.kinds.setdefault(kind, [0.0] * 5)
         for place_of, number in enumerate((1, _right(mine), mine.total(), _right(lost, _CHANCE), lost.total())):
             shares[place_of] += number
         place.say(f"{one.trial.number + 1} of {len(trials)}, {kind}: {_share(mine):.1%} of the time right")
 
     engine.run_all(run_dir, [trial for _, trial in trials], place.ledger, JOBS, "comet", ended)
-    return limits, losses, kinds
+    return seen
 
 
 def _limits(folder: Path, trial: Trial) -> Confusion:
@@ -118,15 +134,18 @@ def _share(confusion: Confusion, same: dict[str, str] | None = None) -> float:
     return _right(confusion, same) / max(confusion.total(), 1)
 
 
-def _result(limits: Confusion, losses: Confusion, kinds: dict[str, list[float]], n: int, wall_s: float) -> Result:
-    done = round(sum(one[0] for one in kinds.values()))
+def _result(seen: Seen, n: int, wall_s: float) -> Result:
+    limits, losses, joined = seen.limits, seen.losses, seen.joined
+    done = round(sum(one[0] for one in seen.kinds.values()))
     method = _METHOD.format(
         seconds=causes_trials.SECONDS, first=FIRST_SEED, last=FIRST_SEED + n - 1, time_s=limits.total() / 1000,
         limits=table(limits, 100 / max(limits.total(), 1), ".2f"), losses=table(losses, 1, ".0f"),
-        kinds=_by_kind(kinds),
+        kinds=_by_kind(seen.kinds),
     )  # fmt: skip
     rows = [
         Row("trials done", "trials", done, n, n, f"{wall_s / 60:.0f} minutes, {JOBS} side by side"),
+        Row("drops found by both ends alone", "packets", joined["found"], joined["dropped"], joined["dropped"]),
+        Row("losses invented by both ends alone", "packets", joined["invented"], 0, 0),
         Row("time", "share right", _share(limits), GOAL, 1),
         Row("losses", "share right", _share(losses, _CHANCE), GOAL, 1, f"{losses.total()} packets"),
         Row("losses, with the side", "share right", _share(losses), GOAL, 1),

@@ -8,6 +8,9 @@ box's record says how busy the bottleneck was. Pacing is known by construction, 
 from __future__ import annotations
 
 import json
+import subprocess
+import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as parquet
 
+import pktlogger
+from netcommon.binaries import find
 from scenarios.plan.plan import Trial
 
 Times = npt.NDArray[np.int64]
@@ -104,6 +109,26 @@ def losses(folder: Path, trial: Trial) -> list[tuple[str, str]]:
     truth = out or {"outage": "random_behind" if behind else "random_before"}
     pairs = zip(rows["cause"], rows["seen_cause"], strict=True)
     return [(truth.get(names["cause"][a], names["cause"][a]), names["seen_cause"][b]) for a, b in pairs]
+
+
+def joined(folder: Path) -> Counter[str]:
+    """What the captures of both ends alone say of the main flow's parts, against the box's record: ``dropped`` by the
+    box, of those ``found`` to be lost, and ``invented``: lost by the captures, and sent by the box."""
+    capture = folder / "capture"
+    with tempfile.TemporaryDirectory() as made:
+        alone = Path(made) / "alone"
+        argv: list[str | Path] = [find("pktlogger"), "analyse", "--sender", capture / "snd.pcapng"]
+        argv += ["--receiver", capture / "rcv.pcapng", "-o", alone]
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        seen = pktlogger.read_analysis(alone)
+        of_flow = seen.segments["flow"].to_numpy() == seen.summary["main_flow"]
+        lost = seen.segments["t_received_ns"].to_numpy()[of_flow] < 0
+    rows, _ = _main_flow(folder, "segments")
+    fates = json.loads((folder / "summary.json").read_text())["box"]["fates"]
+    sent, dropped = fates.index("sent"), np.asarray([fate not in ("sent", "held") for fate in fates])
+    of_box = np.append(dropped, [False] * (256 - dropped.size))[rows["box_fate"]]
+    return Counter(dropped=int(of_box.sum()), found=int((of_box & lost).sum()),
+                   invented=int((lost & (rows["box_fate"] == sent)).sum()))  # fmt: skip
 
 
 def _main_flow(folder: Path, name: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, list[str]]]:
