@@ -27,6 +27,7 @@ from dashboard.pages import (
     elements,
     gateway_page,
     run_page,
+    run_under_way,
     runs_page,
     timeline_view,
     trial_page,
@@ -110,6 +111,7 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
     runs_page.register(app, runs.all, None if read_only else lambda name: delete_run(runs_dir, name))
     compare_page.register(app)
     run_page.register(app, runs.named)
+    run_under_way.register(app, runs.named, lambda name, search: page_or_problem(runs, f"/run/{name}", search, live))
     trial_page.register(app)
     timeline_view.register(app, runs.named)
     class_page.register(app, Demonstrations(runs_dir), runs.named, read_only=read_only)

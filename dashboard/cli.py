@@ -32,7 +32,7 @@ def dashboard(
     run: str | None, host: str, port: int, token: str | None, read_only: bool, gateway: Path | None, box: Path | None,
     runs_dir: Path,
 ) -> None:  # fmt: skip
-    """Show RUN and all runs beside it in a browser: sweeps, Seq/Ack timelines, verdicts.
+    """Show RUN and all runs beside it in a browser: sweeps, Seq/Ack timelines, verdicts. A run may be under way.
 
     RUN is a run directory, a run's name, or "last", which is the default. With the socket of a running tool and without
     RUN, the page of that tool comes first, and there need not be any run. Ctrl-C ends the dashboard.

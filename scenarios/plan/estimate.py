@@ -125,10 +125,13 @@ class TimeLeft:
     def seconds(self, under_way: Sequence[tuple[float, float]] = (), at_a_time: int = 1) -> float:
         """The time left. ``under_way``: of each trial that runs, what it was expected to add and the wall time that it
         still takes; ``at_a_time`` of them run side by side."""
-        ratio = self._taken_s / self._expected_s if self._expected_s else 1.0
-        waiting_s = max(self._left_s - sum(expected_s for expected_s, _ in under_way), 0.0) * ratio
+        waiting_s = self.corrected(max(self._left_s - sum(expected_s for expected_s, _ in under_way), 0.0))
         still = [left_s for _, left_s in under_way]
         return max(waiting_s + sum(still) / at_a_time, max(still, default=0.0))
+
+    def corrected(self, expected_s: float) -> float:
+        """An expected time by what the trials so far took."""
+        return expected_s * (self._taken_s / self._expected_s if self._expected_s else 1.0)
 
 
 def spoken(seconds: float) -> str:

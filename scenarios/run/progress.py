@@ -1,13 +1,19 @@
 """Progress of a run: a line for each trial, and on a terminal a bar with the time left.
 
 In virtual time the bar also has the clock and the speed of each trial that runs. Where no terminal is, they are a line
-every half minute.
+every half minute. The same figures are in progress.json of the run's folder, which the dashboard reads. A lock on the
+folder of trials says that the runner lives, whatever ends it. Rejected: a process id in the file, which is another
+process in another process namespace.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -18,20 +24,47 @@ from netcommon import readable
 from scenarios.plan.estimate import TimeLeft, spoken, trial_s
 from scenarios.plan.plan import Plan, Trial
 from scenarios.run import terminal
+from scenarios.trial.files import write_json
 from scenarios.virtual.under_way import Look
 
 _LINE_S = 30.0  # between two lines about the trials that run, where there is no bar
 
 
+class ProgressFile:
+    """progress.json in a run's folder (docs/reference/interfaces.md), from its first writing to `close`. What cannot be
+    written is left out: a measurement does not fail because nobody can watch it."""
+
+    def __init__(self, run_dir: Path, planned: int) -> None:
+        self._path, self._planned = run_dir / "progress.json", planned
+        self._lock = os.open(run_dir / "trials", os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    def write(self, done: int, left_s: float, under_way: list[dict[str, Any]]) -> None:
+        """Writes how far the run is. ``under_way``: the trials that run now."""
+        content = {
+            "v": 1, "written_realtime_ns": time.time_ns(), "planned": self._planned, "done": done, "left_s": left_s,
+            "under_way": under_way,
+        }  # fmt: skip
+        with contextlib.suppress(OSError):
+            write_json(self._path, content)
+
+    def close(self) -> None:
+        """Deletes the file: the run has ended."""
+        os.close(self._lock)
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+
 class RunProgress:
     """Context manager around the trials of one run. ``done`` prints a trial's line and moves the bar. ``expected_s``:
     the wall time that a trial is expected to add to the run; by default its own duration in real time. ``taken``: gets
-    each trial that ends with the wall time that it added, in seconds."""
+    each trial that ends with the wall time that it added, in seconds. ``run_dir``: gets progress.json; None:
+    nobody does."""
 
     def __init__(
         self, plan: Plan, trials: list[Trial], console: Console | None = None,
         expected_s: Callable[[Trial], float] = lambda trial: trial_s(trial.setting),
-        taken: list[tuple[Trial, float]] | None = None,
+        taken: list[tuple[Trial, float]] | None = None, run_dir: Path | None = None,
     ) -> None:  # fmt: skip
         self.console = console or terminal.console()
         self._plan, self._expected_s = plan, expected_s
@@ -44,16 +77,20 @@ class RunProgress:
         )  # fmt: skip
         done_before = self._count - len(trials)
         self._finished = done_before
+        self._file = ProgressFile(run_dir, self._count) if run_dir else None
         self._task = self._bar.add_task(plan.name, total=self._count, completed=done_before, left=self._spoken())
 
     def __enter__(self) -> RunProgress:
         trials = "1 trial" if self._count == 1 else f"{self._count} trials"
         self.console.print(f"{self._plan.name}: {trials}, about {spoken(self._left.seconds())}")
         self._bar.start()
+        self._tell(self._left.seconds(), [])
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._bar.stop()
+        if self._file:
+            self._file.close()
 
     def again(self, trials: list[Trial]) -> None:
         """Notes that these trials were not valid and are measured once more."""
@@ -61,11 +98,19 @@ class RunProgress:
         self._left = TimeLeft(self._expected_s(trial) for trial in trials)
         self.console.print(f"not valid: {len(trials)} of {self._count} trials, measured again")
         self._bar.update(self._task, completed=self._finished, left=self._spoken())
+        self._tell(self._left.seconds(), [])
+
+    def begins(self, trial: Trial) -> None:
+        """Notes that ``trial`` starts now, in real time."""
+        left_s = self._left.corrected(self._expected_s(trial))
+        self._tell(self._left.seconds(), [self._said(trial) | {"left_s": left_s}])
 
     def under_way(self, looks: list[Look], at_a_time: int) -> None:
         """Shows how far the trials are that run now."""
         pairs = [(self._expected_s(one.trial), one.left_s) for one in looks]
-        left = f"{spoken(self._left.seconds(pairs, at_a_time))} left"
+        left_s = self._left.seconds(pairs, at_a_time)
+        self._tell(left_s, [self._said(one.trial) | one.figures() for one in looks])
+        left = f"{spoken(left_s)} left"
         clocks = "; ".join(map(str, looks))
         self._bar.update(self._task, left=f"{clocks}  {left}")
         if not self.console.is_terminal and time.monotonic() - self._said_s >= _LINE_S:
@@ -81,6 +126,14 @@ class RunProgress:
         line = f"{self._finished:>{len(str(self._count))}}/{self._count}  {describe(self._plan, trial)}  {outcome(row)}"
         self.console.print(line if self.console.is_terminal else f"{line}  ({self._spoken()})", markup=False)
         self._bar.update(self._task, completed=self._finished, left=self._spoken())
+        self._tell(self._left.seconds(), [])
+
+    def _said(self, trial: Trial) -> dict[str, Any]:
+        return {"trial": trial.number, "say": " ".join(describe(self._plan, trial).split())}
+
+    def _tell(self, left_s: float, under_way: list[dict[str, Any]]) -> None:
+        if self._file:
+            self._file.write(self._finished, left_s, under_way)
 
     def _spoken(self) -> str:
         return f"{spoken(self._left.seconds())} left"

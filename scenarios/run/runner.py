@@ -113,7 +113,7 @@ def resume(
     factor = speed.measured(run_dir.parent, virtual="virtual" in content).factor
     try:
         content |= elsewhere.ready(plan, content) if elsewhere else {}
-        with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken) as progress:
+        with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken, run_dir) as progress:
             way, own = _way_to_run(content, _Pace(jobs, side_by_side, factor), elsewhere), (rows, content, progress)
             content["enough"] = enough.rounds(plan, todo, rows, lambda some: way(run_dir, some, *own))
             while "virtual" not in content and (again := _to_repeat(run_dir, plan, rows)):
@@ -171,6 +171,7 @@ def _run_all(
             if name not in content["sysctls"]:
                 content["sysctls"][name] = net.apply(profiles.load(name))
                 manifest.write(run_dir, content)
+            progress.begins(one)
             status = trial.run_trial(net, one, run_dir, scratch, ledger)
             table.add(one)
             told = Ended(one, status, time.monotonic() - begun)

@@ -26,6 +26,7 @@ from scenarios.trial import (
     analysis,
     attempts,
     clock,
+    connections,
     delay_box,
     gateways,
     path_changes,
@@ -53,7 +54,7 @@ def run_trial(
     """Measures, and writes the trial's folder; returns the content of status.json. A failed measurement is a result
     too. An error of status 2 or 3 (wrong input, something missing) is raised, because it would hit every trial.
     ``digested`` False: the caller calls `digest`. ``watched``: a witness of this machine's timers runs beside the
-    transfer; virtual time has no use for one."""
+    transfer, and its connections can be followed; virtual time has no use for them."""
     final = folder_of(run_dir, trial.number)
     with _temporary(final, ledger) as folder:
         status: dict[str, Any] = {"state": "done", "error": None, "started_realtime_ns": time.time_ns()}
@@ -125,7 +126,8 @@ def _measure(
         with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as running:
             sleeper = stack.enter_context(witness.sleeper(ledger, folder / "log")) if watched else None
             before = _observe(net)
-            with path_changes.applied(boxes, trial.setting.path.changes()):
+            followed = connections.followed(net, trial.setting, folder, wanted=watched)
+            with path_changes.applied(boxes, trial.setting.path.changes()), followed:
                 ends = transfers.run(net, trial, folder, ledger, boxes, sleeper)
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None

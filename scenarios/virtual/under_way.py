@@ -34,6 +34,10 @@ class Look:
         clock = f"{round(self.clock_s)} of {readable.number(self.of_s, 3)} s"
         return clock if self.speed is None else f"{clock}, {readable.number(self.speed, 2)} virtual s/s"
 
+    def figures(self) -> dict[str, float | None]:
+        """The figures by name."""
+        return {"clock_s": self.clock_s, "of_s": self.of_s, "speed": self.speed, "left_s": self.left_s}
+
 
 class UnderWay:
     """A trial that runs. ``price_s``: the wall time that it is expected to take."""

@@ -1,7 +1,9 @@
-"""The pages of running tools in Chromium, with a control socket that answers as CONTROL.md says."""
+"""The pages of running tools in Chromium, with a control socket that answers as CONTROL.md says; and the page of a run
+that is under way."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +15,10 @@ from support.pretended import PretendedBox, PretendedGateway, pretended
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
+import synthetic_run  # noqa: E402
 from served_dashboard import served  # noqa: E402
+
+from scenarios.run.progress import ProgressFile  # noqa: E402
 
 pytestmark = [pytest.mark.browser]
 DRAWN = """name => { const plot = document.querySelector(name + ' .js-plotly-plot');
@@ -106,3 +111,35 @@ def test_a_delay_box_is_watched_and_changed(page: Page, folder: Path, url: str) 
     assert [request["values"] for request in box.asked if request["op"] == "set"] == [
         {"delay": "long"}, {"ab-delay": "50ms", "ab-loss": "1%"},
     ]  # fmt: skip
+
+
+def sample(at_s: float, bps: float) -> str:
+    """A line of live.jsonl."""
+    moved = {"acked_bytes": int(bps * at_s / 8), "sent_bytes": int(bps * at_s / 8) + 65536, "retransmits": 0}
+    ends = {"local": "10.77.0.1:40001", "remote": "10.77.2.2:5020"}
+    return json.dumps({"t_ns": int(at_s * 1e9), "cwnd_bytes": 65536, "rtt_ns": 20_000_000} | ends | moved) + "\n"
+
+
+def test_a_run_is_watched_until_its_end(page: Page, folder: Path, url: str) -> None:
+    run = synthetic_run.start(folder, "lfp-syndrome", "lfp-1995/fig3", "The syndrome", "abc123")
+    trial = run / "trials" / ".0000.tmp"
+    trial.mkdir(parents=True)
+    told = ProgressFile(run, 1)
+    told.write(0, 60.0, [{"trial": 0, "say": "transfer.window 64KB", "left_s": 30.0}])
+    with (trial / "live.jsonl").open("a", buffering=1) as samples:
+        samples.write(sample(1, 8e6) + sample(1.25, 8e6))
+        page.goto(f"{url.rsplit('/', 1)[0]}/run/{run.name}")
+        expect(page.locator("#under-way-state")).to_contain_text("0 of 1 trial are done. 1 trial runs now. About ")
+        expect(page.locator("#under-way-trials")).to_contain_text("8 Mbit/s64 KB20 ms")
+        page.wait_for_function(DRAWN, arg="#growing")
+        accessible(page)
+        samples.write(sample(1.5, 16e6))
+        expect(page.locator("#under-way-trials")).to_contain_text("56 Mbit/s")
+    row = synthetic_run.write_trial(run, synthetic_run.make_params(0, 0, "modern", 65536), 16e6)
+    page.get_by_role("link", name="0", exact=True).click()
+    expect(page.locator("h1")).to_contain_text("Trial 0")
+    page.go_back()
+    synthetic_run.finish(run, [row])
+    told.close()
+    expect(page.locator("#under-way-state")).to_have_count(0)
+    expect(page.locator("main")).to_contain_text("This run: valid")
