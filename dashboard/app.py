@@ -9,16 +9,14 @@ in an address is only looked up among the existing runs; it never becomes a path
 from __future__ import annotations
 
 import re
-from html import escape
 from pathlib import Path
-from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, dcc, html
-from flask import request
+from dash import ClientsideFunction, Input, Output, dcc, html
 
 from dashboard.data.delete import delete_run
 from dashboard.data.demonstration import Demonstrations
 from dashboard.data.runs import Run, list_runs, load_run
+from dashboard.document import RUN_ADDRESS, Application
 from dashboard.live.live import Live
 from dashboard.pages import (
     box_page,
@@ -35,7 +33,6 @@ from dashboard.pages import (
 from dashboard.results.choice import of_search
 from netcommon.errors import LfpError
 
-RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?)?$")
 COMPARE_ADDRESS = re.compile(r"^/compare/(?P<base>[^/]+)/(?P<run>[^/]+)/?$")
 
 
@@ -64,31 +61,12 @@ class Runs:
 NOTHING_LIVE = Live()
 
 
-class Application(Dash):
-    """The page that all addresses have in common. With a trial's it asks for the trial's view at once, so that the
-    server makes it while the browser reads the scripts."""
-
-    def __init__(self, runs: Runs, **options: Any) -> None:
-        super().__init__(__name__, **options)
-        self.runs = runs
-
-    def interpolate_index(self, metas: str = "", **parts: str) -> str:  # type: ignore[override]
-        found = RUN_ADDRESS.match(request.path)
-        if found and found["trial"] and self.runs.has_timeline(found["run"], int(found["trial"])):
-            query = timeline_view.query_of(request.query_string.decode(errors="replace"))
-            view = f"{request.path.rstrip('/')}/view" + (f"?{query}" if query else "")
-            link = f'<link rel="preload" as="fetch" crossorigin href="{escape(view)}">'
-            metas += link
-        metas += "<script>window.lfp_native = {parseInt, parseFloat, trim: String.prototype.trim}</script>"
-        return str(super().interpolate_index(metas=metas, **parts))  # type: ignore[no-untyped-call]
-
-
 def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LIVE) -> Application:
     """The application for all runs in `runs_dir`. Everything that it serves comes from this machine. `read_only`:
     nothing can be deleted, started or changed. `live`: running tools, which have pages, too."""
     runs = Runs(runs_dir, read_only)
     app = Application(
-        runs, title="lfp", update_title="", serve_locally=True, eager_loading=True,
+        runs.has_timeline, title="lfp", update_title="", serve_locally=True, eager_loading=True,
         suppress_callback_exceptions=True,
         assets_folder=str(Path(__file__).parent / "assets"),
     )  # fmt: skip

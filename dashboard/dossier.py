@@ -12,8 +12,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plotly.io import to_html
-from plotly.offline import get_plotlyjs
 
+from dashboard.figures import plotly_js
 from dashboard.figures.records import records_figure
 from dashboard.figures.theme import GRAPH_CONFIG
 from netcommon import readable
@@ -53,7 +53,7 @@ def render(content: dict[str, Any]) -> str:
         facts=_facts(content),
         legs=[(place["name"], _counted(place), readable.distance(place["leg_m"])) for place in content["route"]],
         style=(HERE / "assets" / "style.css").read_text(),
-        plotly_js=get_plotlyjs(),
+        plotly_js=plotly_js.script(),
         records_html=to_html(
             figure, full_html=False, include_plotlyjs=False, div_id="records", config=GRAPH_CONFIG
         ),

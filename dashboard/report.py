@@ -15,7 +15,6 @@ from typing import Any
 import plotly.graph_objects as go
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plotly.io import to_html
-from plotly.offline import get_plotlyjs
 
 from dashboard.content import facts, tables
 from dashboard.content.expected import expected_table
@@ -23,6 +22,7 @@ from dashboard.data import first_stop, reference, timeline
 from dashboard.data.runs import Run, load_run
 from dashboard.data.slow import MEASURE
 from dashboard.data.timeline import Timeline
+from dashboard.figures import plotly_js
 from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
@@ -70,7 +70,7 @@ def render(run: Run) -> str:
     return environment.get_template("report.html.j2").render(
         run=run,
         style=(HERE / "assets" / "style.css").read_text(),
-        plotly_js=get_plotlyjs(),
+        plotly_js=plotly_js.script(),
         verdict_class=VERDICT_CLASS[run.verdict.valid],
         run_facts=facts.run_facts(run),
         asked_notes=asked(run).notes,

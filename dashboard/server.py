@@ -15,9 +15,10 @@ from pathlib import Path
 from flask.testing import FlaskClient
 from werkzeug.serving import make_server
 
-from dashboard.app import Application, make_app
+from dashboard.app import make_app
 from dashboard.auth import is_loopback, refuse_other_sites, require_token
 from dashboard.data.runs import load_run
+from dashboard.document import Application
 from dashboard.live.live import Live
 from netcommon.errors import LfpError
 
@@ -44,7 +45,7 @@ def serve(
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         client = _client(app, cookie, token)
         client.get("/_dash-dependencies")  # Dash sets itself up in the first request, and others must not overtake it
-        threading.Thread(target=_prepare, args=(app, client, first), daemon=True).start()
+        threading.Thread(target=_prepare, args=(runs_dir, client, first), daemon=True).start()
         http = make_server(host, actual, app.server, threaded=True, fd=listener.fileno())
         shown = f"[{host}]" if ":" in host else host
         announce(f"http://{shown}:{actual}{first}" + (f"?token={token}" if token else ""))
@@ -63,13 +64,13 @@ def _client(app: Application, cookie: str, token: str | None) -> FlaskClient:
     return client
 
 
-def _prepare(app: Application, client: FlaskClient, first: str) -> None:
+def _prepare(runs_dir: Path, client: FlaskClient, first: str) -> None:
     """Asks for what the first page asks for, and for the timeline that its reader will most probably open, so that
     programs and columns are loaded while the browser starts. Nobody waits for an answer, so a failure is no matter."""
     with contextlib.suppress(Exception):
         for address in ("/", "/_dash-layout"):
             client.get(address)
-        captured = load_run(app.runs.directory / first.split("/")[-1]).captured if first.startswith("/run/") else ()
+        captured = load_run(runs_dir / first.split("/")[-1]).captured if first.startswith("/run/") else ()
         if captured:
             client.get(f"{first}/trial/{min(captured)}/view")
 

@@ -372,6 +372,7 @@ def test_report_draws_without_any_network(page: Page, runs_dir: Path) -> None:
     page.wait_for_selector("#sweep .legendtext")
     page.wait_for_selector("#timeline-39 .annotation-text")
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert sorted(page.evaluate("Object.keys(Plotly.PlotSchema.get().traces)")) == ["heatmap", "scatter"]
     accessible(page)
     page.locator("#sweep .updatemenu-button").filter(has_text="linear window axis").click()
     page.wait_for_function("document.getElementById('sweep')._fullLayout.xaxis.type === 'linear'")

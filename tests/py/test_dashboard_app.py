@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import time
@@ -19,9 +20,10 @@ from plotly.io.json import to_json_plotly
 from served_dashboard import served
 
 from dashboard import server
-from dashboard.app import Application, Runs, make_app, page_at
+from dashboard.app import Runs, make_app, page_at
 from dashboard.auth import is_loopback, require_token
 from dashboard.cli import dashboard, report
+from dashboard.document import Application
 from dashboard.live.live import Live
 from netcommon.errors import LfpError
 
@@ -81,6 +83,18 @@ def test_names_are_looked_up_and_never_become_paths(runs_dir: Path, address: str
 def test_the_app_serves_its_own_scripts(runs_dir: Path) -> None:
     page = make_app(runs_dir).server.test_client().get("/").text
     assert "http://" not in page and "https://" not in page
+
+
+def test_a_page_brings_plotly_once_and_no_script_that_no_page_needs(runs_dir: Path) -> None:
+    client = make_app(runs_dir).server.test_client()
+    text = client.get("/").text
+    scripts = re.findall(r'<script src="([^"]+)"', text)
+    assert [one for one in scripts if "enterprise" in one or "mathjax" in one or "dash_table" in one] == []
+    assert sum("plotly" in one for one in scripts) == 1, scripts
+    plotly = next(one for one in scripts if "plotly" in one)
+    answer = client.get(plotly)
+    assert "plotly.js v" in answer.text[:100] and "immutable" in answer.headers["Cache-Control"]
+    assert "immutable" not in client.get("/plotly.of-before.js").headers["Cache-Control"]
 
 
 def test_report_prints_the_path_it_wrote(runs_dir: Path) -> None:

@@ -1,0 +1,59 @@
+"""The HTML document in which every page is shown: its scripts, and what a trial's page needs at once.
+
+plotly.js is our own (figures/plotly_js.py). Scripts of components that no page has are left out, half of all that Dash
+would load. Rejected: scripts that come when a page first needs them, because each is then waited for in turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from dash import Dash
+from flask import Response, request
+
+from dashboard.figures import plotly_js
+from dashboard.pages import timeline_view
+
+RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?)?$")
+NOT_SHOWN = ("/dash_table/", "async-enterprise", *(
+    f"/dcc/async-{name}." for name in ("datepicker", "dropdown", "highlight", "markdown", "mathjax", "slider", "upload")
+))  # fmt: skip
+PLOTLY, PLOTLY_ADDRESS = "/plotly/package_data/", "/plotly.<fingerprint>.js"
+A_YEAR_S = 31_536_000
+_SCRIPT = re.compile(r'<script src="([^"]+)"></script>\n?')
+
+
+class Application(Dash):
+    """The document of all addresses. With a trial's it asks for the trial's view at once, so that the server makes it
+    while the browser reads the scripts. `has_timeline`: whether a trial of a run was captured."""
+
+    def __init__(self, has_timeline: Callable[[str, int], bool], **options: Any) -> None:
+        super().__init__(__name__, **options)
+        self._has_timeline = has_timeline
+        self.server.add_url_rule(PLOTLY_ADDRESS, "plotly", _plotly)
+
+    def interpolate_index(self, metas: str = "", scripts: str = "", **parts: str) -> str:  # type: ignore[override]
+        found = RUN_ADDRESS.match(request.path)
+        if found and found["trial"] and self._has_timeline(found["run"], int(found["trial"])):
+            query = timeline_view.query_of(request.query_string.decode(errors="replace"))
+            view = f"{request.path.rstrip('/')}/view" + (f"?{query}" if query else "")
+            metas += f'<link rel="preload" as="fetch" crossorigin href="{escape(view)}">'
+        metas += "<script>window.lfp_native = {parseInt, parseFloat, trim: String.prototype.trim}</script>"
+        own = parts | {"metas": metas, "scripts": needed(scripts)}
+        return str(super().interpolate_index(**own))  # type: ignore[no-untyped-call]
+
+
+def needed(scripts: str) -> str:
+    """The scripts that pages need, the largest first: ours in the place of plotly's."""
+    ours = f'<script src="{PLOTLY_ADDRESS.replace("<fingerprint>", plotly_js.fingerprint())}"></script>\n'
+    left_out = (PLOTLY, *NOT_SHOWN)
+    return ours + _SCRIPT.sub(lambda tag: "" if any(part in tag[1] for part in left_out) else tag[0], scripts)
+
+
+def _plotly(fingerprint: str) -> Response:
+    """plotly.js. A browser keeps it under its fingerprint."""
+    kept = f"max-age={A_YEAR_S}, immutable" if fingerprint == plotly_js.fingerprint() else "no-cache"
+    return Response(plotly_js.script(), mimetype="text/javascript", headers={"Cache-Control": kept})
