@@ -98,7 +98,7 @@ class Transfer(Table):
     congestion: str | None = Field(default=None, pattern=CONGESTION)
     second: str | None = Field(default=None, pattern=CONGESTION)
     plain: Flag = False
-    short: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes")] | None = None
+    short: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes", zero=True)] | None = None
     nodelay: Flag = False
     verify: Flag = False
     zerocopy: Flag | None = None

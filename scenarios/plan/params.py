@@ -42,7 +42,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "congestion": transfer.congestion or profile.congestion,
         "second": transfer.second,
         "plain": transfer.plain,
-        "short_bytes": transfer.short,
+        "short_bytes": transfer.short or None,
         **_tool_columns(transfer),
         **gateway_columns(main.setting.gateway),
         "capture": ",".join(setting.capture.points),
