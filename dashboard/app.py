@@ -26,7 +26,9 @@ from dashboard.pages import (
     compare_page,
     elements,
     gateway_page,
+    run_files,
     run_page,
+    run_tags,
     run_under_way,
     runs_page,
     timeline_view,
@@ -109,6 +111,8 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
         ClientsideFunction("access", "named"), Input("page", "children"), prevent_initial_call=True
     )
     runs_page.register(app, runs.all, None if read_only else lambda name: delete_run(runs_dir, name))
+    run_tags.register(app, runs.all, None if read_only else lambda name: runs.named(name).path)
+    run_files.register(app, runs.named)
     compare_page.register(app)
     run_page.register(app, runs.named)
     run_under_way.register(app, runs.named, lambda name, search: page_or_problem(runs, f"/run/{name}", search, live))

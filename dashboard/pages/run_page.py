@@ -17,7 +17,7 @@ from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
-from dashboard.pages import choice_bar, run_under_way
+from dashboard.pages import choice_bar, run_files, run_under_way
 from dashboard.pages.controls import Radios
 from dashboard.pages.elements import (
     facts_list,
@@ -62,6 +62,7 @@ def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
             _trials(run),
             html.H2("What was run"),
             facts_list(facts.run_facts(run)),
+            html.Div([html.Span("This run as a file:"), *run_files.links([run.name])], className="bar"),
         ]
     )
 
