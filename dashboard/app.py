@@ -1,9 +1,10 @@
 """The Dash application. Each page has an address and is built from the files on every visit, so that a run under way
 can be watched.
 
-`/` all runs · `/run/<name>` one run, with `?x=…` another figure of it · `/run/<name>/trial/<n>` one trial ·
-`/compare/<base>/<run>` two runs · `/class` demonstrations for a class · `/gateway` and `/box` running tools. A name
-in an address is only looked up among the existing runs; it never becomes a path.
+`/` all runs · `/run/<name>` one run, with `?x=…` another figure of it · `/run/<name>/certificate` that run by the Land
+Speed Record's rules · `/run/<name>/trial/<n>` one trial · `/compare/<base>/<run>` two runs · `/history` a metric over
+all runs · `/class` demonstrations for a class · `/gateway` and `/box` running tools. A name in an address is only
+looked up among the existing runs; it never becomes a path.
 """
 
 from __future__ import annotations
@@ -20,11 +21,15 @@ from dashboard.document import RUN_ADDRESS, Application
 from dashboard.live.live import Live
 from dashboard.pages import (
     box_page,
+    certificate_page,
     class_page,
     compare_page,
     elements,
     gateway_page,
+    history_page,
+    run_files,
     run_page,
+    run_tags,
     run_under_way,
     runs_page,
     timeline_view,
@@ -33,6 +38,7 @@ from dashboard.pages import (
 from dashboard.results.choice import of_search
 from netcommon.errors import LfpError
 
+CERTIFICATE_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/certificate/?$")
 COMPARE_ADDRESS = re.compile(r"^/compare/(?P<base>[^/]+)/(?P<run>[^/]+)/?$")
 
 
@@ -87,7 +93,10 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
         ClientsideFunction("access", "named"), Input("page", "children"), prevent_initial_call=True
     )
     runs_page.register(app, runs.all, None if read_only else lambda name: delete_run(runs_dir, name))
+    run_tags.register(app, runs.all, None if read_only else lambda name: runs.named(name).path)
+    run_files.register(app, runs.named)
     compare_page.register(app)
+    history_page.register(app)
     run_page.register(app, runs.named)
     run_under_way.register(app, runs.named, lambda name, search: page_or_problem(runs, f"/run/{name}", search, live))
     trial_page.register(app)
@@ -102,7 +111,7 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
 
 def _links(live: Live) -> list[dcc.Link]:
     """The links at the top of every page."""
-    pages = {"TCP over long fat pipes": "/", "Class": "/class"}
+    pages = {"TCP over long fat pipes": "/", "History": "/history", "Class": "/class"}
     pages |= {"Gateway": "/gateway"} if live.gateway else {}
     pages |= {"Delay box": "/box"} if live.box else {}
     return [dcc.Link(name, href=address) for name, address in pages.items()]
@@ -124,12 +133,16 @@ def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LI
     trial that does not exist."""
     if pathname == "/":
         return runs_page.page(runs.all(), read_only=runs.read_only)
+    if pathname.rstrip("/") == "/history":
+        return history_page.page(runs.directory, search)
     if pathname.rstrip("/") == "/class":
         return class_page.page(search, read_only=runs.read_only)
     if pathname.rstrip("/") in ("/gateway", "/box"):
         return _live_page(pathname.strip("/"), live, runs.read_only)
     if pair := COMPARE_ADDRESS.match(pathname):
         return compare_page.page(runs.named(pair["base"]), runs.named(pair["run"]), of_search(search))
+    if certified := CERTIFICATE_ADDRESS.match(pathname):
+        return certificate_page.page(runs.named(certified["run"]))
     found = RUN_ADDRESS.match(pathname)
     if found is None:
         return elements.problem(f"no page at {pathname}")

@@ -1,4 +1,5 @@
-"""`lfp dashboard RUN` and `lfp report RUN`: thin click commands in the entry-point group `lfp.commands`.
+"""`lfp dashboard`, `lfp report`, `lfp certify` and `lfp tag`: thin click commands in the entry-point group
+`lfp.commands`.
 
 Errors are LfpError. `lfp` turns them into one line and the contract's exit status.
 """
@@ -97,3 +98,24 @@ def certify(run: str, output: Path | None, check: bool, runs_dir: Path) -> int:
         click.echo(f"{rule['name']:<4} {rule['verdict']:<28} {rule['asks']}")
     click.echo(write_dossier(content, output or path))
     return 0 if content["certified"] else EXIT_FAILED
+
+
+@click.command("tag")
+@click.argument("run")
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option("--remove", is_flag=True, help="Remove these tags; without WORD all of them.")
+@runs_dir_option
+def tag(run: str, words: tuple[str, ...], remove: bool, runs_dir: Path) -> None:
+    """Give RUN tags, by which the dashboard's table of runs is searched and filtered, and print its tags.
+
+    RUN is a run directory, a run's name, or "last".
+    """
+    from dashboard.data import tags
+    from scenarios.run import runs
+
+    path = runs.find(run, runs_dir)
+    if remove:
+        tags.change(path, remove=words or tags.read(path))
+    elif words:
+        tags.change(path, add=words)
+    click.echo(" ".join(tags.read(path)))

@@ -5,7 +5,6 @@ Both files are written under temporary names first and then renamed, so that a f
 
 from __future__ import annotations
 
-import datetime
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plotly.io import to_html
 
+from dashboard.content import certificate
 from dashboard.figures import plotly_js
-from dashboard.figures.records import records_figure
+from dashboard.figures.records import all_records_figure
 from dashboard.figures.theme import GRAPH_CONFIG
-from netcommon import readable
 from netcommon.errors import UsageError
-from scenarios.certify import dossier, records
+from scenarios.certify import dossier
 
 HERE = Path(__file__).parent
-CLASSES = {"holds": "good", "does not hold": "bad", "cannot be shown by emulation": "open"}
 
 
 def write_dossier(content: dict[str, Any], folder: Path) -> Path:
@@ -43,34 +41,18 @@ def write_dossier(content: dict[str, Any], folder: Path) -> Path:
 def render(content: dict[str, Any]) -> str:
     """The page."""
     environment = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined)
-    date = datetime.datetime.fromtimestamp(content["started_realtime_ns"] / 1e9, datetime.UTC).date().isoformat()
-    history = {family: records.load(family) for family in ("ipv4", "ipv6")}
-    figure = records_figure(history, (date, content["score_tbit_m_per_s"]), content["run"])
+    date = certificate.date_of(content)
+    figure = all_records_figure((date, content["score_tbit_m_per_s"]), content["run"])
     return environment.get_template("dossier.html.j2").render(
         dossier=content,
         date=date,
-        classes=CLASSES,
-        facts=_facts(content),
-        legs=[(place["name"], _counted(place), readable.distance(place["leg_m"])) for place in content["route"]],
+        classes=certificate.CLASSES,
+        verdict=certificate.HOLDS if content["certified"] else certificate.BROKEN,
+        facts=certificate.certificate_facts(content),
+        legs=certificate.route_table(content).rows,
         style=(HERE / "assets" / "style.css").read_text(),
         plotly_js=plotly_js.script(),
         records_html=to_html(
             figure, full_html=False, include_plotlyjs=False, div_id="records", config=GRAPH_CONFIG
         ),
     )  # fmt: skip
-
-
-def _facts(content: dict[str, Any]) -> list[tuple[str, str]]:
-    return [
-        ("Clock", f"{content['clock']} time"),
-        ("Class", f"{content['family']}, {content['class']}"),
-        ("Short-term rate", readable.rate(content["rate_bps"])),
-        ("Distance", readable.distance(content["distance_m"])),
-        ("Score", f"{round(content['score_tbit_m_per_s'])} Tbit·m/s"),
-        ("Record of the class", f"{content['record']['score']} Tbit·m/s ({content['record']['date']})"),
-        ("Trial", content["trial"]),
-    ]
-
-
-def _counted(place: dict[str, Any]) -> str:
-    return "yes" if place["counts"] else "no: it does not route"

@@ -29,6 +29,7 @@ def run_facts(run: Run) -> Facts:
         ("Ended", when(run.manifest.get("ended_realtime_ns"))),
         ("Seed", readable.named("seed", run.manifest.get("seed"))),
         ("Time", "virtual" if run.virtual else "real"),
+        *known([("Tags", " ".join(run.tags))]),
     ]
 
 

@@ -11,7 +11,7 @@ from netcommon import readable
 
 COLUMNS = {
     "run": "Run", "reproduces": "Reproduces", "started": "Started", "trials": "Trials", "state": "State",
-    "verdict": "Verdict",
+    "verdict": "Verdict", "tags": "Tags",
 }  # fmt: skip
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+.!|~-])")
 
@@ -31,6 +31,7 @@ def _row(run: Run) -> dict[str, str]:
         "trials": f"{len(run.trial_numbers())} of {run.manifest.get('plan') or '?'}",
         "state": run.state,
         "verdict": run.verdict.word,
+        "tags": " ".join(run.tags),
         "why": "; ".join(run.verdict.reasons),
     }
     about = str(run.heading.get("description") or "")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from dashboard.data import tags
 from netcommon.errors import LfpError
 
 Json = dict[str, Any]
@@ -146,6 +147,11 @@ class Run:
         """The keys of the scenario's [sweep] as they were written (`path.queue`)."""
         value = self.scenario.get("sweep")
         return tuple(value) if isinstance(value, dict) else ()
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The words that people gave the run."""
+        return tags.read(self.path)
 
     def trial_numbers(self) -> list[int]:
         """The numbers of the complete trials on disk, ascending."""

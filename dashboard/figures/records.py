@@ -8,11 +8,17 @@ from html import escape
 import plotly.graph_objects as go
 
 from dashboard.figures.theme import AXIS, BLUE, LAYOUT, ORANGE, VERMILLION, scatter
+from scenarios.certify import records
 from scenarios.certify.records import Record
 
 COLOURS = {"ipv4": BLUE, "ipv6": ORANGE}
 NAMES = {"ipv4": "IPv4", "ipv6": "IPv6"}
 DASHES = {"single": "solid", "multiple": "dot"}
+
+
+def all_records_figure(mark: tuple[str, float], name: str) -> go.Figure:
+    """The figure of all records that are known."""
+    return records_figure({family: records.load(family) for family in COLOURS}, mark, name)
 
 
 def records_figure(

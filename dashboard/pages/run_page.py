@@ -17,7 +17,7 @@ from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
-from dashboard.pages import choice_bar, run_under_way
+from dashboard.pages import certificate_page, choice_bar, run_files, run_under_way
 from dashboard.pages.controls import Radios
 from dashboard.pages.elements import (
     facts_list,
@@ -50,6 +50,7 @@ def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
             html.P(description, className="lead") if description else None,
             verdict_box(run.verdict, "This run"),
             *run_under_way.part(own),
+            *certificate_page.part(own),
             *sentences(asked(run).notes),
             *_expected_part(run),
             *_settings_part(run),
@@ -62,6 +63,7 @@ def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
             _trials(run),
             html.H2("What was run"),
             facts_list(facts.run_facts(run)),
+            html.Div([html.Span("This run as a file:"), *run_files.links([run.name])], className="bar"),
         ]
     )
 

@@ -1,5 +1,6 @@
-"""The page of all runs, newest first: search, filters, order; two picked runs are compared, and picked ones deleted
-after a question. Searching, sorting and picking happen in the browser (AG Grid)."""
+"""The page of all runs, newest first: search, filters, order; two picked runs are compared, and picked ones tagged
+(run_tags.py), exported (run_files.py), and deleted after a question. Searching, sorting and picking happen in the
+browser (AG Grid)."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from dash_ag_grid import AgGrid
 
 from dashboard.content.run_list import COLUMNS, run_rows
 from dashboard.data.runs import Run
+from dashboard.pages import run_files, run_tags
 from dashboard.pages.elements import sentences
 from netcommon.errors import LfpError
 
@@ -37,10 +39,12 @@ def page(runs: list[Run], *, read_only: bool = False) -> html.Div:
                     html.Label("Search all columns", htmlFor="runs-search"),
                     dcc.Input(id="runs-search", type="search", value="", className="search"),
                     *buttons,
+                    html.Span(id="export-picked", className="bar-part"),
                     html.Span(id="delete-result", className="small", role="status"),
                 ],
                 className="bar",
             ),
+            *run_tags.bar(read_only=read_only),
             dcc.ConfirmDialog(id="delete-sure", message=""),
             _table(rows),
             *sentences(["Pick runs by their boxes. A field under a head filters its column."]),
@@ -73,9 +77,10 @@ def register(app: Dash, list_runs: Callable[[], list[Run]], delete: Callable[[st
     """Registers search, comparison and deletion. `delete` deletes the run of a name; None: the dashboard is read-only,
     and a request to delete is refused."""
 
-    def picked(rows: list[Row] | None) -> tuple[bool, bool, str]:
+    def picked(rows: list[Row] | None) -> tuple[bool, bool, str, list[Any]]:
         names = [row["id"] for row in rows or []]
-        return len(names) != 2, not names, f"Delete {counted(len(names))} for ever?\n" + "\n".join(names)
+        question = f"Delete {counted(len(names))} for ever?\n" + "\n".join(names)
+        return len(names) != 2, not names, question, run_files.links(names) if names else []
 
     def compare(clicks: int | None, rows: list[Row] | None) -> Any:
         if not clicks or len(rows or []) != 2:
@@ -91,7 +96,7 @@ def register(app: Dash, list_runs: Callable[[], list[Run]], delete: Callable[[st
 
     app.callback(
         Output("compare", "disabled"), Output("delete", "disabled"), Output("delete-sure", "message"),
-        Input("runs-table", "selectedRows"), prevent_initial_call=True,
+        Output("export-picked", "children"), Input("runs-table", "selectedRows"), prevent_initial_call=True,
     )(picked)  # fmt: skip
     app.callback(
         Output("url", "pathname", allow_duplicate=True), Input("compare", "n_clicks"),

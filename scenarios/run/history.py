@@ -7,8 +7,9 @@ count. Rejected: a database that runs are written into. It would be a second tru
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import duckdb
 from netcommon.errors import UsageError
 from scenarios.plan import columns
 from scenarios.plan.cells import Row
-from scenarios.run import runs
+from scenarios.trial.files import read_json
 
 GATEWAY = "lft-gateway"
 OURS = (GATEWAY, "comet-delay", "rttcp", "pktlogger", "timer-witness")
@@ -78,7 +79,7 @@ def entries(runs_dir: Path, metric: str, *, scenario: str | None = None, last: i
     ``last``: only the newest runs. UsageError when the metric is none, or when there is no run."""
     if metric not in columns.COLUMNS or columns.COLUMNS[metric].role != "outcome":
         raise UsageError(f"--metric {metric}: not a measured column{columns.did_you_mean(metric, ['outcome'])}")
-    manifests = {path.parent: runs.manifest(path.parent) for path in _files(runs_dir, "manifest.json")}
+    manifests = readable_manifests(runs_dir)
     names = sorted({str(content["name"]) for content in manifests.values()})
     if scenario and scenario not in names:
         raise UsageError(f"--scenario {scenario}: no run of it in {runs_dir}; there: {', '.join(names) or 'none'}")
@@ -90,8 +91,17 @@ def entries(runs_dir: Path, metric: str, *, scenario: str | None = None, last: i
     return _with_ratios([(run, manifests[run], row) for run, row in _cells(chosen, metric)])
 
 
-def _files(runs_dir: Path, name: str) -> Iterable[Path]:
-    return (path for pattern in (f"*/{name}", f"*/*/{name}") for path in sorted(runs_dir.glob(pattern)))
+def readable_manifests(runs_dir: Path) -> dict[Path, dict[str, Any]]:
+    """The manifests of the runs in ``runs_dir`` and in its folders. A run whose manifest is damaged is left out, as in
+    the dashboard's table of runs: it must not hide all others."""
+    found = {}
+    for pattern in ("*/manifest.json", "*/*/manifest.json"):
+        for file in sorted(runs_dir.glob(pattern)):
+            with contextlib.suppress(OSError, ValueError):
+                content = read_json(file)
+                if isinstance(content, dict) and {"name", "started_realtime_ns"} <= content.keys():
+                    found[file.parent] = content
+    return found
 
 
 def _counts(run: Path, content: dict[str, Any], scenario: str | None, metric: str) -> bool:

@@ -109,6 +109,11 @@ def test_picked_runs_are_compared_and_deleted_after_a_question(page: Page, tmp_p
         page.goto(start)
         wait_for_rows(page, 2)
         page.locator(ROWS, has=page.locator("a[href='/run/comet-again']")).locator("input").check()
+        expect(page.get_by_role("link", name="Archive (tar)")).to_have_attribute("href", re.compile("run=comet-again$"))
+        page.get_by_label("Tags for the picked runs").fill("thesis")
+        page.get_by_role("button", name="Add tags").click()
+        expect(page.locator("#tag-said")).to_have_text("thesis: given to 1 run.")
+        expect(page.locator(f"{ROWS} [col-id='tags']").get_by_text("thesis")).to_be_visible()
         asked: list[str] = []
 
         def dismiss(dialog: Dialog) -> None:
@@ -123,7 +128,7 @@ def test_picked_runs_are_compared_and_deleted_after_a_question(page: Page, tmp_p
         assert asked == ["Delete 1 run for ever?\ncomet-again"] and (tmp_path / "comet-again").exists()
         page.once("dialog", lambda dialog: dialog.accept())
         page.get_by_role("button", name="Delete…").click()
-        expect(page.get_by_role("status")).to_have_text("1 run deleted.")
+        expect(page.locator("#delete-result")).to_have_text("1 run deleted.")
         wait_for_rows(page, 1)
         assert not (tmp_path / "comet-again").exists() and first.exists()
 

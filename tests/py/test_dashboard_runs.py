@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
+import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic_run
+from click.testing import CliRunner
 from dash_ag_grid import AgGrid
 from flask.testing import FlaskClient
+from support.pressed import outputs
 from test_dashboard_facts import texts_of_page
 
 from dashboard.app import Runs, make_app, page_at
 from dashboard.auth import refuse_other_sites
+from dashboard.cli import tag
 from dashboard.content.run_list import run_rows
+from dashboard.data import tags
 from dashboard.data.delete import delete_run
 from dashboard.data.runs import list_runs
 from netcommon.errors import LfpError
@@ -48,7 +55,7 @@ def test_the_list_has_what_a_reader_searches_for(runs_dir: Path) -> None:
     assert all(word in row["words"] for word in ("plain tcp", "comet-fig1-2025", "not valid", "synthetic data"))
     (table,) = [part for part in page_at(Runs(runs_dir), "/").children if isinstance(part, AgGrid)]
     shown = [one["field"] for one in table.columnDefs if not one.get("hide")]
-    assert shown == ["run", "reproduces", "started", "trials", "state", "verdict"]
+    assert shown == ["run", "reproduces", "started", "trials", "state", "verdict", "tags"]
 
 
 def test_a_title_is_text_and_no_markdown(runs_dir: Path) -> None:
@@ -132,3 +139,56 @@ def test_read_only_hides_the_button_and_refuses_the_request(runs_dir: Path) -> N
         bar = page_at(Runs(runs_dir, read_only), "/").children[1]
         (button,) = [part for part in bar.children if getattr(part, "id", "") == "delete"]
         assert button.hidden is read_only
+
+
+def test_tags_are_kept_searched_and_removed(runs_dir: Path) -> None:
+    name = next(runs_dir.glob("*-again")).name
+    said = CliRunner().invoke(tag, [name, "thesis", "réseau/2", "--runs-dir", str(runs_dir)])
+    assert said.output == "réseau/2 thesis\n"
+    (row,) = [row for row in run_rows(list_runs(runs_dir)) if row["tags"]]
+    assert row["id"] == name and row["tags"] == "réseau/2 thesis" and "thesis" in row["words"]
+    assert CliRunner().invoke(tag, [name, "thesis", "--remove", "--runs-dir", str(runs_dir)]).output == "réseau/2\n"
+    assert CliRunner().invoke(tag, [name, "--remove", "--runs-dir", str(runs_dir)]).output == "\n"
+    for wrong in ("", "two words", "<b>", "x" * 41):
+        with pytest.raises(LfpError, match="want 1 to 40"):
+            tags.change(runs_dir / name, add=[wrong])
+    (runs_dir / name / "tags.json").write_text('{"tags": [1]}')
+    assert tags.read(runs_dir / name) == ()
+
+
+def asked_to_tag(runs_dir: Path, name: str, *, read_only: bool = False, **headers: str) -> Any:
+    client = client_of(runs_dir, read_only=read_only)
+    known = json.loads(client.get("/_dash-dependencies").text)
+    output = next(one["output"] for one in known if "tag-said" in one["output"])
+    body = {
+        "output": output, "outputs": outputs(output), "changedPropIds": ["tag-add.n_clicks"],
+        "inputs": [{"id": one, "property": "n_clicks", "value": 1 if one == "tag-add" else None}
+                   for one in ("tag-add", "tag-remove")],
+        "state": [{"id": "tag-words", "property": "value", "value": "fast, good"},
+                  {"id": "runs-table", "property": "selectedRows", "value": [{"id": name}]}],
+    }  # fmt: skip
+    return client.post("/_dash-update-component", json=body, headers=headers)
+
+
+def test_only_a_page_of_ours_that_may_write_gives_tags(runs_dir: Path) -> None:
+    run = next(runs_dir.glob("*-again"))
+    assert asked_to_tag(runs_dir, run.name, Origin="http://evil.example").status_code == 403
+    assert "read-only" in asked_to_tag(runs_dir, run.name, read_only=True).text
+    assert "no run named .." in asked_to_tag(runs_dir, "..").text and tags.read(run) == ()
+    assert "fast, good: given to 1 run." in asked_to_tag(runs_dir, run.name).text and tags.read(run) == ("fast", "good")
+
+
+def test_runs_are_exported_as_an_archive_and_as_a_table(runs_dir: Path) -> None:
+    client, names = client_of(runs_dir), sorted(path.name for path in runs_dir.iterdir())[:2]
+    (runs_dir / names[0] / "trials" / ".0099.tmp").mkdir()
+    (runs_dir / names[0] / "secret").symlink_to("/etc/hostname")
+    query = "&".join(f"run={name}" for name in names)
+    with tarfile.open(fileobj=io.BytesIO(client.get(f"/export/runs.tar?{query}").data)) as tar:
+        found = {member.name for member in tar.getmembers() if not member.isdir()}
+        assert tar.getmember(f"{names[0]}/secret").issym()
+    there = {str(file.relative_to(runs_dir)) for name in names for file in (runs_dir / name).rglob("*")}
+    assert found == {name for name in there if (runs_dir / name).is_file()} and len(found) > 20
+    rows = list(csv.DictReader(io.StringIO(client.get(f"/export/results.csv?{query}").text)))
+    assert {row["run"] for row in rows} == set(names) and float(rows[0]["short_term_bps"]) > 0
+    for wrong in ("runs.tar", "runs.tar?run=..", "results.csv?run=nothing", f"other?{query}"):
+        assert client.get(f"/export/{wrong}").status_code == 404, wrong

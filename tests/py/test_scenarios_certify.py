@@ -10,6 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from dashboard.cli import certify
+from dashboard.content import certificate
+from dashboard.data.runs import Run
+from dashboard.dossier import write_dossier
+from dashboard.pages import certificate_page
 from netcommon.errors import LfpError, UsageError
 from scenarios.certify import distance, dossier, records, seal
 from scenarios.plan.plan import load_plan
@@ -212,3 +216,21 @@ def test_check_finds_a_run_that_was_sealed_again_and_a_changed_dossier(tmp_path:
     seal.write(run)
     with pytest.raises(LfpError, match=r"results\.parquet: its SHA-256"):
         dossier.check(run, run)
+
+
+def test_the_page_of_a_run_shows_its_certificate(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "lsr")
+    manifest = json.loads((path / "manifest.json").read_text())
+    run = Run(path, manifest, (), frozenset())
+    assert "/run/lsr/certificate" in str(certificate_page.part(run))
+    assert certificate_page.part(Run(path, manifest | {"scenario": {}}, (), frozenset())) == []
+    said = str(certificate_page.page(run))
+    assert certificate.HOLDS in said and "294000 Tbit·m/s" in said and "R2 cannot be shown by emulation" in said
+    assert "'Tokyo'" in said and "Judged now" in said
+    write_dossier(dossier.make(path), path)
+    assert "This is the run's dossier.json" in str(certificate_page.page(run))
+    assert certificate.HOLDS in (path / "dossier.html").read_text()
+    (path / "dossier.json").unlink()
+    (path / "trials" / "0000" / "params.json").write_text("{}")
+    said = str(certificate_page.page(run))
+    assert "Not certified: " in said and "params.json" in said

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 from synthetic_results import rows as synthetic_rows
 from synthetic_results import write_plan
+from test_dashboard_facts import texts_of_page
 
+from dashboard.app import Runs, page_at
+from dashboard.content.history import Asked
 from netcommon import binaries
 from scenarios import cli
 from scenarios.plan.document import Document
@@ -163,3 +166,30 @@ def test_the_programs_of_a_foreign_gateway_are_known(
     assert cli.run(["history", "--runs-dir", str(tmp_path / "runs")]) == 0
     shown = capsys.readouterr().out
     assert hashes[str(checkout)][:12] in shown and "e" * 12 not in shown
+
+
+def test_a_damaged_manifest_does_not_hide_the_other_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in {"cut": '{"name": "x", ', "empty": "{}", "list": "[]"}.items():
+        (folder / name).mkdir()
+        (folder / name / "manifest.json").write_text(text)
+    assert len(history(folder, capsys, "--scenario", "x")) == 6
+    assert "y, real time" in texts_of_page(page_at(Runs(folder), "/history"))
+
+
+def test_the_page_has_the_choice_the_figure_and_the_table(folder: Path) -> None:
+    said = list(texts_of_page(page_at(Runs(folder), "/history")))
+    assert "y, real time" in said and "x, real time" not in said  # the scenario of the newest run
+    page = page_at(Runs(folder), "/history", "?scenario=all")
+    said = list(texts_of_page(page))
+    assert {"x, real time", "x, virtual time", "y, real time", "c0ffee", "1.1", "11 Mbit/s"} <= set(said)
+    assert "/run/x-b" in str(page) and "/run/x-a" not in str(page)  # that run is in a folder of its own
+    said = list(texts_of_page(page_at(Runs(folder), "/history", "?metric=cpu_sender_ns&scenario=y")))
+    assert any(text.startswith("no valid trial with cpu_sender_ns") for text in said)
+    for wrong in ("?metric=window_bytes", "?scenario=z", "?last=7", "?metric=%3Cb%3E"):
+        said = list(texts_of_page(page_at(Runs(folder), "/history", wrong)))
+        assert any("not offered" in text or "not a measured" in text or "no run of it" in text for text in said), wrong
+
+
+def test_the_address_of_a_history_is_the_view() -> None:
+    asked = Asked("retransmits", "x", 50)
+    assert Asked.of(asked.search) == asked and Asked.of("") == Asked("short_term_bps", "", 20)
