@@ -30,6 +30,7 @@ from dashboard.app import make_app  # noqa: E402
 from dashboard.dossier import write_dossier  # noqa: E402
 from dashboard.pages import class_page  # noqa: E402
 from dashboard.report import write_report  # noqa: E402
+from scenarios.bench.zoom import columns  # noqa: E402
 from scenarios.certify import dossier  # noqa: E402
 from scenarios.virtual import kernel  # noqa: E402
 
@@ -246,6 +247,30 @@ def test_a_view_has_an_address_events_and_files(page: Page, base: str, runs_dir:
     assert "<svg" in picture.value.path().read_text()[:200]
     page.get_by_label("Rates over").select_option("10 ms")
     expect(page.locator("#timeline text[class^=legend]").get_by_text("(10 ms bins)").first).to_be_visible()
+
+
+def test_a_box_zoom_that_changes_the_unit_of_an_axis_keeps_data_and_range(page: Page, tmp_path: Path) -> None:
+    """From 5 MB in flight to the first segments of the transfer: the same box in KB, and every value in bytes."""
+    run = columns.write(tmp_path, 20_000)
+    (run / "trials" / "0000" / "tcp_info.parquet").unlink()  # its window has MB at all times
+    with served(run) as (url, _), left(page):
+        page.goto(f"{url}/trial/0")
+        axis = page.locator("#timeline .y2title")
+        expect(axis).to_have_text("In flight (MB)")
+        page.evaluate(
+            """() => { const box = { 'xaxis.range': [0, 0.002], 'yaxis2.range': [0.125, 0.25] };
+                Plotly.relayout(document.querySelector('#timeline .js-plotly-plot'), box) }"""
+        )
+        expect(axis).to_have_text("In flight (KB)")
+        found = page.evaluate(
+            """() => { const plot = document.querySelector('#timeline .js-plotly-plot');
+                const { x, y } = plot._fullData.find(trace => trace.name === 'in flight');
+                return { range: plot._fullLayout.yaxis2.range, x: [...x], y: [...y] } }"""
+        )
+        assert found["range"] == pytest.approx([128, 256])
+        gap_s = columns.WIRE_BYTES * 8 / columns.RATE_BPS
+        sent = [(1 + round(t / gap_s)) * columns.MSS for t in found["x"]]
+        assert len(sent) > 100 and [1024 * kb for kb in found["y"]] == pytest.approx(sent)
 
 
 def test_buttons_walk_through_the_stops(page: Page, base: str, runs_dir: Path) -> None:
