@@ -149,7 +149,7 @@ def bring_up(pid: int, name: str, mtu: int | None = None, addresses: Sequence[tu
 
 def limit_super_packets(pid: int, name: str, super_bytes: int) -> None:
     """Makes TCP build only super-packets that are shorter than this for the interface; the kernel accepts at most
-    65536."""
+    65536. A longer one of UDP becomes single packets, or in a guest super-packets that are shorter."""
 
     def act(ipr: IPRoute) -> None:
         ipr.link("set", index=_index(ipr, name), gso_max_size=super_bytes)

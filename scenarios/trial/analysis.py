@@ -30,11 +30,12 @@ SERVER = "server"  # folder of the second connection
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
 
 
-def capture_command(net: Network, setting: Scenario, folder: Path) -> list[str] | None:
+def capture_command(net: Network, setting: Scenario, folder: Path, stalls: bool = True) -> list[str] | None:
     """Command line of ``pktlogger capture`` for the interfaces of hosts and gateways among the capture points, one file
-    ``folder/<point>.pcapng`` each. Lines of standard input become comments. None if there is no such point."""
+    ``folder/<point>.pcapng`` each. Lines of standard input become comments. None if there is no such point.
+    ``stalls``: the disk or another program may keep pktlogger from running for seconds; not so in virtual time."""
     argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(setting.capture.snap), "--comments"]
-    if size := _ring_bytes(setting):
+    if size := _ring_bytes(setting, stalls):
         argv += ["--buffer", str(size), "--ring", str(size)]
     interfaces = [point for point in setting.capture.points if point != BOX]
     for point in interfaces:
@@ -44,21 +45,24 @@ def capture_command(net: Network, setting: Scenario, folder: Path) -> list[str] 
     return argv if interfaces else None
 
 
-def _ring_bytes(setting: Scenario) -> int | None:
-    """The size of the capture's rings where the line says how fast packets come: what comes in `_RING_S`, and more for
-    a line that is slow. The kernel clears each ring, which takes a tenth of a second for pktlogger's own size. None:
-    that size. Gateways take data from their hosts as fast as the machine can."""
+def _ring_bytes(setting: Scenario, stalls: bool) -> int | None:
+    """The size of the capture's rings where the line says how fast packets come, because the kernel clears each ring: a
+    tenth of a second for pktlogger's own size. None: that size. A ring takes what comes in `_STALL_S`. Without stalls
+    it takes what comes until the kernel hands a block over, and all that path and queue can hold, because a sender may
+    send that at once. Gateways take data from their hosts as fast as the machine can."""
     ways: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
     lines = [line for way in ways for line in setting.path.phases(way)]
     rates = [line.all_channels_bps for line in lines]
     if not all(rates) or setting.gateway.kind != "none" or any(line.access_rate_bps for line in lines):
         return None
-    packets = _RING_S * max(rates) / (8 * setting.path.mtu) * 2  # with acknowledgements
+    held_s = _STALL_S if stalls else _BLOCK_S + sum(line.delay_ns for line in lines) / 1e9
+    queues = 0 if stalls else max(int(line.values["channels"]) * int(line.values["queue"]) for line in lines)
+    packets = (held_s * max(rates) / 8 + queues) / setting.path.mtu * 2  # with acknowledgements
     wanted = max(_LEAST_RING, int(packets * (setting.capture.snap + _RING_ENTRY_BYTES)))
     return wanted if wanted < _OWN_RING else None
 
 
-_RING_S, _RING_ENTRY_BYTES = 4, 128
+_STALL_S, _BLOCK_S, _RING_ENTRY_BYTES = 4, 0.1, 128
 _LEAST_RING, _OWN_RING = 8 * 2**20, 64 * 2**20
 
 

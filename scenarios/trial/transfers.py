@@ -62,7 +62,7 @@ def run(
     net: Network, trial: Trial, folder: Path, ledger: Ledger, boxes: Boxes, sleeper: Tool | None = None
 ) -> Ends:  # fmt: skip
     """Runs all flows and waits for their ends. What they need starts side by side; ``sleeper``: the witness, which has
-    been started."""
+    been started; None in virtual time."""
     setting = trial.setting
     log = folder / "log"
 
@@ -74,7 +74,7 @@ def run(
 
     with contextlib.ExitStack() as stack:
         ready = [_flow(net, setting, one, folder) for one in flows.of(setting)]
-        capture = _start_capture(net, setting, folder, ledger, stack)
+        capture = _start_capture(net, setting, folder, ledger, stack, stalls=sleeper is not None)
         for flow in ready:
             for n, commands in enumerate(_each(flow.commands)):
                 tool = started(flow.tool_name("receiver") + ("-2" if n else ""), flow.receiver_at, commands.receiver)
@@ -123,9 +123,9 @@ def _spoken(one: One, n: int) -> str:
 
 
 def _start_capture(
-    net: Network, setting: Scenario, folder: Path, ledger: Ledger, stack: contextlib.ExitStack
+    net: Network, setting: Scenario, folder: Path, ledger: Ledger, stack: contextlib.ExitStack, stalls: bool
 ) -> Tool | None:
-    argv = analysis.capture_command(net, setting, folder / "capture")
+    argv = analysis.capture_command(net, setting, folder / "capture", stalls)
     if argv is None:
         return None
     (folder / "capture").mkdir()

@@ -32,7 +32,7 @@ class _Gateways:
     s_per_byte: float
 
 
-_GATEWAYS = {"none": _Gateways(0, 0), "lft": _Gateways(1.2, 8e-9), "command": _Gateways(1.0, 100e-9)}
+_GATEWAYS = {"none": _Gateways(0, 0), "lft": _Gateways(1.2, 5e-9), "command": _Gateways(1.0, 100e-9)}
 _CAPTURE_START_S, _CAPTURE_S_PER_PACKET = 1.0, 5e-6  # for each captured point
 
 

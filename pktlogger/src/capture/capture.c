@@ -31,8 +31,8 @@ enum {
     BATCH = 1024,
     ROUNDS = 64,
     WAIT_MS = 50,
-    DRAIN_MS = 10 * PL_POINT_TIMEOUT_MS,
-    QUIET_MS = 3 * PL_POINT_TIMEOUT_MS
+    DRAIN_MS = 4 * PL_POINT_TIMEOUT_MS,
+    QUIET_MS = PL_POINT_TIMEOUT_MS + 20
 };
 
 /* An entry of the ring: this header, then `captured` bytes of a packet, or, where a new file begins, the drops so far

@@ -11,7 +11,7 @@
 #include "output.h"
 #include "snap_filter.h"
 
-#define PL_POINT_TIMEOUT_MS 10 /* the kernel delivers a partly filled block after this time */
+#define PL_POINT_TIMEOUT_MS 50 /* the kernel delivers a partly filled block after this time */
 #define PL_POINTS_MAX 16
 
 struct pl_point_settings {

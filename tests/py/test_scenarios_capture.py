@@ -1,0 +1,55 @@
+"""The rings of a trial's capture: as large as what may come while nobody reads them, since the kernel clears them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netcommon import quantity
+from scenarios.network.topology import Topology
+from scenarios.plan.plan import load_plan
+from scenarios.trial import analysis
+
+STREAM = """
+[scenario]
+name = "stream"
+[path]
+delay = "100ms"
+rate = "{rate}"
+queue = "20MB"
+[transfer]
+duration = "1s"
+[capture]
+points = ["snd", "rcv"]
+"""
+PKTLOGGERS_OWN = 64 * 2**20
+ENTRY_BYTES = 128 + 128  # the snap length, and what kernel and pktlogger keep beside it
+
+
+def ring_bytes(tmp_path: Path, rate: str, stalls: bool, monkeypatch: pytest.MonkeyPatch, more: str = "") -> int:
+    monkeypatch.setattr(Topology, "pid", lambda *_: 1)
+    path = tmp_path / "stream.toml"
+    path.write_text(STREAM.format(rate=rate) + more)
+    setting = load_plan(str(path), seed=1).base
+    argv = analysis.capture_command(Topology.of(setting), setting, tmp_path, stalls)
+    assert argv
+    sizes = {argv[argv.index(option) + 1] for option in ("--buffer", "--ring") if option in argv}
+    assert len(sizes) <= 1
+    return quantity.parse(quantity.BYTES, sizes.pop()) if sizes else PKTLOGGERS_OWN
+
+
+def test_rings_are_small_where_nothing_stalls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In virtual time. They still hold all that path and queue can, because a sender may send that at once."""
+    in_flight = 800e6 * 0.2 / 8 + 20 * 2**20
+    size = ring_bytes(tmp_path, "800Mbit", False, monkeypatch)
+    assert in_flight / 1500 * ENTRY_BYTES < size < PKTLOGGERS_OWN / 2
+    assert ring_bytes(tmp_path, "800Mbit", True, monkeypatch) == PKTLOGGERS_OWN
+
+
+@pytest.mark.parametrize(("rate", "more"), [("100Gbit", ""), ("800Mbit", '[gateway]\nkind = "lft"\n')])
+def test_no_ring_is_larger_than_pktloggers_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rate: str, more: str
+) -> None:
+    """Gateways take data from their hosts at once, however slow the line is."""
+    assert ring_bytes(tmp_path, rate, False, monkeypatch, more) == PKTLOGGERS_OWN
