@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dashboard.content.parts import Table
 from dashboard.data.runs import Run
+from dashboard.results.sides import SidePoint, Sides, sides
+from scenarios.plan import columns
 from scenarios.run import compare
 
 WITHIN = 0.05  # as `lfp compare` has it by default
@@ -14,12 +17,14 @@ _LESS_IS_BETTER = ("_ns", "retransmits", "timeouts", "stopped_share")  # ends of
 
 @dataclass(frozen=True)
 class Compared:
-    """`verdict` True: no cell is worse. `notes`: sentences about how this was judged."""
+    """`verdict` True: no cell is worse. `notes`: sentences about how this was judged. `sides`: the same as curves; None
+    where no setting differs."""
 
     verdict: bool
     summary: str
     table: Table
     notes: tuple[str, ...]
+    sides: Sides | None
 
 
 def compared(base: Run, run: Run, metric: str) -> Compared:
@@ -31,4 +36,14 @@ def compared(base: Run, run: Run, metric: str) -> Compared:
     notes = (f"{'Less' if lower else 'More'} is better. Medians that differ by up to 5 % are the same.",
              *compare.remarks(found))  # fmt: skip
     return Compared(not found.count("worse"), compare.summary(found),
-                    Table(head, rows, frozenset(range(len(head) - 1))), notes)  # fmt: skip
+                    Table(head, rows, frozenset(range(len(head) - 1))), notes, _sides(found))  # fmt: skip
+
+
+def _sides(found: compare.Comparison) -> Sides | None:
+    points = [
+        SidePoint(0, cell.base.values, cell.run.values, cell.ratio - 1 if math.isfinite(cell.ratio) else None,
+                  (cell.interval[0] - 1, cell.interval[1] - 1) if cell.interval else None)
+        for cell in found.cells
+    ]  # fmt: skip
+    return sides(found.varied, [cell.setting for cell in found.cells], points, found.metric,
+                 columns.label(found.metric))  # fmt: skip

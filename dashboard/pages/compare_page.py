@@ -6,10 +6,11 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
-from dashboard.content.comparison import compared
+from dashboard.content.comparison import Compared, compared
 from dashboard.data.runs import Run
+from dashboard.figures.sides import sides_figure
 from dashboard.pages.controls import select
-from dashboard.pages.elements import VERDICT_CLASS, scrolled, sentences, table
+from dashboard.pages.elements import VERDICT_CLASS, graph, scrolled, sentences, table
 from dashboard.results import choice
 from dashboard.results.asked import THROUGHPUT
 from dashboard.results.choice import Choice
@@ -43,7 +44,16 @@ def _judged(base: Run, run: Run, metric: str) -> list[Any]:
         [html.Strong(word), html.P(found.summary, className="small")],
         className=f"verdict {VERDICT_CLASS[found.verdict]}",
     )
-    return [box, scrolled("Comparison", table(found.table)), *sentences(found.notes)]
+    return [box, *_figure(found), scrolled("Comparison", table(found.table)), *sentences(found.notes)]
+
+
+def _figure(found: Compared) -> list[Any]:
+    """Both runs over each other, where a setting differs."""
+    if found.sides is None:
+        return []
+    name = f"{found.sides.metric_name} by {found.sides.x_name}"
+    says = f"{name}: both runs, and their difference. The table below has its numbers."
+    return [html.H2(name), graph("sides", sides_figure(found.sides), says)]
 
 
 def _link(run: Run) -> html.Span:
