@@ -38,6 +38,7 @@ START_TIMEOUT_S = 60.0
 # No signal comes for a parent that died before setpriv asked for it.
 _IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"'
 _LINGER_S = 0.02  # for a pipe to close after its tool has ended
+_LOOK_S = 0.005
 _END = object()  # queue mark: stdout closed
 
 
@@ -53,6 +54,21 @@ def _how_it_ended(status: int) -> str:
 
 def _file_to_see(stderr: Path | None) -> str:
     return f"; see {stderr.parent.name}/{stderr.name}" if stderr else ""
+
+
+def _has_members(group: int) -> bool:
+    """Whether a process of this process group runs. One that has ended counts as a member until somebody reaps it, so
+    the kernel's own answer (kill(2)) is not enough."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, of_group = stat.read_text().rpartition(")")[2].split()[:3]
+            if int(of_group) == group and state not in "ZX":
+                return True
+    return False
 
 
 class Tool:
@@ -204,14 +220,28 @@ class Tool:
             self._signal(signal.SIGKILL)
             self._process.wait()
         for number, wait_s in ((signal.SIGTERM, _LINGER_S), (signal.SIGKILL, timeout_s)):
-            if not self._closed.wait(wait_s):  # a process still has the pipe, so the group still exists
+            if not self._group_ended(wait_s):
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.pid, number)
+        self._group_ended(_LINGER_S)
         with contextlib.suppress(ToolError):  # a process that left the group may keep the pipe open for good
             while self._next(max(deadline, time.monotonic() + 1), check_error=False) is not None:
                 pass
         self._reaped()
         return self.last("end")
+
+    def _group_ended(self, timeout_s: float) -> bool:
+        """Whether the tool's whole process group ends within this time. Our own tools have no children that outlive
+        them, so for them it is enough that nobody has the pipe; programs of others may have closed it, and keep a
+        port or an interface."""
+        deadline = time.monotonic() + timeout_s
+        if not self._closed.wait(timeout_s):
+            return False
+        while not self._json_lines and _has_members(self.pid):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_LOOK_S)
+        return True
 
     def _ended(self, deadline: float) -> Event:
         assert self._process

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -51,6 +52,19 @@ def test_a_silent_failure_tells_the_last_line_of_stderr(tmp_path: Path) -> None:
         tool.wait_event("ready", 60)
     assert caught.value.status == 3
     assert "first" in log.read_text()
+
+
+def test_a_program_of_others_ends_with_what_it_started_also_without_the_pipe() -> None:
+    """A child with another stdout keeps no pipe, but perhaps a port or an interface."""
+    with Tool(["sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!; wait"], json_lines=False) as tool:
+        child = int(tool.wait_event("line", 60)["text"])
+    assert not _runs(child)
+
+
+def _runs(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
 
 
 def test_a_late_tool_is_an_error_and_is_ended() -> None:

@@ -6,6 +6,7 @@ the memory of the process that started the command.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import time
@@ -29,7 +30,9 @@ class Cost:
 
 
 def cost(argv: Sequence[str | Path], keep: bool = False) -> Cost:
-    """Runs the command; LfpError when it fails or takes more than an hour. `keep`: what it prints is kept."""
+    """Runs the command; LfpError when it fails or takes more than an hour. `keep`: what it prints is kept. What was
+    written before goes to the disk first, so that the command need not wait for it."""
+    os.sync()
     began = time.monotonic()
     out = subprocess.PIPE if keep else subprocess.DEVNULL
     peak = 0
