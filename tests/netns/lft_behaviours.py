@@ -93,14 +93,18 @@ def _told_by(sock: socket.socket, family: int) -> str:
 
 
 def attempt(lab: Lab, family: int, address: str, port: int) -> str:
-    """What becomes of a connect: the error's name, and who told."""
+    """What becomes of a connect: the error's name, and who told.
+
+    The connect blocks. With a timeout Python polls and reads SO_ERROR, and the kernel wakes it before it has set that
+    error when IP_RECVERR is on: 22 of 242,196 refused connects counted as connected.
+    """
     sock = call_in(lab.client, socket.socket, _kind(family), socket.SOCK_STREAM)
     with sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 60, 0))
         if family == 6:
             sock.setsockopt(socket.IPPROTO_IPV6, IPV6_RECVERR, 1)
         else:
             sock.setsockopt(socket.IPPROTO_IP, IP_RECVERR, 1)
-        sock.settimeout(60)
         try:
             sock.connect((address, port))
         except OSError as error:
