@@ -1,4 +1,4 @@
-"""The HTML document in which every page is shown: its scripts, and what a trial's page needs at once.
+"""The HTML document in which every page is shown: its scripts, and what a page needs at once.
 
 plotly.js is our own (figures/plotly_js.py). Scripts of components that no page has are left out, half of all that Dash
 would load. Rejected: scripts that come when a page first needs them, because each is then waited for in turn.
@@ -6,6 +6,7 @@ would load. Rejected: scripts that come when a page first needs them, because ea
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from html import escape
@@ -16,19 +17,22 @@ from flask import Response, request
 
 from dashboard.figures import plotly_js
 from dashboard.pages import timeline_view
+from dashboard.pages.elements import graph_config
 
 RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?)?$")
 NOT_SHOWN = ("/dash_table/", "async-enterprise", *(
     f"/dcc/async-{name}." for name in ("datepicker", "dropdown", "highlight", "markdown", "mathjax", "slider", "upload")
 ))  # fmt: skip
 PLOTLY, PLOTLY_ADDRESS = "/plotly/package_data/", "/plotly.<fingerprint>.js"
+BY_DASH = ("/_dash-layout", "/_dash-dependencies")
 A_YEAR_S = 31_536_000
 _SCRIPT = re.compile(r'<script src="([^"]+)"></script>\n?')
 
 
 class Application(Dash):
-    """The document of all addresses. With a trial's it asks for the trial's view at once, so that the server makes it
-    while the browser reads the scripts. `has_timeline`: whether a trial of a run was captured."""
+    """The document of all addresses. It asks for what Dash needs, and with a trial's address for the trial's view, so
+    that the server makes them while the browser reads the scripts. `has_timeline`: whether a trial of a run was
+    captured."""
 
     def __init__(self, has_timeline: Callable[[str, int], bool], **options: Any) -> None:
         super().__init__(__name__, **options)
@@ -36,14 +40,25 @@ class Application(Dash):
         self.server.add_url_rule(PLOTLY_ADDRESS, "plotly", _plotly)
 
     def interpolate_index(self, metas: str = "", scripts: str = "", **parts: str) -> str:  # type: ignore[override]
+        metas += "".join(map(_preload, BY_DASH))
         found = RUN_ADDRESS.match(request.path)
         if found and found["trial"] and self._has_timeline(found["run"], int(found["trial"])):
-            query = timeline_view.query_of(request.query_string.decode(errors="replace"))
-            view = f"{request.path.rstrip('/')}/view" + (f"?{query}" if query else "")
-            metas += f'<link rel="preload" as="fetch" crossorigin href="{escape(view)}">'
+            metas += _first_view(request.path.rstrip("/"), request.query_string.decode(errors="replace"))
         metas += "<script>window.lfp_native = {parseInt, parseFloat, trim: String.prototype.trim}</script>"
         own = parts | {"metas": metas, "scripts": needed(scripts)}
         return str(super().interpolate_index(**own))  # type: ignore[no-untyped-call]
+
+
+def _first_view(address: str, search: str) -> str:
+    """The view of a trial is fetched, and `lfp_first` lets assets/timeline.js draw it before Dash has made the page."""
+    query = timeline_view.query_of(search)
+    first = {"address": address, "query": query, "config": dict(graph_config())}
+    text = json.dumps(first).replace("<", "\\u003c")
+    return _preload(f"{address}/view" + (f"?{query}" if query else "")) + f"<script>window.lfp_first = {text}</script>"
+
+
+def _preload(address: str) -> str:
+    return f'<link rel="preload" as="fetch" crossorigin href="{escape(address)}">'
 
 
 def needed(scripts: str) -> str:

@@ -1,5 +1,8 @@
 /* The timeline of a trial. It asks the server for each view (pages/timeline_view.py) and draws it with plotly.js. A
-   request that a later one makes useless is given up. Hover texts of lines come once the view is drawn. */
+   request that a later one makes useless is given up. Hover texts of lines come once the view is drawn.
+
+   A trial's document brings `lfp_first`: what its first view needs (document.py). That view is drawn before Dash has made
+   the page, outside of what is visible, and moves into the page when the page is there. */
 window.dash_clientside = window.dash_clientside || {};
 /* Dash's polyfill replaces these; plotly.js calls them for each colour and text, and the browser's own are ten times as
    fast. */
@@ -11,8 +14,13 @@ window.dash_clientside = window.dash_clientside || {};
 (() => {
   const SOON_MS = 120, MOST_FACTS = 8, WAITING = Array(MOST_FACTS).fill("…");
   let plot = null, address = "", flow = 0, visit = 0, page = 0, moves = false, underway = null, soon = 0, config = {};
+  let early = null, words = "";
 
-  const said = text => { const line = document.getElementById("timeline-said"); if (line) line.textContent = text; };
+  function said(text = words) {
+    const line = document.getElementById("timeline-said");
+    words = text;
+    if (line) line.textContent = text;
+  }
   const chosen = () => ({ flow, ...(plot && plot.lfpBin ? { bin: plot.lfpBin } : {}) });
 
   async function fetched(kind, query, signal) {
@@ -53,12 +61,17 @@ window.dash_clientside = window.dash_clientside || {};
     }
     await window.Plotly.react(plot, data, layout, config);
     if (layout.meta.visit >= 0) visit = layout.meta.visit;
-    const [from, to] = layout.xaxis.range.map(limit => limit.toFixed(9));
+    exported(layout.xaxis.range);
+    plot.setAttribute("data-view", layout.xaxis.range.join(" "));
+  }
+
+  /* The links to files of the view. */
+  function exported(range) {
+    const [from, to] = range.map(limit => limit.toFixed(9));
     for (const kind of ["csv", "xpl"]) {
       const link = document.getElementById(`export-${kind}`);
       if (link) link.href = `${address}/segments.${kind}?${new URLSearchParams({ ...chosen(), from, to })}`;
     }
-    plot.setAttribute("data-view", layout.xaxis.range.join(" "));
   }
 
   /* Lists what happened in the view that is drawn: a page of it, with its place among all. */
@@ -84,9 +97,9 @@ window.dash_clientside = window.dash_clientside || {};
       return line;
     };
     table.tBodies[0].replaceChildren(...found.rows.map(row));
-    const first = found.page * found.size, words = found.total.toLocaleString("en");
+    const first = found.page * found.size, total = found.total.toLocaleString("en");
     document.getElementById("timeline-events-said").textContent = found.total
-      ? `${(first + 1).toLocaleString("en")} to ${(first + found.rows.length).toLocaleString("en")} of ${words} in view`
+      ? `${(first + 1).toLocaleString("en")} to ${(first + found.rows.length).toLocaleString("en")} of ${total} in view`
       : "Nothing happened in view.";
     document.getElementById("events-earlier").disabled = found.page === 0;
     document.getElementById("events-later").disabled = found.page + 1 >= found.pages;
@@ -137,7 +150,7 @@ window.dash_clientside = window.dash_clientside || {};
     window.history.replaceState(window.history.state, "", `?${new URLSearchParams({ ...chosen(), from, to })}`);
   }
 
-  /* A drag or a double click in the plot has changed its axes. */
+  /* A drag, a double click or a script has changed the axes. Gives whether a view was asked for. */
   function zoomed(edits) {
     const ranges = {};
     let whole = false;
@@ -149,8 +162,52 @@ window.dash_clientside = window.dash_clientside || {};
     }
     const [, x] = Object.entries(ranges).find(([axis]) => axis.startsWith("x")) || [];
     const kept = Object.fromEntries(Object.entries(ranges).filter(([axis]) => axis.startsWith("y")));
-    if (x && x[1] > x[0]) go({ from: x[0].toFixed(9), to: x[1].toFixed(9) }, { ranges: kept, units: plot.layout.meta });
+    const chooses = Boolean(x) && x[1] > x[0];
+    if (chooses) go({ from: x[0].toFixed(9), to: x[1].toFixed(9) }, { ranges: kept, units: plot.layout.meta });
     else if (whole) go({ visit: "whole" });
+    return chooses || whole;
+  }
+
+  /* What plotly.js does when a drag ends: it draws the points that it has over the new range. In our plot the server's
+     view comes at once, so that drawing is left out; it takes as long as the view's. Other plots get plotly's own. */
+  window.Plotly.register({
+    moduleType: "apiMethod",
+    name: "_guiRelayout",
+    fn(graph, ...edits) {
+      if (graph === plot && typeof edits[0] === "object" && zoomed(edits[0])) return Promise.resolve(graph);
+      graph._fullLayout._guiEditing = true;
+      const done = window.Plotly.relayout(graph, ...edits);
+      graph._fullLayout._guiEditing = false;
+      return done;
+    },
+  });
+
+  /* Draws a page's first view in a new plot. */
+  function begin(first, place) {
+    if (plot) window.Plotly.purge(plot);
+    ({ address, config } = first);
+    visit = 0;
+    moves = false;
+    words = "";
+    plot = document.createElement("div");
+    place.replaceChildren(plot);
+    const own = plot;
+    show(first.query).then(() => own.on?.("plotly_relayout", edits => { if (own === plot) zoomed(edits); }));
+  }
+
+  function beginEarly() {
+    early = document.body.appendChild(document.createElement("div"));
+    early.className = "early";
+    early.setAttribute("aria-hidden", "true");
+    begin(window.lfp_first, early);
+  }
+
+  /* Moves what was drawn early into the page, with what only the page knows. */
+  function moveIn(host) {
+    host.replaceChildren(plot);
+    said();
+    if (plot._fullLayout) exported(plot._fullLayout.xaxis.range);
+    if (plot.hasAttribute("data-hover")) turned(0);
   }
 
   function moved(by, more = {}) {
@@ -166,16 +223,18 @@ window.dash_clientside = window.dash_clientside || {};
     mounted(page) {
       const host = document.getElementById("timeline");
       if (!page || !host || (plot && host.contains(plot))) return null;
-      if (plot) window.Plotly.purge(plot);
-      ({ address, flow, config } = page);
-      visit = 0;
-      moves = false;
-      plot = document.createElement("div");
+      const first = window.lfp_first;
+      const isEarly = early && first.address === page.address && first.query === page.query;
+      ({ flow } = page);
+      if (!isEarly) begin(page, host);
       plot.lfpBin = page.bin;
-      host.replaceChildren(plot);
-      show(page.query).then(() => plot?.on?.("plotly_relayout", zoomed));
+      if (isEarly) moveIn(host);
+      early?.remove();
+      early = null;
       return page.address;
     },
+
+    zoomed,
 
     /* A button, or the choice of a connection or of bins. */
     act() {
@@ -200,4 +259,5 @@ window.dash_clientside = window.dash_clientside || {};
       else moved([0, 0]);
     },
   };
+  if (window.lfp_first) beginEarly();
 })();

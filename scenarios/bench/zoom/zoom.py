@@ -1,8 +1,8 @@
 """``dashboard.zoom``: how long a trial's page takes in Chromium until its timeline is drawn, and how long each zoom.
 
 The trial is made up (columns.py): ``--packets`` segments, a million by default. ``--pairs`` zooms (default 100) go to
-random places and widths, from the whole transfer to a ten-thousandth of it. A zoom's time is that from the change of
-the axis to the end of drawing, in the browser. Chromium runs without a GPU, as on a server.
+random places and widths, from the whole transfer to a ten-thousandth of it. A zoom's time is that from the end of a
+drag to the end of drawing, in the browser. Chromium runs without a GPU, as on a server.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ZOOM = """([from, to]) => new Promise(done => {
     const drawn = () => { if (graph.layout.title.subtitle.text !== before) {
         graph.removeListener('plotly_afterplot', drawn); done(performance.now() - began) } };
     graph.on('plotly_afterplot', drawn);
-    Plotly.relayout(graph, {'xaxis4.range[0]': from, 'xaxis4.range[1]': to}) })"""
+    dash_clientside.timeline.zoomed({'xaxis4.range[0]': from, 'xaxis4.range[1]': to}) })"""
 
 
 def measure(place: Place) -> Iterator[Result]:
