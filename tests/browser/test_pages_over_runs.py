@@ -1,0 +1,92 @@
+"""The pages about more than one trial in Chromium: the history of a metric over runs, and the certificate of a run."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.accessible import accessible
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "py"))
+from served_dashboard import served  # noqa: E402
+from synthetic_results import rows, write_plan  # noqa: E402
+from test_scenarios_certify import write_run  # noqa: E402
+
+from scenarios.certify import seal  # noqa: E402
+from scenarios.plan.document import Document  # noqa: E402
+from scenarios.plan.plan import make_plan  # noqa: E402
+
+pytestmark = [pytest.mark.browser]
+BUILDS = {"x-first": "a" * 64, "x-second": "b" * 64}
+DRAWN = "() => document.querySelectorAll('#history-0 .scatterlayer path.point').length"
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A dashboard of two runs of scenario x with different gateways, one of y, and a run for the record."""
+    folder = tmp_path_factory.mktemp("runs")
+    for day, (name, build) in enumerate(BUILDS.items()):
+        write_cells(folder / name, "x", day, lft=build)
+    write_cells(folder / "y-only", "y", 9, lft="c" * 64)
+    record = write_run(folder / "record")
+    shutil.copy(folder / "y-only" / "results.parquet", record)
+    seal.write(record)
+    with served(None, "--runs-dir", str(folder)) as (url, _):
+        yield url.split("/run/")[0].rstrip("/")
+
+
+def write_cells(folder: Path, scenario: str, day: int, lft: str) -> None:
+    """A run of two cells with three repeats each, and the build of its gateway."""
+    plan = make_plan(Document(scenario, {
+        "scenario": {"name": scenario}, "path": {"delay": "5ms"}, "transfer": {"bytes": "1MB"}, "run": {"repeat": 3},
+        "sweep": {"path.queue": ["30KB", "60KB"]},
+    }), 1)  # fmt: skip
+    started = {"started_realtime_ns": (1_760_000_000 + 86_400 * day) * 10**9}
+    write_plan(folder, plan, rows(plan, random.Random(day)), name=scenario, hashes={"lft-gateway": lft}, **started)
+
+
+def test_the_history_of_a_metric_is_chosen_and_leads_to_a_run(page: Page, base: str) -> None:
+    page.goto(f"{base}/history")
+    expect(page.get_by_role("heading", name="y, real time")).to_be_visible()
+    page.get_by_label("Scenario").select_option("x")
+    expect(page.get_by_role("heading", name="x, real time")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"scenario=x"))
+    page.wait_for_function(f"({DRAWN})() === 4")
+    for name in BUILDS:
+        expect(page.get_by_role("link", name=name).first).to_be_visible()
+    accessible(page)
+    page.get_by_label("Result").select_option("Retransmissions")
+    expect(page).to_have_url(re.compile(r"metric=retransmits"))
+    page.get_by_role("link", name="x-first").first.click()
+    page.wait_for_url("**/run/x-first")
+
+
+def test_a_metric_that_is_none_is_said(page: Page, base: str) -> None:
+    page.goto(f"{base}/history?metric=beauty")
+    expect(page.locator("#page")).to_contain_text("beauty")
+    accessible(page)
+
+
+def test_a_run_leads_to_its_certificate_with_evidence_and_record_plot(page: Page, base: str) -> None:
+    page.goto(f"{base}/run/record/certificate")
+    expect(page.get_by_role("heading", name="Land Speed Record: certificate")).to_be_visible()
+    page.wait_for_selector("#records .legendtext")
+    expect(page.get_by_text(re.compile(r"^R1\b")).first).to_be_visible()
+    accessible(page)
+    page.get_by_role("link", name="‹").click()
+    page.wait_for_url("**/run/record")
+    page.get_by_role("link", name="Land Speed Record: certificate and record plot").click()
+    expect(page.get_by_role("heading", name="Rules")).to_be_visible()
+
+
+def test_a_run_without_a_route_has_no_certificate(page: Page, base: str) -> None:
+    page.goto(f"{base}/run/x-first/certificate")
+    expect(page.locator("#page")).to_contain_text("Not certified: ")
+    accessible(page)
