@@ -1,5 +1,7 @@
 """A figure of panels over each other on one time axis, as plain values: what plotly.js reads, without plotly's objects.
 
+The panels share one x axis of plotly's. One for each panel, all moving together, made a zoom take a quarter longer.
+
 Every zoom makes the figure anew. Plotly's objects check and copy each value several times, which took more than half
 of a zoom's time. `plain` is for a browser, with arrays as base64; `figure` is for everything else. Hover texts of lines
 take longer than all else that a zoom needs, so a browser gets them (`hover`) once it has drawn.
@@ -29,7 +31,7 @@ class Later:
 
 
 class Sheet:
-    """Traces, and a layout whose axes have the names that plotly gives them (`xaxis`, `xaxis2`, …), from the top."""
+    """Traces, and a layout with one `xaxis`, and from the top `yaxis`, `yaxis2`, …"""
 
     def __init__(self, heights: Sequence[float]) -> None:
         self.rows = len(heights)
@@ -39,19 +41,17 @@ class Sheet:
         top = 1.0
         for row, height in enumerate(heights, start=1):
             bottom = max(top - height * free, 0.0)
-            last = row == self.rows
-            own = {} if last else {"matches": f"x{self.rows}", "showticklabels": False}
-            self.layout[axis("x", row)] = {"type": NUMBERS, "anchor": reference("y", row), "domain": [0.0, 1.0], **own}
-            self.layout[axis("y", row)] = {"type": NUMBERS, "anchor": reference("x", row), "domain": [bottom, top]}
+            self.layout[y_axis(row)] = {"type": NUMBERS, "anchor": "x", "domain": [bottom, top]}
             top = bottom - GAP
+        self.layout["xaxis"] = {"type": NUMBERS, "anchor": _reference(self.rows), "domain": [0.0, 1.0]}
 
     def add_trace(self, trace: Trace, row: int) -> None:
         """Draws a trace into a panel; the first one is 1. It is in the panel's own legend."""
         legend = "legend" if row == 1 else f"legend{row}"
-        self.data.append(trace | {"xaxis": reference("x", row), "yaxis": reference("y", row), "legend": legend})
+        self.data.append(trace | {"xaxis": "x", "yaxis": _reference(row), "legend": legend})
 
     def traces_of(self, row: int) -> list[Trace]:
-        return [trace for trace in self.data if trace["yaxis"] == reference("y", row)]
+        return [trace for trace in self.data if trace["yaxis"] == _reference(row)]
 
     def plain(self) -> dict[str, Any]:
         """What plotly.js draws. `{"later": n}` stands for hover facts that `hover` gives."""
@@ -67,14 +67,14 @@ class Sheet:
         return go.Figure({"data": whole, "layout": self.layout})
 
 
-def axis(letter: str, row: int) -> str:
-    """The key of a panel's axis in a layout: `xaxis`, `yaxis2`."""
-    return f"{letter}axis{row if row > 1 else ''}"
+def y_axis(row: int) -> str:
+    """The key of a panel's axis in a layout: `yaxis`, `yaxis2`."""
+    return f"yaxis{row if row > 1 else ''}"
 
 
-def reference(letter: str, row: int) -> str:
-    """How a trace names that axis: `x`, `y2`."""
-    return f"{letter}{row if row > 1 else ''}"
+def _reference(row: int) -> str:
+    """How a trace names that axis: `y`, `y2`."""
+    return f"y{row if row > 1 else ''}"
 
 
 def _is_later(trace: Trace) -> bool:

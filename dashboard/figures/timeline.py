@@ -17,7 +17,7 @@ from dashboard.data.timeline import Timeline
 from dashboard.figures.limits import add_limits
 from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throughput, add_tunnel
 from dashboard.figures.seqack import add_seqack
-from dashboard.figures.sheet import Sheet, axis
+from dashboard.figures.sheet import Sheet, y_axis
 from dashboard.figures.stops import add_stops
 from dashboard.figures.theme import AXIS, LAYOUT
 from dashboard.figures.units import scale
@@ -25,7 +25,7 @@ from dashboard.figures.view import CLIENT, PLAIN, View
 from netcommon import readable
 
 LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
-POINTS = 2000
+POINTS = 1500  # of a line: three for two of the plot's pixels on a screen of 1,500
 LEGEND_PX = 350  # beside the panels: a fixed width, because plotly.js draws all again when legends change the margin
 BAND: dict[str, Any] = {"range": [-1, 1], "fixedrange": True, "showticklabels": False, "showgrid": False,
                         "zeroline": False, "automargin": False}  # fmt: skip
@@ -86,7 +86,7 @@ def timeline_sheet(
     for row, panel in enumerate(panels, start=1):
         panel.draw(sheet, view, row)
         if panel.band:
-            sheet.layout[axis("y", row)] |= BAND | {"title": AXIS["title"] | {"text": panel.title}}
+            sheet.layout[y_axis(row)] |= BAND | {"title": AXIS["title"] | {"text": panel.title}}
             continue
         _name_axis(sheet, panel, row)
         _add_legend(sheet, row)
@@ -102,8 +102,8 @@ def _name_axis(sheet: Sheet, panel: Panel, row: int) -> None:
     if panel.base:
         unit = scale(sheet.traces_of(row), "y", panel.base)
         title, name = unit.title(title), unit.name
-        sheet.layout.setdefault("meta", {})[axis("y", row)] = unit.size
-    sheet.layout[axis("y", row)] |= AXIS | {
+        sheet.layout.setdefault("meta", {})[y_axis(row)] = unit.size
+    sheet.layout[y_axis(row)] |= AXIS | {
         "title": AXIS["title"] | {"text": title}, "ticklabeloverflow": "allow",
         "rangemode": "tozero" if panel.base else "normal",
         "uirevision": f"timeline {name}",
@@ -112,7 +112,7 @@ def _name_axis(sheet: Sheet, panel: Panel, row: int) -> None:
 
 def _add_legend(sheet: Sheet, row: int) -> None:
     """Gives a panel a legend of its own, beside it."""
-    top = sheet.layout[axis("y", row)]["domain"][1]
+    top = sheet.layout[y_axis(row)]["domain"][1]
     sheet.layout["legend" if row == 1 else f"legend{row}"] = {
         "x": 1.01, "y": top, "yanchor": "top", "font": {"size": 14}, "tracegroupgap": 0,
     }  # fmt: skip
@@ -164,8 +164,8 @@ def _lay_out(sheet: Sheet, view: View, height: int) -> None:
         "title": {"text": _title(tl), "x": 0, "xref": "paper", "font": {"size": 20},
                   "subtitle": {"text": note, "font": {"size": 14}}},
     }  # fmt: skip
-    for row in range(1, sheet.rows + 1):
-        sheet.layout[axis("x", row)] |= AXIS | {"range": [view.t0 / 1e9, view.t1 / 1e9], "ticklabeloverflow": "allow"}
     sheet.layout["yaxis"]["tickformat"] = SEQUENCE
-    last = sheet.layout[axis("x", sheet.rows)]
-    last["title"] = AXIS["title"] | {"text": "Time since the first segment (s)"}
+    sheet.layout["xaxis"] |= AXIS | {
+        "range": [view.t0 / 1e9, view.t1 / 1e9], "ticklabeloverflow": "allow",
+        "title": AXIS["title"] | {"text": "Time since the first segment (s)"},
+    }  # fmt: skip

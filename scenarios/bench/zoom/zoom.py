@@ -1,6 +1,7 @@
 """``dashboard.zoom``: how long a trial's page takes in Chromium until its timeline is drawn, and how long each zoom.
 
-The trial is made up (columns.py): ``--packets`` segments, a million by default. ``--pairs`` zooms (default 100) go to
+The trial is made up (columns.py): ``--packets`` segments, a million by default; a hundred million need 16 GB of memory
+and 40 GB below ``/var/tmp``. ``--pairs`` zooms (default 100) go to
 random places and widths, from the whole transfer to a ten-thousandth of it. A zoom's time is that from the end of a
 drag to the end of drawing, in the browser. Chromium runs without a GPU, as on a server.
 """
@@ -38,7 +39,7 @@ ZOOM = """([from, to]) => new Promise(done => {
     const drawn = () => { if (graph.layout.title.subtitle.text !== before) {
         graph.removeListener('plotly_afterplot', drawn); done(performance.now() - began) } };
     graph.on('plotly_afterplot', drawn);
-    dash_clientside.timeline.zoomed({'xaxis4.range[0]': from, 'xaxis4.range[1]': to}) })"""
+    dash_clientside.timeline.zoomed({'xaxis.range[0]': from, 'xaxis.range[1]': to}) })"""
 
 
 def measure(place: Place) -> Iterator[Result]:
@@ -55,6 +56,7 @@ def measure(place: Place) -> Iterator[Result]:
     segments, zooms = place.packets or SEGMENTS, place.pairs or ZOOMS
     place.say(f"dashboard.zoom: makes a trial of {segments} segments")
     run = write(place.scratch, segments)
+    _reported(run)
     with _served(run) as (url, pid), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1500, "height": 1300})
@@ -70,6 +72,11 @@ def measure(place: Place) -> Iterator[Result]:
         Row(f"zoom, p95 of {zooms}", "ms", float(p95), 0, ZOOM_MS, f"median {median:.0f} ms"),
         Row("server's peak memory", "MB", memory / 1e6, 0, MEMORY_BYTES / 1e6),
     ])  # fmt: skip
+
+
+def _reported(run: Path) -> None:
+    """The run's report, as at the end of each run. It makes the files of which a long timeline is read."""
+    subprocess.run([sys.executable, "-m", "scenarios.cli", "report", str(run)], stdout=subprocess.DEVNULL, check=True)
 
 
 def _first_view_s(page: Any, url: str) -> float:
