@@ -142,13 +142,17 @@ def _comment(capture: Tool | None, text: str) -> None:
 
 def _finish(flow: _Flow, boxes: Boxes, timeout_s: float) -> dict[str, Any]:
     """The sender's ``end`` object, with that of a second transfer. If the sender fails because a box has ended, the
-    error gives the box's reason."""
+    error gives the box's reason; if it takes too long, the limit and where it is set."""
+    began = time.monotonic()
     try:
         first, *second = (tool.finish(timeout_s) for tool in flow.senders)
         return first | ({"second": second[0]} if second else {})
     except ToolError as error:
         if boxes.ended(1.0):
             raise ToolError(f"comet-delay ended during the transfer ({error})") from error
+        if time.monotonic() - began >= timeout_s:
+            limit = f"a transfer may take {estimate.spoken(timeout_s)} here, and [run] timeout sets another limit"
+            raise ToolError(f"{error}; {limit}") from error
         raise
 
 
