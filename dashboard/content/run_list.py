@@ -34,8 +34,7 @@ def _row(run: Run) -> dict[str, str]:
         "tags": " ".join(run.tags),
         "why": "; ".join(run.verdict.reasons),
     }
-    about = str(run.heading.get("description") or "")
-    said = (run.title, run.name, about, *(row[name] for name in COLUMNS if name != "run"))
+    said = (run.title, run.name, run.description, *(row[name] for name in COLUMNS if name != "run"))
     return row | {"words": " ".join(said).lower()}
 
 

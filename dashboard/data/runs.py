@@ -119,6 +119,11 @@ class Run:
         return str(self.heading.get("title") or self.manifest.get("name") or self.name)
 
     @property
+    def description(self) -> str:
+        """What the scenario says of itself; empty if it says nothing."""
+        return str(self.heading.get("description") or "")
+
+    @property
     def paper(self) -> str:
         """The paper row that the scenario reproduces, such as `lfp-1995/fig3`; empty if there is none."""
         return str(self.manifest.get("paper") or self.heading.get("paper") or "")

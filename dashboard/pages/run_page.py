@@ -43,11 +43,10 @@ def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
     run = applied(own, choice)
     grids, lines = matrix.build(run), curves.build(run)
     built = None if grids or lines else sweep.build(run)
-    description = str(run.heading.get("description") or "")
     return html.Div(
         [
             html.H1(run.title),
-            html.P(description, className="lead") if description else None,
+            html.P(run.description, className="lead") if run.description else None,
             verdict_box(run.verdict, "This run"),
             *run_under_way.part(own),
             *certificate_page.part(own),

@@ -26,8 +26,8 @@ def test_losses_duplicates_and_reordering_are_the_boxes(tmp_path: Path) -> None:
     assert 0 <= box["duplicated"] - received["duplicates"] <= ends_sent
     assert received["received"] + received["lost"] == 10000
     assert 0 < received["reordered"] <= box["reordered"]
-    # A box that wakes up late dates arrivals back. test_pktlogger_push_exact.py has the delay in virtual time.
-    assert received["extent_max"] > 0 and received["delay_min_ns"] > 2_500_000
+    # The box dates arrivals back by 300 µs at most (worker.c). test_pktlogger_push_exact.py has the delay exactly.
+    assert received["extent_max"] > 0 and received["delay_min_ns"] >= 4_700_000
     assert sum(flow["lost"] for flow in received["flows"]) == received["lost"]
 
 

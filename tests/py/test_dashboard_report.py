@@ -13,6 +13,7 @@ import synthetic_run
 from dashboard.content import tables
 from dashboard.data.runs import load_run
 from dashboard.report import render, write_report
+from scenarios.bench.zoom import columns
 
 
 class Page(HTMLParser):
@@ -105,6 +106,10 @@ def test_a_run_under_way_has_a_report_too(tmp_path: Path) -> None:
     (path / "manifest.json").write_text(json.dumps(manifest))
     (path / "results.parquet").unlink()
     assert "not judged" in Page(render(load_run(path))).text
+
+
+def test_a_run_that_says_nothing_of_itself_has_a_report_too(tmp_path: Path) -> None:
+    assert "5000 segments" in Page(render(load_run(columns.write(tmp_path, 5_000)))).text
 
 
 def test_nothing_is_left_beside_the_report(syndrome: Path) -> None:

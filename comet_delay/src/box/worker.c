@@ -21,6 +21,11 @@ enum { BATCH = 32 };
 #define REST_NS (50 * NC_NS_PER_US)
 enum { REST_SHARE = 15 };
 
+/* Reading a batch takes up to this long, and its packets count as come when the reading began. A worker that was held
+ * up for longer does not know when they came. They count as come this long before they were read, because a packet that
+ * leaves before its delay is over shows a sender a path that is shorter than it is. */
+#define READING_NS (100 * NC_NS_PER_US)
+
 /* Load is judged over windows of this time. A worker that is busy for more than BUSY of a window lets other processors
  * do the hosts' work. It takes the work back when it was busy for less than CALM in CALM_WINDOWS windows in a row and
  * then has written nothing for QUIET_NS. Others may have to wait for a processor, and they too must have nothing left,
@@ -92,38 +97,53 @@ void worker_calibrate(struct worker *worker)
     worker->timer_ns = 0;
 }
 
-/* Reads up to a batch from the direction's port. Returns the number of packets. */
-static unsigned receive(struct worker *worker, unsigned d, uint64_t came_ns)
+/* Reads one packet and looks at the clock. */
+static ssize_t read_packet(struct worker *worker, const struct port *port, struct packet_buffer *packet)
+{
+    ssize_t len = port_read(port, packet ? packet->data : worker->spare, NC_VNET_LEN + DIRECTION_FRAME_MAX);
+    if (len > 0)
+        worker->looked_ns = nc_now_ns();
+    return len;
+}
+
+/* Reads up to a batch from the direction's port. What was there at `now_ns` came at `came_ns`. Returns the number of
+ * packets. */
+static unsigned receive(struct worker *worker, unsigned d, uint64_t came_ns, uint64_t now_ns)
 {
     struct direction *direction = &worker->directions[d];
     const struct port *port = &worker->ports[d];
     unsigned n = 0;
     for (; n < BATCH; n++) {
         struct packet_buffer *packet = direction_reserve(direction);
-        ssize_t len = port_read(port, packet ? packet->data : worker->spare, NC_VNET_LEN + DIRECTION_FRAME_MAX);
+        ssize_t len = read_packet(worker, port, packet);
         if (len < 0)
             worker->gone[d] = true;
         if (len <= 0)
             break;
+        uint64_t read_for_ns = worker->looked_ns - now_ns;
+        uint64_t at_ns = came_ns + (read_for_ns > READING_NS ? read_for_ns - READING_NS : 0);
         if (packet)
-            direction_take(direction, packet, (uint32_t)len, came_ns);
+            direction_take(direction, packet, (uint32_t)len, at_ns);
         else
-            direction_refuse(direction, worker->spare, (uint32_t)len, came_ns);
+            direction_refuse(direction, worker->spare, (uint32_t)len, at_ns);
     }
     worker->more |= n == BATCH;
     return n;
 }
 
-/* Sends up to a batch of what is due to the direction's far port. Returns the number of runs. */
+/* Sends up to a batch of what is due to the direction's far port. Each run leaves after the last look at the clock, so
+ * a worker that was held up says how late it was. Returns the number of runs. */
 static unsigned send_due(struct worker *worker, unsigned d, uint64_t now_ns)
 {
     struct direction *direction = &worker->directions[d];
     struct nc_run run;
     unsigned n = 0;
-    for (; n < BATCH && direction_due(direction, now_ns, &run); n++)
-        direction_sent(direction, now_ns, port_write(&worker->ports[!d], &run, worker->defer));
+    for (; n < BATCH && direction_due(direction, now_ns, &run); n++) {
+        direction_sent(direction, worker->looked_ns, port_write(&worker->ports[!d], &run, worker->defer));
+        worker->looked_ns = nc_now_ns();
+    }
     if (n)
-        worker->written_ns = now_ns;
+        worker->written_ns = worker->looked_ns;
     return n;
 }
 
@@ -141,7 +161,7 @@ static bool pass(struct worker *worker, uint64_t came_ns, uint64_t now_ns)
 {
     unsigned moved = 0, sent, end = worker->first + worker->n;
     for (unsigned d = worker->first; d < end; d++)
-        moved += receive(worker, d, came_ns);
+        moved += receive(worker, d, came_ns, now_ns);
     do {
         sent = 0;
         for (unsigned d = worker->first; d < end; d++)
@@ -160,9 +180,10 @@ static bool turn(struct worker *worker, uint64_t now_ns)
     uint64_t came_ns = arrival_ns(worker, now_ns);
     worker->timer_ns = worker->armed_ns = 0;
     worker->more = false;
+    worker->looked_ns = now_ns;
     if (!pass(worker, came_ns, now_ns))
         return false;
-    now_ns = nc_now_ns();
+    now_ns = worker->looked_ns;
     pass(worker, now_ns, now_ns);
     return true;
 }

@@ -8,13 +8,15 @@
  * that spins would otherwise take the lock again before anybody else got it. Both locks inherit priority, so that a
  * control thread that holds up packets is not held up itself.
  *
- * A turn. One clock reading is passed down to everything. A turn reads what waits at the ports, sends what is due, and
- * sleeps. Waking up for every packet is what costs most. So a turn that found work is followed by a plain sleep of
- * `poll_ns`, and only a turn that found none arms the ports as wake-ups (as NAPI does with interrupts). At low load
- * every arrival therefore wakes the worker at once. Under load the worker turns every `poll_ns`, which bounds the error
- * of the arrival time and the lateness of departures. Departures carry theoretical times, so lateness never
- * accumulates. `spin_ns` before a wake-up time the worker stops sleeping and watches the clock, except for the rests
- * that it owes the other tasks of its processor (worker.c, REST_NS).
+ * A turn. A turn reads what waits at the ports, sends what is due, and sleeps. The look at the clock at its beginning
+ * decides what is due. The clock is looked at again after each packet that is read or written, because a worker that
+ * is held up in between must neither shorten a packet's delay nor hide how late it left. Waking up for every packet is
+ * what costs most. So a turn that found work is followed by a plain sleep of `poll_ns`, and only a turn that found
+ * none arms the ports as wake-ups (as NAPI does with interrupts). At low load every arrival therefore wakes the worker
+ * at once. Under load the worker turns every `poll_ns`, which bounds the error of the arrival time and the lateness of
+ * departures. Departures carry theoretical times, so lateness never accumulates. `spin_ns` before a wake-up time the
+ * worker stops sleeping and watches the clock, except for the rests that it owes the other tasks of its processor
+ * (worker.c, REST_NS).
  *
  * Writing to a TAP runs the host's whole receiving stack in the writer. This is quickest for a single packet, but with
  * 1,500-byte packets it is two fifths of all that a worker does. So a worker that has little time left writes to where
@@ -54,6 +56,7 @@ struct worker {
     struct wake_latency latency;
     uint64_t timer_ns;           /* the last wait was ended by its timer, which was set for this time; 0: it was not */
     uint64_t armed_ns;           /* the last wait was ended by a port, and began at this time; 0: it was not */
+    uint64_t looked_ns;          /* the last look at the clock in this turn */
     uint64_t window_ns, busy_ns; /* when the present window of load began; how much of it went into packets */
     uint64_t written_ns;         /* when it last wrote */
     uint64_t owed_ns;            /* rest that it owes the processor's other tasks, see account_rest */
