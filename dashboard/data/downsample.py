@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from tsdownsample import MinMaxLTTBDownsampler
 
-from dashboard.data.levels import Levels
+from dashboard.data.levels import Points
+from dashboard.data.series import Series
 
 I64 = NDArray[np.int64]
+INDEX_FROM = 100_000  # rows in view: to thin fewer takes less time than to make the line's index
 
 
 def visible(t: I64, t0: int, t1: int) -> slice:
@@ -29,16 +31,28 @@ def inside(t: I64, t0: int, t1: int) -> slice:
     return slice(int(np.searchsorted(t, t0, side="left")), int(np.searchsorted(t, t1, side="right")))
 
 
-def thin(t: I64, y: NDArray[Any], t0: int, t1: int, points: int, levels: Levels | None = None) -> I64:
-    """The numbers of at most `points` rows of the visible part. They keep the line's shape and its extremes. `levels`:
-    the index of `y`, for lines of many rows."""
-    rows = visible(t, t0, t1)
-    if rows.stop - rows.start <= points:
-        return np.arange(rows.start, rows.stop, dtype=np.int64)
-    some = levels.candidates(rows.start, rows.stop, points) if levels else np.arange(rows.start, rows.stop)
+def thin(t: I64, y: NDArray[Any], t0: int, t1: int, points: int) -> I64:
+    """The numbers of at most `points` rows of the visible part. They keep the line's shape and its extremes."""
+    return _fewer(_points(Series(t, y), visible(t, t0, t1)), points).rows
+
+
+def thin_line(line: Series, t0: int, t1: int, points: int) -> Points:
+    """The same points with their times and values, by the line's index where many rows are visible."""
+    rows = visible(line.t_ns, t0, t1)
+    if rows.stop - rows.start < INDEX_FROM:
+        return _fewer(_points(line, rows), points)
+    return _fewer(line.levels.candidates(rows.start, rows.stop, points), points)
+
+
+def _points(line: Series, rows: slice) -> Points:
+    return Points(np.arange(rows.start, rows.stop, dtype=np.int64), line.t_ns[rows], line.value[rows])
+
+
+def _fewer(some: Points, points: int) -> Points:
+    if some.size <= points:
+        return some
     downsampler = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]
-    chosen: I64 = downsampler.downsample(t[some], y[some], n_out=points - points % 2).astype(np.int64)
-    return np.asarray(some[chosen], dtype=np.int64)
+    return some.of(downsampler.downsample(some.t_ns, some.value, n_out=points - points % 2).astype(np.int64))
 
 
 def aggregate(t: I64, t0: int, t1: int, bins: int) -> tuple[I64, I64]:

@@ -144,6 +144,17 @@ class Flow:
         return np.flatnonzero(self.received_ns < 0)
 
     @kept
+    def lost_times(self) -> I64:
+        """The sending times of `lost_rows`."""
+        return self.sent_ns[self.lost_rows]
+
+    @kept
+    def lost_fates(self) -> NDArray[np.uint8]:
+        """What the box did with `lost_rows`."""
+        assert self.box
+        return self.box.fate[self.lost_rows]
+
+    @kept
     def arrival_rows(self) -> I64:
         """Rows of segments that arrived, in order of arrival."""
         rows = np.flatnonzero(self.received_ns >= 0)

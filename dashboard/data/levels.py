@@ -1,14 +1,17 @@
 """An index of a line, so that thinning any range of it costs the same, from a round trip to a hundred million packets.
 
-For each block of rows it knows the first and last row and those of the least and greatest value; a level's blocks are
-FACTOR times as long as those of the level below. A range is read on the coarsest level that still has enough blocks in
-it, so at most a few rows for each point that is drawn. Invariant: the rows that a level gives contain the extremes of
-every block, so a spike of one packet survives. Rejected: thinning all visible rows, which took 5 ms for each million.
+For each block of rows it knows four points: the first and the last row, and those of the least and the greatest value.
+A level's blocks are FACTOR times as long as those of the level below. A range is read on the coarsest level that still
+has enough blocks in it, so at most a few points for each one that is drawn, and these lie side by side. Invariant: the
+points that a level gives contain the extremes of every block, so a spike of one packet survives.
+Rejected: thinning all visible rows, which took 5 ms for each million. Rejected: an index of rows alone. Its points were
+read all over the line's files, and a first view of a hundred million segments took half a minute from a cold disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,38 +20,69 @@ from numpy.typing import NDArray
 I64 = NDArray[np.int64]
 BLOCK = 64  # rows of a block of the finest level
 FACTOR = 8
+PARTS = 3  # arrays of a level: rows, times, values
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points of a line: their rows, ascending, with the time and the value of each."""
+
+    rows: I64
+    t_ns: I64
+    value: I64
+
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return int(self.rows.size)
+
+    def of(self, chosen: Any) -> Points:
+        """Some of them."""
+        return Points(self.rows[chosen], self.t_ns[chosen], self.value[chosen])
 
 
 class Levels:
-    """The index of one line's values, row by row."""
+    """The index of one line, whose times are sorted."""
 
-    def __init__(self, values: NDArray[Any]) -> None:
-        self._levels = tuple(_levels(values))
+    def __init__(self, t_ns: NDArray[Any], values: NDArray[Any]) -> None:
+        self._line = t_ns, values
+        self._levels = tuple((size, (rows, t_ns[rows], values[rows])) for size, rows in _levels(values))
 
     @classmethod
-    def of_rows(cls, rows: Sequence[I64]) -> Levels:
-        """An index from the `rows` of an earlier one."""
+    def of_parts(cls, t_ns: I64, values: I64, parts: Sequence[I64]) -> Levels:
+        """An index from the `parts` of an earlier one."""
         found = cls.__new__(cls)
-        found._levels = tuple((BLOCK * FACTOR**level, extremes) for level, extremes in enumerate(rows))
+        found._line = t_ns, values
+        by_level = (parts[at : at + PARTS] for at in range(0, len(parts), PARTS))
+        found._levels = tuple((BLOCK * FACTOR**level, (rows, t, y)) for level, (rows, t, y) in enumerate(by_level))
         return found
 
     @property
-    def rows(self) -> tuple[I64, ...]:
-        """The rows of each level, finest first."""
-        return tuple(extremes for _, extremes in self._levels)
+    def parts(self) -> tuple[I64, ...]:
+        """The arrays of each level, finest first: rows, times and values of each block's four points."""
+        return tuple(part for _, level in self._levels for part in level)
 
-    def candidates(self, start: int, stop: int, points: int) -> I64:
-        """Rows within [start, stop), ascending, that keep the line's shape for `points` points: all of them, or the
-        ends and extremes of blocks. Rows of blocks that begin or end outside are all there."""
-        for size, extremes in reversed(self._levels):
-            first, last = -(-start // size), min(stop // size, len(extremes))
+    def candidates(self, start: int, stop: int, points: int) -> Points:
+        """Points within [start, stop) that keep the line's shape for `points` points: all of them, or the ends and
+        extremes of blocks. Rows of blocks that begin or end outside are all there."""
+        for size, level in reversed(self._levels):
+            first, last = -(-start // size), min(stop // size, len(level[0]))
             if last - first >= points:
-                chosen = [
-                    np.arange(start, first * size), extremes[first:last].ravel(), np.arange(last * size, stop)
-                ]  # fmt: skip
-                rows = np.concatenate(chosen)
-                return np.asarray(rows[np.append(True, rows[1:] > rows[:-1])], dtype=np.int64)
-        return np.arange(start, stop)
+                head, tail = self._all(start, first * size), self._all(last * size, stop)
+                whole = Points(*(part[first:last].ravel() for part in level))
+                return _joined(head, whole, tail)
+        return self._all(start, stop)
+
+    def _all(self, start: int, stop: int) -> Points:
+        t_ns, values = self._line
+        return Points(np.arange(start, stop), t_ns[start:stop], values[start:stop])
+
+
+def _joined(*runs: Points) -> Points:
+    """Runs of points as one. A row that is there twice, as an end and as an extreme of its block, is taken once."""
+    names = ("rows", "t_ns", "value")
+    joined = Points(*(np.concatenate([getattr(run, name) for run in runs]) for name in names))
+    return joined.of(np.append(True, joined.rows[1:] > joined.rows[:-1]))
 
 
 def _levels(values: NDArray[Any]) -> Iterator[tuple[int, I64]]:

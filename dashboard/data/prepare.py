@@ -16,7 +16,7 @@ from dashboard.data.runs import Trial, load_run
 from dashboard.data.store import KEPT, Store
 from dashboard.data.timeline import BASE, Timeline, joined, read_leg, stored_leg, stores_of
 
-OF_BOX = ("box_rows", "box_line", "box_queue")
+OF_BOX = ("box_rows", "box_line", "box_queue", "lost_fates")
 OF_GATEWAYS = ("inside_gateways", "through_gateways")
 
 

@@ -35,7 +35,7 @@ class Series:
     @cached_property
     def levels(self) -> Levels:
         """The index by which any range is thinned; made on first use."""
-        return Levels(self.value)
+        return Levels(self.t_ns, self.value)
 
 
 def in_flight_bytes(sent_ns: I64, seq: I64, end: I64, ack_ns: I64, ack: I64) -> Series:

@@ -29,11 +29,11 @@ from dashboard.data.flow import Events, Flow, LostAcks, Stop
 from dashboard.data.happened import Happened
 from dashboard.data.runs import SERVER, Json, Run, Trial, flow_summary, load_run
 from dashboard.data.series import Series
-from dashboard.data.store import Store
+from dashboard.data.store import Store, kept
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
-STORED_AS = 1  # changes when what is kept changes
+STORED_AS = 2  # changes when what is kept changes
 BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window")
 SLOW = "slow"
 
@@ -44,10 +44,18 @@ class Timeline(Flow):
 
     server: Timeline | None = None
 
+    @kept
+    def slowest(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+        """Start and end of the slowest spans, the one that cost most time first, and the text of each."""
+        found = slow.spans(self)
+        ends = np.asarray([(span.t0_ns, span.t1_ns) for span, _ in found], np.int64).reshape(-1, 2)
+        return ends, np.asarray([text for _, text in found], np.str_)
+
     @cached_property
     def slow_spans(self) -> tuple[Stop, ...]:
-        """The slowest spans, the one that cost most time first."""
-        return tuple(Stop(span.t0_ns, span.t1_ns, SLOW, text) for span, text in slow.spans(self))
+        """The same as places in the timeline."""
+        ends, texts = self.slowest
+        return tuple(Stop(t0, t1, SLOW, text) for (t0, t1), text in zip(ends.tolist(), texts.tolist(), strict=True))
 
     @cached_property
     def happened(self) -> Happened:
@@ -58,6 +66,12 @@ class Timeline(Flow):
     def visits(self) -> tuple[Stop, ...]:
         """The places that the buttons lead to: the stops in order of time; where nothing stopped, the slowest spans."""
         return self.stops or self.slow_spans
+
+    def trim(self) -> None:
+        """Gives back memory that earlier views have touched (`Store.trim`)."""
+        for leg in (self, self.server):
+            if leg is not None and leg.store is not None:
+                leg.store.trim()
 
     def first_view_ns(self) -> tuple[int, int]:
         """The span that is shown first: the first stop or the slowest span in its context; if there is neither, all."""

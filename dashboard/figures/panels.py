@@ -40,11 +40,11 @@ def _add_steps(
     figure: Sheet, view: View, row: int, base: str, series: Series, name: str, hover: str, colour: str
 ) -> None:
     """Draws a quantity that keeps its value until the next change. `base`: its unit."""
-    rows = view.line(series)
-    values = series.value[rows]
+    drawn = view.line(series)
     figure.add_trace(scatter(
-        x=seconds(series.t_ns[rows]), y=values, mode="lines", name=name,
-        line={"color": colour, "width": 2, "shape": "hv"}, customdata=Later(rows.size, lambda: said(base, values)),
+        x=seconds(drawn.t_ns), y=drawn.value, mode="lines", name=name,
+        line={"color": colour, "width": 2, "shape": "hv"},
+        customdata=Later(drawn.size, lambda: said(base, drawn.value)),
         hovertemplate=f"<b>{hover}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
     ), row)  # fmt: skip
 
@@ -66,14 +66,12 @@ def _add_capacity(figure: Sheet, view: View, row: int) -> None:
 def add_rtt(figure: Sheet, view: View, row: int) -> None:
     """Draws the round-trip time from segments and their ACKs (Karn's rule). Many samples are a step line, the last one
     until the next, which a browser draws far faster than marks."""
-    rtt = view.timeline.rtt
-    rows = view.line(rtt)
-    values = rtt.value[rows]
+    drawn = view.line(view.timeline.rtt)
     figure.add_trace(scatter(
-        x=seconds(rtt.t_ns[rows]), y=values, mode="markers" if rows.size <= MOST_MARKS else "lines",
+        x=seconds(drawn.t_ns), y=drawn.value, mode="markers" if drawn.size <= MOST_MARKS else "lines",
         name="RTT to the near gateway" if behind_gateway(view.timeline.params) else "RTT",
         marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": "hv"},
-        customdata=Later(rows.size, lambda: said("ns", values)),
+        customdata=Later(drawn.size, lambda: said("ns", drawn.value)),
         hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
     ), row)  # fmt: skip
 

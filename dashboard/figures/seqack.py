@@ -22,6 +22,7 @@ from dashboard.figures.view import (
     MOST_MARKS,
     SEGMENT_HOVER,
     SERVER,
+    Facts,
     View,
     facts_of,
     grouped,
@@ -72,10 +73,11 @@ def _step(points: int, name: str, colour: str, width: float, dash: str | None = 
 
 def _window_edge(view: View) -> Trace:
     tl = view.timeline
-    rows = view.line(tl.window_edge)
+    drawn = view.line(tl.window_edge)
+    rows = drawn.rows
     facts = Later(rows.size, lambda: facts_of(grouped(tl.ack[rows]), said("bytes", tl.window[rows])))
     return scatter(
-        x=seconds(tl.ack_ns[rows]), y=tl.window_edge.value[rows], name="window edge (ACK + window)",
+        x=seconds(drawn.t_ns), y=drawn.value, name="window edge (ACK + window)",
         mode="lines", line={"color": GREY, "width": 1.5, "shape": "hv", "dash": "dot"}, customdata=facts,
         hovertemplate="<b>window edge</b><br>ACK %{customdata[0]} + window %{customdata[1]}<extra></extra>",
     )  # fmt: skip
@@ -83,22 +85,22 @@ def _window_edge(view: View) -> Trace:
 
 def _sent(view: View) -> Trace:
     tl = view.timeline
-    rows = tl.sent_rows[NEW][view.line(tl.sent_line)]
-    span = inside(tl.sent_times[NEW], view.t0, view.t1)
-    if rows.size < span.stop - span.start:  # not "== points": parts of a super-packet share a time
+    drawn = view.line(tl.sent_line)
+    span = inside(tl.sent_line.t_ns, view.t0, view.t1)
+    if drawn.size < span.stop - span.start:  # not "== points": parts of a super-packet share a time
         view.notes.append(f"lines thinned to {view.points:,} points (zoom in for every packet)")
-    return _step(rows.size, view.words.sent, view.words.sent_colour, 2.5, x=seconds(tl.sent_ns[rows]), y=tl.end[rows],
-                 customdata=Later(rows.size, lambda: segment_facts(tl, rows)),
+    return _step(drawn.size, view.words.sent, view.words.sent_colour, 2.5, x=seconds(drawn.t_ns), y=drawn.value,
+                 customdata=Later(drawn.size, lambda: segment_facts(tl, tl.sent_rows[NEW][drawn.rows])),
                  hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip
 
 
 def _received(view: View) -> Trace:
     tl = view.timeline
-    rows = tl.arrived_rows[NEW][view.line(tl.arrived_line)]
+    drawn = view.line(tl.arrived_line)
     words = view.words
-    return _step(rows.size, words.received, words.received_colour, 2, words.received_dash,
-                 x=seconds(tl.received_ns[rows]), y=tl.end[rows],
-                 customdata=Later(rows.size, lambda: segment_facts(tl, rows)),
+    return _step(drawn.size, words.received, words.received_colour, 2, words.received_dash,
+                 x=seconds(drawn.t_ns), y=drawn.value,
+                 customdata=Later(drawn.size, lambda: segment_facts(tl, tl.arrived_rows[NEW][drawn.rows])),
                  hovertemplate=f"<b>{words.at_receiver}</b><br>{SEGMENT_HOVER}<extra></extra>")  # fmt: skip
 
 
@@ -107,19 +109,23 @@ def _box(view: View) -> Trace | None:
     tl, box = view.timeline, view.timeline.box
     if box is None:
         return None
-    rows = tl.box_rows[view.line(tl.box_line)]
-    facts = Later(rows.size, lambda: segment_facts(tl, rows, said("ns", box.exit_ns[rows] - box.in_ns[rows])))
+    drawn = view.line(tl.box_line)
+
+    def facts() -> Facts:
+        rows = tl.box_rows[drawn.rows]
+        return segment_facts(tl, rows, said("ns", box.exit_ns[rows] - box.in_ns[rows]))
+
     hover = "<b>out of the bottleneck</b>, %{customdata[6]} after it came<br>"
-    return _step(rows.size, "delay box: left the bottleneck", VERMILLION, 1.5, x=seconds(box.exit_ns[rows]),
-                 y=tl.end[rows], customdata=facts, hovertemplate=f"{hover}{SEGMENT_HOVER}<extra></extra>",
+    return _step(drawn.size, "delay box: left the bottleneck", VERMILLION, 1.5, x=seconds(drawn.t_ns), y=drawn.value,
+                 customdata=Later(drawn.size, facts), hovertemplate=f"{hover}{SEGMENT_HOVER}<extra></extra>",
                  )  # fmt: skip
 
 
 def _acks(view: View) -> Trace:
     tl = view.timeline
-    rows = view.line(tl.acks)
-    return _step(rows.size, view.words.acks, view.words.ack_colour, 2.5, x=seconds(tl.ack_ns[rows]), y=tl.ack[rows],
-                 customdata=Later(rows.size, lambda: said("bytes", tl.window[rows])),
+    drawn = view.line(tl.acks)
+    return _step(drawn.size, view.words.acks, view.words.ack_colour, 2.5, x=seconds(drawn.t_ns), y=drawn.value,
+                 customdata=Later(drawn.size, lambda: said("bytes", tl.window[drawn.rows])),
                  hovertemplate="<b>ACK %{y:,}</b> at %{x:.6f} s<br>window %{customdata}<extra></extra>",
                  )  # fmt: skip
 
@@ -145,19 +151,20 @@ def _lost(view: View) -> list[Trace]:
     """A trace for each cause that the box gives; without the box's record one trace for all losses."""
     tl = view.timeline
     if tl.box is None:
-        return _lost_of(view, tl.lost_rows, "lost", "x-thin")
-    fates = tl.box.fate[tl.lost_rows]
+        return _lost_of(view, tl.lost_rows, tl.lost_times, "lost", "x-thin")
+    fates = tl.lost_fates
     traces = []
     for fate in np.unique(fates):
         name = tl.box.name(int(fate))
         symbol = FATE_SYMBOLS.get(name, OTHER_SYMBOL)
-        traces += _lost_of(view, tl.lost_rows[fates == fate], f"lost: {label(name)}", symbol)
+        own = fates == fate
+        traces += _lost_of(view, tl.lost_rows[own], tl.lost_times[own], f"lost: {label(name)}", symbol)
     return traces
 
 
-def _lost_of(view: View, lost: I64, name: str, symbol: str) -> list[Trace]:
+def _lost_of(view: View, lost: I64, times: I64, name: str, symbol: str) -> list[Trace]:
     tl = view.timeline
-    rows, counts = view.marks(lost, tl.sent_ns[lost])
+    rows, counts = view.marks(lost, times)
     if not rows.size:
         return []
     return [_marks(view, rows, counts, tl.sent_ns, tally(name + view.words.where, counts), BLACK, symbol)]

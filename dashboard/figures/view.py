@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.data.downsample import aggregate, inside, thin, visible
+from dashboard.data.downsample import aggregate, inside, thin_line
 from dashboard.data.flow import KINDS
+from dashboard.data.levels import Points
 from dashboard.data.series import I64, Series
 from dashboard.data.timeline import Timeline
 from dashboard.figures.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
@@ -18,7 +19,6 @@ from dashboard.figures.units import said
 EVENT_LIMIT = 150  # more marks of one kind would hide the lines, and each takes a browser 0.1 ms
 EVENT_BINS = 100
 MOST_MARKS = 80  # of a line that has a mark for each point; a browser draws the line alone far faster
-INDEX_FROM = 100_000  # rows in view: to thin fewer takes less time than to make the line's index
 Facts = NDArray[np.object_]
 _KINDS = np.asarray(KINDS, object)
 
@@ -65,11 +65,9 @@ class View:
     notes: list[str] = field(default_factory=list)
     words: Words = PLAIN
 
-    def line(self, series: Series) -> I64:
-        """The rows of a dense line that are drawn."""
-        seen = visible(series.t_ns, self.t0, self.t1)
-        levels = series.levels if seen.stop - seen.start >= INDEX_FROM else None
-        return thin(series.t_ns, series.value, self.t0, self.t1, self.points, levels)
+    def line(self, series: Series) -> Points:
+        """The points of a dense line that are drawn."""
+        return thin_line(series, self.t0, self.t1, self.points)
 
     def marks(self, rows: I64, times: I64) -> tuple[I64, I64]:
         """All of `rows` in the span, and how many packets each mark stands for. `times`: the times of `rows`, sorted.

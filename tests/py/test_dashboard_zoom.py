@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import synthetic_run
 
-from dashboard.data import timeline
-from dashboard.data.downsample import thin
+from dashboard.data import downsample, timeline
+from dashboard.data.downsample import thin_line
 from dashboard.data.flow import FAST, SPURIOUS, TIMEOUT
 from dashboard.data.levels import BLOCK, FACTOR, Levels
 from dashboard.data.runs import load_run
+from dashboard.data.series import Series
 from dashboard.data.timeline import Timeline
-from dashboard.figures import view
 from dashboard.figures.sheet import Sheet, Trace
 from dashboard.figures.timeline import timeline_figure, timeline_sheet
 
@@ -54,11 +54,14 @@ def test_the_index_keeps_ends_and_extremes_of_any_range(rows: int) -> None:
     seed = random.randrange(2**32)
     rng = np.random.default_rng(seed)
     values = rng.normal(size=rows)
-    levels = Levels(values)
+    t = np.arange(rows, dtype=np.int64) * 10
+    levels = Levels(t, values)
     for points in (10, 100, 2000):
         for _ in range(20):
             start, stop = np.sort(rng.integers(0, rows + 1, 2))
-            found = levels.candidates(int(start), int(stop), points)
+            drawn = levels.candidates(int(start), int(stop), points)
+            found = drawn.rows
+            assert np.array_equal(drawn.t_ns, t[found]) and np.array_equal(drawn.value, values[found]), f"seed {seed}"
             assert np.all(np.diff(found) > 0), f"seed {seed}"
             assert found.size == 0 or (found[0] >= start and found[-1] < stop), f"seed {seed}"
             if stop > start:
@@ -68,20 +71,20 @@ def test_the_index_keeps_ends_and_extremes_of_any_range(rows: int) -> None:
 
 
 def test_thinning_by_the_index_reads_few_rows_whatever_the_range() -> None:
-    values = np.cumsum(np.random.default_rng(1).normal(size=1_000_000))
-    levels = Levels(values)
+    values = np.cumsum(np.random.default_rng(1).integers(-9, 10, 1_000_000))
+    t = np.arange(values.size, dtype=np.int64)
+    levels = Levels(t, values)
     for start, stop in ((0, 1_000_000), (3, 999_000), (400_123, 600_321), (1, 20_001)):
         assert levels.candidates(start, stop, 2000).size <= 2000 * FACTOR * 4 + 2 * (stop - start) // 2000 + 8
-    t = np.arange(values.size, dtype=np.int64)
-    values[777_777] = 1e9
-    rows = thin(t, values, 0, values.size, 2000, Levels(values))
+    values[777_777] = 10**9
+    rows = thin_line(Series(t, values), 0, values.size, 2000).rows
     assert rows.size <= 2000 and 777_777 in rows, "a spike of one packet survives"
 
 
 def test_with_the_index_the_lines_are_the_same(loaded: Timeline, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where few rows are in view the index is not used; both ways draw the greatest value in flight and few points."""
     for start in (0, 10**12):
-        monkeypatch.setattr(view, "INDEX_FROM", start)
+        monkeypatch.setattr(downsample, "INDEX_FROM", start)
         flight = next(trace for trace in timeline_sheet(loaded, (0, loaded.duration_ns)).data
                       if trace["name"] == "in flight")  # fmt: skip
         assert len(flight["x"]) <= 2000
