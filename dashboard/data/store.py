@@ -1,15 +1,13 @@
 """Arrays of one flow in a folder, memory-mapped: what a long transfer's timeline is made of.
 
-A view then costs the pages of the file that it touches, however long the transfer was. Such pages count as memory of
-the server until the kernel wants them back, or until `trim`. An array is written once, under a temporary name, and
-renamed. Rejected: Parquet as it is, of which a view would decode whole row groups.
+A view then costs the pages of the file that it touches, however long the transfer was. Such pages count as
+resident in the server, up to 2 MB for each point that is read, until the kernel wants them back. An array is written
+once, under a temporary name, and renamed. Rejected: Parquet as it is, of which a view would decode whole row groups.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
-import resource
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +21,6 @@ from dashboard.data.series import Series
 
 T = TypeVar("T")
 DONE = "done"
-MOST_RESIDENT_BYTES = 500_000_000  # of the whole process, between two views
 KEPT: list[str] = []  # the properties of flows that are kept
 
 
@@ -32,7 +29,6 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._maps: list[mmap.mmap] = []
 
     def get(self, name: str, make: Callable[[], T]) -> T:
         """The value of a name: an array, a tuple of arrays, or a series with its index. It is made and written where it
@@ -51,20 +47,12 @@ class Store:
 
     def array(self, name: str) -> NDArray[Any]:
         """An array that was put."""
-        return self._mapped(self.folder / f"{name}.ndarray.0.npy")
+        return _mapped(self.folder / f"{name}.ndarray.0.npy")
 
     def arrays(self, name: str) -> tuple[NDArray[Any], ...]:
         """A tuple of arrays that was put; empty when none was."""
         found: tuple[NDArray[Any], ...] = self._found(name) or ()
         return found
-
-    def trim(self) -> None:
-        """Gives back the pages that views have touched, where this process holds much. They stay in the kernel's cache,
-        where the next view finds them."""
-        resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-        if resident > MOST_RESIDENT_BYTES:
-            for one in self._maps:
-                one.madvise(mmap.MADV_DONTNEED)
 
     def finish(self) -> None:
         """All has been put."""
@@ -81,18 +69,12 @@ class Store:
     def _found(self, name: str) -> Any:
         for kind in (np.ndarray, tuple, Series):
             paths = [self.folder / f"{name}.{kind.__name__}.{number}.npy" for number in range(64)]
-            parts = [self._mapped(path) for path in paths if path.is_file()]
+            parts = [_mapped(path) for path in paths if path.is_file()]
             if parts and kind is Series:
                 return Series.indexed(parts[0], parts[1], Levels.of_parts(parts[0], parts[1], parts[2:]))
             if parts:
                 return tuple(parts) if kind is tuple else parts[0]
         return None
-
-    def _mapped(self, path: Path) -> NDArray[Any]:
-        found = np.load(path, mmap_mode="r" if path.stat().st_size > 4096 else None)
-        if isinstance(found.base, mmap.mmap):
-            self._maps.append(found.base)
-        return np.asarray(found)
 
     def _path(self, name: str, number: int, value: Any) -> Path:
         kind = next(kind for kind in (Series, tuple, np.ndarray) if isinstance(value, kind))
@@ -102,6 +84,11 @@ class Store:
         with path.with_suffix(".new").open("wb") as file:
             np.save(file, values)
         os.replace(file.name, path)  # noqa: PTH105 - a rename within one directory
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    found = np.load(path, mmap_mode="r" if path.stat().st_size > 4096 else None)
+    return np.asarray(found)
 
 
 def kept(make: Callable[[Any], T]) -> cached_property[T]:

@@ -67,12 +67,6 @@ class Timeline(Flow):
         """The places that the buttons lead to: the stops in order of time; where nothing stopped, the slowest spans."""
         return self.stops or self.slow_spans
 
-    def trim(self) -> None:
-        """Gives back memory that earlier views have touched (`Store.trim`)."""
-        for leg in (self, self.server):
-            if leg is not None and leg.store is not None:
-                leg.store.trim()
-
     def first_view_ns(self) -> tuple[int, int]:
         """The span that is shown first: the first stop or the slowest span in its context; if there is neither, all."""
         return self.visit_view_ns(0) if self.visits else (0, max(self.duration_ns, 1))

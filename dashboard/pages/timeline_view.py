@@ -147,7 +147,6 @@ class Views:
         trial = run.trial(number)
         flow = _flow(trial, query)
         loaded = timeline.load(run, trial, flow)
-        loaded.trim()
         return loaded, asked(loaded, flow, query)
 
     def _drawn(self, loaded: Timeline, view: Asked) -> Sheet:
