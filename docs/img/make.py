@@ -1,8 +1,9 @@
-"""Make the pictures of README.md again: `make pictures`, or `.venv/bin/python docs/img/make.py`.
+"""Make the pictures of the dashboard again: `make pictures`, or `.venv/bin/python docs/img/make.py [NAME…]`.
 
-It runs the two scenarios of the demonstration in virtual time with a fixed seed, so the figures are the same on every
-machine, and photographs the dashboard's pages with Debian's chromium. It writes sweep.png and timeline.png beside this
-file. The runs are in a temporary folder. Of the network it needs only its own dashboard on loopback.
+It runs scenarios in virtual time with a fixed seed, so the figures are the same on every machine, and photographs the
+dashboard's pages with Debian's chromium, each with a run of its own kind. It writes NAME.png beside this file. The
+pages of a running gateway and box need root and real time (live.py). The runs are in a temporary folder. Of the network
+it needs only its own dashboard on loopback.
 Rejected: pictures of runs in real time, which nobody else can make again.
 """
 
@@ -13,40 +14,127 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import click
+from live import at_work
 from playwright.sync_api import Page, sync_playwright
 from werkzeug.serving import make_server
 
-from dashboard.app import make_app
+from dashboard.app import NOTHING_LIVE, make_app
 from dashboard.data.runs import load_run
+from dashboard.live.live import Live, watch
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 CHROMIUM = "/usr/bin/chromium"
 ARGS = ["--no-sandbox", "--disable-background-networking"]
 LIMIT_BYTES = 200_000
 SEED = "1995"
 RUN_LIMIT_S = 1800
+SETTLE_MS = 500  # plotly's last transition
+WIDTH = 1400
+LIVE_MS = 12_000  # so that the plot of a running tool has a dozen samples
+SLOWER = ("--set", "gateway.rate=18Mbit")  # the build that lost a tenth of its rate (docs/tutorials/two-builds.md)
 
 
-def run(scenario: str, folder: Path) -> Path:
-    """Runs a scenario of the library as `make demo` does, in virtual time. Returns its run directory."""
-    click.echo(f"lfp run {scenario} --quick --time virtual --seed {SEED}")
-    argv = [sys.executable, "-m", "scenarios.cli", "run", scenario, "--quick", "--time", "virtual", "--seed", SEED]
-    done = subprocess.run([*argv, "--runs-dir", str(folder)], timeout=RUN_LIMIT_S, check=False)
-    if done.returncode:
-        raise click.ClickException(f"lfp run {scenario}: exit status {done.returncode}; its own message is above")
-    return next(folder.glob(f"{scenario}-*"))
+@dataclass
+class Runs:
+    """Runs of scenarios in `folder`, each made when it is first asked for."""
+
+    folder: Path
+    made: dict[tuple[str, ...], Path] = field(default_factory=dict)
+
+    def get(self, *arguments: str) -> Path:
+        """The run directory of `lfp run ARGUMENTS` in virtual time with the seed of the pictures."""
+        if arguments not in self.made:
+            self.made[arguments] = self._run(arguments)
+        return self.made[arguments]
+
+    def _run(self, arguments: tuple[str, ...]) -> Path:
+        click.echo(f"lfp run {' '.join(arguments)} --time virtual --seed {SEED}")
+        before = set(self.folder.iterdir())
+        argv = [sys.executable, "-m", "scenarios.cli", "run", *arguments, "--time", "virtual", "--seed", SEED]
+        done = subprocess.run([*argv, "--runs-dir", str(self.folder)], timeout=RUN_LIMIT_S, check=False, cwd=ROOT)
+        if done.returncode:
+            raise click.ClickException(f"lfp run {arguments[0]}: exit status {done.returncode}; its message is above")
+        return next(path for path in self.folder.iterdir() if path not in before and (path / "manifest.json").is_file())
+
+    @cached_property
+    def sweep(self) -> Path:
+        """The demonstration's sweep of windows."""
+        return self.get("lfp-syndrome", "--quick")
+
+    @cached_property
+    def captured(self) -> Path:
+        """The demonstration's captured transfer."""
+        return self.get("lfp-seqack", "--quick")
+
+    @cached_property
+    def builds(self) -> tuple[Path, Path]:
+        """The same scenario with two builds of a gateway."""
+        return self.get("examples/gate.toml"), self.get("examples/gate.toml", *SLOWER)
+
+    @cached_property
+    def record(self) -> Path:
+        """A run that has a certificate."""
+        return self.get("lsr-ipv4-single", "--quick")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A page's address, what is there once it is drawn, the height of the window, and what is done to it before."""
+
+    address: Callable[[Runs], str]
+    drawn: str
+    height: int
+    before: Callable[[Page], None] = lambda _: None
+    live: bool = False
+
+
+def _transfer(page: Page) -> None:
+    """Runs the class's transfer into the collapse."""
+    page.get_by_role("button", name="Set the controls").nth(2).click()
+    page.get_by_role("button", name="Run", exact=True).click()
+
+
+def _wait(page: Page) -> None:
+    page.wait_for_timeout(LIVE_MS)
+
+
+def _list(runs: Runs) -> str:
+    for each in (runs.sweep, runs.captured, runs.record, *runs.builds):
+        assert each.is_dir()
+    return "/"
+
+
+PICTURES = {
+    "sweep": Picture(lambda runs: f"/run/{runs.sweep.name}", "#sweep .legendtext", 1230),
+    "timeline": Picture(
+        lambda runs: f"/run/{runs.captured.name}/trial/{min(load_run(runs.captured).captured)}",
+        "#timeline .gtitle-subtitle", 1350,
+    ),
+    "compare": Picture(lambda runs: "/compare/" + "/".join(run.name for run in runs.builds), "#page table", 700),
+    "history": Picture(
+        lambda runs: f"/history?scenario={load_run(runs.builds[0]).manifest['name']}", "#page .js-plotly-plot", 900
+    ),
+    "certificate": Picture(lambda runs: f"/run/{runs.record.name}/certificate", "#records .legendtext", 1250),
+    "class": Picture(lambda runs: "/class?theme=dark", "#class-timeline .js-plotly-plot", 1900, _transfer),
+    "runs": Picture(_list, "#runs-table .ag-row", 560),
+    "gateway": Picture(lambda _: "/gateway", "#gateway-plot .js-plotly-plot", 1250, _wait, live=True),
+    "box": Picture(lambda _: "/box", "#box-plot .js-plotly-plot", 1250, _wait, live=True),
+}  # fmt: skip
 
 
 @contextmanager
-def served(runs_dir: Path) -> Iterator[str]:
+def served(runs_dir: Path, live: Live = NOTHING_LIVE) -> Iterator[str]:
     """The dashboard on a free port of loopback; gives its address."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = make_server("127.0.0.1", 0, make_app(runs_dir).server, threaded=True)
+    server = make_server("127.0.0.1", 0, make_app(runs_dir, live=live).server, threaded=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -54,16 +142,22 @@ def served(runs_dir: Path) -> Iterator[str]:
     finally:
         server.shutdown()
         thread.join(10)
+        live.close()
 
 
-def shoot(page: Page, name: str, address: str, drawn: str, height: int) -> None:
-    """Saves what a window of this height shows of a page, once the figure is drawn."""
-    target = HERE / f"{name}.png"
-    page.set_viewport_size({"width": 1400, "height": height})
-    page.goto(address)
-    page.wait_for_selector(drawn)
-    page.wait_for_timeout(500)  # plotly's last transition
-    page.screenshot(path=target)
+def shoot(name: str, address: str) -> None:
+    """Saves what a window shows of the page at `address`, once the page is drawn."""
+    picture, target = PICTURES[name], HERE / f"{name}.png"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGS)
+        page = browser.new_page(viewport={"width": WIDTH, "height": picture.height})
+        page.set_default_timeout(120_000)
+        page.goto(address)
+        picture.before(page)
+        page.wait_for_selector(picture.drawn)
+        page.wait_for_timeout(SETTLE_MS)
+        page.screenshot(path=target)
+        browser.close()
     size = target.stat().st_size
     if size > LIMIT_BYTES:
         raise click.ClickException(f"{target}: {size} bytes, allowed {LIMIT_BYTES}; make the view smaller")
@@ -71,20 +165,21 @@ def shoot(page: Page, name: str, address: str, drawn: str, height: int) -> None:
 
 
 @click.command()
-def main() -> None:
-    """Run both scenarios and take both pictures."""
-    with tempfile.TemporaryDirectory(prefix="lfp-pictures-") as name:
-        folder = Path(name)
-        sweep, seqack = run("lfp-syndrome", folder), run("lfp-seqack", folder)
-        captured = min(load_run(seqack).captured)
-        with served(folder) as base, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGS)
-            page = browser.new_page()
-            shoot(page, "sweep", f"{base}/run/{sweep.name}", "#sweep .legendtext", 1230)
-            shoot(
-                page, "timeline", f"{base}/run/{seqack.name}/trial/{captured}", "#timeline .gtitle-subtitle", 1350
-            )  # fmt: skip
-            browser.close()
+@click.argument("names", nargs=-1, type=click.Choice(list(PICTURES)), metavar="[NAME]…")
+def main(names: tuple[str, ...]) -> None:
+    """Make the pictures again: all of them, or those named."""
+    wanted = names or tuple(PICTURES)
+    with tempfile.TemporaryDirectory(prefix="lfp-pictures-") as folder:
+        runs = Runs(Path(folder))
+        with served(runs.folder) as base:
+            for name in wanted:
+                if not PICTURES[name].live:
+                    shoot(name, base + PICTURES[name].address(runs))
+        of_tools = [name for name in wanted if PICTURES[name].live]
+        if of_tools:
+            with at_work() as sockets, served(runs.folder, watch(*sockets)) as base:
+                for name in of_tools:
+                    shoot(name, base + PICTURES[name].address(runs))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from netcommon.errors import UsageError
 from scenarios.plan import bdp, feasible, flows, messages, profiles, report_axes, sweeps
 from scenarios.plan.document import CLAIMS, Document, Key, load_layers, with_quick
-from scenarios.plan.model import NAMED, Scenario
+from scenarios.plan.model import NAMED, Report, Scenario
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,19 @@ def make_plan(document: Document, seed: int | None = None, notes: Sequence[str] 
     base = base.model_copy(update={"report": report_axes.resolved(document, base.report, settings)})
     chosen = base.run.seed if base.run.seed is not None else seed
     chosen = secrets.randbelow(2**32) if chosen is None else chosen
+    base, *settings = [_of_run(one, chosen, base.report) for one in (base, *settings)]
     trials = tuple(
         Trial(number, repeat, _trial_seed(chosen, number), setting)
         for number, (repeat, setting) in enumerate(itertools.product(range(base.run.repeat), settings))
     )
     echo = _echo(base, points[0], sweep)
-    echo["run"]["seed"] = chosen
     cases = {"case": document.values["case"]} if "case" in document.values else {}
     return Plan(base.scenario.name, base, sweep, trials, chosen, echo | cases | {"sweep": sweep}, tuple(notes))
+
+
+def _of_run(setting: Scenario, seed: int, report: Report) -> Scenario:
+    """The setting with the run's seed and report, as the manifest has them: it gives the same plan again."""
+    return setting.model_copy(update={"run": setting.run.model_copy(update={"seed": seed}), "report": report})
 
 
 def _echo(base: Scenario, point: Document, sweep: dict[str, list[Any]]) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from click.testing import CliRunner
 from pydantic import ValidationError
 
 from netcommon.errors import UsageError
-from scenarios.commands.papers import command
+from scenarios.commands.papers import SEED, _newest, command
 from scenarios.papers import book, rows
 from scenarios.papers.book import Measured
 from scenarios.papers.rows import Row
@@ -82,6 +84,17 @@ def test_what_is_not_measured_is_said() -> None:
 def test_an_open_row_says_what_is_missing() -> None:
     row = Row(row="lfp-1995/line", reported="three channels", open="one channel a direction")
     assert "| line | three channels | – | not reproduced yet | one channel a direction |" in book.page([row], {}, [])
+
+
+@pytest.mark.parametrize("scenario", rows.scenarios())
+def test_a_run_of_the_same_plan_is_found_again(tmp_path: Path, scenario: str) -> None:
+    plan = load_plan(scenario, quick=True, seed=SEED)
+    run = tmp_path / f"{scenario}-1"
+    run.mkdir()
+    said = {"scenario": plan.echo, "seed": plan.seed, "state": "done", "virtual": {}}
+    (run / "manifest.json").write_text(json.dumps(said), encoding="utf-8")
+    assert _newest(plan, tmp_path) == run
+    assert _newest(load_plan(scenario, quick=True, seed=SEED + 1), tmp_path) is None
 
 
 def test_a_scenario_without_a_row_is_refused() -> None:

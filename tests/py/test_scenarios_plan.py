@@ -122,10 +122,7 @@ def test_the_manifest_gives_the_same_plan_again(tmp_path: Path) -> None:
     for quick in (False, True):
         plan = load_plan(write(tmp_path, TINY.replace("seed = 7", "")), quick=quick)
         again = manifest.replan({"scenario": plan.echo, "seed": plan.seed})
-        assert again.trials == tuple(
-            t.__class__(t.number, t.repeat, t.seed, t.setting.model_copy(update={"run": again.base.run}))
-            for t in plan.trials
-        )
+        assert again.trials == plan.trials
         assert [t.number for t in again.in_order()] == [t.number for t in plan.in_order()]
 
 
