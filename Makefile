@@ -102,7 +102,8 @@ docs: setup ## the documentation as a site in build/docs, manual pages included;
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/docs-cache . build/docs
 	@echo "== build/docs/index.html"
 
-pictures: virtual ## the pictures of README.md again, from runs in virtual time, in Chromium (minutes)
+pictures: virtual ## the pictures of the dashboard's pages again, from runs in virtual time, in Chromium (minutes)
+	@tools/install-packages docs/img/debian-packages.txt
 	@$(BIN)/python docs/img/make.py
 
 lint: setup ## formatting, types, arrows between rooms, limits, licences

@@ -14,7 +14,6 @@ from dashboard.figures.view import View
 from netcommon import readable
 
 BAND_LIMIT = 300
-PLOT_WIDTH_PX = 1150  # the width on a common screen, by which a band's label is chosen
 FULL_LABEL_PX, SHORT_LABEL_PX = 220, 60
 CHARACTER_PX = 10.5
 
@@ -41,7 +40,7 @@ def _band(stop: Stop) -> dict[str, Any]:
 def _label(view: View, stop: Stop, label_y: float) -> dict[str, Any] | None:
     """A label with the stop's text where there is room for it, or with its length where there is room for that."""
     start, end = max(stop.t0_ns, view.t0), min(stop.t1_ns, view.t1)
-    width_px = (end - start) / (view.t1 - view.t0) * PLOT_WIDTH_PX
+    width_px = (end - start) / (view.t1 - view.t0) * view.width_px
     if width_px < SHORT_LABEL_PX:
         return None
     text = readable.duration(stop.t1_ns - stop.t0_ns, 3)

@@ -21,7 +21,7 @@ from dashboard.figures.sheet import Sheet, y_axis
 from dashboard.figures.stops import add_stops
 from dashboard.figures.theme import AXIS, LAYOUT
 from dashboard.figures.units import scale
-from dashboard.figures.view import CLIENT, PLAIN, View
+from dashboard.figures.view import CLIENT, PLAIN, PLOT_WIDTH_PX, View
 from netcommon import readable
 
 LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
@@ -61,18 +61,20 @@ GATEWAY_PANELS = (
 
 
 def timeline_figure(
-    timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080
+    timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
+    width_px: int = PLOT_WIDTH_PX,
 ) -> go.Figure:
     """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
-    points. It is drawn once, so its margin may follow its legends."""
-    sheet = timeline_sheet(timeline, span_ns, points=points, height=height)
+    points, and bands have labels that a plot of `width_px` has room for. It is drawn once, so its margin may follow its
+    legends."""
+    sheet = timeline_sheet(timeline, span_ns, points=points, height=height, width_px=width_px)
     sheet.layout["margin"] |= {"r": 20, "autoexpand": True}
     return sheet.figure()
 
 
 def timeline_sheet(
     timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
-    bin_ns: int = 0,
+    bin_ns: int = 0, width_px: int = PLOT_WIDTH_PX,
 ) -> Sheet:  # fmt: skip
     """The same as plain values, which are made in a fraction of the time. `bin_ns`: the width of bins of rates; 0: the
     one that suits the span."""
@@ -81,7 +83,7 @@ def timeline_sheet(
     if timeline.limits:
         panels = (panels[0], LIMITS, *panels[1:])
     words = CLIENT if timeline.server else PLAIN
-    view = View(timeline, int(t0), max(int(t1), int(t0) + 1), points, bin_ns, words=words)
+    view = View(timeline, int(t0), max(int(t1), int(t0) + 1), points, bin_ns, width_px, words=words)
     sheet = Sheet([panel.height for panel in panels])
     for row, panel in enumerate(panels, start=1):
         panel.draw(sheet, view, row)

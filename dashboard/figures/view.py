@@ -16,6 +16,7 @@ from dashboard.data.timeline import Timeline
 from dashboard.figures.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from dashboard.figures.units import said
 
+PLOT_WIDTH_PX = 1150  # on a common screen
 EVENT_LIMIT = 150  # more marks of one kind would hide the lines, and each takes a browser 0.1 ms
 EVENT_BINS = 100
 MOST_MARKS = 80  # of a line that has a mark for each point; a browser draws the line alone far faster
@@ -62,6 +63,7 @@ class View:
     t1: int
     points: int = 2000
     bin_ns: int = 0  # of rates; 0: as the span needs
+    width_px: int = PLOT_WIDTH_PX  # of the plot, by which a band's label is chosen
     notes: list[str] = field(default_factory=list)
     words: Words = PLAIN
 

@@ -32,6 +32,7 @@ from netcommon.errors import LfpError
 
 POLL_MS = 500
 PLOT_PX = 960
+WIDTH_PX = 400  # of the timeline beside the curve, without its axes and legends
 THEMES = ("light", "dark")
 
 
@@ -116,7 +117,7 @@ def result(text: Words, shown: list[Demonstrated], run: Run) -> list[Any]:
     curve = _graph("class-curve", demonstration_figure(shown, figure_words, height=PLOT_PX), text["curve.says"])
     plots = [html.Div([html.H2(text["curve"]), curve])]
     if trial.captured:
-        figure = translated(timeline_figure(timeline.load(run, trial), height=PLOT_PX), text)
+        figure = translated(timeline_figure(timeline.load(run, trial), height=PLOT_PX, width_px=WIDTH_PX), text)
         figure.update_layout(font_size=FONT_PX - 4, showlegend=False, title=None)  # the page has both in words
         figure.update_yaxes(title_font_size=FONT_PX - 6)
         plots.append(html.Div([html.H2(text["timeline"]), _graph("class-timeline", figure, text["timeline.says"])]))

@@ -15,9 +15,10 @@ from scenarios.plan.expect import Figure
 
 INTRODUCTION = """\
 Written by `make papers`; not edited by hand. Each scenario was run in its `--quick` form in virtual time, so that
-anybody can repeat it in twenty minutes on two cores: sessions are shorter than the papers' and repeats fewer. A measured
-figure is the median of the valid repeats of one setting; where there are several, their least and greatest stand behind
-it. The verdict counts what the scenario expects (`[[expect]]` in [SCENARIO.md]({root}scenarios/SCENARIO.md)).
+anybody can repeat it, in twenty minutes on two cores: sessions are shorter than the papers' and repeats fewer. A
+measured figure is the median of the valid repeats of one setting; where there are several, their least and greatest
+stand behind it. The verdict counts what the scenario expects (`[[expect]]` in
+[SCENARIO.md]({root}scenarios/SCENARIO.md)).
 """
 
 HEADER = ("| row | reported | measured here | verdict | remarks |", "|---|---|---|---|---|")
