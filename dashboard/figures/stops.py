@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from textwrap import wrap
 from typing import Any
@@ -16,6 +17,8 @@ from netcommon import readable
 BAND_LIMIT = 300
 FULL_LABEL_PX, SHORT_LABEL_PX = 220, 60
 CHARACTER_PX = 10.5
+TOGETHER = "\N{NO-BREAK SPACE}"  # where a line must not end
+_UNIT = re.compile(r"(?<=\d) (?=[^\W\d])")  # between a number and its unit
 
 
 def add_stops(figure: Sheet, view: View, label_y: float) -> None:
@@ -45,7 +48,8 @@ def _label(view: View, stop: Stop, label_y: float) -> dict[str, Any] | None:
         return None
     text = readable.duration(stop.t1_ns - stop.t0_ns, 3)
     if width_px >= FULL_LABEL_PX:
-        text = "<br>".join(wrap(escape(stop.text), int(min(width_px - 20, 380) / CHARACTER_PX)))
+        together = _UNIT.sub(TOGETHER, escape(stop.text))
+        text = "<br>".join(wrap(together, int(min(width_px - 20, 380) / CHARACTER_PX))).replace(TOGETHER, " ")
     return {
         "x": (start + end) / 2e9, "xref": "x", "y": label_y, "yref": "paper", "yanchor": "bottom", "showarrow": False,
         "text": f"<b>{text}</b>", "hovertext": escape(stop.text), "bgcolor": "rgba(255,255,255,0.85)", "borderpad": 5,

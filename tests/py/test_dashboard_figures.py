@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -139,3 +140,9 @@ def test_names_from_files_are_escaped_in_figures(tmp_path: Path) -> None:
     assert built is not None
     text = sweep_figure(built).to_json()
     assert "<i>why" not in text and "<b>x" not in text and "\\u003ci" not in text
+
+
+def test_a_label_keeps_numbers_with_their_units(big: Timeline) -> None:
+    for width_px in range(250, 1200, 50):
+        text = timeline_figure(big, width_px=width_px).layout.annotations[0].text
+        assert not re.search(r"\d<br>[a-z]", text), f"{width_px} px: {text}"
