@@ -104,7 +104,7 @@ static void a_departure_that_was_held_up_is_late(void)
 
 int main(void)
 {
-    no_packet_leaves_before_its_delay_is_over();
-    a_departure_that_was_held_up_is_late();
+    RUN(no_packet_leaves_before_its_delay_is_over);
+    RUN(a_departure_that_was_held_up_is_late);
     return 0;
 }
