@@ -94,14 +94,22 @@ static size_t check_closely(const struct rttcp_pattern *pattern, uint64_t offset
     return same;
 }
 
+/* How many of `left` octets to compare next: up to a word's border, then whole words up to a block's, then the rest. */
+static size_t next_part(uint64_t at, size_t left)
+{
+    if (at % WORD)
+        return WORD - at % WORD < left ? WORD - at % WORD : left;
+    size_t block = BLOCK - at % BLOCK, words = left / WORD * WORD;
+    return left < WORD ? left : block < words ? block : words;
+}
+
 size_t rttcp_pattern_check(const struct rttcp_pattern *pattern, uint64_t offset, const uint8_t *data, size_t size)
 {
     for (size_t done = 0, n; done < size; done += n) {
         uint64_t at = offset + done;
-        n = BLOCK - at % BLOCK; /* whole words except at both ends */
-        n = n < size - done ? n : size - done;
-        bool whole = at % WORD == 0 && n % WORD == 0;
-        if (whole && same_words(pattern->start + at / WORD * RTTCP_WORD_STEP, pattern->k, data + done, n / WORD))
+        n = next_part(at, size - done);
+        uint64_t word = pattern->start + at / WORD * RTTCP_WORD_STEP;
+        if (n % WORD == 0 && same_words(word, pattern->k, data + done, n / WORD))
             continue;
         size_t same = check_closely(pattern, at, data + done, n);
         if (same < n)
