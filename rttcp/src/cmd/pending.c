@@ -104,12 +104,12 @@ static bool is_hopeless(const struct pollfd *polled, enum rttcp_first first)
     return first == FIRST_INVALID || (first == FIRST_PART && polled->revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-void rttcp_pending_sweep(struct rttcp_pending *pending, uint64_t silent_since_ns)
+void rttcp_pending_sweep(struct rttcp_pending *pending, uint64_t now_ns, uint64_t patience_ns)
 {
     for (size_t i = pending->n; i-- > 0;) {
         const struct pollfd *polled = &pending->fds[i];
         enum rttcp_first first = polled->revents ? peek(polled->fd) : FIRST_PART;
-        if (pending->since_ns[i] < silent_since_ns || is_hopeless(polled, first))
+        if (now_ns - pending->since_ns[i] > patience_ns || is_hopeless(polled, first))
             close_at(pending, i);
         else if (polled->revents && first == FIRST_PART)
             wait_for_more(polled->fd);

@@ -163,7 +163,7 @@ static void loop(struct server *server, const sigset_t *signals)
         begin_sessions(server, signals);
         make_room(server);
         if (polled) /* who waits for room may wait for longer */
-            rttcp_pending_sweep(server->pending, has_room(server) ? nc_now_ns() - RTTCP_HANDSHAKE_NS : 0);
+            rttcp_pending_sweep(server->pending, nc_now_ns(), has_room(server) ? RTTCP_HANDSHAKE_NS : UINT64_MAX);
         if (knocked)
             take_connections(server);
     }
