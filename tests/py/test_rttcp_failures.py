@@ -186,8 +186,9 @@ def test_a_receiver_that_started_with_its_machine_is_as_patient() -> None:
     """Its clock begins at nought, as in every trial in virtual time. A hello that the path loses comes a second later,
     and the receiver looks four times a second for peers that have been silent for too long."""
     port, clock_s = free_port(), int(time.monotonic()) - 1
-    namespace = ["unshare", "--map-root-user", "--time", f"--monotonic=-{clock_s}", "--"]
-    with subprocess.Popen([*namespace, *rttcp.receiver_argv(BINARY, port=port)], stdout=subprocess.PIPE, bufsize=0) as young:
+    argv = ["unshare", "--map-root-user", "--time", f"--monotonic=-{clock_s}", "--"]
+    argv += rttcp.receiver_argv(BINARY, port=port)
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, bufsize=0) as young:
         try:
             assert read_line(young, time.monotonic() + DEADLINE_S)["event"] == "ready"
             with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as peer:

@@ -36,8 +36,8 @@ int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rtt
 /* Removes connection i and returns its descriptor. */
 int rttcp_pending_take(struct rttcp_pending *pending, size_t i);
 
-/* Closes connections that were added more than `patience_ns` ago, that the peer has closed, or whose first octets are no
- * message. The clock may be younger than the patience: a virtual machine's begins at 0. */
+/* Closes connections that were added more than `patience_ns` ago, that the peer has closed, or whose first octets are
+ * no message. The clock may be younger than the patience: a virtual machine's begins at 0. */
 void rttcp_pending_sweep(struct rttcp_pending *pending, uint64_t now_ns, uint64_t patience_ns);
 
 void rttcp_pending_close(struct rttcp_pending *pending);
