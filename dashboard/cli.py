@@ -60,16 +60,26 @@ def dashboard(
 
 @click.command("report")
 @click.argument("run", default="last")
+@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write this Markdown file instead, and its pictures beside it as PNG.")  # fmt: skip
+@click.option("--no-pictures", is_flag=True, help="With --markdown: tables alone, which need no Chromium.")
 @runs_dir_option
-def report(run: str, runs_dir: Path) -> None:
+def report(run: str, markdown: Path | None, no_pictures: bool, runs_dir: Path) -> None:
     """Write RUN/report.html again, as one self-contained file, and print its path.
 
-    RUN is a run directory, a run's name, or "last".
+    RUN is a run directory, a run's name, or "last". With --markdown the same facts, figures and tables are a Markdown
+    file for a paper or a pull request.
     """
+    from dashboard.markdown import write_markdown
     from dashboard.report import write_report
     from scenarios.run import runs
 
-    click.echo(write_report(runs.find(run, runs_dir)))
+    if no_pictures and not markdown:
+        raise UsageError("--no-pictures: only with --markdown FILE; the HTML report draws in the browser")
+    path = runs.find(run, runs_dir)
+    written = write_markdown(path, markdown, pictures=not no_pictures) if markdown else [write_report(path)]
+    for file in written:
+        click.echo(file)
 
 
 @click.command("certify")

@@ -19,7 +19,7 @@ from dashboard.results.congestion import PAIR_WITHIN, Pair
 from dashboard.results.curves import Curves
 from dashboard.results.grouping import heading, listed
 from dashboard.results.intervals import LEAST_COUNT, Interval, Span
-from dashboard.results.matrix import Matrix
+from dashboard.results.matrix import Matrix, Panel
 from dashboard.results.sweep import Level, RegionResult, Sweep
 from netcommon import readable
 from scenarios.plan import columns
@@ -168,6 +168,25 @@ def matrix_table(matrix: Matrix) -> Table:
             ))  # fmt: skip
     head = ("Series", matrix.y.name, matrix.x.name, "Median", "Least to greatest", "Repeats", "Paper")
     return Table(head, tuple(rows), frozenset({1, 2, 3, 4, 5, 6}))
+
+
+def matrix_grids(matrix: Matrix) -> list[tuple[str, Table]]:
+    """A grid for each series, as it is drawn: (series, table). A cell has the median, and in brackets the paper's."""
+    head = (f"{matrix.y.name} \\ {matrix.x.name}", *matrix.x.texts)
+    numeric = frozenset(range(len(head)))
+    return [(panel.series, Table(head, _grid_rows(matrix, panel), numeric)) for panel in matrix.panels]
+
+
+def _grid_rows(matrix: Matrix, panel: Panel) -> tuple[tuple[str, ...], ...]:
+    show = matrix.value_text
+
+    def cell(row: int, column: int) -> str:
+        found, paper = panel.cells.get((row, column)), panel.paper.get((row, column))
+        text = show(found.median) if found else readable.NOTHING
+        return text if paper is None else f"{text} ({show(paper)})"
+
+    across = range(len(matrix.x.texts))
+    return tuple((name, *(cell(row, column) for column in across)) for row, name in enumerate(matrix.y.texts))
 
 
 def curve_table(built: Curves) -> Table:

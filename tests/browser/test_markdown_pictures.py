@@ -1,0 +1,21 @@
+"""The pictures of lfp report --markdown, drawn by the machine's Chromium."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import synthetic_run
+
+from dashboard.markdown import write_markdown
+
+
+def test_the_markdown_shows_pictures_that_are_there(tmp_path: Path) -> None:
+    target = tmp_path / "fig4.md"
+    written = write_markdown(synthetic_run.seqack(tmp_path), target, pictures=True)
+    pictures = written[1:]
+    assert pictures and sorted(pictures) == sorted(tmp_path.glob("*.png"))
+    for picture in pictures:
+        assert f"]({picture.name})" in target.read_text()
+        octets = picture.read_bytes()
+        assert octets.startswith(b"\x89PNG") and struct.unpack(">I", octets[16:20]) == (1650,)

@@ -1,0 +1,62 @@
+"""lfp report --markdown: the report's facts and tables as Markdown, and nothing half written."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import synthetic_run
+from click.testing import CliRunner
+
+from dashboard.cli import report
+from dashboard.markdown import write_markdown
+from netcommon.errors import LfpError, MissingError, UsageError
+
+
+def test_a_matrix_is_a_grid_for_each_series_with_the_papers_values(tmp_path: Path) -> None:
+    target = tmp_path / "fig1.md"
+    assert write_markdown(synthetic_run.matrix(tmp_path), target, pictures=False) == [target]
+    text = target.read_text()
+    grid = text.split("### linux-2003\n\n")[1].split("\n\n")[0].splitlines()
+    assert grid[0].endswith(" | 0 ns | 20 ms | 200 ms |") and grid[1] == "| ---: | ---: | ---: | ---: |"
+    assert grid[2].startswith("| 0 % |") and "(40 Mbit/s)" in grid[2] and "(4 Mbit/s)" in grid[2]
+    assert [line.count("|") for line in grid] == [5] * 6
+    assert "1 trial failed or not valid: counted in no cell." in text
+    assert "![" not in text
+
+
+def test_a_sweep_has_the_numbers_of_the_report_and_the_verdict_first(tmp_path: Path) -> None:
+    target = tmp_path / "fig3.md"
+    write_markdown(synthetic_run.sweep(tmp_path), target, pictures=False)
+    text = target.read_text()
+    assert text.index("This run: not valid") < text.index("## Throughput by transfer.window")
+    for words in ("3: LFP syndrome", "8 Mbit/s (LFP syndrome)", synthetic_run.INVALID_REASON, "6.1.0-test"):
+        assert words in text, words
+
+
+def test_what_markdown_would_take_for_a_mark_is_text(tmp_path: Path) -> None:
+    run, target = synthetic_run.matrix(tmp_path), tmp_path / "odd.md"
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["scenario"]["scenario"]["title"] = "A | B <b>"
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    write_markdown(run, target, pictures=False)
+    assert target.read_text().startswith("# A \\| B &lt;b>\n")
+
+
+def test_without_kaleido_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kaleido", None)
+    with pytest.raises(MissingError, match=r"kaleido is missing.*--no-pictures"):
+        write_markdown(synthetic_run.matrix(tmp_path), tmp_path / "fig1.md", pictures=True)
+    assert not [path for pattern in ("*.md", "*.png", ".markdown-*") for path in tmp_path.glob(pattern)]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--markdown .*/none/fig1\.md: No such file or directory; name a file"):
+        write_markdown(synthetic_run.matrix(tmp_path), tmp_path / "none" / "fig1.md", pictures=False)
+
+
+def test_no_pictures_needs_markdown(tmp_path: Path) -> None:
+    done = CliRunner().invoke(report, [str(synthetic_run.matrix(tmp_path)), "--no-pictures"])
+    assert isinstance(done.exception, LfpError) and "--no-pictures: only with --markdown FILE" in str(done.exception)
