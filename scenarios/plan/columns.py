@@ -116,6 +116,7 @@ _IN_ORDER = (
     _setting("zerocopy", "bool", "transfer.zerocopy"),
     _setting("sample_ns", "int", "transfer.sample"),
     _setting("interval_ns", "int", "transfer.interval"),
+    _setting("timeout_ns", "int", "transfer.timeout"),
     _setting("family", "text", "transfer.family"),
     _setting("gateway", "text", "gateway.kind", "Gateway"),
     _setting("gateway_model", "text", "gateway.model", "Relay model"),

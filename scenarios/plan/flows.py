@@ -17,7 +17,7 @@ from scenarios.plan.document import EXCLUSIVE
 from scenarios.plan.model import MOST_FLOWS, Flow, Gateway, Scenario, Transfer
 
 MAIN = "main"  # the name of [transfer]'s own flow
-_NOT_TOLD = ("congestion", "sample", "interval", "zerocopy", "length")  # in the words about another flow
+_NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length")  # in the words about another flow
 
 
 @dataclass(frozen=True)

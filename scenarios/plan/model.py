@@ -104,6 +104,7 @@ class Transfer(Table):
     zerocopy: Flag | None = None
     sample: Annotated[int, *of_option(quantity.DURATION, "transfer", "sample", zero=True)] = 10 * MS
     interval: Annotated[int, *of_option(quantity.DURATION, "transfer", "interval")] = 1000 * MS
+    timeout: Annotated[int, *of_option(quantity.DURATION, "transfer", "timeout")] = 60 * S
     family: Literal["ipv4", "ipv6"] = "ipv4"
 
     @model_validator(mode="after")
@@ -160,8 +161,9 @@ _NOT_OF_IPERF3 = {
     "plain": "as it is run here has nothing beside it", "short": "as it is run here has nothing beside it",
     "pace": "as it is run here has no pacing", "zerocopy": "as it is run here copies",
     "interval": "as it is run here reports each second", "omit": "as it is run here leaves nothing out",
+    "timeout": "as it is run here waits for as long as run.timeout",
 }  # fmt: skip
-_ALONE = {"parallel": 1, "interval": S}  # values that iperf3 has
+_ALONE = {"parallel": 1, "interval": S, "timeout": 60 * S}  # values that iperf3 has
 
 
 class Flow(Transfer):

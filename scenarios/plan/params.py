@@ -114,6 +114,7 @@ def _tool_columns(transfer: Transfer) -> dict[str, Scalar]:
         "zerocopy": bool(transfer.zerocopy),
         "sample_ns": transfer.sample,
         "interval_ns": transfer.interval,
+        "timeout_ns": transfer.timeout,
         "family": transfer.family,
     }
 

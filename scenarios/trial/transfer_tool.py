@@ -117,7 +117,7 @@ def _flow(
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
         nodelay=True if transfer.nodelay else None, pace_bps=transfer.pace or None, verify=transfer.verify,
         zerocopy=not copies, skip_rx_copy=not copies, interval_ns=transfer.interval, omit_ns=transfer.omit or None,
-        **sampled,
+        timeout_ns=transfer.timeout, **sampled,
     )  # fmt: skip
     return TransferCommands(receiver, sender, None)
 
