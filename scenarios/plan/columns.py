@@ -85,6 +85,7 @@ _IN_ORDER = (
     _setting("profile", "text", "profile.name", "Profile"),
     _setting("window_bytes", "int", "transfer.window"),
     _setting("sender_pace_bps", "int", "transfer.pace", "Pacing by the sender"),
+    _setting("sender_pace_burst_bytes", "int", "transfer.pace_burst", "Burst of the paced sender"),
     _setting("bytes", "int", "transfer.bytes", "Amount"),
     _setting("request_bytes", "int", "transfer.request"),
     _setting("response_bytes", "int", "transfer.response"),

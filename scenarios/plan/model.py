@@ -95,6 +95,7 @@ class Transfer(Table):
     length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] = 8 * 1024
     window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = None
     pace: Annotated[int, *of_option(quantity.RATE, "transfer", "pace", zero=True)] = 0
+    pace_burst: Annotated[int, *of_option(quantity.BYTES, "transfer", "pace_burst", zero=True)] = 0
     congestion: str | None = Field(default=None, pattern=CONGESTION)
     second: str | None = Field(default=None, pattern=CONGESTION)
     plain: Flag = False
@@ -127,6 +128,8 @@ class Transfer(Table):
                 raise ValueError(f"'{key}': beside a transfer of a given 'duration' only; give 'duration'")
         if self.bidir and self.parallel > 64:
             raise ValueError("'parallel': at most 64 streams each way with 'bidir'; lower it, or drop 'bidir'")
+        if self.pace_burst and not self.pace:
+            raise ValueError("'pace_burst': what a paced sender writes at once; give 'pace' too, or drop it")
         if self.verify and self.zerocopy:
             raise ValueError("'verify': not with 'zerocopy', which leaves the content unread; drop one of them")
         return self

@@ -26,6 +26,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "profile": setting.profile.name,
         "window_bytes": transfer.window or (profile.window_bytes if transfer.request is None else 0),
         "sender_pace_bps": transfer.pace or None,
+        "sender_pace_burst_bytes": transfer.pace_burst or None,
         "bytes": transfer.bytes,
         "request_bytes": transfer.request,
         "response_bytes": transfer.response,

@@ -116,6 +116,7 @@ def _flow(
         direction="both" if transfer.bidir else "forward", exchanges=transfer.exchanges, duration_ns=transfer.duration,
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
         nodelay=True if transfer.nodelay else None, pace_bps=transfer.pace or None, verify=transfer.verify,
+        pace_burst_bytes=transfer.pace_burst or None,
         zerocopy=not copies, skip_rx_copy=not copies, interval_ns=transfer.interval, omit_ns=transfer.omit or None,
         timeout_ns=transfer.timeout, **sampled,
     )  # fmt: skip

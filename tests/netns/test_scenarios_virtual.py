@@ -157,6 +157,31 @@ def test_without_copies_tcp_does_the_same(tmp_path: Path) -> None:
     assert found["tuned", True] == pytest.approx(found["tuned", False], rel=0.005), found
 
 
+def test_paced_writes_keep_the_pace_and_overflow_no_queue(tmp_path: Path) -> None:
+    """A line of 100 Mbit/s and a queue of two bursts. Slow start would send twice as fast as the line, and what waits
+    in the socket would leave at once, if the kernel stopped pacing too early."""
+    text = """
+[scenario]
+name = "paced"
+[path]
+delay = "50ms"
+rate = "100Mbit"
+queue = "512KB"
+[transfer]
+duration = "10s"
+length = "32KB"
+pace = "80Mbit"
+[sweep]
+"transfer.pace_burst" = ["0", "256KB"]
+"""
+    done = lfp("run", scenario(tmp_path, text), "--time", "virtual", "--seed", 7, "--runs-dir", tmp_path / "runs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    kernel_paces, writes = (trial["metrics"] for trial in trials(only_run(tmp_path / "runs")))
+    assert kernel_paces["retransmits"] == writes["retransmits"] == 0
+    assert writes["peak_bps"] <= 80e6 + 2 * 8 * 256 * 1024  # an interval of a second, and the border bursts
+    assert writes["short_term_bps"] == pytest.approx(kernel_paces["short_term_bps"], rel=0.01)
+
+
 def test_the_collapse_of_lfp_1995_is_named(tmp_path: Path) -> None:
     """Every stop is a time-out after a tail drop, as the captures of the two ends alone show."""
     done = lfp("run", "lfp-seqack", "--quick", "--time", "virtual", "--seed", 3, "--runs-dir", tmp_path)

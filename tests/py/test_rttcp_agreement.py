@@ -33,6 +33,7 @@ SESSION: dict[str, tuple[list[str], dict[str, Any]]] = {
     "skip-rx-copy": ([], {"skip_rx_copy": True}),
     "pace": (["800Mbit"], {"pacing_bps": 800_000_000}),
     "pace-packets": (["100000"], {"pacing_pps": 100_000}),
+    "pace-burst": (["1MB", "--pace", "800Mbit"], {"pacing_bps": 800_000_000, "pace_burst_bytes": 2**20}),
     "dscp": (["46"], {"dscp": 46}),
     "mptcp": ([], {"mptcp": True}),
     "peer-cpu": (["0"], {"peer_cpu": "0"}),

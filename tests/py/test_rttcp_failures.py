@@ -163,7 +163,7 @@ def test_garbage_on_the_data_port(receiver: Receiver, octets: bytes, stays: bool
 
 def _say_hello(port: int) -> socket.socket:
     peer = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S)
-    peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 5}))
+    peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 6}))
     return peer
 
 
@@ -193,7 +193,7 @@ def test_a_receiver_that_started_with_its_machine_is_as_patient() -> None:
             assert read_line(young, time.monotonic() + DEADLINE_S)["event"] == "ready"
             with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as peer:
                 time.sleep(0.8)
-                peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 5}))
+                peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 6}))
                 assert receive_frame(peer)["type"] == "hello"
         finally:
             young.terminate()

@@ -98,6 +98,20 @@ def test_averages_are_told_apart(receiver: Receiver) -> None:
     assert end.summary.short_term_bps == end.summary.bytes * 8 * 10**9 // end.summary.elapsed_ns
 
 
+@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
+def test_paced_writes_are_no_faster_than_the_pace(receiver: Receiver, direction: str) -> None:
+    """Of a burst more than the pace at the beginning, and one that makes up for a late wake-up."""
+    burst, bps = 256 * 1024, 80_000_000
+    end = _end(receiver, duration_ns=1_000_000_000, pace_bps=bps, pace_burst_bytes=burst, direction=direction)
+    assert end.summary.bytes <= bps / 8 * 1.01 + 3 * burst
+
+
+def test_a_burst_that_takes_longer_than_the_transfer_ends_with_it(receiver: Receiver) -> None:
+    """1 MB at 100 kbit/s takes 80 s."""
+    end = _end(receiver, duration_ns=1_000_000_000, pace_bps=100_000, pace_burst_bytes=2**20, length_bytes=2**20)
+    assert end.summary.elapsed_ns < 60 * 10**9
+
+
 def test_packets_a_second_are_full_segments(receiver: Receiver) -> None:
     end = _end(receiver, duration_ns=1_000_000_000, omit_ns=100_000_000, pace_packets=2000, mss_bytes=1460, parallel=2)
     assert end.summary.steady_bps == pytest.approx(2000 * 8 * end.sender.mss_bytes, rel=0.15)

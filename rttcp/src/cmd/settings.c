@@ -75,6 +75,9 @@ static const struct nc_option table[] = {
     {"pace-packets", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, 1000000000, NULL, "N",
      "pace a direction to this many full segments a second (TRC-TCP)",
      OFFSET(pace_pps)},
+    {"pace-burst", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX, NULL, NULL,
+     "with --pace: send this much at once and sleep in between, which costs less than the kernel's timer a packet",
+     OFFSET(pace_burst_bytes)},
     {"dscp", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 63, NULL, "N", "code point of the data connections",
      OFFSET(dscp)},
     {"mptcp", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "use Multipath TCP", OFFSET(mptcp)},
@@ -138,10 +141,10 @@ static const struct nc_usage usage = {
  * receiver would seem to be in force. */
 static const char *const of_receiver[] = {"once", "sessions", "memory", "data-port"};
 static const char *const of_sender[] = {
-    "bytes",    "duration", "length",   "window",  "mss",      "congestion",   "nodelay",  "nagle",
-    "interval", "samples",  "sample",   "timeout", "buffers",  "omit",         "repeat",   "parallel",
-    "reverse",  "bidir",    "verify",   "seed",    "zerocopy", "skip-rx-copy", "pace",     "pace-packets",
-    "dscp",     "mptcp",    "peer-cpu", "align",   "offset",   "request",      "response", "exchanges"};
+    "bytes",   "duration", "length",   "window",       "mss",       "congestion",   "nodelay",  "nagle",   "interval",
+    "samples", "sample",   "timeout",  "buffers",      "omit",      "repeat",       "parallel", "reverse", "bidir",
+    "verify",  "seed",     "zerocopy", "skip-rx-copy", "pace",      "pace-packets", "dscp",     "mptcp",   "peer-cpu",
+    "align",   "offset",   "request",  "response",     "exchanges", "pace-burst"};
 
 /* Options that request and response exclude: each says how bytes flow one way, or is made for that. */
 static const char *const not_with_request[] = {"bytes",        "buffers",  "reverse",      "bidir",
@@ -218,6 +221,8 @@ static int check(struct rttcp_settings *settings, const bool *given, struct nc_e
     if (settings->align_bytes & (settings->align_bytes - 1))
         return nc_fail(error, NC_EXIT_USAGE, "--align %llu: want a power of two",
                        (unsigned long long)settings->align_bytes);
+    if (was_given("pace-burst", given) && !was_given("pace", given))
+        return nc_fail(error, NC_EXIT_USAGE, "--pace-burst: needs --pace RATE");
     if (was_given("sample", given) && !settings->samples)
         return nc_fail(error, NC_EXIT_USAGE, "--sample: needs --samples FILE to write them to");
     if (settings->congestion && (!settings->congestion[0] || strcspn(settings->congestion, ":") > 15))
@@ -263,6 +268,7 @@ struct rttcp_params rttcp_settings_params(const struct rttcp_settings *settings)
         .offset_bytes = settings->offset_bytes,
         .pacing_bps = settings->pace_bps,
         .pacing_pps = settings->pace_pps,
+        .pace_burst_bytes = settings->pace_burst_bytes,
         .dscp = settings->dscp,
         .verify = settings->verify,
         .zerocopy = settings->zerocopy,

@@ -25,7 +25,7 @@ struct rttcp_settings {
         offset_bytes;
     uint64_t parallel;
     bool reverse, bidir, verify, zerocopy, skip_rx_copy, mptcp;
-    uint64_t seed, dscp, pace_bps, pace_pps;
+    uint64_t seed, dscp, pace_bps, pace_pps, pace_burst_bytes;
     const char *cpu, *peer_cpu;
     const char *key_file;
     struct rttcp_key key; /* made of key_file */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "nc_clock.h"
+#include "pace.h"
 #include "rr_io.h"
 #include "sock.h"
 
@@ -47,15 +48,29 @@ static void serve_meter(struct rttcp_flow *flow, const struct rttcp_transfer *st
         rttcp_meter_sample_due(&flow->meter, i);
 }
 
+/* Rests for more than a slice, unless the transfer ends meanwhile. */
+static enum rttcp_ended rest_on(struct rttcp_flow *flow, struct rttcp_transfer *stream, enum rttcp_ended ended)
+{
+    do {
+        rttcp_transfer_next_write(stream, 1, &ended);
+        serve_meter(flow, stream);
+    } while (ended == ENDED_N && rttcp_pace_rest(stream, 0));
+    return ended;
+}
+
 /* Sends until the stream's end and shuts its connection down. */
 static enum rttcp_ended send_all(struct rttcp_flow *flow, struct rttcp_transfer *stream, struct nc_error *error)
 {
     enum rttcp_ended ended = rttcp_transfer_open(stream, error);
     if (stream == flow->streams)
         atomic_store(&flow->meter.watch_window, true);
+    rttcp_pace_begin(stream, flow->n);
     while (ended == ENDED_N) {
+        uint64_t before = rttcp_transfer_moved(stream);
         ended = rttcp_transfer_send_once(stream, stream->params->length_bytes, error);
         serve_meter(flow, stream);
+        if (rttcp_pace_rest(stream, rttcp_transfer_moved(stream) - before))
+            ended = rest_on(flow, stream, ended);
     }
     if (ended != ENDED_ERROR && !atomic_load(&stream->orders->cancel))
         shutdown(stream->fd, SHUT_WR);

@@ -13,6 +13,7 @@
 
 #include "nc_error.h"
 #include "message.h"
+#include "pacer.h"
 #include "rr.h"
 #include "verify.h"
 
@@ -44,7 +45,9 @@ struct rttcp_transfer {
     uint64_t held_from, held_to;                 /* sender, verify: offsets of what the buffer holds */
     uint64_t tuned_ns, tuned_bytes, tuned_calls; /* receiver: where the present count of wake-ups began */
     uint64_t lowat_bytes;
-    uint64_t idle_since_ns; /* 0: the last call moved something */
+    uint64_t idle_since_ns;   /* 0: the last call moved something */
+    struct rttcp_pacer pacer; /* sender */
+    uint64_t looked_ns;       /* when the pacer last saw the window */
     /* results */
     struct rttcp_verify *verify; /* NULL: off */
     struct rttcp_rr *rr;         /* NULL: bytes flow one way, without request and response */

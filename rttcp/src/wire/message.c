@@ -20,6 +20,7 @@ static const struct rttcp_field params_fields[] = {
     NUMBER_FIELD(rttcp_params, offset_bytes, RTTCP_ALIGN_MAX),
     NUMBER_FIELD(rttcp_params, pacing_bps, RTTCP_PACING_MAX),
     NUMBER_FIELD(rttcp_params, pacing_pps, RTTCP_PACING_MAX),
+    NUMBER_FIELD(rttcp_params, pace_burst_bytes, RTTCP_LENGTH_MAX),
     NUMBER_FIELD(rttcp_params, dscp, 63),
     NUMBER_FIELD(rttcp_params, seed, 0),
     NUMBER_FIELD(rttcp_params, interval_ns, 0),
@@ -138,6 +139,8 @@ int rttcp_params_decode(const json_t *object, struct rttcp_params *params, struc
         wrong = "align_bytes: want a power of two";
     else if (params->pacing_bps && params->pacing_pps)
         wrong = "pacing_bps, pacing_pps: want at most one of them above 0";
+    else if (params->pace_burst_bytes && !params->pacing_bps)
+        wrong = "pace_burst_bytes: only with pacing_bps";
     else if (params->verify && params->zerocopy)
         wrong = "zerocopy: not with verify, whose content differs from write to write";
     else if (params->verify && params->skip_rx_copy)

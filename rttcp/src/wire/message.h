@@ -12,7 +12,7 @@
 #include "nc_error.h"
 
 #define RTTCP_MAGIC "rttcp"
-#define RTTCP_PROTOCOL_VERSION 5
+#define RTTCP_PROTOCOL_VERSION 6
 
 #define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
 #define RTTCP_WINDOW_MIN UINT64_C(2048)      /* the kernel's floor for TCP_WINDOW_CLAMP lies below this */
@@ -33,6 +33,7 @@ struct rttcp_params {
     uint64_t mss_bytes;                     /* TCP_MAXSEG; 0: the kernel's choice */
     uint64_t align_bytes, offset_bytes;     /* of the buffers in memory */
     uint64_t pacing_bps, pacing_pps;        /* of each direction: payload, full segments a second; 0: none */
+    uint64_t pace_burst_bytes;              /* with pacing_bps: sent at once; 0: the kernel paces every packet */
     uint64_t dscp;
     uint64_t seed; /* of the content, with verify */
     uint64_t interval_ns;

@@ -91,11 +91,12 @@ static void too_many_streams_are_refused(void)
 
 static void contradictions_are_refused(void)
 {
-    struct rttcp_params rows[] = {good_params(), good_params()}, out;
+    struct rttcp_params rows[] = {good_params(), good_params(), good_params()}, out;
     rows[0].verify = rows[0].zerocopy = true;
     rows[1].pacing_bps = 1000000;
     rows[1].pacing_pps = 1000;
-    for (size_t i = 0; i < 2; i++) {
+    rows[2].pace_burst_bytes = 1000000; /* of no pace */
+    for (size_t i = 0; i < 3; i++) {
         json_t *object = rttcp_params_encode(&rows[i]);
         CHECK_EQ(rttcp_params_decode(object, &out, &error), -1);
         json_decref(object);
@@ -152,7 +153,7 @@ static void an_answer_that_changes_a_parameter_is_named(void)
     CHECK_EQ(rttcp_params_decode(object, &answered, &error), 0);
     CHECK_EQ(rttcp_params_compare(&proposed, &answered, &error), 0);
     CHECK_EQ(json_object_size(object),
-             3 + sizeof changes / sizeof changes[0]); /* and duration_ns and two sizes, which others exclude */
+             4 + sizeof changes / sizeof changes[0]); /* and duration_ns, two sizes and a burst, which others rule */
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         char wanted[60];
         json_t *changed = json_copy(object);
