@@ -1,4 +1,4 @@
-/* The pacer of a stream at work: looks at its socket and at the clock, and sleeps (pacer.h decides). */
+/* The pacer of a stream at work: looks at the clock, and sleeps (pacer.h decides). */
 #ifndef RTTCP_PACE_H
 #define RTTCP_PACE_H
 

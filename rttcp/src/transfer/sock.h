@@ -31,9 +31,6 @@ int rttcp_data_socket(int family, const struct rttcp_params *params, bool sendin
 int rttcp_data_established(int fd, const struct rttcp_params *params, bool sending, uint64_t streams,
                            struct nc_error *error);
 
-/* Lets the kernel pace the payload to this rate; UINT64_MAX: to none. */
-void rttcp_pace_set(int fd, uint64_t bytes_per_s);
-
 /* Opens the serving end's data listener for one stream, on the local address of the control connection and on `port`;
  * 0: any port. */
 int rttcp_data_listen(int control_fd, uint16_t port, const struct rttcp_params *params, bool sending,

@@ -60,12 +60,9 @@ int rttcp_data_socket(int family, const struct rttcp_params *params, bool sendin
     return -1;
 }
 
-void rttcp_pace_set(int fd, uint64_t bytes_per_s)
-{
-    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_s, sizeof bytes_per_s);
-}
-
-/* The kernel's pacing counts payload, so pps times the MSS gives exactly pps full segments a second. */
+/* The kernel's pacing counts payload, so pps times the MSS gives exactly pps full segments a second. Where the writes are
+ * paced, the rate is given and taken back. The kernel then paces by window and round-trip time alone, and CUBIC, which
+ * takes the acknowledgements of an unpaced sender for a full path, ends slow start a window later (tcp_cubic.c). */
 static void set_pacing(int fd, const struct rttcp_params *params, uint64_t streams)
 {
     int mss = 0, waiting = (int)params->pace_burst_bytes;
@@ -73,9 +70,13 @@ static void set_pacing(int fd, const struct rttcp_params *params, uint64_t strea
     uint64_t rate = params->pacing_bps ? params->pacing_bps / 8 : params->pacing_pps * (uint64_t)mss;
     if (rate == 0)
         return;
-    rttcp_pace_set(fd, rate / streams ? rate / streams : 1);
-    if (waiting)
-        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, sizeof waiting);
+    rate = rate / streams ? rate / streams : 1;
+    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
+    if (!waiting)
+        return;
+    rate = UINT64_MAX;
+    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, sizeof waiting);
 }
 
 int rttcp_data_established(int fd, const struct rttcp_params *params, bool sending, uint64_t streams,

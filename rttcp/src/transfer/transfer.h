@@ -47,7 +47,6 @@ struct rttcp_transfer {
     uint64_t lowat_bytes;
     uint64_t idle_since_ns;   /* 0: the last call moved something */
     struct rttcp_pacer pacer; /* sender */
-    uint64_t looked_ns;       /* when the pacer last saw the window */
     /* results */
     struct rttcp_verify *verify; /* NULL: off */
     struct rttcp_rr *rr;         /* NULL: bytes flow one way, without request and response */

@@ -16,11 +16,11 @@ every millisecond cost ten times as much as those every 10 ms, so a tenth of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import rttcp
-from scenarios.bench.registry import Bench, Place, Result, scaled
+from scenarios.bench.registry import Bench, Place, Result
+from scenarios.bench.transfer.pairs import alternating, cpu_ns_a_byte
 from scenarios.bench.two_hosts import box
 from scenarios.network.host_pair import MTU, Hosts, hosts, veth
 from scenarios.run.rttcp_session import session
@@ -34,20 +34,6 @@ LONG_FLOW: dict[str, Any] = {"congestion": "reno", "window_bytes": 511 << 20}
 LONG_PATH = {"delay_ns": 249_000_000, "rate_bps": 10_000_000_000, "queue_bytes": 256 << 20}
 
 
-def _pairs(
-    name: str, unit: str, count: int, place: Place, base: Callable[[], float], ours: Callable[[], float]
-) -> Result:
-    """Measures alternately; every other pair begins with ours."""
-    measured: list[dict[str, Any]] = []
-    for number in range(1, count + 1):
-        order = [("base", base), ("ours", ours)]
-        pair = {key: measure() for key, measure in (order if number % 2 else reversed(order))}
-        measured.append(pair)
-        figures = f"without {scaled(pair['base'], unit)}, with {scaled(pair['ours'], unit)}"
-        place.say(f"{name} {number}/{count}: {figures}, ratio {pair['ours'] / pair['base']:.3f}")
-    return Result(name, unit, "without", measured)
-
-
 def _steady(pair: Hosts, place: Place, seconds: int, warm_up_s: int = 1, **options: Any) -> float:
     end = session(pair, place.ledger, seconds, omit_ns=warm_up_s * 10**9, **options)
     return float(end.summary.steady_bps)
@@ -57,11 +43,6 @@ def _long(pair: Hosts, place: Place, **options: Any) -> float:
     return _steady(pair, place, place.seconds or LONG_SECONDS, LONG_WARM_UP_S, **LONG_FLOW, **options)
 
 
-def cpu_ns_a_byte(side: rttcp.Side) -> float:
-    """The CPU time that one end's process used for a byte, ns."""
-    return (side.cpu_user_ns + side.cpu_system_ns) / side.bytes
-
-
 def _samples(pair: Hosts, place: Place) -> Result:
     """Pairs with and without samples every SAMPLE_NS. `ours` then has a SAMPLES_MORE-th of the measured cost."""
     options: dict[str, Any] = {"samples": place.scratch / "samples.jsonl", "sample_ns": SAMPLE_NS}
@@ -69,7 +50,7 @@ def _samples(pair: Hosts, place: Place) -> Result:
     def cost(**more: Any) -> float:
         return cpu_ns_a_byte(session(pair, place.ledger, SAMPLE_SECONDS, **more).sender)
 
-    dense = _pairs("rttcp.samples 1ms", "ns/B", place.pairs or SAMPLE_PAIRS, place, cost, lambda: cost(**options))
+    dense = alternating("rttcp.samples 1ms", "ns/B", place.pairs or SAMPLE_PAIRS, place, cost, lambda: cost(**options))
     pairs = [p | {"ours": p["base"] + (p["ours"] - p["base"]) / SAMPLES_MORE} for p in dense.pairs]
     return Result("rttcp.samples", "ns/B", "without", pairs, extra={"ratio_at_1ms": dense.ratio})
 
@@ -79,13 +60,13 @@ def measure(place: Place) -> Iterator[Result]:
     seconds = place.seconds or SECONDS
     with hosts(place.ledger) as pair:
         with veth(pair, MTU):
-            yield _pairs("rttcp.verify.veth", "bit/s", place.pairs or PAIRS, place,
-                         lambda: _steady(pair, place, seconds),
-                         lambda: _steady(pair, place, seconds, verify=True))  # fmt: skip
+            yield alternating("rttcp.verify.veth", "bit/s", place.pairs or PAIRS, place,
+                              lambda: _steady(pair, place, seconds),
+                              lambda: _steady(pair, place, seconds, verify=True))  # fmt: skip
             yield _samples(pair, place)
         with box(pair, MTU, LONG_PATH, place.scratch, place.ledger):
-            yield _pairs("rttcp.verify.rtt498", "bit/s", place.pairs or LONG_PAIRS, place,
-                         lambda: _long(pair, place), lambda: _long(pair, place, verify=True))  # fmt: skip
+            yield alternating("rttcp.verify.rtt498", "bit/s", place.pairs or LONG_PAIRS, place,
+                              lambda: _long(pair, place), lambda: _long(pair, place, verify=True))  # fmt: skip
 
 
 BENCH = Bench("rttcp.verify", "cost of --verify on a veth pair and at RTT 498 ms, and of TCP_INFO at 10 ms", measure)

@@ -1,0 +1,1 @@
+"""Benches of rttcp between two hosts of this machine."""
