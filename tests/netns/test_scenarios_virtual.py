@@ -158,8 +158,8 @@ def test_without_copies_tcp_does_the_same(tmp_path: Path) -> None:
 
 
 def test_paced_writes_keep_the_pace_and_overflow_no_queue(tmp_path: Path) -> None:
-    """A line of 100 Mbit/s and a queue of three bursts and a write. In slow start all that may wait in the socket leaves
-    at once, whenever the window opens."""
+    """A line of 100 Mbit/s and a queue of three bursts and a write. In slow start all that may wait in the socket
+    leaves at once, whenever the window opens."""
     text = """
 [scenario]
 name = "paced"

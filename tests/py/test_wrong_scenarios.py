@@ -308,7 +308,9 @@ TOGETHER = [
     of_transfer(
         "pace", '"1Mbit"\ntool = "iperf3"', "transfer.pace = '1Mbit': iperf3 as it is run here has no pacing; use tool"
     ),
-    of_transfer("pace_burst", '"1MB"', "transfer.pace_burst = '1MB': what a paced sender writes at once; give 'pace' too"),
+    of_transfer(
+        "pace_burst", '"1MB"', "transfer.pace_burst = '1MB': what a paced sender writes at once; give 'pace' too"
+    ),
     of_transfer(
         "verify",
         "true\nzerocopy = true",

@@ -28,7 +28,8 @@ def measure(place: Place) -> Iterator[Result]:
     """Five pairs on the veth pair."""
     with hosts(place.ledger) as pair, veth(pair, MTU):
         yield alternating("rttcp.pace", "ns/B", place.pairs or PAIRS, place,
-                          lambda: _cost(pair, place), lambda: _cost(pair, place, pace_burst_bytes=BURST_BYTES))  # fmt: skip
+                          lambda: _cost(pair, place),
+                          lambda: _cost(pair, place, pace_burst_bytes=BURST_BYTES))  # fmt: skip
 
 
 BENCH = Bench("rttcp.pace", "CPU time of a stream paced by bursts of writes, against the kernel's pacing", measure)
