@@ -1,7 +1,7 @@
 """A run as Markdown with pictures, for a paper or a pull request: the report's facts, figures and tables.
 
 A matrix is a grid for each series, because a reader compares a row with a row; the HTML report lists its cells. The
-pictures are PNGs beside the file, `NAME-sweep.png` beside `NAME.md`, and have the report's figures. All files are
+pictures are PNGs beside the file, named after it and the figure, and have the report's figures. All files are
 written under temporary names first and then renamed, so that a full disk leaves none.
 """
 

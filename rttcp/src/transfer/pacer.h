@@ -1,12 +1,13 @@
 /* Paces the writes of a stream (--pace-burst): a burst at a time, and a sleep between two.
  *
- * The kernel's pacing to a given rate sets a timer for each packet of 64 KB. Where a hypervisor makes timers dear, these
- * and the wake-ups at the receiver are a third of what a fast transfer costs. Nothing that was not written can be sent,
- * so the pace of the writes bounds what is sent, whatever the congestion window does: to the pace, and three bursts that
- * a router's queue has to hold. One is written at once, one makes up for a late wake-up or a closed window, and one may
- * wait in the socket (TCP_NOTSENT_LOWAT, sockopt.c).
- * Rejected: the kernel's pacing whenever the window is less than a quarter above what the pace needs. After one loss the
- * window is no larger than that, and does not grow while the pace is the limit, so the timers never ended.
+ * The kernel's pacing to a given rate sets a timer for each packet of 64 KB. Where a hypervisor makes timers dear,
+ * these and the wake-ups at the receiver are a third of what a fast transfer costs. Nothing that was not written
+ * can be sent, so the pace of the writes bounds what is sent, whatever the congestion window does: to the pace,
+ * and three bursts that a router's queue has to hold. One is written at once, one makes up for a late wake-up or a
+ * closed window, and one may wait in the socket (TCP_NOTSENT_LOWAT, sockopt.c).
+ * Rejected: the kernel's pacing whenever the window is less than a quarter above what the pace needs. After one
+ * loss the window is no larger than that, and does not grow while the pace is the limit, so the timers never
+ * ended.
  * Invariant: this is a state machine; pace.c looks at the clock and sleeps. */
 #ifndef RTTCP_PACER_H
 #define RTTCP_PACER_H

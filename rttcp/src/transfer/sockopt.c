@@ -60,9 +60,10 @@ int rttcp_data_socket(int family, const struct rttcp_params *params, bool sendin
     return -1;
 }
 
-/* The kernel's pacing counts payload, so pps times the MSS gives exactly pps full segments a second. Where the writes are
- * paced, the rate is given and taken back. The kernel then paces by window and round-trip time alone, and CUBIC, which
- * takes the acknowledgements of an unpaced sender for a full path, ends slow start a window later (tcp_cubic.c). */
+/* The kernel's pacing counts payload, so pps times the MSS gives exactly pps full segments a second. Where the
+ * writes are paced, the rate is given and taken back. The kernel then paces by window and round-trip time alone,
+ * and CUBIC, which takes the acknowledgements of an unpaced sender for a full path, ends slow start a window later
+ * (HyStart). */
 static void set_pacing(int fd, const struct rttcp_params *params, uint64_t streams)
 {
     int mss = 0, waiting = (int)params->pace_burst_bytes;
