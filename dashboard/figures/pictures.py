@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from netcommon.errors import MissingError
 
 WIDTH, HEIGHT, SCALE = 1100, 620, 1.5  # of a page of text, at the resolution of print
-CHROMIUM = {"CHROMIUM_FLAGS": "--disable-background-networking"}  # read by Debian's /usr/bin/chromium
+FLAGS = "CHROMIUM_FLAGS"  # read by Debian's /usr/bin/chromium
 MISSING = (
     "--markdown: {what} is missing, which draws the pictures; "
     "pip install 'lfp[pictures]' and apt-get install chromium, or give --no-pictures"
@@ -26,19 +26,18 @@ def write_pictures(figures: Sequence[tuple[Path, go.Figure]]) -> None:
     """Writes each figure to its path as a PNG, 1,650 pixels wide. Raises MissingError without kaleido or Chromium."""
     try:
         import kaleido
-        from choreographer.errors import ChromeNotFoundError
+        from choreographer.errors import BrowserFailedError, ChromeNotFoundError
     except ImportError as error:
         raise MissingError(MISSING.format(what="kaleido")) from error
-    before = dict(os.environ)
-    os.environ.update(CHROMIUM)
+    before = os.environ.get(FLAGS, "")
+    os.environ[FLAGS] = f"{before} --disable-background-networking"
     try:
         wanted = [_picture(*each) for each in figures]
         kaleido.write_fig_from_object_sync(wanted, cancel_on_error=True, kopts={"mathjax": False})
-    except ChromeNotFoundError as error:
-        raise MissingError(MISSING.format(what="Chromium")) from error
+    except (BrowserFailedError, ChromeNotFoundError) as error:
+        raise MissingError(MISSING.format(what="a Chromium that starts")) from error
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        os.environ[FLAGS] = before
 
 
 def _picture(path: Path, figure: go.Figure) -> dict[str, object]:

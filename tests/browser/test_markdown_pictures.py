@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import struct
+import sys
 from pathlib import Path
 
-import synthetic_run
-
 from dashboard.markdown import write_markdown
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "py"))
+import synthetic_run
 
 
 def test_the_markdown_shows_pictures_that_are_there(tmp_path: Path) -> None:
