@@ -6,12 +6,16 @@ import struct
 import sys
 from pathlib import Path
 
+import pytest
+from support.chromium import CHROMIUM
+
 from dashboard.markdown import write_markdown
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "py"))
 import synthetic_run
 
 
+@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"{CHROMIUM} is not installed")
 def test_the_markdown_shows_pictures_that_are_there(tmp_path: Path) -> None:
     target = tmp_path / "fig4.md"
     written = write_markdown(synthetic_run.seqack(tmp_path), target, pictures=True)
