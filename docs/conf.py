@@ -3,7 +3,8 @@
 The source directory is the root of the tree, so a page stays where it belongs (README.md, docs/, the specification of a
 tool beside its code) and a relative link means the same on the site and in a checkout. Manual pages are pages, too:
 `ManualPage` reads a roff file with mandoc. The index page is a set of plain tables of links; `add_contents` makes the
-site's contents out of these links. A page that the index does not name is a warning, and warnings are errors.
+site's contents out of these links, and a page NAME.md is followed by the pages in the folder NAME. A page that is in
+neither is a warning, and warnings are errors.
 Rejected: copies of the pages in a source directory of their own, which break relative links.
 """
 
@@ -68,8 +69,12 @@ def _below_title(page: str) -> str:
 
 
 def add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Appends hidden tables of contents to the index page: for each section the pages that its links lead to."""
+    """Appends hidden tables of contents: to the index page one a section, to another page the pages of its own folder.
+
+    A section of the index holds the pages that its links lead to; NAME.md holds the pages in the folder NAME.
+    """
     if docname != INDEX:
+        source[0] += _contents("", sorted(name for name in app.project.docnames if name.startswith(f"{docname}/")))
         return
     folder = (ROOT / docname).parent
     seen = {docname}
@@ -77,8 +82,13 @@ def add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
         links = [(folder / link).resolve().relative_to(ROOT) for link in _LINK.findall(section)]
         pages = [page for page in dict.fromkeys(map(str, links)) if page not in seen]
         seen.update(pages)
-        entries = "\n".join(f"/{page}" for page in pages)
-        source[0] += f"\n\n```{{toctree}}\n:hidden:\n:caption: {section.splitlines()[0]}\n\n{entries}\n```\n"
+        source[0] += _contents(section.splitlines()[0], pages)
+
+
+def _contents(caption: str, pages: list[str]) -> str:
+    """A hidden table of contents; nothing where there are no pages."""
+    entries = "\n".join(f"/{page}" for page in pages)
+    return f"\n\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{entries}\n```\n" if pages else ""
 
 
 def setup(app: Sphinx) -> None:
