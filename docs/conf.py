@@ -82,13 +82,13 @@ def add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
         links = [(folder / link).resolve().relative_to(ROOT) for link in _LINK.findall(section)]
         pages = [page for page in dict.fromkeys(map(str, links)) if page not in seen]
         seen.update(pages)
-        source[0] += _contents(section.splitlines()[0], pages)
+        source[0] += _contents(f":caption: {section.splitlines()[0]}", pages)
 
 
-def _contents(caption: str, pages: list[str]) -> str:
+def _contents(options: str, pages: list[str]) -> str:
     """A hidden table of contents; nothing where there are no pages."""
     entries = "\n".join(f"/{page}" for page in pages)
-    return f"\n\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{entries}\n```\n" if pages else ""
+    return f"\n\n```{{toctree}}\n:hidden:\n{options}\n\n{entries}\n```\n" if pages else ""
 
 
 def setup(app: Sphinx) -> None:
