@@ -23,8 +23,8 @@ from scenarios.run.interrupt import Interrupted, orderly
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 VERBS = (
-    "list", "new", "explain", "run", "show", "legs", "compare", "gate", "history", "virtual", "bench", "trc", "papers",
-    "doctor", "clean",
+    "list", "new", "explain", "run", "show", "legs", "compare", "gate", "history", "virtual", "schedule", "bench",
+    "trc", "papers", "doctor", "clean",
 )  # fmt: skip
 
 

@@ -36,11 +36,13 @@ _OF_THE_HOST = ("TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AU
 @click.option("--write", "writable", multiple=True, metavar="DIR",
               type=click.Path(exists=True, file_okay=False, resolve_path=True),
               help="Keep what changes in this folder (repeatable). Other changes end with COMMAND.")  # fmt: skip
+@click.option("--record", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="Keep a record of who ran when in this file, for 'lfp schedule'.")  # fmt: skip
 @click.option("--memory", "size", metavar="SIZE", help="Memory of the machine.  [default: 1GB and what the path holds]")
 @click.option("--seed", type=click.IntRange(0, 2**53), default=1, show_default=True, help="Seed of all that is random.")
 def command(
     words: tuple[str, ...], scenario: str | None, overrides: tuple[str, ...], node: str, box: str,
-    writable: tuple[str, ...], size: str | None, seed: int,
+    writable: tuple[str, ...], record: Path | None, size: str | None, seed: int,
 ) -> int:  # fmt: skip
     """Run COMMAND in a kernel of its own whose clock jumps while everybody waits.
 
@@ -49,6 +51,8 @@ def command(
     kernel.require()
     if overrides and not scenario:
         raise UsageError(f"--set {overrides[0]}: changes a scenario; name one with --scenario")
+    if record and not record.parent.is_dir():
+        raise UsageError(f"--record {record}: there is no folder {record.parent}; make it, or name another file")
     argv = [_program(words[0]), *words[1:]]
     network = _network(_first_trial(scenario, overrides, seed, box), box) if scenario else None
     if network and node not in network.nodes():
@@ -60,7 +64,7 @@ def command(
     with runner.owned() as (ledger, _):
         done = program.run(
             argv, folder=Path.cwd(), memory_bytes=needed, seed=seed, timeout_s=math.inf, machine=machine,
-            said=_pass_on, ledger=ledger,
+            said=_pass_on, ledger=ledger, record=record,
         )  # fmt: skip
     _say(done, time.monotonic() - began)
     return done.status if done.status >= 0 else _BY_SIGNAL - done.status

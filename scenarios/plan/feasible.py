@@ -45,6 +45,7 @@ def check(document: Document, setting: Scenario) -> None:
             if pair.gateway and (wrong := gateway_commands.wrong(getattr(pair.gateway, key))):
                 raise _error(document, setting, ("pair", number, "gateway", key), wrong)
     _check_gateway(document)
+    _check_cpu(document, setting)
     _check_time(document, setting)
     _check_memory(document, setting)
     for name in setting.report.reference:
@@ -89,6 +90,18 @@ def _check_gateway(document: Document) -> None:
             kind = sorted(wanted)[-1]
             raise UsageError(f"{where}: gateway.{key} = {shown(value)}: no trial has a gateway that takes it; set "
                              f"gateway.kind = \"{kind}\", or leave gateway.{key} out")  # fmt: skip
+
+
+def _check_cpu(document: Document, setting: Scenario) -> None:
+    """UsageError for costs of gateways' system calls where nothing says that there are gateways."""
+    if not setting.cpu.has_price or setting.cpu.of != "gateways":
+        return
+    swept = document.values.get("sweep", {}).get("gateway.kind", ())
+    kinds = _kinds(document, document.values.get("gateway", {}), {"kind": swept})
+    if not kinds & _ANY and not any(pair.gateway for pair in setting.pair.values()):
+        key = "call" if setting.cpu.call else "rate"
+        raise _error(document, setting, ("cpu", key), "no trial has gateways, whose system calls would cost it; set "
+                     'cpu.of = "hosts", or leave [cpu] out')  # fmt: skip
 
 
 def _kinds(document: Document, said: dict[str, Any], swept: dict[str, list[Any]]) -> set[Any]:

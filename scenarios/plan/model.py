@@ -259,6 +259,32 @@ class Capture(Table):
         return points
 
 
+class Cpu(Table):
+    """[cpu]: what a system call of gateways, of hosts' transfer tools or of both takes of a processor, in virtual time
+    alone: ``call``, and what it takes to move its bytes at ``rate``. 0: nothing."""
+
+    of: Literal["gateways", "hosts", "all"] = "gateways"
+    call: Annotated[int, *within(quantity.DURATION, 0, S)] = 0
+    rate: Annotated[int, *within(quantity.RATE, 0, 100 * 10**9)] = 0
+
+    @field_validator("rate")
+    @classmethod
+    def _measurable(cls, rate: int) -> int:
+        if 0 < rate < 10**6:
+            raise ValueError("below 1Mbit; want 1Mbit to 100Gbit, or 0 for none")
+        return rate
+
+    @property
+    def has_price(self) -> bool:
+        """Whether any call costs anything."""
+        return bool(self.call or self.rate)
+
+    @property
+    def byte_ps(self) -> int:
+        """What a byte costs, in picoseconds."""
+        return round(8 * 10**12 / self.rate) if self.rate else 0
+
+
 class Run(Table):
     """[run]: repetitions, order and limits. ``seed`` None: a fresh one, which is recorded. ``timeout`` None: derived
     from the estimate. ``lateness``: the p99 lateness of the box's packets that a valid trial may have; None: derived
@@ -319,6 +345,7 @@ class Scenario(Table):
     profile: ProfileTable = ProfileTable()
     gateway: Gateway = Gateway()
     pair: dict[Annotated[str, Field(pattern=PAIR_NUMBER)], Pair] = Field(default_factory=dict)
+    cpu: Cpu = Cpu()
     capture: Capture = Capture()
     run: Run = Run()
     report: Report = Report()
@@ -349,7 +376,7 @@ class Scenario(Table):
         return "bidir" if self.transfer.bidir else "parallel" if self.transfer.parallel > 1 else None
 
 
-SWEEPABLE = ("path", "transfer", "flow", "profile", "gateway", "pair", "topology", "capture", "scenario")
+SWEEPABLE = ("path", "transfer", "flow", "profile", "gateway", "pair", "topology", "cpu", "capture", "scenario")
 NAMED = ("flow", "pair")  # tables of tables: [flow.NAME], [pair.N]
 
 

@@ -46,6 +46,9 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "short_bytes": transfer.short or None,
         **_tool_columns(transfer),
         **gateway_columns(main.setting.gateway),
+        "cpu_of": setting.cpu.of if setting.cpu.has_price else None,
+        "cpu_call_ns": setting.cpu.call,
+        "cpu_rate_bps": setting.cpu.rate or None,
         "capture": ",".join(setting.capture.points),
         "snap_bytes": setting.capture.snap,
     }

@@ -87,6 +87,8 @@ def start(
         from scenarios.virtual import engine
 
         content |= engine.manifest(plan, virtual_box)
+    elif any(one.setting.cpu.has_price for one in plan.trials):
+        raise UsageError(f"{plan.name}: cpu: system calls cost what they cost in real time; use --time virtual")
     run_dir = runs.create(runs_dir, plan.name)
     manifest.write(run_dir, content)
     return run_dir

@@ -13,6 +13,7 @@ from scenarios.run.fitness import Fitness
 
 Time = Literal["real", "virtual"]
 Asked = Literal["real", "virtual", "auto"]
+_PRICED = "[cpu] gives system calls a cost, which is possible in virtual time alone"
 ADVICE = "this machine disturbs real time: run `make virtual` once, then `--time virtual`"
 
 
@@ -43,6 +44,8 @@ def choose_time(settings: list[Scenario], measured: Fitness, no_virtual: str | N
     time with advice where it is not. ``no_virtual``, ``no_real``: why that kind of time is not available here at all;
     None: it is."""
     found = [f"no real time here: {no_real}"] if no_real else fitness.objections(measured, settings)
+    if any(one.cpu.has_price for one in settings):
+        found = [_PRICED]
     if not found:
         tightest = min(settings, key=lateness.limit_ns)
         return TimeChoice("auto", "real", fitness.timers(measured, tightest), measured)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,8 @@ from scenarios.trial.transfer_tool import TransferCommands
 NEAR, FAR = "r1", "r2"  # the routers at both ends of the delay box
 _ROUTER_PROFILE = "modern"
 _PAUSE_S, _MOST_FAILED = 0.1, 5
-Started = Callable[[str, Place, list[str]], Tool]  # a tool of this name, at this place, with this command line
+# A tool of this name, at this place, with this command line; it has been started.
+Started = Callable[[str, Place, list[str]], AbstractContextManager[Tool]]
 
 
 @dataclass
@@ -84,11 +86,12 @@ def ready(net: Network, commands: TransferCommands, started: Started) -> Iterato
         if commands.plain:
             for router in (NEAR, FAR):
                 sysctls.apply(profiles.load(_ROUTER_PROFILE), made(net).pid(router))
-            receivers = [started("receiver-plain", _router(net, FAR), commands.plain.receiver)]
+            receivers.append(stack.enter_context(started("receiver-plain", _router(net, FAR), commands.plain.receiver)))
         if commands.short:
-            receivers.append(started("receiver-short", net.place("rcv"), commands.short.receiver))
+            short = started("receiver-short", net.place("rcv"), commands.short.receiver)
+            receivers.append(stack.enter_context(short))
         for receiver in receivers:
-            stack.enter_context(receiver).wait_event("ready", START_TIMEOUT_S)
+            receiver.wait_event("ready", START_TIMEOUT_S)
         yield Beside(net, commands, started, stack)
 
 

@@ -31,6 +31,7 @@ from scenarios.network.place import Network
 from scenarios.network.topology import Topology
 from scenarios.plan import flows, profiles
 from scenarios.plan.model import Scenario
+from scenarios.trial.cpu import priced
 from scenarios.trial.transfer_tool import beside_ports, ports
 
 Which = Literal["near", "far"]
@@ -119,7 +120,8 @@ class Running:
 def running(net: Network, setting: Scenario, scratch: Path, log: Path, ledger: Ledger) -> Iterator[Running]:
     """Starts all gateways and waits until they are ready to carry connections."""
     with contextlib.ExitStack() as stack:
-        pairs = [_started(made(net), site, scratch, log, ledger, stack) for site in sites(setting)]
+        with priced(setting.cpu, "gateways"):
+            pairs = [_started(made(net), site, scratch, log, ledger, stack) for site in sites(setting)]
         for pair in pairs:
             if pair.site.setting.gateway.kind == "lft":
                 _wait_lft(pair)

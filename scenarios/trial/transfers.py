@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from scenarios.plan.flows import One
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Trial
 from scenarios.trial import analysis, beside, gateways, transfer_tool
+from scenarios.trial.cpu import priced
 from scenarios.trial.delay_box import Boxes
 from scenarios.trial.transfer_tool import TransferCommands
 
@@ -64,21 +67,14 @@ def run(
     """Runs all flows and waits for their ends. What they need starts side by side; ``sleeper``: the witness, which has
     been started; None in virtual time."""
     setting = trial.setting
-    log = folder / "log"
-
-    def started(name: str, place: Place, argv: list[str]) -> Tool:
-        return Tool(
-            place.command(argv), netns_pid=place.netns, name=name, stderr_path=log / f"{name}.stderr", ledger=ledger,
-            stdin=place.is_remote,
-        )  # fmt: skip
-
+    started = partial(_started, setting, folder / "log", ledger)
     with contextlib.ExitStack() as stack:
         ready = [_flow(net, setting, one, folder) for one in flows.of(setting)]
         capture = _start_capture(net, setting, folder, ledger, stack, stalls=sleeper is not None)
         for flow in ready:
             for n, commands in enumerate(_each(flow.commands)):
-                tool = started(flow.tool_name("receiver") + ("-2" if n else ""), flow.receiver_at, commands.receiver)
-                flow.receivers.append(stack.enter_context(tool))
+                name = flow.tool_name("receiver") + ("-2" if n else "")
+                flow.receivers.append(stack.enter_context(started(name, flow.receiver_at, commands.receiver)))
         more = stack.enter_context(beside.ready(net, ready[0].commands, started))
         for tool in filter(None, (*(tool for flow in ready for tool in flow.receivers), sleeper, capture)):
             tool.wait_event("ready", START_TIMEOUT_S)
@@ -87,8 +83,8 @@ def run(
             time.sleep(max(0.0, began_s + flow.one.start_ns / 1e9 - time.monotonic()))
             for n, commands in reversed(list(enumerate(_each(flow.commands)))):
                 _comment(capture, f"{_spoken(flow.one, n)} begins")
-                tool = started(flow.tool_name("sender") + ("-2" if n else ""), flow.sender_at, commands.sender)
-                flow.senders.insert(0, stack.enter_context(tool))
+                name = flow.tool_name("sender") + ("-2" if n else "")
+                flow.senders.insert(0, stack.enter_context(started(name, flow.sender_at, commands.sender)))
         more.run_until_end_of(ready[0].senders[0], _timeout_s(setting))
         ends = {flow.one.name: _finish(flow, boxes, _timeout_s(setting)) for flow in ready}
         ends[flows.MAIN] |= more.ended(_timeout_s(setting))
@@ -102,6 +98,21 @@ def run(
         captured = (capture.stop(30.0) or {}) if capture else {}
     main = ends.pop(flows.MAIN)
     return Ends(main | ({FLOWS: ends} if ends else {}), {}, captured)
+
+
+@contextlib.contextmanager
+def _started(
+    setting: Scenario, log: Path, ledger: Ledger, name: str, place: Place, argv: list[str]
+) -> Iterator[Tool]:  # fmt: skip
+    """A transfer tool, which has been started and ends with the context."""
+    tool = Tool(
+        place.command(argv), netns_pid=place.netns, name=name, stderr_path=log / f"{name}.stderr", ledger=ledger,
+        stdin=place.is_remote,
+    )  # fmt: skip
+    with contextlib.ExitStack() as own:
+        with priced(setting.cpu, "hosts"):
+            own.enter_context(tool)
+        yield tool
 
 
 def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:

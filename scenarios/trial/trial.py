@@ -141,7 +141,8 @@ def _measure(
     write_json(folder / "delay.json", ends.box)
     if found:
         write_json(folder / "gateway.json", found)
-    why = reasons(before, after, ends.box, ends.capture, ends.transfer, found, slept)
+    priced = trial.setting.cpu.has_price
+    why = reasons(before, after, ends.box, ends.capture, ends.transfer, found, slept, priced)
     not_taken = sysctls.refused(profile, back)
     why += [Reason("profile", f"profile {profile.name}: {text}", "TCP settings refused") for text in not_taken]
     if slept is None:

@@ -63,10 +63,11 @@ class Observation:
 
 def reasons(
     before: Observation, after: Observation, box: dict[str, Any], capture: dict[str, Any], transfer: dict[str, Any],
-    gateways: dict[str, Any] | None = None, witness: Mapping[str, Any] | None = None,
+    gateways: dict[str, Any] | None = None, witness: Mapping[str, Any] | None = None, priced: bool = False,
 ) -> list[Reason]:  # fmt: skip
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
-    ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time."""
+    ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time. ``priced``: the
+    scenario says what system calls cost ([cpu]), so a program that is busy with them is what was asked for."""
     found = [reason for one in (box, *box.get("hops", ())) for reason in _box(one, witness)]
     found += [reason for name, end in ways(transfer).items() for reason in _transfer(end, name)]
     found += _interface_drops(before.counters, after.counters)
@@ -79,8 +80,12 @@ def reasons(
     found += _tcp_memory(before.tcp_memory, after.tcp_memory)
     sites = [gateways or {}, *((gateways or {}).get("others") or {}).values()]
     found += [reason for site in sites for reason in _gateways(site, _has_outages(box))]
+    found += _cpu(before.cpu, after.cpu)
+    if priced:
+        return found
     ends = [transfer, *(transfer.get("flows") or {}).values()]
-    return found + _cpu(before.cpu, after.cpu) + [reason for end in ends for reason in _busy_ends(end)]
+    found += [reason for site in sites for reason in _busy_gateways(site)]
+    return found + [reason for end in ends for reason in _busy_ends(end)]
 
 
 def ways(transfer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -167,11 +172,6 @@ def _gateways(gateways: dict[str, Any], has_outages: bool) -> list[Reason]:
             count = (end.get(section) or {}).get(key, 0)
             if count and not (has_outages and key == "outages"):
                 found.append(Reason("gateway", f"{which} gateway: {count} {words}", f"{which} gateway {key} {count}"))
-        share = end.get("cpu_ns", 0) / end["uptime_ns"] if end.get("uptime_ns") else 0.0
-        if share > BUSY_LIMIT:
-            found.append(
-                _short_of_cpu(f"the {which} gateway used {readable.share(share, 2)} of a core", f"{which} gateway")
-            )
     near = gateways.get("near") or {}
     if gateways.get("kind") == "lft" and not (near.get("relay") or {}).get("near_accepted", 0):
         found.append(Reason("gateway", "near gateway: took no connection over", "near gateway unused"))
@@ -211,6 +211,17 @@ def _cpu(before: CpuTimes, after: CpuTimes) -> list[Reason]:
         text = f"hypervisor took {readable.share(steal, 2)} of the CPU (limit {readable.share(STEAL_LIMIT)}); {VIRTUAL}"
         found.append(Reason("hypervisor", text, f"hypervisor {readable.share(steal, 2)}"))
     return found + ([_short_of_cpu(f"{readable.share(idle, 2)} idle", "machine")] if idle < IDLE_LIMIT else [])
+
+
+def _busy_gateways(gateways: dict[str, Any]) -> list[Reason]:
+    found = []
+    for which in ("near", "far"):
+        end = gateways.get(which) or {}
+        share = end.get("cpu_ns", 0) / end["uptime_ns"] if end.get("uptime_ns") else 0.0
+        if share > BUSY_LIMIT:
+            name = f"{which} gateway"
+            found.append(_short_of_cpu(f"the {name} used {readable.share(share, 2)} of a core", name))
+    return found
 
 
 def _busy_ends(transfer: dict[str, Any]) -> list[Reason]:

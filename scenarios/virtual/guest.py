@@ -53,12 +53,16 @@ class _Progress:
 class Guest:
     """A guest with its one job. A context manager; leaving it ends the guest and removes the guest's working folder.
 
-    The folder is there before the guest runs, so that the ledger can name it first, should this process be killed."""
+    The folder is there before the guest runs, so that the ledger can name it first, should this process be killed.
+    ``record``: the file that gets the record of who ran when (`schedule`), from the job's beginning on."""
 
-    def __init__(self, kernel: Path, share: Path, memory_bytes: int, seed: int, job: Mapping[str, Any]) -> None:
-        self.share, self.console = share, share / "console.txt"
+    def __init__(
+        self, kernel: Path, share: Path, memory_bytes: int, seed: int, job: Mapping[str, Any],
+        record: Path | None = None,
+    ) -> None:  # fmt: skip
+        self.share, self.console, self._record = share, share / "console.txt", record
         self._argv = [str(kernel), *_arguments(share, memory_bytes, seed)]
-        self._job = {"environment": environment_of_tools()} | dict(job)
+        self._job = {"environment": environment_of_tools(), "recorded": record is not None} | dict(job)
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = tempfile.mkdtemp(prefix="lfp-guest-")
         self._processor: Claim | None = None
@@ -72,10 +76,15 @@ class Guest:
         processor = ["taskset", "--cpu-list", str(self._processor.number)]
         bound = ["setpriv", "--pdeathsig", "KILL", *processor, *_process_namespace()]
         environment = dict(os.environ) | {"TMPDIR": str(memory.scratch()), "HOME": self._folder}
-        with self.console.open("wb") as console, (self.share / init.OUTPUT).open("wb") as output:
-            own = [f"uml_dir={self._folder}", f"con1=null,fd:{output.fileno()}"]
+        with contextlib.ExitStack() as files:
+            console = files.enter_context(self.console.open("wb"))
+            output = files.enter_context((self.share / init.OUTPUT).open("wb")).fileno()
+            own, passed = [f"uml_dir={self._folder}", f"con1=null,fd:{output}"], [output]
+            if self._record:
+                passed.append(files.enter_context(self._record.open("wb")).fileno())
+                own.append(f"record-fd={passed[-1]}")
             self._process = subprocess.Popen(
-                [*bound, *self._argv[:1], *own, *self._argv[1:]], pass_fds=[output.fileno()],
+                [*bound, *self._argv[:1], *own, *self._argv[1:]], pass_fds=passed,
                 stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, env=environment, process_group=0,
             )  # fmt: skip
         began = time.monotonic()

@@ -23,6 +23,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netcommon.errors import MissingError
 from scenarios.virtual import lean, mounts
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ JOB, ERROR, CLOCK, OUTPUT, STATUS, UNWRITTEN = "job.pickle", "error.json", "cloc
 _TERMINAL = "/dev/tty1"  # a file of the host's, OUTPUT, to which it writes at once and without blocking
 _POWER_OFF, _SET_TIMERSLACK = 0x4321FEDC, 29
 _HEARTBEAT_S = 1.0
+_RECORD = Path("/proc/record")  # patches/7/who-ran-when.patch: recording begins when something is written to it
 # Trials and commands begin at a full second, but not in the clock's first. What TCP hears then has ts_recent_stamp 0,
 # as if it had no timestamp, and a port in TIME-WAIT is not used again (RFC 6191). Reading the clock advances it by a
 # tick, and how often the code before a trial reads it depends on the host (on which modules it keeps compiled). The
@@ -109,7 +111,13 @@ def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
         run_trial(net, trial, SHARE, scratch, ledger, back_end=box, digested=False, watched=False)
 
 
-def _command(argv: list[str], folder: str, machine: Machine | None) -> None:
+def _begin_record() -> None:
+    if not _RECORD.exists():
+        raise MissingError("--record: this virtual-time kernel keeps no records; build one from Linux 7: make virtual")
+    _RECORD.write_text("1", encoding="ascii")
+
+
+def _command(argv: list[str], folder: str, machine: Machine | None, recorded: bool) -> None:
     """Runs a program in place of a trial. The host sees what it says at once, and its status at the end."""
     output = os.open(_TERMINAL, os.O_WRONLY | os.O_NOCTTY)
     tty.setraw(output)
@@ -119,6 +127,8 @@ def _command(argv: list[str], folder: str, machine: Machine | None) -> None:
             argv = stack.enter_context(machine.entered(argv, str(SHARE)))
             environment = machine.environment
         _sleep_to(_START_S)
+        if recorded:
+            _begin_record()
         began = time.monotonic_ns()
         done = subprocess.run(
             argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
@@ -146,7 +156,7 @@ def main() -> None:
         os.environ |= job["environment"]
         threading.Thread(target=_heartbeat, daemon=True).start()
         if "command" in job:
-            _command(job["command"], job["folder"], job.get("machine"))
+            _command(job["command"], job["folder"], job.get("machine"), job["recorded"])
         else:
             _measure(job["trial"], job["box"], job["super_bytes"])
     except BaseException as error:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
-from scenarios.virtual import init, kernel, memory
+from scenarios.virtual import init, kernel, memory, schedule
 from scenarios.virtual.guest import Guest, environment_of_tools
 from scenarios.virtual.machine import Machine
 
@@ -33,16 +33,18 @@ class Result:
 def run(
     argv: list[str], *, folder: Path, memory_bytes: int = memory.BASE_BYTES, seed: int = 1, timeout_s: float = 60,
     environment: Mapping[str, str] | None = None, machine: Machine | None = None,
-    said: Callable[[bytes], None] | None = None, ledger: Ledger | None = None,
+    said: Callable[[bytes], None] | None = None, ledger: Ledger | None = None, record: Path | None = None,
 ) -> Result:  # fmt: skip
     """Runs a program in a guest of its own. ``machine``: what it finds there (`machine.Machine`); None: the host's
-    files, read-only, and no network. ``said`` gets stdout and stderr as they come. LfpError when the guest fails or
-    takes longer than ``timeout_s`` of wall time."""
+    files, read-only, and no network. ``said`` gets stdout and stderr as they come. ``record``: the file that gets the
+    record of who ran when (`schedule`), once it is whole. LfpError when the guest fails or takes longer than
+    ``timeout_s`` of wall time."""
     with ExitStack() as stack:
         share = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lfp-share-")))
         own = environment_of_tools() | dict(environment or {})
         job = {"command": argv, "folder": str(folder), "machine": machine, "environment": own}
-        guest = Guest(kernel.require(), share, memory_bytes, seed, job)
+        partial = stack.enter_context(_partial(record)) if record else None
+        guest = Guest(kernel.require(), share, memory_bytes, seed, job, partial)
         if ledger:
             for path in (share, guest.folder):
                 ledger.add_directory(path)
@@ -52,8 +54,21 @@ def run(
             guest.check()
             if not (share / init.STATUS).exists():
                 raise LfpError(f"the guest ended before the program did: {guest.said().strip().splitlines()[-1:]}")
+            if partial and record:
+                schedule.load(partial)
+                partial.rename(record)
             end = json.loads((share / init.STATUS).read_text(encoding="ascii"))
             return Result(int(end["status"]), output, int(end["taken_ns"]), tuple(guest.computed()))
+
+
+@contextmanager
+def _partial(file: Path) -> Iterator[Path]:
+    """A file beside ``file`` that is removed, unless it has been given that name."""
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        yield partial
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _follow(guest: Guest, argv: list[str], timeout_s: float, said: Callable[[bytes], None]) -> str:

@@ -91,9 +91,11 @@ def test_what_a_gateway_dropped_makes_a_trial_invalid() -> None:
     found = reasons(quiet, quiet, box, {}, {}, {"kind": "lft", "near": end, "far": {}})
     assert [reason.text for reason in found] == [
         "near gateway: 7 datagrams dropped for want of socket buffer",
-        "CPU short: the near gateway used 99 % of a core",
         "near gateway: took no connection over",
+        "CPU short: the near gateway used 99 % of a core",
     ]
+    priced = reasons(quiet, quiet, box, {}, {}, {"kind": "lft", "near": end, "far": {}}, priced=True)
+    assert not [reason for reason in priced if reason.kind == "cpu"]
 
 
 @pytest.mark.parametrize(("loss", "texts"), [("0.1%", ["near gateway: 1 outages of the tunnel"]), ("time:1s-3s", [])])

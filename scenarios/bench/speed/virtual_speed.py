@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shutil
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,9 @@ from pathlib import Path
 from netcommon import readable
 from netcommon.ledger import Ledger
 from scenarios.bench.registry import Bench, Place, Result, Row
-from scenarios.network.topology import Topology
+from scenarios.bench.speed.one_trial import Measured, in_real_time, in_virtual_time
 from scenarios.plan.plan import Trial, load_plan
-from scenarios.run import results
-from scenarios.trial import trial
-from scenarios.virtual import engine, kernel
+from scenarios.virtual import kernel
 
 FILE = Path(__file__).with_suffix(".toml")
 STARTUP_S = 3.0  # at most, wall time
@@ -55,14 +52,6 @@ CASES = (
     Case("gateways", "800 Mbit/s, 200 ms, both gateways", 2),
     Case("kcptun", "200 Mbit/s, 100 ms, 1 % loss, kcptun at both ends", 1, needs="kcptun-client"),
 )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A trial: its wall time, and its goodput, or None where it failed."""
-
-    wall_s: float
-    goodput_bps: float | None
 
 
 def measure(place: Place) -> Iterator[Result]:
@@ -123,7 +112,6 @@ def _in_turns(
     for number in range(times):
         for case, one in trials.items():
             folder = place.scratch / f"{kind.partition(' ')[0]}-{case.name}-{number}"
-            (folder / "trials").mkdir(parents=True)
             found[case].append(run(case, one, folder, place.ledger))
             shutil.rmtree(folder)
             place.say(f"virtual.speed: {case.what}, {kind}: {found[case][-1].wall_s:.1f} s")
@@ -131,25 +119,11 @@ def _in_turns(
 
 
 def _virtual(case: Case, one: Trial, folder: Path, ledger: Ledger) -> Measured:
-    walls: list[float] = []
-    (folder / "trials").mkdir(parents=True, exist_ok=True)
-    engine.run_all(folder, [one], ledger, 1, case.box, lambda ended: walls.append(ended.wall_s))
-    return Measured(walls[0], _goodput_bps(folder, one))
+    return in_virtual_time(one, folder, ledger, case.box)
 
 
 def _real(_: Case, one: Trial, folder: Path, ledger: Ledger) -> Measured:
-    scratch = folder / "scratch"
-    scratch.mkdir()
-    began_s = time.monotonic()
-    with Topology.of(one.setting, ledger) as net:
-        trial.run_trial(net, one, folder, scratch, ledger)
-    return Measured(time.monotonic() - began_s, _goodput_bps(folder, one))
-
-
-def _goodput_bps(folder: Path, one: Trial) -> float | None:
-    """Null also where the trial is not valid, as on a machine that was late."""
-    row = results.row(trial.folder_of(folder, one.number))
-    return row["short_term_bps"] if row["valid"] else None
+    return in_real_time(one, folder, ledger)
 
 
 def _said(measured: list[Measured]) -> str:

@@ -1,0 +1,48 @@
+"""One trial in virtual and in real time, each with what it took."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netcommon.ledger import Ledger
+from scenarios.network.topology import Topology
+from scenarios.plan.plan import Trial
+from scenarios.run import results
+from scenarios.trial import trial
+from scenarios.virtual import engine
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A trial: its wall time, and its row of the results."""
+
+    wall_s: float
+    row: dict[str, Any]
+
+    @property
+    def goodput_bps(self) -> float | None:
+        """None where the trial failed or is not valid, as on a machine that was late."""
+        found: float | None = self.row["short_term_bps"]
+        return found if self.row["valid"] else None
+
+
+def in_virtual_time(one: Trial, folder: Path, ledger: Ledger, box: str = "auto") -> Measured:
+    """Runs a trial in a guest, with its files in ``folder``."""
+    walls: list[float] = []
+    (folder / "trials").mkdir(parents=True, exist_ok=True)
+    engine.run_all(folder, [one], ledger, 1, box, lambda ended: walls.append(ended.wall_s))
+    return Measured(walls[0], results.row(trial.folder_of(folder, one.number)))
+
+
+def in_real_time(one: Trial, folder: Path, ledger: Ledger) -> Measured:
+    """Runs a trial on this machine, with its files in ``folder``."""
+    scratch = folder / "scratch"
+    scratch.mkdir(parents=True)
+    (folder / "trials").mkdir(exist_ok=True)
+    began_s = time.monotonic()
+    with Topology.of(one.setting, ledger) as net:
+        trial.run_trial(net, one, folder, scratch, ledger)
+    return Measured(time.monotonic() - began_s, results.row(trial.folder_of(folder, one.number)))

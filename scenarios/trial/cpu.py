@@ -1,0 +1,32 @@
+"""What system calls cost the programs of a trial ([cpu]): in virtual time the guest's kernel charges them
+(scenarios/virtual/patches/7/what-calls-cost.patch). Real time has its own costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from netcommon.errors import MissingError
+from scenarios.plan.model import Cpu
+
+_PRICE = Path("/proc/call_cost")  # "<ns a call> <ps a byte>", of whoever writes it and of what that starts from then on
+_NONE = "0 0"
+
+
+@contextmanager
+def priced(cpu: Cpu, whose: Literal["gateways", "hosts"]) -> Iterator[None]:
+    """Programs that are started inside pay for their system calls as ``cpu`` says. MissingError where the guest's
+    kernel cannot charge."""
+    if not cpu.has_price or cpu.of not in (whose, "all"):
+        yield
+        return
+    if not _PRICE.exists():
+        raise MissingError("cpu: this virtual-time kernel is older than Linux 7; build one from Linux 7: make virtual")
+    _PRICE.write_text(f"{cpu.call} {cpu.byte_ps}", encoding="ascii")
+    try:
+        yield
+    finally:
+        _PRICE.write_text(_NONE, encoding="ascii")

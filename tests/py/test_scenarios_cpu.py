@@ -1,0 +1,75 @@
+"""What system calls cost ([cpu]): bounds, columns, and the kind of time that it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netcommon.errors import UsageError
+from scenarios.plan import params
+from scenarios.plan.plan import load_plan
+from scenarios.run import runner, time_choice
+from scenarios.run.fitness import Fitness
+from scenarios.trial.cpu import priced
+
+TINY = """\
+[scenario]
+name = "tiny"
+[path]
+rate = "100Mbit"
+[transfer]
+bytes = 10_000_000
+[gateway]
+kind = "lft"
+[cpu]
+call = "2us"
+rate = "4Gbit"
+"""
+
+
+def write(tmp_path: Path, old: str = "", new: str = "") -> str:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY.replace(old, new, 1))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("2us", "2s", "cpu.call = '2s': out of range; allowed is 0"),
+        ("4Gbit", "10kbit", "cpu.rate = '10kbit': below 1Mbit; want 1Mbit to 100Gbit, or 0 for none"),
+        ("4Gbit", "1Tbit", "cpu.rate = '1Tbit': out of range; allowed is 0"),
+        ("[cpu]", '[cpu]\nof = "box"', "cpu.of = 'box'"),
+        ('kind = "lft"', "", "cpu.call = '2us': no trial has gateways, whose system calls would cost it; set cpu.of"),
+    ],
+)
+def test_what_is_impossible_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_plan(write(tmp_path, old, new))
+    assert says in str(caught.value)
+
+
+def test_the_costs_are_columns_and_a_byte_has_its_share_of_the_rate(tmp_path: Path) -> None:
+    trial = load_plan(write(tmp_path)).trials[0]
+    found = params.of(trial)
+    assert (found["cpu_of"], found["cpu_call_ns"], found["cpu_rate_bps"]) == ("gateways", 2000, 4_000_000_000)
+    assert trial.setting.cpu.byte_ps == 2000  # 8 bits at 4 bits a ns
+
+
+def test_without_costs_the_columns_say_so(tmp_path: Path) -> None:
+    trial = load_plan(write(tmp_path, '[cpu]\ncall = "2us"\nrate = "4Gbit"\n')).trials[0]
+    found = params.of(trial)
+    assert (found["cpu_of"], found["cpu_call_ns"], found["cpu_rate_bps"]) == (None, 0, None)
+    with priced(trial.setting.cpu, "gateways"):
+        pass
+
+
+def test_real_time_is_refused_and_auto_takes_virtual_time(tmp_path: Path) -> None:
+    plan = load_plan(write(tmp_path))
+    with pytest.raises(UsageError, match="tiny: cpu: system calls cost what they cost in real time; use --time virt"):
+        runner.start(plan, tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+    perfect = Fitness(3.0, 1000, 2000, 3000, 0.0, 1e12)
+    choice = time_choice.choose_time([plan.trials[0].setting], perfect, None, None)
+    assert choice.chosen == "virtual" and "[cpu]" in choice.why
