@@ -370,7 +370,7 @@ def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: 
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     before = kernel.path()
     own = ["processor-counter", "random-seed", "spinning", "super-packets", "time-page", "time-programs",
-           "udp-super-packets"]
+           "udp-super-packets", "what-calls-cost", "who-ran-when"]
     assert [file.stem for file in kernel.patches(7)] == ["hz-1000", *own]
     assert kernel.patches(7)[4] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 4
     changed = tmp_path / "kernel.config"
