@@ -3,6 +3,7 @@ what theory says."""
 
 from __future__ import annotations
 
+import textwrap
 from html import escape
 from typing import Any
 
@@ -15,11 +16,13 @@ from dashboard.results.theory import LAWS, TheoryLine
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
 DASHES = ("solid", "dash", "dot")  # from the seventh curve on colours repeat, and dashes tell the curves apart
 LAW_DASHES = dict(zip(LAWS, ("dash", "longdash", "dashdot"), strict=True))
+_TICK_WIDTH, _TICK_LINES = 24, 3
 WIDE = 30  # an axis whose greatest value is at least this many times its least is logarithmic
 
 
 def curves_figure(built: Curves, *, height: int = 620) -> go.Figure:
-    """The figure. The values of an x axis that begins at 0 and goes on in powers are evenly spaced."""
+    """The figure. The values of an x axis that begins at 0 and goes on in powers are evenly spaced. Where x has names,
+    nothing is between two of them, so no line joins their medians, and the series are side by side."""
     figure = go.Figure()
     for line in built.theory:
         _add_theory(figure, built, line)
@@ -55,6 +58,17 @@ def _categories(built: Curves) -> bool:
     return len(positive) < len(numbers) and max(positive) >= WIDE * min(positive)
 
 
+def _has_names(built: Curves) -> bool:
+    """Whether x is a setting of names, such as models of loss, rather than of amounts."""
+    return any(isinstance(value, str) for value in built.x_values)
+
+
+def _tick(text: str) -> str:
+    """A text below the x axis, in short lines; the rest of a long one is in the hover text."""
+    wrapped = textwrap.wrap(text.replace(",", ", "), _TICK_WIDTH)
+    return "<br>".join(wrapped[:_TICK_LINES]) + (" …" if len(wrapped) > _TICK_LINES else "")
+
+
 def _x(built: Curves, value: Value) -> Value:
     return built.x_text(value) if _categories(built) else value
 
@@ -72,7 +86,8 @@ def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symb
             "array": [_y(built, level.high - level.median) for level in levels],
             "arrayminus": [_y(built, level.median - level.low) for level in levels],
         },
-        mode="lines+markers", name=name, legendgroup=name, line={"color": colour, "width": 3, "dash": dash},
+        mode="markers" if _has_names(built) else "lines+markers", name=name, legendgroup=name, offsetgroup=name,
+        line={"color": colour, "width": 3, "dash": dash},
         marker={"color": colour, "size": 9, "symbol": symbol},
         customdata=[[level.trials[0], built.x_text(x), built.y_text(level.median), level.repeats]
                     for x, level in curve.levels.items()],
@@ -82,7 +97,7 @@ def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symb
     if any(len(level.trials) > 1 for level in levels):
         figure.add_scatter(
             x=[_x(built, point.x) for point in curve.points], y=[_y(built, point.y) for point in curve.points],
-            mode="markers", name=f"{name}: single trials", legendgroup=name, showlegend=False,
+            mode="markers", name=f"{name}: single trials", legendgroup=name, showlegend=False, offsetgroup=name,
             marker={"color": colour, "size": 7, "symbol": f"{symbol}-open"},
             customdata=[[point.trial, _text(built, point)] for point in curve.points],
             hovertemplate=f"<b>{name}</b>, trial %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
@@ -124,10 +139,11 @@ def _lay_out(figure: go.Figure, built: Curves, height: int) -> None:
     values = [point.y for curve in built.curves for point in curve.points if point.y > 0]
     wide = bool(values) and max(values) >= WIDE * min(values)
     texts = [built.x_text(value) for value in built.x_values]
-    order: dict[str, Any] = {"type": "category", "categoryorder": "array", "categoryarray": texts}
+    order: dict[str, Any] = {"type": "category", "categoryorder": "array", "categoryarray": texts, "tickmode": "array",
+                             "tickvals": texts, "ticktext": [_tick(escape(text)) for text in texts]}  # fmt: skip
     ticks: dict[str, Any] = {"tickvals": list(built.x_values), "ticktext": texts}
     figure.update_layout(**LAYOUT, height=height, clickmode="event", legend={"x": 1.02, "y": 1, "font": {"size": 15}})
-    figure.update_layout(margin={"t": 40, "r": 20})
+    figure.update_layout(margin={"t": 40, "r": 20}, scattermode="group" if _has_names(built) else None)
     figure.update_yaxes(**AXIS, title_text=built.y_unit.title(built.y_name), type="log" if wide else "linear",
                         rangemode="normal" if wide else "tozero", dtick=1 if wide else None)  # fmt: skip
     figure.update_xaxes(**AXIS, title_text=built.x_name, **(order if _categories(built) else ticks))

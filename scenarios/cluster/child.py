@@ -55,7 +55,7 @@ def _virtual(one: Trial, folder: Path, box: str) -> dict[str, Any]:
 
     ended: list[engine.Ended] = []
     with runner.owned() as (ledger, _):
-        engine.run_all(folder, [one], ledger, 1, box, ended.append)
+        engine.run_all(folder, [one], ledger, 1, box, ended.append, alone=False)
     return {"virtual_s": ended[0].virtual_s}
 
 

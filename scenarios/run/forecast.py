@@ -76,9 +76,10 @@ def forecast(plan: Plan, runs_dir: Path, *, virtual: bool, box: str = "auto", jo
 
 
 def memory_bytes(trial: Trial, *, virtual: bool, box: str) -> int:
-    """The most memory that a trial uses: box, gateways and the data in flight; in virtual time the whole guest."""
-    setting = boxes.settled(trial, box).setting if virtual else trial.setting
-    return memory.guest_bytes(setting) - (0 if virtual else memory.BASE_BYTES)
+    """The most memory that a trial uses: box, gateways and the data in flight; in virtual time the guest."""
+    if virtual:
+        return boxes.used_bytes(boxes.settled(trial, box), box)
+    return memory.guest_bytes(trial.setting) - memory.BASE_BYTES
 
 
 def disk_bytes(setting: Scenario) -> int:

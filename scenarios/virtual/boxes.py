@@ -13,7 +13,7 @@ from typing import Any
 from comet_delay.netem_plan import DEFAULTS, plan
 from netcommon import readable
 from netcommon.errors import UsageError
-from scenarios.plan import lateness
+from scenarios.plan import flows, lateness
 from scenarios.plan.model import Transfer
 from scenarios.plan.plan import Trial
 from scenarios.trial import analysis, delay_box
@@ -25,6 +25,9 @@ CHOICES = ("auto", "netem", "comet")
 # wake-ups to save and is held to 1/1000.
 _GRANULARITY_NS, _GRANULARITY_OF_RTT = 50_000, {"netem": 1000, "comet": 400}
 _WRITE_BYTES = 2**20
+# The guest's table of its pages is a 64th of its memory. A packet in flight is two descriptions: the sender's, which it
+# keeps until the acknowledgement comes, and the network's.
+_PAGES_SHARE, _DESCRIBED_BYTES = 64, 4096
 
 
 def objection(trial: Trial) -> str | None:
@@ -67,6 +70,22 @@ def super_packets(trial: Trial) -> tuple[int, int]:
     )
     ab, ba = (found.super_bytes for found in planned)
     return ab, ba
+
+
+def used_bytes(trial: Trial, box: str) -> int:
+    """The memory that a settled trial's guest takes of the host at most. Where nobody copies the data, all packets
+    share the sender's buffer, and what is in flight takes no more than its packets' descriptions."""
+    setting = trial.setting
+    whole = memory.guest_bytes(setting)
+    transfers = [one.setting.transfer for one in flows.of(setting)]
+    copied = choose(trial, box) == "comet" or memory.gateway_bytes(setting) or setting.capture.points
+    if copied or not all(transfer.zerocopy for transfer in transfers):
+        return whole
+    lossless = not any(setting.path.direction(which).values["loss"] for which in delay_box.WAYS)
+    packet = max(super_packets(trial)[0] if lossless else 0, setting.path.mtu)
+    described = memory.in_flight_bytes(setting) * _DESCRIBED_BYTES // packet
+    buffers = sum(2 * transfer.parallel * transfer.length for transfer in transfers)
+    return min(whole, memory.BASE_BYTES + whole // _PAGES_SHARE + described + buffers)
 
 
 def note(trial: Trial, box: str) -> str:

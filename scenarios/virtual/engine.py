@@ -87,20 +87,21 @@ def manifest(plan: Plan, box: str) -> dict[str, Any]:
 
 def run_all(
     run_dir: Path, todo: list[Trial], ledger: Ledger, jobs: int, box: str, ended: Callable[[Ended], None],
-    tell: Callable[[list[Look]], None] = lambda _: None, factor: float = 1.0,
+    tell: Callable[[list[Look]], None] = lambda _: None, factor: float = 1.0, alone: bool = True,
 ) -> None:  # fmt: skip
     """Runs the trials in order, `jobs` at a time, and calls `ended` for each that has ended, and `tell` twice a second
-    with how far the others are. ``factor``: how long this machine takes, against the built-in prices. LfpError ends
-    the run."""
+    with how far the others are. ``factor``: how long this machine takes, against the built-in prices. ``alone``: the
+    caller knows of no other runs on this machine. LfpError ends the run."""
     image = kernel.require()
-    largest = max((memory.guest_bytes(one.setting) for one in todo), default=memory.BASE_BYTES)
+    largest = max((boxes.used_bytes(boxes.settled(one, box), box) for one in todo), default=memory.BASE_BYTES)
     jobs = memory.jobs_that_fit(largest, jobs)
     waiting, running, told_s = list(todo), list[Running](), time.monotonic()
+    alone = alone and min(jobs, len(todo)) == 1
     with ExitStack() as everything:
         while waiting or running:
             while waiting and len(running) < jobs:
                 _check_disk(run_dir)
-                running.append(_start(image, waiting.pop(0), run_dir, ledger, box, factor, everything))
+                running.append(_start(image, waiting.pop(0), run_dir, ledger, box, factor, everything, alone=alone))
             for one in [one for one in running if _is_over(one)]:
                 running.remove(one)
                 with _full_disk_said(run_dir):
@@ -112,7 +113,8 @@ def run_all(
 
 
 def _start(
-    image: Path, one: Trial, run_dir: Path, ledger: Ledger, box: str, factor: float, everything: ExitStack
+    image: Path, one: Trial, run_dir: Path, ledger: Ledger, box: str, factor: float, everything: ExitStack, *,
+    alone: bool,
 ) -> Running:  # fmt: skip
     stack = everything.enter_context(ExitStack())
     with _full_disk_said(run_dir):
@@ -121,7 +123,8 @@ def _start(
         back_end = boxes.choose(one, box)
         job: dict[str, Any] = {"trial": setting, "box": back_end}
         job["super_bytes"] = boxes.super_packets(setting) if back_end == "netem" else (0, 0)
-        guest = Guest(image, share, memory.guest_bytes(one.setting), randomness.guest_seed(one), job)
+        seed = randomness.guest_seed(one)
+        guest = Guest(image, share, memory.guest_bytes(one.setting), seed, job, alone=alone)
         ledger.add_directory(guest.folder)
         stack.callback(ledger.drop_directory, guest.folder)
         stack.enter_context(guest)

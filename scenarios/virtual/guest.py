@@ -54,13 +54,14 @@ class Guest:
     """A guest with its one job. A context manager; leaving it ends the guest and removes the guest's working folder.
 
     The folder is there before the guest runs, so that the ledger can name it first, should this process be killed.
-    ``record``: the file that gets the record of who ran when (`schedule`), from the job's beginning on."""
+    ``record``: the file that gets the record of who ran when (`schedule`), from the job's beginning on. ``alone``: the
+    caller starts no other guest beside this one, so it may use two processors (`processor`)."""
 
     def __init__(
         self, kernel: Path, share: Path, memory_bytes: int, seed: int, job: Mapping[str, Any],
-        record: Path | None = None,
+        record: Path | None = None, *, alone: bool = False,
     ) -> None:  # fmt: skip
-        self.share, self.console, self._record = share, share / "console.txt", record
+        self.share, self.console, self._record, self._alone = share, share / "console.txt", record, alone
         self._argv = [str(kernel), *_arguments(share, memory_bytes, seed)]
         self._job = {"environment": environment_of_tools(), "recorded": record is not None} | dict(job)
         self._process: subprocess.Popen[bytes] | None = None
@@ -72,7 +73,7 @@ class Guest:
         (self.share / init.JOB).write_bytes(pickle.dumps(self._job))
         (self.share / init.CLOCK).touch()
         os.utime(self.share / init.CLOCK, ns=(0, 0))
-        self._processor = Claim()
+        self._processor = Claim(alone=self._alone)
         processor = ["taskset", "--cpu-list", str(self._processor.number)]
         bound = ["setpriv", "--pdeathsig", "KILL", *processor, *_process_namespace()]
         environment = dict(os.environ) | {"TMPDIR": str(memory.scratch()), "HOME": self._folder}
@@ -80,6 +81,8 @@ class Guest:
             console = files.enter_context(self.console.open("wb"))
             output = files.enter_context((self.share / init.OUTPUT).open("wb")).fileno()
             own, passed = [f"uml_dir={self._folder}", f"con1=null,fd:{output}"], [output]
+            if self._processor.programs is not None:
+                own.append(f"programs-processor={self._processor.programs}")
             if self._record:
                 passed.append(files.enter_context(self._record.open("wb")).fileno())
                 own.append(f"record-fd={passed[-1]}")

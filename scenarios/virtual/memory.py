@@ -87,7 +87,8 @@ def _of_pair_bytes(gateway: Gateway, setting: Scenario) -> int:
 
 
 def guest_bytes(setting: Scenario) -> int:
-    """The memory of the guest for one trial. The host provides it page by page, as the guest uses it."""
+    """The memory that the guest of a trial has. The host provides it page by page, as the guest uses it, which may be
+    much less (`boxes.used_bytes`)."""
     capture = _CAPTURE_BYTES if setting.capture.points else 0
     boxes = 2 * (setting.topology.hops or 1) * box_bytes(setting)
     hosts = BASE_BYTES + capture + boxes + _COPIES * len(_ways(setting)) * in_flight_bytes(setting)

@@ -44,7 +44,7 @@ def run(
         own = environment_of_tools() | dict(environment or {})
         job = {"command": argv, "folder": str(folder), "machine": machine, "environment": own}
         partial = stack.enter_context(_partial(record)) if record else None
-        guest = Guest(kernel.require(), share, memory_bytes, seed, job, partial)
+        guest = Guest(kernel.require(), share, memory_bytes, seed, job, partial, alone=True)
         if ledger:
             for path in (share, guest.folder):
                 ledger.add_directory(path)

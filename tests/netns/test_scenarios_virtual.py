@@ -25,7 +25,7 @@ from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from scenarios import cli
 from scenarios.plan.plan import load_plan
-from scenarios.virtual import engine, guest, init, kernel, memory, program, source
+from scenarios.virtual import boxes, engine, guest, init, kernel, memory, program, source
 
 pytestmark = [
     pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
@@ -353,6 +353,19 @@ def test_a_box_that_cannot_is_said_before_anything_starts(tmp_path: Path) -> Non
     assert done.returncode == 2 and "jitter" in done.stderr and not (tmp_path / "runs").exists()
 
 
+def test_data_that_nobody_copies_take_little_memory(tmp_path: Path) -> None:
+    plain = ["path.rate=100Gbit", "path.delay=249ms", "path.memory=4GB", "path.queue=64MB", "path.loss=0",
+             "transfer.length=1MB"]
+    free = boxes.settled(load_plan(str(scenario(tmp_path)), overrides=plain).trials[0], "auto")
+    assert memory.guest_bytes(free.setting) > 50e9 and boxes.used_bytes(free, "auto") < 3e9
+    for other in ("transfer.zerocopy=false", "gateway.kind=lft", 'capture.points=["snd"]', "path.jitter=1ms"):
+        one = load_plan(str(tmp_path / "short.toml"), overrides=[*plain, other]).trials[0]
+        copied = boxes.settled(one, "auto")
+        assert boxes.used_bytes(copied, "auto") == memory.guest_bytes(copied.setting), other
+    lossy = boxes.settled(load_plan(str(tmp_path / "short.toml"), overrides=[*plain, "path.loss=1%"]).trials[0], "auto")
+    assert boxes.used_bytes(lossy, "auto") > 5 * boxes.used_bytes(free, "auto")
+
+
 def test_memory_follows_what_is_in_flight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = load_plan(str(scenario(tmp_path))).trials[0].setting
     fat = load_plan(str(tmp_path / "short.toml"), overrides=["path.rate=10Gbit", "path.delay=249ms"])
@@ -370,7 +383,7 @@ def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: 
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     before = kernel.path()
     own = ["processor-counter", "random-seed", "spinning", "super-packets", "time-page", "time-programs",
-           "udp-super-packets", "what-calls-cost", "who-ran-when"]
+           "two-processors", "udp-super-packets", "what-calls-cost", "who-ran-when"]
     assert [file.stem for file in kernel.patches(7)] == ["hz-1000", *own]
     assert kernel.patches(7)[4] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 4
     changed = tmp_path / "kernel.config"

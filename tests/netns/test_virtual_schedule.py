@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenarios.virtual import kernel, schedule
+from scenarios.virtual import kernel, program, schedule
+from scenarios.virtual.processor import Claim
 from scenarios.virtual.schedule import Kind
 
 pytestmark = [
@@ -26,6 +27,23 @@ delay = "10ms"
 loss = "30%"
 [transfer]
 duration = "1s"
+"""
+# Two processes echo to each other, and a thread sleeps and looks at the clock meanwhile.
+ECHO = """
+import os, socket, threading, time
+near, far = socket.socketpair()
+if not os.fork():
+    while data := far.recv(100):
+        far.send(data)
+    os._exit(0)
+far.close()
+def sleep():
+    for _ in range(100):
+        time.sleep(0.001)
+threading.Thread(target=sleep).start()
+for number in range(2000):
+    near.send(b"%d" % number)
+    near.recv(100)
 """
 CHILD = "import os, time\nfor _ in range(50): os.getppid()\ntime.sleep(2)"
 
@@ -84,3 +102,16 @@ def test_what_is_no_whole_record_is_refused(tmp_path: Path, kept: int) -> None:
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     done = lfp("virtual", "--record", "none/who", "--", "true", folder=tmp_path)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "none/who" in done.stderr
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="this machine has one processor")
+def test_a_processor_of_the_host_for_the_programs_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = tmp_path / "empty"  # Python lists its folder, so what is in there is a part of the record
+    empty.mkdir()
+    for name, spare in (("shared", lambda _: None), ("apart", lambda claim: claim._order[-1])):
+        monkeypatch.setattr(Claim, "_spare", spare)
+        program.run([sys.executable, "-S", "-c", ECHO], folder=empty, record=tmp_path / name)
+    shared, apart = (schedule.load(tmp_path / name) for name in ("shared", "apart"))
+    assert len(shared) > 10_000 and schedule.first_difference(shared, apart) is None

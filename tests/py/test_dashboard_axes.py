@@ -68,6 +68,21 @@ def test_texts_alone_are_curves_over_the_one_with_most_values(tmp_path: Path) ->
     assert [curve.series for curve in built.curves] == CONTROLS
 
 
+def test_names_are_points_without_lines_and_a_long_one_is_broken(tmp_path: Path) -> None:
+    """A line between two models of loss would say that there is something between them."""
+    flaps = "time:" + ",".join(f"{n}s-{n}.05s" for n in range(40, 48))
+    run = unasked(tmp_path, {"path.loss": ["time:40s-42s", flaps], "transfer.congestion": CONTROLS},
+                  {"x": "path.loss", "series": "congestion"})  # fmt: skip
+    built = curves.build(run)
+    assert built is not None
+    figure = curves_figure(built)
+    assert {trace.mode for trace in figure.data} == {"markers"}
+    short, long = figure.layout.xaxis.ticktext
+    assert short == "time:40s-42s" and long.endswith(" …")
+    assert max(map(len, long.split("<br>"))) <= 26
+    assert list(figure.data[0].x) == ["time:40s-42s", flaps]  # the hover text has all of it
+
+
 def test_windows_alone_keep_their_own_figure(tmp_path: Path) -> None:
     run = unasked(tmp_path, {"transfer.window": ["32KB", "64KB", "128KB"], "profile.name": ["bsd-1995", "modern"]})
     assert curves.build(run) is None and matrix.build(run) is None

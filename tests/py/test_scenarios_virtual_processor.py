@@ -34,6 +34,30 @@ def test_a_processor_is_free_again_when_its_guest_is_over(allowed: set[int]) -> 
             assert again.number == third.number
 
 
+def test_a_guest_that_is_alone_gets_a_second_processor_until_it_is_over(
+    allowed: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processor, "_is_idle", lambda: True)
+    with Claim(alone=True) as one:
+        assert one.programs in allowed - {one.number}
+        with Claim(alone=True) as other:
+            assert other.programs is None and other.number not in (one.number, one.programs)
+    with Claim(alone=True) as again:
+        assert again.programs is not None
+    with Claim() as modest:
+        assert modest.programs is None
+
+
+def test_a_busy_machine_and_one_processor_leave_none_over(allowed: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "_is_idle", lambda: False)
+    with Claim(alone=True) as one, Claim() as other:
+        assert one.programs is None and other.number != one.number
+    monkeypatch.setattr(processor, "_is_idle", lambda: True)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {min(allowed)})
+    with Claim(alone=True) as one:
+        assert one.programs is None
+
+
 def test_more_guests_than_claims_share(allowed: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "TURNS", 1)
     with Claim(), Claim(), Claim(), Claim() as fourth:
