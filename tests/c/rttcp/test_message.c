@@ -287,6 +287,23 @@ static void a_window_larger_than_granted_is_not_valid(void)
     json_decref(verdict);
 }
 
+static void a_super_packet_more_of_a_long_window_is_valid(void)
+{
+    struct rttcp_report report = {0};
+    struct rttcp_way *way = &report.ways[FORWARD];
+    way->summary.complete = true;
+    way->sender.window_granted_bytes = 112050176;
+    way->sender.mss_bytes = 8948;
+    way->sender.window_seen_max_bytes = 112132096;
+    json_t *verdict = rttcp_report_verdict(&report, FORWARD);
+    CHECK(json_is_true(json_object_get(verdict, "valid")));
+    json_decref(verdict);
+    way->sender.window_seen_max_bytes = 112050176 + 112050176 / 500;
+    verdict = rttcp_report_verdict(&report, FORWARD);
+    CHECK(json_is_false(json_object_get(verdict, "valid")));
+    json_decref(verdict);
+}
+
 int main(void)
 {
     RUN(params_come_back);
@@ -300,5 +317,6 @@ int main(void)
     RUN(an_answer_that_changes_a_parameter_is_named);
     RUN(ports_and_windows_of_an_answer_are_checked);
     RUN(a_window_larger_than_granted_is_not_valid);
+    RUN(a_super_packet_more_of_a_long_window_is_valid);
     return 0;
 }
