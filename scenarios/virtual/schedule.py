@@ -129,7 +129,12 @@ def lines(records: Records, begin: int, end: int) -> list[str]:
     began_ns = int(records["now_ns"][0])
     begin, end = max(begin, 0), min(end, len(records))
     running = _names_before(records, end)
-    return [f"{(int(one['now_ns']) - began_ns) / 1e9:.9f} s  {_told(one, running)}" for one in records[begin:end]]
+    return [f"{_seconds(int(one['now_ns']) - began_ns)} s  {_told(one, running)}" for one in records[begin:end]]
+
+
+def _seconds(ns: int) -> str:
+    """All nine digits behind the point: two records may differ in the last one."""
+    return f"{ns // 10**9}.{ns % 10**9:09d}"
 
 
 def _names_before(records: Records, end: int) -> dict[int, str]:

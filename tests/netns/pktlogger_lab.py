@@ -78,9 +78,9 @@ class Lab:
         return report
 
     def mark(self, text: bytes) -> None:
-        """One datagram from a to b, to be found in captures: all that was sent before it is there too."""
-        code = f"import socket; socket.socket(2, 2).sendto({text!r}, ({self.b_address!r}, 9))"
-        command(*self.inside(self.a), "python3", "-c", code)
+        """One datagram from a to b, to be found in captures: all that was sent before it is there too. It has arrived
+        when this returns: nobody listens at its port, and b's answer to that has come."""
+        command(*self.inside(self.a), "python3", "-c", _SEND, text.hex(), self.b_address)
 
     def capture(self, folder: Path, *options: str, points: str = "ab", stdin: bool = False) -> Tool:
         """pktlogger on v0 of the named hosts, into a.pcapng and b.pcapng; not entered yet."""
@@ -88,6 +88,19 @@ class Lab:
         for point in points:
             argv += ["-i", f"v0@{self.a if point == 'a' else self.b}", "-w", folder / f"{point}.pcapng"]
         return Tool([*argv, *options], stdin=stdin)
+
+
+_SEND = """
+import socket, sys
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.settimeout(30)
+sender.connect((sys.argv[2], 9))
+try:
+    sender.send(bytes.fromhex(sys.argv[1]))
+    sender.recv(1)
+except ConnectionRefusedError:
+    pass
+"""
 
 
 @contextmanager
