@@ -14,6 +14,7 @@ from support.virtual import in_virtual_time, virtual
 
 pytestmark = [pytest.mark.netns, *virtual]
 
+ROOT = Path(__file__).resolve().parents[2]
 MS, LATE_NS = 10**6, 50_000  # the latter is what a thread may be ahead of its processor (SCENARIO.md)
 LOOKS_NS = 256 * 300
 SLOW = """
@@ -71,11 +72,12 @@ def test_a_price_that_is_none_is_refused(text: str) -> None:
 
 
 def test_a_gateway_is_as_slow_as_its_calls(tmp_path: Path) -> None:
-    (tmp_path / "slow.toml").write_text(SLOW)
-    argv = [sys.executable, "-m", "scenarios.cli", "run", "slow.toml", "--time", "virtual", "--jobs", "2"]
-    done = subprocess.run([*argv, "--seed", "1"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    path, runs = tmp_path / "slow.toml", tmp_path / "runs"
+    path.write_text(SLOW)
+    argv = [sys.executable, "-m", "scenarios.cli", "run", str(path), "--time", "virtual", "--runs-dir", str(runs)]
+    done = subprocess.run([*argv, "--jobs", "2", "--seed", "1"], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    run = next((tmp_path / "runs").iterdir())
+    run = next(runs.iterdir())
     shown = parquet.read_table(run / "results.parquet").to_pylist()
     assert all(row["valid"] for row in shown), [row["reasons"] for row in shown]
     mbps = {row["case"]: row["short_term_bps"] / 1e6 for row in shown}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from netcommon.errors import UsageError
+from netcommon.errors import MissingError, UsageError
 from scenarios.plan import params
 from scenarios.plan.plan import load_plan
 from scenarios.run import runner, time_choice
 from scenarios.run.fitness import Fitness
-from scenarios.trial.cpu import priced
+from scenarios.trial import cpu
 
 TINY = """\
 [scenario]
@@ -61,7 +62,32 @@ def test_without_costs_the_columns_say_so(tmp_path: Path) -> None:
     trial = load_plan(write(tmp_path, '[cpu]\ncall = "2us"\nrate = "4Gbit"\n')).trials[0]
     found = params.of(trial)
     assert (found["cpu_of"], found["cpu_call_ns"], found["cpu_rate_bps"]) == (None, 0, None)
-    with priced(trial.setting.cpu, "gateways"):
+    with cpu.priced(trial.setting.cpu, "gateways"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("of", "charged"),
+    [("gateways", {"gateways"}), ("hosts", {"hosts"}), ("all", {"gateways", "hosts"})],
+)
+def test_only_those_who_are_named_are_charged(
+    of: str, charged: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    price = tmp_path / "call_cost"
+    price.write_text("0 0")
+    monkeypatch.setattr(cpu, "_PRICE", price)
+    asked = load_plan(write(tmp_path, "[cpu]", f'[cpu]\nof = "{of}"')).trials[0].setting.cpu
+    whose: list[Literal["gateways", "hosts"]] = ["gateways", "hosts"]
+    for who in whose:
+        with cpu.priced(asked, who):
+            assert price.read_text() == ("2000 2000" if who in charged else "0 0"), who
+        assert price.read_text() == "0 0"
+
+
+def test_a_kernel_that_cannot_charge_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "_PRICE", tmp_path / "none")
+    asked = load_plan(write(tmp_path)).trials[0].setting.cpu
+    with pytest.raises(MissingError, match="older than Linux 7"), cpu.priced(asked, "gateways"):
         pass
 
 
