@@ -55,7 +55,8 @@ def run(
             if not (share / init.STATUS).exists():
                 raise LfpError(f"the guest ended before the program did: {guest.said().strip().splitlines()[-1:]}")
             if partial and record:
-                schedule.load(partial)
+                if not schedule.is_whole(partial):
+                    raise LfpError(f"--record {record}: it could not be written whole; make room on its disk")
                 partial.rename(record)
             end = json.loads((share / init.STATUS).read_text(encoding="ascii"))
             return Result(int(end["status"]), output, int(end["taken_ns"]), tuple(guest.computed()))

@@ -68,6 +68,15 @@ def load(path: Path) -> Records:
     return records
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a file is the record of a guest, up to the guest's end."""
+    try:
+        load(path)
+    except UsageError:
+        return False
+    return True
+
+
 def tasks(records: Records) -> list[Task]:
     """All threads of a record, those with the most system calls first."""
     calls = records[records["kind"] == Kind.CALL]

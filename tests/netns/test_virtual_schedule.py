@@ -99,6 +99,18 @@ def test_what_is_no_whole_record_is_refused(tmp_path: Path, kept: int) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_full_disk_leaves_no_record_and_is_one_line(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", disk], check=True)
+    try:
+        done = lfp("virtual", "--record", disk / "who", "--", sys.executable, "-c", CHILD, folder=tmp_path)
+        assert done.returncode == 1 and not list(disk.iterdir())
+        assert done.stderr == f"lfp: --record {disk}/who: it could not be written whole; make room on its disk\n"
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     done = lfp("virtual", "--record", "none/who", "--", "true", folder=tmp_path)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "none/who" in done.stderr
