@@ -14,7 +14,8 @@ window.dash_clientside = window.dash_clientside || {};
 (() => {
   const SOON_MS = 120, MOST_FACTS = 8, WAITING = Array(MOST_FACTS).fill("…");
   let plot = null, address = "", flow = 0, visit = 0, page = 0, moves = false, underway = null, soon = 0, config = {};
-  let early = null, words = "";
+  let early = null, words = "", frame = null, legends = null;
+  const shown = new Map();  // what a reader chose in the legends
 
   function said(text = words) {
     const line = document.getElementById("timeline-said");
@@ -59,7 +60,10 @@ window.dash_clientside = window.dash_clientside || {};
       const step = units[axis] && layout.meta[axis] ? units[axis] / layout.meta[axis] : 1;
       if (layout[axis]) layout[axis].range = range.map(limit => limit * step);
     }
+    window.lfp_legend.apply(data, shown);
+    layout.showlegend = false;
     await window.Plotly.react(plot, data, layout, config);
+    window.lfp_legend.draw(legends, plot, shown);
     if (layout.meta.visit >= 0) visit = layout.meta.visit;
     exported(layout.xaxis.range);
     plot.setAttribute("data-view", layout.xaxis.range.join(" "));
@@ -189,8 +193,11 @@ window.dash_clientside = window.dash_clientside || {};
     visit = 0;
     moves = false;
     words = "";
-    plot = document.createElement("div");
-    place.replaceChildren(plot);
+    [frame, plot, legends] = Array.from({ length: 3 }, () => document.createElement("div"));
+    frame.className = "with-legends";
+    legends.className = "legends";
+    frame.append(plot, legends);
+    place.replaceChildren(frame);
     const own = plot;
     show(first.query).then(() => own.on?.("plotly_relayout", edits => { if (own === plot) zoomed(edits); }));
   }
@@ -204,7 +211,7 @@ window.dash_clientside = window.dash_clientside || {};
 
   /* Moves what was drawn early into the page, with what only the page knows. */
   function moveIn(host) {
-    host.replaceChildren(plot);
+    host.replaceChildren(frame);
     said();
     if (plot._fullLayout) exported(plot._fullLayout.xaxis.range);
     if (plot.hasAttribute("data-hover")) turned(0);
@@ -241,8 +248,9 @@ window.dash_clientside = window.dash_clientside || {};
       const asked = window.dash_clientside.callback_context.triggered_id;
       if (!asked || !plot?._fullLayout) return;
       if (asked.startsWith("picture-"))
-        window.Plotly.downloadImage(plot, { format: asked.slice("picture-".length), filename: "timeline",
-                                            width: plot.clientWidth, height: plot.clientHeight });
+        window.Plotly.downloadImage({ data: plot.data, layout: { ...plot.layout, showlegend: true } },
+                                    { format: asked.slice("picture-".length), filename: "timeline",
+                                      width: plot.clientWidth, height: plot.clientHeight });
       else if (asked.startsWith("events-")) turned(asked === "events-later" ? 1 : -1);
       else if (asked.startsWith("event-")) moved([0, 0], { event: asked.slice("event-".length) });
       else if (MOVES[asked]) moved(MOVES[asked]);

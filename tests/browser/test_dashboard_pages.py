@@ -42,6 +42,9 @@ TIMES = """() => { const g = document.querySelector('#timeline .js-plotly-plot')
 CUT = """() => [...document.querySelectorAll('.main-svg, table, .scroll, pre')].filter(one => one.checkVisibility())
     .filter(one => one.getBoundingClientRect().right > 718.5 || one.scrollHeight > one.clientHeight + 2)
     .map(one => one.outerHTML.slice(0, 200))"""
+LEGENDS = "#timeline .legends button"
+DRAWN_LINES = """() => document.querySelector('#timeline .js-plotly-plot')._fullData
+    .filter(trace => trace.visible === true && trace.yaxis === 'y').map(trace => trace.name)"""
 RANGE = "() => document.querySelector('#timeline .js-plotly-plot')._fullLayout.xaxis.range"
 
 
@@ -192,8 +195,8 @@ def test_drag_zooms_and_brings_finer_data(page: Page, base: str, runs_dir: Path)
     page.wait_for_selector("#timeline .gtitle-subtitle")
     page.get_by_role("button", name="Whole transfer").click()
     note = page.locator("#timeline .gtitle-subtitle")
-    expect(note).to_contain_text("lines thinned to 1,500 points")
-    legend = " ".join(page.locator("#timeline .legendtext").all_text_contents())
+    expect(note).to_contain_text("lines thinned to 1,000 points")
+    legend = " ".join(page.locator(LEGENDS).all_text_contents())
     assert "lost (2,139, thinned)" in legend  # 23 in each of 93 cycles: all are counted
     box = plot_box(page)
     x, width, y, height = box["x"], box["width"], box["y"], box["height"]
@@ -211,7 +214,30 @@ def test_drag_zooms_and_brings_finer_data(page: Page, base: str, runs_dir: Path)
     drawn = [sum(start <= t <= end for t in times) for times in (coarse, page.evaluate(TIMES))]
     assert drawn[1] > 5 * drawn[0], f"points in view before and after: {drawn}"
     page.mouse.dblclick(x + 0.5 * width, y + 0.5 * height)
-    expect(note).to_contain_text("lines thinned to 1,500 points")
+    expect(note).to_contain_text("lines thinned to 1,000 points")
+
+
+def test_the_legends_hide_lines_from_view_to_view_by_mouse_and_keyboard(page: Page, base: str, runs_dir: Path) -> None:
+    page.goto(run_url(base, runs_dir, "lfp-seqack") + "/trial/0")
+    legends = page.locator(LEGENDS)
+    acks, sent = (legends.filter(has_text=name) for name in ("sender: ACK received", "sender: new data sent"))
+    expect(acks).to_have_attribute("aria-pressed", "true")
+    acks.press("Space")
+    expect(acks).to_have_attribute("aria-pressed", "false")
+    assert "sender: ACK received" not in page.evaluate(DRAWN_LINES)
+    acks.focus()
+    note = page.locator("#timeline .gtitle-subtitle")
+    before = note.text_content() or ""
+    page.evaluate("dash_clientside.timeline.zoomed({'xaxis.range[0]': 2, 'xaxis.range[1]': 3})")
+    expect(note).not_to_have_text(before)
+    expect(acks).to_have_attribute("aria-pressed", "false")  # in another view as well
+    expect(acks).to_be_focused()
+    assert "sender: ACK received" not in page.evaluate(DRAWN_LINES)
+    sent.dblclick()
+    page.wait_for_function(f"() => ({DRAWN_LINES})().join() === 'sender: new data sent'")
+    sent.dblclick()
+    page.wait_for_function(f"() => ({DRAWN_LINES})().includes('sender: ACK received')")
+    accessible(page)
 
 
 def test_a_view_has_an_address_events_and_files(page: Page, base: str, runs_dir: Path) -> None:
@@ -244,9 +270,10 @@ def test_a_view_has_an_address_events_and_files(page: Page, base: str, runs_dir:
     assert csv.value.path().read_text().startswith('"t_sent_ns"')
     with page.expect_download() as picture:
         page.get_by_role("button", name="SVG", exact=True).click()
-    assert "<svg" in picture.value.path().read_text()[:200]
+    drawn = picture.value.path().read_text()
+    assert "<svg" in drawn[:200] and "sender: new data sent" in drawn  # with its legends
     page.get_by_label("Rates over").select_option("10 ms")
-    expect(page.locator("#timeline text[class^=legend]").get_by_text("(10 ms bins)").first).to_be_visible()
+    expect(page.locator(LEGENDS).filter(has_text="(10 ms bins)").first).to_be_visible()
 
 
 def test_a_box_zoom_that_changes_the_unit_of_an_axis_keeps_data_and_range(page: Page, tmp_path: Path) -> None:
@@ -340,7 +367,7 @@ def test_client_gateways_and_server_are_on_one_axis(page: Page, base: str, runs_
     """Five panels zoom together; the four places and the tunnel are in the legends."""
     page.goto(run_url(base, runs_dir, "comet-timeline") + "/trial/0")
     page.wait_for_selector("#timeline .gtitle-subtitle")
-    legend = page.locator("#timeline text[class^=legend]")  # plotly's classes: legendtext, legend2text, …
+    legend = page.locator(LEGENDS)
     for name in ("client: new data sent", "gateway in: data arrived", "gateway out: new data sent",
                  "server: data arrived", "in gateways and tunnel", "gateway in to gateway out",
                  "near gateway sent", "far gateway got", "the gateways' limit (120 Mbit/s)",
