@@ -44,6 +44,14 @@ def thin_line(line: Series, t0: int, t1: int, points: int) -> Points:
     return _fewer(line.levels.candidates(rows.start, rows.stop, points), points)
 
 
+def with_corners(steps: Points, wide_ns: int) -> Points:
+    """The points of a line that keeps each value until the next point, and a corner before each point that comes more
+    than `wide_ns` after the one before it. Joined by straight lines they show every level that lasts so long."""
+    late = np.flatnonzero(np.diff(steps.t_ns) > wide_ns) + 1
+    rows, values = (np.insert(of, late, of[late - 1]) for of in (steps.rows, steps.value))
+    return Points(rows, np.insert(steps.t_ns, late, steps.t_ns[late]), values)
+
+
 def _points(line: Series, rows: slice) -> Points:
     return Points(np.arange(rows.start, rows.stop, dtype=np.int64), line.t_ns[rows], line.value[rows])
 

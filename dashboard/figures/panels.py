@@ -43,7 +43,7 @@ def _add_steps(
     drawn = view.line(series)
     figure.add_trace(scatter(
         x=seconds(drawn.t_ns), y=drawn.value, mode="lines", name=name,
-        line={"color": colour, "width": 2, "shape": "hv"},
+        line={"color": colour, "width": 2, "shape": drawn.shape},
         customdata=Later(drawn.size, lambda: said(base, drawn.value)),
         hovertemplate=f"<b>{hover}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
     ), row)  # fmt: skip
@@ -70,7 +70,7 @@ def add_rtt(figure: Sheet, view: View, row: int) -> None:
     figure.add_trace(scatter(
         x=seconds(drawn.t_ns), y=drawn.value, mode="markers" if drawn.size <= MOST_MARKS else "lines",
         name="RTT to the near gateway" if behind_gateway(view.timeline.params) else "RTT",
-        marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": "hv"},
+        marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": drawn.shape},
         customdata=Later(drawn.size, lambda: said("ns", drawn.value)),
         hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
     ), row)  # fmt: skip

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from dashboard.data.box import label
-from dashboard.data.downsample import inside
 from dashboard.data.flow import FAST, NEW, PROBE, SPURIOUS, TIMEOUT
 from dashboard.data.series import I64
 from dashboard.figures.sheet import Later, Sheet, Trace
@@ -23,6 +22,7 @@ from dashboard.figures.view import (
     SEGMENT_HOVER,
     SERVER,
     Facts,
+    Steps,
     View,
     facts_of,
     grouped,
@@ -62,12 +62,12 @@ def _all_marks(view: View) -> list[Trace | None]:
     return [*resent, *_lost(view), *_lost_acks(view), _timeouts(view), _zero_windows(view)]
 
 
-def _step(points: int, name: str, colour: str, width: float, dash: str | None = None, **options: Any) -> Trace:
+def _step(drawn: Steps, name: str, colour: str, width: float, dash: str | None = None, **options: Any) -> Trace:
     """A step line. It has markers when few points are left, so that the pointer finds single packets."""
     return scatter(
-        name=name, mode="lines+markers" if points <= MOST_MARKS else "lines",
-        line={"color": colour, "width": width, "shape": "hv", "dash": dash}, marker={"size": 5, "color": colour},
-        **options,
+        x=seconds(drawn.t_ns), y=drawn.value, name=name, mode="lines+markers" if drawn.size <= MOST_MARKS else "lines",
+        line={"color": colour, "width": width, "shape": drawn.shape, "dash": dash},
+        marker={"size": 5, "color": colour}, **options,
     )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def _window_edge(view: View) -> Trace:
     facts = Later(rows.size, lambda: facts_of(grouped(tl.ack[rows]), said("bytes", tl.window[rows])))
     return scatter(
         x=seconds(drawn.t_ns), y=drawn.value, name="window edge (ACK + window)",
-        mode="lines", line={"color": GREY, "width": 1.5, "shape": "hv", "dash": "dot"}, customdata=facts,
+        mode="lines", line={"color": GREY, "width": 1.5, "shape": drawn.shape, "dash": "dot"}, customdata=facts,
         hovertemplate="<b>window edge</b><br>ACK %{customdata[0]} + window %{customdata[1]}<extra></extra>",
     )  # fmt: skip
 
@@ -86,10 +86,9 @@ def _window_edge(view: View) -> Trace:
 def _sent(view: View) -> Trace:
     tl = view.timeline
     drawn = view.line(tl.sent_line)
-    span = inside(tl.sent_line.t_ns, view.t0, view.t1)
-    if drawn.size < span.stop - span.start:  # not "== points": parts of a super-packet share a time
+    if drawn.thinned:
         view.notes.append(f"lines thinned to {view.points:,} points (zoom in for every packet)")
-    return _step(drawn.size, view.words.sent, view.words.sent_colour, 2.5, x=seconds(drawn.t_ns), y=drawn.value,
+    return _step(drawn, view.words.sent, view.words.sent_colour, 2.5,
                  customdata=Later(drawn.size, lambda: segment_facts(tl, tl.sent_rows[NEW][drawn.rows])),
                  hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip
 
@@ -98,8 +97,7 @@ def _received(view: View) -> Trace:
     tl = view.timeline
     drawn = view.line(tl.arrived_line)
     words = view.words
-    return _step(drawn.size, words.received, words.received_colour, 2, words.received_dash,
-                 x=seconds(drawn.t_ns), y=drawn.value,
+    return _step(drawn, words.received, words.received_colour, 2, words.received_dash,
                  customdata=Later(drawn.size, lambda: segment_facts(tl, tl.arrived_rows[NEW][drawn.rows])),
                  hovertemplate=f"<b>{words.at_receiver}</b><br>{SEGMENT_HOVER}<extra></extra>")  # fmt: skip
 
@@ -116,7 +114,7 @@ def _box(view: View) -> Trace | None:
         return segment_facts(tl, rows, said("ns", box.exit_ns[rows] - box.in_ns[rows]))
 
     hover = "<b>out of the bottleneck</b>, %{customdata[6]} after it came<br>"
-    return _step(drawn.size, "delay box: left the bottleneck", VERMILLION, 1.5, x=seconds(drawn.t_ns), y=drawn.value,
+    return _step(drawn, "delay box: left the bottleneck", VERMILLION, 1.5,
                  customdata=Later(drawn.size, facts), hovertemplate=f"{hover}{SEGMENT_HOVER}<extra></extra>",
                  )  # fmt: skip
 
@@ -124,7 +122,7 @@ def _box(view: View) -> Trace | None:
 def _acks(view: View) -> Trace:
     tl = view.timeline
     drawn = view.line(tl.acks)
-    return _step(drawn.size, view.words.acks, view.words.ack_colour, 2.5, x=seconds(drawn.t_ns), y=drawn.value,
+    return _step(drawn, view.words.acks, view.words.ack_colour, 2.5,
                  customdata=Later(drawn.size, lambda: said("bytes", tl.window[drawn.rows])),
                  hovertemplate="<b>ACK %{y:,}</b> at %{x:.6f} s<br>window %{customdata}<extra></extra>",
                  )  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dashboard.data.downsample import aggregate, inside, thin, visible
+from dashboard.data.downsample import aggregate, inside, thin, visible, with_corners
+from dashboard.data.levels import Points
 from dashboard.data.series import in_flight_bytes, nice_bin_ns, rate_bps, rtt_ns
 
 
@@ -87,6 +88,15 @@ def test_a_spike_of_one_packet_survives_thinning() -> None:
     rows = thin(t, y, 0, int(t[-1]), 1000)
     assert rows.size <= 1000 and 654_321 in rows
     assert rows[0] == 0 and rows[-1] == t.size - 1
+
+
+def test_straight_lines_over_the_corners_show_every_level_that_lasts() -> None:
+    """A second of standing still is a level and a jump, not a slope. Points that are near get no corner."""
+    steps = Points(arr(0, 1, 2, 3), arr(0, 10, 1000, 1005), arr(100, 200, 700, 900))
+    drawn = with_corners(steps, 20)
+    assert drawn.t_ns.tolist() == [0, 10, 1000, 1000, 1005]
+    assert drawn.value.tolist() == [100, 200, 200, 700, 900]
+    assert drawn.rows.tolist() == [0, 1, 1, 2, 3]  # a corner has the facts of the point before it
 
 
 def test_few_points_are_not_thinned_and_lines_reach_the_edge() -> None:
