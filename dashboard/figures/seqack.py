@@ -73,7 +73,7 @@ def _step(drawn: Steps, name: str, colour: str, width: float, dash: str | None =
 
 def _window_edge(view: View) -> Trace:
     tl = view.timeline
-    drawn = view.line(tl.window_edge)
+    drawn = view.rising(tl.window_edge)
     rows = drawn.rows
     facts = Later(rows.size, lambda: facts_of(grouped(tl.ack[rows]), said("bytes", tl.window[rows])))
     return scatter(
@@ -85,9 +85,9 @@ def _window_edge(view: View) -> Trace:
 
 def _sent(view: View) -> Trace:
     tl = view.timeline
-    drawn = view.line(tl.sent_line)
+    drawn = view.rising(tl.sent_line)
     if drawn.thinned:
-        view.notes.append(f"lines thinned to {view.points:,} points (zoom in for every packet)")
+        view.notes.append(f"lines thinned to {view.points:,} points or less (zoom in for every packet)")
     return _step(drawn, view.words.sent, view.words.sent_colour, 2.5,
                  customdata=Later(drawn.size, lambda: segment_facts(tl, tl.sent_rows[NEW][drawn.rows])),
                  hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip
@@ -95,7 +95,7 @@ def _sent(view: View) -> Trace:
 
 def _received(view: View) -> Trace:
     tl = view.timeline
-    drawn = view.line(tl.arrived_line)
+    drawn = view.rising(tl.arrived_line)
     words = view.words
     return _step(drawn, words.received, words.received_colour, 2, words.received_dash,
                  customdata=Later(drawn.size, lambda: segment_facts(tl, tl.arrived_rows[NEW][drawn.rows])),
@@ -107,7 +107,7 @@ def _box(view: View) -> Trace | None:
     tl, box = view.timeline, view.timeline.box
     if box is None:
         return None
-    drawn = view.line(tl.box_line)
+    drawn = view.rising(tl.box_line)
 
     def facts() -> Facts:
         rows = tl.box_rows[drawn.rows]
@@ -121,7 +121,7 @@ def _box(view: View) -> Trace | None:
 
 def _acks(view: View) -> Trace:
     tl = view.timeline
-    drawn = view.line(tl.acks)
+    drawn = view.rising(tl.acks)
     return _step(drawn, view.words.acks, view.words.ack_colour, 2.5,
                  customdata=Later(drawn.size, lambda: said("bytes", tl.window[drawn.rows])),
                  hovertemplate="<b>ACK %{y:,}</b> at %{x:.6f} s<br>window %{customdata}<extra></extra>",

@@ -17,8 +17,8 @@ from dashboard.figures.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from dashboard.figures.units import said
 
 PLOT_WIDTH_PX = 1150  # on a common screen
-EVENT_LIMIT = 150  # more marks of one kind would hide the lines, and each takes a browser 0.1 ms
-EVENT_BINS = 100
+EVENT_LIMIT = 100  # more marks of one kind would touch each other, and each takes a browser 0.1 ms
+EVENT_BINS = 60
 CORNER_POINTS = 2  # a step between points that are nearer is drawn as a slope: two pixels on a common screen
 MOST_MARKS = 80  # of a line that has a mark for each point; a browser draws the line alone far faster
 Facts = NDArray[np.object_]
@@ -76,10 +76,15 @@ class View:
     notes: list[str] = field(default_factory=list)
     words: Words = PLAIN
 
-    def line(self, series: Series) -> Steps:
-        """The points of a dense line that are drawn. A thinned line gets the corners that a screen can show as points
-        of their own, which halves a browser's work: plotly.js would make a corner for every point."""
-        drawn = thin_line(series, self.t0, self.t1, self.points)
+    def rising(self, series: Series) -> Steps:
+        """The same for a line that only rises. Between two points it cannot leave their box, so half as many show it."""
+        return self.line(series, self.points // 2)
+
+    def line(self, series: Series, points: int | None = None) -> Steps:
+        """The points of a dense line that are drawn, at most `points` and corners. A thinned line gets the corners that
+        a screen can show as points of their own, which halves a browser's work: plotly.js would make one for every
+        point."""
+        drawn = thin_line(series, self.t0, self.t1, points or self.points)
         span = visible(series.t_ns, self.t0, self.t1)
         if drawn.size == span.stop - span.start:
             return Steps(drawn.rows, drawn.t_ns, drawn.value)

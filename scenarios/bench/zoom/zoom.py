@@ -2,9 +2,10 @@
 
 The trial is made up (columns.py): ``--packets`` segments, a million by default; a hundred million need 18 GB of memory
 and 40 GB below ``/var/tmp``. ``--pairs`` zooms (default 100) go to random places and widths, from the whole transfer to
-a ten-thousandth of it. A zoom's time is that from the end of a drag to the end of drawing, in the browser. Chromium
-runs without a GPU, as on a server. The server's memory is its own: pages of files that it has mapped are the kernel's
-to take back, and their greatest size stands beside.
+a ten-thousandth of it. A zoom's time is that from the end of a drag to the end of drawing, in the browser. It begins
+once the view before it is on the screen, where a reader could drag. Chromium runs without a GPU, as on a server. The
+server's memory is its own: pages of files that it has mapped are the kernel's to take back, and their greatest size
+stands beside.
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ _MEMORY = re.compile(r"^Rss(Anon|File|Shmem):\s+(\d+) kB", re.MULTILINE)
 DRAWN = "document.querySelector('#timeline .js-plotly-plot .gtitle-subtitle') !== null"
 DURATION = """() => { const g = document.querySelector('#timeline .js-plotly-plot');
     return Math.max(...g._fullData.map(trace => trace.x[trace.x.length - 1] || 0)) }"""
-ZOOM = """([from, to]) => new Promise(done => {
+ZOOM = """async ([from, to]) => {
+  for (let frame = 0; frame < 2; frame++) await new Promise(shown => requestAnimationFrame(() => setTimeout(shown)));
+  return await new Promise(done => {
     const graph = document.querySelector('#timeline .js-plotly-plot'), began = performance.now();
     const before = graph.layout.title.subtitle.text;
     const drawn = () => { if (graph.layout.title.subtitle.text !== before) {
         graph.removeListener('plotly_afterplot', drawn); done(performance.now() - began) } };
     graph.on('plotly_afterplot', drawn);
-    dash_clientside.timeline.zoomed({'xaxis.range[0]': from, 'xaxis.range[1]': to}) })"""
+    dash_clientside.timeline.zoomed({'xaxis.range[0]': from, 'xaxis.range[1]': to}) }) }"""
 
 
 def measure(place: Place) -> Iterator[Result]:
