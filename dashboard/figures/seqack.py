@@ -87,7 +87,7 @@ def _sent(view: View) -> Trace:
     tl = view.timeline
     drawn = view.rising(tl.sent_line)
     if drawn.thinned:
-        view.notes.append(f"lines thinned to {view.points:,} points or less (zoom in for every packet)")
+        view.notes.append(f"lines thinned to {view.points:,} points (zoom in for every packet)")
     return _step(drawn, view.words.sent, view.words.sent_colour, 2.5,
                  customdata=Later(drawn.size, lambda: segment_facts(tl, tl.sent_rows[NEW][drawn.rows])),
                  hovertemplate=SEGMENT_HOVER + "<extra></extra>")  # fmt: skip

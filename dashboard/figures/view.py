@@ -77,16 +77,18 @@ class View:
     words: Words = PLAIN
 
     def rising(self, series: Series) -> Steps:
-        """The same for a line that only rises. Between two points it cannot leave their box, so half as many show it."""
+        """The same for a line that only rises. Between two points it cannot leave their box, so where it is thinned
+        half as many show it."""
         return self.line(series, self.points // 2)
 
-    def line(self, series: Series, points: int | None = None) -> Steps:
-        """The points of a dense line that are drawn, at most `points` and corners. A thinned line gets the corners that
-        a screen can show as points of their own, which halves a browser's work: plotly.js would make one for every
-        point."""
-        drawn = thin_line(series, self.t0, self.t1, points or self.points)
+    def line(self, series: Series, thinned_to: int | None = None) -> Steps:
+        """The points of a dense line that are drawn: all, or where they are more than `points` so many and corners. A
+        thinned line gets the corners that a screen can show as points of their own, which halves a browser's work:
+        plotly.js would make one for every point."""
         span = visible(series.t_ns, self.t0, self.t1)
-        if drawn.size == span.stop - span.start:
+        rows = span.stop - span.start
+        drawn = thin_line(series, self.t0, self.t1, thinned_to or self.points if rows > self.points else rows)
+        if drawn.size == rows:
             return Steps(drawn.rows, drawn.t_ns, drawn.value)
         cornered = with_corners(drawn, CORNER_POINTS * (self.t1 - self.t0) // self.points)
         return Steps(cornered.rows, cornered.t_ns, cornered.value, "linear", thinned=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 from types import TracebackType
@@ -98,6 +99,29 @@ def write(run_dir: Path, found: list[dict[str, Any]]) -> None:
     temporary = run_dir / ".results.parquet.tmp"
     parquet.write_table(pa.Table.from_pylist(ordered, schema=SCHEMA), temporary)
     temporary.rename(run_dir / "results.parquet")
+
+
+def differing(one: Path, other: Path) -> dict[tuple[int, int], list[str]]:
+    """The rows of two runs' results that are not equal to the bit, by trial and flow, each with the columns in which
+    they differ: all columns of a row that only one run has."""
+    ours, theirs = _by_flow(one), _by_flow(other)
+    found = {key: _differing(ours.get(key, []), theirs.get(key, [])) for key in sorted(ours.keys() | theirs.keys())}
+    return {key: names for key, names in found.items() if names}
+
+
+def _by_flow(run_dir: Path) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for one in parquet.read_table(run_dir / "results.parquet").to_pylist():
+        found.setdefault((one["trial"], one["flow"]), []).append(one)
+    return found
+
+
+def _differing(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> list[str]:
+    """`repr` tells 0.0 from -0.0 and calls NaN equal to itself. What a row does not have is an ellipsis."""
+    nothing: dict[str, Any] = {}
+    pairs = list(zip_longest(ours, theirs, fillvalue=nothing))
+    names = dict.fromkeys(name for pair in pairs for one in pair for name in one)
+    return [name for name in names if any(repr(a.get(name, ...)) != repr(b.get(name, ...)) for a, b in pairs)]
 
 
 class Table:

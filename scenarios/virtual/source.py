@@ -82,18 +82,25 @@ def _fetch(package: str, suite: str) -> None:
     target = cache() / "source"
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=target) as folder:
-        lists, own = Path(folder, "lists"), Path(folder, "own.list")
-        lists.mkdir()
-        own.write_text(f"deb [signed-by={_KEYRING}] http://deb.debian.org/debian {suite} main\n", encoding="utf-8")
-        options = {"Dir::Etc::sourcelist": own, "Dir::Etc::sourceparts": "/dev/null", "Dir::State::lists": lists,
-                   "Dir::Cache": folder, "APT::Sandbox::User": "root"}  # fmt: skip
-        apt = ["apt-get", "-qq", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
-        for argv in ([*apt, "update"], [*apt, "download", package]):
-            _run(argv, folder)
-        (file,) = Path(folder).glob("*.deb")
-        _run(["dpkg-deb", "-x", str(file), folder], folder)
+        _run(["dpkg-deb", "-x", str(download(package, suite, Path(folder))), folder], folder)
         (archive,) = Path(folder, "usr", "src").glob("linux-source-*.tar.xz")
         shutil.move(archive, target / archive.name)
+
+
+def download(package: str, suite: str, folder: Path) -> Path:
+    """Puts a package of Debian's suite into the folder, and returns its file. The folder keeps the suite's lists for
+    the next package of that suite. OSError or SubprocessError when that fails."""
+    lists, own = folder / "lists", folder / "own.list"
+    options = {"Dir::Etc::sourcelist": own, "Dir::Etc::sourceparts": "/dev/null", "Dir::State::lists": lists,
+               "Dir::Cache": folder, "APT::Sandbox::User": "root"}  # fmt: skip
+    apt = ["apt-get", "-qq", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
+    if not own.exists():
+        lists.mkdir()
+        own.write_text(f"deb [signed-by={_KEYRING}] http://deb.debian.org/debian {suite} main\n", encoding="utf-8")
+        _run([*apt, "update"], str(folder))
+    _run([*apt, "download", package], str(folder))
+    (file,) = folder.glob(f"{package}_*.deb")
+    return file
 
 
 def _run(argv: list[str], folder: str) -> None:

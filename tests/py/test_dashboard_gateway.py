@@ -17,6 +17,7 @@ from dashboard.data import timeline, tunnel
 from dashboard.data.runs import load_run
 from dashboard.data.timeline import Timeline
 from dashboard.data.tunnel import BACK, FAR, FORTH, NEAR
+from dashboard.figures import view
 from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.timeline import timeline_figure
@@ -98,7 +99,8 @@ def test_a_trial_with_gateways_says_which(run_dir: Path) -> None:
     assert "gateway out: new data sent" in render(run)
 
 
-def test_each_lost_packet_has_its_cause(boxed: Timeline) -> None:
+def test_each_lost_packet_has_its_cause(boxed: Timeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "EVENT_LIMIT", 1000)
     assert boxed.box is not None and boxed.lost_acks is not None
     figure = timeline_figure(boxed, (0, boxed.duration_ns))
     lost = boxed.lost_rows.size

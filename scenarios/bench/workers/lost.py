@@ -12,14 +12,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as parquet
 from rich.console import Console
 
 from netcommon.errors import MissingError
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.bench.workers.daemons import scheduler, worker
 from scenarios.plan.plan import Plan, load_plan
-from scenarios.run import runner, runs
+from scenarios.run import results, runner, runs
 from scenarios.virtual import kernel
 
 NAME = "cluster.same"
@@ -52,12 +51,12 @@ def measure(place: Place) -> Iterator[Result]:
     alone = runner.start(plan, place.scratch / "alone", virtual_box="auto")
     runner.resume(alone, Console(file=io.StringIO()), jobs=2)
     both, lost = _on_workers(plan, place, kill=False), _on_workers(plan, place, kill=True)
-    count, wanted = len(plan.trials), _table(alone)
+    count = len(plan.trials)
     rows = [
         row
         for name, run_dir in (("two workers", both), ("two workers, one killed midway", lost))
         for row in (
-            Row(f"{name}: rows equal to the bit", "rows", _equal(wanted, _table(run_dir)), count, count),
+            Row(f"{name}: rows equal to the bit", "rows", count - len(results.differing(alone, run_dir)), count, count),
             Row(f"{name}: trials, each once", "trials", len(runs.trial_folders(run_dir)), count, count),
             Row(f"{name}: attempts beside them", "attempts", len(list(run_dir.glob("superseded/*"))), 0, 0),
         )
@@ -96,15 +95,6 @@ def _kill_midway(process: Any, run_dir: Path, done: int) -> None:
             process.kill()
             return
         time.sleep(_LOOK_S)
-
-
-def _table(run_dir: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = parquet.read_table(run_dir / "results.parquet").to_pylist()
-    return rows
-
-
-def _equal(wanted: list[dict[str, Any]], found: list[dict[str, Any]]) -> int:
-    return sum(one == other for one, other in zip(wanted, found, strict=False)) if len(wanted) == len(found) else 0
 
 
 BENCH = Bench(NAME, "one sweep here, on two Dask workers, and with one of them killed: equal tables", measure)
