@@ -27,14 +27,14 @@ window.lfp_legend = (() => {
   /* A short piece of the line, or one mark. */
   function sample({ mode, line = {}, marker = {} }) {
     const box = document.createElementNS(SVG, "svg");
-    box.setAttribute("viewBox", "0 0 32 16");
+    box.setAttribute("viewBox", "0 0 28 16");
     box.setAttribute("aria-hidden", "true");
     if (mode.startsWith("lines"))
-      shape(box, { d: "M0 8h32", stroke: line.color, "stroke-width": line.width,
+      shape(box, { d: "M0 8h28", stroke: line.color, "stroke-width": line.width,
                    "stroke-dasharray": DASHES[line.dash] || "none" });
     else {
       const symbol = marker.symbol || "circle", isFilled = !/-(open|thin)/.test(symbol);
-      shape(box, { d: SYMBOLS[symbol] || SYMBOLS[symbol.replace("-open", "")], transform: "translate(8 0)",
+      shape(box, { d: SYMBOLS[symbol] || SYMBOLS[symbol.replace("-open", "")], transform: "translate(6 0)",
                    stroke: isFilled ? "none" : marker.color, "stroke-width": 2,
                    fill: isFilled ? marker.color : "none" });
     }

@@ -5,9 +5,11 @@ The guests' clocks take no notice of how busy this machine is, so bounds here ar
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from scenarios import cli
 from scenarios.plan.plan import load_plan
+from scenarios.run import results
 from scenarios.virtual import boxes, engine, guest, init, kernel, memory, program, source
 
 pytestmark = [
@@ -121,6 +124,25 @@ def test_round_trip_is_exact_and_two_runs_are_the_same(tmp_path: Path) -> None:
     manifest = json.loads((only_run(tmp_path / "a") / "manifest.json").read_text())
     assert manifest["virtual"]["back_ends"] == ["netem"] and manifest["verdict"]["differs"]
     assert manifest["virtual"]["granularity_ns"] == [50_000] and "netem" in manifest["virtual"]["notes"][0]
+
+
+def test_programs_that_open_more_files_as_they_start_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first run has no compiled Python. What the kernel frees afterwards once decided who ran next."""
+    tree = tmp_path / "tree"
+    for package in ("comet_delay", "lft_ref", "netcommon", "pktlogger", "rttcp", "scenarios"):
+        shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
+    given = guest._arguments
+    monkeypatch.setattr(guest, "_arguments", lambda *of: [
+        f"PYTHONPATH={tree}:{word.partition(':')[2]}" if word.startswith("PYTHONPATH=") else word for word in given(*of)
+    ])  # fmt: skip
+    for name in ("a", "b"):
+        sets = ("--set", "scenario.case=lft-selective", "--set", "path.delay=10ms", "--set", "path.loss=0%")
+        own = ("--time", "virtual", "--seed", "1995", "--jobs", "1", "--runs-dir", str(tmp_path / name))
+        assert cli.run(["run", str(ROOT / "tools" / "try-kernel.toml"), *sets, *own]) == 0
+        assert compileall.compile_dir(tree, quiet=1)
+    assert results.differing(only_run(tmp_path / "a"), only_run(tmp_path / "b")) == {}
 
 
 def test_whole_super_packets_cost_a_round_trip_at_most(tmp_path: Path) -> None:
@@ -383,7 +405,7 @@ def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: 
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     before = kernel.path()
     own = ["processor-counter", "random-seed", "spinning", "super-packets", "time-page", "time-programs",
-           "two-processors", "udp-super-packets", "what-calls-cost", "who-ran-when"]
+           "two-processors", "udp-super-packets", "what-calls-cost", "who-ran-when", "work-of-rcu"]
     assert [file.stem for file in kernel.patches(7)] == ["hz-1000", *own]
     assert kernel.patches(7)[4] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 4
     changed = tmp_path / "kernel.config"
