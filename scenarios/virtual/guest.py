@@ -35,6 +35,7 @@ STUCK = 5  # a guest in which nothing runs hangs after this many times HANG_S of
 # A program that computes for longer than this without waiting makes the clock move. Python's start takes 0.3 s of it.
 BUDGET_MS = 3000
 _LOOK_S = 0.5  # between two looks at the CPU time of a guest whose clock stands still
+_AWAY_S = 10.0  # who has not looked for so long was suspended, as the guest probably was: Ctrl-Z
 _COMPUTES = re.compile(r"time-travel: (.+) computes without waiting")  # patches/7/spinning.patch
 CLOCK_START_NS = 1_767_225_600 * 10**9  # 2026-01-01, in every guest
 
@@ -131,6 +132,8 @@ class Guest:
         if now != last.clock_ns:
             self._progress = _Progress(now, wall, busy_s, wall)
             return False
+        away_s = wall - last.looked_s
+        last.since_s += away_s if away_s > _AWAY_S else 0
         last.looked_s = wall
         if busy_s - last.busy_s > HANG_S or wall - last.since_s > STUCK * HANG_S:
             raise LfpError(

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -310,6 +311,41 @@ def test_a_guest_whose_clock_stands_is_ended(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(guest, "BUDGET_MS", 0)
     with pytest.raises(LfpError, match="hangs"):
         program.run([sys.executable, "-c", "while True: pass"], folder=ROOT, timeout_s=60)
+
+
+def signalled(pid: int, number: signal.Signals) -> None:
+    """Sends a signal to a process and all its descendants."""
+    os.kill(pid, number)
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        signalled(int(child), number)
+
+
+@pytest.mark.parametrize("looks_away", [True, False])
+def test_a_guest_that_was_frozen_with_its_run_goes_on(monkeypatch: pytest.MonkeyPatch, looks_away: bool) -> None:
+    """A container that is paused stops both; where only the guest stands still, its run ends it."""
+    monkeypatch.setattr(guest, "_AWAY_S", 1.0)
+    monkeypatch.setattr(guest, "STUCK", 1)
+    monkeypatch.setattr(guest, "HANG_S", 1.5)
+    ended, away = guest.Guest.ended, []
+
+    def frozen(one: guest.Guest) -> bool:
+        if one.virtual_s() > 1.5 and not away:  # the command runs
+            away.append(one)
+            signalled(one.pid, signal.SIGSTOP)
+            ended(one)
+            for _ in range(30):
+                time.sleep(0.1)
+                if not looks_away:
+                    ended(one)
+            assert not ended(one)
+            signalled(one.pid, signal.SIGCONT)
+        return ended(one)
+
+    monkeypatch.setattr(guest.Guest, "ended", frozen)
+    naps = [sys.executable, "-c", "import time\nfor _ in range(100_000): time.sleep(0.001)"]
+    with nullcontext() if looks_away else pytest.raises(LfpError, match="hangs"):
+        assert program.run(naps, folder=ROOT, timeout_s=60).status == 0
+    assert away
 
 
 POLLS = """
