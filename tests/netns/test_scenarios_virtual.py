@@ -326,7 +326,8 @@ def test_a_guest_that_was_frozen_with_its_run_goes_on(monkeypatch: pytest.Monkey
     monkeypatch.setattr(guest, "_AWAY_S", 1.0)
     monkeypatch.setattr(guest, "STUCK", 1)
     monkeypatch.setattr(guest, "HANG_S", 1.5)
-    ended, away = guest.Guest.ended, []
+    ended = guest.Guest.ended
+    away: list[guest.Guest] = []
 
     def frozen(one: guest.Guest) -> bool:
         if one.virtual_s() > 1.5 and not away:  # the command runs
