@@ -77,7 +77,8 @@ def render(run: Run, parts: list[Part], pictures: dict[str, str]) -> str:
     lines += _list(facts.run_facts(run))
     lines += [line for part in parts for line in _part(part, pictures.get(part.name))]
     trials = tables.trial_table(run)
-    lines += [f"<details><summary>{len(trials.rows)} trials</summary>", "", *_table(trials), "</details>", ""]
+    count = f"{len(trials.rows)} trial{'s' if len(trials.rows) != 1 else ''}"
+    lines += [f"<details><summary>{count}</summary>", "", *_table(trials), "</details>", ""]
     lines += ["## Settings of all trials", "", *_list(list(shared_settings(run.rows, run.sweep)))]
     lines += ["## Environment", "", *_list(facts.environment_facts(run))]
     return "\n".join(lines).rstrip() + "\n"
