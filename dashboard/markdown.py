@@ -24,13 +24,12 @@ from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.pictures import write_pictures
 from dashboard.figures.sweep import sweep_figure
-from dashboard.figures.timeline import headline, timeline_figure
+from dashboard.figures.timeline import STILL_HEIGHT, STILL_POINTS, headline, timeline_figure
 from dashboard.results import congestion, curves, matrix, sweep
 from dashboard.results.asked import asked
 from netcommon.errors import UsageError
 from scenarios.plan.shared_settings import shared_settings
 
-TIMELINE_POINTS, TIMELINE_HEIGHT = 1500, 980
 _SPECIAL = str.maketrans({"|": r"\|", "<": "&lt;", "\n": " "})
 
 
@@ -134,7 +133,7 @@ def _first_timeline(run: Run) -> list[Part]:
         return []
     trial = run.trial(captured[0])
     loaded = timeline.load(run, trial)
-    figure = timeline_figure(loaded, loaded.first_view_ns(), points=TIMELINE_POINTS, height=TIMELINE_HEIGHT)
+    figure = timeline_figure(loaded, loaded.first_view_ns(), points=STILL_POINTS, height=STILL_HEIGHT)
     stops = tables.visit_table(loaded)
     named = (("Stops" if loaded.stops else "Slowest spans", stops),) if stops.rows else ()
     return [Part(facts.trial_name(run, trial), "timeline", figure, (f"{headline(loaded)}.", *loaded.notes), named)]

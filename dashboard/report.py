@@ -28,13 +28,12 @@ from dashboard.figures.curves import curves_figure
 from dashboard.figures.matrix import matrix_figure
 from dashboard.figures.sweep import sweep_figure
 from dashboard.figures.theme import GRAPH_CONFIG
-from dashboard.figures.timeline import headline, timeline_figure
+from dashboard.figures.timeline import STILL_HEIGHT, STILL_POINTS, headline, timeline_figure
 from dashboard.results import congestion, curves, matrix, sweep
 from dashboard.results.asked import asked
 from scenarios.plan.shared_settings import shared_settings
 
 HERE = Path(__file__).parent
-TIMELINE_POINTS = 1500
 MOST_TIMELINES = 3
 BELOW = "The table below has its numbers."
 SWEEP = f"Throughput by transfer.window. {BELOW}"
@@ -145,7 +144,7 @@ def _below(loaded: Timeline) -> str:
 
 
 def _timeline_html(loaded: Timeline, span_ns: tuple[int, int], name: str) -> str:
-    figure = timeline_figure(loaded, span_ns, points=TIMELINE_POINTS, height=980)
+    figure = timeline_figure(loaded, span_ns, points=STILL_POINTS, height=STILL_HEIGHT)
     return _html(figure, name, f"Seq/Ack timeline. {headline(loaded)}.")
 
 

@@ -29,15 +29,18 @@ def write_pictures(figures: Sequence[tuple[Path, go.Figure]]) -> None:
         from choreographer.errors import BrowserFailedError, ChromeNotFoundError
     except ImportError as error:
         raise MissingError(MISSING.format(what="kaleido")) from error
-    before = os.environ.get(FLAGS, "")
-    os.environ[FLAGS] = f"{before} --disable-background-networking"
+    before = os.environ.get(FLAGS)
+    os.environ[FLAGS] = f"{before or ''} --disable-background-networking"
     try:
         wanted = [_picture(*each) for each in figures]
         kaleido.write_fig_from_object_sync(wanted, cancel_on_error=True, kopts={"mathjax": False})
     except (BrowserFailedError, ChromeNotFoundError) as error:
         raise MissingError(MISSING.format(what="a Chromium that starts")) from error
     finally:
-        os.environ[FLAGS] = before
+        if before is None:
+            del os.environ[FLAGS]
+        else:
+            os.environ[FLAGS] = before
 
 
 def _picture(path: Path, figure: go.Figure) -> dict[str, object]:

@@ -26,6 +26,7 @@ from netcommon import readable
 
 LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
 POINTS = 1000  # of a line: one for each of the plot's pixels on a screen of 1,500
+STILL_POINTS, STILL_HEIGHT = 1500, 980  # of a report's figure, which cannot ask for finer points
 LEGEND_PX = 350  # beside the panels: a fixed width, because plotly.js draws all again when legends change the margin
 BAND: dict[str, Any] = {"range": [-1, 1], "fixedrange": True, "showticklabels": False, "showgrid": False,
                         "zeroline": False, "automargin": False}  # fmt: skip
