@@ -14,8 +14,8 @@ window.lfp_legend = (() => {
     "triangle-down": "M4 5h8L8 12z",
     "hourglass-open": "M4 3h8L4 13h8z",
     "x-thin": "M5 5l6 6M11 5l-6 6",
-    "cross-thin": "M8 3.500v9M3.500 8h9",
-    "asterisk-open": "M8 3.500v9M3.500 8h9M5 5l6 6M11 5l-6 6",
+    "cross-thin": "M8 3.5v9M3.5 8h9",
+    "asterisk-open": "M8 3.5v9M3.5 8h9M5 5l6 6M11 5l-6 6",
     "y-up-open": "M8 8v5M8 8L4 4M8 8l4-4",
   };
 
@@ -43,7 +43,7 @@ window.lfp_legend = (() => {
 
   /* What a trace is called in all views: its group, or its name without the numbers of one view. */
   const key = ({ legendgroup, name }) => legendgroup || name.replace(/ \([^()]*\)$/, "");
-  
+
   /* Applies the reader's choice to the traces of a view that is not drawn yet. `chosen`: what `set` keeps. */
   function apply(data, chosen) {
     for (const trace of data) if (chosen.has(key(trace))) trace.visible = chosen.get(key(trace));

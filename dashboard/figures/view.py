@@ -76,11 +76,6 @@ class View:
     notes: list[str] = field(default_factory=list)
     words: Words = PLAIN
 
-    def rising(self, series: Series) -> Steps:
-        """The same for a line that only rises. Between two points it cannot leave their box, so where it is thinned
-        half as many show it."""
-        return self.line(series, self.points // 2)
-
     def line(self, series: Series, thinned_to: int | None = None) -> Steps:
         """The points of a dense line that are drawn: all, or where they are more than `points` so many and corners. A
         thinned line gets the corners that a screen can show as points of their own, which halves a browser's work:
@@ -92,6 +87,11 @@ class View:
             return Steps(drawn.rows, drawn.t_ns, drawn.value)
         cornered = with_corners(drawn, CORNER_POINTS * (self.t1 - self.t0) // self.points)
         return Steps(cornered.rows, cornered.t_ns, cornered.value, "linear", thinned=True)
+
+    def rising(self, series: Series) -> Steps:
+        """The same for a line that only rises. Between two points it cannot leave their box, so where it is thinned
+        half as many show it."""
+        return self.line(series, self.points // 2)
 
     def marks(self, rows: I64, times: I64) -> tuple[I64, I64]:
         """All of `rows` in the span, and how many packets each mark stands for. `times`: the times of `rows`, sorted.
