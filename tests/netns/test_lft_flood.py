@@ -10,7 +10,7 @@ import pytest
 from lft_lab import LEFT, RIGHT, Lab, in_netns, lft_lab, test_program
 from lft_transfer import transfer
 from lft_wire import HANDSHAKE, PORT, Flood, Wire, counters
-from support.witness import Witness
+from support.witness import Witness, judge
 
 pytestmark = [pytest.mark.netns, pytest.mark.timeout(180)]
 
@@ -81,7 +81,9 @@ def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
     for name in ("handshake_completed", "associations", "rekeys", "rx_malformed", "rx_bad_ack"):
         assert grown[name] == 0 and near_now[name] == near_before[name], f"{name}: something was believed"
     assert grown["handshake_cookies"] <= 2 * 2 * 12, "more than 12 answers a minute to one message"
-    witness.at_least(min(rate, near_rate), 0.9 * A_SECOND, "a second", "datagrams of the flood")
+    # The flood is the test's own: where the machine is too slow for it, nothing is known of the gateways.
+    slowest = min(rate, near_rate)
+    judge(slowest >= 0.9 * A_SECOND, True, f"the flood itself: {slowest:.0f} of {A_SECOND} datagrams a second")
     witness.at_least(during, 3_000_000, "bytes", "transfer meanwhile")
     assert state["engine"]["expected_number"] > WRAP, "no wrap"
 
