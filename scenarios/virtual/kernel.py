@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -117,13 +118,7 @@ def build(jobs: int) -> Path:
             raise MissingError(f"program {program}: not found; apt-get install {package}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as folder:
-        tree = _unpacked(source.find(), Path(folder))
-        for patch in patches(source.major(source.find())):
-            _quietly(["patch", "-p1", "-s", "-i", str(patch)], tree)
-        _add_congestion(tree)
-        _configure(tree)
-        headers.prepare(tree)
-        _compile_all(tree, jobs)
+        tree = compiled(Path(folder), jobs)
         shutil.copy2(tree / ".config", target.with_name("config"))
         temporary = target.with_name(".linux.tmp")
         shutil.copy2(tree / "linux", temporary)
@@ -131,6 +126,19 @@ def build(jobs: int) -> Path:
         temporary.rename(target)
     click.echo(f"== virtual-time kernel: {target}")
     return target
+
+
+def compiled(folder: Path, jobs: int, more: Iterable[Path] = (), options: Iterable[str] = ()) -> Path:
+    """The source, unpacked into `folder` and compiled; the kernel is its file `linux`. ``more``: further patches.
+    ``options``: further lines of the configuration, as CONFIG_SECCOMP=y."""
+    tree = _unpacked(source.find(), folder)
+    for patch in (*patches(source.major(source.find())), *more):
+        _quietly(["patch", "-p1", "-s", "-i", str(patch)], tree)
+    _add_congestion(tree)
+    _configure(tree, [*CONFIG.read_text(encoding="utf-8").splitlines(), *options])
+    headers.prepare(tree)
+    _compile_all(tree, jobs)
+    return tree
 
 
 def _key(origin: Path) -> str:
@@ -163,10 +171,12 @@ def _add_congestion(tree: Path) -> None:
         makefile.write("obj-y += tcp_lfp.o\n")
 
 
-def _configure(tree: Path) -> None:
-    _quietly(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], tree)
+def _configure(tree: Path, lines: list[str]) -> None:
+    asked = tree / "asked.config"
+    asked.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    _quietly(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={asked}", "allnoconfig"], tree)
     got = set((tree / ".config").read_text(encoding="utf-8").splitlines())
-    wanted = [line for line in CONFIG.read_text(encoding="utf-8").splitlines() if line.startswith("CONFIG_")]
+    wanted = [line for line in lines if line.startswith("CONFIG_")]
     if lacking := [line for line in wanted if line not in got and _NOW_CALLED.get(line) not in got]:
         raise LfpError(f"{CONFIG}: this source does not take {', '.join(lacking)}; use another source or correct it")
 

@@ -54,7 +54,7 @@ def try_kernel(*words: str, **variables: str) -> subprocess.CompletedProcess[str
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["noble"], "release noble: not one of bookworm, trixie"),
+        (["noble"], "kernel noble: not one of bookworm, trixie, trixie-backports, user-mode"),
         (["trixie", "--folder", "/nonexistent"], "--folder /nonexistent"),
         (["trixie", "--budget", "0"], "--budget 0"),
         (["trixie", "--set", "path.dealy=1ms"], "path.dealy"),
@@ -70,6 +70,27 @@ def test_a_wrong_word_is_a_usage_error(words: list[str], said: str) -> None:
 def test_without_qemu_it_names_the_package(tmp_path: Path) -> None:
     done = try_kernel("trixie", PATH=str(tmp_path))
     assert done.returncode == 3 and "install qemu-system-x86" in done.stderr
+
+
+def test_user_mode_needs_no_qemu_but_a_compiler(tmp_path: Path) -> None:
+    done = try_kernel("user-mode", PATH=str(tmp_path))
+    assert done.returncode == 3 and "qemu" not in done.stderr and "install xz-utils" in done.stderr
+
+
+def test_the_first_process_in_user_mode_leaves_status_and_kernel(tool: ModuleType, tmp_path: Path) -> None:
+    """The script, with nothing of it that needs a kernel: its mounts and its end do nothing here."""
+    shared, own = tmp_path / "shared", tmp_path / "programs"
+    own.mkdir()
+    for name in ("mount", "mountpoint", "ln", "ip", "sync"):
+        (own / name).write_text("#!/bin/sh\n")
+        (own / name).chmod(0o755)
+    text = tool.user_mode.init(tmp_path / "out", str(shared), "echo 'it''s' >said; exit 7")
+    text = text.replace("PATH=", f"PATH={own}:").replace("/dev/pts", str(tmp_path / "pts"))
+    text = text.replace("/dev/shm", str(tmp_path / "shm")).replace("/run/tmp", str(tmp_path / "tmp"))
+    text = text.partition("exec ")[0]
+    subprocess.run(["sh", "-c", text], cwd=tmp_path, check=True, timeout=60)
+    assert (shared / "status").read_text() == "7\n" and (shared / "kernel").read_text().strip() == os.uname().release
+    assert (tmp_path / "said").read_text() == "its\n"
 
 
 def test_equal_runs_are_equal_whatever_their_order_and_nan(tmp_path: Path) -> None:
