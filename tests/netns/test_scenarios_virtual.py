@@ -441,10 +441,10 @@ def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv(source.VARIABLE, str(tmp_path))
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     before = kernel.path()
-    own = ["processor-counter", "random-seed", "spinning", "super-packets", "time-page", "time-programs",
+    own = ["processor-counter", "random-seed", "same-build", "spinning", "super-packets", "time-page", "time-programs",
            "two-processors", "udp-super-packets", "what-calls-cost", "who-ran-when", "work-of-rcu"]
-    assert [file.stem for file in kernel.patches(7)] == ["hz-1000", *own]
-    assert kernel.patches(7)[4] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 4
+    assert [file.stem for file in kernel.patches(7)] == ["copying", "hz-1000", *own]
+    assert kernel.patches(7)[6] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 5
     changed = tmp_path / "kernel.config"
     changed.write_text(kernel.CONFIG.read_text() + "CONFIG_NET_SCH_SFB=y\n")
     monkeypatch.setattr(kernel, "CONFIG", changed)

@@ -102,6 +102,12 @@ def test_a_command_has_its_own_time_and_changes_copies_but_where_it_may(tmp_path
     assert (tmp_path / "kept/new").read_text() == "2026-01-01T01\n"
 
 
+def test_a_kernel_does_not_say_when_and_where_it_was_built(tmp_path: Path) -> None:
+    """It would put that into its random numbers, so two machines with kernels of their own would have two runs."""
+    done = virtual("--", "uname", "--kernel-version", folder=tmp_path)
+    assert done.stdout == "#1 Thu Jan  1 00:00:00 UTC 2026\n", done.stderr
+
+
 def test_a_command_on_the_network_of_a_scenario_knows_the_nodes_by_name(tmp_path: Path) -> None:
     path = tmp_path / "short.toml"
     path.write_text(SCENARIO)
