@@ -208,7 +208,11 @@ MODELS = [
         '"normel:2ms"',
         "path.jitter = 'normel:2ms': no such jitter model; want a duration such as 2ms, or uniform:",
     ),
-    of_path("jitter", '"table:/no/such"', "path.jitter = 'table:/no/such': /no/such: No such file or directory"),
+    of_path(
+        "jitter",
+        '"table:/no/such"',
+        "path.jitter = 'table:/no/such': /no/such: No such file or directory; name a file that can be read",
+    ),
     of_path(
         "aqm",
         '"codle"',

@@ -114,7 +114,7 @@ static char *read_whole(const char *path, size_t *len, struct nc_error *error)
     char *data = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &about) < 0)
-        nc_fail(error, NC_EXIT_USAGE, "%s: %s", path, strerror(errno));
+        nc_fail(error, NC_EXIT_USAGE, "%s: %s; name a file that can be read", path, strerror(errno));
     else if (!S_ISREG(about.st_mode))
         nc_fail(error, NC_EXIT_USAGE, "%s: not a regular file", path);
     else if (about.st_size > TABLE_FILE_BYTES_MAX)
