@@ -12,6 +12,7 @@ import json
 import os
 import stat
 import tempfile
+import threading
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -86,12 +87,13 @@ def _is_safe(folder: Path) -> bool:
 
 @dataclass
 class Ledger:
-    """The record of one run. Use it as a context manager: its end deletes the file."""
+    """The record of one run. Use it as a context manager: its end deletes the file. Threads may share it."""
 
     path: Path
     owner: OwnedProcess
     processes: dict[int, OwnedProcess] = field(default_factory=dict)
     directories: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @classmethod
     def open(cls, directory: Path | None = None) -> Ledger:
@@ -116,23 +118,32 @@ class Ledger:
         """Records that this run started ``pid`` and may end it."""
         process = OwnedProcess.of(pid, name)
         if process:
-            self.processes[pid] = process
-            self._write()
+            with self._lock:
+                self.processes[pid] = process
+                self._write()
 
     def drop_process(self, pid: int) -> None:
         """Records that ``pid`` has ended and was reaped."""
-        if self.processes.pop(pid, None):
-            self._write()
+        with self._lock:
+            if self.processes.pop(pid, None):
+                self._write()
+
+    def running(self) -> list[OwnedProcess]:
+        """The processes of this run that have not ended."""
+        with self._lock:
+            return [process for process in self.processes.values() if process.alive()]
 
     def add_directory(self, path: Path) -> None:
         """Records a temporary directory that may be removed once this process has ended."""
-        self.directories.append(str(path))
-        self._write()
+        with self._lock:
+            self.directories.append(str(path))
+            self._write()
 
     def drop_directory(self, path: Path) -> None:
         """Records that the directory is gone, or complete and to be kept."""
-        self.directories.remove(str(path))
-        self._write()
+        with self._lock:
+            self.directories.remove(str(path))
+            self._write()
 
     def close(self) -> None:
         """Deletes the file, because nothing is left that clean-up would have to look for."""

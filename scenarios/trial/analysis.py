@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from netcommon import binaries
+from netcommon.ledger import Ledger
 from netcommon.process import Tool
 from scenarios.network.place import Network
 from scenarios.network.topology import Topology
@@ -72,20 +73,20 @@ def _interface(net: Topology, point: str) -> str:
     return net.interface(node, "left" if side == "in" else "right") if side else net.host_interface(node)
 
 
-def analyse(setting: Scenario, folder: Path) -> None:
+def analyse(setting: Scenario, folder: Path, ledger: Ledger) -> None:
     """Writes the tables that the trial's capture points allow into its ``folder``. LfpError when pktlogger fails."""
     points, record = set(setting.capture.points), folder / BOX
     if setting.gateway.has_nodes:
         if {"snd", "gw1-in"} <= points:
-            _join(folder, "snd", "gw1-in", folder)
+            _join(folder, "snd", "gw1-in", folder, ledger)
         if {"gw2-out", "rcv"} <= points:
-            _join(folder, "gw2-out", "rcv", folder / SERVER)
+            _join(folder, "gw2-out", "rcv", folder / SERVER, ledger)
         if {"snd", "gw1-in", "gw2-out", "rcv"} <= points:
             _write_through(folder)
         if points.issuperset(TUNNEL_POINTS):
-            _write_tunnel(setting, folder)
+            _write_tunnel(setting, folder, ledger)
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
-        _join(folder, "snd", "rcv", folder, record if record.exists() else None)
+        _join(folder, "snd", "rcv", folder, ledger, record if record.exists() else None)
     if record.exists():
         import pktlogger  # imported here because it imports pyarrow, which a trial in virtual time should not wait for
 
@@ -93,14 +94,16 @@ def analyse(setting: Scenario, folder: Path) -> None:
         shutil.rmtree(record)
 
 
-def _join(folder: Path, sender: str, receiver: str, target: Path, box: Path | None = None) -> None:
+def _join(
+    folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger, box: Path | None = None
+) -> None:
     """Analyses the captures at both ends of a connection: tables and summary.json in ``target``."""
     import pktlogger
 
     captures, work = folder / "capture", folder / "analysis"
     files = [str(captures / f"{point}.pcapng") for point in (sender, receiver)]
     argv = ["analyse", "--sender", files[0], "--receiver", files[1], *(["--box", str(box)] if box else [])]
-    with _worked(argv, work, folder / "log" / f"analyse-{sender}.stderr"):
+    with _worked(argv, work, folder / "log" / f"analyse-{sender}.stderr", ledger):
         target.mkdir(exist_ok=True)
         pktlogger.analysis_to_parquet(work, target)
         shutil.move(work / "summary.json", target / "summary.json")
@@ -119,18 +122,18 @@ def _write_through(folder: Path) -> None:
     (folder / "through.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
-def _write_tunnel(setting: Scenario, folder: Path) -> None:
+def _write_tunnel(setting: Scenario, folder: Path, ledger: Ledger) -> None:
     """Writes tunnel.parquet: all frames between the gateways as the interfaces of both saw them, in order of time."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     net = Topology.of(setting)
     near = {net.address_of("snd", "right"), net.address_of("gw1", "left"), net.address_of("gw1", "right")}
-    tables = [_frames(setting, folder, number, near) for number in range(len(TUNNEL_POINTS))]
+    tables = [_frames(setting, folder, number, near, ledger) for number in range(len(TUNNEL_POINTS))]
     parquet.write_table(pa.concat_tables(tables).sort_by("t_ns"), folder / "tunnel.parquet", compression="zstd")
 
 
-def _frames(setting: Scenario, folder: Path, number: int, near: set[str]) -> pa.Table:
+def _frames(setting: Scenario, folder: Path, number: int, near: set[str], ledger: Ledger) -> pa.Table:
     """The frames at one point: time, ``point`` (its number), ``dir`` (0: from the near side), bytes, and packets on the
     wire."""
     import numpy as np
@@ -140,7 +143,7 @@ def _frames(setting: Scenario, folder: Path, number: int, near: set[str]) -> pa.
 
     point, work = TUNNEL_POINTS[number], folder / "analysis"
     argv = ["frames", str(folder / "capture" / f"{point}.pcapng"), "--mtu", str(setting.path.mtu)]
-    with _worked(argv, work, folder / "log" / f"frames-{point}.stderr"):
+    with _worked(argv, work, folder / "log" / f"frames-{point}.stderr", ledger):
         sources, table = pktlogger.frame_sources(work), pktlogger.read_table(work)
         directions = np.ones(256, np.uint8)  # source 255 has no address, and its frames are not the tunnel's
         directions[[i for i, address in enumerate(sources) if address in near]] = 0
@@ -151,10 +154,10 @@ def _frames(setting: Scenario, folder: Path, number: int, near: set[str]) -> pa.
 
 
 @contextmanager
-def _worked(argv: list[str], work: Path, log: Path) -> Iterator[None]:
+def _worked(argv: list[str], work: Path, log: Path, ledger: Ledger) -> Iterator[None]:
     """Runs a pktlogger command. Its folder of results exists inside the block and is removed afterwards."""
     whole = [str(binaries.find("pktlogger")), *argv, "-o", str(work)]
-    with Tool(whole, name=f"pktlogger {argv[0]}", stderr_path=log) as tool:
+    with Tool(whole, name=f"pktlogger {argv[0]}", stderr_path=log, ledger=ledger) as tool:
         tool.finish(ANALYSE_TIMEOUT_S)
     try:
         yield

@@ -64,7 +64,7 @@ def run_trial(
         try:
             found, status["witness"] = _measure(net, trial, folder, scratch, ledger, back_end, watched)
             if digested:
-                digest(trial, folder)
+                digest(trial, folder, ledger)
         except LfpError as error:
             if error.status != EXIT_FAILED:
                 raise
@@ -76,11 +76,11 @@ def run_trial(
     return status
 
 
-def digest(trial: Trial, folder: Path) -> None:
+def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
     """Turns samples and captures of a measured trial into tables. LfpError when the analysis fails."""
     for one in flows.of(trial.setting):
         _digest_samples(transfers.samples(folder, one), transfers.folder_of(folder, one) / "tcp_info.parquet")
-    analysis.analyse(trial.setting, folder)
+    analysis.analyse(trial.setting, folder, ledger)
 
 
 def _digest_samples(samples: Path, target: Path) -> None:

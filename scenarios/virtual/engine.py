@@ -9,10 +9,12 @@ guest that fails in any way is a failed trial, and its console is kept.
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,7 @@ from scenarios.plan.plan import Plan, Trial
 from scenarios.trial import attempts, trial, verdicts
 from scenarios.trial.files import read_json, write_json
 from scenarios.virtual import boxes, cost, kernel, memory, randomness
+from scenarios.virtual.digests import Digests, Status
 from scenarios.virtual.guest import CLOCK_START_NS, Guest
 from scenarios.virtual.under_way import Look, UnderWay
 
@@ -43,7 +46,7 @@ DIFFERS = (
 
 @dataclass
 class Running:
-    """A trial under way."""
+    """A trial under way. ``status``: once its guest is off, when its tables are made."""
 
     trial: Trial
     guest: Guest
@@ -51,6 +54,7 @@ class Running:
     began_s: float
     began_ns: int
     under_way: UnderWay
+    status: Future[Status] | None = None
 
     def look(self) -> Look:
         """How far it is."""
@@ -100,12 +104,14 @@ def run_all(
     jobs = memory.jobs_that_fit(largest, jobs)
     waiting, running, told_s = list(todo), list[Running](), time.monotonic()
     alone = alone and min(jobs, len(todo)) == 1
-    with ExitStack() as everything:
+    with ExitStack() as everything, Digests(ledger, jobs) as digests:
         while waiting or running:
             while waiting and len(running) < jobs:
                 _check_disk(run_dir)
                 running.append(_start(image, waiting.pop(0), run_dir, ledger, box, factor, everything, alone=alone))
-            for one in [one for one in running if _is_over(one)]:
+            for one in [one for one in running if not one.status and _is_over(one)]:
+                one.status = digests.begin(functools.partial(_digested, one, ledger))
+            for one in [one for one in running if one.status and one.status.done()]:
                 running.remove(one)
                 with _full_disk_said(run_dir):
                     ended(_collect(one, run_dir))
@@ -161,11 +167,12 @@ def _is_over(one: Running) -> bool:
 
 def _collect(one: Running, run_dir: Path) -> Ended:
     """Puts the trial's folder in its place. An error of status 2 or 3 is raised, because it would hit every trial."""
-    share, number = one.guest.share, one.trial.number
-    folder, final = share / "trials" / f"{number:04d}", run_dir / "trials" / f"{number:04d}"
+    assert one.status
+    number, folder = one.trial.number, _folder(one)
+    final = run_dir / "trials" / f"{number:04d}"
     virtual_s = one.guest.virtual_s()
     try:
-        status = _digested(one, folder)
+        status = one.status.result()
         status |= {"started_realtime_ns": one.began_ns, "ended_realtime_ns": time.time_ns()}
         status |= {"virtual_ns": int(virtual_s * 1e9), "computed": one.guest.computed()}
         status |= {"attempt": attempts.next_attempt(final)}
@@ -179,16 +186,23 @@ def _collect(one: Running, run_dir: Path) -> Ended:
     return Ended(one.trial, status, time.monotonic() - one.began_s, virtual_s)
 
 
-def _digested(one: Running, folder: Path) -> dict[str, Any]:
+def _folder(one: Running) -> Path:
+    """Where the guest writes its trial."""
+    return one.guest.share / "trials" / f"{one.trial.number:04d}"
+
+
+def _digested(one: Running, ledger: Ledger) -> Status:
+    """Makes the tables of a trial whose guest is off. It runs in a thread of its own."""
+    folder = _folder(one)
     try:
         if one.guest.unwritten():
             raise OSError(errno.ENOSPC, "what the guest wrote did not get to the disk")
         one.guest.check()
-        status: dict[str, Any] | None = read_json(folder / "status.json")
+        status: Status | None = read_json(folder / "status.json")
         if status is None:
             raise LfpError("the guest ended before the trial did; see log/console.txt")
         if status["state"] == "done":
-            trial.digest(one.trial, folder)
+            trial.digest(one.trial, folder, ledger)
         return status
     except LfpError as error:
         if shutil.disk_usage(one.guest.share).free < _ROOM_BYTES:
