@@ -242,6 +242,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
     struct pl_analysis analysis;
     struct nc_error error;
     int end, status;
+    pl_keep_freed_memory();
     enum pl_status surveyed = pl_analysis_survey(&analysis, captures, box, &end, &error);
     if (surveyed == PL_NOT_A_CAPTURE)
         status = pl_report(human, &error);

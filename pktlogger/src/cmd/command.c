@@ -1,6 +1,7 @@
 /* Implements command.h. */
 #include "command.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,12 @@ int pl_fail(bool human, int status, const char *format, ...)
 int pl_report(bool human, const struct nc_error *error)
 {
     return pl_fail(human, error->status, "%s", error->text);
+}
+
+void pl_keep_freed_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* the largest that it takes */
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
 int pl_finish_stdout(int status)
