@@ -42,8 +42,8 @@ int pl_fail(bool human, int status, const char *format, ...) __attribute__((form
 /* The same with an error that another function filled in. */
 int pl_report(bool human, const struct nc_error *error);
 
-/* For a command that frees large arrays and makes them anew all the time. The C library would give their pages back, and
- * the kernel would clear them again: a sixth of the time that an analysis takes. */
+/* For a command that frees large arrays and makes them anew all the time. The C library would give their pages back,
+ * and the kernel would clear them again: a sixth of the time that an analysis takes. */
 void pl_keep_freed_memory(void);
 
 /* What comes behind a command: an output that was not written makes a success a failure, which stderr says. Returns the
