@@ -14,7 +14,7 @@ window.dash_clientside = window.dash_clientside || {};
 (() => {
   const SOON_MS = 120, MOST_FACTS = 8, WAITING = Array(MOST_FACTS).fill("…");
   let plot = null, address = "", flow = 0, visit = 0, page = 0, moves = false, underway = null, soon = 0, config = {};
-  let early = null, words = "", frame = null, legends = null;
+  let early = null, words = "", frame = null, legends = null, axisTitles = null, titles = {};
   const shown = new Map();  // what a reader chose in the legends
 
   function said(text = words) {
@@ -62,8 +62,10 @@ window.dash_clientside = window.dash_clientside || {};
     }
     window.lfp_legend.apply(data, shown);
     layout.showlegend = false;
+    titles = window.lfp_axis_titles.take(layout);
     await window.Plotly.react(plot, data, layout, config);
     window.lfp_legend.draw(legends, plot, shown);
+    window.lfp_axis_titles.draw(axisTitles, plot, titles);
     if (layout.meta.visit >= 0) visit = layout.meta.visit;
     exported(layout.xaxis.range);
     plot.setAttribute("data-view", layout.xaxis.range.join(" "));
@@ -193,10 +195,11 @@ window.dash_clientside = window.dash_clientside || {};
     visit = 0;
     moves = false;
     words = "";
-    [frame, plot, legends] = Array.from({ length: 3 }, () => document.createElement("div"));
+    [frame, plot, legends, axisTitles] = Array.from({ length: 4 }, () => document.createElement("div"));
     frame.className = "with-legends";
     legends.className = "legends";
-    frame.append(plot, legends);
+    axisTitles.className = "axis-titles";
+    frame.append(plot, legends, axisTitles);
     place.replaceChildren(frame);
     const own = plot;
     show(first.query).then(() => own.on?.("plotly_relayout", edits => { if (own === plot) zoomed(edits); }));
@@ -248,9 +251,10 @@ window.dash_clientside = window.dash_clientside || {};
       const asked = window.dash_clientside.callback_context.triggered_id;
       if (!asked || !plot?._fullLayout) return;
       if (asked.startsWith("picture-"))
-        window.Plotly.downloadImage({ data: plot.data, layout: { ...plot.layout, showlegend: true } },
-                                    { format: asked.slice("picture-".length), filename: "timeline",
-                                      width: plot.clientWidth, height: plot.clientHeight });
+        window.Plotly.downloadImage(
+          { data: plot.data, layout: window.lfp_axis_titles.restored({ ...plot.layout, showlegend: true }, titles) },
+          { format: asked.slice("picture-".length), filename: "timeline",
+            width: plot.clientWidth, height: plot.clientHeight });
       else if (asked.startsWith("events-")) turned(asked === "events-later" ? 1 : -1);
       else if (asked.startsWith("event-")) moved([0, 0], { event: asked.slice("event-".length) });
       else if (MOVES[asked]) moved(MOVES[asked]);

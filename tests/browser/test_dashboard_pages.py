@@ -271,6 +271,9 @@ def test_a_view_has_an_address_events_and_files(page: Page, base: str, runs_dir:
         page.get_by_role("button", name="SVG", exact=True).click()
     drawn = picture.value.path().read_text()
     assert "<svg" in drawn[:200] and "sender: new data sent" in drawn  # with its legends
+    titles = page.locator(".axis-titles span").all_text_contents()
+    assert titles[0] == "Sequence number (bytes)" and titles[-1] == "Time since the first segment (s)"
+    assert all(title in drawn for title in titles), "a saved picture has the titles of the axes, too"
     page.get_by_label("Rates over").select_option("10 ms")
     expect(page.locator(LEGENDS).filter(has_text="(10 ms bins)").first).to_be_visible()
 
@@ -281,7 +284,7 @@ def test_a_box_zoom_that_changes_the_unit_of_an_axis_keeps_data_and_range(page: 
     (run / "trials" / "0000" / "tcp_info.parquet").unlink()  # its window has MB at all times
     with served(run) as (url, _), left(page):
         page.goto(f"{url}/trial/0")
-        axis = page.locator("#timeline .y2title")
+        axis = page.locator("#timeline .axis-titles span").nth(1)
         expect(axis).to_have_text("In flight (MB)")
         page.evaluate(
             """() => { const box = { 'xaxis.range': [0, 0.002], 'yaxis2.range': [0.125, 0.25] };
