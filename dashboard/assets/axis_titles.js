@@ -1,5 +1,5 @@
 /* The titles of the timeline's axes, in places of their own beside the plot.
-   Rejected: plotly.js's own. To place them it measures the labels of all ticks in each view, a quarter of a zoom's time.
+   Rejected: plotly.js's own. To place them it measures the labels of all ticks in each view, a sixth of a zoom's time.
    Pictures to save still have them (timeline.js). */
 window.lfp_axis_titles = (() => {
   /* Takes the titles out of a layout that is not drawn yet. Gives them by their axes. */

@@ -43,7 +43,7 @@ class Digests:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._pool.shutdown(wait=error is None, cancel_futures=True)
+        self._pool.shutdown(wait=error is None)
         while wait(self._begun, timeout=_LOOK_S).not_done:
             for process in self._ledger.running():
                 if process.name.startswith(_TOOL):
