@@ -1,7 +1,8 @@
 """The HTML document in which every page is shown: its scripts, and what a page needs at once.
 
 plotly.js is our own (figures/plotly_js.py). Scripts of components that no page has are left out, half of all that Dash
-would load. Rejected: scripts that come when a page first needs them, because each is then waited for in turn.
+would load, and those of the table of runs come when it is shown (assets/runs_table.js), except in the document of the
+list of runs. Rejected for all others: scripts that come when a page needs them, because each is waited for in turn.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?)?
 NOT_SHOWN = ("/dash_table/", "async-enterprise", *(
     f"/dcc/async-{name}." for name in ("datepicker", "dropdown", "highlight", "markdown", "mathjax", "slider", "upload")
 ))  # fmt: skip
+RUNS_TABLE = "/dash_ag_grid/"
 PLOTLY, PLOTLY_ADDRESS = "/plotly/package_data/", "/plotly.<fingerprint>.js"
 BY_DASH = ("/_dash-layout", "/_dash-dependencies")
 A_YEAR_S = 31_536_000
@@ -45,7 +47,9 @@ class Application(Dash):
         if found and found["trial"] and self._has_timeline(found["run"], int(found["trial"])):
             metas += _first_view(request.path.rstrip("/"), request.query_string.decode(errors="replace"))
         metas += "<script>window.lfp_native = {parseInt, parseFloat, trim: String.prototype.trim}</script>"
-        own = parts | {"metas": metas, "scripts": needed(scripts)}
+        at_once, later = needed(scripts, runs_table=request.path == "/")
+        metas += f"<script>window.lfp_later = {json.dumps(later)}</script>"
+        own = parts | {"metas": metas, "scripts": at_once}
         return str(super().interpolate_index(**own))  # type: ignore[no-untyped-call]
 
 
@@ -61,11 +65,13 @@ def _preload(address: str) -> str:
     return f'<link rel="preload" as="fetch" crossorigin href="{escape(address)}">'
 
 
-def needed(scripts: str) -> str:
-    """The scripts that pages need, the largest first: ours in the place of plotly's."""
+def needed(scripts: str, *, runs_table: bool) -> tuple[str, list[str]]:
+    """The scripts that pages need, the largest first: ours in the place of plotly's; and the addresses of those that
+    come later. `runs_table`: whether the scripts of the table of runs are among the first."""
     ours = f'<script src="{PLOTLY_ADDRESS.replace("<fingerprint>", plotly_js.fingerprint())}"></script>\n'
-    left_out = (PLOTLY, *NOT_SHOWN)
-    return ours + _SCRIPT.sub(lambda tag: "" if any(part in tag[1] for part in left_out) else tag[0], scripts)
+    later = [] if runs_table else [address for address in _SCRIPT.findall(scripts) if RUNS_TABLE in address]
+    left_out = (PLOTLY, *NOT_SHOWN, *later)
+    return ours + _SCRIPT.sub(lambda tag: "" if any(part in tag[1] for part in left_out) else tag[0], scripts), later
 
 
 def _plotly(fingerprint: str) -> Response:

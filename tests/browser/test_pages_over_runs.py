@@ -1,4 +1,5 @@
-"""The pages about more than one trial in Chromium: the history of a metric over runs, and the certificate of a run."""
+"""The pages about more than one trial in Chromium: the history of a metric over runs, the certificate of a run, and the
+list of runs when another page was opened first."""
 
 from __future__ import annotations
 
@@ -90,3 +91,27 @@ def test_a_run_without_a_route_has_no_certificate(page: Page, base: str) -> None
     page.goto(f"{base}/run/x-first/certificate")
     expect(page.locator("#page")).to_contain_text("Not certified: ")
     accessible(page)
+
+
+def test_the_table_of_runs_comes_when_another_page_leads_to_it(page: Page, base: str) -> None:
+    """Only the list's own document has the table's scripts; everywhere else they come when the list is shown."""
+    table = "() => performance.getEntriesByType('resource').filter(one => one.name.includes('dash_ag_grid')).length"
+    page.goto(f"{base}/run/x-first")
+    expect(page.get_by_role("heading", name="x").first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate(table) == 0
+    rows = page.locator(".ag-center-cols-container .ag-row")
+    page.get_by_role("link", name="TCP over long fat pipes").click()
+    expect(rows).to_have_count(4)
+    page.go_back()
+    expect(page.get_by_role("heading", name="x").first).to_be_visible()
+    page.get_by_role("link", name="TCP over long fat pipes").click()
+    expect(rows).to_have_count(4)
+    page.locator(".ag-header-cell").filter(has_text="Run").first.click()
+    page.get_by_label("Search all columns").fill("x-")
+    expect(rows).to_have_count(2)
+    expect(page.locator(".ag-header-cell[aria-sort=ascending]")).to_have_count(1)
+    rows.first.get_by_role("checkbox").check()
+    expect(page.get_by_role("button", name="Delete…")).to_be_enabled()
+    rows.last.get_by_role("link").click()
+    page.wait_for_url("**/run/x-*")
