@@ -1,10 +1,11 @@
 """plotly.js for the pages and the report: the script that Python's plotly brings, made to start faster.
 
 The script makes all of its 47 kinds of trace ready when it starts, and figures here have two. It is also compiled
-twice: in the background, where a browser skips the bodies of functions, and again when the page runs it. Two small
-edits leave out the other kinds (`scatter` is part of the script's core), and mark the outermost function as one that is
-called at once, which a browser then compiles in the background. An edit whose place is not found just once is left out:
-with another version of plotly the pages are slower, and otherwise the same.
+twice: in the background, where a browser skips the bodies of functions, and again when the page runs it. Three edits
+leave out the other kinds (`scatter` is part of the script's core) and the modules that only they need, half of the
+script, and mark the outermost function as one that is called at once, which a browser then compiles in the background.
+An edit whose place is not found just once is left out: with another version of plotly the pages are slower, and
+otherwise the same.
 
 Rejected: the smaller bundles of plotly's makers (npm). They take longer to start than this one, because they make all
 of their kinds ready, and a machine would need npm.
@@ -18,6 +19,8 @@ from functools import cache
 
 from plotly.offline import get_plotlyjs
 
+from dashboard.figures.unreached import without_unreached
+
 KINDS = ("heatmap",)  # beside `scatter`
 _LISTED = re.compile(r"\.register\(\[((?:[\w$]+\(\),?)+)\]\)")
 _DEFINED = re.compile(r'([\w$]+)=[\w$]+\(\([^()]*\)=>\{"use strict";')
@@ -27,7 +30,7 @@ _HEAD, _TAIL = ' : this, () => {\n"use strict";', "return Plotly;\n}));"
 @cache
 def script() -> str:
     """The whole script."""
-    return _called_at_once(_of_kinds(get_plotlyjs(), KINDS))
+    return _called_at_once(without_unreached(_of_kinds(get_plotlyjs(), KINDS)))
 
 
 @cache
