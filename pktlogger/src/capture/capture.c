@@ -27,13 +27,7 @@
 #include "nc_log.h"
 #include "ring.h"
 
-enum {
-    BATCH = 1024,
-    ROUNDS = 64,
-    WAIT_MS = 50,
-    DRAIN_MS = 4 * PL_POINT_TIMEOUT_MS,
-    QUIET_MS = PL_POINT_TIMEOUT_MS + 20
-};
+enum { BATCH = 1024, ROUNDS = 64, WAIT_MS = 50, DRAIN_MS = 4 * PL_POINT_TIMEOUT_MS };
 
 /* An entry of the ring: this header, then `captured` bytes of a packet, or, where a new file begins, the drops so far
  * (struct pl_drop_counts), or the text of a comment with its end. */
@@ -178,7 +172,7 @@ static void on_packet(u_char *argument, const struct pcap_pkthdr *header, const 
 /* Takes the packets that the handles hold, a bounded batch of each in turn. Returns the number of packets. */
 static uint64_t take_packets(struct pl_capture *capture)
 {
-    uint64_t taken = 0;
+    uint64_t taken = 0, now_ns = nc_now_ns();
     bool more = true;
     for (int round = 0; more && round < ROUNDS; round++) {
         more = false;
@@ -188,10 +182,7 @@ static uint64_t take_packets(struct pl_capture *capture)
             if (point->over)
                 continue;
             int got = pcap_dispatch(point->pcap, BATCH, on_packet, (u_char *)&sink);
-            if (got < 0) {
-                snprintf(point->lost, sizeof point->lost, "%s", pcap_geterr(point->pcap));
-                point->over = true;
-            }
+            pl_point_took(point, got, now_ns);
             taken += got > 0 ? (uint64_t)got : 0;
             more = more || got >= BATCH;
         }
@@ -253,12 +244,12 @@ static bool finished(const struct pl_capture *capture, uint64_t deadline_ns)
 static void drain(struct pl_capture *capture)
 {
     capture->stop_ns = (int64_t)nc_clock_pair_read().realtime_ns;
-    uint64_t now = nc_now_ns(), end = now + DRAIN_MS * NC_NS_PER_MS, quiet_end = now + QUIET_MS * NC_NS_PER_MS;
+    uint64_t now = nc_now_ns(), end = now + DRAIN_MS * NC_NS_PER_MS, quiet_end = now + PL_POINT_QUIET_MS * NC_NS_PER_MS;
     while (!all_over(capture) && now < end && now < quiet_end) {
         wait_for_packets(capture, (int64_t)((end < quiet_end ? end : quiet_end) - now), NULL);
         now = nc_now_ns(); /* before the packets: where this thread did not run for a while, they count as waited for */
         if (take_packets(capture))
-            quiet_end = now + QUIET_MS * NC_NS_PER_MS;
+            quiet_end = now + PL_POINT_QUIET_MS * NC_NS_PER_MS;
     }
 }
 

@@ -156,6 +156,16 @@ int pl_point_open(struct pl_point *point, const char *spec, const char *file, co
     return 0;
 }
 
+void pl_point_took(struct pl_point *point, int got, uint64_t now_ns)
+{
+    if (got < 0 && !point->lost[0]) {
+        snprintf(point->lost, sizeof point->lost, "%s", pcap_geterr(point->pcap));
+        point->lost_ns = now_ns;
+    }
+    if (point->lost[0] && now_ns - point->lost_ns >= PL_POINT_QUIET_MS * NC_NS_PER_MS)
+        point->over = true;
+}
+
 struct pl_drop_counts pl_point_drops(struct pl_point *point)
 {
     struct pcap_stat stats;

@@ -11,7 +11,8 @@
 #include "output.h"
 #include "snap_filter.h"
 
-#define PL_POINT_TIMEOUT_MS 50 /* the kernel delivers a partly filled block after this time */
+#define PL_POINT_TIMEOUT_MS 50                       /* the kernel delivers a partly filled block after this time */
+#define PL_POINT_QUIET_MS (PL_POINT_TIMEOUT_MS + 20) /* where nothing came for so long, no block is on its way */
 #define PL_POINTS_MAX 16
 
 struct pl_point_settings {
@@ -36,12 +37,17 @@ struct pl_point {
     uint64_t ring_drops;         /* no room between the capturing and the writing thread */
     bool over;                   /* no more packets are wanted, or none will come */
     char lost[PCAP_ERRBUF_SIZE]; /* why the interface stopped delivering packets; "": it did not */
+    uint64_t lost_ns;            /* when it did, monotonic */
 };
 
 /* Opens the interface `spec` (NAME[@NETNS]), activates its handle, sets the filter and makes the file. Returns 0 or -1;
  * pl_point_close is allowed after either. */
 int pl_point_open(struct pl_point *point, const char *spec, const char *file, const struct pl_point_settings *settings,
                   struct nc_error *error);
+
+/* To be called after each attempt to take packets. `got`: what pcap_dispatch returned; below 0: the interface is gone.
+ * Its last packets may lie in a partly filled block, which the kernel still delivers; the point is over after that. */
+void pl_point_took(struct pl_point *point, int got, uint64_t now_ns);
 
 /* The packets dropped so far. */
 struct pl_drop_counts pl_point_drops(struct pl_point *point);
