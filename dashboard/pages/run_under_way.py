@@ -74,8 +74,10 @@ def register(app: Dash, run_named: Callable[[str], Run], whole_page: Callable[[s
         name = pathname.split("/")[2] if pathname.startswith("/run/") else ""
         try:
             run = run_named(name)
-        except (LfpError, OSError, ValueError):
-            raise PreventUpdate from None  # it was left or deleted, or a table is being written: the next look tells
+        except LfpError:
+            raise PreventUpdate from None  # it was left, or deleted
+        except (OSError, ValueError):  # a damaged table: the page says so
+            return whole_page(name, search or ""), *[no_update] * 4
         if seen(run) != before:
             return whole_page(name, search or ""), *[no_update] * 4
         now = under_way(run.path, time.time_ns())

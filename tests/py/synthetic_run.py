@@ -222,7 +222,9 @@ def start(parent: Path, name: str, paper: str, title: str, run_id: str, *, virtu
 
 
 def finish(run: Path, rows: list[dict[str, Any]]) -> None:
-    pq.write_table(pa.Table.from_pylist(rows), run / "results.parquet")
+    whole = run / ".results.parquet.tmp"  # renamed into place, as lfp run does it: a page may look meanwhile
+    pq.write_table(pa.Table.from_pylist(rows), whole)
+    whole.rename(run / "results.parquet")
     manifest = json.loads((run / "manifest.json").read_text())
     reasons = [f"trial {row['trial']}: {row['reasons']}" for row in rows if not row["valid"]]
     manifest |= {"plan": len(rows), "state": "done", "ended_realtime_ns": STARTED_NS + 10**12,
