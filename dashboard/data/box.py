@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.data.mapping import taken
 from dashboard.data.series import I64
 
 UNSEEN = 255  # the fate of a packet that the record does not have
@@ -53,9 +54,10 @@ class Box:
     def sentences(self, rows: I64) -> NDArray[np.str_]:
         """For each of these segments the reason why it never arrived."""
         table = np.asarray([WORDS.get(self.name(fate), UNKNOWN)[1] for fate in range(256)])
-        said = table[self.fate[rows]]
-        behind = np.asarray([self.name(fate) == "loss" for fate in range(256)])[self.fate[rows]]
-        return np.asarray(np.where(behind & (self.exit_ns[rows] >= 0), np.char.add(said, BEHIND), said))
+        fates, exit_ns = taken(self.fate, rows), taken(self.exit_ns, rows)
+        said = table[fates]
+        behind = np.asarray([self.name(fate) == "loss" for fate in range(256)])[fates]
+        return np.asarray(np.where(behind & (exit_ns >= 0), np.char.add(said, BEHIND), said))
 
 
 def label(name: str) -> str:

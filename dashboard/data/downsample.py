@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tsdownsample import MinMaxLTTBDownsampler
 
 from dashboard.data.levels import Points
+from dashboard.data.mapping import taken
 from dashboard.data.series import Series
 
 I64 = NDArray[np.int64]
@@ -53,7 +54,7 @@ def with_corners(steps: Points, wide_ns: int) -> Points:
 
 
 def _points(line: Series, rows: slice) -> Points:
-    return Points(np.arange(rows.start, rows.stop, dtype=np.int64), line.t_ns[rows], line.value[rows])
+    return Points(np.arange(rows.start, rows.stop, dtype=np.int64), taken(line.t_ns, rows), taken(line.value, rows))
 
 
 def _fewer(some: Points, points: int) -> Points:

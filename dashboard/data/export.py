@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dashboard.data.downsample import inside
 from dashboard.data.flow import KINDS, Flow
+from dashboard.data.mapping import taken
 from dashboard.data.series import I64
 from netcommon.errors import LfpError
 
@@ -24,14 +25,14 @@ Lines = NDArray[np.str_]
 def segments_csv(flow: Flow, t0: int, t1: int) -> bytes:
     """Every segment that was sent in [t0, t1] (ns from the first one). Raises LfpError where that are too many."""
     rows = _rows(flow, t0, t1)
-    received = flow.received_ns[rows]
+    received = taken(flow.received_ns, rows)
     table = pa.table({
-        "t_sent_ns": flow.sent_ns[rows] + flow.origin_ns,
+        "t_sent_ns": taken(flow.sent_ns, rows) + flow.origin_ns,
         "t_received_ns": pa.array(received + flow.origin_ns, mask=received < 0),
-        "seq": flow.seq[rows],
-        "len": flow.length[rows],
-        "transmission": flow.transmission[rows],
-        "kind": np.asarray(KINDS)[np.minimum(flow.kind[rows], len(KINDS) - 1)],
+        "seq": taken(flow.seq, rows),
+        "len": taken(flow.length, rows),
+        "transmission": taken(flow.transmission, rows),
+        "kind": np.asarray(KINDS)[np.minimum(taken(flow.kind, rows), len(KINDS) - 1)],
         "lost": received < 0,
     })  # fmt: skip
     text = io.BytesIO()
@@ -43,15 +44,14 @@ def xplot(flow: Flow, t0: int, t1: int) -> bytes:
     """The view for xplot: segments white, those sent again red with R, lost ones purple with X, ACKs green, the edge
     of the window yellow, causes of stops orange."""
     rows = _rows(flow, t0, t1)
-    again, lost = flow.transmission[rows] > 1, flow.received_ns[rows] < 0
-    at, low, high = _stamp(flow, flow.sent_ns[rows]), _text(flow.seq[rows]), _text(flow.end[rows])
+    again, lost = taken(flow.transmission, rows) > 1, taken(flow.received_ns, rows) < 0
+    at, low, high = _stamp(flow, taken(flow.sent_ns, rows)), _text(taken(flow.seq, rows)), _text(taken(flow.end, rows))
     colour = np.where(lost, "purple", np.where(again, "red", "white"))
     lines = _joined(colour, "\nline ", at, " ", low, " ", at, " ", high)
     marks = [_joined("atext ", at[again], " ", high[again], "\nR"), _joined("btext ", at[lost], " ", low[lost], "\nX")]
     acks = inside(flow.ack_ns, t0, t1)
-    edge = flow.ack[acks] + flow.window[acks]
-    t = flow.ack_ns[acks]
-    parts = [*_steps(flow, t, flow.ack[acks], "green"), *_steps(flow, t, edge, "yellow")]
+    t, ack, window = (taken(of, acks) for of in (flow.ack_ns, flow.ack, flow.window))
+    parts = [*_steps(flow, t, ack, "green"), *_steps(flow, t, ack + window, "yellow")]
     base = low[0] if low.size else "0"
     stops = [f"orange\nrtext {_stamp(flow, np.asarray([stop.t0_ns]))[0]} {base}\n{stop.text}"
              for stop in flow.stops if stop.t1_ns >= t0 and stop.t0_ns <= t1]  # fmt: skip

@@ -17,6 +17,7 @@ from dashboard.data.limits import Limits
 from dashboard.data.runs import Json
 from dashboard.data.series import F64, I64, Series
 from dashboard.data.store import Store, kept
+from dashboard.data.stream import Stream
 from dashboard.data.tunnel import Tunnel
 
 NEW, FAST, TIMEOUT, SPURIOUS, PROBE = range(5)
@@ -218,15 +219,28 @@ class Flow:
         assert self.box
         return Series(self.box.exit_ns[self.box_rows], self.end[self.box_rows])
 
-    @kept
-    def sent_bytes_until(self) -> I64:
-        return _running_sum(self.length)
+    @cached_property
+    def sent(self) -> Stream:
+        """All data as they were sent, every transmission."""
+        return Stream(self.sent_ns, *self.sent_stream)
+
+    @cached_property
+    def arrived(self) -> Stream:
+        """The data that were new to the receiver, as they arrived."""
+        return Stream(*self.arrived_stream)
 
     @kept
-    def useful_arrivals(self) -> tuple[I64, I64]:
-        """The arrival times of segments that were new to the receiver, and the running sum of their bytes."""
+    def sent_stream(self) -> tuple[I64, I64]:
+        """What a `Stream` of `sent_ns` has besides these times."""
+        found = Stream.of(self.sent_ns, self.length)
+        return found.bytes_until, found.marks_ns
+
+    @kept
+    def arrived_stream(self) -> tuple[I64, I64, I64]:
+        """What the `Stream` of arrivals is made of."""
         rows = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
-        return self.received_ns[rows], _running_sum(self.length[rows])
+        found = Stream.of(self.received_ns[rows], self.length[rows])
+        return found.t_ns, found.bytes_until, found.marks_ns
 
     @kept
     def box_queue(self) -> Series:
@@ -265,9 +279,3 @@ class Flow:
         """lfp-1995's s: the share of the elapsed time in which sending was stopped."""
         value = self.summary.get("stopped_share")
         return None if value is None else float(value)
-
-
-def _running_sum(values: I64) -> I64:
-    total = np.zeros(values.size + 1, np.int64)
-    np.cumsum(values, out=total[1:])
-    return total

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.data.mapping import taken
+
 I64 = NDArray[np.int64]
 BLOCK = 64  # rows of a block of the finest level
 FACTOR = 8
@@ -69,13 +71,14 @@ class Levels:
             first, last = -(-start // size), min(stop // size, len(level[0]))
             if last - first >= points:
                 head, tail = self._all(start, first * size), self._all(last * size, stop)
-                whole = Points(*(part[first:last].ravel() for part in level))
+                whole = Points(*(taken(part, slice(first, last)).ravel() for part in level))
                 return _joined(head, whole, tail)
         return self._all(start, stop)
 
     def _all(self, start: int, stop: int) -> Points:
         t_ns, values = self._line
-        return Points(np.arange(start, stop), t_ns[start:stop], values[start:stop])
+        rows = slice(start, stop)
+        return Points(np.arange(start, stop), taken(t_ns, rows), taken(values, rows))
 
 
 def _joined(*runs: Points) -> Points:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def prepare(trial: Trial, flow: int) -> None:
     if isinstance(read.server, Timeline):
         _put(far, read.server)
     del read
-    mapped = joined(trial, flow, stored_leg)
+    mapped = joined(trial, flow, partial(stored_leg, whole=True))
     for leg in (mapped.server, mapped):
         if leg is not None:
             for name in KEPT:

@@ -91,17 +91,6 @@ def passage_ns(came_ns: I64, came_end: I64, left_ns: I64, left_end: I64) -> Seri
     return Series(left_ns[known], left_ns[known] - came_ns[order][place[known]])
 
 
-def rate_bps(t_ns: I64, bytes_until: I64, t0: int, t1: int, bin_ns: int) -> tuple[I64, F64]:
-    """The starts of bins of `bin_ns` over [t0, t1], and the rate in each of them in bit/s.
-
-    `bytes_until[i]` is the sum of bytes of the rows before i (it has one entry more than `t_ns`). So the cost does not
-    depend on the number of packets.
-    """
-    edges = t0 + bin_ns * np.arange((t1 - t0) // bin_ns + 2, dtype=np.int64)
-    total = bytes_until[np.searchsorted(t_ns, edges, side="left")]
-    return edges[:-1], np.diff(total) * (8e9 / bin_ns)
-
-
 def nice_bin_ns(span_ns: int, bins: int = 200, least_ns: float = 0.0) -> int:
     """A bin width of 1, 2 or 5 × 10^n ns that gives at most about `bins` bins. It is at least 1 ms and `least_ns`."""
     wanted = max(span_ns / bins, least_ns, 1e6)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dashboard.data import box
 from dashboard.data.downsample import inside
 from dashboard.data.flow import Flow
-from dashboard.data.series import F64, I64, rate_bps
+from dashboard.data.series import F64, I64
 from netcommon import readable
 
 SLOW_SHARE = 0.5
@@ -77,7 +77,8 @@ def spans(timeline: Flow) -> tuple[tuple[Slow, str], ...]:
 
 def _windows(timeline: Flow) -> tuple[F64, int, int]:
     """The rates of all windows in bit/s, the first window's start, and the width of windows in ns."""
-    t, total = (timeline.server or timeline).useful_arrivals
+    arrived = (timeline.server or timeline).arrived
+    t, total = arrived.t_ns, arrived.bytes_until
     if t.size < 2 or t[-1] == t[0]:
         return np.zeros(0), 0, 1
     length = int(t[-1] - t[0])
@@ -89,7 +90,7 @@ def _windows(timeline: Flow) -> tuple[F64, int, int]:
     count = length // width
     if not count:
         return np.zeros(0), 0, 1
-    _, rates = rate_bps(t, total, int(t[0]), int(t[0]) + count * width - 1, width)
+    _, rates = arrived.rate_bps(int(t[0]), int(t[0]) + count * width - 1, width)
     return rates, int(t[0]), width
 
 
@@ -109,7 +110,8 @@ def _line(timeline: Flow) -> Measure:
 
 def _whole(timeline: Flow, line: Measure) -> Slow | None:
     """The whole transfer as one span, if it was slow compared with the line."""
-    t, total = (timeline.server or timeline).useful_arrivals
+    arrived = (timeline.server or timeline).arrived
+    t, total = arrived.t_ns, arrived.bytes_until
     if t.size < 2 or t[-1] == t[0]:
         return None
     bps = float(total[-1]) * 8e9 / float(t[-1] - t[0])
@@ -140,7 +142,7 @@ def _known(timeline: Flow, span: Slow) -> Iterator[str]:
     """What the capture shows of a span, and of the round trip before it, where the causes lie."""
     t0, t1 = int(span.t0_ns - _round_trip_ns(timeline)), span.t1_ns
     legs = [(timeline, ""), (timeline.server, " on the server side")]
-    arrivals = (timeline.server or timeline).useful_arrivals[0]
+    arrivals = (timeline.server or timeline).arrived.t_ns
     if span.t0_ns <= arrivals[0]:
         yield "all of the transfer" if span.t1_ns >= arrivals[-1] else "start of the transfer"
     for leg, where in legs:

@@ -1,8 +1,8 @@
 """Arrays of one flow in a folder, memory-mapped: what a long transfer's timeline is made of.
 
-A view then costs the pages of the file that it touches, however long the transfer was. Such pages count as
-resident in the server, up to 2 MB for each point that is read, until the kernel wants them back. An array is written
-once, under a temporary name, and renamed. Rejected: Parquet as it is, of which a view would decode whole row groups.
+A view then costs the pages of the files that it touches, however long the transfer was. Such pages count as resident in
+the server until the kernel wants them back. An array is written once, under a temporary name, and renamed. Rejected:
+Parquet as it is, of which a view would decode whole row groups.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.data.levels import Levels
+from dashboard.data.mapping import mapped
 from dashboard.data.series import Series
 
 T = TypeVar("T")
@@ -25,10 +26,11 @@ KEPT: list[str] = []  # the properties of flows that are kept
 
 
 class Store:
-    """The arrays in `folder`."""
+    """The arrays in `folder`. `whole`: they will be read from end to end, as `prepare` does, not at random."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, whole: bool = False) -> None:
         self.folder = folder
+        self._whole = whole
 
     def get(self, name: str, make: Callable[[], T]) -> T:
         """The value of a name: an array, a tuple of arrays, or a series with its index. It is made and written where it
@@ -47,7 +49,7 @@ class Store:
 
     def array(self, name: str) -> NDArray[Any]:
         """An array that was put."""
-        return _mapped(self.folder / f"{name}.ndarray.0.npy")
+        return mapped(self.folder / f"{name}.ndarray.0.npy", self._whole)
 
     def arrays(self, name: str) -> tuple[NDArray[Any], ...]:
         """A tuple of arrays that was put; empty when none was."""
@@ -69,7 +71,7 @@ class Store:
     def _found(self, name: str) -> Any:
         for kind in (np.ndarray, tuple, Series):
             paths = [self.folder / f"{name}.{kind.__name__}.{number}.npy" for number in range(64)]
-            parts = [_mapped(path) for path in paths if path.is_file()]
+            parts = [mapped(path, self._whole) for path in paths if path.is_file()]
             if parts and kind is Series:
                 return Series.indexed(parts[0], parts[1], Levels.of_parts(parts[0], parts[1], parts[2:]))
             if parts:
@@ -84,11 +86,6 @@ class Store:
         with path.with_suffix(".new").open("wb") as file:
             np.save(file, values)
         os.replace(file.name, path)  # noqa: PTH105 - a rename within one directory
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    found = np.load(path, mmap_mode="r" if path.stat().st_size > 4096 else None)
-    return np.asarray(found)
 
 
 def kept(make: Callable[[Any], T]) -> cached_property[T]:

@@ -33,7 +33,7 @@ from dashboard.data.store import Store, kept
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
-STORED_AS = 2  # changes when what is kept changes
+STORED_AS = 3  # changes when what is kept changes
 BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window")
 SLOW = "slow"
 
@@ -57,10 +57,16 @@ class Timeline(Flow):
         ends, texts = self.slowest
         return tuple(Stop(t0, t1, SLOW, text) for (t0, t1), text in zip(ends.tolist(), texts.tolist(), strict=True))
 
+    @kept
+    def happened_in_order(self) -> tuple[NDArray[Any], ...]:
+        """What `happened` is made of. Its times lie all over the file of segments."""
+        found = happened.happened(self)
+        return found.t_ns, found.source, found.row
+
     @cached_property
     def happened(self) -> Happened:
         """All events, losses and retransmissions in order of time."""
-        return happened.happened(self)
+        return Happened(*self.happened_in_order)
 
     @property
     def visits(self) -> tuple[Stop, ...]:
@@ -107,11 +113,11 @@ def is_long(trial: Trial) -> bool:
     return int(pq.read_metadata(trial.path / "segments.parquet").num_rows) >= STORED_FROM
 
 
-def stores_of(trial: Trial, flow: int) -> tuple[Store, Store]:
-    """Where the flow is kept, and the far gateway's connection."""
+def stores_of(trial: Trial, flow: int, whole: bool = False) -> tuple[Store, Store]:
+    """Where the flow is kept, and the far gateway's connection. `whole`: as in `Store`."""
     of = (trial.path / "segments.parquet").stat()
     folder = trial.path / f"timeline-{STORED_AS}-{of.st_mtime_ns}-{of.st_size}-{flow}"
-    return Store(folder), Store(folder / SERVER)
+    return Store(folder, whole), Store(folder / SERVER, whole)
 
 
 def joined(trial: Trial, flow: int, leg: Callable[[Trial, int, Timeline | None, int], Timeline]) -> Timeline:
@@ -152,9 +158,10 @@ def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeli
     return _of(trial, flow, client, origin, columns, Box.of(fates, seg, origin) if boxed else None, never)
 
 
-def stored_leg(trial: Trial, flow: int, client: Timeline | None, main: int) -> Timeline:
-    """The same from the arrays that `prepare` has made. `main`: the flow of the client's connection."""
-    store = stores_of(trial, main)[client is not None]
+def stored_leg(trial: Trial, flow: int, client: Timeline | None, main: int, whole: bool = False) -> Timeline:
+    """The same from the arrays that `prepare` has made. `main`: the flow of the client's connection. `whole`: as in
+    `Store`."""
+    store = stores_of(trial, main, whole)[client is not None]
     columns: Json = {name: store.array(name) for name in BASE}
     boxed = store.arrays("box")
     never = store.arrays("lost_acks")

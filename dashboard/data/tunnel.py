@@ -16,20 +16,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dashboard.data.series import I64
+from dashboard.data.stream import Stream
 
 NEAR, FAR = 0, 1  # points
 FORTH, BACK = 0, 1  # directions: as the sender's data goes, and against it
 NOT_TCP = 2**32 - 1
 PLACES = tuple((point, way) for way in (FORTH, BACK) for point in (NEAR, FAR))
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Frames that crossed one point in one direction: their times, and the running sum of their bytes (one entry
-    more)."""
-
-    t_ns: I64
-    bytes_until: I64
 
 
 @dataclass(frozen=True)
@@ -74,9 +66,7 @@ def _of_record(path: Path, origin_ns: int) -> dict[tuple[int, int], Stream]:
 
 def _stream(t: I64, size: NDArray[np.uint32], own: NDArray[np.bool_], origin_ns: int) -> Stream:
     order = np.argsort(t[own], kind="stable")
-    total = np.zeros(order.size + 1, np.int64)
-    np.cumsum(size[own][order], dtype=np.int64, out=total[1:])
-    return Stream(t[own][order] - origin_ns, total)
+    return Stream.of(t[own][order] - origin_ns, size[own][order])
 
 
 Drops = tuple[I64, NDArray[np.uint8], NDArray[np.str_]]

@@ -9,7 +9,8 @@ import numpy as np
 
 from dashboard.data.box import label
 from dashboard.data.runs import behind_gateway
-from dashboard.data.series import I64, Series, nice_bin_ns, rate_bps
+from dashboard.data.series import Series, nice_bin_ns
+from dashboard.data.stream import Stream
 from dashboard.data.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
 from dashboard.figures.sheet import Later, Sheet
 from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, scatter
@@ -103,11 +104,11 @@ def add_throughput(figure: Sheet, view: View, row: int) -> None:
     """Draws the rates of sent data (all transmissions) and of newly arrived data, in bins that follow the zoom."""
     tl = view.timeline
     if tl.server:
-        _add_rate(figure, view, row, "client sent", (tl.sent_ns, tl.sent_bytes_until), BLUE)
-        _add_rate(figure, view, row, "server got, new to it", tl.server.useful_arrivals, GREEN)
+        _add_rate(figure, view, row, "client sent", tl.sent, BLUE)
+        _add_rate(figure, view, row, "server got, new to it", tl.server.arrived, GREEN)
     else:
-        _add_rate(figure, view, row, "sent, all", (tl.sent_ns, tl.sent_bytes_until), SKY)
-        _add_rate(figure, view, row, "arrived, new to the receiver", tl.useful_arrivals, ORANGE)
+        _add_rate(figure, view, row, "sent, all", tl.sent, SKY)
+        _add_rate(figure, view, row, "arrived, new to the receiver", tl.arrived, ORANGE)
     _add_level(figure, view, row, "line rate", float(tl.params.get("rate_bps") or 0))
 
 
@@ -121,7 +122,7 @@ def add_tunnel(figure: Sheet, view: View, row: int) -> None:
         stream, dash = found.streams[point, way], "dot" if way == BACK else None
         name = f"{'near' if point == NEAR else 'far'} gateway {'sent' if (point == NEAR) == (way == FORTH) else 'got'}"
         name += "" if way == FORTH else ", way back"
-        _add_rate(figure, view, row, name, (stream.t_ns, stream.bytes_until), colour, dash)
+        _add_rate(figure, view, row, name, stream, colour, dash)
     _add_level(figure, view, row, "the gateways' limit", float(view.timeline.params.get("gateway_rate_bps") or 0))
     for fate in np.unique(found.drop_fate):
         _add_drops(figure, view, row, found, str(fate))
@@ -144,11 +145,11 @@ def _add_drops(figure: Sheet, view: View, row: int, found: Tunnel, fate: str) ->
 
 
 def _add_rate(
-    figure: Sheet, view: View, row: int, name: str, moved: tuple[I64, I64], colour: str, dash: str | None = None
+    figure: Sheet, view: View, row: int, name: str, moved: Stream, colour: str, dash: str | None = None
 ) -> None:
-    """Draws a rate. `moved`: times, and the running sum of bytes."""
+    """Draws a rate."""
     width = _bin_ns(view)
-    edges, rate = rate_bps(*moved, view.t0 // width * width, view.t1, width)
+    edges, rate = moved.rate_bps(view.t0 // width * width, view.t1, width)
     figure.add_trace(scatter(
         x=seconds(edges), y=rate, mode="lines", customdata=Later(rate.size, lambda: said("bps", rate)),
         line={"color": colour, "width": 2, "shape": "hv", "dash": dash},

@@ -13,6 +13,7 @@ import numpy as np
 
 from dashboard.data.box import label
 from dashboard.data.flow import FAST, NEW, PROBE, SPURIOUS, TIMEOUT
+from dashboard.data.mapping import taken
 from dashboard.data.series import I64
 from dashboard.figures.sheet import Later, Sheet, Trace
 from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, SKY, VERMILLION, scatter
@@ -187,7 +188,7 @@ def _marks(view: View, rows: I64, counts: I64, t: I64, name: str, colour: str, s
     tl = view.timeline
     facts = segment_facts(tl, rows, counts)
     return scatter(
-        x=seconds(t[rows]), y=tl.end[rows], name=name, mode="markers", customdata=facts,
+        x=seconds(taken(t, rows)), y=taken(tl.end, rows), name=name, mode="markers", customdata=facts,
         marker={"color": colour, "size": 7, "symbol": symbol, "line": {"color": colour, "width": 2}},
         hovertemplate=SEGMENT_HOVER + _gathered(counts, 6) + "<extra></extra>",
     )  # fmt: skip

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dashboard.data.downsample import aggregate, inside, thin_line, visible, with_corners
 from dashboard.data.flow import KINDS
 from dashboard.data.levels import Points
+from dashboard.data.mapping import taken
 from dashboard.data.series import I64, Series
 from dashboard.data.timeline import Timeline
 from dashboard.figures.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
@@ -126,15 +127,15 @@ def segment_facts(timeline: Timeline, rows: I64, *more: NDArray[Any]) -> Facts:
     """The hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay, and
     `more`. Numbers that name a packet (seq, time) have all their digits. All are texts: a number that the page still
     waits for would be shown as NaN."""
-    received, sent = timeline.received_ns[rows], timeline.sent_ns[rows]
+    received, sent = taken(timeline.received_ns, rows), taken(timeline.sent_ns, rows)
     why = timeline.box.sentences(rows) if timeline.box else "never arrived"
     lost = received < 0
     arrived = "arrived " + said("ns", np.where(lost, 0, received - sent)) + " later"
     return facts_of(
-        _KINDS[np.minimum(timeline.kind[rows], len(KINDS) - 1)],
-        grouped(timeline.seq[rows]),
-        grouped(timeline.length[rows]),
-        timeline.transmission[rows],
+        _KINDS[np.minimum(taken(timeline.kind, rows), len(KINDS) - 1)],
+        grouped(taken(timeline.seq, rows)),
+        grouped(taken(timeline.length, rows)),
+        taken(timeline.transmission, rows),
         np.char.mod("%.6f", sent / 1e9),
         np.where(lost, np.char.add("LOST: ", why), arrived) if lost.any() else arrived,
         *more,

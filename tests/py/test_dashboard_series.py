@@ -7,7 +7,8 @@ import pytest
 
 from dashboard.data.downsample import aggregate, inside, thin, visible, with_corners
 from dashboard.data.levels import Points
-from dashboard.data.series import in_flight_bytes, nice_bin_ns, rate_bps, rtt_ns
+from dashboard.data.series import in_flight_bytes, nice_bin_ns, rtt_ns
+from dashboard.data.stream import APART, Stream
 
 
 def arr(*values: int) -> np.ndarray:
@@ -71,7 +72,7 @@ def test_karn_no_rtt_from_what_was_sent_twice_nor_from_duplicate_acks() -> None:
 
 
 def test_rate_counts_bytes_into_bins() -> None:
-    edges, rate = rate_bps(arr(0, 1, 10, 25), arr(0, 100, 200, 300, 400), 0, 29, 10)
+    edges, rate = Stream.of(arr(0, 1, 10, 25), arr(100, 100, 100, 100)).rate_bps(0, 29, 10)
     assert edges.tolist() == [0, 10, 20]
     assert rate.tolist() == [200 * 8e8, 100 * 8e8, 100 * 8e8]
 
@@ -110,3 +111,14 @@ def test_aggregation_counts_every_row() -> None:
     t = np.sort(np.random.default_rng(3).integers(0, 10**9, 50_000))
     first, counts = aggregate(t, 0, 10**9, 100)
     assert counts.sum() == t.size and first.size == 100
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_before_a_time_are_those_that_a_search_of_all_times_finds(seed: int) -> None:
+    """Times that are often equal, around blocks' ends, and bins' edges before, between and behind them."""
+    rng = np.random.default_rng(seed)
+    packets = int(rng.choice([0, 1, APART - 1, APART, APART + 1, 5 * APART, 5 * APART + 7]))
+    t = np.sort(rng.integers(0, max(packets // 3, 1), packets))
+    edges = np.sort(rng.integers(-5, packets + 5, rng.integers(1, 400)))
+    found = Stream.of(t, np.ones(packets, np.uint16)).rows_before(edges)
+    assert found.tolist() == np.searchsorted(t, edges).tolist(), f"seed {seed}"
