@@ -85,8 +85,10 @@ def measure(place: Place) -> Iterator[Result]:
 
 
 def _reported(run: Path) -> None:
-    """The run's report, as at the end of each run. It makes the files of which a long timeline is read."""
+    """The run's report, as at the end of each run. It makes the files of which a long timeline is read. They are on the
+    disk then, which would else be busy with 20 GB of them while a view is read."""
     subprocess.run([sys.executable, "-m", "scenarios.cli", "report", str(run)], stdout=subprocess.DEVNULL, check=True)
+    os.sync()
 
 
 def _first_view_s(page: Any, url: str) -> float:
