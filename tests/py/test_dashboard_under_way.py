@@ -13,7 +13,7 @@ import synthetic_run
 from scenario_runs import TINY, FakeTrials
 from test_dashboard_facts import texts_of_page
 
-from dashboard.app import Runs, page_at
+from dashboard.app import Runs, make_app, page_at
 from dashboard.content.under_way import running_table, state_line
 from dashboard.data.runs import load_run
 from dashboard.data.under_way import LIVE, MOST_SAMPLES, Growing, UnderWay, under_way
@@ -103,6 +103,21 @@ def test_a_page_is_made_anew_when_a_trial_has_ended(run: Path) -> None:
     assert before != after
     synthetic_run.finish(run, [])
     assert run_under_way.seen(load_run(run)) != after and run_under_way.part(load_run(run)) == []
+
+
+def test_a_table_that_was_damaged_meanwhile_is_said_on_the_page(run: Path) -> None:
+    """A status 500 of the look would leave the page as it was, with figures of a table that is not there any more."""
+    client = make_app(run.parent).server.test_client()
+    (run / "results.parquet").write_bytes(b"PAR1, and no more")
+    look = next(one for one in client.get("/_dash-dependencies").json if "under-way-plot.hidden" in one["output"])
+    values = {"under-way-clock.n_intervals": 3, "url.pathname": f"/run/{run.name}", "url.search": ""}
+    names = [name.split(".") for name in look["output"].strip(".").split("...")]
+    outputs = [dict(zip(("id", "property"), name, strict=True)) for name in names]
+    asked = {"output": look["output"], "outputs": outputs, "changedPropIds": ["under-way-clock.n_intervals"]}
+    for part in ("inputs", "state"):
+        asked[part] = [one | {"value": values.get(f"{one['id']}.{one['property']}")} for one in look[part]]
+    answered = client.post("/_dash-update-component", json=asked)
+    assert answered.status_code == 200 and "not readable" in answered.get_data(as_text=True)
 
 
 def test_samples_are_read_on_and_stay_when_the_transfer_has_ended(run: Path) -> None:
