@@ -97,10 +97,15 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS (60)
 papers: virtual ## every scenario of the papers, quick and in virtual time, into docs/reference/reproduction.md
 	@$(BIN)/lfp papers --newest --output docs/reference/reproduction.md
 
-docs: setup ## the documentation as a site in build/docs, manual pages included; a warning is an error
+SCREENSHOTS := $(patsubst %,docs/img/%.png,box certificate class compare gateway history runs sweep timeline)
+
+docs: setup | $(SCREENSHOTS) ## the documentation as a site in build/docs, manual pages included; a warning is an error
 	@tools/install-packages docs/debian-packages.txt
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/docs-cache . build/docs
 	@echo "== build/docs/index.html"
+
+$(SCREENSHOTS) &: # only where one is missing
+	@$(MAKE) pictures
 
 pictures: virtual ## the pictures of the dashboard's pages again, from runs in virtual time, in Chromium (minutes)
 	@tools/install-packages docs/img/debian-packages.txt

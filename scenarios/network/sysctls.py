@@ -13,7 +13,7 @@ from netcommon.errors import MissingError
 from scenarios.plan.profiles import Profile
 
 # As rttcp/src/transfer/window.c has them.
-_RECEIVER_BYTES_A_WINDOW, _RECEIVER_LEAST_BYTES, _SENDER_SLACK_BYTES = 4, 256 * 2**10, 2**20
+_BYTES_A_WINDOW, _RECEIVER_LEAST_BYTES, _SENDER_SLACK_BYTES = 4, 256 * 2**10, 2**20
 _LARGEST_BUFFER_BYTES = 2**30  # the third figure of tcp_rmem and tcp_wmem in the profiles, where autotuning ends
 
 
@@ -64,8 +64,8 @@ def first_buffers(window_bytes: int) -> dict[str, str]:
     empty: rttcp sets what it wants.
     """
     wanted = {
-        "r": max(_RECEIVER_BYTES_A_WINDOW * window_bytes, _RECEIVER_LEAST_BYTES),
-        "w": 2 * window_bytes + _SENDER_SLACK_BYTES,
+        "r": max(_BYTES_A_WINDOW * window_bytes, _RECEIVER_LEAST_BYTES),
+        "w": _BYTES_A_WINDOW * window_bytes + _SENDER_SLACK_BYTES,
     }
     if not unprivileged.is_inside():
         return {}

@@ -196,6 +196,30 @@ def test_without_copies_tcp_does_the_same(tmp_path: Path) -> None:
     assert found["tuned", True] == pytest.approx(found["tuned", False], rel=0.005), found
 
 
+def test_single_packets_fill_a_large_window_too(tmp_path: Path) -> None:
+    """The kernel charges 2,280 bytes of the send buffer for a packet with 1,448 of data."""
+    text = """
+[scenario]
+name = "single"
+[path]
+delay = "50ms"
+rate = "1Gbit"
+queue = "64MB"
+nic_rate = "1Gbit"
+nic_queue = 10000
+[transfer]
+duration = "4s"
+window = "8MB"
+sample = "100ms"
+"""
+    done = lfp("run", scenario(tmp_path, text), "--time", "virtual", "--seed", 7, "--runs-dir", tmp_path / "runs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    samples = parquet.read_table(only_run(tmp_path / "runs") / "trials" / "0000" / "tcp_info.parquet")
+    t_ns, unacked = samples["t_ns"].to_numpy(), samples["unacked"].to_numpy()
+    steady = unacked[(t_ns > t_ns[0] + 2e9) & (t_ns < t_ns[0] + 3.8e9)]
+    assert steady.size >= 16 and 8 * 2**20 - 2 * 1448 <= steady.min() * 1448 <= 8 * 2**20 + 2 * 1448
+
+
 def test_paced_writes_keep_the_pace_and_overflow_no_queue(tmp_path: Path) -> None:
     """A line of 100 Mbit/s and a queue of three bursts and a write. In slow start all that may wait in the socket
     leaves at once, whenever the window opens."""

@@ -25,7 +25,7 @@ def inside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_windows_beyond_the_limit_begin_with_four_times_their_size() -> None:
     assert sysctls.first_buffers(400 * 1024) == {
         "net.ipv4.tcp_rmem": f"4096 {1600 * 1024} {2**30}",
-        "net.ipv4.tcp_wmem": f"4096 {800 * 1024 + 2**20} {2**30}",
+        "net.ipv4.tcp_wmem": f"4096 {1600 * 1024 + 2**20} {2**30}",
     }
 
 

@@ -10,7 +10,7 @@
 static struct {
     bool privileged;
     int limit; /* net.core.rmem_max and wmem_max */
-    int rcvbuf, sndbuf, clamp, locks;
+    int rcvbuf, sndbuf, unsent, clamp, locks;
 } kernel;
 static int other_socket; /* of any but descriptor 0: one buffer is all that is asked of it */
 
@@ -20,6 +20,8 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
     (void)size;
     if (name == SO_BUF_LOCK && level == SOL_SOCKET)
         return kernel.locks = n, 0;
+    if (level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT)
+        return kernel.unsent = n, 0;
     if (level == IPPROTO_TCP && name == TCP_WINDOW_CLAMP)
         return kernel.clamp = n, 0;
     bool force = name == SO_RCVBUFFORCE || name == SO_SNDBUFFORCE;
@@ -90,7 +92,7 @@ static void a_buffer_from_the_namespace_is_kept(void)
     kernel.privileged = false;
     kernel.limit = 212992;
     kernel.rcvbuf = 4 << 20;
-    kernel.sndbuf = 3 << 20;
+    kernel.sndbuf = 5 << 20;
     kernel.clamp = kernel.locks = 0;
     CHECK_EQ(rttcp_window_reserve(0, 1 << 20, &error), 0);
     CHECK_EQ(kernel.rcvbuf, 4 << 20);
@@ -99,7 +101,8 @@ static void a_buffer_from_the_namespace_is_kept(void)
     CHECK_EQ(rttcp_window_set(0, 1 << 20, &error), 0);
     CHECK_EQ(kernel.rcvbuf, 4 << 20);
     CHECK_EQ(rttcp_window_sndbuf(0, 1 << 20, &error), 0);
-    CHECK_EQ(kernel.sndbuf, 3 << 20);
+    CHECK_EQ(kernel.sndbuf, 5 << 20);
+    CHECK_EQ(kernel.unsent, 2 << 20);
     CHECK_EQ(kernel.locks, SOCK_RCVBUF_LOCK | SOCK_SNDBUF_LOCK);
 }
 
