@@ -20,7 +20,7 @@ BROKEN = "Not certified: a rule other than R2 does not hold."
 
 def has_route(run: Run) -> bool:
     """Whether the run's scenario has a [route], so that it has a distance and a score."""
-    return bool(run.scenario.get("route"))
+    return bool((run.scenario.get("route") or {}).get("points"))
 
 
 def certificate(path: Path) -> tuple[Content, bool]:

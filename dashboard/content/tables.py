@@ -25,7 +25,7 @@ from netcommon import readable
 from scenarios.plan import columns
 
 WINDOW_NAME = columns.spelling("window_bytes")
-OUTCOME_HEAD = ("Throughput", "Stopped (s)", "Resent", "Time-outs")
+OUTCOME_HEAD = ("Throughput", "Stopped, share s", "Resent", "Time-outs")
 
 
 def region_table(sweep: Sweep) -> Table:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from netcommon import quantity
+from netcommon import quantity, readable
 from netcommon.errors import UsageError
 
 runs_dir_option = click.option(
@@ -62,8 +62,11 @@ def time_option(default: str | None, otherwise: str = "") -> Callable[[Any], Any
 
 
 def share(text: str) -> float:
-    """The value of ``--within``, a fraction."""
+    """The value of ``--within``, a fraction below 1: with more, every collapse would count as the same."""
     try:
-        return quantity.parse(quantity.RATIO, text) / quantity.RATIO_ONE_PPB
+        found = quantity.parse(quantity.RATIO, text) / quantity.RATIO_ONE_PPB
     except ValueError as error:
         raise UsageError(f"--within {text}: {error}") from None
+    if found >= 1:
+        raise UsageError(f"--within {text}: {readable.share(found)}; want less than 100 %, such as --within 5%")
+    return found

@@ -111,7 +111,9 @@ def _print_verdict(done: runner.Finished, out: Console) -> None:
         out.print(f"note       {sentence}; the same seed will not give the same figures to the bit", markup=False)
     if done.expected:
         met = sum(one.met is True for one in done.expected)
-        out.print(f"expected   {met} of {len(done.expected)} met", markup=False)
+        unjudged = sum(one.met is None for one in done.expected)
+        more = f", {unjudged} not judged" if unjudged else ""
+        out.print(f"expected   {met} of {len(done.expected)} met{more}", markup=False)
     for line in (line for one in done.expected for line in one.lines()):
         out.print(line, markup=False)
     if done.superseded:

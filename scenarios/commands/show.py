@@ -65,7 +65,7 @@ def _flows(folder: Path) -> list[dict[str, Any]]:
 def _print_summary(run_dir: Path, metric: str) -> None:
     """A line for each setting, with its interval and outliers."""
     table = compare.Table.load(run_dir)
-    compare.check_metric(metric, table)
+    compare.check_metric(metric, table, option="--summary")
     good, out = table.good(metric), console()
     names = cells.telling(table.rows, (), cells.preferred(table.sweep))
     found = intervals.summaries(good, metric, names)

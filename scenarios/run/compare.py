@@ -114,18 +114,19 @@ def check_plan(base: Path, plan: Plan, *, virtual: bool, metric: str, across: Se
         raise UsageError(_nothing_in_common(ours, theirs, names, planned=True))
 
 
-def check_metric(metric: str, *tables: Table) -> None:
-    """UsageError when ``metric`` is no measured column, or when it means nothing in one of the runs."""
+def check_metric(metric: str, *tables: Table, option: str = "--metric") -> None:
+    """UsageError when ``metric`` is no measured column, or when it means nothing in one of the runs. ``option``: whose
+    value it is."""
     for table in tables:
         if metric not in columns.COLUMNS or columns.COLUMNS[metric].role != "outcome":
-            raise UsageError(f"--metric {metric}: not a measured column{columns.did_you_mean(metric, ['outcome'])}")
+            raise UsageError(f"{option} {metric}: not a measured column{columns.did_you_mean(metric, ['outcome'])}")
         if metric.startswith("cpu_") and table.virtual:
             raise UsageError(
-                f"--metric {metric}: {table.path.name} ran in virtual time, where computing takes no time and a "
+                f"{option} {metric}: {table.path.name} ran in virtual time, where computing takes no time and a "
                 "process's CPU time counts its looks at the clock; compare runs in real time"
             )
         if table.rows and metric not in table.rows[0]:
-            raise UsageError(f"--metric {metric}: {table.path.name} has no such column; an older version wrote it")
+            raise UsageError(f"{option} {metric}: {table.path.name} has no such column; an older version wrote it")
 
 
 def _aside(across: Sequence[str], *tables: Table) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import os
@@ -26,6 +27,7 @@ from dashboard.content.run_list import run_rows
 from dashboard.data import tags
 from dashboard.data.delete import delete_run
 from dashboard.data.runs import list_runs
+from dashboard.pages import certificate_page
 from netcommon.errors import LfpError
 
 
@@ -192,3 +194,11 @@ def test_runs_are_exported_as_an_archive_and_as_a_table(runs_dir: Path) -> None:
     assert {row["run"] for row in rows} == set(names) and float(rows[0]["short_term_bps"]) > 0
     for wrong in ("runs.tar", "runs.tar?run=..", "results.csv?run=nothing", f"other?{query}"):
         assert client.get(f"/export/{wrong}").status_code == 404, wrong
+
+
+@pytest.mark.parametrize(("route", "linked"), [({"points": []}, False), ({"points": [{}, {}]}, True), (None, False)])
+def test_only_a_run_with_a_route_leads_to_a_certificate(made: Path, route: Any, linked: bool) -> None:
+    """A manifest has every table of a scenario, so a route without places, too."""
+    run = list_runs(made)[0]
+    with_route = dataclasses.replace(run, manifest=run.manifest | {"scenario": run.scenario | {"route": route}})
+    assert bool(certificate_page.part(with_route)) is linked

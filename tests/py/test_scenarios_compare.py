@@ -139,6 +139,7 @@ def test_trials_that_are_not_valid_do_not_count(make: Callable[..., Path]) -> No
         (["--metric", "speed"], "--metric speed: not a measured column"),
         (["--across", "gatway"], "--across gatway: not a setting; did you mean 'gateway.kind'? allowed: a setting"),
         (["--within", "much"], "--within much: not a ratio"),
+        (["--within", "5"], "--within 5: 500 %; want less than 100 %, such as --within 5%"),
     ],
 )
 def test_wrong_options_are_one_line(
