@@ -32,9 +32,11 @@ from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.theme import AXIS, GREY, LAYOUT, SERIES_COLOURS
 from dashboard.results import congestion
 from dashboard.results.intervals import interval
+from netcommon import readable
 
 HERE = Path(__file__).parent
 CHROMIUM = "/usr/bin/chromium"
+DASHES = ("solid", "dot", "dash")
 ARGS = ["--no-sandbox", "--disable-background-networking"]
 Cells = dict[tuple[str, int], tuple[list[float], list[float]]]  # (congestion, KB): Mbit/s, s
 
@@ -169,17 +171,18 @@ def fig1(runs: tuple[str, ...]) -> None:
             if row.get("valid") and length > longest.get(key, (0,))[0]:
                 longest[key] = length, run.trial(int(row["trial"])).path
     figure = go.Figure()
-    for number, ((case, window_bytes), (_, folder)) in enumerate(sorted(longest.items())):
+    cases, windows = (sorted({key[part] for key in longest}) for part in (0, 1))
+    for (case, window_bytes), (_, folder) in sorted(longest.items(), key=lambda one: (-one[0][1], one[0][0])):
         intervals = np.array(json.loads((folder / "transfer.json").read_text())["receiver"]["intervals"])
         t_s, mbit = intervals[:, 1] / 1e9, np.cumsum(intervals[:, 2]) * 8e3 / intervals[:, 1]
         figure.add_scatter(
-            x=t_s, y=mbit, mode="lines", name=f"{case}, {window_bytes // 1024} KB",
-            line={"color": SERIES_COLOURS[number % 6], "width": 2},
+            x=t_s, y=mbit, mode="lines", name=f"{case}, {readable.size(window_bytes)}",
+            line={"color": SERIES_COLOURS[windows.index(window_bytes)], "dash": DASHES[cases.index(case)], "width": 2},
         )  # fmt: skip
     figure.update_layout(**LAYOUT, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_layout(margin={"t": 20, "r": 20})
     figure.update_xaxes(**AXIS, type="log", title_text="Length of the session (s)")
-    figure.update_yaxes(**AXIS, type="log", title_text="Average (Mbit/s)")
+    figure.update_yaxes(**AXIS, type="log", title_text="Average (Mbit/s)", dtick=1)
     shoot(figure, "fig1", 1100, 520)
 
 
