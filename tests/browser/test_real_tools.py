@@ -36,8 +36,8 @@ def seconds_of(flow: Transfer, octets: int) -> float:
 
 
 def test_the_limit_that_is_set_on_the_page_is_the_throughput_of_a_real_gateway(page: Page, tmp_path: Path) -> None:
-    """3 MB took less than a third of a second, and take 3 s with a limit of 8 Mbit/s: never less than half of that,
-    whatever the queues hold."""
+    """3 MB took less than a third of a second, and take 3 s with a limit of 8 Mbit/s, once the queues have given back
+    what they held: on a slow machine that is many MB, but less than 60."""
     with lft_lab(delay="2ms") as lab, lab.gateways(*ROUTER), transfer(lab, 5001) as flow:
         wait_received(flow, OCTETS, 60)
         with served(None, "--gateway", str(lab.folder / "near"), "--runs-dir", str(tmp_path)) as (url, _), left(page):
@@ -46,8 +46,7 @@ def test_the_limit_that_is_set_on_the_page_is_the_throughput_of_a_real_gateway(p
             page.get_by_label("Rate limit").fill("8")
             page.keyboard.press("Enter")
             expect(page.locator("#gateway-said")).to_have_text("Rate limit is now 8 Mbit/s.")
-            wait_received(flow, OCTETS, 90)  # what the queues held before
-            assert seconds_of(flow, OCTETS) > OCTETS * 8 / LIMIT_BPS / 2
+            assert any(seconds_of(flow, OCTETS) > OCTETS * 8 / LIMIT_BPS / 2 for _ in range(20))
             shown = page.locator("#gateway-facts tr, #gateway-facts div").filter(has_text="From hosts into the gateway")
             expect(shown.first).to_contain_text(re.compile(r"gateway\d(\.\d+)? Mbit/s"), timeout=30_000)
         flow.check()

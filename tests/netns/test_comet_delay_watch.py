@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import time
+from typing import Any
 
 import pytest
 from comet_box import RIGHT, Box, in_netns, two_hosts
@@ -130,11 +131,26 @@ def test_it_ends_with_the_box() -> None:
     assert "the box has gone" in err and len(err.splitlines()) == 1
 
 
+def metrics_at_rest(box: Box) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    """The metrics, and the state at the same moment: no packet came in or went out while both were asked for."""
+    for _ in range(100):
+        before, done, after = box.show(), client("metrics", "--control", str(box.socket)), box.show()
+        if packets_of(before) == packets_of(after):
+            return done, after
+        time.sleep(0.1)
+    raise AssertionError("the box counts packets for 10 s after its sender's interface went down")
+
+
+def packets_of(state: dict[str, Any]) -> list[int]:
+    ways = state["statistics"]
+    return [ways[way][name] for way in ("ab", "ba") for name in ("in_packets", "out_packets")]
+
+
 def test_metrics_are_what_show_says_and_prometheus_can_read_them() -> None:
     with two_hosts() as hosts, Box(hosts, delay="2ms", ab_rate="45Mbit", ab_loss="10%") as box:
         in_netns(hosts.left, "sh", "-c", f"ping -c {PINGS} -i 0.002 -W 1 {RIGHT} || true")
-        in_netns(hosts.left, "ip", "link", "set", "wan", "down")  # what follows is compared with what is counted now
-        done, state = client("metrics", "--control", str(box.socket)), box.show()
+        in_netns(hosts.left, "ip", "link", "set", "wan", "down")
+        done, state = metrics_at_rest(box)
     assert done.returncode == 0, done.stderr
     families = {family.name: family for family in text_string_to_metric_families(done.stdout)}
     samples = {(s.name, *sorted(s.labels.items())): s.value for family in families.values() for s in family.samples}
