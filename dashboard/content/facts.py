@@ -85,7 +85,7 @@ def trial_facts(run: Run, trial: Trial) -> Facts:
     facts = [
         ("Throughput", readable.rate(row.get("short_term_bps"))),
         ("Peak", readable.rate(row.get("peak_bps"))),
-        ("Sending stopped", f"{readable.share(stopped)} of the time: s" if stopped is not None else "not captured"),
+        ("Sending stopped", f"s = {readable.share(stopped)} of the time" if stopped is not None else "not captured"),
         ("Retransmissions", readable.count(flow.get("retransmitted", row.get("retransmits")))),
         ("Lost segments", readable.count(flow.get("lost"))),
         ("Time-outs", readable.count(flow.get("timeouts", row.get("timeouts")))),

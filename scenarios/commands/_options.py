@@ -44,7 +44,7 @@ lower_option = click.option(
     "--lower-is-better", is_flag=True, help="Less of the metric is better, as of elapsed_ns or retransmits.",
 )  # fmt: skip
 within_option = click.option(
-    "--within", default="5%", show_default=True, help="Medians that differ by no more count as the same.",
+    "--within", default="5%", show_default=True, help="Medians that differ by no more count as the same; below 100%.",
 )  # fmt: skip
 across_option = click.option(
     "--across", multiple=True, metavar="SETTING",

@@ -85,8 +85,8 @@ def measure(place: Place) -> Iterator[Result]:
 
 
 def _reported(run: Path) -> None:
-    """The run's report, as at the end of each run. It makes the files of which a long timeline is read. They are on the
-    disk then, which would else be busy with 20 GB of them while a view is read."""
+    """The run's report, as at the end of each run. It makes the files of which a long timeline is read. Waits until
+    they are on the disk: writing 20 GB would hold up the views."""
     subprocess.run([sys.executable, "-m", "scenarios.cli", "report", str(run)], stdout=subprocess.DEVNULL, check=True)
     os.sync()
 
