@@ -6,6 +6,7 @@ Errors are LfpError. `lfp` turns them into one line and the contract's exit stat
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -87,8 +88,10 @@ def report(run: str, markdown: Path | None, no_pictures: bool, runs_dir: Path) -
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Directory for dossier.json and dossier.html.  [default: the run's own]")  # fmt: skip
 @click.option("--check", is_flag=True, help="Compare the run with its dossier and its hashes; write nothing.")
+@click.option("--entered", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE",
+              help="Judge R10 by the records before this day.  [default: by all records]")  # fmt: skip
 @runs_dir_option
-def certify(run: str, output: Path | None, check: bool, runs_dir: Path) -> int:
+def certify(run: str, output: Path | None, check: bool, entered: datetime | None, runs_dir: Path) -> int:
     """Judge RUN by the Land Speed Record's rules, and write dossier.json and dossier.html.
 
     RUN is a run directory, a run's name, or "last". Exit status 1: a rule other than R2 does not hold, or a file of
@@ -99,11 +102,13 @@ def certify(run: str, output: Path | None, check: bool, runs_dir: Path) -> int:
     from scenarios.run import runs
 
     path = runs.find(run, runs_dir)
+    if check and entered:
+        raise UsageError("--entered: not with --check; the dossier holds the day that it was made for")
     if check:
         dossier.check(path, output or path)
         click.echo(f"{path}: unchanged since the run's end, and as in its dossier")
         return 0
-    content = dossier.make(path)
+    content = dossier.make(path, entered.date().isoformat() if entered else None)
     for rule in content["rules"]:
         click.echo(f"{rule['name']:<4} {rule['verdict']:<28} {rule['asks']}")
     click.echo(write_dossier(content, output or path))

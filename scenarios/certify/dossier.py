@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netcommon.errors import LfpError
-from scenarios.certify import distance, records, rules, seal, subject
+from scenarios.certify import distance, rules, seal, subject
 from scenarios.certify.subject import Subject
 from scenarios.trial.files import read_json
 
@@ -17,9 +17,10 @@ NAME = "dossier.json"
 VERSION = 1
 
 
-def make(run_dir: Path) -> dict[str, Any]:
-    """The dossier of a run. LfpError when a file of the run has changed since its end, or no trial is valid."""
-    run = subject.load(run_dir)
+def make(run_dir: Path, entered: str | None = None) -> dict[str, Any]:
+    """The dossier of a run that is entered on the day ``entered`` (YYYY-MM-DD), or after the last record. LfpError when
+    a file of the run has changed since its end, or no trial is valid."""
+    run = subject.load(run_dir, entered)
     judged = rules.judge(run)
     return {
         "v": VERSION,
@@ -33,7 +34,8 @@ def make(run_dir: Path) -> dict[str, Any]:
         "rate_bps": run.rate_bps,
         "distance_m": round(run.distance_m, 3),
         "score_tbit_m_per_s": round(run.score, 3),
-        "record": asdict(records.best(run.family, run.kind)),
+        "entered": run.entered,
+        "record": asdict(run.record),
         "route": _route(run),
         "rules": [asdict(rule) for rule in judged],
         "certified": all(rule.verdict == "holds" for rule in judged if rule.name != "R2"),
@@ -59,7 +61,7 @@ def check(run_dir: Path, folder: Path) -> None:
     for name, wanted in found["hashes"]["files"].items():
         if not (run_dir / name).is_file() or seal.sha256(run_dir / name) != wanted:
             raise LfpError(f"{run_dir / name}: its SHA-256 is not the one in {file}")
-    if found != json.loads(text(make(run_dir))):
+    if found != json.loads(text(make(run_dir, found["entered"]))):
         raise LfpError(f"{file}: not what this run gives; it was changed, or another lfp wrote it")
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from netcommon.errors import LfpError, UsageError
-from scenarios.certify import distance, seal
+from scenarios.certify import distance, records, seal
+from scenarios.certify.records import Record
 from scenarios.plan.route import Route
 from scenarios.trial.files import read_json
 
@@ -16,7 +17,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """``trial``: the trial's folder, relative to the run. ``hashes``: SHA-256 by file, relative to the run."""
+    """``trial``: the trial's folder, relative to the run. ``hashes``: SHA-256 by file, relative to the run.
+    ``entered``: the day, YYYY-MM-DD, by whose records R10 judges; None: by all records."""
 
     name: str
     trial: str
@@ -25,6 +27,7 @@ class Subject:
     transfer: Json
     route: Route
     hashes: dict[str, str]
+    entered: str | None = None
 
     @property
     def family(self) -> str:
@@ -58,7 +61,13 @@ class Subject:
         return self.rate_bps * self.distance_m / 1e12
 
 
-def load(run_dir: Path) -> Subject:
+    @property
+    def record(self) -> Record:
+        """The record that R10 compares the score with."""
+        return records.best(self.family, self.kind, self.entered)
+
+
+def load(run_dir: Path, entered: str | None = None) -> Subject:
     """The run's best valid trial. LfpError when a file has changed since the run's end, or no trial is valid."""
     hashes = seal.check(run_dir)
     manifest = read_json(run_dir / "manifest.json")
@@ -71,6 +80,7 @@ def load(run_dir: Path) -> Subject:
         transfer=read_json(trial / "transfer.json"),
         route=Route.model_validate(manifest["scenario"].get("route") or {}),
         hashes=hashes,
+        entered=entered,
     )
 
 

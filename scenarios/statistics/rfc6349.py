@@ -37,13 +37,21 @@ def of_transfer(
 
 def _ideal_ns(params: Mapping[str, Any], octets: int) -> float | None:
     """The time that so many bytes of a stream take at the path's rate."""
+    most = most_bps(params)
+    if most is None or not octets or params.get("request_bytes"):
+        return None
+    return octets * 8e9 / most
+
+
+def most_bps(params: Mapping[str, Any]) -> float | None:
+    """What a path carries of a stream's bytes, in full segments and without a pause; None for a path without a rate."""
     rates = [params.get(name) for name in ("rate_bps", "access_rate_bps")]
     known = [rate * (params.get("channels") or 1 if n == 0 else 1) for n, rate in enumerate(rates) if rate]
-    if not known or not octets or params.get("request_bytes"):
+    if not known:
         return None
     mtu, headers = params.get("mtu") or 1500, _IP_TCP[params.get("family") or "ipv4"] + _TIMESTAMPS
     frame = mtu + _ON_THE_WIRE.get(str(params.get("framing")), 0)
-    return float(octets * frame / (mtu - headers) * 8e9 / min(known))
+    return float(min(known) * (mtu - headers) / frame)
 
 
 def buffer_delay(params: Mapping[str, Any], mean_ns: int | None) -> float | None:

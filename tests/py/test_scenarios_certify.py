@@ -49,7 +49,7 @@ def write_run(folder: Path, rate_bps: int = 9_800_000_000, points: Any = None, *
     transfer = SIDES | {"summary": summary, "params": {"mptcp": changed.pop("mptcp", False)}}
     params = {
         "tool": "rttcp", "family": "ipv4", "parallel": 1, "bidir": False, "second": None, "routers": 3, "verify": True,
-        "gateway": "none", "rtt_ns": 498_000_000,
+        "gateway": "none", "rtt_ns": 498_000_000, "mtu": 9000, "rate_bps": 10**10, "framing": "ip",
     }  # fmt: skip
     status = {"state": "done", "verdict": {"valid": True}}
     for name, content in (("params", params | changed), ("status", status), ("transfer", transfer)):
@@ -134,6 +134,36 @@ def test_a_single_stream_mark_counts_among_several_streams(monkeypatch: pytest.M
     assert records.best("ipv4", "single").score == 20
     monkeypatch.setattr(records, "load", lambda family: [marks[0], records.Record("2006-02-01", 5, "b", ("single",))])
     assert records.best("ipv4", "single").score == 5
+
+
+@pytest.mark.parametrize(
+    ("family", "day", "score"),
+    [("ipv4", "2006-02-20", 239_820), ("ipv4", "2006-02-21", 264_147), ("ipv6", "2006-12-31", 230_100)],
+)
+def test_a_run_is_judged_by_the_records_before_its_day(tmp_path: Path, family: str, day: str, score: int) -> None:
+    run = write_run(tmp_path / "run", 9_080_000_000, family=family)
+    assert records.best(family, "single", day).score == score
+    assert broken(run) == {"R10"}
+    arguments = [str(run), "--entered", day]
+    assert CliRunner().invoke(certify, arguments, standalone_mode=False).return_value == (score == 264_147)
+    assert f"{score} Tbit·m/s" in (run / "dossier.html").read_text(encoding="utf-8")
+    assert json.loads((run / dossier.NAME).read_text())["entered"] == day
+    dossier.check(run, run)
+
+
+def test_a_day_before_the_first_record_is_refused(tmp_path: Path) -> None:
+    arguments = [str(write_run(tmp_path / "run")), "--entered", "2000-03-21"]
+    with pytest.raises(UsageError, match="--entered 2000-03-21: the first record of ipv4, single, is of 2000-03-21"):
+        CliRunner().invoke(certify, arguments, standalone_mode=False, catch_exceptions=False)
+    with pytest.raises(UsageError, match="--entered: not with --check"):
+        CliRunner().invoke(certify, [*arguments, "--check"], standalone_mode=False, catch_exceptions=False)
+
+
+def test_r10_says_what_its_path_can_carry_at_most(tmp_path: Path) -> None:
+    """IPv6 in packets of 9,000 octets: 8,928 of them are TCP's data, 9.92 of 10 Gbit/s, 109.3 % of the record."""
+    run = write_run(tmp_path / "run", family="ipv6")
+    evidence = {one["what"]: one["value"] for one in dossier.make(run)["rules"][-1]["evidence"]}
+    assert evidence["score of a path that is never idle, of that record"] == "109.3 %"
 
 
 def test_a_run_that_keeps_every_rule_but_r2(tmp_path: Path) -> None:
