@@ -27,7 +27,7 @@ PAPERS = {
     "cpeak-1998": {"tab1", "tab2", "fig2"},
     "lfp-1995": {"fig3", "fig4", "xys", "tab1", "response", "tab2", "line", "rttcp"},
     "lsr-2007": {
-        "ipv4-single", "ipv6-single", "multi", "rules", "delay-alone", "ceiling", "many",
+        "ipv4-single", "ipv6-single", "multi", "way", "rules", "delay-alone", "ceiling", "many",
         *(f"cause-{number}" for number in (1, 2, 3, 4, 5, 7, 8)),
     },
 }  # fmt: skip
