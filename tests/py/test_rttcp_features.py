@@ -278,6 +278,7 @@ def test_exchanges_are_counted_and_timed_by_both_formats(receiver: Receiver, par
     assert client.latency_min_ns <= client.latency_mean_ns <= client.latency_max_ns <= client.elapsed_ns
     assert summary.exchanges_per_s == pytest.approx(40e9 / client.elapsed_ns)
     assert server.latency_max_ns == 0
+    assert (end.sender.local, end.sender.remote) == (end.receiver.remote, end.receiver.local)
     argv = rttcp.sender_argv("127.0.0.1", BINARY, port=receiver.port, request_bytes=1, response_bytes=1, exchanges=7)
     text = subprocess.run([*(word for word in argv if word != "--json"), "--human"], capture_output=True, check=True,
                           timeout=DEADLINE_S).stdout.decode()  # fmt: skip

@@ -162,6 +162,7 @@ static void describe(struct rttcp_session *s)
         if (s->flows[d].n == 0)
             continue;
         rttcp_side_describe(s->flows[d].streams[0].fd, side);
+        rttcp_socket_names(s->flows[d].streams[0].fd, side->local, side->remote);
         side->window_requested_bytes = s->report.params.window_bytes;
         side->window_granted_bytes = s->accept.at[first].window_granted_bytes;
         if (d == REVERSE)

@@ -39,8 +39,8 @@ static struct rttcp_stream_account account_of(const struct rttcp_transfer *strea
     rttcp_side_describe(stream->fd, &socket_side);
     account.retransmits = rttcp_tcpinfo_get(&info, "total_retrans");
     account.mss_bytes = socket_side.mss_bytes;
-    memcpy(account.local, socket_side.local, sizeof account.local);
-    memcpy(account.remote, socket_side.remote, sizeof account.remote);
+    memcpy(account.local, stream->local, sizeof account.local);
+    memcpy(account.remote, stream->remote, sizeof account.remote);
     if (!stream->verify)
         return account;
     const struct rttcp_mismatch *mismatch = &stream->verify->mismatch;
@@ -122,7 +122,8 @@ static void fill_exchange(struct rttcp_side *side, const struct rttcp_flow *flow
 void rttcp_report_side(struct rttcp_side *side, struct rttcp_flow *flow)
 {
     struct rttcp_tcpinfo info;
-    int fd = flow->streams[0].fd;
+    const struct rttcp_transfer *first = &flow->streams[0];
+    int fd = first->fd;
     fill_usage(side, &flow->before);
     json_decref(side->streams);
     side->streams = json_array();
@@ -136,6 +137,8 @@ void rttcp_report_side(struct rttcp_side *side, struct rttcp_flow *flow)
     if (side->has_exchange)
         fill_exchange(side, flow);
     rttcp_side_describe(fd, side);
+    memcpy(side->local, first->local, sizeof side->local);
+    memcpy(side->remote, first->remote, sizeof side->remote);
     side->window_clamp_bytes = flow->sending ? 0 : rttcp_window_clamp(fd);
     json_decref(side->tcp_info);
     side->tcp_info = rttcp_tcpinfo_take(fd, &info) ? rttcp_tcpinfo_encode(&info, false) : json_object();

@@ -136,6 +136,7 @@ int rttcp_flow_start(struct rttcp_flow *flow, uint64_t t0_ns, int wake_fd, struc
     for (uint64_t i = 0; i < flow->n && started; i++) {
         struct rttcp_worker *worker = &flow->workers[i];
         worker->stream->t0_ns = t0_ns;
+        rttcp_socket_names(worker->stream->fd, worker->stream->local, worker->stream->remote);
         rttcp_set_slice(worker->stream->fd, RTTCP_SLICE_NS);
         atomic_fetch_add(&flow->running, 1);
         worker->started = started = pthread_create(&worker->thread, &small, work, worker) == 0;

@@ -241,6 +241,15 @@ void rttcp_address_text(const struct sockaddr_storage *address, char *out, size_
     snprintf(out, size, "%s:%u", host, get_port(address));
 }
 
+void rttcp_socket_names(int fd, char local[RTTCP_NAME_SIZE], char remote[RTTCP_NAME_SIZE])
+{
+    struct sockaddr_storage ours = {0}, theirs = {0};
+    getsockname(fd, (struct sockaddr *)&ours, &(socklen_t){sizeof ours});
+    getpeername(fd, (struct sockaddr *)&theirs, &(socklen_t){sizeof theirs});
+    rttcp_address_text(&ours, local, RTTCP_NAME_SIZE);
+    rttcp_address_text(&theirs, remote, RTTCP_NAME_SIZE);
+}
+
 static uint64_t int_option(int fd, int level, int name)
 {
     int value = 0;
@@ -250,14 +259,9 @@ static uint64_t int_option(int fd, int level, int name)
 
 void rttcp_side_describe(int fd, struct rttcp_side *side)
 {
-    struct sockaddr_storage address = {0};
     socklen_t size = sizeof side->congestion - 1;
     side->sndbuf_bytes = int_option(fd, SOL_SOCKET, SO_SNDBUF);
     side->rcvbuf_bytes = int_option(fd, SOL_SOCKET, SO_RCVBUF);
     side->mss_bytes = int_option(fd, IPPROTO_TCP, TCP_MAXSEG);
     getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, side->congestion, &size);
-    getsockname(fd, (struct sockaddr *)&address, &(socklen_t){sizeof address});
-    rttcp_address_text(&address, side->local, sizeof side->local);
-    getpeername(fd, (struct sockaddr *)&address, &(socklen_t){sizeof address});
-    rttcp_address_text(&address, side->remote, sizeof side->remote);
 }

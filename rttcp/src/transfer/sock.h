@@ -58,7 +58,11 @@ int rttcp_data_join(int fd, const struct rttcp_join_key *key, uint64_t stream, b
 /* Makes blocking send and recv return EAGAIN after this time, so that their loops can check for other things. */
 void rttcp_set_slice(int fd, uint64_t slice_ns);
 
-/* Fills in the members of the account that describe a socket: buffers, mss, congestion, local, remote. */
+/* The names of a socket's two ends. Asked for while it is connected: the kernel forgets the peer's name when both ends
+ * have closed. */
+void rttcp_socket_names(int fd, char local[RTTCP_NAME_SIZE], char remote[RTTCP_NAME_SIZE]);
+
+/* Fills in the members of the account that describe a socket: buffers, mss, congestion. */
 void rttcp_side_describe(int fd, struct rttcp_side *side);
 
 /* "192.0.2.1:5010" or "[2001:db8::1]:5010"; IPv4-mapped addresses as IPv4. */

@@ -14,6 +14,7 @@
 #include "nc_error.h"
 #include "message.h"
 #include "pacer.h"
+#include "results.h"
 #include "rr.h"
 #include "verify.h"
 
@@ -55,6 +56,7 @@ struct rttcp_transfer {
     uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had taken all bytes */
     uint64_t window_clamp_resets;         /* receiver */
     uint64_t opening_bytes;               /* sender */
+    char local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE]; /* the two ends, as they were when the flow started */
 };
 
 /* Octets of the buffer that a stream's sender or receiver maps. The proposing end chooses them, so the serving end asks

@@ -12,6 +12,7 @@
 #include "nc_error.h"
 
 #define RTTCP_INTERVALS_MAX 65536     /* rows that a side keeps; later ones are counted as dropped */
+#define RTTCP_NAME_SIZE 80            /* of "address:port", with its end */
 #define RTTCP_INTERVALS_A_MESSAGE 500 /* keeps an `intervals` message below the frame limit */
 
 /* One stream's account at one end. */
@@ -25,7 +26,7 @@ struct rttcp_stream_account {
     uint64_t mismatch_offset;   /* of the first wrong octet */
     char expected[20], got[20]; /* hexadecimal, from that offset on */
     char digest[36];            /* XXH3-128 of everything sent or received; "" without verify */
-    char local[80], remote[80];
+    char local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE];
 };
 json_t *rttcp_stream_encode(const struct rttcp_stream_account *account);
 int rttcp_stream_decode(const json_t *object, struct rttcp_stream_account *account, struct nc_error *error);
@@ -67,7 +68,7 @@ struct rttcp_side {
     bool partial; /* the transfer did not run to its end, or these are the values of the other end's last progress */
     bool has_exchange; /* the account has: */
     struct rttcp_exchange_account exchange;
-    char congestion[16], local[80], remote[80];
+    char congestion[16], local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE];
     json_t *tcp_info;  /* final, by field name; owned */
     json_t *intervals; /* [[start_ns, end_ns, bytes], …] from t0; owned; sent in messages of its own */
     json_t *streams;   /* [{…}, …], rows of rttcp_stream_account; owned; sent in messages of its own */
