@@ -24,7 +24,8 @@ int nc_netns_open(const char *spec, struct nc_error *error)
                        "namespace '%.40s': want a process id, an absolute path or a name of 'ip netns'", spec);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return nc_fail(error, NC_EXIT_USAGE, "namespace '%s': %s: %s", spec, path, strerror(errno));
+        return nc_fail(error, NC_EXIT_MISSING, "namespace '%s': %s: %s; 'ip netns' lists those with a name", spec, path,
+                       strerror(errno));
     return fd;
 }
 
