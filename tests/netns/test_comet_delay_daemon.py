@@ -93,7 +93,7 @@ def test_it_ends_with_its_parent() -> None:
     [
         (["run", "--a", "tap:x"], 2, "--b: missing"),
         (["run", "--a", "tap:x", "--b", "eth0"], 2, "port 'eth0': want tap:NAME"),
-        (["run", "--a", "tap:x@/no/such", "--b", "tap:y"], 2, "namespace '/no/such': "),
+        (["run", "--a", "tap:x@/no/such", "--b", "tap:y"], 3, "namespace '/no/such': "),
         (["run", "--a", "tap:x", "--b", "tap:y", "--delay", "-4ms"], 2, "--delay '-4ms': negative"),
         (["run", "--a", "tap:x", "--b", "tap:y", "--loss", "200%"], 2, "--loss: "),
         (["run", "--a", "tap:x", "--b", "tap:y", "--loss-after", "seq:2-1"], 2, "--loss-after: "),
