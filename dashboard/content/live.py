@@ -25,6 +25,8 @@ def gateway_line(seen: Seen[GatewayState]) -> str:
     if state is None:
         return no_answer(seen.error)
     tunnel = TUNNEL.get(state.tunnel, f"The tunnel is in the state {state.tunnel}.")
+    if state.contention:
+        tunnel += f" {state.contention[:1].upper()}{state.contention[1:]}."
     if state.draining:
         return f"{tunnel} The gateway is ending: it takes no new connections."
     return f"{tunnel} New connections {'bypass it' if state.bypassed else 'go through it'}."

@@ -40,13 +40,14 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class GatewayState:
-    """An answer of the gateway. `engine` is empty without an association."""
+    """An answer of the gateway. `engine` is empty without an association, `contention` without another gateway."""
 
     uptime_ns: int
     counters: Mapping[str, int]
     parameters: Mapping[str, Any]
     tunnel: str
     peer: str
+    contention: str
     bypassed: bool
     draining: bool
     engine: Mapping[str, Any]
@@ -65,7 +66,8 @@ def read(answer: Answer) -> GatewayState:
     return GatewayState(
         uptime_ns=int(answer["uptime_ns"]), counters={name: int(relay[name]) for name in (IN, OUT)},
         parameters=parameters, tunnel=str(tunnel["status"]), peer=str(tunnel["peer"]),
-        bypassed=bool(answer["bypassed"]), draining=bool(answer["draining"]), engine=answer["engine"] or {},
+        contention=tunnel["contention"] or "", bypassed=bool(answer["bypassed"]), draining=bool(answer["draining"]),
+        engine=answer["engine"] or {},
         connections=int(relay["connections"]), half_open=int(relay["half_open"]),
         streams=int(answer["session"]["streams"]), numbers=tuple(numbers(answer)),
     )  # fmt: skip

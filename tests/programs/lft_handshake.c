@@ -53,7 +53,7 @@ static void send_frame(const struct lft_keys *keys, const char *text)
 static void take_message(struct lft_handshake *handshake, uint64_t now_ns, const uint8_t *at, size_t n,
                          struct lft_keys *keys)
 {
-    const struct lft_handshake_message message = {at, n, {"here", 4}, true};
+    const struct lft_handshake_message message = {.at = at, .n = n, .address = {"here", 4}, .from_peer = true};
     struct lft_handshake_answer answer;
     enum lft_handshake_result result = lft_handshake_receive(handshake, now_ns, &message, &answer);
     if (result == LFT_HS_REPLY || result == LFT_HS_PENDING)

@@ -15,7 +15,7 @@ from support.waiting import wait_until
 
 from dashboard.app import Runs, make_app, page_at
 from dashboard.auth import refuse_other_sites
-from dashboard.content.live import box_line, box_table, gateway_facts, numbers_table
+from dashboard.content.live import box_line, box_table, gateway_facts, gateway_line, numbers_table
 from dashboard.figures.live import live_figure
 from dashboard.live import box, gateway, live, watcher
 from dashboard.live.recent import Recent, Sample
@@ -120,6 +120,14 @@ def test_the_socket_of_another_tool_is_said(shown: live.Live, socket: Path) -> N
     seen = shown.gateway.seen
     with pretended(socket, lambda _: {"v": 1, "ok": True, "statistics": {}}):
         wait_until(lambda: "give the control socket of lft-gateway" in seen().error, "the reason")
+
+
+def test_another_gateway_with_the_same_key_is_said() -> None:
+    answer = PretendedGateway().state
+    quiet, answer["tunnel"]["contention"] = gateway.read(answer), "another gateway asks for this tunnel"
+    assert gateway_line(watcher.Seen(quiet, "", (), 0)) == "The tunnel is up. New connections go through it."
+    said_of_it = gateway_line(watcher.Seen(gateway.read(answer), "", (), 0))
+    assert said_of_it == "The tunnel is up. Another gateway asks for this tunnel. New connections go through it."
 
 
 def test_every_number_of_an_answer_has_its_name_and_unit() -> None:

@@ -57,7 +57,7 @@ static void note_events(unsigned events)
         const char *text;
     } texts[] = {{LFT_LINK_EVENT_UP, "tunnel is up"},
                  {LFT_LINK_EVENT_OUTAGE, "nothing heard from the peer: tunnel outage"},
-                 {LFT_LINK_EVENT_RESTARTED, "the peer was restarted: its connections are reset"},
+                 {LFT_LINK_EVENT_RESTARTED, "the peer was restarted or replaced: its connections are reset"},
                  {LFT_LINK_EVENT_CLOSED, "the peer closed the tunnel"},
                  {LFT_LINK_EVENT_FAILED, "outage too long: connections are reset"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -135,6 +135,7 @@ static bool work(struct gateway *gateway, uint64_t now_ns)
         relay_tick(gateway->relay, now_ns);
         watch_mtu(gateway, now_ns);
         note_handshakes(gateway, now_ns);
+        contention_note(&gateway->contention, gateway->link, now_ns);
         gateway->tick_ns = now_ns + TICK_NS;
     }
     uint64_t received = io_counters(gateway->io)->rx_datagrams - gateway->seen_datagrams;

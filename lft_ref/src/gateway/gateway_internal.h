@@ -1,4 +1,4 @@
-/* The gateway's parts, for gateway.c, gateway_open.c and gateway_state.c. */
+/* The gateway's parts, for gateway.c, gateway_open.c, gateway_state.c and contention.c. */
 #ifndef LFT_GATEWAY_INTERNAL_H
 #define LFT_GATEWAY_INTERNAL_H
 
@@ -12,7 +12,13 @@
 #include "proxy.h"
 #include "router.h"
 
-enum { PROXIES_MAX = 3 * NC_STRINGS_MAX, HANDSHAKE_REASONS = 4 };
+enum { PROXIES_MAX = 3 * NC_STRINGS_MAX, HANDSHAKE_REASONS = 4, CONTENTION_TEXT_BYTES = 400 };
+
+/* When what stands in the log about another gateway with the same key. */
+struct contention_log {
+    enum lft_link_contention noted;
+    uint64_t noted_ns;
+};
 
 struct gateway {
     struct settings settings;
@@ -30,8 +36,15 @@ struct gateway {
     struct loop_source signals;
     uint8_t psk[LFT_PSK_BYTES];                                                           /* until the link has it */
     uint64_t handshakes_noted[HANDSHAKE_REASONS], handshakes_noted_ns[HANDSHAKE_REASONS]; /* note_handshakes */
+    struct contention_log contention;
     bool draining, busy;
     uint64_t started_ns, tick_ns, drain_until_ns, seen_datagrams;
 };
+
+/* contention.c */
+/* False, and no text: nothing was seen of another gateway for ten seconds. */
+bool contention_text(const struct lft_link *link, uint64_t now_ns, char text[CONTENTION_TEXT_BYTES]);
+/* Logs the text when it is new, and again every ten minutes. */
+void contention_note(struct contention_log *log, const struct lft_link *link, uint64_t now_ns);
 
 #endif

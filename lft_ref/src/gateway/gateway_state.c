@@ -74,17 +74,19 @@ static json_t *engine_json(struct lft_engine *engine, uint64_t now_ns)
     return o;
 }
 
-static json_t *tunnel_json(const struct gateway *gateway)
+static json_t *tunnel_json(const struct gateway *gateway, uint64_t now_ns)
 {
     const struct lft_link_counters *c = lft_link_counters(gateway->link);
     const struct lft_handshake_counters *h = lft_link_handshake_counters(gateway->link);
     struct lft_address peer = lft_link_peer(gateway->link);
     struct sockaddr_storage address = {0};
-    char text[80];
+    char text[80], contention[CONTENTION_TEXT_BYTES];
     memcpy(&address, peer.at, peer.n);
     json_t *o = json_object(), *handshake = json_object();
     json_object_set_new(o, "status", json_string(lft_link_status_names[lft_link_status(gateway->link)]));
     json_object_set_new(o, "peer", json_string(address_text(&address, text, sizeof text)));
+    json_object_set_new(o, "contention",
+                        contention_text(gateway->link, now_ns, contention) ? json_string(contention) : json_null());
     json_object_set_new(o, "payload_bytes", json_integer((json_int_t)lft_link_payload_max(gateway->link)));
     json_object_set_new(o, "mtu_search", json_boolean(gateway->pmtu.trying != 0));
     COUNT(o, c, rx_datagrams), COUNT(o, c, rx_truncated), COUNT(o, c, rx_unknown_spi), COUNT(o, c, rx_bad_tag),
@@ -95,7 +97,8 @@ static json_t *tunnel_json(const struct gateway *gateway)
         COUNT(handshake, h, wrong_version), COUNT(handshake, h, wrong_source), COUNT(handshake, h, wrong_cipher);
     COUNT(handshake, h, bad_mac), COUNT(handshake, h, bad_cookie), COUNT(handshake, h, stale),
         COUNT(handshake, h, unexpected), COUNT(handshake, h, cookies);
-    COUNT(handshake, h, limited), COUNT(handshake, h, completed);
+    COUNT(handshake, h, limited), COUNT(handshake, h, completed), COUNT(handshake, h, rivals),
+        COUNT(handshake, h, occupied);
     json_object_set_new(o, "handshake", handshake);
     return o;
 }
@@ -129,7 +132,7 @@ json_t *gateway_state(const struct gateway *gateway)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     json_t *o = json_object();
     json_object_set_new(o, "parameters", parameters_json(gateway));
-    json_object_set_new(o, "tunnel", tunnel_json(gateway));
+    json_object_set_new(o, "tunnel", tunnel_json(gateway, now_ns));
     json_object_set_new(o, "engine", engine_json(lft_link_engine(gateway->link), now_ns));
     json_object_set_new(o, "session", session_json(lft_link_session(gateway->link)));
     json_object_set_new(o, "relay", relay_json(gateway->relay));

@@ -86,12 +86,17 @@ void lft_link_destroy(struct lft_link *link)
     free(link);
 }
 
+static void count_failed(struct lft_link *link, uint64_t *counter)
+{
+    struct lft_session_state state;
+    lft_session_state(link->session, &state);
+    *counter += state.streams - state.streams_lingering;
+}
+
 static void begin_association(struct lft_link *link, const struct lft_keys *keys, uint64_t now_ns)
 {
     if (link->engine) {
-        struct lft_session_state state;
-        lft_session_state(link->session, &state);
-        link->counters.failed_streams_restart += state.streams - state.streams_lingering;
+        count_failed(link, &link->counters.failed_streams_restart);
         lft_session_fail(link->session, LFT_RESULT_PEER_RESTARTED);
         lft_engine_destroy(link->engine);
         link->events |= LFT_LINK_EVENT_RESTARTED;
@@ -103,10 +108,13 @@ static void begin_association(struct lft_link *link, const struct lft_keys *keys
     link->epoch = keys->epoch;
     link->peer_epoch = keys->peer_epoch;
     link->counters.associations++;
+    lft_handshake_begun(link->handshake, keys->epoch);
     struct lft_source source = lft_session_source(link->session);
     link->engine = lft_engine_create(&link->config.engine, &source, now_ns);
-    if (!link->engine)
+    if (!link->engine) { /* no memory: the peer has an association that this end cannot go on with */
+        lft_handshake_renew(link->handshake);
         return;
+    }
     lft_engine_set_peer_recovery(link->engine, keys->peer_recovery);
     lft_session_restart(link->session, lft_engine_rx_pool(link->engine));
 }
@@ -117,8 +125,8 @@ static uint64_t rejected_ns(const struct lft_link *link)
     return link->installed_ns + link->current.rekey_ns + REJECT_NS;
 }
 
-void lft_link_install(struct lft_link *link, const struct lft_keys *keys, const struct lft_address *from,
-                      uint64_t now_ns)
+static void use_keys(struct lft_link *link, const struct lft_keys *keys, const struct lft_address *from,
+                     uint64_t now_ns)
 {
     if (link->engine && keys->epoch == link->epoch && keys->peer_epoch == link->peer_epoch) {
         lft_link_drop_keys(&link->previous);
@@ -164,11 +172,30 @@ static void end_association(struct lft_link *link, unsigned code, unsigned event
     lft_handshake_start(link->handshake, now_ns);
 }
 
+/* An initiator whose responder has begun anew begins anew itself. It does not use these keys: its epoch was that of the
+ * association before, and an end that still has that one could not tell the two apart (handshake.h). */
+void lft_link_install(struct lft_link *link, struct lft_keys *keys, const struct lft_address *from, uint64_t now_ns)
+{
+    bool spent = link->engine && keys->epoch == link->epoch && keys->peer_epoch != link->peer_epoch;
+    if (!spent) {
+        use_keys(link, keys, from, now_ns);
+        return;
+    }
+    lft_link_drop_keys(keys);
+    count_failed(link, &link->counters.failed_streams_restart);
+    end_association(link, LFT_RESULT_PEER_RESTARTED, LFT_LINK_EVENT_RESTARTED, now_ns);
+}
+
 static uint64_t last_heard(const struct lft_link *link, uint64_t now_ns)
 {
     struct lft_engine_state state;
     lft_engine_state(link->engine, now_ns, &state);
     return state.last_heard_ns > link->silent_since_ns ? state.last_heard_ns : link->silent_since_ns;
+}
+
+bool lft_link_heard(const struct lft_link *link, uint64_t now_ns)
+{
+    return link->engine && now_ns - last_heard(link, now_ns) < link->config.dead_ns;
 }
 
 static void check_silence(struct lft_link *link, uint64_t now_ns)
@@ -192,9 +219,7 @@ static void check_silence(struct lft_link *link, uint64_t now_ns)
     }
     lft_handshake_start(link->handshake, now_ns); /* the peer may have restarted and lost its keys */
     if (silent_ns >= link->config.outage_max_ns) {
-        struct lft_session_state streams;
-        lft_session_state(link->session, &streams);
-        link->counters.failed_streams_outage += streams.streams - streams.streams_lingering;
+        count_failed(link, &link->counters.failed_streams_outage);
         end_association(link, LFT_RESULT_OUTAGE, LFT_LINK_EVENT_FAILED, now_ns);
     }
 }

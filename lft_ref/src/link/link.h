@@ -63,6 +63,13 @@ struct lft_link_counters {
     uint64_t rekeys, keys_rejected, peer_moves, associations, outages, failed_streams_outage, failed_streams_restart;
 };
 
+/* Whether another gateway with the same key wants the same tunnel, or has it. */
+enum lft_link_contention {
+    LFT_LINK_ALONE,
+    LFT_LINK_RIVAL,   /* another one asks this end, which refuses it */
+    LFT_LINK_OCCUPIED /* the other end has another one for its peer, and refuses this end */
+};
+
 enum lft_link_event {
     LFT_LINK_EVENT_UP = 1,
     LFT_LINK_EVENT_OUTAGE = 2,
@@ -95,6 +102,8 @@ struct lft_session *lft_link_session(struct lft_link *link);
 /* The present association's engine; NULL without an association. Ask again after every lft_link_receive. */
 struct lft_engine *lft_link_engine(struct lft_link *link);
 enum lft_link_status lft_link_status(const struct lft_link *link);
+/* What was last seen in about ten seconds; `address`: of the other gateway (RIVAL), of the other end (OCCUPIED). */
+enum lft_link_contention lft_link_contention(const struct lft_link *link, uint64_t now_ns, struct lft_address *address);
 /* The tunnel can carry new streams now. */
 bool lft_link_ready(const struct lft_link *link);
 void lft_link_set_rate(struct lft_link *link, enum lft_rate_mode mode, uint64_t rate_bps, uint64_t now_ns);

@@ -25,6 +25,9 @@ struct lft_link {
     uint64_t previous_until_ns, pending_until_ns, installed_ns, silent_since_ns, tick_ns;
     uint64_t tx_key_frames, rx_key_frames; /* under `current` */
     uint32_t path_payload_max, peer_payload_max;
+    enum lft_link_contention contention;
+    struct lft_address contender; /* who was refused, or who refuses */
+    uint64_t contention_ns;       /* when that was last seen */
     enum lft_link_status status;
     unsigned events;
 
@@ -42,12 +45,13 @@ struct lft_link {
 void lft_link_apply_payload_max(struct lft_link *link);
 
 /* link.c */
-/* Puts new keys into use. When an epoch has changed this begins a new association. */
-void lft_link_install(struct lft_link *link, const struct lft_keys *keys, const struct lft_address *from,
-                      uint64_t now_ns);
+/* Takes new keys and puts them into use. When an epoch has changed this begins a new association. */
+void lft_link_install(struct lft_link *link, struct lft_keys *keys, const struct lft_address *from, uint64_t now_ns);
 /* Keeps keys until the first authentic frame under them arrives. */
 void lft_link_await(struct lft_link *link, const struct lft_keys *keys, uint64_t now_ns);
 void lft_link_drop_keys(struct lft_keys *keys);
+/* True while the peer of the association in use is not silent. */
+bool lft_link_heard(const struct lft_link *link, uint64_t now_ns);
 void lft_link_run_timers(struct lft_link *link, uint64_t now_ns);
 /* Where an INIT goes: while the tunnel is up to where frames go, otherwise to the address that was configured. */
 const struct lft_address *lft_link_init_to(const struct lft_link *link);

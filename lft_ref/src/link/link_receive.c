@@ -25,12 +25,25 @@ static bool same_address(const struct lft_address *a, const struct lft_address *
     return a->n == b->n && memcmp(a->at, b->at, a->n) == 0;
 }
 
+static void note_contention(struct lft_link *link, enum lft_link_contention what, const struct lft_address *who,
+                            uint64_t now_ns)
+{
+    link->contention = what;
+    link->contender = *who;
+    link->contention_ns = now_ns;
+}
+
 static void take_handshake(struct lft_link *link, uint64_t now_ns, const uint8_t *at, size_t n,
                            const struct lft_address *from)
 {
     const struct lft_address *to = link->config.handshake.initiator ? lft_link_init_to(link) : &link->peer;
     const struct lft_handshake_message message = {
-        .at = at, .n = n, .address = {from->at, from->n}, .from_peer = same_address(from, to)};
+        .at = at,
+        .n = n,
+        .address = {from->at, from->n},
+        .from_peer = same_address(from, to),
+        .in_use = {link->engine != NULL, lft_link_heard(link, now_ns), link->peer_epoch}};
+    const struct lft_handshake_counters *counters = lft_handshake_counters(link->handshake), before = *counters;
     struct lft_handshake_answer answer;
     switch (lft_handshake_receive(link->handshake, now_ns, &message, &answer)) {
     case LFT_HS_NOTHING:
@@ -46,6 +59,10 @@ static void take_handshake(struct lft_link *link, uint64_t now_ns, const uint8_t
         lft_link_await(link, &answer.keys, now_ns);
         break;
     }
+    if (counters->rivals != before.rivals)
+        note_contention(link, LFT_LINK_RIVAL, from, now_ns);
+    if (counters->occupied != before.occupied)
+        note_contention(link, LFT_LINK_OCCUPIED, from, now_ns);
 }
 
 /* The peer is where its newest frame came from. A frame that somebody repeats from elsewhere is not the newest. */

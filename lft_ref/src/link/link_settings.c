@@ -1,6 +1,11 @@
 /* What the gateway asks of a link and sets in it. */
 #include "link_internal.h"
 
+#include "nc_clock.h"
+
+/* Whoever is refused asks every 2 s (FORMAT.md), and some of its messages may be lost. */
+#define CONTENTION_NS (10 * NC_NS_PER_S)
+
 void lft_link_apply_payload_max(struct lft_link *link)
 {
     if (link->engine)
@@ -41,6 +46,14 @@ struct lft_engine *lft_link_engine(struct lft_link *link)
 enum lft_link_status lft_link_status(const struct lft_link *link)
 {
     return link->status;
+}
+
+enum lft_link_contention lft_link_contention(const struct lft_link *link, uint64_t now_ns, struct lft_address *address)
+{
+    if (link->contention == LFT_LINK_ALONE || now_ns - link->contention_ns >= CONTENTION_NS)
+        return LFT_LINK_ALONE;
+    *address = link->contender;
+    return link->contention;
 }
 
 bool lft_link_ready(const struct lft_link *link)

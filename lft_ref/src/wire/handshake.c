@@ -30,6 +30,7 @@ struct lft_handshake *lft_handshake_create(const struct lft_handshake_config *co
                    config->initiator ? config->peer_name : config->name);
     lft_handshake_keys(handshake->psk, &handshake->names, handshake->mac1_key, handshake->cookie_key);
     lft_random(&handshake->epoch, sizeof handshake->epoch);
+    lft_random(&handshake->next_epoch, sizeof handshake->next_epoch);
     return handshake;
 }
 
@@ -49,6 +50,12 @@ void lft_handshake_renew(struct lft_handshake *handshake)
     lft_wipe(&handshake->init.noise, sizeof handshake->init.noise);
     handshake->init.running = false;
     lft_handshake_settle(handshake);
+}
+
+void lft_handshake_begun(struct lft_handshake *handshake, uint64_t epoch)
+{
+    handshake->epoch = epoch;
+    lft_random(&handshake->next_epoch, sizeof handshake->next_epoch);
 }
 
 /* The type of a message whose length and header are right; 0, and counted, for others. */

@@ -4,7 +4,9 @@
  *   - a repeated message changes nothing else either: an INIT counts once, by its timestamp, and an answer counts for
  *     the INIT under way alone;
  *   - keys in use stay until the peer has shown that it has the new ones, and keys that wait for that give way only to
- *     an INIT that was made after them, which a cookie proves.
+ *     an INIT that was made after them, which a cookie proves;
+ *   - an epoch of this end is that of one association at most. So two ends that agree on both epochs mean the same
+ *     association, and one of them cannot have begun anew without the other.
  * Rejected: a challenge before every handshake in place of timestamps; it costs each rekey another round trip. */
 #ifndef LFT_HANDSHAKE_H
 #define LFT_HANDSHAKE_H
@@ -34,11 +36,19 @@ struct lft_keys {
     uint16_t peer_payload_max;
 };
 
+/* The association in use, as far as the responder must know it. */
+struct lft_association {
+    bool any;            /* false: there is none */
+    bool heard;          /* its peer is not silent */
+    uint64_t peer_epoch; /* this end's is the handshake's own */
+};
+
 struct lft_handshake_message {
     const uint8_t *at; /* its 32 zero bits included */
     size_t n;
     struct lft_span address; /* opaque: octets that identify the source */
     bool from_peer;          /* the address is the one that this end sends to */
+    struct lft_association in_use;
 };
 
 enum lft_handshake_result {
@@ -56,6 +66,8 @@ struct lft_handshake_answer {
 struct lft_handshake_counters {
     uint64_t sent, received, malformed, wrong_version, wrong_source, wrong_cipher, bad_mac, bad_cookie, stale,
         unexpected, cookies, limited, completed;
+    uint64_t rivals;   /* responder: new INITs of another gateway than the peer, which is heard */
+    uint64_t occupied; /* initiator: answers that can only mean that the responder has another peer */
 };
 
 struct lft_handshake;
@@ -64,6 +76,9 @@ struct lft_handshake *lft_handshake_create(const struct lft_handshake_config *co
 void lft_handshake_destroy(struct lft_handshake *handshake);
 /* Draws a new epoch and drops the handshake under way. Timestamps, cookies and counters stay. */
 void lft_handshake_renew(struct lft_handshake *handshake);
+/* Says that an association has begun under this epoch of this end, one of those in lft_keys. The next association has
+ * another one. */
+void lft_handshake_begun(struct lft_handshake *handshake, uint64_t epoch);
 
 /* Initiator: begins a handshake, whose INIT lft_handshake_poll will give. No effect while one is under way. */
 void lft_handshake_start(struct lft_handshake *handshake, uint64_t now_ns);

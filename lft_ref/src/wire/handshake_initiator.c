@@ -23,7 +23,7 @@ static uint64_t next_timestamp(struct lft_handshake *handshake, uint64_t now_ns)
 static void compose(struct lft_handshake *handshake, uint64_t now_ns)
 {
     uint8_t payload[LFT_INIT_PAYLOAD], private[LFT_DH_BYTES], *message = handshake->init.message;
-    size_t n = lft_hello_put(handshake, next_timestamp(handshake, now_ns), true, payload);
+    size_t n = lft_hello_put(handshake, handshake->epoch, next_timestamp(handshake, now_ns), true, payload);
     lft_random(private, sizeof private);
     lft_message_header(handshake, LFT_INIT, handshake->config.recovery, message);
     lft_message_noise(handshake, message, &handshake->init.noise);
@@ -100,8 +100,10 @@ enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint6
     handshake->init.cookie_until_ns = now_ns + COOKIE_NS;
     handshake->init.timestamp = nc_max(handshake->init.timestamp, lft_get64(plain + LFT_COOKIE_BYTES));
     compose(handshake, now_ns);
-    if (++handshake->init.cookies_taken <=
-        COOKIES_AT_ONCE) /* a responder that never has enough must not set our pace */
+    handshake->init.cookies_taken++;
+    /* An INIT that shows its cookie and has the larger timestamp gets keys, unless the responder has another peer. */
+    handshake->counters.occupied += handshake->init.cookies_taken >= COOKIES_AT_ONCE;
+    if (handshake->init.cookies_taken <= COOKIES_AT_ONCE) /* a responder that never has enough must not set our pace */
         handshake->init.next_ns = now_ns;
     return LFT_HS_NOTHING;
 }
@@ -121,7 +123,7 @@ enum lft_handshake_result lft_take_response(struct lft_handshake *handshake,
         return LFT_HS_NOTHING;
     }
     if (!lft_hello_get(handshake, false, payload, &hello) ||
-        !lft_message_keys(handshake, &handshake->init.noise, &hello, &answer->keys))
+        !lft_message_keys(handshake, &handshake->init.noise, handshake->epoch, &hello, &answer->keys))
         return LFT_HS_NOTHING;
     lft_wipe(&handshake->init.noise, sizeof handshake->init.noise);
     handshake->init.running = false;

@@ -45,8 +45,9 @@ struct lft_handshake {
     struct lft_names names;
     uint8_t psk[LFT_PSK_BYTES], mac1_key[LFT_SECRET_BYTES], cookie_key[LFT_SECRET_BYTES];
     struct lft_hmac *hmac;
-    uint64_t epoch;
-    uint32_t spi; /* for frames to this end under the keys to come */
+    uint64_t epoch;      /* of the association in use, or of the next one when there is none */
+    uint64_t next_epoch; /* responder: what it offers beside an association in use to whoever is not its peer */
+    uint32_t spi;        /* for frames to this end under the keys to come */
 
     struct { /* initiator */
         bool running;
@@ -83,7 +84,7 @@ void lft_message_header(const struct lft_handshake *handshake, enum lft_message_
 /* Begins the Noise state for the INIT whose header this is. */
 void lft_message_noise(const struct lft_handshake *handshake, const uint8_t *init, struct lft_noise *noise);
 /* This end's hello, with a new SPI. Returns the octets written. */
-size_t lft_hello_put(struct lft_handshake *handshake, uint64_t timestamp, bool init, uint8_t *at);
+size_t lft_hello_put(struct lft_handshake *handshake, uint64_t epoch, uint64_t timestamp, bool init, uint8_t *at);
 /* False, and counted: an SPI, size or interval that no end may ask for. */
 bool lft_hello_get(struct lft_handshake *handshake, bool init, const uint8_t *at, struct lft_hello *hello);
 /* mac1 over all octets before `at`; and whether the one that stands there is right. */
@@ -94,8 +95,8 @@ void lft_mac2(struct lft_handshake *handshake, const uint8_t *init, const uint8_
 /* The key of one COOKIE message. */
 void lft_cookie_key(struct lft_handshake *handshake, const uint8_t *cookie_message, uint8_t key[LFT_SECRET_BYTES]);
 /* The keys of a finished handshake. False: no memory. */
-bool lft_message_keys(struct lft_handshake *handshake, const struct lft_noise *noise, const struct lft_hello *peer,
-                      struct lft_keys *keys);
+bool lft_message_keys(struct lft_handshake *handshake, const struct lft_noise *noise, uint64_t epoch,
+                      const struct lft_hello *peer, struct lft_keys *keys);
 
 /* handshake_initiator.c */
 enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint64_t now_ns,

@@ -47,7 +47,7 @@ static uint32_t random_spi(void)
     return spi;
 }
 
-size_t lft_hello_put(struct lft_handshake *handshake, uint64_t timestamp, bool init, uint8_t *at)
+size_t lft_hello_put(struct lft_handshake *handshake, uint64_t epoch, uint64_t timestamp, bool init, uint8_t *at)
 {
     const struct lft_handshake_config *config = &handshake->config;
     const uint8_t *begin = at;
@@ -56,7 +56,7 @@ size_t lft_hello_put(struct lft_handshake *handshake, uint64_t timestamp, bool i
         lft_put64(at, timestamp);
         at += 8;
     }
-    lft_put64(at, handshake->epoch);
+    lft_put64(at, epoch);
     nc_put32(at + 8, handshake->spi);
     nc_put32(at + 12, (uint32_t)nc_min(config->rekey_ns / NC_NS_PER_MS, UINT32_MAX));
     nc_put16(at + 16, config->payload_max);
@@ -115,8 +115,8 @@ void lft_cookie_key(struct lft_handshake *handshake, const uint8_t *cookie_messa
     lft_hmac(handshake->hmac, master, &span, 1, key);
 }
 
-bool lft_message_keys(struct lft_handshake *handshake, const struct lft_noise *noise, const struct lft_hello *peer,
-                      struct lft_keys *keys)
+bool lft_message_keys(struct lft_handshake *handshake, const struct lft_noise *noise, uint64_t epoch,
+                      const struct lft_hello *peer, struct lft_keys *keys)
 {
     const struct lft_handshake_config *config = &handshake->config;
     uint8_t transport[2][LFT_SECRET_BYTES], block[2][LFT_KEY_BLOCK];
@@ -127,7 +127,7 @@ bool lft_message_keys(struct lft_handshake *handshake, const struct lft_noise *n
                               .unseal = lft_key_create(config->cipher, block[config->initiator], false),
                               .spi_out = peer->spi,
                               .spi_in = handshake->spi,
-                              .epoch = handshake->epoch,
+                              .epoch = epoch,
                               .peer_epoch = peer->epoch,
                               .rekey_ns = nc_min(config->rekey_ns, peer->rekey_ms * NC_NS_PER_MS),
                               .peer_recovery = peer->recovery,

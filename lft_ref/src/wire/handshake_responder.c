@@ -49,6 +49,19 @@ static enum lft_handshake_result give_cookie(struct lft_handshake *handshake,
     return LFT_HS_REPLY;
 }
 
+/* True when the INIT begins another association than the one in use: the peer has begun anew, or it is not the peer. */
+static bool begins_anew(const struct lft_handshake_message *message, const struct lft_hello *hello)
+{
+    return message->in_use.any && hello->epoch != message->in_use.peer_epoch;
+}
+
+/* True for another gateway with the same key. The peer keeps the tunnel while it is heard; when it has started anew it
+ * is at the same address, or silent at the old one. */
+static bool is_rival(const struct lft_handshake_message *message, const struct lft_hello *hello)
+{
+    return begins_anew(message, hello) && message->in_use.heard && !message->from_peer;
+}
+
 /* Makes the RESPONSE and the keys. */
 static enum lft_handshake_result respond(struct lft_handshake *handshake, const struct lft_handshake_message *message,
                                          struct lft_noise *noise, const struct lft_hello *hello,
@@ -56,13 +69,14 @@ static enum lft_handshake_result respond(struct lft_handshake *handshake, const 
 {
     uint8_t payload[LFT_RESPONSE_PAYLOAD], private[LFT_DH_BYTES], *at = handshake->response.message;
     const uint8_t *init = message->at;
+    uint64_t epoch = begins_anew(message, hello) ? handshake->next_epoch : handshake->epoch;
     handshake->response.awaited = false;
-    size_t n = lft_hello_put(handshake, 0, false, payload);
+    size_t n = lft_hello_put(handshake, epoch, 0, false, payload);
     lft_random(private, sizeof private);
     lft_message_header(handshake, LFT_RESPONSE, init[LFT_RECOVERY_AT], at);
     memcpy(at + LFT_ANSWERED_AT, init + LFT_INIT_MAC1_AT, LFT_MAC_BYTES);
     bool good = lft_noise_write_2(noise, private, (struct lft_span){payload, n}, at + LFT_RESPONSE_NOISE_AT) &&
-                lft_message_keys(handshake, noise, hello, &answer->keys);
+                lft_message_keys(handshake, noise, epoch, hello, &answer->keys);
     lft_wipe(private, sizeof private);
     if (!good)
         return LFT_HS_NOTHING;
@@ -92,10 +106,12 @@ static enum lft_handshake_result judge(struct lft_handshake *handshake, uint64_t
         return LFT_HS_NOTHING;
     bool proved = shows_cookie(handshake, message), stale = hello.timestamp <= handshake->response.timestamp;
     bool must_prove = handshake->response.awaited || lft_cookies_load(&handshake->response.cookies);
+    bool rival = is_rival(message, &hello);
     handshake->counters.stale += stale;
-    if (!stale && (proved || !must_prove))
+    handshake->counters.rivals += rival && proved && !stale; /* a recording proves nothing of its address */
+    if (!stale && !rival && (proved || !must_prove))
         return respond(handshake, message, noise, &hello, answer);
-    if (!lft_cookies_may_answer(&handshake->response.cookies, stale, seen_before, now_ns))
+    if (!lft_cookies_may_answer(&handshake->response.cookies, stale || rival, seen_before, now_ns))
         return limited(handshake);
     return give_cookie(handshake, message, answer);
 }
