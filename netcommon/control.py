@@ -36,7 +36,9 @@ class ControlClient:
             self._socket.connect(str(path))
         except OSError as error:
             self._socket.close()
-            raise ControlError(f"{path}: {error.strerror or error}; is {self.tool} running there?") from error
+            denied = isinstance(error, PermissionError)
+            advice = f"want root, or the user who started {self.tool}" if denied else f"is {self.tool} running there?"
+            raise ControlError(f"{path}: {error.strerror or error}; {advice}") from error
         self._lines = self._socket.makefile("rb")
 
     def __enter__(self) -> Self:

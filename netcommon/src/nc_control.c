@@ -89,6 +89,15 @@ static json_t *read_answer(int fd)
     return answer;
 }
 
+static void could_not_connect(const char *path, const char *program, int failed, struct nc_error *error)
+{
+    if (failed == EACCES || failed == EPERM)
+        nc_fail(error, NC_EXIT_FAILED, "--control '%s': %s; want root, or the user who started %s", path,
+                strerror(failed), program);
+    else
+        nc_fail(error, NC_EXIT_FAILED, "--control '%s': %s; is %s running there?", path, strerror(failed), program);
+}
+
 json_t *nc_control_request(const char *path, json_t *request, const char *program, struct nc_error *error)
 {
     struct sockaddr_un address;
@@ -105,7 +114,7 @@ json_t *nc_control_request(const char *path, json_t *request, const char *progra
     struct timeval patience = {.tv_sec = 5};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-        nc_fail(error, NC_EXIT_FAILED, "--control '%s': %s; is %s running there?", path, strerror(errno), program);
+        could_not_connect(path, program, errno, error);
     else if (dprintf(fd, "%s\n", text) < 0 || !(answer = read_answer(fd)))
         nc_fail(error, NC_EXIT_FAILED, "--control '%s': %s did not answer", path, program);
     free(text);

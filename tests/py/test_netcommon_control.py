@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 from collections.abc import Iterator
@@ -73,6 +74,17 @@ def test_no_answer_says_which_tool_it_was(tmp_path: Path, answer: bytes, words: 
 def test_a_path_too_long_for_a_socket_says_so(tmp_path: Path) -> None:
     with pytest.raises(ControlError, match="too long; is comet-delay running there"):
         Control(tmp_path / ("x" * 120))
+
+
+def test_a_socket_of_another_user_is_not_taken_for_a_missing_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may use every socket, so the kernel's answer is made up."""
+
+    def denied(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("netcommon.control.socket.socket.connect", denied)
+    with pytest.raises(ControlError, match=r"^s: Permission denied; want root, or the user who started comet-delay$"):
+        Control(Path("s"))
 
 
 def test_a_value_that_the_box_refuses_is_wrong_usage(tmp_path: Path) -> None:
