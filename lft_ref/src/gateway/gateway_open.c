@@ -1,4 +1,5 @@
 /* Opening and closing a gateway: the configuration of its parts follows from the settings. */
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,16 @@ static int open_proxies(struct gateway *gateway, struct nc_error *error)
     return 0;
 }
 
+/* The packet rules would take an interface that does not exist, and no connection would ever be accelerated. */
+static int check_lan(const struct nc_strings *lan, struct nc_error *error)
+{
+    for (size_t i = 0; i < lan->n; i++)
+        if (!if_nametoindex(lan->at[i]))
+            return nc_fail(error, NC_EXIT_MISSING, "--lan '%.40s': no such interface; 'ip link' lists them",
+                           lan->at[i]);
+    return 0;
+}
+
 static int open_router(struct gateway *gateway, struct nc_error *error)
 {
     const struct settings *s = &gateway->settings;
@@ -139,6 +150,8 @@ static int open_router(struct gateway *gateway, struct nc_error *error)
                           .lan = s->lan};
     if (!s->router && !s->host)
         return 0;
+    if (check_lan(&s->lan, error) < 0)
+        return -1;
     gateway->router = router_open(gateway->relay, &rules, error);
     return gateway->router ? 0 : -1;
 }

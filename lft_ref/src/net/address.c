@@ -1,6 +1,7 @@
 #include "address.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -98,6 +99,21 @@ const char *address_text(const struct sockaddr_storage *address, char *out, size
     } else
         snprintf(out, size, "none");
     return out;
+}
+
+const char *address_bind_advice(int error)
+{
+    switch (error) {
+    case EADDRINUSE:
+        return "; choose another port, or end the program that has this one ('ss -lntup' shows it)";
+    case EADDRNOTAVAIL:
+        return "; want an address of this machine ('ip address' lists them)";
+    case EACCES:
+    case EPERM:
+        return "; want root, or CAP_NET_BIND_SERVICE for a port below 1024 and CAP_NET_RAW for --carriage esp";
+    default:
+        return "";
+    }
 }
 
 uint32_t address_device_mtu(void)

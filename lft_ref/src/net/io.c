@@ -113,8 +113,9 @@ struct io *io_open(const struct io_settings *settings, struct loop *loop, struct
     struct io *io = calloc(1, sizeof *io);
     int fd = io ? open_socket(settings) : -1;
     if (fd < 0) {
-        nc_fail(error, NC_EXIT_MISSING, "--listen '%s' (%s): %s", address_text(&settings->local, text, sizeof text),
-                io_carriage_names[settings->carriage], strerror(errno));
+        int failed = errno;
+        nc_fail(error, NC_EXIT_MISSING, "--listen '%s' (%s): %s%s", address_text(&settings->local, text, sizeof text),
+                io_carriage_names[settings->carriage], strerror(failed), address_bind_advice(failed));
         free(io);
         return NULL;
     }

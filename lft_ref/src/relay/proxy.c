@@ -195,7 +195,9 @@ struct proxy *proxy_open(struct relay *relay, enum proxy_kind kind, const char *
     struct loop_source *source = &proxy->source;
     *source = (struct loop_source){.fd = listen_at(&address), .ready = ready, .owner = proxy};
     if (source->fd < 0 || loop_add(relay->loop, source, EPOLLIN) < 0) {
-        nc_fail(error, NC_EXIT_MISSING, "--%s '%.100s': %s", names[kind], text, strerror(errno));
+        int failed = errno;
+        nc_fail(error, NC_EXIT_MISSING, "--%s '%.100s': %s%s", names[kind], text, strerror(failed),
+                address_bind_advice(failed));
         proxy_close(proxy);
         return NULL;
     }

@@ -28,13 +28,34 @@ static int bring_up(const char *name)
     return failed ? -1 : 0;
 }
 
+/* What stands in the way of a TUN interface of this name, and what to do. */
+static const char *tun_advice(int error)
+{
+    switch (error) {
+    case EBUSY:
+        return "; another gateway here has this name: choose another --name for this one";
+    case EINVAL:
+        return "; another interface has this name: choose another --name for this gateway";
+    case EPERM:
+    case EACCES:
+        return "; --router and --host want root or CAP_NET_ADMIN";
+    case ENOENT:
+    case ENODEV:
+        return "; want the kernel's tun module ('modprobe tun') and /dev/net/tun";
+    default:
+        return "";
+    }
+}
+
 int tun_open(const char *name, struct nc_error *error)
 {
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
     int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
     if (fd < 0 || ioctl(fd, TUNSETIFF, &request) < 0 || bring_up(name) < 0) {
-        nc_fail(error, NC_EXIT_MISSING, "--name %s: cannot make the TUN interface: %s", name, strerror(errno));
+        int failed = errno;
+        nc_fail(error, NC_EXIT_MISSING, "--name '%s': cannot make the TUN interface: %s%s", name, strerror(failed),
+                tun_advice(failed));
         if (fd >= 0)
             close(fd);
         return -1;
