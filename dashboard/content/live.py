@@ -48,7 +48,7 @@ def gateway_facts(seen: Seen[GatewayState]) -> Facts:
         ("Rate of the tunnel now", limit(engine.get("rate_bps"))),
         ("RTT of the tunnel", readable.duration(engine.get("srtt_ns") or None)),
         ("Least RTT of the tunnel", readable.duration(engine.get("min_rtt_ns") or None)),
-        ("Loss in the tunnel", readable.ratio_ppb(engine.get("loss_ppb"))),
+        ("Loss in the last 1000 frames", readable.ratio_ppb(engine.get("loss_ppb"))),
         ("Connections of hosts", readable.count(state.connections)),
         ("Half-open connections", readable.count(state.half_open)),
         ("Sessions in the tunnel", readable.count(state.streams)),

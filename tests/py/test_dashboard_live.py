@@ -110,7 +110,7 @@ def test_a_socket_that_is_gone_is_said_and_the_watch_goes_on_by_itself(shown: li
             assert facts["Peer"] == "192.0.2.1:2004" and facts["Rate limit"] == "800 Mbit/s"
             assert facts["From hosts into the gateway"] == "100 Mbit/s"
             assert facts["From the gateway to hosts"] == "10 Mbit/s" and facts["Limit towards hosts"] == "none"
-            assert facts["RTT of the tunnel"] == "200 ms" and facts["Loss in the tunnel"] == "0.01 %"
+            assert facts["RTT of the tunnel"] == "200 ms" and facts["Loss in the last 1000 frames"] == "0.01 %"
         wait_until(lambda: "is lft-gateway running there?" in seen().error, "the end")
         assert seen().state is None and gateway_facts(seen()) == []
 
