@@ -1,8 +1,9 @@
 """Quantities with units, the same grammar as ``src/nc_quantity.h``: ``100ms``, ``0.01%``, ``45Mbit``, ``110KB``.
 
 Everything becomes an integer in a base unit (ns, bit/s, bytes, parts per billion), so that no rounding depends on who
-parsed it. Rates are decimal, sizes binary (1KB = 1024 bytes), case does not matter, a bare number is in seconds, bit/s,
-bytes or a fraction. Distances (metres) are known here only: no tool takes one.
+parsed it. Rates are decimal, sizes binary (1KB = 1024 bytes), case does not matter. A duration, a rate and a distance
+have a unit, except 0. A number without a unit is a count, a size in bytes or a fraction below 1. Distances (metres) are
+known here only: no tool takes one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Unit:
     multipliers: dict[str, int]
     shown: tuple[tuple[str, int], ...]
     decimals: int = 3
+    likely: tuple[str, ...] = ()  # what a number without a unit may have meant; with these the unit is required
 
 
 def _rates() -> dict[str, int]:
@@ -50,12 +52,14 @@ DURATION = Unit(
     "100ms, 4.2ms, 50us or 1.5s",
     {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "": 10**9, "min": 60 * 10**9, "m": 60 * 10**9, "h": 3600 * 10**9},
     (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)),
+    likely=("ms", "s"),
 )
 RATE = Unit(
     "rate",
     "45Mbit, 800Mbit or 10Gbit",
     _rates(),
     (("Tbit", 10**12), ("Gbit", 10**9), ("Mbit", 10**6), ("Kbit", 10**3), ("bit", 1)),
+    likely=("Mbit", "bit"),
 )
 BYTES = Unit(
     "size",
@@ -75,12 +79,14 @@ DISTANCE = Unit(
     "1000km or 250m",
     {"m": 1, "km": 1000, "": 1},
     (("km", 1000), ("m", 1)),
+    likely=("km", "m"),
 )
 UNITS = {unit.name: unit for unit in (COUNT, DURATION, RATE, BYTES, RATIO)}  # as option tables name them
 
 
-def parse(unit: Unit, text: str) -> int:
-    """``text`` in the unit's base unit; ValueError says why not and gives examples. Exact for decimal fractions."""
+def parse(unit: Unit, text: str, *, quoted: bool = False) -> int:
+    """``text`` in the unit's base unit; ValueError says why not and gives examples. Exact for decimal fractions.
+    ``quoted``: where a text with its unit stands in quotation marks, as in TOML."""
     if text.startswith("-"):
         raise ValueError(f"negative; want a {unit.name} such as {unit.examples}")
     match = _NUMBER.fullmatch(text)
@@ -94,7 +100,16 @@ def parse(unit: Unit, text: str) -> int:
     value: int = (mantissa * factor + divisor // 2) // divisor
     if value > _UINT64_MAX or (value == 0 and mantissa != 0):
         raise ValueError(f"too {'large' if value else 'small'} to represent")
+    if not match["suffix"] and (meant := _meant(unit, text, value)):
+        raise ValueError("has no unit; write " + " or ".join(f'"{one}"' if quoted else one for one in meant))
     return value
+
+
+def _meant(unit: Unit, text: str, value: int) -> list[str]:
+    """What a number without a unit may have meant; nothing where it has one meaning."""
+    if unit is RATIO and value >= RATIO_ONE_PPB:
+        return ["1%", "100%"] if value == RATIO_ONE_PPB else [f"{text}%"]
+    return [text + suffix for suffix in unit.likely] if value else []
 
 
 def format_value(unit: Unit, value: int) -> str:
@@ -111,7 +126,7 @@ def format_value(unit: Unit, value: int) -> str:
 
 
 def parse_duration_ns(text: str) -> int:
-    """Nanoseconds of ``100ms``, ``1.5s``, ``2min``; a bare number is seconds."""
+    """Nanoseconds of ``100ms``, ``1.5s``, ``2min``; only 0 needs no unit."""
     return parse(DURATION, text)
 
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* A suffix multiplies the number by num/den. The first of each unit with den == 1 is what a bare number means; rows are
- * ordered as formatting tries them, largest first, and `alias` rows only parse. */
+/* A suffix multiplies the number by num/den; the empty one says what a number without a unit would be. Rows are ordered
+ * as formatting tries them, largest first, and `alias` rows only parse. */
 struct suffix {
     const char *text;
     uint64_t num, den;
@@ -118,7 +118,31 @@ static const struct suffix *find_suffix(const struct suffix *suffix, const char 
     return NULL;
 }
 
+/* A number without a unit whose unit could be one or another. The error shows both. */
+static int refuse_bare(enum nc_unit unit, const char *text, uint64_t value, struct nc_error *error)
+{
+    if (unit == NC_UNIT_DURATION && value)
+        return nc_fail(error, NC_EXIT_USAGE, "has no unit; write %.40sms or %.40ss", text, text);
+    if (unit == NC_UNIT_RATE && value)
+        return nc_fail(error, NC_EXIT_USAGE, "has no unit; write %.40sMbit or %.40sbit", text, text);
+    if (unit == NC_UNIT_RATIO && value == NC_RATIO_ONE)
+        return nc_fail(error, NC_EXIT_USAGE, "has no unit; write 1%% or 100%%");
+    if (unit == NC_UNIT_RATIO && value > NC_RATIO_ONE)
+        return nc_fail(error, NC_EXIT_USAGE, "has no unit; write %.40s%%", text);
+    return 0;
+}
+
 int nc_quantity_parse(enum nc_unit unit, const char *text, uint64_t *value, struct nc_error *error)
+{
+    uint64_t parsed;
+    bool bare = text[strspn(text, "0123456789.")] == '\0';
+    if (nc_quantity_parse_bare(unit, text, &parsed, error) < 0 || (bare && refuse_bare(unit, text, parsed, error) < 0))
+        return -1;
+    *value = parsed;
+    return 0;
+}
+
+int nc_quantity_parse_bare(enum nc_unit unit, const char *text, uint64_t *value, struct nc_error *error)
 {
     const char *at = text;
     unsigned __int128 mantissa;

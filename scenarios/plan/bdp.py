@@ -51,7 +51,7 @@ def with_sizes(values: Values, sizes: Mapping[Key, int]) -> dict[str, Any]:
     """The values with these sizes in bytes, and rates in bit/s."""
     done = dict(values)
     for (table, key), size in sizes.items():
-        done[table] = done[table] | {key: size}
+        done[table] = done[table] | {key: f"{size}bit" if (table, key) in RATES else size}
     return done
 
 

@@ -107,7 +107,7 @@ def value_of(column: str, text: str | int | float | bool) -> str | int | float |
     unit = _UNITS.get(column.rsplit("_", 1)[-1])
     if unit is None or isinstance(text, bool):
         return float(text) if isinstance(text, str) and columns.COLUMNS[column].kind == "float" else text
-    return quantity.parse(unit, text if isinstance(text, str) else f"{text}")
+    return quantity.parse(unit, text) if isinstance(text, str) else quantity.parse(unit, f"{text}", quoted=True)
 
 
 def _agrees(row: Row, picked: Where) -> bool:

@@ -28,7 +28,9 @@ class Table(BaseModel):
 def _parsed(unit: quantity.Unit, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ValueError(f"not a {unit.name}; want for example {unit.examples}")
-    return quantity.parse(unit, value if isinstance(value, str) else f"{Decimal(repr(value)):f}")
+    if isinstance(value, str):
+        return quantity.parse(unit, value)
+    return quantity.parse(unit, f"{Decimal(repr(value)):f}", quoted=True)
 
 
 def _shown(unit: quantity.Unit) -> PlainSerializer:

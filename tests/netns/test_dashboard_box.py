@@ -41,6 +41,8 @@ def test_the_delay_set_on_the_page_is_what_ping_sees(tmp_path: Path) -> None:
             assert least_ms(in_netns(hosts.left, "ping", "-c", "3", "-i", "0.05", RIGHT)) >= 70
             refused = pressed(server, OUTPUT, INPUTS, fields | {"box-delay": "long"}, "box-set")
             assert "--delay 'long'" in said(refused, "box-said")
+            refused = pressed(server, OUTPUT, INPUTS, fields | {"box-delay": "", "box-loss": "1"}, "box-set")
+            assert said(refused, "box-said") == "--loss: '1': has no unit; write 1% or 100%"
             assert watched.box
             seen = watched.box.seen
             wait_until(lambda: (now := seen().state) and delay_ns(now) == 35_000_000, "the delay on the page")

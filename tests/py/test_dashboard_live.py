@@ -229,6 +229,7 @@ def test_both_directions_of_a_box_stand_side_by_side(shown_box: live.Live, socke
         ("ba", {"rate": "0", "loss": "1%"}, {"ba-rate": "0", "ba-loss": "1%"}, "Changed: ba rate none, ba loss 1%."),
         ("ab", {"delay": "4.2ms"}, {"ab-delay": "4.2ms"}, "Nothing has changed: the box had these values."),
         ("ab", {"rate": "fast"}, {"ab-rate": "fast"}, "--ab-rate 'fast': not a rate"),
+        ("both", {"loss": "1"}, {"loss": "1"}, "--loss '1': has no unit; write 1% or 100%"),
         ("x-y", {"rate": "1"}, None, "direction 'x-y': not offered"),
         ("both", {}, None, "nothing to set"),
     ],

@@ -7,15 +7,15 @@ import random
 import pytest
 
 from netcommon import quantity
-from netcommon.quantity import BYTES, COUNT, DURATION, RATE, RATIO, Unit
+from netcommon.quantity import BYTES, COUNT, DISTANCE, DURATION, RATE, RATIO, Unit
 
 READ = [
     (DURATION, "100ms", 100_000_000), (DURATION, "4.2ms", 4_200_000), (DURATION, "50us", 50_000),
-    (DURATION, "1.5s", 1_500_000_000), (DURATION, "2", 2_000_000_000), (DURATION, "2min", 120_000_000_000),
+    (DURATION, "1.5s", 1_500_000_000), (DURATION, "2min", 120_000_000_000),
     (DURATION, "1H", 3_600_000_000_000), (DURATION, "0", 0),
-    (RATE, "45Mbit", 45_000_000), (RATE, "10Gbit/s", 10**10), (RATE, "800mbps", 800_000_000), (RATE, "9600", 9600),
+    (RATE, "45Mbit", 45_000_000), (RATE, "10Gbit/s", 10**10), (RATE, "800mbps", 800_000_000), (RATE, "0", 0),
     (BYTES, "110KB", 112_640), (BYTES, "2GiB", 2**31), (BYTES, "9000", 9000), (BYTES, "1.5k", 1536),
-    (RATIO, "0.01%", 100_000), (RATIO, "100ppm", 100_000), (RATIO, "0.0001", 100_000), (RATIO, "1", 10**9),
+    (RATIO, "0.01%", 100_000), (RATIO, "100ppm", 100_000), (RATIO, "0.0001", 100_000), (RATIO, "100%", 10**9),
     (COUNT, "18446744073709551615", 2**64 - 1), (BYTES, "9223372036854775807", 2**63 - 1),
 ]  # fmt: skip
 
@@ -55,6 +55,9 @@ def test_what_it_writes_reads_back(unit: Unit) -> None:
         (DURATION, "1e3", "not a duration"), (RATE, "45MB", "not a rate"), (BYTES, "1..5K", "not a size"),
         (BYTES, "99999999999999999999", "too large"), (BYTES, "123456789012345678901", "not a size"),
         (BYTES, "99999999TB", "too large"), (DURATION, "0.0000000001", "too small"), (RATIO, "٣%", "not a ratio"),
+        (DURATION, "4.2", "has no unit; write 4.2ms or 4.2s$"), (RATE, "5", "has no unit; write 5Mbit or 5bit$"),
+        (RATIO, "1", "has no unit; write 1% or 100%$"), (RATIO, "2.5", "has no unit; write 2.5%$"),
+        (DISTANCE, "880", "has no unit; write 880km or 880m$"),
     ],
 )  # fmt: skip
 def test_refuses_with_a_reason(unit: Unit, text: str, why: str) -> None:

@@ -14,6 +14,11 @@ from netcommon.binaries import find
 COMMANDS = [(page.stem, *([verb] if verb else [])) for page in PAGES for verb in options.verbs(page.stem)]
 WRONG = [
     (("comet-delay", "run", "--rate", "fast"), "--rate 'fast': not a rate"),
+    (("comet-delay", "run", "--delay", "4.2"), "--delay '4.2': has no unit; write 4.2ms or 4.2s"),
+    (("comet-delay", "run", "--ba-rate", "5"), "--ba-rate '5': has no unit; write 5Mbit or 5bit"),
+    (("comet-delay", "run", "--loss", "1", "--check"), "'1': has no unit; write 1% or 100%"),
+    (("rttcp", "-t", "nowhere", "-d", "10"), "--duration '10': has no unit; write 10ms or 10s"),
+    (("lft-sim", "--loss", "5"), "--loss '5': has no unit; write 5%"),
     (("comet-delay", "run", "--ab-framing", "atm"), "--ab-framing 'atm': allowed is one of l2, ethernet, ip"),
     (("comet-delay", "run", "--a", "tap:x"), "--b: missing"),
     (("comet-delay", "dance"), "'dance': want one of run, show"),

@@ -96,6 +96,12 @@ UNITS = [
     Wrong(QUEUE, 'queue = "64 packets"', "path.queue = '64 packets': not a size; want for example 9000, 110KB"),
     Wrong(QUEUE, 'queue = "0.5 BPD"', "path.queue = '0.5 BPD': not a size; want for example 9000, 110KB"),
     of_path("loss", '"1/100"', "path.loss = '1/100': not a ratio; want for example 0.01%"),
+    Wrong(DELAY, "delay = 40", """path.delay = 40: has no unit; write "40ms" or "40s\""""),
+    Wrong(DELAY, 'delay = "4.2"', "path.delay = '4.2': has no unit; write 4.2ms or 4.2s"),
+    Wrong(DELAY, "distance = 880", """path.distance = 880: has no unit; write "880km" or "880m\""""),
+    Wrong(RATE, "rate = 80", """path.rate = 80: has no unit; write "80Mbit" or "80bit\""""),
+    of_path("loss", "1", """path.loss = 1: has no unit; write "1%" or "100%\""""),
+    of_path("loss", "'gilbert:1,10'", "path.loss = 'gilbert:1,10': '1': has no unit; write 1% or 100%"),
     of_path(
         "queue_packets",
         '"64KB"',
@@ -108,7 +114,7 @@ RANGES = [
     of_path("channels", "0", "path.channels = 0: out of range; allowed is 1 to 16"),
     of_path("routers", "1", "path.routers = 1: out of range; allowed is 2 to 16"),
     of_path("seed", "-1", "path.seed = -1: out of range; allowed is 0 to 9007199254740992"),
-    of_path("loss", "2", "path.loss = 2: out of range; allowed is 0% to 100%"),
+    of_path("loss", '"200%"', "path.loss = '200%': out of range; allowed is 0% to 100%"),
     Wrong(BYTES, "bytes = 0", "transfer.bytes = 0: out of range; allowed is 1 or more"),
     Wrong(BYTES, "duration = 0", "transfer.duration = 0: out of range; allowed is 10ms to 604800s"),
     of_transfer("window", '"2GB"', "transfer.window = '2GB': out of range; allowed is 2KB to 1GB"),  # RFC 7323
@@ -394,7 +400,7 @@ TOGETHER = [
     ),
     in_table(
         "[[expect]]",
-        'say = "a"\nmin = 1\n[[expect]]\nsay = "x"\nmni = 1',
+        'say = "a"\nmin = "1bit"\n[[expect]]\nsay = "x"\nmni = 1',
         "unknown key 'expect.1.mni' — did you mean 'min'?",
         5,
     ),

@@ -17,7 +17,7 @@ Answer = dict[str, Any]
 MBIT = 10**6
 PARSERS: dict[str, tuple[str, Callable[[str], int | str]]] = {
     "delay": ("delay_ns", quantity.parse_duration_ns), "rate": ("rate_bps", quantity.parse_rate_bps),
-    "loss": ("loss", str),
+    "loss": ("loss", lambda text: quantity.format_ratio(quantity.parse_ratio_ppb(text))),
 }  # fmt: skip
 
 

@@ -85,7 +85,7 @@ static uint64_t load(const struct key *key, const struct aqm_params *params)
     return key->kind == KEY_SWITCH ? *(const bool *)at : *(const uint64_t *)at;
 }
 
-/* 125000000 → "0.125": exact, and what nc_quantity_parse reads. */
+/* 125000000 → "0.125": exact, and what nc_quantity_parse_bare reads. */
 static void format_gain(uint64_t value, char *buf, size_t size)
 {
     int used = snprintf(buf, size, "%llu.%09llu", (unsigned long long)(value / NC_RATIO_ONE),
@@ -131,7 +131,9 @@ static int parse_value(const struct key *key, const char *text, uint64_t *value,
             return 0;
         return nc_fail(error, NC_EXIT_USAGE, "%s=%s: allowed is on or off", key->name, quote(text).text);
     }
-    if (nc_quantity_parse(key->unit, text, value, &why) < 0)
+    int (*parse)(enum nc_unit, const char *, uint64_t *, struct nc_error *) =
+        key->kind == KEY_GAIN ? nc_quantity_parse_bare : nc_quantity_parse;
+    if (parse(key->unit, text, value, &why) < 0)
         return nc_fail(error, NC_EXIT_USAGE, "%s=%s: %s", key->name, quote(text).text,
                        key->kind == KEY_GAIN ? "not a gain; want a decimal per second, for example 0.125" : why.text);
     if (*value >= key->min && *value <= key->max)

@@ -23,7 +23,7 @@
  *   2ms, uniform:2ms                 uniform in ±2 ms
  *   normal:2ms, pareto:2ms, paretonormal:2ms      by standard deviation
  *   uniform:2ms,25%                  any of them with lag-1 correlation, up to 99.9 %
- *   table:FILE[,25%]                 delays drawn from those in FILE, as they are (12.5ms, -3us; a bare number is
+ *   table:FILE[,25%]                 delays drawn from those in FILE, as they are (12.5ms, -3us; a number alone is
  *                                    seconds)
  *   dist:FILE,2ms[,25%]              netem's .dist format, scaled to mean 0 and deviation 2 ms
  *   trace:FILE                       FILE's delays in order, by packet number; after the last they begin again */

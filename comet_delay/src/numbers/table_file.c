@@ -19,7 +19,7 @@ static bool signed_duration(const char *text, uint64_t *value)
 {
     struct nc_error why;
     bool negative = *text == '-';
-    if (nc_quantity_parse(NC_UNIT_DURATION, text + negative, value, &why) < 0 || *value > HOUR_NS)
+    if (nc_quantity_parse_bare(NC_UNIT_DURATION, text + negative, value, &why) < 0 || *value > HOUR_NS)
         return false;
     if (negative)
         *value = -*value;

@@ -36,9 +36,7 @@ static int take_line(struct pl_departures *departures, const char *file, unsigne
         return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %u: not a time; want as in 12.5ms", file, line);
     memcpy(text, at, len);
     text[len] = '\0';
-    if (strcmp(text, "0") == 0)
-        at_ns = 0;
-    else if (nc_quantity_parse(NC_UNIT_DURATION, text, &at_ns, &why) < 0)
+    if (nc_quantity_parse_bare(NC_UNIT_DURATION, text, &at_ns, &why) < 0)
         return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %u: '%s': %s", file, line, text, why.text);
     if (departures->n && at_ns < departures->at_ns[departures->n - 1])
         return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %u: '%s' is before the time of the packet before it", file,

@@ -150,7 +150,7 @@ static void mistakes_are_told_in_one_line(void)
         {{"tool", "--delay", "soon"}, {"--delay", "'soon'", "100ms"}},
         {{"tool", "--delay=-5ms"}, {"--delay", "'-5ms'", "negative"}},
         {{"tool", "-d2s"}, {"--delay", "'2s'", "1us", "1s"}},
-        {{"tool", "--rate", "1"}, {"--rate", "'1'", "1Kbit or more"}},
+        {{"tool", "--rate", "1bit"}, {"--rate", "'1bit'", "1Kbit or more"}},
         {{"tool", "--rate", ""}, {"--rate", "''"}},
         {{"tool", "--loss=0", "--loss", "51%"}, {"--loss", "'51%'", "0% to 50%"}},
         {{"tool", "--mode", "medium"}, {"--mode", "'medium'", "fast, slow"}},
@@ -196,7 +196,7 @@ static void too_many_of_a_list(void)
 /* The row's bounds, in the words of the error message: help that leaves one out sends the user to try values. */
 static void help_shows_both_kinds_of_range(void)
 {
-    struct ended ended = RUN_CHILD("--help"), low = RUN_CHILD("--rate", "999");
+    struct ended ended = RUN_CHILD("--help"), low = RUN_CHILD("--rate", "999bit");
     CHECK(strstr(ended.out, "one-way delay [10ms] (1us to 1s)\n"));
     CHECK(strstr(ended.out, "rate [1Mbit] (1Kbit or more)\n"));
     CHECK(strstr(ended.out, "--loss RATIO") && strstr(ended.out, "a value or several [1%] (0% to 50%)\n"));

@@ -23,17 +23,17 @@ static const struct row good[] = {
     {NC_UNIT_DURATION, "7ns", 7},
     {NC_UNIT_DURATION, "2min", 120 * G},
     {NC_UNIT_DURATION, "1h", 3600 * G},
-    {NC_UNIT_DURATION, "2", 2 * G},
-    {NC_UNIT_DURATION, "0.1", G / 10},
     {NC_UNIT_DURATION, "0s", 0},
+    {NC_UNIT_DURATION, "0", 0},
+    {NC_UNIT_DURATION, "0.0", 0},
     {NC_UNIT_RATE, "45Mbit", 45000000},
     {NC_UNIT_RATE, "10Gbit", 10 * G},
     {NC_UNIT_RATE, "10gbps", 10 * G},
     {NC_UNIT_RATE, "1Tbit", 1000 * G},
     {NC_UNIT_RATE, "64kbit", 64000},
     {NC_UNIT_RATE, "800Mbit/s", 800000000},
-    {NC_UNIT_RATE, "9600", 9600},
     {NC_UNIT_RATE, "9600bit", 9600},
+    {NC_UNIT_RATE, "0", 0},
     {NC_UNIT_BYTES, "110KB", 112640},
     {NC_UNIT_BYTES, "110KiB", 112640},
     {NC_UNIT_BYTES, "2GB", 2147483648},
@@ -45,7 +45,8 @@ static const struct row good[] = {
     {NC_UNIT_RATIO, "100ppm", 100000},
     {NC_UNIT_RATIO, "0.0001", 100000},
     {NC_UNIT_RATIO, "0.0001%", 1000},
-    {NC_UNIT_RATIO, "1", NC_RATIO_ONE},
+    {NC_UNIT_RATIO, "0.999999999", NC_RATIO_ONE - 1},
+    {NC_UNIT_RATIO, "0", 0},
     {NC_UNIT_RATIO, "100%", NC_RATIO_ONE},
 };
 
@@ -78,17 +79,23 @@ static const struct row bad[] = {
     {NC_UNIT_DURATION, "1,5s", 0},
     {NC_UNIT_DURATION, "0.1ns", 0},
     {NC_UNIT_DURATION, "99999999999h", 0},
+    {NC_UNIT_DURATION, "2", 0},
+    {NC_UNIT_DURATION, "0.1", 0},
     {NC_UNIT_RATE, "10Gbyte", 0},
     {NC_UNIT_RATE, "-0", 0},
     {NC_UNIT_RATE, "45 Mbit", 0},
     {NC_UNIT_RATE, "20000000Tbit", 0},
     {NC_UNIT_RATE, "0.1bit", 0},
+    {NC_UNIT_RATE, "9600", 0},
     {NC_UNIT_BYTES, "4kbit", 0},
     {NC_UNIT_BYTES, "17000000TB", 0},
     {NC_UNIT_BYTES, "0.0001", 0},
     {NC_UNIT_RATIO, "1 %", 0},
     {NC_UNIT_RATIO, "0.00000001%", 0},
     {NC_UNIT_RATIO, "%", 0},
+    {NC_UNIT_RATIO, "1", 0},
+    {NC_UNIT_RATIO, "1.0", 0},
+    {NC_UNIT_RATIO, "20", 0},
     {NC_UNIT_COUNT, "10%", 0},
     {NC_UNIT_COUNT, "99999999999999999999", 0},  /* 20 digits, too large */
     {NC_UNIT_COUNT, "123456789012345678901", 0}, /* 21 digits */
@@ -121,6 +128,41 @@ static void reasons_say_what_is_wanted(void)
     CHECK_STR(error.text, "negative; want a rate such as 45Mbit, 800Mbit or 10Gbit");
     CHECK_EQ(nc_quantity_parse(NC_UNIT_BYTES, "17000000TB", &value, &error), -1);
     CHECK_STR(error.text, "too large to represent");
+}
+
+static void a_missing_unit_is_answered_with_what_was_meant(void)
+{
+    static const struct {
+        enum nc_unit unit;
+        const char *text, *reason;
+    } rows[] = {
+        {NC_UNIT_DURATION, "4.2", "has no unit; write 4.2ms or 4.2s"},
+        {NC_UNIT_RATE, "5", "has no unit; write 5Mbit or 5bit"},
+        {NC_UNIT_RATIO, "1", "has no unit; write 1% or 100%"},
+        {NC_UNIT_RATIO, "2.5", "has no unit; write 2.5%"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct nc_error error = {0};
+        uint64_t value;
+        CHECK_EQ(nc_quantity_parse(rows[i].unit, rows[i].text, &value, &error), -1);
+        CHECK_STR(error.text, rows[i].reason);
+    }
+}
+
+static void a_file_of_numbers_needs_no_unit(void)
+{
+    static const struct row rows[] = {
+        {NC_UNIT_DURATION, "0.1", G / 10},
+        {NC_UNIT_DURATION, "2ms", 2000000},
+        {NC_UNIT_RATE, "9600", 9600},
+        {NC_UNIT_RATIO, "1.25", 5 * NC_RATIO_ONE / 4},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct nc_error error;
+        uint64_t value = 0;
+        CHECK_EQ(nc_quantity_parse_bare(rows[i].unit, rows[i].text, &value, &error), 0);
+        CHECK_EQ(value, rows[i].value);
+    }
 }
 
 static void texts_are_what_a_user_would_write(void)
@@ -196,6 +238,8 @@ int main(void)
     RUN(values_as_documented);
     RUN(bad_values_give_one_line);
     RUN(reasons_say_what_is_wanted);
+    RUN(a_missing_unit_is_answered_with_what_was_meant);
+    RUN(a_file_of_numbers_needs_no_unit);
     RUN(texts_are_what_a_user_would_write);
     RUN(formatted_parses_back);
     RUN(decimals_are_exact);

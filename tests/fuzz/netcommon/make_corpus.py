@@ -114,6 +114,7 @@ QUANTITIES: dict[str, tuple[int, str]] = {
     "count": (0, "10K"),
     "duration": (1, "4.2ms"),
     "duration_bare": (1, "0.1"),
+    "ratio_bare": (4, "1"),
     "duration_long": (1, "2min"),
     "rate": (2, "45Mbit"),
     "rate_iperf3": (2, "10gbps"),
