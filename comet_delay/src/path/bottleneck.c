@@ -3,10 +3,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "nc_clock.h"
 #include "nc_log.h"
 #include "nc_range.h"
 
 enum { RING_FIRST = 4096 };
+
+#define AHEAD_NS NC_NS_PER_MS
 
 struct queued {
     struct wire_packet packet; /* its time: arrival until decided, then exit */
@@ -103,8 +106,8 @@ enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, co
     return FATE_PASS;
 }
 
-/* Whether the fate of a packet is settled as soon as it is taken in. */
-static bool decides_on_arrival(const struct params *params, const struct models *models)
+/* Whether nothing that follows can change the fate of a packet that was taken in. */
+static bool decides_ahead(const struct params *params, const struct models *models)
 {
     return params->queue_drop == QUEUE_DROP_TAIL && models->aqm.algorithm == AQM_NONE;
 }
@@ -123,7 +126,7 @@ static enum fate drop_at_turn(struct bottleneck *b, struct queued *queued, enum 
 }
 
 /* What active queue management says of a packet whose turn has come. Without it the turn may lie ahead
- * (decides_on_arrival), and the count must not be brought forward to that time. */
+ * (decides_ahead), and the count must not be brought forward to that time. */
 static enum aqm_verdict ask_aqm(struct bottleneck *b, const struct models *models, const struct queued *queued,
                                 uint64_t turn_ns)
 {
@@ -135,44 +138,65 @@ static enum aqm_verdict ask_aqm(struct bottleneck *b, const struct models *model
 }
 
 /* When the last bit of a packet is out. */
-static uint64_t line_exit(struct bottleneck *b, const struct rate_trace *rate, uint64_t turn_ns, uint32_t bytes)
+static uint64_t line_exit(struct serial_line *line, struct rate_trace_state *trace, const struct rate_trace *rate,
+                          uint64_t turn_ns, uint32_t bytes)
 {
     if (rate->kind != RATE_CONSTANT)
-        return b->line.exit_ns = nc_max(turn_ns, rate_trace_exit(&b->trace, rate, turn_ns, bytes));
-    return rate->rate_bps ? serial_line_send(&b->line, rate->rate_bps, turn_ns, bytes) : turn_ns;
+        return line->exit_ns = nc_max(turn_ns, rate_trace_exit(trace, rate, turn_ns, bytes));
+    return rate->rate_bps ? serial_line_send(line, rate->rate_bps, turn_ns, bytes) : turn_ns;
 }
 
-/* Puts a packet on the line. Its time becomes the time its last bit leaves; without a rate, the time of its turn. */
+/* Puts a packet on the line that is out by `latest_ns`, or tells that it would not be. Its time becomes the time its
+ * last bit leaves; without a rate, the time of its turn. */
+static bool put_on_line(struct bottleneck *b, const struct models *models, struct queued *queued, uint64_t turn_ns,
+                        uint64_t latest_ns)
+{
+    struct serial_line line = b->line;
+    struct rate_trace_state trace = b->trace;
+    uint64_t exit_ns = line_exit(&line, &trace, &models->rate, turn_ns, queued->bytes);
+    if (exit_ns > latest_ns)
+        return false;
+    b->line = line;
+    b->trace = trace;
+    b->sent.bytes += queued->bytes;
+    b->sent.busy_ns += exit_ns - turn_ns;
+    queued->packet.time_ns = exit_ns;
+    return true;
+}
+
+/* Sends a packet whose turn has come, unless active queue management drops it. */
 static enum fate send_packet(struct bottleneck *b, const struct models *models, struct queued *queued, uint64_t turn_ns)
 {
-    struct wire_packet *packet = &queued->packet;
     switch (ask_aqm(b, models, queued, turn_ns)) {
     case AQM_DROP:
         return drop_at_turn(b, queued, FATE_AQM);
     case AQM_MARK:
-        packet->edits |= EDIT_CE;
+        queued->packet.edits |= EDIT_CE;
         break;
     case AQM_PASS:
         break;
     }
-    packet->time_ns = line_exit(b, &models->rate, turn_ns, queued->bytes);
-    b->sent.bytes += queued->bytes;
-    b->sent.busy_ns += packet->time_ns - turn_ns;
+    put_on_line(b, models, queued, turn_ns, UINT64_MAX);
     return FATE_PASS;
 }
 
 bool bottleneck_next(struct bottleneck *b, const struct params *params, const struct models *models, uint64_t until_ns,
                      struct wire_packet *packet, enum fate *fate)
 {
-    uint64_t turn_ns = bottleneck_turn_ns(b);
-    if (b->decided == b->head || (!b->evicted && turn_ns > until_ns && !decides_on_arrival(params, models)))
+    if (b->decided == b->head)
         return false;
+    uint64_t turn_ns = bottleneck_turn_ns(b);
     struct queued *queued = at(b, b->decided);
     if (b->evicted) {
         b->evicted--;
         *fate = drop_at_turn(b, queued, FATE_QUEUE);
-    } else
+    } else if (turn_ns <= until_ns) {
         *fate = send_packet(b, models, queued, turn_ns);
+    } else {
+        if (!decides_ahead(params, models) || !put_on_line(b, models, queued, turn_ns, until_ns + AHEAD_NS))
+            return false;
+        *fate = FATE_PASS;
+    }
     b->decided++;
     *packet = queued->packet;
     return true;

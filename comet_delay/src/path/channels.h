@@ -3,7 +3,7 @@
  * packets of a flow in one channel. Balance by packet gives the channels packets in turn, so that packets overtake one
  * another where one channel's queue is longer.
  *
- * With one channel a packet goes on as soon as its exit is known. With several it goes on at its exit: only then is it
+ * With one channel a packet goes on as soon as it is decided. With several it goes on at its exit: only then is it
  * certain that no other channel lets a packet out before it. Of each channel one packet waits for its exit in `first`,
  * and the others stay in the channel's ring. Channels that are taken away send what they hold.
  * Rejected: one bottleneck with several lines. Its queue would be one, and a flow could not fill the queue of its

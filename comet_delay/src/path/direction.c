@@ -36,6 +36,7 @@ void direction_free(struct direction *d)
 
 void direction_set(struct direction *d, const struct params *params, const struct models *models, uint64_t now_ns)
 {
+    pipeline_advance(d, now_ns); /* what is on the line by now was sent at the old rate */
     direction_stats_restart(d, params);
     /* a model keeps its memory while its text stays, so that changing one parameter does not disturb another */
     if (strcmp(params->loss, d->params.loss) != 0)

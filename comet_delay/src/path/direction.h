@@ -15,7 +15,8 @@ int direction_init(struct direction *direction, unsigned index, uint64_t seed, u
                    uint64_t prefault);
 void direction_free(struct direction *direction);
 
-/* Puts parameters into force from the next packet on. The direction takes over `models`, which were built from them. */
+/* Puts parameters into force at `now_ns`: for packets that come, and for those that wait at the bottleneck and are not
+ * decided yet (bottleneck.h). The direction takes over `models`, which were built from them. */
 void direction_set(struct direction *direction, const struct params *params, const struct models *models,
                    uint64_t now_ns);
 

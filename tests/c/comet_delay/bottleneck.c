@@ -50,13 +50,15 @@ static void tail_drop_takes_the_newest(void)
     struct params params = {.rate_bps = 8000000, .queue_bytes = 3000}; /* 1 µs a byte */
     struct bottleneck b;
     bottleneck_init(&b, 1);
-    for (uint64_t i = 0; i < 3; i++) {
+    for (uint64_t i = 0; i < 3; i++)
         CHECK_EQ(offer(&b, &params, i, 0, 1000), FATE_PASS);
-        expect(&b, &params, 0, i, FATE_PASS, (i + 1) * 1000000); /* settled at once, however far ahead */
-    }
+    expect(&b, &params, 0, 0, FATE_PASS, 1000000);
+    nothing(&b, &params, 999999); /* the second waits until its turn */
     CHECK_EQ(offer(&b, &params, 3, 0, 1000), FATE_QUEUE);
+    expect(&b, &params, 1000000, 1, FATE_PASS, 2000000);
     CHECK_EQ(offer(&b, &params, 4, 1000000, 1000), FATE_PASS); /* the first is out now */
-    expect(&b, &params, 0, 4, FATE_PASS, 4000000);
+    expect(&b, &params, 2000000, 2, FATE_PASS, 3000000);
+    expect(&b, &params, 3000000, 4, FATE_PASS, 4000000);
     CHECK_EQ(bottleneck_occupancy(&b, 3999999), 1000);
     CHECK_EQ(bottleneck_occupancy(&b, 4000000), 0);
     bottleneck_free(&b);
@@ -121,19 +123,39 @@ static void an_unbounded_queue_grows(void)
     }
 }
 
-static void a_new_rate_holds_from_the_next_packet(void)
+/* 10 packets of 1,000 bytes at 8 kbit/s: 1 s each. After 1.5 s the second is on the line and the others wait. */
+static void packets_that_wait_are_timed_by_a_new_rate(void)
 {
-    struct params params = {.rate_bps = 8000000};
+    struct params params = {.rate_bps = 8000};
     struct bottleneck b;
     bottleneck_init(&b, 1);
-    offer(&b, &params, 0, 0, 1000);
-    expect(&b, &params, 0, 0, FATE_PASS, 1000000);
-    params.rate_bps = 80000000;
-    offer(&b, &params, 1, 0, 1000);
-    expect(&b, &params, 0, 1, FATE_PASS, 1100000);
-    params.rate_bps = 0; /* the third may still not overtake */
-    offer(&b, &params, 2, 0, 1000);
-    expect(&b, &params, 0, 2, FATE_PASS, 1100000);
+    for (uint64_t i = 0; i < 10; i++)
+        CHECK_EQ(offer(&b, &params, i, 0, 1000), FATE_PASS);
+    expect(&b, &params, 0, 0, FATE_PASS, NC_NS_PER_S);
+    expect(&b, &params, 3 * NC_NS_PER_S / 2, 1, FATE_PASS, 2 * NC_NS_PER_S);
+    nothing(&b, &params, 3 * NC_NS_PER_S / 2);
+    params.rate_bps = 8000000; /* 1 ms each, behind the one that is on the line */
+    nothing(&b, &params, 3 * NC_NS_PER_S / 2);
+    for (uint64_t i = 2; i < 9; i++)
+        expect(&b, &params, 2 * NC_NS_PER_S + 6 * NC_NS_PER_MS, i, FATE_PASS, 2 * NC_NS_PER_S + (i - 1) * NC_NS_PER_MS);
+    params.rate_bps = 0; /* the last may still not overtake */
+    expect(&b, &params, 2 * NC_NS_PER_S + 7 * NC_NS_PER_MS, 9, FATE_PASS, 2 * NC_NS_PER_S + 7 * NC_NS_PER_MS);
+    CHECK_EQ(bottleneck_occupancy(&b, 3 * NC_NS_PER_S), 0);
+    bottleneck_free(&b);
+}
+
+/* At 8 Gbit/s a packet takes 1 µs, so 1,000 are out within the millisecond. */
+static void what_leaves_within_a_millisecond_is_decided_ahead(void)
+{
+    struct params params = {.rate_bps = UINT64_C(8000000000)};
+    struct bottleneck b;
+    bottleneck_init(&b, 1);
+    for (uint64_t i = 0; i < 1500; i++)
+        CHECK_EQ(offer(&b, &params, i, 0, 1000), FATE_PASS);
+    for (uint64_t i = 0; i < 1000; i++)
+        expect(&b, &params, 0, i, FATE_PASS, (i + 1) * 1000);
+    nothing(&b, &params, 0);
+    CHECK_EQ(bottleneck_turn_ns(&b), NC_NS_PER_MS);
     bottleneck_free(&b);
 }
 
@@ -144,6 +166,7 @@ int main(void)
     RUN(packets_can_be_the_bound);
     RUN(a_queue_smaller_than_a_packet_still_serves);
     RUN(an_unbounded_queue_grows);
-    RUN(a_new_rate_holds_from_the_next_packet);
+    RUN(packets_that_wait_are_timed_by_a_new_rate);
+    RUN(what_leaves_within_a_millisecond_is_decided_ahead);
     return 0;
 }
