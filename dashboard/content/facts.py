@@ -90,7 +90,7 @@ def trial_facts(run: Run, trial: Trial) -> Facts:
         ("Lost segments", readable.count(flow.get("lost"))),
         ("Time-outs", readable.count(flow.get("timeouts", row.get("timeouts")))),
         (f"{whose}: least, median", _both(row.get("rtt_min_ns"), row.get("rtt_median_ns"))),
-        ("Most in flight", readable.size(flow.get("max_in_flight_bytes"))),
+        ("Unacknowledged, most", readable.size(flow.get("max_unacknowledged_bytes"))),
         ("Moved", _moved(trial, row)),
         ("Window granted", readable.size(row.get("window_granted_bytes") or None)),
     ]

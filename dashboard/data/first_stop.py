@@ -43,7 +43,7 @@ def measured(timeline: Timeline) -> FirstStop | None:
         return None
     stop = timeline.stops[0]
     start = max(stop.t0_ns - SLOPE_NS, 0)
-    flight = timeline.in_flight
+    flight = timeline.unacknowledged
     return FirstStop(
         seq_rate_bps=_slope_bps(timeline.sent_ns, np.maximum.accumulate(timeline.end), start, stop.t0_ns),
         ack_rate_bps=_slope_bps(timeline.ack_ns, np.maximum.accumulate(timeline.ack), start, stop.t0_ns),

@@ -15,7 +15,7 @@ from dashboard.data import series
 from dashboard.data.box import Box
 from dashboard.data.limits import Limits
 from dashboard.data.runs import Json
-from dashboard.data.series import F64, I64, Series
+from dashboard.data.series import F64, I64, NO_SERIES, Series
 from dashboard.data.store import Store, kept
 from dashboard.data.stream import Stream
 from dashboard.data.tunnel import Tunnel
@@ -107,6 +107,7 @@ class Flow:
     limits: Limits | None = None
     losses: Losses | None = None
     store: Store | None = None
+    srtt: Series = NO_SERIES
 
     @kept
     def end(self) -> I64:
@@ -186,12 +187,17 @@ class Flow:
         return tuple(self.received_ns[rows] for rows in self.arrived_rows)
 
     @kept
-    def in_flight(self) -> Series:
-        return series.in_flight_bytes(self.sent_ns, self.seq, self.end, self.ack_ns, self.ack)
+    def unacknowledged(self) -> Series:
+        return series.unacknowledged_bytes(self.sent_ns, self.seq, self.end, self.ack_ns, self.ack)
 
     @kept
     def rtt(self) -> Series:
         return series.rtt_ns(self.sent_ns, self.end, self.transmission, self.ack_ns, self.ack)
+
+    @kept
+    def rtt_gaps(self) -> I64:
+        """Rows of `rtt` with an ACK before the next row that covers new data and yet gives no sample."""
+        return series.rtt_gaps(self.rtt.t_ns, self.end, self.transmission, self.ack_ns, self.ack)
 
     @kept
     def acks(self) -> Series:
@@ -260,7 +266,7 @@ class Flow:
         the highest byte sent."""
         assert self.server
         came, left = self.arrival_rows, self.server.sent_rows[NEW]
-        return series.in_flight_bytes(
+        return series.unacknowledged_bytes(
             self.received_ns[came], self.seq[came], self.end[came], self.server.sent_ns[left], self.server.end[left]
         )
 

@@ -38,12 +38,16 @@ class Series:
         return Levels(self.t_ns, self.value)
 
 
-def in_flight_bytes(sent_ns: I64, seq: I64, end: I64, ack_ns: I64, ack: I64) -> Series:
+NO_SERIES = Series(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def unacknowledged_bytes(sent_ns: I64, seq: I64, end: I64, ack_ns: I64, ack: I64) -> Series:
     """Bytes sent and not yet acknowledged, after every segment sent and every ACK received.
 
-    It is the highest sequence number sent − the highest ACK received (tcptrace's "outstanding data"). If a segment and
-    an ACK have the same time, the ACK counts first. The value is never negative, although the FIN's ACK lies one beyond
-    the last byte.
+    It is the highest sequence number sent − the highest ACK received (tcptrace's "outstanding data"). Data that SACK
+    has reported and data that were lost count, so it is more than what is in flight while losses are repaired. If a
+    segment and an ACK have the same time, the ACK counts first. The value is never negative, although the FIN's ACK
+    lies one beyond the last byte.
     """
     if not sent_ns.size:
         return Series(sent_ns, sent_ns)
@@ -68,14 +72,35 @@ def rtt_ns(sent_ns: I64, end: I64, transmission: NDArray[np.uint16], ack_ns: I64
     """
     first = transmission == 1
     new_sent, new_end = sent_ns[first], np.maximum.accumulate(end[first])
-    again = np.sort(end[~first])
-    edge = np.maximum.accumulate(ack)
-    before = np.concatenate([np.zeros(1, np.int64), edge[:-1]])[: edge.size]
+    edge, before = _edges(ack)
     newest = np.searchsorted(new_end, edge, side="right") - 1
     covers = (edge > before) & (newest >= 0)
     covers &= new_end[np.maximum(newest, 0)] > before if new_end.size else False
-    covers &= np.searchsorted(again, edge, side="right") == np.searchsorted(again, before, side="right")
+    covers &= ~_covers_resent(end, transmission, edge, before)
     return Series(ack_ns[covers], ack_ns[covers] - new_sent[newest[covers]])
+
+
+def rtt_gaps(sample_ns: I64, end: I64, transmission: NDArray[np.uint16], ack_ns: I64, ack: I64) -> I64:
+    """The numbers of those samples of `rtt_ns` after which, before the next sample, an ACK covers new data and gives no
+    sample by Karn's rule. `sample_ns`: the times of the samples."""
+    edge, before = _edges(ack)
+    refused = ack_ns[(edge > before) & _covers_resent(end, transmission, edge, before)]
+    until = np.searchsorted(sample_ns, refused, side="right")
+    return np.unique(until[(until > 0) & (until < sample_ns.size)]) - 1
+
+
+def _edges(ack: I64) -> tuple[I64, I64]:
+    """The highest sequence number acknowledged after each ACK, and before it."""
+    edge = np.maximum.accumulate(ack)
+    return edge, np.concatenate([np.zeros(1, np.int64), edge[:-1]])[: edge.size]
+
+
+def _covers_resent(end: I64, transmission: NDArray[np.uint16], edge: I64, before: I64) -> NDArray[np.bool_]:
+    """Whether the range that an ACK newly covers has anything sent twice."""
+    again = np.sort(end[transmission != 1])
+    known, told = (np.searchsorted(again, number, side="right") for number in (before, edge))
+    found: NDArray[np.bool_] = known != told
+    return found
 
 
 def passage_ns(came_ns: I64, came_end: I64, left_ns: I64, left_end: I64) -> Series:

@@ -28,12 +28,12 @@ from dashboard.data.box import Box
 from dashboard.data.flow import Events, Flow, LostAcks, Stop
 from dashboard.data.happened import Happened
 from dashboard.data.runs import SERVER, Json, Run, Trial, flow_summary, load_run
-from dashboard.data.series import Series
+from dashboard.data.series import NO_SERIES, Series
 from dashboard.data.store import Store, kept
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
-STORED_AS = 3  # changes when what is kept changes
+STORED_AS = 4  # changes when what is kept changes
 BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window")
 SLOW = "slow"
 
@@ -126,8 +126,8 @@ def joined(trial: Trial, flow: int, leg: Callable[[Trial, int, Timeline | None, 
     origin, other = timeline.origin_ns, pktlogger.pair_flows(trial.summary, trial.server_summary).get(flow)
     server = None if other is None else leg(trial, other, timeline, flow)
     between = tunnel.load(trial.path, origin) if server else None
-    cwnd, notes = _cwnd(trial, origin)
-    return replace(timeline, server=server, tunnel=between, cwnd=cwnd, notes=notes)
+    cwnd, srtt, notes = _sampled(trial, origin)
+    return replace(timeline, server=server, tunnel=between, cwnd=cwnd, srtt=srtt, notes=notes)
 
 
 def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeline:
@@ -187,7 +187,7 @@ def _of(
         origin_ns=origin, params=trial.params, summary=own, **columns,
         events=_events(summary, folder / "events.parquet", flow, origin),
         stops=tuple(_stop(entry, origin) for entry in own.get("stops") or ()),
-        cwnd=_NO_SERIES, box=found, lost_acks=never,
+        cwnd=NO_SERIES, box=found, lost_acks=never,
         limits=limits.load(folder / "limits.parquet", flow, _names(summary, "limit_causes"), origin),
         losses=happened.load_losses(folder / "losses.parquet", flow, _names(summary, "loss_causes"), origin),
     )  # fmt: skip
@@ -244,23 +244,24 @@ def _stop(entry: Json, origin: int) -> Stop:
     return Stop(int(entry["t0_ns"]) - origin, int(entry["t1_ns"]) - origin, cause, str(entry.get("text") or cause))
 
 
-_NO_SERIES = Series(np.zeros(0, np.int64), np.zeros(0, np.int64))
 _NO_CLOCK = (
     "The congestion window is left out: this run was made in virtual time before trials recorded their own clocks, so "
     "the times of its samples are not known. Run the scenario again to see the window."
 )
 
 
-def _cwnd(trial: Trial, origin_ns: int) -> tuple[Series, tuple[str, ...]]:
-    """The congestion window in bytes over time, from TCP_INFO (segments × MSS), and notes about it. Samples have the
-    CLOCK_MONOTONIC of where the trial ran, and captures its CLOCK_REALTIME."""
+def _sampled(trial: Trial, origin_ns: int) -> tuple[Series, Series, tuple[str, ...]]:
+    """From TCP_INFO the congestion window in bytes (segments × MSS) and the smoothed RTT over time, and notes about
+    them. Samples have the CLOCK_MONOTONIC of where the trial ran, and captures its CLOCK_REALTIME."""
     path = trial.path / "tcp_info.parquet"
     names = set(pq.read_schema(path).names) if path.is_file() else set()
-    wanted = ["t_ns", "snd_cwnd", "snd_mss"]
+    wanted = ["t_ns", "snd_cwnd", "snd_mss", *(["rtt_us"] if "rtt_us" in names else [])]
     if not set(wanted) <= names:
-        return _NO_SERIES, ()
+        return NO_SERIES, NO_SERIES, ()
     if trial.realtime_offset_ns is None:
-        return _NO_SERIES, (_NO_CLOCK,)
+        return NO_SERIES, NO_SERIES, (_NO_CLOCK,)
     table = pq.read_table(path, columns=wanted, memory_map=True)
-    t, cwnd, size = (_numpy(table.column(name)) for name in wanted)
-    return Series(t + (trial.realtime_offset_ns - origin_ns), cwnd * size), ()
+    t, cwnd, size, *rtt = (_numpy(table.column(name)) for name in wanted)
+    t = t + (trial.realtime_offset_ns - origin_ns)
+    known = np.flatnonzero(rtt[0]) if rtt else np.zeros(0, np.int64)  # 0 before the first measurement
+    return Series(t, cwnd * size), Series(t[known], rtt[0][known] * 1000) if rtt else NO_SERIES, ()

@@ -1,5 +1,5 @@
-"""The growing timeline of a trial that runs: sent and acknowledged data, goodput, data in flight and congestion window,
-and round-trip time of its connections, one under the other on one time axis.
+"""The growing timeline of a trial that runs: sent and acknowledged data, goodput, unacknowledged data and
+congestion window, and round-trip time of its connections, one under the other on one time axis.
 
 Each open page has it drawn twice a second on the machine that measures, so it is a plain object (figures/live.py) of at
 most `POINTS` points a line.
@@ -21,7 +21,7 @@ from netcommon import readable
 
 POINTS, MARKS = 600, 150
 MOST = len(SERIES_COLOURS)
-PANELS = (("Sequence", "seq_bytes"), ("Goodput", "rate_bps"), ("In flight, cwnd", "held_bytes"), ("RTT", "rtt_ns"))
+PANELS = (("Sequence", "seq_bytes"), ("Goodput", "rate_bps"), ("Unacknowledged, cwnd", "held_bytes"), ("RTT", "rtt_ns"))
 _GAP = 0.04
 
 
@@ -56,7 +56,7 @@ def _lines(one: Grown, panel: int, colour: str) -> Iterator[dict[str, Any]]:
     elif panel == 2:
         yield _line(one, "goodput", one.goodput_bps(), panel, colour)
     elif panel == 3:
-        yield _line(one, "in flight", figures["sent_bytes"] - figures["acked_bytes"], panel, colour)
+        yield _line(one, "unacknowledged", figures["sent_bytes"] - figures["acked_bytes"], panel, colour)
         yield _line(one, "cwnd", figures["cwnd_bytes"], panel, colour, "dot")
     else:
         yield _line(one, "RTT", figures["rtt_ns"], panel, colour)

@@ -1,5 +1,5 @@
-"""The panels under the Seq/Ack plot, on the same time axis: in flight and cwnd, RTT, throughput. With gateways they
-also show how much data is inside the gateways and for how long, and there is a panel for the tunnel.
+"""The panels under the Seq/Ack plot, on the same time axis: unacknowledged data and cwnd, RTT, throughput. With
+gateways they also show how much data is inside the gateways and for how long, and there is a panel for the tunnel.
 
 Panels are drawn in bytes, ns and bit/s; the timeline's figure gives each the unit that suits its view (units.py)."""
 
@@ -24,12 +24,13 @@ TUNNEL_COLOURS = {(NEAR, FORTH): BLUE, (FAR, FORTH): ORANGE, (FAR, BACK): PURPLE
 
 
 def add_flight(figure: Sheet, view: View, row: int) -> None:
-    """Bytes in flight and congestion window, beside the capacity of path and queue where the run has it."""
+    """Unacknowledged bytes and congestion window, beside the capacity of path and queue where the run has it."""
     tl = view.timeline
     if tl.server:
         hover = "arrived at the near gateway, not sent by the far one"
         _add_steps(figure, view, row, "bytes", tl.inside_gateways, "in gateways and tunnel", hover, GREEN)
-    _add_steps(figure, view, row, "bytes", tl.in_flight, "in flight", "in flight (sent, not acknowledged)", BLUE)
+    hover = "unacknowledged (SACKed and lost data count)"
+    _add_steps(figure, view, row, "bytes", tl.unacknowledged, "unacknowledged", hover, BLUE)
     if tl.cwnd.t_ns.size:
         _add_steps(figure, view, row, "bytes", tl.cwnd, "cwnd (TCP_INFO)", "congestion window", PURPLE)
     if tl.box and tl.box_rows.size:
@@ -65,14 +66,19 @@ def _add_capacity(figure: Sheet, view: View, row: int) -> None:
 
 
 def add_rtt(figure: Sheet, view: View, row: int) -> None:
-    """Draws the round-trip time from segments and their ACKs (Karn's rule). Many samples are a step line, the last one
-    until the next, which a browser draws far faster than marks."""
-    drawn = view.line(view.timeline.rtt)
+    """Draws the round-trip time from segments and their ACKs (Karn's rule), and the kernel's smoothed one. Many samples
+    are a step line, which a browser draws far faster than marks. It is broken where Karn's rule gives no sample."""
+    tl = view.timeline
+    if tl.srtt.t_ns.size:
+        _add_steps(figure, view, row, "ns", tl.srtt, "smoothed RTT (TCP_INFO)", "smoothed RTT", PURPLE)
+    drawn = view.line(tl.rtt)
+    marks = drawn.size <= MOST_MARKS
+    t_ns, value = (drawn.t_ns, drawn.value) if marks else view.broken(drawn, tl.rtt, tl.rtt_gaps)
     figure.add_trace(scatter(
-        x=seconds(drawn.t_ns), y=drawn.value, mode="markers" if drawn.size <= MOST_MARKS else "lines",
-        name="RTT to the near gateway" if behind_gateway(view.timeline.params) else "RTT",
+        x=seconds(t_ns), y=value, mode="markers" if marks else "lines",
+        name="RTT to the near gateway" if behind_gateway(tl.params) else "RTT",
         marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": drawn.shape},
-        customdata=Later(drawn.size, lambda: said("ns", drawn.value)),
+        customdata=Later(value.size, lambda: said("ns", value)),
         hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
     ), row)  # fmt: skip
 

@@ -1,5 +1,6 @@
-"""The timeline figure (lfp-1995/fig4): Seq and Ack of both ends over time. Under it, on the same time axis, are bytes
-in flight with cwnd, RTT and throughput. With gateways it has client, gateway in, gateway out, server and the tunnel.
+"""The timeline figure (lfp-1995/fig4): Seq and Ack of both ends over time. Under it, on the same time axis, are
+unacknowledged data with cwnd, RTT and throughput. With gateways it has client, gateway in, gateway out, server and the
+tunnel.
 
 The figure is made anew for every visible span, so that its size does not depend on the capture's.
 """
@@ -47,14 +48,14 @@ class Panel:
 
 PANELS = (
     Panel("Sequence number (bytes)", 0.5, add_seqack),
-    Panel("In flight", 0.19, add_flight, "bytes"),
+    Panel("Unacknowledged", 0.19, add_flight, "bytes"),
     Panel("RTT", 0.13, add_rtt, "ns"),
     Panel("Rate", 0.18, add_throughput, "bps"),
 )
 LIMITS = Panel("Limit", 0.03, add_limits, band=True)
 GATEWAY_PANELS = (
     Panel("Sequence number (bytes)", 0.42, add_seqack),
-    Panel("In flight", 0.15, add_flight, "bytes"),
+    Panel("Unacknowledged", 0.15, add_flight, "bytes"),
     Panel("Time", 0.12, add_passage, "ns"),
     Panel("Rate", 0.14, add_throughput, "bps"),
     Panel("Tunnel", 0.17, add_tunnel, "bps"),

@@ -89,6 +89,20 @@ class View:
         cornered = with_corners(drawn, CORNER_POINTS * (self.t1 - self.t0) // self.points)
         return Steps(cornered.rows, cornered.t_ns, cornered.value, "linear", thinned=True)
 
+    def broken(self, drawn: Steps, series: Series, gaps: I64) -> tuple[I64, NDArray[np.float64]]:
+        """The points of a line, and a break in each of `gaps` (rows of `series`, after which the line ends until the
+        next row) that a screen can show."""
+        begin, end = series.t_ns[gaps], series.t_ns[gaps + 1]
+        shown = (begin < self.t1) & (end > self.t0) & (end - begin > (self.t1 - self.t0) // self.points)
+        begin, end, gaps = begin[shown], end[shown], gaps[shown]
+        # the corner at a gap's end would draw the value before it
+        outside = np.searchsorted(begin, drawn.t_ns, side="left") == np.searchsorted(end, drawn.t_ns, side="left")
+        none = np.full(gaps.size, np.nan)
+        t = np.concatenate([drawn.t_ns[outside], begin, begin, end])
+        value = np.concatenate([drawn.value[outside], series.value[gaps], none, series.value[gaps + 1]])
+        order = np.argsort(t, kind="stable")
+        return t[order], value[order]
+
     def rising(self, series: Series) -> Steps:
         """The same for a line that only rises. Between two points it cannot leave their box, so where it is thinned
         half as many show it."""

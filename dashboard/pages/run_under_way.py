@@ -23,8 +23,9 @@ from netcommon.errors import LfpError
 
 POLL_MS = 500
 HINT = (
-    "The sender's TCP, four times a second, from the kernel. Solid: acknowledged data, data in flight. Dotted: data "
-    "sent, congestion window. Cross: something was sent again. Behind gateways it is the connection to the near one. "
+    "The sender's TCP, four times a second, from the kernel. Solid: acknowledged data, unacknowledged data. Dotted: "
+    "data sent, congestion window. "
+    "Cross: something was sent again. Behind gateways it is the connection to the near one. "
     f"Of many connections the {MOST} with most data are drawn."
 )
 GROWING = Growing()  # of this process, so that all browsers read a file once

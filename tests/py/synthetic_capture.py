@@ -176,7 +176,7 @@ def _summary(parts: _Parts, seg: dict[str, NDArray[Any]], t0: int, end: int, win
         "spurious": int((seg["kind"] == SPURIOUS).sum()),
         "min_rtt_ns": RTT_NS,
         "max_rtt_ns": RTT_NS + QUEUE_BYTES * 8_000_000_000 // RATE_BPS,
-        "max_in_flight_bytes": window,
+        "max_unacknowledged_bytes": window,
         "stops": parts.stops,
         "stopped_share": stopped / (end - t0),
     }

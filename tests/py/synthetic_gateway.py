@@ -110,7 +110,7 @@ def _leg(sent: np.ndarray[Any, np.dtype[np.int64]], mss: int, total: int, sender
     main = {
         "flow": MAIN_FLOW, "sender": dict(zip(("address", "port"), sender, strict=True)), "bytes": total,
         "receiver": {"address": "10.77.4.2", "port": 5020}, "t0_ns": int(sent[0]), "elapsed_ns": elapsed, "lost": 0,
-        "retransmitted": 0, "timeouts": 0, "max_in_flight_bytes": mss, "stops": [], "stopped_share": 0.0,
+        "retransmitted": 0, "timeouts": 0, "max_unacknowledged_bytes": mss, "stops": [], "stopped_share": 0.0,
     }  # fmt: skip
     control = main | {"flow": 0, "bytes": 48, "receiver": {"address": "10.77.4.2", "port": 5010}}
     summary = {"v": 1, "event_kinds": EVENT_KINDS, "main_flow": MAIN_FLOW, "flows": [control, main]}

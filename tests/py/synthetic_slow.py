@@ -79,7 +79,7 @@ def _summary(t: Any, lost: int) -> dict[str, Any]:
     main = {
         "flow": MAIN_FLOW, "sender": {"address": "10.0.0.1", "port": 40001}, "bytes": MSS * t.size,
         "receiver": {"address": "10.0.3.1", "port": 5020}, "elapsed_ns": int(t[-1] - t[0]), "retransmitted": lost,
-        "lost": lost, "timeouts": 0, "max_in_flight_bytes": 23_920_640, "stops": [], "stopped_share": 0.0,
+        "lost": lost, "timeouts": 0, "max_unacknowledged_bytes": 23_920_640, "stops": [], "stopped_share": 0.0,
     }  # fmt: skip
     control = main | {"flow": 0, "bytes": 48}
     return {"v": 1, "event_kinds": EVENT_KINDS, "main_flow": MAIN_FLOW, "flows": [control, main]}

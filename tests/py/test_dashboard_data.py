@@ -102,7 +102,7 @@ def test_timeline_counts_what_the_capture_holds(collapsed: Run) -> None:
     assert loaded.stops[0].t1_ns - loaded.stops[0].t0_ns == 1_020_000_000
     assert "tail-drop burst of 23 packets" in loaded.stops[0].text
     assert loaded.stopped_share == trial.flow_summary(1)["stopped_share"]
-    assert loaded.in_flight.value.min() == 0
+    assert loaded.unacknowledged.value.min() == 0
     assert loaded.rtt.value.min() == pytest.approx(8.4e6, rel=0.15)
     assert loaded.events.of("rto").size == len(loaded.stops)
 

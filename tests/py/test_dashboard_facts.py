@@ -210,7 +210,7 @@ def test_facts_name_what_they_are(runs_dir: Path) -> None:
     said = dict(facts.trial_facts(slow, slow.trial(0)))
     assert said["transfer.window"] == "sized by the kernel" and "Window granted" not in said
     assert said["RTT of the sender's TCP: least, median"] == "8.4 ms, 8.5 ms"
-    assert said["Most in flight"] == "22.81 MB"
+    assert said["Unacknowledged, most"] == "22.81 MB"
     through = named(runs_dir, "comet-timeline")
     assert "RTT to the near gateway: least, median" in dict(facts.trial_facts(through, through.trial(0)))
 

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.data.downsample import aggregate, inside, thin, visible, with_corners
 from dashboard.data.levels import Points
-from dashboard.data.series import in_flight_bytes, nice_bin_ns, rtt_ns
+from dashboard.data.series import nice_bin_ns, rtt_gaps, rtt_ns, unacknowledged_bytes
 from dashboard.data.stream import APART, Stream
 
 
@@ -17,23 +17,23 @@ def arr(*values: int) -> np.ndarray:
 
 def test_in_flight_rises_with_sending_and_falls_with_acks() -> None:
     """Three segments of 100 bytes at 0, 10, 20; ACKs of 101 at 15 and 301 at 30."""
-    found = in_flight_bytes(arr(0, 10, 20), arr(1, 101, 201), arr(101, 201, 301), arr(15, 30), arr(101, 301))
+    found = unacknowledged_bytes(arr(0, 10, 20), arr(1, 101, 201), arr(101, 201, 301), arr(15, 30), arr(101, 301))
     assert found.t_ns.tolist() == [0, 10, 15, 20, 30]
     assert found.value.tolist() == [100, 200, 100, 200, 0]
 
 
 def test_a_retransmission_adds_nothing_in_flight() -> None:
-    found = in_flight_bytes(arr(0, 10, 50), arr(1, 101, 1), arr(101, 201, 101), arr(60), arr(201))
+    found = unacknowledged_bytes(arr(0, 10, 50), arr(1, 101, 1), arr(101, 201, 101), arr(60), arr(201))
     assert found.value.tolist() == [100, 200, 200, 0]
 
 
 def test_reordered_and_duplicate_acks_never_raise_what_is_in_flight() -> None:
-    found = in_flight_bytes(arr(0, 1), arr(1, 101), arr(101, 201), arr(5, 6, 7), arr(201, 101, 202))
+    found = unacknowledged_bytes(arr(0, 1), arr(1, 101), arr(101, 201), arr(5, 6, 7), arr(201, 101, 202))
     assert found.value.tolist() == [100, 200, 0, 0, 0]
 
 
 def test_an_ack_at_the_instant_of_sending_counts_first() -> None:
-    found = in_flight_bytes(arr(0, 10), arr(1, 101), arr(101, 201), arr(10), arr(101))
+    found = unacknowledged_bytes(arr(0, 10), arr(1, 101), arr(101, 201), arr(10), arr(101))
     assert found.t_ns.tolist() == [0, 10, 10]
     assert found.value.tolist() == [100, 0, 100]
 
@@ -45,7 +45,7 @@ def test_in_flight_equals_a_plain_recount_on_random_traffic() -> None:
     end = 1 + 10 * (1 + np.arange(300))
     ack_t = np.sort(rng.integers(0, 6000, 200))
     ack = np.sort(rng.choice(end, 200))
-    found = in_flight_bytes(sent, end - 10, end, ack_t, ack)
+    found = unacknowledged_bytes(sent, end - 10, end, ack_t, ack)
     for t in (0, 777, 2500, 4999, 6000):
         highest = max([1, *end[sent <= t]])
         acked = max([1, *ack[ack_t <= t]])
@@ -54,7 +54,7 @@ def test_in_flight_equals_a_plain_recount_on_random_traffic() -> None:
 
 
 def test_nothing_sent_gives_nothing() -> None:
-    assert in_flight_bytes(arr(), arr(), arr(), arr(), arr()).value.size == 0
+    assert unacknowledged_bytes(arr(), arr(), arr(), arr(), arr()).value.size == 0
     assert rtt_ns(arr(), arr(), arr().astype(np.uint16), arr(), arr()).value.size == 0
 
 
@@ -69,6 +69,16 @@ def test_karn_no_rtt_from_what_was_sent_twice_nor_from_duplicate_acks() -> None:
     found = rtt_ns(arr(0, 10, 1000, 1050), arr(101, 201, 101, 301), transmission,
                    arr(1030, 1031, 1090), arr(201, 201, 301))  # fmt: skip
     assert (found.t_ns.tolist(), found.value.tolist()) == ([1090], [40])
+
+
+def test_rtt_has_a_gap_where_karn_gives_no_sample() -> None:
+    """A sample at 50; what lies behind it is lost, sent again and acknowledged at 1030; the next sample is at 1090."""
+    transmission = np.array([1, 1, 2, 1], np.uint16)
+    end, ack_ns, ack = arr(101, 201, 201, 301), arr(50, 1030, 1090), arr(101, 201, 301)
+    found = rtt_ns(arr(0, 10, 1000, 1050), end, transmission, ack_ns, ack)
+    assert found.t_ns.tolist() == [50, 1090]
+    assert rtt_gaps(found.t_ns, end, transmission, ack_ns, ack).tolist() == [0]
+    assert rtt_gaps(found.t_ns, end, np.ones(4, np.uint16), ack_ns, ack).tolist() == []
 
 
 def test_rate_counts_bytes_into_bins() -> None:

@@ -86,9 +86,9 @@ def test_with_the_index_the_lines_are_the_same(loaded: Timeline, monkeypatch: py
     for start in (0, 10**12):
         monkeypatch.setattr(downsample, "INDEX_FROM", start)
         flight = next(trace for trace in timeline_sheet(loaded, (0, loaded.duration_ns)).data
-                      if trace["name"] == "in flight")  # fmt: skip
+                      if trace["name"] == "unacknowledged")  # fmt: skip
         assert len(flight["x"]) <= 2000
-        assert max(flight["y"]) == pytest.approx(loaded.in_flight.value.max() / 1024)
+        assert max(flight["y"]) == pytest.approx(loaded.unacknowledged.value.max() / 1024)
 
 
 def test_the_browser_gets_what_the_figure_has(loaded: Timeline) -> None:
@@ -97,9 +97,28 @@ def test_the_browser_gets_what_the_figure_has(loaded: Timeline) -> None:
     assert [trace.name for trace in figure.data] == [trace["name"] for trace in plain["data"]]
     for drawn, sent in zip(figure.data, plain["data"], strict=True):
         assert drawn.yaxis == sent["yaxis"] and drawn.legend == sent["legend"]
-        assert np.allclose(np.asarray(drawn.y, np.float64), numbers(sent["y"]))
+        assert np.allclose(np.asarray(drawn.y, np.float64), numbers(sent["y"]), equal_nan=True)
 
 
 def numbers(packed: Trace | list[float]) -> list[float]:
     """A typed array of plotly.js."""
     return np.frombuffer(base64.b64decode(packed["bdata"]), "<f8").tolist() if isinstance(packed, dict) else packed
+
+
+def test_no_rtt_is_drawn_where_karns_rule_gives_none(loaded: Timeline) -> None:
+    """The line ends at the last sample before a repair and goes on at the next sample, in a view of all and in one of a
+    stop. Beside it is the kernel's smoothed RTT."""
+    for t0, t1 in ((0, loaded.duration_ns), loaded.first_view_ns()):
+        traces = {trace["name"]: trace for trace in timeline_sheet(loaded, (t0, t1)).data}
+        assert "smoothed RTT (TCP_INFO)" in traces
+        x, y = (np.asarray(traces["RTT"][name], float) for name in ("x", "y"))
+        if traces["RTT"]["mode"] == "markers":
+            continue
+        begin, end = loaded.rtt.t_ns[loaded.rtt_gaps] / 1e9, loaded.rtt.t_ns[loaded.rtt_gaps + 1] / 1e9
+        wide = (end - begin > (t1 - t0) / 1e9 / 100) & (begin > t0 / 1e9) & (end < t1 / 1e9)
+        assert wide.any(), "the synthetic transfer repairs losses"
+        for first, last in zip(begin[wide], end[wide], strict=True):
+            assert not ((x > first) & (x < last)).any()
+            assert np.isnan(y[x == first]).any() and not np.isnan(y[x == last]).any()
+            at = np.flatnonzero(np.isnan(y) & (x == first))[-1]
+            assert x[at + 1] == last and not np.isnan(y[at + 1])

@@ -56,7 +56,7 @@ def test_every_part_is_joined_and_the_repair_is_fast(tmp_path: Path, kind: dict[
     assert all(row["t_received_ns"] - row["t_sent_ns"] == 10 * MS for row in acks)
     assert (flow["bytes"], flow["lost"], flow["retransmitted"]) == (10000, 1, 1)
     assert (flow["spurious"], flow["timeouts"], flow["fast_recoveries"]) == (0, 0, 1)
-    assert (flow["min_rtt_ns"], flow["max_in_flight_bytes"]) == (20 * MS, 10000)
+    assert (flow["min_rtt_ns"], flow["max_unacknowledged_bytes"]) == (20 * MS, 10000)
     assert (flow["stops"], flow["stopped_share"], flow["elapsed_ns"]) == ([], 0, 41 * MS)
     (burst,) = events(found, "loss_burst")
     assert (burst["seq"], burst["bytes"], burst["packets"], burst["t0_ns"]) == (3001, 1000, 1, at(30))
@@ -189,7 +189,7 @@ def test_a_full_window_is_an_event(tmp_path: Path) -> None:
     found, flow = path.analyse(tmp_path)
     (full,) = events(found, "receiver_window")
     assert (full["t0_ns"], full["t1_ns"], full["bytes"]) == (at(50), at(50 + 20 * 9), 4000)
-    assert (flow["max_in_flight_bytes"], flow["stops"]) == (4000, [])
+    assert (flow["max_unacknowledged_bytes"], flow["stops"]) == (4000, [])
 
 
 def test_data_outstanding_at_the_end_is_a_stop(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set_time(flow, "max_rtt_ns", t->max_rtt_ns);
     set_time(flow, "min_delay_ns", t->min_delay_ns);
     set_time(flow, "max_delay_ns", t->max_delay_ns);
-    set(flow, "max_in_flight_bytes", t->max_in_flight_bytes);
+    set(flow, "max_unacknowledged_bytes", t->max_unacknowledged_bytes);
     add_causes(flow, t);
     json_object_set_new(flow, "box", box_json(t));
     json_object_set_new(flow, "rates", rates_json(t));

@@ -147,8 +147,8 @@ static void after_send(struct pl_walk *s, int64_t now_ns)
     s->closed_since_send_ns = 0;
     if (s->high > s->una) {
         s->drained_ns = -1;
-        if (s->high - s->una > s->t->max_in_flight_bytes)
-            s->t->max_in_flight_bytes = s->high - s->una;
+        if (s->high - s->una > s->t->max_unacknowledged_bytes)
+            s->t->max_unacknowledged_bytes = s->high - s->una;
     }
     uint64_t step = s->t->mss ? s->t->mss : 1;
     if (s->window_known && s->una + s->window < s->high + step)

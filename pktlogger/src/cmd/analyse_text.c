@@ -43,8 +43,8 @@ static void print_outline(const struct pl_transfer *t)
     printf(": %" PRIu64 " bytes in %.3f s, which is %.4g Mbit/s\n", t->bytes, seconds,
            seconds > 0 ? (double)t->bytes * 8e-6 / seconds : 0);
     if (t->min_rtt_ns >= 0)
-        printf("  A round trip took %.4g to %.4g ms. At most %" PRIu64 " bytes were under way at once.\n",
-               ms(t->min_rtt_ns), ms(t->max_rtt_ns), t->max_in_flight_bytes);
+        printf("  A round trip took %.4g to %.4g ms. At most %" PRIu64 " bytes were unacknowledged at once.\n",
+               ms(t->min_rtt_ns), ms(t->max_rtt_ns), t->max_unacknowledged_bytes);
     printf("  Of %" PRIu64 " packets %" PRIu64 " were lost (%.3g %%) and %" PRIu64 " sent again", t->segments, t->lost,
            percent(t->lost, t->segments), t->retransmitted);
     if (t->spurious)

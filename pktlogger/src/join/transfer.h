@@ -191,7 +191,7 @@ struct pl_transfer {
     uint64_t unseen;             /* parts with such bytes */
     uint64_t *box_fates; /* [256], with a box: data parts by their fate in it; PL_NO_FATE: the box did not see them */
     uint64_t unresolved; /* parts left out of the join because their borders overlap without end */
-    uint64_t max_in_flight_bytes;
+    uint64_t max_unacknowledged_bytes;
     int64_t first_ns, last_ns;          /* first data sent; last data sent, or its acknowledgement's arrival */
     int64_t min_rtt_ns, max_rtt_ns;     /* -1: no sample */
     int64_t min_delay_ns, max_delay_ns; /* of parts that arrived; -1: none */
