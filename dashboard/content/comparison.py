@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.content.parts import Table
@@ -17,26 +18,32 @@ _LESS_IS_BETTER = ("_ns", "retransmits", "timeouts", "stopped_share")  # ends of
 
 @dataclass(frozen=True)
 class Compared:
-    """`verdict` True: no cell is worse. `notes`: sentences about how this was judged. `sides`: the same as curves; None
-    where no setting differs."""
+    """`verdict` True: no cell is worse; `undecided`: some may be. `notes`: sentences about how this was judged.
+    `sides`: the same as curves; None where no setting differs."""
 
     verdict: bool
+    undecided: bool
     summary: str
     table: Table
     notes: tuple[str, ...]
     sides: Sides | None
 
 
-def compared(base: Run, run: Run, metric: str) -> Compared:
-    """`run` beside `base` by a result. Raises UsageError when they have no setting in common."""
+def compared(base: Run, run: Run, metric: str, across: Sequence[str] = ()) -> Compared:
+    """`run` beside `base` by a result. `across`: settings that may differ. Raises UsageError when they have no setting
+    in common."""
     lower = metric.endswith(_LESS_IS_BETTER)
-    found = compare.compare(base.path, run.path, metric=metric, within=WITHIN, lower_is_better=lower)
+    found = compare.compare(base.path, run.path, metric=metric, within=WITHIN, lower_is_better=lower,
+                            across=across)  # fmt: skip
     rows = tuple(compare.rows(found))
     head = compare.headings(found)
-    notes = (f"{'Less' if lower else 'More'} is better. Medians that differ by up to 5 % are the same.",
-             *compare.remarks(found))  # fmt: skip
-    return Compared(not found.count("worse"), compare.summary(found),
+    notes = (f"{'Less' if lower else 'More'} is better.", *(_sentence(line) for line in compare.remarks(found)))
+    return Compared(not found.count("worse"), found.count("undecided") > 0, compare.summary(found),
                     Table(head, rows, frozenset(range(len(head) - 1))), notes, _sides(found))  # fmt: skip
+
+
+def _sentence(line: str) -> str:
+    return f"{line[:1].upper()}{line[1:]}."
 
 
 def _sides(found: compare.Comparison) -> Sides | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
@@ -9,17 +10,18 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dashboard.content.comparison import Compared, compared
 from dashboard.data.runs import Run
 from dashboard.figures.sides import sides_figure
-from dashboard.pages.controls import select
+from dashboard.pages.controls import Checks, select
 from dashboard.pages.elements import VERDICT_CLASS, graph, scrolled, sentences, table
 from dashboard.results import choice
 from dashboard.results.asked import THROUGHPUT
 from dashboard.results.choice import Choice
 from netcommon.errors import LfpError
 from scenarios.plan import columns
+from scenarios.run import compare
 
 
 def page(base: Run, run: Run, wanted: Choice) -> html.Div:
-    """`run` beside `base` by the result of the address (`?value=`)."""
+    """`run` beside `base` by the result of the address (`?value=`), across the settings of the address (`?across=`)."""
     metric = wanted.value or THROUGHPUT
     shared = [name for name in choice.results(run) if name in choice.results(base)]
     results = [{"label": columns.label(name), "value": name} for name in shared]
@@ -28,18 +30,31 @@ def page(base: Run, run: Run, wanted: Choice) -> html.Div:
             html.H1("Two runs compared"),
             html.P(["Base: ", _link(base)]),
             html.P(["Run: ", _link(run)]),
-            html.Div(select("compare-value", "Result", results, metric), className="bar"),
-            *_judged(base, run, metric),
+            html.Div([select("compare-value", "Result", results, metric), _across(base, run, wanted)], className="bar"),
+            *_judged(base, run, metric, wanted.across),
         ]
     )
 
 
-def _judged(base: Run, run: Run, metric: str) -> list[Any]:
+def _across(base: Run, run: Run, wanted: Choice) -> html.Div:
+    """Which settings may differ. Without any that do, it is there for the callback only."""
     try:
-        found = compared(base, run, metric)
+        offered = compare.apart(base.path, run.path)
+    except LfpError:
+        offered = []
+    listed = list(dict.fromkeys((*offered, *wanted.across)))
+    options = [{"label": name, "value": name} for name in listed]
+    box = Checks(id="compare-across", legend="May differ", options=options, value=list(wanted.across))
+    return html.Div(box, hidden=not listed)
+
+
+def _judged(base: Run, run: Run, metric: str, across: Sequence[str]) -> list[Any]:
+    try:
+        found = compared(base, run, metric, across)
     except LfpError as error:
         return [html.P(f"Not compared: {error}")]
     word = "No setting is worse." if found.verdict else "Worse at some settings."
+    word = "Undecided at some settings." if found.verdict and found.undecided else word
     box = html.Div(
         [html.Strong(word), html.P(found.summary, className="small")],
         className=f"verdict {VERDICT_CLASS[found.verdict]}",
@@ -61,13 +76,13 @@ def _link(run: Run) -> html.Span:
 
 
 def register(app: Dash) -> None:
-    """Registers the callback from the choice of a result to the address."""
+    """Registers the callback from the choice of a result and of settings that may differ to the address."""
 
-    def chosen(value: str, search: str | None) -> Any:
-        wanted = Choice(value="" if value == THROUGHPUT else value).search
+    def chosen(value: str, across: list[str], search: str | None) -> Any:
+        wanted = Choice(value="" if value == THROUGHPUT else value, across=tuple(across)).search
         return no_update if wanted == (search or "") else wanted
 
     app.callback(
-        Output("url", "search", allow_duplicate=True), Input("compare-value", "value"), State("url", "search"),
-        prevent_initial_call=True,
+        Output("url", "search", allow_duplicate=True), Input("compare-value", "value"),
+        Input("compare-across", "value"), State("url", "search"), prevent_initial_call=True,
     )(chosen)  # fmt: skip

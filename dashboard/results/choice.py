@@ -23,19 +23,20 @@ EVERY = "all"  # every setting that differs makes lines
 @dataclass(frozen=True)
 class Choice:
     """Names as in an address; empty: what the scenario's [report] says, or what is chosen where it says nothing.
-    `by`: the second axis. `hide`: THEORY, PAPER."""
+    `by`: the second axis. `hide`: THEORY, PAPER. `across`: the settings that may differ between two runs."""
 
     x: str = ""
     by: str = ""
     value: str = ""
     series: str = ""
     hide: frozenset[str] = frozenset()
+    across: tuple[str, ...] = ()
 
     @property
     def search(self) -> str:
         """The part of an address that says this; empty when nothing is chosen."""
         said = {"x": self.x, "by": self.by, "value": self.value, "series": self.series}
-        told = said | {"hide": ",".join(sorted(self.hide))}
+        told = said | {"hide": ",".join(sorted(self.hide)), "across": ",".join(self.across)}
         text = urlencode({name: value for name, value in told.items() if value}, safe=",")
         return f"?{text}" if text else ""
 
@@ -47,7 +48,8 @@ def of_search(search: str) -> Choice:
     """The choice of an address's part after `?`. Unknown keys are ignored; unknown names become notes on the page."""
     given = {name: values[-1] for name, values in parse_qs(search.removeprefix("?")).items()}
     named = {name: given[name] for name in ("x", "by", "value", "series") if name in given}
-    return Choice(**named, hide=frozenset(given.get("hide", "").split(",")) & {THEORY, PAPER})
+    across = tuple(name for name in given.get("across", "").split(",") if name)
+    return Choice(**named, hide=frozenset(given.get("hide", "").split(",")) & {THEORY, PAPER}, across=across)
 
 
 def applied(run: Run, choice: Choice) -> Run:
@@ -80,7 +82,7 @@ def of_controls(run: Run, x: str, by: str, value: str, series: str, shown: Itera
     usual = effective(run)
     told = {"x": x, "by": by, "value": value, "series": series}
     chosen = {name: text for name, text in told.items() if text and text != getattr(usual, name)}
-    return Choice(**chosen, hide=frozenset({THEORY, PAPER}) - set(shown))
+    return Choice(**chosen, hide=frozenset({THEORY, PAPER}) - set(shown), across=())
 
 
 def axes(run: Run) -> list[str]:

@@ -56,8 +56,8 @@ def command(
 ) -> int:  # fmt: skip
     """Run SCENARIO and compare it with BASELINE, a run (path, name or 'last').
 
-    The exit status is 1 when a cell is worse, when the run is not valid, or when an expectation of the scenario is not
-    met.
+    The exit status is 1 when a cell is worse or has too few repeats to decide, when the run is not valid, or when an
+    expectation of the scenario is not met.
     """
     base, most = runs.find(baseline, runs_dir), share(within)
     chosen: Asked = clock or ("virtual" if runs.manifest(base).get("virtual") else "real")
@@ -88,12 +88,19 @@ def _objections(done: runner.Finished, found: compare.Comparison | None) -> Iter
     """Why the gate does not pass, a line each."""
     worse = found.count("worse") if found else 0
     if found and worse:
-        yield f"{worse} of {len(found.cells)} cell{'s are' if len(found.cells) > 1 else ' is'} worse"
+        yield f"{_of_cells(worse, found)} worse"
+    few = sum(cell.verdict == "undecided" and cell.p is None for cell in found.cells) if found else 0
+    if found and few:
+        yield f"{_of_cells(few, found)} undecided: too few repeats to tell a difference from chance"
     if not done.verdict["valid"]:
         yield f"the run is not valid: {done.verdict['summary']}"
     elif not found:
         yield "no trial of the run has the metric"
     yield from (f"expectation not met: {one.say}" for one in done.expected if one.met is False)
+
+
+def _of_cells(number: int, found: compare.Comparison) -> str:
+    return f"{number} of {len(found.cells)} cell{'s are' if len(found.cells) > 1 else ' is'}"
 
 
 def _check_file(markdown: Path | None) -> None:

@@ -16,7 +16,7 @@ from netcommon.errors import UsageError
 from scenarios.plan import cells, columns, params
 from scenarios.plan.cells import Key, Row
 from scenarios.plan.plan import Plan
-from scenarios.run.judgement import ENOUGH, Cell, Side, judge
+from scenarios.run.judgement import ALPHA, ENOUGH, Cell, Side, judge, least_p
 from scenarios.run.runs import trial_folders
 from scenarios.trial.files import read_json
 
@@ -24,15 +24,16 @@ from scenarios.trial.files import read_json
 @dataclass(frozen=True)
 class Comparison:
     """Cells in the base's order. ``varied``: names of the cells' settings that tell them apart, each with its heading.
-    ``unmatched``: how many settings only one of the sides has; ``left_out``: how many trials are not valid. ``by``: the
-    setting, its base and its new value, where both sides are of one run. ``also``: what else differs, because of that
-    setting or as ``across`` allows."""
+    ``unmatched``: how many settings only one of the sides has; ``left_out``: how many trials are not valid.
+    ``within``: the threshold, a share. ``by``: the setting, its base and its new value, where both sides are of one
+    run. ``also``: what else differs, because of that setting or as ``across`` allows."""
 
     metric: str
     varied: dict[str, str]
     cells: tuple[Cell, ...]
     unmatched: int
     left_out: int
+    within: float
     by: tuple[str, str, str] | None = None
     also: str = ""
 
@@ -97,7 +98,16 @@ def compare(
     rows = [[row for key in shared for row in side[key]] for side in grouped]
     allowed = [name for name in columns.settings() if name in aside and name not in columns.OF_THE_CLOCK]
     apart = [name for name in allowed if _value_set(rows[0], name) != _value_set(rows[1], name)]
-    return Comparison(metric, _varied(settings, ours), found, unmatched, left_out, also=differences(apart, rows))
+    also = differences(apart, rows)
+    return Comparison(metric, _varied(settings, ours), found, unmatched, left_out, within, also=also)
+
+
+def apart(base: Path, run: Path) -> list[str]:
+    """The settings, as scenarios spell them, in which the trials of two runs differ: what ``across`` may name."""
+    ours, theirs = Table.load(base), Table.load(run)
+    names = [name for name in _names(ours, theirs, frozenset()) if name not in columns.OF_THE_CLOCK]
+    differ = [name for name in names if _value_set(ours.rows, name) != _value_set(theirs.rows, name)]
+    return [name for name in _spelled(differ, (*ours.sweep, *theirs.sweep)) if "." in name]
 
 
 def check_plan(base: Path, plan: Plan, *, virtual: bool, metric: str, across: Sequence[str]) -> None:
@@ -190,10 +200,18 @@ def _nothing_in_common(ours: Table, theirs: Table, names: Sequence[str], *, plan
 
 
 def differences(names: Iterable[str], sides: Sequence[Sequence[Row]]) -> str:
-    """``path.loss (1 % against 2 %); …``: the values of these settings on each side."""
-    return "; ".join(
-        f"{columns.spelling(name)} ({' against '.join(_values(rows, name) for rows in sides)})" for name in names
-    )
+    """``path.loss (1 % against 2 %); …``: the values of these settings on each side. What both directions of a path
+    have, and what stands in two columns, is said once; the RTT follows from the delays."""
+    names = list(names)
+    found: dict[tuple[str, ...], str] = {}
+    for name in names:
+        values = [_values(rows, name) for rows in sides]
+        in_another = readable.NOTHING in values and name.endswith("_ppb") and name.removesuffix("_ppb") in names
+        if in_another or (name == "rtt_ns" and "delay_ns" in names):
+            continue
+        key = columns.spelling(name).replace(".ba_", "."), *(value.replace(" ", "") for value in values)
+        found.setdefault(key, f"{columns.spelling(name)} ({' against '.join(values)})")
+    return "; ".join(found.values())
 
 
 def _spelled(names: Iterable[str], sweep: Sequence[str]) -> list[str]:
@@ -243,21 +261,38 @@ def _interval(ends: tuple[float, float]) -> str:
 
 
 def summary(found: Comparison) -> str:
-    """``short_term_bps: 2 same, 0 better, 0 worse of 2 cells``."""
-    counts = ", ".join(f"{found.count(word)} {word}" for word in ("same", "better", "worse"))
+    """``short_term_bps: 2 same, 0 better, 0 worse of 2 cells``, and how many are undecided if any are."""
+    words = ("same", "better", "worse", *(["undecided"] if found.count("undecided") else []))
+    counts = ", ".join(f"{found.count(word)} {word}" for word in words)
     return f"{found.metric}: {counts} of {_counted(len(found.cells), 'cell')}"
+
+
+def threshold(found: Comparison) -> str:
+    """What the cells were judged by."""
+    return (f"medians that differ by up to {readable.share(found.within)} are the same; beyond that a cell is better "
+            f"or worse if a rank test has p below {ALPHA:g}")  # fmt: skip
+
+
+def _undecided(found: Comparison) -> Iterator[str]:
+    """Why cells are undecided, and what to do."""
+    open_cells = [cell for cell in found.cells if cell.verdict == "undecided"]
+    if few := [cell for cell in open_cells if cell.p is None]:
+        least = readable.number(min(least_p(cell.base, cell.run) for cell in few), 2)
+        yield (f"undecided, too few repeats: under {ENOUGH} a side that differ, p is {least} at least; set run.repeat "
+               f"to {ENOUGH} or more")  # fmt: skip
+    if len(few) < len(open_cells):
+        yield f"undecided, chance is not excluded: p is {ALPHA:g} or more; more repeats, or a wider --within, decide"
 
 
 def remarks(found: Comparison) -> Iterator[str]:
     """What a reader of the table must know besides, a line each."""
     if found.by and found.also:
         yield f"because of {found.by[0]} also differ: {found.also}"
+    yield threshold(found)
+    yield from _undecided(found)
     sides = [side for cell in found.cells for side in (cell.base, cell.run)]
     if any(len(side.distinct) < len(side.values) for side in sides):
         yield "copies: repeats of one seed, or without anything random, are one observation; judged by the ratio alone"
-    fewest = min(len(side.values) for side in sides)
-    if fewest < ENOUGH:
-        yield f"without p: under {ENOUGH} repeats a side, judged by the ratio alone"
     if found.unmatched:
         verb, where = "is" if found.unmatched == 1 else "are", "side" if found.by else "run"
         yield f"{_counted(found.unmatched, 'setting')} {verb} in one {where} only"

@@ -54,6 +54,7 @@ def compare_within(run: Path, *, by: str, metric: str, within: float, lower_is_b
         judge(settings, pairs, within, lower_is_better),
         unmatched=sum(len(side) for side in sides) - 2 * len(shared),
         left_out=_trials(asked) - _trials(sides),
+        within=within,
         by=(setting, values[0], values[1]),
         also=differences(follows, (ours, theirs)),
     )

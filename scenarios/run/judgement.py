@@ -1,18 +1,22 @@
-"""Whether one side of a cell is worse, better or the same as the other, and how sure that is.
+"""Whether one side of a cell is worse, better or the same as the other, or whether that is undecided.
 
 A cell is all trials with the same settings (repeats, ``cells``) on two sides. Its effect is the ratio of medians. With
 enough repeats on both sides a rank test (Mann–Whitney, two-sided) says whether the difference could be chance. Holm's
 correction over all cells keeps the error of the whole comparison at 5 %. Cliff's delta says how far apart the two
 samples lie. The interval of the ratio inverts the same test over the ratios of all pairs, so for a cell alone it holds
-1 exactly where the test finds nothing. Rejected: a bootstrap, which at five repeats covers far less than it says. With
-fewer repeats the ratio alone decides, and the cell says so: at 3 against 3 a rank test cannot reject anything. Repeats
-that are copies of one trial are one observation: five copies prove no more than one.
+1 exactly where the test finds nothing. Rejected: a bootstrap, which at five repeats covers far less than it says.
+
+Medians that differ by no more than the threshold are the same. Where they differ by more and the test does not exclude
+chance, the cell is undecided. So it is with few repeats: at 3 against 3 the least p is 0.1. Repeats that are copies of
+one trial are one observation. Where both sides are such copies nothing is left to chance, and the ratio decides.
+Rejected: the ratio alone for few repeats, as it was. It called one of two equal builds worse.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -41,6 +45,11 @@ class Side:
         return cls(*(tuple(float(row[metric]) for row in some) for some in (rows, cells.observations(rows))))
 
     @property
+    def exact(self) -> bool:
+        """Whether its repeats are copies of one trial, so that chance plays no part."""
+        return len(self.distinct) == 1 < len(self.values)
+
+    @property
     def median(self) -> float:
         return median(self.values)
 
@@ -53,7 +62,7 @@ class Side:
 class Cell:
     """One setting on both sides. ``ratio``: of the medians, run / base. ``interval``: the ratio's, 95 %, not corrected
     for other cells; ``p``: Holm-corrected; both are None with too few repeats that differ. ``delta``: Cliff's, -1 … 1;
-    None where a side has one observation. ``verdict``: same, worse or better."""
+    None where a side has one observation. ``verdict``: same, worse, better or undecided."""
 
     setting: Row
     base: Side
@@ -75,6 +84,12 @@ def judge(
         _cell(setting, *pair, p, within, lower_is_better)
         for setting, pair, p in zip(settings, pairs, corrected, strict=True)
     )
+
+
+def least_p(base: Side, run: Side) -> float:
+    """The least two-sided p of a rank test with so many repeats: that of two samples which do not overlap."""
+    n, m = len(base.distinct), len(run.distinct)
+    return min(1.0, 2 / math.comb(n + m, n))
 
 
 def _few(base: Side, run: Side) -> bool:
@@ -102,9 +117,13 @@ def _holm(values: Sequence[float | None]) -> list[float | None]:
 
 def _cell(setting: Row, base: Side, run: Side, p: float | None, within: float, lower_is_better: bool) -> Cell:
     ratio = run.median / base.median if base.median else float("inf") if run.median else 1.0
-    differs = abs(ratio - 1) > within and (p is None or p < ALPHA)
-    better = (ratio < 1) == lower_is_better
-    verdict = "same" if not differs else "better" if better else "worse"
+    sure = p < ALPHA if p is not None else base.exact and run.exact
+    if abs(ratio - 1) <= within:
+        verdict = "same"
+    elif not sure:
+        verdict = "undecided"
+    else:
+        verdict = "better" if (ratio < 1) == lower_is_better else "worse"
     return Cell(setting, base, run, ratio, _interval(base, run), p, _delta(base, run), verdict)
 
 

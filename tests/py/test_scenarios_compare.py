@@ -88,11 +88,26 @@ def test_one_cell_of_twenty_may_lie_apart_by_chance(make: Callable[..., Path]) -
     assert next(cell.p for cell in found.cells if cell.ratio < 0.95) == pytest.approx(20 * (alone.cells[0].p or 0.0))
 
 
-def test_few_repeats_are_judged_by_the_ratio(make: Callable[..., Path]) -> None:
-    base, run = make("base", {0: [100e6]}), make("run", {0: [90e6]})
+@pytest.mark.parametrize("repeats", [1, 2, 3])
+def test_few_repeats_decide_nothing(
+    make: Callable[..., Path], capsys: pytest.CaptureFixture[str], repeats: int
+) -> None:
+    """Three trials all below three others: the least p of a rank test is 2 / C(6, 3) = 0.1."""
+    base, run = make("base", {0: [100e6, 101e6, 102e6][:repeats]}), make("run", {0: [90e6, 91e6, 92e6][:repeats]})
     cell = compare(base, run, metric="short_term_bps", within=0.05).cells[0]
-    assert (cell.p, cell.verdict) == (None, "worse")
+    assert (cell.p, cell.verdict) == (None, "undecided")
     assert compare(base, run, metric="short_term_bps", within=0.11).cells[0].verdict == "same"
+    assert cli.run(["compare", str(base), str(run)]) == 0
+    said = capsys.readouterr().out
+    assert "0 same, 0 better, 0 worse, 1 undecided of 1 cell" in said
+    assert f"p is {({1: '1', 2: '0.33', 3: '0.1'})[repeats]} at least; set run.repeat to 4 or more" in said
+    assert "medians that differ by up to 5 % are the same" in said and "p below 0.05" in said
+
+
+def test_ranges_that_overlap_are_undecided(make: Callable[..., Path]) -> None:
+    base, run = make("base", {0: [80e6, 100e6, 101e6, 120e6]}), make("run", {0: [75e6, 90e6, 91e6, 110e6]})
+    cell = compare(base, run, metric="short_term_bps", within=0.05).cells[0]
+    assert cell.verdict == "undecided" and cell.p is not None and cell.p > 0.05
 
 
 def test_settings_that_may_differ(make: Callable[..., Path]) -> None:
@@ -104,7 +119,7 @@ def test_settings_that_may_differ(make: Callable[..., Path]) -> None:
     ):
         compare(base, run, metric="short_term_bps", within=0.05)
     found = compare(base, run, metric="short_term_bps", within=0.05, across=["gateway.kind"])
-    assert [cell.verdict for cell in found.cells] == ["better"] and found.unmatched == 1
+    assert [cell.verdict for cell in found.cells] == ["undecided"] and found.unmatched == 1
 
 
 @pytest.mark.parametrize("name", ["gateway.rate", "gateway_rate_bps"])
@@ -115,7 +130,7 @@ def test_a_setting_is_named_as_the_scenario_names_it(make: Callable[..., Path], 
     with pytest.raises(UsageError, match=said):
         compare(base, run, metric="short_term_bps", within=0.05)
     found = compare(base, run, metric="short_term_bps", within=0.05, across=[name])
-    assert [cell.verdict for cell in found.cells] == ["worse"]
+    assert [cell.ratio for cell in found.cells] == [pytest.approx(16 / 18)]
 
 
 def test_real_and_virtual_time_are_compared_whatever_virtual_time_settles(make: Callable[..., Path]) -> None:
@@ -139,7 +154,8 @@ def test_trials_that_are_not_valid_do_not_count(make: Callable[..., Path]) -> No
         (["--metric", "speed"], "--metric speed: not a measured column"),
         (["--across", "gatway"], "--across gatway: not a setting; did you mean 'gateway.kind'? allowed: a setting"),
         (["--within", "much"], "--within much: not a ratio"),
-        (["--within", "5"], "--within 5: 500 %; want less than 100 %, such as --within 5%"),
+        (["--within", "5"], "--within 5: has no unit; write 5%"),
+        (["--within", "500%"], "--within 500%: 500 %; want less than 100 %, such as --within 5%"),
     ],
 )
 def test_wrong_options_are_one_line(

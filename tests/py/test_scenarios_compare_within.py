@@ -175,5 +175,5 @@ def test_200_comparisons_of_a_gateway_with_itself_give_few_false_alarms() -> Non
     for _ in range(200):
         base, run = (tuple(rng.normal(100, 1, 5)) for _ in range(2))
         (cell,) = judge([{}], [(Side(base, base), Side(run, run))], 0.0, False)
-        alarms += cell.verdict != "same"
+        alarms += cell.verdict in ("worse", "better")
     assert alarms <= most, f"{alarms} of 200, seed {seed}"
