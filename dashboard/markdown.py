@@ -116,11 +116,14 @@ def _result_parts(run: Run) -> list[Part]:
     if lines := curves.build(run):
         heading = f"{lines.y_name} by {lines.x_name.lower()}"
         notes = tables.curves_notes(lines)
+        spread = "Large marks are medians over the valid trials; bars reach from the least to the greatest, which the "
+        notes = [f"{spread}table has in brackets behind the median.", *notes]
         return [Part(heading, "curves", curves_figure(lines), notes, (("", tables.curve_table(lines)),))]
     if built := sweep.build(run):
         named = [("By region", tables.region_table(built)), ("Median, least to greatest", tables.level_table(built)),
                  ("Means with 95 % intervals", tables.interval_table(built))]  # fmt: skip
-        notes = [*tables.sweep_notes(built), *tables.interval_notes(built)]
+        notes = ["Large marks are medians over the valid trials; bars reach from the least to the greatest.",
+                 *tables.sweep_notes(built), *tables.interval_notes(built)]  # fmt: skip
         shown = tuple((name, table) for name, table in named if table.rows)
         return [Part("Throughput by transfer.window", "sweep", sweep_figure(built), notes, shown)]
     return []
@@ -133,7 +136,7 @@ def _first_timeline(run: Run) -> list[Part]:
         return []
     trial = run.trial(captured[0])
     loaded = timeline.load(run, trial)
-    figure = timeline_figure(loaded, loaded.first_view_ns(), points=STILL_POINTS, height=STILL_HEIGHT)
+    figure = timeline_figure(loaded, loaded.first_view_ns(), points=STILL_POINTS, height=STILL_HEIGHT, still=True)
     stops = tables.visit_table(loaded)
     named = (("Stops" if loaded.stops else "Slowest spans", stops),) if stops.rows else ()
     return [Part(facts.trial_name(run, trial), "timeline", figure, (f"{headline(loaded)}.", *loaded.notes), named)]

@@ -21,7 +21,7 @@ from netcommon import readable
 
 POINTS, MARKS = 600, 150
 MOST = len(SERIES_COLOURS)
-PANELS = (("Sequence", "seq_bytes"), ("Goodput", "rate_bps"), ("Unacknowledged, cwnd", "held_bytes"), ("RTT", "rtt_ns"))
+PANELS = (("Sequence", "seq_bytes"), ("Goodput", "rate_bps"), ("Unacked, cwnd", "held_bytes"), ("RTT", "rtt_ns"))
 _GAP = 0.04
 
 

@@ -15,16 +15,17 @@ import plotly.graph_objects as go
 
 from dashboard.data.flow import Stop
 from dashboard.data.timeline import Timeline
-from dashboard.figures.limits import add_limits
+from dashboard.figures.limits import add_limits, add_limits_key
 from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throughput, add_tunnel
 from dashboard.figures.seqack import add_seqack
 from dashboard.figures.sheet import Sheet, y_axis
-from dashboard.figures.stops import add_stops
+from dashboard.figures.stops import FULL_LABEL_PX, add_stops
 from dashboard.figures.theme import AXIS, LAYOUT
 from dashboard.figures.units import scale
 from dashboard.figures.view import CLIENT, PLAIN, PLOT_WIDTH_PX, View
 from netcommon import readable
 
+SHORT_LABELS_PX = FULL_LABEL_PX - 1  # the width of a plot that has room for short labels of stops only
 LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
 POINTS = 1000  # of a line: one for each of the plot's pixels on a screen of 1,500
 STILL_POINTS, STILL_HEIGHT = 1500, 980  # of a report's figure, which cannot ask for finer points
@@ -48,14 +49,14 @@ class Panel:
 
 PANELS = (
     Panel("Sequence number (bytes)", 0.5, add_seqack),
-    Panel("Unacknowledged", 0.19, add_flight, "bytes"),
+    Panel("Unacked", 0.19, add_flight, "bytes"),
     Panel("RTT", 0.13, add_rtt, "ns"),
     Panel("Rate", 0.18, add_throughput, "bps"),
 )
 LIMITS = Panel("Limit", 0.03, add_limits, band=True)
 GATEWAY_PANELS = (
     Panel("Sequence number (bytes)", 0.42, add_seqack),
-    Panel("Unacknowledged", 0.15, add_flight, "bytes"),
+    Panel("Unacked", 0.15, add_flight, "bytes"),
     Panel("Time", 0.12, add_passage, "ns"),
     Panel("Rate", 0.14, add_throughput, "bps"),
     Panel("Tunnel", 0.17, add_tunnel, "bps"),
@@ -64,13 +65,17 @@ GATEWAY_PANELS = (
 
 def timeline_figure(
     timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
-    width_px: int = PLOT_WIDTH_PX,
+    width_px: int = PLOT_WIDTH_PX, still: bool = False,
 ) -> go.Figure:
     """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
     points, and bands have labels that a plot of `width_px` has room for. It is drawn once, so its margin may follow its
-    legends."""
-    sheet = timeline_sheet(timeline, span_ns, points=points, height=height, width_px=width_px)
+    legends. `still`: a picture without a page around it, so it has the key of the limits, and short labels of stops, so
+    that they do not cover the curves."""
+    room = SHORT_LABELS_PX if still else width_px
+    sheet = timeline_sheet(timeline, span_ns, points=points, height=height, width_px=room)
     sheet.layout["margin"] |= {"r": 20, "autoexpand": True}
+    if still and timeline.limits:
+        add_limits_key(sheet)
     return sheet.figure()
 
 

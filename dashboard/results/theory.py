@@ -17,6 +17,7 @@ from dashboard.results.grouping import Group
 
 Value = float | str
 HEADERS_BYTES = 40  # of IPv4 and TCP without options: MSS = MTU - 40
+RENO = ("reno",)  # whose mean rate Mathis' law gives: halves its window at a loss, and adds a segment a round trip
 MATHIS = sqrt(3 / 2)  # Mathis et al. 1997, an ACK for every packet
 _LIMITS = ("loss_ppb", "rate_bps", "gateway_rate_bps")  # axes over which the erasure channel's limit is worth a line
 
@@ -79,7 +80,10 @@ def window_bps(row: Json) -> float | None:
 
 
 def mathis_bps(row: Json) -> float | None:
-    """MSS ÷ RTT × sqrt(3/2) ÷ sqrt(p): Reno's mean rate with independent loss of the share p."""
+    """MSS ÷ RTT × sqrt(3/2) ÷ sqrt(p): Reno's mean rate with independent loss of the share p. Other congestion controls
+    have none: CUBIC and BBR do not obey it."""
+    if row.get("congestion") not in RENO:
+        return None
     loss, rtt, mtu = row.get("loss_ppb"), _rtt_ns(row), row.get("mtu") or 1500
     return _below_rate(row, (mtu - HEADERS_BYTES) * 8e9 / rtt * MATHIS / sqrt(loss / 1e9)) if loss and rtt else None
 

@@ -285,12 +285,12 @@ def test_a_box_zoom_that_changes_the_unit_of_an_axis_keeps_data_and_range(page: 
     with served(run) as (url, _), left(page):
         page.goto(f"{url}/trial/0")
         axis = page.locator("#timeline .axis-titles span").nth(1)
-        expect(axis).to_have_text("Unacknowledged (MB)")
+        expect(axis).to_have_text("Unacked (MB)")
         page.evaluate(
             """() => { const box = { 'xaxis.range': [0, 0.002], 'yaxis2.range': [0.125, 0.25] };
                 Plotly.relayout(document.querySelector('#timeline .js-plotly-plot'), box) }"""
         )
-        expect(axis).to_have_text("Unacknowledged (KB)")
+        expect(axis).to_have_text("Unacked (KB)")
         found = page.evaluate(
             """() => { const plot = document.querySelector('#timeline .js-plotly-plot');
                 const { x, y } = plot._fullData.find(trace => trace.name === 'unacknowledged');

@@ -87,7 +87,8 @@ def test_the_page_follows_its_address_and_says_what_it_cannot_draw(tmp_path: Pat
 
 
 def test_theory_is_drawn_from_settings_and_can_be_hidden(tmp_path: Path) -> None:
-    run = run_of(tmp_path, {"path.loss": ["0.1%", "1%"], "transfer.window": ["16KB"]}, x="path.loss")
+    run = run_of(tmp_path, {"path.loss": ["0.1%", "1%"], "transfer.window": ["16KB"], "transfer.congestion": ["reno"]},
+                 x="path.loss")  # fmt: skip
     built = curves.build(run)
     assert built is not None
     laws = {line.law: dict(line.points) for line in built.theory}
@@ -103,8 +104,21 @@ def test_theory_is_drawn_from_settings_and_can_be_hidden(tmp_path: Path) -> None
 
 
 def test_series_that_differ_in_what_a_law_depends_on_have_lines_of_their_own(tmp_path: Path) -> None:
-    run = run_of(tmp_path, {"path.loss": ["0.1%", "1%"], "path.delay": ["10ms", "50ms"]}, x="path.loss")
+    run = run_of(tmp_path, {"path.loss": ["0.1%", "1%"], "path.delay": ["10ms", "50ms"],
+                            "transfer.congestion": ["reno"]}, x="path.loss")  # fmt: skip
     built = curves.build(run)
     assert built is not None
     own = {line.law: {other.series for other in built.theory if other.law == line.law} for line in built.theory}
     assert own == {"limit × (1 − loss)": {""}, "Mathis (Reno)": {"10 ms", "50 ms"}}
+
+
+@pytest.mark.parametrize("x", ["path.loss", "transfer.congestion"])
+def test_mathis_law_is_drawn_for_reno_alone(tmp_path: Path, x: str) -> None:
+    sweep = {"path.loss": ["0.1%", "1%"], "transfer.congestion": ["reno", "cubic", "bbr"]}
+    built = curves.build(run_of(tmp_path, sweep, x=x))
+    assert built is not None
+    drawn = {line.series: [place for place, _ in line.points] for line in built.theory if line.law == "Mathis (Reno)"}
+    if x == "path.loss":
+        assert list(drawn.values()) == [[10**6, 10**7]]
+    else:  # on an axis of names a line from Reno would go through the others
+        assert drawn == {}

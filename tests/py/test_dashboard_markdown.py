@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import synthetic_run
 from click.testing import CliRunner
 
 from dashboard.cli import report
+from dashboard.data import timeline
+from dashboard.data.limits import WORDS
+from dashboard.data.runs import load_run
+from dashboard.figures import limits
+from dashboard.figures.timeline import timeline_figure
 from dashboard.markdown import write_markdown
 from netcommon.errors import LfpError, MissingError, UsageError
 
@@ -60,3 +69,30 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_no_pictures_needs_markdown(tmp_path: Path) -> None:
     done = CliRunner().invoke(report, [str(synthetic_run.matrix(tmp_path)), "--no-pictures"])
     assert isinstance(done.exception, LfpError) and "--no-pictures: only with --markdown FILE" in str(done.exception)
+
+
+def test_the_picture_of_a_timeline_has_a_key_of_its_limits_and_short_labels(tmp_path: Path) -> None:
+    path = synthetic_run.seqack(tmp_path)
+    folder, run = path / "trials" / "0000", load_run(path)
+    origin = timeline.load(run, run.trial(0)).origin_ns
+    spans = {"flow": np.full(2, run.trial(0).flows[0], np.uint32), "t0_ns": origin + np.asarray([0, 10**9]),
+             "t1_ns": origin + np.asarray([10**9, 8 * 10**9]), "cause": np.asarray([0, 9], np.uint8)}  # fmt: skip
+    pq.write_table(pa.table(spans), folder / "limits.parquet")
+    summary = json.loads((folder / "summary.json").read_text())
+    (folder / "summary.json").write_text(json.dumps(summary | {"limit_causes": list(WORDS)}))
+    os.utime(folder / "segments.parquet", ns=(1, 1))
+    loaded = timeline.load(run, run.trial(0))
+    page, still = (timeline_figure(loaded, loaded.first_view_ns(), still=one) for one in (False, True))
+    assert not [trace.name for trace in page.data if trace.legend == limits.KEY]
+    keyed = {trace.name for trace in still.data if trace.legend == limits.KEY and trace.showlegend}
+    assert keyed == {WORDS["slow_start"], WORDS["timeout"]}
+    assert still.layout[limits.KEY].title.text.startswith("Limit")
+    assert max(len(note.text) for note in page.layout.annotations) > 30
+    assert all("<br>" not in note.text and len(note.text) < 30 for note in still.layout.annotations)
+
+
+def test_medians_and_ranges_of_curves_are_named(tmp_path: Path) -> None:
+    target = tmp_path / "fig12.md"
+    write_markdown(synthetic_run.losses(tmp_path), target, pictures=False)
+    said = "Large marks are medians over the valid trials; bars reach from the least to the greatest"
+    assert said in target.read_text()

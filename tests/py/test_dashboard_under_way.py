@@ -151,7 +151,7 @@ def test_the_growing_timeline_has_a_panel_for_each_figure_and_marks_what_was_sen
     (run / "trials" / ".0001.tmp" / LIVE).write_text("".join(lines))
     figure = growing_figure(Growing().look(run, 1))
     titles = [figure["layout"][name]["title"]["text"] for name in ("yaxis", "yaxis2", "yaxis3", "yaxis4")]
-    assert titles == ["Sequence (MB)", "Goodput (Mbit/s)", "Unacknowledged, cwnd (MB)", "RTT (ms)"]
+    assert titles == ["Sequence (MB)", "Goodput (Mbit/s)", "Unacked, cwnd (MB)", "RTT (ms)"]
     (marks,) = [trace for trace in figure["data"] if trace["mode"] == "markers"]
     assert list(marks["x"]) == [2.0] and marks["customdata"] == ["7"]
     assert growing_figure([])["data"] == []
