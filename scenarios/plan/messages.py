@@ -19,6 +19,7 @@ from scenarios.plan.model import ADDRESS, CONGESTION, INTERFACE, NAMED, PAIR_NUM
 from scenarios.plan.path import DIRECTION_KEYS
 from scenarios.plan.values import PORTABLE_NAME
 
+SWEPT = ("path", "transfer", "gateway")  # tables whose keys take one value here, and several in [sweep]
 _SHOWN = 80  # characters of a value
 _REASONS = {
     "string_type": "not a text; want one in quotation marks",
@@ -65,6 +66,10 @@ def one_line(document: Document, error: ValidationError) -> str:
     if kind in ("model_type", "model_attributes_type") or (kind.endswith("_type") and len(key) == 1):
         keys = ", ".join(plain_keys(key))
         return f"{where}: {dotted} = {shown(value)}: not a table; write [{dotted}], and below it its keys: {keys}"
+    if isinstance(value, list) and len(key) == 2 and key[0] in SWEPT:
+        values = ", ".join(f'"{one}"' if isinstance(one, str) else shown(one) for one in value) or "…"
+        return f"{where}: {dotted} = {shown(value)}: one value stands here; to sweep several, write \"{dotted}\" = " \
+               f"[{values}] in [sweep]"
     message = _reason(kind, first["msg"], first.get("ctx", {}), value)
     if kind == "string_type" and key[-1] in _TEXTS:
         message += f', such as "{_TEXTS[key[-1]]}"'

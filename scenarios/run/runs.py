@@ -31,7 +31,10 @@ def find(text: str, runs_dir: Path) -> Path:
     for candidate in (Path(text), runs_dir / text):
         if (candidate / "manifest.json").is_file():
             return candidate
-    raise UsageError(f"run '{text}': neither a directory with a manifest.json nor the name of a run in {runs_dir}")
+    raise UsageError(
+        f"run '{text}': not the path of a run, and no run of this name in the folder {runs_dir.resolve()}; name "
+        "another folder with --runs-dir"
+    )
 
 
 def manifest(run_dir: Path) -> dict[str, Any]:

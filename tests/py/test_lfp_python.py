@@ -50,7 +50,8 @@ def test_what_is_wrong_is_one_line() -> None:
         with pytest.raises(lfp.LfpError, match=said) as caught:
             lfp.Scenario(**wrong).plan()
         assert "\n" not in str(caught.value)
-    with pytest.raises(lfp.LfpError, match="neither a directory"):
+    said = r"no run of this name in the folder /.*/runs; name another folder with --runs-dir"
+    with pytest.raises(lfp.LfpError, match=said):
         lfp.load("no-such-run")
 
 

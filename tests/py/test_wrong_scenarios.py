@@ -67,7 +67,12 @@ def in_table(header: str, lines: str, said: str, down: int = 1) -> Wrong:
 
 TYPES = [
     Wrong(DELAY, "delay = true", "path.delay = true: not a duration; want for example 100ms"),
-    Wrong(DELAY, 'delay = ["10ms"]', "path.delay = ['10ms']: not a duration; want for example 100ms"),
+    Wrong(
+        DELAY,
+        'delay = ["10ms", "20ms"]',
+        "path.delay = ['10ms', '20ms']: one value stands here; to sweep several, write \"path.delay\" = "
+        '["10ms", "20ms"] in [sweep]',
+    ),
     Wrong(DELAY, "delay = 1979-05-27", "path.delay = 1979-05-27: not a duration; want for example"),
     Wrong(DELAY, "delay = nan", "path.delay = nan: not a duration; want for example"),
     of_path("mtu", '"big"', "path.mtu = 'big': not a whole number; allowed is 1280 to 9216"),
