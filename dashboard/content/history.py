@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
-from dashboard.content.parts import Table
+from dashboard.content.parts import Table, between
 from netcommon import readable
 from netcommon.errors import UsageError
 from scenarios.plan import cells, columns
@@ -17,7 +17,7 @@ from scenarios.run.history import Entry
 
 METRIC, ALL = "short_term_bps", "all"
 LASTS = (10, 20, 50, 100)
-RUN_AT = 4  # of the columns of figures: the place of the run's name
+RUN_AT = 3  # of the columns of figures: the place of the run's name
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def history_table(entries: Sequence[Entry], metric: str) -> Table:
     order = {key: place for place, key in enumerate(cells.groups(settings, told))}
     rows = sorted(entries, key=lambda entry: order[cells.key(entry.setting, told)])
     head = (*(cells.heading(name) for name in told), "Started (UTC)", "lfp", "Gateway", "Trials", "Run", "Median",
-            "Least", "Most", "To the run before")  # fmt: skip
+            "Least to greatest", "To the run before")  # fmt: skip
     numeric = frozenset({*range(len(told)), len(told) + 3, *range(len(told) + 5, len(head))})
     return Table(head, tuple((*(texts[name][entry.setting.get(name)] for name in told), *_figures(entry, metric))
                              for entry in rows), numeric)  # fmt: skip
@@ -87,6 +87,7 @@ def _figures(entry: Entry, metric: str) -> tuple[str, ...]:
         entry.gateway_build or readable.NOTHING,
         str(entry.trials),
         entry.run.name,
-        *(readable.named(metric, value) for value in (entry.median, entry.least, entry.most)),
+        readable.named(metric, entry.median),
+        between(readable.named(metric, entry.least), readable.named(metric, entry.most)),
         readable.NOTHING if entry.ratio is None else readable.number(entry.ratio),
     )

@@ -7,6 +7,7 @@ time as the x axis. Ten runs of one evening and one of last month would be two p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -50,7 +51,7 @@ def panel_figure(panel: Panel, metric: str) -> go.Figure:
     for number, (key, name) in enumerate(names.items()):
         found = [entry for entry in panel.entries if cells.key(entry.setting, told) == key]
         _add(figure, metric, unit.size, name or "all trials", found, number)
-    labels = {entry.run.name: _label(entry) for entry in panel.entries}
+    labels = _ticks(panel.entries)
     figure.update_layout(**LAYOUT, height=520, title_text=f"{escape(panel.scenario)}, {panel.time} time")
     figure.update_xaxes(
         **AXIS, title_text="run, by the build of its gateway", type="category", categoryorder="array",
@@ -77,6 +78,16 @@ def _add(figure: go.Figure, metric: str, size: float, name: str, found: Sequence
         hovertemplate=f"<b>{escape(name)}</b><br>%{{customdata[5]}}, %{{customdata[3]}}<br>build %{{customdata[2]}}<br>"
                       "median %{customdata[0]} of %{customdata[1]}%{customdata[4]}<extra></extra>",
     )  # fmt: skip
+
+
+def _ticks(entries: Sequence[Entry]) -> dict[str, str]:
+    """The label of each run. Runs of one build are told apart by when they started, and then by their names."""
+    labels = {entry.run.name: _label(entry) for entry in entries}
+    for more in ({entry.run.name: entry.started[:16].replace("T", " ") for entry in entries},
+                 {entry.run.name: escape(entry.run.name) for entry in entries}):  # fmt: skip
+        often = Counter(labels.values())
+        labels = {run: f"{text}<br>{more[run]}" if often[text] > 1 else text for run, text in labels.items()}
+    return labels
 
 
 def _label(entry: Entry) -> str:

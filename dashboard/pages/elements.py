@@ -26,10 +26,10 @@ def graph(name: str, figure: Any, says: str, **options: Any) -> html.Figure:
     return html.Figure(plot, **label)
 
 
-def scrolled(name: str, content: html.Table) -> html.Div:
-    """A table in a frame of its own that is scrolled, by the arrow keys, too."""
+def scrolled(name: str, content: html.Table, *, dense: bool = False) -> html.Div:
+    """A table in a frame of its own that is scrolled, by the arrow keys, too. `dense`: it has many columns."""
     label: dict[str, Any] = {"aria-label": name}
-    return html.Div(content, className="scroll", tabIndex="0", role="region", **label)
+    return html.Div(content, className="scroll dense" if dense else "scroll", tabIndex="0", role="region", **label)
 
 
 def verdict_box(verdict: Verdict, what: str) -> html.Div:

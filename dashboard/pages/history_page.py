@@ -18,7 +18,7 @@ from scenarios.plan import columns
 
 IDS = ("history-metric", "history-scenario", "history-last")
 MOST_PANELS = 12
-HINT = "Median, least and most of the valid trials of each cell. Each run stands under the build of its gateway."
+HINT = "Median, least and greatest of the valid trials of each cell. Each run stands under the build of its gateway."
 
 
 def page(runs_dir: Path, search: str) -> html.Div:
@@ -64,7 +64,7 @@ def _panel(panel: Panel, asked: Asked, number: int, runs_dir: Path) -> list[Any]
     return [
         html.H2(heading),
         graph(f"history-{number}", figure, says),
-        scrolled(heading, rich_table(found.head, rows, found.numeric)),
+        scrolled(heading, rich_table(found.head, rows, found.numeric), dense=True),
     ]
 
 

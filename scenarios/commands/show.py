@@ -117,8 +117,21 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
     rows = [(str(trial["trial"]), *(texts[name][trial["params"].get(name)] for name in told), *_measured(trial))
             for trial in trials]  # fmt: skip
     print_table(out, headings, rows)
+    if line := _longer(trials):
+        out.print(line, markup=False)
     for line in attempts.lines(manifest.get("superseded") or []):
         out.print(line, markup=False)
+
+
+def _longer(trials: list[dict[str, Any]]) -> str:
+    """What the time of a short-term average is, where the transfers have a duration: it ends later."""
+    took = [trial["metrics"]["elapsed_ns"] for trial in trials
+            if trial["params"].get("duration_ns") and trial["metrics"].get("elapsed_ns")]  # fmt: skip
+    if not took:
+        return ""
+    ends = list(dict.fromkeys(readable.duration(ns) for ns in (min(took), max(took))))
+    return ("short-term average: from connect until the last byte is acknowledged, which took "
+            f"{' to '.join(ends)}; transfer.duration is when the sender stops giving data")  # fmt: skip
 
 
 def _measured(trial: dict[str, Any]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -43,14 +44,17 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url.split("/run/")[0].rstrip("/")
 
 
-def write_cells(folder: Path, scenario: str, day: int, lft: str) -> None:
-    """A run of two cells with three repeats each, and the build of its gateway."""
+def write_cells(
+    folder: Path, scenario: str, day: int, lft: str = "", sweep: dict[str, Any] | None = None, **more: Any
+) -> None:
+    """A run of two cells with three repeats each, or more cells by another sweep, and the build of its gateway."""
     plan = make_plan(Document(scenario, {
         "scenario": {"name": scenario}, "path": {"delay": "5ms"}, "transfer": {"bytes": "1MB"}, "run": {"repeat": 3},
-        "sweep": {"path.queue": ["30KB", "60KB"]},
+        "sweep": {"path.queue": ["30KB", "60KB"]} | (sweep or {}),
     }), 1)  # fmt: skip
     started = {"started_realtime_ns": (1_760_000_000 + 86_400 * day) * 10**9}
-    write_plan(folder, plan, rows(plan, random.Random(day)), name=scenario, hashes={"lft-gateway": lft}, **started)
+    told = {"hashes": {"lft-gateway": lft}} | started | more
+    write_plan(folder, plan, rows(plan, random.Random(day)), name=scenario, **told)
 
 
 def test_the_history_of_a_metric_is_chosen_and_leads_to_a_run(page: Page, base: str) -> None:
@@ -67,6 +71,22 @@ def test_the_history_of_a_metric_is_chosen_and_leads_to_a_run(page: Page, base: 
     expect(page).to_have_url(re.compile(r"metric=retransmits"))
     page.get_by_role("link", name="x-first").first.click()
     page.wait_for_url("**/run/x-first")
+
+
+def test_runs_of_one_build_have_ticks_of_their_own_and_no_column_is_cut(page: Page, tmp_path: Path) -> None:
+    """Names, builds and times as real runs have them, on a screen of 1,280 pixels."""
+    for day, name in enumerate(("lfp-syndrome-20261126T122157-6e27ed", "lfp-syndrome-20261127T122157-154789")):
+        build: dict[str, Any] = {"hashes": {"lft-gateway": "a" * 64}}
+        build["commits"] = {"lft-gateway": "4b74b29aa (2 days old, changed)"}
+        write_cells(tmp_path / name, "lfp-syndrome", day, sweep={"transfer.congestion": ["reno", "cubic"]}, **build)
+    with served(None, "--runs-dir", str(tmp_path)) as (url, _):
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(f"{url.split('/run/')[0].rstrip('/')}/history")
+        page.wait_for_function(f"({DRAWN})() === 8")
+        ticks = page.locator("#history-0 .xtick text").all_text_contents()
+        assert len(ticks) == len(set(ticks)) == 2, ticks
+        wide, room = page.locator(".scroll").evaluate("one => [one.scrollWidth, one.clientWidth]")
+        assert wide <= room, f"a table of {wide} px in a frame of {room} px"
 
 
 def test_a_metric_that_is_none_is_said(page: Page, base: str) -> None:

@@ -154,6 +154,15 @@ def test_show_tells_trials_apart_in_the_scenarios_words(fake: FakeTrials, tmp_pa
     assert "[]" not in "".join(shown)
 
 
+def test_show_says_that_a_transfer_of_a_duration_takes_longer(fake: FakeTrials, tmp_path: Path) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(TINY.replace('bytes = "1MB"', 'duration = "10s"'))
+    runner.resume(runner.start(load_plan(str(file)), tmp_path / "runs"), quiet())
+    shown = " ".join(CliRunner().invoke(show, ["last", "--runs-dir", str(tmp_path / "runs")]).output.split())
+    assert "from connect until the last byte is acknowledged, which took 10 ns" in shown
+    assert "transfer.duration is when the sender stops giving data" in shown
+
+
 def test_time_left_learns_from_the_trials_done(plan: Plan) -> None:
     expected_s = [estimate.trial_s(t.setting) for t in plan.trials]
     left = estimate.TimeLeft(expected_s)
