@@ -53,11 +53,11 @@ def _judged(base: Run, run: Run, metric: str, across: Sequence[str]) -> list[Any
         found = compared(base, run, metric, across)
     except LfpError as error:
         return [html.P(f"Not compared: {error}")]
-    word = "No setting is worse." if found.verdict else "Worse at some settings."
-    word = "Undecided at some settings." if found.verdict and found.undecided else word
+    shown = None if found.verdict and found.undecided else found.verdict
+    word = {True: "No setting is worse.", False: "Worse at some settings.", None: "Undecided at some settings."}[shown]
     box = html.Div(
         [html.Strong(word), html.P(found.summary, className="small")],
-        className=f"verdict {VERDICT_CLASS[found.verdict]}",
+        className=f"verdict {VERDICT_CLASS[shown]}",
     )
     return [box, *_figure(found), scrolled("Comparison", table(found.table)), *sentences(found.notes)]
 

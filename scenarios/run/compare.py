@@ -189,7 +189,8 @@ def _nothing_in_common(ours: Table, theirs: Table, names: Sequence[str], *, plan
     apart = [name for name in names if not _value_set(sides[0], name) & _value_set(sides[1], name)]
     if not apart:
         return f"{ours.path.name} and {theirs.path.name}: no combination of settings is in both"
-    spelled = _spelled(apart, (*ours.sweep, *theirs.sweep))
+    asked = [name for name in apart if name != "rtt_ns" or "delay_ns" not in apart]  # the RTT follows from the delays
+    spelled = _spelled(asked, (*ours.sweep, *theirs.sweep))
     shown = [name for name in cells.telling([row for rows in sides for row in rows], (), apart) if name in apart]
     differ = differences(shown, sides)
     options = " ".join(f"--across {name}" for name in spelled)

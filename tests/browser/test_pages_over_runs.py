@@ -89,6 +89,19 @@ def test_runs_of_one_build_have_ticks_of_their_own_and_no_column_is_cut(page: Pa
         assert wide <= room, f"a table of {wide} px in a frame of {room} px"
 
 
+def test_settings_that_may_differ_are_ticked_on_the_page_of_two_runs(page: Page, tmp_path: Path) -> None:
+    for day, delay in enumerate(("5ms", "9ms")):
+        write_cells(tmp_path / delay, "x", day, sweep={"path.delay": [delay]})
+    with served(None, "--runs-dir", str(tmp_path)) as (url, _):
+        page.goto(f"{url.split('/run/')[0].rstrip('/')}/compare/5ms/9ms")
+        expect(page.locator("#page")).to_contain_text("Not compared: the runs differ in path.delay (5 ms against 9 ms)")
+        page.get_by_label("path.delay").check()
+        expect(page).to_have_url(re.compile(r"\?across=path\.delay$"))
+        expect(page.locator(".verdict.open")).to_contain_text("Undecided at some settings.")
+        expect(page.get_by_label("path.delay")).to_be_checked()
+        accessible(page)
+
+
 def test_a_metric_that_is_none_is_said(page: Page, base: str) -> None:
     page.goto(f"{base}/history?metric=beauty")
     expect(page.locator("#page")).to_contain_text("beauty")
