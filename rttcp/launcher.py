@@ -129,7 +129,7 @@ def sender_argv(
         *_option("seed", seed),
         *_flag("zerocopy", zerocopy),
         *_flag("skip-rx-copy", skip_rx_copy),
-        *_option("pace", pace_bps),
+        *_option("pace", pace_bps, "bit"),
         *_option("pace-packets", pace_packets),
         *_option("pace-burst", pace_burst_bytes),
         *_option("dscp", dscp),

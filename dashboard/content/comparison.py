@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dashboard.content.parts import Table
 from dashboard.data.runs import Run
 from dashboard.results.sides import SidePoint, Sides, sides
+from netcommon.errors import LfpError
 from scenarios.plan import columns
 from scenarios.run import compare
 
@@ -40,6 +41,14 @@ def compared(base: Run, run: Run, metric: str, across: Sequence[str] = ()) -> Co
     notes = (f"{'Less' if lower else 'More'} is better.", *(_sentence(line) for line in compare.remarks(found)))
     return Compared(not found.count("worse"), found.count("undecided") > 0, compare.summary(found),
                     Table(head, rows, frozenset(range(len(head) - 1))), notes, _sides(found))  # fmt: skip
+
+
+def may_differ(base: Run, run: Run) -> list[str]:
+    """The settings in which two runs differ, as scenarios spell them; none where a run has no results."""
+    try:
+        return compare.apart(base.path, run.path)
+    except LfpError:
+        return []
 
 
 def _sentence(line: str) -> str:

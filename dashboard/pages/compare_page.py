@@ -7,7 +7,7 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
-from dashboard.content.comparison import Compared, compared
+from dashboard.content.comparison import Compared, compared, may_differ
 from dashboard.data.runs import Run
 from dashboard.figures.sides import sides_figure
 from dashboard.pages.controls import Checks, select
@@ -17,7 +17,6 @@ from dashboard.results.asked import THROUGHPUT
 from dashboard.results.choice import Choice
 from netcommon.errors import LfpError
 from scenarios.plan import columns
-from scenarios.run import compare
 
 
 def page(base: Run, run: Run, wanted: Choice) -> html.Div:
@@ -38,10 +37,7 @@ def page(base: Run, run: Run, wanted: Choice) -> html.Div:
 
 def _across(base: Run, run: Run, wanted: Choice) -> html.Div:
     """Which settings may differ. Without any that do, it is there for the callback only."""
-    try:
-        offered = compare.apart(base.path, run.path)
-    except LfpError:
-        offered = []
+    offered = may_differ(base, run)
     listed = list(dict.fromkeys((*offered, *wanted.across)))
     options = [{"label": name, "value": name} for name in listed]
     box = Checks(id="compare-across", legend="May differ", options=options, value=list(wanted.across))
