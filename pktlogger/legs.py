@@ -69,7 +69,8 @@ def _leg(analysis: Analysis, flow: int) -> dict[str, Any]:
         "cut": [end for end in ("sender", "receiver") if captures.get(end, {}).get("truncated")],
         "packets": segments.num_rows, "sent_again": told["retransmitted"], "lost": told["lost"],
         "missed_by_capture": told.get("unseen", 0), "delay_ns": spread((received_ns - sent_ns)[came]),
-        "losses": _losses(analysis, segments, flow), "box": _box(analysis, segments),
+        "losses": _losses(analysis, segments, flow), "ruled_out": analysis.summary.get("ruled_out", []),
+        "box": _box(analysis, segments),
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ LOSSES = {
     "random_before": "the path, before the queue",
     "random_behind": "the path, behind the queue", "random": "the path, by chance", "outage": "an outage",
     "emulator": "the delay box itself, not the model", "corrupted": "corrupted on the path",
+    "receiver": "the receiver's buffer was full", "unknown": "the captures do not tell",
 }  # fmt: skip
 Row = tuple[str, str, str, str]
 
@@ -63,4 +64,6 @@ def _loss(flow: Flow, row: int) -> tuple[str, str, str]:
     name, run, queue = losses.names[losses.cause[row]], int(losses.run[row]), int(losses.queue_ns[row])
     shown = [f"seq {losses.seq[row]:,}", f"{run:,} lost in a row" if run > 1 else "lost alone"]
     shown += [f"beside a queue of {readable.duration(queue)}"] if queue >= 0 else []
+    if losses.ruled_out:
+        shown += ["ruled out by the path's parameters: " + ", ".join(one.replace("_", " ") for one in losses.ruled_out)]
     return "segment lost", LOSSES.get(name, name), ", ".join(shown)

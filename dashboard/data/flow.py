@@ -65,7 +65,8 @@ class LostAcks:
 
 @dataclass(frozen=True)
 class Losses:
-    """The rows of losses.parquet of a flow, in order of time, ns from the origin. `cause` counts in `names`."""
+    """The rows of losses.parquet of a flow, in order of time, ns from the origin. `cause` counts in `names`.
+    ``ruled_out``: those of them that the path cannot have by its parameters."""
 
     t_ns: I64
     seq: I64
@@ -73,6 +74,7 @@ class Losses:
     run: I64
     queue_ns: I64
     names: tuple[str, ...]
+    ruled_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

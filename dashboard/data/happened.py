@@ -56,7 +56,9 @@ def happened(flow: Flow) -> Happened:
     return Happened(t[order], source[order], np.concatenate(rows)[order])
 
 
-def load_losses(path: Path, flow: int, names: list[str], origin_ns: int) -> Losses | None:
+def load_losses(
+    path: Path, flow: int, names: list[str], origin_ns: int, ruled_out: list[str] | None = None
+) -> Losses | None:
     """The losses of a flow with their causes; None where the analysis has none, as in runs of an older pktlogger."""
     if not (names and path.is_file()):
         return None
@@ -66,4 +68,5 @@ def load_losses(path: Path, flow: int, names: list[str], origin_ns: int) -> Loss
     found: dict[str, NDArray[Any]] = {name: table[name].to_numpy() for name in columns[1:]}
     known = np.minimum(found["cause"], len(names) - 1).astype(np.uint8)
     return Losses(found["t_sent_ns"].astype(np.int64) - origin_ns, found["seq"].astype(np.int64), known,
-                  found["run"].astype(np.int64), found["queue_ns"].astype(np.int64), tuple(names))  # fmt: skip
+                  found["run"].astype(np.int64), found["queue_ns"].astype(np.int64), tuple(names),
+                  tuple(ruled_out or ()))  # fmt: skip

@@ -189,7 +189,8 @@ def _of(
         stops=tuple(_stop(entry, origin) for entry in own.get("stops") or ()),
         cwnd=NO_SERIES, box=found, lost_acks=never,
         limits=limits.load(folder / "limits.parquet", flow, _names(summary, "limit_causes"), origin),
-        losses=happened.load_losses(folder / "losses.parquet", flow, _names(summary, "loss_causes"), origin),
+        losses=happened.load_losses(folder / "losses.parquet", flow, _names(summary, "loss_causes"), origin,
+                                    _names(summary, "ruled_out")),
     )  # fmt: skip
 
 

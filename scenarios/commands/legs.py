@@ -79,6 +79,8 @@ def _leg_lines(leg: dict[str, Any]) -> Iterator[str]:
     for one in leg["losses"]:
         place = f" {one['place']}" if one["place"] else ""
         yield f"    {one['packets']} lost{place} ({_words(one['cause'])})"
+    if leg["losses"] and leg["ruled_out"]:
+        yield f"    the path's parameters rule out: {', '.join(map(_words, leg['ruled_out']))}"
     for end in leg["cut"]:
         yield f"  the capture at {leg['from' if end == 'sender' else 'to']} is cut; all before the cut was read"
     if leg["missed_by_capture"]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -21,11 +21,13 @@ from netcommon.process import Tool
 from scenarios.network.place import Network
 from scenarios.network.topology import Topology
 from scenarios.plan.model import Scenario
+from scenarios.plan.path import PathTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ANALYSE_TIMEOUT_S = 600.0
+_WAYS: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
 BOX = "box"  # the capture point that is no interface; also the name of its folder and of its file
 SERVER = "server"  # folder of the second connection
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
@@ -51,8 +53,7 @@ def _ring_bytes(setting: Scenario, stalls: bool) -> int | None:
     tenth of a second for pktlogger's own size. None: that size. A ring takes what comes in `_STALL_S`. Without stalls
     it takes what comes until the kernel hands a block over, and all that path and queue can hold, because a sender may
     send that at once. Gateways take data from their hosts as fast as the machine can."""
-    ways: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
-    lines = [line for way in ways for line in setting.path.phases(way)]
+    lines = [line for way in _WAYS for line in setting.path.phases(way)]
     rates = [line.all_channels_bps for line in lines]
     if not all(rates) or setting.gateway.kind != "none" or any(line.access_rate_bps for line in lines):
         return None
@@ -86,7 +87,8 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger) -> None:
         if points.issuperset(TUNNEL_POINTS):
             _write_tunnel(setting, folder, ledger)
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
-        _join(folder, "snd", "rcv", folder, ledger, record if record.exists() else None)
+        box = record if record.exists() else None
+        _join(folder, "snd", "rcv", folder, ledger, box, ruled_out(setting.path))
     if record.exists():
         import pktlogger  # imported here because it imports pyarrow, which a trial in virtual time should not wait for
 
@@ -94,15 +96,37 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger) -> None:
         shutil.rmtree(record)
 
 
+def ruled_out(path: PathTable) -> list[str]:
+    """The causes of losses, under pktlogger's names, that a path between two hosts cannot have by its parameters."""
+    phases = [phase.values for way in _WAYS for phase in path.phases(way)]
+
+    def any_of(*keys: str) -> bool:
+        return any(values[key] not in (0, "none") for values in phases for key in keys)
+
+    possible = {
+        "tail_drop": any_of("rate", "rate_trace", "access_rate", "pace", "pace_packets", "queue", "queue_packets")
+        or path.nic_rate > 0,
+        "aqm": any_of("aqm"),
+        "random_before": any_of("loss"),
+        "random_behind": any_of("loss_after"),
+        "outage": any_of("loss", "loss_after"),
+        "receiver": any_of("drain_rate"),
+    }
+    return [cause for cause, there in possible.items() if not there]
+
+
 def _join(
-    folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger, box: Path | None = None
-) -> None:
-    """Analyses the captures at both ends of a connection: tables and summary.json in ``target``."""
+    folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger, box: Path | None = None,
+    impossible: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Analyses the captures at both ends of a connection: tables and summary.json in ``target``. ``impossible``: causes
+    of losses that the path between them cannot have."""
     import pktlogger
 
     captures, work = folder / "capture", folder / "analysis"
     files = [str(captures / f"{point}.pcapng") for point in (sender, receiver)]
     argv = ["analyse", "--sender", files[0], "--receiver", files[1], *(["--box", str(box)] if box else [])]
+    argv += ["--ruled-out", ",".join(impossible)] if impossible else []
     with _worked(argv, work, folder / "log" / f"analyse-{sender}.stderr", ledger):
         target.mkdir(exist_ok=True)
         pktlogger.analysis_to_parquet(work, target)

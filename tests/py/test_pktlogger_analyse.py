@@ -386,9 +386,29 @@ def test_the_whole_time_and_every_loss_have_a_cause(tmp_path: Path) -> None:
     assert (timeout["t0_ns"], timeout["t1_ns"]) == (at(57), at(1117.1))
     losses = found.losses.to_pylist()
     assert [row["seq"] for row in losses] == [20001, 22001, 24001, 26001]
-    assert {found.summary["loss_causes"][row["cause"]] for row in losses} == {"tail_drop"}
-    assert flow["losses_by_cause"] == flow["losses_seen"] == {"tail_drop": 4}
-    assert [row["queue_ns"] for row in losses] == [20 * MS] * 4
+    assert {found.summary["loss_causes"][row["cause"]] for row in losses} == {"unknown"}, "four losses tell too little"
+    assert flow["losses_by_cause"] == flow["losses_seen"] == {"unknown": 4}
+    assert all(abs(row["queue_ns"] - 20 * MS) < 2 * MS for row in losses)
+
+
+def test_what_the_path_cannot_have_is_no_cause(tmp_path: Path) -> None:
+    """Four losses do not tell their cause. On a path that loses packets in its queue alone, they are tail drops."""
+    others = "aqm,random_before,random_behind,outage,receiver"
+    _, flow = collapse().analyse(tmp_path)
+    assert flow["losses_by_cause"] == {"unknown": 4}
+    shutil.rmtree(tmp_path / "out")
+    assert join(tmp_path, "analyse", "--ruled-out", others).returncode == 0
+    found = pktlogger.read_analysis(tmp_path / "out").summary
+    assert found["flows"][0]["losses_by_cause"] == {"tail_drop": 4}
+    assert found["flows"][0]["losses_seen"] == {"unknown": 4}
+    assert sorted(found["ruled_out"]) == sorted(others.split(","))
+
+
+def test_a_cause_that_cannot_be_ruled_out_is_named(tmp_path: Path) -> None:
+    collapse().analyse(tmp_path)
+    shutil.rmtree(tmp_path / "out")
+    done = join(tmp_path, "analyse", "--ruled-out", "aqm,emulator")
+    assert done.returncode == 2 and "--ruled-out 'aqm,emulator': want some of tail_drop, aqm" in done.stderr
 
 
 def test_what_the_receivers_capture_missed_is_not_lost(tmp_path: Path) -> None:

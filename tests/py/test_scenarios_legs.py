@@ -17,7 +17,8 @@ import pktlogger
 from pktlogger.through import _passes
 from scenarios import cli
 from scenarios.commands.legs import _lines
-from scenarios.trial import legs
+from scenarios.plan.path import PathTable
+from scenarios.trial import analysis, legs
 
 SIDES = ("near", "far")
 
@@ -78,6 +79,30 @@ def test_a_run_is_asked_by_name_and_number(tmp_path: Path, capsys: pytest.Captur
     assert found[1]["legs"][0]["box"]["before_ns"]["p50"] == 100_000 and found[1]["gateways"] == []
     assert cli.run(["legs", str(run)]) == 0
     assert "snd to rcv: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "impossible"),
+    [
+        ({"rate": "45Mbit", "queue": "110KB"}, {"aqm", "random_before", "random_behind", "outage", "receiver"}),
+        ({"rate": "45Mbit", "loss": "0.1%"}, {"aqm", "random_behind", "receiver"}),
+        ({"loss_after": "0.1%"}, {"tail_drop", "aqm", "random_before", "receiver"}),
+        ({"rate": "45Mbit", "ab_aqm": "codel"}, {"random_before", "random_behind", "outage", "receiver"}),
+        ({"rate": "45Mbit", "change": "2s loss=1%"}, {"aqm", "random_behind", "receiver"}),
+    ],
+)
+def test_a_paths_parameters_rule_out_causes(path: dict[str, str], impossible: set[str]) -> None:
+    assert set(analysis.ruled_out(PathTable.model_validate(path))) == impossible
+
+
+def test_what_is_ruled_out_is_said(tmp_path: Path) -> None:
+    relayed(tmp_path, 3)
+    found = legs.of_captures([(tmp_path / "near" / "s.pcapng", tmp_path / "near" / "r.pcapng", None)])
+    assert not any("rule out" in line for line in _lines(found)), "captures alone rule out nothing"
+    found["legs"][0] |= {
+        "losses": [{"cause": "tail_drop", "place": None, "packets": 3}], "ruled_out": ["aqm", "random_before"],
+    }  # fmt: skip
+    assert "    the path's parameters rule out: aqm, random before" in list(_lines(found))
 
 
 def test_a_loss_has_its_place_where_the_box_kept_a_record() -> None:

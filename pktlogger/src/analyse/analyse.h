@@ -16,7 +16,8 @@ struct pl_analysis {
     uint32_t *numbers[PL_END_N];  /* of the transfers of a capture's flows; UINT32_MAX: none */
     uint32_t unmatched[PL_END_N]; /* flows of one capture that are not in the other */
     const struct pl_box *box;
-    struct pl_pace pace;   /* set before pl_analysis_run */
+    struct pl_pace pace;   /* set before pl_analysis_run, as is `ruled_out` */
+    unsigned ruled_out;    /* causes of losses that the path cannot have, as bits 1 << cause */
     uint32_t *box_numbers; /* of the transfers of the record's flows */
     uint32_t box_row;      /* the next one */
     size_t open;

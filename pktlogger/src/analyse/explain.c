@@ -1,6 +1,9 @@
 /* Implements explain.h. */
 #include "explain.h"
 
+#include "loss_judge.h"
+#include "service.h"
+
 static void put_limit(void *context, const struct pl_limit *limit)
 {
     struct pl_explain *explain = context;
@@ -14,6 +17,31 @@ static void put_loss(void *context, const struct pl_loss *loss)
     explain->t->loss_causes[loss->cause]++;
     explain->t->loss_seen_causes[loss->seen_cause]++;
     pl_tables_put_loss(explain->tables, loss);
+}
+
+/* Goes through the rows of a transfer that lost parts: first for the bottleneck's rate, then for the queues. */
+static int study_losses(struct pl_explain *explain)
+{
+    struct pl_transfer *t = explain->t;
+    struct pl_service *service = calloc(1, sizeof *service);
+    struct pl_segment part;
+    uint64_t at;
+    int result = service ? 0 : -1;
+    for (struct pl_cursor cursor = {0};
+         result == 0 && t->not_arrived && pl_tables_segment(explain->tables, t, &cursor, &part, &at); cursor.row++)
+        if (part.t_received_ns >= 0)
+            result = pl_service_add(service, &part, t->low_delay_ns);
+    double ns_a_byte = service ? pl_service_end(service) : 0;
+    free(service);
+    if (result < 0 || pl_loss_study_begin(&explain->study, t->min_rtt_ns, ns_a_byte) < 0)
+        return -1;
+    for (struct pl_cursor cursor = {0};
+         result == 0 && t->not_arrived && pl_tables_segment(explain->tables, t, &cursor, &part, &at); cursor.row++)
+        if (pl_lost(t, &part))
+            result = pl_loss_study_loss(&explain->study, &part);
+        else if (part.t_received_ns >= 0)
+            result = pl_loss_study_arrival(&explain->study, &part);
+    return result < 0 ? -1 : pl_loss_judge(&explain->study);
 }
 
 int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct pl_tables *tables)
@@ -31,7 +59,11 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .sink = put_limit,
         .context = explain,
     };
-    pl_loss_causes_begin(&explain->losses, t, put_loss, explain);
+    if (study_losses(explain) < 0) {
+        pl_loss_study_free(&explain->study);
+        return -1;
+    }
+    pl_loss_causes_begin(&explain->losses, t, &explain->study, put_loss, explain);
     explain->limits = pl_limits_new(&path);
     return explain->limits ? 0 : -1;
 }
@@ -66,6 +98,7 @@ int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_se
 void pl_explain_end(struct pl_explain *explain)
 {
     pl_loss_causes_end(&explain->losses);
+    pl_loss_study_free(&explain->study);
     pl_limits_free(explain->limits);
     explain->limits = NULL;
 }

@@ -10,6 +10,7 @@ struct pl_explain {
     struct pl_transfer *t;
     struct pl_tables *tables;
     struct pl_limits *limits;
+    struct pl_loss_study study;
     struct pl_loss_causes losses;
 };
 

@@ -84,11 +84,13 @@ static json_t *limit_names(void)
     return list;
 }
 
-static json_t *loss_names(void)
+/* The names of a set of causes. */
+static json_t *loss_names(unsigned causes)
 {
     json_t *list = json_array();
     for (int i = 0; i < PL_LOSS_N; i++)
-        json_array_append_new(list, json_string(pl_loss_name((enum pl_loss_cause)i)));
+        if (causes & 1U << i)
+            json_array_append_new(list, json_string(pl_loss_name((enum pl_loss_cause)i)));
     return list;
 }
 
@@ -230,7 +232,8 @@ json_t *pl_summary(const struct pl_analysis *analysis)
                   (json_int_t)analysis->unmatched[PL_SENDER], "receiver", (json_int_t)analysis->unmatched[PL_RECEIVER],
                   "main_flow", main_flow(flows), "flows", flows);
     json_object_set_new(root, "limit_causes", limit_names());
-    json_object_set_new(root, "loss_causes", loss_names());
+    json_object_set_new(root, "loss_causes", loss_names(~0U));
+    json_object_set_new(root, "ruled_out", loss_names(analysis->ruled_out));
     json_object_set(root, "box", analysis->box ? analysis->box->description : json_null());
     return root;
 }

@@ -1,17 +1,15 @@
 /* Implements losses.h. */
 #include "losses.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "tally.h"
+#include "service.h"
 
 #define MS INT64_C(1000000)
-#define WAITED_NS 20000     /* a part this much later than the quickest has waited in a queue */
-#define OUTAGE_NS (10 * MS) /* a queue that is served lets a part in within this time */
+#define OUTAGE_NS                                                                                                      \
+    (10 * MS) /* a queue that is served lets a part in within this time, and one that lets none in is
+                             * empty after the time of the longest one */
 #define OUTAGE_PARTS 3
-#define SURPRISING 2.5 /* standard deviations */
 
 /* In place of the box's fate: the part left the box, with a wrong checksum; it arrived, and the capture missed it. */
 enum { FATE_CORRUPTED = PL_NO_FATE - 1, FATE_UNSEEN = PL_NO_FATE - 2 };
@@ -28,6 +26,7 @@ static const char *const names[PL_LOSS_N][2] = {
     [PL_LOSS_CORRUPTED] = {"corrupted", "corruption on the way"},
     [PL_LOSS_CAPTURE] = {"capture_loss", "the receiver's capture alone, for they were acknowledged"},
     [PL_LOSS_RECEIVER] = {"receiver", "a full buffer in the receiver"},
+    [PL_LOSS_UNKNOWN] = {"unknown", "a cause that the captures do not show"},
 };
 /* clang-format on */
 
@@ -41,91 +40,46 @@ const char *pl_loss_words(enum pl_loss_cause cause)
     return names[cause][1];
 }
 
-static int64_t longest_queue(const struct pl_transfer *t)
+enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out)
 {
-    return t->min_delay_ns >= 0 ? t->max_delay_ns - t->min_delay_ns : 0;
-}
-
-/* A queue this long counts as full. */
-static int64_t full_queue(const struct pl_transfer *t)
-{
-    int64_t longest_ns = longest_queue(t), less_ns = longest_ns / 16 > MS / 4 ? longest_ns / 16 : MS / 4;
-    return longest_ns - less_ns > MS ? longest_ns - less_ns : MS;
-}
-
-/* Chance takes parts whatever queue they meet: the share of parts that met at least the queue of the lost one is then
- * even between 0 and 1, and the sum of its negative logarithm over n losses has mean n and variance n. Queue management
- * takes them where the queue is long. Full queues do not count on either side. */
-static bool is_managed(const struct pl_transfer *t)
-{
-    unsigned full = pl_queue_bin(full_queue(t));
-    double all = 0, longer = 0, surprise = 0;
-    uint64_t lost = 0, lost_full = 0;
-    for (unsigned bin = 0; bin < full; bin++)
-        all += t->part_queues[bin];
-    for (unsigned bin = PL_QUEUE_BINS; bin-- > full;)
-        lost_full += t->loss_queues[bin];
-    for (unsigned bin = full; bin-- > 0 && all > 0; longer += t->part_queues[bin]) {
-        double share = (longer + t->part_queues[bin] / 2.0 + 0.5) / (all + 1);
-        lost += t->loss_queues[bin];
-        surprise -= (double)t->loss_queues[bin] * log(share);
-    }
-    return lost > 0 && lost_full * 3 <= lost && surprise > (double)lost + SURPRISING * sqrt((double)lost);
-}
-
-void pl_loss_causes_begin(struct pl_loss_causes *c, const struct pl_transfer *t, pl_loss_sink *sink, void *context)
-{
-    *c = (struct pl_loss_causes){.t = t, .sink = sink, .context = context, .managed = is_managed(t)};
-}
-
-static int64_t waited(const struct pl_loss_causes *c, const struct pl_segment *segment)
-{
-    return segment->len && segment->t_received_ns >= 0 ? segment->delay_ns - c->t->min_delay_ns : -1;
-}
-
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* How long the bottleneck takes for a byte: the median of the last distances. 0: not known. */
-static double service(const struct pl_loss_causes *c)
-{
-    double sorted[PL_SERVICES];
-    unsigned n = c->service_n < PL_SERVICES ? c->service_n : PL_SERVICES;
-    if (n < 3)
-        return 0;
-    memcpy(sorted, c->services, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare);
-    return sorted[n / 2];
-}
-
-/* On which side of the bottleneck the run was lost. A part that waited follows its predecessor at the bottleneck's
- * rate, so a longer distance is the time of what was lost behind. */
-static enum pl_loss_cause side(const struct pl_loss_causes *c, const struct pl_segment *next, const struct pl_loss *row)
-{
-    double part_ns = (double)row->service_ns;
-    if (part_ns <= 0 || row->spacing_ns < 0 || waited(c, next) < WAITED_NS)
+    const unsigned sides = 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND;
+    unsigned possible = seen == PL_LOSS_ANYWHERE ? sides : 1U << seen;
+    possible &= ~ruled_out;
+    if (possible == 0 || (ruled_out && seen == PL_LOSS_UNKNOWN))
+        possible = PL_PATH_CAUSES & ~ruled_out;
+    if (possible == sides)
         return PL_LOSS_ANYWHERE;
-    double others = (double)row->spacing_ns / part_ns - 1;
-    return others > (double)c->run.n / 2 ? PL_LOSS_BEHIND : PL_LOSS_BEFORE;
+    return possible && (possible & (possible - 1)) == 0 ? (enum pl_loss_cause)__builtin_ctz(possible) : PL_LOSS_UNKNOWN;
 }
 
-static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struct pl_segment *next,
+void pl_loss_causes_begin(struct pl_loss_causes *c, const struct pl_transfer *t, const struct pl_loss_study *study,
+                          pl_loss_sink *sink, void *context)
+{
+    *c = (struct pl_loss_causes){.t = t, .study = study, .sink = sink, .context = context};
+}
+
+/* What the study found out about the lost parts before the next arrival; NULL: nothing. */
+static const struct pl_lost_run *studied_run(struct pl_loss_causes *c)
+{
+    const struct pl_loss_study *study = c->study;
+    while (c->studied < study->runs.n && study->runs.at[c->studied].place < c->arrived)
+        c->studied++;
+    bool there = c->studied < study->runs.n && study->runs.at[c->studied].place == c->arrived;
+    return there ? &study->runs.at[c->studied] : NULL;
+}
+
+static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struct pl_lost_run *run,
                                      const struct pl_loss *row)
 {
-    int64_t lasted_ns = c->last_lost_ns - c->first_lost_ns;
-    if (c->run.n >= OUTAGE_PARTS && lasted_ns >= OUTAGE_NS && lasted_ns > 4 * row->service_ns)
-        return PL_LOSS_OUTAGE;
-    if (!c->managed && row->queue_ns >= full_queue(c->t))
-        return PL_LOSS_TAIL_DROP;
-    enum pl_loss_cause place = side(c, next, row);
-    return c->managed && place != PL_LOSS_BEHIND ? PL_LOSS_AQM : place;
+    double lasted_ns = (double)(c->last_lost_ns - c->first_lost_ns) - 6 * c->study->late_ns;
+    if (c->run.n >= OUTAGE_PARTS && lasted_ns >= OUTAGE_NS && lasted_ns > 4 * (double)row->service_ns &&
+        lasted_ns > c->study->longest_ns)
+        return c->study->managed ? PL_LOSS_UNKNOWN : PL_LOSS_OUTAGE;
+    return run && row->queue_ns >= 0 ? (enum pl_loss_cause)run->cause : PL_LOSS_UNKNOWN;
 }
 
 /* The box knows where and why; only the length of an outage shows at the ends alone. */
-static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_cause seen)
+static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_cause seen, unsigned ruled_out)
 {
     switch (row->cause) {
     case FATE_QUEUE:
@@ -140,7 +94,7 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     case FATE_CORRUPTED:
         return PL_LOSS_CORRUPTED;
     default:
-        return pl_box_dropped(row->cause) ? PL_LOSS_EMULATOR : seen;
+        return pl_box_dropped(row->cause) ? PL_LOSS_EMULATOR : pl_loss_possible(seen, ruled_out);
     }
 }
 
@@ -148,33 +102,22 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
  * spacing_ns whether it left the bottleneck. */
 static void end_run(struct pl_loss_causes *c, const struct pl_segment *next)
 {
+    const struct pl_lost_run *run = studied_run(c);
     int64_t near_ns = c->t->min_rtt_ns > OUTAGE_NS ? c->t->min_rtt_ns : OUTAGE_NS;
     bool before = c->before.len && c->first_lost_ns - c->before.t_sent_ns <= near_ns;
     bool after = next->len && next->t_sent_ns - c->last_lost_ns <= near_ns;
-    int64_t queue_ns = before ? waited(c, &c->before) : -1;
-    if (after && waited(c, next) > queue_ns)
-        queue_ns = waited(c, next);
     for (size_t i = 0; i < c->run.n; i++) {
         struct pl_loss row = c->run.at[i], told = row;
         row.run = (uint32_t)c->run.n;
-        row.queue_ns = queue_ns;
-        row.service_ns = (int64_t)(service(c) * (row.len + 52.0));
+        row.queue_ns = run && (before || after) ? (run->queue_ns > 0 ? (int64_t)run->queue_ns : 0) : -1;
+        row.service_ns = (int64_t)(c->study->service * (row.len + PL_HEADERS));
         row.spacing_ns = before && after ? next->t_received_ns - c->before.t_received_ns : -1;
-        enum pl_loss_cause seen = told.cause == FATE_UNSEEN ? PL_LOSS_CAPTURE : seen_cause(c, next, &row);
+        enum pl_loss_cause seen = told.cause == FATE_UNSEEN ? PL_LOSS_CAPTURE : seen_cause(c, run, &row);
         row.seen_cause = (uint8_t)seen;
-        row.cause = (uint8_t)box_cause(&told, seen);
+        row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out);
         c->sink(c->context, &row);
     }
     c->run.n = 0;
-}
-
-static void note_service(struct pl_loss_causes *c, const struct pl_segment *next)
-{
-    int64_t ns = next->t_received_ns - c->before.t_received_ns;
-    if (c->run.n || !c->before.len || ns <= 0 || waited(c, next) < WAITED_NS ||
-        next->seq != c->before.seq + c->before.len)
-        return;
-    c->services[c->service_n++ % PL_SERVICES] = (double)ns / (next->len + 52.0);
 }
 
 int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segment)
@@ -197,10 +140,10 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
     }
     if (segment->t_received_ns < 0)
         return 0;
-    note_service(c, segment);
     if (c->run.n)
         end_run(c, segment);
     c->before = *segment;
+    c->arrived++;
     return 0;
 }
 

@@ -1,34 +1,44 @@
-/* Why each part was lost, as the two ends alone show it: from the parts that arrived before and after, in order of
- * sending. Lost parts wait until the next part arrives, at most PL_LOSS_RUN of them.
- * The rules are in FORMAT.md section 4, "Losses". */
+/* Why each part was lost, as the two ends alone show it: by what all losses of the transfer show together
+ * (loss_study.h), and by how long nothing arrived. Lost parts wait until the next part arrives, at most PL_LOSS_RUN of
+ * them. The rules are in FORMAT.md section 4, "Losses". */
 #ifndef PL_LOSSES_H
 #define PL_LOSSES_H
 
+#include "loss_study.h"
 #include "transfer.h"
 
 typedef void pl_loss_sink(void *context, const struct pl_loss *loss);
 
-enum { PL_LOSS_RUN = 4096, PL_SERVICES = 16 };
+enum { PL_LOSS_RUN = 4096 };
 
 struct pl_loss_causes {
     const struct pl_transfer *t; /* with what the second reading has found out */
+    const struct pl_loss_study *study;
     pl_loss_sink *sink;
     void *context;
     PL_VECTOR(struct pl_loss) run; /* lost since the last part that arrived */
     struct pl_segment before;      /* the last part that arrived; len 0: none yet */
+    uint64_t arrived;              /* parts */
+    size_t studied;                /* runs of the study that are before the next part */
     int64_t first_lost_ns, last_lost_ns;
-    double services[PL_SERVICES]; /* ns a byte: the last distances of parts that had waited */
-    unsigned service_n;
-    bool managed; /* losses happen where the queue is long, but not full */
 };
 
-void pl_loss_causes_begin(struct pl_loss_causes *causes, const struct pl_transfer *t, pl_loss_sink *sink,
-                          void *context);
+/* `study` has all parts of the transfer. */
+void pl_loss_causes_begin(struct pl_loss_causes *causes, const struct pl_transfer *t, const struct pl_loss_study *study,
+                          pl_loss_sink *sink, void *context);
 /* Takes the next part in order of sending. Returns 0, or -1 without memory. */
 int pl_loss_causes_add(struct pl_loss_causes *causes, const struct pl_segment *segment);
 void pl_loss_causes_end(struct pl_loss_causes *causes);
 
 const char *pl_loss_name(enum pl_loss_cause cause);
 const char *pl_loss_words(enum pl_loss_cause cause);
+
+/* What a path can do to a part, of a set of causes: bits 1 << cause. */
+#define PL_PATH_CAUSES                                                                                                 \
+    (1U << PL_LOSS_TAIL_DROP | 1U << PL_LOSS_AQM | 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND |                       \
+     1U << PL_LOSS_OUTAGE | 1U << PL_LOSS_RECEIVER)
+
+/* What is left of a cause that the captures show, when the path cannot have those in `ruled_out`. */
+enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out);
 
 #endif

@@ -10,8 +10,8 @@
 #include "nc_jsonl.h"
 #include "nc_options.h"
 #include "nc_program.h"
-#include "nc_quantity.h"
 #include "analyse.h"
+#include "analyse_lists.h"
 #include "analyse_text.h"
 #include "command.h"
 #include "csv.h"
@@ -25,14 +25,12 @@
 #include "xplot.h"
 
 struct settings {
-    const char *sender, *receiver, *box, *output, *flow_folder, *scales;
+    const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out;
     uint64_t burst_gap_ns, from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json;
 };
 
 #define LONGEST_NS (UINT64_C(1000000) * 1000000000)
-#define SCALE_LEAST_NS UINT64_C(100000)
-#define SCALE_MOST_NS (UINT64_C(1000) * 1000000000)
 #define AT(field) offsetof(struct settings, field)
 #define FILES_AND_FOLDER                                                                                               \
     {.name = "sender",                                                                                                 \
@@ -57,6 +55,11 @@ struct settings {
          .default_text = "100ms",                                                                                      \
          .offset = AT(scales),                                                                                         \
          .help = "lengths of the intervals of the table rates, up to four, as in 1ms,100ms"},                          \
+        {.name = "ruled-out",                                                                                          \
+         .kind = NC_OPT_STRING,                                                                                        \
+         .metavar = "CAUSE,...",                                                                                       \
+         .offset = AT(ruled_out),                                                                                      \
+         .help = "causes of losses that the path cannot have, as in aqm,random_before; default: none"},                \
         PL_OPTION_TUNNELS(AT(tunnels)), PL_OPTION_OUTPUT(AT(output))
 
 /* clang-format off */
@@ -69,7 +72,7 @@ static const struct nc_option analyse_options[] = {
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
     .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--tunnels] [--scales TIME,...] "
-                "[--burst-gap TIME] -o DIR",
+                "[--ruled-out CAUSE,...] [--burst-gap TIME] -o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
     .epilog = "All captures must use one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
@@ -105,26 +108,6 @@ static const struct nc_usage export_usage = {
                 "pktlogger export --pcap-per-flow DIR [--max-flows N] [--tunnels] FILE",
     .purpose = "Writes the joined captures as graphs or tables for other programs, or one capture as a file a flow.",
 };
-
-/* Reads "1ms,100ms". */
-static int read_scales(const char *text, struct pl_pace *pace, struct nc_error *error)
-{
-    char copy[256], *rest = copy;
-    struct nc_error why;
-    if (strlen(text) >= sizeof copy)
-        return nc_fail(error, NC_EXIT_USAGE, "--scales '%.60s…': too long; want up to 4 times, as in 1ms,100ms", text);
-    strcpy(copy, text);
-    for (char *part; (part = strsep(&rest, ","));) {
-        uint64_t ns = 0;
-        if (pace->scale_n == PL_SCALES_MAX || nc_quantity_parse(NC_UNIT_DURATION, part, &ns, &why) < 0 ||
-            ns < SCALE_LEAST_NS || ns > SCALE_MOST_NS)
-            return nc_fail(error, NC_EXIT_USAGE,
-                           "--scales '%s': want 1 to 4 times from 100us to 1000s with commas between, as in 1ms,100ms",
-                           text);
-        pace->scales_ns[pace->scale_n++] = (int64_t)ns;
-    }
-    return 0;
-}
 
 /* What is exported where. */
 struct export {
@@ -233,7 +216,8 @@ static int analyse(const struct settings *settings, struct pl_analysis *analysis
     return NC_EXIT_OK;
 }
 
-static int run_joined(const struct settings *settings, const struct pl_box *box, const struct pl_pace *pace, bool human)
+static int run_joined(const struct settings *settings, const struct pl_box *box, const struct pl_lists *lists,
+                      bool human)
 {
     const struct pl_source captures[PL_END_N] = {
         {.path = settings->sender, .tunnels = settings->tunnels},
@@ -251,7 +235,8 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
     else {
         for (end = 0; end < PL_END_N; end++)
             pl_index_report(&analysis.surveys[end].index, captures[end].path);
-        analysis.pace = *pace;
+        analysis.pace = lists->pace;
+        analysis.ruled_out = lists->ruled_out;
         status = analyse(settings, &analysis, human);
     }
     pl_analysis_free(&analysis);
@@ -263,13 +248,13 @@ static int run(const struct settings *settings, bool human)
     struct pl_box box = {.flow_n = 0};
     struct nc_error error;
     int status = NC_EXIT_OK;
-    struct pl_pace pace = {.burst_gap_ns = (int64_t)settings->burst_gap_ns};
-    if (read_scales(settings->scales, &pace, &error) < 0)
+    struct pl_lists lists = {.pace.burst_gap_ns = (int64_t)settings->burst_gap_ns};
+    if (pl_lists_read(&lists, settings->scales, settings->ruled_out, &error) < 0)
         return pl_report(human, &error);
     if (settings->box && pl_box_open(&box, settings->box, &error) < 0)
         status = pl_fail(human, error.status, "--box %s", error.text);
     if (status == NC_EXIT_OK)
-        status = run_joined(settings, settings->box ? &box : NULL, &pace, human);
+        status = run_joined(settings, settings->box ? &box : NULL, &lists, human);
     pl_box_close(&box);
     return status;
 }
@@ -280,17 +265,10 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
     static const char with[] = "with --pcap-per-flow, which takes one capture";
     const bool one = settings->flow_folder;
     const struct pl_idle rows[] = {
-        {"sender", one, with},
-        {"receiver", one, with},
-        {"box", one, with},
-        {"output", one, with},
-        {"xplot", one, with},
-        {"csv", one, with},
-        {"from", one, with},
-        {"to", one, with},
-        {"max-flows", !one, "without --pcap-per-flow"},
-        {"scales", one, with},
-        {"scales", export && !settings->csv, "without --csv"},
+        {"sender", one, with}, {"receiver", one, with},  {"box", one, with},
+        {"output", one, with}, {"xplot", one, with},     {"csv", one, with},
+        {"from", one, with},   {"to", one, with},        {"max-flows", !one, "without --pcap-per-flow"},
+        {"scales", one, with}, {"ruled-out", one, with}, {"scales", export && !settings->csv, "without --csv"},
     };
     return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);
 }

@@ -84,6 +84,9 @@ static void print_losses(const struct pl_transfer *t)
         if (t->loss_causes[i])
             printf("  lost to %s: %" PRIu64 " packet%s\n", pl_loss_words((enum pl_loss_cause)i), t->loss_causes[i],
                    plural(t->loss_causes[i]));
+    for (int i = 0; t->lost && i < PL_LOSS_N; i++)
+        if (t->ruled_out & 1U << i)
+            printf("  the path's parameters rule out %s\n", pl_loss_words((enum pl_loss_cause)i));
 }
 
 static void print_rates(const struct pl_transfer *t)

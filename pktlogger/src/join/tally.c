@@ -21,7 +21,7 @@ static void note_rtt(struct pl_transfer *t, int64_t rtt_ns)
 
 void pl_tally_begin(struct pl_tally *tally, struct pl_transfer *transfer)
 {
-    *tally = (struct pl_tally){.t = transfer, .newest_sent_ns = -1, .last_delay_ns = -1};
+    *tally = (struct pl_tally){.t = transfer, .newest_sent_ns = -1};
     transfer->min_rtt_ns = transfer->max_rtt_ns = transfer->min_delay_ns = transfer->max_delay_ns = -1;
 }
 
@@ -100,23 +100,6 @@ static int64_t value_of(uint32_t bin)
     return (int64_t)(((uint64_t)(bin & ((1u << BIN_BITS) - 1)) + (1u << BIN_BITS)) << shift);
 }
 
-unsigned pl_queue_bin(int64_t queue_ns)
-{
-    if (queue_ns < 4)
-        return 0;
-    unsigned log = 63 - (unsigned)__builtin_clzll((uint64_t)queue_ns);
-    unsigned bin = 4 * log + (unsigned)(queue_ns >> (log - 2) & 3);
-    return bin < PL_QUEUE_BINS ? bin : PL_QUEUE_BINS - 1;
-}
-
-/* The smallest delay so far stands for that of the whole transfer, which is not known yet. */
-static void note_loss(struct pl_tally *tally, const struct pl_segment *segment)
-{
-    if (tally->last_delay_ns >= 0 && pl_lost(tally->t, segment))
-        tally->t->loss_queues[pl_queue_bin(tally->last_delay_ns - tally->t->min_delay_ns)]++;
-    tally->last_delay_ns = -1;
-}
-
 static int note_delay(struct pl_tally *tally, int64_t delay_ns)
 {
     struct pl_transfer *t = tally->t;
@@ -124,7 +107,6 @@ static int note_delay(struct pl_tally *tally, int64_t delay_ns)
         t->min_delay_ns = delay_ns;
     if (delay_ns > t->max_delay_ns)
         t->max_delay_ns = delay_ns;
-    t->part_queues[pl_queue_bin(delay_ns - t->min_delay_ns)]++;
     tally->delay_n++;
     if (tally->histogram) {
         tally->histogram[bin_of((uint64_t)delay_ns)]++;
@@ -148,10 +130,9 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
     tally->last_sent_ns = segment->t_sent_ns;
     follow_acks(tally, segment);
     if (segment->t_received_ns < 0) {
-        note_loss(tally, segment);
+        t->not_arrived++;
         return 0;
     }
-    tally->last_delay_ns = segment->delay_ns;
     if (pl_order_add(&tally->order, segment->t_sent_ns, segment->t_received_ns) < 0)
         return -1;
     return note_delay(tally, segment->delay_ns);
@@ -163,21 +144,26 @@ static int compare_i64(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The 95th percentile of the delays, which says how long the queue on the path is when it is long. Rejected: the
- * largest delay, because one late wake-up of the machine would determine it. */
-static int find_percentile(struct pl_tally *tally, int64_t *delay_ns)
+static int64_t nth(const struct pl_tally *tally, uint64_t rank)
 {
-    uint64_t rank = tally->delay_n - 1 - tally->delay_n / 20, below = 0;
-    if (!tally->histogram) {
-        if (pl_sort(tally->delays.at, tally->delays.n, sizeof *tally->delays.at, compare_i64) < 0)
-            return -1;
-        *delay_ns = tally->delays.at[rank];
-        return 0;
-    }
+    uint64_t below = 0;
+    if (!tally->histogram)
+        return tally->delays.at[rank];
     uint32_t bin = 0;
     while (bin < BINS - 1 && (below += tally->histogram[bin]) <= rank)
         bin++;
-    *delay_ns = value_of(bin);
+    return value_of(bin);
+}
+
+/* The 95th percentile of the delays says how long the queue on the path is when it is long, and the 5th one what the
+ * path takes without a queue. Rejected: the largest and the smallest delay, because one late wake-up of the machine
+ * would determine them. */
+static int find_percentiles(struct pl_tally *tally, int64_t *long_ns)
+{
+    if (!tally->histogram && pl_sort(tally->delays.at, tally->delays.n, sizeof *tally->delays.at, compare_i64) < 0)
+        return -1;
+    *long_ns = nth(tally, tally->delay_n - 1 - tally->delay_n / 20);
+    tally->t->low_delay_ns = nth(tally, tally->delay_n / 20);
     return 0;
 }
 
@@ -194,7 +180,7 @@ int pl_tally_end(struct pl_tally *tally)
     t->overtaken_sum = tally->order.extent_sum;
     t->overtaken_max = tally->order.extent_max;
     t->reordered_late_ns = tally->order.late_max_ns;
-    if (tally->delay_n && find_percentile(tally, &delay_ns) < 0)
+    if (tally->delay_n && find_percentiles(tally, &delay_ns) < 0)
         return -1;
     t->typical_queue_ns = delay_ns > t->min_delay_ns ? delay_ns - t->min_delay_ns : 0;
     return 0;

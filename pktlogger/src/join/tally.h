@@ -22,12 +22,8 @@ struct pl_tally {
     PL_VECTOR(int64_t) delays; /* all of them, until there are many */
     uint32_t *histogram;       /* then their logarithms */
     uint64_t delay_n;
-    int64_t last_delay_ns; /* of the part before, if it arrived; -1: it did not */
     struct pl_order order;
 };
-
-/* The bin of loss_queues that a queueing delay belongs to, four a doubling. */
-unsigned pl_queue_bin(int64_t queue_ns);
 
 void pl_tally_begin(struct pl_tally *tally, struct pl_transfer *transfer);
 

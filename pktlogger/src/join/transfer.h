@@ -99,6 +99,7 @@ enum pl_loss_cause {
     PL_LOSS_CORRUPTED,
     PL_LOSS_CAPTURE,
     PL_LOSS_RECEIVER,
+    PL_LOSS_UNKNOWN,
     PL_LOSS_N,
 };
 
@@ -138,7 +139,7 @@ struct pl_rate {
     int64_t t0_ns, rtt_ns;
 };
 
-enum { PL_QUEUE_BINS = 256, PL_SCALES_MAX = 4, PL_TRAIN_BINS = 16 };
+enum { PL_SCALES_MAX = 4, PL_TRAIN_BINS = 16 };
 
 /* What is asked of rates and bursts. */
 struct pl_pace {
@@ -195,15 +196,16 @@ struct pl_transfer {
     int64_t first_ns, last_ns;          /* first data sent; last data sent, or its acknowledgement's arrival */
     int64_t min_rtt_ns, max_rtt_ns;     /* -1: no sample */
     int64_t min_delay_ns, max_delay_ns; /* of parts that arrived; -1: none */
+    int64_t low_delay_ns;               /* 5th percentile: the smallest one, but for late time stamps */
     int64_t typical_queue_ns;           /* 95th percentile of delay less min_delay */
-    /* How many parts met which queue, and how many losses followed such a part at once (tally.h). */
-    uint32_t part_queues[PL_QUEUE_BINS], loss_queues[PL_QUEUE_BINS];
+    uint64_t not_arrived;               /* parts, lost or not */
     int64_t limit_ns[PL_LIMIT_N];
     uint64_t duplicate_acks;           /* at the sender */
     uint64_t reordered, overtaken_sum; /* parts that arrived behind later ones, and by how many in sum */
     uint32_t overtaken_max;
     int64_t reordered_late_ns; /* the most that one was later than the first that overtook it */
     const struct pl_pace *pace;
+    unsigned ruled_out; /* causes of losses that the path cannot have, as bits 1 << cause */
     struct pl_scale_sum scales[PL_SCALES_MAX];
     struct pl_trains trains;
     uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];

@@ -1,5 +1,5 @@
 """The trials of log.causes: one setting for each seed, drawn so that every cause of a limit and of a loss that the
-testbed can make occurs, alone and mixed."""
+testbed can make occurs, alone and mixed. Of losses there are more: each kind with each control, BBR among them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 from scenarios.plan.plan import Trial, load_plan
 
 Tables = dict[str, dict[str, Any]]
-SECONDS = 3
+SECONDS, LOSS_SECONDS = 3, 4
+CONTROLS = ("bbr", "cubic", "reno")
 
 
 def trials(folder: Path, seeds: range) -> list[tuple[str, Trial]]:
@@ -20,13 +21,37 @@ def trials(folder: Path, seeds: range) -> list[tuple[str, Trial]]:
     return [_trial(folder, number, seed) for number, seed in enumerate(seeds)]
 
 
+def loss_trials(folder: Path, seeds: range) -> list[tuple[str, Trial]]:
+    """The kind and the trial of each kind of loss with each control, for each of the seeds."""
+    grid = [(seed, kind, control) for seed in seeds for kind in LOSS_KINDS for control in CONTROLS]
+    return [
+        (kind, _planned(folder, number, seed, _loss_setting(kind, control, seed)))
+        for number, (seed, kind, control) in enumerate(grid)
+    ]
+
+
+def _loss_setting(kind: str, control: str, seed: int) -> Tables:
+    """Equal for all controls."""
+    draw = random.Random(f"{kind} {seed}")
+    rate_mbit, delay_ms = draw.choice([20, 40, 60, 100]), draw.choice([5, 10, 20, 40])
+    product_kb = max(rate_mbit * 2 * delay_ms * 1000 // 8 // 1024, 30)
+    path = {"rate": f"{rate_mbit}Mbit", "delay": f"{delay_ms}ms", "mtu": 1500, "granularity": "0", "poll": "0"}
+    return {"scenario": {"name": "losses"}, "path": path | LOSS_KINDS[kind](draw, product_kb),
+            "transfer": {"duration": f"{LOSS_SECONDS}s", "length": "64KB", "sample": "10ms", "congestion": control},
+            "capture": {"points": ["snd", "rcv", "box"]}}  # fmt: skip
+
+
 def _trial(folder: Path, number: int, seed: int) -> tuple[str, Trial]:
     kind, tables = _setting(seed)
-    file = folder / f"{seed}.toml"
+    return kind, _planned(folder, number, seed, tables)
+
+
+def _planned(folder: Path, number: int, seed: int, tables: Tables) -> Trial:
+    file = folder / f"{tables['scenario']['name']}-{number}.toml"
     with file.open("w", encoding="utf-8") as out:
         for name, table in tables.items():
             out.write(f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items()))
-    return kind, replace(load_plan(str(file), seed=seed).trials[0], number=number)
+    return replace(load_plan(str(file), seed=seed).trials[0], number=number)
 
 
 def _setting(seed: int) -> tuple[str, Tables]:
@@ -67,4 +92,16 @@ KINDS: dict[str, Any] = {
     "full queue and chance": lambda draw, kb, mbit: {"ab_loss": "0.02%"},
     "window over the path": lambda draw, kb, mbit: {"window": f"{int(kb * draw.uniform(1.2, 1.6))}KB",
                                                     "queue": _ample(kb)},
+}  # fmt: skip
+LOSS_KINDS: dict[str, Any] = {
+    "full queue": lambda draw, kb: {"queue": f"{max(int(kb * draw.uniform(0.3, 1)), 45)}KB"},
+    "large queue": lambda draw, kb: {"queue": f"{int(kb * draw.uniform(1, 3))}KB"},
+    "README": lambda draw, kb: {"queue": "110KB", "rate": "45Mbit", "delay": "4.2ms"},
+    "CoDel": lambda draw, kb: {"ab_aqm": "codel", "queue": _ample(kb)},
+    "PIE": lambda draw, kb: {"ab_aqm": "pie", "queue": _ample(kb)},
+    "RED": lambda draw, kb: {"ab_aqm": "red", "queue": f"{max(int(kb * draw.uniform(1, 3)), 150)}KB"},
+    "random before": lambda draw, kb: {"ab_loss": f"{draw.uniform(0.05, 0.5):.3f}%", "queue": _ample(kb)},
+    "random behind": lambda draw, kb: {"ab_loss_after": f"{draw.uniform(0.05, 0.5):.3f}%", "queue": _ample(kb)},
+    "full queue and chance": lambda draw, kb: {"ab_loss": "0.05%",
+                                               "queue": f"{max(int(kb * draw.uniform(0.3, 1)), 45)}KB"},
 }  # fmt: skip

@@ -93,7 +93,7 @@ class _Bottleneck:
 
 def judged(folder: Path, t_ns: Times) -> list[str]:
     """The limit by the captures at each time; "none" outside of the transfer."""
-    rows, names = _main_flow(folder, "limits")
+    rows, names = main_flow(folder, "limits")
     at = np.searchsorted(rows["t0_ns"], t_ns, "right") - 1
     inside = (at >= 0) & (t_ns < rows["t1_ns"][-1]) if rows["t0_ns"].size else np.zeros(t_ns.size, np.bool_)
     return [names["cause"][rows["cause"][row]] if there else "none" for row, there in zip(at, inside, strict=True)]
@@ -102,7 +102,7 @@ def judged(folder: Path, t_ns: Times) -> list[str]:
 def losses(folder: Path, trial: Trial) -> list[tuple[str, str]]:
     """The cause by the box's record and the cause by the captures alone, of each lost part. The record does not tell an
     outage from other losses of the model: an outage is what a trial with one lost to the model."""
-    rows, names = _main_flow(folder, "losses")
+    rows, names = main_flow(folder, "losses")
     model = str(trial.setting.path.direction("ab").values["loss"])
     behind = trial.setting.path.direction("ab").values["loss_after"]
     out = dict.fromkeys(("random_before", "random_behind", "outage"), "outage") if model.startswith("time:") else {}
@@ -123,7 +123,7 @@ def joined(folder: Path) -> Counter[str]:
         seen = pktlogger.read_analysis(alone)
         of_flow = seen.segments["flow"].to_numpy() == seen.summary["main_flow"]
         lost = seen.segments["t_received_ns"].to_numpy()[of_flow] < 0
-    rows, _ = _main_flow(folder, "segments")
+    rows, _ = main_flow(folder, "segments")
     fates = json.loads((folder / "summary.json").read_text())["box"]["fates"]
     sent, dropped = fates.index("sent"), np.asarray([fate not in ("sent", "held") for fate in fates])
     of_box = np.append(dropped, [False] * (256 - dropped.size))[rows["box_fate"]]
@@ -131,7 +131,8 @@ def joined(folder: Path) -> Counter[str]:
                    invented=int((lost & (rows["box_fate"] == sent)).sum()))  # fmt: skip
 
 
-def _main_flow(folder: Path, name: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, list[str]]]:
+def main_flow(folder: Path, name: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, list[str]]]:
+    """The columns of a trial's table, of its main flow, and the names of their numbers."""
     table = parquet.read_table(folder / f"{name}.parquet")
     names = json.loads((table.schema.metadata or {})[b"pktlogger.names"])
     mine = table["flow"].to_numpy() == json.loads((folder / "summary.json").read_text())["main_flow"]

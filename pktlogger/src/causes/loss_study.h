@@ -1,0 +1,56 @@
+/* What all losses of a transfer together say about each of them. A full queue takes parts at its full length and
+ * nowhere else; queue management takes them where the queue is long; chance takes them whatever the queue is. So the
+ * queue beside each loss is compared with the queues that all places met. Where that shows nothing, or where late time
+ * stamps hide it, the cause is unknown: a wrong name is worse.
+ * The rules are in FORMAT.md section 4, "Losses". */
+#ifndef PL_LOSS_STUDY_H
+#define PL_LOSS_STUDY_H
+
+#include "queues.h"
+#include "sample.h"
+#include "transfer.h"
+
+/* Parts lost in a row, with none between them that arrived. */
+struct pl_lost_run {
+    uint64_t place; /* arrivals before it */
+    int64_t first_sent_ns;
+    double queue_ns; /* beside it */
+    double steady_ns, gap_ns;
+    uint32_t n;
+    bool gap_known, full; /* `full`: no place met a clearly longer queue */
+    uint8_t cause;        /* an enum pl_loss_cause */
+};
+
+/* Of a place with no loss near. */
+struct pl_gap_seen {
+    double steady_ns, gap_ns;
+};
+
+struct pl_loss_study {
+    int64_t min_rtt_ns;
+    double service; /* ns a byte; 0: not known */
+    struct pl_queues *queues;
+    uint64_t n; /* arrivals */
+    PL_VECTOR(struct pl_lost_run) runs;
+    size_t told; /* runs whose place the queues have told */
+    /* The longest around places, those of parts, and what the latter are less. */
+    struct pl_sample delays, own_delays, shortfalls;
+    PL_VECTOR(struct pl_gap_seen) gaps;
+    bool managed;               /* the queue is, and what is lost in a row may be its work */
+    double base_ns;             /* the delay without a queue */
+    double longest_ns, late_ns; /* the longest queue, and how late time stamps are */
+};
+
+/* `service`: of the bottleneck, as pl_service_end returns it. Returns 0, or -1 without memory. `study` must stay where
+ * it is until pl_loss_study_end; pl_loss_study_free is allowed after either. */
+int pl_loss_study_begin(struct pl_loss_study *study, int64_t min_rtt_ns, double service);
+
+/* Take the next part in order of sending: one that arrived, or one that was lost. Return 0, or -1 without memory. */
+int pl_loss_study_arrival(struct pl_loss_study *study, const struct pl_segment *segment);
+int pl_loss_study_loss(struct pl_loss_study *study, const struct pl_segment *segment);
+
+/* Finds the queue of each run, and sorts the samples. loss_judge.h has the causes. Returns 0, or -1 without memory. */
+int pl_loss_study_end(struct pl_loss_study *study);
+void pl_loss_study_free(struct pl_loss_study *study);
+
+#endif

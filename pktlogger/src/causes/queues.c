@@ -1,0 +1,114 @@
+/* Implements queues.h. */
+#include "queues.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SLACK 0.97 /* a rate that is taken for too slow would correct what needs no correction */
+
+enum { AROUND = PL_QUEUES_AROUND };
+
+static struct pl_queue_part *part(struct pl_queues *q, uint64_t number)
+{
+    return &q->parts[number % PL_QUEUES_RING];
+}
+
+struct pl_queues *pl_queues_new(double service, pl_queue_sink *sink, void *context)
+{
+    struct pl_queues *q = calloc(1, sizeof *q);
+    if (q) {
+        q->service = service;
+        q->sink = sink;
+        q->context = context;
+    }
+    return q;
+}
+
+/* When the arrival would have come if it were the first of all. */
+static double origin(struct pl_queues *q, uint64_t number)
+{
+    return part(q, number)->received_ns - SLACK * q->service * part(q, number)->bytes;
+}
+
+static uint64_t before(uint64_t place, uint64_t by)
+{
+    return place > by ? place - by : 0;
+}
+
+/* How much later the arrivals behind a place came than the bottleneck alone makes them. Of each side that part counts
+ * whose time stamp is the least late. */
+static double gap(struct pl_queues *q, uint64_t place)
+{
+    double end_ns = INFINITY, begin_ns = INFINITY, middle = part(q, place - 1)->bytes;
+    for (uint64_t i = place - AROUND; i < place; i++)
+        end_ns = fmin(end_ns, part(q, i)->received_ns + q->service * (middle - part(q, i)->bytes));
+    for (uint64_t i = place; i < place + AROUND; i++)
+        begin_ns = fmin(begin_ns, part(q, i)->received_ns + q->service * (middle - part(q, i)->bytes));
+    return begin_ns - end_ns;
+}
+
+static int tell(struct pl_queues *q)
+{
+    uint64_t place = q->told++, behind = place + AROUND < q->placed ? place + AROUND : q->placed - 1;
+    struct pl_queue_place found = {
+        .place = place,
+        .delay_ns = part(q, place)->longest_ns,
+        .shortfall_ns = place < q->n ? part(q, place)->longest_ns - part(q, place)->delay_ns : -1,
+        .gap_ns = part(q, place)->gap_ns,
+        .gap_known = q->service > 0 && place >= AROUND && place + AROUND <= q->n,
+    };
+    found.steady_ns =
+        fmin(found.delay_ns, fmin(part(q, before(place, AROUND))->longest_ns, part(q, behind)->longest_ns));
+    return q->sink(q->context, &found);
+}
+
+/* `corrected` arrivals have their delays. */
+static int find_place(struct pl_queues *q)
+{
+    uint64_t place = q->placed++, end = place + AROUND < q->corrected ? place + AROUND : q->corrected;
+    double longest_ns = -INFINITY;
+    for (uint64_t i = before(place, AROUND); i < end; i++)
+        longest_ns = fmax(longest_ns, part(q, i)->delay_ns);
+    part(q, place)->longest_ns = longest_ns;
+    part(q, place)->gap_ns = place >= AROUND && place + AROUND <= q->n ? gap(q, place) : 0;
+    return place >= AROUND ? tell(q) : 0;
+}
+
+static int correct(struct pl_queues *q)
+{
+    uint64_t number = q->corrected++;
+    while (q->least[q->first % PL_QUEUES_RING] < number)
+        q->first++;
+    double earliest_ns = origin(q, q->least[q->first % PL_QUEUES_RING]) + SLACK * q->service * part(q, number)->bytes;
+    part(q, number)->delay_ns =
+        (q->service > 0 ? earliest_ns : part(q, number)->received_ns) - part(q, number)->sent_ns;
+    return q->corrected >= AROUND ? find_place(q) : 0;
+}
+
+int pl_queues_add(struct pl_queues *q, int64_t t_sent_ns, int64_t t_received_ns, uint32_t bytes)
+{
+    if (q->n == 0)
+        q->begin_ns = t_sent_ns;
+    q->bytes += bytes;
+    *part(q, q->n) = (struct pl_queue_part){
+        .sent_ns = (double)(t_sent_ns - q->begin_ns),
+        .received_ns = (double)(t_received_ns - q->begin_ns),
+        .bytes = q->bytes,
+    };
+    while (q->last > q->first && origin(q, q->least[(q->last - 1) % PL_QUEUES_RING]) >= origin(q, q->n))
+        q->last--;
+    q->least[q->last++ % PL_QUEUES_RING] = q->n++;
+    return q->n - q->corrected > PL_QUEUES_AHEAD ? correct(q) : 0;
+}
+
+int pl_queues_end(struct pl_queues *q)
+{
+    int result = 0;
+    while (result == 0 && q->corrected < q->n)
+        result = correct(q);
+    while (result == 0 && q->n && q->placed <= q->n)
+        result = find_place(q);
+    while (result == 0 && q->told < q->placed)
+        result = tell(q);
+    return result;
+}

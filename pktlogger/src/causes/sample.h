@@ -1,0 +1,29 @@
+/* Some of very many numbers, evenly spread over all that were given: memory holds at most PL_SAMPLE_MOST of them. */
+#ifndef PL_SAMPLE_H
+#define PL_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vector.h"
+
+enum { PL_SAMPLE_MOST = 32768 };
+
+/* It starts as {0}. `at` and `n`: the numbers that are kept, in order until pl_sample_sort. */
+struct pl_sample {
+    PL_VECTOR(double) kept;
+    uint64_t given, stride_less_one; /* of `stride` numbers one is kept */
+};
+
+/* Returns 0, or -1 without memory. */
+int pl_sample_add(struct pl_sample *sample, double value);
+void pl_sample_sort(struct pl_sample *sample);
+
+/* Of a sorted sample: the value below which this share lies; 0 of an empty one. */
+double pl_sample_quantile(const struct pl_sample *sample, double share);
+
+/* Of a sorted sample: the share of values that are less than `value`, or, with `equal`, at most that. */
+double pl_sample_below(const struct pl_sample *sample, double value, bool equal);
+void pl_sample_free(struct pl_sample *sample);
+
+#endif

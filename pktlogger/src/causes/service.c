@@ -1,0 +1,49 @@
+/* Implements service.h. */
+#include "service.h"
+
+#define BUSY_SHARE 8 /* a row of parts in which the bottleneck was idle for up to an eighth of the time kept it busy */
+#define LEAST_SHARE 0.02
+#define LEAST_ROWS 5
+#define QUICK 0.1
+
+static const unsigned lengths[PL_SERVICE_LENGTHS] = {128, 32, 8};
+
+static int look_back(struct pl_service *s, int i)
+{
+    unsigned length = lengths[i];
+    if (s->n < length || s->n % (length / 4))
+        return 0;
+    const struct pl_service_mark *then = &s->marks[(s->n - length) % PL_SERVICE_RING];
+    double took_ns = (double)(s->now.t_ns - then->t_ns);
+    s->rows[i]++;
+    if (took_ns <= 0 || (s->now.idle_ns - then->idle_ns) * BUSY_SHARE > took_ns)
+        return 0;
+    return pl_sample_add(&s->ns_a_byte[i], took_ns / (s->now.bytes - then->bytes));
+}
+
+int pl_service_add(struct pl_service *s, const struct pl_segment *segment, int64_t low_delay_ns)
+{
+    int64_t idle_ns = s->n ? segment->t_sent_ns - (s->now.t_ns - low_delay_ns) : 0;
+    s->now.t_ns = segment->t_received_ns;
+    s->now.bytes += segment->len + PL_HEADERS;
+    s->now.idle_ns += idle_ns > 0 ? (double)idle_ns : 0;
+    for (int i = 0; i < PL_SERVICE_LENGTHS; i++)
+        if (look_back(s, i) < 0)
+            return -1;
+    s->marks[s->n++ % PL_SERVICE_RING] = s->now;
+    return 0;
+}
+
+double pl_service_end(struct pl_service *s)
+{
+    double found = 0;
+    for (int i = 0; i < PL_SERVICE_LENGTHS; i++) {
+        struct pl_sample *sample = &s->ns_a_byte[i];
+        if (found <= 0 && sample->given >= LEAST_ROWS && (double)sample->given >= LEAST_SHARE * (double)s->rows[i]) {
+            pl_sample_sort(sample);
+            found = pl_sample_quantile(sample, QUICK);
+        }
+        pl_sample_free(sample);
+    }
+    return found;
+}

@@ -1,0 +1,32 @@
+/* How long the bottleneck of a path takes for a byte: the rate at which parts arrive while parts wait for it all the
+ * time. A machine that is late moves single arrivals by milliseconds, so the rate is that of many parts in a row. */
+#ifndef PL_SERVICE_H
+#define PL_SERVICE_H
+
+#include "sample.h"
+#include "transfer.h"
+
+enum { PL_SERVICE_LENGTHS = 3, PL_SERVICE_RING = 256, PL_HEADERS = 52 };
+
+struct pl_service_mark {
+    int64_t t_ns;
+    double bytes, idle_ns; /* since the beginning */
+};
+
+/* It starts as {0}. */
+struct pl_service {
+    struct pl_service_mark marks[PL_SERVICE_RING]; /* of the last parts that arrived */
+    struct pl_service_mark now;
+    uint64_t n;
+    uint64_t rows[PL_SERVICE_LENGTHS];              /* parts in a row that were looked at */
+    struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS]; /* of those that kept the bottleneck busy */
+};
+
+/* Takes the next part in order of sending that arrived. `low_delay_ns`: the delay of a part that meets no queue.
+ * Returns 0, or -1 without memory. */
+int pl_service_add(struct pl_service *service, const struct pl_segment *segment, int64_t low_delay_ns);
+
+/* Frees `service`. Returns the time for a byte in ns; 0: the bottleneck was hardly ever busy. */
+double pl_service_end(struct pl_service *service);
+
+#endif

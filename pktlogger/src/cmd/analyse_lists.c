@@ -1,0 +1,58 @@
+/* Implements analyse_lists.h. */
+#include "analyse_lists.h"
+
+#include <string.h>
+
+#include "nc_quantity.h"
+#include "losses.h"
+
+#define SCALE_LEAST_NS UINT64_C(100000)
+#define SCALE_MOST_NS (UINT64_C(1000) * 1000000000)
+
+/* Reads "1ms,100ms". */
+static int read_scales(const char *text, struct pl_pace *pace, struct nc_error *error)
+{
+    char copy[256], *rest = copy;
+    struct nc_error why;
+    if (strlen(text) >= sizeof copy)
+        return nc_fail(error, NC_EXIT_USAGE, "--scales '%.60s…': too long; want up to 4 times, as in 1ms,100ms", text);
+    strcpy(copy, text);
+    for (char *part; (part = strsep(&rest, ","));) {
+        uint64_t ns = 0;
+        if (pace->scale_n == PL_SCALES_MAX || nc_quantity_parse(NC_UNIT_DURATION, part, &ns, &why) < 0 ||
+            ns < SCALE_LEAST_NS || ns > SCALE_MOST_NS)
+            return nc_fail(error, NC_EXIT_USAGE,
+                           "--scales '%s': want 1 to 4 times from 100us to 1000s with commas between, as in 1ms,100ms",
+                           text);
+        pace->scales_ns[pace->scale_n++] = (int64_t)ns;
+    }
+    return 0;
+}
+
+/* Reads "aqm,random_before". */
+static int read_causes(const char *text, unsigned *causes, struct nc_error *error)
+{
+    char copy[256], *rest = copy;
+    if (strlen(text) >= sizeof copy)
+        return nc_fail(error, NC_EXIT_USAGE, "--ruled-out '%.60s…': too long; want each cause once", text);
+    strcpy(copy, text);
+    for (char *part; (part = strsep(&rest, ","));) {
+        int cause = 0;
+        while (cause < PL_LOSS_N && strcmp(part, pl_loss_name((enum pl_loss_cause)cause)) != 0)
+            cause++;
+        if (cause == PL_LOSS_N || !(PL_PATH_CAUSES & 1U << cause))
+            return nc_fail(error, NC_EXIT_USAGE,
+                           "--ruled-out '%s': want some of tail_drop, aqm, random_before, random_behind, outage and "
+                           "receiver, with commas between, as in aqm,random_before",
+                           text);
+        *causes |= 1U << cause;
+    }
+    return 0;
+}
+
+int pl_lists_read(struct pl_lists *lists, const char *scales, const char *ruled_out, struct nc_error *error)
+{
+    if (read_scales(scales, &lists->pace, error) < 0)
+        return -1;
+    return ruled_out ? read_causes(ruled_out, &lists->ruled_out, error) : 0;
+}
