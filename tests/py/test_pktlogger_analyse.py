@@ -477,3 +477,20 @@ def test_a_tail_loss_probe_is_told_from_a_fast_retransmission(tmp_path: Path) ->
         *["new"] * 5, "tail_loss_probe",
     ]  # fmt: skip
     assert (flow["timeouts"], flow["fast_recoveries"], flow["retransmitted"]) == (0, 0, 1)
+
+
+def test_captures_begun_in_mid_connection_are_analysed_in_the_direction_of_the_data(tmp_path: Path) -> None:
+    """Neither capture has a SYN. The sender's begins with an acknowledgement, and the receiver's 50 ms later: so
+    acknowledgements seem to appear at the sender long before data do."""
+    path = Conversation()
+    for part in range(200):
+        path.send(30 + part, 1 + part * MSS)
+        path.ack(40.3 + part, 1 + (part + 1) * MSS)
+    path.sender = [packet for packet in path.sender if packet.t_ns >= at(100.2)]
+    path.receiver = [packet for packet in path.receiver if packet.t_ns >= at(150.2)]
+    assert path.sender and min(path.sender, key=lambda packet: packet.t_ns).length == 0
+    found, flow = path.analyse(tmp_path)
+    assert (flow["sender"]["port"], flow["receiver"]["port"]) == (40000, 5010)
+    assert flow["bytes"] == (230 - 101) * MSS
+    came = found.segments["t_received_ns"].to_numpy() >= 0
+    assert came.sum() >= (230 - 141) and set(found.segments["delay_ns"].to_numpy()[came]) == {10 * MS}

@@ -30,10 +30,21 @@ static bool same_connection(const struct pl_flow *a, const struct pl_flow *b, bo
     return true;
 }
 
-/* The direction in which packets leave the sender's machine: they appear first in the sender's capture. */
+static bool has_syn(const struct pl_flow *flow)
+{
+    return flow->side[0].syn || flow->side[1].syn;
+}
+
+/* The direction in which packets leave the sender's machine: they appear first in the sender's capture. A capture that
+ * began in mid-connection has no first packet, so the direction is that of most of the payload. */
 static unsigned outgoing(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped)
 {
     int64_t lead_ns[2] = {0, 0};
+    uint64_t bytes[2];
+    for (unsigned d = 0; d < 2; d++)
+        bytes[d] = sender->side[d].bytes + receiver->side[d ^ flipped].bytes;
+    if (bytes[0] != bytes[1] && !(has_syn(sender) && has_syn(receiver)))
+        return bytes[1] > bytes[0];
     for (unsigned d = 0; d < 2; d++)
         if (sender->side[d].packets && receiver->side[d ^ flipped].packets)
             lead_ns[d] = receiver->side[d ^ flipped].first_ns - sender->side[d].first_ns;

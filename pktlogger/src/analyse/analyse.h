@@ -25,8 +25,9 @@ struct pl_analysis {
 
 /* The first reading. Flows are matched by addresses and ports, and by the SYN where both captures have it. Each is
  * analysed in the direction that left the sender's machine: the one whose first packet the sender's capture shows
- * first. `box` is the record of the delay box between the two ends, or NULL. `captures` must stay. *end says which
- * capture an error belongs to. pl_analysis_free is allowed after every result. */
+ * first, or, where a capture has no SYN, the one with more payload. `box` is the record of the delay box between the
+ * two ends, or NULL. `captures` must stay. *end says which capture an error belongs to. pl_analysis_free is allowed
+ * after every result. */
 enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
                                   const struct pl_box *box, int *end, struct nc_error *error);
 
