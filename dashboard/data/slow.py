@@ -153,7 +153,8 @@ def _known(timeline: Flow, span: Slow) -> Iterator[str]:
     if rtt.size and not timeline.server:  # behind a gateway the sender's RTT ends there
         median, least = float(np.median(rtt)), float(timeline.rtt_quantiles_ns[0])
         yield f"RTT {readable.duration(median, 3)} (least {readable.duration(least, 3)})"
-    if (cwnd := _values(timeline.cwnd.t_ns, timeline.cwnd.value, t0, t1)).size:
+    cwnd = _values(timeline.cwnd.t_ns, timeline.cwnd.value, t0, t1)
+    if cwnd.size and cwnd.min() < cwnd[0]:
         yield f"cwnd down to {readable.size(int(cwnd.min()), 3)}"
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import synthetic_gateway
 import synthetic_run
@@ -15,6 +17,7 @@ from dashboard.app import Runs, page_at
 from dashboard.content import tables
 from dashboard.data import timeline
 from dashboard.data.runs import load_run
+from dashboard.data.series import Series
 from dashboard.data.timeline import Timeline
 from dashboard.figures.timeline import headline, timeline_figure
 from dashboard.report import render
@@ -84,3 +87,13 @@ def test_stops_come_before_slow_spans(tmp_path: Path) -> None:
 def test_behind_gateways_the_servers_rate_counts(tmp_path: Path) -> None:
     through = loaded(synthetic_gateway.gateway(tmp_path))
     assert through.server is not None and through.visits == ()
+
+
+def test_cwnd_is_said_to_go_down_where_it_did(path: Path) -> None:
+    """As large before the dip as in it, growing in it, and halved in it."""
+    found = loaded(path)
+    t = np.arange(0, 10**10, 10**7)
+    steady = np.full(t.size, 100_000)
+    for cwnd, down in ((steady, False), (steady + t // 10**6, False), (np.where(t < 3.2e9, steady, 50_000), True)):
+        texts = [span.text for span in replace(found, cwnd=Series(t, cwnd)).visits]
+        assert ("cwnd down to 48.8 KB" in texts[0]) == down and ("cwnd down" in texts[0]) == down
