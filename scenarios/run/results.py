@@ -65,7 +65,7 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         **_exchanges(summary.get("exchange") or {}),
         "recovery_ns": recovery.of_trial(params, receiver, box),
         "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),
-        "window_granted_bytes": receiver.get("window_granted_bytes"),
+        "window_granted_bytes": receiver.get("window_granted_bytes") or None,  # 0: the kernel sizes it
         "cpu_sender_ns": _cpu_ns(sender),
         "cpu_receiver_ns": _cpu_ns(receiver),
         **rfc6349.of_transfer(params, summary, sender),
@@ -179,6 +179,7 @@ def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:
 _CAUSES = {
     "queue": ("tail_drop", "aqm"), "receiver": ("receiver",), "corrupted": ("corrupted",),
     "chance": ("random", "random_before", "random_behind"), "outage": ("outage",),
+    "unknown": ("unknown",),
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ def slow(parent: Path, *, dips: bool = True, virtual: bool = False) -> Path:
     params = synthetic_run.make_params(0, 0, "modern", 0) | {"capture": "snd,rcv", "window_bytes": None, "mtu": 4352}
     cap = _capture(dips)
     row = synthetic_run.write_trial(run, params, 0.9 * RATE_BPS, cap)
-    synthetic_run.finish(run, [row | {"window_granted_bytes": 0}])
+    synthetic_run.finish(run, [row | {"window_granted_bytes": None}])
     return run
 
 

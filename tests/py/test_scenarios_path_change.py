@@ -113,6 +113,16 @@ def test_a_transmit_queue_is_the_senders(tmp_path: Path) -> None:
     assert params.of(plan(tmp_path))["nic_queue_packets"] is None
 
 
+def test_a_window_that_the_kernel_sizes_is_none(tmp_path: Path) -> None:
+    """rttcp says 0 for it."""
+    write_json(tmp_path / "status.json", {"state": "done", "verdict": {"valid": True, "reasons": []}})
+    write_json(tmp_path / "params.json", {"loss": ""})
+    for told, column in ((0, None), (65536, 65536)):
+        write_json(tmp_path / "transfer.json", {"receiver": {"window_granted_bytes": told}})
+        (row,) = results.rows(tmp_path)
+        assert row["window_granted_bytes"] == column
+
+
 def test_losses_are_columns_by_cause(tmp_path: Path) -> None:
     write_json(tmp_path / "status.json", {"state": "done", "verdict": {"valid": True, "reasons": []}})
     write_json(tmp_path / "params.json", {"loss": ""})
