@@ -58,8 +58,7 @@ def test_every_part_is_joined_and_the_repair_is_fast(tmp_path: Path, kind: dict[
     assert (flow["spurious"], flow["timeouts"], flow["fast_recoveries"]) == (0, 0, 1)
     assert (flow["min_rtt_ns"], flow["max_unacknowledged_bytes"]) == (20 * MS, 10000)
     assert (flow["stops"], flow["stopped_share"], flow["elapsed_ns"]) == ([], 0, 41 * MS)
-    (burst,) = events(found, "loss_burst")
-    assert (burst["seq"], burst["bytes"], burst["packets"], burst["t0_ns"]) == (3001, 1000, 1, at(30))
+    assert events(found, "loss_burst") == [], "one packet is no burst; the table losses has it"
     (repair,) = events(found, "fast_retransmit")
     assert (repair["seq"], repair["packets"], repair["t0_ns"]) == (3001, 1, at(51))
     assert events(found, "rto") == []

@@ -44,12 +44,12 @@ static void extend(struct pl_burst *burst, const struct pl_segment *segment)
         burst->seq_end = segment->seq + segment->len;
 }
 
-/* The last burst is over. */
+/* The last burst is over. One packet is none: the table losses has it. */
 static void add_event(const struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables)
 {
-    if (losses->bursts.n == 0)
+    const struct pl_burst *burst = losses->bursts.n ? &losses->bursts.at[losses->bursts.n - 1] : NULL;
+    if (!burst || burst->packets < 2)
         return;
-    const struct pl_burst *burst = &losses->bursts.at[losses->bursts.n - 1];
     struct pl_event event = {
         .flow = t->number,
         .kind = PL_LOSS_BURST,
