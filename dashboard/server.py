@@ -27,6 +27,7 @@ from dashboard.live.live import Live
 from netcommon.errors import LfpError
 
 THREADS = 16  # answers under way at a time
+_PATIENCE_S = 5  # for what is still being prepared when the server ends
 
 
 def serve(
@@ -51,12 +52,16 @@ def serve(
         logging.getLogger("waitress").setLevel(logging.ERROR)
         client = _client(app, cookie, token)
         client.get("/_dash-dependencies")  # Dash sets itself up in the first request, and others must not overtake it
-        threading.Thread(target=_prepare, args=(runs_dir, client, first), daemon=True).start()
+        ended = threading.Event()
+        preparing = threading.Thread(target=_prepare, args=(runs_dir, client, first, ended), daemon=True)
+        preparing.start()
         http = waitress.create_server(app.server, sockets=[listener], threads=THREADS, ident=None)
         shown = f"[{host}]" if ":" in host else host
         announce(f"http://{shown}:{actual}{first}" + (f"?token={token}" if token else ""))
         with contextlib.suppress(KeyboardInterrupt):
             http.run()
+        ended.set()
+        preparing.join(_PATIENCE_S)  # Python's end aborts the process while Arrow is being loaded in a thread
 
 
 def _client(app: Application, cookie: str, token: str | None) -> FlaskClient:
@@ -66,14 +71,16 @@ def _client(app: Application, cookie: str, token: str | None) -> FlaskClient:
     return client
 
 
-def _prepare(runs_dir: Path, client: FlaskClient, first: str) -> None:
+def _prepare(runs_dir: Path, client: FlaskClient, first: str, ended: threading.Event) -> None:
     """Asks for what the first page asks for, and for the timeline that its reader will most probably open, so that
-    programs and columns are loaded while the browser starts. Nobody waits for an answer, so a failure is no matter."""
+    programs and columns are loaded while the browser starts. Nobody waits for an answer, so a failure is no matter.
+    Asks for nothing more once the server has ended."""
     with contextlib.suppress(Exception):
         for address in ("/", "/_dash-layout"):
-            client.get(address)
+            if not ended.is_set():
+                client.get(address)
         captured = load_run(runs_dir / first.split("/")[-1]).captured if first.startswith("/run/") else ()
-        if captured:
+        if captured and not ended.is_set():
             client.get(f"{first}/trial/{min(captured)}/view")
 
 

@@ -271,7 +271,7 @@ def summary(found: Comparison) -> str:
 def threshold(found: Comparison) -> str:
     """What the cells were judged by."""
     return (f"medians that differ by up to {readable.share(found.within)} are the same; beyond that a cell is better "
-            f"or worse if a rank test has p below {ALPHA:g}")  # fmt: skip
+            f"or worse if a rank test has p below {readable.number(ALPHA)}")  # fmt: skip
 
 
 def _undecided(found: Comparison) -> Iterator[str]:
@@ -282,7 +282,8 @@ def _undecided(found: Comparison) -> Iterator[str]:
         yield (f"undecided, too few repeats: under {ENOUGH} a side that differ, p is {least} at least; set run.repeat "
                f"to {ENOUGH} or more")  # fmt: skip
     if len(few) < len(open_cells):
-        yield f"undecided, chance is not excluded: p is {ALPHA:g} or more; more repeats, or a wider --within, decide"
+        yield (f"undecided, chance is not excluded: p is {readable.number(ALPHA)} or more; more repeats, or a wider "
+               "--within, decide")  # fmt: skip
 
 
 def remarks(found: Comparison) -> Iterator[str]:

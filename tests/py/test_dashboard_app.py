@@ -166,6 +166,26 @@ def test_whoever_asks_first_gets_every_script(runs_dir: Path, monkeypatch: pytes
     assert b"timeline.js" in Announced.page
 
 
+def test_the_server_ends_when_what_it_prepares_has_ended(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's end beside a thread that loads Arrow would abort the process."""
+    prepared: list[bool] = []
+
+    def prepare(*given: Any) -> None:
+        ended = given[-1]
+        assert ended.wait(60)
+        time.sleep(0.3)
+        prepared.append(True)
+
+    class Interrupted:
+        def run(self) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(server, "_prepare", prepare)
+    monkeypatch.setattr(server.waitress, "create_server", lambda *_, **__: Interrupted())
+    server.serve(runs_dir, "/", "127.0.0.1", 0, None, lambda _: None, live=Live())
+    assert prepared == [True]
+
+
 def test_the_server_refuses_names_that_are_not_its_own_and_ctrl_c_ends_it_in_order(runs_dir: Path) -> None:
     with served(next(runs_dir.iterdir()), "--read-only") as (url, process):
         with urllib.request.urlopen(url, timeout=10) as answer:
