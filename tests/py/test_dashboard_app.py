@@ -181,7 +181,7 @@ def test_the_server_ends_when_what_it_prepares_has_ended(runs_dir: Path, monkeyp
             raise KeyboardInterrupt
 
     monkeypatch.setattr(server, "_prepare", prepare)
-    monkeypatch.setattr(server.waitress, "create_server", lambda *_, **__: Interrupted())
+    monkeypatch.setattr("waitress.create_server", lambda *_, **__: Interrupted())
     server.serve(runs_dir, "/", "127.0.0.1", 0, None, lambda _: None, live=Live())
     assert prepared == [True]
 
