@@ -8,6 +8,17 @@
 
 enum { AROUND = PL_QUEUES_AROUND };
 
+/* No fmin and fmax: they are calls, because of NaN, and took a fifteenth of the analysis. */
+static double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static struct pl_queue_part *part(struct pl_queues *q, uint64_t number)
 {
     return &q->parts[number % PL_QUEUES_RING];
@@ -41,9 +52,9 @@ static double gap(struct pl_queues *q, uint64_t place)
 {
     double end_ns = INFINITY, begin_ns = INFINITY, middle = part(q, place - 1)->bytes;
     for (uint64_t i = place - AROUND; i < place; i++)
-        end_ns = fmin(end_ns, part(q, i)->received_ns + q->service * (middle - part(q, i)->bytes));
+        end_ns = lesser(end_ns, part(q, i)->received_ns + q->service * (middle - part(q, i)->bytes));
     for (uint64_t i = place; i < place + AROUND; i++)
-        begin_ns = fmin(begin_ns, part(q, i)->received_ns + q->service * (middle - part(q, i)->bytes));
+        begin_ns = lesser(begin_ns, part(q, i)->received_ns + q->service * (middle - part(q, i)->bytes));
     return begin_ns - end_ns;
 }
 
@@ -58,7 +69,7 @@ static int tell(struct pl_queues *q)
         .gap_known = q->service > 0 && place >= AROUND && place + AROUND <= q->n,
     };
     found.steady_ns =
-        fmin(found.delay_ns, fmin(part(q, before(place, AROUND))->longest_ns, part(q, behind)->longest_ns));
+        lesser(found.delay_ns, lesser(part(q, before(place, AROUND))->longest_ns, part(q, behind)->longest_ns));
     return q->sink(q->context, &found);
 }
 
@@ -68,7 +79,7 @@ static int find_place(struct pl_queues *q)
     uint64_t place = q->placed++, end = place + AROUND < q->corrected ? place + AROUND : q->corrected;
     double longest_ns = -INFINITY;
     for (uint64_t i = before(place, AROUND); i < end; i++)
-        longest_ns = fmax(longest_ns, part(q, i)->delay_ns);
+        longest_ns = larger(longest_ns, part(q, i)->delay_ns);
     part(q, place)->longest_ns = longest_ns;
     part(q, place)->gap_ns = place >= AROUND && place + AROUND <= q->n ? gap(q, place) : 0;
     return place >= AROUND ? tell(q) : 0;
