@@ -26,12 +26,6 @@ struct facts {
     bool full, managed, mixed, chance;
 };
 
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* Median and spread of the gaps where a queue stood and nothing was lost. */
 static int measure_gaps(const struct pl_loss_study *study, struct facts *f)
 {
@@ -45,11 +39,11 @@ static int measure_gaps(const struct pl_loss_study *study, struct facts *f)
         if (study->gaps.at[i].steady_ns - study->base_ns > least_ns)
             sorted[n++] = study->gaps.at[i].gap_ns;
     if (n > 20) {
-        qsort(sorted, n, sizeof *sorted, compare);
+        pl_sort_numbers(sorted, n);
         f->gap_middle_ns = sorted[n / 2];
         for (size_t i = 0; i < n; i++)
             sorted[i] = fabs(sorted[i]);
-        qsort(sorted, n, sizeof *sorted, compare);
+        pl_sort_numbers(sorted, n);
         f->gap_late_ns = sorted[n * 9 / 10] / 1.64;
     }
     free(sorted);
@@ -114,7 +108,7 @@ static int measure_others(const struct pl_loss_study *study, struct facts *f)
         f->low_n += run->queue_ns <= low_ns;
         depths[n++] = f->longest_ns - run->queue_ns;
     }
-    qsort(depths, n, sizeof *depths, compare);
+    pl_sort_numbers(depths, n);
     f->others_depth_ns = n ? (depths[(n - 1) / 2] + depths[n / 2]) / 2 : 0;
     f->low_share = 1 - share_from(study, low_ns);
     free(depths);

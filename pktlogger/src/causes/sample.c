@@ -28,10 +28,15 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+void pl_sort_numbers(double *numbers, size_t n)
+{
+    if (n)
+        qsort(numbers, n, sizeof *numbers, compare);
+}
+
 void pl_sample_sort(struct pl_sample *sample)
 {
-    if (sample->kept.n)
-        qsort(sample->kept.at, sample->kept.n, sizeof *sample->kept.at, compare);
+    pl_sort_numbers(sample->kept.at, sample->kept.n);
 }
 
 double pl_sample_quantile(const struct pl_sample *sample, double share)

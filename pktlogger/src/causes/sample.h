@@ -3,6 +3,7 @@
 #define PL_SAMPLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "vector.h"
@@ -18,6 +19,9 @@ struct pl_sample {
 /* Returns 0, or -1 without memory. */
 int pl_sample_add(struct pl_sample *sample, double value);
 void pl_sample_sort(struct pl_sample *sample);
+
+/* Sorts `n` numbers, smallest first. */
+void pl_sort_numbers(double *numbers, size_t n);
 
 /* Of a sorted sample: the value below which this share lies; 0 of an empty one. */
 double pl_sample_quantile(const struct pl_sample *sample, double share);

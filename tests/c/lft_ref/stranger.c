@@ -100,6 +100,13 @@ static void each_end_says_that_there_is_another(void)
     world_free(world);
 }
 
+static void expect_the_pair_back(struct world *world, uint64_t within)
+{
+    world_run(world, within);
+    CHECK(world_up(world, NEAR, FAR) && world_carries(world, NEAR, FAR, NC_NS_PER_S));
+    CHECK(world_carries(world, FAR, NEAR, NC_NS_PER_S));
+}
+
 /* The stranger has the tunnel: the near gateway is not up and says why. When the stranger has gone, killed or in
  * order, the pair is up again in time. */
 static void a_stranger_that_had_the_tunnel_leaves_it(void)
@@ -116,9 +123,7 @@ static void a_stranger_that_had_the_tunnel_leaves_it(void)
             world_run(world, 5 * NC_NS_PER_MS);
         }
         leave(world, STRANGER);
-        world_run(world, within_ns(world, in_order));
-        CHECK(world_up(world, NEAR, FAR) && world_carries(world, NEAR, FAR, NC_NS_PER_S));
-        CHECK(world_carries(world, FAR, NEAR, NC_NS_PER_S));
+        expect_the_pair_back(world, within_ns(world, in_order));
         world_free(world);
     }
 }
@@ -134,9 +139,7 @@ static void it_may_leave_at_any_time(void)
         world_run(world, DEAD_NS + at_ms * NC_NS_PER_MS);
         world->observer = NULL;
         leave(world, STRANGER);
-        world_run(world, within_ns(world, false));
-        CHECK(world_up(world, NEAR, FAR) && world_carries(world, NEAR, FAR, NC_NS_PER_S));
-        CHECK(world_carries(world, FAR, NEAR, NC_NS_PER_S));
+        expect_the_pair_back(world, within_ns(world, false));
         world_free(world);
     }
 }
@@ -154,9 +157,7 @@ static void another_at_the_same_address(void)
             CHECK(world_up(world, NEAR, FAR) && world_carries(world, NEAR, FAR, NC_NS_PER_S));
             leave(world, who);
             world->link[who] = own;
-            world_run(world, within_ns(world, false));
-            CHECK(world_up(world, NEAR, FAR) && world_carries(world, NEAR, FAR, NC_NS_PER_S));
-            CHECK(world_carries(world, FAR, NEAR, NC_NS_PER_S));
+            expect_the_pair_back(world, within_ns(world, false));
             world_free(world);
         }
 }
