@@ -86,6 +86,12 @@ int nc_program_open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+bool nc_program_end_waits(void)
+{
+    sigset_t waiting;
+    return sigpending(&waiting) == 0 && (sigismember(&waiting, SIGINT) > 0 || sigismember(&waiting, SIGTERM) > 0);
+}
+
 void nc_program_close_signals(int fd)
 {
     struct signalfd_siginfo info;

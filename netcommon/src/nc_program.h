@@ -35,6 +35,9 @@ bool nc_program_is_human(bool human, bool json);
  * started later. -1 with errno. */
 int nc_program_open_signals(void);
 
+/* Whether such a signal has arrived and waits to be read: a loop over something long ends then. */
+bool nc_program_end_waits(void);
+
 /* Forgets the signals that have arrived and closes the descriptor. The next signal ends the process at once. */
 void nc_program_close_signals(int fd);
 

@@ -3,14 +3,28 @@
 #include <assert.h>
 #include <sys/mman.h>
 
+#include "nc_program.h"
+#include "nc_range.h"
+
 struct chunk {
     struct chunk *next; /* in the free list */
     uint32_t used;      /* bytes, this header included */
     uint32_t live;      /* packets not yet gone */
 };
 
-enum { ALIGN = 16 };
+enum { ALIGN = 16, TOUCHED_AT_ONCE = 16 };
 _Static_assert(sizeof(struct chunk) % ALIGN == 0, "packets start aligned");
+
+/* The kernel clears a gigabyte in a second or more, so a signal that asks the process to end stops this. */
+static int touch(const struct packet_pool *pool, size_t chunks)
+{
+    for (size_t i = 0; i < chunks && !nc_program_end_waits(); i += TOUCHED_AT_ONCE) {
+        size_t n = nc_min(chunks - i, TOUCHED_AT_ONCE);
+        if (madvise(pool->memory + i * POOL_CHUNK, n * POOL_CHUNK, MADV_POPULATE_WRITE) < 0)
+            return -1;
+    }
+    return 0;
+}
 
 int packet_pool_init(struct packet_pool *pool, size_t bytes, size_t prefault)
 {
@@ -21,12 +35,7 @@ int packet_pool_init(struct packet_pool *pool, size_t bytes, size_t prefault)
     if (pool->memory == MAP_FAILED)
         return -1;
     madvise(pool->memory, chunks * POOL_CHUNK, MADV_HUGEPAGE); /* only asked for: 4 KB pages work too */
-    size_t touch = (prefault + POOL_CHUNK - 1) / POOL_CHUNK;
-    if (touch > chunks)
-        touch = chunks;
-    if (touch && madvise(pool->memory, touch * POOL_CHUNK, MADV_POPULATE_WRITE) < 0)
-        return -1;
-    return 0;
+    return touch(pool, nc_min((prefault + POOL_CHUNK - 1) / POOL_CHUNK, chunks));
 }
 
 void packet_pool_free(struct packet_pool *pool)

@@ -32,7 +32,8 @@ struct packet_pool {
     uint64_t held_bytes, held_peak_bytes; /* packet bytes */
 };
 
-/* Reserves address space for `bytes` and touches the first `prefault` of them. Returns 0, or -1 with errno. */
+/* Reserves address space for `bytes` and touches the first `prefault` of them, fewer when the process has been asked to
+ * end. Returns 0, or -1 with errno. */
 int packet_pool_init(struct packet_pool *pool, size_t bytes, size_t prefault);
 void packet_pool_free(struct packet_pool *pool);
 

@@ -25,10 +25,9 @@ static int study_losses(struct pl_explain *explain)
     struct pl_transfer *t = explain->t;
     struct pl_service *service = calloc(1, sizeof *service);
     struct pl_segment part;
-    uint64_t at;
     int result = service ? 0 : -1;
     for (struct pl_cursor cursor = {0};
-         result == 0 && t->not_arrived && pl_tables_segment(explain->tables, t, &cursor, &part, &at); cursor.row++)
+         result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
         if (part.t_received_ns >= 0)
             result = pl_service_add(service, &part, t->low_delay_ns);
     double ns_a_byte = service ? pl_service_end(service) : 0;
@@ -36,7 +35,7 @@ static int study_losses(struct pl_explain *explain)
     if (result < 0 || pl_loss_study_begin(&explain->study, t->min_rtt_ns, ns_a_byte) < 0)
         return -1;
     for (struct pl_cursor cursor = {0};
-         result == 0 && t->not_arrived && pl_tables_segment(explain->tables, t, &cursor, &part, &at); cursor.row++)
+         result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
         if (pl_lost(t, &part))
             result = pl_loss_study_loss(&explain->study, &part);
         else if (part.t_received_ns >= 0)

@@ -1,4 +1,4 @@
-/* A growing array: PL_VECTOR(type) declares it, PL_APPEND adds to it. Elements move when it grows; indexes stay
+/* A growing array: PL_VECTOR(type) declares it, PL_APPEND and PL_MORE add to it. Elements move when it grows; indexes stay
  * valid. */
 #ifndef PL_VECTOR_H
 #define PL_VECTOR_H
@@ -34,6 +34,15 @@ static inline void *pl_grow(void *at, size_t n, size_t *room, size_t size)
             (vector)->at[(vector)->n++] = (value);                                                                     \
         }                                                                                                              \
         grown_ ? 0 : -1;                                                                                               \
+    })
+
+/* Appends an element and returns it, to be set, or NULL without memory. PL_APPEND of a large struct copies it twice. */
+#define PL_MORE(vector)                                                                                                \
+    __extension__({                                                                                                    \
+        void *grown_ = pl_grow((vector)->at, (vector)->n, &(vector)->room, sizeof *(vector)->at);                      \
+        if (grown_)                                                                                                    \
+            (vector)->at = grown_;                                                                                     \
+        grown_ ? &(vector)->at[(vector)->n++] : NULL;                                                                  \
     })
 
 #endif

@@ -22,7 +22,7 @@ static int add_borders(struct pl_block *block, uint64_t start, uint64_t end)
 static int collect_parts(struct pl_block *block)
 {
     struct pl_join *join = block->join;
-    for (size_t i = join->segments_written; i < join->segments.n; i++) {
+    for (size_t i = join->segments_written; (i = pl_join_below(join, i, block->cut)) < join->segments.n; i++) {
         const struct pl_segment *segment = &join->segments.at[i];
         struct pl_member member = {.segment = i};
         if (segment->joined || segment->seq >= block->cut)
@@ -88,9 +88,10 @@ static long cut_part(struct pl_block *block, bool sent, struct pl_piece piece, u
         return 0;
     block->budget -= end - first;
     for (size_t b = first; b < end; b++) {
-        piece.start = b;
-        if ((sent ? PL_APPEND(&block->sent, piece) : PL_APPEND(&block->received, piece)) < 0)
+        struct pl_piece *cut = sent ? PL_MORE(&block->sent) : PL_MORE(&block->received);
+        if (!cut)
             return -1;
+        *cut = (struct pl_piece){.start = b, .t_ns = piece.t_ns, .owner = piece.owner, .token = piece.token};
     }
     return (long)(end - first);
 }

@@ -27,6 +27,7 @@ void pl_join_free(struct pl_join *join)
         return;
     pl_tally_free(&join->tally);
     free(join->segments.at);
+    free(join->lowest.at);
     free(join->acks.at);
     free(join->parts_arrived.at);
     free(join->acks_arrived.at);
@@ -60,11 +61,24 @@ static uint32_t ack_token(const struct pl_transfer *t, const struct pl_row *row)
     return t->ack_ids ? row->ip_id : row->tsval;
 }
 
+/* Notes where the segment that comes next begins. Returns 0, or -1 without memory. */
+static int note_lowest(struct pl_join *join, uint64_t seq)
+{
+    if (join->segments.n % PL_GROUP == 0)
+        return PL_APPEND(&join->lowest, seq);
+    uint64_t *lowest = &join->lowest.at[join->lowest.n - 1];
+    *lowest = seq < *lowest ? seq : *lowest;
+    return 0;
+}
+
 static int send_parts(struct pl_join *join, const struct pl_row *row)
 {
     struct pl_arrival part;
     for (uint32_t i = 0; part_of(join->t, row, i, &part); i++) {
-        struct pl_segment segment = {
+        struct pl_segment *segment = note_lowest(join, part.number) < 0 ? NULL : PL_MORE(&join->segments);
+        if (!segment)
+            return -1;
+        *segment = (struct pl_segment){
             .flow = join->t->number,
             .seq = part.number,
             .len = part.len,
@@ -79,8 +93,6 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
             .t_box_exit_ns = -1,
             .t_box_out_ns = -1,
         };
-        if (PL_APPEND(&join->segments, segment) < 0)
-            return -1;
         ++*join->open;
     }
     return 0;
@@ -90,7 +102,7 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
 static uint64_t lowest_across(const struct pl_join *join, uint64_t cut)
 {
     uint64_t lowest = cut;
-    for (size_t i = join->segments_written; i < join->segments.n; i++) {
+    for (size_t i = join->segments_written; (i = pl_join_below(join, i, cut)) < join->segments.n; i++) {
         const struct pl_segment *segment = &join->segments.at[i];
         if (!segment->joined && segment->seq < lowest && segment->seq + segment->len > cut)
             lowest = segment->seq;
@@ -103,6 +115,17 @@ static uint64_t lowest_across(const struct pl_join *join, uint64_t cut)
     return lowest;
 }
 
+/* Gives back the room of segments that are written. Groups stay whole. */
+static void forget_written(struct pl_join *join)
+{
+    size_t groups = join->segments_written / PL_GROUP, segments = groups * PL_GROUP;
+    join->segments.n -= segments;
+    memmove(join->segments.at, join->segments.at + segments, join->segments.n * sizeof *join->segments.at);
+    join->segments_written -= segments;
+    join->lowest.n -= groups;
+    memmove(join->lowest.at, join->lowest.at + groups, join->lowest.n * sizeof *join->lowest.at);
+}
+
 static int write_joined(struct pl_join *join, struct pl_tables *tables)
 {
     size_t first = join->segments_written;
@@ -113,11 +136,8 @@ static int write_joined(struct pl_join *join, struct pl_tables *tables)
     }
     *join->open -= first - join->segments_written;
     join->segments_written = first;
-    if (first >= COMPACT_FROM && first * 2 > join->segments.n) {
-        join->segments.n -= first;
-        memmove(join->segments.at, join->segments.at + first, join->segments.n * sizeof *join->segments.at);
-        join->segments_written = 0;
-    }
+    if (first >= COMPACT_FROM && first * 2 > join->segments.n)
+        forget_written(join);
     first = join->acks_written;
     for (; first < join->acks.n && join->acks.at[first].joined; first++)
         pl_tables_put_ack(tables, join->t, &join->acks.at[first]);
@@ -214,7 +234,10 @@ int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
     uint64_t number = row->ack + (uint64_t)t->delta;
     if (row->dir == t->receiver_dir || row->ack >= UINT64_MAX / 4 || number >= UINT64_MAX / 4)
         return 0;
-    struct pl_ack ack = {
+    struct pl_ack *ack = PL_MORE(&join->acks);
+    if (!ack)
+        return -1;
+    *ack = (struct pl_ack){
         .flow = t->number,
         .ack = number,
         .t_sent_ns = row->t_ns,
@@ -226,7 +249,7 @@ int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
         .token = ack_token(t, row),
     };
     ++*join->open;
-    return PL_APPEND(&join->acks, ack);
+    return 0;
 }
 
 /* The box dates an arrival back by the time that it took to wake up, so the recorded arrival may be a little earlier

@@ -21,7 +21,7 @@
 #include "tally.h"
 #include "transfer.h"
 
-enum { PL_MARKS = 6 };
+enum { PL_MARKS = 6, PL_GROUP = 256 };
 
 /* A part that arrived, or an acknowledgement that reached the sender (len 0). */
 struct pl_arrival {
@@ -44,6 +44,7 @@ struct pl_join {
 
     PL_VECTOR(struct pl_segment) segments; /* in order of sending, from `written` on not yet in the table */
     PL_VECTOR(struct pl_ack) acks;
+    PL_VECTOR(uint64_t) lowest; /* where the first byte is in each PL_GROUP of the segments */
     size_t segments_written, acks_written;
     PL_VECTOR(struct pl_arrival) parts_arrived, acks_arrived;
     PL_VECTOR(struct pl_seen) parts_seen, acks_seen;
@@ -58,6 +59,15 @@ struct pl_join {
     unsigned mark_n;
     int64_t parts_min_delay_ns, acks_min_delay_ns, parts_min_seen_ns, acks_min_seen_ns; /* of certain pairs (match.h) */
 };
+
+/* The number of the first segment from `i` on that may begin below `cut`: groups that lie above are passed over, which
+ * is most of what is open. */
+static inline size_t pl_join_below(const struct pl_join *join, size_t i, uint64_t cut)
+{
+    while (i < join->segments.n && i % PL_GROUP == 0 && join->lowest.at[i / PL_GROUP] >= cut)
+        i += PL_GROUP;
+    return i;
+}
 
 /* Returns NULL without memory. */
 struct pl_join *pl_join_new(struct pl_transfer *transfer, size_t *open);

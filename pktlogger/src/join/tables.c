@@ -10,6 +10,7 @@
 
 enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with a box */
 enum { NPY_HEADER = 128 };
+enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 11 }; /* places in segment_columns */
 
 /* clang-format off */
 static const struct pl_column segment_columns[] = {
@@ -223,6 +224,11 @@ static uint64_t row_at(const struct pl_tables *tables, int table, const struct p
     return UINT64_MAX;
 }
 
+static const uint8_t *value_of(const struct pl_tables *tables, int column, uint64_t at)
+{
+    return tables->segments[column].values + at * segment_columns[column].size;
+}
+
 /* Puts the values of row `at` into the struct `row`. */
 static void fetch(const struct pl_column_map *maps, const struct pl_column *columns, size_t n, uint64_t at, void *row)
 {
@@ -246,6 +252,22 @@ bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer 
         return false;
     *segment = (struct pl_segment){.box_fate = PL_NO_FATE, .t_box_in_ns = -1, .t_box_exit_ns = -1, .t_box_out_ns = -1};
     fetch(tables->segments, segment_columns, segment_column_n(tables), *at, segment);
+    return true;
+}
+
+bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                       struct pl_segment *segment)
+{
+    uint64_t at = row_at(tables, PL_SEGMENTS, transfer, cursor);
+    if (at == UINT64_MAX)
+        return false;
+    *segment = (struct pl_segment){.box_fate = PL_NO_FATE};
+    memcpy(&segment->len, value_of(tables, LEN, at), sizeof segment->len);
+    memcpy(&segment->t_sent_ns, value_of(tables, T_SENT_NS, at), sizeof segment->t_sent_ns);
+    memcpy(&segment->t_received_ns, value_of(tables, T_RECEIVED_NS, at), sizeof segment->t_received_ns);
+    segment->unseen = *value_of(tables, UNSEEN, at);
+    if (tables->boxed)
+        segment->box_fate = *value_of(tables, BOX_FATE, at);
     return true;
 }
 

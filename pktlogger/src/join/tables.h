@@ -63,6 +63,10 @@ struct pl_cursor {
 /* The transfer's row at the cursor, without moving it. False at the end. `*at`: its number in the table. */
 bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                        struct pl_segment *segment, uint64_t *at);
+
+/* The same with len, t_sent_ns, t_received_ns, unseen and box_fate alone: what tells arrivals from losses. */
+bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                       struct pl_segment *segment);
 bool pl_tables_ack(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                    struct pl_ack *ack);
 void pl_tables_set_kind(struct pl_tables *tables, uint64_t at, uint8_t kind);

@@ -1,7 +1,11 @@
 /* The packet pool: contents survive, chunks are reused, the bound holds. */
 #include "packet_pool.h"
 
+#include <signal.h>
+#include <sys/mman.h>
+
 #include "check.h"
+#include "nc_program.h"
 #include "random.h"
 
 static struct packet_buffer *put(struct packet_pool *pool, uint32_t len, uint8_t fill)
@@ -85,11 +89,30 @@ static void a_packet_of_several_parts_lives_until_the_last(void)
     packet_pool_free(&pool);
 }
 
+/* The box blocks the signals that end it before it makes its memory. */
+static void memory_is_not_touched_for_a_process_that_is_asked_to_end(void)
+{
+    enum { BYTES = 64 << 20, PAGES = BYTES >> 12 };
+    static unsigned char resident[PAGES];
+    struct packet_pool pool;
+    int signals = nc_program_open_signals(), touched = 0;
+    raise(SIGTERM);
+    CHECK_EQ(packet_pool_init(&pool, BYTES, BYTES), 0);
+    CHECK_EQ(mincore(pool.memory, BYTES, resident), 0);
+    for (int i = 0; i < PAGES; i++)
+        touched += resident[i] & 1;
+    CHECK_EQ(touched, 0);
+    CHECK(put(&pool, 65000, 4) != NULL);
+    packet_pool_free(&pool);
+    nc_program_close_signals(signals);
+}
+
 int main(void)
 {
     RUN(a_light_load_stays_in_one_chunk);
     RUN(the_bound_holds_and_memory_comes_back);
     RUN(contents_survive_a_random_walk);
     RUN(a_packet_of_several_parts_lives_until_the_last);
+    RUN(memory_is_not_touched_for_a_process_that_is_asked_to_end);
     return 0;
 }
