@@ -91,15 +91,21 @@ class View:
 
     def broken(self, drawn: Steps, series: Series, gaps: I64) -> tuple[I64, NDArray[np.float64]]:
         """The points of a line, and a break in each of `gaps` (rows of `series`, after which the line ends until the
-        next row) that a screen can show."""
+        next row) that a screen can show. A row between two breaks is a line of one point's length."""
         begin, end = series.t_ns[gaps], series.t_ns[gaps + 1]
-        shown = (begin < self.t1) & (end > self.t0) & (end - begin > (self.t1 - self.t0) // self.points)
+        point_ns = (self.t1 - self.t0) // self.points
+        shown = (begin < self.t1) & (end > self.t0) & (end - begin > point_ns)
         begin, end, gaps = begin[shown], end[shown], gaps[shown]
         # the corner at a gap's end would draw the value before it
         outside = np.searchsorted(begin, drawn.t_ns, side="left") == np.searchsorted(end, drawn.t_ns, side="left")
         none = np.full(gaps.size, np.nan)
-        t = np.concatenate([drawn.t_ns[outside], begin, begin, end])
-        value = np.concatenate([drawn.value[outside], series.value[gaps], none, series.value[gaps + 1]])
+        alone = (gaps == 0) | np.isin(gaps - 1, gaps)
+        last = gaps[gaps + 2 == series.t_ns.size] + 1
+        stop = begin + np.where(alone, point_ns, 0)
+        t = np.concatenate([drawn.t_ns[outside], stop, stop, end, series.t_ns[last] + point_ns])
+        value = np.concatenate(
+            [drawn.value[outside], series.value[gaps], none, series.value[gaps + 1], series.value[last]]
+        )
         order = np.argsort(t, kind="stable")
         return t[order], value[order]
 

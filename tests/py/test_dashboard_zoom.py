@@ -18,6 +18,7 @@ from dashboard.data.series import Series
 from dashboard.data.timeline import Timeline
 from dashboard.figures.sheet import Sheet, Trace
 from dashboard.figures.timeline import timeline_figure, timeline_sheet
+from dashboard.figures.view import View
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +123,20 @@ def test_no_rtt_is_drawn_where_karns_rule_gives_none(loaded: Timeline) -> None:
             assert np.isnan(y[x == first]).any() and not np.isnan(y[x == last]).any()
             at = np.flatnonzero(np.isnan(y) & (x == first))[-1]
             assert x[at + 1] == last and not np.isnan(y[at + 1])
+
+
+def test_a_sample_between_two_breaks_is_a_short_line(loaded: Timeline) -> None:
+    """Of a point alone a browser draws nothing. Samples 0, 3 and 6 of these seven are alone."""
+    series = Series(np.arange(7, dtype=np.int64) * 1000, np.arange(7, dtype=np.int64))
+    view = View(loaded, 0, 7000, points=70)
+    t_ns, value = view.broken(view.line(series), series, np.array([0, 2, 3, 5]))
+    drawn = [(float(t), float(y)) for t, y in zip(t_ns, value, strict=True)]
+    pieces: list[list[tuple[float, float]]] = [[]]
+    for point in drawn:
+        if np.isnan(point[1]):
+            pieces.append([])
+        elif point not in pieces[-1]:
+            pieces[-1].append(point)
+    spans = [[t for t, _ in piece] for piece in pieces]
+    assert spans == [[0, 100], [1000, 2000], [3000, 3100], [4000, 5000], [6000, 6100]]
+    assert all(y == t // 1000 for piece in pieces for t, y in piece)

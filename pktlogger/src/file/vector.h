@@ -1,5 +1,5 @@
-/* A growing array: PL_VECTOR(type) declares it, PL_APPEND and PL_MORE add to it. Elements move when it grows; indexes stay
- * valid. */
+/* A growing array: PL_VECTOR(type) declares it, PL_APPEND and PL_MORE add to it. Elements move when it grows; indexes
+ * stay valid. */
 #ifndef PL_VECTOR_H
 #define PL_VECTOR_H
 
