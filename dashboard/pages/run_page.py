@@ -39,7 +39,7 @@ NUMBERS = "The table of trials has its numbers."
 
 
 def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
-    """The page of one run. `choice`: what the reader wants the figure to show."""
+    """The page of one run, its figure first. `choice`: what the reader wants the figure to show."""
     run = applied(own, choice)
     grids, lines = matrix.build(run), curves.build(run)
     built = None if grids or lines else sweep.build(run)
@@ -51,13 +51,13 @@ def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
             *run_under_way.part(own),
             *certificate_page.part(own),
             *sentences(asked(run).notes),
-            *_expected_part(run),
-            *_settings_part(run),
             *choice_bar.bar(own, choice),
             *(_sweep_part(sweep.without(built, choice.hide)) if built else []),
             *(_matrix_part(matrix.without(grids, choice.hide)) if grids else []),
             *(_curves_part(curves.without(lines, choice.hide)) if lines else []),
+            *_expected_part(run),
             *_congestion_part(run),
+            *_settings_part(run),
             html.H2("Trials"),
             _trials(run),
             html.H2("What was run"),

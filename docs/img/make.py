@@ -114,7 +114,7 @@ def _list(runs: Runs) -> str:
 
 
 PICTURES = {
-    "sweep": Picture(lambda runs: f"/run/{runs.sweep.name}", "#sweep .legendtext", 1230),
+    "sweep": Picture(lambda runs: f"/run/{runs.sweep.name}", "#sweep .legendtext", 1300),
     "timeline": Picture(
         lambda runs: f"/run/{runs.captured.name}/trial/{min(load_run(runs.captured).captured)}",
         "#timeline .gtitle-subtitle", 1350,
