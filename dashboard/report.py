@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plotly.io import to_html
 
 from dashboard.content import facts, tables
-from dashboard.content.expected import expected_table
+from dashboard.content.expected import expected_notes, expected_table
 from dashboard.data import first_stop, reference, timeline
 from dashboard.data.runs import Run, load_run
 from dashboard.data.slow import MEASURE
@@ -72,7 +72,7 @@ def render(run: Run) -> str:
         plotly_js=plotly_js.script(),
         verdict_class=VERDICT_CLASS[run.verdict.valid],
         run_facts=facts.run_facts(run),
-        asked_notes=asked(run).notes,
+        notes=[*asked(run).notes, *expected_notes(run)],
         expected_table=expected_table(run),
         settings=shared_settings(run.rows, run.sweep),
         timelines=timelines,

@@ -12,9 +12,22 @@ _MET = {True: "yes", False: "NO", None: "not judged"}
 
 def expected_table(run: Run) -> Table:
     """A row for each setting of each expectation; no rows without expectations."""
-    found = run.manifest.get("expected")
-    rows = [row for one in found if isinstance(one, dict) for row in _rows(one)] if isinstance(found, list) else []
+    rows = [row for one in _found(run) for row in _rows(one)]
     return Table(HEAD, tuple(rows), frozenset({2}))
+
+
+def expected_notes(run: Run) -> tuple[str, ...]:
+    """How many expectations are met, and which are not; nothing without expectations."""
+    found = _found(run)
+    met = sum(one.get("met") is True for one in found)
+    missed = ", ".join(str(one.get("say")) for one in found if one.get("met") is False)
+    said = f"{met} of {len(found)} expectations met{f'; not met: {missed}' if missed else ''}."
+    return (said,) if found else ()
+
+
+def _found(run: Run) -> list[Json]:
+    found = run.manifest.get("expected")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _rows(one: Json) -> list[tuple[str, ...]]:

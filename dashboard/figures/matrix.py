@@ -1,6 +1,7 @@
 """Heat maps over two swept settings, a panel for each series (comet-2004/fig1). All panels share one logarithmic scale
-of colours. Each cell contains its median, and under it the paper's value where the paper has one. A panel of so many
-cells that no text fits into one has none: the hover text says the same."""
+of colours, which spans a factor of ten at least: otherwise a tenth less would look like a collapse. Each cell contains
+its median, and under it the paper's value where the paper has one. A panel of so many cells that no text fits into one
+has none: the hover text says the same."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from netcommon.readable import Unit
 COLOURS = "Viridis"
 PANEL_PX, MARGIN_PX = 300, 110
 MOST_TEXTS = 20  # rows or columns of a panel; a text is 14 px high
+SHORT_SCALE = 3  # decades
 
 
 def matrix_figure(matrix: Matrix) -> go.Figure:
@@ -27,8 +29,8 @@ def matrix_figure(matrix: Matrix) -> go.Figure:
     gap = 0.36 / max(len(titles), 1)
     figure = make_subplots(rows=len(titles), cols=1, subplot_titles=titles, shared_xaxes=False, vertical_spacing=gap)
     values = [cell.median for panel in matrix.panels for cell in panel.cells.values() if cell.median > 0]
-    low, high = (np.log10(min(values)), np.log10(max(values))) if values else (0.0, 1.0)
-    high = max(high, low + 1e-9)
+    high = float(np.log10(max(values, default=10.0)))
+    low = min(float(np.log10(min(values, default=1.0))), high - 1)
     unit = readable.unit(matrix.value, 10**high)
     notes = [title.to_plotly_json() for title in figure.layout.annotations]
     for number, panel in enumerate(matrix.panels, 1):
@@ -81,8 +83,7 @@ def _short(value: float, unit: Unit) -> str:
 
 
 def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float, unit: Unit) -> None:
-    size = np.log10(unit.size)
-    powers = [size + power for power in range(int(np.floor(low - size)), int(np.ceil(high - size)) + 1)]
+    ticks = _ticks(low, high)
     figure.update_layout(
         **LAYOUT,
         height=PANEL_PX * max(len(matrix.panels), 1) + MARGIN_PX,
@@ -90,8 +91,16 @@ def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float, unit: U
         coloraxis={
             "colorscale": COLOURS, "cmin": low, "cmax": high,
             "colorbar": {"title": {"text": unit.title(matrix.value_name), "side": "right"},
-                         "tickvals": powers, "ticktext": [_short(10.0**power, unit) for power in powers]},
+                         "tickvals": ticks, "ticktext": [_short(10.0**tick, unit) for tick in ticks]},
         },
     )  # fmt: skip
     figure.update_xaxes(type="category", title_text=matrix.x.name, title_standoff=6)
     figure.update_yaxes(type="category", title_text=matrix.y.name)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Logarithms of the numbers beside the colours: powers of ten, and of a short scale twice and five times each."""
+    steps = (1, 2, 5) if high - low < SHORT_SCALE else (1,)
+    powers = range(int(np.floor(low)), int(np.ceil(high)) + 1)
+    every = [power + float(np.log10(step)) for power in powers for step in steps]
+    return [tick for tick in every if low <= tick <= high]

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
 from dashboard.content import facts, tables
-from dashboard.content.expected import expected_table
+from dashboard.content.expected import expected_notes, expected_table
 from dashboard.data.runs import Json, Run, Verdict
 from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.curves import curves_figure
@@ -50,7 +50,7 @@ def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
             verdict_box(run.verdict, "This run"),
             *run_under_way.part(own),
             *certificate_page.part(own),
-            *sentences(asked(run).notes),
+            *sentences([*asked(run).notes, *expected_notes(run)]),
             *choice_bar.bar(own, choice),
             *(_sweep_part(sweep.without(built, choice.hide)) if built else []),
             *(_matrix_part(matrix.without(grids, choice.hide)) if grids else []),

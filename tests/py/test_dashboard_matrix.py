@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import synthetic_run
 
@@ -53,6 +54,20 @@ def test_every_cell_is_drawn_with_its_number(run: Run) -> None:
     notes = [note.text for note in figure.layout.annotations]
     assert sum("paper 40" in note for note in notes) == 1
     assert sum(len(panel.cells) for panel in grids(run).panels) == len(notes) - 3  # and a title a panel
+
+
+def test_a_tenth_less_is_nearly_the_same_colour_and_the_colours_have_numbers(run: Run) -> None:
+    built = grids(run)
+    panel = built.panels[1]
+    near = {place: replace(cell, median=169e6 + 22e6 * (number % 2)) for number, (place, cell) in
+            enumerate(panel.cells.items())}  # fmt: skip
+    for shown in (built, replace(built, panels=(replace(panel, cells=near),))):
+        colours = matrix_figure(shown).layout.coloraxis
+        assert len(colours.colorbar.ticktext) >= 3
+        assert all(colours.cmin <= tick <= colours.cmax for tick in colours.colorbar.tickvals)
+    assert colours.colorbar.ticktext == ("20", "50", "100") and colours.colorbar.title.text.endswith("(Mbit/s)")
+    apart = np.log10(191 / 169) / (colours.cmax - colours.cmin)
+    assert apart < 0.06
 
 
 def test_cells_too_small_for_a_text_have_none(run: Run) -> None:

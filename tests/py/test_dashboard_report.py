@@ -137,3 +137,7 @@ def test_expectations_stand_with_what_was_measured(tmp_path: Path) -> None:
     assert re.search(
         r"Expectations.*fast <b>\s*transfer.window 64KB\s*5 Mbit/s\s*at least 9 Mbit/s\s*NO", text, re.DOTALL
     )
+    places = [text.index(part) for part in (
+        "This run: ", "0 of 1 expectations met; not met: fast <b>.", "Throughput by transfer.window", "Expectations",
+    )]  # fmt: skip
+    assert places == sorted(places), "what was found stands before how it was judged"
