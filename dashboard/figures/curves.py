@@ -17,6 +17,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
 DASHES = ("solid", "dash", "dot")  # from the seventh curve on colours repeat, and dashes tell the curves apart
 LAW_DASHES = dict(zip(LAWS, ("dash", "longdash", "dashdot"), strict=True))
 _TICK_WIDTH, _TICK_LINES = 24, 3
+KEY = {"text": "filled: median, bar: least to greatest<br>open: single trials", "font": {"size": 14}}
 WIDE = 30  # an axis whose greatest value is at least this many times its least is logarithmic
 
 
@@ -94,7 +95,7 @@ def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symb
         hovertemplate=f"<b>{name}</b>, {built.x_name.lower()} %{{customdata[1]}}<br>median %{{customdata[2]}} of "
                       "%{customdata[3]}<br>click opens trial %{customdata[0]}<extra></extra>",
     )  # fmt: skip
-    if any(len(level.trials) > 1 for level in levels):
+    if _repeated(curve):
         figure.add_scatter(
             x=[_x(built, point.x) for point in curve.points], y=[_y(built, point.y) for point in curve.points],
             mode="markers", name=f"{name}: single trials", legendgroup=name, showlegend=False, offsetgroup=name,
@@ -102,6 +103,10 @@ def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symb
             customdata=[[point.trial, _text(built, point)] for point in curve.points],
             hovertemplate=f"<b>{name}</b>, trial %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
         )  # fmt: skip
+
+
+def _repeated(curve: Curve) -> bool:
+    return any(len(level.trials) > 1 for level in curve.levels.values())
 
 
 def _text(built: Curves, point: Point) -> str:
@@ -142,7 +147,10 @@ def _lay_out(figure: go.Figure, built: Curves, height: int) -> None:
     order: dict[str, Any] = {"type": "category", "categoryorder": "array", "categoryarray": texts, "tickmode": "array",
                              "tickvals": texts, "ticktext": [_tick(escape(text)) for text in texts]}  # fmt: skip
     ticks: dict[str, Any] = {"tickvals": list(built.x_values), "ticktext": texts}
-    figure.update_layout(**LAYOUT, height=height, clickmode="event", legend={"x": 1.02, "y": 1, "font": {"size": 15}})
+    legend: dict[str, Any] = {"x": 1.02, "y": 1, "font": {"size": 15}}
+    if any(map(_repeated, built.curves)):
+        legend["title"] = KEY
+    figure.update_layout(**LAYOUT, height=height, clickmode="event", legend=legend)
     figure.update_layout(margin={"t": 40, "r": 20}, scattermode="group" if _has_names(built) else None)
     figure.update_yaxes(**AXIS, title_text=built.y_unit.title(built.y_name), type="log" if wide else "linear",
                         rangemode="normal" if wide else "tozero", dtick=1 if wide else None)  # fmt: skip

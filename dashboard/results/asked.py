@@ -56,7 +56,18 @@ def asked(run: Run) -> Asked:
         if len(axes) == 2:
             return Asked("matrix", axes[0], axes[1], found["y"], series, told)
         return Asked(kind, axes[0], found["y"], found["value"], series, told)
+    if kind == "matrix" and (axis := _only_axis(run, found["x"], found["y"])):
+        return Asked("sweep", axis, found["value"], found["value"], series, told)
     return Asked(kind, found["x"], found["y"], found["value"], series, told)
+
+
+def _only_axis(run: Run, x: str, y: str) -> str:
+    """The axis of a matrix that would be one row or one column, as after `--set` of the other axis: it is drawn as
+    curves. Empty where both axes differ, where neither does, and while trials are still to come."""
+    numbers = [len({row.get(name) for row in run.rows}) for name in (x, y)]
+    if run.state != "done" or not x or not y or min(numbers) != 1 or max(numbers) == 1:
+        return ""
+    return x if numbers[0] > 1 else y
 
 
 def chosen_axes(run: Run, series: Sequence[str] = ()) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dashboard.content import facts, tables
 from dashboard.data.runs import Run, load_run
 from dashboard.figures.matrix import MOST_TEXTS, matrix_figure
 from dashboard.report import render
-from dashboard.results import matrix
+from dashboard.results import curves, matrix
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +75,16 @@ def test_cells_too_small_for_a_text_have_none(run: Run) -> None:
     figure = matrix_figure(replace(built, x=replace(built.x, values=tuple(range(MOST_TEXTS + 1)))))
     assert [note.text for note in figure.layout.annotations] == [f"<b>{panel.series}</b>" for panel in built.panels]
     assert figure.data[0].text[0][1], "the hover text has it"
+
+
+def test_a_matrix_of_one_row_is_curves(run: Run) -> None:
+    """As of a run with `--set path.loss=0`."""
+    of_one_loss = replace(run, rows=tuple(row for row in run.rows if row["loss_ppb"] == 0))
+    assert matrix.build(of_one_loss) is None
+    lines = curves.build(of_one_loss)
+    assert lines is not None and (lines.x, lines.y) == ("rtt_ns", "short_term_bps")
+    under_way = replace(of_one_loss, manifest=run.manifest | {"state": "running"})
+    assert matrix.build(under_way) is not None, "rows are still to come"
 
 
 def test_report_and_trials_name_what_was_swept(run: Run, tmp_path: Path) -> None:
