@@ -23,7 +23,7 @@ TICKS = [2**power for power in range(10, 50)]  # bytes
 LEGEND_RANK = 1000  # plotly's default
 ENTRY_PX, AROUND_LEGEND_PX = 30, 240  # of a legend's entry, and of its title with the buttons under it
 NAME_PX = 22  # height of a region's name
-LEGEND_TITLE = {"text": "line: median, bar: least to greatest<br>points: single trials", "font": {"size": 14}}
+KEY = {"text": "line: median, bar: least to greatest<br>points: single trials", "font": {"size": 14}}
 
 
 def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False, height: int = 620) -> go.Figure:
@@ -222,15 +222,16 @@ def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit) -> 
 def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, height: int, window: Unit, rate: Unit) -> None:
     windows, top = _windows(sweep), _top_bps(sweep)
     ticks = [tick for tick in TICKS if windows[0] <= tick <= 1.05 * windows[-1]]
+    repeated = any(len(level.bps.trials) > 1 for curve in sweep.curves for level in curve.levels)
     entries = sum(trace.showlegend is not False for trace in figure.data)
     figure.update_layout(
         **LAYOUT,
         height=max(height, AROUND_LEGEND_PX + ENTRY_PX * entries),
-        legend={"orientation": "v", "x": 1.02, "y": 1, "font": {"size": 15}, "itemwidth": 40, "title": LEGEND_TITLE},
+        legend={"orientation": "v", "x": 1.02, "y": 1, "font": {"size": 15}, "itemwidth": 40},
         uirevision=f"sweep-{log_x}",
         clickmode="event",
     )
-    figure.update_layout(margin={"t": 50 + NAME_PX, "r": 20})
+    figure.update_layout(margin={"t": 50 + NAME_PX, "r": 20}, legend_title=KEY if repeated else None)
     figure.update_yaxes(**AXIS, title_text=rate.title("Throughput"), range=[0, 1.12 * top / rate.size])
     figure.update_xaxes(
         **AXIS, title_text=_window_title(log_x, window), type="log" if log_x else "linear",
