@@ -33,6 +33,8 @@ class _Gateways:
 
 
 _GATEWAYS = {"none": _Gateways(0, 0), "lft": _Gateways(1.2, 5e-9), "command": _Gateways(1.0, 100e-9)}
+# Both ways through a cipher of its own price: OpenSSL's single-thread speed. The others cost next to nothing.
+_CIPHERS_S_PER_BYTE = {"3des-cbc": 55e-9}
 _CAPTURE_START_S, _CAPTURE_S_PER_PACKET = 1.0, 5e-6  # for each captured point
 
 
@@ -44,7 +46,8 @@ def wall_s(trial: Trial, box: str) -> float:
     comet, gateways = boxes.choose(settled, box) == "comet", _GATEWAYS[setting.gateway.kind]
     packets = moved / _SUPER_BYTES if comet else _packets(settled, moved)
     took_s = gateways.start_s + duration_s * _S_PER_SECOND
-    took_s += moved * (_S_PER_BYTE + gateways.s_per_byte) + packets * _S_PER_PACKET
+    cipher_s_per_byte = _CIPHERS_S_PER_BYTE.get(setting.gateway.cipher, 0) if setting.gateway.kind == "lft" else 0
+    took_s += moved * (_S_PER_BYTE + gateways.s_per_byte + cipher_s_per_byte) + packets * _S_PER_PACKET
     if comet:
         took_s += _BOX_S_PER_WAKING * _wakings(setting, duration_s, moved)
     if points := len(setting.capture.points):

@@ -184,6 +184,16 @@ def test_the_estimate_is_in_wall_time_of_the_chosen_kind(name: str, seconds: flo
     assert taken_s / 2 < cost.wall_s(one, case.box) < 2 * taken_s
 
 
+def test_a_slow_cipher_is_announced() -> None:
+    """3DES encrypts and decrypts 36 MB/s. 200 Mbit/s for two minutes are 3 GB, which takes it 170 s."""
+    by_cipher = {
+        cipher: next(one for one in load_plan("comet-fig13").trials if one.setting.gateway.cipher == cipher)
+        for cipher in ("3des-cbc", "aes-128-gcm")
+    }
+    slow_s, fast_s = (cost.wall_s(by_cipher[cipher], "auto") for cipher in ("3des-cbc", "aes-128-gcm"))
+    assert 130 < slow_s - fast_s < 220
+
+
 def test_small_windows_are_expected_to_take_longer(plan: Plan) -> None:
     times = [estimate.trial_s(t.setting) for t in plan.trials]
     assert times == sorted(times, reverse=True)

@@ -49,19 +49,20 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     *explain = (struct pl_explain){.t = t, .tables = tables};
     if (pl_lateness_at_sender(&t->lateness, back_ns) < 0)
         return -1;
+    if (study_losses(explain) < 0) {
+        pl_loss_study_free(&explain->study);
+        return -1;
+    }
     const struct pl_limits_path path = {
         .flow = t->number,
         .mss = t->mss,
         .min_rtt_ns = t->min_rtt_ns > 0 ? t->min_rtt_ns : 1,
+        .segment_ns = (int64_t)(explain->study.service * (t->mss + PL_HEADERS)),
         .late = t->lateness.ways[0].at,
         .late_n = t->lateness.ways[0].n,
         .sink = put_limit,
         .context = explain,
     };
-    if (study_losses(explain) < 0) {
-        pl_loss_study_free(&explain->study);
-        return -1;
-    }
     pl_loss_causes_begin(&explain->losses, t, &explain->study, put_loss, explain);
     explain->limits = pl_limits_new(&path);
     return explain->limits ? 0 : -1;

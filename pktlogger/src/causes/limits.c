@@ -63,6 +63,14 @@ static struct pl_round fresh_round(uint64_t end)
     return (struct pl_round){.end = end, .queue_ns = -1};
 }
 
+/* The smallest delay may be that of a short segment, which takes no time at the bottleneck. */
+static int64_t standing_ns(const struct pl_limits_path *path)
+{
+    int64_t least_ns = path->min_rtt_ns / 128 > MS / 2 ? path->min_rtt_ns / 128 : MS / 2;
+    int64_t segments_ns = path->segment_ns + path->segment_ns / 2;
+    return segments_ns > least_ns ? segments_ns : least_ns;
+}
+
 struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
 {
     struct pl_limits *l = calloc(1, sizeof *l);
@@ -72,7 +80,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     l->held = (struct pl_limit){.t0_ns = 0, .t1_ns = -1};
     l->rounds = (struct pl_rounds){
         .mss = path->mss ? path->mss : 1460,
-        .standing_ns = path->min_rtt_ns / 128 > MS / 2 ? path->min_rtt_ns / 128 : MS / 2,
+        .standing_ns = standing_ns(path),
         .opening = true,
     };
     l->recovered_ns = l->room_ns = l->closed_ns = l->last_ack_ns = -1;
@@ -181,7 +189,7 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
 
 static int64_t quiet_ns(const struct pl_limits *l)
 {
-    return l->path.min_rtt_ns / 4 > 4 * MS ? l->path.min_rtt_ns / 4 : 4 * MS;
+    return l->path.min_rtt_ns / 12 > 4 * MS ? l->path.min_rtt_ns / 12 : 4 * MS;
 }
 
 static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)

@@ -10,10 +10,11 @@
 
 typedef void pl_limit_sink(void *context, const struct pl_limit *limit);
 
-/* What is known before the first packet. min_rtt_ns: at least 1. Rows go to `sink`, in order and without gaps. */
+/* What is known before the first packet. min_rtt_ns: at least 1. segment_ns: the bottleneck's time for a full segment;
+ * 0: not known. Rows go to `sink`, in order and without gaps. */
 struct pl_limits_path {
     uint32_t flow, mss;
-    int64_t min_rtt_ns;
+    int64_t min_rtt_ns, segment_ns;
     const struct pl_late_span *late; /* when the box was late, as the sender felt it, in order of time */
     size_t late_n;
     pl_limit_sink *sink;

@@ -29,7 +29,8 @@ static int take_place(void *context, const struct pl_queue_place *place)
         run->gap_known = place->gap_known;
     }
     if (place->shortfall_ns >= 0 && (pl_sample_add(&study->shortfalls, place->shortfall_ns) < 0 ||
-                                     pl_sample_add(&study->own_delays, place->delay_ns - place->shortfall_ns) < 0))
+                                     pl_sample_add(&study->own_delays, place->delay_ns - place->shortfall_ns) < 0 ||
+                                     pl_sample_add(&study->moves, place->moved_ns) < 0))
         return -1;
     return note_gap(study, place) < 0 ? -1 : pl_sample_add(&study->delays, place->delay_ns);
 }
@@ -67,6 +68,7 @@ int pl_loss_study_end(struct pl_loss_study *study)
     pl_sample_sort(&study->delays);
     pl_sample_sort(&study->shortfalls);
     pl_sample_sort(&study->own_delays);
+    pl_sample_sort(&study->moves);
     return 0;
 }
 
@@ -76,6 +78,7 @@ void pl_loss_study_free(struct pl_loss_study *study)
     pl_sample_free(&study->delays);
     pl_sample_free(&study->shortfalls);
     pl_sample_free(&study->own_delays);
+    pl_sample_free(&study->moves);
     free(study->gaps.at);
     free(study->runs.at);
     *study = (struct pl_loss_study){.n = 0};

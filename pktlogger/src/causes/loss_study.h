@@ -33,12 +33,14 @@ struct pl_loss_study {
     uint64_t n; /* arrivals */
     PL_VECTOR(struct pl_lost_run) runs;
     size_t told; /* runs whose place the queues have told */
-    /* The longest around places, those of parts, and what the latter are less. */
-    struct pl_sample delays, own_delays, shortfalls;
+    /* The longest around places, those of parts, what the latter are less, and how far arrivals were corrected. */
+    struct pl_sample delays, own_delays, shortfalls, moves;
     PL_VECTOR(struct pl_gap_seen) gaps;
-    bool managed;               /* the queue is, and what is lost in a row may be its work */
-    double base_ns;             /* the delay without a queue */
-    double longest_ns, late_ns; /* the longest queue, and how late time stamps are */
+    bool managed;     /* the queue is, and what is lost in a row may be its work */
+    bool drains_show; /* a queue that drains while nothing is let in shows as such */
+    double base_ns;   /* the delay without a queue */
+    /* The longest queue, how late time stamps are, and by how much queues differ that are alike. */
+    double longest_ns, late_ns, alike_ns;
 };
 
 /* `service`: of the bottleneck, as pl_service_end returns it. Returns 0, or -1 without memory. `study` must stay where

@@ -6,9 +6,7 @@
 #include "service.h"
 
 #define MS INT64_C(1000000)
-#define OUTAGE_NS                                                                                                      \
-    (10 * MS) /* a queue that is served lets a part in within this time, and one that lets none in is
-                             * empty after the time of the longest one */
+#define OUTAGE_NS (10 * MS) /* a queue that is served lets a part in within this time */
 #define OUTAGE_PARTS 3
 
 /* In place of the box's fate: the part left the box, with a wrong checksum; it arrived, and the capture missed it. */
@@ -68,14 +66,38 @@ static const struct pl_lost_run *studied_run(struct pl_loss_causes *c)
     return there ? &study->runs.at[c->studied] : NULL;
 }
 
+/* What was left of the queue when a part was sent, since nothing had been let in for the whole run. */
+static double left_ns(const struct pl_loss_causes *c, int64_t t_sent_ns)
+{
+    return (double)(c->before.t_received_ns - t_sent_ns) - c->study->base_ns;
+}
+
+/* True when nothing was let in for longer than the longest queue takes, or until half of that was left. A full queue
+ * that is served lets parts in long before. */
+static bool went_on(const struct pl_loss_causes *c, const struct pl_loss *row)
+{
+    double late_ns = 6 * c->study->late_ns, services_ns = 4 * (double)row->service_ns;
+    double lasted_ns = (double)(c->last_lost_ns - c->first_lost_ns) - late_ns;
+    if (c->run.n < OUTAGE_PARTS || lasted_ns < OUTAGE_NS || lasted_ns <= services_ns)
+        return false;
+    if (lasted_ns > c->study->longest_ns)
+        return true;
+    return c->study->drains_show && c->before.len &&
+           left_ns(c, c->last_lost_ns) + late_ns + services_ns < c->study->longest_ns / 2;
+}
+
+/* Queue management may go on dropping until the queue is empty, and for as long again: RED's mean lags behind. */
 static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struct pl_lost_run *run,
                                      const struct pl_loss *row)
 {
-    double lasted_ns = (double)(c->last_lost_ns - c->first_lost_ns) - 6 * c->study->late_ns;
-    if (c->run.n >= OUTAGE_PARTS && lasted_ns >= OUTAGE_NS && lasted_ns > 4 * (double)row->service_ns &&
-        lasted_ns > c->study->longest_ns)
-        return c->study->managed ? PL_LOSS_UNKNOWN : PL_LOSS_OUTAGE;
-    return run && row->queue_ns >= 0 ? (enum pl_loss_cause)run->cause : PL_LOSS_UNKNOWN;
+    enum pl_loss_cause cause = run && row->queue_ns >= 0 ? (enum pl_loss_cause)run->cause : PL_LOSS_UNKNOWN;
+    if (!went_on(c, row))
+        return cause;
+    if (c->study->managed)
+        return c->study->drains_show && left_ns(c, c->last_lost_ns) > -c->study->longest_ns ? PL_LOSS_AQM
+                                                                                            : PL_LOSS_UNKNOWN;
+    bool full_still = left_ns(c, row->t_sent_ns) + c->study->alike_ns >= c->study->longest_ns;
+    return cause == PL_LOSS_TAIL_DROP && full_still ? PL_LOSS_TAIL_DROP : PL_LOSS_OUTAGE;
 }
 
 /* The box knows where and why; only the length of an outage shows at the ends alone. */

@@ -65,6 +65,7 @@ static int tell(struct pl_queues *q)
         .place = place,
         .delay_ns = part(q, place)->longest_ns,
         .shortfall_ns = place < q->n ? part(q, place)->longest_ns - part(q, place)->delay_ns : -1,
+        .moved_ns = place < q->n ? part(q, place)->moved_ns : -1,
         .gap_ns = part(q, place)->gap_ns,
         .gap_known = q->service > 0 && place >= AROUND && place + AROUND <= q->n,
     };
@@ -91,8 +92,9 @@ static int correct(struct pl_queues *q)
     while (q->least[q->first % PL_QUEUES_RING] < number)
         q->first++;
     double earliest_ns = origin(q, q->least[q->first % PL_QUEUES_RING]) + SLACK * q->service * part(q, number)->bytes;
-    part(q, number)->delay_ns =
-        (q->service > 0 ? earliest_ns : part(q, number)->received_ns) - part(q, number)->sent_ns;
+    double arrived_ns = q->service > 0 ? earliest_ns : part(q, number)->received_ns;
+    part(q, number)->delay_ns = arrived_ns - part(q, number)->sent_ns;
+    part(q, number)->moved_ns = part(q, number)->received_ns - arrived_ns;
     return q->corrected >= AROUND ? find_place(q) : 0;
 }
 

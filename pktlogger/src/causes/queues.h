@@ -20,6 +20,7 @@ struct pl_queue_place {
     double delay_ns;     /* the longest corrected one around it */
     double steady_ns;    /* the least of delay_ns here, PL_QUEUES_AROUND places before and as many behind */
     double shortfall_ns; /* what the corrected delay of the arrival behind it is less than delay_ns; -1: none */
+    double moved_ns;     /* how much later than corrected the arrival behind it came; -1: none */
     double gap_ns;       /* between the arrivals before and behind it, beyond the bottleneck's time for the latter */
     bool gap_known;
 };
@@ -28,7 +29,7 @@ typedef int pl_queue_sink(void *context, const struct pl_queue_place *place);
 
 struct pl_queue_part {
     double sent_ns, received_ns, bytes; /* `bytes`: all up to its end */
-    double delay_ns, longest_ns, gap_ns;
+    double delay_ns, longest_ns, gap_ns, moved_ns;
 };
 
 struct pl_queues {

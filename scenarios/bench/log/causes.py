@@ -47,13 +47,14 @@ class Seen:
 _METHOD = """\
 Each trial is one transfer of {seconds} s with rttcp over the userspace box, in virtual time, captured at both ends and
 recorded in the box. Its setting is drawn from its seed (`scenarios/bench/log/causes_trials.py`): 20 to 100 Mbit/s, 10
-to 40 ms one way, CUBIC or Reno. Seeds {first} to {last}; the rules were tuned on seeds 0 to 11 only.
+to 40 ms one way, CUBIC or Reno. Seeds {first} to {last}; the rules were tuned on seeds below 1000.
 
 **Truth of limits**, every 2 ms, first rule that holds: the kernel's TCP_INFO says Loss, or no segment leaves until
-`tcpi_total_rto` rises (timeout); Recovery (fast_recovery); not busy, or nothing unsent and room in the window
-(application); `tcpi_rwnd_limited` or `tcpi_sndbuf_limited` advances (receiver_window, send_buffer); the box's record
-shows its line busy for 98 % of the round-trip time around (path_rate); the window is below the slow start threshold
-(slow_start); the trial is paced and the window has room (pacing); else congestion_avoidance.
+`tcpi_total_rto` rises (timeout); Recovery (fast_recovery); not busy, or less than a segment unsent and room in the
+window (application); `tcpi_rwnd_limited` or `tcpi_sndbuf_limited` advances (receiver_window, send_buffer); the
+box's record shows its line busy for 98 % of the round-trip time around (path_rate); the window is below the slow
+start threshold (slow_start); the trial is paced, or its application pauses, and the window has room (pacing: the
+kernel spreads what waits); else congestion_avoidance.
 **Truth of losses**: the box's record of what it dropped where. An outage is known by construction: all that the model
 dropped while it lasted. The judgement itself has the captures of the two ends alone (`seen_cause`), never the record.
 **Drops found**: each trial is analysed once more without the record. Of the segments that the box dropped, those that
@@ -76,8 +77,8 @@ Rows are the truth, columns the judgement.
 {loss_n} more trials of {loss_seconds} s each, seeds from {first} on: {loss_kinds}. Each setting runs
 with each control; that of README is its delay box. Each time stamp of both captures is then late by an exponential time
 of its own, with a mean of 0, 1 or 3 ms (`scenarios/bench/log/causes_late.py`). "side open" is "random" for a loss by
-chance, whose side the captures do not show. The rules were tuned on other seeds. These trials showed three bounds to be
-wrong, which were then changed: four full queues instead of three, no outage where the queue is managed, and nothing
+chance, whose side the captures do not show. The rules were tuned on other seeds. An earlier state of them was tuned by
+three bounds of these trials, too: four full queues instead of three, no outage where the queue is managed, and nothing
 named aqm beside tail drops where time stamps are late.
 
 {late}
@@ -91,7 +92,7 @@ and a full queue both take parts of one transfer, those beside the longest queue
 
 "random" says that chance took the packet, and that the captures do not show on which side of the bottleneck. It
 counts as right for either side in the figure "losses", and as wrong in the figure "losses, with the side". No trial has
-an application that pauses, a full send buffer or a closed window; unit tests have them (`tests/c/pktlogger/limits.c`).
+a full send buffer or a closed window; unit tests have them (`tests/c/pktlogger/limits.c`).
 Corrupted parts are losses only with the box's record, which says that it flipped a bit (`edits`); the captures alone
 show them as arrived, because they keep too little of a packet to check its sum. Gateways are not told apart.
 """

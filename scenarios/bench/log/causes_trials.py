@@ -68,7 +68,7 @@ def _setting(seed: int) -> tuple[str, Tables]:
     kind = kinds[seed % len(kinds)]
     path["queue"] = f"{max(int(product_kb * draw.uniform(0.3, 1)), 45)}KB"
     for key, value in KINDS[kind](draw, product_kb, rate_mbit).items():
-        (transfer if key in ("window", "pace", "congestion") else path)[key] = value
+        (transfer if key in ("window", "pace", "pace_burst", "congestion") else path)[key] = value
     return kind, tables
 
 
@@ -90,6 +90,8 @@ KINDS: dict[str, Any] = {
                                               "queue": _ample(kb)},
     "PIE": lambda draw, kb, mbit: {"ab_aqm": "pie", "queue": _ample(kb)},
     "full queue and chance": lambda draw, kb, mbit: {"ab_loss": "0.02%"},
+    "application pauses": lambda draw, kb, mbit: {"pace": f"{int(mbit * draw.uniform(100, 600))}Kbit",
+                                                  "pace_burst": f"{int(kb * draw.uniform(0.3, 1))}KB"},
     "window over the path": lambda draw, kb, mbit: {"window": f"{int(kb * draw.uniform(1.2, 1.6))}KB",
                                                     "queue": _ample(kb)},
 }  # fmt: skip

@@ -50,10 +50,11 @@ class Truth:
             for name in ("busy_time", "rwnd_limited", "sndbuf_limited")
         }
         state, room = of["ca_state"][:-1], of["unacked"] + _ROOM_SEGMENTS < of["snd_cwnd"]
+        idle = room & (of["notsent_bytes"] < of["snd_mss"])  # Nagle keeps less than a segment back
         rules: list[tuple[str, Flags]] = [
             ("timeout", (state == LOSS) | self._waits_for_timeout()),
             ("fast_recovery", state == RECOVERY),
-            ("application", (share["busy_time"] < 0.5) | ((of["notsent_bytes"] == 0) & room)[:-1]),
+            ("application", (share["busy_time"] < 0.5) | idle[:-1]),
             ("receiver_window", share["rwnd_limited"] > 0.5),
             ("send_buffer", share["sndbuf_limited"] > 0.5),
             ("path_rate", self._busy.share(self.t_ns[:-1], int(self._trial.setting.path.rtt_ns())) >= BUSY_SHARE),

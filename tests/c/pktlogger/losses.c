@@ -12,15 +12,16 @@
 
 #define MS INT64_C(1000000)
 enum { LEN = 1448, PARTS = 24000, LOSSES = 4096 };
-enum kind { TAIL, MANAGED, BEFORE, BEHIND, OUTAGE };
+enum kind { TAIL, MANAGED, LAGGING, BEFORE, BEHIND, OUTAGE, FULL_OUTAGE };
 enum control { STEADY, SAWTOOTH, PROBING };
 
-static const double delay_ms = 20, part_ms = 0.25, full_ms = 24, rtt_ms = 40;
+static const double delay_ms = 20, part_ms = 0.25, full_ms = 24, rtt_ms = 40, outage_ms = 1000;
 
 struct path {
     struct pl_transfer t;
     struct pl_segment parts[PARTS];
     size_t n, lost, right, wrong, unknown;
+    double mean_queue_ms; /* follows the queue within some hundred parts */
     uint64_t state;
     enum pl_loss_cause truth;
     struct pl_loss rows[LOSSES];
@@ -43,16 +44,21 @@ static double late(struct path *path, double mean_ms)
 
 static bool dropped(struct path *path, enum kind kind, double now_ms, double queue_ms)
 {
+    path->mean_queue_ms += (queue_ms - path->mean_queue_ms) / 300;
     switch (kind) {
     case TAIL:
         return queue_ms + part_ms > full_ms;
     case MANAGED:
         return queue_ms > 5 && even(path) < 0.0004 * (queue_ms - 5);
+    case LAGGING:
+        return path->mean_queue_ms > 2 && even(path) < 0.002 * (path->mean_queue_ms - 2);
     case BEFORE:
     case BEHIND:
         return even(path) < 0.004;
+    case FULL_OUTAGE:
+        return queue_ms + part_ms > full_ms || (now_ms > outage_ms && now_ms < outage_ms + 18);
     default:
-        return now_ms > 1000 && now_ms < 1200;
+        return now_ms > outage_ms && now_ms < outage_ms + 200;
     }
 }
 
@@ -160,6 +166,7 @@ static void causes_are_right_or_unknown_however_late_time_stamps_are(void)
         unsigned least;
     } rows[] = {{TAIL, PL_LOSS_TAIL_DROP, 80},
                 {MANAGED, PL_LOSS_AQM, 80},
+                {LAGGING, PL_LOSS_AQM, 80},
                 {BEFORE, PL_LOSS_BEFORE, 35},
                 {BEHIND, PL_LOSS_BEHIND, 35}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -183,6 +190,36 @@ static void a_time_in_which_nothing_arrives_is_an_outage(void)
     CHECK(path.lost > 100);
     CHECK_EQ(path.right, path.lost);
     CHECK_EQ(path.rows[0].run, path.lost);
+}
+
+/* The queue of 24 ms is full before the outage of 18 ms, and not empty behind it. */
+static void an_outage_while_a_queue_drains_is_told_from_a_full_queue(void)
+{
+    static struct path path;
+    size_t of_outage = 0, named = 0;
+    send(&path, FULL_OUTAGE, SAWTOOTH, 0, 1);
+    path.truth = PL_LOSS_TAIL_DROP;
+    judge(&path);
+    CHECK(path.lost > 100 && path.row_n == path.lost);
+    for (size_t i = 0; i < path.row_n; i++) {
+        const struct pl_loss *row = &path.rows[i];
+        bool here = row->run > 20;
+        of_outage += here;
+        named += row->seen_cause == (here ? PL_LOSS_OUTAGE : PL_LOSS_TAIL_DROP);
+    }
+    CHECK(of_outage > 40);
+    CHECK(path.lost - named <= 4); /* at the beginning of the outage the queue is full still */
+}
+
+/* A queue stands at all places, so no part is lost beside none; but the bottleneck has worked on what is lost. */
+static void chance_behind_a_standing_queue_shows_by_the_bottlenecks_time(void)
+{
+    static struct path path;
+    send(&path, BEHIND, STEADY, 0, 1);
+    path.truth = PL_LOSS_BEHIND;
+    judge(&path);
+    CHECK(path.lost >= 5);
+    CHECK_EQ(path.right, path.lost);
 }
 
 /* One loss has one queue beside it, which may be any. */
@@ -245,6 +282,8 @@ int main(void)
     RUN(causes_are_right_or_unknown_however_late_time_stamps_are);
     RUN(tail_drops_are_told_from_queue_management_with_3_ms_of_noise);
     RUN(a_time_in_which_nothing_arrives_is_an_outage);
+    RUN(an_outage_while_a_queue_drains_is_told_from_a_full_queue);
+    RUN(chance_behind_a_standing_queue_shows_by_the_bottlenecks_time);
     RUN(one_loss_shows_no_cause);
     RUN(the_boxs_record_decides_where_there_is_one);
     RUN(what_the_path_cannot_have_is_ruled_out);

@@ -1,0 +1,161 @@
+/* Implements loss_facts.h. */
+#include "loss_facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MS 1e6
+#define PACKET 1500.0
+#define FULL_PARTS 1.5     /* a full queue has no room for a part from here on */
+#define FULL_SUPER_PARTS 2 /* or for a super-packet, so that SUPER_PARTS or more are lost in a row */
+#define SUPER_PARTS 4
+
+double pl_loss_facts_no_queue_ns(const struct pl_loss_facts *f)
+{
+    return fmax(3 * f->part_ns, 2 * f->late_ns);
+}
+
+/* Median and spread of the gaps where a queue stood and nothing was lost. */
+static int measure_gaps(const struct pl_loss_study *study, struct pl_loss_facts *f)
+{
+    double *sorted = malloc((study->gaps.n + 1) * sizeof *sorted);
+    size_t n = 0;
+    f->gap_late_ns = INFINITY;
+    if (!sorted)
+        return -1;
+    for (size_t i = 0; i < study->gaps.n; i++)
+        if (study->gaps.at[i].steady_ns - study->base_ns > pl_loss_facts_no_queue_ns(f))
+            sorted[n++] = study->gaps.at[i].gap_ns;
+    if (n > 20) {
+        pl_sort_numbers(sorted, n);
+        f->gap_middle_ns = sorted[n / 2];
+        for (size_t i = 0; i < n; i++)
+            sorted[i] = fabs(sorted[i]);
+        pl_sort_numbers(sorted, n);
+        f->gap_late_ns = sorted[n * 9 / 10] / 1.64;
+    }
+    free(sorted);
+    return 0;
+}
+
+/* The share of all places whose queue is at least `queue_ns`. */
+static double share_from(const struct pl_loss_study *study, double queue_ns)
+{
+    return 1 - pl_sample_below(&study->delays, study->base_ns + queue_ns, false);
+}
+
+/* The shortest queue that may be a full one for this run. */
+static double least_full_ns(const struct pl_loss_facts *f, const struct pl_lost_run *run)
+{
+    double parts_ns = (run->n < SUPER_PARTS ? FULL_PARTS : FULL_SUPER_PARTS) * f->part_ns;
+    if (f->exact)
+        return fmax(MS, f->longest_ns - (f->part_ns > 0 ? parts_ns : f->late_ns));
+    return fmax(fmax(MS, f->late_ns), f->longest_ns - fmax(3 * f->near_ns, f->longest_ns / 4));
+}
+
+/* Marks the runs beside a full queue: there are hardly any places with a longer one. */
+static void mark_full(struct pl_loss_study *study, struct pl_loss_facts *f)
+{
+    double lowest_ns = INFINITY;
+    int64_t sent_ns = 0;
+    bool counted = false;
+    f->n = (double)study->runs.n;
+    for (size_t i = 0; i < study->runs.n; i++) {
+        struct pl_lost_run *run = &study->runs.at[i];
+        double above = 1 - pl_sample_below(&study->delays, study->base_ns + run->queue_ns + f->near_ns, true);
+        double alike = share_from(study, run->queue_ns - f->near_ns) - above;
+        run->full = run->queue_ns >= least_full_ns(f, run) && (f->exact || above <= 0.15 * alike);
+        counted = counted && i && run->first_sent_ns - sent_ns <= study->min_rtt_ns; /* in the same episode */
+        sent_ns = run->first_sent_ns;
+        if (!run->full)
+            continue;
+        f->full_episodes += !counted;
+        counted = true;
+        f->full_n++;
+        f->full_parts += run->n;
+        lowest_ns = fmin(lowest_ns, run->queue_ns);
+    }
+    f->full_places = f->full_n > 0 ? share_from(study, lowest_ns - f->near_ns / 2) : 0;
+}
+
+/* Chance takes parts whatever queue they meet: the share of places that met at least the queue of the lost one is then
+ * even between 0 and 1, and the sum of its negative logarithm over n runs has mean n and variance n. */
+static double surprise_of(const struct pl_loss_study *study, const struct pl_loss_facts *f,
+                          const struct pl_lost_run *run)
+{
+    double longer = 1 - pl_sample_below(&study->delays, study->base_ns + run->queue_ns + f->near_ns / 2, true);
+    double share = (longer + share_from(study, run->queue_ns - f->near_ns / 2)) / 2;
+    return -log(fmin(fmax(share, 1 / (double)study->delays.kept.n), 1));
+}
+
+bool pl_loss_facts_sided(const struct pl_loss_study *study, const struct pl_loss_facts *f,
+                         const struct pl_lost_run *run)
+{
+    return f->part_ns > 0 && run->gap_known && run->steady_ns - study->base_ns > pl_loss_facts_no_queue_ns(f);
+}
+
+double pl_loss_facts_share_behind(const struct pl_loss_facts *f, const struct pl_lost_run *run)
+{
+    return (run->gap_ns - f->gap_middle_ns) / (f->part_ns * run->n);
+}
+
+static void add_other(const struct pl_loss_study *study, struct pl_loss_facts *f, const struct pl_lost_run *run)
+{
+    double low_ns = fmax(fmax(MS / 2, f->longest_ns / 16), fmax(1.5 * f->late_ns, 3 * f->part_ns));
+    f->others_surprise += surprise_of(study, f, run);
+    f->others_low_n += run->queue_ns <= low_ns;
+    f->low_share = 1 - share_from(study, low_ns);
+    if (!pl_loss_facts_sided(study, f, run))
+        return;
+    f->sided_n++;
+    f->behind_n += fabs(pl_loss_facts_share_behind(f, run) - 1) < 0.5;
+}
+
+static int measure_others(const struct pl_loss_study *study, struct pl_loss_facts *f)
+{
+    double *depths = malloc(study->runs.n * sizeof *depths);
+    size_t n = 0;
+    if (!depths)
+        return -1;
+    for (size_t i = 0; i < study->runs.n; i++) {
+        const struct pl_lost_run *run = &study->runs.at[i];
+        f->surprise += surprise_of(study, f, run);
+        if (run->full)
+            continue;
+        add_other(study, f, run);
+        depths[n++] = f->longest_ns - run->queue_ns;
+    }
+    pl_sort_numbers(depths, n);
+    f->others_depth_ns = n ? (depths[(n - 1) / 2] + depths[n / 2]) / 2 : 0;
+    free(depths);
+    return 0;
+}
+
+/* How late time stamps are, and which queues are alike. */
+static int measure_lateness(struct pl_loss_study *study, struct pl_loss_facts *f)
+{
+    f->late_ns = pl_sample_quantile(&study->shortfalls, 0.5);
+    f->exact = f->late_ns <= fmax(3 * f->part_ns, 0.7 * MS) && pl_sample_quantile(&study->moves, 0.9) <= f->part_ns / 4;
+    f->longest_ns = pl_sample_quantile(&study->delays, f->exact ? 1 : 0.999) - study->base_ns;
+    f->near_ns = fmax(fmax(2 * f->part_ns, f->late_ns), MS / 10);
+    if (measure_gaps(study, f) < 0)
+        return -1;
+    if (!f->exact && isfinite(f->gap_late_ns))
+        f->near_ns = fmax(f->near_ns, f->gap_late_ns);
+    return 0;
+}
+
+int pl_loss_facts_find(struct pl_loss_study *study, struct pl_loss_facts *f)
+{
+    *f = (struct pl_loss_facts){.part_ns = study->service * PACKET};
+    study->base_ns = pl_sample_quantile(&study->delays, 0.01);
+    for (size_t i = 0; i < study->runs.n; i++)
+        study->runs.at[i].queue_ns -= study->base_ns;
+    if (measure_lateness(study, f) < 0)
+        return -1;
+    study->longest_ns = f->longest_ns;
+    study->late_ns = f->late_ns;
+    study->alike_ns = f->near_ns;
+    mark_full(study, f);
+    return measure_others(study, f);
+}

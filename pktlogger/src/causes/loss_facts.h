@@ -1,0 +1,38 @@
+/* What the losses of a transfer have in common, as numbers: the facts that loss_judge.h decides by. */
+#ifndef PL_LOSS_FACTS_H
+#define PL_LOSS_FACTS_H
+
+#include "loss_study.h"
+
+/* Times in ns, queues without the base. Numbers of runs, not of parts, are evidence: parts lost in a row have one
+ * reason. "Others" are the runs that are not full. */
+struct pl_loss_facts {
+    double part_ns;                    /* the bottleneck's time for a packet; 0: not known */
+    double late_ns;                    /* how late time stamps are, and how uneven the queue is */
+    double gap_late_ns, gap_middle_ns; /* the same of gaps; INFINITY and 0: not known */
+    double near_ns;                    /* queues that differ by less are alike */
+    double longest_ns;                 /* queue; but for a thousandth of all places where time stamps are late */
+    bool exact;                        /* time stamps are */
+    double n, full_n, full_parts;      /* runs; full ones, and the parts in them */
+    double full_episodes, full_places; /* with a full queue: spells of losses, and the share of all places */
+    double others_depth_ns;            /* how far below the longest queue the others were lost: their median */
+    double others_surprise, surprise;  /* of the others, of all */
+    double others_low_n, low_share;    /* others lost beside no queue, and the share of such places */
+    double sided_n, behind_n;          /* others that show their side, and those of them behind the bottleneck */
+};
+
+/* Fills in the facts, and base_ns, longest_ns, late_ns and alike_ns of the study; takes the base from the queues of
+ * its runs, and marks those that are full. Returns 0, or -1 without memory. */
+int pl_loss_facts_find(struct pl_loss_study *study, struct pl_loss_facts *facts);
+
+/* A longer queue shows; one up to this may be the packets around, or late time stamps. */
+double pl_loss_facts_no_queue_ns(const struct pl_loss_facts *facts);
+
+/* How much of the run's time at the bottleneck shows between the arrivals around it: 1 behind it, 0 before. */
+double pl_loss_facts_share_behind(const struct pl_loss_facts *facts, const struct pl_lost_run *run);
+
+/* True when the parts around the run waited, so that pl_loss_facts_share_behind says something. */
+bool pl_loss_facts_sided(const struct pl_loss_study *study, const struct pl_loss_facts *facts,
+                         const struct pl_lost_run *run);
+
+#endif
