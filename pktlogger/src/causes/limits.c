@@ -187,9 +187,10 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     return PL_APPEND(&l->pending, span);
 }
 
+/* Less takes waiting for a full send buffer for the application: the kernel wakes a writer when a third is free. */
 static int64_t quiet_ns(const struct pl_limits *l)
 {
-    return l->path.min_rtt_ns / 12 > 4 * MS ? l->path.min_rtt_ns / 12 : 4 * MS;
+    return l->path.min_rtt_ns / 4 > 4 * MS ? l->path.min_rtt_ns / 4 : 4 * MS;
 }
 
 static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)

@@ -14,7 +14,7 @@
 #define MANAGED_LUCK_LATE 0.01
 #define NO_LUCK 1e-6
 #define DENSE 0.05 /* share of the parts lost that met a full queue */
-enum { SIDED = 3, FEW = 4, SEVERAL = 5, MANY = 8 };
+enum { SIDED = 3, FEW = 4, SEVERAL = 5, MANY = 8, VERY_MANY = 32 };
 
 struct verdict {
     bool full;    /* a full queue lost parts */
@@ -104,7 +104,7 @@ static enum pl_loss_cause managed_cause(const struct pl_loss_facts *f, const str
                                         const struct pl_lost_run *run)
 {
     double near_full_ns = f->exact ? 6 * f->part_ns : fmax(f->longest_ns / 4, 6 * f->late_ns);
-    bool told = f->n - f->full_n >= MANY && f->longest_ns - run->queue_ns >= near_full_ns;
+    bool told = f->n - f->full_n >= (f->exact ? MANY : VERY_MANY) && f->longest_ns - run->queue_ns >= near_full_ns;
     return v->mixed && !told ? PL_LOSS_UNKNOWN : PL_LOSS_AQM;
 }
 

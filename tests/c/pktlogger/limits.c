@@ -181,25 +181,6 @@ static void silence_with_room_is_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 700);
 }
 
-/* Each burst of 4 packets is followed by a pause of 6 ms, in which acknowledgements arrive; all that is sent in a
- * round trip is far less than the window. */
-static void pauses_far_shorter_than_a_round_trip_are_the_application(void)
-{
-    struct run run;
-    int64_t ms[PL_LIMIT_N];
-    begin(&run);
-    for (int pause = 0; pause < 12; pause++) {
-        for (int i = 0; i < 4; i++)
-            send(&run, 1000, false);
-        if (pause >= 6)
-            acknowledge(&run, MS / 2, (uint64_t)4 * MSS, false);
-        run.now_ns += 6 * MS;
-    }
-    send(&run, 1000, false);
-    end(&run, ms);
-    CHECK(ms[PL_LIMIT_APPLICATION] >= 30);
-}
-
 /* The smallest delay is that of a short segment, and the bottleneck takes 0.6 ms for a full one. */
 static void a_segments_own_time_at_the_bottleneck_is_no_queue(void)
 {
@@ -278,7 +259,6 @@ int main(void)
     RUN(a_full_window_is_the_receivers);
     RUN(a_window_of_zero_is_closed);
     RUN(silence_with_room_is_the_application);
-    RUN(pauses_far_shorter_than_a_round_trip_are_the_application);
     RUN(a_segments_own_time_at_the_bottleneck_is_no_queue);
     RUN(a_queue_that_no_packet_misses_is_the_paths_rate);
     RUN(recoveries_begin_and_end_where_they_do);
