@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dashboard.data.downsample import thin
+from dashboard.figures.logarithmic import axis
 from dashboard.figures.theme import AXIS, GREY, LAYOUT, SERIES_COLOURS, scatter
 from dashboard.figures.units import said
 from dashboard.results.congestion import Control
@@ -35,7 +36,7 @@ def congestion_figure(controls: Sequence[Control], *, points: int = POINTS, heig
         for row, word in enumerate(words, start=2):
             if word in control.words:
                 _add_line(figure, control, word, control.words[word], row, colour, dash, points)
-    _lay_out(figure, words, height or 420 + 170 * len(words))
+    _lay_out(figure, controls, words, height or 420 + 170 * len(words))
     return figure
 
 
@@ -54,7 +55,7 @@ def _add_line(
     ), row=row, col=1)  # fmt: skip
 
 
-def _lay_out(figure: go.Figure, words: Sequence[str], height: int) -> None:
+def _lay_out(figure: go.Figure, controls: Sequence[Control], words: Sequence[str], height: int) -> None:
     figure.update_layout(**LAYOUT, height=height, uirevision="congestion")
     figure.update_layout(margin={"t": 30, "r": 20}, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_xaxes(**AXIS)
@@ -64,5 +65,6 @@ def _lay_out(figure: go.Figure, words: Sequence[str], height: int) -> None:
         if word in SHARES:
             figure.update_yaxes(title_text=word, range=[0, 1], row=row, col=1)
         else:
-            figure.update_yaxes(title_text=word, type="log", dtick=1, row=row, col=1)
+            values = np.concatenate([control.words[word] for control in controls if word in control.words])
+            figure.update_yaxes(**axis(values.tolist()), title_text=word, row=row, col=1)
     figure.update_xaxes(title_text="Time since the first sample (s)", row=1 + len(words), col=1)

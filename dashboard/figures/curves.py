@@ -9,6 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from dashboard.figures.logarithmic import axis
 from dashboard.figures.theme import AXIS, BLACK, GREY, INK, LAYOUT, SERIES_COLOURS
 from dashboard.results.curves import Curve, Curves, Point, Value
 from dashboard.results.theory import LAWS, TheoryLine
@@ -152,6 +153,6 @@ def _lay_out(figure: go.Figure, built: Curves, height: int) -> None:
         legend["title"] = KEY
     figure.update_layout(**LAYOUT, height=height, clickmode="event", legend=legend)
     figure.update_layout(margin={"t": 40, "r": 20}, scattermode="group" if _has_names(built) else None)
-    figure.update_yaxes(**AXIS, title_text=built.y_unit.title(built.y_name), type="log" if wide else "linear",
-                        rangemode="normal" if wide else "tozero", dtick=1 if wide else None)  # fmt: skip
+    y_axis = axis(_y(built, value) for value in values) if wide else {"type": "linear", "rangemode": "tozero"}
+    figure.update_yaxes(**AXIS, **y_axis, title_text=built.y_unit.title(built.y_name))
     figure.update_xaxes(**AXIS, title_text=built.x_name, **(order if _categories(built) else ticks))

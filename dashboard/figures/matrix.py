@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from dashboard.figures.logarithmic import ticks
 from dashboard.figures.theme import INK, LAYOUT
 from dashboard.results.matrix import Matrix, Panel
 from netcommon import readable
@@ -20,7 +21,6 @@ from netcommon.readable import Unit
 COLOURS = "Viridis"
 PANEL_PX, MARGIN_PX = 300, 110
 MOST_TEXTS = 20  # rows or columns of a panel; a text is 14 px high
-SHORT_SCALE = 3  # decades
 
 
 def matrix_figure(matrix: Matrix) -> go.Figure:
@@ -83,7 +83,7 @@ def _short(value: float, unit: Unit) -> str:
 
 
 def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float, unit: Unit) -> None:
-    ticks = _ticks(low, high)
+    numbers = ticks(low, high)
     figure.update_layout(
         **LAYOUT,
         height=PANEL_PX * max(len(matrix.panels), 1) + MARGIN_PX,
@@ -91,16 +91,8 @@ def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float, unit: U
         coloraxis={
             "colorscale": COLOURS, "cmin": low, "cmax": high,
             "colorbar": {"title": {"text": unit.title(matrix.value_name), "side": "right"},
-                         "tickvals": ticks, "ticktext": [_short(10.0**tick, unit) for tick in ticks]},
+                         "tickvals": numbers, "ticktext": [_short(10.0**tick, unit) for tick in numbers]},
         },
     )  # fmt: skip
     figure.update_xaxes(type="category", title_text=matrix.x.name, title_standoff=6)
     figure.update_yaxes(type="category", title_text=matrix.y.name)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Logarithms of the numbers beside the colours: powers of ten, and of a short scale twice and five times each."""
-    steps = (1, 2, 5) if high - low < SHORT_SCALE else (1,)
-    powers = range(int(np.floor(low)), int(np.ceil(high)) + 1)
-    every = [power + float(np.log10(step)) for power in powers for step in steps]
-    return [tick for tick in every if low <= tick <= high]

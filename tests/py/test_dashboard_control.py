@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,16 @@ def test_a_sweep_has_a_curve_for_each_of_what_the_report_names_with_intervals(tm
 
 def test_two_values_have_no_interval() -> None:
     assert interval([1.0, 2.0]) is None
+
+
+def test_a_short_logarithmic_axis_has_more_than_one_number(tmp_path: Path) -> None:
+    """x from 1.2 to 19 has the power of ten 10 alone, which tells nobody how far 8 is from it."""
+    path = synthetic_run.sweep(tmp_path, repeats=1)
+    rename(path, {3: "lfp_xys:adaptive=1"})
+    found = congestion.load(load_run(path), 3)
+    assert found is not None
+    grown = replace(found, words={"x": np.geomspace(1.2, 19, found.t_s.size)})
+    shown = congestion_figure([grown]).layout.yaxis2
+    assert shown.type == "log"
+    numbers = zip(shown.tickvals, shown.ticktext, strict=True)
+    assert [text for value, text in numbers if 1.2 <= value <= 19] == ["2", "5", "10"]
