@@ -101,7 +101,7 @@ class PretendedBox:
         self.asked: list[Answer] = []
         drops = {"loss": 12_346, "queue": 7, "memory": 0, "receive_ring": 0}
         way = {"in_bytes": 0, "out_bytes": 0, "queue_bytes": 61_440, "queue_peak_bytes": 112_640, "first_in_ns": 10**15,
-               "drops": drops, "lateness": {"count": 9, "p99_ns": 42_000, "max_ns": 90_000, "histogram": [[1, 9]]}}
+               "drops": drops, "lateness": {"count": 9, "p99_ns": 41_943, "max_ns": 90_000, "histogram": [[1, 9]]}}
         self.parameters: dict[str, Answer] = {name: {"delay_ns": 4_200_000, "rate_bps": 45 * MBIT, "loss": "0%"}
                                               for name in ("ab", "ba")}  # fmt: skip
         self.state: Answer = {
