@@ -31,33 +31,6 @@ struct pl_limits {
     enum pl_limit_cause last_cause;
 };
 
-/* clang-format off */
-static const char *const names[PL_LIMIT_N][2] = {
-    [PL_LIMIT_SLOW_START] = {"slow_start", "slow start"},
-    [PL_LIMIT_CONGESTION_AVOIDANCE] = {"congestion_avoidance", "the congestion window, past slow start"},
-    [PL_LIMIT_RECEIVER_WINDOW] = {"receiver_window", "the receiver's window"},
-    [PL_LIMIT_ZERO_WINDOW] = {"zero_window", "a closed window"},
-    [PL_LIMIT_SEND_BUFFER] = {"send_buffer", "the send buffer"},
-    [PL_LIMIT_APPLICATION] = {"application", "the application, which had nothing to send"},
-    [PL_LIMIT_PACING] = {"pacing", "pacing"},
-    [PL_LIMIT_PATH_RATE] = {"path_rate", "the path's rate, with a queue standing"},
-    [PL_LIMIT_FAST_RECOVERY] = {"fast_recovery", "fast recovery"},
-    [PL_LIMIT_TIMEOUT] = {"timeout", "time-outs and what followed them"},
-    [PL_LIMIT_CAPTURE_LOSS] = {"capture_loss", "not known: the capture missed packets"},
-    [PL_LIMIT_EMULATOR_LATE] = {"emulator_late", "the delay box, which was late"},
-};
-/* clang-format on */
-
-const char *pl_limit_name(enum pl_limit_cause cause)
-{
-    return names[cause][0];
-}
-
-const char *pl_limit_words(enum pl_limit_cause cause)
-{
-    return names[cause][1];
-}
-
 static struct pl_round fresh_round(uint64_t end)
 {
     return (struct pl_round){.end = end, .queue_ns = -1};
@@ -187,10 +160,18 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     return PL_APPEND(&l->pending, span);
 }
 
-/* Less takes waiting for a full send buffer for the application: the kernel wakes a writer when a third is free. */
-static int64_t quiet_ns(const struct pl_limits *l)
+static int64_t at_least(int64_t ns, int64_t least_ns)
 {
-    return l->path.min_rtt_ns / 4 > 4 * MS ? l->path.min_rtt_ns / 4 : 4 * MS;
+    return ns > least_ns ? ns : least_ns;
+}
+
+/* True when the application had nothing to send, where the window has room. Less than a quarter of a round trip may be
+ * the wait for a full send buffer: the kernel wakes a writer when a third is free, which an acknowledgement does. */
+static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
+{
+    int64_t silent_ns = now_ns - l->room_ns;
+    bool woken = now_ns - l->last_ack_ns <= at_least(l->ack_gap_ns, MS / 2);
+    return silent_ns >= at_least(l->path.min_rtt_ns / (woken ? 4 : 12), 4 * MS);
 }
 
 static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
@@ -225,7 +206,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_CAPTURE_LOSS;
     if (closed_time(l, sent->t_ns) * 2 > length_ns)
         return PL_LIMIT_ZERO_WINDOW;
-    if (l->room_ns >= 0 && sent->t_ns - l->room_ns >= quiet_ns(l))
+    if (l->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return PL_LIMIT_APPLICATION;
     if (late_time(l, sent->t_ns) * 2 > length_ns)
         return PL_LIMIT_EMULATOR_LATE;

@@ -6,7 +6,7 @@
 
 #define MS 1e6
 #define PACKET 1500.0
-#define FULL_PARTS 1.5     /* a full queue has no room for a part from here on */
+#define FULL_PARTS 1.25    /* a full queue has no room for a part from here on */
 #define FULL_SUPER_PARTS 2 /* or for a super-packet, so that SUPER_PARTS or more are lost in a row */
 #define SUPER_PARTS 4
 
@@ -44,16 +44,23 @@ static double share_from(const struct pl_loss_study *study, double queue_ns)
     return 1 - pl_sample_below(&study->delays, study->base_ns + queue_ns, false);
 }
 
-/* The shortest queue that may be a full one for this run. */
-static double least_full_ns(const struct pl_loss_facts *f, const struct pl_lost_run *run)
+/* True where exact time stamps show that the queue had no room for what was lost. */
+static bool had_no_room(const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
     double parts_ns = (run->n < SUPER_PARTS ? FULL_PARTS : FULL_SUPER_PARTS) * f->part_ns;
-    if (f->exact)
-        return fmax(MS, f->longest_ns - (f->part_ns > 0 ? parts_ns : f->late_ns));
-    return fmax(fmax(MS, f->late_ns), f->longest_ns - fmax(3 * f->near_ns, f->longest_ns / 4));
+    return f->longest_ns >= MS && run->left_ns >= f->longest_ns - (f->part_ns > 0 ? parts_ns : f->late_ns);
 }
 
-/* Marks the runs beside a full queue: there are hardly any places with a longer one. */
+/* The same where time stamps are late: there are hardly any places with a longer queue. */
+static bool seems_full(const struct pl_loss_study *study, const struct pl_loss_facts *f, const struct pl_lost_run *run)
+{
+    double least_ns = fmax(fmax(MS, f->late_ns), f->longest_ns - fmax(3 * f->near_ns, f->longest_ns / 4));
+    double above = 1 - pl_sample_below(&study->delays, study->base_ns + run->queue_ns + f->near_ns, true);
+    double alike = share_from(study, run->queue_ns - f->near_ns) - above;
+    return run->queue_ns >= least_ns && above <= 0.15 * alike;
+}
+
+/* Marks the runs beside a full queue. */
 static void mark_full(struct pl_loss_study *study, struct pl_loss_facts *f)
 {
     double lowest_ns = INFINITY;
@@ -62,9 +69,7 @@ static void mark_full(struct pl_loss_study *study, struct pl_loss_facts *f)
     f->n = (double)study->runs.n;
     for (size_t i = 0; i < study->runs.n; i++) {
         struct pl_lost_run *run = &study->runs.at[i];
-        double above = 1 - pl_sample_below(&study->delays, study->base_ns + run->queue_ns + f->near_ns, true);
-        double alike = share_from(study, run->queue_ns - f->near_ns) - above;
-        run->full = run->queue_ns >= least_full_ns(f, run) && (f->exact || above <= 0.15 * alike);
+        run->full = f->exact ? had_no_room(f, run) : seems_full(study, f, run);
         counted = counted && i && run->first_sent_ns - sent_ns <= study->min_rtt_ns; /* in the same episode */
         sent_ns = run->first_sent_ns;
         if (!run->full)
@@ -149,8 +154,10 @@ int pl_loss_facts_find(struct pl_loss_study *study, struct pl_loss_facts *f)
 {
     *f = (struct pl_loss_facts){.part_ns = study->service * PACKET};
     study->base_ns = pl_sample_quantile(&study->delays, 0.01);
-    for (size_t i = 0; i < study->runs.n; i++)
+    for (size_t i = 0; i < study->runs.n; i++) {
         study->runs.at[i].queue_ns -= study->base_ns;
+        study->runs.at[i].left_ns -= study->base_ns;
+    }
     if (measure_lateness(study, f) < 0)
         return -1;
     study->longest_ns = f->longest_ns;

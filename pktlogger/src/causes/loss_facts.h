@@ -21,8 +21,8 @@ struct pl_loss_facts {
     double sided_n, behind_n;          /* others that show their side, and those of them behind the bottleneck */
 };
 
-/* Fills in the facts, and base_ns, longest_ns, late_ns and alike_ns of the study; takes the base from the queues of
- * its runs, and marks those that are full. Returns 0, or -1 without memory. */
+/* Fills in the facts, and base_ns, longest_ns, late_ns and alike_ns of the study; takes the base from queue_ns and
+ * left_ns of its runs, and marks those that are full. Returns 0, or -1 without memory. */
 int pl_loss_facts_find(struct pl_loss_study *study, struct pl_loss_facts *facts);
 
 /* A longer queue shows; one up to this may be the packets around, or late time stamps. */

@@ -1,6 +1,8 @@
 /* Implements loss_study.h. */
 #include "loss_study.h"
 
+#include <math.h>
+
 #include "service.h"
 
 enum { GAPS_MOST = 4096, GAPS_EVERY = 8 };
@@ -24,6 +26,7 @@ static int take_place(void *context, const struct pl_queue_place *place)
     if (study->told < study->runs.n && study->runs.at[study->told].place == place->place) {
         struct pl_lost_run *run = &study->runs.at[study->told++];
         run->queue_ns = place->delay_ns;
+        run->left_ns = place->place ? (double)(place->before_ns - run->first_sent_ns) : -INFINITY;
         run->steady_ns = place->steady_ns;
         run->gap_ns = place->gap_ns;
         run->gap_known = place->gap_known;

@@ -15,9 +15,10 @@ struct pl_lost_run {
     uint64_t place; /* arrivals before it */
     int64_t first_sent_ns;
     double queue_ns; /* beside it */
+    double left_ns;  /* of the queue when it began, since nothing was let in behind the arrival before it */
     double steady_ns, gap_ns;
     uint32_t n;
-    bool gap_known, full; /* `full`: no place met a clearly longer queue */
+    bool gap_known, full; /* `full`: the queue had no room, as far as time stamps show */
     uint8_t cause;        /* an enum pl_loss_cause */
 };
 

@@ -12,32 +12,6 @@
 /* In place of the box's fate: the part left the box, with a wrong checksum; it arrived, and the capture missed it. */
 enum { FATE_CORRUPTED = PL_NO_FATE - 1, FATE_UNSEEN = PL_NO_FATE - 2 };
 
-/* clang-format off */
-static const char *const names[PL_LOSS_N][2] = {
-    [PL_LOSS_TAIL_DROP] = {"tail_drop", "a full queue"},
-    [PL_LOSS_AQM] = {"aqm", "active queue management"},
-    [PL_LOSS_BEFORE] = {"random_before", "chance, before the bottleneck"},
-    [PL_LOSS_BEHIND] = {"random_behind", "chance, behind the bottleneck"},
-    [PL_LOSS_ANYWHERE] = {"random", "chance, on one side of the bottleneck or the other"},
-    [PL_LOSS_OUTAGE] = {"outage", "an outage"},
-    [PL_LOSS_EMULATOR] = {"emulator", "the delay box itself"},
-    [PL_LOSS_CORRUPTED] = {"corrupted", "corruption on the way"},
-    [PL_LOSS_CAPTURE] = {"capture_loss", "the receiver's capture alone, for they were acknowledged"},
-    [PL_LOSS_RECEIVER] = {"receiver", "a full buffer in the receiver"},
-    [PL_LOSS_UNKNOWN] = {"unknown", "a cause that the captures do not show"},
-};
-/* clang-format on */
-
-const char *pl_loss_name(enum pl_loss_cause cause)
-{
-    return names[cause][0];
-}
-
-const char *pl_loss_words(enum pl_loss_cause cause)
-{
-    return names[cause][1];
-}
-
 enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out)
 {
     const unsigned sides = 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND;

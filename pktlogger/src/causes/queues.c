@@ -58,11 +58,18 @@ static double gap(struct pl_queues *q, uint64_t place)
     return begin_ns - end_ns;
 }
 
+/* The corrected time of an arrival. */
+static int64_t arrived_ns(struct pl_queues *q, uint64_t number)
+{
+    return q->begin_ns + (int64_t)(part(q, number)->sent_ns + part(q, number)->delay_ns);
+}
+
 static int tell(struct pl_queues *q)
 {
     uint64_t place = q->told++, behind = place + AROUND < q->placed ? place + AROUND : q->placed - 1;
     struct pl_queue_place found = {
         .place = place,
+        .before_ns = place ? arrived_ns(q, place - 1) : INT64_MIN,
         .delay_ns = part(q, place)->longest_ns,
         .shortfall_ns = place < q->n ? part(q, place)->longest_ns - part(q, place)->delay_ns : -1,
         .moved_ns = place < q->n ? part(q, place)->moved_ns : -1,
@@ -92,9 +99,9 @@ static int correct(struct pl_queues *q)
     while (q->least[q->first % PL_QUEUES_RING] < number)
         q->first++;
     double earliest_ns = origin(q, q->least[q->first % PL_QUEUES_RING]) + SLACK * q->service * part(q, number)->bytes;
-    double arrived_ns = q->service > 0 ? earliest_ns : part(q, number)->received_ns;
-    part(q, number)->delay_ns = arrived_ns - part(q, number)->sent_ns;
-    part(q, number)->moved_ns = part(q, number)->received_ns - arrived_ns;
+    double corrected_ns = q->service > 0 ? earliest_ns : part(q, number)->received_ns;
+    part(q, number)->delay_ns = corrected_ns - part(q, number)->sent_ns;
+    part(q, number)->moved_ns = part(q, number)->received_ns - corrected_ns;
     return q->corrected >= AROUND ? find_place(q) : 0;
 }
 

@@ -17,6 +17,7 @@ enum { PL_QUEUES_AROUND = 8, PL_QUEUES_AHEAD = 256, PL_QUEUES_RING = 512 };
 /* What is known of the place before arrival number `place` (from 0; the last one is behind the last arrival). */
 struct pl_queue_place {
     uint64_t place;
+    int64_t before_ns;   /* when the arrival before it came, corrected; INT64_MIN: none */
     double delay_ns;     /* the longest corrected one around it */
     double steady_ns;    /* the least of delay_ns here, PL_QUEUES_AROUND places before and as many behind */
     double shortfall_ns; /* what the corrected delay of the arrival behind it is less than delay_ns; -1: none */

@@ -25,24 +25,22 @@ static inline void *pl_grow(void *at, size_t n, size_t *room, size_t size)
     return grown;
 }
 
-/* Appends `value`. Its result is 0, or -1 without memory. */
-#define PL_APPEND(vector, value)                                                                                       \
-    __extension__({                                                                                                    \
-        void *grown_ = pl_grow((vector)->at, (vector)->n, &(vector)->room, sizeof *(vector)->at);                      \
-        if (grown_) {                                                                                                  \
-            (vector)->at = grown_;                                                                                     \
-            (vector)->at[(vector)->n++] = (value);                                                                     \
-        }                                                                                                              \
-        grown_ ? 0 : -1;                                                                                               \
-    })
-
-/* Appends an element and returns it, to be set, or NULL without memory. PL_APPEND of a large struct copies it twice. */
+/* Appends an element and returns it, to be set, or NULL without memory. */
 #define PL_MORE(vector)                                                                                                \
     __extension__({                                                                                                    \
         void *grown_ = pl_grow((vector)->at, (vector)->n, &(vector)->room, sizeof *(vector)->at);                      \
         if (grown_)                                                                                                    \
             (vector)->at = grown_;                                                                                     \
         grown_ ? &(vector)->at[(vector)->n++] : NULL;                                                                  \
+    })
+
+/* Appends `value`, of which a large struct is copied twice. Its result is 0, or -1 without memory. */
+#define PL_APPEND(vector, value)                                                                                       \
+    __extension__({                                                                                                    \
+        __typeof__((vector)->at) more_ = PL_MORE(vector);                                                              \
+        if (more_)                                                                                                     \
+            *more_ = (value);                                                                                          \
+        more_ ? 0 : -1;                                                                                                \
     })
 
 #endif

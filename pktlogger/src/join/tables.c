@@ -10,17 +10,24 @@
 
 enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with a box */
 enum { NPY_HEADER = 128 };
-enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 11 }; /* places in segment_columns */
+enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 11 }; /* places of segment_columns */
 
 /* clang-format off */
 static const struct pl_column segment_columns[] = {
-    PL_COLUMN(struct pl_segment, flow, "<u4"),          PL_COLUMN(struct pl_segment, seq, "<u8"),
-    PL_COLUMN(struct pl_segment, len, "<u4"),           PL_COLUMN(struct pl_segment, t_sent_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, t_received_ns, "<i8"), PL_COLUMN(struct pl_segment, transmission, "<u2"),
-    PL_COLUMN(struct pl_segment, kind, "|u1"),          PL_COLUMN(struct pl_segment, delay_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, sender_frame, "<u8"),  PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),
-    PL_COLUMN(struct pl_segment, unseen, "|u1"),        PL_COLUMN(struct pl_segment, box_fate, "|u1"),
-    PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),   PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, flow, "<u4"),
+    PL_COLUMN(struct pl_segment, seq, "<u8"),
+    [LEN] = PL_COLUMN(struct pl_segment, len, "<u4"),
+    [T_SENT_NS] = PL_COLUMN(struct pl_segment, t_sent_ns, "<i8"),
+    [T_RECEIVED_NS] = PL_COLUMN(struct pl_segment, t_received_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, transmission, "<u2"),
+    PL_COLUMN(struct pl_segment, kind, "|u1"),
+    PL_COLUMN(struct pl_segment, delay_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, sender_frame, "<u8"),
+    PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),
+    [UNSEEN] = PL_COLUMN(struct pl_segment, unseen, "|u1"),
+    [BOX_FATE] = PL_COLUMN(struct pl_segment, box_fate, "|u1"),
+    PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),
+    PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"),
     PL_COLUMN(struct pl_segment, t_box_out_ns, "<i8"),
 };
 static const struct pl_column ack_columns[] = {

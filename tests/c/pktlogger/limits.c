@@ -181,6 +181,47 @@ static void silence_with_room_is_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 700);
 }
 
+/* Bursts of 4 packets every 6 ms. The acknowledgements of a burst come long before the next one is sent. */
+static void a_pause_far_shorter_than_a_round_trip_is_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    for (int pause = 0; pause < 12; pause++) {
+        for (int i = 0; i < 4; i++)
+            send(&run, 1000, false);
+        for (int i = 0; i < 2 && pause >= 6; i++)
+            acknowledge(&run, MS / 10, (uint64_t)2 * MSS, false);
+        run.now_ns += 6 * MS;
+    }
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 30);
+}
+
+/* The writer sleeps until a third of the buffer is free, which the last of three acknowledgements does. */
+static void a_wait_that_an_acknowledgement_ends_is_the_send_buffer(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    burst(&run, 10);
+    burst(&run, 20);
+    for (int i = 0; i < 40; i++)
+        send(&run, 1000, false);
+    acknowledge(&run, 30 * MS, (uint64_t)4 * MSS, false);
+    for (int round = 0; round < 30; round++) {
+        acknowledge(&run, 3 * MS, (uint64_t)4 * MSS, false);
+        acknowledge(&run, 3 * MS, (uint64_t)4 * MSS, false);
+        for (int i = 0; i < 12; i++)
+            send(&run, 1000, false);
+        acknowledge(&run, 3 * MS, (uint64_t)4 * MSS, false);
+    }
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 200);
+    CHECK(ms[PL_LIMIT_APPLICATION] <= 40);
+}
+
 /* The smallest delay is that of a short segment, and the bottleneck takes 0.6 ms for a full one. */
 static void a_segments_own_time_at_the_bottleneck_is_no_queue(void)
 {
@@ -259,6 +300,8 @@ int main(void)
     RUN(a_full_window_is_the_receivers);
     RUN(a_window_of_zero_is_closed);
     RUN(silence_with_room_is_the_application);
+    RUN(a_pause_far_shorter_than_a_round_trip_is_the_application);
+    RUN(a_wait_that_an_acknowledgement_ends_is_the_send_buffer);
     RUN(a_segments_own_time_at_the_bottleneck_is_no_queue);
     RUN(a_queue_that_no_packet_misses_is_the_paths_rate);
     RUN(recoveries_begin_and_end_where_they_do);
