@@ -36,10 +36,12 @@ TUNNEL_POINTS = ("gw1-out", "gw2-in")
 def capture_command(net: Network, setting: Scenario, folder: Path, stalls: bool = True) -> list[str] | None:
     """Command line of ``pktlogger capture`` for the interfaces of hosts and gateways among the capture points, one file
     ``folder/<point>.pcapng`` each. Lines of standard input become comments. None if there is no such point.
-    ``stalls``: the disk or another program may keep pktlogger from running for seconds; not so in virtual time."""
+    ``stalls``: the disk or another program may keep pktlogger from running for seconds; not so in virtual time. There
+    what is written leaves the guest's memory at once, which the host has to give it page by page."""
     argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(setting.capture.snap), "--comments"]
     if size := _ring_bytes(setting, stalls):
-        argv += ["--buffer", str(size), "--ring", str(size)]
+        argv += ["--buffer", str(size), *(["--ring", str(size)] if stalls else [])]
+    argv += [] if stalls else ["--one-thread", "--uncached"]
     interfaces = [point for point in setting.capture.points if point != BOX]
     for point in interfaces:
         assert isinstance(net, Topology)  # hosts that exist are not captured (`flows.wrong`)

@@ -46,7 +46,7 @@ DIFFERS = (
 
 @dataclass
 class Running:
-    """A trial under way. ``status``: once its guest is off, when its tables are made."""
+    """A trial under way. ``guest_s``: how long its guest ran; ``status``: once it is off, when its tables are made."""
 
     trial: Trial
     guest: Guest
@@ -54,6 +54,7 @@ class Running:
     began_s: float
     began_ns: int
     under_way: UnderWay
+    guest_s: float = 0.0
     status: Future[Status] | None = None
 
     def look(self) -> Look:
@@ -63,11 +64,13 @@ class Running:
 
 @dataclass(frozen=True)
 class Ended:
-    """A trial that has ended and has its folder. ``virtual_s``: how far the guest's clock came."""
+    """A trial that has ended and has its folder. ``guest_s``: the part of its wall time until its guest was off;
+    ``virtual_s``: how far the guest's clock came."""
 
     trial: Trial
     status: dict[str, Any]
     wall_s: float
+    guest_s: float
     virtual_s: float
 
 
@@ -110,6 +113,7 @@ def run_all(
                 _check_disk(run_dir)
                 running.append(_start(image, waiting.pop(0), run_dir, ledger, box, factor, everything, alone=alone))
             for one in [one for one in running if not one.status and _is_over(one)]:
+                one.guest_s = time.monotonic() - one.began_s
                 one.status = digests.begin(functools.partial(_digested, one, ledger))
             for one in [one for one in running if one.status and one.status.done()]:
                 running.remove(one)
@@ -183,7 +187,7 @@ def _collect(one: Running, run_dir: Path) -> Ended:
         folder.rename(final)
     finally:
         one.stack.close()
-    return Ended(one.trial, status, time.monotonic() - one.began_s, virtual_s)
+    return Ended(one.trial, status, time.monotonic() - one.began_s, one.guest_s, virtual_s)
 
 
 def _folder(one: Running) -> Path:

@@ -34,6 +34,7 @@ def ring_bytes(tmp_path: Path, rate: str, stalls: bool, monkeypatch: pytest.Monk
     setting = load_plan(str(path), seed=1).base
     argv = analysis.capture_command(Topology.of(setting), setting, tmp_path, stalls)
     assert argv
+    assert ("--one-thread" in argv) == ("--uncached" in argv) == (not stalls)
     sizes = {argv[argv.index(option) + 1] for option in ("--buffer", "--ring") if option in argv}
     assert len(sizes) <= 1
     return quantity.parse(quantity.BYTES, sizes.pop()) if sizes else PKTLOGGERS_OWN

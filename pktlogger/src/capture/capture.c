@@ -29,7 +29,7 @@
 
 enum { BATCH = 1024, ROUNDS = 64, WAIT_MS = 50, DRAIN_MS = 4 * PL_POINT_TIMEOUT_MS };
 
-/* An entry of the ring: this header, then `captured` bytes of a packet, or, where a new file begins, the drops so far
+/* What goes into files, in the ring or at once: this header, then `captured` bytes of a packet, or, where a new file begins, the drops so far
  * (struct pl_drop_counts), or the text of a comment with its end. */
 enum entry_kind { ENTRY_PACKET, ENTRY_ROTATION, ENTRY_COMMENT };
 struct ring_entry {
@@ -84,20 +84,24 @@ static void take_signals(struct pl_capture *capture)
     sigaction(SIGTERM, &action, NULL);
 }
 
+static void write_entry(struct pl_capture *capture, const struct ring_entry *entry, const void *data)
+{
+    struct pl_output *output = &capture->points[entry->point].output;
+    if (entry->kind == ENTRY_ROTATION)
+        pl_output_rotate(output, entry->t_ns, data);
+    else if (entry->kind == ENTRY_COMMENT)
+        pl_output_comment(output, entry->t_ns, data);
+    else
+        pl_output_packet(output, entry->t_ns, data, entry->captured, entry->wire);
+    if (output->writer.error)
+        atomic_store(&capture->write_error, output->writer.error);
+}
+
 static void write_entries(struct pl_capture *capture)
 {
     size_t len;
-    for (const struct ring_entry *entry; (entry = pl_ring_peek(capture->ring, &len)); pl_ring_release(capture->ring)) {
-        struct pl_output *output = &capture->points[entry->point].output;
-        if (entry->kind == ENTRY_ROTATION)
-            pl_output_rotate(output, entry->t_ns, (const struct pl_drop_counts *)(const void *)(entry + 1));
-        else if (entry->kind == ENTRY_COMMENT)
-            pl_output_comment(output, entry->t_ns, (const char *)(entry + 1));
-        else
-            pl_output_packet(output, entry->t_ns, (const uint8_t *)(entry + 1), entry->captured, entry->wire);
-        if (output->writer.error)
-            atomic_store(&capture->write_error, output->writer.error);
-    }
+    for (const struct ring_entry *entry; (entry = pl_ring_peek(capture->ring, &len)); pl_ring_release(capture->ring))
+        write_entry(capture, entry, entry + 1);
 }
 
 static void *writer_main(void *argument)
@@ -116,8 +120,36 @@ static void *writer_main(void *argument)
 static void wake_writer(struct pl_capture *capture)
 {
     uint64_t one = 1;
+    if (!capture->writer_runs)
+        return;
     if (write(capture->wake_fd, &one, sizeof one) < 0)
         return; /* the counter is at its limit, so the writer is awake anyway */
+}
+
+static void end_writer(struct pl_capture *capture)
+{
+    if (!capture->writer_runs)
+        return;
+    atomic_store(&capture->ended, true);
+    wake_writer(capture);
+    pthread_join(capture->writer, NULL);
+    capture->writer_runs = false;
+}
+
+/* Hands `len` bytes to the writing thread. False when the ring is full. */
+static bool hand_over(struct pl_capture *capture, const struct ring_entry *entry, const void *data, size_t len)
+{
+    if (!capture->ring) {
+        write_entry(capture, entry, data);
+        return true;
+    }
+    struct ring_entry *place = pl_ring_reserve(capture->ring, sizeof *place + len);
+    if (!place)
+        return false;
+    *place = *entry;
+    memcpy(place + 1, data, len);
+    pl_ring_commit(capture->ring, sizeof *place + len);
+    return true;
 }
 
 /* Begins a new file in front of a packet whose block has `bytes`, where it is time. A full ring only puts it off. */
@@ -129,12 +161,9 @@ static void rotate_if_due(struct pl_capture *capture, uint32_t number, int64_t t
     bool over = rotation->interval_ns && t_ns >= point->file_end_ns;
     if (full || over) {
         struct pl_drop_counts drops = pl_point_drops(point);
-        struct ring_entry *entry = pl_ring_reserve(capture->ring, sizeof *entry + sizeof drops);
-        if (!entry)
+        const struct ring_entry entry = {.t_ns = t_ns, .point = number, .kind = ENTRY_ROTATION};
+        if (!hand_over(capture, &entry, &drops, sizeof drops))
             return;
-        *entry = (struct ring_entry){.t_ns = t_ns, .point = number, .kind = ENTRY_ROTATION};
-        memcpy(entry + 1, &drops, sizeof drops);
-        pl_ring_commit(capture->ring, sizeof *entry + sizeof drops);
         point->file_bytes = 0;
     }
     if (over) { /* the ends of files are multiples of the interval, however long nothing came */
@@ -158,15 +187,12 @@ static void on_packet(u_char *argument, const struct pcap_pkthdr *header, const 
         return;
     if (pl_rotates(&point->output.rotation))
         rotate_if_due(capture, sink->point, t_ns, pl_writer_block_bytes(header->caplen));
-    struct ring_entry *entry = pl_ring_reserve(capture->ring, sizeof *entry + header->caplen);
-    if (!entry) {
+    const struct ring_entry entry = {
+        .t_ns = t_ns, .point = sink->point, .captured = header->caplen, .wire = header->len};
+    if (hand_over(capture, &entry, data, header->caplen))
+        capture->pushed++;
+    else
         point->ring_drops++;
-        return;
-    }
-    *entry = (struct ring_entry){.t_ns = t_ns, .point = sink->point, .captured = header->caplen, .wire = header->len};
-    memcpy(entry + 1, data, header->caplen);
-    pl_ring_commit(capture->ring, sizeof *entry + header->caplen);
-    capture->pushed++;
 }
 
 /* Takes the packets that the handles hold, a bounded batch of each in turn. Returns the number of packets. */
@@ -199,14 +225,11 @@ static void take_comment(void *owner, const char *text)
     int64_t now_ns = (int64_t)nc_clock_pair_read().realtime_ns;
     size_t bytes = strlen(text) + 1;
     for (size_t i = 0; i < capture->n; i++) {
-        struct ring_entry *entry = pl_ring_reserve(capture->ring, sizeof *entry + bytes);
-        if (!entry) {
+        const struct ring_entry entry = {.t_ns = now_ns, .point = (uint32_t)i, .kind = ENTRY_COMMENT};
+        if (!hand_over(capture, &entry, text, bytes)) {
             nc_log("no room for the comment '%.100s'; see --ring", text);
             return;
         }
-        *entry = (struct ring_entry){.t_ns = now_ns, .point = (uint32_t)i, .kind = ENTRY_COMMENT};
-        memcpy(entry + 1, text, bytes);
-        pl_ring_commit(capture->ring, sizeof *entry + bytes);
         capture->points[i].file_bytes += bytes;
     }
     wake_writer(capture);
@@ -266,10 +289,7 @@ int pl_capture_run(struct pl_capture *capture, const struct pl_capture_limits *l
     pl_comments_read(&capture->comments, take_comment, capture);
     pthread_sigmask(SIG_SETMASK, &capture->waiting_mask, NULL); /* from here on a further signal ends the process */
     drain(capture);
-    atomic_store(&capture->ended, true);
-    wake_writer(capture);
-    pthread_join(capture->writer, NULL);
-    capture->writer_runs = false;
+    end_writer(capture);
     errno = atomic_load(&capture->write_error);
     return errno ? -1 : 0;
 }
@@ -284,6 +304,21 @@ static int open_stamping_socket(void)
     return -1; /* less exact only: every capture then reads the clock itself, microseconds apart */
 }
 
+static bool begin_writer(struct pl_capture *capture, uint64_t ring_bytes, struct nc_error *error)
+{
+    uint64_t capacity = 1 << 20; /* rounded up to a power of two */
+    while (capacity < ring_bytes)
+        capacity *= 2;
+    capture->wake_fd = eventfd(0, EFD_CLOEXEC);
+    capture->ring = pl_ring_create(capacity);
+    if (capture->ring && capture->wake_fd >= 0)
+        capture->writer_runs = pthread_create(&capture->writer, NULL, writer_main, capture) == 0;
+    if (!capture->writer_runs)
+        nc_fail(error, NC_EXIT_MISSING, "cannot set up the ring of %llu bytes: %s; see --ring",
+                (unsigned long long)capacity, strerror(errno));
+    return capture->writer_runs;
+}
+
 struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ring_bytes, struct nc_error *error)
 {
     struct pl_capture *capture = calloc(1, sizeof *capture);
@@ -291,21 +326,12 @@ struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ri
         nc_fail(error, NC_EXIT_MISSING, "out of memory");
         return NULL;
     }
-    uint64_t capacity = 1 << 20; /* rounded up to a power of two */
-    while (capacity < ring_bytes)
-        capacity *= 2;
-    *capture = (struct pl_capture){.points = points, .n = n, .stop_ns = INT64_MAX, .comments.fd = -1};
+    *capture = (struct pl_capture){.points = points, .n = n, .stop_ns = INT64_MAX, .comments.fd = -1, .wake_fd = -1};
     capture->stamp_fd = open_stamping_socket();
-    capture->wake_fd = eventfd(0, EFD_CLOEXEC);
-    capture->ring = pl_ring_create(capacity);
     take_signals(capture);
     capture->start_ns = (int64_t)nc_clock_pair_read().realtime_ns;
-    if (capture->ring && capture->wake_fd >= 0)
-        capture->writer_runs = pthread_create(&capture->writer, NULL, writer_main, capture) == 0;
-    if (capture->writer_runs)
+    if (ring_bytes == 0 || begin_writer(capture, ring_bytes, error))
         return capture;
-    nc_fail(error, NC_EXIT_MISSING, "cannot set up the ring of %llu bytes: %s; see --ring",
-            (unsigned long long)capacity, strerror(errno));
     pl_capture_free(capture);
     return NULL;
 }
@@ -325,11 +351,7 @@ void pl_capture_free(struct pl_capture *capture)
 {
     if (!capture)
         return;
-    if (capture->writer_runs) {
-        atomic_store(&capture->ended, true);
-        wake_writer(capture);
-        pthread_join(capture->writer, NULL);
-    }
+    end_writer(capture);
     if (capture->ring)
         pl_ring_destroy(capture->ring);
     if (capture->wake_fd >= 0)

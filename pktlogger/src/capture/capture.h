@@ -1,6 +1,7 @@
 /* Captures at several points at once. The capturing thread polls all handles and pushes their packets into one ring;
  * the writing thread empties the ring into the files. So a disk that stalls uses up ring space first and costs packets
- * only then, and those are counted. Both threads sleep on kernel events; neither polls a clock. */
+ * only then, and those are counted. Both threads sleep on kernel events; neither polls a clock.
+ * Without a ring the capturing thread writes: where a disk cannot stall, or there is one processor. */
 #ifndef PL_CAPTURE_H
 #define PL_CAPTURE_H
 
@@ -18,7 +19,7 @@ struct pl_capture;
 void pl_capture_comments(struct pl_capture *capture, int fd);
 
 /* Blocks SIGINT and SIGTERM, which are accepted only while waiting for packets, switches the kernel's packet timestamps
- * on, and prepares ring and thread. Returns NULL with a one-line reason. Call it before the points are opened, because
+ * on, and prepares ring and thread; with a ring of 0 bytes there are none. Returns NULL with a one-line reason. Call it before the points are opened, because
  * the timestamps take a moment to begin. */
 struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ring_bytes, struct nc_error *error);
 

@@ -114,6 +114,7 @@ static int open_file(struct pl_point *point, const char *file, const struct pl_p
         .linktype = (uint16_t)pcap_datalink(point->pcap),
         .snap_bytes = (uint32_t)largest_snap(settings),
         .keep = true,
+        .uncached = settings->uncached,
     };
     if (info.linktype == DLT_RAW) /* here the only number that differs between DLT_ and LINKTYPE_ */
         info.linktype = 101;

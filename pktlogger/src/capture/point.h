@@ -21,6 +21,7 @@ struct pl_point_settings {
     const struct pl_snap_rule *snap_rules; /* the first that matches a packet says its snap length instead */
     size_t snap_rule_n;
     struct pl_rotation rotation;
+    bool uncached; /* pl_writer_info */
 };
 
 struct pl_point {

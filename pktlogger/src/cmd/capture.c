@@ -18,7 +18,7 @@ struct settings {
     const char *filter, *comment;
     uint64_t snap_bytes, buffer_bytes, ring_bytes, duration_ns, packets;
     struct pl_rotation rotation;
-    bool comments, human, json, parent_death;
+    bool comments, one_thread, uncached, human, json, parent_death;
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -47,6 +47,10 @@ static const struct nc_option options[] = {
      .min = 1 << 20, .max = UINT64_C(2047) << 20, .offset = AT(buffer_bytes), .help = "kernel ring of each point"},
     {.name = "ring", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB", .min = 4 << 20,
      .max = UINT64_C(1) << 36, .offset = AT(ring_bytes), .help = "ring that bridges a stalled disk, rounded up to 2^n"},
+    {.name = "one-thread", .kind = NC_OPT_FLAG, .offset = AT(one_thread),
+     .help = "no --ring: the thread that captures writes, where no disk stalls or there is one processor"},
+    {.name = "uncached", .kind = NC_OPT_FLAG, .offset = AT(uncached),
+     .help = "wait for the disk and keep nothing of the files in memory"},
     {.name = "files", .kind = NC_OPT_SECTION},
     {.name = "rotate-size", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .min = 64 << 10, .max = UINT64_C(1) << 50,
      .offset = AT(rotation.bytes), .help = "begin a new file at this size, before compression"},
@@ -157,6 +161,7 @@ static int open_points(const struct settings *settings, struct pl_point *points,
         .snap_rules = rules,
         .snap_rule_n = settings->snaps.n,
         .rotation = settings->rotation,
+        .uncached = settings->uncached,
     };
     for (size_t i = 0; i < settings->interfaces.n; i++)
         if (pl_point_open(&points[i], settings->interfaces.at[i], settings->files.at[i], &common, &error) < 0)
@@ -166,7 +171,10 @@ static int open_points(const struct settings *settings, struct pl_point *points,
 
 static int check(const struct settings *settings, const struct pl_given *given, bool human)
 {
-    const struct pl_idle idle = {"files", !pl_rotates(&settings->rotation), "without --rotate-size or --rotate-time"};
+    const struct pl_idle idle[] = {
+        {"files", !pl_rotates(&settings->rotation), "without --rotate-size or --rotate-time"},
+        {"ring", settings->one_thread, "with --one-thread"},
+    };
     if (settings->interfaces.n == 0)
         return pl_fail(human, NC_EXIT_USAGE, "--interface is missing: name at least one, as in -i eth0 -w eth0.pcapng");
     if (settings->interfaces.n != settings->files.n)
@@ -177,14 +185,14 @@ static int check(const struct settings *settings, const struct pl_given *given, 
             if (strcmp(settings->files.at[i], settings->files.at[j]) == 0)
                 return pl_fail(human, NC_EXIT_USAGE, "--write '%s': given twice; give each interface its own file",
                                settings->files.at[i]);
-    return pl_refuse_idle(given, &idle, 1, human);
+    return pl_refuse_idle(given, idle, sizeof idle / sizeof *idle, human);
 }
 
 static int capture_points(const struct settings *settings, struct pl_point *points, bool human)
 {
     struct nc_error error;
     size_t n = settings->interfaces.n;
-    struct pl_capture *capture = pl_capture_new(points, n, settings->ring_bytes, &error);
+    struct pl_capture *capture = pl_capture_new(points, n, settings->one_thread ? 0 : settings->ring_bytes, &error);
     if (!capture)
         return pl_report(human, &error);
     int status = open_points(settings, points, human);

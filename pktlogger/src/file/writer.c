@@ -81,13 +81,24 @@ static bool write_buffer(struct pl_writer *writer, size_t *wrote)
     return *wrote == len && (len > 0 || writer->used == 0);
 }
 
+/* Lets the kernel write the `wrote` bytes behind those that are flushed, and forget the file. Where it cannot, they
+ * stay. It forgets large pages only whole, so one that ends later is named again. */
+static void let_go(const struct pl_writer *writer, size_t wrote)
+{
+    const unsigned wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    off_t at = (off_t)writer->flushed, len = (off_t)wrote;
+    if (writer->uncached && sync_file_range(writer->fd, at, len, wait) == 0)
+        posix_fadvise(writer->fd, 0, at + len, POSIX_FADV_DONTNEED);
+}
+
 static void flush(struct pl_writer *writer)
 {
     if (writer->used && !writer->error) {
         size_t wrote;
-        if (write_buffer(writer, &wrote))
+        if (write_buffer(writer, &wrote)) {
+            let_go(writer, wrote);
             writer->flushed += wrote;
-        else if (writer->keep && writer->flushed)
+        } else if (writer->keep && writer->flushed)
             cut_to_blocks(writer, writer->compressor ? 0 : wrote);
     }
     writer->used = 0;
@@ -212,7 +223,7 @@ static int check_replaceable(const char *path)
 
 int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info)
 {
-    *writer = (struct pl_writer){.path = path, .fd = -1, .keep = info->keep};
+    *writer = (struct pl_writer){.path = path, .fd = -1, .keep = info->keep, .uncached = info->uncached};
     if (pl_temporary_name(path, writer->temporary, sizeof writer->temporary) < 0) {
         errno = EINVAL;
         return -1;

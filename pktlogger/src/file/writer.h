@@ -16,7 +16,8 @@ struct pl_writer_info {
     const char *comment;     /* of the section; NULL: none */
     uint16_t linktype;
     uint32_t snap_bytes;
-    bool keep; /* after a failed write the file keeps its whole blocks; otherwise nothing is left */
+    bool keep;     /* after a failed write the file keeps its whole blocks; otherwise nothing is left */
+    bool uncached; /* wait for the disk, and keep nothing of the file in the page cache */
 };
 
 struct pl_writer_statistics {
@@ -34,7 +35,8 @@ struct pl_writer {
     char temporary[4096];
     int fd;
     int error;               /* errno of the first failed write, after which nothing is written */
-    bool keep, kept;         /* as in the info; the file was kept after an error */
+    bool keep, uncached;     /* as in the info */
+    bool kept;               /* the file was kept after an error */
     uint64_t packets, bytes; /* packets written, and the sum of their lengths on the wire */
     uint64_t refused;        /* packets that a failed write cost */
     uint64_t flushed;        /* bytes in the file */

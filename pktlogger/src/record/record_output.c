@@ -226,7 +226,8 @@ static int open_file(struct pl_record_output *o, unsigned file, const char *path
     for (unsigned i = first; i < first + n; i++) {
         snprintf(description, sizeof description, "%s port %c of comet-delay, %s", i & 1 ? "out of" : "into",
                  "ab"[i / 2], head->port[i / 2]);
-        struct pl_writer_info info = {names[i], description, NULL, comment, PL_LINKTYPE_ETHERNET, 0, false};
+        const struct pl_writer_info info = {
+            .interface = names[i], .description = description, .comment = comment, .linktype = PL_LINKTYPE_ETHERNET};
         if (i == first && pl_writer_open(&o->writer[file], path, &info) < 0)
             return -1;
         if (i > first)

@@ -17,10 +17,12 @@ from scenarios.virtual import engine
 
 @dataclass(frozen=True)
 class Measured:
-    """A trial: its wall time, and its row of the results."""
+    """A trial: its wall time, in virtual time also the part of it until the guest was off, and its row of the
+    results."""
 
     wall_s: float
     row: dict[str, Any]
+    guest_s: float = 0.0
 
     @property
     def goodput_bps(self) -> float | None:
@@ -31,10 +33,10 @@ class Measured:
 
 def in_virtual_time(one: Trial, folder: Path, ledger: Ledger, box: str = "auto") -> Measured:
     """Runs a trial in a guest, with its files in ``folder``."""
-    walls: list[float] = []
+    found: list[engine.Ended] = []
     (folder / "trials").mkdir(parents=True, exist_ok=True)
-    engine.run_all(folder, [one], ledger, 1, box, lambda ended: walls.append(ended.wall_s))
-    return Measured(walls[0], results.row(trial.folder_of(folder, one.number)))
+    engine.run_all(folder, [one], ledger, 1, box, found.append)
+    return Measured(found[0].wall_s, results.row(trial.folder_of(folder, one.number)), found[0].guest_s)
 
 
 def in_real_time(one: Trial, folder: Path, ledger: Ledger) -> Measured:

@@ -2,7 +2,12 @@
  * network would give packets at its own pace. */
 #include "capture.h"
 
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -92,14 +97,15 @@ static size_t clean(const struct place *place)
     return n;
 }
 
-/* `limit` 0: no limit; the capture ends by its duration, long after the source is empty. Returns the number of the
- * last file. */
-static uint64_t capture(const struct place *place, const struct pl_rotation *rotation, uint64_t limit, uint32_t wanted)
+/* `limit` 0: no limit; the capture ends by its duration, long after the source is empty. `ring_bytes` 0: one thread.
+ * Returns the number of the last file. */
+static uint64_t capture_by(const struct place *place, const struct pl_rotation *rotation, uint64_t limit,
+                           uint32_t wanted, uint64_t ring_bytes)
 {
     struct nc_error error;
     struct pl_point point;
     open_point(&point, place->source, place->file, rotation);
-    struct pl_capture *capture = pl_capture_new(&point, 1, 64 << 20, &error);
+    struct pl_capture *capture = pl_capture_new(&point, 1, ring_bytes, &error);
     CHECK(capture);
     CHECK_EQ(pl_capture_run(capture, &(struct pl_capture_limits){.duration_ns = 300 * NC_NS_PER_MS, .packets = limit}),
              0);
@@ -114,6 +120,11 @@ static uint64_t capture(const struct place *place, const struct pl_rotation *rot
     return number;
 }
 
+static uint64_t capture(const struct place *place, const struct pl_rotation *rotation, uint64_t limit, uint32_t wanted)
+{
+    return capture_by(place, rotation, limit, wanted, 64 << 20);
+}
+
 static void one_file(const char *name, uint64_t limit, uint32_t wanted)
 {
     struct place place = make_place(name);
@@ -125,6 +136,18 @@ static void one_file(const char *name, uint64_t limit, uint32_t wanted)
 static void every_packet_is_in_the_file_in_order(void)
 {
     one_file("a.pcapng", 0, PACKETS);
+}
+
+static void one_thread_writes_the_same(void)
+{
+    struct place place = make_place("a.pcapng");
+    CHECK_EQ(capture_by(&place, &(struct pl_rotation){0}, 0, PACKETS, 0), 0);
+    read_back(place.file, 0, PACKETS);
+    CHECK_EQ(clean(&place), 0);
+    place = make_place("a.pcapng");
+    CHECK_EQ(capture_by(&place, &(struct pl_rotation){.bytes = 1 << 20}, 0, PACKETS, 0), 6);
+    read_back(place.file, 0, PACKETS);
+    CHECK_EQ(clean(&place), 6);
 }
 
 static void a_compressed_file_holds_the_same(void)
@@ -159,6 +182,54 @@ static void a_ring_of_files_keeps_the_newest(void)
     CHECK_EQ(clean(&place), 3);
 }
 
+/* The share of a file's pages that are in memory. */
+static double share_in_memory(const char *path)
+{
+    static unsigned char pages[1 << 16];
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && fstat(fd, &status) == 0);
+    size_t n = ((size_t)status.st_size + 4095) / 4096, there = 0;
+    CHECK(n <= sizeof pages);
+    void *at = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    CHECK(at != MAP_FAILED && mincore(at, (size_t)status.st_size, pages) == 0);
+    for (size_t i = 0; i < n; i++)
+        there += pages[i] & 1;
+    munmap(at, (size_t)status.st_size);
+    close(fd);
+    return (double)there / (double)n;
+}
+
+static double share_of_written(const char *folder, bool uncached)
+{
+    char file[64];
+    static const uint8_t data[SNAP];
+    struct pl_writer writer;
+    const struct pl_writer_info info = {.interface = "eth0", .linktype = 1, .snap_bytes = SNAP, .uncached = uncached};
+    snprintf(file, sizeof file, "%s/a.pcapng", folder);
+    CHECK_EQ(pl_writer_open(&writer, file, &info), 0);
+    for (int i = 0; i < PACKETS; i++)
+        pl_writer_packet(&writer, T0_NS + i, data, SNAP, SNAP);
+    CHECK_EQ(pl_writer_finish(&writer, &(struct pl_writer_statistics){.accepted = PACKETS}), 0);
+    double share = share_in_memory(file);
+    unlink(file);
+    return share;
+}
+
+static void what_is_written_uncached_does_not_stay_in_memory(void)
+{
+    char folder[] = "/var/tmp/pl_capture.XXXXXX";
+    struct statfs system;
+    CHECK(mkdtemp(folder) && statfs(folder, &system) == 0);
+    if (system.f_type == TMPFS_MAGIC)
+        printf("skipped: /var/tmp is in memory\n");
+    else {
+        CHECK(share_of_written(folder, false) > 0.9);
+        CHECK(share_of_written(folder, true) < 0.1);
+    }
+    CHECK_EQ(rmdir(folder), 0);
+}
+
 static void a_set_that_exists_is_left_alone(void)
 {
     struct place place = make_place("a.pcapng");
@@ -176,10 +247,12 @@ static void a_set_that_exists_is_left_alone(void)
 int main(void)
 {
     RUN(every_packet_is_in_the_file_in_order);
+    RUN(one_thread_writes_the_same);
     RUN(a_compressed_file_holds_the_same);
     RUN(a_limit_takes_the_first_packets);
     RUN(files_of_a_size_hold_every_packet_once);
     RUN(a_ring_of_files_keeps_the_newest);
+    RUN(what_is_written_uncached_does_not_stay_in_memory);
     RUN(a_set_that_exists_is_left_alone);
     return 0;
 }
