@@ -11,43 +11,27 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "nc_clock.h"
 #include "comments.h"
+#include "handing.h"
 #include "nc_log.h"
-#include "ring.h"
 
 enum { BATCH = 1024, ROUNDS = 64, WAIT_MS = 50, DRAIN_MS = 4 * PL_POINT_TIMEOUT_MS };
-
-/* What goes into files, in the ring or at once: this header, then `captured` bytes of a packet, or, where a new file begins, the drops so far
- * (struct pl_drop_counts), or the text of a comment with its end. */
-enum entry_kind { ENTRY_PACKET, ENTRY_ROTATION, ENTRY_COMMENT };
-struct ring_entry {
-    int64_t t_ns;
-    uint32_t point, captured, wire, kind;
-};
 
 struct pl_capture {
     struct pl_point *points;
     size_t n;
-    struct pl_ring *ring;
-    int wake_fd; /* eventfd: the ring has new entries, or the capture has ended */
+    struct pl_handing *handing;
     int stamp_fd;
-    pthread_t writer;
-    bool writer_runs;
-    atomic_bool ended;      /* set by the capturing thread after its last entry */
-    atomic_int write_error; /* set by the writing thread */
-    sigset_t waiting_mask;  /* signal mask from before pl_capture_new */
+    sigset_t waiting_mask; /* signal mask from before pl_capture_new */
     uint64_t pushed, packet_limit;
     struct pl_comments comments;
     int64_t start_ns, stop_ns; /* realtime; stop_ns INT64_MAX while running */
@@ -84,74 +68,6 @@ static void take_signals(struct pl_capture *capture)
     sigaction(SIGTERM, &action, NULL);
 }
 
-static void write_entry(struct pl_capture *capture, const struct ring_entry *entry, const void *data)
-{
-    struct pl_output *output = &capture->points[entry->point].output;
-    if (entry->kind == ENTRY_ROTATION)
-        pl_output_rotate(output, entry->t_ns, data);
-    else if (entry->kind == ENTRY_COMMENT)
-        pl_output_comment(output, entry->t_ns, data);
-    else
-        pl_output_packet(output, entry->t_ns, data, entry->captured, entry->wire);
-    if (output->writer.error)
-        atomic_store(&capture->write_error, output->writer.error);
-}
-
-static void write_entries(struct pl_capture *capture)
-{
-    size_t len;
-    for (const struct ring_entry *entry; (entry = pl_ring_peek(capture->ring, &len)); pl_ring_release(capture->ring))
-        write_entry(capture, entry, entry + 1);
-}
-
-static void *writer_main(void *argument)
-{
-    struct pl_capture *capture = argument;
-    for (bool last = false; !last;) {
-        uint64_t ignored;
-        if (read(capture->wake_fd, &ignored, sizeof ignored) < 0 && errno != EINTR)
-            break;
-        last = atomic_load(&capture->ended); /* read before emptying: the ring then holds the last entry */
-        write_entries(capture);
-    }
-    return NULL;
-}
-
-static void wake_writer(struct pl_capture *capture)
-{
-    uint64_t one = 1;
-    if (!capture->writer_runs)
-        return;
-    if (write(capture->wake_fd, &one, sizeof one) < 0)
-        return; /* the counter is at its limit, so the writer is awake anyway */
-}
-
-static void end_writer(struct pl_capture *capture)
-{
-    if (!capture->writer_runs)
-        return;
-    atomic_store(&capture->ended, true);
-    wake_writer(capture);
-    pthread_join(capture->writer, NULL);
-    capture->writer_runs = false;
-}
-
-/* Hands `len` bytes to the writing thread. False when the ring is full. */
-static bool hand_over(struct pl_capture *capture, const struct ring_entry *entry, const void *data, size_t len)
-{
-    if (!capture->ring) {
-        write_entry(capture, entry, data);
-        return true;
-    }
-    struct ring_entry *place = pl_ring_reserve(capture->ring, sizeof *place + len);
-    if (!place)
-        return false;
-    *place = *entry;
-    memcpy(place + 1, data, len);
-    pl_ring_commit(capture->ring, sizeof *place + len);
-    return true;
-}
-
 /* Begins a new file in front of a packet whose block has `bytes`, where it is time. A full ring only puts it off. */
 static void rotate_if_due(struct pl_capture *capture, uint32_t number, int64_t t_ns, uint64_t bytes)
 {
@@ -161,8 +77,8 @@ static void rotate_if_due(struct pl_capture *capture, uint32_t number, int64_t t
     bool over = rotation->interval_ns && t_ns >= point->file_end_ns;
     if (full || over) {
         struct pl_drop_counts drops = pl_point_drops(point);
-        const struct ring_entry entry = {.t_ns = t_ns, .point = number, .kind = ENTRY_ROTATION};
-        if (!hand_over(capture, &entry, &drops, sizeof drops))
+        const struct pl_entry entry = {.t_ns = t_ns, .point = number, .kind = PL_ENTRY_ROTATION};
+        if (!pl_handing_take(capture->handing, &entry, &drops, sizeof drops))
             return;
         point->file_bytes = 0;
     }
@@ -187,9 +103,8 @@ static void on_packet(u_char *argument, const struct pcap_pkthdr *header, const 
         return;
     if (pl_rotates(&point->output.rotation))
         rotate_if_due(capture, sink->point, t_ns, pl_writer_block_bytes(header->caplen));
-    const struct ring_entry entry = {
-        .t_ns = t_ns, .point = sink->point, .captured = header->caplen, .wire = header->len};
-    if (hand_over(capture, &entry, data, header->caplen))
+    const struct pl_entry entry = {.t_ns = t_ns, .point = sink->point, .captured = header->caplen, .wire = header->len};
+    if (pl_handing_take(capture->handing, &entry, data, header->caplen))
         capture->pushed++;
     else
         point->ring_drops++;
@@ -213,7 +128,7 @@ static uint64_t take_packets(struct pl_capture *capture)
             more = more || got >= BATCH;
         }
         if (taken)
-            wake_writer(capture);
+            pl_handing_wake(capture->handing);
     }
     return taken;
 }
@@ -225,14 +140,14 @@ static void take_comment(void *owner, const char *text)
     int64_t now_ns = (int64_t)nc_clock_pair_read().realtime_ns;
     size_t bytes = strlen(text) + 1;
     for (size_t i = 0; i < capture->n; i++) {
-        const struct ring_entry entry = {.t_ns = now_ns, .point = (uint32_t)i, .kind = ENTRY_COMMENT};
-        if (!hand_over(capture, &entry, text, bytes)) {
+        const struct pl_entry entry = {.t_ns = now_ns, .point = (uint32_t)i, .kind = PL_ENTRY_COMMENT};
+        if (!pl_handing_take(capture->handing, &entry, text, bytes)) {
             nc_log("no room for the comment '%.100s'; see --ring", text);
             return;
         }
         capture->points[i].file_bytes += bytes;
     }
-    wake_writer(capture);
+    pl_handing_wake(capture->handing);
 }
 
 static void wait_for_packets(const struct pl_capture *capture, int64_t wait_ns, const sigset_t *mask)
@@ -258,7 +173,7 @@ static bool all_over(const struct pl_capture *capture)
 
 static bool finished(const struct pl_capture *capture, uint64_t deadline_ns)
 {
-    return stop_requested || nc_now_ns() >= deadline_ns || all_over(capture) || atomic_load(&capture->write_error) ||
+    return stop_requested || nc_now_ns() >= deadline_ns || all_over(capture) || pl_handing_error(capture->handing) ||
            (capture->packet_limit && capture->pushed >= capture->packet_limit);
 }
 
@@ -289,8 +204,8 @@ int pl_capture_run(struct pl_capture *capture, const struct pl_capture_limits *l
     pl_comments_read(&capture->comments, take_comment, capture);
     pthread_sigmask(SIG_SETMASK, &capture->waiting_mask, NULL); /* from here on a further signal ends the process */
     drain(capture);
-    end_writer(capture);
-    errno = atomic_load(&capture->write_error);
+    pl_handing_end(capture->handing);
+    errno = pl_handing_error(capture->handing);
     return errno ? -1 : 0;
 }
 
@@ -304,21 +219,6 @@ static int open_stamping_socket(void)
     return -1; /* less exact only: every capture then reads the clock itself, microseconds apart */
 }
 
-static bool begin_writer(struct pl_capture *capture, uint64_t ring_bytes, struct nc_error *error)
-{
-    uint64_t capacity = 1 << 20; /* rounded up to a power of two */
-    while (capacity < ring_bytes)
-        capacity *= 2;
-    capture->wake_fd = eventfd(0, EFD_CLOEXEC);
-    capture->ring = pl_ring_create(capacity);
-    if (capture->ring && capture->wake_fd >= 0)
-        capture->writer_runs = pthread_create(&capture->writer, NULL, writer_main, capture) == 0;
-    if (!capture->writer_runs)
-        nc_fail(error, NC_EXIT_MISSING, "cannot set up the ring of %llu bytes: %s; see --ring",
-                (unsigned long long)capacity, strerror(errno));
-    return capture->writer_runs;
-}
-
 struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ring_bytes, struct nc_error *error)
 {
     struct pl_capture *capture = calloc(1, sizeof *capture);
@@ -326,11 +226,12 @@ struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ri
         nc_fail(error, NC_EXIT_MISSING, "out of memory");
         return NULL;
     }
-    *capture = (struct pl_capture){.points = points, .n = n, .stop_ns = INT64_MAX, .comments.fd = -1, .wake_fd = -1};
+    *capture = (struct pl_capture){.points = points, .n = n, .stop_ns = INT64_MAX, .comments.fd = -1};
     capture->stamp_fd = open_stamping_socket();
     take_signals(capture);
     capture->start_ns = (int64_t)nc_clock_pair_read().realtime_ns;
-    if (ring_bytes == 0 || begin_writer(capture, ring_bytes, error))
+    capture->handing = pl_handing_new(points, ring_bytes, error);
+    if (capture->handing)
         return capture;
     pl_capture_free(capture);
     return NULL;
@@ -351,11 +252,7 @@ void pl_capture_free(struct pl_capture *capture)
 {
     if (!capture)
         return;
-    end_writer(capture);
-    if (capture->ring)
-        pl_ring_destroy(capture->ring);
-    if (capture->wake_fd >= 0)
-        close(capture->wake_fd);
+    pl_handing_free(capture->handing);
     if (capture->stamp_fd >= 0)
         close(capture->stamp_fd);
     free(capture);

@@ -19,8 +19,8 @@ struct pl_capture;
 void pl_capture_comments(struct pl_capture *capture, int fd);
 
 /* Blocks SIGINT and SIGTERM, which are accepted only while waiting for packets, switches the kernel's packet timestamps
- * on, and prepares ring and thread; with a ring of 0 bytes there are none. Returns NULL with a one-line reason. Call it before the points are opened, because
- * the timestamps take a moment to begin. */
+ * on, and prepares ring and thread; with a ring of 0 bytes there are none. Returns NULL with a one-line reason. Call it
+ * before the points are opened, because the timestamps take a moment to begin. */
 struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ring_bytes, struct nc_error *error);
 
 /* Runs until a limit, a signal, the end of every point, or a failed write. It then takes everything that the kernel had

@@ -81,24 +81,22 @@ static bool write_buffer(struct pl_writer *writer, size_t *wrote)
     return *wrote == len && (len > 0 || writer->used == 0);
 }
 
-/* Lets the kernel write the `wrote` bytes behind those that are flushed, and forget the file. Where it cannot, they
- * stay. It forgets large pages only whole, so one that ends later is named again. */
-static void let_go(const struct pl_writer *writer, size_t wrote)
+/* Uncached: lets the kernel write and forget. It forgets large pages only whole, so the whole file is named. */
+static void note_flushed(struct pl_writer *writer, size_t wrote)
 {
-    const unsigned wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    off_t at = (off_t)writer->flushed, len = (off_t)wrote;
-    if (writer->uncached && sync_file_range(writer->fd, at, len, wait) == 0)
-        posix_fadvise(writer->fd, 0, at + len, POSIX_FADV_DONTNEED);
+    if (writer->uncached &&
+        sync_file_range(writer->fd, (off_t)writer->flushed, (off_t)wrote, SYNC_FILE_RANGE_WRITE_AND_WAIT) == 0)
+        posix_fadvise(writer->fd, 0, (off_t)(writer->flushed + wrote), POSIX_FADV_DONTNEED);
+    writer->flushed += wrote;
 }
 
 static void flush(struct pl_writer *writer)
 {
     if (writer->used && !writer->error) {
         size_t wrote;
-        if (write_buffer(writer, &wrote)) {
-            let_go(writer, wrote);
-            writer->flushed += wrote;
-        } else if (writer->keep && writer->flushed)
+        if (write_buffer(writer, &wrote))
+            note_flushed(writer, wrote);
+        else if (writer->keep && writer->flushed)
             cut_to_blocks(writer, writer->compressor ? 0 : wrote);
     }
     writer->used = 0;
@@ -242,11 +240,6 @@ int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_w
     flush(writer); /* so that a full disk is noticed before the first packet */
     errno = writer->error;
     return writer->error ? -1 : 0;
-}
-
-size_t pl_writer_block_bytes(uint32_t captured)
-{
-    return 32 + (((size_t)captured + 3) & ~(size_t)3);
 }
 
 /* Puts a packet block up to its data. Returns where its options or its end go; NULL without room. */

@@ -64,7 +64,10 @@ struct pl_writer_note {
 };
 
 /* The length of the block of a packet without a note. */
-size_t pl_writer_block_bytes(uint32_t captured);
+static inline size_t pl_writer_block_bytes(uint32_t captured)
+{
+    return 32 + (((size_t)captured + 3) & ~(size_t)3);
+}
 
 /* Writes one packet of interface 0. `data` holds `captured` of its `wire` bytes. Errors are reported at the finish. */
 void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire);
