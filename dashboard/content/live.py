@@ -101,8 +101,10 @@ def box_table(seen: Seen[BoxState]) -> Table:
 
 def _bucket(ns: int | None) -> str:
     """A percentile of a histogram whose buckets are 19 % wide: two digits, rounded up, as in the box's own verdict."""
+    if ns is None:
+        return readable.NOTHING
     step = 10 ** max(len(str(ns)) - 2, 0)
-    return readable.duration(None if ns is None else -(-ns // step) * step)
+    return readable.duration(-(-ns // step) * step)
 
 
 def parameter(name: str, value: object) -> str:

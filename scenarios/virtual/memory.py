@@ -14,7 +14,7 @@ from scenarios.plan.path import Direction
 
 BASE_BYTES = 384 * 2**20  # kernel, Python, tools
 _FASTEST_BPS = 10**10
-_CAPTURE_BYTES = 512 * 2**20  # page cache of captures, before the host has them
+_CAPTURE_BYTES = 512 * 2**20  # rings of captures, and files that the host does not have yet
 # A byte in flight is in the sender's queue and in the box, and may be in the receiver's queue. Each holds it in blocks
 # that are larger than the byte's data.
 _COPIES = 5

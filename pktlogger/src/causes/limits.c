@@ -36,12 +36,15 @@ static struct pl_round fresh_round(uint64_t end)
     return (struct pl_round){.end = end, .queue_ns = -1};
 }
 
+static int64_t at_least(int64_t ns, int64_t least_ns)
+{
+    return ns > least_ns ? ns : least_ns;
+}
+
 /* The smallest delay may be that of a short segment, which takes no time at the bottleneck. */
 static int64_t standing_ns(const struct pl_limits_path *path)
 {
-    int64_t least_ns = path->min_rtt_ns / 128 > MS / 2 ? path->min_rtt_ns / 128 : MS / 2;
-    int64_t segments_ns = path->segment_ns + path->segment_ns / 2;
-    return segments_ns > least_ns ? segments_ns : least_ns;
+    return at_least(at_least(path->min_rtt_ns / 128, MS / 2), path->segment_ns * 3 / 2);
 }
 
 struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
@@ -158,11 +161,6 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
         return 0;
     }
     return PL_APPEND(&l->pending, span);
-}
-
-static int64_t at_least(int64_t ns, int64_t least_ns)
-{
-    return ns > least_ns ? ns : least_ns;
 }
 
 /* True when the application had nothing to send, where the window has room. Less than a quarter of a round trip may be
