@@ -6,6 +6,8 @@ Three programs start before the tool, each by exec, so that the process id stays
 - a shell that checks that we still live, because no signal comes for a parent that died earlier
 - ``nsenter``, for a tool in a namespace
 
+The first two are left out where we are process 1, as in a guest: nobody survives that.
+
 The tool gets a process group of its own. So Ctrl-C reaches us alone, and we end the tools in order. After a tool has
 ended we end what it started and left behind in that group. A thread reads stdout into a queue, because a tool must
 never block on a pipe while we wait for another tool.
@@ -45,6 +47,13 @@ _END = object()  # queue mark: stdout closed
 class ToolError(LfpError):
     """A tool failed, was late or wrote something else than JSON lines. The message is the tool's own line if it gave
     one."""
+
+
+def _dying_with_us() -> list[str]:
+    """The command under which a tool ends when we die."""
+    if os.getpid() == 1:
+        return []
+    return ["setpriv", "--pdeathsig", "TERM", "--", "sh", "-c", _IF_PARENT_LIVES, str(os.getpid())]
 
 
 def _how_it_ended(status: int) -> str:
@@ -105,8 +114,7 @@ class Tool:
 
     def __enter__(self) -> Tool:
         enter = [] if self._netns_pid is None else ["nsenter", f"--net={namespace_path(self._netns_pid)}", "--"]
-        alive = ["sh", "-c", _IF_PARENT_LIVES, str(os.getpid())]
-        command = ["setpriv", "--pdeathsig", "TERM", "--", *alive, *enter, *self.argv]
+        command = [*_dying_with_us(), *enter, *self.argv]
         self._stderr = self._stderr_path.open("w+b") if self._stderr_path else tempfile.TemporaryFile()
         stdin = subprocess.PIPE if self._stdin else subprocess.DEVNULL
         self._process = subprocess.Popen(

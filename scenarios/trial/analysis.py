@@ -22,6 +22,7 @@ from scenarios.network.place import Network
 from scenarios.network.topology import Topology
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import PathTable
+from scenarios.trial import rings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +40,7 @@ def capture_command(net: Network, setting: Scenario, folder: Path, stalls: bool 
     ``stalls``: the disk or another program may keep pktlogger from running for seconds; not so in virtual time. There
     what is written leaves the guest's memory at once, which the host has to give it page by page."""
     argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(setting.capture.snap), "--comments"]
-    if size := _ring_bytes(setting, stalls):
+    if size := rings.in_real_time(setting) if stalls else rings.in_virtual_time(setting):
         argv += ["--buffer", str(size), *(["--ring", str(size)] if stalls else [])]
     argv += [] if stalls else ["--one-thread", "--uncached"]
     interfaces = [point for point in setting.capture.points if point != BOX]
@@ -48,26 +49,6 @@ def capture_command(net: Network, setting: Scenario, folder: Path, stalls: bool 
         node = point.partition("-")[0]
         argv += ["-i", f"{_interface(net, point)}@{net.pid(node)}", "-w", str(folder / f"{point}.pcapng")]
     return argv if interfaces else None
-
-
-def _ring_bytes(setting: Scenario, stalls: bool) -> int | None:
-    """The size of the capture's rings where the line says how fast packets come, because the kernel clears each ring: a
-    tenth of a second for pktlogger's own size. None: that size. A ring takes what comes in `_STALL_S`. Without stalls
-    it takes what comes until the kernel hands a block over, and all that path and queue can hold, because a sender may
-    send that at once. Gateways take data from their hosts as fast as the machine can."""
-    lines = [line for way in _WAYS for line in setting.path.phases(way)]
-    rates = [line.all_channels_bps for line in lines]
-    if not all(rates) or setting.gateway.kind != "none" or any(line.access_rate_bps for line in lines):
-        return None
-    held_s = _STALL_S if stalls else _BLOCK_S + sum(line.delay_ns for line in lines) / 1e9
-    queues = 0 if stalls else max(int(line.values["channels"]) * int(line.values["queue"]) for line in lines)
-    packets = (held_s * max(rates) / 8 + queues) / setting.path.mtu * 2  # with acknowledgements
-    wanted = max(_LEAST_RING, int(packets * (setting.capture.snap + _RING_ENTRY_BYTES)))
-    return wanted if wanted < _OWN_RING else None
-
-
-_STALL_S, _BLOCK_S, _RING_ENTRY_BYTES = 4, 0.1, 128
-_LEAST_RING, _OWN_RING = 8 * 2**20, 64 * 2**20
 
 
 def _interface(net: Topology, point: str) -> str:

@@ -26,18 +26,21 @@ Status = dict[str, Any]
 
 class Digests:
     """A context manager. Leaving it after an error, such as Ctrl-C, ends the analyses under way first: those that the
-    ledger names."""
+    ledger names. ``done_fd``: an eventfd that counts those that are done."""
 
     def __init__(self, ledger: Ledger, jobs: int) -> None:
         self._ledger = ledger
         self._pool = ThreadPoolExecutor(jobs, "digest")
         self._begun: list[Future[Status]] = []
+        self.done_fd = os.eventfd(0)
 
     def begin(self, work: Callable[[], Status]) -> Future[Status]:
         """Does the work in a thread."""
         self._begun = [one for one in self._begun if not one.done()]
-        self._begun.append(self._pool.submit(work))
-        return self._begun[-1]
+        begun = self._pool.submit(work)
+        self._begun.append(begun)
+        begun.add_done_callback(lambda _: os.eventfd_write(self.done_fd, 1))
+        return begun
 
     def __enter__(self) -> Digests:
         return self
@@ -49,3 +52,5 @@ class Digests:
                 if process.name.startswith(_TOOL):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(process.pid, signal.SIGTERM)
+        self._pool.shutdown()  # with what it calls after a trial
+        os.close(self.done_fd)

@@ -11,12 +11,14 @@ from __future__ import annotations
 import errno
 import functools
 import hashlib
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ from scenarios.virtual.digests import Digests, Status
 from scenarios.virtual.guest import CLOCK_START_NS, Guest
 from scenarios.virtual.under_way import Look, UnderWay
 
-_LOOK_S = 0.02
+_LOOK_S = 0.1  # at the clock of a guest that may hang
 _TELL_S = 0.5  # between two calls that say how far the trials are
 # A trial starts only with the first amount of free disk. A failure with less than the second is the full disk's.
 _LEAST_DISK_BYTES, _ROOM_BYTES = 64 * 2**20, 16 * 2**20
@@ -122,7 +124,14 @@ def run_all(
             if running and time.monotonic() - told_s >= _TELL_S:
                 told_s = time.monotonic()
                 tell([one.look() for one in running])
-            time.sleep(_LOOK_S)
+            _wait(running, digests)
+
+
+def _wait(running: list[Running], digests: Digests) -> None:
+    """Waits until a guest is off or a trial has its tables, or until it is time to look."""
+    on = [one.guest.end_fd for one in running if not one.status]
+    if digests.done_fd in connection.wait([*on, digests.done_fd], _LOOK_S):
+        os.eventfd_read(digests.done_fd)
 
 
 def _start(

@@ -56,7 +56,8 @@ class Guest:
 
     The folder is there before the guest runs, so that the ledger can name it first, should this process be killed.
     ``record``: the file that gets the record of who ran when (`schedule`), from the job's beginning on. ``alone``: the
-    caller starts no other guest beside this one, so it may use two processors (`processor`)."""
+    caller starts no other guest beside this one, so it may use two processors (`processor`). ``end_fd``, once entered:
+    a file that can be read when the guest is off."""
 
     def __init__(
         self, kernel: Path, share: Path, memory_bytes: int, seed: int, job: Mapping[str, Any],
@@ -68,6 +69,7 @@ class Guest:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = tempfile.mkdtemp(prefix="lfp-guest-")
         self._processor: Claim | None = None
+        self.end_fd = -1
         self._progress = _Progress(0, 0.0, 0.0, 0.0)
 
     def __enter__(self) -> Guest:
@@ -91,6 +93,7 @@ class Guest:
                 [*bound, *self._argv[:1], *own, *self._argv[1:]], pass_fds=passed,
                 stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, env=environment, process_group=0,
             )  # fmt: skip
+        self.end_fd = os.pidfd_open(self._process.pid)
         began = time.monotonic()
         self._progress = _Progress(0, began, 0.0, began)
         return self
@@ -100,6 +103,9 @@ class Guest:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        if self.end_fd >= 0:
+            os.close(self.end_fd)
+        self.end_fd = -1
         self._processor.__exit__()
         shutil.rmtree(self._folder, ignore_errors=True)
 

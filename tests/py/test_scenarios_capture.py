@@ -40,12 +40,41 @@ def ring_bytes(tmp_path: Path, rate: str, stalls: bool, monkeypatch: pytest.Monk
     return quantity.parse(quantity.BYTES, sizes.pop()) if sizes else PKTLOGGERS_OWN
 
 
+def held_by_packets_of_the_mtu(rate_bps: float) -> float:
+    """What path and queue hold, because a sender may send that at once."""
+    return (rate_bps * 0.2 / 8 + 20 * 2**20) / 1500 * ENTRY_BYTES
+
+
 def test_rings_are_small_where_nothing_stalls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In virtual time. They still hold all that path and queue can, because a sender may send that at once."""
-    in_flight = 800e6 * 0.2 / 8 + 20 * 2**20
+    """In virtual time. TCP builds super-packets, here of the 8 KB that rttcp writes at a time."""
     size = ring_bytes(tmp_path, "800Mbit", False, monkeypatch)
-    assert in_flight / 1500 * ENTRY_BYTES < size < PKTLOGGERS_OWN / 2
+    assert held_by_packets_of_the_mtu(800e6) * 1500 / 8192 < size < PKTLOGGERS_OWN / 8
     assert ring_bytes(tmp_path, "800Mbit", True, monkeypatch) == PKTLOGGERS_OWN
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "section"),
+    [
+        ("length", "700B", "transfer"),
+        ("nic_rate", "1Gbit", "path"),  # an interface that takes one packet at a time
+        ("jitter", "normal:20ms", "path"),  # packets that wait for an earlier one leave with it
+        ("bunch", "50ms", "path"),
+    ],
+)
+def test_rings_hold_all_packets_that_may_come_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str, section: str
+) -> None:
+    more = f'[{section}]\n{key} = "{value}"\n'
+    stream = STREAM.replace(f"[{section}]\n", more)
+    assert stream != STREAM
+    monkeypatch.setitem(globals(), "STREAM", stream)
+    assert ring_bytes(tmp_path, "800Mbit", False, monkeypatch) > held_by_packets_of_the_mtu(800e6)
+
+
+def test_short_messages_are_packets_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exchange = STREAM.replace("duration", 'request = "100B"\nresponse = "100B"\nduration')
+    monkeypatch.setitem(globals(), "STREAM", exchange)
+    assert ring_bytes(tmp_path, "800Mbit", False, monkeypatch) > held_by_packets_of_the_mtu(800e6)
 
 
 @pytest.mark.parametrize(("rate", "more"), [("100Gbit", ""), ("800Mbit", '[gateway]\nkind = "lft"\n')])
