@@ -83,6 +83,7 @@ _IN_ORDER = (
     _setting("topology", "text", "topology.kind"),
     _setting("hops", "int", "topology.hops", "Bottlenecks in a row"),
     _setting("profile", "text", "profile.name", "Profile"),
+    _setting("sysctl", "text", "profile.sysctl", "TCP settings beside it"),
     _setting("window_bytes", "int", "transfer.window"),
     _setting("sender_pace_bps", "int", "transfer.pace", "Pacing by the sender"),
     _setting("sender_pace_burst_bytes", "int", "transfer.pace_burst", "Burst of the paced sender"),

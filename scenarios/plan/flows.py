@@ -178,6 +178,8 @@ def _wrong_existing(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("transfer", "tool"), 'over SSH the tool is rttcp; use tool = "rttcp"'
     if setting.profile.name != AS_IT_IS:
         yield ("profile", "name"), f"lfp does not change TCP settings of hosts that exist; want \"{AS_IT_IS}\""
+    if setting.profile.sysctl != "none":
+        yield ("profile", "sysctl"), "lfp does not change TCP settings of hosts that exist; leave it out"
 
 
 AS_IT_IS = "as-it-is"  # the profile that sets nothing

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, field_validator, model_validator
 
 from netcommon import quantity
+from scenarios.plan import own_sysctls
 from scenarios.plan.expect import Expect
 from scenarios.plan.path import PathTable
 from scenarios.plan.route import Route
@@ -229,9 +230,17 @@ class TopologyTable(Table):
 
 
 class ProfileTable(Table):
-    """[profile]: the set of TCP settings that both hosts use."""
+    """[profile]: the set of TCP settings that both hosts use, and ``sysctl``: those that the scenario adds to it. That
+    is one text, so that it can be swept, set on the command line and be a column of the results."""
 
     name: str = "modern"
+    sysctl: str = "none"
+
+    @field_validator("sysctl")
+    @classmethod
+    def _normal(cls, value: str) -> str:
+        own = own_sysctls.parsed(value)
+        return "; ".join(f"{name}={text}" for name, text in own.items()) or "none"
 
 
 Point = Literal["snd", "gw1-in", "gw1-out", "box", "gw2-in", "gw2-out", "rcv"]

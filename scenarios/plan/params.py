@@ -15,7 +15,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
     """Parameters under the contract's names. Plain names are from sender to receiver; ``ba_`` is the way back."""
     setting = trial.setting
     transfer, path = setting.transfer, setting.path
-    profile = profiles.load(setting.profile.name)
+    profile = profiles.of(setting)
     main = flows.of(setting)[0]
     ab, ba = path.direction("ab"), path.direction("ba")
     return {
@@ -24,6 +24,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "repeat": trial.repeat,
         "seed": trial.seed if path.seed is None else path.seed,
         "profile": setting.profile.name,
+        "sysctl": setting.profile.sysctl,
         "window_bytes": transfer.window or (profile.window_bytes if transfer.request is None else 0),
         "sender_pace_bps": transfer.pace or None,
         "sender_pace_burst_bytes": transfer.pace_burst or None,
@@ -97,7 +98,7 @@ def crossed(setting: Scenario, one: One) -> int:
 
 def _flow_columns(one: One, setting: Scenario) -> dict[str, Scalar]:
     """Which flow it is, and what runs beside it."""
-    default = profiles.load(setting.profile.name).congestion
+    default = profiles.of(setting).congestion
     return {
         "flow_name": one.name,
         "pair": one.pair,

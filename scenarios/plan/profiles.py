@@ -1,4 +1,5 @@
-"""TCP profiles: named sets of per-namespace sysctls and route options, data in ``profiles/*.toml``.
+"""TCP profiles: named sets of per-namespace sysctls and route options, data in ``profiles/*.toml``. A scenario may add
+sysctls of its own.
 
 Every setting is written out, so that the host's defaults do not matter. ``network/sysctls.py`` writes a profile into a
 namespace and reads it back.
@@ -8,13 +9,17 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netcommon import quantity
 from netcommon.errors import UsageError
+from scenarios.plan import own_sysctls
+
+if TYPE_CHECKING:
+    from scenarios.plan.model import Scenario
 
 FOLDER = Path(__file__).resolve().parents[1] / "profiles"
 
@@ -37,6 +42,21 @@ class Profile:
 def names() -> list[str]:
     """The names of all profiles, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def of(setting: Scenario) -> Profile:
+    """The profile of a setting, with the setting's own sysctls: both hosts must take those."""
+    return _with(setting.profile.name, setting.profile.sysctl)
+
+
+@cache
+def _with(name: str, sysctl: str) -> Profile:
+    profile, own = load(name), own_sysctls.parsed(sysctl)
+    if not own:
+        return profile
+    return replace(
+        profile, name=f"{name} + {sysctl}", sysctls=profile.sysctls | own, required=profile.required | own.keys()
+    )
 
 
 @cache

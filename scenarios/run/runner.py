@@ -168,10 +168,10 @@ def _run_all(
     with owned() as (ledger, scratch), results.Table(run_dir, rows) as table, _Networks(ledger) as networks:
         for one in todo:
             begun = time.monotonic()
-            net, name = networks.of(one.setting), one.setting.profile.name
+            net, profile = networks.of(one.setting), profiles.of(one.setting)
             content["offloads"] = content["offloads"] or net.offloads()
-            if name not in content["sysctls"]:
-                content["sysctls"][name] = net.apply(profiles.load(name))
+            if profile.name not in content["sysctls"]:
+                content["sysctls"][profile.name] = net.apply(profile)
                 manifest.write(run_dir, content)
             progress.begins(one)
             status = trial.run_trial(net, one, run_dir, scratch, ledger)
@@ -293,7 +293,7 @@ def prompt(plan: Plan, console: Console) -> None:
     if first.setting.topology.kind == "existing":
         raise UsageError('--cli: not with topology.kind = "existing"; log in at the hosts themselves')
     with owned() as (ledger, scratch), Topology.of(first.setting, ledger) as net:
-        net.apply(profiles.load(first.setting.profile.name))
+        net.apply(profiles.of(first.setting))
         with trial.path_up(net, first, scratch, scratch, ledger):
             address = net.receiver_address()
             console.print(f"nodes: {' '.join(net.names)}; receiver is {address}; try 'snd ping -c 3 {address}'")

@@ -25,6 +25,7 @@ CHOICES = ("auto", "netem", "comet")
 # wake-ups to save and is held to 1/1000.
 _GRANULARITY_NS, _GRANULARITY_OF_RTT = 50_000, {"netem": 1000, "comet": 400}
 _WRITE_BYTES = 2**20
+_SEND_BUFFER = "wmem"  # in the names of its sysctls
 # The guest's table of its pages is a 64th of its memory. A packet in flight is two descriptions: the sender's, which it
 # keeps until the acknowledgement comes, and the network's.
 _PAGES_SHARE, _DESCRIBED_BYTES = 64, 4096
@@ -105,11 +106,12 @@ def note(trial: Trial, box: str) -> str:
     )
 
 
-def _bulk(transfer: Transfer) -> dict[str, bool | int]:
+def _bulk(transfer: Transfer, sysctl: str) -> dict[str, bool | int]:
     """Settings that save system calls and copies without changing what TCP sends, where the scenario leaves them open:
-    content is not copied, and a stream without a window is written in long pieces."""
+    content is not copied, and a stream without a window is written in long pieces. What is not copied is not in the
+    send buffer, which therefore must not be the scenario's own."""
     own = dict[str, bool | int]()
-    copied = transfer.tool != "rttcp" or transfer.request is not None or transfer.verify
+    copied = transfer.tool != "rttcp" or transfer.request is not None or transfer.verify or _SEND_BUFFER in sysctl
     if transfer.zerocopy is None and not copied:
         own["zerocopy"] = True
     if not transfer.window and "length" not in transfer.model_fields_set:
@@ -131,8 +133,9 @@ def settled(trial: Trial, box: str) -> Trial:
             "poll": granularity if path.poll is None else path.poll,
             "memory": memory.box_bytes(trial.setting) if path.memory is None else path.memory,
         }
-    transfer = trial.setting.transfer.model_copy(update=_bulk(trial.setting.transfer))
-    others = {name: flow.model_copy(update=_bulk(flow)) for name, flow in trial.setting.flow.items()}
+    sysctl = trial.setting.profile.sysctl
+    transfer = trial.setting.transfer.model_copy(update=_bulk(trial.setting.transfer, sysctl))
+    others = {name: flow.model_copy(update=_bulk(flow, sysctl)) for name, flow in trial.setting.flow.items()}
     tables: dict[str, Any] = {"path": path.model_copy(update=own), "transfer": transfer, "flow": others}
     if trial.setting.run.lateness is None:  # the box's own rule adds what granularity and poll ask for
         tables["run"] = trial.setting.run.model_copy(update={"lateness": lateness.LEAST_NS})

@@ -83,6 +83,10 @@ TYPES = [
     of_transfer("nodelay", "1", "transfer.nodelay = 1: allowed is true or false"),
     of_transfer("congestion", "3", "transfer.congestion = 3: not a text; want one in quotation marks, such as"),
     in_table("[profile]", "name = 3", "profile.name = 3: not a text; want one in quotation marks"),
+    in_table("[profile]", "sysctl = 3", "profile.sysctl = 3: not a text; want one in quotation marks"),
+    in_table("[profile]", 'sysctl = "tcp_ecn=1"', "profile.sysctl = 'tcp_ecn=1': want NAME=VALUE"),
+    in_table("[profile]", 'sysctl = "net.ipv4.tcp_ecn"', "profile.sysctl = 'net.ipv4.tcp_ecn': want NAME=VALUE"),
+    in_table("[profile]", 'sysctl = "net.ipv4/../x=1"', "profile.sysctl = 'net.ipv4/../x=1': want NAME=VALUE"),
     in_table("[capture]", "points = 3", "capture.points = 3: not a list; want values in brackets"),
     in_table(
         "[sweep]", '"path.delay" = "1ms"', "sweep 'path.delay': want a list of values, not '1ms'; want for example"

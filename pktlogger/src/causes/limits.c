@@ -2,6 +2,7 @@
  * waits in `pending`. */
 #include "limits.h"
 #include "round.h"
+#include "send_buffer.h"
 
 #define MS INT64_C(1000000)
 #define IDLE_RESTART_NS (200 * MS) /* the least retransmission time-out, after which Linux starts slowly again */
@@ -9,7 +10,8 @@
 struct span {
     struct pl_limit row;
     uint32_t round;
-    bool open; /* its round says why */
+    bool open;  /* its round says why */
+    bool woken; /* silence that may have waited for the send buffer */
 };
 
 struct pl_limits {
@@ -27,6 +29,7 @@ struct pl_limits {
     int64_t recovered_ns;             /* when a recovery ended in this gap; -1: none did */
     enum pl_limit_cause recovered_cause;
     int64_t last_ack_ns, ack_gap_ns;
+    struct pl_send_buffer buffer;
     size_t late_at; /* the first late span that is not over */
     enum pl_limit_cause last_cause;
 };
@@ -152,15 +155,23 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     if (cause < 0)
         sum_up(l);
     struct span span = {.row = l->gap, .round = l->number, .open = cause < 0};
+    span.woken = cause == PL_LIMIT_APPLICATION && l->buffer.woken;
     struct span *last = l->pending.n ? &l->pending.at[l->pending.n - 1] : NULL;
     l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = t_ns, .queue_ns = -1};
     l->gap.window_bytes = span.row.window_bytes;
     l->gap.flight_bytes = span.row.flight_bytes;
     if (last && last->round == span.round && last->open == span.open && last->row.cause == span.row.cause) {
         merge(&last->row, &span.row);
+        last->woken = last->woken && span.woken;
         return 0;
     }
     return PL_APPEND(&l->pending, span);
+}
+
+/* Whether an acknowledgement, a `part` of the time between two of them ago, is why a packet is sent. */
+static bool at_once(const struct pl_limits *l, int64_t now_ns, int64_t part)
+{
+    return l->last_ack_ns >= 0 && now_ns - l->last_ack_ns <= at_least(l->ack_gap_ns / part, 20000);
 }
 
 /* True when the application had nothing to send, where the window has room. Less than a quarter of a round trip may be
@@ -168,8 +179,19 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
 static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
 {
     int64_t silent_ns = now_ns - l->room_ns;
-    bool woken = now_ns - l->last_ack_ns <= at_least(l->ack_gap_ns, MS / 2);
+    bool woken = at_once(l, now_ns, 4);
     return silent_ns >= at_least(l->path.min_rtt_ns / (woken ? 4 : 12), 4 * MS);
+}
+
+static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    uint64_t outstanding = sent->una + sent->len, left = sent->high > outstanding ? sent->high - outstanding : 0;
+    if (!pl_send_buffer_silence(&l->buffer, left, at_once(l, sent->t_ns, 4), sent->len, l->rounds.mss))
+        return false;
+    for (size_t i = 0; i < l->pending.n; i++)
+        if (l->pending.at[i].woken && l->pending.at[i].row.cause == PL_LIMIT_APPLICATION)
+            l->pending.at[i].row.cause = PL_LIMIT_SEND_BUFFER;
+    return true;
 }
 
 static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
@@ -205,7 +227,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     if (closed_time(l, sent->t_ns) * 2 > length_ns)
         return PL_LIMIT_ZERO_WINDOW;
     if (l->room_ns >= 0 && had_nothing(l, sent->t_ns))
-        return PL_LIMIT_APPLICATION;
+        return buffer_was_full(l, sent) ? PL_LIMIT_SEND_BUFFER : PL_LIMIT_APPLICATION;
     if (late_time(l, sent->t_ns) * 2 > length_ns)
         return PL_LIMIT_EMULATOR_LATE;
     return l->full ? PL_LIMIT_RECEIVER_WINDOW : -1;
@@ -241,14 +263,13 @@ static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
 static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     uint64_t flight = sent->high > sent->una ? sent->high - sent->una : 0;
-    int64_t near_ns = l->ack_gap_ns / 8 > 20000 ? l->ack_gap_ns / 8 : 20000;
     l->gap.packets++;
     l->gap.bytes += sent->len;
     l->gap.window_bytes = sent->window;
     l->gap.flight_bytes = flight;
     l->gap.queue_ns = least_queue(l->gap.queue_ns, sent->queue_ns);
     l->full = sent->window_known && sent->una + sent->window < sent->high + l->rounds.mss;
-    l->clocked = l->last_ack_ns >= 0 && sent->t_ns - l->last_ack_ns <= near_ns;
+    l->clocked = at_once(l, sent->t_ns, 8);
     l->round.flight = flight > l->round.flight ? flight : l->round.flight;
     l->round.queue_ns = least_queue(l->round.queue_ns, sent->queue_ns);
     l->room_ns = l->recovered_ns = -1;

@@ -51,7 +51,8 @@ to 40 ms one way, CUBIC or Reno. Seeds {first} to {last}; the rules were tuned o
 
 **Truth of limits**, every 2 ms, first rule that holds: the kernel's TCP_INFO says Loss, or no segment leaves until
 `tcpi_total_rto` rises (timeout); Recovery (fast_recovery); not busy, or less than a segment unsent and room in the
-window (application); `tcpi_rwnd_limited` or `tcpi_sndbuf_limited` advances (receiver_window, send_buffer); the
+window (application, or send_buffer where `tcp_wmem` is small, because rttcp always has more); `tcpi_rwnd_limited` or
+`tcpi_sndbuf_limited` advances (receiver_window, send_buffer); the
 box's record shows its line busy for 98 % of the round-trip time around (path_rate); the window is below the slow
 start threshold (slow_start); the trial is paced, or its application pauses, and the window has room (pacing: the
 kernel spreads what waits); else congestion_avoidance.
@@ -92,7 +93,7 @@ and a full queue both take parts of one transfer, those beside the longest queue
 
 "random" says that chance took the packet, and that the captures do not show on which side of the bottleneck. It
 counts as right for either side in the figure "losses", and as wrong in the figure "losses, with the side". No trial has
-a full send buffer or a closed window; unit tests have them (`tests/c/pktlogger/limits.c`).
+a closed window; unit tests have it (`tests/c/pktlogger/limits.c`).
 Corrupted parts are losses only with the box's record, which says that it flipped a bit (`edits`); the captures alone
 show them as arrived, because they keep too little of a packet to check its sum. Gateways are not told apart.
 """

@@ -68,8 +68,11 @@ def _setting(seed: int) -> tuple[str, Tables]:
     kind = kinds[seed % len(kinds)]
     path["queue"] = f"{max(int(product_kb * draw.uniform(0.3, 1)), 45)}KB"
     for key, value in KINDS[kind](draw, product_kb, rate_mbit).items():
-        (transfer if key in ("window", "pace", "pace_burst", "congestion") else path)[key] = value
+        tables.setdefault(_TABLES.get(key, "path"), {})[key] = value
     return kind, tables
+
+
+_TABLES = dict.fromkeys(("window", "pace", "pace_burst", "congestion"), "transfer") | {"sysctl": "profile"}
 
 
 def _ample(product_kb: int) -> str:
@@ -94,6 +97,8 @@ KINDS: dict[str, Any] = {
                                                   "pace_burst": f"{int(kb * draw.uniform(0.3, 1))}KB"},
     "window over the path": lambda draw, kb, mbit: {"window": f"{int(kb * draw.uniform(1.2, 1.6))}KB",
                                                     "queue": _ample(kb)},
+    "small send buffer": lambda draw, kb, mbit: {
+        "sysctl": f"net.ipv4.tcp_wmem=4096 16384 {int(kb * draw.uniform(0.2, 0.8)) * 1024}"},
 }  # fmt: skip
 LOSS_KINDS: dict[str, Any] = {
     "full queue": lambda draw, kb: {"queue": f"{max(int(kb * draw.uniform(0.3, 1)), 45)}KB"},

@@ -45,6 +45,7 @@ class Truth:
         """The limit between each sample and the next one."""
         of, lasted_ns = self._of, np.diff(self.t_ns)
         paced = bool(self._trial.setting.transfer.pace)
+        filled = "tcp_wmem" in self._trial.setting.profile.sysctl  # and an application that always has more
         share = {
             name: np.diff(of[f"{name}_us"]) * 1000 / lasted_ns
             for name in ("busy_time", "rwnd_limited", "sndbuf_limited")
@@ -54,7 +55,7 @@ class Truth:
         rules: list[tuple[str, Flags]] = [
             ("timeout", (state == LOSS) | self._waits_for_timeout()),
             ("fast_recovery", state == RECOVERY),
-            ("application", (share["busy_time"] < 0.5) | idle[:-1]),
+            ("send_buffer" if filled else "application", (share["busy_time"] < 0.5) | idle[:-1]),
             ("receiver_window", share["rwnd_limited"] > 0.5),
             ("send_buffer", share["sndbuf_limited"] > 0.5),
             ("path_rate", self._busy.share(self.t_ns[:-1], int(self._trial.setting.path.rtt_ns())) >= BUSY_SHARE),

@@ -1,5 +1,6 @@
 /* What limited a sender, on senders of 1,000 bytes a packet over a path of 40 ms whose limit is known. */
 #include "limits.h"
+#include "send_buffer.h"
 
 #include "check.h"
 
@@ -222,6 +223,49 @@ static void a_wait_that_an_acknowledgement_ends_is_the_send_buffer(void)
     CHECK(ms[PL_LIMIT_APPLICATION] <= 40);
 }
 
+/* Six times: half of the flight of 100 packets is acknowledged, and as soon as 50 are left, or later, 50 go out. */
+static void refill(struct run *run, int64_t later_ns, int64_t ms[PL_LIMIT_N])
+{
+    begin(run);
+    for (int i = 0; i < 100; i++)
+        send(run, 1000, false);
+    for (int round = 0; round < 6; round++) {
+        for (int i = 0; i < 25; i++)
+            acknowledge(run, MS, (uint64_t)2 * MSS, false);
+        send(run, later_ns, false);
+        for (int i = 1; i < 50; i++)
+            send(run, 1000, false);
+    }
+    end(run, ms);
+}
+
+static void silences_that_end_with_as_much_in_flight_are_the_send_buffer(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    refill(&run, 100000, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 149);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
+/* The remainder of a write waits for the acknowledgement of the one before: Nagle. */
+static void a_silence_that_a_short_segment_ends_is_not_the_send_buffer(void)
+{
+    struct pl_send_buffer buffer = {0};
+    for (int i = 0; i < 3; i++)
+        CHECK(!pl_send_buffer_silence(&buffer, 50 * MSS, true, MSS / 2, MSS));
+    CHECK(!buffer.known);
+}
+
+static void silences_that_no_acknowledgement_ends_are_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    refill(&run, MS / 2, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 150);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+}
+
 /* The smallest delay is that of a short segment, and the bottleneck takes 0.6 ms for a full one. */
 static void a_segments_own_time_at_the_bottleneck_is_no_queue(void)
 {
@@ -302,6 +346,9 @@ int main(void)
     RUN(silence_with_room_is_the_application);
     RUN(a_pause_far_shorter_than_a_round_trip_is_the_application);
     RUN(a_wait_that_an_acknowledgement_ends_is_the_send_buffer);
+    RUN(silences_that_end_with_as_much_in_flight_are_the_send_buffer);
+    RUN(silences_that_no_acknowledgement_ends_are_the_application);
+    RUN(a_silence_that_a_short_segment_ends_is_not_the_send_buffer);
     RUN(a_segments_own_time_at_the_bottleneck_is_no_queue);
     RUN(a_queue_that_no_packet_misses_is_the_paths_rate);
     RUN(recoveries_begin_and_end_where_they_do);

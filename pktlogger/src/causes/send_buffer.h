@@ -1,0 +1,23 @@
+/* Whether a sender's silence waited for room in its send buffer. Linux wakes a writer when a third of the buffer is
+ * free, and then takes from him as much as the congestion window allows, also beyond the buffer: an unsent segment that
+ * has room takes more without a look at the buffer. So the flight does not stand still. But an acknowledgement ends each
+ * silence at once, and as much is left in flight each time.
+ * Rejected: a look at the flight alone. An application that writes as much every so often leaves as much, too. */
+#ifndef PL_SEND_BUFFER_H
+#define PL_SEND_BUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pl_send_buffer {
+    uint64_t left_bytes; /* in flight when an acknowledgement last ended a silence */
+    bool woken;          /* one ended the last silence */
+    bool known;          /* two did, with as much left */
+};
+
+/* Takes a silence, which a packet of `len` bytes ended: `at_once` after an acknowledgement or not. True: it waited for
+ * the buffer, and so did those before it that were `woken`. */
+bool pl_send_buffer_silence(struct pl_send_buffer *buffer, uint64_t left_bytes, bool at_once, uint32_t len,
+                            uint32_t mss);
+
+#endif

@@ -1,0 +1,58 @@
+"""profile.sysctl in a run: both hosts take it, the send buffer that it sets is named, and what the kernel lacks is one
+line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scenarios.virtual import kernel
+
+pytestmark = [
+    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]  # fmt: skip
+
+BUFFER = 262_144
+SCENARIO = f"""
+[scenario]
+name = "buffer"
+[path]
+delay = "20ms"
+rate = "100Mbit"
+queue = "1MB"
+[transfer]
+duration = "3s"
+[profile]
+sysctl = "net.ipv4.tcp_wmem=4096 16384 {BUFFER}"
+[capture]
+points = ["snd", "rcv"]
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    file = folder / "buffer.toml"
+    file.write_text(SCENARIO)
+    argv = [sys.executable, "-m", "scenarios.cli", "run", str(file), "--time", "virtual", "--runs-dir", str(folder)]
+    return subprocess.run([*argv, *arguments], capture_output=True, text=True, timeout=120)
+
+
+def test_a_small_send_buffer_is_what_limits(tmp_path: Path) -> None:
+    """With what is not copied there would be no send buffer, so virtual time copies here."""
+    assert run(tmp_path).returncode == 0
+    (trial,) = tmp_path.glob("buffer-*/trials/0000")
+    assert json.loads((trial / "transfer.json").read_text())["sender"]["sndbuf_bytes"] == BUFFER
+    assert json.loads((trial / "params.json").read_text())["sysctl"] == f"net.ipv4.tcp_wmem=4096 16384 {BUFFER}"
+    summary = json.loads((trial / "summary.json").read_text())
+    lasted = summary["flows"][summary["main_flow"]]["limits_ns"]
+    assert max(lasted, key=lambda cause: lasted[cause]) == "send_buffer"
+    assert lasted.get("application", 0) < 0.05 * sum(lasted.values())
+
+
+def test_a_sysctl_that_the_kernel_lacks_ends_the_run(tmp_path: Path) -> None:
+    done = run(tmp_path, "--set", "profile.sysctl=net.ipv4.tcp_wnem=1")
+    assert done.returncode == 3
+    assert "needs net.ipv4.tcp_wnem = 1, which does not exist on this kernel" in done.stderr.splitlines()[-1]

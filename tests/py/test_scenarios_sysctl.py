@@ -1,0 +1,65 @@
+"""profile.sysctl: sysctls that a scenario adds to its profile, as one text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netcommon.errors import UsageError
+from scenarios.plan import params, profiles
+from scenarios.plan.plan import Plan, load_plan
+from scenarios.virtual import boxes
+
+STREAM = '[scenario]\nname = "stream"\n[path]\nrate = "100Mbit"\n[transfer]\nduration = "1s"\n'
+WMEM = "net.ipv4.tcp_wmem=4096 16384 262144"
+
+
+def plan(tmp_path: Path, sysctl: str) -> Plan:
+    file = tmp_path / "stream.toml"
+    file.write_text(STREAM + f'[profile]\nsysctl = "{sysctl}"\n')
+    return load_plan(str(file), seed=1)
+
+
+def test_own_sysctls_replace_the_profiles_and_must_be_taken(tmp_path: Path) -> None:
+    found = profiles.of(plan(tmp_path, "net.ipv4.tcp_sack = 0;  net.ipv4.tcp_wmem=4096\\t16384 262144").base)
+    modern = profiles.load("modern")
+    assert found.sysctls == modern.sysctls | {
+        "net.ipv4.tcp_sack": "0", "net.ipv4.tcp_wmem": "4096 16384 262144",
+    }  # fmt: skip
+    assert found.required == modern.required | {"net.ipv4.tcp_sack", "net.ipv4.tcp_wmem"}
+    assert found.name == f"modern + net.ipv4.tcp_sack=0; {WMEM}"
+
+
+def test_without_it_the_profile_is_as_it_was(tmp_path: Path) -> None:
+    setting = plan(tmp_path, "none").base
+    assert profiles.of(setting) == profiles.load("modern")
+
+
+def test_it_is_a_column_and_can_be_swept(tmp_path: Path) -> None:
+    file = tmp_path / "swept.toml"
+    file.write_text(STREAM + f'[sweep]\n"profile.sysctl" = ["none", "{WMEM}"]\n')
+    trials = load_plan(str(file), seed=1).trials
+    assert [params.of(trial)["sysctl"] for trial in trials] == ["none", WMEM]
+
+
+@pytest.mark.parametrize(
+    ("sysctl", "why"),
+    [
+        ("net.ipv4.tcp_sack=0; net.ipv4.tcp_sack=1", "'net.ipv4.tcp_sack' is given twice"),
+        ("net.ipv4.tcp_congestion_control=bbr", "use transfer.congestion"),
+        ("net.ipv4.tcp_sack=0; vm.swappiness=1", "'vm.swappiness=1': want NAME=VALUE"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, sysctl: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        plan(tmp_path, sysctl)
+
+
+@pytest.mark.parametrize(("sysctl", "zerocopy"), [("none", True), ("net.ipv4.tcp_sack=0", True), (WMEM, None)])
+def test_data_are_copied_where_the_send_buffer_is_the_scenarios(
+    tmp_path: Path, sysctl: str, zerocopy: bool | None
+) -> None:
+    """Data that nobody copies are not in the send buffer, which then limits nothing."""
+    (trial,) = plan(tmp_path, sysctl).trials
+    assert boxes.settled(trial, "auto").setting.transfer.zerocopy is zerocopy
