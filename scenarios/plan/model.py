@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, field_validator, model_validator
 
 from netcommon import quantity
-from scenarios.plan import own_sysctls
+from scenarios.plan import profiles
 from scenarios.plan.expect import Expect
 from scenarios.plan.path import PathTable
 from scenarios.plan.route import Route
@@ -239,7 +239,7 @@ class ProfileTable(Table):
     @field_validator("sysctl")
     @classmethod
     def _normal(cls, value: str) -> str:
-        own = own_sysctls.parsed(value)
+        own = profiles.parsed(value)
         return "; ".join(f"{name}={text}" for name, text in own.items()) or "none"
 
 

@@ -15,7 +15,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
     """Parameters under the contract's names. Plain names are from sender to receiver; ``ba_`` is the way back."""
     setting = trial.setting
     transfer, path = setting.transfer, setting.path
-    profile = profiles.of(setting)
+    profile = profiles.of(setting.profile)
     main = flows.of(setting)[0]
     ab, ba = path.direction("ab"), path.direction("ba")
     return {
@@ -98,7 +98,7 @@ def crossed(setting: Scenario, one: One) -> int:
 
 def _flow_columns(one: One, setting: Scenario) -> dict[str, Scalar]:
     """Which flow it is, and what runs beside it."""
-    default = profiles.of(setting).congestion
+    default = profiles.of(setting.profile).congestion
     return {
         "flow_name": one.name,
         "pair": one.pair,

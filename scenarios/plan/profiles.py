@@ -8,18 +8,15 @@ namespace and reads it back.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from netcommon import quantity
 from netcommon.errors import UsageError
-from scenarios.plan import own_sysctls
-
-if TYPE_CHECKING:
-    from scenarios.plan.model import Scenario
 
 FOLDER = Path(__file__).resolve().parents[1] / "profiles"
 
@@ -44,19 +41,49 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def of(setting: Scenario) -> Profile:
-    """The profile of a setting, with the setting's own sysctls: both hosts must take those."""
-    return _with(setting.profile.name, setting.profile.sysctl)
+class Chosen(Protocol):
+    """A scenario's [profile]."""
+
+    name: str
+    sysctl: str
+
+
+def of(chosen: Chosen) -> Profile:
+    """The profile with the scenario's own sysctls, which both hosts must take."""
+    return _with(chosen.name, chosen.sysctl)
 
 
 @cache
 def _with(name: str, sysctl: str) -> Profile:
-    profile, own = load(name), own_sysctls.parsed(sysctl)
+    profile, own = load(name), parsed(sysctl)
     if not own:
         return profile
     return replace(
         profile, name=f"{name} + {sysctl}", sysctls=profile.sysctls | own, required=profile.required | own.keys()
     )
+
+
+def parsed(text: str) -> dict[str, str]:
+    """The sysctls of a text such as ``net.ipv4.tcp_wmem=4096 16384 262144; net.ipv4.tcp_ecn=1``; those of "none" are
+    none. ValueError when it is no such text. Only names of a network namespace's own sysctls are taken."""
+    if text == "none":
+        return {}
+    found: dict[str, str] = {}
+    for part in text.split(";"):
+        name, _, value = (" ".join(one.split()) for one in part.partition("="))
+        if not _NAME.fullmatch(name) or not value:
+            said = "" if len(text.split(";")) == 1 else f"'{part.strip()}': "
+            raise ValueError(f"{said}want NAME=VALUE, several of them between semicolons, for example "
+                             "'net.ipv4.tcp_wmem=4096 16384 262144; net.ipv4.tcp_ecn=1'")  # fmt: skip
+        if name in found:
+            raise ValueError(f"'{name}' is given twice; name each sysctl once")
+        if name == "net.ipv4.tcp_congestion_control":
+            raise ValueError(f"'{name}': the transfer tool asks for it at its socket; use transfer.congestion")
+        found[name] = value
+    return found
+
+
+_NAME = re.compile(r"net\.(ipv4|ipv6|core|mptcp)(\.\w+)+", re.ASCII)
 
 
 @cache

@@ -168,7 +168,7 @@ def _run_all(
     with owned() as (ledger, scratch), results.Table(run_dir, rows) as table, _Networks(ledger) as networks:
         for one in todo:
             begun = time.monotonic()
-            net, profile = networks.of(one.setting), profiles.of(one.setting)
+            net, profile = networks.of(one.setting), profiles.of(one.setting.profile)
             content["offloads"] = content["offloads"] or net.offloads()
             if profile.name not in content["sysctls"]:
                 content["sysctls"][profile.name] = net.apply(profile)
@@ -293,7 +293,7 @@ def prompt(plan: Plan, console: Console) -> None:
     if first.setting.topology.kind == "existing":
         raise UsageError('--cli: not with topology.kind = "existing"; log in at the hosts themselves')
     with owned() as (ledger, scratch), Topology.of(first.setting, ledger) as net:
-        net.apply(profiles.of(first.setting))
+        net.apply(profiles.of(first.setting.profile))
         with trial.path_up(net, first, scratch, scratch, ledger):
             address = net.receiver_address()
             console.print(f"nodes: {' '.join(net.names)}; receiver is {address}; try 'snd ping -c 3 {address}'")

@@ -117,7 +117,7 @@ def _started(
 
 def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:
     snd, rcv = (net.place(host) for host in host_names(one.pair))
-    profile = profiles.of(setting)
+    profile = profiles.of(setting.profile)
     host = gateways.target(net, setting, one.pair)
     router = gateways.made(net).address_of(beside.FAR, "left") if one.setting.transfer.plain else None
     commands = transfer_tool.commands(one.setting, profile, host, snd.file(samples(folder, one)), one.number, router)

@@ -115,7 +115,7 @@ def _measure(
 ) -> tuple[list[Reason], dict[str, Any] | None]:
     """Runs the tools and writes their files. Returns the reasons why the trial is not valid, and the witness's
     figures."""
-    profile = profiles.of(trial.setting)
+    profile = profiles.of(trial.setting.profile)
     back = net.apply(profile, trial.setting.transfer.window or profile.window_bytes)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_no_connections_left(net))
@@ -192,7 +192,7 @@ def path_up(
                 back_end=back_end, record=record if hop == 1 else None, lateness_limit_ns=limit_ns,
             )  # fmt: skip
             boxes[hop] = stack.enter_context(made)
-        net.attach_wan(profiles.of(trial.setting))
+        net.attach_wan(profiles.of(trial.setting.profile))
         yield Boxes(boxes)
 
 

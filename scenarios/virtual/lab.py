@@ -49,7 +49,7 @@ def running(network: Network, scratch: Path) -> Iterator[None]:
     """Nodes, path and gateways as in a trial. 'ip netns exec' and /etc/hosts know the nodes by their names."""
     setting = network.trial.setting
     with topology(network.trial, network.super_bytes) as (net, ledger):
-        profile = profiles.of(setting)
+        profile = profiles.of(setting.profile)
         net.apply(profile, setting.transfer.window or profile.window_bytes)
         with (
             path_up(net, network.trial, scratch, scratch, ledger, network.box),

@@ -43,7 +43,7 @@ def in_flight_bytes(setting: Scenario) -> int:
     """The most data that senders keep in flight one way: what the path holds, or the windows if they are smaller."""
     path = max(_held_bytes(setting, way) for way in _ways(setting))
     transfers = [one.setting.transfer for one in flows.of(setting)]
-    default = profiles.of(setting).congestion
+    default = profiles.of(setting.profile).congestion
     if any((transfer.congestion or default) == "bbr" for transfer in transfers):
         path *= _BBR_GAIN
     windows = sum((transfer.window or 0) * transfer.parallel for transfer in transfers)

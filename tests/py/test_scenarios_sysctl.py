@@ -22,7 +22,7 @@ def plan(tmp_path: Path, sysctl: str) -> Plan:
 
 
 def test_own_sysctls_replace_the_profiles_and_must_be_taken(tmp_path: Path) -> None:
-    found = profiles.of(plan(tmp_path, "net.ipv4.tcp_sack = 0;  net.ipv4.tcp_wmem=4096\\t16384 262144").base)
+    found = profiles.of(plan(tmp_path, "net.ipv4.tcp_sack = 0;  net.ipv4.tcp_wmem=4096\\t16384 262144").base.profile)
     modern = profiles.load("modern")
     assert found.sysctls == modern.sysctls | {
         "net.ipv4.tcp_sack": "0", "net.ipv4.tcp_wmem": "4096 16384 262144",
@@ -33,7 +33,7 @@ def test_own_sysctls_replace_the_profiles_and_must_be_taken(tmp_path: Path) -> N
 
 def test_without_it_the_profile_is_as_it_was(tmp_path: Path) -> None:
     setting = plan(tmp_path, "none").base
-    assert profiles.of(setting) == profiles.load("modern")
+    assert profiles.of(setting.profile) == profiles.load("modern")
 
 
 def test_it_is_a_column_and_can_be_swept(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 /* Whether a sender's silence waited for room in its send buffer. Linux wakes a writer when a third of the buffer is
- * free, and then takes from him as much as the congestion window allows, also beyond the buffer: an unsent segment that
- * has room takes more without a look at the buffer. So the flight does not stand still. But an acknowledgement ends each
- * silence at once, and as much is left in flight each time.
+ * free. Then it takes from him as much as the congestion window allows, also beyond the buffer, because an unsent
+ * segment that has room takes more without a look at the buffer. So the flight does not stand still. But an
+ * acknowledgement ends each silence at once, and as much is left in flight each time.
  * Rejected: a look at the flight alone. An application that writes as much every so often leaves as much, too. */
 #ifndef PL_SEND_BUFFER_H
 #define PL_SEND_BUFFER_H

@@ -1,6 +1,5 @@
 /* What limited a sender, on senders of 1,000 bytes a packet over a path of 40 ms whose limit is known. */
 #include "limits.h"
-#include "send_buffer.h"
 
 #include "check.h"
 
@@ -248,15 +247,6 @@ static void silences_that_end_with_as_much_in_flight_are_the_send_buffer(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* The remainder of a write waits for the acknowledgement of the one before: Nagle. */
-static void a_silence_that_a_short_segment_ends_is_not_the_send_buffer(void)
-{
-    struct pl_send_buffer buffer = {0};
-    for (int i = 0; i < 3; i++)
-        CHECK(!pl_send_buffer_silence(&buffer, 50 * MSS, true, MSS / 2, MSS));
-    CHECK(!buffer.known);
-}
-
 static void silences_that_no_acknowledgement_ends_are_the_application(void)
 {
     struct run run;
@@ -348,7 +338,6 @@ int main(void)
     RUN(a_wait_that_an_acknowledgement_ends_is_the_send_buffer);
     RUN(silences_that_end_with_as_much_in_flight_are_the_send_buffer);
     RUN(silences_that_no_acknowledgement_ends_are_the_application);
-    RUN(a_silence_that_a_short_segment_ends_is_not_the_send_buffer);
     RUN(a_segments_own_time_at_the_bottleneck_is_no_queue);
     RUN(a_queue_that_no_packet_misses_is_the_paths_rate);
     RUN(recoveries_begin_and_end_where_they_do);
