@@ -36,6 +36,7 @@ CLAIMED = ("path", "sweep", "case")
 _KEY_PART = r"(?:\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)"
 _DOTTED = rf"{_KEY_PART}(?:\s*\.\s*{_KEY_PART})*"
 _TABLE_LINE = re.compile(rf"^\s*(\[\[?)\s*({_DOTTED})\s*\]\]?")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _KEY_LINE = re.compile(rf"^\s*({_DOTTED})\s*=")
 
 
@@ -171,7 +172,7 @@ def _split(dotted: str) -> Key:
 
 
 def load_layers(name: str, *, beside: Path | None = None, _above: tuple[Path, ...] = ()) -> Document:
-    """The scenario ``name``, with the scenario that it extends below it."""
+    """The scenario ``name``, with the scenario that it extends below it. One that says no name has that of its file."""
     path = scenario_files.locate(name, beside)
     if path.resolve() in _above:
         raise UsageError(f"{path}: extends itself, by way of {' → '.join(p.name for p in _above)}")
@@ -188,7 +189,14 @@ def load_layers(name: str, *, beside: Path | None = None, _above: tuple[Path, ..
         base = load_layers(parent, beside=path.parent, _above=(*_above, path.resolve()))
         document = base.extended_by(document)
         document.name = str(path)
-    return document
+    return document if _above else _named(document, path)
+
+
+def _named(document: Document, path: Path) -> Document:
+    about, name = document.values.get("scenario", {}), _NOT_IN_NAMES.sub("-", path.stem).lstrip("-._")
+    if not isinstance(about, dict) or "name" in about or not name:
+        return document
+    return document.with_value(("scenario", "name"), name, document.name)
 
 
 def _check_parent(document: Document, parent: str, path: Path) -> None:

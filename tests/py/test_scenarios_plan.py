@@ -155,7 +155,7 @@ WRONG = [
     ('"bsd-1995", "modern"', '"bsd-1996"', ":14: profile.name = 'bsd-1996': unknown — did you mean 'bsd-1995'?"),
     ('bytes = "1MB"', "", ":7: [transfer]: give either 'bytes' or 'duration'"),
     ('bytes = "1MB"', 'bytes = "1MB"\nduration = "1s"', ":8: transfer.bytes = '1MB': give either"),
-    ('name = "tiny"', "", ":1: missing 'scenario.name'"),
+    ('name = "tiny"', "name = 3", ":2: scenario.name = 3: not a text"),
     ("[run]", "[run", ":10: not TOML"),
     ("[run]\nseed = 7", "[run]\nseed = -1", ":11: run.seed = -1: "),
 ]  # fmt: skip
@@ -426,3 +426,12 @@ def test_a_capture_point_that_is_not_there_is_named_with_its_line(tmp_path: Path
     )
     with pytest.raises(UsageError, match=re.escape(line)):
         load_plan(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("mine.toml", "mine"), ("my first, 2.toml", "my-first-2"), ("-.hidden.toml", "hidden")]
+)
+def test_a_scenario_without_a_name_has_that_of_its_file(tmp_path: Path, file: str, name: str) -> None:
+    """So that the settings alone, as the README shows them, are a scenario."""
+    (tmp_path / file).write_text('[transfer]\nduration = "1s"\n')
+    assert load_plan(str(tmp_path / file), seed=1).base.scenario.name == name

@@ -268,7 +268,7 @@ FLOWS = [
     in_table(
         "[pair.1.sender]",
         'address = "192.0.2.1"\nssh = "a"',
-        "pair.1.sender: only for hosts that exist already; set topology.kind = \"existing\", or leave it out",
+        'pair.1.sender: only for hosts that exist already; set topology.kind = "existing", or leave it out',
         down=0,
     ),
     in_table(
@@ -507,7 +507,7 @@ def test_one_line_names_file_key_value_and_remedy(
             "binary.toml: not UTF-8 text: octet 4 is 0xff; want a TOML file, saved as UTF-8",
         ),
         ("nul.toml", b"[path]\n\0\n", "nul.toml:2: not TOML: "),
-        ("empty.toml", b"", "empty.toml: missing 'scenario'; write a table [scenario] with its keys: name, title"),
+        ("empty.toml", b"", "empty.toml: missing 'transfer'; write a table [transfer] with its keys: tool, bytes"),
         ("deep.toml", b"a = " + b"[" * 9000 + b"]" * 9000, "deep.toml: not a scenario: nested too deeply; want tables"),
         ("open.toml", b'a = """\nb', "open.toml: not TOML: "),
         (
