@@ -33,6 +33,14 @@ points = ["snd", "rcv"]
 """
 
 
+def limits(folder: Path) -> dict[str, int]:
+    """The time of each limit of the run's only trial, ns."""
+    (trial,) = folder.glob("buffer-*/trials/0000")
+    summary = json.loads((trial / "summary.json").read_text())
+    found: dict[str, int] = summary["flows"][summary["main_flow"]]["limits_ns"]
+    return found
+
+
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     file = folder / "buffer.toml"
     file.write_text(SCENARIO)
@@ -46,10 +54,17 @@ def test_a_small_send_buffer_is_what_limits(tmp_path: Path) -> None:
     (trial,) = tmp_path.glob("buffer-*/trials/0000")
     assert json.loads((trial / "transfer.json").read_text())["sender"]["sndbuf_bytes"] == BUFFER
     assert json.loads((trial / "params.json").read_text())["sysctl"] == f"net.ipv4.tcp_wmem=4096 16384 {BUFFER}"
-    summary = json.loads((trial / "summary.json").read_text())
-    lasted = summary["flows"][summary["main_flow"]]["limits_ns"]
+    lasted = limits(tmp_path)
     assert max(lasted, key=lambda cause: lasted[cause]) == "send_buffer"
     assert lasted.get("application", 0) < 0.05 * sum(lasted.values())
+
+
+def test_a_writer_waits_until_the_kernel_would_wake_it(tmp_path: Path) -> None:
+    """With a third of the buffer free. rttcp's calls end after 100 ms, so here they do so in each round trip; a call
+    that then took any room would send what no other program sends."""
+    path = ["--set", "path.delay=100ms", "--set", "path.rate=1Gbit", "--set", "path.queue=12MB"]
+    assert run(tmp_path, *path, "--set", "profile.sysctl=net.ipv4.tcp_wmem=4096 16384 4194304").returncode == 0
+    assert "application" not in limits(tmp_path)
 
 
 def test_a_sysctl_that_the_kernel_lacks_ends_the_run(tmp_path: Path) -> None:

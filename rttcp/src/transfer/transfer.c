@@ -4,6 +4,7 @@
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,15 +195,25 @@ static const uint8_t *next_content(struct rttcp_transfer *transfer, size_t *want
     return transfer->buffer + (at - transfer->held_from);
 }
 
-static ssize_t send_some(struct rttcp_transfer *transfer, size_t want)
+/* Sets *want to what is asked of the kernel, which may be less. */
+static ssize_t send_some(struct rttcp_transfer *transfer, size_t *want)
 {
     if (transfer->source_fd >= 0)
-        return sendfile(transfer->fd, transfer->source_fd, &(off_t){0}, want);
-    const uint8_t *data = transfer->verify ? next_content(transfer, &want) : transfer->buffer;
-    ssize_t n = send(transfer->fd, data, want, MSG_NOSIGNAL);
+        return sendfile(transfer->fd, transfer->source_fd, &(off_t){0}, *want);
+    const uint8_t *data = transfer->verify ? next_content(transfer, want) : transfer->buffer;
+    ssize_t n = send(transfer->fd, data, *want, MSG_NOSIGNAL);
     if (n > 0 && transfer->verify)
         rttcp_verify_sent(transfer->verify, data, (size_t)n);
     return n;
+}
+
+/* Waits for a slice at most until the kernel would wake a writer: when a third of the send buffer is free. A send whose
+ * slice has ended takes any room, which no program without slices does. */
+static bool may_write(struct rttcp_transfer *transfer)
+{
+    struct pollfd socket = {.fd = transfer->fd, .events = POLLOUT};
+    transfer->full = transfer->full && poll(&socket, 1, RTTCP_SLICE_NS / NC_NS_PER_MS) <= 0;
+    return !transfer->full;
 }
 
 enum rttcp_ended rttcp_transfer_send_once(struct rttcp_transfer *transfer, uint64_t most, struct nc_error *error)
@@ -211,8 +222,13 @@ enum rttcp_ended rttcp_transfer_send_once(struct rttcp_transfer *transfer, uint6
     size_t want = rttcp_transfer_next_write(transfer, most, &ended);
     if (want == 0)
         return ended;
-    ssize_t n = send_some(transfer, want);
+    if (!may_write(transfer)) {
+        errno = EAGAIN;
+        return may_go_on(transfer, "the receiver took nothing", error);
+    }
+    ssize_t n = send_some(transfer, &want);
     transfer->calls++;
+    transfer->full = n < (ssize_t)want;
     if (n > 0) {
         add_moved(transfer, (size_t)n);
         transfer->idle_since_ns = 0;

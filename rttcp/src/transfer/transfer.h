@@ -46,6 +46,7 @@ struct rttcp_transfer {
     uint64_t held_from, held_to;                 /* sender, verify: offsets of what the buffer holds */
     uint64_t tuned_ns, tuned_bytes, tuned_calls; /* receiver: where the present count of wake-ups began */
     uint64_t lowat_bytes;
+    bool full;                /* the last send did not take all: the send buffer was full for a slice */
     uint64_t idle_since_ns;   /* 0: the last call moved something */
     struct rttcp_pacer pacer; /* sender */
     /* results */
