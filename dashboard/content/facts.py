@@ -45,11 +45,11 @@ def trial_row(run: Run, number: int) -> Json:
 
 def trial_name(run: Run, trial: Trial) -> str:
     """`Trial 40: profile.name bsd-1995, transfer.window 256 KB, repeat 1`: the settings that tell the trial from the
-    run's others. Where none does, its profile and path."""
+    run's others. Where none does, its profile and path. A run without repeats names none."""
     names, row = varied(run), trial_row(run, trial.number) or trial.params
     parts = in_words(run, names, row) if names else _usual_words(trial.params)
-    if trial.params.get("repeat") is not None:
-        parts.append(f"repeat {trial.params['repeat']}")
+    if any(one.get("repeat") for one in (trial.params, *run.rows)):
+        parts.append(f"repeat {trial.params.get('repeat')}")
     return f"Trial {trial.number}: " + ", ".join(parts)
 
 

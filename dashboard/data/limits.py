@@ -26,7 +26,10 @@ WORDS = {
     "fast_recovery": "recovery from a loss",
     "timeout": "a time-out",
     "capture_loss": "unknown: packets missing in the capture",
+    "emulator_late": "the delay box, which was late",
 }
+# Those that the hosts and their programs make, and not path or congestion control.
+OF_HOSTS = ("receiver_window", "zero_window", "send_buffer", "application")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,13 @@ class Limits:
         """For each cause (a row) the time that it had before each span; the last column has the totals."""
         lasted = np.where(np.arange(len(self.names))[:, None] == self.cause, self.t1_ns - self.t0_ns, 0)
         return np.concatenate([np.zeros((len(self.names), 1), np.int64), np.cumsum(lasted, axis=1)], axis=1)
+
+    def most_of_the_time(self) -> tuple[str, float] | None:
+        """The cause that had more than half of the time, and its share; None where none had."""
+        times = self.until[:, -1]
+        most = int(times.argmax())
+        share = float(times[most] / times.sum())
+        return (self.names[most], share) if share > 0.5 else None
 
     def time_until(self, t_ns: I64) -> NDArray[np.float64]:
         """For each cause (a row) the time in ns that it had before each of `t_ns`."""

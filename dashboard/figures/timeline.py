@@ -14,6 +14,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dashboard.data.flow import Stop
+from dashboard.data.limits import OF_HOSTS, WORDS
 from dashboard.data.timeline import Timeline
 from dashboard.figures.limits import add_limits, add_limits_key
 from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throughput, add_tunnel
@@ -128,18 +129,31 @@ def _add_legend(sheet: Sheet, row: int) -> None:
 
 
 def headline(timeline: Timeline) -> str:
-    """One line: how long sending was stopped, in words and as lfp-1995's s. If it never was, the slowest span."""
+    """One line: how long sending was stopped, in words and as lfp-1995's s. If it never was, what held it back, and the
+    slowest span."""
     if timeline.stops:
         stops = f"{len(timeline.stops):,} stop{'s' if len(timeline.stops) != 1 else ''}"
         share = timeline.stopped_share
         if share is None:
             return f"{stops}, stopped share not analysed"
         return f"Sending stopped {readable.share(share, 3)} of the time (s = {readable.number(share, 3)}, {stops})"
+    held = _held_back(timeline)
     if timeline.slow_spans:
-        return f"No stops. Slowest span: {between(timeline.slow_spans[0])}, {timeline.slow_spans[0].text}"
+        return f"No stops. {held}Slowest span: {between(timeline.slow_spans[0])}, {timeline.slow_spans[0].text}"
     if timeline.stopped_share is None:
         return "Stopped share not analysed"
-    return "No stops, and no span much slower than the rest"
+    return f"No stops. {held}No span is much slower than the rest" if held else _EVEN
+
+
+_EVEN = "No stops, and no span much slower than the rest"
+
+
+def _held_back(timeline: Timeline) -> str:
+    """A sentence about the host's part that limited most of the transfer; empty where there is none."""
+    most = timeline.limits.most_of_the_time() if timeline.limits else None
+    if most is None or most[0] not in OF_HOSTS:
+        return ""
+    return f"Limited by {WORDS[most[0]]} for {readable.share(most[1], 2)} of the time. "
 
 
 def between(visit: Stop) -> str:
@@ -151,8 +165,9 @@ def _title(timeline: Timeline) -> str:
     """The headline without the text about the slowest span, which the span's label has."""
     if timeline.stops or not timeline.slow_spans:
         return headline(timeline)
-    slowest = timeline.slow_spans[0]
-    return f"No stops. Slowest span: {between(slowest)}, {slowest.text.partition(':')[0]}"
+    slowest, held = timeline.slow_spans[0], _held_back(timeline)
+    rate = "" if held else f", {slowest.text.partition(':')[0]}"
+    return f"No stops. {held}Slowest span: {between(slowest)}{rate}"
 
 
 def _span_text(view: View) -> str:

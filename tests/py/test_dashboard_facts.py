@@ -236,4 +236,4 @@ def test_tables_and_titles_name_what_was_swept_as_the_scenario_does(tmp_path: Pa
     table = tables.trial_table(run)
     assert table.head[1:3] == ("path.ab_queue", "gateway.recovery")
     assert [row[1:3] for row in table.rows] == [("30 KB", "gbn"), ("30 KB", "fec"), ("60 KB", "gbn"), ("60 KB", "fec")]
-    assert facts.trial_name(run, run.trial(3)) == "Trial 3: path.ab_queue 60 KB, gateway.recovery fec, repeat 0"
+    assert facts.trial_name(run, run.trial(3)) == "Trial 3: path.ab_queue 60 KB, gateway.recovery fec"
