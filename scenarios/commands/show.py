@@ -10,7 +10,7 @@ import click
 
 from netcommon import readable
 from scenarios.commands._options import runs_dir_option
-from scenarios.plan import cells
+from scenarios.plan import cells, columns
 from scenarios.plan.shared_settings import shared_settings
 from scenarios.run import compare, results, runs
 from scenarios.run.progress import outcome
@@ -106,16 +106,20 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
     if common := shared_settings(settings, sweep):
         out.print("  ".join(f"{name} {text}" for name, text in common), markup=False)
     told = cells.telling(settings, (), cells.preferred(sweep))
+    captured = any(_limited(trial["metrics"]) for trial in trials)
     headings = (
         "trial",
         *(cells.heading(name, sweep) for name in told),
         "sender's RTT",
         "s",
+        *(["most limited by"] if captured else []),
         "short-term average, verdict",
     )
     texts = cells.texts_by_column(settings, told)
-    rows = [(str(trial["trial"]), *(texts[name][trial["params"].get(name)] for name in told), *_measured(trial))
-            for trial in trials]  # fmt: skip
+    rows = [
+        (str(trial["trial"]), *(texts[name][trial["params"].get(name)] for name in told), *_measured(trial, captured))
+        for trial in trials
+    ]
     print_table(out, headings, rows)
     if line := _longer(trials):
         out.print(line, markup=False)
@@ -134,12 +138,20 @@ def _longer(trials: list[dict[str, Any]]) -> str:
             f"{' to '.join(ends)}; transfer.duration is when the sender stops giving data")  # fmt: skip
 
 
-def _measured(trial: dict[str, Any]) -> tuple[str, ...]:
+def _limited(metrics: dict[str, Any]) -> str:
+    """What limited the sender for most of the time, and its share of it; empty without captures."""
+    shares = {name: metrics.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
+    most = max(shares, key=lambda name: shares[name])
+    return f"{most.replace('_', ' ')}, {readable.share(shares[most], 2)}" if shares[most] else ""
+
+
+def _measured(trial: dict[str, Any], captured: bool) -> tuple[str, ...]:
     metrics, verdict = trial["metrics"], trial["verdict"]
     share = metrics["stopped_share"]
     row = {**trial, **metrics, "valid": verdict["valid"], "reasons": "; ".join(verdict["reasons"])}
     row["cause"] = verdicts.short(verdict)
-    return _round_trip(trial), "" if share is None else readable.number(share, 2), outcome(row)
+    limited = (_limited(metrics),) if captured else ()
+    return _round_trip(trial), "" if share is None else readable.number(share, 2), *limited, outcome(row)
 
 
 def _round_trip(trial: dict[str, Any]) -> str:

@@ -73,6 +73,10 @@ LOSSES = {
     "outage": "outage", "unknown": "cause not known",
 }  # fmt: skip
 
+# What limits a sender (pktlogger's FORMAT.md, "Limits").
+LIMITS = ("slow_start", "congestion_avoidance", "receiver_window", "zero_window", "send_buffer", "application",
+          "pacing", "path_rate", "fast_recovery", "timeout", "capture_loss", "emulator_late")  # fmt: skip
+
 _IN_ORDER = (
     *(Column(name, "int", "identity", name.capitalize()) for name in ("trial", "repeat", "seed")),
     _setting("case", "text", "scenario.case"),
@@ -160,6 +164,7 @@ _IN_ORDER = (
         "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),
+    *_outcomes("float", {f"limited_{name}": f"Share limited by {name.replace('_', ' ')}" for name in LIMITS}),
     *_outcomes("int", {f"lost_{key}": f"Lost: {label}" for key, label in LOSSES.items()}),
     *_outcomes("int", {f"seen_{key}": f"Lost, as the ends show it: {label}" for key, label in LOSSES.items()}),
     *_outcomes("int", {

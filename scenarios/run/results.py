@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from scenarios.plan.columns import COLUMNS, LATENCIES
+from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
 from scenarios.trial import recovery, trial
@@ -184,12 +184,16 @@ _CAUSES = {
 
 
 def _of_captures(summary: Path | None) -> dict[str, Any]:
-    """Of the flow that carried the data (not of a tool's control connection): lfp-1995's s, and why packets were lost,
-    by the box's record and by the captures of the ends alone. Nulls without captures."""
+    """Of the flow that carried the data (not of a tool's control connection): lfp-1995's s, the share of the time that
+    each limit had, and why packets were lost, by the box's record and by the captures of the ends alone. Nulls without
+    captures."""
     content = (read_json(summary) if summary else None) or {}
     flows = content.get("flows") or [{}]
     flow = flows[content.get("main_flow", 0)]
     found: dict[str, Any] = {"stopped_share": flow.get("stopped_share")}
+    lasted_ns = flow.get("limits_ns") or {}
+    all_ns = sum(lasted_ns.values())
+    found |= {f"limited_{name}": lasted_ns.get(name, 0) / all_ns if all_ns else None for name in LIMITS}
     for prefix, key in (("lost", "losses_by_cause"), ("seen", "losses_seen")):
         counts = flow.get(key)
         for name, causes in _CAUSES.items():

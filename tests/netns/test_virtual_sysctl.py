@@ -4,6 +4,7 @@ line."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,11 +42,15 @@ def limits(folder: Path) -> dict[str, int]:
     return found
 
 
+def lfp(*arguments: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "scenarios.cli", *arguments]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=120)
+
+
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     file = folder / "buffer.toml"
     file.write_text(SCENARIO)
-    argv = [sys.executable, "-m", "scenarios.cli", "run", str(file), "--time", "virtual", "--runs-dir", str(folder)]
-    return subprocess.run([*argv, *arguments], capture_output=True, text=True, timeout=120)
+    return lfp("run", str(file), "--time", "virtual", "--runs-dir", str(folder), *arguments)
 
 
 def test_a_small_send_buffer_is_what_limits(tmp_path: Path) -> None:
@@ -57,6 +62,9 @@ def test_a_small_send_buffer_is_what_limits(tmp_path: Path) -> None:
     lasted = limits(tmp_path)
     assert max(lasted, key=lambda cause: lasted[cause]) == "send_buffer"
     assert lasted.get("application", 0) < 0.05 * sum(lasted.values())
+    shown = lfp("show", str(trial.parents[1])).stdout
+    share = 100 * lasted["send_buffer"] / sum(lasted.values())
+    assert re.search(rf"most limited by .*\n.* send buffer, {share:.0f} % ", shown), shown
 
 
 def test_a_writer_waits_until_the_kernel_would_wake_it(tmp_path: Path) -> None:
