@@ -142,10 +142,7 @@ def headline(timeline: Timeline) -> str:
         return f"No stops. {held}Slowest span: {between(timeline.slow_spans[0])}, {timeline.slow_spans[0].text}"
     if timeline.stopped_share is None:
         return "Stopped share not analysed"
-    return f"No stops. {held}No span is much slower than the rest" if held else _EVEN
-
-
-_EVEN = "No stops, and no span much slower than the rest"
+    return f"No stops. {held}No span is much slower than the rest"
 
 
 def _held_back(timeline: Timeline) -> str:

@@ -73,7 +73,8 @@ def parsed(text: str) -> dict[str, str]:
         name, _, value = (" ".join(one.split()) for one in part.partition("="))
         if not _NAME.fullmatch(name) or not value:
             said = "" if len(text.split(";")) == 1 else f"'{part.strip()}': "
-            raise ValueError(f"{said}want NAME=VALUE, several of them between semicolons, for example "
+            raise ValueError(f"{said}want NAME=VALUE with a name in net.ipv4, net.ipv6, net.core or net.mptcp, several "
+                             "of them between semicolons, for example "
                              "'net.ipv4.tcp_wmem=4096 16384 262144; net.ipv4.tcp_ecn=1'")  # fmt: skip
         if name in found:
             raise ValueError(f"'{name}' is given twice; name each sysctl once")

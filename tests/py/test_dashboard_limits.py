@@ -34,6 +34,13 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Timeline:
     return timeline.load(run, run.trial(0))
 
 
+def test_an_even_transfer_that_a_host_held_back_says_so(tmp_path: Path) -> None:
+    run = load_run(synthetic_slow.slow(tmp_path, dips=False))
+    even = limited(timeline.load(run, run.trial(0)), send_buffer=1.0)
+    said = "No stops. Limited by the send buffer for 100 % of the time. No span is much slower than the rest"
+    assert headline(even) == said
+
+
 def limited(slow: Timeline, **shares: float) -> Timeline:
     """The transfer, limited by these causes one after the other."""
     ends = (np.cumsum(list(shares.values())) * slow.duration_ns).astype(np.int64)

@@ -64,7 +64,7 @@ def test_the_page_opens_at_the_slowest_span_and_its_buttons_work(path: Path) -> 
 
 def test_a_transfer_at_one_rate_has_neither(tmp_path: Path) -> None:
     even = loaded(synthetic_slow.slow(tmp_path, dips=False))
-    assert even.visits == () and headline(even) == "No stops, and no span much slower than the rest"
+    assert even.visits == () and headline(even) == "No stops. No span is much slower than the rest"
     page = str(page_at(Runs(tmp_path), f"/run/{next(tmp_path.iterdir()).name}/trial/0"))
     assert page.count("disabled=True") == 3
 

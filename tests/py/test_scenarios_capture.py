@@ -27,10 +27,12 @@ PKTLOGGERS_OWN = 64 * 2**20
 ENTRY_BYTES = 128 + 128  # the snap length, and what kernel and pktlogger keep beside it
 
 
-def ring_bytes(tmp_path: Path, rate: str, stalls: bool, monkeypatch: pytest.MonkeyPatch, more: str = "") -> int:
+def ring_bytes(
+    tmp_path: Path, rate: str, stalls: bool, monkeypatch: pytest.MonkeyPatch, more: str = "", stream: str = STREAM
+) -> int:
     monkeypatch.setattr(Topology, "pid", lambda *_: 1)
     path = tmp_path / "stream.toml"
-    path.write_text(STREAM.format(rate=rate) + more)
+    path.write_text(stream.format(rate=rate) + more)
     setting = load_plan(str(path), seed=1).base
     argv = analysis.capture_command(Topology.of(setting), setting, tmp_path, stalls)
     assert argv
@@ -67,14 +69,12 @@ def test_rings_hold_all_packets_that_may_come_at_once(
     more = f'[{section}]\n{key} = "{value}"\n'
     stream = STREAM.replace(f"[{section}]\n", more)
     assert stream != STREAM
-    monkeypatch.setitem(globals(), "STREAM", stream)
-    assert ring_bytes(tmp_path, "800Mbit", False, monkeypatch) > held_by_packets_of_the_mtu(800e6)
+    assert ring_bytes(tmp_path, "800Mbit", False, monkeypatch, stream=stream) > held_by_packets_of_the_mtu(800e6)
 
 
 def test_short_messages_are_packets_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exchange = STREAM.replace("duration", 'request = "100B"\nresponse = "100B"\nduration')
-    monkeypatch.setitem(globals(), "STREAM", exchange)
-    assert ring_bytes(tmp_path, "800Mbit", False, monkeypatch) > held_by_packets_of_the_mtu(800e6)
+    assert ring_bytes(tmp_path, "800Mbit", False, monkeypatch, stream=exchange) > held_by_packets_of_the_mtu(800e6)
 
 
 @pytest.mark.parametrize(("rate", "more"), [("100Gbit", ""), ("800Mbit", '[gateway]\nkind = "lft"\n')])
