@@ -245,14 +245,21 @@ class ProfileTable(Table):
 
 Point = Literal["snd", "gw1-in", "gw1-out", "box", "gw2-in", "gw2-out", "rcv"]
 ALL_POINTS: tuple[Point, ...] = get_args(Point)
+HEADERS_BYTES = 128  # room for all headers, also for those in a tunnel
 
 
 class Capture(Table):
     """[capture]: where packets are recorded. Points are the interfaces of sender and receiver, those of the gateways
-    where the sender's data comes in and goes out, and the delay box itself. ``"all"``: all points that there are."""
+    where the sender's data comes in and goes out, and the delay box itself. ``"all"``: all points that there are.
+    ``snap`` None: all headers and no data of TCP, of other packets ``HEADERS_BYTES``."""
 
     points: tuple[Point, ...] = ()
-    snap: Annotated[int, *of_option(quantity.BYTES, "capture", "snap")] = 128
+    snap: Annotated[int, *of_option(quantity.BYTES, "capture", "snap")] | None = None
+
+    @property
+    def snap_bytes(self) -> int:
+        """The most that is kept of any packet."""
+        return self.snap or HEADERS_BYTES
 
     @field_validator("points", mode="before")
     @classmethod

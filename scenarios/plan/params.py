@@ -51,7 +51,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "cpu_call_ns": setting.cpu.call,
         "cpu_rate_bps": setting.cpu.rate or None,
         "capture": ",".join(setting.capture.points),
-        "snap_bytes": setting.capture.snap,
+        "snap_bytes": setting.capture.snap_bytes,
     }
 
 

@@ -39,9 +39,10 @@ def capture_command(net: Network, setting: Scenario, folder: Path, stalls: bool 
     ``folder/<point>.pcapng`` each. Lines of standard input become comments. None if there is no such point.
     ``stalls``: the disk or another program may keep pktlogger from running for seconds; not so in virtual time. There
     what is written leaves the guest's memory at once, which the host has to give it page by page."""
-    argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(setting.capture.snap), "--comments"]
+    argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(setting.capture.snap_bytes), "--comments"]
     if size := rings.in_real_time(setting) if stalls else rings.in_virtual_time(setting):
         argv += ["--buffer", str(size), *(["--ring", str(size)] if stalls else [])]
+    argv += ["--no-data"] if setting.capture.snap is None else []
     argv += [] if stalls else ["--one-thread", "--uncached"]
     interfaces = [point for point in setting.capture.points if point != BOX]
     for point in interfaces:

@@ -72,5 +72,5 @@ def _super_packets(setting: Scenario, held_bytes: float) -> float:
 
 def _fitting(setting: Scenario, packets: float, least_bytes: int) -> int | None:
     """Room for so many packets and as many acknowledgements. None where pktlogger's own ring is no larger."""
-    wanted = max(least_bytes, int(2 * packets * (setting.capture.snap + _ENTRY_BYTES)))
+    wanted = max(least_bytes, int(2 * packets * (setting.capture.snap_bytes + _ENTRY_BYTES)))
     return wanted if wanted < _OWN_BYTES else None

@@ -1,4 +1,5 @@
-"""The rings of a trial's capture: as large as what may come while nobody reads them, since the kernel clears them."""
+"""A trial's capture keeps headers. Its rings are as large as what may come while nobody reads them, since the kernel
+clears them."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import pytest
 
 from netcommon import quantity
 from scenarios.network.topology import Topology
+from scenarios.plan import params
 from scenarios.plan.plan import load_plan
 from scenarios.trial import analysis
 
@@ -83,3 +85,19 @@ def test_no_ring_is_larger_than_pktloggers_own(
 ) -> None:
     """Gateways take data from their hosts at once, however slow the line is."""
     assert ring_bytes(tmp_path, rate, False, monkeypatch, more) == PKTLOGGERS_OWN
+
+
+@pytest.mark.parametrize(
+    ("override", "snap", "no_data"), [("path.loss=0%", 128, True), ("capture.snap=64B", 64, False)]
+)
+def test_headers_are_kept_unless_the_scenario_says_how_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, override: str, snap: int, no_data: bool
+) -> None:
+    monkeypatch.setattr(Topology, "pid", lambda *_: 1)
+    path = tmp_path / "stream.toml"
+    path.write_text(STREAM.format(rate="800Mbit"))
+    (trial,) = load_plan(str(path), overrides=[override], seed=1).trials
+    argv = analysis.capture_command(Topology.of(trial.setting), trial.setting, tmp_path)
+    assert argv and argv[argv.index("--snap") + 1] == str(snap)
+    assert ("--no-data" in argv) == no_data
+    assert params.of(trial)["snap_bytes"] == snap

@@ -49,22 +49,13 @@ static uint64_t interface_drops(const struct pl_point *point)
     return drops;
 }
 
-static uint64_t largest_snap(const struct pl_point_settings *settings)
-{
-    uint64_t largest = settings->snap_bytes;
-    for (size_t i = 0; i < settings->snap_rule_n; i++)
-        if (settings->snap_rules[i].bytes > largest)
-            largest = settings->snap_rules[i].bytes;
-    return largest;
-}
-
 static int activate(struct pl_point *point, const struct pl_point_settings *settings, struct nc_error *error)
 {
     char errors[PCAP_ERRBUF_SIZE] = "";
     point->pcap = pcap_create(point->interface, errors);
     if (!point->pcap)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': %s", point->interface, errors);
-    pcap_set_snaplen(point->pcap, (int)largest_snap(settings));
+    pcap_set_snaplen(point->pcap, (int)pl_snap_largest(&settings->snap));
     pcap_set_promisc(point->pcap, 0);
     pcap_set_timeout(point->pcap, PL_POINT_TIMEOUT_MS);
     pcap_set_buffer_size(point->pcap, (int)settings->buffer_bytes);
@@ -90,8 +81,7 @@ static int activate(struct pl_point *point, const struct pl_point_settings *sett
 static int set_filter(struct pl_point *point, const struct pl_point_settings *settings, struct nc_error *error)
 {
     struct bpf_program program;
-    if (pl_snap_filter(point->pcap, settings->filter, (uint32_t)settings->snap_bytes, settings->snap_rules,
-                       settings->snap_rule_n, &program, error) < 0)
+    if (pl_snap_filter(point->pcap, settings->filter, &settings->snap, &program, error) < 0)
         return -1;
     int status = pcap_setfilter(point->pcap, &program);
     free(program.bf_insns);
@@ -112,7 +102,7 @@ static int open_file(struct pl_point *point, const char *file, const struct pl_p
         .filter = settings->filter,
         .comment = settings->comment,
         .linktype = (uint16_t)pcap_datalink(point->pcap),
-        .snap_bytes = (uint32_t)largest_snap(settings),
+        .snap_bytes = pl_snap_largest(&settings->snap),
         .keep = true,
         .uncached = settings->uncached,
     };

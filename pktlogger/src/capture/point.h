@@ -17,9 +17,8 @@
 
 struct pl_point_settings {
     const char *filter, *comment;
-    uint64_t snap_bytes, buffer_bytes;
-    const struct pl_snap_rule *snap_rules; /* the first that matches a packet says its snap length instead */
-    size_t snap_rule_n;
+    struct pl_snap snap;
+    uint64_t buffer_bytes;
     struct pl_rotation rotation;
     bool uncached; /* pl_writer_info */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "nc_quantity.h"
+#include "tcp_headers.h"
 
 int pl_snap_rule_parse(const char *text, struct pl_snap_rule *rule, struct nc_error *error)
 {
@@ -25,23 +26,48 @@ int pl_snap_rule_parse(const char *text, struct pl_snap_rule *rule, struct nc_er
     return 0;
 }
 
-/* Appends `part`: it keeps `bytes` of what it accepts, and what it rejects goes on behind it, or, at the `last`
- * part, is not kept. */
-static int append(struct bpf_program *program, const struct bpf_program *part, uint32_t bytes, bool last)
+/* What follows an answer of a part */
+enum { REJECT = 0, GO_ON = -1 }; /* or a number of bytes to keep */
+
+static struct bpf_insn *grow(struct bpf_program *program, u_int n)
 {
-    struct bpf_insn *all = realloc(program->bf_insns, (program->bf_len + part->bf_len) * sizeof *all);
+    struct bpf_insn *all = realloc(program->bf_insns, (program->bf_len + n) * sizeof *all);
     if (!all)
-        return -1;
+        return NULL;
     program->bf_insns = all;
+    program->bf_len += n;
+    return all + program->bf_len - n;
+}
+
+/* Appends `part`. `yes` and `no` are what follows where it accepts and where it rejects. */
+static int append(struct bpf_program *program, const struct bpf_program *part, int64_t yes, int64_t no)
+{
+    struct bpf_insn *to = grow(program, part->bf_len);
+    if (!to)
+        return -1;
     for (u_int i = 0; i < part->bf_len; i++) {
-        struct bpf_insn instruction = part->bf_insns[i];
-        if (instruction.code == (BPF_RET | BPF_K) && instruction.k)
-            instruction.k = bytes;
-        else if (instruction.code == (BPF_RET | BPF_K) && !last)
-            instruction = (struct bpf_insn)BPF_STMT(BPF_JMP | BPF_JA, part->bf_len - i - 1);
-        all[program->bf_len++] = instruction;
+        to[i] = part->bf_insns[i];
+        if (to[i].code != (BPF_RET | BPF_K))
+            continue;
+        int64_t then = to[i].k ? yes : no;
+        if (then == GO_ON)
+            to[i] = (struct bpf_insn)BPF_STMT(BPF_JMP | BPF_JA, part->bf_len - i - 1);
+        else
+            to[i].k = (bpf_u_int32)then;
     }
     return 0;
+}
+
+/* Appends the end of the program for what the filter accepts: `part` is the filter. */
+static int append_last(struct bpf_program *program, const struct bpf_program *part, const struct pl_snap *snap,
+                       bool no_data)
+{
+    if (append(program, part, no_data ? GO_ON : (int64_t)snap->bytes, REJECT) < 0)
+        return -1;
+    struct bpf_insn *end = no_data ? grow(program, PL_TCP_HEADERS_N) : NULL;
+    if (end)
+        pl_tcp_headers(snap->bytes, end);
+    return no_data && !end ? -1 : 0;
 }
 
 /* The program of `filter` and `expression` (each may be NULL). */
@@ -63,9 +89,21 @@ static int compile(pcap_t *pcap, const char *filter, const char *expression, str
     return 0;
 }
 
-int pl_snap_filter(pcap_t *pcap, const char *filter, uint32_t snap_bytes, const struct pl_snap_rule *rules, size_t n,
-                   struct bpf_program *program, struct nc_error *error)
+uint32_t pl_snap_largest(const struct pl_snap *snap)
 {
+    uint32_t largest = snap->bytes;
+    if (snap->no_data && largest < PL_TCP_HEADERS_BYTES_MAX)
+        largest = PL_TCP_HEADERS_BYTES_MAX;
+    for (size_t i = 0; i < snap->rule_n; i++)
+        if (snap->rules[i].bytes > largest)
+            largest = snap->rules[i].bytes;
+    return largest;
+}
+
+int pl_snap_filter(pcap_t *pcap, const char *filter, const struct pl_snap *snap, struct bpf_program *program,
+                   struct nc_error *error)
+{
+    bool no_data = snap->no_data && pcap_datalink(pcap) == DLT_EN10MB;
     struct bpf_program part;
     if (filter && !*filter)
         filter = NULL;
@@ -74,12 +112,14 @@ int pl_snap_filter(pcap_t *pcap, const char *filter, uint32_t snap_bytes, const 
     if (status < 0)
         return -1;
     pcap_freecode(&part);
-    for (size_t i = 0; i <= n && status == 0; i++) {
-        bool last = i == n;
-        status = compile(pcap, filter, last ? NULL : rules[i].expression, &part, error);
+    for (size_t i = 0; i <= snap->rule_n && status == 0; i++) {
+        bool last = i == snap->rule_n;
+        status = compile(pcap, filter, last ? NULL : snap->rules[i].expression, &part, error);
         if (status < 0)
             break;
-        if (append(program, &part, last ? snap_bytes : rules[i].bytes, last) < 0)
+        int appended =
+            last ? append_last(program, &part, snap, no_data) : append(program, &part, snap->rules[i].bytes, GO_ON);
+        if (appended < 0)
             status = nc_fail(error, NC_EXIT_MISSING, "out of memory");
         pcap_freecode(&part);
     }

@@ -6,6 +6,7 @@
 #define PL_SNAP_FILTER_H
 
 #include <pcap/pcap.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,13 +20,25 @@ struct pl_snap_rule {
     uint32_t bytes;
 };
 
+/* How many bytes of a packet are kept: the first rule that matches says it, then `no_data`, which keeps all headers of
+ * TCP and nothing behind them, and last `bytes`. */
+struct pl_snap {
+    uint32_t bytes;
+    bool no_data;
+    const struct pl_snap_rule *rules;
+    size_t rule_n;
+};
+
+/* The most that is kept of any packet. */
+uint32_t pl_snap_largest(const struct pl_snap *snap);
+
 /* Reads "EXPR=SIZE", as in "udp port 53=1500". Returns 0, or -1 with the error. */
 int pl_snap_rule_parse(const char *text, struct pl_snap_rule *rule, struct nc_error *error);
 
-/* The program for packets that pass `filter` (NULL: all): the first rule that matches says how many bytes are kept, or,
- * without one, `snap_bytes`. The snap length of `pcap` must be the largest of all. Returns 0 and the program (release
- * it with free(program->bf_insns)), or -1 with the error. */
-int pl_snap_filter(pcap_t *pcap, const char *filter, uint32_t snap_bytes, const struct pl_snap_rule *rules, size_t n,
-                   struct bpf_program *program, struct nc_error *error);
+/* The program for packets that pass `filter` (NULL: all). The snap length of `pcap` must be the largest of all.
+ * `no_data` is for Ethernet and changes nothing elsewhere. Returns 0 and the program (release it with
+ * free(program->bf_insns)), or -1 with the error. */
+int pl_snap_filter(pcap_t *pcap, const char *filter, const struct pl_snap *snap, struct bpf_program *program,
+                   struct nc_error *error);
 
 #endif

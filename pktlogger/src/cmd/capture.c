@@ -18,7 +18,7 @@ struct settings {
     const char *filter, *comment;
     uint64_t snap_bytes, buffer_bytes, ring_bytes, duration_ns, packets;
     struct pl_rotation rotation;
-    bool comments, one_thread, uncached, human, json, parent_death;
+    bool no_data, comments, one_thread, uncached, human, json, parent_death;
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -35,6 +35,8 @@ static const struct nc_option options[] = {
      .max = 262144, .offset = AT(snap_bytes), .help = "bytes kept of each packet; 128 holds all headers"},
     {.name = "snap-of", .kind = NC_OPT_LIST, .metavar = "EXPR=SIZE", .offset = AT(snaps),
      .help = "other snap length for packets that match, in the language of pcap-filter(7); the first that fits counts"},
+    {.name = "no-data", .kind = NC_OPT_FLAG, .offset = AT(no_data),
+     .help = "of TCP over Ethernet all headers and nothing behind them; --snap is for other packets"},
     {.name = "comment", .kind = NC_OPT_STRING, .metavar = "TEXT", .offset = AT(comment),
      .help = "comment written into every file"},
     {.name = "comments", .kind = NC_OPT_FLAG, .offset = AT(comments),
@@ -156,10 +158,8 @@ static int open_points(const struct settings *settings, struct pl_point *points,
     struct pl_point_settings common = {
         .filter = settings->filter,
         .comment = settings->comment,
-        .snap_bytes = settings->snap_bytes,
+        .snap = {(uint32_t)settings->snap_bytes, settings->no_data, rules, settings->snaps.n},
         .buffer_bytes = settings->buffer_bytes,
-        .snap_rules = rules,
-        .snap_rule_n = settings->snaps.n,
         .rotation = settings->rotation,
         .uncached = settings->uncached,
     };

@@ -1,0 +1,20 @@
+/* The end of a BPF program that keeps the headers of a TCP packet and none of its data. pcap-filter(7) cannot say that,
+ * because it has no expression for how much is kept. Data cost a capture more than their copy: nobody has read them
+ * before, so they come from memory and not from the cache. */
+#ifndef PL_TCP_HEADERS_H
+#define PL_TCP_HEADERS_H
+
+#include <pcap/pcap.h>
+#include <stdint.h>
+
+enum {
+    PL_TCP_HEADERS_N = 28,                  /* instructions */
+    PL_TCP_HEADERS_BYTES_MAX = 14 + 40 + 60 /* Ethernet, IPv6, TCP with all options */
+};
+
+/* Writes PL_TCP_HEADERS_N instructions for frames of Ethernet. Where TCP stands directly behind an IPv6 header, or an
+ * IPv4 header without options, they keep the headers. Of a later fragment of IPv4 with TCP in it they keep the IP
+ * header, and of every other packet `other_bytes`. */
+void pl_tcp_headers(uint32_t other_bytes, struct bpf_insn *to);
+
+#endif
