@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pktlogger_frames import ACK, FIN, SYN, T0_NS, A, B, Packet, write_pcapng
 
 import pktlogger
 from netcommon.binaries import find
@@ -61,6 +62,22 @@ def test_a_duplicate_is_reported_below_the_acknowledgement_or_within_the_second_
     assert totals.dsacks({name: columns[name] for name in columns.schema.names}).tolist() == [
         False, True, False, False, True, True,
     ]  # fmt: skip
+
+
+@pytest.mark.skipif(not (shutil.which("tshark") and shutil.which("tcptrace")), reason="not installed")
+@pytest.mark.parametrize("again", [0, 1, 2])
+def test_tcptrace_counts_a_fin_that_is_sent_again_as_a_byte(tmp_path: Path, again: int) -> None:
+    capture, client, server = tmp_path / "fin.pcapng", (A, 40000), (B, 5001)
+    packets = [
+        Packet(T0_NS, client, server, 100, flags=SYN),
+        Packet(T0_NS + 1, server, client, 500, 101, SYN | ACK),
+        Packet(T0_NS + 2, client, server, 101, 501, length=1000),
+        *(Packet(T0_NS + 3 + n, client, server, 1101, 501, FIN | ACK, 200) for n in range(1 + again)),
+    ]
+    write_pcapng(capture, packets)
+    connection, _ = totals.by_pktlogger(capture)
+    assert totals.by_tcptrace(capture, connection)[0]["bytes sent again"] == again * 201
+    assert totals.fins_again(capture) == again
 
 
 def test_a_missing_program_is_named_before_any_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from netcommon.errors import LfpError
 Totals = dict[str, int]
 TIMEOUT_S = 600.0
 _FIELDS = ("tcp.srcport", "tcp.len", "tcp.window_size", "tcp.options.sack.count", "tcp.analysis.duplicate_ack")
-_SYN_FIN_RST = 7
+_FIN, _SYN_FIN_RST = 1, 7
 _TCPTRACE = {
     "packets": "total packets", "bytes": "actual data bytes", "packets with SACK": "sack pkts sent",
     "packets with window 0": "zero win adv",
@@ -96,7 +96,7 @@ def duplicate_acks(columns: dict[str, Any]) -> np.ndarray:
     found = np.zeros(way.size, bool)
     for dir_ in (0, 1):
         (at,) = np.nonzero(way == dir_)
-        after = seq[at] + length[at] + (flags[at] & 1) + (flags[at] >> 1 & 1)
+        after = seq[at] + length[at] + (flags[at] & _FIN) + (flags[at] >> 1 & 1)
         same = (np.diff(ack[at]) == 0) & (np.diff(window[at]) == 0) & (seq[at][1:] == np.maximum.accumulate(after)[:-1])
         plain = (length[at] == 0) & (flags[at] & _SYN_FIN_RST == 0) & (window[at] > 0)
         found[at[1:]] = same & plain[1:]
@@ -107,6 +107,13 @@ def dsack_frames(capture: Path) -> np.ndarray:
     """Numbers of the packets to the sender that report a duplicate."""
     _, columns = _index(capture)
     return np.asarray(columns["frame"].to_numpy()[dsacks(columns) & (columns["dir"].to_numpy() == 1)])
+
+
+def fins_again(capture: Path) -> int:
+    """How many times the side that opened the largest connection sent its FIN again."""
+    _, columns = _index(capture)
+    fins = (columns["flags"].to_numpy() & _FIN > 0) & (columns["dir"].to_numpy() == 0)
+    return max(int(fins.sum()) - 1, 0)
 
 
 def dsacks(columns: dict[str, Any]) -> np.ndarray:
