@@ -1,5 +1,5 @@
 /* Implements limits.h. The gap between two packets is judged when the second one is sent; until its round is over, it
- * waits in `pending`. */
+ * waits among the spans. */
 #include "limits.h"
 #include "round.h"
 #include "send_buffer.h"
@@ -7,17 +7,9 @@
 #define MS INT64_C(1000000)
 #define IDLE_RESTART_NS (200 * MS) /* the least retransmission time-out, after which Linux starts slowly again */
 
-struct span {
-    struct pl_limit row;
-    uint32_t round;
-    bool open;  /* its round says why */
-    bool woken; /* silence that may have waited for the send buffer */
-};
-
 struct pl_limits {
     struct pl_limits_path path;
-    PL_VECTOR(struct span) pending;
-    struct pl_limit held; /* goes out when a row with another cause follows; t1_ns < t0_ns: none */
+    struct pl_spans spans;
     struct pl_rounds rounds;
     struct pl_round round;
     uint32_t number; /* of the round */
@@ -34,9 +26,9 @@ struct pl_limits {
     enum pl_limit_cause last_cause;
 };
 
-static struct pl_round fresh_round(uint64_t end)
+static struct pl_round fresh_round(uint64_t end, int64_t now_ns)
 {
-    return (struct pl_round){.end = end, .queue_ns = -1};
+    return (struct pl_round){.end = end, .t0_ns = now_ns, .queue_ns = -1};
 }
 
 static int64_t at_least(int64_t ns, int64_t least_ns)
@@ -56,7 +48,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     if (!l)
         return NULL;
     l->path = *path;
-    l->held = (struct pl_limit){.t0_ns = 0, .t1_ns = -1};
+    l->spans = pl_spans_new(path->sink, path->context);
     l->rounds = (struct pl_rounds){
         .mss = path->mss ? path->mss : 1460,
         .standing_ns = standing_ns(path),
@@ -66,72 +58,33 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     return l;
 }
 
-static int64_t least_queue(int64_t a_ns, int64_t b_ns)
+/* The first of the rounds that are steady when this one is the last of them. */
+static uint32_t first_steady(const struct pl_limits *l)
 {
-    return a_ns < 0 || (b_ns >= 0 && b_ns < a_ns) ? b_ns : a_ns;
+    return l->number + 1 > PL_STEADY_ROUNDS ? l->number + 1 - PL_STEADY_ROUNDS : 0;
 }
 
-/* Adds what `from` tells to `to`, which ends where `from` begins. */
-static void merge(struct pl_limit *to, const struct pl_limit *from)
-{
-    to->t1_ns = from->t1_ns;
-    to->packets += from->packets;
-    to->bytes += from->bytes;
-    to->window_bytes = from->window_bytes;
-    to->flight_bytes = from->flight_bytes > to->flight_bytes ? from->flight_bytes : to->flight_bytes;
-    to->queue_ns = least_queue(to->queue_ns, from->queue_ns);
-}
-
-static void put(struct pl_limits *l, const struct pl_limit *row)
-{
-    if (l->held.t1_ns < l->held.t0_ns)
-        l->held = *row;
-    else if (l->held.cause == row->cause)
-        merge(&l->held, row);
-    else {
-        l->path.sink(l->path.context, &l->held);
-        l->held = *row;
-    }
-}
-
-/* Lets the spans go that no round can change any more. */
-static void flush(struct pl_limits *l, bool all)
-{
-    size_t n = 0;
-    while (n < l->pending.n &&
-           (all || (!l->pending.at[n].open && l->pending.at[n].round + PL_STEADY_ROUNDS <= l->number)))
-        put(l, &l->pending.at[n++].row);
-    if (n == 0)
-        return;
-    for (size_t i = n; i < l->pending.n; i++)
-        l->pending.at[i - n] = l->pending.at[i];
-    l->pending.n -= n;
-}
-
-/* `relabel`: spans of the steady rounds that were called congestion avoidance have the cause, too. */
-static void close_spans(struct pl_limits *l, enum pl_limit_cause cause, bool relabel)
-{
-    for (size_t i = 0; i < l->pending.n; i++) {
-        struct span *span = &l->pending.at[i];
-        bool before =
-            relabel && span->round + PL_STEADY_ROUNDS > l->number && span->row.cause == PL_LIMIT_CONGESTION_AVOIDANCE;
-        if (span->open || before)
-            span->row.cause = (uint8_t)cause;
-        span->open = false;
-    }
-}
-
-static void end_round(struct pl_limits *l, uint64_t high)
+static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     bool relabel = false;
-    if (l->mode == PL_MODE_NORMAL && l->round.flight) {
+    l->round.t1_ns = sent->t_ns;
+    if (l->mode == PL_MODE_NORMAL && l->round.flight)
         l->last_cause = pl_round_judge(&l->rounds, &l->round, &relabel);
-        close_spans(l, l->last_cause, relabel);
-    } else
-        close_spans(l, l->last_cause, false);
+    pl_spans_close(&l->spans, l->last_cause);
+    if (relabel)
+        pl_spans_rename(&l->spans, first_steady(l), l->last_cause);
     l->number++;
-    l->round = fresh_round(high);
-    flush(l, false);
+    l->round = fresh_round(sent->high, sent->t_ns);
+    pl_spans_let_go(&l->spans, first_steady(l));
+}
+
+/* A round that does not come to its end has the cause of the one before. Where that was not slow start, which lets a
+ * queue grow before it fills the line, a queue tells more. */
+static void cut_round(struct pl_limits *l, int64_t now_ns)
+{
+    bool standing = l->round.queue_ns >= l->rounds.standing_ns && l->last_cause != PL_LIMIT_SLOW_START;
+    pl_spans_close(&l->spans, standing ? PL_LIMIT_PATH_RATE : l->last_cause);
+    l->round = fresh_round(l->round.end, now_ns);
 }
 
 static void sum_up(struct pl_limits *l)
@@ -154,18 +107,15 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     l->gap.cause = (uint8_t)(cause < 0 ? 0 : cause);
     if (cause < 0)
         sum_up(l);
-    struct span span = {.row = l->gap, .round = l->number, .open = cause < 0};
-    span.woken = cause == PL_LIMIT_APPLICATION && l->buffer.woken;
-    struct span *last = l->pending.n ? &l->pending.at[l->pending.n - 1] : NULL;
+    l->round.paused = l->round.paused || cause == PL_LIMIT_APPLICATION;
+    const struct pl_span span = {.row = l->gap,
+                                 .round = l->number,
+                                 .open = cause < 0,
+                                 .woken = cause == PL_LIMIT_APPLICATION && l->buffer.woken};
     l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = t_ns, .queue_ns = -1};
     l->gap.window_bytes = span.row.window_bytes;
     l->gap.flight_bytes = span.row.flight_bytes;
-    if (last && last->round == span.round && last->open == span.open && last->row.cause == span.row.cause) {
-        merge(&last->row, &span.row);
-        last->woken = last->woken && span.woken;
-        return 0;
-    }
-    return PL_APPEND(&l->pending, span);
+    return pl_spans_add(&l->spans, &span);
 }
 
 /* Whether an acknowledgement, a `part` of the time between two of them ago, is why a packet is sent. */
@@ -188,9 +138,7 @@ static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *se
     uint64_t outstanding = sent->una + sent->len, left = sent->high > outstanding ? sent->high - outstanding : 0;
     if (!pl_send_buffer_silence(&l->buffer, left, at_once(l, sent->t_ns, 4), sent->len, l->rounds.mss))
         return false;
-    for (size_t i = 0; i < l->pending.n; i++)
-        if (l->pending.at[i].woken && l->pending.at[i].row.cause == PL_LIMIT_APPLICATION)
-            l->pending.at[i].row.cause = PL_LIMIT_SEND_BUFFER;
+    pl_spans_were_woken(&l->spans);
     return true;
 }
 
@@ -251,6 +199,8 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 
 static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
 {
+    if (sent->mode != PL_MODE_NORMAL && l->mode == PL_MODE_NORMAL)
+        cut_round(l, sent->t_ns);
     if (sent->mode == PL_MODE_FAST && l->mode == PL_MODE_NORMAL)
         l->rounds.opening = false;
     if (sent->timeout)
@@ -263,19 +213,20 @@ static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
 static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     uint64_t flight = sent->high > sent->una ? sent->high - sent->una : 0;
+    enter_mode(l, sent);
     l->gap.packets++;
     l->gap.bytes += sent->len;
     l->gap.window_bytes = sent->window;
     l->gap.flight_bytes = flight;
-    l->gap.queue_ns = least_queue(l->gap.queue_ns, sent->queue_ns);
+    l->gap.queue_ns = pl_least_queue(l->gap.queue_ns, sent->queue_ns);
     l->full = sent->window_known && sent->una + sent->window < sent->high + l->rounds.mss;
     l->clocked = at_once(l, sent->t_ns, 8);
     l->round.flight = flight > l->round.flight ? flight : l->round.flight;
-    l->round.queue_ns = least_queue(l->round.queue_ns, sent->queue_ns);
+    l->round.queue_ns = pl_least_queue(l->round.queue_ns, sent->queue_ns);
+    l->round.work_ns += (double)l->path.segment_ns * sent->len / l->rounds.mss;
     l->room_ns = l->recovered_ns = -1;
     l->closed_sum_ns = 0;
     l->missed = false;
-    enter_mode(l, sent);
 }
 
 int pl_limits_send(struct pl_limits *l, const struct pl_limits_send *sent)
@@ -283,11 +234,11 @@ int pl_limits_send(struct pl_limits *l, const struct pl_limits_send *sent)
     if (!l->started) {
         l->started = true;
         l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = sent->t_ns, .queue_ns = -1};
-        l->round = fresh_round(sent->high);
+        l->round = fresh_round(sent->high, sent->t_ns);
     } else if (sent->t_ns > l->gap.t0_ns && judge_gap(l, sent) < 0)
         return -1;
     if (sent->una >= l->round.end)
-        end_round(l, sent->high);
+        end_round(l, sent);
     begin_gap(l, sent);
     return 0;
 }
@@ -330,15 +281,10 @@ void pl_limits_free(struct pl_limits *l)
 {
     if (!l)
         return;
-    if (l->started) {
-        enum pl_limit_cause cause = l->last_cause;
-        if (l->round.queue_ns >= l->rounds.standing_ns && l->mode == PL_MODE_NORMAL)
-            cause = PL_LIMIT_PATH_RATE;
-        close_spans(l, cause, false);
-        flush(l, true);
-        if (l->held.t1_ns >= l->held.t0_ns)
-            l->path.sink(l->path.context, &l->held);
-    }
-    free(l->pending.at);
+    if (l->mode == PL_MODE_NORMAL)
+        cut_round(l, l->gap.t0_ns);
+    else
+        pl_spans_close(&l->spans, l->last_cause);
+    pl_spans_end(&l->spans);
     free(l);
 }

@@ -6,9 +6,8 @@
 #ifndef PL_LIMITS_H
 #define PL_LIMITS_H
 
+#include "spans.h"
 #include "transfer.h"
-
-typedef void pl_limit_sink(void *context, const struct pl_limit *limit);
 
 /* What is known before the first packet. min_rtt_ns: at least 1. segment_ns: the bottleneck's time for a full segment;
  * 0: not known. Rows go to `sink`, in order and without gaps. */

@@ -5,6 +5,7 @@
 #define EVEN 1.5   /* gap² / bytes over that of even gaps; a pause of half a round has 2 or more */
 #define VERY_EVEN 1.15
 #define CLOCKED_SHARE 0.5
+#define BUSY 0.98       /* of its time, and the bottleneck worked all the time */
 #define PACED_PACKETS 4 /* fewer are even by chance */
 
 static bool grown(const struct pl_rounds *rounds, const struct pl_round *round)
@@ -18,11 +19,17 @@ static bool steady(struct pl_rounds *rounds, const struct pl_round *round)
 {
     uint64_t low = rounds->steady_flight < round->flight ? rounds->steady_flight : round->flight;
     uint64_t high = rounds->steady_flight < round->flight ? round->flight : rounds->steady_flight;
-    if (high - low > rounds->mss || rounds->steady_n == 0) {
+    if (high - low > rounds->mss || rounds->steady_n == 0 || round->paused) {
         rounds->steady_flight = round->flight;
         rounds->steady_n = 0;
     }
     return ++rounds->steady_n >= PL_STEADY_ROUNDS;
+}
+
+/* True when what was sent kept the bottleneck at work all the time. */
+static bool busy(const struct pl_round *round)
+{
+    return round->work_ns > 0 && round->work_ns >= BUSY * (double)(round->t1_ns - round->t0_ns);
 }
 
 static bool paced(const struct pl_round *round, bool still)
@@ -44,6 +51,8 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
     if (grew && rounds->opening)
         return PL_LIMIT_SLOW_START;
     rounds->opening = false;
+    if (busy(round))
+        return PL_LIMIT_PATH_RATE;
     if (still && !rounds->lost)
         rounds->cap = round->flight;
     if (paced(round, still && !rounds->lost))

@@ -9,9 +9,12 @@
 struct pl_round {
     uint32_t packets;                  /* whose gaps count */
     uint64_t end;                      /* it is over when all below is acknowledged */
+    int64_t t0_ns, t1_ns;              /* from its first packet to the first of the next round */
+    double work_ns;                    /* the bottleneck's time for all that was sent; 0: not known */
     uint64_t flight;                   /* largest */
     int64_t queue_ns;                  /* smallest; -1: not known */
     double time_ns, bytes, unevenness; /* unevenness: sum of gap² / bytes */
+    bool paused;                       /* the application had nothing to send */
     double clocked;                    /* bytes sent at once after an acknowledgement */
 };
 

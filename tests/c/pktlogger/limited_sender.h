@@ -1,0 +1,96 @@
+/* A sender of 1,000 bytes a packet over a path of 40 ms, and what pl_limits says of it. Its time is passed in. */
+#ifndef LIMITED_SENDER_H
+#define LIMITED_SENDER_H
+
+#include "check.h"
+#include "limits.h"
+
+#define MS INT64_C(1000000)
+enum { MSS = 1000, ROWS = 64 };
+#define RTT_NS (40 * MS)
+#define OPEN_WINDOW 10000000
+
+/* A sender and the rows about it. */
+struct run {
+    struct pl_limits *limits;
+    int64_t now_ns;
+    uint64_t una, high;
+    uint32_t window;
+    enum pl_sender_mode mode;
+    int64_t queue_ns;
+    size_t n;
+    struct pl_limit rows[ROWS];
+};
+
+static inline void keep(void *context, const struct pl_limit *row)
+{
+    struct run *run = context;
+    CHECK(run->n < ROWS);
+    CHECK(run->n == 0 || run->rows[run->n - 1].t1_ns == row->t0_ns);
+    run->rows[run->n++] = *row;
+}
+
+static inline void begin_behind(struct run *run, int64_t segment_ns)
+{
+    *run = (struct run){.una = 1, .high = 1, .window = OPEN_WINDOW};
+    const struct pl_limits_path path = {
+        .mss = MSS, .min_rtt_ns = RTT_NS, .segment_ns = segment_ns, .sink = keep, .context = run};
+    run->limits = pl_limits_new(&path);
+    CHECK(run->limits);
+}
+
+static inline void begin(struct run *run)
+{
+    begin_behind(run, 0);
+}
+
+static inline void send(struct run *run, int64_t after_ns, bool timeout)
+{
+    run->now_ns += after_ns;
+    if (!timeout)
+        run->high += MSS;
+    const struct pl_limits_send sent = {.t_ns = run->now_ns,
+                                        .queue_ns = run->queue_ns,
+                                        .una = run->una,
+                                        .high = run->high,
+                                        .len = MSS,
+                                        .window = run->window,
+                                        .window_known = true,
+                                        .timeout = timeout,
+                                        .mode = run->mode};
+    CHECK_EQ(pl_limits_send(run->limits, &sent), 0);
+}
+
+static inline void acknowledge(struct run *run, int64_t after_ns, uint64_t bytes, bool recovered)
+{
+    run->now_ns += after_ns;
+    run->una += bytes;
+    if (recovered)
+        run->mode = PL_MODE_NORMAL;
+    const struct pl_limits_ack ack = {.t_ns = run->now_ns,
+                                      .una = run->una,
+                                      .high = run->high,
+                                      .window = run->window,
+                                      .advanced = bytes > 0,
+                                      .recovered = recovered};
+    CHECK_EQ(pl_limits_ack(run->limits, &ack), 0);
+}
+
+/* A round of `packets`: all of them at once, 40 ms of silence, one acknowledgement. */
+static inline void burst(struct run *run, int packets)
+{
+    for (int i = 0; i < packets; i++)
+        send(run, 1000, false);
+    acknowledge(run, RTT_NS - 1000 * packets, run->high - run->una, false);
+}
+
+/* The time of a cause, ms. Ends the sender. */
+static inline void end(struct run *run, int64_t ms[PL_LIMIT_N])
+{
+    pl_limits_free(run->limits);
+    memset(ms, 0, PL_LIMIT_N * sizeof *ms);
+    for (size_t i = 0; i < run->n; i++)
+        ms[run->rows[i].cause] += (run->rows[i].t1_ns - run->rows[i].t0_ns) / MS;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* What limited a sender where only its rounds show it. */
+#include "limited_sender.h"
+
+static void doubling_is_slow_start_and_one_more_is_not(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    for (int packets = 10; packets <= 80; packets *= 2)
+        burst(&run, packets);
+    for (int packets = 83; packets <= 101; packets += 3)
+        burst(&run, packets);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK_EQ(run.rows[0].cause, PL_LIMIT_SLOW_START);
+    CHECK_EQ(run.rows[0].flight_bytes, 80 * MSS);
+    CHECK(ms[PL_LIMIT_SLOW_START] >= 159 && ms[PL_LIMIT_SLOW_START] <= 161);
+    CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 279 && ms[PL_LIMIT_CONGESTION_AVOIDANCE] <= 281);
+}
+
+static void a_flight_that_stands_still_is_the_send_buffer(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    burst(&run, 10);
+    burst(&run, 20);
+    for (int round = 0; round < 10; round++)
+        burst(&run, 40);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 359); /* all rounds but the one that grew to it */
+}
+
+static void even_packets_that_no_acknowledgement_clocks_are_paced(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    for (int i = 0; i < 400; i++) {
+        send(&run, MS / 2, false);
+        if (i >= 40)
+            acknowledge(&run, MS / 2, MSS, false);
+        else
+            run.now_ns += MS / 2;
+    }
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_PACING] >= 300);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+}
+
+/* Each burst is as large as the one before because the application writes as much each time. */
+static void a_flight_that_stands_still_between_pauses_is_no_send_buffer(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < 20; i++)
+            send(&run, i % 2 ? 1000 : round && i == 0 ? 20 * MS : 3 * MS, false);
+        acknowledge(&run, RTT_NS, run.high - run.una, false);
+    }
+    send(&run, 20 * MS, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 10 * 60);
+}
+
+/* The smallest delay is that of a short segment, and the bottleneck takes 0.6 ms for a full one. */
+static void a_segments_own_time_at_the_bottleneck_is_no_queue(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin_behind(&run, 600000);
+    run.queue_ns = 580000;
+    for (int round = 0; round < 10; round++)
+        burst(&run, 40 + round);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_PATH_RATE], 0);
+}
+
+static void a_queue_that_no_packet_misses_is_the_paths_rate(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    run.queue_ns = 20 * MS;
+    for (int round = 0; round < 10; round++)
+        burst(&run, 40);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_PATH_RATE] >= 399);
+    CHECK_EQ(run.rows[0].queue_ns, 20 * MS);
+}
+
+/* Bursts of 40 and then 40 and 43 in turn, each an RTT of 40 ms after the last: busy at 1 ms a segment. */
+static int64_t path_rate_ms(int64_t segment_ns)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin_behind(&run, segment_ns);
+    burst(&run, 40);
+    for (int round = 0; round < 10; round++)
+        burst(&run, round % 2 ? 40 : 43);
+    send(&run, 1000, false);
+    end(&run, ms);
+    return ms[PL_LIMIT_PATH_RATE];
+}
+
+static void a_line_that_is_busy_all_the_time_is_the_paths_rate_without_a_queue(void)
+{
+    CHECK(path_rate_ms(MS) >= 399);
+    CHECK_EQ(path_rate_ms(9 * MS / 10), 0);
+}
+
+/* The first packet that is sent again finds the queue empty. */
+static void a_queue_until_a_loss_is_the_paths_rate(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    run.queue_ns = 20 * MS;
+    for (int round = 0; round < 4; round++)
+        burst(&run, 40);
+    for (int i = 0; i < 30; i++)
+        send(&run, MS, false);
+    run.queue_ns = 0;
+    run.mode = PL_MODE_FAST;
+    send(&run, 10 * MS, false);
+    acknowledge(&run, 40 * MS, run.high - run.una, true);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_PATH_RATE] >= 4 * 40 + 40 - 1);
+    CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 40);
+    CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 0);
+}
+
+int main(void)
+{
+    RUN(doubling_is_slow_start_and_one_more_is_not);
+    RUN(a_flight_that_stands_still_is_the_send_buffer);
+    RUN(even_packets_that_no_acknowledgement_clocks_are_paced);
+    RUN(a_flight_that_stands_still_between_pauses_is_no_send_buffer);
+    RUN(a_segments_own_time_at_the_bottleneck_is_no_queue);
+    RUN(a_queue_that_no_packet_misses_is_the_paths_rate);
+    RUN(a_line_that_is_busy_all_the_time_is_the_paths_rate_without_a_queue);
+    RUN(a_queue_until_a_loss_is_the_paths_rate);
+    return 0;
+}
