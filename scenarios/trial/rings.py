@@ -17,7 +17,8 @@ from scenarios.plan.path import Direction
 
 _STALL_S = 4
 _ENTRY_BYTES = 128  # at most, beside the packet's own bytes
-_LEAST_BYTES, _LEAST_VIRTUAL_BYTES, _OWN_BYTES = 8 * 2**20, 2 * 2**20, 64 * 2**20  # two MB are eight blocks of libpcap
+OWN_BYTES = 64 * 2**20  # what pktlogger takes by itself
+_LEAST_BYTES, _LEAST_VIRTUAL_BYTES = 8 * 2**20, 2 * 2**20  # two MB are eight blocks of libpcap
 _SUPER_BYTES, _SUPER_S = 2**16, 1e-3
 # A path with these alone lets each packet go when it is due. Others may hold back many that then go at once.
 _STEADY = {"delay_ns", "rate_bps", "queue_bytes", "loss_ppb", "loss"}
@@ -73,4 +74,4 @@ def _super_packets(setting: Scenario, held_bytes: float) -> float:
 def _fitting(setting: Scenario, packets: float, least_bytes: int) -> int | None:
     """Room for so many packets and as many acknowledgements. None where pktlogger's own ring is no larger."""
     wanted = max(least_bytes, int(2 * packets * (setting.capture.snap_bytes + _ENTRY_BYTES)))
-    return wanted if wanted < _OWN_BYTES else None
+    return wanted if wanted < OWN_BYTES else None

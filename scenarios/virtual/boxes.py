@@ -79,14 +79,15 @@ def used_bytes(trial: Trial, box: str) -> int:
     setting = trial.setting
     whole = memory.guest_bytes(setting)
     transfers = [one.setting.transfer for one in flows.of(setting)]
-    copied = choose(trial, box) == "comet" or memory.gateway_bytes(setting) or setting.capture.points
+    copied = choose(trial, box) == "comet" or memory.gateway_bytes(setting)
     if copied or not all(transfer.zerocopy for transfer in transfers):
         return whole
     lossless = not any(setting.path.direction(which).values["loss"] for which in delay_box.WAYS)
     packet = max(super_packets(trial)[0] if lossless else 0, setting.path.mtu)
     described = memory.in_flight_bytes(setting) * _DESCRIBED_BYTES // packet
     buffers = sum(2 * transfer.parallel * transfer.length for transfer in transfers)
-    return min(whole, memory.BASE_BYTES + whole // _PAGES_SHARE + described + buffers)
+    own = memory.BASE_BYTES + memory.captures_bytes(setting)
+    return min(whole, own + whole // _PAGES_SHARE + described + buffers)
 
 
 def note(trial: Trial, box: str) -> str:

@@ -11,10 +11,12 @@ from netcommon.errors import EXIT_MISSING, LfpError
 from scenarios.plan import flows, profiles
 from scenarios.plan.model import Gateway, Scenario
 from scenarios.plan.path import Direction
+from scenarios.trial import analysis, rings
 
 BASE_BYTES = 384 * 2**20  # kernel, Python, tools
 _FASTEST_BPS = 10**10
-_CAPTURE_BYTES = 512 * 2**20  # rings of captures, and files that the host does not have yet
+_WRITER_BYTES = 8 * 2**20  # of a captured interface, beside its ring
+_RECORD_BYTES = 128 * 2**20  # the delay box's rings, and what of its record the host does not have yet
 # A byte in flight is in the sender's queue and in the box, and may be in the receiver's queue. Each holds it in blocks
 # that are larger than the byte's data.
 _COPIES = 5
@@ -86,12 +88,19 @@ def _of_pair_bytes(gateway: Gateway, setting: Scenario) -> int:
     return 2 * (_GATEWAY_BYTES + _GATEWAY_TRIPS * rate * rtt_ns // (8 * 10**9))
 
 
+def captures_bytes(setting: Scenario) -> int:
+    """The memory of all captures. Their files are in the host's memory alone (pktlogger's --uncached)."""
+    interfaces = [point for point in setting.capture.points if point != analysis.BOX]
+    ring = rings.in_virtual_time(setting) or rings.OWN_BYTES
+    record = _RECORD_BYTES if analysis.BOX in setting.capture.points else 0
+    return len(interfaces) * (ring + _WRITER_BYTES) + record
+
+
 def guest_bytes(setting: Scenario) -> int:
     """The memory that the guest of a trial has. The host provides it page by page, as the guest uses it, which may be
     much less (`boxes.used_bytes`)."""
-    capture = _CAPTURE_BYTES if setting.capture.points else 0
     boxes = 2 * (setting.topology.hops or 1) * box_bytes(setting)
-    hosts = BASE_BYTES + capture + boxes + _COPIES * len(_ways(setting)) * in_flight_bytes(setting)
+    hosts = BASE_BYTES + captures_bytes(setting) + boxes + _COPIES * len(_ways(setting)) * in_flight_bytes(setting)
     return hosts + gateway_bytes(setting)
 
 
