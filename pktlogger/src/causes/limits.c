@@ -6,6 +6,7 @@
 
 #define MS INT64_C(1000000)
 #define IDLE_RESTART_NS (200 * MS) /* the least retransmission time-out, after which Linux starts slowly again */
+#define DELAYED_ACK_NS (50 * MS)   /* Linux waits 40 ms for a second segment to acknowledge */
 
 struct pl_limits {
     struct pl_limits_path path;
@@ -133,6 +134,14 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
     return silent_ns >= at_least(l->path.min_rtt_ns / (woken ? 4 : 12), 4 * MS);
 }
 
+/* True when acknowledgements were overdue, so that neither the application nor the path's rate was the limit. */
+static bool unanswered(const struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    bool outstanding = sent->mode != PL_MODE_NORMAL || sent->una + sent->len < sent->high;
+    int64_t since_ns = at_least(l->last_ack_ns, l->gap.t0_ns);
+    return outstanding && sent->t_ns - since_ns > l->path.min_rtt_ns + DELAYED_ACK_NS;
+}
+
 static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     uint64_t outstanding = sent->una + sent->len, left = sent->high > outstanding ? sent->high - outstanding : 0;
@@ -174,9 +183,12 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_CAPTURE_LOSS;
     if (closed_time(l, sent->t_ns) * 2 > length_ns)
         return PL_LIMIT_ZERO_WINDOW;
+    bool late = late_time(l, sent->t_ns) * 2 > length_ns;
+    if (!late && unanswered(l, sent))
+        return l->full ? PL_LIMIT_RECEIVER_WINDOW : PL_LIMIT_CONGESTION_AVOIDANCE;
     if (l->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return buffer_was_full(l, sent) ? PL_LIMIT_SEND_BUFFER : PL_LIMIT_APPLICATION;
-    if (late_time(l, sent->t_ns) * 2 > length_ns)
+    if (late)
         return PL_LIMIT_EMULATOR_LATE;
     return l->full ? PL_LIMIT_RECEIVER_WINDOW : -1;
 }

@@ -118,6 +118,25 @@ static void silences_that_no_acknowledgement_ends_are_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
+/* A queue stands when an outage begins. What is sent first after it is sent again. */
+static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    run.queue_ns = 20 * MS;
+    for (int round = 0; round < 4; round++)
+        burst(&run, 40);
+    for (int i = 0; i < 30; i++)
+        send(&run, MS, false);
+    acknowledge(&run, MS, 10 * MSS, false); /* the last that arrives */
+    run.mode = PL_MODE_FAST;
+    send(&run, 200 * MS, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 201);
+    CHECK(ms[PL_LIMIT_PATH_RATE] >= 4 * 40 + 30 - 1);
+}
+
 static void recoveries_begin_and_end_where_they_do(void)
 {
     struct run run;
@@ -140,22 +159,26 @@ static void recoveries_begin_and_end_where_they_do(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 340);
 }
 
-/* The box holds an acknowledgement for 30 ms of the 40 between two packets, and one for 5 ms of the next 40. */
+/* The box holds an acknowledgement for 30 ms of the 40 between two packets, and one for 5 ms of the next 40; and then
+ * all of them for 150 ms, until a packet is sent again. */
 static void a_box_that_was_late_for_most_of_a_gap_is_the_limit(void)
 {
     struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
     int64_t ms[PL_LIMIT_N];
-    const struct pl_late_span late[] = {{5 * MS, 35 * MS}, {41 * MS, 46 * MS}};
+    const struct pl_late_span late[] = {{5 * MS, 35 * MS}, {41 * MS, 46 * MS}, {125 * MS, 275 * MS}};
     const struct pl_limits_path path = {
-        .mss = MSS, .min_rtt_ns = RTT_NS, .late = late, .late_n = 2, .sink = keep, .context = &run};
+        .mss = MSS, .min_rtt_ns = RTT_NS, .late = late, .late_n = 3, .sink = keep, .context = &run};
     run.limits = pl_limits_new(&path);
     CHECK(run.limits);
     for (int i = 0; i < 3; i++) {
         send(&run, 0, false);
         acknowledge(&run, RTT_NS, MSS, false);
     }
+    send(&run, 0, false);
+    run.mode = PL_MODE_FAST;
+    send(&run, 200 * MS, false);
     end(&run, ms);
-    CHECK_EQ(ms[PL_LIMIT_EMULATOR_LATE], 40);
+    CHECK_EQ(ms[PL_LIMIT_EMULATOR_LATE], 40 + 200);
     CHECK_EQ(run.rows[0].cause, PL_LIMIT_EMULATOR_LATE);
 }
 
@@ -168,6 +191,7 @@ int main(void)
     RUN(a_wait_that_an_acknowledgement_ends_is_the_send_buffer);
     RUN(silences_that_end_with_as_much_in_flight_are_the_send_buffer);
     RUN(silences_that_no_acknowledgement_ends_are_the_application);
+    RUN(silence_in_an_outage_is_neither_the_application_nor_the_paths_rate);
     RUN(recoveries_begin_and_end_where_they_do);
     RUN(a_box_that_was_late_for_most_of_a_gap_is_the_limit);
     return 0;
