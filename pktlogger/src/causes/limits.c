@@ -22,6 +22,7 @@ struct pl_limits {
     int64_t recovered_ns;             /* when a recovery ended in this gap; -1: none did */
     enum pl_limit_cause recovered_cause;
     int64_t last_ack_ns, ack_gap_ns;
+    int64_t waits_ns; /* since when an acknowledgement of new data has been awaited */
     struct pl_send_buffer buffer;
     size_t late_at; /* the first late span that is not over */
     enum pl_limit_cause last_cause;
@@ -134,12 +135,24 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
     return silent_ns >= at_least(l->path.min_rtt_ns / (woken ? 4 : 12), 4 * MS);
 }
 
+/* Whether data were outstanding before this packet was sent. */
+static bool outstanding(const struct pl_limits_send *sent)
+{
+    return sent->mode != PL_MODE_NORMAL || sent->una + sent->len < sent->high;
+}
+
 /* True when acknowledgements were overdue, so that neither the application nor the path's rate was the limit. */
 static bool unanswered(const struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    bool outstanding = sent->mode != PL_MODE_NORMAL || sent->una + sent->len < sent->high;
-    int64_t since_ns = at_least(l->last_ack_ns, l->gap.t0_ns);
-    return outstanding && sent->t_ns - since_ns > l->path.min_rtt_ns + DELAYED_ACK_NS;
+    return outstanding(sent) && sent->t_ns - l->waits_ns > l->path.min_rtt_ns + DELAYED_ACK_NS;
+}
+
+/* Which window kept the sender waiting. */
+static enum pl_limit_cause window_cause(const struct pl_limits *l)
+{
+    if (l->full)
+        return PL_LIMIT_RECEIVER_WINDOW;
+    return l->last_cause == PL_LIMIT_SLOW_START ? PL_LIMIT_SLOW_START : PL_LIMIT_CONGESTION_AVOIDANCE;
 }
 
 static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *sent)
@@ -185,7 +198,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_ZERO_WINDOW;
     bool late = late_time(l, sent->t_ns) * 2 > length_ns;
     if (!late && unanswered(l, sent))
-        return l->full ? PL_LIMIT_RECEIVER_WINDOW : PL_LIMIT_CONGESTION_AVOIDANCE;
+        return window_cause(l);
     if (l->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return buffer_was_full(l, sent) ? PL_LIMIT_SEND_BUFFER : PL_LIMIT_APPLICATION;
     if (late)
@@ -225,6 +238,8 @@ static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
 static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     uint64_t flight = sent->high > sent->una ? sent->high - sent->una : 0;
+    if (!outstanding(sent))
+        l->waits_ns = sent->t_ns;
     enter_mode(l, sent);
     l->gap.packets++;
     l->gap.bytes += sent->len;
@@ -273,7 +288,7 @@ int pl_limits_ack(struct pl_limits *l, const struct pl_limits_ack *ack)
         return 0;
     if (ack->advanced) {
         l->ack_gap_ns = l->last_ack_ns < 0 ? 0 : ack->t_ns - l->last_ack_ns;
-        l->last_ack_ns = ack->t_ns;
+        l->last_ack_ns = l->waits_ns = ack->t_ns;
     }
     l->missed = l->missed || ack->missed;
     if (ack->recovered && l->mode != PL_MODE_NORMAL) {

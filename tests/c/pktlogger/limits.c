@@ -118,7 +118,7 @@ static void silences_that_no_acknowledgement_ends_are_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* A queue stands when an outage begins. What is sent first after it is sent again. */
+/* A queue stands when an outage begins. Two packets probe it, the second soon after the first. */
 static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(void)
 {
     struct run run;
@@ -130,8 +130,9 @@ static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(v
     for (int i = 0; i < 30; i++)
         send(&run, MS, false);
     acknowledge(&run, MS, 10 * MSS, false); /* the last that arrives */
+    send(&run, 150 * MS, false);
     run.mode = PL_MODE_FAST;
-    send(&run, 200 * MS, false);
+    send(&run, 50 * MS, false);
     end(&run, ms);
     CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 201);
     CHECK(ms[PL_LIMIT_PATH_RATE] >= 4 * 40 + 30 - 1);
