@@ -12,8 +12,6 @@ from netcommon import readable
 
 BINS = 500
 BAND_PX = 16
-PREFIX = "limited by "  # of the traces' names
-KEY = "legend9"  # beyond those of the panels
 COLOURS = {
     "slow_start": SKY, "congestion_avoidance": BLUE, "receiver_window": ORANGE, "zero_window": BLACK,
     "send_buffer": PURPLE, "application": GREY, "pacing": YELLOW, "path_rate": GREEN, "fast_recovery": VERMILLION,
@@ -22,7 +20,7 @@ COLOURS = {
 
 
 def add_limits(figure: Sheet, view: View, row: int) -> None:
-    """Draws the band, a trace for each cause in view. The panel has no legend: a list on the page has the colours."""
+    """Draws the band, a trace for each cause in view. It is too low for a legend: its colours are in the one above."""
     limits = view.timeline.limits
     if limits is None:
         return
@@ -36,18 +34,8 @@ def add_limits(figure: Sheet, view: View, row: int) -> None:
         lasted = [readable.duration(ns) for ns in (t1[own] - t0[own]).tolist()]
         name = limits.names[number]
         figure.add_trace(scatter(
-            x=x, y=np.where(np.isnan(x), np.nan, 0.0), mode="lines", name=f"{PREFIX}{WORDS.get(name, name)}",
-            showlegend=False, line={"color": COLOURS.get(name, GREY), "width": BAND_PX},
+            x=x, y=np.where(np.isnan(x), np.nan, 0.0), mode="lines", name=f"limited by {WORDS.get(name, name)}",
+            legend="legend", line={"color": COLOURS.get(name, GREY), "width": BAND_PX},
             customdata=np.repeat(np.asarray(lasted, object), 3),
             hovertemplate=f"<b>limited by {WORDS.get(name, name)}</b><br>for %{{customdata}}<extra></extra>",
         ), row)  # fmt: skip
-
-
-def add_limits_key(figure: Sheet) -> None:
-    """Adds a legend of the band's colours below the plot."""
-    own = [trace for trace in figure.data if str(trace["name"]).startswith(PREFIX)]
-    for trace in own:
-        trace |= {"showlegend": True, "name": str(trace["name"]).removeprefix(PREFIX), "legend": KEY}
-    figure.layout[KEY] = {
-        "orientation": "h", "x": 0, "y": -0.07, "yanchor": "top", "font": {"size": 14}, "title": {"text": "Limit:  "},
-    }  # fmt: skip

@@ -114,7 +114,7 @@ def add_throughput(figure: Sheet, view: View, row: int) -> None:
         _add_rate(figure, view, row, "server got, new to it", tl.server.arrived, GREEN)
     else:
         _add_rate(figure, view, row, "sent, all", tl.sent, SKY)
-        _add_rate(figure, view, row, "arrived, new to the receiver", tl.arrived, ORANGE)
+        _add_rate(figure, view, row, "arrived for the first time", tl.arrived, ORANGE)
     _add_level(figure, view, row, "line rate", float(tl.params.get("rate_bps") or 0))
 
 

@@ -46,9 +46,10 @@ class Sheet:
         self.layout["xaxis"] = {"type": NUMBERS, "anchor": _reference(self.rows), "domain": [0.0, 1.0]}
 
     def add_trace(self, trace: Trace, row: int) -> None:
-        """Draws a trace into a panel; the first one is 1. It is in the panel's own legend."""
+        """Draws a trace into a panel; the first one is 1. It is in the panel's own legend unless it names
+        another."""
         legend = "legend" if row == 1 else f"legend{row}"
-        self.data.append(trace | {"xaxis": "x", "yaxis": _reference(row), "legend": legend})
+        self.data.append({"legend": legend} | trace | {"xaxis": "x", "yaxis": _reference(row)})
 
     def traces_of(self, row: int) -> list[Trace]:
         return [trace for trace in self.data if trace["yaxis"] == _reference(row)]

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from dashboard.data.flow import Stop
 from dashboard.data.limits import OF_HOSTS, WORDS
 from dashboard.data.timeline import Timeline
-from dashboard.figures.limits import add_limits, add_limits_key
+from dashboard.figures.limits import add_limits
 from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throughput, add_tunnel
 from dashboard.figures.seqack import add_seqack
 from dashboard.figures.sheet import Sheet, y_axis
@@ -70,13 +70,10 @@ def timeline_figure(
 ) -> go.Figure:
     """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
     points, and bands have labels that a plot of `width_px` has room for. It is drawn once, so its margin may follow its
-    legends. `still`: a picture without a page around it, so it has the key of the limits, and short labels of stops, so
-    that they do not cover the curves."""
+    legends. `still`: a picture that nobody can zoom, so it has short labels of stops, which do not cover the curves."""
     room = SHORT_LABELS_PX if still else width_px
     sheet = timeline_sheet(timeline, span_ns, points=points, height=height, width_px=room)
     sheet.layout["margin"] |= {"r": 20, "autoexpand": True}
-    if still and timeline.limits:
-        add_limits_key(sheet)
     return sheet.figure()
 
 

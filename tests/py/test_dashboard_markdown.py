@@ -18,7 +18,6 @@ from dashboard.cli import report
 from dashboard.data import timeline
 from dashboard.data.limits import WORDS
 from dashboard.data.runs import load_run
-from dashboard.figures import limits
 from dashboard.figures.timeline import timeline_figure
 from dashboard.markdown import write_markdown
 from netcommon.errors import LfpError, MissingError, UsageError
@@ -71,7 +70,7 @@ def test_no_pictures_needs_markdown(tmp_path: Path) -> None:
     assert isinstance(done.exception, LfpError) and "--no-pictures: only with --markdown FILE" in str(done.exception)
 
 
-def test_the_picture_of_a_timeline_has_a_key_of_its_limits_and_short_labels(tmp_path: Path) -> None:
+def test_a_timeline_has_a_key_of_its_limits_and_as_a_picture_short_labels(tmp_path: Path) -> None:
     path = synthetic_run.seqack(tmp_path)
     folder, run = path / "trials" / "0000", load_run(path)
     origin = timeline.load(run, run.trial(0)).origin_ns
@@ -83,10 +82,10 @@ def test_the_picture_of_a_timeline_has_a_key_of_its_limits_and_short_labels(tmp_
     os.utime(folder / "segments.parquet", ns=(1, 1))
     loaded = timeline.load(run, run.trial(0))
     page, still = (timeline_figure(loaded, loaded.first_view_ns(), still=one) for one in (False, True))
-    assert not [trace.name for trace in page.data if trace.legend == limits.KEY]
-    keyed = {trace.name for trace in still.data if trace.legend == limits.KEY and trace.showlegend}
-    assert keyed == {WORDS["slow_start"], WORDS["timeout"]}
-    assert still.layout[limits.KEY].title.text.startswith("Limit")
+    for figure in (page, still):
+        keyed = [trace for trace in figure.data if trace.yaxis == "y2"]
+        assert [trace.name for trace in keyed] == [f"limited by {WORDS[cause]}" for cause in ("slow_start", "timeout")]
+        assert all(trace.showlegend is not False and trace.legend == "legend" for trace in keyed)
     assert max(len(note.text) for note in page.layout.annotations) > 30
     assert all("<br>" not in note.text and len(note.text) < 30 for note in still.layout.annotations)
 
