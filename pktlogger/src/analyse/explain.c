@@ -19,19 +19,28 @@ static void put_loss(void *context, const struct pl_loss *loss)
     pl_tables_put_loss(explain->tables, loss);
 }
 
-/* Goes through the rows of a transfer that lost parts: first for the bottleneck's rate, then for the queues. */
-static int study_losses(struct pl_explain *explain)
+/* Goes through the rows of a transfer for the bottleneck's time for a byte. Returns 0, or -1 without memory. */
+static int measure_service(struct pl_explain *explain, double *ns_a_byte)
 {
-    struct pl_transfer *t = explain->t;
     struct pl_service *service = calloc(1, sizeof *service);
     struct pl_segment part;
     int result = service ? 0 : -1;
-    for (struct pl_cursor cursor = {0};
-         result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
+    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_passage(explain->tables, explain->t, &cursor, &part);
+         cursor.row++)
         if (part.t_received_ns >= 0)
-            result = pl_service_add(service, &part, t->low_delay_ns);
-    double ns_a_byte = service ? pl_service_end(service) : 0;
+            result = pl_service_add(service, &part, explain->t->low_delay_ns);
+    *ns_a_byte = service ? pl_service_end(service) : 0;
     free(service);
+    return result;
+}
+
+/* Goes through the rows of a transfer that lost parts for the queues beside them. */
+static int study_losses(struct pl_explain *explain)
+{
+    struct pl_transfer *t = explain->t;
+    struct pl_segment part;
+    double ns_a_byte;
+    int result = measure_service(explain, &ns_a_byte);
     if (result < 0 || pl_loss_study_begin(&explain->study, t->min_rtt_ns, ns_a_byte) < 0)
         return -1;
     for (struct pl_cursor cursor = {0};

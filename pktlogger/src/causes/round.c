@@ -46,12 +46,13 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
     enum pl_limit_cause cause = PL_LIMIT_CONGESTION_AVOIDANCE;
     *relabel = false;
     rounds->last_flight = round->flight;
+    rounds->filled = rounds->filled || round->queue_ns >= rounds->standing_ns;
     if (round->queue_ns >= rounds->standing_ns)
         return PL_LIMIT_PATH_RATE;
     if (grew && rounds->opening)
         return PL_LIMIT_SLOW_START;
     rounds->opening = false;
-    if (busy(round))
+    if (rounds->filled && busy(round))
         return PL_LIMIT_PATH_RATE;
     if (still && !rounds->lost)
         rounds->cap = round->flight;

@@ -24,6 +24,7 @@ struct pl_rounds {
     int64_t standing_ns;    /* a queue is standing when no packet of a round meets a smaller one */
     uint64_t last_flight;   /* 0: none */
     bool opening, lost;     /* slow start may go on; a recovery has been seen */
+    bool filled;            /* a queue has been standing, so the line's rate is known and not only that of the sender */
     uint64_t steady_flight; /* of the first of the last steady rounds */
     unsigned steady_n;
     uint64_t cap; /* a flight that stood still before any loss; 0: none */

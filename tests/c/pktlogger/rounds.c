@@ -94,13 +94,15 @@ static void a_queue_that_no_packet_misses_is_the_paths_rate(void)
     CHECK_EQ(run.rows[0].queue_ns, 20 * MS);
 }
 
-/* Bursts of 40 and then 40 and 43 in turn, each an RTT of 40 ms after the last: busy at 1 ms a segment. */
-static int64_t path_rate_ms(int64_t segment_ns)
+/* Bursts of 40 and 43 in turn, each an RTT of 40 ms after the last. The first one meets a queue. */
+static int64_t path_rate_ms(int64_t segment_ns, int64_t first_queue_ns)
 {
     struct run run;
     int64_t ms[PL_LIMIT_N];
     begin_behind(&run, segment_ns);
+    run.queue_ns = first_queue_ns;
     burst(&run, 40);
+    run.queue_ns = 0;
     for (int round = 0; round < 10; round++)
         burst(&run, round % 2 ? 40 : 43);
     send(&run, 1000, false);
@@ -110,8 +112,14 @@ static int64_t path_rate_ms(int64_t segment_ns)
 
 static void a_line_that_is_busy_all_the_time_is_the_paths_rate_without_a_queue(void)
 {
-    CHECK(path_rate_ms(MS) >= 399);
-    CHECK_EQ(path_rate_ms(9 * MS / 10), 0);
+    CHECK(path_rate_ms(MS, 20 * MS) >= 11 * 40 - 1);
+    CHECK(path_rate_ms(9 * MS / 10, 20 * MS) <= 40);
+}
+
+/* Then the rate that seems to be the bottleneck's is the sender's. */
+static void a_line_at_which_no_queue_ever_stood_is_no_limit(void)
+{
+    CHECK_EQ(path_rate_ms(MS, 0), 0);
 }
 
 /* The first packet that is sent again finds the queue empty. */
@@ -145,6 +153,7 @@ int main(void)
     RUN(a_segments_own_time_at_the_bottleneck_is_no_queue);
     RUN(a_queue_that_no_packet_misses_is_the_paths_rate);
     RUN(a_line_that_is_busy_all_the_time_is_the_paths_rate_without_a_queue);
+    RUN(a_line_at_which_no_queue_ever_stood_is_no_limit);
     RUN(a_queue_until_a_loss_is_the_paths_rate);
     return 0;
 }
