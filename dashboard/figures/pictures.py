@@ -1,21 +1,32 @@
 """Figures as PNG, by kaleido and the machine's Chromium: the extra `pictures` of pyproject.toml.
 
-Chromium runs headless, without its background networking and without MathJax, which kaleido would fetch.
+Chromium runs headless, without its background networking and without MathJax, which kaleido would fetch. kaleido runs
+in a process of its own, which is ended when it takes too long, and Chromium ends with its pipe: inside another program
+it waited for ever, now and then, for a Chromium that was gone.
 Rejected: a second set of figures for a library that draws by itself, which would differ from the pages.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import plotly.graph_objects as go
 
-from netcommon.errors import MissingError
+from netcommon.errors import LfpError, MissingError
 
 WIDTH, HEIGHT, SCALE = 1100, 620, 1.5  # of a page of text, at the resolution of print
 FLAGS = "CHROMIUM_FLAGS"  # read by Debian's /usr/bin/chromium
+START_S, EACH_S = 60.0, 20.0  # a busy machine takes seconds to start Chromium, and one for a picture
+NO_BROWSER = 3  # exit status of the process that draws
 MISSING = (
     "--markdown: {what} is missing, which draws the pictures; "
     "pip install 'lfp[pictures]' and apt-get install chromium, or give --no-pictures"
@@ -23,26 +34,54 @@ MISSING = (
 
 
 def write_pictures(figures: Sequence[tuple[Path, go.Figure]]) -> None:
-    """Writes each figure to its path as a PNG, 1,650 pixels wide. Raises MissingError without kaleido or Chromium."""
-    try:
-        import kaleido
-        from choreographer.errors import BrowserFailedError, ChromeNotFoundError
-    except ImportError as error:
-        raise MissingError(MISSING.format(what="kaleido")) from error
-    before = os.environ.get(FLAGS)
-    os.environ[FLAGS] = f"{before or ''} --disable-background-networking"
-    try:
-        wanted = [_picture(*each) for each in figures]
-        kaleido.write_fig_from_object_sync(wanted, cancel_on_error=True, kopts={"mathjax": False})
-    except (BrowserFailedError, ChromeNotFoundError) as error:
-        raise MissingError(MISSING.format(what="a Chromium that starts")) from error
-    finally:
-        if before is None:
-            del os.environ[FLAGS]
-        else:
-            os.environ[FLAGS] = before
+    """Writes each figure to its path as a PNG, 1,650 pixels wide. Raises MissingError without kaleido or Chromium, and
+    LfpError where these fail or take minutes."""
+    if not importlib.util.find_spec("kaleido"):
+        raise MissingError(MISSING.format(what="kaleido"))
+    wanted = json.dumps([_picture(path, figure) for path, figure in figures])
+    status, said = _run(wanted, START_S + EACH_S * len(figures))
+    if status == NO_BROWSER:
+        raise MissingError(MISSING.format(what="a Chromium that starts"))
+    if not all(path.exists() and path.stat().st_size for path, _ in figures):
+        why = said.strip().rpartition("\n")[2] if status is not None else "it took too long"
+        raise LfpError(f"--markdown: Chromium did not draw the pictures: {why[:200]}; --no-pictures leaves them out")
 
 
-def _picture(path: Path, figure: go.Figure) -> dict[str, object]:
+def _run(wanted: str, timeout_s: float) -> tuple[int | None, str]:
+    """The exit status of a process that draws, None where it was ended, and what it said."""
+    argv = [sys.executable, "-m", __name__]
+    flags = f"{os.environ.get(FLAGS, '')} --disable-background-networking"
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=os.environ | {FLAGS: flags}, process_group=0,
+    ) as process:  # fmt: skip
+        try:
+            said, _ = process.communicate(wanted, timeout_s)
+            return process.returncode, said
+        except subprocess.TimeoutExpired:
+            return None, ""
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _picture(path: Path, figure: go.Figure) -> dict[str, Any]:
     size = {"width": WIDTH, "height": figure.layout.height or HEIGHT, "scale": SCALE}
-    return {"fig": figure, "path": str(path), "opts": {"format": "png", **size}}
+    return {"fig": json.loads(figure.to_json()), "path": str(path), "opts": {"format": "png", **size}}
+
+
+def _draw() -> int:
+    """Draws what standard input lists."""
+    import kaleido
+    from choreographer.errors import BrowserFailedError, ChromeNotFoundError
+
+    wanted = json.load(sys.stdin)
+    try:
+        kaleido.write_fig_from_object_sync(wanted, cancel_on_error=True, kopts={"mathjax": False})
+    except (BrowserFailedError, ChromeNotFoundError):
+        return NO_BROWSER
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_draw())

@@ -8,16 +8,19 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import plotly.graph_objects as go
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import synthetic_run
 from click.testing import CliRunner
+from support.waiting import wait_until
 
 from dashboard.cli import report
 from dashboard.data import timeline
 from dashboard.data.limits import WORDS
 from dashboard.data.runs import load_run
+from dashboard.figures import pictures
 from dashboard.figures.timeline import timeline_figure
 from dashboard.markdown import write_markdown
 from netcommon.errors import LfpError, MissingError, UsageError
@@ -51,6 +54,20 @@ def test_what_markdown_would_take_for_a_mark_is_text(tmp_path: Path) -> None:
     (run / "manifest.json").write_text(json.dumps(manifest))
     write_markdown(run, target, pictures=False)
     assert target.read_text().startswith("# A \\| B &lt;b>\n")
+
+
+def test_a_browser_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser, noted = tmp_path / "browser", tmp_path / "process"
+    browser.write_text(f"#!/bin/sh\necho $$ >{noted}\nexec cat <&3 >/dev/null\n")  # Chromium, too, ends with its pipe
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER_PATH", str(browser))
+    monkeypatch.setattr(pictures, "START_S", 10.0)
+    monkeypatch.setattr(pictures, "EACH_S", 0.0)
+    with pytest.raises(LfpError, match=r"^--markdown: Chromium did not draw .*it took too long; --no-pictures"):
+        pictures.write_pictures([(tmp_path / "one.png", go.Figure())])
+    line = Path(f"/proc/{noted.read_text().strip()}/cmdline")  # empty, too, once it has ended and nobody waited for it
+    wait_until(lambda: not line.exists() or not line.read_text(), "the browser's end")
+    assert not (tmp_path / "one.png").exists()
 
 
 def test_without_kaleido_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
