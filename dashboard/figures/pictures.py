@@ -8,7 +8,6 @@ Rejected: a second set of figures for a library that draws by itself, which woul
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import os
@@ -61,7 +60,7 @@ def _run(wanted: str, timeout_s: float) -> tuple[int | None, str]:
         except subprocess.TimeoutExpired:
             return None, ""
         finally:
-            with contextlib.suppress(ProcessLookupError):
+            if process.returncode is None:  # its process id is its own until then
                 os.killpg(process.pid, signal.SIGKILL)
 
 

@@ -84,6 +84,18 @@ static inline void burst(struct run *run, int packets)
     acknowledge(run, RTT_NS - 1000 * packets, run->high - run->una, false);
 }
 
+/* A sender whose packets all meet a queue: four rounds, and 30 ms of a fifth. */
+enum { QUEUE_MS = 4 * 40 + 30 };
+static inline void begin_with_a_queue(struct run *run)
+{
+    begin(run);
+    run->queue_ns = 20 * MS;
+    for (int round = 0; round < 4; round++)
+        burst(run, 40);
+    for (int i = 0; i < 30; i++)
+        send(run, MS, false);
+}
+
 /* The time of a cause, ms. Ends the sender. */
 static inline void end(struct run *run, int64_t ms[PL_LIMIT_N])
 {

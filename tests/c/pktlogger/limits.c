@@ -123,19 +123,14 @@ static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(v
 {
     struct run run;
     int64_t ms[PL_LIMIT_N];
-    begin(&run);
-    run.queue_ns = 20 * MS;
-    for (int round = 0; round < 4; round++)
-        burst(&run, 40);
-    for (int i = 0; i < 30; i++)
-        send(&run, MS, false);
+    begin_with_a_queue(&run);
     acknowledge(&run, MS, 10 * MSS, false); /* the last that arrives */
     send(&run, 150 * MS, false);
     run.mode = PL_MODE_FAST;
     send(&run, 50 * MS, false);
     end(&run, ms);
     CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 201);
-    CHECK(ms[PL_LIMIT_PATH_RATE] >= 4 * 40 + 30 - 1);
+    CHECK(ms[PL_LIMIT_PATH_RATE] >= QUEUE_MS - 1);
 }
 
 static void recoveries_begin_and_end_where_they_do(void)

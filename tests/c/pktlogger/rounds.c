@@ -127,19 +127,14 @@ static void a_queue_until_a_loss_is_the_paths_rate(void)
 {
     struct run run;
     int64_t ms[PL_LIMIT_N];
-    begin(&run);
-    run.queue_ns = 20 * MS;
-    for (int round = 0; round < 4; round++)
-        burst(&run, 40);
-    for (int i = 0; i < 30; i++)
-        send(&run, MS, false);
+    begin_with_a_queue(&run);
     run.queue_ns = 0;
     run.mode = PL_MODE_FAST;
     send(&run, 10 * MS, false);
     acknowledge(&run, 40 * MS, run.high - run.una, true);
     send(&run, 1000, false);
     end(&run, ms);
-    CHECK(ms[PL_LIMIT_PATH_RATE] >= 4 * 40 + 40 - 1);
+    CHECK(ms[PL_LIMIT_PATH_RATE] >= QUEUE_MS + 10 - 1);
     CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 40);
     CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 0);
 }
