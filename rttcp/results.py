@@ -36,11 +36,15 @@ class Params(_Record):
 
 
 class Stream(_Record):
-    """One stream at one end; with ``verify`` its digest, and at the receiver the first wrong octet."""
+    """One stream at one end: its congestion control, the options and the ECN mode of its TCP_INFO at the end; with
+    ``verify`` its digest, and at the receiver the first wrong octet."""
 
     stream: int
     bytes: int
     retransmits: int
+    congestion: str = ""
+    options: int = 0
+    ecn_mode: int = 0
     digest: str
     mismatch: bool
     mismatch_offset: int

@@ -93,13 +93,13 @@ def _peer_of_another_version(answer: dict[str, Any]) -> tuple[int, str]:
     "answer",
     [
         {"type": "hello", "magic": "rttcp", "version": 2},
-        {"type": "refuse", "status": 1, "reason": "version 6 is not version 2: use the same rttcp at both ends"},
+        {"type": "refuse", "status": 1, "reason": "version 7 is not version 2: use the same rttcp at both ends"},
     ],
 )
 def test_a_receiver_of_another_version(answer: dict[str, Any]) -> None:
     status, errors = _peer_of_another_version(answer)
     assert status == 1 and errors.count("\n") == 1
-    assert "version 2" in errors and "version 6" in errors and "the same rttcp" in errors
+    assert "version 2" in errors and "version 7" in errors and "the same rttcp" in errors
 
 
 def test_a_sender_of_another_version_is_told_both(receiver: Receiver) -> None:
@@ -107,7 +107,7 @@ def test_a_sender_of_another_version_is_told_both(receiver: Receiver) -> None:
         peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 2}))
         answer = receive_frame(peer)
     assert answer["type"] == "refuse" and answer["status"] == 1
-    assert "version 2" in answer["reason"] and "version 6" in answer["reason"]
+    assert "version 2" in answer["reason"] and "version 7" in answer["reason"]
     assert receiver.event()["event"] == "refused"
 
 
@@ -163,7 +163,7 @@ def test_garbage_on_the_data_port(receiver: Receiver, octets: bytes, stays: bool
 
 def _say_hello(port: int) -> socket.socket:
     peer = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S)
-    peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 6}))
+    peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 7}))
     return peer
 
 
@@ -193,7 +193,7 @@ def test_a_receiver_that_started_with_its_machine_is_as_patient() -> None:
             assert read_line(young, time.monotonic() + DEADLINE_S)["event"] == "ready"
             with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as peer:
                 time.sleep(0.8)
-                peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 6}))
+                peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 7}))
                 assert receive_frame(peer)["type"] == "hello"
         finally:
             young.terminate()

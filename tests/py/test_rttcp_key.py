@@ -97,7 +97,7 @@ def test_an_older_rttcp_is_refused_with_the_version(receiver: Receiver) -> None:
     with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
         peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 3}))
         answer = receive_frame(peer)
-    assert answer["type"] == "refuse" and "version 3 is not version 6" in answer["reason"]
+    assert answer["type"] == "refuse" and "version 3 is not version 7" in answer["reason"]
 
 
 def test_an_older_receiver_closes_and_the_sender_says_what_to_do(key: Path) -> None:

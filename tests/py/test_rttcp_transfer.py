@@ -59,6 +59,20 @@ def test_bytes_arrive_and_both_ends_print_both_results(receiver: Receiver, host:
     assert end.sender.remote == end.receiver.local and end.sender.local == end.receiver.remote
 
 
+@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
+def test_the_congestion_control_is_that_of_both_ends_and_of_every_stream(receiver: Receiver, direction: str) -> None:
+    """The listener too has it before the connection is there: DCTCP is refused its ECN otherwise."""
+    default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    wanted = "cubic" if default == "reno" else "reno"
+    status, events, errors = send(receiver.port, bytes=100_000, congestion=wanted, parallel=3, direction=direction)
+    assert status == 0, errors
+    ways = [events[-1], *([events[-1]["reverse"]] if direction == "both" else [])]
+    for side in (way[end] for way in ways for end in ("sender", "receiver")):
+        assert side["congestion"] == wanted
+        assert [row["congestion"] for row in side["streams"]] == [wanted] * 3
+        assert {row["options"] for row in side["streams"]} == {side["tcp_info"]["options"]}
+
+
 def test_duration_ends_the_transfer(receiver: Receiver) -> None:
     status, events, errors = send(receiver.port, duration_ns=400_000_000, interval_ns=100_000_000)
     assert status == 0, errors
@@ -182,12 +196,12 @@ def test_garbage_on_the_port_disturbs_nobody(receiver: Receiver) -> None:
     assert status == 0 and events[-1]["complete"], errors
 
 
-@pytest.mark.parametrize("version", [1, 5, 7])
+@pytest.mark.parametrize("version", [1, 6, 8])
 def test_another_version_is_refused_with_a_reason(receiver: Receiver, version: int) -> None:
     with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
         peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": version}))
         answer = receive_frame(peer)
-    assert answer["type"] == "refuse" and f"version {version} is not version 6" in answer["reason"]
+    assert answer["type"] == "refuse" and f"version {version} is not version 7" in answer["reason"]
 
 
 def test_a_sender_meets_something_else() -> None:
@@ -270,7 +284,7 @@ def test_an_idle_peer_is_given_up() -> None:
         peer, _ = control.accept()
         with peer:
             receive_frame(peer)
-            peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 6}))
+            peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 7}))
             params = receive_frame(peer)["params"]
             stream = {"port": data.getsockname()[1], "window_granted_bytes": 0}
             peer.sendall(frame({"type": "accept", "session": "x", "params": params, "streams": [stream]}))

@@ -95,7 +95,7 @@ static const struct nc_option table[] = {
     {"mss", 'M', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 88, 32767, NULL, NULL, "largest segment (TCP_MAXSEG)",
      OFFSET(mss_bytes)},
     {"congestion", 'C', NC_OPT_STRING, 0, NULL, 0, 0, NULL, "NAME",
-     "congestion control of the sender, with --request of both ends, by the kernel's name",
+     "congestion control of both ends, by the kernel's name",
      OFFSET(congestion)},
     {"nodelay", 'D', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL,
      "send short segments at once (TCP_NODELAY); default with --window and --request",

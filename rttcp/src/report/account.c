@@ -38,7 +38,10 @@ static struct rttcp_stream_account account_of(const struct rttcp_transfer *strea
     rttcp_tcpinfo_take(stream->fd, &info);
     rttcp_side_describe(stream->fd, &socket_side);
     account.retransmits = rttcp_tcpinfo_get(&info, "total_retrans");
+    account.options = rttcp_tcpinfo_get(&info, "options");
+    account.ecn_mode = rttcp_tcpinfo_get(&info, "ecn_mode");
     account.mss_bytes = socket_side.mss_bytes;
+    memcpy(account.congestion, socket_side.congestion, sizeof account.congestion);
     memcpy(account.local, stream->local, sizeof account.local);
     memcpy(account.remote, stream->remote, sizeof account.remote);
     if (!stream->verify)

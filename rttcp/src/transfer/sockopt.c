@@ -34,6 +34,17 @@ static int set_sending(int fd, const struct rttcp_params *params, struct nc_erro
     return set_mss(fd, params->mss_bytes, error);
 }
 
+/* A receiver takes the congestion control too, where its kernel has it. A control such as DCTCP needs it there: Linux
+ * accepts ECN from an ECT SYN only at a listener with such a control, and the receiver echoes marks as the control
+ * wants them. Where the kernel refuses the name, the results say which control ran (`congestion`). */
+static int set_receiving(int fd, const struct rttcp_params *params, struct nc_error *error)
+{
+    struct nc_error ignored;
+    if (params->congestion[0])
+        rttcp_congestion_set(fd, params->congestion, &ignored);
+    return params->window_bytes ? rttcp_window_reserve(fd, params->window_bytes, error) : 0;
+}
+
 /* With request and response both ends send.
  * Rejected: TCP_USER_TIMEOUT. Linux counts it from the first retransmission of a recovery. At 1 % loss with 40,000
  * packets in flight a recovery never ends, so the first RTO after that time would kill a connection that moves data.
@@ -51,9 +62,8 @@ int rttcp_data_socket(int family, const struct rttcp_params *params, bool sendin
         setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof tos);
     if (tos && family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof tos);
-    int status = sending || params->request_bytes ? set_sending(fd, params, error)
-                 : params->window_bytes           ? rttcp_window_reserve(fd, params->window_bytes, error)
-                                                  : 0;
+    bool sends = sending || params->request_bytes;
+    int status = sends ? set_sending(fd, params, error) : set_receiving(fd, params, error);
     if (status == 0)
         return fd;
     close(fd);

@@ -7,26 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 
 #include "nc_clock.h"
+
+enum layout { ANY_KERNEL, BEFORE_7, SINCE_7 }; /* which kernels have a field there */
 
 struct info_field {
     const char *name;
     uint16_t offset;
     uint8_t bytes;
     uint8_t shift, bits; /* bits 0: the whole field */
+    enum layout layout;
 };
 
 #define AT(member) offsetof(struct tcp_info, tcpi_##member)
-#define PLAIN(member) {#member, AT(member), sizeof(((struct tcp_info *)0)->tcpi_##member), 0, 0}
-#define UNIT(member, suffix) {#member "_" #suffix, AT(member), sizeof(((struct tcp_info *)0)->tcpi_##member), 0, 0}
+#define PLAIN(member) {#member, AT(member), sizeof(((struct tcp_info *)0)->tcpi_##member), 0, 0, ANY_KERNEL}
+#define UNIT(member, suffix)                                                                                           \
+    {#member "_" #suffix, AT(member), sizeof(((struct tcp_info *)0)->tcpi_##member), 0, 0, ANY_KERNEL}
 #define AFTER_SND_WND(bytes) ((uint16_t)(AT(snd_wnd) + 4 + (bytes))) /* newer than some headers we build with */
 
 /* clang-format off */
 static const struct info_field fields[] = {
     PLAIN(state), PLAIN(ca_state), PLAIN(retransmits), PLAIN(probes), PLAIN(backoff), PLAIN(options),
-    {"snd_wscale", 6, 1, 0, 4}, {"rcv_wscale", 6, 1, 4, 4},
-    {"delivery_rate_app_limited", 7, 1, 0, 1}, {"fastopen_client_fail", 7, 1, 1, 2},
+    {"snd_wscale", 6, 1, 0, 4, ANY_KERNEL}, {"rcv_wscale", 6, 1, 4, 4, ANY_KERNEL},
+    {"delivery_rate_app_limited", 7, 1, 0, 1, ANY_KERNEL}, {"fastopen_client_fail", 7, 1, 1, 2, ANY_KERNEL},
     UNIT(rto, us), UNIT(ato, us), PLAIN(snd_mss), PLAIN(rcv_mss),
     PLAIN(unacked), PLAIN(sacked), PLAIN(lost), PLAIN(retrans), PLAIN(fackets),
     UNIT(last_data_sent, ms), UNIT(last_ack_sent, ms), UNIT(last_data_recv, ms), UNIT(last_ack_recv, ms),
@@ -38,14 +43,21 @@ static const struct info_field fields[] = {
     PLAIN(delivered), PLAIN(delivered_ce), PLAIN(bytes_sent), PLAIN(bytes_retrans), PLAIN(dsack_dups),
     PLAIN(reord_seen),
     PLAIN(rcv_ooopack), PLAIN(snd_wnd),
-    {"rcv_wnd", AFTER_SND_WND(0), 4, 0, 0}, {"rehash", AFTER_SND_WND(4), 4, 0, 0},
-    {"total_rto", AFTER_SND_WND(8), 2, 0, 0}, {"total_rto_recoveries", AFTER_SND_WND(10), 2, 0, 0},
-    {"total_rto_time_ms", AFTER_SND_WND(12), 4, 0, 0},
-    {"received_ce", AFTER_SND_WND(16), 4, 0, 0},
-    {"delivered_e1_bytes", AFTER_SND_WND(20), 4, 0, 0}, {"delivered_e0_bytes", AFTER_SND_WND(24), 4, 0, 0},
-    {"delivered_ce_bytes", AFTER_SND_WND(28), 4, 0, 0}, {"received_e1_bytes", AFTER_SND_WND(32), 4, 0, 0},
-    {"received_e0_bytes", AFTER_SND_WND(36), 4, 0, 0}, {"received_ce_bytes", AFTER_SND_WND(40), 4, 0, 0},
-    {"accecn_fail_mode", AFTER_SND_WND(44), 2, 0, 0}, {"accecn_opt_seen", AFTER_SND_WND(46), 2, 0, 0},
+    {"rcv_wnd", AFTER_SND_WND(0), 4, 0, 0, ANY_KERNEL}, {"rehash", AFTER_SND_WND(4), 4, 0, 0, ANY_KERNEL},
+    {"total_rto", AFTER_SND_WND(8), 2, 0, 0, ANY_KERNEL},
+    {"total_rto_recoveries", AFTER_SND_WND(10), 2, 0, 0, ANY_KERNEL},
+    {"total_rto_time_ms", AFTER_SND_WND(12), 4, 0, 0, ANY_KERNEL},
+    {"received_ce", AFTER_SND_WND(16), 4, 0, 0, ANY_KERNEL},
+    {"delivered_e1_bytes", AFTER_SND_WND(20), 4, 0, 0, ANY_KERNEL},
+    {"delivered_e0_bytes", AFTER_SND_WND(24), 4, 0, 0, ANY_KERNEL},
+    {"delivered_ce_bytes", AFTER_SND_WND(28), 4, 0, 0, ANY_KERNEL},
+    {"received_e1_bytes", AFTER_SND_WND(32), 4, 0, 0, ANY_KERNEL},
+    {"received_e0_bytes", AFTER_SND_WND(36), 4, 0, 0, ANY_KERNEL},
+    {"received_ce_bytes", AFTER_SND_WND(40), 4, 0, 0, ANY_KERNEL},
+    {"accecn_fail_mode", AFTER_SND_WND(44), 2, 0, 0, BEFORE_7},
+    {"accecn_opt_seen", AFTER_SND_WND(46), 2, 0, 0, BEFORE_7},
+    {"ecn_mode", AFTER_SND_WND(44), 1, 0, 2, SINCE_7}, {"accecn_opt_seen", AFTER_SND_WND(44), 1, 2, 2, SINCE_7},
+    {"accecn_fail_mode", AFTER_SND_WND(44), 1, 4, 4, SINCE_7},
 };
 /* clang-format on */
 #define FIELDS (sizeof fields / sizeof fields[0])
@@ -96,16 +108,26 @@ static uint64_t value_of(const struct rttcp_tcpinfo *info, const struct info_fie
     }
 }
 
+/* Linux 7.0 made bits of what were two fields of AccECN. The struct is as long as before, so its length does not say
+ * which layout it has. */
+static bool is_of_this_kernel(enum layout layout)
+{
+    struct utsname kernel;
+    if (layout == ANY_KERNEL)
+        return true;
+    return uname(&kernel) == 0 && (strtol(kernel.release, NULL, 10) >= 7) == (layout == SINCE_7);
+}
+
 static bool has(const struct rttcp_tcpinfo *info, const struct info_field *field)
 {
-    return (uint32_t)field->offset + field->bytes <= info->filled;
+    return (uint32_t)field->offset + field->bytes <= info->filled && is_of_this_kernel(field->layout);
 }
 
 uint64_t rttcp_tcpinfo_get(const struct rttcp_tcpinfo *info, const char *name)
 {
     for (size_t i = 0; i < FIELDS; i++)
-        if (strcmp(fields[i].name, name) == 0)
-            return has(info, &fields[i]) ? value_of(info, &fields[i]) : 0;
+        if (strcmp(fields[i].name, name) == 0 && has(info, &fields[i]))
+            return value_of(info, &fields[i]);
     return 0;
 }
 

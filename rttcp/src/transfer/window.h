@@ -35,7 +35,7 @@ uint64_t rttcp_window_clamp(int fd);
 /* The window that will be offered: window_bytes rounded up to the granularity of the scale (RFC 7323, 2.3). */
 uint64_t rttcp_window_granted(uint64_t window_bytes, uint64_t scale);
 
-/* Returns 0, or -1 with an error that lists the congestion controls of this kernel. */
+/* Asks for a congestion control by name. Returns 0, or -1 with an error that lists those of this kernel. */
 int rttcp_congestion_set(int fd, const char *name, struct nc_error *error);
 
 #endif

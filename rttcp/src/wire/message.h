@@ -12,7 +12,7 @@
 #include "nc_error.h"
 
 #define RTTCP_MAGIC "rttcp"
-#define RTTCP_PROTOCOL_VERSION 6
+#define RTTCP_PROTOCOL_VERSION 7
 
 #define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
 #define RTTCP_WINDOW_MIN UINT64_C(2048)      /* the kernel's floor for TCP_WINDOW_CLAMP lies below this */
@@ -39,7 +39,7 @@ struct rttcp_params {
     uint64_t interval_ns;
     uint64_t timeout_ns; /* without progress */
     bool nodelay, verify, zerocopy, skip_rx_copy, mptcp;
-    char congestion[16];       /* of the sender; "": the kernel's default */
+    char congestion[16];       /* of both ends; "": the kernel's default */
     char peer_cpu[8];          /* processor of the serving end; "": any */
     uint64_t forward, reverse; /* streams from and to the proposing end; JSON has an array of directions */
 };

@@ -21,11 +21,13 @@ struct rttcp_stream_account {
     uint64_t bytes, calls;
     uint64_t first_byte_ns, last_byte_ns; /* receiver: from t0 */
     uint64_t retransmits, mss_bytes;
-    uint64_t bad_reads; /* receiver, with verify: reads that held a wrong octet */
+    uint64_t options, ecn_mode; /* of TCP_INFO, at the end */
+    uint64_t bad_reads;         /* receiver, with verify: reads that held a wrong octet */
     bool mismatch;
     uint64_t mismatch_offset;   /* of the first wrong octet */
     char expected[20], got[20]; /* hexadecimal, from that offset on */
-    char digest[36];            /* XXH3-128 of everything sent or received; "" without verify */
+    char congestion[16];
+    char digest[36]; /* XXH3-128 of everything sent or received; "" without verify */
     char local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE];
 };
 json_t *rttcp_stream_encode(const struct rttcp_stream_account *account);
