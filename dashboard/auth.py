@@ -1,5 +1,5 @@
-"""Who may ask. A token for listeners beyond loopback: every request must bring it; after the first request a cookie
-does. And no request that another site's page makes the reader's browser send.
+"""Who may ask. Every request must bring the token, on loopback too, because all users of a machine reach it; after the
+first request a cookie brings it. And no request that another site's page makes the reader's browser send.
 
 The token comes once in the URL (`?token=…`). It is moved to a cookie, and the address is reloaded without it, so that
 it does not stay in the address bar on a projector.

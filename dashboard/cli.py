@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from netcommon.errors import EXIT_FAILED, UsageError
+from netcommon.strangers import refuse_foreign
 
 runs_dir_option = click.option(
     "--runs-dir", default="runs", show_default=True, type=click.Path(path_type=Path),
@@ -21,9 +22,9 @@ runs_dir_option = click.option(
 
 @click.command("dashboard")
 @click.argument("run", required=False)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; a token beyond loopback.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8050, show_default=True, type=click.IntRange(0, 65535), help="TCP port; 0: any free.")
-@click.option("--token", help="Require this token on every request.  [default: a random one beyond loopback]")
+@click.option("--token", help="Require this token on every request.  [default: a random one]")
 @click.option("--read-only", is_flag=True, help="Nothing can be deleted, started or changed from the pages.")
 @click.option("--gateway", type=click.Path(path_type=Path), metavar="SOCKET",
               help="Control socket of a running lft-gateway; adds a page that shows and controls it.")  # fmt: skip
@@ -63,9 +64,13 @@ def dashboard(
 @click.argument("run", default="last")
 @click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write this Markdown file instead, and its pictures beside it as PNG.")  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write the HTML report here.  [default: RUN/report.html]")  # fmt: skip
 @click.option("--no-pictures", is_flag=True, help="With --markdown: tables alone, which need no Chromium.")
 @runs_dir_option
-def report(run: str, markdown: Path | None, no_pictures: bool, runs_dir: Path) -> None:
+def report(
+    run: str, markdown: Path | None, output: Path | None, no_pictures: bool, runs_dir: Path
+) -> None:
     """Write RUN/report.html again, as one self-contained file, and print its path.
 
     RUN is a run directory, a run's name, or "last". With --markdown the same facts, figures and tables are a Markdown
@@ -75,10 +80,12 @@ def report(run: str, markdown: Path | None, no_pictures: bool, runs_dir: Path) -
     from dashboard.report import write_report
     from scenarios.run import runs
 
+    if output and markdown:
+        raise UsageError("--output: not with --markdown FILE, which names its own file")
     if no_pictures and not markdown:
         raise UsageError("--no-pictures: only with --markdown FILE; the HTML report draws in the browser")
     path = runs.find(run, runs_dir)
-    written = write_markdown(path, markdown, pictures=not no_pictures) if markdown else [write_report(path)]
+    written = write_markdown(path, markdown, pictures=not no_pictures) if markdown else [write_report(path, output)]
     for file in written:
         click.echo(file)
 
@@ -108,6 +115,8 @@ def certify(run: str, output: Path | None, check: bool, entered: datetime | None
         dossier.check(path, output or path)
         click.echo(f"{path}: unchanged since the run's end, and as in its dossier")
         return 0
+    if output is None:
+        refuse_foreign(path)
     content = dossier.make(path, entered.date().isoformat() if entered else None)
     for rule in content["rules"]:
         click.echo(f"{rule['name']:<4} {rule['verdict']:<28} {rule['asks']}")

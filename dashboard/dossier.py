@@ -5,7 +5,6 @@ Both files are written under temporary names first and then renamed, so that a f
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from dashboard.figures import plotly_js
 from dashboard.figures.records import all_records_figure
 from dashboard.figures.theme import GRAPH_CONFIG
 from netcommon.errors import UsageError
+from netcommon.strangers import replacing
 from scenarios.certify import dossier
 
 HERE = Path(__file__).parent
@@ -27,12 +27,9 @@ def write_dossier(content: dict[str, Any], folder: Path) -> Path:
     page = render(content)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".dossier-") as temporary:
-            written = {dossier.NAME: dossier.text(content), "dossier.html": page}
-            for name, text in written.items():
-                (Path(temporary) / name).write_text(text, encoding="utf-8")
-            for name in written:
-                (Path(temporary) / name).rename(folder / name)
+        with replacing(folder / dossier.NAME) as data, replacing(folder / "dossier.html") as html:
+            data.write(dossier.text(content).encode())
+            html.write(page.encode())
     except OSError as error:
         raise UsageError(f"--output {folder}: {error.strerror}") from error
     return folder / "dossier.html"

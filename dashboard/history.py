@@ -11,6 +11,7 @@ from plotly.io import to_html
 from dashboard.figures.history import panel_figure, panels
 from dashboard.figures.theme import GRAPH_CONFIG
 from netcommon.errors import UsageError
+from netcommon.strangers import write_text
 from scenarios.run.history import Entry
 
 
@@ -25,10 +26,8 @@ def write_plot(entries: Sequence[Entry], metric: str, file: Path) -> Path:
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>\n'
         f"<body><h1>{title}</h1>\n{''.join(figures)}\n</body></html>\n"
     )
-    temporary = file.with_name(f".{file.name}.tmp")
     try:
-        temporary.write_text(page, encoding="utf-8")
-        temporary.replace(file)
+        write_text(file, page)
     except OSError as error:
         raise UsageError(f"--plot {file}: {error.strerror}") from error
     return file

@@ -6,8 +6,6 @@ number of points, so the file's size does not grow with the capture's. Jinja's a
 
 from __future__ import annotations
 
-import os
-import tempfile
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,8 @@ from dashboard.figures.theme import GRAPH_CONFIG
 from dashboard.figures.timeline import STILL_HEIGHT, STILL_POINTS, headline, timeline_figure
 from dashboard.results import congestion, curves, matrix, sweep
 from dashboard.results.asked import asked
+from netcommon.errors import LfpError
+from netcommon.strangers import refuse_foreign, write_text
 from scenarios.plan.shared_settings import shared_settings
 
 HERE = Path(__file__).parent
@@ -41,22 +41,20 @@ CONGESTION = "Congestion window over time"
 VERDICT_CLASS = {True: "good", False: "bad", None: "open"}
 
 
-def write_report(run_dir: Path) -> Path:
-    """Writes `run_dir`/report.html and returns its path. Raises LfpError when `run_dir` is not a run.
+def write_report(run_dir: Path, output: Path | None = None) -> Path:
+    """Writes `output`, or else `run_dir`/report.html, and returns its path. Raises LfpError when `run_dir` is not a
+    run, and without `output` when another user owns the run.
 
     The file is written under a temporary name and renamed, so that a reader sees the old report or the new one.
     """
+    target = output or run_dir / "report.html"
+    if output is None:
+        refuse_foreign(run_dir)
     text = render(load_run(run_dir))
-    target = run_dir / "report.html"
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=run_dir, prefix=".report-", delete=False) as file:
-        try:
-            file.write(text)
-            file.flush()
-            Path(file.name).chmod(0o644)
-            os.replace(file.name, target)  # noqa: PTH105 - a rename within one directory
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    try:
+        write_text(target, text)
+    except OSError as error:
+        raise LfpError(f"{target}: {error.strerror}; name a file that can be written with --output", 1) from error
     return target
 
 

@@ -19,8 +19,9 @@ from pathlib import Path
 import waitress
 from flask.testing import FlaskClient
 
+from dashboard import connections
 from dashboard.app import make_app
-from dashboard.auth import is_loopback, refuse_other_sites, require_token
+from dashboard.auth import refuse_other_sites, require_token
 from dashboard.data.runs import load_run
 from dashboard.document import Application
 from dashboard.live.live import Live
@@ -37,37 +38,37 @@ def serve(
     """Serves all runs of `runs_dir` and the running tools of `live`; returns on SIGINT. `announce` is called with the
     URL of the page `first` (`/gateway`) once the URL works. `read_only`: nothing can be deleted, started or changed.
 
-    Beyond loopback a token is always required: `token`, or a random one. Raises LfpError (status 2) when the address
-    cannot be bound.
+    A token is always required, `token` or a random one: every user of this machine reaches loopback. Raises LfpError
+    (status 2) when the address cannot be bound.
     """
-    if token is None and not is_loopback(host):
-        token = secrets.token_urlsafe(24)
+    token = token or secrets.token_urlsafe(24)
     with _bound(host, port) as listener:
         actual = int(listener.getsockname()[1])
         cookie = f"lfp-token-{actual}"
         app = make_app(runs_dir, read_only=read_only, live=live)
         refuse_other_sites(app.server, host)
-        if token is not None:
-            require_token(app.server, token, cookie)
+        require_token(app.server, token, cookie)
         logging.getLogger("waitress").setLevel(logging.ERROR)
         client = _client(app, cookie, token)
         client.get("/_dash-dependencies")  # Dash sets itself up in the first request, and others must not overtake it
         ended = threading.Event()
         preparing = threading.Thread(target=_prepare, args=(runs_dir, client, first, ended), daemon=True)
         preparing.start()
-        http = waitress.create_server(app.server, sockets=[listener], threads=THREADS, ident=None)
+        http = waitress.create_server(
+            app.server, sockets=[listener], threads=THREADS, ident=None, **connections.SETTINGS
+        )
+        http.channel_class = connections.Channel
         shown = f"[{host}]" if ":" in host else host
-        announce(f"http://{shown}:{actual}{first}" + (f"?token={token}" if token else ""))
+        announce(f"http://{shown}:{actual}{first}?token={token}")
         with contextlib.suppress(KeyboardInterrupt):
             http.run()
         ended.set()
         preparing.join(_PATIENCE_S)  # Python's end aborts the process while Arrow is being loaded in a thread
 
 
-def _client(app: Application, cookie: str, token: str | None) -> FlaskClient:
+def _client(app: Application, cookie: str, token: str) -> FlaskClient:
     client: FlaskClient = app.server.test_client()
-    if token is not None:
-        client.set_cookie(cookie, token)
+    client.set_cookie(cookie, token)
     return client
 
 

@@ -60,6 +60,11 @@ def state_directory() -> Path:
     return found
 
 
+def cache_directory() -> Path:
+    """The user's folder for what can be made again: kernels, and the files of long timelines."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lfp"
+
+
 def state_directories() -> list[Path]:
     """Every folder that can have records of this user. A program that cron starts has no XDG_RUNTIME_DIR, so its
     records are in another folder than those of a login. Folders of other users are left out, because records there

@@ -1,8 +1,7 @@
 """Runs as files to take away: a tar archive of their folders, and their results as CSV.
 
 The archive is made by tar(1) while it is sent, so a run of many gigabytes needs no room here, neither in memory nor on
-disk. Left out are trials that are not complete, and what the dashboard makes again by itself. Links are archived as
-links: nothing outside a run's folder is read.
+disk. Left out are trials that are not complete, and timelines that older versions kept in the run.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from dashboard.data.runs import Run
 from netcommon.errors import LfpError
 
 _CHUNK_BYTES = 1 << 20
-LEFT_OUT = ("trials/.*", "trials/*/timeline-*")
+LEFT_OUT = ("trials/.*", "trials/*/timeline-*")  # the latter: older versions kept timelines there
 
 
 def archive(runs: Sequence[Run]) -> Iterator[bytes]:

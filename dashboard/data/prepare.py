@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dashboard.data import kept_files
 from dashboard.data.runs import Trial, load_run
 from dashboard.data.store import KEPT, Store
 from dashboard.data.timeline import BASE, Timeline, joined, read_leg, stored_leg, stores_of
@@ -26,8 +27,9 @@ def prepare(trial: Trial, flow: int) -> None:
     own, far = stores_of(trial, flow)
     if own.done:
         return
-    for old in trial.path.glob(f"timeline-*-{flow}"):  # unfinished, or of other tables
+    for old in kept_files.folder(trial.path).glob(f"{flow}-*"):  # unfinished, or of other tables
         shutil.rmtree(old)
+    kept_files.make_room(trial.path)
     far.folder.mkdir(parents=True)
     read = joined(trial, flow, read_leg)
     _put(own, read)

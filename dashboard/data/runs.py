@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from dashboard.data import tags
 from netcommon.errors import LfpError
+from netcommon.strangers import refuse_links
 
 Json = dict[str, Any]
 SERVER = "server"  # folder of the far gateway's connection, in a trial with gateways
@@ -180,9 +181,11 @@ class Run:
 
 
 def load_run(path: Path) -> Run:
-    """The run at `path`. Raises LfpError (status 2) when it is no run directory or its manifest is damaged."""
+    """The run at `path`. Raises LfpError (status 2) when it is not a run directory, has links, or its manifest is
+    damaged."""
     if not (path / "manifest.json").is_file():
         raise LfpError(f"{path}: not a run directory (it has no manifest.json); `lfp run SCENARIO` makes one", 2)
+    refuse_links(path)
     results = path / "results.parquet"
     rows = _rows_of(results) if results.is_file() else _rows_from_trials(path)
     captured = frozenset(int(file.parent.name) for file in (path / "trials").glob("[0-9]*/segments.parquet"))

@@ -7,7 +7,6 @@ Parquet as it is, of which a view would decode whole row groups.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from dashboard.data.levels import Levels
 from dashboard.data.mapping import mapped
 from dashboard.data.series import Series
+from netcommon.strangers import replacing
 
 T = TypeVar("T")
 DONE = "done"
@@ -83,9 +83,8 @@ class Store:
         return self.folder / f"{name}.{kind.__name__}.{number}.npy"
 
     def _write(self, path: Path, values: NDArray[Any]) -> None:
-        with path.with_suffix(".new").open("wb") as file:
+        with replacing(path) as file:
             np.save(file, values)
-        os.replace(file.name, path)  # noqa: PTH105 - a rename within one directory
 
 
 def kept(make: Callable[[Any], T]) -> cached_property[T]:

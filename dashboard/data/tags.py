@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from netcommon.errors import LfpError, UsageError
+from netcommon.strangers import refuse_foreign, refuse_links, write_text
 
 NAME = "tags.json"
 MOST, LONGEST = 20, 40
@@ -33,10 +34,10 @@ def change(run: Path, *, add: Sequence[str] = (), remove: Sequence[str] = ()) ->
     tags = sorted((set(read(run)) | set(add)) - set(remove))
     if len(tags) > MOST:
         raise UsageError(f"{run.name}: a run has at most {MOST} tags; remove some")
-    temporary = run / f".{NAME}.tmp"
+    refuse_links(run)
+    refuse_foreign(run)
     try:
-        temporary.write_text(json.dumps({"v": 1, "tags": tags}, ensure_ascii=False) + "\n", encoding="utf-8")
-        temporary.replace(run / NAME)
+        write_text(run / NAME, json.dumps({"v": 1, "tags": tags}, ensure_ascii=False) + "\n")
     except OSError as error:
         raise LfpError(f"{run / NAME}: cannot be written: {error.strerror}; check who owns it", 1) from error
     return tuple(tags)

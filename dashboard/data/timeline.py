@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import pktlogger
-from dashboard.data import box, happened, limits, slow, tunnel
+from dashboard.data import box, happened, kept_files, limits, slow, tunnel
 from dashboard.data.box import Box
 from dashboard.data.flow import Events, Flow, LostAcks, Stop
 from dashboard.data.happened import Happened
@@ -116,7 +116,7 @@ def is_long(trial: Trial) -> bool:
 def stores_of(trial: Trial, flow: int, whole: bool = False) -> tuple[Store, Store]:
     """Where the flow is kept, and the far gateway's connection. `whole`: as in `Store`."""
     of = (trial.path / "segments.parquet").stat()
-    folder = trial.path / f"timeline-{STORED_AS}-{of.st_mtime_ns}-{of.st_size}-{flow}"
+    folder = kept_files.folder(trial.path) / f"{flow}-{STORED_AS}-{of.st_mtime_ns}-{of.st_size}"
     return Store(folder, whole), Store(folder / SERVER, whole)
 
 

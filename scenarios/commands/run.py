@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from netcommon.errors import EXIT_FAILED, UsageError
+from netcommon.strangers import refuse_foreign
 from scenarios.commands import _running
 from scenarios.commands._options import (
     box_option,
@@ -57,6 +58,7 @@ def command(
             beside = "--jobs, --scheduler, --runs-dir"
             raise UsageError(f"--resume RUN: takes nothing beside it but {beside}; the run's own values hold")
         run_dir = runs.find(resume, runs_dir)
+        refuse_foreign(run_dir)
         found = runs.manifest(run_dir)
         checks.require(manifest.tools(manifest.replan(found)), virtual="virtual" in found or bool(scheduler))
         with _running.workers_of(scheduler) as elsewhere:

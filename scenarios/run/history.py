@@ -16,7 +16,8 @@ from typing import Any
 
 import duckdb
 
-from netcommon.errors import UsageError
+from netcommon.errors import LfpError, UsageError
+from netcommon.strangers import refuse_links
 from scenarios.plan import columns
 from scenarios.plan.cells import Row
 from scenarios.trial.files import read_json
@@ -92,12 +93,13 @@ def entries(runs_dir: Path, metric: str, *, scenario: str | None = None, last: i
 
 
 def readable_manifests(runs_dir: Path) -> dict[Path, dict[str, Any]]:
-    """The manifests of the runs in ``runs_dir`` and in its folders. A run whose manifest is damaged is left out, as in
-    the dashboard's table of runs: it must not hide all others."""
+    """The manifests of the runs in ``runs_dir`` and in its folders. A run whose manifest is damaged, or that has links,
+    is left out, as in the dashboard's table of runs: it must not hide all others."""
     found = {}
     for pattern in ("*/manifest.json", "*/*/manifest.json"):
         for file in sorted(runs_dir.glob(pattern)):
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(LfpError, OSError, ValueError):
+                refuse_links(file.parent)
                 content = read_json(file)
                 if isinstance(content, dict) and {"name", "started_realtime_ns"} <= content.keys():
                     found[file.parent] = content

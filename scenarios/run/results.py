@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from netcommon.strangers import replacing
 from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
@@ -94,11 +95,10 @@ def _cpu_of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> int | No
 
 
 def write(run_dir: Path, found: list[dict[str, Any]]) -> None:
-    """Rewrites results.parquet, sorted by trial number, and renames it into place."""
+    """Rewrites results.parquet, sorted by trial number, as a whole."""
     ordered = sorted(found, key=lambda r: (r["trial"], r["flow"]))
-    temporary = run_dir / ".results.parquet.tmp"
-    parquet.write_table(pa.Table.from_pylist(ordered, schema=SCHEMA), temporary)
-    temporary.rename(run_dir / "results.parquet")
+    with replacing(run_dir / "results.parquet") as file:
+        parquet.write_table(pa.Table.from_pylist(ordered, schema=SCHEMA), file)
 
 
 def differing(one: Path, other: Path) -> dict[tuple[int, int], list[str]]:

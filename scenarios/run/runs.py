@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from netcommon.errors import UsageError
+from netcommon.strangers import refuse_links
 from scenarios.trial.files import read_json
 
 
@@ -22,7 +23,14 @@ def create(runs_dir: Path, scenario: str) -> Path:
 
 
 def find(text: str, runs_dir: Path) -> Path:
-    """The run that a path, a run's name or ``last`` means. UsageError when there is none."""
+    """The run that a path, a run's name or ``last`` means. UsageError when there is none; LfpError when it has links,
+    which a stranger may have put there."""
+    run = _named(text, runs_dir)
+    refuse_links(run)
+    return run
+
+
+def _named(text: str, runs_dir: Path) -> Path:
     if text == "last":
         found = sorted(_all(runs_dir), key=lambda run: manifest(run)["started_realtime_ns"])
         if not found:
@@ -50,4 +58,4 @@ def trial_folders(run_dir: Path) -> list[Path]:
 
 
 def _all(runs_dir: Path) -> list[Path]:
-    return [path.parent for path in runs_dir.glob("*/manifest.json")]
+    return [path.parent for path in runs_dir.glob("*/manifest.json") if path.is_file() and not path.is_symlink()]

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from netcommon.strangers import write_text
+
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes JSON to a temporary name beside ``path`` and renames it."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.rename(path)
+    """Writes JSON to a temporary name in the same folder and renames it."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path) -> Any:

@@ -18,6 +18,7 @@ from pathlib import Path
 import click
 
 from netcommon.errors import LfpError, MissingError
+from netcommon.ledger import cache_directory
 
 VARIABLE = "LFP_LINUX_SOURCE"
 # `fetch` takes the first of these that Debian has: backports have only one version at a time.
@@ -28,7 +29,7 @@ _FETCH_S = 600
 
 def cache() -> Path:
     """The user's folder for kernels and fetched sources."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lfp" / "virtual"
+    return cache_directory() / "virtual"
 
 
 def find() -> Path:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tests" / "py"))
 import synthetic_gateway  # noqa: E402
 import synthetic_run  # noqa: E402
 import synthetic_slow  # noqa: E402
-from served_dashboard import served  # noqa: E402
+from served_dashboard import browsed  # noqa: E402
 from test_scenarios_certify import write_run  # noqa: E402
 
 from dashboard.app import make_app  # noqa: E402
@@ -61,7 +61,7 @@ def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def base(runs_dir: Path) -> Iterator[str]:
     """The dashboard as a user starts it; its address without a page."""
-    with served(next(runs_dir.glob("lfp-syndrome-*"))) as (url, _):
+    with browsed(next(runs_dir.glob("lfp-syndrome-*"))) as (url, _):
         yield url.split("/run/")[0]
 
 
@@ -100,7 +100,7 @@ def test_runs_are_searched_filtered_and_lead_to_a_run(page: Page, base: str) -> 
 def test_picked_runs_are_compared_and_deleted_after_a_question(page: Page, tmp_path: Path) -> None:
     synthetic_run.losses(tmp_path).rename(tmp_path / "comet-again")
     first = synthetic_run.losses(tmp_path)
-    with served(first) as (url, _), left(page):
+    with browsed(first) as (url, _), left(page):
         start = url.split("/run/")[0]
         page.goto(start)
         wait_for_rows(page, 2)
@@ -282,7 +282,7 @@ def test_a_box_zoom_that_changes_the_unit_of_an_axis_keeps_data_and_range(page: 
     """From 5 MB in flight to the first segments of the transfer: the same box in KB, and every value in bytes."""
     run = columns.write(tmp_path, 20_000)
     (run / "trials" / "0000" / "tcp_info.parquet").unlink()  # its window has MB at all times
-    with served(run) as (url, _), left(page):
+    with browsed(run) as (url, _), left(page):
         page.goto(f"{url}/trial/0")
         axis = page.locator("#timeline .axis-titles span").nth(1)
         expect(axis).to_have_text("Unacked (MB)")
@@ -314,7 +314,7 @@ def test_buttons_walk_through_the_stops(page: Page, base: str, runs_dir: Path) -
 
 
 def test_buttons_walk_through_the_slowest_spans_where_nothing_stopped(page: Page, tmp_path: Path) -> None:
-    with served(synthetic_slow.slow(tmp_path)) as (url, _), left(page):
+    with browsed(synthetic_slow.slow(tmp_path)) as (url, _), left(page):
         page.goto(f"{url}/trial/0")
         note = page.locator("#timeline .gtitle-subtitle")
         expect(note).to_contain_text("of 10.01 s")
@@ -491,7 +491,7 @@ def test_a_class_sees_a_result_that_takes_longer_to_draw_than_the_page_waits_bet
 @pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing()))
 def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Page, tmp_path: Path) -> None:
     """In virtual time, from the button to the explanation; the second page only looks on."""
-    with served(synthetic_run.losses(tmp_path)) as (url, _), left(page):
+    with browsed(synthetic_run.losses(tmp_path)) as (url, _), left(page):
         address = f"{url.split('/run/')[0]}/class"
         page.goto(address)
         other = page.context.new_page()

@@ -15,7 +15,7 @@ from support.pretended import PretendedGateway, pretended
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
 import synthetic_run  # noqa: E402
-from served_dashboard import served  # noqa: E402
+from served_dashboard import browsed  # noqa: E402
 
 pytestmark = [pytest.mark.browser]
 RANGE = "() => document.querySelector('#timeline .js-plotly-plot')._fullLayout.xaxis.range"
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def base(folder: Path) -> Iterator[str]:
     gateway = PretendedGateway()
-    with pretended(folder / "socket", gateway.answer), served(
+    with pretended(folder / "socket", gateway.answer), browsed(
         None, "--gateway", str(folder / "socket"), "--runs-dir", str(folder)
     ) as (url, _):  # fmt: skip
         yield url.removesuffix("/gateway")

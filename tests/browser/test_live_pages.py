@@ -16,7 +16,7 @@ from support.pretended import PretendedBox, PretendedGateway, pretended
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
 import synthetic_run  # noqa: E402
-from served_dashboard import served  # noqa: E402
+from served_dashboard import browsed  # noqa: E402
 
 from scenarios.run.progress import ProgressFile  # noqa: E402
 
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def url(folder: Path) -> Iterator[str]:
     """The dashboard of a gateway and a box, without any run."""
     sockets = ("--gateway", str(folder / "gateway"), "--box", str(folder / "box"))
-    with served(None, *sockets, "--runs-dir", str(folder)) as (printed, _):
+    with browsed(None, *sockets, "--runs-dir", str(folder)) as (printed, _):
         yield printed
 
 

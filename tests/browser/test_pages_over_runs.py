@@ -17,7 +17,7 @@ from support.accessible import accessible
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
-from served_dashboard import served  # noqa: E402
+from served_dashboard import browsed  # noqa: E402
 from synthetic_results import rows, write_plan  # noqa: E402
 from test_scenarios_certify import write_run  # noqa: E402
 
@@ -40,7 +40,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     record = write_run(folder / "record")
     shutil.copy(folder / "y-only" / "results.parquet", record)
     seal.write(record)
-    with served(None, "--runs-dir", str(folder)) as (url, _):
+    with browsed(None, "--runs-dir", str(folder)) as (url, _):
         yield url.split("/run/")[0].rstrip("/")
 
 
@@ -79,7 +79,7 @@ def test_runs_of_one_build_have_ticks_of_their_own_and_no_column_is_cut(page: Pa
         build: dict[str, Any] = {"hashes": {"lft-gateway": "a" * 64}}
         build["commits"] = {"lft-gateway": "4b74b29aa (2 days old, changed)"}
         write_cells(tmp_path / name, "lfp-syndrome", day, sweep={"transfer.congestion": ["reno", "cubic"]}, **build)
-    with served(None, "--runs-dir", str(tmp_path)) as (url, _):
+    with browsed(None, "--runs-dir", str(tmp_path)) as (url, _):
         page.set_viewport_size({"width": 1280, "height": 900})
         page.goto(f"{url.split('/run/')[0].rstrip('/')}/history")
         page.wait_for_function(f"({DRAWN})() === 8")
@@ -92,7 +92,7 @@ def test_runs_of_one_build_have_ticks_of_their_own_and_no_column_is_cut(page: Pa
 def test_settings_that_may_differ_are_ticked_on_the_page_of_two_runs(page: Page, tmp_path: Path) -> None:
     for day, delay in enumerate(("5ms", "9ms")):
         write_cells(tmp_path / delay, "x", day, sweep={"path.delay": [delay]})
-    with served(None, "--runs-dir", str(tmp_path)) as (url, _):
+    with browsed(None, "--runs-dir", str(tmp_path)) as (url, _):
         page.goto(f"{url.split('/run/')[0].rstrip('/')}/compare/5ms/9ms")
         expect(page.locator("#page")).to_contain_text("Not compared: the runs differ in path.delay (5 ms against 9 ms)")
         page.get_by_label("path.delay").check()

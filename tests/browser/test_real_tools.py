@@ -18,7 +18,7 @@ import synthetic_run  # noqa: E402
 from comet_box import RIGHT, Box, in_netns, two_hosts  # noqa: E402
 from lft_lab import ROUTER, lft_lab  # noqa: E402
 from lft_transfer import Transfer, transfer, wait_received  # noqa: E402
-from served_dashboard import served  # noqa: E402
+from served_dashboard import browsed  # noqa: E402
 from support.chromium import left  # noqa: E402
 
 pytestmark = [
@@ -40,7 +40,7 @@ def test_the_limit_that_is_set_on_the_page_is_the_throughput_of_a_real_gateway(p
     what they held: on a slow machine that is many MB, but less than 60."""
     with lft_lab(delay="2ms") as lab, lab.gateways(*ROUTER), transfer(lab, 5001) as flow:
         wait_received(flow, OCTETS, 60)
-        with served(None, "--gateway", str(lab.folder / "near"), "--runs-dir", str(tmp_path)) as (url, _), left(page):
+        with browsed(None, "--gateway", str(lab.folder / "near"), "--runs-dir", str(tmp_path)) as (url, _), left(page):
             page.goto(url)
             expect(page.locator("#gateway-state")).to_contain_text("The tunnel is up.")
             page.get_by_label("Rate limit").fill("8")
@@ -54,7 +54,7 @@ def test_the_limit_that_is_set_on_the_page_is_the_throughput_of_a_real_gateway(p
 
 def test_the_delay_that_is_set_on_the_page_is_what_ping_sees(page: Page, tmp_path: Path) -> None:
     with two_hosts() as hosts, Box(hosts) as box:
-        with served(None, "--box", str(box.socket), "--runs-dir", str(tmp_path)) as (url, _), left(page):
+        with browsed(None, "--box", str(box.socket), "--runs-dir", str(tmp_path)) as (url, _), left(page):
             page.goto(url)
             page.get_by_label("New delay").fill("40ms")
             page.get_by_role("button", name="Set").press("Enter")
@@ -64,7 +64,7 @@ def test_the_delay_that_is_set_on_the_page_is_what_ping_sees(page: Page, tmp_pat
 
 
 def test_a_class_runs_a_transfer_in_real_time(page: Page, tmp_path: Path) -> None:
-    with served(synthetic_run.losses(tmp_path)) as (url, _), left(page):
+    with browsed(synthetic_run.losses(tmp_path)) as (url, _), left(page):
         page.goto(f"{url.split('/run/')[0]}/class")
         page.locator("#class-time").select_option("real")
         page.get_by_role("button", name="Run", exact=True).click()

@@ -13,7 +13,7 @@ from support.pretended import PretendedBox, PretendedGateway, pretended
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "py"))
 import synthetic_run  # noqa: E402
-from served_dashboard import served  # noqa: E402
+from served_dashboard import browsed  # noqa: E402
 
 pytestmark = [pytest.mark.browser]
 CLASS_PX = 26  # docs/how-to/class.md
@@ -39,7 +39,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     sockets = ("--gateway", str(folder / "gateway"), "--box", str(folder / "box"))
     with (
         pretended(folder / "gateway", PretendedGateway().answer), pretended(folder / "box", PretendedBox().answer),
-        served(None, *sockets, "--runs-dir", str(folder)) as (url, _),
+        browsed(None, *sockets, "--runs-dir", str(folder)) as (url, _),
     ):  # fmt: skip
         yield url.removesuffix("/gateway").rstrip("/"), run.name
 

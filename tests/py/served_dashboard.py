@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.signed_in import signed_in
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -31,3 +33,10 @@ def served(run: Path | None, *options: str) -> Iterator[tuple[str, subprocess.Po
         process.wait(10)
         if process.stdout:
             process.stdout.close()
+
+
+@contextmanager
+def browsed(run: Path | None, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The same for tests in a browser, which has the token: gives the address without it."""
+    with served(run, *options) as (printed, process), signed_in(printed) as url:
+        yield url, process

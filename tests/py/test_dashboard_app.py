@@ -125,14 +125,19 @@ def test_a_foreign_address_is_one_line_and_status_2(runs_dir: Path) -> None:
     assert "192.0.2.1" in str(result.exception)
 
 
-def test_beyond_loopback_a_token_is_made_up_and_wanted(runs_dir: Path) -> None:
-    with served(next(runs_dir.iterdir()), "--host", "0.0.0.0") as (url, _):
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_a_token_is_made_up_and_wanted(host: str, runs_dir: Path) -> None:
+    """On loopback too, because every user of the machine reaches it: also for what changes something."""
+    with served(next(runs_dir.iterdir()), "--host", host) as (url, _):
         assert "?token=" in url
         here = url.replace("0.0.0.0", "127.0.0.1")
-        with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(here.split("?")[0], timeout=10)
-        assert caught.value.code == 401
-        caught.value.close()
+        site = "/".join(here.split("/")[:3])
+        pages = (f"{site}/{page}" for page in ("class", "_dash-update-component", "assets/style.css"))
+        for address in (here.split("?")[0], *pages):
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                urllib.request.urlopen(address, b"{}" if "update" in address else None, timeout=10)
+            assert caught.value.code == 401, address
+            caught.value.close()
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         with opener.open(here, timeout=10) as answer:
             assert answer.status == 200 and "token" not in answer.url
@@ -156,13 +161,13 @@ def test_whoever_asks_first_gets_every_script(runs_dir: Path, monkeypatch: pytes
         page = b""
 
     def announced(_: str) -> None:
-        Announced.page = made[0].server.test_client().get("/").data
+        Announced.page = made[0].server.test_client().get("/?token=of-the-test", follow_redirects=True).data
         raise Announced
 
     monkeypatch.setattr(Dash, "_walk_assets_directory", slowly)
     monkeypatch.setattr(server, "make_app", kept)
     with pytest.raises(Announced):
-        server.serve(runs_dir, "/", "127.0.0.1", 0, None, announced, live=Live())
+        server.serve(runs_dir, "/", "127.0.0.1", 0, "of-the-test", announced, live=Live())
     assert b"timeline.js" in Announced.page
 
 
@@ -188,7 +193,8 @@ def test_the_server_ends_when_what_it_prepares_has_ended(runs_dir: Path, monkeyp
 
 def test_the_server_refuses_names_that_are_not_its_own_and_ctrl_c_ends_it_in_order(runs_dir: Path) -> None:
     with served(next(runs_dir.iterdir()), "--read-only") as (url, process):
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(url, timeout=10) as answer:
             assert answer.status == 200
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "evil.example"}), timeout=10)

@@ -129,10 +129,11 @@ def test_next_and_previous_event_walk_through_all_of_them(loaded: timeline.Timel
     assert "no earlier event" in asked(loaded, 0, {"from": "-2", "to": "-1", "event": "previous"}).said
 
 
-def test_from_files_on_disk_a_timeline_is_the_same(run_path: Path, loaded: timeline.Timeline,
+def test_from_files_on_disk_a_timeline_is_the_same(run_path: Path, loaded: timeline.Timeline, tmp_path: Path,
                                                    monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     run = load_run(run_path)
     trial = run.trial(0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     prepare.prepare(trial, (trial.flows or [0])[0])
     monkeypatch.setattr(timeline, "STORED_FROM", 0)
     stored = timeline._load.__wrapped__(run_path, 0, (trial.flows or [0])[0], 0)
@@ -143,7 +144,6 @@ def test_from_files_on_disk_a_timeline_is_the_same(run_path: Path, loaded: timel
         for one, other in zip(_arrays(getattr(stored, name)), _arrays(getattr(loaded, name)), strict=True):
             assert np.array_equal(one, other), name
     assert stored.visits == loaded.visits and stored.duration_ns == loaded.duration_ns
-    shutil.rmtree(next(trial.path.glob("timeline-*")))
 
 
 def _arrays(value: Any) -> list[Any]:

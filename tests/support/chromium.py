@@ -15,6 +15,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, WebError, expect, sync_playwright
 
+from support.signed_in import browser_of_tests
+
 CHROMIUM = "/usr/bin/chromium"
 ARGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 WAIT_MS = 120_000  # a deadline for busy machines, not an expectation
@@ -51,13 +53,13 @@ def watched_page(browser: BrowserContext) -> Iterator[Page]:
     before = browser.pages
     browser.on("console", console)
     browser.on("weberror", failed)
-    yield browser.new_page()
+    with browser_of_tests(browser):
+        yield browser.new_page()
     for page in browser.pages:
         if page not in before:
             page.close()
     browser.remove_listener("console", console)
     browser.remove_listener("weberror", failed)
-    browser.clear_cookies()
     assert errors == [], f"the console of the page: {errors}"
 
 

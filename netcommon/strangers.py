@@ -1,0 +1,79 @@
+"""Run directories that somebody else may have made: no link in them is followed, and nothing is written into them.
+
+A run arrives as an archive, over a share, or in a folder that another user writes. A link in it could lead a reader to
+any file of ours, and a writer to overwrite it; a named pipe would hold a reader for ever. So whoever opens a run first
+calls `refuse_links`, whoever writes into one calls `refuse_foreign`, and every file is written by `replacing`.
+Rejected: opening each file without following links. Arrow, DuckDB and tar take paths.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from netcommon.errors import EXIT_USAGE, LfpError
+
+
+def refuse_links(run: Path) -> None:
+    """Raises LfpError (status 2) that names the first entry of a run which is neither a file nor a directory. The run
+    itself may be a link, because the folder of runs is the user's own."""
+    for entry in _entries(run):
+        if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
+            what = "a link" if entry.is_symlink() else "a pipe, socket or device"
+            raise LfpError(f"{entry.path}: {what}, which no run holds; remove it, and ask who made the run", EXIT_USAGE)
+
+
+def refuse_foreign(run: Path) -> None:
+    """Raises LfpError (status 2) when another user owns a run or a directory in it: its owner could put a link where
+    we are about to write."""
+    folders = (Path(entry.path) for entry in _entries(run) if entry.is_dir(follow_symlinks=False))
+    for folder in (run, *folders):
+        owner = folder.stat().st_uid
+        if owner != os.geteuid():
+            raise LfpError(
+                f"{folder}: belongs to another user (uid {owner}), so nothing is written into it; "
+                f"copy the run first: cp -r {run} FOLDER", EXIT_USAGE,
+            )  # fmt: skip
+
+
+@contextmanager
+def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """A file that takes the name ``path`` when the block ends, whole; after an error the old file, if any, is still
+    there. Its temporary name is random and new, so no link is followed; a link at ``path`` itself is replaced."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        name = f".{path.name}.{secrets.token_hex(8)}.tmp"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        opened = os.open(name, flags, mode, dir_fd=folder)
+        try:
+            with os.fdopen(opened, "wb") as file:
+                yield file
+            os.replace(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            os.unlink(name, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a small file by `replacing`."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Everything in a directory, without following links. A run may be under way, so what has gone is left out."""
+    try:
+        with os.scandir(folder) as found:
+            entries = list(found)
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        yield entry
+        if entry.is_dir(follow_symlinks=False):
+            yield from _entries(Path(entry.path))
