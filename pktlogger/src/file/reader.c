@@ -60,6 +60,14 @@ static inline bool have(struct pl_reader *reader, size_t need)
     return remaining(reader) >= need || more(reader, need);
 }
 
+static void begin_section(struct pl_reader *reader)
+{
+    reader->earlier = pl_reader_drops(reader);
+    reader->earlier_interfaces += reader->interface_n;
+    reader->interface_n = 0;
+    reader->sections++;
+}
+
 static struct pl_interface *add_interface(struct pl_reader *reader)
 {
     if (reader->interface_n == reader->interface_room) {
@@ -77,7 +85,7 @@ static struct pl_interface *add_interface(struct pl_reader *reader)
 
 static struct pl_interface *interface_of(struct pl_reader *reader, uint32_t id)
 {
-    return id < reader->interface_n - reader->section_first ? &reader->interfaces[reader->section_first + id] : NULL;
+    return id < reader->interface_n ? &reader->interfaces[id] : NULL;
 }
 
 /* One option of a block. */
@@ -118,6 +126,8 @@ static int parse_interface(struct pl_reader *reader, const uint8_t *body, size_t
 {
     if (len < 8)
         return corrupt(reader, "interface description block too short");
+    if (reader->interface_n == PL_SECTION_INTERFACES_MAX)
+        return corrupt(reader, "more than 4,096 interfaces in one section");
     struct pl_interface *interface = add_interface(reader);
     if (!interface)
         return corrupt(reader, "out of memory for interfaces");
@@ -215,7 +225,7 @@ static int parse_section(struct pl_reader *reader)
     reader->swapped = magic != PL_BYTE_ORDER_MAGIC;
     if (pl_get16(reader->at + 12, reader->swapped) != 1)
         return corrupt(reader, "pcapng major version is not 1");
-    reader->section_first = reader->interface_n;
+    begin_section(reader);
     return 0;
 }
 
@@ -282,7 +292,7 @@ static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame
         !have(reader, CLASSIC_RECORD + (size_t)pl_get32(reader->at + 8, reader->swapped)))
         return PL_END;
     const uint8_t *at = reader->at;
-    const struct pl_interface *interface = &reader->interfaces[reader->interface_n - 1]; /* the only one of its file */
+    const struct pl_interface *interface = &reader->interfaces[0]; /* the only one of its file */
     uint32_t captured = pl_get32(at + 8, reader->swapped);
     uint32_t per_second = interface->tsresol == 9 ? 1000000000u : 1000000u;
     uint64_t ticks = (uint64_t)pl_get32(at, reader->swapped) * per_second + pl_get32(at + 4, reader->swapped);
@@ -294,6 +304,7 @@ static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame
 
 static int open_classic(struct pl_reader *reader, bool nano)
 {
+    begin_section(reader);
     struct pl_interface *interface = add_interface(reader);
     if (!interface)
         return corrupt(reader, "out of memory for interfaces");

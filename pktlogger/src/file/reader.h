@@ -39,6 +39,16 @@ struct pl_frame {
 
 #define PL_HEAD_MAX ((size_t)1 << 20) /* of a head that is kept, because each copy of it costs as much */
 
+/* Interfaces of one section, so that a small compressed file cannot ask for much memory. */
+enum { PL_SECTION_INTERFACES_MAX = 4096 };
+
+/* The packets of all interfaces that are not in the file: dropped by the kernel's ring, by the interface, or by the
+ * capturing process itself. */
+struct pl_drops {
+    bool known; /* every interface has a statistics block */
+    uint64_t kernel, interface, process;
+};
+
 struct pl_reader {
     const uint8_t *start, *at, *end; /* the window of the file that is in memory */
     uint64_t passed;                 /* bytes of the file before `start` */
@@ -48,8 +58,11 @@ struct pl_reader {
     uint64_t cut_files; /* files that do, or whose compression is damaged or cut */
     char cut[512];      /* the first of them and why */
     uint64_t frames;
-    struct pl_interface *interfaces; /* of all sections */
-    size_t interface_n, interface_room, section_first;
+    uint64_t sections;               /* pcapng sections and classic files so far */
+    struct pl_interface *interfaces; /* of the present section */
+    size_t interface_n, interface_room;
+    struct pl_drops earlier; /* of the sections before it */
+    uint64_t earlier_interfaces;
     const uint8_t *block; /* of the last frame, up to `at`: a pcapng block or a classic record, as it is in the file */
     bool keep_head;       /* the caller sets it after the opening: keep the head of the section */
     uint8_t *head;        /* pcapng: the section header, with its length left open, and the interfaces so far */
@@ -77,12 +90,7 @@ void pl_reader_close(struct pl_reader *reader);
 /* After the end: says on stderr which files of `path` were cut or missing; nothing when none was. */
 void pl_reader_report_cuts(const struct pl_reader *reader, const char *path);
 
-/* The packets of all interfaces that are not in the file: dropped by the kernel's ring, by the interface, or by the
- * capturing process itself. */
-struct pl_drops {
-    bool known;
-    uint64_t kernel, interface, process;
-};
+/* What the interfaces of all sections so far say. */
 struct pl_drops pl_reader_drops(const struct pl_reader *reader);
 
 /* Converts ticks of an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */

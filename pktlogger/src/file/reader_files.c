@@ -104,7 +104,8 @@ void pl_reader_close(struct pl_reader *reader)
 
 struct pl_drops pl_reader_drops(const struct pl_reader *reader)
 {
-    struct pl_drops drops = {.known = reader->interface_n > 0};
+    struct pl_drops drops = reader->earlier;
+    drops.known = reader->earlier_interfaces ? drops.known : reader->interface_n > 0;
     for (size_t i = 0; i < reader->interface_n; i++) {
         const struct pl_interface *interface = &reader->interfaces[i];
         drops.known = drops.known && interface->has_statistics;

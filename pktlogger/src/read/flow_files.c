@@ -18,7 +18,8 @@ struct waiting {
     uint8_t *at;
     size_t n, room;
     bool begun;
-    size_t section, head_bytes;
+    uint64_t section;
+    size_t head_bytes;
 };
 
 struct files {
@@ -91,24 +92,23 @@ static int put_record(struct files *files, struct waiting *flow, const struct pl
 
 static int put_classic(struct files *files, struct waiting *flow, const struct pl_reader *reader)
 {
-    size_t section = reader->interface_n - 1;
-    const struct pl_interface *interface = &reader->interfaces[section];
-    if ((!flow->begun || flow->section != section) && put_classic_head(files, flow, interface) < 0)
+    const struct pl_interface *interface = &reader->interfaces[0];
+    if ((!flow->begun || flow->section != reader->sections) && put_classic_head(files, flow, interface) < 0)
         return -1;
     flow->begun = true;
-    flow->section = section;
+    flow->section = reader->sections;
     return put_record(files, flow, reader, interface->tsresol);
 }
 
 /* Copies the block behind what its file does not have yet of the section's head. */
 static int put_block(struct files *files, struct waiting *flow, const struct pl_reader *reader)
 {
-    if (!flow->begun || flow->section != reader->section_first)
+    if (!flow->begun || flow->section != reader->sections)
         flow->head_bytes = 0;
     if (put(files, flow, reader->head + flow->head_bytes, reader->head_bytes - flow->head_bytes) < 0)
         return -1;
     flow->begun = true;
-    flow->section = reader->section_first;
+    flow->section = reader->sections;
     flow->head_bytes = reader->head_bytes;
     return put(files, flow, reader->block, (size_t)(reader->at - reader->block));
 }

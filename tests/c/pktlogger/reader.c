@@ -146,8 +146,77 @@ static void after_a_failed_write_the_file_holds_what_came_before(void)
     CHECK_EQ(rmdir(folder), 0);
 }
 
+static void put_words(uint8_t **at, const uint32_t *words, size_t n)
+{
+    memcpy(*at, words, n * sizeof *words);
+    *at += n * sizeof *words;
+}
+
+static void put_section(uint8_t **at)
+{
+    put_words(at, (const uint32_t[]){0x0a0d0d0a, 28, 0x1a2b3c4d, 1, UINT32_MAX, UINT32_MAX, 28}, 7);
+}
+
+static void put_interface(uint8_t **at)
+{
+    put_words(at, (const uint32_t[]){1, 20, 1, 0, 20}, 5);
+}
+
+/* An Interface Statistics Block of interface 0 whose kernel dropped `dropped` packets. */
+static void put_statistics(uint8_t **at, uint32_t dropped)
+{
+    put_words(at, (const uint32_t[]){5, 36, 0, 0, 0, 8 << 16 | 7, dropped, 0, 36}, 9);
+}
+
+/* A section costs memory only while it is read, and has a bound: 33 KB of a compressed file became 1.27 GB. */
+static void interfaces_are_bounded_and_forgotten_with_their_section(void)
+{
+    enum { SECTIONS = 40, BYTES = SECTIONS * (28 + PL_SECTION_INTERFACES_MAX * 20 + 36) + 20 };
+    uint8_t *data = malloc(BYTES), *at = data;
+    struct pl_reader reader;
+    struct pl_frame frame;
+    CHECK(data);
+    for (unsigned section = 0; section < SECTIONS; section++) {
+        put_section(&at);
+        for (unsigned i = 0; i < PL_SECTION_INTERFACES_MAX; i++)
+            put_interface(&at);
+        put_statistics(&at, 3);
+    }
+    CHECK_EQ(pl_reader_open(&reader, data, (size_t)(at - data)), 0);
+    CHECK_EQ(pl_reader_next(&reader, &frame), PL_END);
+    CHECK(reader.interface_room <= PL_SECTION_INTERFACES_MAX);
+    CHECK_EQ(pl_reader_drops(&reader).kernel, 3 * SECTIONS);
+    CHECK(!pl_reader_drops(&reader).known); /* one interface of each section has statistics */
+    pl_reader_close(&reader);
+    put_interface(&at);
+    CHECK_EQ(pl_reader_open(&reader, data, (size_t)(at - data)), 0);
+    CHECK_EQ(pl_reader_next(&reader, &frame), PL_CORRUPT);
+    CHECK(strstr(reader.why, "4,096 interfaces"));
+    pl_reader_close(&reader);
+    free(data);
+}
+
+static void what_was_dropped_is_summed_over_sections(void)
+{
+    uint8_t data[3 * (28 + 20 + 36)], *at = data;
+    struct pl_reader reader;
+    struct pl_frame frame;
+    for (unsigned section = 1; section <= 3; section++) {
+        put_section(&at);
+        put_interface(&at);
+        put_statistics(&at, section);
+    }
+    CHECK_EQ(pl_reader_open(&reader, data, sizeof data), 0);
+    CHECK_EQ(pl_reader_next(&reader, &frame), PL_END);
+    CHECK(pl_reader_drops(&reader).known);
+    CHECK_EQ(pl_reader_drops(&reader).kernel, 6);
+    pl_reader_close(&reader);
+}
+
 int main(void)
 {
+    RUN(interfaces_are_bounded_and_forgotten_with_their_section);
+    RUN(what_was_dropped_is_summed_over_sections);
     RUN(ticks_become_nanoseconds_in_every_unit);
     RUN(times_outside_the_range_are_refused);
     RUN(what_is_written_reads_back);
