@@ -246,7 +246,7 @@ class NetemBox:
         if not now or wanted.line != now.line:
             self._put_one(ipr, which, places.delay, wanted.line, overhead_bytes=wanted.overhead_bytes)
         if self._granularity_ns and (not now or wanted.super_bytes != now.super_bytes):
-            limit_super_packets(ipr, self._index[_SPLITTERS[which]], wanted.super_bytes)
+            limit_super_packets(ipr, self._index[_SPLITTERS[which]], wanted.super_bytes, wanted.super_packets)
         self._plans[which] = wanted
 
     def _put_one(

@@ -71,9 +71,10 @@ def takes_apart_by_fate() -> bool:
     return Path("/sys/module/sch_netem/parameters/by_packet").exists()
 
 
-def limit_super_packets(ipr: IPRoute, index: int, super_bytes: int) -> None:
-    """Makes super-packets of this length or longer leave that interface as wire packets. 0: all super-packets."""
-    ipr.link("set", index=index, gso_max_size=max(super_bytes, _LEAST_GSO_MAX))
+def limit_super_packets(ipr: IPRoute, index: int, super_bytes: int, super_packets: int) -> None:
+    """Makes super-packets of this length or longer, or of more packets, leave that interface as wire packets. 0 and 1:
+    all super-packets."""
+    ipr.link("set", index=index, gso_max_size=max(super_bytes, _LEAST_GSO_MAX), gso_max_segs=super_packets)
 
 
 def segmentation_off(name: str) -> None:

@@ -40,6 +40,8 @@ FRAMING_BYTES = {"l2": 0, "ethernet": 24, "ip": -14}
 UNLIMITED = 2**31 - 1
 _LINK_HEADER, _VLAN_TAG, _SMALLEST_FRAME = 14, 4, 42  # the smallest is an ARP packet on a veth, which does not pad
 _SUPER_PACKET = 65_536  # largest of IPv4's
+_OCTETS_A_PACKET = 512  # a super-packet passes whole when its packets carry as many each, on average
+_MOST_HEADERS = _LINK_HEADER + _VLAN_TAG + 60 + 60  # those of IPv4 and TCP with all their options
 _NO_RATE_BPS = 100_000_000_000  # the most that a line without a rate is assumed to carry
 
 
@@ -68,7 +70,7 @@ class Plan:
 
     ``access``, ``loss`` and ``bucket`` are at the bottleneck, in this order; ``line`` has the rate and the delay.
     ``overhead_bytes`` is what the framing adds to the length of each frame, negative for ``ip``. Super-packets shorter
-    than ``super_bytes`` may pass whole; 0: none.
+    than ``super_bytes``, of at most ``super_packets`` packets, may pass whole; 0 and 1: none.
     """
 
     access: Netem | None
@@ -77,6 +79,7 @@ class Plan:
     line: Netem
     overhead_bytes: int
     super_bytes: int
+    super_packets: int
 
     def bottleneck(self) -> dict[str, Netem | Bucket]:
         """The disciplines at the bottleneck by name, outermost first."""
@@ -110,16 +113,18 @@ def _super_bytes(rates_bps: tuple[int, ...], queue_bytes: int, granularity_ns: i
     return most if most >= 2 * full_frame else 0
 
 
-def _bucket(rate_bps: int, queue_bytes: int, full_frame: int, super_bytes: int) -> Bucket:
+def _bucket(rate_bps: int, queue_bytes: int, full_frame: int, counted_bytes: int) -> Bucket:
     """A tbf that takes as many full frames as the queue, which counts a frame until its last bit is out. So its tokens
-    are one frame less than the queue, or one super-packet less."""
+    are one frame less than the queue. Where super-packets pass whole, the limit must take the longest one, as it is
+    counted (`counted_bytes`): the kernel takes one that is longer than the limit apart and drops what is beyond, even
+    while there are tokens for all of it."""
     largest = full_frame + _VLAN_TAG
     if queue_bytes < 2 * largest:
         raise UsageError(
             f"queue_bytes {queue_bytes}: netem's token bucket wants two frames of {largest} bytes at least; "
             "give more, or use the box (backend 'comet')"
         )
-    burst = max((queue_bytes // full_frame - 1) * full_frame - super_bytes, largest)
+    burst = max((queue_bytes - max(counted_bytes, full_frame)) // full_frame * full_frame, largest)
     return Bucket(rate_bps, min(burst, UNLIMITED), max(queue_bytes - burst, largest))
 
 
@@ -136,7 +141,10 @@ def plan(parameters: Parameters, mtu: int, granularity_ns: int = 0) -> Plan:
     delay_ns, queue_bytes = _number(parameters, "delay_ns"), _number(parameters, "queue_bytes")
     full_frame = mtu + _LINK_HEADER + overhead
     super_bytes = _super_bytes((rate_bps, access_bps), queue_bytes, granularity_ns, full_frame)
-    bucket = _bucket(rate_bps, queue_bytes, full_frame, super_bytes) if rate_bps and queue_bytes else None
+    super_packets = super_bytes // _OCTETS_A_PACKET + 1
+    # the disciplines count the headers of every packet, the length of a super-packet has them once
+    counted_bytes = super_bytes + (super_packets - 1) * (_MOST_HEADERS + overhead) + overhead
+    bucket = _bucket(rate_bps, queue_bytes, full_frame, counted_bytes) if rate_bps and queue_bytes else None
     in_flight = (rate_bps or _NO_RATE_BPS) * delay_ns // (8 * 10**9) + queue_bytes
     # counted in the smallest packets: a limit costs no memory, and one counted in full packets would drop plain ACKs
     limit = UNLIMITED if rate_bps and not queue_bytes else max(in_flight // (_SMALLEST_FRAME + overhead) + 1, 1000)
@@ -147,4 +155,5 @@ def plan(parameters: Parameters, mtu: int, granularity_ns: int = 0) -> Plan:
         line=Netem(limit_packets=limit, delay_ns=delay_ns, rate_bps=rate_bps),
         overhead_bytes=overhead,
         super_bytes=super_bytes,
+        super_packets=super_packets,
     )

@@ -21,11 +21,14 @@ _DEADLINE_S = 20
 class Trains:
     """A sender in one namespace and a receiver in another, both in this process."""
 
-    def __init__(self, sender_netns: str, receiver_netns: str, receiver_address: str) -> None:
+    def __init__(
+        self, sender_netns: str, receiver_netns: str, receiver_address: str, datagram: int = DATAGRAM
+    ) -> None:  # fmt: skip
+        self._datagram = datagram
         self._receiver = call_in(receiver_netns, self._open_receiver, receiver_address)
         self._sender = call_in(sender_netns, self._open_sender)
         self._sender.connect(self._receiver.getsockname())
-        self._body = bytes(DATAGRAM - 4)
+        self._body = bytes(datagram - 4)
         self._next = 0
 
     @staticmethod
@@ -37,11 +40,10 @@ class Trains:
         sock.setblocking(False)
         return sock
 
-    @staticmethod
-    def _open_sender() -> socket.socket:
+    def _open_sender(self) -> socket.socket:
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 << 20)
-        sock.setsockopt(SOL_UDP, UDP_SEGMENT, DATAGRAM)
+        sock.setsockopt(SOL_UDP, UDP_SEGMENT, self._datagram)
         return sock
 
     def close(self) -> None:

@@ -1,0 +1,86 @@
+"""How much the queue of either back end takes, against theory, in virtual time and over drawn paths."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+import queue_measures
+from queue_measures import DATAGRAM
+from support.virtual import in_virtual_time, virtual
+from udp_trains import TRAIN
+
+from scenarios import cli
+
+pytestmark = [pytest.mark.netns, *virtual]
+
+HEADERS = {"l2": 42, "ethernet": 66, "ip": 28}
+SEED = 15
+MTU, SEGMENT = 1500, 1448
+TRAIN_S = 4e-6  # what programs and kernel take of the clock while they send one
+
+
+def drawn(chance: random.Random) -> dict[str, Any]:
+    """The granularity is such that super-packets of up to 64 KB pass netem whole."""
+    rate_bps, queue_bytes = int(10 ** chance.uniform(8, 9.7)), chance.randint(600_000, 3_000_000)
+    return {
+        "rate_bps": rate_bps, "queue_bytes": queue_bytes, "delay_ns": int(chance.uniform(0.01, 1) * 8e16 / rate_bps),
+        "granularity_ns": int(chance.uniform(0.3, 2) * 65_536 * 8e9 / rate_bps),
+        "framing": chance.choice(list(HEADERS)), "trains": queue_bytes // (DATAGRAM * TRAIN) + 3,
+    }  # fmt: skip
+
+
+def test_the_first_drop_is_where_the_queue_is_full() -> None:
+    """Of super-packets that come at once. The line sends meanwhile, so that more may be taken, and netem may refuse
+    what still fits when less room is left than a super-packet takes."""
+    chance = random.Random(SEED)
+    cases = [drawn(chance) for _ in range(12)]
+    found = in_virtual_time(queue_measures.first_drops, memory_bytes=1 << 30, cases=cases)
+    for case, first in zip(cases, found, strict=True):
+        frame = DATAGRAM + HEADERS[case["framing"]]
+        fits, sent = case["queue_bytes"] // frame, case["rate_bps"] * case["trains"] * TRAIN_S / 8 / frame
+        print(SEED, case, fits, sent, first)
+        assert fits <= first["comet"] <= fits + 1 + sent
+        assert fits - TRAIN <= first["netem"] <= fits + 1 + sent
+
+
+def lines(chance: random.Random, count: int) -> list[dict[str, Any]]:
+    """Paths whose line holds less than the window, and whose queue holds more: however TCP bunches its packets, nothing
+    is lost. The queue of the first is a whole number of packets, so buckets of whole packets leave nothing over."""
+    found = []
+    for number in range(count):
+        rate_bps, rtt_s = chance.uniform(0.5e9, 2e9), chance.uniform(0.01, 0.03)
+        line_packets = int(rate_bps * rtt_s / 8 / MTU)
+        queue = int(chance.uniform(1.2, 2) * line_packets) * MTU + (chance.randrange(MTU) if number else 0)
+        most_packets = (queue - 70_000) // MTU  # netem may refuse when less room is left than a super-packet takes
+        found.append({
+            "rate": f"{rate_bps:.0f}bit", "delay": f"{rtt_s / 2 * 1e9:.0f}ns", "queue": queue,
+            "granularity": f"{chance.uniform(1, 2) * 65_536 * 8e9 / rate_bps:.0f}ns",
+            "window": int(chance.uniform(1.1 * line_packets, most_packets)) * SEGMENT,
+        })  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("box", ["netem", "comet"])
+def test_a_window_that_fits_loses_nothing_and_fills_the_line(tmp_path: Path, box: str) -> None:
+    """The fastest second carries the rate, less headers: to 0.5 %, a round trip's share of what comes at once."""
+    cases = lines(random.Random(SEED), 5)
+    text = '[scenario]\nname = "lines"\n[transfer]\nduration = "3s"\n[sweep]\n"scenario.case" = '
+    text += json.dumps([f"c{number}" for number in range(len(cases))]) + "\n"
+    for number, case in enumerate(cases):
+        window = case.pop("window")
+        text += f"[case.c{number}.transfer]\nwindow = {window}\n[case.c{number}.path]\n"
+        text += "".join(f"{name} = {json.dumps(value)}\n" for name, value in case.items())
+    scenario = tmp_path / "lines.toml"
+    scenario.write_text(text)
+    own = ("--time", "virtual", "--box", box, "--seed", str(SEED), "--runs-dir", str(tmp_path / "runs"))
+    assert cli.run(["run", str(scenario), *own]) == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    for case, row in zip(cases, parquet.read_table(run / "results.parquet").to_pylist(), strict=True):
+        used = row["peak_bps"] / (float(case["rate"][:-3]) * SEGMENT / MTU)
+        print(SEED, box, case, row["case"], row["retransmits"], used)
+        assert row["valid"] and row["retransmits"] == 0 and 0.995 <= used <= 1.005
