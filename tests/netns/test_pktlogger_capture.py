@@ -67,6 +67,7 @@ TSHARK_FIELDS = {
     "tcp.flags": "flags",
     "tcp.window_size": "window",
     "ip.id": "ip_id",
+    "ip.dsfield.ecn": "ecn",
     "tcp.options.timestamp.tsval": "tsval",
     "tcp.options.timestamp.tsecr": "tsecr",
     "tcp.options.sack_le": "sack_left",
@@ -105,7 +106,7 @@ def expect_equal_to_tshark(capture: Path, table: pa.Table) -> None:
     assert np.array_equal(times, ours["t_ns"])
     assert np.array_equal(numbers("seq"), (ours["seq"] + own) & raw)
     assert np.array_equal(numbers("ack")[acks], ((ours["ack"] + other) & raw)[acks])
-    for name in ("frame", "wire_len", "len", "window", "tsval", "tsecr"):
+    for name in ("frame", "wire_len", "len", "window", "tsval", "tsecr", "ecn"):
         assert np.array_equal(numbers(name), ours[name]), name
     assert np.array_equal(numbers("flags", 16), ours["flags"])
     assert np.array_equal(numbers("ip_id", 16), ours["ip_id"])

@@ -7,7 +7,8 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
+FIN, SYN, RST, PSH, ACK, ECE, CWR, AE = 1, 2, 4, 8, 16, 64, 128, 256
+ECT1, ECT0, CE = 1, 2, 3
 A, B = "10.0.0.1", "10.0.0.2"
 T0_NS = 1_700_000_000_000_000_000
 
@@ -18,6 +19,8 @@ def options(
     sack_ok: bool = False,
     ts: tuple[int, int] | None = None,
     sack: tuple[tuple[int, int], ...] = (),
+    accecn: tuple[int, ...] = (),
+    accecn_kind: int = 172,
 ) -> bytes:
     """TCP options, padded to a multiple of four."""
     out = b""
@@ -31,6 +34,9 @@ def options(
         out += struct.pack("!BBII", 8, 10, *ts)
     if sack:
         out += struct.pack("!BB", 5, 2 + 8 * len(sack)) + b"".join(struct.pack("!II", *block) for block in sack)
+    if accecn:
+        out += struct.pack("!BB", accecn_kind, 2 + 3 * len(accecn))
+        out += b"".join(struct.pack("!I", count)[1:] for count in accecn)
     return out + b"\x01" * (-len(out) % 4)
 
 
@@ -48,6 +54,7 @@ class Packet:
     window: int = 1000
     ip_id: int = 0
     options: bytes = b""
+    ecn: int = 0
 
     def frame(self) -> tuple[bytes, int]:
         """Captured bytes and length on the wire."""
@@ -57,8 +64,8 @@ class Packet:
             self.dst[1],
             self.seq % 2**32,
             self.ack % 2**32,
-            (20 + len(self.options)) // 4 << 4,
-            self.flags,
+            (20 + len(self.options)) // 4 << 4 | self.flags >> 8,
+            self.flags & 255,
             self.window,
             0,
             0,
@@ -68,10 +75,10 @@ class Packet:
         family = socket.AF_INET6 if v6 else socket.AF_INET
         src, dst = socket.inet_pton(family, self.src[0]), socket.inet_pton(family, self.dst[0])
         if v6:
-            ip = struct.pack("!IHBB", 6 << 28, len(tcp) + self.length, 6, 64) + src + dst
+            ip = struct.pack("!IHBB", 6 << 28 | self.ecn << 20, len(tcp) + self.length, 6, 64) + src + dst
         else:
             total = 20 + len(tcp) + self.length
-            ip = struct.pack("!BBHHHBBH", 0x45, 0, total, self.ip_id % 65536, 0x4000, 64, 6, 0) + src + dst
+            ip = struct.pack("!BBHHHBBH", 0x45, self.ecn, total, self.ip_id % 65536, 0x4000, 64, 6, 0) + src + dst
         head = bytes(12) + (b"\x86\xdd" if v6 else b"\x08\x00") + ip + tcp
         return head, len(head) + self.length
 

@@ -10,7 +10,27 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from pktlogger_frames import ACK, FIN, PSH, RST, SYN, T0_NS, A, B, Packet, Pcapng, options, write_pcap, write_pcapng
+from pktlogger_frames import (
+    ACK,
+    AE,
+    CE,
+    CWR,
+    ECE,
+    ECT0,
+    ECT1,
+    FIN,
+    PSH,
+    RST,
+    SYN,
+    T0_NS,
+    A,
+    B,
+    Packet,
+    Pcapng,
+    options,
+    write_pcap,
+    write_pcapng,
+)
 
 import pktlogger
 from netcommon.binaries import find
@@ -97,6 +117,28 @@ def test_every_column_of_a_known_conversation(tmp_path: Path, order: str) -> Non
 def test_classic_pcap(tmp_path: Path, order: str, nano: bool) -> None:
     file = write_pcap(tmp_path / "a.pcap", conversation(), order, nano)
     expect_conversation(index(file, tmp_path / "i"), 1 if nano else 1000)
+
+
+@pytest.mark.parametrize("hosts", [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")])
+def test_marks_and_what_reports_them(tmp_path: Path, hosts: tuple[str, str]) -> None:
+    """The ECN field of IP, and the option of AccECN in both of its orders."""
+    a, b = (hosts[0], 40000), (hosts[1], 5001)
+    packets = [
+        Packet(T0_NS, a, b, ISN_C, 0, SYN | AE | CWR | ECE, options=options(1460)),
+        Packet(T0_NS + 1, b, a, ISN_S, ISN_C + 1, SYN | ACK | AE, options=options(1460, accecn=(1, 0, 1))),
+        Packet(T0_NS + 2, a, b, ISN_C + 1, ISN_S + 1, ACK, 2920, ecn=CE),
+        Packet(T0_NS + 3, a, b, ISN_C + 2921, ISN_S + 1, ACK, 1460, ecn=ECT1),
+        Packet(T0_NS + 4, b, a, ISN_S + 1, ISN_C + 4381, ACK | AE | CWR | ECE, ecn=ECT0,
+               options=options(accecn=(1461, 2920), accecn_kind=174)),
+    ]  # fmt: skip
+    columns = index(write_pcapng(tmp_path / "a.pcapng", packets), tmp_path / "i")
+    assert columns["ecn"].tolist() == [0, 0, CE, ECT1, ECT0]
+    assert (columns["flags"] >> 6 & 7).tolist() == [7, 4, 0, 0, 7]
+    assert columns["accecn"].tolist() == [0, 7, 0, 0, 6]
+    assert columns["ee0b"].tolist() == [0, 1, 0, 0, 0]
+    assert columns["eceb"].tolist() == [0, 0, 0, 0, 2920]
+    assert columns["ee1b"].tolist() == [0, 1, 0, 0, 1461]
+    assert pktlogger.flows(tmp_path / "i")[0]["ecn"] == "accecn"
 
 
 def test_several_interfaces_resolutions_sections_and_unknown_blocks(tmp_path: Path) -> None:

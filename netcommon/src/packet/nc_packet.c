@@ -15,7 +15,9 @@ enum {
     TCPOPT_WSCALE = 3,
     TCPOPT_SACK_OK = 4,
     TCPOPT_SACK = 5,
-    TCPOPT_TIMESTAMPS = 8
+    TCPOPT_TIMESTAMPS = 8,
+    TCPOPT_ACCECN0 = 172,
+    TCPOPT_ACCECN1 = 174
 };
 
 /* Invariant: at <= captured and at <= end; a header is read only after need() has said yes to its length. */
@@ -56,6 +58,20 @@ static void read_sack(const uint8_t *option, uint8_t len, struct nc_tcp *tcp)
         tcp->sack[tcp->sack_n++] = (struct nc_sack){nc_get32(option + at), nc_get32(option + at + 4)};
 }
 
+/* The counters of 24 bits stand in the order EE0B, ECEB, EE1B in one option, and the other way round in the other. The
+ * last ones may be absent. */
+static void read_accecn(const uint8_t *option, uint8_t len, struct nc_tcp *tcp)
+{
+    uint32_t *const counters[3] = {&tcp->ee0b, &tcp->eceb, &tcp->ee1b};
+    tcp->has_accecn = true;
+    for (unsigned i = 0; i < 3 && 2 + 3 * (i + 1) <= len; i++) {
+        unsigned which = option[0] == TCPOPT_ACCECN0 ? i : 2 - i;
+        const uint8_t *at = option + 2 + (size_t)3 * i;
+        *counters[which] = (uint32_t)at[0] << 16 | nc_get16(at + 1);
+        tcp->accecn |= (uint8_t)(NC_ACCECN_EE0B << which);
+    }
+}
+
 static void read_tcp_option(const uint8_t *option, uint8_t len, struct nc_tcp *tcp)
 {
     if (option[0] == TCPOPT_TIMESTAMPS && len == 10) {
@@ -72,6 +88,8 @@ static void read_tcp_option(const uint8_t *option, uint8_t len, struct nc_tcp *t
         tcp->wscale = option[2];
     } else if (option[0] == TCPOPT_SACK_OK && len == 2) {
         tcp->sack_permitted = true;
+    } else if ((option[0] == TCPOPT_ACCECN0 || option[0] == TCPOPT_ACCECN1) && (len - 2) % 3 == 0 && len <= 11) {
+        read_accecn(option, len, tcp);
     }
 }
 

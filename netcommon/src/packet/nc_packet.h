@@ -3,7 +3,7 @@
  * it finds into a host struct. A capture may hold less than the packet had (`captured` < `wire`), so lengths come from
  * the headers. A header that is not all there ends the decoding at the layer before, with NC_TRUNCATED. A header that
  * contradicts the lengths around it ends it with NC_MALFORMED.
- * Sources: RFC 791, 8200, 9293, 7323, 2018, 768, 4303; IEEE 802.1Q. */
+ * Sources: RFC 791, 8200, 9293, 7323, 2018, 3168, 9768, 768, 4303; IEEE 802.1Q. */
 #ifndef NC_PACKET_H
 #define NC_PACKET_H
 
@@ -20,6 +20,9 @@ enum nc_decoded {
     NC_DECODED_N
 };
 
+/* The ECN field of IP (RFC 3168, 5). */
+enum nc_ecn { NC_NOT_ECT, NC_ECT1, NC_ECT0, NC_CE };
+
 enum nc_l4 { NC_L4_NONE, NC_L4_TCP, NC_L4_UDP, NC_L4_ESP, NC_L4_OTHER, NC_L4_N };
 
 enum nc_tcp_flag {
@@ -33,6 +36,12 @@ enum nc_tcp_flag {
     NC_TCP_CWR = 0x080,
     NC_TCP_AE = 0x100,
 };
+
+/* AE, CWR and ECE as one number: the counter ACE of AccECN (RFC 9768), ECE = 1. */
+#define NC_TCP_ACE(flags) ((uint8_t)((flags) >> 6 & 7))
+
+/* Which counters an AccECN option has (RFC 9768, 3.2.3). */
+enum nc_accecn { NC_ACCECN_EE0B = 1, NC_ACCECN_ECEB = 2, NC_ACCECN_EE1B = 4 };
 
 #define NC_SACK_MAX 4
 struct nc_sack {
@@ -49,6 +58,9 @@ struct nc_tcp {
     uint32_t tsval, tsecr;
     uint8_t sack_n;
     struct nc_sack sack[NC_SACK_MAX];
+    bool has_accecn;           /* the option, perhaps without counters */
+    uint8_t accecn;            /* nc_accecn bits */
+    uint32_t ee0b, eceb, ee1b; /* 24 bits of the octets that arrived as ECT(0), CE and ECT(1) */
 };
 
 struct nc_packet {
@@ -58,7 +70,7 @@ struct nc_packet {
     uint8_t ip_version; /* 4, 6, or 0: not IP */
     uint8_t ip_proto;   /* after IPv6 extension headers */
     uint8_t ttl;
-    uint8_t ecn;              /* 2 bits */
+    uint8_t ecn;              /* enum nc_ecn */
     bool fragment;            /* part of a fragmented datagram; later parts have l4 NC_L4_NONE */
     uint32_t ip_id;           /* IPv4: 16 bits; IPv6: of the fragment header, or 0 */
     uint8_t src[16], dst[16]; /* IPv4 in the first 4 bytes, the rest zero */

@@ -44,6 +44,9 @@ static const struct pl_column columns[] = {
     PL_COLUMN(struct pl_row, tsval, "<u4"),   PL_COLUMN(struct pl_row, tsecr, "<u4"),
     PL_COLUMN(struct pl_row, sack_n, "|u1"),  PL_COLUMN_WIDE(struct pl_row, sack_left, "<u8", NC_SACK_MAX),
     PL_COLUMN_WIDE(struct pl_row, sack_right, "<u8", NC_SACK_MAX),
+    PL_COLUMN(struct pl_row, ecn, "|u1"),     PL_COLUMN(struct pl_row, accecn, "|u1"),
+    PL_COLUMN(struct pl_row, ee0b, "<u4"),    PL_COLUMN(struct pl_row, eceb, "<u4"),
+    PL_COLUMN(struct pl_row, ee1b, "<u4"),
 };
 /* clang-format on */
 

@@ -218,12 +218,38 @@ static void learn_syn(struct pl_side *side, const struct nc_tcp *tcp)
     side->wscale = tcp->wscale < WSCALE_MAX ? tcp->wscale : WSCALE_MAX;
     side->has_timestamps = tcp->has_timestamps;
     side->sack_permitted = tcp->sack_permitted;
+    side->syn_ace = NC_TCP_ACE(tcp->flags);
 }
 
 void pl_flow_learn(struct pl_flow *flow, unsigned dir, const struct nc_tcp *tcp)
 {
+    struct pl_side *side = &flow->side[dir];
     if (tcp->flags & NC_TCP_SYN)
-        learn_syn(&flow->side[dir], tcp);
+        learn_syn(side, tcp);
+    else if (NC_TCP_ACE(tcp->flags) || tcp->has_accecn) {
+        side->echoes = side->echoes || tcp->flags & (NC_TCP_ECE | NC_TCP_CWR);
+        side->counts = side->counts || tcp->flags & NC_TCP_AE || tcp->has_accecn;
+    }
+}
+
+/* RFC 9768, table 2. A SYN that asks for AccECN has all three flags, one that asks for RFC 3168 ECE and CWR. */
+static enum pl_ecn_mode negotiated(uint8_t asked, uint8_t answer)
+{
+    enum { ECE = 1, CWR = 2, AE = 4 };
+    if (asked == (AE | CWR | ECE) && (answer == CWR || answer == (CWR | ECE) || answer == AE || answer == (AE | CWR)))
+        return PL_ECN_ACCURATE;
+    bool classic = asked == (AE | CWR | ECE) || asked == (CWR | ECE);
+    return classic && (answer & (CWR | ECE)) == ECE ? PL_ECN_CLASSIC : PL_ECN_NONE;
+}
+
+enum pl_ecn_mode pl_flow_ecn(const struct pl_flow *flow)
+{
+    const struct pl_side *side = flow->side;
+    if (side[0].syn && side[1].syn)
+        return negotiated(side[0].syn_ace, side[1].syn_ace);
+    if (side[0].counts || side[1].counts)
+        return PL_ECN_ACCURATE;
+    return side[0].echoes || side[1].echoes ? PL_ECN_CLASSIC : PL_ECN_UNKNOWN;
 }
 
 bool pl_flow_scaled(const struct pl_flow *flow)

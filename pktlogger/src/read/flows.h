@@ -5,7 +5,7 @@
  * Sequence numbers become 64 bits, relative to the SYN. Each is placed within 2^31 of the last one of its space, in
  * either direction, so that a stray number does no harm to others. Where the SYN was not captured, the first number
  * seen becomes 2^32, so that what was sent before it stays positive. In all cases raw = (base + relative) mod 2^32.
- * Sources: RFC 9293 (MSS), RFC 7323 sections 2 (window scale) and 3 (timestamps), RFC 2018. */
+ * Sources: RFC 9293 (MSS), RFC 7323 sections 2 (window scale) and 3 (timestamps), RFC 2018, RFC 3168, RFC 9768. */
 #ifndef PL_FLOWS_H
 #define PL_FLOWS_H
 
@@ -24,6 +24,8 @@ struct pl_side {
     bool based; /* `base` and `last` are set */
     bool syn;   /* its SYN was captured, so `base` is the initial sequence number */
     bool has_mss, has_wscale, has_timestamps, sack_permitted; /* options of its SYN */
+    uint8_t syn_ace;                                          /* NC_TCP_ACE of its SYN */
+    bool echoes, counts; /* packets other than SYNs had ECE or CWR; AE or an AccECN option */
     uint16_t mss;
     uint8_t wscale;          /* at most 14 */
     uint32_t base;           /* raw sequence number of relative 0 */
@@ -67,6 +69,11 @@ uint64_t pl_unwrap(struct pl_side *side, uint32_t raw, bool move);
 /* Learns from a packet in direction `dir` what it says about the connection. Call it before unwrapping the packet's
  * numbers. */
 void pl_flow_learn(struct pl_flow *flow, unsigned dir, const struct nc_tcp *tcp);
+
+/* How the ends tell each other of marks: not at all, by RFC 3168 or by RFC 9768. Both SYNs say it, or else what the
+ * packets hold. */
+enum pl_ecn_mode { PL_ECN_UNKNOWN, PL_ECN_NONE, PL_ECN_CLASSIC, PL_ECN_ACCURATE };
+enum pl_ecn_mode pl_flow_ecn(const struct pl_flow *flow);
 
 /* True when both SYNs were captured and both offered window scaling. */
 bool pl_flow_scaled(const struct pl_flow *flow);

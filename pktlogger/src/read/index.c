@@ -72,6 +72,11 @@ static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, con
         .tsecr = tcp->has_timestamps ? tcp->tsecr : 0,
         .ip_id = packet->ip_version == 4 ? (uint16_t)packet->ip_id : 0,
         .ack = PL_NO_ACK,
+        .ecn = packet->ecn,
+        .accecn = tcp->accecn,
+        .ee0b = tcp->ee0b,
+        .eceb = tcp->eceb,
+        .ee1b = tcp->ee1b,
     };
     row->seq = pl_unwrap(side, tcp->seq, true);
     if (tcp->flags & NC_TCP_ACK)

@@ -14,8 +14,9 @@ struct pl_row {
     uint64_t seq, ack;
     uint64_t sack_left[NC_SACK_MAX], sack_right[NC_SACK_MAX];
     uint32_t flow, len, wire_len, window, tsval, tsecr;
+    uint32_t ee0b, eceb, ee1b;
     uint16_t parts, flags, ip_id;
-    uint8_t dir, sack_n;
+    uint8_t dir, sack_n, ecn, accecn;
 };
 
 /* The number of frames of each kind. `frames` is the sum of the others, apart from `tunnelled`: TCP inside tunnels. */

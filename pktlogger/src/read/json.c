@@ -31,13 +31,22 @@ static json_t *side_json(const struct pl_flow *flow, unsigned i)
     return value;
 }
 
+json_t *pl_json_ecn(const struct pl_flow *flow)
+{
+    static const char *const names[] = {
+        [PL_ECN_NONE] = "none", [PL_ECN_CLASSIC] = "classic", [PL_ECN_ACCURATE] = "accecn"};
+    enum pl_ecn_mode mode = pl_flow_ecn(flow);
+    return mode == PL_ECN_UNKNOWN ? json_null() : json_string(names[mode]);
+}
+
 static json_t *flow_json(const struct pl_flow *flow)
 {
     uint32_t mss = pl_flow_mss(flow);
-    return json_pack("{s:i, s:b, s:b, s:o, s:I, s:I, s:[o, o]}", "ip_version", (int)flow->ip_version, "handshake",
+    return json_pack("{s:i, s:b, s:b, s:o, s:o, s:I, s:I, s:[o, o]}", "ip_version", (int)flow->ip_version, "handshake",
                      (int)(flow->side[0].syn && flow->side[1].syn), "window_scaled", (int)pl_flow_scaled(flow),
-                     "mss_in_use", mss ? number(mss) : json_null(), "first_ns", (json_int_t)flow->first_ns, "last_ns",
-                     (json_int_t)flow->last_ns, "sides", side_json(flow, 0), side_json(flow, 1));
+                     "mss_in_use", mss ? number(mss) : json_null(), "ecn", pl_json_ecn(flow), "first_ns",
+                     (json_int_t)flow->first_ns, "last_ns", (json_int_t)flow->last_ns, "sides", side_json(flow, 0),
+                     side_json(flow, 1));
 }
 
 json_t *pl_json_drops(const struct pl_reader *reader)

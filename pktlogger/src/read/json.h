@@ -12,6 +12,9 @@ json_t *pl_json_index(const struct pl_index *index);
 /* {"address","port"} */
 json_t *pl_json_endpoint(const struct pl_flow *flow, unsigned side);
 
+/* "none", "classic", "accecn", or null where it is not known. */
+json_t *pl_json_ecn(const struct pl_flow *flow);
+
 /* {"kernel","interface","process"}, or null when the capture has no drop counts. */
 json_t *pl_json_drops(const struct pl_reader *reader);
 

@@ -95,6 +95,37 @@ static void sack_blocks(void)
     CHECK_EQ(packet.tcp.sack[3].right, 0x302);
 }
 
+/* Decodes an ACK with one option of `len` octets. */
+static struct nc_tcp with_option(const uint8_t *option, size_t len)
+{
+    struct bytes frame = ethernet(0x0800);
+    struct nc_packet packet;
+    add_ipv4(&frame, (uint16_t)(20 + 20 + 12), 6);
+    add_tcp(&frame, 8, NC_TCP_ACK);
+    for (size_t i = 0; i < 12; i++)
+        ADD(&frame, i < len ? option[i] : 1);
+    CHECK_EQ(decode(&frame, &packet), NC_DECODED);
+    return packet.tcp;
+}
+
+/* RFC 9768, 3.2.3: three counters in either order, of which the last ones may be absent. */
+static void accecn_counters(void)
+{
+    const uint8_t order0[] = {172, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9}, order1[] = {174, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const uint8_t two[] = {174, 8, 0xff, 0xff, 0xff, 0, 0, 7}, none[] = {172, 2}, odd[] = {172, 6, 1, 2, 3, 4};
+    struct nc_tcp tcp = with_option(order0, sizeof order0);
+    CHECK_EQ(tcp.accecn, NC_ACCECN_EE0B | NC_ACCECN_ECEB | NC_ACCECN_EE1B);
+    CHECK(tcp.ee0b == 0x010203 && tcp.eceb == 0x040506 && tcp.ee1b == 0x070809);
+    tcp = with_option(order1, sizeof order1);
+    CHECK(tcp.ee1b == 0x010203 && tcp.eceb == 0x040506 && tcp.ee0b == 0x070809);
+    tcp = with_option(two, sizeof two);
+    CHECK_EQ(tcp.accecn, NC_ACCECN_ECEB | NC_ACCECN_EE1B);
+    CHECK(tcp.ee1b == 0xffffff && tcp.eceb == 7);
+    tcp = with_option(none, sizeof none);
+    CHECK(tcp.has_accecn && tcp.accecn == 0);
+    CHECK(!with_option(odd, sizeof odd).has_accecn);
+}
+
 static void bad_options_end_the_options_only(void)
 {
     static const uint8_t bad[][8] = {
@@ -184,6 +215,7 @@ int main(void)
     RUN(short_captures);
     RUN(tcp_options);
     RUN(sack_blocks);
+    RUN(accecn_counters);
     RUN(bad_options_end_the_options_only);
     RUN(vlan_tags);
     RUN(three_tags_are_not_looked_into);

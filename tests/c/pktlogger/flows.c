@@ -93,6 +93,42 @@ static void thousands_of_flows_are_found_again(void)
     pl_flows_free(&flows);
 }
 
+/* What both SYNs say by their flags AE, CWR and ECE (RFC 9768, table 2; RFC 3168, 6.1.1). */
+static void the_syns_agree_on_how_marks_are_reported(void)
+{
+    static const struct {
+        uint8_t asked, answer;
+        enum pl_ecn_mode mode;
+    } rows[] = {
+        {7, 2, PL_ECN_ACCURATE}, {7, 3, PL_ECN_ACCURATE}, {7, 4, PL_ECN_ACCURATE}, {7, 6, PL_ECN_ACCURATE},
+        {7, 5, PL_ECN_CLASSIC},  {7, 1, PL_ECN_CLASSIC},  {7, 0, PL_ECN_NONE},     {7, 7, PL_ECN_NONE},
+        {3, 1, PL_ECN_CLASSIC},  {3, 5, PL_ECN_CLASSIC},  {3, 0, PL_ECN_NONE},     {3, 3, PL_ECN_NONE},
+        {0, 0, PL_ECN_NONE},     {0, 1, PL_ECN_NONE},     {1, 1, PL_ECN_NONE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct pl_flow flow = {0};
+        struct nc_tcp tcp = {.flags = (uint16_t)(NC_TCP_SYN | rows[i].asked << 6)};
+        pl_flow_learn(&flow, 0, &tcp);
+        tcp.flags = (uint16_t)(NC_TCP_SYN | NC_TCP_ACK | rows[i].answer << 6);
+        pl_flow_learn(&flow, 1, &tcp);
+        CHECK_EQ(pl_flow_ecn(&flow), rows[i].mode);
+    }
+}
+
+static void without_the_syns_the_packets_say_it(void)
+{
+    struct pl_flow flow = {0};
+    struct nc_tcp tcp = {.flags = NC_TCP_ACK};
+    pl_flow_learn(&flow, 0, &tcp);
+    CHECK_EQ(pl_flow_ecn(&flow), PL_ECN_UNKNOWN);
+    tcp.flags = NC_TCP_ACK | NC_TCP_ECE;
+    pl_flow_learn(&flow, 1, &tcp);
+    CHECK_EQ(pl_flow_ecn(&flow), PL_ECN_CLASSIC);
+    tcp.flags = NC_TCP_ACK | NC_TCP_AE;
+    pl_flow_learn(&flow, 1, &tcp);
+    CHECK_EQ(pl_flow_ecn(&flow), PL_ECN_ACCURATE);
+}
+
 int main(void)
 {
     RUN(numbers_unwrap_forwards_and_backwards);
@@ -100,6 +136,8 @@ int main(void)
     RUN(without_a_syn_the_first_number_is_two_to_the_32);
     RUN(mss_in_use_is_what_both_ends_keep_to);
     RUN(windows_scale_only_when_both_offered);
+    RUN(the_syns_agree_on_how_marks_are_reported);
+    RUN(without_the_syns_the_packets_say_it);
     RUN(thousands_of_flows_are_found_again);
     return 0;
 }
