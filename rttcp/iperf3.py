@@ -51,6 +51,7 @@ class _End(_Record):
     sum_received: Sum
     cpu_utilization_percent: dict[str, float] = {}
     sender_tcp_congestion: str = ""
+    receiver_tcp_congestion: str = ""
 
 
 class Document(_Record):

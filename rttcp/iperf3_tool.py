@@ -3,13 +3,15 @@
     python -m rttcp.iperf3_tool receive --port 5010 -- -4
     python -m rttcp.iperf3_tool send -- --client HOST --port 5010 --time 30 ...
 
-Arguments after ``--`` go to iperf3. `end` has those of rttcp's keys whose values iperf3 knows. Other keys are absent:
-iperf3 does not time the connect, takes no samples and does not report the window that the kernel granted.
+Arguments after ``--`` go to iperf3. `end` has those of rttcp's keys whose values iperf3 or the kernel knows. Other
+keys are absent: iperf3 does not time the connect, takes no samples and does not report the window that the kernel
+granted. The kernel (sock_diag) has the TCP_INFO of a connection when it ends, so each end's `end` has it, too.
 """
 
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -18,12 +20,14 @@ from typing import Any
 
 import click
 
+from netcommon import sock_diag
 from rttcp import iperf3
 from rttcp.launcher import DEFAULT_PORT, FAMILIES
 
 _ADAPTER = (sys.executable, "-m", "rttcp.iperf3_tool")
 PROGRAM = ("setpriv", "--pdeathsig", "TERM", "--", "iperf3")  # it ends with us, however we end
 LISTEN_S = 8.0
+_ENDED_S = 1.0  # in which the kernel says that a connection has ended
 _LISTENING = "0A"
 
 
@@ -65,7 +69,7 @@ def end_event(text: str) -> dict[str, Any]:
         return {"bytes": octets, "elapsed_ns": elapsed_ns, "cpu_user_ns": used["user"], "cpu_system_ns": used["system"]}
 
     intervals = [[round(i.sum.start * 1e9), round(i.sum.end * 1e9), i.sum.bytes] for i in document.intervals]
-    congestion = {"congestion": document.end.sender_tcp_congestion}
+    controls = document.end.sender_tcp_congestion, document.end.receiver_tcp_congestion
     summary = {
         "bytes": received.bytes, "elapsed_ns": elapsed_ns, "retransmits": sent.retransmits,
         "short_term_bps": round(received.bytes * 8e9 / elapsed_ns) if elapsed_ns else 0,
@@ -74,9 +78,32 @@ def end_event(text: str) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "v": 1, "event": "end", "tool": "iperf3", "role": "sender", "direction": "forward", "complete": True,
-        "sender": side(sent.bytes, "host") | congestion | {"intervals": intervals},
-        "receiver": side(received.bytes, "remote"), "summary": summary,
+        "sender": side(sent.bytes, "host") | {"congestion": controls[0], "intervals": intervals},
+        "receiver": side(received.bytes, "remote") | {"congestion": controls[1]}, "summary": summary,
     }  # fmt: skip
+
+
+def data_connection(asked: socket.socket | None, port: int) -> dict[str, Any]:
+    """What the kernel says of the connection that had the data, of those to or from iperf3's port in this namespace;
+    nothing where it does not say."""
+    if asked is None:
+        return {}
+    try:
+        found = [one for family in (socket.AF_INET, socket.AF_INET6) for one in sock_diag.connections(asked, family)]
+    except OSError:
+        return {}
+    found += sock_diag.ended(asked)
+    if not any(port in (one.local[1], one.remote[1]) for one in found):
+        found += sock_diag.ended(asked, _ENDED_S)
+    own = [one for one in found if port in (one.local[1], one.remote[1])]
+    return {"tcp_info": max(own, key=lambda one: one.moved_bytes).info} if own else {}
+
+
+def _asking() -> socket.socket | None:
+    try:
+        return sock_diag.asking(listening=True)
+    except OSError:  # a kernel without sock_diag
+        return None
 
 
 def _print(event: dict[str, Any]) -> None:
@@ -105,7 +132,7 @@ def main() -> None:
 @click.argument("arguments", nargs=-1)
 def receive(port: int, arguments: tuple[str, ...]) -> None:
     """A server for one transfer."""
-    argv = [*PROGRAM, "--server", "--one-off", "--port", str(port), *arguments]
+    argv, asked = [*PROGRAM, "--server", "--one-off", "--port", str(port), *arguments], _asking()
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
         deadline = time.monotonic() + LISTEN_S
         while not _listens(port):
@@ -117,19 +144,22 @@ def receive(port: int, arguments: tuple[str, ...]) -> None:
         status = server.wait()
     if status:
         _fail(f"iperf3: the server ended with status {status}")
-    _print({"v": 1, "event": "end", "tool": "iperf3", "role": "receiver"})
+    _print({"v": 1, "event": "end", "tool": "iperf3", "role": "receiver", "receiver": data_connection(asked, port)})
 
 
 @main.command()
 @click.argument("arguments", nargs=-1)
 def send(arguments: tuple[str, ...]) -> None:
     """A client; prints `end`."""
+    asked = _asking()
     with subprocess.Popen([*PROGRAM, "--json", *arguments], stdout=subprocess.PIPE, text=True) as client:
         text, _ = client.communicate()
     if client.returncode == 127:
         _fail("iperf3 is missing; apt-get install iperf3", 3)
     try:
-        _print(end_event(text))
+        end = end_event(text)
+        end["sender"] |= data_connection(asked, int(arguments[arguments.index("--port") + 1]))
+        _print(end)
     except ValueError as error:
         _fail(f"iperf3: {error}")
 

@@ -56,6 +56,7 @@ def _flows(folder: Path) -> list[dict[str, Any]]:
             "params": {key: row[key] for key in params},
             "metrics": {key: value for key, value in row.items() if key not in apart},
             "verdict": status["verdict"],
+            "asked": status.get("asked", []),
             "path": str(folder),
         }
         for row in results.rows(folder)
@@ -121,7 +122,7 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
         for trial in trials
     ]
     print_table(out, headings, rows)
-    if line := _longer(trials):
+    for line in filter(None, (_longer(trials), _not_known(trials))):
         out.print(line, markup=False)
     for line in attempts.lines(manifest.get("superseded") or []):
         out.print(line, markup=False)
@@ -136,6 +137,12 @@ def _longer(trials: list[dict[str, Any]]) -> str:
     ends = list(dict.fromkeys(readable.duration(ns) for ns in (min(took), max(took))))
     return ("short-term average: from connect until the last byte is acknowledged, which took "
             f"{' to '.join(ends)}; transfer.duration is when the sender stops giving data")  # fmt: skip
+
+
+def _not_known(trials: list[dict[str, Any]]) -> str:
+    """The settings that were asked for and of which nothing says whether they ran."""
+    names = dict.fromkeys(row["setting"] for trial in trials for row in trial["asked"] if row["ran"] is None)
+    return f"asked for, and not known whether it ran: {', '.join(names)}" if names else ""
 
 
 def _limited(metrics: dict[str, Any]) -> str:

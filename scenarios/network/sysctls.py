@@ -10,11 +10,10 @@ from pathlib import Path
 
 from netcommon import netns, unprivileged
 from netcommon.errors import MissingError
-from scenarios.plan.profiles import Profile
+from scenarios.plan.profiles import LARGEST_BUFFER_BYTES, Profile
 
 # As rttcp/src/transfer/window.c has them.
 _BYTES_A_WINDOW, _RECEIVER_LEAST_BYTES, _SENDER_SLACK_BYTES = 4, 256 * 2**10, 2**20
-_LARGEST_BUFFER_BYTES = 2**30  # the third figure of tcp_rmem and tcp_wmem in the profiles, where autotuning ends
 
 
 def sysctl_path(name: str) -> Path:
@@ -70,7 +69,7 @@ def first_buffers(window_bytes: int) -> dict[str, str]:
     if not unprivileged.is_inside():
         return {}
     return {
-        f"net.ipv4.tcp_{which}mem": f"4096 {size} {max(size, _LARGEST_BUFFER_BYTES)}"
+        f"net.ipv4.tcp_{which}mem": f"4096 {size} {max(size, LARGEST_BUFFER_BYTES)}"
         for which, size in wanted.items()
         if size > 2 * _buffer_limit(f"net.core.{which}mem_max")
     }

@@ -74,15 +74,16 @@ class Gateway(Table):
         return self.kind != "none" and self.model != "host"
 
 
+RTTCP_LENGTH = 8 * 1024  # of a write, unless the scenario says otherwise or virtual time writes longer pieces
 GATEWAY_POINTS = ("gw1-in", "gw1-out", "gw2-in", "gw2-out")
 
 
 class Transfer(Table):
     """[transfer]: the data that is sent. A scenario gives ``bytes`` or ``duration``; with ``request`` and ``response``,
-    which exchange messages one after the other, it gives ``exchanges`` or ``duration``. ``window`` None: the kernel
-    sizes it. ``plain``: plain TCP beside the transfer, past the gateways; ``short``: short transfers beside it, through
-    the gateways. ``zerocopy`` is rttcp's, at both ends; None: only in virtual time, where copying costs wall time but
-    takes no virtual time."""
+    which exchange messages one after the other, it gives ``exchanges`` or ``duration``. ``length`` None: rttcp writes
+    RTTCP_LENGTH at once, iperf3 what it writes by itself. ``window`` None: the kernel sizes it. ``plain``: plain TCP
+    beside the transfer, past the gateways; ``short``: short transfers beside it, through the gateways. ``zerocopy`` is
+    rttcp's, at both ends; None: only in virtual time, where copying costs wall time but takes no virtual time."""
 
     tool: Literal["rttcp", "iperf3"] = "rttcp"
     bytes: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes")] | None = None
@@ -93,7 +94,7 @@ class Transfer(Table):
     omit: Annotated[int, *of_option(quantity.DURATION, "transfer", "omit")] = 0
     parallel: Annotated[int, *of_option(quantity.COUNT, "transfer", "parallel")] = 1
     bidir: Flag = False
-    length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] = 8 * 1024
+    length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] | None = None
     window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = None
     pace: Annotated[int, *of_option(quantity.RATE, "transfer", "pace", zero=True)] = 0
     pace_burst: Annotated[int, *of_option(quantity.BYTES, "transfer", "pace_burst", zero=True)] = 0
@@ -108,6 +109,11 @@ class Transfer(Table):
     interval: Annotated[int, *of_option(quantity.DURATION, "transfer", "interval")] = 1000 * MS
     timeout: Annotated[int, *of_option(quantity.DURATION, "transfer", "timeout")] = 60 * S
     family: Literal["ipv4", "ipv6"] = "ipv4"
+
+    @property
+    def write_bytes(self) -> int | None:
+        """What the tool writes at once; None: what iperf3 does by itself."""
+        return self.length or (RTTCP_LENGTH if self.tool == "rttcp" else None)
 
     @model_validator(mode="after")
     def _one_amount(self) -> Transfer:

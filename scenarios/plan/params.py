@@ -33,7 +33,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "response_bytes": transfer.response,
         "exchanges": transfer.exchanges,
         "duration_ns": transfer.duration,
-        "length_bytes": transfer.length,
+        "length_bytes": transfer.write_bytes,
         **_flow_columns(main, setting),
         "topology": setting.topology.kind,
         "hops": setting.topology.hops,

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from netcommon import quantity
 from netcommon.errors import UsageError
 
+LARGEST_BUFFER_BYTES = 2**30  # the third figure of tcp_rmem and tcp_wmem where autotuning never limits
 FOLDER = Path(__file__).resolve().parents[1] / "profiles"
 
 
@@ -34,6 +35,12 @@ class Profile:
     required: frozenset[str]
     rto_min_ms: int | None
     window_bytes: int | None
+
+    @property
+    def limits_send_buffer(self) -> bool:
+        """Whether the largest send buffer is smaller than the one of `modern`, which never limits."""
+        most = self.sysctls.get("net.ipv4.tcp_wmem", "").split()
+        return len(most) == 3 and int(most[2]) < LARGEST_BUFFER_BYTES
 
 
 def names() -> list[str]:

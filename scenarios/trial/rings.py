@@ -66,7 +66,7 @@ def _super_packets(setting: Scenario, held_bytes: float) -> float:
     transfers = [one.setting.transfer for one in flows.of(setting)]
     if any(transfer.request for transfer in transfers):
         return held_bytes
-    whole = min(_SUPER_BYTES, *(transfer.length for transfer in transfers))
+    whole = min(_SUPER_BYTES, *(transfer.write_bytes or _SUPER_BYTES for transfer in transfers))
     streams = sum(2 * transfer.parallel + 2 for transfer in transfers)  # both ways, with what may be beside them
     return held_bytes / whole + streams * held_bytes * 8 / _most_bps(setting) / _SUPER_S
 

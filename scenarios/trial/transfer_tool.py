@@ -78,7 +78,7 @@ def _plain(setting: Scenario, router: str) -> TransferCommands:
     receiver = rttcp.receiver_argv(binary, port=PORT, family=family, once=True)
     sender = rttcp.sender_argv(
         router, binary, port=PORT, family=family, congestion=_PLAIN_CONGESTION, duration_ns=transfer.duration,
-        length_bytes=transfer.length, zerocopy=bool(transfer.zerocopy), skip_rx_copy=bool(transfer.zerocopy),
+        length_bytes=transfer.write_bytes, zerocopy=bool(transfer.zerocopy), skip_rx_copy=bool(transfer.zerocopy),
     )  # fmt: skip
     return TransferCommands(receiver, sender, None)
 
@@ -111,7 +111,7 @@ def _flow(
     receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port)
     sender = rttcp.sender_argv(
         host, binary, port=port, family=family, congestion=congestion, bytes=transfer.bytes,
-        length_bytes=None if exchanging else transfer.length, request_bytes=transfer.request,
+        length_bytes=None if exchanging else transfer.write_bytes, request_bytes=transfer.request,
         response_bytes=transfer.response, parallel=transfer.parallel if transfer.parallel > 1 else None,
         direction="both" if transfer.bidir else "forward", exchanges=transfer.exchanges, duration_ns=transfer.duration,
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,

@@ -91,8 +91,9 @@ def run(
         _comment(capture, "the transfer has ended" if len(_each(ready[0].commands)) + len(ready) == 2 else
                  "all transfers have ended")  # fmt: skip
         for flow in ready:
-            with contextlib.suppress(ToolError):  # the sender's end object has the receiver's figures too
-                flow.receivers[0].finish(2.0)
+            with contextlib.suppress(ToolError):  # the sender's end object has the receiver's figures, of rttcp all
+                own = flow.receivers[0].finish(2.0).get("receiver") or {}
+                ends[flow.one.name]["receiver"] = own | ends[flow.one.name]["receiver"]
             if flow.commands.samples:
                 flow.sender_at.fetch(flow.commands.samples, samples(folder, flow.one))
         captured = (capture.stop(30.0) or {}) if capture else {}
@@ -171,4 +172,3 @@ def _timeout_s(setting: Scenario) -> float:
     if setting.run.timeout is not None:
         return setting.run.timeout / 1e9
     return 60.0 + 10.0 * estimate.transfer_s(setting)
-

@@ -24,6 +24,7 @@ from scenarios.plan import flows, lateness, params, profiles
 from scenarios.plan.plan import Trial
 from scenarios.trial import (
     analysis,
+    asked,
     attempts,
     clock,
     connections,
@@ -58,11 +59,11 @@ def run_trial(
     final = folder_of(run_dir, trial.number)
     with _temporary(final, ledger) as folder:
         status: dict[str, Any] = {"state": "done", "error": None, "started_realtime_ns": time.time_ns()}
-        status |= {"attempt": attempts.next_attempt(final), "witness": None}
+        status |= {"attempt": attempts.next_attempt(final), "witness": None, "asked": []}
         status["clock"] = clock.pair()  # the clocks where the trial runs: in virtual time the guest's
         write_json(folder / "params.json", params.of(trial))
         try:
-            found, status["witness"] = _measure(net, trial, folder, scratch, ledger, back_end, watched)
+            found, status["witness"], status["asked"] = _measure(net, trial, folder, scratch, ledger, back_end, watched)
             if digested:
                 digest(trial, folder, ledger)
         except LfpError as error:
@@ -112,9 +113,9 @@ def _temporary(final: Path, ledger: Ledger) -> Iterator[Path]:
 
 def _measure(
     net: Network, trial: Trial, folder: Path, scratch: Path, ledger: Ledger, back_end: BackEnd, watched: bool
-) -> tuple[list[Reason], dict[str, Any] | None]:
-    """Runs the tools and writes their files. Returns the reasons why the trial is not valid, and the witness's
-    figures."""
+) -> tuple[list[Reason], dict[str, Any] | None, list[dict[str, Any]]]:
+    """Runs the tools and writes their files. Returns the reasons why the trial is not valid, the witness's figures, and
+    what ran of what was asked for."""
     profile = profiles.of(trial.setting.profile)
     back = net.apply(profile, trial.setting.transfer.window or profile.window_bytes)
     with contextlib.ExitStack() as stack:
@@ -145,10 +146,12 @@ def _measure(
     why = reasons(before, after, ends.box, ends.capture, ends.transfer, found, slept, priced)
     not_taken = sysctls.refused(profile, back)
     why += [Reason("profile", f"profile {profile.name}: {text}", "TCP settings refused") for text in not_taken]
+    ran = asked.facts(trial.setting, ends.transfer)
+    why += asked.reasons(ran)
     if slept is None:
-        return why, None
+        return why, None, asked.rows(ran)
     limit_ns = lateness.limit_ns(trial.setting)
-    return why, slept | {"steal_share": before.cpu.steal_share(after.cpu), "limit_ns": limit_ns}
+    return why, slept | {"steal_share": before.cpu.steal_share(after.cpu), "limit_ns": limit_ns}, asked.rows(ran)
 
 
 def _flows(trial: Trial) -> list[dict[str, Any]]:

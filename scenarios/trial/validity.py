@@ -89,8 +89,11 @@ def reasons(
 
 
 def ways(transfer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The ``end`` objects in a transfer.json, by what a reader calls them: each flow, and the way back of each."""
+    """The ``end`` objects in a transfer.json, by what a reader calls them: each flow, what is beside the first one, and
+    the way back of each."""
     found = {"transfer": dict(transfer)} | {f"flow {name}": end for name, end in (transfer.get("flows") or {}).items()}
+    beside = {"second transfer": transfer.get("second"), "plain TCP": transfer.get("plain")}
+    found |= {name: end for name, end in beside.items() if end}
     back = {f"{name}, way back": end["reverse"] for name, end in found.items() if end.get("reverse")}
     return found | back
 

@@ -31,6 +31,7 @@ class Kind:
 
 
 KINDS = {
+    "asked": Kind("not what was asked for", "each reason says what ran and what helps: `lfp show RUN --json`"),
     "machine_late": Kind("machine's timers late", _HELP_VIRTUAL),
     "box_late": Kind("delay box late", "a lower rate or a longer path.granularity leaves the box more time"),
     "box": Kind("delay box dropped packets"),

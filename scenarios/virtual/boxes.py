@@ -13,7 +13,7 @@ from typing import Any
 from comet_delay.netem_plan import DEFAULTS, plan
 from netcommon import readable
 from netcommon.errors import UsageError
-from scenarios.plan import flows, lateness
+from scenarios.plan import flows, lateness, profiles
 from scenarios.plan.model import Transfer
 from scenarios.plan.plan import Trial
 from scenarios.trial import analysis, delay_box
@@ -25,7 +25,6 @@ CHOICES = ("auto", "netem", "comet")
 # wake-ups to save and is held to 1/1000.
 _GRANULARITY_NS, _GRANULARITY_OF_RTT = 50_000, {"netem": 1000, "comet": 400}
 _WRITE_BYTES = 2**20
-_SEND_BUFFER = "wmem"  # in the names of its sysctls
 # The guest's table of its pages is a 64th of its memory. A packet in flight is two descriptions: the sender's, which it
 # keeps until the acknowledgement comes, and the network's.
 _PAGES_SHARE, _DESCRIBED_BYTES = 64, 4096
@@ -85,7 +84,7 @@ def used_bytes(trial: Trial, box: str) -> int:
     lossless = not any(setting.path.direction(which).values["loss"] for which in delay_box.WAYS)
     packet = max(super_packets(trial)[0] if lossless else 0, setting.path.mtu)
     described = memory.in_flight_bytes(setting) * _DESCRIBED_BYTES // packet
-    buffers = sum(2 * transfer.parallel * transfer.length for transfer in transfers)
+    buffers = sum(2 * transfer.parallel * (transfer.write_bytes or 0) for transfer in transfers)
     own = memory.BASE_BYTES + memory.captures_bytes(setting)
     return min(whole, own + whole // _PAGES_SHARE + described + buffers)
 
@@ -107,15 +106,16 @@ def note(trial: Trial, box: str) -> str:
     )
 
 
-def _bulk(transfer: Transfer, sysctl: str) -> dict[str, bool | int]:
-    """Settings that save system calls and copies without changing what TCP sends, where the scenario leaves them open:
-    content is not copied, and a stream without a window is written in long pieces. What is not copied is not in the
-    send buffer, which therefore must not be the scenario's own."""
+def _bulk(transfer: Transfer, buffered: bool) -> dict[str, bool | int]:
+    """Settings of rttcp that save system calls and copies without changing what TCP sends, where the scenario leaves
+    them open: content is not copied, and a stream without a window is written in long pieces. ``buffered``: the send
+    buffer can limit. What is not copied is not in it, and what fits into it depends on how long the writes are."""
     own = dict[str, bool | int]()
-    copied = transfer.tool != "rttcp" or transfer.request is not None or transfer.verify or _SEND_BUFFER in sysctl
-    if transfer.zerocopy is None and not copied:
+    if transfer.tool != "rttcp" or buffered:
+        return own
+    if transfer.zerocopy is None and transfer.request is None and not transfer.verify:
         own["zerocopy"] = True
-    if not transfer.window and "length" not in transfer.model_fields_set:
+    if not transfer.window and transfer.length is None:
         own["length"] = _WRITE_BYTES
     return own
 
@@ -134,9 +134,9 @@ def settled(trial: Trial, box: str) -> Trial:
             "poll": granularity if path.poll is None else path.poll,
             "memory": memory.box_bytes(trial.setting) if path.memory is None else path.memory,
         }
-    sysctl = trial.setting.profile.sysctl
-    transfer = trial.setting.transfer.model_copy(update=_bulk(trial.setting.transfer, sysctl))
-    others = {name: flow.model_copy(update=_bulk(flow, sysctl)) for name, flow in trial.setting.flow.items()}
+    buffered = profiles.of(trial.setting.profile).limits_send_buffer
+    transfer = trial.setting.transfer.model_copy(update=_bulk(trial.setting.transfer, buffered))
+    others = {name: flow.model_copy(update=_bulk(flow, buffered)) for name, flow in trial.setting.flow.items()}
     tables: dict[str, Any] = {"path": path.model_copy(update=own), "transfer": transfer, "flow": others}
     if trial.setting.run.lateness is None:  # the box's own rule adds what granularity and poll ask for
         tables["run"] = trial.setting.run.model_copy(update={"lateness": lateness.LEAST_NS})

@@ -19,6 +19,7 @@ from dashboard.data.runs import load_run
 from dashboard.data.under_way import LIVE, MOST_SAMPLES, Growing, UnderWay, under_way
 from dashboard.figures.growing import growing_figure
 from dashboard.pages import run_under_way
+from netcommon import sock_diag
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
 from scenarios.run import runner
@@ -158,13 +159,13 @@ def test_the_growing_timeline_has_a_panel_for_each_figure_and_marks_what_was_sen
 
 
 def test_the_kernel_tells_of_connections() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, connections.asking() as asked:
+    with socket.create_server(("127.0.0.1", 0)) as server, sock_diag.asking() as asked:
         there = f"127.0.0.1:{server.getsockname()[1]}"
         with socket.create_connection(server.getsockname()) as sender, server.accept()[0] as receiver:
             sender.sendall(bytes(40_000))
             receiver.recv(40_000, socket.MSG_WAITALL)
             own = f"127.0.0.1:{sender.getsockname()[1]}"
-            (row,) = [row for row in connections.connections(asked, socket.AF_INET) if row["local"] == own]
+            (row,) = [row for row in connections.rows(asked, socket.AF_INET) if row["local"] == own]
     assert row["remote"] == there
     assert row["sent_bytes"] == 40_000 and 0 < row["acked_bytes"] <= 40_001  # the SYN counts
     assert row["cwnd_bytes"] > 0 and row["rtt_ns"] > 0

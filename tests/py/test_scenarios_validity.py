@@ -68,6 +68,8 @@ def test_nothing_wrong_is_valid() -> None:
         ({"capture": {"points": [{"interface": "rcv-r2", "dropped_kernel": 9}]}}, "rcv-r2 dropped 9"),
         ({"transfer": {"receiver": {"elapsed_ns": 100, "cpu_user_ns": 60, "cpu_system_ns": 39}}}, "receiver used 99 %"),
         ({"transfer": {"summary": {"verdict": {"reasons": ["the window grew"]}}}}, "transfer: the window grew"),
+        ({"transfer": {"second": {"summary": {"verdict": {"reasons": ["it ended"]}}}}}, "second transfer: it ended"),
+        ({"transfer": {"plain": {"summary": {"verdict": {"reasons": ["it ended"]}}}}}, "plain TCP: it ended"),
     ],
 )
 def test_each_cause_is_named(changes: dict[str, Any], words: str) -> None:
