@@ -24,6 +24,7 @@ WORDS = {
     "memory": ("box out of memory", "dropped because the delay box had no memory: not the model's doing"),
     "write": ("far port full", "dropped because the far port did not take it: not the model's doing"),
     "drain": ("receiver's buffer full", "dropped because the buffer of the receiver's NIC was full"),
+    "outage": ("in an outage", "dropped in an outage of the path"),
     "held": ("in the box at the end", "still in the delay box when the record ended"),
 }
 UNKNOWN = ("not seen by the box", "never arrived, and the delay box has not seen it")
@@ -56,7 +57,7 @@ class Box:
         table = np.asarray([WORDS.get(self.name(fate), UNKNOWN)[1] for fate in range(256)])
         fates, exit_ns = taken(self.fate, rows), taken(self.exit_ns, rows)
         said = table[fates]
-        behind = np.asarray([self.name(fate) == "loss" for fate in range(256)])[fates]
+        behind = np.asarray([self.name(fate) in ("loss", "outage") for fate in range(256)])[fates]
         return np.asarray(np.where(behind & (exit_ns >= 0), np.char.add(said, BEHIND), said))
 
 

@@ -16,6 +16,7 @@ COLOURS = {
     "slow_start": SKY, "congestion_avoidance": BLUE, "receiver_window": ORANGE, "zero_window": BLACK,
     "send_buffer": PURPLE, "application": GREY, "pacing": YELLOW, "path_rate": GREEN, "fast_recovery": VERMILLION,
     "timeout": "#882255", "capture_loss": "#c3cbd3", "emulator_late": "#661100",
+    "path_down": "#7a1fa2",
 }  # fmt: skip
 
 

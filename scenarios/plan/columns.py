@@ -75,7 +75,8 @@ LOSSES = {
 
 # What limits a sender (pktlogger's FORMAT.md, "Limits").
 LIMITS = ("slow_start", "congestion_avoidance", "receiver_window", "zero_window", "send_buffer", "application",
-          "pacing", "path_rate", "fast_recovery", "timeout", "capture_loss", "emulator_late")  # fmt: skip
+          "pacing", "path_rate", "fast_recovery", "timeout", "capture_loss", "emulator_late",
+          "path_down")  # fmt: skip
 
 _IN_ORDER = (
     *(Column(name, "int", "identity", name.capitalize()) for name in ("trial", "repeat", "seed")),

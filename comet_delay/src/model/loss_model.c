@@ -24,6 +24,11 @@ bool loss_model_wants_tcp(const struct loss_model *model)
     return model->kind == LOSS_SEQ || model->kind == LOSS_RETRANSMISSION;
 }
 
+bool loss_model_is_outage(const struct loss_model *model)
+{
+    return model->kind == LOSS_TIME || (model->kind == LOSS_INDEPENDENT && model->loss_ppb >= 1000000000);
+}
+
 void loss_state_restart(struct loss_state *state, uint64_t now_ns)
 {
     state->count = (struct loss_count){0};

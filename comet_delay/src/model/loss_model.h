@@ -91,6 +91,8 @@ void loss_model_free(struct loss_model *model);
 
 /* Whether the model needs the TCP fields of packets. */
 bool loss_model_wants_tcp(const struct loss_model *model);
+/* Whether what it loses is lost to an outage: a window of time in which nothing passes, or a loss of 100 %. */
+bool loss_model_is_outage(const struct loss_model *model);
 /* Share of packets that are lost in the long run, or -1 for lists. */
 double loss_model_mean(const struct loss_model *model);
 

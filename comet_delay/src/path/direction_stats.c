@@ -42,7 +42,8 @@ static json_t *achieved_json(const struct direction *d)
 
 static json_t *drops_json(const struct direction_stats *s, uint64_t receive_ring_drops)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "loss", (json_int_t)s->drops[FATE_LOSS], "queue",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "loss",
+                     (json_int_t)(s->drops[FATE_LOSS] + s->drops[FATE_OUTAGE]), "queue",
                      (json_int_t)s->drops[FATE_QUEUE], "aqm", (json_int_t)s->drops[FATE_AQM], "pace",
                      (json_int_t)s->drops[FATE_PACE], "drain", (json_int_t)s->drops[FATE_DRAIN], "memory",
                      (json_int_t)s->drops[FATE_MEMORY], "malformed", (json_int_t)s->drops_malformed, "receive_ring",

@@ -120,9 +120,16 @@ static enum fate access_line(struct direction *d, struct wire_packet *packet)
     return FATE_PASS;
 }
 
+/* A model that concerns some packets only leaves the path up for the others. */
+static enum fate lost_by(const struct direction *d, const struct loss_model *model)
+{
+    return loss_model_is_outage(model) && !d->models.only.n ? FATE_OUTAGE : FATE_LOSS;
+}
+
 static enum fate lose_before(struct direction *d, struct wire_packet *packet)
 {
-    return is_lost(&d->loss, &d->models.loss, d->keys[RANDOM_LOSS_BEFORE], packet) ? FATE_LOSS : FATE_PASS;
+    return is_lost(&d->loss, &d->models.loss, d->keys[RANDOM_LOSS_BEFORE], packet) ? lost_by(d, &d->models.loss)
+                                                                                   : FATE_PASS;
 }
 
 /* The conversion between LAN and WAN PHY, which lets packets go on in bunches. */
@@ -137,7 +144,9 @@ static enum fate bunch(struct direction *d, struct wire_packet *packet)
 
 static enum fate lose_behind(struct direction *d, struct wire_packet *packet)
 {
-    return is_lost(&d->loss_after, &d->models.loss_after, d->keys[RANDOM_LOSS_AFTER], packet) ? FATE_LOSS : FATE_PASS;
+    return is_lost(&d->loss_after, &d->models.loss_after, d->keys[RANDOM_LOSS_AFTER], packet)
+               ? lost_by(d, &d->models.loss_after)
+               : FATE_PASS;
 }
 
 /* Propagation delay and jitter. Jitter that may let packets overtake is put off: see wire_packet.h. */

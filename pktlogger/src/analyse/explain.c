@@ -2,6 +2,7 @@
 #include "explain.h"
 
 #include "loss_judge.h"
+#include "path_down.h"
 #include "service.h"
 
 static void put_limit(void *context, const struct pl_limit *limit)
@@ -52,32 +53,63 @@ static int study_losses(struct pl_explain *explain)
     return result < 0 ? -1 : pl_loss_judge(&explain->study);
 }
 
+/* Finds the cause of each loss, and when nothing passed the path. */
+static int judge_losses(struct pl_explain *explain, int64_t back_ns)
+{
+    struct pl_transfer *t = explain->t;
+    struct pl_loss_causes causes;
+    struct pl_segment part;
+    uint64_t at;
+    int result = 0;
+    pl_loss_causes_begin(&causes, t, &explain->study, &explain->down, back_ns, put_loss, explain);
+    for (struct pl_cursor cursor = {0};
+         result == 0 && t->not_arrived && pl_tables_segment(explain->tables, t, &cursor, &part, &at); cursor.row++)
+        result = pl_loss_causes_add(&causes, &part);
+    return pl_loss_causes_end(&causes) < 0 ? -1 : result;
+}
+
+static int judge_acks(struct pl_explain *explain, int64_t back_ns)
+{
+    struct pl_ack_outages outages;
+    struct pl_ack ack;
+    int result = 0;
+    pl_ack_outages_begin(&outages, explain->t, back_ns, &explain->down);
+    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(explain->tables, explain->t, &cursor, &ack);
+         cursor.row++)
+        result = pl_ack_outages_add(&outages, &ack);
+    return result < 0 ? -1 : pl_ack_outages_end(&outages);
+}
+
+static int study(struct pl_explain *explain)
+{
+    struct pl_transfer *t = explain->t;
+    int64_t back_ns = t->min_rtt_ns > t->min_delay_ns && t->min_delay_ns > 0 ? t->min_rtt_ns - t->min_delay_ns : 0;
+    if (pl_lateness_at_sender(&t->lateness, back_ns) < 0 || study_losses(explain) < 0 ||
+        judge_losses(explain, back_ns) < 0 || judge_acks(explain, back_ns) < 0)
+        return -1;
+    return pl_time_spans_merge(&explain->down);
+}
+
 int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct pl_tables *tables)
 {
-    int64_t back_ns = t->min_rtt_ns > t->min_delay_ns && t->min_delay_ns > 0 ? t->min_rtt_ns - t->min_delay_ns : 0;
     *explain = (struct pl_explain){.t = t, .tables = tables};
-    if (pl_lateness_at_sender(&t->lateness, back_ns) < 0)
+    if (study(explain) < 0)
         return -1;
-    if (study_losses(explain) < 0) {
-        pl_loss_study_free(&explain->study);
-        return -1;
-    }
     const struct pl_limits_path path = {
         .flow = t->number,
         .mss = t->mss,
         .min_rtt_ns = t->min_rtt_ns > 0 ? t->min_rtt_ns : 1,
         .segment_ns = (int64_t)(explain->study.service * (t->mss + PL_HEADERS)),
-        .late = t->lateness.ways[0].at,
-        .late_n = t->lateness.ways[0].n,
+        .down = &explain->down,
+        .late = &t->lateness.ways[0],
         .sink = put_limit,
         .context = explain,
     };
-    pl_loss_causes_begin(&explain->losses, t, &explain->study, put_loss, explain);
     explain->limits = pl_limits_new(&path);
     return explain->limits ? 0 : -1;
 }
 
-int pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment)
+void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment)
 {
     struct pl_transfer *t = explain->t;
     if (segment->transmission == 1)
@@ -96,7 +128,6 @@ int pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment
         t->in_flight_at_end++;
     if (t->box_fates)
         t->box_fates[segment->box_fate]++;
-    return pl_loss_causes_add(&explain->losses, segment);
 }
 
 int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment)
@@ -106,8 +137,8 @@ int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_se
 
 void pl_explain_end(struct pl_explain *explain)
 {
-    pl_loss_causes_end(&explain->losses);
     pl_loss_study_free(&explain->study);
     pl_limits_free(explain->limits);
+    pl_time_spans_free(&explain->down);
     explain->limits = NULL;
 }

@@ -11,14 +11,15 @@ struct pl_explain {
     struct pl_tables *tables;
     struct pl_limits *limits;
     struct pl_loss_study study;
-    struct pl_loss_causes losses;
+    struct pl_time_spans down; /* when nothing passed the path */
 };
 
-/* `explain` must stay where it is. Returns 0, or -1 without memory. */
+/* Finds out why each part was lost. `explain` must stay where it is. Returns 0, or -1 without memory; pl_explain_end is
+ * allowed after either. */
 int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct pl_tables *tables);
 
-/* Counts the next part in order of sending, and finds out why it was lost. Returns 0, or -1 without memory. */
-int pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment);
+/* Counts the next part in order of sending. */
+void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment);
 
 /* What the part's delay is more than the smallest one; -1 when it did not arrive. */
 int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment);

@@ -159,8 +159,8 @@ static int take_parts(struct pl_walk *s)
 {
     set_kinds(s);
     for (size_t i = 0; i < s->parts.n; i++) {
-        if (pl_explain_part(&s->explain, &s->parts.at[i].segment) < 0 ||
-            pl_losses_add(&s->losses, s->t, s->tables, &s->parts.at[i].segment, s->segment + i) < 0)
+        pl_explain_part(&s->explain, &s->parts.at[i].segment);
+        if (pl_losses_add(&s->losses, s->t, s->tables, &s->parts.at[i].segment, s->segment + i) < 0)
             return -1;
     }
     if (s->losses.parts.n >= PARTS_ROOM && s->losses.parts.n >= 2 * s->losses.kept)
@@ -258,6 +258,7 @@ static struct pl_walk *begin(struct pl_transfer *t, struct pl_tables *tables)
     walk->limited_ns = walk->closed_ns = walk->drained_ns = -1;
     walk->rates = pl_rates_new(t, tables);
     if (!walk->rates || pl_explain_begin(&walk->explain, t, tables) < 0) {
+        pl_explain_end(&walk->explain);
         pl_rates_free(walk->rates);
         free(walk);
         return NULL;

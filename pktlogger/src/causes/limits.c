@@ -24,7 +24,7 @@ struct pl_limits {
     int64_t last_ack_ns, ack_gap_ns;
     int64_t waits_ns; /* since when an acknowledgement of new data has been awaited */
     struct pl_send_buffer buffer;
-    size_t late_at; /* the first late span that is not over */
+    size_t down_at, late_at; /* the first span of each that is not over */
     enum pl_limit_cause last_cause;
 };
 
@@ -109,7 +109,7 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     l->gap.cause = (uint8_t)(cause < 0 ? 0 : cause);
     if (cause < 0)
         sum_up(l);
-    l->round.paused = l->round.paused || cause == PL_LIMIT_APPLICATION;
+    l->round.paused = l->round.paused || cause == PL_LIMIT_APPLICATION || cause == PL_LIMIT_PATH_DOWN;
     const struct pl_span span = {.row = l->gap,
                                  .round = l->number,
                                  .open = cause < 0,
@@ -170,24 +170,18 @@ static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
     return l->closed_sum_ns + (l->closed_ns >= 0 ? now_ns - since_ns : 0);
 }
 
-/* How much of the gap that ends now the box was late. */
-static int64_t late_time(struct pl_limits *l, int64_t now_ns)
+/* Whether the spans cover more than half of the gap that ends now. */
+static bool covered(const struct pl_limits *l, const struct pl_time_spans *spans, size_t *at, int64_t now_ns)
 {
-    int64_t sum_ns = 0;
-    while (l->late_at < l->path.late_n && l->path.late[l->late_at].t1_ns <= l->gap.t0_ns)
-        l->late_at++;
-    for (size_t i = l->late_at; i < l->path.late_n && l->path.late[i].t0_ns < now_ns; i++) {
-        const struct pl_late_span *late = &l->path.late[i];
-        int64_t from_ns = late->t0_ns > l->gap.t0_ns ? late->t0_ns : l->gap.t0_ns;
-        sum_ns += (late->t1_ns < now_ns ? late->t1_ns : now_ns) - from_ns;
-    }
-    return sum_ns;
+    return spans && pl_time_spans_cover(spans, at, l->gap.t0_ns, now_ns) * 2 > now_ns - l->gap.t0_ns;
 }
 
 /* The cause of the gap that a packet ends, or -1. */
 static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     int64_t length_ns = sent->t_ns - l->gap.t0_ns;
+    if (covered(l, l->path.down, &l->down_at, sent->t_ns))
+        return PL_LIMIT_PATH_DOWN;
     if (sent->timeout || l->mode == PL_MODE_TIMEOUT)
         return PL_LIMIT_TIMEOUT;
     if (l->mode == PL_MODE_FAST)
@@ -196,7 +190,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_CAPTURE_LOSS;
     if (closed_time(l, sent->t_ns) * 2 > length_ns)
         return PL_LIMIT_ZERO_WINDOW;
-    bool late = late_time(l, sent->t_ns) * 2 > length_ns;
+    bool late = covered(l, l->path.late, &l->late_at, sent->t_ns);
     if (!late && unanswered(l, sent))
         return window_cause(l);
     if (l->room_ns >= 0 && had_nothing(l, sent->t_ns))

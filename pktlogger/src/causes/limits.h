@@ -14,8 +14,8 @@
 struct pl_limits_path {
     uint32_t flow, mss;
     int64_t min_rtt_ns, segment_ns;
-    const struct pl_late_span *late; /* when the box was late, as the sender felt it, in order of time */
-    size_t late_n;
+    const struct pl_time_spans *down; /* when nothing passed the path, as the sender felt it; NULL: never */
+    const struct pl_time_spans *late; /* when the box was late, likewise */
     pl_limit_sink *sink;
     void *context;
 };

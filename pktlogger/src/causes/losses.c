@@ -5,10 +5,6 @@
 
 #include "service.h"
 
-#define MS INT64_C(1000000)
-#define OUTAGE_NS (10 * MS) /* a queue that is served lets a part in within this time */
-#define OUTAGE_PARTS 3
-
 /* In place of the box's fate: the part left the box, with a wrong checksum; it arrived, and the capture missed it. */
 enum { FATE_CORRUPTED = PL_NO_FATE - 1, FATE_UNSEEN = PL_NO_FATE - 2 };
 
@@ -25,9 +21,10 @@ enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out)
 }
 
 void pl_loss_causes_begin(struct pl_loss_causes *c, const struct pl_transfer *t, const struct pl_loss_study *study,
-                          pl_loss_sink *sink, void *context)
+                          struct pl_time_spans *down, int64_t back_ns, pl_loss_sink *sink, void *context)
 {
-    *c = (struct pl_loss_causes){.t = t, .study = study, .sink = sink, .context = context};
+    *c = (struct pl_loss_causes){
+        .t = t, .study = study, .down = down, .back_ns = back_ns, .sink = sink, .context = context};
 }
 
 /* What the study found out about the lost parts before the next arrival; NULL: nothing. */
@@ -52,7 +49,7 @@ static bool went_on(const struct pl_loss_causes *c, const struct pl_loss *row)
 {
     double late_ns = 6 * c->study->late_ns, services_ns = 4 * (double)row->service_ns;
     double lasted_ns = (double)(c->last_lost_ns - c->first_lost_ns) - late_ns;
-    if (c->run.n < OUTAGE_PARTS || lasted_ns < OUTAGE_NS || lasted_ns <= services_ns)
+    if (c->run.n < PL_OUTAGE_PARTS || lasted_ns < PL_OUTAGE_NS || lasted_ns <= services_ns)
         return false;
     if (lasted_ns > c->study->longest_ns)
         return true;
@@ -74,8 +71,9 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
     return cause == PL_LOSS_TAIL_DROP && full_still ? PL_LOSS_TAIL_DROP : PL_LOSS_OUTAGE;
 }
 
-/* The box knows where and why; only the length of an outage shows at the ends alone. */
-static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_cause seen, unsigned ruled_out)
+/* The box knows where and why. Only a record of earlier boxes leaves it to the ends what was an outage. */
+static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_cause seen, unsigned ruled_out,
+                                    bool tells_outages)
 {
     switch (row->cause) {
     case FATE_QUEUE:
@@ -86,7 +84,11 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     case FATE_AQM:
         return PL_LOSS_AQM;
     case FATE_LOSS:
-        return seen == PL_LOSS_OUTAGE ? seen : row->spacing_ns > 0 ? PL_LOSS_BEHIND : PL_LOSS_BEFORE;
+        if (seen == PL_LOSS_OUTAGE && !tells_outages)
+            return seen;
+        return row->spacing_ns > 0 ? PL_LOSS_BEHIND : PL_LOSS_BEFORE;
+    case FATE_OUTAGE:
+        return PL_LOSS_OUTAGE;
     case FATE_CORRUPTED:
         return PL_LOSS_CORRUPTED;
     default:
@@ -94,14 +96,15 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     }
 }
 
-/* `next`: the part that arrived behind the run; len 0: none. A waiting row has the box's fate in `cause`, and in
- * spacing_ns whether it left the bottleneck. */
-static void end_run(struct pl_loss_causes *c, const struct pl_segment *next)
+/* `next`: the part that arrived behind the run; len 0: none. An outage lasts until `until_ns`. A waiting row has the box's
+ * fate in `cause`, and in spacing_ns whether it left the bottleneck. */
+static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int64_t until_ns)
 {
     const struct pl_lost_run *run = studied_run(c);
-    int64_t near_ns = c->t->min_rtt_ns > OUTAGE_NS ? c->t->min_rtt_ns : OUTAGE_NS;
+    int64_t near_ns = c->t->min_rtt_ns > PL_OUTAGE_NS ? c->t->min_rtt_ns : PL_OUTAGE_NS;
     bool before = c->before.len && c->first_lost_ns - c->before.t_sent_ns <= near_ns;
     bool after = next->len && next->t_sent_ns - c->last_lost_ns <= near_ns;
+    int64_t down_ns = -1;
     for (size_t i = 0; i < c->run.n; i++) {
         struct pl_loss row = c->run.at[i], told = row;
         row.run = (uint32_t)c->run.n;
@@ -110,10 +113,12 @@ static void end_run(struct pl_loss_causes *c, const struct pl_segment *next)
         row.spacing_ns = before && after ? next->t_received_ns - c->before.t_received_ns : -1;
         enum pl_loss_cause seen = told.cause == FATE_UNSEEN ? PL_LOSS_CAPTURE : seen_cause(c, run, &row);
         row.seen_cause = (uint8_t)seen;
-        row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out);
+        row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out, c->t->box && c->t->box->tells_outages);
+        down_ns = down_ns < 0 && row.cause == PL_LOSS_OUTAGE ? row.t_sent_ns : down_ns;
         c->sink(c->context, &row);
     }
     c->run.n = 0;
+    return down_ns < 0 ? 0 : pl_time_spans_add(c->down, down_ns, until_ns);
 }
 
 int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segment)
@@ -127,8 +132,8 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
                               .cause = pl_corrupted(segment) ? FATE_CORRUPTED
                                        : segment->unseen     ? FATE_UNSEEN
                                                              : segment->box_fate};
-        if (c->run.n == PL_LOSS_RUN)
-            end_run(c, &(struct pl_segment){.len = 0});
+        if (c->run.n == PL_LOSS_RUN && end_run(c, &(struct pl_segment){.len = 0}, segment->t_sent_ns) < 0)
+            return -1;
         if (c->run.n == 0)
             c->first_lost_ns = segment->t_sent_ns;
         c->last_lost_ns = segment->t_sent_ns;
@@ -136,17 +141,17 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
     }
     if (segment->t_received_ns < 0)
         return 0;
-    if (c->run.n)
-        end_run(c, segment);
+    if (c->run.n && end_run(c, segment, segment->t_received_ns + c->back_ns) < 0)
+        return -1;
     c->before = *segment;
     c->arrived++;
     return 0;
 }
 
-void pl_loss_causes_end(struct pl_loss_causes *c)
+int pl_loss_causes_end(struct pl_loss_causes *c)
 {
-    if (c->run.n)
-        end_run(c, &(struct pl_segment){.len = 0});
+    int result = c->run.n ? end_run(c, &(struct pl_segment){.len = 0}, c->t->last_ns) : 0;
     free(c->run.at);
     c->run.at = NULL;
+    return result;
 }

@@ -9,7 +9,8 @@
 
 typedef void pl_loss_sink(void *context, const struct pl_loss *loss);
 
-enum { PL_LOSS_RUN = 4096 };
+enum { PL_LOSS_RUN = 4096, PL_OUTAGE_PARTS = 3 };
+#define PL_OUTAGE_NS (10 * INT64_C(1000000)) /* a queue that is served lets a part in within this time */
 
 struct pl_loss_causes {
     const struct pl_transfer *t; /* with what the second reading has found out */
@@ -21,14 +22,17 @@ struct pl_loss_causes {
     uint64_t arrived;              /* parts */
     size_t studied;                /* runs of the study that are before the next part */
     int64_t first_lost_ns, last_lost_ns;
+    struct pl_time_spans *down; /* from the first part of an outage to the acknowledgement of the next arrival */
+    int64_t back_ns;            /* the way of an acknowledgement without a queue */
 };
 
-/* `study` has all parts of the transfer. */
+/* `study` has all parts of the transfer. Outages are added to `down`, as the sender felt them: `back_ns` is what an
+ * acknowledgement takes without a queue. */
 void pl_loss_causes_begin(struct pl_loss_causes *causes, const struct pl_transfer *t, const struct pl_loss_study *study,
-                          pl_loss_sink *sink, void *context);
+                          struct pl_time_spans *down, int64_t back_ns, pl_loss_sink *sink, void *context);
 /* Takes the next part in order of sending. Returns 0, or -1 without memory. */
 int pl_loss_causes_add(struct pl_loss_causes *causes, const struct pl_segment *segment);
-void pl_loss_causes_end(struct pl_loss_causes *causes);
+int pl_loss_causes_end(struct pl_loss_causes *causes);
 
 const char *pl_loss_name(enum pl_loss_cause cause);
 const char *pl_loss_words(enum pl_loss_cause cause);

@@ -16,6 +16,7 @@ static const char *const limits[PL_LIMIT_N][2] = {
     [PL_LIMIT_TIMEOUT] = {"timeout", "time-outs and what followed them"},
     [PL_LIMIT_CAPTURE_LOSS] = {"capture_loss", "not known: the capture missed packets"},
     [PL_LIMIT_EMULATOR_LATE] = {"emulator_late", "the delay box, which was late"},
+    [PL_LIMIT_PATH_DOWN] = {"path_down", "the path, which was down"},
 };
 /* clang-format on */
 

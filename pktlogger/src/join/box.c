@@ -60,6 +60,13 @@ static json_t *load(const char *folder, const char *name, struct nc_error *error
     return value;
 }
 
+/* Whether fate FATE_OUTAGE is one: in earlier records its number says that the box held the packet still. */
+static bool tells_outages(const json_t *description)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(description, "fates"), FATE_OUTAGE));
+    return name && strcmp(name, fate_name(FATE_OUTAGE)) == 0;
+}
+
 static bool read_side(const json_t *from, uint8_t ip_version, struct pl_side *side)
 {
     const char *address = json_string_value(json_object_get(from, "address"));
@@ -109,6 +116,7 @@ int pl_box_open(struct pl_box *box, const char *folder, struct nc_error *error)
     if (box->description && result < 0)
         nc_fail(error, NC_EXIT_USAGE, "'%.200s/flows.json': a connection in it has no addresses", folder);
     json_decref(flows);
+    box->tells_outages = tells_outages(box->description);
     return result;
 }
 
@@ -145,6 +153,7 @@ uint32_t pl_box_lookup(const struct pl_box *box, const struct pl_flow *like, boo
 struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
 {
     int64_t release_ns = i64(box, T_RELEASE, i), drop_ns = i64(box, T_DROP, i);
+    uint8_t fate = (uint8_t)u64(box, FATE, i);
     return (struct pl_box_row){
         .seq = u64(box, SEQ, i),
         .ack = u64(box, ACK, i),
@@ -155,7 +164,7 @@ struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
         .t_released_ns = release_ns,
         .len = (uint32_t)u64(box, LEN, i),
         .dir = (uint8_t)u64(box, DIR, i),
-        .fate = (uint8_t)u64(box, FATE, i),
+        .fate = fate == FATE_OUTAGE && !box->tells_outages ? FATE_N : fate,
         .corrupted = release_ns >= 0 && u64(box, EDITS, i) & EDIT_CORRUPT,
     };
 }

@@ -28,6 +28,7 @@ struct pl_box {
     uint32_t flow_n;
     struct pl_column_map column[PL_BOX_COLUMNS];
     json_t *description; /* record.json */
+    bool tells_outages;  /* its fates do; an earlier box counted them as losses */
 };
 
 /* Returns 0, or -1 with a one-line reason; pl_box_close is allowed after either. */

@@ -7,14 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "vector.h"
-
-struct pl_late_span {
-    int64_t t0_ns, t1_ns;
-};
+#include "time_spans.h"
 
 struct pl_lateness {
-    PL_VECTOR(struct pl_late_span) ways[2]; /* of data, of acknowledgements: from due to released, by the record */
+    struct pl_time_spans ways[2]; /* of data, of acknowledgements: from due to released, by the record */
 };
 
 /* Takes a packet of the record that left the box. Less than a millisecond is not late. Returns 0, or -1 without

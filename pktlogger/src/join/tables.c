@@ -284,6 +284,7 @@ bool pl_tables_ack(const struct pl_tables *tables, const struct pl_transfer *tra
     uint64_t at = row_at(tables, PL_ACKS, transfer, cursor);
     if (at == UINT64_MAX)
         return false;
+    *ack = (struct pl_ack){.box_fate = PL_NO_FATE, .t_box_in_ns = -1, .t_box_out_ns = -1};
     fetch(tables->acks, ack_columns, ack_column_n(tables), at, ack);
     return true;
 }

@@ -77,6 +77,7 @@ enum pl_limit_cause {
     PL_LIMIT_TIMEOUT,
     PL_LIMIT_CAPTURE_LOSS,
     PL_LIMIT_EMULATOR_LATE,
+    PL_LIMIT_PATH_DOWN,
     PL_LIMIT_N,
 };
 

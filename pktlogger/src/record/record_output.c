@@ -90,7 +90,7 @@ static const char *in_comment(const struct pl_replay_part *part, char *text, siz
     if (part->fate == FATE_PASS)
         return NULL;
     snprintf(text, size, "dropped: %s%s", fate_name((enum fate)part->fate),
-             part->fate == FATE_LOSS && part->exit_ns ? " behind the bottleneck" : "");
+             (part->fate == FATE_LOSS || part->fate == FATE_OUTAGE) && part->exit_ns ? " behind the bottleneck" : "");
     return text;
 }
 

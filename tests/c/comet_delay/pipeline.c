@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "check.h"
+#include "direction_stats.h"
 #include "nc_clock.h"
 #include "packets.h"
 #include "random.h"
@@ -75,6 +76,28 @@ static void listed_packets_are_lost_and_no_others(void)
     struct rig_seen seen = rig_through((struct params){.loss = "packets:5,10-12,19999"}, &s);
     CHECK_EQ(s.drops[FATE_LOSS], 5);
     CHECK_EQ(seen.packets, 19995);
+}
+
+/* The record then says when the path was down. `show` counts what was lost then under loss. */
+static void what_an_outage_takes_is_told_from_other_losses(void)
+{
+    static const char *const outages[] = {"time:0s-1s", "100%"};
+    for (size_t i = 0; i < 2; i++) {
+        struct params before = {.rate_bps = 1000000000}, behind = before;
+        snprintf(before.loss, sizeof before.loss, "%s", outages[i]);
+        snprintf(behind.loss_after, sizeof behind.loss_after, "%s", outages[i]);
+        struct direction *d[] = {rig_make(before, 50000), rig_make(behind, 50000)};
+        for (int where = 0; where < 2; where++) {
+            rig_take(d[where], 0, 10 * RIG_MSS, 0);
+            rig_drain(d[where], NULL, NULL);
+            CHECK_EQ(d[where]->stats.drops[FATE_OUTAGE], 10);
+            CHECK_EQ(d[where]->stats.drops[FATE_LOSS], 0);
+            json_t *shown = direction_stats_json(d[where], 0, NC_NS_PER_S);
+            CHECK_EQ(json_integer_value(json_object_get(json_object_get(shown, "drops"), "loss")), 10);
+            json_decref(shown);
+            rig_drop(d[where]);
+        }
+    }
 }
 
 static void the_first_retransmission_is_lost(void)
@@ -289,6 +312,7 @@ int main(void)
     RUN(loss_can_be_behind_the_bottleneck);
     RUN(head_drop_lets_the_newest_through);
     RUN(listed_packets_are_lost_and_no_others);
+    RUN(what_an_outage_takes_is_told_from_other_losses);
     RUN(the_first_retransmission_is_lost);
     RUN(retransmissions_are_told_apart_behind_the_bottleneck_too);
     RUN(a_pacer_spaces_packets_and_its_buffer_is_bounded);

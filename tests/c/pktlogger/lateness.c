@@ -9,9 +9,9 @@ static void a_millisecond_is_late_and_less_is_not(void)
 {
     struct pl_lateness late = {0};
     CHECK_EQ(pl_lateness_add(&late, true, 10 * MS, 11 * MS - 1), 0);
-    CHECK_EQ(late.ways[0].n, 0);
+    CHECK_EQ(late.ways[0].list.n, 0);
     CHECK_EQ(pl_lateness_add(&late, true, 10 * MS, 11 * MS), 0);
-    CHECK_EQ(late.ways[0].n, 1);
+    CHECK_EQ(late.ways[0].list.n, 1);
     pl_lateness_free(&late);
 }
 
@@ -23,7 +23,7 @@ static void what_left_before_it_was_due_is_not_late(void)
     for (size_t i = 0; i < sizeof released / sizeof *released; i++)
         CHECK_EQ(pl_lateness_add(&late, false, INT64_C(4683743612465315839), released[i]), 0);
     CHECK_EQ(pl_lateness_add(&late, false, -1, 5 * MS), 0);
-    CHECK_EQ(late.ways[1].n, 0);
+    CHECK_EQ(late.ways[1].list.n, 0);
     pl_lateness_free(&late);
 }
 
@@ -33,8 +33,8 @@ static void the_sender_feels_late_data_an_acknowledgement_later(void)
     CHECK_EQ(pl_lateness_add(&late, true, 10 * MS, 20 * MS), 0);
     CHECK_EQ(pl_lateness_add(&late, false, 25 * MS, 40 * MS), 0);
     CHECK_EQ(pl_lateness_at_sender(&late, 12 * MS), 0);
-    CHECK_EQ(late.ways[0].n, 1); /* 22 to 32 and 25 to 40 overlap */
-    CHECK(late.ways[0].at[0].t0_ns == 22 * MS && late.ways[0].at[0].t1_ns == 40 * MS);
+    CHECK_EQ(late.ways[0].list.n, 1); /* 22 to 32 and 25 to 40 overlap */
+    CHECK(late.ways[0].list.at[0].t0_ns == 22 * MS && late.ways[0].list.at[0].t1_ns == 40 * MS);
     pl_lateness_free(&late);
 }
 

@@ -133,6 +133,33 @@ static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(v
     CHECK(ms[PL_LIMIT_PATH_RATE] >= QUEUE_MS - 1);
 }
 
+/* The path is down from the send at 41 ms on, and the time-out at 441 ms comes through. What the path does counts, not
+ * what the sender makes of it. */
+static void a_path_that_is_down_is_the_limit_until_a_packet_passes(void)
+{
+    struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+    int64_t ms[PL_LIMIT_N];
+    struct pl_time_span span = {41 * MS, 441 * MS};
+    const struct pl_time_spans down = {.list = {.at = &span, .n = 1}};
+    const struct pl_limits_path path = {.mss = MSS, .min_rtt_ns = RTT_NS, .down = &down, .sink = keep, .context = &run};
+    run.limits = pl_limits_new(&path);
+    CHECK(run.limits);
+    send(&run, 0, false);
+    acknowledge(&run, RTT_NS, MSS, false);
+    for (int i = 0; i < 11; i++)
+        send(&run, MS, false);
+    run.mode = PL_MODE_FAST;
+    send(&run, 89 * MS, false);
+    run.mode = PL_MODE_TIMEOUT;
+    send(&run, 300 * MS, true);
+    acknowledge(&run, RTT_NS, run.high - run.una, true);
+    send(&run, 0, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_PATH_DOWN], 400 - 1);
+    CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 40);
+    CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 0);
+}
+
 static void recoveries_begin_and_end_where_they_do(void)
 {
     struct run run;
@@ -161,9 +188,9 @@ static void a_box_that_was_late_for_most_of_a_gap_is_the_limit(void)
 {
     struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
     int64_t ms[PL_LIMIT_N];
-    const struct pl_late_span late[] = {{5 * MS, 35 * MS}, {41 * MS, 46 * MS}, {125 * MS, 275 * MS}};
-    const struct pl_limits_path path = {
-        .mss = MSS, .min_rtt_ns = RTT_NS, .late = late, .late_n = 3, .sink = keep, .context = &run};
+    struct pl_time_span spans[] = {{5 * MS, 35 * MS}, {41 * MS, 46 * MS}, {125 * MS, 275 * MS}};
+    const struct pl_time_spans late = {.list = {.at = spans, .n = 3}};
+    const struct pl_limits_path path = {.mss = MSS, .min_rtt_ns = RTT_NS, .late = &late, .sink = keep, .context = &run};
     run.limits = pl_limits_new(&path);
     CHECK(run.limits);
     for (int i = 0; i < 3; i++) {
@@ -188,6 +215,7 @@ int main(void)
     RUN(silences_that_end_with_as_much_in_flight_are_the_send_buffer);
     RUN(silences_that_no_acknowledgement_ends_are_the_application);
     RUN(silence_in_an_outage_is_neither_the_application_nor_the_paths_rate);
+    RUN(a_path_that_is_down_is_the_limit_until_a_packet_passes);
     RUN(recoveries_begin_and_end_where_they_do);
     RUN(a_box_that_was_late_for_most_of_a_gap_is_the_limit);
     return 0;

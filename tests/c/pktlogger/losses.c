@@ -26,6 +26,7 @@ struct path {
     enum pl_loss_cause truth;
     struct pl_loss rows[LOSSES];
     size_t row_n;
+    struct pl_time_spans down;
 };
 
 /* Even between 0 and 1: xorshift64*. */
@@ -132,10 +133,11 @@ static void judge(struct path *path)
                                                   : pl_loss_study_arrival(&study, &path->parts[i]),
                  0);
     CHECK_EQ(pl_loss_judge(&study), 0);
-    pl_loss_causes_begin(&causes, &path->t, &study, keep, path);
+    pl_time_spans_free(&path->down);
+    pl_loss_causes_begin(&causes, &path->t, &study, &path->down, 20 * MS, keep, path);
     for (size_t i = 0; i < path->n; i++)
         CHECK_EQ(pl_loss_causes_add(&causes, &path->parts[i]), 0);
-    pl_loss_causes_end(&causes);
+    CHECK_EQ(pl_loss_causes_end(&causes), 0);
     pl_loss_study_free(&study);
 }
 
@@ -192,6 +194,9 @@ static void a_time_in_which_nothing_arrives_is_an_outage(void)
     CHECK(path.lost > 100);
     CHECK_EQ(path.right, path.lost);
     CHECK_EQ(path.rows[0].run, path.lost);
+    CHECK_EQ(path.down.list.n, 1);
+    CHECK_EQ(path.down.list.at[0].t0_ns, path.rows[0].t_sent_ns);
+    CHECK(path.down.list.at[0].t1_ns >= 1240 * MS && path.down.list.at[0].t1_ns <= 1242 * MS);
 }
 
 /* The queue of 24 ms is full before the outage of 18 ms, and not empty behind it. */
@@ -247,8 +252,9 @@ static void the_boxs_record_decides_where_there_is_one(void)
     } rows[] = {
         {FATE_QUEUE, -1, PL_LOSS_TAIL_DROP},    {FATE_AQM, -1, PL_LOSS_AQM},
         {FATE_LOSS, -1, PL_LOSS_BEFORE},        {FATE_LOSS, 5 * MS, PL_LOSS_BEHIND},
-        {FATE_MEMORY, -1, PL_LOSS_EMULATOR},    {PL_NO_FATE, -1, PL_LOSS_UNKNOWN},
-        {FATE_PACE, 5 * MS, PL_LOSS_TAIL_DROP}, {FATE_DRAIN, 5 * MS, PL_LOSS_RECEIVER},
+        {FATE_OUTAGE, -1, PL_LOSS_OUTAGE},      {FATE_MEMORY, -1, PL_LOSS_EMULATOR},
+        {PL_NO_FATE, -1, PL_LOSS_UNKNOWN},      {FATE_PACE, 5 * MS, PL_LOSS_TAIL_DROP},
+        {FATE_DRAIN, 5 * MS, PL_LOSS_RECEIVER},
     };
     static struct path path;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct direction_stats *s = &d.stats;
     assert(s->in_packets + s->duplicated == s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] +
                                                 s->drops[FATE_AQM] + s->drops[FATE_PACE] + s->drops[FATE_DRAIN] +
-                                                s->drops[FATE_MEMORY]);
+                                                s->drops[FATE_OUTAGE] + s->drops[FATE_MEMORY]);
     assert(d.pool.held_bytes == 0);
     assert(ring.reserved == 0 && shared.skipped_packets + shared.packets <= s->in_packets);
     direction_free(&d);

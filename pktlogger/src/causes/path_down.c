@@ -1,0 +1,43 @@
+/* Implements path_down.h. */
+#include "path_down.h"
+
+#include "losses.h"
+
+void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t, int64_t back_ns,
+                          struct pl_time_spans *spans)
+{
+    *o = (struct pl_ack_outages){.t = t, .back_ns = back_ns, .spans = spans};
+}
+
+/* Where the box has seen them, its record decides; else as many and as long as losses.h asks of data. */
+static bool is_outage(const struct pl_ack_outages *o)
+{
+    if (o->t->box && o->t->box->tells_outages)
+        return o->of_outage > 0;
+    return o->lost >= PL_OUTAGE_PARTS && o->last_ns - o->first_ns >= PL_OUTAGE_NS;
+}
+
+static int end_run(struct pl_ack_outages *o, int64_t until_ns)
+{
+    bool outage = o->lost && is_outage(o);
+    o->lost = o->of_outage = 0;
+    return outage ? pl_time_spans_add(o->spans, o->first_ns + o->back_ns, until_ns) : 0;
+}
+
+int pl_ack_outages_add(struct pl_ack_outages *o, const struct pl_ack *ack)
+{
+    if (ack->t_received_ns >= 0)
+        return end_run(o, ack->t_received_ns);
+    if (ack->t_sent_ns + o->back_ns > o->t->sender_last_ns)
+        return 0; /* the sender's capture was too short to show it */
+    if (o->lost++ == 0)
+        o->first_ns = ack->t_sent_ns;
+    o->last_ns = ack->t_sent_ns;
+    o->of_outage += ack->box_fate == FATE_OUTAGE;
+    return 0;
+}
+
+int pl_ack_outages_end(struct pl_ack_outages *o)
+{
+    return end_run(o, o->t->last_ns);
+}

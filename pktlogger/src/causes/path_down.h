@@ -1,0 +1,24 @@
+/* When acknowledgements show that nothing passed the path: a run of them is lost, and none arrives. losses.h finds the
+ * same of data. Evidence for the limit `path_down`. */
+#ifndef PL_PATH_DOWN_H
+#define PL_PATH_DOWN_H
+
+#include "time_spans.h"
+#include "transfer.h"
+
+struct pl_ack_outages {
+    const struct pl_transfer *t;
+    int64_t back_ns;             /* the way of an acknowledgement without a queue */
+    struct pl_time_spans *spans; /* as the sender felt them */
+    int64_t first_ns, last_ns;   /* of the present run: when they were sent; */
+    uint64_t lost, of_outage;    /* how many, and those of them that the box's record says an outage took */
+};
+
+void pl_ack_outages_begin(struct pl_ack_outages *outages, const struct pl_transfer *t, int64_t back_ns,
+                          struct pl_time_spans *spans);
+
+/* Takes the next acknowledgement in order of sending. Returns 0, or -1 without memory. */
+int pl_ack_outages_add(struct pl_ack_outages *outages, const struct pl_ack *ack);
+int pl_ack_outages_end(struct pl_ack_outages *outages);
+
+#endif
