@@ -1,15 +1,15 @@
 """Quantities with units, the same grammar as ``src/nc_quantity.h``: ``100ms``, ``0.01%``, ``45Mbit``, ``110KB``.
 
 Everything becomes an integer in a base unit (ns, bit/s, bytes, parts per billion), so that no rounding depends on who
-parsed it. Rates are decimal, sizes binary (1KB = 1024 bytes), case does not matter. A duration, a rate and a distance
-have a unit, except 0. A number without a unit is a count, a size in bytes or a fraction below 1. Distances (metres) are
-known here only: no tool takes one.
+parsed it. Rates are decimal, sizes binary (1KB = 1024 bytes). Case matters only in ``bps``, ``Bps`` and ``B/s``: a
+small b means bits and a capital one bytes. A duration, a rate and a distance have a unit, except 0. A number without a
+unit is a count, a size in bytes or a fraction below 1. Distances (metres) are known here only: no tool takes one.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 RATIO_ONE_PPB = 1_000_000_000
 _UINT64_MAX = 2**64 - 1
@@ -19,7 +19,8 @@ _NUMBER = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<suffix>.*
 
 @dataclass(frozen=True)
 class Unit:
-    """One kind of quantity: multipliers to parse (lower case) and, largest first, those that formatting tries."""
+    """One kind of quantity: multipliers to parse (in lower case, but for ``cased``) and, largest first, those that
+    formatting tries."""
 
     name: str
     examples: str
@@ -27,11 +28,24 @@ class Unit:
     shown: tuple[tuple[str, int], ...]
     decimals: int = 3
     likely: tuple[str, ...] = ()  # what a number without a unit may have meant; with these the unit is required
+    cased: dict[str, int] = field(default_factory=dict)  # suffixes behind whose prefix, if any, case matters
+
+    def factor(self, suffix: str) -> int | None:
+        """The multiplier of a suffix; None when there is none."""
+        prefix, tail = suffix[:-3].lower(), suffix[-3:]
+        return self.cased.get(prefix + tail) or self.multipliers.get(suffix.lower())
+
+    def meant_by_case(self, suffix: str) -> list[str]:
+        """What a suffix that is known but for its case may have meant."""
+        known = any(suffix.lower() == one.lower() for one in self.cased)
+        return [suffix[:-3] + "bit", suffix[:-3] + "B/s"] if known else []
 
 
-def _rates() -> dict[str, int]:
-    powers = {"t": 10**12, "g": 10**9, "m": 10**6, "k": 10**3, "": 1}
-    return {p + s: power for p, power in powers.items() for s in ("bit", "bps", "bit/s", "")}
+_POWERS = {"t": 10**12, "g": 10**9, "m": 10**6, "k": 10**3, "": 1}
+
+
+def _rates(suffixes: tuple[str, ...], bits: int = 1) -> dict[str, int]:
+    return {prefix + suffix: bits * power for prefix, power in _POWERS.items() for suffix in suffixes}
 
 
 def _sizes() -> dict[str, int]:
@@ -57,9 +71,10 @@ DURATION = Unit(
 RATE = Unit(
     "rate",
     "45Mbit, 800Mbit or 10Gbit",
-    _rates(),
+    _rates(("bit", "bit/s", "")),
     (("Tbit", 10**12), ("Gbit", 10**9), ("Mbit", 10**6), ("Kbit", 10**3), ("bit", 1)),
     likely=("Mbit", "bit"),
+    cased=_rates(("bps",)) | _rates(("Bps", "B/s"), bits=8),
 )
 BYTES = Unit(
     "size",
@@ -93,7 +108,10 @@ def parse(unit: Unit, text: str, *, quoted: bool = False) -> int:
     assert match  # every part of the pattern may be empty
     whole, fraction = match["whole"], match["fraction"] or ""
     digits = (whole + fraction).lstrip("0")
-    factor: int | None = unit.multipliers.get(match["suffix"].lower())
+    factor = unit.factor(match["suffix"])
+    if factor is None and whole + fraction and (meant := unit.meant_by_case(match["suffix"])):
+        number = text.removesuffix(match["suffix"])
+        raise ValueError("bits or bytes? write " + " or ".join(number + suffix for suffix in meant))
     if not whole + fraction or len(digits) > _MOST_DIGITS or len(fraction) > _MOST_DECIMALS or factor is None:
         raise ValueError(f"not a {unit.name}; want for example {unit.examples}")
     mantissa, divisor = int(whole + fraction), int(10 ** len(fraction))

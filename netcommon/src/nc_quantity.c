@@ -42,6 +42,10 @@ static const struct suffix rate_suffixes[] = {
      true},
     {"Tbit/s", T10, 1, true}, {"Gbit/s", G10, 1, true}, {"Mbit/s", M10, 1, true}, {"Kbit/s", K10, 1, true},
     {"bit/s", 1, 1, true},
+    {"TBps", 8 * T10, 1, true}, {"GBps", 8 * G10, 1, true}, {"MBps", 8 * M10, 1, true}, {"KBps", 8 * K10, 1, true},
+    {"Bps", 8, 1, true},
+    {"TB/s", 8 * T10, 1, true}, {"GB/s", 8 * G10, 1, true}, {"MB/s", 8 * M10, 1, true}, {"KB/s", 8 * K10, 1, true},
+    {"B/s", 8, 1, true},
     {"T", T10, 1, true}, {"G", G10, 1, true}, {"M", M10, 1, true}, {"K", K10, 1, true}, {"", 1, 1, true},
     {NULL, 0, 0, true},
 };
@@ -110,12 +114,33 @@ static bool read_decimal(const char **text, unsigned __int128 *mantissa, unsigne
     return digits > 0;
 }
 
+/* The last three characters of "bps", "MBps", "KB/s", … in any case; else NULL. */
+static const char *per_second(const char *suffix)
+{
+    size_t length = strlen(suffix);
+    const char *tail = suffix + length - 3;
+    if (length < 3 || length > 4 || (length == 4 && !strchr("KMGTkmgt", suffix[0])))
+        return NULL;
+    return strcasecmp(tail, "bps") == 0 || strcasecmp(tail, "b/s") == 0 ? tail : NULL;
+}
+
+/* Case matters only where it alone tells bits from bytes. */
 static const struct suffix *find_suffix(const struct suffix *suffix, const char *text)
 {
+    const char *tail = per_second(text);
     for (; suffix->text; suffix++)
-        if (strcasecmp(suffix->text, text) == 0)
+        if (strcasecmp(suffix->text, text) == 0 && (!tail || strcmp(per_second(suffix->text), tail) == 0))
             return suffix;
     return NULL;
+}
+
+static int refuse_suffix(enum nc_unit unit, const char *text, const char *suffix, struct nc_error *error)
+{
+    const char *tail = unit == NC_UNIT_RATE ? per_second(suffix) : NULL;
+    int number = tail ? (int)(tail - text) : 0; /* with its prefix */
+    if (tail && number <= 40)
+        return nc_fail(error, NC_EXIT_USAGE, "bits or bytes? write %.*sbit or %.*sB/s", number, text, number, text);
+    return nc_fail(error, NC_EXIT_USAGE, "not a %s; want for example %s", units[unit].name, units[unit].examples);
 }
 
 /* A number without a unit whose unit could be one or another. The error shows both. */
@@ -149,12 +174,12 @@ int nc_quantity_parse_bare(enum nc_unit unit, const char *text, uint64_t *value,
     unsigned decimals;
     if (*at == '-')
         return nc_fail(error, NC_EXIT_USAGE, "negative; want a %s such as %s", units[unit].name, units[unit].examples);
-    const struct suffix *suffix = NULL;
-    if (read_decimal(&at, &mantissa, &decimals))
-        suffix = find_suffix(units[unit].suffixes, at);
+    if (!read_decimal(&at, &mantissa, &decimals))
+        return refuse_suffix(unit, text, "", error);
+    const struct suffix *suffix = find_suffix(units[unit].suffixes, at);
     if (!suffix)
-        return nc_fail(error, NC_EXIT_USAGE, "not a %s; want for example %s", units[unit].name, units[unit].examples);
-    unsigned __int128 scaled = mantissa * suffix->num; /* below 10^20 × 3.6e12: no overflow */
+        return refuse_suffix(unit, text, at, error);
+    unsigned __int128 scaled = mantissa * suffix->num; /* below 10^20 × 8e12: no overflow */
     uint64_t divisor = suffix->den;
     for (unsigned i = 0; i < decimals; i++)
         divisor *= 10;

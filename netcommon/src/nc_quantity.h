@@ -1,7 +1,8 @@
 /* Quantities with units: `100ms`, `0.01%`, `45Mbit`, `110KB`, `9000`. Each becomes an unsigned integer in a base unit,
  * so that no rounding depends on who parsed it. Suffixes are those of the tools that people know: rates are decimal
  * (1Mbit = 10^6 bit/s), sizes are binary (1KB = 1KiB = 1024 bytes, as in tc and iperf3). Case is ignored, since there
- * are no milli-bits.
+ * are no milli-bits, except in `bps`, `Bps` and `B/s`: bits with a small b, bytes with a capital one (1MBps = 8Mbit),
+ * and refused in a spelling that leaves it open (MBPS, mb/s). tc means bytes by `bps` too.
  *
  * A duration and a rate have a unit, except 0, because who writes "4.2" may mean milliseconds or seconds. A number
  * without a unit is a count, a size in bytes (as tc, ttcp and iperf3 take it) or a fraction below 1: "--loss 1" could
@@ -18,7 +19,7 @@
 enum nc_unit {
     NC_UNIT_COUNT,    /* plain number; K, M, G decimal */
     NC_UNIT_DURATION, /* nanoseconds inside; ns us ms s min h; no bare number but 0 */
-    NC_UNIT_RATE,     /* bit/s; bit Kbit Mbit Gbit Tbit (also bps, kbps … as iperf3 prints, always bits); no bare
+    NC_UNIT_RATE,     /* bit/s; bit Kbit Mbit Gbit Tbit, bps Mbps …, in bytes Bps MBps … and B/s MB/s …; no bare
                          number but 0 */
     NC_UNIT_BYTES,    /* bytes; B KB MB GB (1024), KiB … the same; a bare number is bytes */
     NC_UNIT_RATIO,    /* parts per billion inside; `%`, `ppm`, or a bare fraction below 1 */

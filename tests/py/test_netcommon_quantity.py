@@ -14,6 +14,8 @@ READ = [
     (DURATION, "1.5s", 1_500_000_000), (DURATION, "2min", 120_000_000_000),
     (DURATION, "1H", 3_600_000_000_000), (DURATION, "0", 0),
     (RATE, "45Mbit", 45_000_000), (RATE, "10Gbit/s", 10**10), (RATE, "800mbps", 800_000_000), (RATE, "0", 0),
+    (RATE, "10Mbps", 10**7), (RATE, "10MBps", 8 * 10**7), (RATE, "1.25mBps", 10**7), (RATE, "10MB/s", 8 * 10**7),
+    (RATE, "100B/s", 800), (RATE, "2Bps", 16), (RATE, "2bps", 2),
     (BYTES, "110KB", 112_640), (BYTES, "2GiB", 2**31), (BYTES, "9000", 9000), (BYTES, "1.5k", 1536),
     (RATIO, "0.01%", 100_000), (RATIO, "100ppm", 100_000), (RATIO, "0.0001", 100_000), (RATIO, "100%", 10**9),
     (COUNT, "18446744073709551615", 2**64 - 1), (BYTES, "9223372036854775807", 2**63 - 1),
@@ -57,6 +59,7 @@ def test_what_it_writes_reads_back(unit: Unit) -> None:
         (BYTES, "99999999TB", "too large"), (DURATION, "0.0000000001", "too small"), (RATIO, "٣%", "not a ratio"),
         (DURATION, "4.2", "has no unit; write 4.2ms or 4.2s$"), (RATE, "5", "has no unit; write 5Mbit or 5bit$"),
         (RATIO, "1", "has no unit; write 1% or 100%$"), (RATIO, "2.5", "has no unit; write 2.5%$"),
+        (RATE, "10MBPS", "bits or bytes\\? write 10Mbit or 10MB/s$"), (RATE, "10mb/s", "write 10mbit or 10mB/s$"),
         (DISTANCE, "880", "has no unit; write 880km or 880m$"),
     ],
 )  # fmt: skip

@@ -29,6 +29,13 @@ static const struct row good[] = {
     {NC_UNIT_RATE, "45Mbit", 45000000},
     {NC_UNIT_RATE, "10Gbit", 10 * G},
     {NC_UNIT_RATE, "10gbps", 10 * G},
+    {NC_UNIT_RATE, "10Mbps", 10000000},
+    {NC_UNIT_RATE, "10MBps", 80000000},
+    {NC_UNIT_RATE, "1.25mBps", 10000000},
+    {NC_UNIT_RATE, "10MB/s", 80000000},
+    {NC_UNIT_RATE, "100B/s", 800},
+    {NC_UNIT_RATE, "2Bps", 16},
+    {NC_UNIT_RATE, "2bps", 2},
     {NC_UNIT_RATE, "1Tbit", 1000 * G},
     {NC_UNIT_RATE, "64kbit", 64000},
     {NC_UNIT_RATE, "800Mbit/s", 800000000},
@@ -87,6 +94,10 @@ static const struct row bad[] = {
     {NC_UNIT_RATE, "20000000Tbit", 0},
     {NC_UNIT_RATE, "0.1bit", 0},
     {NC_UNIT_RATE, "9600", 0},
+    {NC_UNIT_RATE, "10MBPS", 0},
+    {NC_UNIT_RATE, "10MbPS", 0},
+    {NC_UNIT_RATE, "10mb/s", 0},
+    {NC_UNIT_RATE, "10MB", 0},
     {NC_UNIT_BYTES, "4kbit", 0},
     {NC_UNIT_BYTES, "17000000TB", 0},
     {NC_UNIT_BYTES, "0.0001", 0},
@@ -130,7 +141,7 @@ static void reasons_say_what_is_wanted(void)
     CHECK_STR(error.text, "too large to represent");
 }
 
-static void a_missing_unit_is_answered_with_what_was_meant(void)
+static void a_missing_or_open_unit_is_answered_with_what_was_meant(void)
 {
     static const struct {
         enum nc_unit unit;
@@ -140,6 +151,8 @@ static void a_missing_unit_is_answered_with_what_was_meant(void)
         {NC_UNIT_RATE, "5", "has no unit; write 5Mbit or 5bit"},
         {NC_UNIT_RATIO, "1", "has no unit; write 1% or 100%"},
         {NC_UNIT_RATIO, "2.5", "has no unit; write 2.5%"},
+        {NC_UNIT_RATE, "10MBPS", "bits or bytes? write 10Mbit or 10MB/s"},
+        {NC_UNIT_RATE, "10mb/s", "bits or bytes? write 10mbit or 10mB/s"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct nc_error error = {0};
@@ -238,7 +251,7 @@ int main(void)
     RUN(values_as_documented);
     RUN(bad_values_give_one_line);
     RUN(reasons_say_what_is_wanted);
-    RUN(a_missing_unit_is_answered_with_what_was_meant);
+    RUN(a_missing_or_open_unit_is_answered_with_what_was_meant);
     RUN(a_file_of_numbers_needs_no_unit);
     RUN(texts_are_what_a_user_would_write);
     RUN(formatted_parses_back);

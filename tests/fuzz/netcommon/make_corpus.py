@@ -118,6 +118,8 @@ QUANTITIES: dict[str, tuple[int, str]] = {
     "duration_long": (1, "2min"),
     "rate": (2, "45Mbit"),
     "rate_iperf3": (2, "10gbps"),
+    "rate_bytes": (2, "10MBps"),
+    "rate_case": (2, "10MBPS"),
     "bytes": (3, "110KB"),
     "bytes_binary": (3, "1.5TiB"),
     "ratio": (4, "0.01%"),
