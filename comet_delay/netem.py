@@ -46,8 +46,8 @@ from comet_delay.netem_kernel import (
     segments,
     takes_apart_by_fate,
 )
-from comet_delay.netem_messages import netem_options, put_qdisc, tbf_options
-from comet_delay.netem_plan import DEFAULTS, NOTES, Bucket, Netem, Parameters, Plan, plan
+from comet_delay.netem_messages import netem_options, put_qdisc, size_table, tbf_options
+from comet_delay.netem_plan import DEFAULTS, NOTES, Bucket, Framing, Netem, Parameters, Plan, plan
 from netcommon.errors import LfpError, UsageError
 
 _GRANULAR_NOTE = (
@@ -236,34 +236,32 @@ class NetemBox:
             if now.bottleneck():
                 ipr.tc("del", index=self._index[places.bottleneck], parent=ROOT, handle=FIRST)
             now = None
-        if now and now.overhead_bytes != wanted.overhead_bytes:
+        if now and now.framing != wanted.framing:
             now = None
         old = list(now.bottleneck().values()) if now else []
         for level, discipline in enumerate(wanted.bottleneck().values()):
             if not old or discipline != old[level]:
-                overhead = 0 if level else wanted.overhead_bytes
-                self._put_one(ipr, which, places.bottleneck, discipline, level=level, table_bytes=overhead)
+                self._put_one(ipr, which, places.bottleneck, discipline, wanted.framing, level)
         if not now or wanted.line != now.line:
-            self._put_one(ipr, which, places.delay, wanted.line, overhead_bytes=wanted.overhead_bytes)
+            self._put_one(ipr, which, places.delay, wanted.line, wanted.framing)
         if self._granularity_ns and (not now or wanted.super_bytes != now.super_bytes):
             limit_super_packets(ipr, self._index[_SPLITTERS[which]], wanted.super_bytes, wanted.super_packets)
         self._plans[which] = wanted
 
     def _put_one(
-        self, ipr: IPRoute, which: Which, name: str, wanted: Netem | Bucket, *, level: int = 0, overhead_bytes: int = 0,
-        table_bytes: int = 0,
+        self, ipr: IPRoute, which: Which, name: str, wanted: Netem | Bucket, framing: Framing, level: int = 0
     ) -> None:  # fmt: skip
-        """Makes or changes a discipline that is nested in `level` others. `overhead_bytes` is the framing's overhead
-        for this discipline alone, `table_bytes` for this one and those nested in it. Every change carries the seed,
-        because netem takes a new one otherwise."""
+        """Makes or changes a discipline that is nested in `level` others, the outermost of which has the size table.
+        Every change carries the seed, because netem takes a new one otherwise."""
         seed = 2 * self._seed + _PLACES[which].number
         if isinstance(wanted, Netem):
-            options = netem_options(**asdict(wanted), overhead_bytes=overhead_bytes, seed=seed)
+            options = netem_options(**asdict(wanted), seed=seed)
         else:
             options = tbf_options(**asdict(wanted))
         put_qdisc(
             ipr, "netem" if isinstance(wanted, Netem) else "tbf", index=self._index[name], options=options,
-            parent=level * FIRST + 1 if level else ROOT, handle=(level + 1) * FIRST, overhead_bytes=table_bytes,
+            parent=level * FIRST + 1 if level else ROOT, handle=(level + 1) * FIRST,
+            table=None if level else size_table(framing.overhead_bytes, framing.shortest_bytes),
         )  # fmt: skip
 
     def _model_drops(self, which: Which, drops: Mapping[tuple[int, int], int]) -> dict[str, int]:

@@ -6,6 +6,7 @@ the size table came later (linux/pkt_sched.h). This file declares their attribut
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from pyroute2 import IPRoute
@@ -15,6 +16,7 @@ from pyroute2.netlink.rtnl.tcmsg import sched_netem, sched_tbf, tcmsg
 
 _UINT32_MAX = 2**32 - 1
 _LINKLAYER_ETHERNET = 1  # makes the kernel compute from the rate instead of asking for a table
+_TABLE = 2**14  # entries of a size table, longer than frames are
 PRNG_SEED = 14  # TCA_NETEM_PRNG_SEED, Linux 6.6
 
 Attributes = dict[str, Any]
@@ -61,7 +63,7 @@ class _QdiscMessage(tcmsg):  # type: ignore[misc]
         return _NetemOptions if self.get_attr("TCA_KIND") == "netem" else _TbfOptions
 
     class stab(nla):  # type: ignore[misc]
-        nla_map = (("TCA_STAB_UNSPEC", "none"), ("TCA_STAB_BASE", "base"))
+        nla_map = (("TCA_STAB_UNSPEC", "none"), ("TCA_STAB_BASE", "base"), ("TCA_STAB_DATA", "cdata"))
 
         class base(nla):  # type: ignore[misc]
             fields = (
@@ -77,13 +79,12 @@ class _QdiscMessage(tcmsg):  # type: ignore[misc]
 
 
 def netem_options(
-    *, limit_packets: int, delay_ns: int = 0, loss_ppb: int = 0, rate_bps: int = 0, overhead_bytes: int = 0,
-    seed: int | None = None,
-) -> Attributes:  # fmt: skip
+    *, limit_packets: int, delay_ns: int = 0, loss_ppb: int = 0, rate_bps: int = 0, seed: int | None = None
+) -> Attributes:
     """Options of a netem. `rate_bps` 0: no rate. The kernel keeps loss in steps of 2⁻³²."""
     attributes: list[tuple[str, Any]] = [("TCA_NETEM_LATENCY64", delay_ns)]
     bytes_per_s = rate_bps // 8  # also sent when 0, because the kernel keeps an attribute that is not sent
-    rate = {"rate": min(bytes_per_s, _UINT32_MAX), "packet_overhead": overhead_bytes}
+    rate = {"rate": min(bytes_per_s, _UINT32_MAX), "packet_overhead": 0}
     attributes.append(("TCA_NETEM_RATE", rate | {"cell_size": 0, "cell_overhead": 0}))
     if bytes_per_s > _UINT32_MAX:
         attributes.append(("TCA_NETEM_RATE64", bytes_per_s))
@@ -111,20 +112,35 @@ def tbf_options(*, rate_bps: int, burst_bytes: int, limit_bytes: int) -> Attribu
     return {"attrs": attributes}
 
 
+def size_table(overhead_bytes: int, shortest_bytes: int) -> Attributes | None:
+    """A size table, by which a packet counts as `overhead_bytes` more than its length, and at least as
+    `shortest_bytes`. None where both are 0.
+
+    The kernel heeds a shortest length (``mpu`` of tc) only as a table of lengths. It looks up what a packet is longer
+    than the shortest, `d`, and beyond the n entries it computes data[n - 1] * (d // n) + data[d % n]. So the last entry
+    is n, which makes the sum right for super-packets too. One length in n counts too little by `shortest_bytes`.
+    """
+    base = {"overhead": overhead_bytes, "linklayer": _LINKLAYER_ETHERNET}
+    if not shortest_bytes:
+        return None if not overhead_bytes else {"attrs": [("TCA_STAB_BASE", base)]}
+    lengths = [*range(shortest_bytes, shortest_bytes + _TABLE - 1), _TABLE]
+    base |= {"cell_align": -shortest_bytes, "mpu": shortest_bytes, "tsize": len(lengths)}
+    return {"attrs": [("TCA_STAB_BASE", base), ("TCA_STAB_DATA", struct.pack(f"={len(lengths)}H", *lengths))]}
+
+
 def put_qdisc(
-    ipr: IPRoute, kind: str, *, index: int, parent: int, handle: int, options: Attributes, overhead_bytes: int = 0
+    ipr: IPRoute, kind: str, *, index: int, parent: int, handle: int, options: Attributes,
+    table: Attributes | None = None,
 ) -> None:  # fmt: skip
     """Makes a queueing discipline, or changes an existing one, which keeps its packets.
 
-    `overhead_bytes` is added to the length of every packet, for this discipline and those nested in it. Raises
-    NetlinkError.
+    `table` is a `size_table` for this discipline and those nested in it. Raises NetlinkError.
     """
     message = _QdiscMessage()
     message["index"], message["parent"], message["handle"] = index, parent, handle
     message["attrs"] = [("TCA_KIND", kind)]
-    if overhead_bytes:
-        base = {"overhead": overhead_bytes, "linklayer": _LINKLAYER_ETHERNET}
-        message["attrs"].append(("TCA_STAB", {"attrs": [("TCA_STAB_BASE", base)]}))
+    if table:
+        message["attrs"].append(("TCA_STAB", table))
     message["attrs"].append(("TCA_OPTIONS", options))
     message["header"]["type"] = RTM_NEWQDISC
     message["header"]["flags"] = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE

@@ -36,7 +36,18 @@ NOTES = (
     "lateness is the kernel's and is not measured",
 )
 
-FRAMING_BYTES = {"l2": 0, "ethernet": 24, "ip": -14}
+
+
+@dataclass(frozen=True)
+class Framing:
+    """What a frame takes on the line: its length and so many bytes (negative: fewer), and at least the shortest."""
+
+    overhead_bytes: int
+    shortest_bytes: int = 0
+
+
+# IEEE 802.3: 24 bytes of preamble, check sequence and gap; a frame is padded to 64 bytes with its check sequence
+FRAMINGS = {"l2": Framing(0), "ethernet": Framing(24, shortest_bytes=84), "ip": Framing(-14)}
 UNLIMITED = 2**31 - 1
 _LINK_HEADER, _VLAN_TAG, _SMALLEST_FRAME = 14, 4, 42  # the smallest is an ARP packet on a veth, which does not pad
 _SUPER_PACKET = 65_536  # largest of IPv4's
@@ -69,15 +80,14 @@ class Plan:
     """The disciplines of one direction.
 
     ``access``, ``loss`` and ``bucket`` are at the bottleneck, in this order; ``line`` has the rate and the delay.
-    ``overhead_bytes`` is what the framing adds to the length of each frame, negative for ``ip``. Super-packets shorter
-    than ``super_bytes``, of at most ``super_packets`` packets, may pass whole; 0 and 1: none.
+    Super-packets shorter than ``super_bytes``, of at most ``super_packets`` packets, may pass whole; 0 and 1: none.
     """
 
     access: Netem | None
     loss: Netem | None
     bucket: Bucket | None
     line: Netem
-    overhead_bytes: int
+    framing: Framing
     super_bytes: int
     super_packets: int
 
@@ -130,10 +140,11 @@ def _bucket(rate_bps: int, queue_bytes: int, full_frame: int, counted_bytes: int
 
 def plan(parameters: Parameters, mtu: int, granularity_ns: int = 0) -> Plan:
     """The disciplines for parameters in the box's names and units. UsageError for a value that they cannot do."""
-    framing = str(parameters.get("framing", "l2"))
-    if framing not in FRAMING_BYTES:
-        raise UsageError(f"framing {framing!r}: want one of {', '.join(FRAMING_BYTES)}")
-    overhead = FRAMING_BYTES[framing]
+    name = str(parameters.get("framing", "l2"))
+    if name not in FRAMINGS:
+        raise UsageError(f"framing {name!r}: want one of {', '.join(FRAMINGS)}")
+    framing = FRAMINGS[name]
+    overhead = framing.overhead_bytes
     loss_ppb = _number(parameters, "loss_ppb")
     if loss_ppb > 10**9:
         raise UsageError(f"loss_ppb {loss_ppb}: more than all packets; want 0 to 1000000000")
@@ -153,7 +164,7 @@ def plan(parameters: Parameters, mtu: int, granularity_ns: int = 0) -> Plan:
         loss=Netem(loss_ppb=loss_ppb) if loss_ppb else None,
         bucket=bucket,
         line=Netem(limit_packets=limit, delay_ns=delay_ns, rate_bps=rate_bps),
-        overhead_bytes=overhead,
+        framing=framing,
         super_bytes=super_bytes,
         super_packets=super_packets,
     )

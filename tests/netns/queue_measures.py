@@ -1,11 +1,13 @@
-"""How much a queue takes: super-packets sent at once to either back end of the delay box. Called in virtual time."""
+"""What queue and line of either back end of the delay box do with what is sent at once. Called in virtual time."""
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from typing import Any
 
-from comet_box import LEFT, RIGHT, introduce, ip, two_hosts
+from comet_box import LEFT, RIGHT, Hosts, introduce, ip, two_hosts
+from raw_frames import RawSocket
 from udp_trains import TRAIN, Trains
 
 from comet_delay import Port
@@ -22,20 +24,40 @@ def first_drops(cases: list[dict[str, Any]]) -> list[dict[str, int]]:
     return [{name: _first_drop(name, **case) for name in ("netem", "comet")} for case in cases]
 
 
+def short_frames(rate_bps: int, framing: str) -> dict[str, list[int]]:
+    """The times at which 100 frames of 54 bytes, bare acknowledgements without options, arrive that were sent at once,
+    by back end."""
+    frame = bytes.fromhex("ffffffffffff 020000000001 88b5").ljust(54, b"\0")
+    found = {}
+    for name in ("netem", "comet"):
+        with (
+            two_hosts() as hosts, _box(name, hosts, 0, rate_bps=rate_bps, framing=framing),
+            RawSocket(hosts.left, "wan") as sender, RawSocket(hosts.right, "wan") as receiver,
+        ):  # fmt: skip
+            for _ in range(100):
+                sender.send(frame)
+            times = []
+            for _ in range(100):
+                receiver.collect(1, frame[:14])
+                times.append(time.monotonic_ns())
+        found[name] = times
+    return found
+
+
+def _box(name: str, hosts: Hosts, granularity_ns: int, **ab: int | str) -> Box:
+    ports, back = (Port("wan", hosts.left), Port("wan", hosts.right)), {"framing": ab["framing"]}
+    if name == "netem":
+        return NetemBox(*ports, ab=ab, ba=back, granularity_ns=granularity_ns)
+    own = {"spin_ns": 0, "poll_ns": 0, "granularity_ns": granularity_ns, "memory_bytes": 64 << 20}
+    return UserspaceBox(*ports, ab=ab, ba=back, box=own)
+
+
 def _first_drop(name: str, trains: int, granularity_ns: int, **ab: int | str) -> int:
-    with two_hosts() as hosts:
-        ports, back = (Port("wan", hosts.left), Port("wan", hosts.right)), {"framing": ab["framing"]}
-        box: Box
-        if name == "netem":
-            box = NetemBox(*ports, ab=ab, ba=back, granularity_ns=granularity_ns)
-        else:
-            own = {"spin_ns": 0, "poll_ns": 0, "granularity_ns": granularity_ns, "memory_bytes": 64 << 20}
-            box = UserspaceBox(*ports, ab=ab, ba=back, box=own)
-        with box:
-            for netns, address in ((hosts.left, LEFT), (hosts.right, RIGHT)):
-                ip("-n", netns, "addr", "add", f"{address}/24", "dev", "wan")
-            introduce(hosts)
-            with closing(Trains(hosts.left, hosts.right, RIGHT, DATAGRAM)) as udp:
-                udp.send(trains)
-                arrived = set(udp.receive(quiet_s=1)[0])
+    with two_hosts() as hosts, _box(name, hosts, granularity_ns, **ab):
+        for netns, address in ((hosts.left, LEFT), (hosts.right, RIGHT)):
+            ip("-n", netns, "addr", "add", f"{address}/24", "dev", "wan")
+        introduce(hosts)
+        with closing(Trains(hosts.left, hosts.right, RIGHT, DATAGRAM)) as udp:
+            udp.send(trains)
+            arrived = set(udp.receive(quiet_s=1)[0])
     return next(number for number in range(trains * TRAIN + 1) if number not in arrived)

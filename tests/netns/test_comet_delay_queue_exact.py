@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 import queue_measures
@@ -46,6 +47,17 @@ def test_the_first_drop_is_where_the_queue_is_full() -> None:
         print(SEED, case, fits, sent, first)
         assert fits <= first["comet"] <= fits + 1 + sent
         assert fits - TRAIN <= first["netem"] <= fits + 1 + sent
+
+
+@pytest.mark.parametrize(("framing", "octets"), [("ethernet", 84), ("l2", 54), ("ip", 40)])
+def test_a_short_frame_takes_what_its_framing_says(framing: str, octets: int) -> None:
+    """At 1 Mbit/s 1,488 bare acknowledgements a second on Ethernet: IEEE 802.3 pads them to 64 octets, and 20 go with
+    each."""
+    found = in_virtual_time(queue_measures.short_frames, rate_bps=1_000_000, framing=framing)
+    for name, times_ns in found.items():
+        error_ns = np.diff(times_ns) - octets * 8_000
+        assert np.abs(error_ns).max() <= 10_000, (name, error_ns)
+        assert times_ns[-1] - times_ns[0] == pytest.approx(99 * octets * 8_000, abs=10_000), name
 
 
 def lines(chance: random.Random, count: int) -> list[dict[str, Any]]:

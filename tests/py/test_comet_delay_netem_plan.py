@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from comet_delay.netem_messages import PRNG_SEED, _QdiscMessage, kept_attributes, netem_options, tbf_options
-from comet_delay.netem_plan import UNLIMITED, Netem, plan
+from comet_delay.netem_messages import PRNG_SEED, _QdiscMessage, kept_attributes, netem_options, size_table, tbf_options
+from comet_delay.netem_plan import UNLIMITED, Framing, Netem, plan
 from netcommon.errors import UsageError
 
 FRAME = 1500 + 14
@@ -50,9 +52,40 @@ def test_access_line_only_has_a_rate() -> None:
     assert access == Netem(rate_bps=10**8, limit_packets=UNLIMITED)
 
 
-@pytest.mark.parametrize(("framing", "overhead"), [("l2", 0), ("ethernet", 24), ("ip", -14)])
-def test_framing(framing: str, overhead: int) -> None:
-    assert plan({"framing": framing}, 1500).overhead_bytes == overhead
+def _counter(table: Any) -> Callable[[int, int], int]:
+    """The kernel's __qdisc_calculate_pkt_len with the patch super-packets, over the size table of a message."""
+    base: dict[str, int] = table.get_attr("TCA_STAB_BASE")
+    data = table.get_attr("TCA_STAB_DATA") or b""
+    entries: tuple[int, ...] = struct.unpack(f"={len(data) // 2}H", data)
+    assert len(entries) == base["tsize"]
+
+    def counted(length: int, packets: int) -> int:
+        length += packets * base["overhead"]
+        if not entries:
+            return length
+        slot = max(length + base["cell_align"], 0) >> base["cell_log"]
+        if slot < len(entries):
+            return entries[slot]
+        return entries[-1] * (slot // len(entries)) + entries[slot % len(entries)]
+
+    return counted
+
+
+@pytest.mark.parametrize(("framing", "overhead", "shortest"), [("ethernet", 24, 84), ("ip", -14, 0)])
+def test_framing(framing: str, overhead: int, shortest: int) -> None:
+    """Every frame up to jumbo frames, and super-packets of 20 packets; 84 octets for a bare acknowledgement."""
+    wanted = plan({"framing": framing}, 1500).framing
+    counted = _counter(_over_the_wire("netem", netem_options(limit_packets=1), wanted).get_attr("TCA_STAB"))
+    for length in range(42, 9019):
+        assert counted(length, 1) == max(length + overhead, shortest)
+    for length in range(2000, 70_000):
+        if (length + 20 * overhead - shortest + 1) % 2**14:
+            assert counted(length, 20) == length + 20 * overhead
+
+
+def test_frames_of_l2_count_as_they_are() -> None:
+    framing = plan({"framing": "l2"}, 1500).framing
+    assert size_table(framing.overhead_bytes, framing.shortest_bytes) is None
 
 
 @pytest.mark.parametrize(
@@ -73,12 +106,12 @@ def test_wrong_values(parameters: dict[str, Any], said: str) -> None:
     assert said in str(raised.value)
 
 
-def _over_the_wire(kind: str, options: dict[str, Any], overhead_bytes: int = 0) -> Any:
+def _over_the_wire(kind: str, options: dict[str, Any], framing: Framing | None = None) -> Any:
     """The message as bytes and back."""
     message = _QdiscMessage()
     message["attrs"] = [("TCA_KIND", kind)]
-    if overhead_bytes:
-        message["attrs"].append(("TCA_STAB", {"attrs": [("TCA_STAB_BASE", {"overhead": overhead_bytes})]}))
+    if framing:
+        message["attrs"].append(("TCA_STAB", size_table(framing.overhead_bytes, framing.shortest_bytes)))
     message["attrs"].append(("TCA_OPTIONS", options))
     message.encode()
     back = _QdiscMessage(message.data)
@@ -88,7 +121,7 @@ def _over_the_wire(kind: str, options: dict[str, Any], overhead_bytes: int = 0) 
 
 def test_netem_message() -> None:
     options = netem_options(limit_packets=7, delay_ns=1_234_567, loss_ppb=500_000_000, rate_bps=40 * 10**9, seed=9)
-    sent = _over_the_wire("netem", options, -14).get_attr("TCA_OPTIONS")
+    sent = _over_the_wire("netem", options, Framing(-14)).get_attr("TCA_OPTIONS")
     assert (sent["limit"], sent["loss"], sent["jitter"]) == (7, 2**31, 0)
     assert sent.get_attr("TCA_NETEM_LATENCY64") == 1_234_567
     assert sent.get_attr("TCA_NETEM_RATE")["rate"] == 2**32 - 1

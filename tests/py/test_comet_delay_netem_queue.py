@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from comet_delay.netem_plan import FRAMING_BYTES, Bucket, Plan, plan
+from comet_delay.netem_plan import FRAMINGS, Bucket, Plan, plan
 
 CASES, GROUPS = 500, 10
 LINK, VLAN = 14, 4
@@ -35,13 +35,13 @@ class Case:
         return plan(wanted | {"framing": self.framing}, self.mtu, self.granularity_ns)
 
     def full_frame(self) -> int:
-        return self.mtu + LINK + FRAMING_BYTES[self.framing]
+        return self.mtu + LINK + FRAMINGS[self.framing].overhead_bytes
 
 
 def drawn(chance: random.Random) -> Case:
     rate_bps, delay_ns = int(10 ** chance.uniform(6, 11)), int(10 ** chance.uniform(4, 8.5))
-    mtu, framing = chance.choice([576, 1280, 1500, 1500, 1500, 4000, 9000, 65_000]), chance.choice([*FRAMING_BYTES])
-    full = mtu + LINK + FRAMING_BYTES[framing]
+    mtu, framing = chance.choice([576, 1280, 1500, 1500, 1500, 4000, 9000, 65_000]), chance.choice([*FRAMINGS])
+    full = mtu + LINK + FRAMINGS[framing].overhead_bytes
     bdp = rate_bps * 2 * delay_ns // (8 * 10**9)
     queue = int(chance.choice([bdp * 10 ** chance.uniform(-2, 0.6), full * chance.uniform(2, 400)]))
     queue = min(max(queue, 2 * (full + VLAN)), 2**32 - 1)
@@ -101,7 +101,7 @@ def super_packet(chance: random.Random, case: Case, planned: Plan) -> list[int]:
     segment = case.mtu - headers
     if chance.random() < 0.2:
         segment = chance.randint(min(88, segment), segment)
-    overhead = LINK + headers + FRAMING_BYTES[case.framing]
+    overhead = LINK + headers + FRAMINGS[case.framing].overhead_bytes
     most = max(planned.super_bytes, SHORTEST_LIMIT) - chance.choice([1, TCP_RESERVE])
     payload = max(most - LINK - headers, 0)
     count = min(-(-payload // segment), planned.super_packets)

@@ -24,12 +24,15 @@ struct wire_packet {
     bool exempt;   /* the models of harm do not concern it (filter.h) */
 };
 
+/* IEEE 802.3: frames are padded to 64 bytes with their check sequence. Preamble, check sequence and gap are 24. */
+enum { SHORTEST_ETHERNET = 60, ETHERNET_OVERHEAD = 24 };
+
 /* Bytes that the packet takes on a line. */
 static inline uint32_t wire_packet_line_bytes(const struct wire_packet *packet, const struct params *params)
 {
     switch ((enum framing)params->framing) {
     case FRAMING_ETHERNET:
-        return packet->l2_bytes + 24;
+        return (packet->l2_bytes < SHORTEST_ETHERNET ? SHORTEST_ETHERNET : packet->l2_bytes) + ETHERNET_OVERHEAD;
     case FRAMING_IP:
         return packet->ip_bytes;
     case FRAMING_L2:

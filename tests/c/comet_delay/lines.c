@@ -29,6 +29,12 @@ static void framing_decides_what_a_packet_takes(void)
     CHECK_EQ(wire_packet_line_bytes(&p, &(struct params){.framing = FRAMING_L2}), 1514);
     CHECK_EQ(wire_packet_line_bytes(&p, &(struct params){.framing = FRAMING_ETHERNET}), 1538);
     CHECK_EQ(wire_packet_line_bytes(&p, &(struct params){.framing = FRAMING_IP}), 1500);
+    static const uint32_t frames[][2] = {{42, 84}, {54, 84}, {60, 84}, {61, 85}, {66, 90}};
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+        const struct wire_packet small = {.l2_bytes = frames[i][0], .ip_bytes = frames[i][0] - 14};
+        CHECK_EQ(wire_packet_line_bytes(&small, &(struct params){.framing = FRAMING_ETHERNET}), frames[i][1]);
+        CHECK_EQ(wire_packet_line_bytes(&small, &(struct params){.framing = FRAMING_L2}), frames[i][0]);
+    }
 }
 
 static void a_shorter_delay_does_not_reorder(void)
