@@ -21,11 +21,12 @@ import pyarrow.parquet as parquet
 from netcommon.errors import MissingError, UsageError
 from scenarios.run import results, runs
 from scenarios.trial.files import read_json
+from scenarios.trial.sharing import FLOWS
 
 Frame = Literal["arrow", "pandas", "polars"]
 FRAMES = ("arrow", "pandas", "polars")
 SAMPLES, BOX, TUNNEL = "tcp_info", "box", "tunnel"
-_MONOTONIC = (SAMPLES,)
+_MONOTONIC = (SAMPLES, FLOWS)
 _OF_CONNECTIONS = ("segments", "acks", "events", "limits", "losses")  # with a column `flow`
 _POINTS, _DIRECTIONS = ("gw1-out", "gw2-in"), ("to the receiver", "to the sender")  # of tunnel.parquet
 

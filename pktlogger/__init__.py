@@ -16,7 +16,7 @@ from pktlogger.columns import (
     summary,
 )
 from pktlogger.legs import legs, tunnel
-from pktlogger.pairs import pair_flows
+from pktlogger.pairs import between, pair_flows
 from pktlogger.parquet import analysis_to_parquet, to_parquet
 from pktlogger.through import Through, through
 
@@ -24,6 +24,7 @@ __all__ = [
     "Analysis",
     "Through",
     "analysis_to_parquet",
+    "between",
     "flows",
     "frame_sources",
     "legs",

@@ -1,11 +1,14 @@
-"""Pairs the connections that carry the same bytes on both sides of a pair of gateways."""
+"""Pairs the connections that carry the same bytes on both sides of a pair of gateways, and finds connections by their
+ends."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 Summary = dict[str, Any]
+_SIDES = ("sender", "receiver")
 
 
 def pair_flows(client: Summary, server: Summary) -> dict[int, int]:
@@ -27,6 +30,19 @@ def pair_flows(client: Summary, server: Summary) -> dict[int, int]:
         left = [flow for flow in left if _number(flow) not in pairs]
         right = [flow for flow in right if _number(flow) not in pairs.values()]
     return pairs
+
+
+def between(summary: Summary, ends: Iterable[tuple[str, str]]) -> list[int]:
+    """The numbers of the flows that run between these ends, each ``ADDRESS:PORT`` or ``[ADDRESS]:PORT`` of the side
+    that connected and of the other one, the one with the most data first."""
+    wanted = set(ends)
+    found = [flow for flow in summary.get("flows") or () if tuple(_end(flow[side]) for side in _SIDES) in wanted]
+    return [_number(flow) for flow in sorted(found, key=lambda flow: -int(flow.get("bytes") or 0))]
+
+
+def _end(end: Summary) -> str:
+    address = str(end["address"])
+    return f"[{address}]:{end['port']}" if ":" in address else f"{address}:{end['port']}"
 
 
 def _number(flow: Summary) -> int:

@@ -54,10 +54,32 @@ class _End(_Record):
     receiver_tcp_congestion: str = ""
 
 
-class Document(_Record):
-    """A finished transfer."""
+class Connected(_Record):
+    """The ends of a stream's connection."""
 
+    local_host: str
+    local_port: int
+    remote_host: str
+    remote_port: int
+
+
+class _Start(_Record):
+    connected: list[Connected] = []
+
+
+class _Receiver(_Record):
+    """The receiver's own document, of which only the intervals are read."""
+
+    intervals: list[Interval] = []
+
+
+class Document(_Record):
+    """A finished transfer. ``server_output_json``: with ``--get-server-output``, of a server that runs with
+    ``--json``."""
+
+    start: _Start = _Start()
     intervals: list[Interval]
+    server_output_json: _Receiver = _Receiver()
     end: _End
     rttcp: End | None = None
 

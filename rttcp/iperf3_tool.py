@@ -6,6 +6,10 @@
 Arguments after ``--`` go to iperf3. `end` has those of rttcp's keys whose values iperf3 or the kernel knows. Other
 keys are absent: iperf3 does not time the connect, takes no samples and does not report the window that the kernel
 granted. The kernel (sock_diag) has the TCP_INFO of a connection when it ends, so each end's `end` has it, too.
+
+iperf3 gives the time of its beginning in whole seconds. `receiver` has the receiver's intervals. ``t0_monotonic_ns`` of
+these comes from the times at which the program began and ended: the test lies between them, with about as many round
+trips of the control connection before it as after it. ``t0_error_ns`` is how wrong that may be at most.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +35,15 @@ PROGRAM = ("setpriv", "--pdeathsig", "TERM", "--", "iperf3")  # it ends with us,
 LISTEN_S = 8.0
 _ENDED_S = 1.0  # in which the kernel says that a connection has ended
 _LISTENING = "0A"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """When the client began and ended, CLOCK_MONOTONIC. ``offset_ns``: CLOCK_REALTIME less that."""
+
+    began_ns: int
+    ended_ns: int
+    offset_ns: int
 
 
 def receiver_argv(*, port: int = DEFAULT_PORT, family: int | None = None) -> list[str]:
@@ -55,10 +70,10 @@ def sender_argv(
     }  # fmt: skip
     given = [word for name, value in values.items() if value is not None for word in (f"--{name}", str(value))]
     flags = [*FAMILIES[family], *(["--no-delay"] if nodelay else [])]
-    return [*_ADAPTER, "send", "--", "--client", host, "--port", str(port), *given, *flags]
+    return [*_ADAPTER, "send", "--", "--client", host, "--port", str(port), "--get-server-output", *given, *flags]
 
 
-def end_event(text: str) -> dict[str, Any]:
+def end_event(text: str, ran: Ran | None = None) -> dict[str, Any]:
     """The `end` event of a finished document; ValueError with iperf3's reason when it failed."""
     document = iperf3.parse(text)
     sent, received, cpu = document.end.sum_sent, document.end.sum_received, document.end.cpu_utilization_percent
@@ -68,8 +83,10 @@ def end_event(text: str) -> dict[str, Any]:
         used = {key: round(cpu.get(f"{who}_{key}", 0.0) / 100 * elapsed_ns) for key in ("user", "system")}
         return {"bytes": octets, "elapsed_ns": elapsed_ns, "cpu_user_ns": used["user"], "cpu_system_ns": used["system"]}
 
-    intervals = [[round(i.sum.start * 1e9), round(i.sum.end * 1e9), i.sum.bytes] for i in document.intervals]
     controls = document.end.sender_tcp_congestion, document.end.receiver_tcp_congestion
+    ends = [{"local": _address(one.local_host, one.local_port), "remote": _address(one.remote_host, one.remote_port)}
+            for one in document.start.connected]  # fmt: skip
+    own = [{"streams": [{"stream": n, **both} for n, both in enumerate(ends)], **both} for both in ends[:1]]
     summary = {
         "bytes": received.bytes, "elapsed_ns": elapsed_ns, "retransmits": sent.retransmits,
         "short_term_bps": round(received.bytes * 8e9 / elapsed_ns) if elapsed_ns else 0,
@@ -78,8 +95,10 @@ def end_event(text: str) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "v": 1, "event": "end", "tool": "iperf3", "role": "sender", "direction": "forward", "complete": True,
-        "sender": side(sent.bytes, "host") | {"congestion": controls[0], "intervals": intervals},
-        "receiver": side(received.bytes, "remote") | {"congestion": controls[1]}, "summary": summary,
+        "sender": side(sent.bytes, "host") | {"congestion": controls[0], "intervals": _rows(document.intervals)}
+                  | dict(*own),
+        "receiver": side(received.bytes, "remote") | {"congestion": controls[1]} | _counted(document, ran),
+        "summary": summary,
     }  # fmt: skip
 
 
@@ -104,6 +123,26 @@ def _asking() -> socket.socket | None:
         return sock_diag.asking(listening=True)
     except OSError:  # a kernel without sock_diag
         return None
+
+
+def _rows(intervals: Sequence[iperf3.Interval]) -> list[list[int]]:
+    return [[round(i.sum.start * 1e9), round(i.sum.end * 1e9), i.sum.bytes] for i in intervals]
+
+
+def _counted(document: iperf3.Document, ran: Ran | None) -> dict[str, Any]:
+    """The receiver's intervals, and when they began; nothing where its document is not there."""
+    rows = _rows(document.server_output_json.intervals)
+    if not rows or ran is None:
+        return {}
+    beside_ns = max(ran.ended_ns - ran.began_ns - rows[-1][1], 0)
+    half_ns = beside_ns // 2
+    began_ns = ran.began_ns + half_ns
+    return {"intervals": rows, "t0_monotonic_ns": began_ns, "t0_realtime_ns": began_ns + ran.offset_ns,
+            "t0_error_ns": half_ns}  # fmt: skip
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _print(event: dict[str, Any]) -> None:
@@ -132,7 +171,7 @@ def main() -> None:
 @click.argument("arguments", nargs=-1)
 def receive(port: int, arguments: tuple[str, ...]) -> None:
     """A server for one transfer."""
-    argv, asked = [*PROGRAM, "--server", "--one-off", "--port", str(port), *arguments], _asking()
+    argv, asked = [*PROGRAM, "--server", "--one-off", "--json", "--port", str(port), *arguments], _asking()
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
         deadline = time.monotonic() + LISTEN_S
         while not _listens(port):
@@ -152,12 +191,15 @@ def receive(port: int, arguments: tuple[str, ...]) -> None:
 def send(arguments: tuple[str, ...]) -> None:
     """A client; prints `end`."""
     asked = _asking()
+    began_ns = time.monotonic_ns()
     with subprocess.Popen([*PROGRAM, "--json", *arguments], stdout=subprocess.PIPE, text=True) as client:
         text, _ = client.communicate()
+    ended_ns = time.monotonic_ns()
+    ran = Ran(began_ns, ended_ns, time.time_ns() - time.monotonic_ns())
     if client.returncode == 127:
         _fail("iperf3 is missing; apt-get install iperf3", 3)
     try:
-        end = end_event(text)
+        end = end_event(text, ran)
         end["sender"] |= data_connection(asked, int(arguments[arguments.index("--port") + 1]))
         _print(end)
     except ValueError as error:

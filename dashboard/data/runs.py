@@ -16,9 +16,11 @@ import pyarrow.parquet as pq
 from dashboard.data import tags
 from netcommon.errors import LfpError
 from netcommon.strangers import refuse_links
+from pktlogger import between
 
 Json = dict[str, Any]
 SERVER = "server"  # folder of the far gateway's connection, in a trial with gateways
+SAMPLES, FLOWS = "tcp_info.parquet", "flows"  # a flow's file, and the folder of those of flows beside [transfer]'s
 
 
 @dataclass(frozen=True)
@@ -65,15 +67,35 @@ class Trial:
 
     @property
     def flows(self) -> list[int]:
-        """The numbers of the captured flows, the one with the most data first. rttcp's control connection is a flow
-        too."""
+        """The numbers of the captured flows, [transfer]'s own first: the one of its streams that has the most data.
+        rttcp's control connection is a flow too. In older runs the first one is the flow with the most data."""
         numbers = [int(entry.get("flow", row)) for row, entry in enumerate(self.summary.get("flows") or [])]
-        main = self.summary.get("main_flow")
+        own = between(self.summary, (ends for ends, _ in streams(self.transfer)))
+        main = own[0] if own else self.summary.get("main_flow")
         return sorted(numbers, key=lambda number: number != main)
+
+    def samples_of(self, flow: int) -> tuple[Path, int | None] | None:
+        """The file of TCP_INFO samples of a captured flow's sender, and the number of its stream in them (None: the
+        file has one). None for a flow without samples, such as a tool's control connection."""
+        named = self.transfer.get(FLOWS) or {}
+        for folder, end in ((self.path, self.transfer), *((self.path / FLOWS / name, named[name]) for name in named)):
+            for ends, number in streams(end):
+                if flow in between(self.summary, [ends]):
+                    return folder / SAMPLES, number
+        if streams(self.transfer) or flow != self.summary.get("main_flow"):
+            return None
+        return self.path / SAMPLES, None  # an older run, whose senders did not say their ports
 
     def flow_summary(self, flow: int) -> Json:
         """pktlogger's summary of one flow; empty when there is none."""
         return flow_summary(self.summary, flow)
+
+
+def streams(end: Json) -> list[tuple[tuple[str, str], int | None]]:
+    """The streams of a sender's last object: each its two ends, local and remote, and its number."""
+    sender = end.get("sender") or {}
+    known = [(stream, stream.get("stream")) for stream in sender.get("streams") or ()] or [(sender, None)]
+    return [((str(one["local"]), str(one["remote"])), number) for one, number in known if one.get("local")]
 
 
 def behind_gateway(params: Json) -> bool:

@@ -126,7 +126,7 @@ def joined(trial: Trial, flow: int, leg: Callable[[Trial, int, Timeline | None, 
     origin, other = timeline.origin_ns, pktlogger.pair_flows(trial.summary, trial.server_summary).get(flow)
     server = None if other is None else leg(trial, other, timeline, flow)
     between = tunnel.load(trial.path, origin) if server else None
-    cwnd, srtt, notes = _sampled(trial, origin)
+    cwnd, srtt, notes = _sampled(trial, flow, origin)
     return replace(timeline, server=server, tunnel=between, cwnd=cwnd, srtt=srtt, notes=notes)
 
 
@@ -251,17 +251,19 @@ _NO_CLOCK = (
 )
 
 
-def _sampled(trial: Trial, origin_ns: int) -> tuple[Series, Series, tuple[str, ...]]:
-    """From TCP_INFO the congestion window in bytes (segments × MSS) and the smoothed RTT over time, and notes about
-    them. Samples have the CLOCK_MONOTONIC of where the trial ran, and captures its CLOCK_REALTIME."""
-    path = trial.path / "tcp_info.parquet"
-    names = set(pq.read_schema(path).names) if path.is_file() else set()
+def _sampled(trial: Trial, flow: int, origin_ns: int) -> tuple[Series, Series, tuple[str, ...]]:
+    """From TCP_INFO of a flow's own sender the congestion window in bytes (segments × MSS) and the smoothed RTT over
+    time, and notes about them. Samples have the CLOCK_MONOTONIC of where the trial ran, and captures its
+    CLOCK_REALTIME."""
+    path, stream = trial.samples_of(flow) or (None, None)
+    names = set(pq.read_schema(path).names) if path and path.is_file() else set()
     wanted = ["t_ns", "snd_cwnd", "snd_mss", *(["rtt_us"] if "rtt_us" in names else [])]
-    if not set(wanted) <= names:
+    if not path or not set(wanted) <= names:
         return NO_SERIES, NO_SERIES, ()
     if trial.realtime_offset_ns is None:
         return NO_SERIES, NO_SERIES, (_NO_CLOCK,)
-    table = pq.read_table(path, columns=wanted, memory_map=True)
+    own = [("stream", "==", stream)] if stream is not None and "stream" in names else None
+    table = pq.read_table(path, columns=wanted, memory_map=True, filters=own)
     t, cwnd, size, *rtt = (_numpy(table.column(name)) for name in wanted)
     t = t + (trial.realtime_offset_ns - origin_ns)
     known = np.flatnonzero(rtt[0]) if rtt else np.zeros(0, np.int64)  # 0 before the first measurement

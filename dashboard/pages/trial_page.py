@@ -18,6 +18,7 @@ from dashboard.data.runs import Run, Trial
 from dashboard.data.slow import MEASURE
 from dashboard.data.timeline import Timeline
 from dashboard.figures.congestion import congestion_figure
+from dashboard.figures.flows import flows_figure
 from dashboard.figures.limits import COLOURS
 from dashboard.figures.timeline import headline
 from dashboard.pages.controls import select
@@ -32,7 +33,7 @@ from dashboard.pages.elements import (
     verdict_box,
 )  # fmt: skip
 from dashboard.pages.timeline_view import query_of
-from dashboard.results import congestion
+from dashboard.results import congestion, flows
 from netcommon import readable
 
 BUTTONS = ("whole", "first", "previous", "next")
@@ -56,6 +57,7 @@ def page(run: Run, trial: Trial, search: str = "") -> html.Div:
             html.H1(facts.trial_name(run, trial)),
             verdict_box(trial.verdict, "This trial"),
             *(_timeline_part(run, trial, search) if trial.captured else [html.P(_why_no_timeline(trial))]),
+            *_flows_part(run, trial),
             *_congestion_part(run, trial),
             html.H2("Facts"),
             facts_list(facts.trial_facts(run, trial) + _passage(run, trial)),
@@ -63,14 +65,25 @@ def page(run: Run, trial: Trial, search: str = "") -> html.Div:
     )
 
 
-def _congestion_part(run: Run, trial: Trial) -> list[Any]:
-    """The congestion window, and the figures that the algorithm reports of itself, where the timeline does not show
-    them: without a capture, or when there are such figures."""
-    found = congestion.load(run, trial.number)
-    if found is None or (trial.captured and not found.words):
+def _flows_part(run: Run, trial: Trial) -> list[Any]:
+    """How the flows shared the line, where there are several."""
+    found = flows.load(run, trial)
+    if found is None:
         return []
-    heading = "Congestion control over time" if found.words else "Congestion window over time"
-    return [html.H2(heading), graph("congestion", congestion_figure([found]), heading)]
+    heading = "How the flows share the line"
+    return [html.H2(heading), graph("flows", flows_figure(found), heading),
+            *sentences([flows.MEASURE, *flows.sums(facts.trial_row(run, trial.number))])]  # fmt: skip
+
+
+def _congestion_part(run: Run, trial: Trial) -> list[Any]:
+    """The congestion windows, and the figures that an algorithm reports of itself, where the timeline does not show
+    them: without a capture, with several flows, or when there are such figures."""
+    found = congestion.of_flows(run, trial.number)
+    words = any(one.words for one in found)
+    if not found or (trial.captured and len(found) == 1 and not words):
+        return []
+    heading = "Congestion control over time" if words else "Congestion window over time"
+    return [html.H2(heading), graph("congestion", congestion_figure(found), heading)]
 
 
 def _passage(run: Run, trial: Trial) -> Facts:

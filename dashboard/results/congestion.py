@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dashboard.data.runs import Json, Run, behind_gateway
+from dashboard.data.runs import FLOWS, SAMPLES, Json, Run, behind_gateway
 from dashboard.results.grouping import heading, listed
 from netcommon import readable
 from scenarios.plan import cells, columns
@@ -34,7 +35,7 @@ _COLUMNS = ("t_ns", "snd_cwnd", "snd_ssthresh", "ca_state")
 @dataclass(frozen=True)
 class Control:
     """One sender's congestion control over time. `ssthresh` is NaN before the first loss; `open` is false in
-    recovery."""
+    recovery. ``began_ns``: CLOCK_MONOTONIC at the first sample, from which ``t_s`` counts."""
 
     trial: int
     name: str
@@ -43,6 +44,7 @@ class Control:
     ssthresh: F64
     open: NDArray[np.bool_]
     words: dict[str, F64]
+    began_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,37 @@ class Pair:
 
 
 def load(run: Run, number: int) -> Control | None:
-    """The congestion control of a trial's first stream; None without samples."""
+    """The congestion control of the first stream of [transfer]'s flow; None without samples."""
     trial = run.trial(number)
-    file = trial.path / "tcp_info.parquet"
+    return _load(number, str(trial.params.get("congestion") or ""), trial.path / SAMPLES)
+
+
+def of_row(run: Run, row: Json) -> Control | None:
+    """The same of the flow that a row of the results is about."""
+    folder = run.trial(int(row["trial"])).path
+    own = folder / FLOWS / str(row.get("flow_name")) if row.get("flow") else folder
+    return _load(int(row["trial"]), str(row.get("congestion") or ""), own / SAMPLES)
+
+
+def of_flows(run: Run, number: int) -> list[Control]:
+    """The controls of all flows of a trial that have samples, each under its flow's name and on the clock of the
+    first."""
+    rows = listed([row for row in run.rows if row.get("trial") == number]) or [run.trial(number).params]
+    found = [(row, own) for row in rows if (own := of_row(run, row)) is not None]
+    first_ns = min((own.began_ns for _, own in found), default=0)
+    return [
+        replace(own, name=flow_words(row, len(rows)), t_s=own.t_s + (own.began_ns - first_ns) / 1e9)
+        for row, own in found
+    ]  # fmt: skip
+
+
+def flow_words(row: Json, flows: int) -> str:
+    """`rival, bbr`: a flow in a legend. A flow that is alone is known by its congestion control."""
+    words = [str(row["flow_name"])] if flows > 1 and row.get("flow_name") else []
+    return ", ".join([*words, str(row.get("congestion") or "")])
+
+
+def _load(number: int, name: str, file: Path) -> Control | None:
     if not file.is_file():
         return None
     names = pq.read_schema(file).names
@@ -80,7 +110,7 @@ def load(run: Run, number: int) -> Control | None:
         columns = {name: column[first] for name, column in columns.items()}
     if len(columns["t_ns"]) < 2:
         return None
-    return _control(number, str(trial.params.get("congestion") or ""), columns)
+    return _control(number, name, columns)
 
 
 def _control(number: int, name: str, columns: dict[str, NDArray[np.int64]]) -> Control:
@@ -95,6 +125,7 @@ def _control(number: int, name: str, columns: dict[str, NDArray[np.int64]]) -> C
         np.where(ssthresh >= _NO_THRESHOLD, np.nan, ssthresh),
         columns["ca_state"] == 0,
         words,
+        int(columns["t_ns"][0]),
     )
 
 
@@ -123,12 +154,12 @@ def chosen(run: Run) -> Chosen | None:
     lines = cells.groups(candidates[place], _BRINGS)
     first = sorted((own[0] for own in lines.values()), key=lambda row: int(row["trial"]))
     names = cells.texts(first, cells.telling(first, (), ["congestion"]) or ["congestion"])
-    by_trial = {int(row["trial"]): name for name, row in zip(_names(names, first), first, strict=True)}
-    shown = list(by_trial.items())[:MOST]
-    found = [replace(own, name=name) for trial, name in shown if (own := load(run, trial)) is not None]
+    shown = list(zip(_names(names, first), first, strict=True))[:MOST]
+    found = [replace(own, name=name) for name, row in shown if (own := of_row(run, row)) is not None]
     left = f" {len(first) - len(shown)} more are not shown." if len(first) > len(shown) else ""
+    flow = next((f" of flow {row['flow_name']}" for row in first if row.get("flow")), "")
     return Chosen(tuple(found), f"One trial a congestion control, its first repeat{_at(run, rows, fixed, place)}, from "
-                  f"TCP_INFO.{left}") if found else None  # fmt: skip
+                  f"TCP_INFO{flow}.{left}") if found else None  # fmt: skip
 
 
 def _names(names: dict[cells.Key, str], rows: Sequence[Json]) -> Iterable[str]:
@@ -166,7 +197,7 @@ def pairs(run: Run) -> list[Pair]:
 
 
 def _pair(run: Run, ours: Json, kernel: Json) -> Pair | None:
-    mine, theirs = load(run, int(ours["trial"])), load(run, int(kernel["trial"]))
+    mine, theirs = of_row(run, ours), of_row(run, kernel)
     if mine is None or theirs is None:
         return None
     rates = float(ours["short_term_bps"]), float(kernel["short_term_bps"])

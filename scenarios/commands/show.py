@@ -13,7 +13,7 @@ from scenarios.commands._options import runs_dir_option
 from scenarios.plan import cells, columns
 from scenarios.plan.shared_settings import shared_settings
 from scenarios.run import compare, results, runs
-from scenarios.run.progress import outcome
+from scenarios.run.progress import outcome, together
 from scenarios.run.terminal import console, print_table
 from scenarios.statistics import intervals
 from scenarios.trial import attempts, verdicts
@@ -108,17 +108,20 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
         out.print("  ".join(f"{name} {text}" for name, text in common), markup=False)
     told = cells.telling(settings, (), cells.preferred(sweep))
     captured = any(_limited(trial["metrics"]) for trial in trials)
+    several = any(trial["params"].get("beside") for trial in trials)
     headings = (
         "trial",
         *(cells.heading(name, sweep) for name in told),
         "sender's RTT",
         "s",
         *(["most limited by"] if captured else []),
+        *(["share while all run"] if several else []),
         "short-term average, verdict",
     )
     texts = cells.texts_by_column(settings, told)
     rows = [
-        (str(trial["trial"]), *(texts[name][trial["params"].get(name)] for name in told), *_measured(trial, captured))
+        (str(trial["trial"]), *(texts[name][trial["params"].get(name)] for name in told),
+         *_measured(trial, captured, several))
         for trial in trials
     ]
     print_table(out, headings, rows)
@@ -152,13 +155,20 @@ def _limited(metrics: dict[str, Any]) -> str:
     return f"{most.replace('_', ' ')}, {readable.share(shares[most], 2)}" if shares[most] else ""
 
 
-def _measured(trial: dict[str, Any], captured: bool) -> tuple[str, ...]:
+def _shared(metrics: dict[str, Any]) -> str:
+    """A flow's share of the time in which all flows run, and what all had."""
+    own = metrics.get("flow_share")
+    return together(metrics) if own is None else f"{readable.share(own, 3)}; {together(metrics)}"
+
+
+def _measured(trial: dict[str, Any], captured: bool, several: bool) -> tuple[str, ...]:
     metrics, verdict = trial["metrics"], trial["verdict"]
     share = metrics["stopped_share"]
     row = {**trial, **metrics, "valid": verdict["valid"], "reasons": "; ".join(verdict["reasons"])}
     row["cause"] = verdicts.short(verdict)
     limited = (_limited(metrics),) if captured else ()
-    return _round_trip(trial), "" if share is None else readable.number(share, 2), *limited, outcome(row)
+    shared = (_shared(metrics),) if several else ()
+    return _round_trip(trial), "" if share is None else readable.number(share, 2), *limited, *shared, outcome(row)
 
 
 def _round_trip(trial: dict[str, Any]) -> str:

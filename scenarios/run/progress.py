@@ -154,15 +154,33 @@ def _value(trial: Trial, dotted: str) -> str:
 
 
 def outcome(row: dict[str, Any]) -> str:
-    """``43.80 Mbit/s  valid``, or why it is not valid, in a few words where the row has them (``cause``)."""
+    """``43.80 Mbit/s  valid``, or why it is not valid, in a few words where the row has them (``cause``). ``rates``: of
+    several flows, by name."""
     if row["state"] != "done":
         return f"FAILED: {row['error']}"
-    rates = row.get("rates") or [row["short_term_bps"]]
-    known = ["no rate" if rate is None else readable.rate(rate) for rate in rates]
-    measured = f"{' + '.join(known):>12}"
+    if rates := row.get("rates"):
+        each = ", ".join(f"{name} {_rate(rate)}" for name, rate in rates.items())
+        measured = f"{each}; {together(row)}"
+    else:
+        measured = f"{_rate(row['short_term_bps']):>12}"
     times = (
         f"  {readable.number(row['virtual_s'], 2)} s in {readable.number(row['wall_s'], 2)} s"
         if "virtual_s" in row
         else ""
     )
     return f"{measured}{times}  {'valid' if row['valid'] else 'NOT VALID: ' + (row.get('cause') or row['reasons'])}"
+
+
+def _rate(bps: float | None) -> str:
+    return "no rate" if bps is None else readable.rate(bps)
+
+
+def together(row: dict[str, Any]) -> str:
+    """``all for 10.5 s: 96.52 Mbit/s, Jain 0.71``: the flows of a trial over the span in which all of them ran. Their
+    own averages are over spans of their own, so these have no sum."""
+    if not (lasted_ns := row.get("flows_common_ns")):
+        return "never all at once"
+    if row.get("flows_bps") is None:
+        return f"all for {readable.duration(lasted_ns)}, shorter than an interval"
+    fair = f"Jain {readable.number(row['flow_jain'], 2)}"
+    return f"all for {readable.duration(lasted_ns)}: {readable.rate(row['flows_bps'])}, {fair}"

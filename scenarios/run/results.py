@@ -17,7 +17,7 @@ from netcommon.strangers import replacing
 from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
-from scenarios.trial import recovery, trial
+from scenarios.trial import recovery, sharing, trial
 from scenarios.trial.files import read_json
 from scenarios.trial.transfers import FLOWS
 
@@ -43,11 +43,11 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     own = read_json(folder / "flows.json") or []
     ends = [transfer, *((transfer.get(FLOWS) or {}).get(flow["flow_name"], {}) for flow in own)]
     params = [asked | {"flow": 0}, *(asked | flow for flow in own)]
-    shares = fairness.of_flows([(end.get("summary") or {}).get("short_term_bps") for end in ends])
+    shared = sharing.of_trial(folder)
     return [
-        {**flow, **verdict, **_measured(flow, end, box), **share, "cpu_gateways_ns": _cpu_of_gateways(flow, gateways),
-         **_of_tables(folder, flow, alone=not own)}
-        for flow, end, share in zip(params, ends, shares, strict=True)
+        {**flow, **verdict, **_measured(flow, end, box), **fairness.of_flow(shared, flow["flow_name"]),
+         "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, alone=not own)}
+        for flow, end in zip(params, ends, strict=True)
     ]  # fmt: skip
 
 
@@ -62,7 +62,6 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         "plain_bps": ((end.get("plain") or {}).get("summary") or {}).get("short_term_bps"),
         **_shorts((end.get("short") or {}).get("elapsed_ns")),
         "reverse_bps": ((end.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
-        **fairness.of_streams(receiver),
         **_exchanges(summary.get("exchange") or {}),
         "recovery_ns": recovery.of_trial(params, receiver, box),
         "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),
@@ -73,7 +72,7 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
     }
 
 
-def _of_tables(folder: Path, flow: dict[str, Any], *, alone: bool) -> dict[str, Any]:
+def _of_tables(folder: Path, flow: dict[str, Any], end: dict[str, Any], *, alone: bool) -> dict[str, Any]:
     """What a flow's samples say and, of the first flow, the captures. Beside others on its pair the captures' main flow
     need not be this one."""
     own = folder / FLOWS / flow["flow_name"] if flow["flow"] else folder
@@ -81,8 +80,16 @@ def _of_tables(folder: Path, flow: dict[str, Any], *, alone: bool) -> dict[str, 
     return {
         **trips,
         "buffer_delay": rfc6349.buffer_delay(flow, trips.pop("rtt_mean_ns")),
+        **_of_streams(flow, end, own / "tcp_info.parquet"),
         **_of_captures(folder / "summary.json" if alone else None),
     }
+
+
+def _of_streams(flow: dict[str, Any], end: dict[str, Any], samples: Path) -> dict[str, Any]:
+    """How evenly a flow's streams shared it; empty with one stream."""
+    streams = [stream.get("stream") for stream in (end.get("sender") or {}).get("streams") or []]
+    acked = sharing.acknowledged(samples, streams) if len(streams) > 1 else []
+    return fairness.of_streams(end.get("receiver") or {}, acked, by_time=bool(flow.get("duration_ns")))
 
 
 def _cpu_of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> int | None:

@@ -1,14 +1,30 @@
-"""How evenly the streams of one transfer share it, and how evenly the flows of a trial share the path: Jain's index.
+"""How evenly the flows of a trial share the path, and the streams of one transfer share it: Jain's index.
 
-A stream's goodput is its octets over the time from the transfer's beginning to its own last octet. So streams with
-equal amounts differ by their times, and streams with equal times by their amounts. Rejected: the time from its own
-first octet, because a stream whose first packets were lost would not seem slower.
+Flows are added and compared over spans in which all of them run, never by their own averages: the average of a flow
+that had the line alone for a while says nothing about how it shared. The data are what the receivers counted in their
+intervals, on one clock; inside an interval a flow's rate counts as even. A receiver's program gets the octets behind a
+repaired hole at once. So what an interval counts beyond the line's rate arrived earlier, and counts there.
+
+The streams of one transfer are compared by what they had acknowledged when the first of them ended, from the sender's
+TCP_INFO samples. Rejected: the whole goodput of each stream, because with equal amounts the slower one has the line
+alone in the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenarios.plan.path import Direction, PathTable
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+SECOND_NS = 10**9
+MAIN, BESIDE = "main", ("second", "plain")  # keys of a sender's last object that hold a flow of their own
 
 
 def jain(shares: Sequence[float]) -> float:
@@ -17,22 +33,164 @@ def jain(shares: Sequence[float]) -> float:
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
 
 
-def of_streams(receiver: Mapping[str, Any]) -> dict[str, Any]:
-    """``stream_min_bps``, ``stream_max_bps`` and ``stream_jain`` of a receiver's account; empty with one stream."""
-    rates = [_bps(stream) for stream in receiver.get("streams") or []]
-    if len(rates) < 2:
+@dataclass(frozen=True)
+class Count:
+    """What a flow's receiver counted: ``octets`` so far at each of ``edges_ns``, the borders of its intervals."""
+
+    name: str
+    edges_ns: I64
+    octets: F64
+
+    @classmethod
+    def of(cls, name: str, end: Mapping[str, Any], offset_ns: int | None = None) -> Count | None:
+        """The count of a sender's last object; None where its receiver kept no intervals, or not all of them. Receivers
+        on one machine share CLOCK_MONOTONIC. ``offset_ns``: they are on several, so the clock of day counts, less
+        this."""
+        receiver = end.get("receiver") or {}
+        began = "t0_monotonic_ns" if offset_ns is None else "t0_realtime_ns"
+        rows, begin_ns = receiver.get("intervals") or [], receiver.get(began)
+        if not rows or begin_ns is None or receiver.get("intervals_dropped"):
+            return None
+        table = np.asarray(rows, np.int64)
+        edges = np.append(table[:, 0], table[-1, 1]) + begin_ns - (offset_ns or 0)
+        return cls(name, edges, np.concatenate([[0.0], np.cumsum(table[:, 2], dtype=np.float64)]))
+
+    @property
+    def resolution_ns(self) -> int:
+        return int(np.diff(self.edges_ns).max())
+
+
+@dataclass(frozen=True)
+class Shared:
+    """How flows shared a line. ``names`` in order; ``common_ns``: the length of the span in which all of them ran, 0
+    without one; ``common_bps``: their rates over it, None where it is shorter than the intervals that were counted.
+    ``edges_ns``: borders of the seconds; ``bps``: a row of rates for each flow; ``whole``: whether the flow ran all
+    through the second; ``ran``: whether it ran at all."""
+
+    names: tuple[str, ...]
+    common_ns: int
+    common_bps: F64 | None
+    edges_ns: I64
+    bps: F64
+    whole: NDArray[np.bool_]
+    ran: NDArray[np.bool_]
+
+    def columns(self) -> dict[str, Any]:
+        """The seconds as a table, a row for each of them and flow that ran in it. ``flow_jain`` is of the flows that
+        ran all through the second: null of fewer than
+        two, and where none of them had anything."""
+        second, flow = np.nonzero(self.ran.T)
+        both = [np.flatnonzero(own) for own in self.whole.T]
+        fair = [jain(self.bps[own, n].tolist()) or None if own.size > 1 else None for n, own in enumerate(both)]
+        total = self.bps.sum(axis=0)
+        return {
+            "t0_ns": self.edges_ns[second], "t1_ns": self.edges_ns[second + 1],
+            "flow_name": [self.names[number] for number in flow], "bps": self.bps[flow, second],
+            "whole": self.whole[flow, second], "flows_bps": total[second], "flow_jain": [fair[n] for n in second],
+        }  # fmt: skip
+
+
+def counts(
+    end: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]], offset_ns: int | None = None
+) -> list[Count]:  # fmt: skip
+    """The counts of all flows of a trial: of [transfer]'s, of those that its ``end`` has beside it, and of others by
+    name. Empty where a flow has none, because nothing can be said then of all."""
+    ends = {MAIN: end, **{name: end[name] for name in BESIDE if end.get(name)}, **flows}
+    found = [Count.of(name, own, offset_ns) for name, own in ends.items()]
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else []
+
+
+def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | None:
+    """How these flows shared a line of that rate (None: not one line, or not one rate); None with fewer than two."""
+    if len(flows) < 2:
+        return None
+    begins, ends = (np.asarray([one.edges_ns[place] for one in flows]) for place in (0, -1))
+    first, last, width = int(begins.min()), int(ends.max()), max(SECOND_NS, *(one.resolution_ns for one in flows))
+    seconds = np.append(np.arange(first, last, width), last)
+    cells = np.unique(np.concatenate([seconds, begins, ends]))
+    octets = np.stack([np.diff(np.interp(cells, one.edges_ns, one.octets)) for one in flows])
+    ran = (begins[:, None] <= cells[:-1]) & (ends[:, None] >= cells[1:])
+    _arrived_before(octets, ran, np.diff(cells), line_bps)
+    starts = np.searchsorted(cells, seconds[:-1])
+    common = max(int(ends.min() - begins.max()), 0)
+    inside = (cells[:-1] >= begins.max()) & (cells[1:] <= ends.min())
+    enough = common >= max(one.resolution_ns for one in flows)
+    return Shared(
+        tuple(one.name for one in flows), common, octets[:, inside].sum(axis=1) * 8e9 / common if enough else None,
+        seconds, np.add.reduceat(octets, starts, axis=1) * 8e9 / np.diff(seconds),
+        np.logical_and.reduceat(ran, starts, axis=1), np.logical_or.reduceat(ran, starts, axis=1),
+    )  # fmt: skip
+
+
+def line_bps(params: Mapping[str, Any]) -> float | None:
+    """The greatest rate of the one line that all flows of a trial share; None where there is no such bound."""
+    if params.get("topology") not in (None, "dumbbell") or params.get("rate_trace") not in (None, "none"):
+        return None
+    known = {key: f"{params[f'{key}_bps']}bit" for key in ("rate", "access_rate") if params.get(f"{key}_bps")}
+    known |= {key: params[key] for key in ("channels", "change") if params.get(key)}
+    try:
+        rates = [_rate_of(phase) for phase in PathTable.model_validate(known).phases("ab")]
+    except ValueError:  # the file of a trace that a change named is not here
+        return None
+    return max(rates) if all(rates) else None
+
+
+def _rate_of(phase: Direction) -> float:
+    """The rate of a path at one time; 0 where it has none, or one that changes by itself."""
+    values = phase.values
+    lines = [int(values["rate"]) * int(values["channels"]), int(values["access_rate"])]
+    return 0.0 if values["rate_trace"] != "none" else float(min((rate for rate in lines if rate), default=0))
+
+
+def _arrived_before(octets: F64, ran: NDArray[np.bool_], lasted_ns: I64, line_bps: float | None) -> None:
+    """Moves what a span has beyond the line's rate to the span before it, of the flows that ran there. Where all
+    together is beyond it, the line does not bound what was counted (a gateway compresses), and nothing moves."""
+    if not line_bps or octets.sum() * 8e9 > line_bps * lasted_ns.sum():
+        return
+    most = line_bps * lasted_ns / 8e9
+    for span in range(octets.shape[1] - 1, 0, -1):
+        movable = octets[:, span] * ran[:, span - 1]
+        beyond = octets[:, span].sum() - most[span]
+        if beyond > 0 and movable.sum() > 0:
+            moved = movable * min(1.0, beyond / movable.sum())
+            octets[:, span] -= moved
+            octets[:, span - 1] += moved
+
+
+def of_flow(found: Shared | None, name: str) -> dict[str, Any]:
+    """``flows_common_ns``, ``flows_bps``, ``flow_share`` and ``flow_jain`` of a flow; empty where there is nothing that
+    was shared."""
+    if found is None or not found.common_ns:
         return {}
-    return {"stream_min_bps": min(rates), "stream_max_bps": max(rates), "stream_jain": jain(rates)}
+    told: dict[str, Any] = {"flows_common_ns": found.common_ns}
+    if found.common_bps is None or not (total := float(found.common_bps.sum())):
+        return told
+    own = float(found.common_bps[found.names.index(name)])
+    return told | {"flows_bps": total, "flow_share": own / total, "flow_jain": jain(found.common_bps.tolist())}
 
 
-def of_flows(rates: Sequence[float | None]) -> list[dict[str, Any]]:
-    """``flows_bps``, ``flow_share`` and ``flow_jain`` of each flow of a trial; empty where there is one flow, or where
-    a flow has no rate."""
-    known = [rate for rate in rates if rate is not None]
-    if len(rates) < 2 or len(known) < len(rates) or not sum(known):
-        return [{} for _ in rates]
-    total, index = sum(known), jain(known)
-    return [{"flows_bps": total, "flow_share": rate / total, "flow_jain": index} for rate in known]
+def of_streams(
+    receiver: Mapping[str, Any], acked: Sequence[tuple[I64, I64]] = (), *, by_time: bool = False
+) -> dict[str, Any]:  # fmt: skip
+    """``stream_min_bps``, ``stream_max_bps`` and ``stream_jain`` of a receiver's account; empty with one stream. The
+    first two are goodputs, from the transfer's beginning to the stream's own last octet. ``acked``: for each stream
+    the times of its samples and the octets that were acknowledged by then. ``by_time``: all streams were given data for
+    the same time, so their amounts tell the index where samples are missing; otherwise nothing does."""
+    streams = receiver.get("streams") or []
+    if len(streams) < 2:
+        return {}
+    rates = [_bps(stream) for stream in streams]
+    index = _jain_of_streams(acked) if len(acked) == len(streams) else None
+    if index is None and by_time:
+        index = jain([stream["bytes"] for stream in streams])
+    return {"stream_min_bps": min(rates), "stream_max_bps": max(rates), "stream_jain": index}
+
+
+def _jain_of_streams(acked: Sequence[tuple[I64, I64]]) -> float:
+    """The index of what streams had acknowledged when the first of them had everything."""
+    first_end_ns = min(int(t_ns[np.argmax(octets)]) for t_ns, octets in acked)
+    return jain([float(np.interp(first_end_ns, t_ns, octets)) for t_ns, octets in acked])
 
 
 def _bps(stream: Mapping[str, Any]) -> float:

@@ -31,6 +31,7 @@ from scenarios.trial import (
     delay_box,
     gateways,
     path_changes,
+    sharing,
     transfers,
     verdicts,
     witness,
@@ -81,6 +82,7 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
     """Turns samples and captures of a measured trial into tables. LfpError when the analysis fails."""
     for one in flows.of(trial.setting):
         _digest_samples(transfers.samples(folder, one), transfers.folder_of(folder, one) / "tcp_info.parquet")
+    sharing.write(folder)
     analysis.analyse(trial.setting, folder, ledger)
 
 

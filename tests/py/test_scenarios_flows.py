@@ -179,7 +179,8 @@ def test_ports_of_flows_never_meet() -> None:
 
 
 def end(bps: float) -> dict[str, object]:
-    return {"summary": {"short_term_bps": bps, "bytes": 10**6, "elapsed_ns": 10**9}, "sender": {}, "receiver": {}}
+    receiver = {"t0_monotonic_ns": 5 * 10**9, "intervals": [[0, 10**9, int(bps / 8)]]}
+    return {"summary": {"short_term_bps": bps, "bytes": 10**6, "elapsed_ns": 10**9}, "sender": {}, "receiver": receiver}
 
 
 def test_a_trial_has_a_row_for_each_flow_with_its_share(tmp_path: Path) -> None:
@@ -196,8 +197,9 @@ def test_a_trial_has_a_row_for_each_flow_with_its_share(tmp_path: Path) -> None:
     rows = results.rows(tmp_path)
     told = [(row["flow"], row["flow_name"], row["pair"]) for row in rows]
     assert told == [(0, "main", 1), (1, "shared", 3), (2, "own", 2)]
-    assert [row["flow_share"] for row in rows] == [0.6, 0.3, 0.1]
-    assert rows[0]["flow_jain"] == pytest.approx(100 / (3 * 46)) and rows[0]["flows_bps"] == 10e6
+    assert [row["flow_share"] for row in rows] == pytest.approx([0.6, 0.3, 0.1])
+    assert rows[0]["flow_jain"] == pytest.approx(100 / (3 * 46)) and rows[0]["flows_bps"] == pytest.approx(10e6)
+    assert {row["flows_common_ns"] for row in rows} == {10**9}
     assert [row["cpu_gateways_ns"] for row in rows] == [7, 7, 9]
     assert [row["gateway"] for row in rows] == ["lft", "lft", "command"]
     assert rows[2]["gateway_recovery"] is None and rows[2]["gateway_near"] == "near $far"

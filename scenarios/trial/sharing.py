@@ -1,0 +1,62 @@
+"""How the flows of a trial shared its line, from the files of the trial: `flows.parquet`, second by second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenarios.statistics import fairness
+from scenarios.statistics.fairness import Shared
+from scenarios.trial.files import read_json
+
+FLOWS = "flows"  # name of the table, of the folder of other flows, and of their key in transfer.json
+
+
+def of_trial(folder: Path) -> Shared | None:
+    """None with one flow, and where a receiver kept no intervals."""
+    end, params = read_json(folder / "transfer.json") or {}, read_json(folder / "params.json")
+    others = end.get(FLOWS) or {}
+    asked = [flow["flow_name"] for flow in read_json(folder / "flows.json") or []]
+    if set(asked) != others.keys():
+        return None  # one of them has failed
+    known = fairness.counts(end, others, _offset_ns(end) if params.get("topology") == "existing" else None)
+    return fairness.shared(known, fairness.line_bps(params))
+
+
+def _offset_ns(end: dict[str, Any]) -> int:
+    """CLOCK_REALTIME less CLOCK_MONOTONIC at the first flow's sender. Hosts that exist have one clock in common, that
+    of day."""
+    sender = end.get("sender") or {}
+    return int(sender.get("t0_realtime_ns", 0)) - int(sender.get("t0_monotonic_ns", 0))
+
+
+def write(folder: Path) -> None:
+    """Writes flows.parquet (docs/reference/interfaces.md, "Run directory") where there are several flows."""
+    if found := of_trial(folder):
+        import pyarrow as pa
+        import pyarrow.parquet as parquet
+
+        columns = found.columns()
+        doubles = {name: pa.array(columns.pop(name), pa.float64()) for name in ("bps", "flows_bps", "flow_jain")}
+        parquet.write_table(pa.table(columns | doubles), folder / f"{FLOWS}.parquet", compression="zstd")
+
+
+def acknowledged(samples: Path, streams: Sequence[int]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """For each of these streams of a transfer the times of its TCP_INFO samples and the octets that were acknowledged
+    by then; empty where one of them has none."""
+    import pyarrow.parquet as parquet
+
+    if not samples.exists():
+        return []
+    names = ["stream", "t_ns", "bytes_acked"]
+    with parquet.ParquetFile(samples, pre_buffer=False) as file:
+        if not set(names) <= set(file.schema_arrow.names):
+            return []
+        table = file.read(columns=names, use_threads=False)
+    stream, t_ns, acked = (np.asarray(table[name].to_numpy(), np.int64) for name in names)
+    rows = [np.flatnonzero(stream == number) for number in streams]
+    return [(t_ns[own], acked[own]) for own in rows] if all(own.size for own in rows) else []

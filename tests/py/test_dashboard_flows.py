@@ -1,0 +1,74 @@
+"""A trial with several flows: every curve is of the flow that its legend names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import synthetic_competitor
+import synthetic_run
+from synthetic_capture import CONTROL_FLOW, MAIN_FLOW
+from synthetic_competitor import WINDOWS
+from test_dashboard_facts import texts_of_page
+
+import lfp
+from dashboard.data import timeline
+from dashboard.data.runs import load_run
+from dashboard.figures.congestion import congestion_figure
+from dashboard.figures.flows import flows_figure
+from dashboard.pages import trial_page
+from dashboard.results import congestion, flows
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return synthetic_competitor.competitor(tmp_path)
+
+
+def test_windows_over_time_are_each_of_its_own_flow(path: Path) -> None:
+    drawn = {trace.name: trace for trace in congestion_figure(congestion.of_flows(load_run(path), 0)).data}
+    assert set(drawn) == {"main, reno", "rival, bbr"}
+    for name, (low, high) in zip(drawn, WINDOWS.values(), strict=True):
+        assert (min(drawn[name].y), max(drawn[name].y)) == (low, high)
+    assert min(drawn["rival, bbr"].x) == pytest.approx(2.0), "it begins 2 s after main, on one axis"
+    assert len({trace.line.color for trace in drawn.values()}) == 2
+
+
+def test_the_window_in_a_timeline_is_that_of_its_connection(path: Path) -> None:
+    run = load_run(path)
+    trial = run.trial(0)
+    assert trial.flows == [CONTROL_FLOW, MAIN_FLOW], "[transfer]'s own comes first, though the rival has more data"
+    for flow, (low, high) in zip(trial.flows, WINDOWS.values(), strict=True):
+        cwnd = timeline.load(run, trial, flow).cwnd.value
+        assert (cwnd.min(), cwnd.max()) == (1000 * low, 1000 * high)
+
+
+def test_a_connection_that_is_no_flow_has_no_window(tmp_path: Path) -> None:
+    path = synthetic_run.seqack(tmp_path)
+    run = load_run(path)
+    assert timeline.load(run, run.trial(0), MAIN_FLOW).cwnd.t_ns.size, "an older run: the one with the most data"
+    assert not timeline.load(run, run.trial(0), CONTROL_FLOW).cwnd.t_ns.size
+
+
+def test_the_seconds_are_drawn_with_what_all_flows_have_below_the_line(path: Path) -> None:
+    run = load_run(path)
+    found = flows.load(run, run.trial(0))
+    assert found is not None
+    drawn = {trace.name: trace for trace in flows_figure(found).data}
+    assert list(drawn)[:3] == ["main, reno", "rival, bbr", "all flows together"]
+    assert list(drawn["all flows together"].y) == pytest.approx([32.0] * 5), "Mbit/s; the last one ends the step line"
+    assert list(drawn["rival, bbr"].x) == pytest.approx([2.0, 3.0, 4.0])
+    fair = list(drawn["Jain's index of the flows that run"].y)
+    assert fair[2:] == pytest.approx([0.8] * 3) and all(index != index for index in fair[:2])
+
+
+def test_the_page_shows_both_figures_and_the_sum_of_the_common_span(path: Path) -> None:
+    run = load_run(path)
+    texts = " ".join(texts_of_page(trial_page.page(run, run.trial(0))))
+    assert "How the flows share the line" in texts and "Congestion window over time" in texts
+    assert "All flows ran for 2 s: together 32 Mbit/s, Jain's index 0.8." in texts
+
+
+def test_a_notebook_has_the_seconds_on_the_trials_axis(path: Path) -> None:
+    rows = lfp.load(path).trial(0).table("flows").to_pylist()
+    assert [row["t0_ns"] for row in rows if row["flow_name"] == "main"] == [0, 10**9, 2 * 10**9, 3 * 10**9]

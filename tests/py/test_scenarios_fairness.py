@@ -1,0 +1,194 @@
+"""How flows share a line: sums and Jain's index over spans in which all run, from what the receivers counted."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+from rttcp.iperf3_tool import Ran, end_event
+from scenarios.plan.columns import COLUMNS
+from scenarios.run.progress import outcome
+from scenarios.statistics import fairness
+from scenarios.trial import sharing
+
+S = 10**9
+LINE = 100e6
+
+
+def end(t0_ns: int, rates: Sequence[float], step_ns: int = S // 10) -> dict[str, Any]:
+    """A sender's last object: the receiver counted these rates (bit/s) in intervals of one length."""
+    rows = [[n * step_ns, (n + 1) * step_ns, round(rate * step_ns / 8e9)] for n, rate in enumerate(rates)]
+    return {"receiver": {"t0_monotonic_ns": t0_ns, "intervals": rows}, "summary": {}, "sender": {}}
+
+
+def of(main: dict[str, Any], line: float | None = LINE, **flows: dict[str, Any]) -> fairness.Shared | None:
+    return fairness.shared(fairness.counts(main, flows), line)
+
+
+def test_a_flow_that_comes_and_goes_is_compared_while_both_run() -> None:
+    """Alone the first has 96 Mbit/s, beside the other 24, so its own average is 72 and the sum of averages 144."""
+    main = end(5 * S, [96e6] * 100 + [24e6] * 100 + [96e6] * 100)
+    found = of(main, rival=end(15 * S, [72e6] * 100))
+    assert found and found.common_ns == 10 * S
+    for name, share in (("main", 0.25), ("rival", 0.75)):
+        told = fairness.of_flow(found, name)
+        assert told == pytest.approx({
+            "flows_common_ns": 10 * S, "flows_bps": 96e6, "flow_share": share, "flow_jain": 1 / (2 * (1 / 16 + 9 / 16)),
+        }, rel=1e-6)  # fmt: skip
+    columns = found.columns()
+    assert columns["flow_name"].count("rival") == 10 and columns["flow_name"].count("main") == 30
+    assert max(columns["flows_bps"]) <= LINE
+    fair = {t0 for t0, index in zip(columns["t0_ns"], columns["flow_jain"], strict=True) if index is not None}
+    assert fair == {t * S for t in range(15, 25)}, "there is no fairness of one flow"
+
+
+def test_without_a_common_span_there_is_neither_sum_nor_index() -> None:
+    found = of(end(0, [96e6] * 20), late=end(3 * S, [96e6] * 20))
+    assert found and fairness.of_flow(found, "main") == {}
+    found = of(end(0, [50e6] * 20), b=end(S, [40e6] * 20), c=end(5 * S // 2, [40e6] * 20))
+    assert found and fairness.of_flow(found, "b") == {}, "two of three run together, never all"
+    assert any(index is not None for index in found.columns()["flow_jain"])
+
+
+def test_a_span_shorter_than_the_intervals_has_a_length_alone() -> None:
+    """What the first one had in these 0.3 s of its interval of 1 s is not known."""
+    found = of(end(0, [96e6] * 4, S), short=end(3 * S // 2, [40e6] * 3))
+    assert fairness.of_flow(found, "short") == {"flows_common_ns": 3 * S // 10}
+
+
+def test_one_flow_shares_with_nobody_and_a_count_that_is_missing_tells_nothing() -> None:
+    assert of(end(0, [96e6] * 20)) is None
+    lost = end(0, [96e6] * 20)
+    lost["receiver"]["intervals_dropped"] = 3
+    assert of(end(0, [1e6] * 20), rival=lost) is None
+    assert of(end(0, [1e6] * 20), rival={"receiver": {}, "summary": {}}) is None
+
+
+def test_what_a_repaired_hole_hands_over_at_once_had_arrived_before() -> None:
+    """In two seconds the line brings 24 MB. The receiver's program gets 10 MB of the first second in the second one."""
+    main = end(0, [16e6] * 10 + [176e6] * 10 + [96e6] * 10)
+    found = of(main, rival=end(0, [4e6] * 30))
+    assert found is not None
+    columns = found.columns()
+    assert max(columns["flows_bps"]) <= LINE * (1 + 1e-9)
+    assert sum(columns["bps"]) == pytest.approx(16e6 + 176e6 + 96e6 + 3 * 4e6)
+
+
+def test_streams_of_second_and_plain_are_flows_too() -> None:
+    main = end(0, [60e6] * 30) | {"second": end(S, [30e6] * 30)}
+    found = of(main)
+    assert found and found.names == ("main", "second")
+    assert fairness.of_flow(found, "main") == pytest.approx(
+        {"flows_common_ns": 2 * S, "flows_bps": 90e6, "flow_share": 2 / 3, "flow_jain": 0.9}
+    )
+
+
+def delivered(rng: random.Random, arrived: np.ndarray) -> np.ndarray:
+    """What the program gets of octets that arrive: now and then a hole keeps all behind it for some intervals."""
+    got, held = np.zeros_like(arrived), 0.0
+    for n, octets in enumerate(arrived):
+        held += octets
+        if rng.random() > 0.4 or n == len(arrived) - 1:
+            got[n], held = held, 0.0
+    return got
+
+
+def test_sums_stay_below_the_line_and_shares_add_up_whatever_the_flows_do() -> None:
+    """Flows on a line of random rate start, stop and share at random; holes delay what their programs get."""
+    for seed in range(200):
+        rng = random.Random(seed)
+        line, step = rng.uniform(1e6, 1e10), rng.choice([10, 50, 100, 1000]) * 10**6
+        many, length = rng.randint(2, 6), rng.randint(20, 200)
+        weights = np.asarray([[rng.random() for _ in range(length)] for _ in range(many)])
+        for own in weights:
+            first = rng.randint(0, length // 2)
+            own[:first] = 0
+            own[rng.randint(first + 1, length) :] = 0
+        room = line * step / 8e9 * rng.uniform(0.3, 1.0)
+        octets = weights / np.maximum(weights.sum(axis=0), 1e-9) * room
+        ends = []
+        for own in octets:
+            ran = np.flatnonzero(own)
+            got = delivered(rng, own[ran[0] : ran[-1] + 1])
+            ends.append(end(int(ran[0]) * step, (got * 8e9 / step).tolist(), step))
+        found = of(ends[0], line, **{f"f{n}": one for n, one in enumerate(ends[1:])})
+        assert found is not None
+        columns = found.columns()
+        assert max(columns["flows_bps"]) <= line * (1 + 1e-6), f"seed {seed}"
+        told = [fairness.of_flow(found, name) for name in found.names]
+        if told[0].get("flows_bps") is not None:
+            assert told[0]["flows_bps"] <= line * (1 + 1e-6), f"seed {seed}"
+            assert sum(one["flow_share"] for one in told) == pytest.approx(1), f"seed {seed}"
+            assert 1 / many - 1e-9 <= told[0]["flow_jain"] <= 1 + 1e-9, f"seed {seed}"
+        fair = [index for index in columns["flow_jain"] if index is not None]
+        assert all(1 / many - 1e-9 <= index <= 1 + 1e-9 for index in fair), f"seed {seed}"
+        moved = sum(row[2] for one in ends for row in one["receiver"]["intervals"])
+        lasted = np.asarray(columns["t1_ns"]) - np.asarray(columns["t0_ns"])
+        assert (np.asarray(columns["bps"]) * lasted).sum() / 8e9 == pytest.approx(moved), f"seed {seed}"
+
+
+def test_the_line_is_that_of_all_flows() -> None:
+    assert fairness.line_bps({"rate_bps": 10**8, "topology": "dumbbell"}) == 1e8
+    assert fairness.line_bps({"rate_bps": 10**8, "access_rate_bps": 10**7}) == 1e7
+    assert fairness.line_bps({"rate_bps": 10**8, "channels": 4}) == 4e8
+    assert fairness.line_bps({"rate_bps": 10**7, "change": "8s rate=50Mbit; 9s delay=5ms"}) == 5e7
+    for none in ({"rate_bps": 0}, {"rate_bps": 10**7, "rate_trace": "mahimahi:x"}, {"topology": "parking-lot"}):
+        assert fairness.line_bps(none) is None
+
+
+def test_what_iperf3s_server_counted_is_on_the_same_clock() -> None:
+    """The program took 5 s for a test of 4 s, so the test began within the 1 s before and after it."""
+    total = {"start": 0, "end": 4.0, "seconds": 4.0, "bytes": 4_000_000, "bits_per_second": 8e6}
+    rows = [{"sum": total | {"start": n, "end": n + 1.0, "seconds": 1.0, "bytes": 10**6}} for n in range(4)]
+    connected = {"local_host": "10.0.0.1", "local_port": 40001, "remote_host": "10.0.0.2", "remote_port": 5010}
+    document = {
+        "start": {"connected": [connected]}, "intervals": rows, "server_output_json": {"intervals": rows},
+        "end": {"sum_sent": total | {"retransmits": 0}, "sum_received": total},
+    }  # fmt: skip
+    got = end_event(json.dumps(document), Ran(began_ns=7 * S, ended_ns=12 * S, offset_ns=1000 * S))
+    receiver = got["receiver"]
+    assert receiver["t0_monotonic_ns"] == 7.5 * S and receiver["t0_error_ns"] == 0.5 * S
+    assert receiver["intervals"][-1] == [3 * S, 4 * S, 10**6]
+    assert got["sender"]["local"] == "10.0.0.1:40001" and got["sender"]["streams"][0]["remote"] == "10.0.0.2:5010"
+    found = of(got, rival=end(8 * S, [4e6] * 20))
+    assert found and fairness.of_flow(found, "main")["flow_share"] == pytest.approx(2 / 3)
+
+
+def test_equal_amounts_of_streams_are_compared_when_the_first_has_ended() -> None:
+    """Two streams of 1 MB: the first has the line for a second, then the other one has. Each has it alone."""
+    t_ns = np.arange(0, 21) * S // 10
+    first, second = (np.clip(t_ns - start, 0, S) // 1000 for start in (0, S))
+    streams = [{"bytes": 10**6, "last_byte_ns": last} for last in (S, 2 * S)]
+    found = fairness.of_streams({"streams": streams}, [(t_ns, first), (t_ns, second)])
+    assert (found["stream_min_bps"], found["stream_max_bps"]) == (4e6, 8e6), "over their own spans"
+    assert found["stream_jain"] == pytest.approx(0.5)
+    assert fairness.of_streams({"streams": streams})["stream_jain"] is None, "the whole amounts say nothing"
+    by_time = [{"bytes": octets, "last_byte_ns": S} for octets in (10**6, 3 * 10**6)]
+    assert fairness.of_streams({"streams": by_time}, by_time=True)["stream_jain"] == pytest.approx(0.8)
+
+
+def test_a_trial_keeps_its_seconds(tmp_path: Path) -> None:
+    transfer = end(5 * S, [60e6] * 30) | {"flows": {"rival": end(6 * S, [30e6] * 20)}}
+    files = {"params": {"rate_bps": 10**8, "topology": "dumbbell"}, "flows": [{"flow_name": "rival"}],
+             "transfer": transfer}  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    sharing.write(tmp_path)
+    rows = parquet.read_table(tmp_path / "flows.parquet").to_pylist()
+    assert [row["flow_name"] for row in rows] == ["main", "main", "rival", "main", "rival"]
+    assert rows[0]["flow_jain"] is None and rows[-1]["flow_jain"] == pytest.approx(0.9)
+
+
+def test_no_line_of_text_adds_averages_of_different_spans() -> None:
+    row = {"state": "done", "valid": True, "short_term_bps": 47.8e6, "rates": {"main": 47.8e6, "rival": 78e6}}
+    told = {"flows_common_ns": 10 * S, "flows_bps": 96.5e6, "flow_jain": 0.71}
+    assert outcome(row | told) == "main 47.8 Mbit/s, rival 78 Mbit/s; all for 10 s: 96.5 Mbit/s, Jain 0.71  valid"
+    assert "never all at once" in outcome(row | {"flows_common_ns": None})
+    assert COLUMNS["flows_common_ns"].role == "outcome"
