@@ -85,6 +85,9 @@ def parsed(text: str) -> dict[str, str]:
                              "'net.ipv4.tcp_wmem=4096 16384 262144; net.ipv4.tcp_ecn=1'")  # fmt: skip
         if name in found:
             raise ValueError(f"'{name}' is given twice; name each sysctl once")
+        if name == "net.ipv4.tcp_mem":
+            raise ValueError(f"'{name}': of the whole machine, not of a host; in virtual time it follows path, windows "
+                             "and buffers, in real time set it with sysctl")  # fmt: skip
         if name == "net.ipv4.tcp_congestion_control":
             raise ValueError(f"'{name}': the transfer tool asks for it at its socket; use transfer.congestion")
         found[name] = value

@@ -77,7 +77,7 @@ def reasons(
         if after.offloads.get(name) != before.offloads[name]
     ]
     found += _capture(capture)
-    found += _tcp_memory(before.tcp_memory, after.tcp_memory)
+    found += _tcp_memory(before.tcp_memory, after.tcp_memory, virtual=witness is None)
     sites = [gateways or {}, *((gateways or {}).get("others") or {}).values()]
     found += [reason for site in sites for reason in _gateways(site, _has_outages(box))]
     found += _cpu(before.cpu, after.cpu)
@@ -197,11 +197,15 @@ def _interface_drops(before: dict[str, Counters], after: dict[str, Counters]) ->
     return found
 
 
-def _tcp_memory(before: TcpMemory, after: TcpMemory) -> list[Reason]:
-    if before.short or after.short or after.times > before.times:
-        text = "TCP memory ran short, so windows did not grow: raise net.ipv4.tcp_mem ('lfp doctor' says how far)"
-        return [Reason("tcp_memory", text, "TCP memory short")]
-    return []
+def _tcp_memory(before: TcpMemory, after: TcpMemory, *, virtual: bool) -> list[Reason]:
+    if not (before.short or after.short or after.times > before.times):
+        return []
+    short = "TCP memory ran short, so windows did not grow"
+    if virtual:
+        text = f"{short}: the guest has what path, windows and buffers need; bound path.queue, or lower the buffers"
+        return [Reason("guest_memory", text, "TCP memory short (guest)")]
+    text = f"{short}: raise net.ipv4.tcp_mem ('lfp doctor' says how far)"
+    return [Reason("tcp_memory", text, "TCP memory short")]
 
 
 def _cpu(before: CpuTimes, after: CpuTimes) -> list[Reason]:

@@ -44,6 +44,9 @@ KINDS = {
     "gateway": Kind("gateway dropped or failed"),
     "profile": Kind("TCP settings refused", "run it as root, or in virtual time (`--time virtual`)"),
     "tcp_memory": Kind("TCP memory short", "raise net.ipv4.tcp_mem: 'lfp doctor' says how far"),
+    "guest_memory": Kind(
+        "TCP memory of the guest short", "bound path.queue, or lower tcp_wmem and tcp_rmem in profile.sysctl"
+    ),
     "failed": Kind("measurement failed"),
     "other": Kind("other reasons"),
 }

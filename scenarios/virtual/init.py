@@ -44,7 +44,7 @@ _RECORD = Path("/proc/record")  # patches/7/who-ran-when.patch: recording begins
 _START_S = 1.0
 _MCL_FUTURE, _STACK_BYTES = 2, 256 * 1024
 # By default the kernel gives TCP a tenth of the memory; the guest's memory was sized for the data in flight.
-_TCP_SHARE = 0.75
+TCP_SHARE = 0.75
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -62,7 +62,7 @@ def _set_up(share: str) -> None:
         link.unlink(missing_ok=True)
         link.symlink_to(target)
     pages = os.sysconf("SC_PHYS_PAGES")
-    limit = int(pages * _TCP_SHARE)
+    limit = int(pages * TCP_SHARE)
     for name, value in (
         ("net/ipv4/tcp_mem", f"{limit} {limit} {limit}"),
         ("net/core/rmem_max", str(2**31 - 1)),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Literal
 
 from netcommon.errors import EXIT_MISSING, LfpError
-from scenarios.plan import flows, profiles
+from scenarios.plan import estimate, flows, profiles
 from scenarios.plan.model import Gateway, Scenario
 from scenarios.plan.path import Direction
 from scenarios.trial import analysis, rings
+from scenarios.virtual import init
 
 BASE_BYTES = 384 * 2**20  # kernel, Python, tools
 _FASTEST_BPS = 10**10
@@ -22,6 +24,9 @@ _RECORD_BYTES = 128 * 2**20  # the delay box's rings, and what of its record the
 _COPIES = 5
 # BBR's cwnd_gain: its window is twice the path's bandwidth-delay product, and losses do not lower it.
 _BBR_GAIN = 2
+_KERNELS_FIRST_BYTES = 16384  # the second figure of Linux' own tcp_wmem, for which BASE_BYTES has room
+_CUBIC_C = 0.4  # segments a second³ (RFC 9438)
+_AQM_NS = 100 * 10**6  # for how long CoDel and its kin let a queue stand
 # One lft-gateway: its least memory with its socket's buffers, and the multiple of rate × round trip that --memory-tx
 # and --memory-rx add.
 _GATEWAY_BYTES, _GATEWAY_TRIPS = 160 * 2**20, 2 + 4
@@ -45,8 +50,7 @@ def in_flight_bytes(setting: Scenario) -> int:
     """The most data that senders keep in flight one way: what the path holds, or the windows if they are smaller."""
     path = max(_held_bytes(setting, way) for way in _ways(setting))
     transfers = [one.setting.transfer for one in flows.of(setting)]
-    default = profiles.of(setting.profile).congestion
-    if any((transfer.congestion or default) == "bbr" for transfer in transfers):
+    if "bbr" in _controls(setting):
         path *= _BBR_GAIN
     windows = sum((transfer.window or 0) * transfer.parallel for transfer in transfers)
     return min(path, windows) if all(transfer.window for transfer in transfers) else path
@@ -57,17 +61,75 @@ def _ways(setting: Scenario) -> tuple[Way, ...]:
     return ("ab", "ba") if any(one.setting.transfer.bidir for one in flows.of(setting)) else ("ab",)
 
 
+def _controls(setting: Scenario) -> set[str]:
+    """The congestion controls of all flows."""
+    default = profiles.of(setting.profile).congestion
+    transfers = [one.setting.transfer for one in flows.of(setting)]
+    return {
+        control for transfer in transfers for control in (transfer.congestion or default, transfer.second) if control
+    }
+
+
 def _held_bytes(setting: Scenario, way: Way) -> int:
     """What a direction's lines and queues hold, with the whole round trip: as the path begins, or as it becomes. A
     parking lot has several lines in a row."""
     both = zip(setting.path.phases("ab"), setting.path.phases("ba"), strict=True)
     rtt_ns = max(ab.delay_ns + ba.delay_ns for ab, ba in both)
-    return (setting.topology.hops or 1) * max(_line_bytes(line, rtt_ns) for line in setting.path.phases(way))
+    lines = (_line_bytes(setting, line, rtt_ns) for line in setting.path.phases(way))
+    return (setting.topology.hops or 1) * max(lines)
 
 
-def _line_bytes(line: Direction, rtt_ns: int) -> int:
-    rate = min((rate for rate in (line.all_channels_bps, line.access_rate_bps) if rate), default=_FASTEST_BPS)
-    return rate * rtt_ns // (8 * 10**9) + int(line.values["channels"]) * int(line.values["queue"])
+def _line_bytes(setting: Scenario, line: Direction, rtt_ns: int) -> int:
+    rates = [rate for rate in (line.all_channels_bps, line.access_rate_bps) if rate]
+    rate = min(rates, default=_FASTEST_BPS)
+    queue = int(line.values["queue"]) or int(line.values["queue_packets"]) * setting.path.mtu
+    held = rate * rtt_ns // (8 * 10**9)
+    if queue or not rates or _controls(setting) == {"bbr"}:  # which leaves no more than _BBR_GAIN standing
+        return held + int(line.values["channels"]) * queue
+    if line.values["aqm"] != "none":
+        return 2 * held + rate * _AQM_NS // (8 * 10**9)
+    return held + min(_given_bytes(setting, rate), _buffers_bytes(setting), _grown_bytes(setting))
+
+
+def _given_bytes(setting: Scenario, rate_bps: int) -> int:
+    """The most that stands in a queue without a bound: a window grows by what is acknowledged, so no more can be in
+    flight than has crossed the line."""
+    transfers = [one.setting.transfer for one in flows.of(setting)]
+    longest_ns = max((transfer.duration or 0) + transfer.omit for transfer in transfers)
+    return rate_bps * longest_ns // (8 * 10**9) + sum(transfer.bytes or 0 for transfer in transfers)
+
+
+def _grown_bytes(setting: Scenario) -> int:
+    """How far CUBIC's windows grow once the queue begins to stand, which ends its slow start (HyStart). Other controls
+    know no such bound."""
+    if _controls(setting) != {"cubic"}:
+        return sys.maxsize
+    transfers = [one.setting.transfer for one in flows.of(setting)]
+    streams, lasting_s = sum(one.parallel for one in transfers), estimate.transfer_s(setting)
+    return int(streams * _CUBIC_C * lasting_s**3) * setting.path.mtu
+
+
+def _buffers_bytes(setting: Scenario) -> int:
+    """What the largest buffers of all streams hold, of the smaller end."""
+    sysctls = profiles.of(setting.profile).sysctls
+    most = min(_third(sysctls, "net.ipv4.tcp_rmem"), _third(sysctls, "net.ipv4.tcp_wmem"))
+    return most * sum(one.setting.transfer.parallel for one in flows.of(setting))
+
+
+def _third(sysctls: dict[str, str], name: str) -> int:
+    values = sysctls.get(name, "").split()
+    return int(values[2]) if len(values) == 3 else profiles.LARGEST_BUFFER_BYTES
+
+
+def _first_buffers_bytes(setting: Scenario) -> int:
+    """What writers fill at once where send buffers begin large (the second figure of tcp_wmem), whatever the path
+    holds. Streams with a window have buffers of rttcp's."""
+    values = profiles.of(setting.profile).sysctls.get("net.ipv4.tcp_wmem", "").split()
+    first = int(values[1]) if len(values) == 3 else 0
+    transfers = [one.setting.transfer for one in flows.of(setting)]
+    streams = sum(transfer.parallel * (2 if transfer.second or transfer.bidir else 1)
+                  for transfer in transfers if not transfer.window)  # fmt: skip
+    return first * streams if first > _KERNELS_FIRST_BYTES else 0
 
 
 def box_bytes(setting: Scenario) -> int:
@@ -101,7 +163,7 @@ def guest_bytes(setting: Scenario) -> int:
     much less (`boxes.used_bytes`)."""
     boxes = 2 * (setting.topology.hops or 1) * box_bytes(setting)
     hosts = BASE_BYTES + captures_bytes(setting) + boxes + _COPIES * len(_ways(setting)) * in_flight_bytes(setting)
-    return hosts + gateway_bytes(setting)
+    return hosts + gateway_bytes(setting) + int(_first_buffers_bytes(setting) / init.TCP_SHARE)
 
 
 def available_bytes() -> int:

@@ -79,3 +79,12 @@ def test_a_sysctl_that_the_kernel_lacks_ends_the_run(tmp_path: Path) -> None:
     done = run(tmp_path, "--set", "profile.sysctl=net.ipv4.tcp_wnem=1")
     assert done.returncode == 3
     assert "needs net.ipv4.tcp_wnem = 1, which does not exist on this kernel" in done.stderr.splitlines()[-1]
+
+
+def test_the_guest_has_memory_for_send_buffers_that_begin_large(tmp_path: Path) -> None:
+    """Three streams fill 384 MB at once, more than TCP has in a guest that is sized by the path alone."""
+    large = "profile.sysctl=net.ipv4.tcp_wmem=4096 134217728 134217728"
+    assert run(tmp_path, "--set", large, "--set", "transfer.parallel=3", "--set", "path.rate=1Gbit").returncode == 0
+    (trial,) = tmp_path.glob("buffer-*/trials/0000")
+    verdict = json.loads((trial / "status.json").read_text())["verdict"]
+    assert verdict["valid"], verdict["reasons"]

@@ -9,7 +9,7 @@ import pytest
 from netcommon.errors import UsageError
 from scenarios.plan import params, profiles
 from scenarios.plan.plan import Plan, load_plan
-from scenarios.virtual import boxes
+from scenarios.virtual import boxes, memory
 
 STREAM = '[scenario]\nname = "stream"\n[path]\nrate = "100Mbit"\n[transfer]\nduration = "1s"\n'
 WMEM = "net.ipv4.tcp_wmem=4096 16384 262144"
@@ -48,6 +48,7 @@ def test_it_is_a_column_and_can_be_swept(tmp_path: Path) -> None:
     [
         ("net.ipv4.tcp_sack=0; net.ipv4.tcp_sack=1", "'net.ipv4.tcp_sack' is given twice"),
         ("net.ipv4.tcp_congestion_control=bbr", "use transfer.congestion"),
+        ("net.ipv4.tcp_mem=1000 2000 3000", "'net.ipv4.tcp_mem': of the whole machine"),
         ("net.ipv4.tcp_sack=0; vm.swappiness=1", "'vm.swappiness=1': want NAME=VALUE"),
     ],
 )
@@ -60,6 +61,32 @@ def test_what_is_wrong_is_said(tmp_path: Path, sysctl: str, why: str) -> None:
 def test_data_are_copied_where_the_send_buffer_is_the_scenarios(
     tmp_path: Path, sysctl: str, zerocopy: bool | None
 ) -> None:
-    """Data that nobody copies are not in the send buffer, which then limits nothing."""
+    """Data that nobody copies are not in the send buffer, which then limits nothing, and how much fits into it depends
+    on the length of writes."""
     (trial,) = plan(tmp_path, sysctl).trials
-    assert boxes.settled(trial, "auto").setting.transfer.zerocopy is zerocopy
+    transfer = boxes.settled(trial, "auto").setting.transfer
+    assert transfer.zerocopy is zerocopy
+    assert transfer.write_bytes == (2**20 if zerocopy else 8192)
+
+
+def test_a_guest_has_memory_for_buffers_that_begin_large(tmp_path: Path) -> None:
+    """They are filled at once, whatever the path holds, and TCP has three quarters of a guest's memory."""
+    small, large = (plan(tmp_path, f"net.ipv4.tcp_wmem=4096 {first} {2**28}").base for first in (16384, 2**28))
+    assert memory.guest_bytes(large) - memory.guest_bytes(small) == pytest.approx(2**28 / 0.75)
+    four = large.model_copy(update={"transfer": large.transfer.model_copy(update={"parallel": 4})})
+    assert memory.guest_bytes(four) > 4 * 2**28 / 0.75
+
+
+@pytest.mark.parametrize(
+    ("path", "congestion", "most"),
+    [
+        ('queue = "1MB"', "reno", 2**20),
+        ("queue_packets = 100", "reno", 150_000),
+        ("", "reno", 100_000_000 // 8),  # all that crosses the line in a second may be in flight
+        ("", "bbr", 0),  # which leaves no more standing than in flight: nothing without a delay
+    ],
+)
+def test_a_guest_has_memory_for_what_stands_in_a_queue(tmp_path: Path, path: str, congestion: str, most: int) -> None:
+    file = tmp_path / "stream.toml"
+    file.write_text(STREAM.replace("[transfer]", f"{path}\n[transfer]") + f'congestion = "{congestion}"\n')
+    assert memory.in_flight_bytes(load_plan(str(file), seed=1).base) == most

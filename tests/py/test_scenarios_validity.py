@@ -155,7 +155,11 @@ def test_stolen_time_says_what_helps() -> None:
 
 @pytest.mark.parametrize("memory", [TcpMemory(short=True, times=1), TcpMemory(short=False, times=2)])
 def test_too_little_tcp_memory_is_told(memory: TcpMemory) -> None:
-    assert "net.ipv4.tcp_mem" in "".join(judged(after=after(tcp_memory=memory)))
+    (found,) = found_in(after=after(tcp_memory=memory), witness=witness(0))
+    assert found.kind == "tcp_memory" and "raise net.ipv4.tcp_mem" in found.text
+    (found,) = found_in(after=after(tcp_memory=memory), witness=None)
+    assert found.kind == "guest_memory" and "tcp_mem" not in found.text, "nobody can raise it in a guest"
+    assert "path.queue" in found.text
 
 
 @pytest.mark.parametrize(("press", "short"), [("yes", True), ("no", False)])
