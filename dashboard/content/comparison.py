@@ -11,19 +11,17 @@ from dashboard.data.runs import Run
 from dashboard.results.sides import SidePoint, Sides, sides
 from netcommon.errors import LfpError
 from scenarios.plan import columns
-from scenarios.run import compare
+from scenarios.run import compare, judgement
 
-WITHIN = 0.05  # as `lfp compare` has it by default
 _LESS_IS_BETTER = ("_ns", "retransmits", "timeouts", "stopped_share")  # ends of results' names
 
 
 @dataclass(frozen=True)
 class Compared:
-    """`verdict` True: no cell is worse; `undecided`: some may be. `notes`: sentences about how this was judged.
-    `sides`: the same as curves; None where no setting differs."""
+    """`verdict` True: every cell is the same, better or not worse; False: one is worse; None: one may be. `notes`:
+    sentences about how this was judged. `sides`: the same as curves; None where no setting differs."""
 
-    verdict: bool
-    undecided: bool
+    verdict: bool | None
     summary: str
     table: Table
     notes: tuple[str, ...]
@@ -34,12 +32,13 @@ def compared(base: Run, run: Run, metric: str, across: Sequence[str] = ()) -> Co
     """`run` beside `base` by a result. `across`: settings that may differ. Raises UsageError when they have no setting
     in common."""
     lower = metric.endswith(_LESS_IS_BETTER)
-    found = compare.compare(base.path, run.path, metric=metric, within=WITHIN, lower_is_better=lower,
+    found = compare.compare(base.path, run.path, metric=metric, margin=judgement.MARGIN, lower_is_better=lower,
                             across=across)  # fmt: skip
     rows = tuple(compare.rows(found))
     head = compare.headings(found)
     notes = (f"{'Less' if lower else 'More'} is better.", *(_sentence(line) for line in compare.remarks(found)))
-    return Compared(not found.count("worse"), found.count("undecided") > 0, compare.summary(found),
+    verdict = False if found.count("worse") else None if found.count("undecided") else True
+    return Compared(verdict, compare.summary(found),
                     Table(head, rows, frozenset(range(len(head) - 1))), notes, _sides(found))  # fmt: skip
 
 

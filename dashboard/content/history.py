@@ -89,5 +89,5 @@ def _figures(entry: Entry, metric: str) -> tuple[str, ...]:
         entry.run.name,
         readable.named(metric, entry.median),
         between(readable.named(metric, entry.least), readable.named(metric, entry.most)),
-        readable.NOTHING if entry.ratio is None else readable.number(entry.ratio),
+        entry.against_before or readable.NOTHING,
     )

@@ -95,4 +95,4 @@ def _label(entry: Entry) -> str:
 
 
 def _ratio(entry: Entry) -> str:
-    return "" if entry.ratio is None else f", {readable.number(entry.ratio)} times the run before"
+    return "" if entry.ratio is None else f"<br>to the run before: {entry.against_before}"

@@ -49,11 +49,10 @@ def _judged(base: Run, run: Run, metric: str, across: Sequence[str]) -> list[Any
         found = compared(base, run, metric, across)
     except LfpError as error:
         return [html.P(f"Not compared: {error}")]
-    shown = None if found.verdict and found.undecided else found.verdict
-    word = {True: "No setting is worse.", False: "Worse at some settings.", None: "Undecided at some settings."}[shown]
+    word = {True: "No setting is worse.", False: "Worse at some settings.", None: "Undecided at some settings."}
     box = html.Div(
-        [html.Strong(word), html.P(found.summary, className="small")],
-        className=f"verdict {VERDICT_CLASS[shown]}",
+        [html.Strong(word[found.verdict]), html.P(found.summary, className="small")],
+        className=f"verdict {VERDICT_CLASS[found.verdict]}",
     )
     return [box, *_figure(found), scrolled("Comparison", table(found.table)), *sentences(found.notes)]
 

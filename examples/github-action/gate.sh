@@ -3,7 +3,7 @@
 #
 # Runs the scenario with OLD, then gates NEW against that run, all in virtual time: no privilege, no noise of the
 # machine. Prints the Markdown and appends it to GITHUB_STEP_SUMMARY, where GitHub shows it. The exit status is that of
-# `lfp gate`. It wants `lfp` on PATH. RUNS: folder for the runs (gate-runs). SEED: of both runs, 1 and up (1). WITHIN:
+# `lfp gate`. It wants `lfp` on PATH. RUNS: folder for the runs (gate-runs). SEED: of both runs, 1 and up (1). MARGIN:
 # how much slower NEW may be (5%).
 set -euo pipefail
 
@@ -28,7 +28,7 @@ mkdir -p "$runs"
 LFP_LFT_GATEWAY=$old lfp run "$scenario" --time virtual --seed "$seed" --runs-dir "$runs"
 status=0
 LFP_LFT_GATEWAY=$new lfp gate last "$scenario" --seed "$((seed + 1))" --runs-dir "$runs" \
-    --within "${WITHIN:-5%}" --markdown "$runs/gate.md" || status=$?
+    --margin "${MARGIN:-5%}" --markdown "$runs/gate.md" || status=$?
 if [ "$status" -le 1 ]; then
     tee -a "${GITHUB_STEP_SUMMARY:-/dev/null}" <"$runs/gate.md"
 fi

@@ -10,6 +10,7 @@ import click
 
 from netcommon import quantity, readable
 from netcommon.errors import UsageError
+from scenarios.run import judgement
 
 runs_dir_option = click.option(
     "--runs-dir", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
@@ -43,8 +44,12 @@ metric_option = click.option(
 lower_option = click.option(
     "--lower-is-better", is_flag=True, help="Less of the metric is better, as of elapsed_ns or retransmits.",
 )  # fmt: skip
-within_option = click.option(
-    "--within", default="5%", show_default=True, help="Medians that differ by no more count as the same; below 100%.",
+margin_option = click.option(
+    "--margin", "--within", "margin", default=f"{judgement.MARGIN:.0%}", show_default=True,
+    help="The share by which a ratio may differ from 1 and count as the same; below 100%.",
+)  # fmt: skip
+undecided_option = click.option(
+    "--allow-undecided", is_flag=True, help="Let undecided cells pass: they may be worse.",
 )  # fmt: skip
 across_option = click.option(
     "--across", multiple=True, metavar="SETTING",
@@ -62,11 +67,11 @@ def time_option(default: str | None, otherwise: str = "") -> Callable[[Any], Any
 
 
 def share(text: str) -> float:
-    """The value of ``--within``, a fraction below 1: with more, every collapse would count as the same."""
+    """The value of ``--margin``, a fraction below 1: with more, every collapse would count as the same."""
     try:
         found = quantity.parse(quantity.RATIO, text) / quantity.RATIO_ONE_PPB
     except ValueError as error:
-        raise UsageError(f"--within {text}: {error}") from None
+        raise UsageError(f"--margin {text}: {error}") from None
     if found >= 1:
-        raise UsageError(f"--within {text}: {readable.share(found)}; want less than 100 %, such as --within 5%")
+        raise UsageError(f"--margin {text}: {readable.share(found)}; want less than 100 %, such as --margin 5%")
     return found

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import click
 
-from netcommon.errors import UsageError
+from netcommon.errors import EXIT_FAILED, UsageError
 from scenarios.commands._options import (
     across_option,
     lower_option,
+    margin_option,
     metric_option,
     runs_dir_option,
     share,
-    within_option,
+    undecided_option,
 )
 from scenarios.run import compare, compare_within, judgement, runs
 from scenarios.run.terminal import console, print_table
@@ -28,34 +29,39 @@ from scenarios.run.terminal import console, print_table
               help="Compare two values of this swept setting, or two cases, inside one RUN.")  # fmt: skip
 @metric_option
 @lower_option
-@within_option
+@margin_option
 @across_option
-@click.option("--agree", is_flag=True, help="Exit with status 1 for a better cell too: the runs should be the same.")
+@click.option("--agree", is_flag=True, help="Only the same passes: exit with status 1 for a better cell too.")
+@undecided_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each cell.")
 @runs_dir_option
 def command(
-    names: tuple[str, ...], by: str | None, metric: str, lower_is_better: bool, within: str, across: Sequence[str],
-    agree: bool, as_json: bool, runs_dir: Path,
+    names: tuple[str, ...], by: str | None, metric: str, lower_is_better: bool, margin: str, across: Sequence[str],
+    agree: bool, allow_undecided: bool, as_json: bool, runs_dir: Path,
 ) -> int:  # fmt: skip
     """Compare RUN with BASE (paths, names or 'last'), or, with --by, two values inside one RUN.
 
-    The exit status is 1 when a cell, which is all trials of one setting, is worse.
+    A cell is all trials of one setting. The exit status is 0 when every cell is the same, better or not worse, and 1
+    when a cell is worse or undecided.
     """
     _check_usage(names, by, across)
-    paths, most = [runs.find(name, runs_dir) for name in names], share(within)
+    paths, most = [runs.find(name, runs_dir) for name in names], share(margin)
     if by is None:
         base, run = paths
-        found = compare.compare(base, run, metric=metric, within=most, lower_is_better=lower_is_better, across=across)
+        found = compare.compare(base, run, metric=metric, margin=most, lower_is_better=lower_is_better, across=across)
     else:
         found = compare_within.compare_within(
-            paths[0], by=by, metric=metric, within=most, lower_is_better=lower_is_better
+            paths[0], by=by, metric=metric, margin=most, lower_is_better=lower_is_better
         )
     if as_json:
         for cell in found.cells:
             click.echo(json.dumps(_as_json(found, cell), ensure_ascii=False))
     else:
         _print(found)
-    return int(found.count("worse") > 0 or (agree and found.count("better") > 0))
+    passing = {"same"} if agree else {"same", "better", "not worse"}
+    if allow_undecided:
+        passing |= {"undecided", "not worse"}
+    return 0 if {cell.verdict for cell in found.cells} <= passing else EXIT_FAILED
 
 
 def _check_usage(names: Sequence[str], by: str | None, across: Sequence[str]) -> None:
@@ -80,9 +86,10 @@ def _print(found: compare.Comparison) -> None:
 
 def _as_json(found: compare.Comparison, cell: judgement.Cell) -> dict[str, object]:
     """``base`` and ``run`` have one value for each trial. ``base_distinct`` and ``run_distinct``: how many of the
-    trials are not copies."""
+    trials are not copies. ``p``: corrected for all cells by Holm's method."""
     distinct = {"base_distinct": len(cell.base.distinct), "run_distinct": len(cell.run.distinct)}
     by = dict(zip(("setting", "base", "run"), found.by, strict=True)) if found.by else None
     values = {"setting": cell.setting, "base": cell.base.values, "run": cell.run.values, **distinct}
     judged = {"ratio": cell.ratio, "interval": cell.interval, "p": cell.p, "delta": cell.delta}
-    return {"v": 1, "metric": found.metric, "by": by, **values, **judged, "verdict": cell.verdict}
+    return {"v": 1, "metric": found.metric, "by": by, **values, "margin": found.margin, **judged,
+            "verdict": cell.verdict}  # fmt: skip

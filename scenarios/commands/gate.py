@@ -18,6 +18,7 @@ from scenarios.commands._options import (
     box_option,
     jobs_option,
     lower_option,
+    margin_option,
     metric_option,
     quick_option,
     runs_dir_option,
@@ -25,7 +26,7 @@ from scenarios.commands._options import (
     set_option,
     share,
     time_option,
-    within_option,
+    undecided_option,
 )
 from scenarios.plan.plan import load_plan
 from scenarios.run import compare, runner, runs
@@ -40,7 +41,8 @@ from scenarios.run.time_choice import Asked
               help="Write the Markdown to this file.  [default: standard output]")  # fmt: skip
 @metric_option
 @lower_option
-@within_option
+@margin_option
+@undecided_option
 @across_option
 @quick_option
 @set_option
@@ -50,16 +52,16 @@ from scenarios.run.time_choice import Asked
 @box_option
 @runs_dir_option
 def command(
-    baseline: str, scenario: str, markdown: Path | None, metric: str, lower_is_better: bool, within: str,
+    baseline: str, scenario: str, markdown: Path | None, metric: str, lower_is_better: bool, margin: str,
     across: Sequence[str], quick: bool, overrides: tuple[str, ...], seed: int | None, clock: Asked | None,
-    jobs: int | None, box: str | None, runs_dir: Path,
+    allow_undecided: bool, jobs: int | None, box: str | None, runs_dir: Path,
 ) -> int:  # fmt: skip
     """Run SCENARIO and compare it with BASELINE, a run (path, name or 'last').
 
-    The exit status is 1 when a cell is worse or has too few repeats to decide, when the run is not valid, or when an
-    expectation of the scenario is not met.
+    A cell is all trials of one setting. The exit status is 0 when every cell is the same, better or not worse, and 1
+    when a cell is worse or undecided, when the run is not valid, or when an expectation of the scenario is not met.
     """
-    base, most = runs.find(baseline, runs_dir), share(within)
+    base, most = runs.find(baseline, runs_dir), share(margin)
     chosen: Asked = clock or ("virtual" if runs.manifest(base).get("virtual") else "real")
     if chosen == "real" and (jobs or box):
         raise UsageError("--jobs, --box: in virtual time only; give --time virtual, or a baseline in virtual time")
@@ -70,33 +72,32 @@ def command(
     run_dirs, advice = _running.start([plan], out, clock=chosen, box=box, quick=quick, runs_dir=runs_dir)
     (done,) = _running.finish(run_dirs, out, jobs, advice)
     found = _compared(base, done.run_dir, metric, most, lower_is_better, across)
-    objections = list(_objections(done, found))
+    objections = list(_objections(done, found, allow_undecided))
     _write(_gate_markdown.page(base, done.run_dir, found, objections), markdown)
     return EXIT_FAILED if objections else 0
 
 
 def _compared(
-    base: Path, run: Path, metric: str, within: float, lower_is_better: bool, across: Sequence[str]
+    base: Path, run: Path, metric: str, margin: float, lower_is_better: bool, across: Sequence[str]
 ) -> compare.Comparison | None:
     """None where the run has no valid trial with the metric."""
     if not compare.Table.load(run).good(metric):
         return None
-    return compare.compare(base, run, metric=metric, within=within, lower_is_better=lower_is_better, across=across)
+    return compare.compare(base, run, metric=metric, margin=margin, lower_is_better=lower_is_better, across=across)
 
 
-def _objections(done: runner.Finished, found: compare.Comparison | None) -> Iterator[str]:
+def _objections(done: runner.Finished, found: compare.Comparison | None, allow_undecided: bool) -> Iterator[str]:
     """Why the gate does not pass, a line each."""
-    worse = found.count("worse") if found else 0
-    if found and worse:
-        yield f"{_of_cells(worse, found)} worse"
-    few = sum(cell.verdict == "undecided" and cell.p is None for cell in found.cells) if found else 0
-    if found and few:
-        yield f"{_of_cells(few, found)} undecided: too few repeats to tell a difference from chance"
+    verdicts = ("worse",) if allow_undecided else ("worse", "undecided")
+    if found:
+        yield from (f"{_of_cells(number, found)} {word}" for word in verdicts if (number := found.count(word)))
     if not done.verdict["valid"]:
         yield f"the run is not valid: {done.verdict['summary']}"
     elif not found:
         yield "no trial of the run has the metric"
-    yield from (f"expectation not met: {one.say}" for one in done.expected if one.met is False)
+    for one in done.expected:
+        if not one.met:
+            yield f"expectation not {'met' if one.met is False else 'judged'}: {one.say}"
 
 
 def _of_cells(number: int, found: compare.Comparison) -> str:

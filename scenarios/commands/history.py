@@ -11,7 +11,7 @@ import click
 
 from netcommon import readable
 from netcommon.errors import UsageError
-from scenarios.commands._options import metric_option, runs_dir_option
+from scenarios.commands._options import margin_option, metric_option, runs_dir_option, share
 from scenarios.plan import cells
 from scenarios.run import history, plugins
 from scenarios.run.history import Entry
@@ -20,6 +20,7 @@ from scenarios.run.terminal import console, print_table
 
 @click.command("history")
 @metric_option
+@margin_option
 @click.option("--scenario", metavar="NAME", help="Only runs of this scenario.  [default: all]")
 @click.option("--last", type=click.IntRange(1), default=20, show_default=True, help="Only the newest runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each cell of a run.")
@@ -27,15 +28,16 @@ from scenarios.run.terminal import console, print_table
               help="Draw it into FILE, an HTML page that needs no network, in place of the table.")  # fmt: skip
 @runs_dir_option
 def command(
-    metric: str, scenario: str | None, last: int, as_json: bool, plot: Path | None, runs_dir: Path
+    metric: str, margin: str, scenario: str | None, last: int, as_json: bool, plot: Path | None, runs_dir: Path
 ) -> None:  # fmt: skip
     """Show a metric over all runs in --runs-dir, by commit of lfp and of the gateway.
 
-    Each row is a cell of a run, which is all its valid trials of one setting.
+    Each row is a cell of a run, which is all its valid trials of one setting. Its ratio to the run before with this
+    cell has its 95 % interval; 'same' and 'changed' are decided by --margin, as in 'lfp compare'.
     """
     if plot and as_json:
         raise UsageError("--plot: not with --json; leave one of them out")
-    found = history.entries(runs_dir, metric, scenario=scenario, last=last)
+    found = history.entries(runs_dir, metric, scenario=scenario, last=last, margin=share(margin))
     if as_json:
         for entry in found:
             click.echo(json.dumps(_as_json(entry, metric), ensure_ascii=False))
@@ -74,7 +76,7 @@ def _figures(entry: Entry, metric: str) -> tuple[str, ...]:
         entry.run.name,
         str(entry.trials),
         *(readable.named(metric, value) for value in (entry.median, entry.least, entry.most)),
-        readable.NOTHING if entry.ratio is None else readable.number(entry.ratio),
+        entry.against_before or readable.NOTHING,
     )
 
 
@@ -84,4 +86,5 @@ def _as_json(entry: Entry, metric: str) -> dict[str, object]:
         "started": entry.started, "time": entry.time, "commits": entry.manifest.get("commits") or {},
         "hashes": entry.manifest.get("hashes") or {}, "setting": entry.setting, "trials": entry.trials,
         "median": entry.median, "min": entry.least, "max": entry.most, "ratio": entry.ratio,
+        "interval": entry.interval, "change": entry.change,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Two runs cell by cell: which settings both have, and what a rank test says of each of them (``judgement``); and the
+"""Two runs cell by cell: which settings both have, and what the repeats say of each of them (``judgement``); and the
 comparison in words, as ``lfp compare``, ``lfp gate`` and the dashboard show it."""
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from netcommon.errors import UsageError
 from scenarios.plan import cells, columns, params
 from scenarios.plan.cells import Key, Row
 from scenarios.plan.plan import Plan
-from scenarios.run.judgement import ALPHA, ENOUGH, Cell, Side, judge, least_p
+from scenarios.run import judgement
+from scenarios.run.judgement import ALPHA, VERDICTS, Cell, judge
 from scenarios.run.runs import trial_folders
 from scenarios.trial.files import read_json
 
@@ -25,15 +26,16 @@ from scenarios.trial.files import read_json
 class Comparison:
     """Cells in the base's order. ``varied``: names of the cells' settings that tell them apart, each with its heading.
     ``unmatched``: how many settings only one of the sides has; ``left_out``: how many trials are not valid.
-    ``within``: the threshold, a share. ``by``: the setting, its base and its new value, where both sides are of one
-    run. ``also``: what else differs, because of that setting or as ``across`` allows."""
+    ``margin``: the share by which a ratio may differ from 1 and count as the same. ``by``: the setting, its base and
+    its new value, where both sides are of one run. ``also``: what else differs, because of that setting or as
+    ``across`` allows."""
 
     metric: str
     varied: dict[str, str]
     cells: tuple[Cell, ...]
     unmatched: int
     left_out: int
-    within: float
+    margin: float
     by: tuple[str, str, str] | None = None
     also: str = ""
 
@@ -76,11 +78,11 @@ class Table:
 
 
 def compare(
-    base: Path, run: Path, *, metric: str, within: float, lower_is_better: bool = False, across: Sequence[str] = ()
+    base: Path, run: Path, *, metric: str, margin: float, lower_is_better: bool = False, across: Sequence[str] = ()
 ) -> Comparison:
-    """Cells of two run directories by ``metric``, a column of the results. ``within``: the share by which medians may
-    differ and count as the same. ``across``: settings that may differ, under the scenario's or the results' name.
-    UsageError when the runs have no setting in common, or when a cell would mix trials of one run whose settings
+    """Cells of two run directories by ``metric``, a column of the results. ``margin``: the share by which a ratio may
+    differ from 1 and count as the same. ``across``: settings that may differ, under the scenario's or the results'
+    name. UsageError when the runs have no setting in common, or when a cell would mix trials of one run whose settings
     differ."""
     ours, theirs = Table.load(base), Table.load(run)
     check_metric(metric, ours, theirs)
@@ -90,16 +92,16 @@ def compare(
     shared = [key for key in grouped[0] if key in grouped[1]]
     if not shared:
         raise UsageError(_nothing_in_common(ours, theirs, names))
-    pairs = [(Side.of(grouped[0][key], metric), Side.of(grouped[1][key], metric)) for key in shared]
+    pairs = [judgement.pair(grouped[0][key], grouped[1][key], metric) for key in shared]
     settings = [dict(zip(names, key, strict=True)) for key in shared]
-    found = judge(settings, pairs, within, lower_is_better)
+    found = judge(settings, pairs, margin, lower_is_better)
     left_out = sum(len(table.rows) - len(table.good(metric)) for table in (ours, theirs))
     unmatched = sum(len(sides) for sides in grouped) - 2 * len(shared)
     rows = [[row for key in shared for row in side[key]] for side in grouped]
     allowed = [name for name in columns.settings() if name in aside and name not in columns.OF_THE_CLOCK]
     apart = [name for name in allowed if _value_set(rows[0], name) != _value_set(rows[1], name)]
     also = differences(apart, rows)
-    return Comparison(metric, _varied(settings, ours), found, unmatched, left_out, within, also=also)
+    return Comparison(metric, _varied(settings, ours), found, unmatched, left_out, margin, also=also)
 
 
 def apart(base: Path, run: Path) -> list[str]:
@@ -235,7 +237,7 @@ def _varied(settings: Sequence[Row], table: Table) -> dict[str, str]:
 
 def headings(found: Comparison, base: str = "base", run: str = "run") -> tuple[str, ...]:
     """The headings of the table. ``base``, ``run``: what the two sides are called."""
-    return (*found.varied.values(), base, run, "ratio", "95 %", "p", "delta", "repeats", "verdict")
+    return (*found.varied.values(), base, run, "ratio", "95 %", "p (Holm)", "delta", "repeats", "verdict")
 
 
 def rows(found: Comparison) -> list[tuple[str, ...]]:
@@ -249,7 +251,7 @@ def _cells(found: Comparison, cell: Cell) -> tuple[str, ...]:
         readable.named(found.metric, cell.base.median),
         readable.named(found.metric, cell.run.median),
         readable.number(cell.ratio),
-        "" if cell.interval is None else _interval(cell.interval),
+        "" if cell.interval is None else judgement.interval_text(cell.interval),
         "" if cell.p is None else readable.number(cell.p, 2),
         "" if cell.delta is None else readable.signed(cell.delta, 2),
         f"{cell.base}, {cell.run}",
@@ -257,41 +259,51 @@ def _cells(found: Comparison, cell: Cell) -> tuple[str, ...]:
     )
 
 
-def _interval(ends: tuple[float, float]) -> str:
-    return " … ".join(readable.number(end) for end in ends)
-
-
 def summary(found: Comparison) -> str:
-    """``short_term_bps: 2 same, 0 better, 0 worse of 2 cells``, and how many are undecided if any are."""
-    words = ("same", "better", "worse", *(["undecided"] if found.count("undecided") else []))
+    """``short_term_bps: 2 same, 0 better, 0 worse of 2 cells``, and how many have another verdict if any do."""
+    words = [word for word in VERDICTS if word in VERDICTS[:3] or found.count(word)]
     counts = ", ".join(f"{found.count(word)} {word}" for word in words)
     return f"{found.metric}: {counts} of {_counted(len(found.cells), 'cell')}"
 
 
-def threshold(found: Comparison) -> str:
-    """What the cells were judged by."""
-    return (f"medians that differ by up to {readable.share(found.within)} are the same; beyond that a cell is better "
-            f"or worse if a rank test has p below {readable.number(ALPHA)}")  # fmt: skip
+def threshold(found: Comparison) -> Iterator[str]:
+    """What the cells were judged by, a line each."""
+    low, high = (readable.number(end) for end in judgement.inside(found.margin))
+    tested = sum(cell.p is not None for cell in found.cells)
+    yield (f"margin {readable.share(found.margin)}: a cell is the same if the whole 95 % interval of its ratio lies "
+           f"within {low} … {high}, better or worse if p is below {readable.number(ALPHA)}")  # fmt: skip
+    if tested:
+        yield (f"p: of a ratio within the margin; the larger one of an exact rank test (Mann-Whitney) and Welch's "
+               f"t-test of logarithms, corrected for {_counted(tested, 'cell')} (Holm)")  # fmt: skip
 
 
-def _undecided(found: Comparison) -> Iterator[str]:
+def _open(found: Comparison) -> Iterator[str]:
     """Why cells are undecided, and what to do."""
-    open_cells = [cell for cell in found.cells if cell.verdict == "undecided"]
-    if few := [cell for cell in open_cells if cell.p is None]:
-        least = readable.number(min(least_p(cell.base, cell.run) for cell in few), 2)
-        yield (f"undecided, too few repeats: under {ENOUGH} a side that differ, p is {least} at least; set run.repeat "
-               f"to {ENOUGH} or more")  # fmt: skip
-    if len(few) < len(open_cells):
-        yield (f"undecided, chance is not excluded: p is {readable.number(ALPHA)} or more; more repeats, or a wider "
-               "--within, decide")  # fmt: skip
+    if found.count("not worse"):
+        yield "not worse: same or better; the interval reaches from inside the margin beyond its good end"
+    undecided = [cell for cell in found.cells if cell.verdict == "undecided"]
+    few = [cell for cell in undecided if judgement.few(cell.base, cell.run)]
+    copies = sum(cell.base.exact != cell.run.exact for cell in few)
+    if copies:
+        yield (f"undecided, one side's repeats are copies of one trial: {_counted(copies, 'cell')}; a little jitter "
+               '([path] jitter = "20us") makes them differ')  # fmt: skip
+    if copies < len(few):
+        wanted = judgement.repeats_for(len(found.cells))
+        yield (f"undecided, too few repeats: {_counted(len(few) - copies, 'cell')}; a rank test needs {wanted} or more "
+               f"a side that differ, so set run.repeat to {wanted} or more")  # fmt: skip
+    if no_ratio := [cell for cell in undecided if cell.interval is None and cell not in few]:
+        yield f"undecided, values below zero have no ratio: {_counted(len(no_ratio), 'cell')}; choose another --metric"
+    if wide := len(undecided) - len(few) - len(no_ratio):
+        yield (f"undecided, repeats differ too much for this margin: {_counted(wide, 'cell')}; more repeats, or a "
+               "wider --margin, decide")  # fmt: skip
 
 
 def remarks(found: Comparison) -> Iterator[str]:
     """What a reader of the table must know besides, a line each."""
     if found.by and found.also:
         yield f"because of {found.by[0]} also differ: {found.also}"
-    yield threshold(found)
-    yield from _undecided(found)
+    yield from threshold(found)
+    yield from _open(found)
     sides = [side for cell in found.cells for side in (cell.base, cell.run)]
     if any(len(side.distinct) < len(side.values) for side in sides):
         yield "copies: repeats of one seed, or without anything random, are one observation; judged by the ratio alone"

@@ -17,13 +17,14 @@ import numpy as np
 from netcommon.errors import UsageError
 from scenarios.plan import columns
 from scenarios.plan.cells import Row
+from scenarios.run import judgement
 from scenarios.run.compare import Comparison, Table, check_metric, differences
-from scenarios.run.judgement import Side, judge
+from scenarios.run.judgement import judge
 
 Point = tuple[int, ...]  # of a sweep: the place of each setting's value in its list; and the number of the flow
 
 
-def compare_within(run: Path, *, by: str, metric: str, within: float, lower_is_better: bool = False) -> Comparison:
+def compare_within(run: Path, *, by: str, metric: str, margin: float, lower_is_better: bool = False) -> Comparison:
     """Cells of one run directory, with one value of a swept setting against another. ``by``: ``SETTING``, or
     ``SETTING=BASE,NEW`` where more than two values are swept. UsageError names the settings or the values."""
     table = Table.load(run)
@@ -43,7 +44,7 @@ def compare_within(run: Path, *, by: str, metric: str, within: float, lower_is_b
         | ({"flow": str(sides[0][point][0].get("flow_name"))} if several else {})
         for point in shared
     ]  # fmt: skip
-    pairs = [(Side.of(sides[0][point], metric), Side.of(sides[1][point], metric)) for point in shared]
+    pairs = [judgement.pair(sides[0][point], sides[1][point], metric) for point in shared]
     own = {*columns.filled_by(setting), *(columns.OF_THE_CLOCK if table.virtual else ())}
     follows = [name for name in apart if name not in own]
     values = [_text(table.sweep[setting][place]) for place in places]
@@ -51,10 +52,10 @@ def compare_within(run: Path, *, by: str, metric: str, within: float, lower_is_b
         metric,
         {name: name for name in (*_others(table, setting), *(["flow"] if several else []))
          if len({row[name] for row in settings}) > 1},
-        judge(settings, pairs, within, lower_is_better),
+        judge(settings, pairs, margin, lower_is_better),
         unmatched=sum(len(side) for side in sides) - 2 * len(shared),
         left_out=_trials(asked) - _trials(sides),
-        within=within,
+        margin=margin,
         by=(setting, values[0], values[1]),
         also=differences(follows, (ours, theirs)),
     )

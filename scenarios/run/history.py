@@ -1,4 +1,5 @@
-"""A metric over all runs of a folder, by cell and time: the catalog, which is DuckDB over their results.parquet files.
+"""A metric over all runs of a folder, by cell and time: the catalog, which is DuckDB over their results.parquet files;
+and whether each cell changed against the run before (``judgement``).
 
 A cell is one setting of one scenario in one kind of time, as in a comparison: all columns that say what was asked for.
 So no row mixes settings. A column that an older run lacks is null there, as everywhere else. Only valid trials
@@ -10,28 +11,32 @@ from __future__ import annotations
 import contextlib
 import datetime
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import duckdb
 
 from netcommon.errors import LfpError, UsageError
 from netcommon.strangers import refuse_links
-from scenarios.plan import columns
+from scenarios.plan import cells, columns
 from scenarios.plan.cells import Row
+from scenarios.run import judgement
+from scenarios.run.judgement import MARGIN
 from scenarios.trial.files import read_json
 
 GATEWAY = "lft-gateway"
 OURS = (GATEWAY, "comet-delay", "rttcp", "pktlogger", "timer-witness")
 _HASH_DIGITS = 12  # of SHA-256: enough to tell builds apart
-FIGURES = ("count", "median", "min", "max")
+_CHANGES = {"same": "same", "better": "changed", "worse": "changed"}  # more or less: which is better is not asked here
+UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell of a run. ``setting``: its columns; ``ratio``: of its median to that of the run before with this cell;
-    None in the first."""
+    """A cell of a run. ``setting``: its columns; ``ratio``: of its median to the median in the run before with this
+    cell; ``interval``: the ratio's, 95 %; ``change``: same, changed or undecided. All three are None in the first."""
 
     run: Path
     manifest: dict[str, Any] = field(repr=False)
@@ -40,7 +45,14 @@ class Entry:
     median: float
     least: float
     most: float
-    ratio: float | None
+    ratio: float | None = None
+    interval: tuple[float, float] | None = None
+    change: str | None = None
+
+    @property
+    def against_before(self) -> str:
+        """``1.02 (0.98 … 1.05), same``; empty in the first."""
+        return "" if self.ratio is None else f"{judgement.ratio_text(self.ratio, self.interval)}, {self.change}"
 
     @property
     def time(self) -> str:
@@ -75,9 +87,12 @@ def kind_of_time(manifest: dict[str, Any]) -> str:
     return "virtual" if manifest.get("virtual") else "real"
 
 
-def entries(runs_dir: Path, metric: str, *, scenario: str | None = None, last: int | None = None) -> list[Entry]:
+def entries(
+    runs_dir: Path, metric: str, *, scenario: str | None = None, last: int | None = None, margin: float = MARGIN
+) -> list[Entry]:
     """The cells of all runs in ``runs_dir``, or in its folders, oldest run first. ``scenario``: only of this name;
-    ``last``: only the newest runs. UsageError when the metric is none, or when there is no run."""
+    ``last``: only the newest runs; ``margin``: the share by which a ratio may differ from 1 and count as the same.
+    UsageError when the metric is none, or when there is no run."""
     if metric not in columns.COLUMNS or columns.COLUMNS[metric].role != "outcome":
         raise UsageError(f"--metric {metric}: not a measured column{columns.did_you_mean(metric, ['outcome'])}")
     manifests = readable_manifests(runs_dir)
@@ -89,7 +104,7 @@ def entries(runs_dir: Path, metric: str, *, scenario: str | None = None, last: i
     chosen = chosen[-last:] if last else chosen
     if not chosen:
         raise UsageError(f"history: no run with results in {runs_dir}; make one with 'lfp run', or give --runs-dir")
-    return _with_ratios([(run, manifests[run], row) for run, row in _cells(chosen, metric)])
+    return _with_changes([(run, manifests[run], *cell) for run, cell in _cells(chosen, metric)], metric, margin)
 
 
 def readable_manifests(runs_dir: Path) -> dict[Path, dict[str, Any]]:
@@ -112,39 +127,41 @@ def _counts(run: Path, content: dict[str, Any], scenario: str | None, metric: st
     return scenario in (None, content["name"]) and not of_cpu and (run / "results.parquet").is_file()
 
 
-def _cells(chosen: Sequence[Path], metric: str) -> Iterator[tuple[Path, Row]]:
-    """Setting, number of trials, median, least and most of each cell of each run, in the order of runs and trials."""
+def _cells(chosen: Sequence[Path], metric: str) -> Iterator[tuple[Path, tuple[Row, list[Row]]]]:
+    """Setting and trials of each cell of each run, in the order of runs and trials."""
     files = {str(run / "results.parquet"): run for run in chosen}
     with duckdb.connect() as catalog:
         table, given = "read_parquet(?, union_by_name = true, filename = true)", [list(files)]
-        known = {str(row[0]) for row in catalog.execute(f"DESCRIBE SELECT * FROM {table}", given).fetchall()}
+        known = [str(row[0]) for row in catalog.execute(f"DESCRIBE SELECT * FROM {table}", given).fetchall()]
         if metric not in known:
             return
-        keys = ", ".join(f'"{name}"' for name in columns.settings() if name in known)
-        figures = ", ".join(f'{name}("{metric}") AS "{name}"' for name in FIGURES)
-        found = catalog.execute(
-            f'SELECT filename, {keys}, {figures} FROM {table} WHERE valid AND "{metric}" IS NOT NULL '
-            f"GROUP BY filename, {keys} ORDER BY min(trial)",
-            given,
-        )
-        headings = [str(column[0]) for column in found.description or ()]
-        rows = [dict(zip(headings, row, strict=True)) for row in found.fetchall()]
+        query = f'SELECT * FROM {table} WHERE valid AND "{metric}" IS NOT NULL ORDER BY trial'
+        rows = [dict(zip(known, row, strict=True)) for row in catalog.execute(query, given).fetchall()]
+    names = ["filename", *(name for name in columns.settings() if name in known)]
+    found = cells.groups(rows, names)
     places = {file: place for place, file in enumerate(files)}
-    for row in sorted(rows, key=lambda row: places[row["filename"]]):
-        yield files[row["filename"]], row
+    for key in sorted(found, key=lambda one: places[one[0]]):
+        yield files[key[0]], (dict(zip(names[1:], key[1:], strict=True)), found[key])
 
 
-def _with_ratios(found: Sequence[tuple[Path, dict[str, Any], Row]]) -> list[Entry]:
-    """Entries, each with the ratio to the entry before of the same cell."""
-    before: dict[tuple[Any, ...], float] = {}
-    entries = []
-    for run, manifest, row in found:
-        setting = {name: value for name, value in row.items() if name not in ("filename", *FIGURES)}
+def _with_changes(
+    found: Sequence[tuple[Path, dict[str, Any], Row, list[Row]]], metric: str, margin: float
+) -> list[Entry]:
+    """Entries, each judged against the entry before of the same cell. The cells of two runs are one comparison."""
+    before: dict[tuple[Any, ...], tuple[Path, list[Row]]] = {}
+    entries: list[Entry] = []
+    pairs: dict[tuple[Path, Path], list[tuple[int, judgement.Pair]]] = {}
+    for run, manifest, setting, rows in found:
         key = (manifest["name"], kind_of_time(manifest), *setting.items())
-        last = before.get(key)
-        ratio = row["median"] / last if last else None
-        before[key] = row["median"]
-        entries.append(
-            Entry(run, manifest, setting, row["count"], row["median"], row["min"], row["max"], ratio)
-        )  # fmt: skip
+        if key in before:
+            last, theirs = before[key]
+            pairs.setdefault((last, run), []).append((len(entries), judgement.pair(theirs, rows, metric)))
+        before[key] = run, rows
+        values = [float(row[metric]) for row in rows]
+        entries.append(Entry(run, manifest, setting, len(rows), median(values), min(values), max(values)))
+    for some in pairs.values():
+        numbers, sides = zip(*some, strict=True)
+        for number, cell in zip(numbers, judgement.judge([{}] * len(sides), sides, margin, False), strict=True):
+            change = _CHANGES.get(cell.verdict, UNDECIDED)
+            entries[number] = replace(entries[number], ratio=cell.ratio, interval=cell.interval, change=change)
     return entries

@@ -42,7 +42,7 @@ def test_the_old_gateway_is_the_baseline_of_the_new_one(place: Path, status: int
     baseline, gated = (place / "notes").read_text().splitlines()
     assert baseline == "old run mine.toml --time virtual --seed 1 --runs-dir gate-runs"
     assert gated == (
-        "new gate last mine.toml --seed 2 --runs-dir gate-runs --within 5% --markdown gate-runs/gate.md"
+        "new gate last mine.toml --seed 2 --runs-dir gate-runs --margin 5% --markdown gate-runs/gate.md"
     )  # fmt: skip
     assert done.stdout == (place / "summary.md").read_text() == "## verdict\n"
 

@@ -22,6 +22,7 @@ from scenarios.plan.cells import key
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
 from scenarios.run.compare import compare
+from scenarios.run.judgement import Side, judge
 
 
 def write_run(folder: Path, cells: dict[int, Sequence[float]], *, invalid: int = 0, **settings: object) -> Path:
@@ -67,7 +68,7 @@ def test_chance_is_not_a_regression(make: Callable[..., Path]) -> None:
     """Twenty cells with 8 % noise: medians differ by more than 5 % here and there, Holm's correction knows why."""
     rng = np.random.default_rng(7)
     base, run = ({loss: list(rng.normal(100e6, 8e6, 5)) for loss in range(20)} for _ in range(2))
-    found = compare(make("base", base), make("run", run), metric="short_term_bps", within=0.05)
+    found = compare(make("base", base), make("run", run), metric="short_term_bps", margin=0.05)
     assert any(abs(cell.ratio - 1) > 0.05 for cell in found.cells)
     assert found.count("worse") == 0, "seed 7"
 
@@ -80,10 +81,10 @@ def test_one_cell_of_twenty_may_lie_apart_by_chance(make: Callable[..., Path]) -
         [98e6, 99e6, 105e6, 106e6],
     )
     base, run = {0: above}, {0: below}
-    alone = compare(make("base", base), make("run", run), metric="short_term_bps", within=0.05)
+    alone = compare(make("base", base), make("run", run), metric="short_term_bps", margin=0.05)
     assert alone.count("worse") == 1
     many = dict.fromkeys(range(1, 20), above), {loss: [*mixed, 102.5e6] for loss in range(1, 20)}
-    found = compare(make("b20", base | many[0]), make("r20", run | many[1]), metric="short_term_bps", within=0.05)
+    found = compare(make("b20", base | many[0]), make("r20", run | many[1]), metric="short_term_bps", margin=0.05)
     assert len(found.cells) == 20 and found.count("worse") == 0
     assert next(cell.p for cell in found.cells if cell.ratio < 0.95) == pytest.approx(20 * (alone.cells[0].p or 0.0))
 
@@ -92,21 +93,74 @@ def test_one_cell_of_twenty_may_lie_apart_by_chance(make: Callable[..., Path]) -
 def test_few_repeats_decide_nothing(
     make: Callable[..., Path], capsys: pytest.CaptureFixture[str], repeats: int
 ) -> None:
-    """Three trials all below three others: the least p of a rank test is 2 / C(6, 3) = 0.1."""
+    """Three trials all below three others: the least p of a rank test is 2 / C(6, 3) = 0.1. Equal medians of so few
+    show nothing either."""
     base, run = make("base", {0: [100e6, 101e6, 102e6][:repeats]}), make("run", {0: [90e6, 91e6, 92e6][:repeats]})
-    cell = compare(base, run, metric="short_term_bps", within=0.05).cells[0]
-    assert (cell.p, cell.verdict) == (None, "undecided")
-    assert compare(base, run, metric="short_term_bps", within=0.11).cells[0].verdict == "same"
-    assert cli.run(["compare", str(base), str(run)]) == 0
+    for margin in (0.05, 0.11, 0.5):
+        cell = compare(base, run, metric="short_term_bps", margin=margin).cells[0]
+        assert (cell.p, cell.interval, cell.verdict) == (None, None, "undecided")
+    assert cli.run(["compare", str(base), str(run)]) == 1
     said = capsys.readouterr().out
     assert "0 same, 0 better, 0 worse, 1 undecided of 1 cell" in said
-    assert f"p is {({1: '1', 2: '0.33', 3: '0.1'})[repeats]} at least; set run.repeat to 4 or more" in said
-    assert "medians that differ by up to 5 % are the same" in said and "p below 0.05" in said
+    assert "undecided, too few repeats: 1 cell; a rank test needs 4 or more a side that differ" in said
+    assert "the whole 95 % interval of its ratio lies within 0.95 … 1.053" in said
+    assert cli.run(["compare", str(base), str(run), "--allow-undecided"]) == 0
+
+
+def test_equal_medians_are_not_the_same(make: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    base = make("base", {0: [84e6, 92e6, 100e6, 107e6, 119e6]})
+    run = make("run", {0: [82e6, 95e6, 100e6, 109e6, 121e6]})
+    (cell,) = compare(base, run, metric="short_term_bps", margin=0.05).cells
+    assert cell.ratio == 1 and cell.verdict == "undecided"
+    assert cell.interval and cell.interval[0] < 0.85 and cell.interval[1] > 1.15
+    assert cli.run(["compare", str(base), str(run)]) == 1
+    assert "undecided, repeats differ too much for this margin: 1 cell; " in capsys.readouterr().out
+    assert cli.run(["compare", str(base), str(run), "--margin", "40%"]) == 0
+
+
+def test_the_same_needs_the_whole_interval_inside_the_margin(make: Callable[..., Path]) -> None:
+    base, run = make("base", {0: noisy(100e6, 8, 1)}), make("run", {0: noisy(100e6, 8, 2)})
+    (cell,) = compare(base, run, metric="short_term_bps", margin=0.05).cells
+    assert cell.interval
+    apart = max(1 - cell.interval[0], 1 - 1 / cell.interval[1])
+    for margin, verdict in ((apart + 1e-6, "same"), (apart - 1e-6, "undecided")):
+        found = compare(base, run, metric="short_term_bps", margin=margin).cells[0].verdict
+        assert found in (verdict, "not worse") and (found == "same") == (verdict == "same")
+
+
+def test_not_worse_is_the_same_or_better(make: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    base, run = make("base", {0: noisy(100e6, 8, 1)}), make("run", {0: noisy(105e6, 8, 2)})
+    (cell,) = compare(base, run, metric="short_term_bps", margin=0.05).cells
+    assert cell.verdict == "not worse" and cell.interval and 0.95 < cell.interval[0] < 1.05 < cell.interval[1]
+    assert cli.run(["compare", str(base), str(run)]) == 0 and "1 not worse of 1 cell" in capsys.readouterr().out
+    assert cli.run(["compare", str(base), str(run), "--agree"]) == 1
+    assert cli.run(["compare", str(run), str(base)]) == 1  # which may be worse
+
+
+def test_beyond_chance_and_yet_perhaps_within_the_margin(make: Callable[..., Path]) -> None:
+    """4 % slower for certain: the rank test excludes 1, and the interval reaches from 0.93 to 0.98."""
+    base, run = make("base", {0: noisy(100e6, 8, 1)}), make("run", {0: noisy(95.5e6, 8, 2)})
+    (cell,) = compare(base, run, metric="short_term_bps", margin=0.05).cells
+    assert cell.interval and cell.interval[0] < 0.95 < cell.interval[1] < 1 and cell.verdict == "undecided"
+    assert compare(base, run, metric="short_term_bps", margin=0.0).cells[0].verdict == "worse"
+
+
+@pytest.mark.parametrize(("base", "run", "verdict"), [
+    ([0.0] * 4, [0.0] * 4, "same"),
+    ([0.0] * 4, [5.0, 6.0, 7.0, 8.0], "better"),
+    ([5.0, 6.0, 7.0, 8.0], [0.0] * 4, "worse"),
+    ([-1.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0], "undecided"),
+])  # fmt: skip
+def test_zeros_have_a_ratio_and_negative_values_none(
+    base: list[float], run: list[float], verdict: str
+) -> None:
+    sides = [Side(tuple(values), tuple(values)) for values in (base, run)]
+    assert judge([{}], [(sides[0], sides[1])], 0.05, False)[0].verdict == verdict
 
 
 def test_ranges_that_overlap_are_undecided(make: Callable[..., Path]) -> None:
     base, run = make("base", {0: [80e6, 100e6, 101e6, 120e6]}), make("run", {0: [75e6, 90e6, 91e6, 110e6]})
-    cell = compare(base, run, metric="short_term_bps", within=0.05).cells[0]
+    cell = compare(base, run, metric="short_term_bps", margin=0.05).cells[0]
     assert cell.verdict == "undecided" and cell.p is not None and cell.p > 0.05
 
 
@@ -117,8 +171,8 @@ def test_settings_that_may_differ(make: Callable[..., Path]) -> None:
         UsageError,
         match=r"differ in gateway.kind \(none against lft\).* lfp compare \S+/base \S+/run --across gateway.kind$",
     ):
-        compare(base, run, metric="short_term_bps", within=0.05)
-    found = compare(base, run, metric="short_term_bps", within=0.05, across=["gateway.kind"])
+        compare(base, run, metric="short_term_bps", margin=0.05)
+    found = compare(base, run, metric="short_term_bps", margin=0.05, across=["gateway.kind"])
     assert [cell.verdict for cell in found.cells] == ["undecided"] and found.unmatched == 1
 
 
@@ -128,8 +182,8 @@ def test_a_setting_is_named_as_the_scenario_names_it(make: Callable[..., Path], 
     run = make("run", {0: [16e6]}, gateway="lft", gateway_rate_bps=18_000_000)
     said = r"differ in gateway\.rate \(20 Mbit/s against 18 Mbit/s\).* --across gateway\.rate$"
     with pytest.raises(UsageError, match=said):
-        compare(base, run, metric="short_term_bps", within=0.05)
-    found = compare(base, run, metric="short_term_bps", within=0.05, across=[name])
+        compare(base, run, metric="short_term_bps", margin=0.05)
+    found = compare(base, run, metric="short_term_bps", margin=0.05, across=[name])
     assert [cell.ratio for cell in found.cells] == [pytest.approx(16 / 18)]
 
 
@@ -137,14 +191,14 @@ def test_real_and_virtual_time_are_compared_whatever_virtual_time_settles(make: 
     real = make("real", {0: [100e6]}, poll_ns=None, zerocopy=False)
     virtual = make("virtual", {0: [101e6]}, poll_ns=50_000, zerocopy=True)
     with pytest.raises(UsageError, match=r"the runs differ in path\.poll"):
-        compare(real, virtual, metric="short_term_bps", within=0.05)
+        compare(real, virtual, metric="short_term_bps", margin=0.05)
     (virtual / "manifest.json").write_text('{"virtual": {"box": "comet"}}')
-    assert [cell.verdict for cell in compare(real, virtual, metric="short_term_bps", within=0.05).cells] == ["same"]
+    assert len(compare(real, virtual, metric="short_term_bps", margin=0.05).cells) == 1
 
 
 def test_trials_that_are_not_valid_do_not_count(make: Callable[..., Path]) -> None:
     base, run = make("base", {0: [1e6, 100e6]}, invalid=1), make("run", {0: [100e6]})
-    found = compare(base, run, metric="short_term_bps", within=0.05)
+    found = compare(base, run, metric="short_term_bps", margin=0.05)
     assert found.cells[0].base.values == (100e6,) and found.left_out == 1
 
 
@@ -153,9 +207,9 @@ def test_trials_that_are_not_valid_do_not_count(make: Callable[..., Path]) -> No
     [
         (["--metric", "speed"], "--metric speed: not a measured column"),
         (["--across", "gatway"], "--across gatway: not a setting; did you mean 'gateway.kind'? allowed: a setting"),
-        (["--within", "much"], "--within much: not a ratio"),
-        (["--within", "5"], "--within 5: has no unit; write 5%"),
-        (["--within", "500%"], "--within 500%: 500 %; want less than 100 %, such as --within 5%"),
+        (["--within", "much"], "--margin much: not a ratio"),
+        (["--margin", "5"], "--margin 5: has no unit; write 5%"),
+        (["--margin", "500%"], "--margin 500%: 500 %; want less than 100 %, such as --margin 5%"),
     ],
 )
 def test_wrong_options_are_one_line(
@@ -179,7 +233,7 @@ def test_no_cell_mixes_trials_whose_settings_differ(tmp_path: Path) -> None:
         across = rng.sample(sorted(plan.sweep), rng.choice((0, 0, 1)))
         setting_of = {row["short_term_bps"]: key(row, columns.settings()) for table in tables for row in table}
         try:
-            found = compare(base, run, metric="short_term_bps", within=0.05, across=across)
+            found = compare(base, run, metric="short_term_bps", margin=0.05, across=across)
         except UsageError as error:
             assert across and "are no repeats of each other" in str(error), f"{error}, seed {seed}"
             refused += 1
@@ -196,7 +250,7 @@ def test_copies_carry_no_p(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     table = [row | {"valid": True} for row in synthetic_rows(plan, rng, copies=True)]
     faster = [row | {"short_term_bps": 1.2 * row["short_term_bps"]} for row in table]
     base, run = write_plan(tmp_path / "base", plan, table), write_plan(tmp_path / "run", plan, faster)
-    found = compare(base, run, metric="short_term_bps", within=0.05)
+    found = compare(base, run, metric="short_term_bps", margin=0.05)
     assert [(cell.p, cell.verdict, len(cell.base.distinct)) for cell in found.cells] == [(None, "better", 1)] * 2
     cli.run(["compare", str(base), str(run)])
     shown = capsys.readouterr().out
@@ -208,7 +262,7 @@ def test_cpu_time_in_virtual_time_is_refused(tmp_path: Path) -> None:
     table = [row | {"valid": True, "cpu_gateways_ns": 10_000_000} for row in synthetic_rows(plan, random.Random(1))]
     run = write_plan(tmp_path / "run", plan, table, virtual={"box": "netem"})
     with pytest.raises(UsageError, match="computing takes no time"):
-        compare(run, run, metric="cpu_gateways_ns", within=0.05)
+        compare(run, run, metric="cpu_gateways_ns", margin=0.05)
 
 
 def test_what_differs_is_named_once_in_the_scenarios_words(tmp_path: Path) -> None:
@@ -221,10 +275,10 @@ def test_what_differs_is_named_once_in_the_scenarios_words(tmp_path: Path) -> No
         for n, plan in enumerate(plans)
     ]
     with pytest.raises(UsageError) as caught:
-        compare(*runs, metric="short_term_bps", within=0.05)
+        compare(*runs, metric="short_term_bps", margin=0.05)
     assert "the runs differ in path.loss (1 % against 2 %); " in str(caught.value)
     assert str(caught.value).endswith(f"lfp compare {runs[0]} {runs[1]} --across path.loss")
-    assert len(compare(*runs, metric="short_term_bps", within=0.05, across=["path.loss"]).cells) == 2
+    assert len(compare(*runs, metric="short_term_bps", margin=0.05, across=["path.loss"]).cells) == 2
 
 
 TWO_QUEUES: dict[str, Any] = {

@@ -107,7 +107,7 @@ def test_two_runs_or_one_with_by(capsys: pytest.CaptureFixture[str], line: list[
 
 
 def test_a_value_may_contain_a_comma_and_spaces(rates: Path) -> None:
-    found = compare_within(rates, by="path.loss=1%,Gilbert:1%, 10", metric="short_term_bps", within=0.05)
+    found = compare_within(rates, by="path.loss=1%,Gilbert:1%, 10", metric="short_term_bps", margin=0.05)
     assert found.by == ("path.loss", "1%", "gilbert:1%,10") and found.count("same") == 3
 
 
@@ -116,7 +116,7 @@ def test_a_setting_is_not_taken_for_one_with_a_column_in_common(tmp_path: Path) 
     sweep = {"path.queue": ["220KB", "60KB"], "path.ab_queue": ["31KB", "62KB"]}
     plan = make_plan(Document("x", TWO_CASES | {"case": {}, "sweep": sweep}), 1)
     run = write_plan(tmp_path / "run", plan, measured(plan, 0.001))
-    found = compare_within(run, by="path.ab_queue=31KB,62KB", metric="short_term_bps", within=0.05)
+    found = compare_within(run, by="path.ab_queue=31KB,62KB", metric="short_term_bps", margin=0.05)
     assert found.by == ("path.ab_queue", "31KB", "62KB") and len(found.cells) == 2
 
 
@@ -126,7 +126,7 @@ def test_trials_that_are_not_valid_do_not_count(tmp_path: Path) -> None:
     for row in table:  # every repeat of 99 Mbit/s at a loss of 1 %, and one trial of a rate that is not compared
         row["valid"] = not (row["gateway_rate_bps"] == 99_000_000 and row["loss"] == "1%") and row["trial"] != 8
     run = write_plan(tmp_path / "run", plan, table)
-    found = compare_within(run, by="gateway.rate=100Mbit,99Mbit", metric="short_term_bps", within=0.05)
+    found = compare_within(run, by="gateway.rate=100Mbit,99Mbit", metric="short_term_bps", margin=0.05)
     assert (len(found.cells), found.unmatched, found.left_out) == (2, 1, 5)
 
 
@@ -142,7 +142,7 @@ def test_no_cell_holds_trials_that_differ_in_another_setting(tmp_path: Path) -> 
         table = [row | {"valid": True, "short_term_bps": 1e6 + row["trial"]} for row in synthetic_rows(plan, rng)]
         run, setting = write_plan(tmp_path / str(seed), plan, table), rng.choice(sorted(plan.sweep))
         picked = ",".join(str(value) for value in rng.sample(plan.sweep[setting], 2))
-        found = compare_within(run, by=f"{setting}={picked}", metric="short_term_bps", within=0.05)
+        found = compare_within(run, by=f"{setting}={picked}", metric="short_term_bps", margin=0.05)
         own = columns.filled_by(setting)
         others = [name for name in columns.settings() if name not in {*own, *FOLLOWS.get(setting, ())}]
         for cell in found.cells:
@@ -153,16 +153,26 @@ def test_no_cell_holds_trials_that_differ_in_another_setting(tmp_path: Path) -> 
         assert found.unmatched == found.left_out == 0, f"seed {seed}"
 
 
-@pytest.mark.parametrize("repeats", [(4, 4), (5, 5), (6, 8), (8, 4)])
-def test_the_interval_excludes_1_where_the_test_finds_a_difference(repeats: tuple[int, int]) -> None:
+@pytest.mark.parametrize("repeats", [(4, 4), (5, 5), (6, 8), (8, 4), (12, 12)])
+def test_p_is_exact_and_the_interval_excludes_1_where_p_is_small(repeats: tuple[int, int]) -> None:
+    """Without a margin p is the larger one of scipy's exact rank test and its Welch test of the logarithms, on the side
+    where that is smaller."""
     seed = random.randrange(2**32)
     rng = np.random.default_rng(seed)
     for _ in range(100):
         base, run = (tuple(rng.normal(100, 5, n)) for n in repeats)
         (cell,) = judge([{}], [(Side(base, base), Side(run, run))], 0.0, False)
-        p = stats.mannwhitneyu(base, run, method="exact").pvalue
-        assert cell.interval is not None
-        assert (cell.interval[0] < 1 < cell.interval[1]) == (p >= 0.05), f"seed {seed}"
+        logs = np.log(run), np.log(base)
+        p = min(
+            max(stats.mannwhitneyu(run, base, method="exact", alternative=side).pvalue,
+                stats.ttest_ind(*logs, equal_var=False, alternative=side).pvalue)
+            for side in ("less", "greater")
+        )  # fmt: skip
+        assert cell.p == pytest.approx(min(1, 2 * p)), f"seed {seed}"
+        ends = np.exp(stats.ttest_ind(*logs, equal_var=False).confidence_interval())
+        assert cell.interval is not None and cell.p is not None
+        assert cell.interval[0] <= ends[0] * (1 + 1e-9) and cell.interval[1] >= ends[1] * (1 - 1e-9), f"seed {seed}"
+        assert (cell.interval[0] < 1 < cell.interval[1]) == (cell.p >= 0.05), f"seed {seed}"
 
 
 def test_200_comparisons_of_a_gateway_with_itself_give_few_false_alarms() -> None:

@@ -49,11 +49,12 @@ def test_a_slower_gateway_does_not(fake: FakeTrials, baseline: str, capsys: pyte
     fake.speed = 0.9
     status, markdown, _ = gate(capsys, baseline, "tiny.toml")
     assert status == 1
-    said = "- 4 of 4 cells are undecided: too few repeats to tell a difference from chance"
-    assert f"does not pass\n\n{said}\n" in markdown
-    assert markdown.count("medians that differ by up to 5 % are the same") == 1
+    assert "does not pass\n\n- 4 of 4 cells are undecided\n" in markdown
+    assert "a rank test needs 5 or more a side that differ" in markdown
+    assert markdown.count("- margin 5 %: a cell is the same if") == 1
     assert "| 64 KB | 4 Mbit/s | 3.6 Mbit/s | 0.9 |" in markdown
-    assert gate(capsys, baseline, "tiny.toml", "--within", "11%")[0] == 0
+    status, markdown, _ = gate(capsys, baseline, "tiny.toml", "--allow-undecided")
+    assert status == 0 and "4 undecided of 4 cells" in markdown
 
 
 @pytest.mark.parametrize("late", [{0: 9}, dict.fromkeys(range(4), 9)])
@@ -87,7 +88,8 @@ def test_programs_and_settings_that_differ_stand_out(
 ) -> None:
     (tmp_path / "tool").write_text("another build")
     status, _, _ = gate(
-        capsys, baseline, "tiny.toml", "--set", "path.delay=5ms", "--across", "path.delay", "--markdown", "gate.md"
+        capsys, baseline, "tiny.toml", "--set", "path.delay=5ms", "--across", "path.delay", "--markdown", "gate.md",
+        "--allow-undecided",
     )
     markdown = Path("gate.md").read_text()
     assert status == 0
@@ -105,7 +107,7 @@ def test_programs_and_settings_that_differ_stand_out(
         (["--set", "path.delay=much"], "path.delay"),
         (["--across", "transfer.window"], "its trials differ in transfer.window (8 KB, 16 KB, 32 KB, 64 KB)"),
         (["--metric", "speed"], "--metric speed: not a measured column"),
-        (["--within", "much"], "--within much: not a ratio"),
+        (["--margin", "much"], "--margin much: not a ratio"),
         (["--jobs", "2"], "--jobs, --box: in virtual time only"),
         (["--markdown", "no/where.md"], "--markdown no/where.md: there is no folder no;"),
     ],

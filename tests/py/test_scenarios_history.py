@@ -73,8 +73,25 @@ def test_the_table_names_the_builds(folder: Path, capsys: pytest.CaptureFixture[
     of_x, of_y = capsys.readouterr().out.split("\n\n")
     rows = [line.split() for line in of_x.splitlines()[2:]]
     assert [row[:3] for row in rows[:2]] == [["30", "KB", "real"], ["30", "KB", "real"]]
-    assert ["a" * 12 in row for row in rows[:2]] == [True, False] and "c0ffee" in rows[1] and rows[1][-1] == "1.1"
+    assert ["a" * 12 in row for row in rows[:2]] == [True, False] and "c0ffee" in rows[1]
+    assert rows[1][-2:] == ["1.1,", "undecided"]
     assert "d" * 12 in of_y and "dirty" not in of_y  # a commit with changes on top does not say which build it was
+
+
+def test_a_change_needs_more_than_a_ratio(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Six repeats that lie within 5 %: the queue of 30 KB is the same, the one of 60 KB changed beyond the margin. The
+    same medians of repeats that lie 60 % apart decide nothing."""
+    plan = make_plan(Document("x", PLAN.echo | {"run": {"repeat": 6}}), 1)
+    for number, (mbit, spread) in enumerate((([10, 20], 0.01), ([10, 16], 0.01), ([10, 16], 0.3))):
+        rows = [row | {"valid": True} for row in synthetic_rows(plan, random.Random(number))]
+        for row in rows:
+            mean = 1e6 * mbit[row["trial"] % 2]
+            row["short_term_bps"] = mean * (1 + spread * (row["repeat"] - 2.5) / 2.5 + number * 1e-4)
+        write_plan(tmp_path / f"r{number}", plan, rows, name="x", started_realtime_ns=number * 10**9)
+    found = history(tmp_path, capsys)
+    assert [one["change"] for one in found] == [None, None, "same", "changed", "undecided", "undecided"]
+    assert all((one["interval"] is None) == (one["ratio"] is None) for one in found)
+    assert [one["change"] for one in history(tmp_path, capsys, "--margin", "40%")][2:4] == ["same", "same"]
 
 
 def test_the_plot_has_a_panel_for_each_scenario_and_kind_of_time(
@@ -86,7 +103,7 @@ def test_the_plot_has_a_panel_for_each_scenario_and_kind_of_time(
     page = file.read_text().replace("\\u002f", "/")  # as plotly writes a slash
     assert page.count("Plotly.newPlot(") == 3
     assert all(f"{title} time" in page for title in ("x, real", "x, virtual", "y, real"))
-    assert "11 Mbit/s" in page and ", 1.1 times the run before" in page and "c0ffee" in page
+    assert "11 Mbit/s" in page and "to the run before: 1.1, undecided" in page and "c0ffee" in page
     assert 'src="http' not in page and "1 Tbit/s" not in page  # the trial that is not valid
 
 
@@ -181,7 +198,7 @@ def test_the_page_has_the_choice_the_figure_and_the_table(folder: Path) -> None:
     assert "y, real time" in said and "x, real time" not in said  # the scenario of the newest run
     page = page_at(Runs(folder), "/history", "?scenario=all")
     said = list(texts_of_page(page))
-    assert {"x, real time", "x, virtual time", "y, real time", "c0ffee", "1.1", "11 Mbit/s"} <= set(said)
+    assert {"x, real time", "x, virtual time", "y, real time", "c0ffee", "1.1, undecided", "11 Mbit/s"} <= set(said)
     assert "/run/x-b" in str(page) and "/run/x-a" not in str(page)  # that run is in a folder of its own
     said = list(texts_of_page(page_at(Runs(folder), "/history", "?metric=cpu_sender_ns&scenario=y")))
     assert any(text.startswith("no valid trial with cpu_sender_ns") for text in said)
