@@ -89,6 +89,8 @@ def trial_facts(run: Run, trial: Trial) -> Facts:
         ("Retransmissions", readable.count(flow.get("retransmitted", row.get("retransmits")))),
         ("Lost segments", readable.count(flow.get("lost"))),
         ("Time-outs", readable.count(flow.get("timeouts", row.get("timeouts")))),
+        ("ECN marks: in the box, arrived", _marks(row, flow)),
+        ("ECN: reported to the sender", _reported(flow)),
         (f"{whose}: least, median", _both(row.get("rtt_min_ns"), row.get("rtt_median_ns"))),
         ("Unacknowledged, most", readable.size(flow.get("max_unacknowledged_bytes"))),
         ("Moved", _moved(trial, row)),
@@ -103,6 +105,26 @@ def _settings(run: Run, params: Json) -> Facts:
     """The trial's settings under the scenario's names."""
     found = shared_settings([params], run.sweep)
     return found if params.get("window_bytes") else [*found, (columns.spelling("window_bytes"), "sized by the kernel")]
+
+
+def _marks(row: Json, flow: Json) -> str:
+    """Marks that the delay box counted, of all flows and of this one, and those that arrived; empty without any."""
+    boxes, own, arrived = row.get("ecn_marks_box"), flow.get("ce_marked"), flow.get("ce_received")
+    if not boxes and not arrived:
+        return readable.NOTHING
+    of_this = f" ({readable.count(own)} of this flow)" if own is not None and own != boxes else ""
+    return f"{readable.count(boxes)}{of_this}, {readable.count(arrived)}"
+
+
+def _reported(flow: Json) -> str:
+    """What acknowledgements said of marks, and what the sender did; empty where nothing was reported."""
+    reductions = flow.get("ecn_reductions")
+    times = f"window reduced {'once' if reductions == 1 else f'{readable.count(reductions)} times'}"
+    if flow.get("ce_reported"):
+        return f"{readable.count(flow['ce_reported'])} packets (AccECN), {times}"
+    if flow.get("ece_received"):
+        return f"{readable.count(flow['ece_received'])} ACKs with ECE, {times}"
+    return readable.NOTHING
 
 
 def _both(least_ns: Any, median_ns: Any) -> str:

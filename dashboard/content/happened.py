@@ -15,7 +15,7 @@ HEAD = ("At (s)", "What", "Why", "What shows it")
 EVENTS = {
     "loss_burst": "burst of losses", "rto": "retransmission time-out", "fast_retransmit": "fast retransmit",
     "zero_window": "zero window", "receiver_window": "limited by the receiver's window",
-    "idle": "nothing outstanding",
+    "idle": "nothing outstanding", "ecn_reduction": "window reduced for ECN marks",
 }  # fmt: skip
 LOSSES = {
     "tail_drop": "a queue was full", "aqm": "the active queue management",

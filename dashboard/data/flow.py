@@ -5,7 +5,7 @@ Derived series are computed on first use and kept with the flow. Times are int64
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from dashboard.data.store import Store, kept
 from dashboard.data.stream import Stream
 from dashboard.data.tunnel import Tunnel
 
+CE = 3  # of the ECN field of IP
 NEW, FAST, TIMEOUT, SPURIOUS, PROBE = range(5)
 KINDS = (
     "new data", "fast retransmission", "retransmission after time-out", "spurious retransmission (had arrived)",
@@ -83,7 +84,8 @@ class Flow:
 
     With gateways these belong to the client's connection, which ends at the near gateway. `server` is then the far
     gateway's connection. It has the same origin and the same sequence numbers, because its bytes are the same. `notes`:
-    sentences about what is left out.
+    sentences about what is left out. `marked_rows`: segments that arrived with
+    CE, in order of arrival.
     """
 
     origin_ns: int
@@ -110,6 +112,7 @@ class Flow:
     losses: Losses | None = None
     store: Store | None = None
     srtt: Series = NO_SERIES
+    marked_rows: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @kept
     def end(self) -> I64:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import pktlogger
 from dashboard.data import box, happened, kept_files, limits, slow, tunnel
 from dashboard.data.box import Box
-from dashboard.data.flow import Events, Flow, LostAcks, Stop
+from dashboard.data.flow import CE, Events, Flow, LostAcks, Stop
 from dashboard.data.happened import Happened
 from dashboard.data.runs import SERVER, Json, Run, Trial, flow_summary, load_run
 from dashboard.data.series import NO_SERIES, Series
@@ -33,8 +33,9 @@ from dashboard.data.store import Store, kept
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
-STORED_AS = 4  # changes when what is kept changes
-BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window")
+STORED_AS = 5  # changes when what is kept changes
+BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window",
+        "marked_rows")  # fmt: skip
 SLOW = "slow"
 
 
@@ -134,8 +135,11 @@ def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeli
     """One connection from the tables of a trial, without cwnd. `client`: the client's connection, where this is the far
     gateway's; its first segment is the origin of both."""
     folder = trial.path if client is None else trial.path / SERVER
-    boxed = set(box.COLUMNS) <= set(pq.read_schema(folder / "segments.parquet").names)
-    names = ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind", *(box.COLUMNS if boxed else ()))
+    there = set(pq.read_schema(folder / "segments.parquet").names)
+    boxed = set(box.COLUMNS) <= there
+    marks = ("ecn_received",) if "ecn_received" in there else ()  # runs of an older pktlogger have none
+    names = ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind", *marks,
+             *(box.COLUMNS if boxed else ()))  # fmt: skip
     seg = _columns(folder / "segments.parquet", flow, names, "t_sent_ns")
     ack_names = ("t_sent_ns", "t_received_ns", "ack", "window", *(("box_fate", "t_box_out_ns") if boxed else ()))
     ack = _columns(folder / "acks.parquet", flow, ack_names, sort_by="t_received_ns")
@@ -152,10 +156,17 @@ def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeli
         "ack_ns": ack["t_received_ns"][lost:] - origin,
         "ack": ack["ack"][lost:],
         "window": ack["window"][lost:],
+        "marked_rows": _marked(seg) if marks else np.zeros(0, np.int64),
     }
     fates = _fates(trial, client)
     never = _lost_acks({name: values[:lost] for name, values in ack.items()}, fates, origin)
     return _of(trial, flow, client, origin, columns, Box.of(fates, seg, origin) if boxed else None, never)
+
+
+def _marked(seg: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """The rows of segments that arrived with CE, in order of arrival."""
+    rows = np.flatnonzero((seg["ecn_received"] == CE) & (seg["t_received_ns"] >= 0))
+    return rows[np.argsort(seg["t_received_ns"][rows], kind="stable")]
 
 
 def stored_leg(trial: Trial, flow: int, client: Timeline | None, main: int, whole: bool = False) -> Timeline:

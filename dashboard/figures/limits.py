@@ -6,7 +6,7 @@ import numpy as np
 
 from dashboard.data.limits import WORDS
 from dashboard.figures.sheet import Sheet
-from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, YELLOW, scatter
+from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, TEAL, VERMILLION, YELLOW, scatter
 from dashboard.figures.view import View, seconds
 from netcommon import readable
 
@@ -17,6 +17,7 @@ COLOURS = {
     "send_buffer": PURPLE, "application": GREY, "pacing": YELLOW, "path_rate": GREEN, "fast_recovery": VERMILLION,
     "timeout": "#882255", "capture_loss": "#c3cbd3", "emulator_late": "#661100",
     "path_down": "#7a1fa2",
+    "ecn": TEAL,
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from dashboard.data.flow import FAST, NEW, PROBE, SPURIOUS, TIMEOUT
 from dashboard.data.mapping import taken
 from dashboard.data.series import I64
 from dashboard.figures.sheet import Later, Sheet, Trace
-from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, SKY, VERMILLION, scatter
+from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, SKY, TEAL, VERMILLION, scatter
 from dashboard.figures.units import said
 from dashboard.figures.view import (
     MOST_MARKS,
@@ -60,7 +60,8 @@ def add_seqack(figure: Sheet, view: View, row: int = 1) -> None:
 
 def _all_marks(view: View) -> list[Trace | None]:
     resent = [trace for kind in RESENT for trace in _resent(view, kind)]  # time-outs last, on top of spurious ones
-    return [*resent, *_lost(view), *_lost_acks(view), _timeouts(view), _zero_windows(view)]
+    events = [_timeouts(view), _zero_windows(view), _reductions(view)]
+    return [*_marked(view), *resent, *_lost(view), *_lost_acks(view), *events]
 
 
 def _step(drawn: Steps, name: str, colour: str, width: float, dash: str | None = None, **options: Any) -> Trace:
@@ -146,6 +147,15 @@ def _resent(view: View, kind: int) -> list[Trace]:
     return [sender | {"legendgroup": name}, receiver | {"legendgroup": name, "showlegend": False}]
 
 
+def _marked(view: View) -> list[Trace]:
+    """Segments that arrived with CE, where they did."""
+    tl = view.timeline
+    rows, counts = view.marks(tl.marked_rows, tl.received_ns[tl.marked_rows])
+    if not rows.size:
+        return []
+    return [_marks(view, rows, counts, tl.received_ns, tally(f"marked CE{view.words.where}", counts), TEAL, "diamond")]
+
+
 def _lost(view: View) -> list[Trace]:
     """A trace for each cause that the box gives; without the box's record one trace for all losses."""
     tl = view.timeline
@@ -206,6 +216,11 @@ def _timeouts(view: View) -> Trace | None:
 
 def _zero_windows(view: View) -> Trace | None:
     return _event_marks(view, "zero_window", "t0_ns", f"zero window{view.words.where}", BLACK, "circle-open-dot")
+
+
+def _reductions(view: View) -> Trace | None:
+    name = f"window reduced for ECN marks{view.words.where}"
+    return _event_marks(view, "ecn_reduction", "t1_ns", name, TEAL, "triangle-left-open")
 
 
 def _event_marks(view: View, kind: str, at: str, name: str, colour: str, symbol: str) -> Trace | None:

@@ -76,7 +76,14 @@ LOSSES = {
 # What limits a sender (pktlogger's FORMAT.md, "Limits").
 LIMITS = ("slow_start", "congestion_avoidance", "receiver_window", "zero_window", "send_buffer", "application",
           "pacing", "path_rate", "fast_recovery", "timeout", "capture_loss", "emulator_late",
-          "path_down")  # fmt: skip
+          "path_down", "ecn")  # fmt: skip
+
+# What the captures of both ends show of ECN's marks (pktlogger's FORMAT.md, summary.json).
+MARKS = {
+    "ce_marked": "Packets of this flow that the box marked CE", "ce_received": "Packets that arrived with CE",
+    "ece_received": "Acknowledgements with ECE", "ce_reported": "Packets that AccECN reported as CE",
+    "ecn_reductions": "Reductions of the window for marks",
+}  # fmt: skip
 
 _IN_ORDER = (
     *(Column(name, "int", "identity", name.capitalize()) for name in ("trial", "repeat", "seed")),
@@ -167,6 +174,7 @@ _IN_ORDER = (
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),
     *_outcomes("float", {f"limited_{name}": f"Share limited by {name.replace('_', ' ')}" for name in LIMITS}),
+    *_outcomes("int", {"ecn_marks_box": "Packets of all flows that the box marked CE"} | MARKS),
     *_outcomes("int", {f"lost_{key}": f"Lost: {label}" for key, label in LOSSES.items()}),
     *_outcomes("int", {f"seen_{key}": f"Lost, as the ends show it: {label}" for key, label in LOSSES.items()}),
     *_outcomes("int", {

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from netcommon.strangers import replacing
-from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS
+from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS, MARKS
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
 from scenarios.trial import recovery, sharing, trial
@@ -64,6 +64,7 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         "reverse_bps": ((end.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
         **_exchanges(summary.get("exchange") or {}),
         "recovery_ns": recovery.of_trial(params, receiver, box),
+        "ecn_marks_box": ((box.get("statistics") or {}).get("ab") or {}).get("marked"),
         "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),
         "window_granted_bytes": receiver.get("window_granted_bytes") or None,  # 0: the kernel sizes it
         "cpu_sender_ns": _cpu_ns(sender),
@@ -192,8 +193,8 @@ _CAUSES = {
 
 def _of_captures(summary: Path | None) -> dict[str, Any]:
     """Of the flow that carried the data (not of a tool's control connection): lfp-1995's s, the share of the time that
-    each limit had, and why packets were lost, by the box's record and by the captures of the ends alone. Nulls without
-    captures."""
+    each limit had, the marks of ECN, and why packets were lost, by the box's record and by the captures of the ends
+    alone. Nulls without captures."""
     content = (read_json(summary) if summary else None) or {}
     flows = content.get("flows") or [{}]
     flow = flows[content.get("main_flow", 0)]
@@ -201,6 +202,7 @@ def _of_captures(summary: Path | None) -> dict[str, Any]:
     lasted_ns = flow.get("limits_ns") or {}
     all_ns = sum(lasted_ns.values())
     found |= {f"limited_{name}": lasted_ns.get(name, 0) / all_ns if all_ns else None for name in LIMITS}
+    found |= {name: flow.get(name) for name in MARKS}
     for prefix, key in (("lost", "losses_by_cause"), ("seen", "losses_seen")):
         counts = flow.get(key)
         for name, causes in _CAUSES.items():

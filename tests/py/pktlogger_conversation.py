@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pktlogger_frames import ACK, SYN, T0_NS, A, B, Packet, options, write_pcapng
+from pktlogger_frames import ACK, CE, SYN, T0_NS, A, B, Packet, options, write_pcapng
 
 import pktlogger
 from netcommon.binaries import find
@@ -36,26 +36,35 @@ class Conversation:
     receiver: list[Packet] = field(default_factory=list)
     next_id: int = 65530  # wraps soon
     ack_id: int = 100
+    syns: tuple[int, int] = (0, 0)  # flags of ECN in both SYNs
 
     def __post_init__(self) -> None:
         self.a = ("fd00::1" if self.v6 else A, 40000)
         self.b = ("fd00::2" if self.v6 else B, 5010)
         mss = MSS + (12 if self.ts else 0)
-        self._both(0, 10, Packet(0, self.a, self.b, ISN_S, 0, SYN, 0, 60000, 0, self._options(0, mss)))
-        back = Packet(0, self.b, self.a, ISN_R, ISN_S + 1, SYN | ACK, 0, 60000, 0, self._options(10, mss))
+        self._both(0, 10, Packet(0, self.a, self.b, ISN_S, 0, SYN | self.syns[0], 0, 60000, 0, self._options(0, mss)))
+        back = Packet(0, self.b, self.a, ISN_R, ISN_S + 1, SYN | ACK | self.syns[1], 0, 60000, 0,
+                      self._options(10, mss))  # fmt: skip
         self._both(10, 10, back, forward=False)
         self._both(20, 10, Packet(0, self.a, self.b, ISN_S + 1, ISN_R + 1, ACK, 0, 60000, 0, self._options(20)))
 
-    def _options(self, t_ms: float, mss: int | None = None, sack: tuple[tuple[int, int], ...] = ()) -> bytes:
-        return options(mss, None, False, (int(t_ms) + 1, 1) if self.ts else None, sack)
+    def _options(
+        self, t_ms: float, mss: int | None = None, sack: tuple[tuple[int, int], ...] = (),
+        accecn: tuple[int, ...] = (),
+    ) -> bytes:  # fmt: skip
+        return options(mss, None, False, (int(t_ms) + 1, 1) if self.ts else None, sack, accecn)
 
     def _both(self, t_ms: float, delay_ms: float, packet: Packet, forward: bool = True) -> None:
         first, second = (self.sender, self.receiver) if forward else (self.receiver, self.sender)
         first.append(Packet(**{**packet.__dict__, "t_ns": T0_NS + int(t_ms * MS)}))
         second.append(Packet(**{**packet.__dict__, "t_ns": T0_NS + int((t_ms + delay_ms) * MS)}))
 
-    def send(self, t_ms: float, seq: int, parts: int = 1, arrive: list[tuple[int, int, float]] | None = None) -> None:
-        """A super-packet; `arrive` lists (first part, number of parts, delay) of what the receiver sees."""
+    def send(
+        self, t_ms: float, seq: int, parts: int = 1, arrive: list[tuple[int, int, float]] | None = None,
+        flags: int = 0, ecn: int = 0, ces: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        """A super-packet; `arrive` lists (first part, number of parts, delay) of what the receiver sees. `ces`: which
+        of these packets arrive with CE."""
         ip_id = self.next_id if self.ids else 0
         self.next_id += parts
         whole = Packet(
@@ -64,15 +73,17 @@ class Conversation:
             self.b,
             ISN_S + seq,
             ISN_R + 1,
-            ACK,
+            ACK | flags,
             parts * MSS,
             60000,
             ip_id,
             self._options(t_ms),
+            ecn,
         )
         self.sender.append(whole)
-        for first, n, delay_ms in [(0, parts, 10.0)] if arrive is None else arrive:
+        for number, (first, n, delay_ms) in enumerate([(0, parts, 10.0)] if arrive is None else arrive):
             change = {
+                "ecn": CE if number in ces else ecn,
                 "t_ns": whole.t_ns + int(delay_ms * MS),
                 "seq": ISN_S + seq + first * MSS,
                 "length": n * MSS,
@@ -81,9 +92,10 @@ class Conversation:
             self.receiver.append(Packet(**{**whole.__dict__, **change}))
 
     def ack(
-        self, t_ms: float, ack: int, window: int = 60000, sack: tuple[int, int] | None = None, lost: bool = False
-    ) -> None:
-        """An acknowledgement that leaves the receiver at t_ms."""
+        self, t_ms: float, ack: int, window: int = 60000, sack: tuple[int, int] | None = None, lost: bool = False,
+        flags: int = 0, accecn: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        """An acknowledgement that leaves the receiver at t_ms. `accecn`: the counters of the option."""
         blocks = ((((ISN_S + sack[0]) % 2**32), (ISN_S + sack[1]) % 2**32),) if sack else ()
         self.ack_id += 1
         packet = Packet(
@@ -92,11 +104,11 @@ class Conversation:
             self.a,
             ISN_R + 1,
             ISN_S + ack,
-            ACK,
+            ACK | flags,
             0,
             window,
             self.ack_id if self.ids else 0,
-            self._options(t_ms, sack=blocks),
+            self._options(t_ms, sack=blocks, accecn=accecn),
         )
         self.receiver.append(packet)
         if not lost:

@@ -216,8 +216,8 @@ def test_the_page_speaks_the_language_of_the_address_and_hides_answers(tmp_path:
 
 
 # What the field writes in Japanese texts, units, and plotly's own words.
-FIELD = {"ack", "sack", "rtt", "cwnd", "tcp", "info", "nic", "s", "ms", "kb", "mb", "b", "bit", "mbit", "customdata",
-         "x", "y", "f", "br", "extra"}  # fmt: skip
+FIELD = {"ack", "sack", "rtt", "cwnd", "tcp", "ecn", "ce", "info", "nic", "s", "ms", "kb", "mb", "b", "bit", "mbit",
+         "customdata", "x", "y", "f", "br", "extra"}  # fmt: skip
 
 
 STOPS = (  # as pktlogger writes them

@@ -232,3 +232,30 @@ def test_exports_have_what_is_in_view(client: FlaskClient, run_path: Path, loade
     assert graph.startswith("timeval unsigned\n") and graph.endswith("\ngo\n")
     segments = re.findall(r"^(?:white|red|purple)\nline \d+\.\d{9} \d+ \d+\.\d{9} \d+$", graph, re.MULTILINE)
     assert len(segments) == seen.sum() and graph.count("\nR") == (seen & (loaded.transmission > 1)).sum()
+
+
+def test_marks_and_reductions_for_them_are_drawn_and_counted(tmp_path: Path) -> None:
+    """Three segments arrive with CE, and the sender reduces its window once."""
+    path = synthetic_run.seqack(tmp_path, segments=1_200)
+    folder, run = path / "trials" / "0000", load_run(path)
+    table, events = pq.read_table(folder / "segments.parquet"), pq.read_table(folder / "events.parquet")
+    came = np.flatnonzero(table["t_received_ns"].to_numpy() >= 0)
+    came = came[table["flow"].to_numpy()[came] == run.trial(0).flows[0]]
+    ecn = np.full(table.num_rows, 2, np.uint8)
+    ecn[came[:3]] = 3
+    pq.write_table(table.append_column("ecn_received", pa.array(ecn)), folder / "segments.parquet")
+    summary = json.loads((folder / "summary.json").read_text())
+    summary["event_kinds"].append("ecn_reduction")
+    reduced = events["kind"].to_numpy().copy()
+    reduced[0] = len(summary["event_kinds"]) - 1
+    place = events.column_names.index("kind")
+    pq.write_table(events.set_column(place, "kind", pa.array(reduced)), folder / "events.parquet")
+    for flow in summary["flows"]:
+        flow |= {"ce_received": 3, "ece_received": 4, "ecn_reductions": 1}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    shown = answer(make_app(tmp_path).server.test_client(), path, "view", "from=0&to=1000")["data"]
+    names = [trace["name"] for trace in shown]
+    assert "window reduced for ECN marks (1)" in names, names
+    assert "marked CE (3)" in names
+    page = str(page_at(Runs(tmp_path), f"/run/{path.name}/trial/0"))
+    assert "4 ACKs with ECE, window reduced once" in page

@@ -63,6 +63,7 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
         .dir = dir,
         .receiver_dir = far,
         .mss = pl_flow_mss(a),
+        .mss_option = pl_flow_mss_option(a),
         .delta = delta_of(&a->side[dir], &b->side[far]),
         .data_ids = pl_survey_has(sender, sender_flow, PL_DATA_IDS, dir) &&
                     pl_survey_has(receiver, receiver_flow, PL_DATA_IDS, far),
@@ -80,8 +81,10 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
         .max_delay_ns = -1,
         .pace = &analysis->pace,
     };
-    if (!t.mss)
+    if (!t.mss) {
         t.mss = pl_flow_mss(b);
+        t.mss_option = pl_flow_mss_option(b);
+    }
     t.rows_left = t.sender_rows + t.receiver_rows;
     return t;
 }

@@ -11,6 +11,7 @@
 static const char *const event_kinds[] = {
     [PL_LOSS_BURST] = "loss_burst", [PL_RTO] = "rto", [PL_FAST_RETRANSMIT] = "fast_retransmit",
     [PL_ZERO_WINDOW] = "zero_window", [PL_RECEIVER_WINDOW] = "receiver_window", [PL_IDLE] = "idle",
+    [PL_ECN_REDUCTION] = "ecn_reduction",
 };
 /* clang-format on */
 _Static_assert(sizeof event_kinds / sizeof *event_kinds == PL_EVENT_KIND_N, "every kind of event has a name");
@@ -153,6 +154,23 @@ static json_t *bursts_json(const struct pl_transfer *t)
                      (json_int_t)trains->parts_max, "bytes_max", (json_int_t)trains->bytes_max, "by_packets", sizes);
 }
 
+/* What both ends show of marks; null what this way of reporting, or a missing record, does not show. */
+static void add_marks(json_t *flow, const struct pl_transfer *t)
+{
+    const struct pl_mark_sum *marks = &t->marks;
+    bool accurate = pl_flow_ecn(t->flow) == PL_ECN_ACCURATE;
+    json_object_set_new(flow, "ecn", pl_json_ecn(t->flow));
+    json_object_set_new(flow, "ce_marked", t->box ? json_integer((json_int_t)marks->box_marked) : json_null());
+    set(flow, "ce_received", marks->ce_received);
+    set(flow, "ce_received_bytes", marks->ce_received_bytes);
+    json_object_set_new(flow, "ece_received", accurate ? json_null() : json_integer((json_int_t)marks->ece_received));
+    json_object_set_new(flow, "ce_reported", accurate ? json_integer((json_int_t)marks->ce_reported) : json_null());
+    json_object_set_new(flow, "ce_reported_bytes",
+                        accurate ? json_integer((json_int_t)marks->ce_reported_bytes) : json_null());
+    json_object_set_new(flow, "cwr_sent", accurate ? json_null() : json_integer((json_int_t)marks->cwr_sent));
+    set(flow, "ecn_reductions", marks->reductions);
+}
+
 static void add_order(json_t *flow, const struct pl_transfer *t)
 {
     set(flow, "reordered", t->reordered);
@@ -186,6 +204,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set(flow, "fast_recoveries", t->fast_recoveries);
     set(flow, "duplicate_acks", t->duplicate_acks);
     add_order(flow, t);
+    add_marks(flow, t);
     set(flow, "in_flight_at_end", t->in_flight_at_end);
     set(flow, "acked_unseen_bytes", t->acked_unseen_bytes);
     set(flow, "unseen", t->unseen);

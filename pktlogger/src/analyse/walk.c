@@ -31,6 +31,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet)
     s->last_ack_ns = packet->t_ns;
     if (!s->started)
         return 0;
+    pl_marks_ack(&s->marks, s->t, packet, packet->ack > s->una ? packet->ack : s->una);
     if (packet->ack > s->una) {
         s->una = packet->ack;
         s->hint = packet->sack_n > 0;
@@ -195,6 +196,15 @@ static int note_rates(struct pl_walk *s, const struct pl_row *packet)
     return 0;
 }
 
+static bool note_reduction(struct pl_walk *s, const struct pl_row *packet)
+{
+    struct pl_event event;
+    if (!pl_marks_send(&s->marks, s->t, packet, s->una, s->high, s->mode != PL_MODE_NORMAL, &event))
+        return false;
+    pl_walk_event(s, PL_ECN_REDUCTION, event);
+    return true;
+}
+
 /* Handles one data packet, whose parts are s->parts. */
 static int on_send(struct pl_walk *s, const struct pl_row *packet)
 {
@@ -213,6 +223,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
     s->probe = !timeout && is_probe(s, first, packet->t_ns);
     if (!timeout && !s->probe && first->transmission > 1 && s->mode == PL_MODE_NORMAL)
         enter_fast(s, first);
+    bool reduced = note_reduction(s, packet);
     if (take_parts(s) < 0)
         return -1;
     after_send(s, packet->t_ns);
@@ -227,6 +238,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         .window = s->window,
         .window_known = s->window_known,
         .timeout = timeout,
+        .reduced = reduced,
         .mode = s->mode,
     };
     return pl_limits_send(s->explain.limits, &sent);
@@ -255,6 +267,7 @@ static struct pl_walk *begin(struct pl_transfer *t, struct pl_tables *tables)
         return NULL;
     walk->t = t;
     walk->tables = tables;
+    walk->marks = pl_marks_begin(t);
     walk->limited_ns = walk->closed_ns = walk->drained_ns = -1;
     walk->rates = pl_rates_new(t, tables);
     if (!walk->rates || pl_explain_begin(&walk->explain, t, tables) < 0) {

@@ -3,6 +3,7 @@
 #define PL_WALK_STATE_H
 
 #include "explain.h"
+#include "marks.h"
 #include "rates.h"
 #include "walk.h"
 
@@ -22,6 +23,7 @@ struct pl_walk {
     struct pl_losses losses;
     struct pl_explain explain;
     struct pl_rates *rates;
+    struct pl_marks marks;
     uint64_t segment;         /* the number of the next one to be sent */
     uint64_t timeout_segment; /* the first one sent by the last time-out */
     bool reset;

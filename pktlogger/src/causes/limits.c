@@ -152,7 +152,7 @@ static enum pl_limit_cause window_cause(const struct pl_limits *l)
 {
     if (l->full)
         return PL_LIMIT_RECEIVER_WINDOW;
-    return l->last_cause == PL_LIMIT_SLOW_START ? PL_LIMIT_SLOW_START : PL_LIMIT_CONGESTION_AVOIDANCE;
+    return l->last_cause == PL_LIMIT_SLOW_START ? PL_LIMIT_SLOW_START : pl_round_window(&l->rounds);
 }
 
 static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *sent)
@@ -193,6 +193,8 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     bool late = covered(l, l->path.late, &l->late_at, sent->t_ns);
     if (!late && unanswered(l, sent))
         return window_cause(l);
+    if (l->room_ns >= 0 && had_nothing(l, sent->t_ns) && sent->reduced && outstanding(sent))
+        return PL_LIMIT_ECN; /* the flight had to shrink first */
     if (l->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return buffer_was_full(l, sent) ? PL_LIMIT_SEND_BUFFER : PL_LIMIT_APPLICATION;
     if (late)
@@ -216,6 +218,17 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     return end_gap(l, sent->t_ns, cause);
 }
 
+/* Takes a reduction for marks. One in slow start ends it, and the round of that. */
+static void reduce(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    if (l->rounds.opening)
+        cut_round(l, sent->t_ns);
+    l->rounds.opening = false;
+    l->rounds.reduced = l->rounds.marked = true;
+    if (l->last_cause == PL_LIMIT_SLOW_START)
+        l->last_cause = PL_LIMIT_ECN;
+}
+
 static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     if (sent->mode != PL_MODE_NORMAL && l->mode == PL_MODE_NORMAL)
@@ -224,7 +237,11 @@ static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
         l->rounds.opening = false;
     if (sent->timeout)
         l->rounds.opening = true;
-    l->rounds.lost = l->rounds.lost || sent->mode != PL_MODE_NORMAL;
+    if (sent->mode != PL_MODE_NORMAL) {
+        l->rounds.reduced = true;
+        l->rounds.marked = false;
+    } else if (sent->reduced)
+        reduce(l, sent);
     l->mode = sent->mode;
 }
 

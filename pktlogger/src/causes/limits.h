@@ -23,12 +23,13 @@ struct pl_limits_path {
 enum pl_sender_mode { PL_MODE_NORMAL, PL_MODE_FAST, PL_MODE_TIMEOUT };
 
 /* The sender after a data packet. queue_ns: how much longer than the quickest part its first part was under way; -1:
- * not known. `timeout`: a time-out sent it. */
+ * not known. `timeout`: a time-out sent it. `reduced`: the sender reduced its congestion window for marks since the
+ * packet before. */
 struct pl_limits_send {
     int64_t t_ns, queue_ns;
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
     uint32_t len, window;
-    bool window_known, timeout;
+    bool window_known, timeout, reduced;
     enum pl_sender_mode mode;
 };
 

@@ -17,6 +17,7 @@ static const char *const limits[PL_LIMIT_N][2] = {
     [PL_LIMIT_CAPTURE_LOSS] = {"capture_loss", "not known: the capture missed packets"},
     [PL_LIMIT_EMULATOR_LATE] = {"emulator_late", "the delay box, which was late"},
     [PL_LIMIT_PATH_DOWN] = {"path_down", "the path, which was down"},
+    [PL_LIMIT_ECN] = {"ecn", "the congestion window, which ECN marks reduced"},
 };
 /* clang-format on */
 

@@ -43,7 +43,7 @@ static bool paced(const struct pl_round *round, bool still)
 enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel)
 {
     bool still = steady(rounds, round), grew = grown(rounds, round);
-    enum pl_limit_cause cause = PL_LIMIT_CONGESTION_AVOIDANCE;
+    enum pl_limit_cause cause = pl_round_window(rounds);
     *relabel = false;
     rounds->last_flight = round->flight;
     rounds->filled = rounds->filled || round->queue_ns >= rounds->standing_ns;
@@ -54,12 +54,12 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
     rounds->opening = false;
     if (rounds->filled && busy(round))
         return PL_LIMIT_PATH_RATE;
-    if (still && !rounds->lost)
+    if (still && !rounds->reduced)
         rounds->cap = round->flight;
-    if (paced(round, still && !rounds->lost))
+    if (paced(round, still && !rounds->reduced))
         cause = PL_LIMIT_PACING;
     else if (still && rounds->cap && round->flight + rounds->mss >= rounds->cap)
         cause = PL_LIMIT_SEND_BUFFER;
-    *relabel = still && cause != PL_LIMIT_CONGESTION_AVOIDANCE;
+    *relabel = still && cause != pl_round_window(rounds);
     return cause;
 }

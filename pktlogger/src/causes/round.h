@@ -23,7 +23,8 @@ struct pl_rounds {
     uint32_t mss;
     int64_t standing_ns;    /* a queue is standing when no packet of a round meets a smaller one */
     uint64_t last_flight;   /* 0: none */
-    bool opening, lost;     /* slow start may go on; a recovery has been seen */
+    bool opening, reduced;  /* slow start may go on; the congestion window has been reduced */
+    bool marked;            /* last because of marks and not of a loss */
     bool filled;            /* a queue has been standing, so the line's rate is known and not only that of the sender */
     uint64_t steady_flight; /* of the first of the last steady rounds */
     unsigned steady_n;
@@ -31,6 +32,12 @@ struct pl_rounds {
 };
 
 enum { PL_STEADY_ROUNDS = 4 };
+
+/* What the congestion window past slow start is. */
+static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds)
+{
+    return rounds->marked ? PL_LIMIT_ECN : PL_LIMIT_CONGESTION_AVOIDANCE;
+}
 
 /* The cause of a round that is over. *relabel: the steady rounds before it have this cause, too. */
 enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel);

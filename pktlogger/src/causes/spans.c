@@ -42,7 +42,8 @@ void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause
 {
     for (size_t i = 0; i < spans->pending.n; i++) {
         struct pl_span *span = &spans->pending.at[i];
-        if (!span->open && span->round >= round && span->row.cause == PL_LIMIT_CONGESTION_AVOIDANCE)
+        bool window = span->row.cause == PL_LIMIT_CONGESTION_AVOIDANCE || span->row.cause == PL_LIMIT_ECN;
+        if (!span->open && span->round >= round && window)
             span->row.cause = (uint8_t)cause;
     }
 }

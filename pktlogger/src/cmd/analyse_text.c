@@ -89,6 +89,20 @@ static void print_losses(const struct pl_transfer *t)
             printf("  the path's parameters rule out %s\n", pl_loss_words((enum pl_loss_cause)i));
 }
 
+static void print_marks(const struct pl_transfer *t)
+{
+    const struct pl_mark_sum *marks = &t->marks;
+    bool accurate = pl_flow_ecn(t->flow) == PL_ECN_ACCURATE;
+    if (!marks->ce_received && !marks->box_marked && !marks->ece_received && !marks->ce_reported)
+        return;
+    printf("  %" PRIu64 " packet%s arrived marked CE", marks->ce_received, plural(marks->ce_received));
+    if (t->box)
+        printf(" (the box marked %" PRIu64 ")", marks->box_marked);
+    printf(accurate ? "; the sender heard of %" PRIu64 " of them" : "; %" PRIu64 " acknowledgements with ECE came back",
+           accurate ? marks->ce_reported : marks->ece_received);
+    printf(", and reduced its window %" PRIu64 " time%s\n", marks->reductions, plural(marks->reductions));
+}
+
 static void print_rates(const struct pl_transfer *t)
 {
     static const char *const ways[] = {"sent", "received"};
@@ -112,6 +126,7 @@ void pl_analyse_print(const struct pl_transfer *t)
     print_outline(t);
     print_limits(t);
     print_losses(t);
+    print_marks(t);
     print_rates(t);
     for (size_t i = 0; i < t->stops.n; i++)
         printf("  stopped %.3f s at %.3f s: %s\n", (double)(t->stops.at[i].t1_ns - t->stops.at[i].t0_ns) / 1e9,

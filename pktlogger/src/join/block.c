@@ -124,7 +124,8 @@ static int cut_all(struct pl_block *block)
     return 0;
 }
 
-/* The arrival of a part is that of its last piece; its frame is that of its first piece. */
+/* The arrival of a part is that of its last piece; its frame is that of its first piece. It is marked when a piece
+ * is. */
 static void collect_arrivals(struct pl_block *block)
 {
     for (size_t i = 0; i < block->sent.n; i++) { /* in order of borders */
@@ -138,6 +139,8 @@ static void collect_arrivals(struct pl_block *block)
             segment->t_received_ns = arrival->t_ns;
         if (member->arrived++ == 0)
             segment->receiver_frame = arrival->frame;
+        if (segment->ecn_received != NC_CE)
+            segment->ecn_received = arrival->ecn;
     }
     for (size_t i = 0; i < block->members.n; i++) {
         const struct pl_member *member = &block->members.at[i];
@@ -147,6 +150,7 @@ static void collect_arrivals(struct pl_block *block)
         else {
             segment->t_received_ns = -1;
             segment->receiver_frame = 0;
+            segment->ecn_received = PL_NO_ECN;
         }
     }
 }

@@ -166,5 +166,6 @@ struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
         .dir = (uint8_t)u64(box, DIR, i),
         .fate = fate == FATE_OUTAGE && !box->tells_outages ? FATE_N : fate,
         .corrupted = release_ns >= 0 && u64(box, EDITS, i) & EDIT_CORRUPT,
+        .marked = u64(box, EDITS, i) & EDIT_CE,
     };
 }

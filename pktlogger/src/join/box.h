@@ -19,6 +19,7 @@ struct pl_box_row {
     uint32_t len;
     uint8_t dir, fate;
     bool corrupted; /* it left with a wrong checksum */
+    bool marked;    /* CE */
 };
 
 enum { PL_BOX_COLUMNS = 13 };

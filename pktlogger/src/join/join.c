@@ -39,7 +39,7 @@ void pl_join_free(struct pl_join *join)
 /* Makes part `i` of a packet with data; false when there is none. */
 static bool part_of(const struct pl_transfer *t, const struct pl_row *row, uint32_t i, struct pl_arrival *part)
 {
-    uint32_t step = t->mss ? t->mss : row->len;
+    uint32_t step = t->mss_option ? pl_part_len(t->mss_option, row->options) : row->len;
     if (row->len / step >= PARTS_MAX) /* no real packet has so many; this bounds the work of one packet */
         step = row->len / (PARTS_MAX - 1) + 1;
     uint64_t offset = (uint64_t)i * step;
@@ -52,6 +52,7 @@ static bool part_of(const struct pl_transfer *t, const struct pl_row *row, uint3
         .t_ns = row->t_ns,
         .len = left < step ? (uint32_t)left : step,
         .token = t->data_ids ? (uint16_t)(row->ip_id + i) : row->tsval,
+        .ecn = row->ecn,
     };
     return true;
 }
@@ -87,6 +88,8 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
             .t_received_ns = -1,
             .delay_ns = -1,
             .sender_frame = part.frame,
+            .ecn_sent = part.ecn,
+            .ecn_received = PL_NO_ECN,
             .transmission = 1,
             .box_fate = PL_NO_FATE,
             .t_box_in_ns = -1,
@@ -223,9 +226,11 @@ int pl_join_sender(struct pl_join *join, const struct pl_row *row, struct pl_tab
 
 int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
 {
-    const struct pl_transfer *t = join->t;
+    struct pl_transfer *t = join->t;
     struct pl_arrival part;
-    if (pl_is_data(row, t->receiver_dir) && row->seq + (uint64_t)t->delta < UINT64_MAX / 4)
+    bool data = pl_is_data(row, t->receiver_dir) && row->seq + (uint64_t)t->delta < UINT64_MAX / 4;
+    t->marks.ce_received += row->dir == t->receiver_dir && !data && row->ecn == NC_CE; /* parts count when joined */
+    if (data)
         for (uint32_t i = 0; part_of(t, row, i, &part); i++) {
             part.number += (uint64_t)t->delta;
             if (PL_APPEND(&join->parts_arrived, part) < 0)
@@ -246,6 +251,7 @@ int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
         .box_fate = PL_NO_FATE,
         .t_box_in_ns = -1,
         .t_box_out_ns = -1,
+        .ace = NC_TCP_ACE(row->flags),
         .token = ack_token(t, row),
     };
     ++*join->open;
@@ -261,6 +267,7 @@ int pl_join_box(struct pl_join *join, uint32_t number)
     bool data = row.dir == t->box_dir;
     if (pl_lateness_add(&join->t->lateness, data, row.t_due_ns, row.t_released_ns) < 0)
         return -1;
+    join->t->marks.box_marked += data && row.marked;
     if (row.t_in_ns < 0 || row.t_in_ns > LATEST_NS || (data ? row.len == 0 : row.ack == PL_NO_ACK))
         return 0;
     struct pl_seen seen = {

@@ -28,6 +28,7 @@ struct pl_arrival {
     uint64_t number, frame;
     int64_t t_ns;
     uint32_t len, token;
+    uint8_t ecn;
 };
 
 /* A packet in the box's record. */

@@ -10,7 +10,7 @@
 
 enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with a box */
 enum { NPY_HEADER = 128 };
-enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 11 }; /* places of segment_columns */
+enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 13 }; /* places of segment_columns */
 
 /* clang-format off */
 static const struct pl_column segment_columns[] = {
@@ -25,6 +25,8 @@ static const struct pl_column segment_columns[] = {
     PL_COLUMN(struct pl_segment, sender_frame, "<u8"),
     PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),
     [UNSEEN] = PL_COLUMN(struct pl_segment, unseen, "|u1"),
+    PL_COLUMN(struct pl_segment, ecn_sent, "|u1"),
+    PL_COLUMN(struct pl_segment, ecn_received, "|u1"),
     [BOX_FATE] = PL_COLUMN(struct pl_segment, box_fate, "|u1"),
     PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),
     PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"),
@@ -33,8 +35,9 @@ static const struct pl_column segment_columns[] = {
 static const struct pl_column ack_columns[] = {
     PL_COLUMN(struct pl_ack, flow, "<u4"),          PL_COLUMN(struct pl_ack, ack, "<u8"),
     PL_COLUMN(struct pl_ack, t_sent_ns, "<i8"),     PL_COLUMN(struct pl_ack, t_received_ns, "<i8"),
-    PL_COLUMN(struct pl_ack, window, "<u4"),        PL_COLUMN(struct pl_ack, box_fate, "|u1"),
-    PL_COLUMN(struct pl_ack, t_box_in_ns, "<i8"),   PL_COLUMN(struct pl_ack, t_box_out_ns, "<i8"),
+    PL_COLUMN(struct pl_ack, window, "<u4"),        PL_COLUMN(struct pl_ack, ace, "|u1"),
+    PL_COLUMN(struct pl_ack, box_fate, "|u1"),      PL_COLUMN(struct pl_ack, t_box_in_ns, "<i8"),
+    PL_COLUMN(struct pl_ack, t_box_out_ns, "<i8"),
 };
 static const struct pl_column event_columns[] = {
     PL_COLUMN(struct pl_event, flow, "<u4"), PL_COLUMN(struct pl_event, t0_ns, "<i8"),

@@ -8,7 +8,7 @@
 #include "table.h"
 #include "transfer.h"
 
-enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_TABLE_N = 6, PL_SEGMENT_COLUMNS = 15, PL_ACK_COLUMNS = 8 };
+enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_TABLE_N = 6, PL_SEGMENT_COLUMNS = 17, PL_ACK_COLUMNS = 9 };
 #define PL_NO_RUN UINT32_MAX
 
 struct pl_run {

@@ -129,6 +129,10 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
         t->first_ns = t->last_ns = segment->t_sent_ns;
     tally->last_sent_ns = segment->t_sent_ns;
     follow_acks(tally, segment);
+    if (segment->ecn_received == NC_CE) {
+        t->marks.ce_received++;
+        t->marks.ce_received_bytes += segment->len;
+    }
     if (segment->t_received_ns < 0) {
         t->not_arrived++;
         return 0;

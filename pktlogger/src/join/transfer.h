@@ -27,6 +27,7 @@ enum pl_event_kind {
     PL_ZERO_WINDOW,
     PL_RECEIVER_WINDOW,
     PL_IDLE,
+    PL_ECN_REDUCTION,
     PL_EVENT_KIND_N,
 };
 
@@ -39,6 +40,7 @@ struct pl_segment {
     int64_t t_box_in_ns, t_box_exit_ns, t_box_out_ns; /* with a box's record */
     uint16_t transmission;
     uint8_t kind, unseen, box_fate; /* unseen: it was acknowledged, and the receiver's capture does not have it */
+    uint8_t ecn_sent, ecn_received; /* enum nc_ecn; PL_NO_ECN: it did not arrive */
     /* not in the table: */
     bool sent_once; /* no other copy of any of its bytes was sent */
     bool repeats;   /* an earlier copy of all its bytes arrived */
@@ -51,7 +53,7 @@ struct pl_ack {
     uint64_t ack;
     int64_t t_sent_ns, t_received_ns;
     int64_t t_box_in_ns, t_box_out_ns; /* with a box's record */
-    uint8_t box_fate;
+    uint8_t box_fate, ace;
     bool joined; /* not in the table, nor is the token */
     uint32_t token;
 };
@@ -78,6 +80,7 @@ enum pl_limit_cause {
     PL_LIMIT_CAPTURE_LOSS,
     PL_LIMIT_EMULATOR_LATE,
     PL_LIMIT_PATH_DOWN,
+    PL_LIMIT_ECN,
     PL_LIMIT_N,
 };
 
@@ -140,6 +143,15 @@ struct pl_rate {
     int64_t t0_ns, rtt_ns;
 };
 
+/* What both ends show of marks (FORMAT.md section 3, summary.json). */
+struct pl_mark_sum {
+    uint64_t ce_received, ce_received_bytes; /* from the sender to the receiver */
+    uint64_t ece_received;                   /* acknowledgements at the sender, RFC 3168 */
+    uint64_t ce_reported, ce_reported_bytes; /* by AccECN's ACE and by its option */
+    uint64_t cwr_sent, reductions;
+    uint64_t box_marked; /* with a box's record */
+};
+
 enum { PL_SCALES_MAX = 4, PL_TRAIN_BINS = 16 };
 
 /* What is asked of rates and bursts. */
@@ -170,7 +182,7 @@ struct pl_transfer {
     const struct pl_flow *flow;               /* as in the sender's capture */
     unsigned dir;                             /* of the data, in the sender's capture */
     unsigned receiver_dir;                    /* of the data, in the receiver's capture */
-    uint32_t mss;                             /* 0: not known, packets are not taken apart */
+    uint32_t mss, mss_option;                 /* 0: not known, packets are not taken apart */
     int64_t delta;                            /* sender's relative number less the receiver's */
     bool data_ids, ack_ids;                   /* data, or acknowledgements, have IPv4 identifications at both ends */
     uint64_t sender_rows, receiver_rows;      /* packets of both directions */
@@ -201,6 +213,7 @@ struct pl_transfer {
     int64_t typical_queue_ns;           /* 95th percentile of delay less min_delay */
     uint64_t not_arrived;               /* parts, lost or not */
     int64_t limit_ns[PL_LIMIT_N];
+    struct pl_mark_sum marks;
     uint64_t duplicate_acks;           /* at the sender */
     uint64_t reordered, overtaken_sum; /* parts that arrived behind later ones, and by how many in sum */
     uint32_t overtaken_max;
@@ -211,6 +224,8 @@ struct pl_transfer {
     struct pl_trains trains;
     uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];
 };
+
+#define PL_NO_ECN UINT8_MAX
 
 /* True for the fate of a part that the box dropped (FORMAT.md section 6 numbers the fates). */
 static inline bool pl_box_dropped(uint8_t fate)

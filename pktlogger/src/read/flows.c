@@ -264,13 +264,20 @@ bool pl_flow_timestamps(const struct pl_flow *flow)
 
 uint32_t pl_flow_mss(const struct pl_flow *flow)
 {
+    uint32_t mss = pl_flow_mss_option(flow);
+    return mss ? pl_part_len(mss, pl_flow_timestamps(flow) ? TIMESTAMP_OPTION : 0) : 0;
+}
+
+uint32_t pl_flow_mss_option(const struct pl_flow *flow)
+{
     uint32_t mss = UINT32_MAX;
     for (int i = 0; i < 2; i++)
         if (flow->side[i].has_mss && flow->side[i].mss < mss)
             mss = flow->side[i].mss;
-    if (mss == UINT32_MAX)
-        return 0;
-    if (pl_flow_timestamps(flow))
-        mss = mss > TIMESTAMP_OPTION ? mss - TIMESTAMP_OPTION : 0;
-    return mss > MSS_FLOOR ? mss : MSS_FLOOR;
+    return mss == UINT32_MAX ? 0 : mss > MSS_FLOOR ? mss : MSS_FLOOR;
+}
+
+uint32_t pl_part_len(uint32_t mss_option, uint32_t options)
+{
+    return mss_option > options + MSS_FLOOR ? mss_option - options : MSS_FLOOR;
 }

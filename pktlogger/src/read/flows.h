@@ -87,4 +87,12 @@ bool pl_flow_timestamps(const struct pl_flow *flow);
  * small windows Linux was seen not to apply it: it sent segments of 4,300 bytes into a first window of 4,300 bytes. */
 uint32_t pl_flow_mss(const struct pl_flow *flow);
 
+/* The smaller MSS option; 0 when no SYN has it. */
+uint32_t pl_flow_mss_option(const struct pl_flow *flow);
+
+/* The payload of each wire packet but the last that a super-packet stands for, with `options` bytes of TCP options in
+ * its header: they are in each of them, and the MSS counts them (RFC 6691). A flow's packets differ: SACK blocks and
+ * AccECN's counters come and go. */
+uint32_t pl_part_len(uint32_t mss_option, uint32_t options);
+
 #endif

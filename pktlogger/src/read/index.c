@@ -7,6 +7,7 @@
 #include "nc_log.h"
 #include "nc_tunnel.h"
 
+enum { TCP_HEADER = 20 };
 enum taken { TAKEN, COUNTED, NO_MEMORY };
 
 /* Counts a frame that has no row, by the first reason that applies. */
@@ -28,9 +29,9 @@ static void count_other(struct pl_counts *counts, enum nc_decoded decoded, const
         counts->ip_other++;
 }
 
-static uint16_t parts_of(uint32_t len, uint32_t mss)
+static uint16_t parts_of(uint32_t len, uint32_t part)
 {
-    uint64_t parts = mss && len > mss ? ((uint64_t)len + mss - 1) / mss : 1;
+    uint64_t parts = part && len > part ? ((uint64_t)len + part - 1) / part : 1;
     return (uint16_t)(parts < UINT16_MAX ? parts : UINT16_MAX);
 }
 
@@ -73,6 +74,7 @@ static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, con
         .ip_id = packet->ip_version == 4 ? (uint16_t)packet->ip_id : 0,
         .ack = PL_NO_ACK,
         .ecn = packet->ecn,
+        .options = (uint8_t)(packet->payload_offset - packet->l4_offset - TCP_HEADER),
         .accecn = tcp->accecn,
         .ee0b = tcp->ee0b,
         .eceb = tcp->eceb,
@@ -84,7 +86,8 @@ static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, con
     add_sack(row, peer, tcp);
     bool scaled = !(tcp->flags & NC_TCP_SYN) && pl_flow_scaled(flow);
     row->window = scaled ? (uint32_t)tcp->window << side->wscale : tcp->window;
-    row->parts = parts_of(row->len, pl_flow_mss(flow));
+    uint32_t mss = pl_flow_mss_option(flow);
+    row->parts = parts_of(row->len, mss ? pl_part_len(mss, row->options) : 0);
     account(flow, dir, row);
 }
 

@@ -17,6 +17,7 @@ struct pl_row {
     uint32_t ee0b, eceb, ee1b;
     uint16_t parts, flags, ip_id;
     uint8_t dir, sack_n, ecn, accecn;
+    uint8_t options; /* bytes of TCP options; no column */
 };
 
 /* The number of frames of each kind. `frames` is the sum of the others, apart from `tunnelled`: TCP inside tunnels. */

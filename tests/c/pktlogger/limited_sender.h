@@ -17,6 +17,7 @@ struct run {
     uint64_t una, high;
     uint32_t window;
     enum pl_sender_mode mode;
+    bool reduced; /* for marks, before the next packet */
     int64_t queue_ns;
     size_t n;
     struct pl_limit rows[ROWS];
@@ -57,7 +58,9 @@ static inline void send(struct run *run, int64_t after_ns, bool timeout)
                                         .window = run->window,
                                         .window_known = true,
                                         .timeout = timeout,
+                                        .reduced = run->reduced,
                                         .mode = run->mode};
+    run->reduced = false;
     CHECK_EQ(pl_limits_send(run->limits, &sent), 0);
 }
 

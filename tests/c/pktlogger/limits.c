@@ -160,6 +160,24 @@ static void a_path_that_is_down_is_the_limit_until_a_packet_passes(void)
     CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 0);
 }
 
+/* A sender that halves its window at once is silent until half of the flight is acknowledged, as after a loss. */
+static void silence_until_the_flight_has_shrunk_is_that_of_the_marks(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    for (int i = 0; i < 40; i++)
+        send(&run, 1000, false);
+    acknowledge(&run, RTT_NS, MSS, false);
+    for (int i = 0; i < 20; i++)
+        acknowledge(&run, MS, MSS, false);
+    run.reduced = true;
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_ECN], 60);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
 static void recoveries_begin_and_end_where_they_do(void)
 {
     struct run run;
@@ -216,6 +234,7 @@ int main(void)
     RUN(silences_that_no_acknowledgement_ends_are_the_application);
     RUN(silence_in_an_outage_is_neither_the_application_nor_the_paths_rate);
     RUN(a_path_that_is_down_is_the_limit_until_a_packet_passes);
+    RUN(silence_until_the_flight_has_shrunk_is_that_of_the_marks);
     RUN(recoveries_begin_and_end_where_they_do);
     RUN(a_box_that_was_late_for_most_of_a_gap_is_the_limit);
     return 0;

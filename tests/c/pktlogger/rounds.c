@@ -139,6 +139,45 @@ static void a_queue_until_a_loss_is_the_paths_rate(void)
     CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 0);
 }
 
+/* A flight that stands still because marks hold it down. */
+static void a_flight_that_marks_hold_down_is_no_send_buffer(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    burst(&run, 10);
+    burst(&run, 20);
+    for (int round = 0; round < 10; round++) {
+        run.reduced = round == 0;
+        burst(&run, 40);
+    }
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+    CHECK(ms[PL_LIMIT_ECN] >= 399);
+}
+
+/* The congestion window is congestion avoidance's again when a loss has reduced it last. */
+static void a_loss_after_the_marks_makes_it_congestion_avoidance(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    burst(&run, 10);
+    run.reduced = true;
+    for (int round = 0; round < 4; round++)
+        burst(&run, 20 + round);
+    run.mode = PL_MODE_FAST;
+    send(&run, 1000, false);
+    acknowledge(&run, RTT_NS, run.high - run.una, true);
+    for (int round = 0; round < 4; round++)
+        burst(&run, 20 + round);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_ECN] >= 159 && ms[PL_LIMIT_ECN] <= 161);
+    CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 159);
+}
+
 int main(void)
 {
     RUN(doubling_is_slow_start_and_one_more_is_not);
@@ -150,5 +189,7 @@ int main(void)
     RUN(a_line_that_is_busy_all_the_time_is_the_paths_rate_without_a_queue);
     RUN(a_line_at_which_no_queue_ever_stood_is_no_limit);
     RUN(a_queue_until_a_loss_is_the_paths_rate);
+    RUN(a_flight_that_marks_hold_down_is_no_send_buffer);
+    RUN(a_loss_after_the_marks_makes_it_congestion_avoidance);
     return 0;
 }

@@ -1,0 +1,30 @@
+/* What reports to a sender that its packets were marked CE, and when it reduces its congestion window for that. With
+ * RFC 3168 an acknowledgement reports by ECE, and the sender says by CWR that it has reduced. With AccECN (RFC 9768)
+ * the counter ACE and the option report, and nothing says that the sender has reduced: it is taken to do so when the
+ * next data go out, once a round trip at most. */
+#ifndef PL_MARKS_H
+#define PL_MARKS_H
+
+#include "transfer.h"
+
+struct pl_marks {
+    enum pl_ecn_mode mode;
+    bool ace_known, eceb_known, calls; /* `calls`: for a reduction */
+    uint8_t ace;
+    uint32_t eceb;
+    uint32_t reports;    /* acknowledgements since the last reduction */
+    int64_t first_ns;    /* of them */
+    uint64_t reduced_at; /* end of the last byte sent at the last reduction */
+};
+
+struct pl_marks pl_marks_begin(const struct pl_transfer *t);
+
+/* Takes an acknowledgement that reached the sender; `una`: the first byte outstanding behind it. */
+void pl_marks_ack(struct pl_marks *marks, struct pl_transfer *t, const struct pl_row *row, uint64_t una);
+
+/* Takes a data packet, sent where the bytes from `una` to `high` are outstanding. True when the sender has reduced its
+ * window for marks since the one before; *event is then its event. `recovering`: what it reduces is for a loss. */
+bool pl_marks_send(struct pl_marks *marks, struct pl_transfer *t, const struct pl_row *row, uint64_t una, uint64_t high,
+                   bool recovering, struct pl_event *event);
+
+#endif

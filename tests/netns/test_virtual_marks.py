@@ -1,0 +1,118 @@
+"""Marks of ECN in virtual time: what the receiver's capture shows is what the box has marked, and what limits the
+transfer is never called the send buffer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+
+from scenarios.virtual import kernel
+
+pytestmark = [
+    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]  # fmt: skip
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIO = """
+[scenario]
+name = "marks"
+[path]
+delay = "10ms"
+rate = "50Mbit"
+queue = "2 BDP"
+ab_aqm = "codel:ecn=on,target=1ms,interval=20ms"
+[transfer]
+duration = "4s"
+tool = "iperf3"
+[profile]
+sysctl = "net.ipv4.tcp_ecn=1"
+[capture]
+points = ["snd", "box", "rcv"]
+[case.dctcp.transfer]
+congestion = "dctcp"
+[case.cubic.transfer]
+congestion = "cubic"
+family = "ipv6"
+[case.accecn.profile]
+sysctl = "net.ipv4.tcp_ecn=3"
+[case.accecn.transfer]
+congestion = "cubic"
+[sweep]
+"scenario.case" = ["dctcp", "cubic", "accecn"]
+"""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The trials of one run, by case, as `lfp show --json` prints them."""
+    folder = tmp_path_factory.mktemp("marks")
+    (folder / "marks.toml").write_text(SCENARIO)
+    lfp = [sys.executable, "-m", "scenarios.cli"]
+    run = [*lfp, "run", str(folder / "marks.toml"), "--time", "virtual", "--seed", "1"]
+    done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
+                          timeout=500)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = (folder / "runs").iterdir()
+    show = subprocess.run([*lfp, "show", str(made), "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    lines = [json.loads(line) for line in show.stdout.splitlines()]
+    return {line["params"]["case"]: line for line in lines}
+
+
+CASES = ["dctcp", "cubic", "accecn"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_receivers_capture_has_exactly_the_boxs_marks(shown: dict[str, dict[str, Any]], case: str) -> None:
+    metrics, folder = shown[case]["metrics"], Path(shown[case]["path"])
+    marked = metrics["ecn_marks_box"]
+    box = parquet.read_table(folder / "box.parquet", columns=["direction", "edits"])
+    edits = box["edits"].to_numpy()[box["direction"].to_numpy() == 0]
+    assert marked == int((edits & 1).sum()) > 0
+    assert (metrics["ce_marked"], metrics["ce_received"]) == (marked, marked)
+    segments = parquet.read_table(folder / "segments.parquet", columns=["ecn_received"])
+    assert int((segments["ecn_received"].to_numpy() == 3).sum()) == marked
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_marks_are_reported_and_limit_the_transfer(shown: dict[str, dict[str, Any]], case: str) -> None:
+    """The queue never drops, so every reduction is for marks. AccECN reports each of them exactly, and RFC 3168 once
+    for many."""
+    metrics = shown[case]["metrics"]
+    assert metrics["lost_queue"] == 0
+    if case == "accecn":
+        assert metrics["ce_reported"] == metrics["ce_received"]
+        assert metrics["ece_received"] is None
+    else:
+        assert metrics["ece_received"] >= metrics["ecn_reductions"]
+        assert metrics["ce_reported"] is None
+    assert metrics["ecn_reductions"] > 0
+    assert metrics["limited_ecn"] > 0
+    assert metrics["limited_send_buffer"] == 0
+    assert metrics["limited_application"] < 0.02  # until the first octet
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
+@pytest.mark.parametrize("case", CASES)
+def test_tshark_counts_the_same(shown: dict[str, dict[str, Any]], case: str) -> None:
+    metrics, captures = shown[case]["metrics"], Path(shown[case]["path"], "capture")
+    ce = "ip.dsfield.ecn == 3 or ipv6.tclass.ecn == 3"
+    assert counted(captures / "rcv.pcapng", f"({ce}) and tcp") == metrics["ce_received"]
+    if case != "accecn":
+        ece = "tcp.flags.ece == 1 and tcp.flags.syn == 0"
+        assert counted(captures / "snd.pcapng", ece) == metrics["ece_received"]
+
+
+def counted(capture: Path, wanted: str) -> int:
+    """The packets of a capture that pass a display filter. A super-packet counts once, so none may pass."""
+    fields = ["-T", "fields", "-e", "tcp.len"]
+    argv = ["tshark", "-r", str(capture), "-Y", wanted, *fields]
+    lines = subprocess.run(argv, capture_output=True, text=True, timeout=200, check=True).stdout.split()
+    assert all(int(line) <= 1460 for line in lines)
+    return len(lines)
