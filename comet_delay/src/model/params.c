@@ -46,7 +46,7 @@ const struct param_row param_rows[] = {
      .max = UINT64_C(400000000000),
       .help = "bottleneck rate; 0 for none", .offset = AT(rate_bps)}, "rate_bps"},
     TEXT("rate-trace", rate_trace, "none", "rate_trace",
-         "rate over time, in place of --rate: rate:0s=10Mbit,5s=1Mbit or mahimahi:FILE"),
+         "rate over time, in place of --rate: rate:0s=10Mbit,5s=1Mbit, mahimahi:FILE or mm-link:FILE"),
     {{.name = "channels", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1", .min = 1,
       .max = CHANNELS_MAX, .help = "parallel lines at the bottleneck, each with this rate and a queue of its own",
       .offset = AT(channels)}, "channels"},

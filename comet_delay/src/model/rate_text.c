@@ -6,7 +6,8 @@
 
 #include "model_text.h"
 
-static const char *const prefixes[] = {[RATE_CONSTANT] = "", [RATE_STEPS] = "rate:", [RATE_MAHIMAHI] = "mahimahi:"};
+static const char *const prefixes[] = {
+    [RATE_CONSTANT] = "", [RATE_STEPS] = "rate:", [RATE_MAHIMAHI] = "mahimahi:", [RATE_MM_LINK] = "mm-link:"};
 _Static_assert(sizeof prefixes / sizeof prefixes[0] == RATE_KINDS, "a prefix for every kind");
 
 static int parse_rate(const char *text, uint64_t *rate_bps, struct nc_error *error)
@@ -64,12 +65,13 @@ static int parse_kind(const char *text, struct rate_trace *trace, struct nc_erro
             break;
     if (trace->kind == RATE_KINDS)
         return nc_fail(error, NC_EXIT_USAGE,
-                       "no such rate; want a rate such as 45Mbit, or rate:0s=10Mbit,5s=1Mbit, or mahimahi:FILE");
+                       "no such rate; want a rate such as 45Mbit, or rate:0s=10Mbit,5s=1Mbit, or mahimahi:FILE, or "
+                       "mm-link:FILE");
     text += strlen(prefixes[trace->kind]);
     if (trace->kind == RATE_STEPS)
         return parse_steps(text, trace, error);
     if (!*text || strlen(text) >= 4096)
-        return nc_fail(error, NC_EXIT_USAGE, "want the name of a file after mahimahi:");
+        return nc_fail(error, NC_EXIT_USAGE, "want the name of a file after %s", prefixes[trace->kind]);
     trace->table = table_read(text, TABLE_MILLISECONDS, error);
     return trace->table ? 0 : -1;
 }
@@ -89,7 +91,7 @@ const char *rate_trace_format(const struct rate_trace *trace, char *buf, size_t 
 {
     const struct table *table = trace->table;
     char from[40], rate[40];
-    snprintf(buf, size, "%s%s", prefixes[trace->kind], trace->kind == RATE_MAHIMAHI ? table->source : "");
+    snprintf(buf, size, "%s%s", prefixes[trace->kind], trace->kind >= RATE_MAHIMAHI ? table->source : "");
     if (trace->kind == RATE_CONSTANT)
         model_append(buf, size, "%s", nc_quantity_format(NC_UNIT_RATE, trace->rate_bps, rate, sizeof rate));
     for (size_t i = 0; trace->kind == RATE_STEPS && i < table->n; i += 2)

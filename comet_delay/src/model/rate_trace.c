@@ -3,6 +3,16 @@
 #include <assert.h>
 
 #include "nc_clock.h"
+#include "nc_range.h"
+
+/* What an opportunity has, what a packet takes besides its IP packet, and whether a packet must come before it. */
+static const struct {
+    uint32_t bytes, header_bytes;
+    bool before;
+} opportunities[RATE_KINDS] = {
+    [RATE_MAHIMAHI] = {.bytes = 1500},
+    [RATE_MM_LINK] = {.bytes = 1504, .header_bytes = 4, .before = true},
+};
 
 struct rate_trace rate_trace_share(const struct rate_trace *trace)
 {
@@ -21,8 +31,8 @@ uint64_t rate_trace_planning_bps(const struct rate_trace *trace)
 {
     const struct table *table = trace->table;
     uint64_t highest = trace->rate_bps;
-    if (trace->kind == RATE_MAHIMAHI)
-        return (uint64_t)((unsigned __int128)table->n * RATE_OPPORTUNITY_BYTES * 8 * NC_NS_PER_S /
+    if (opportunities[trace->kind].bytes)
+        return (uint64_t)((unsigned __int128)table->n * opportunities[trace->kind].bytes * 8 * NC_NS_PER_S /
                           table->at[table->n - 1]);
     for (size_t i = 1; table && i < table->n; i += 2)
         if (table->at[i] > highest)
@@ -35,9 +45,16 @@ void rate_trace_init(struct rate_trace_state *state, uint64_t now_ns)
     *state = (struct rate_trace_state){.origin_ns = now_ns};
 }
 
-void rate_trace_restart(struct rate_trace_state *state, uint64_t now_ns)
+void rate_trace_restart(struct rate_trace_state *state, uint64_t now_ns, uint64_t exit_ns)
 {
-    *state = (struct rate_trace_state){.origin_ns = now_ns, .exit_ns = state->exit_ns, .owed = state->owed};
+    uint64_t owed = exit_ns > state->exit_ns ? 0 : state->owed;
+    *state = (struct rate_trace_state){.origin_ns = now_ns, .exit_ns = nc_max(exit_ns, state->exit_ns), .owed = owed};
+}
+
+uint32_t rate_trace_bytes(const struct rate_trace *trace, uint32_t line_bytes, uint32_t ip_bytes)
+{
+    uint32_t header_bytes = opportunities[trace->kind].header_bytes;
+    return header_bytes ? ip_bytes + header_bytes : line_bytes;
 }
 
 /* The rate that holds at `now_ns` and when it ends. */
@@ -94,34 +111,39 @@ static uint64_t seek(const struct rate_trace_state *state, const struct table *t
     return cycle * table->n + low;
 }
 
-static uint64_t mahimahi_exit(struct rate_trace_state *state, const struct table *table, uint64_t start_ns,
-                              uint64_t bytes)
+/* When the last byte leaves of a packet that starts at the line's exit or, if that is later, at its arrival. */
+static uint64_t opportunities_exit(struct rate_trace_state *state, const struct rate_trace *trace, uint64_t arrival_ns,
+                                   uint64_t bytes)
 {
-    if (!state->begun || start_ns > opportunity_ns(state, table, state->opportunity)) {
+    const struct table *table = trace->table;
+    uint32_t each = opportunities[trace->kind].bytes;
+    bool before = opportunities[trace->kind].before;
+    uint64_t last_ns = state->begun ? opportunity_ns(state, table, state->opportunity) : 0;
+    if (!state->begun || state->exit_ns > last_ns || (before && arrival_ns >= last_ns)) {
         state->begun = true;
-        state->opportunity = seek(state, table, start_ns);
-        state->left = RATE_OPPORTUNITY_BYTES;
+        state->opportunity = seek(state, table, state->exit_ns + before);
+        state->left = each;
     }
     if (bytes <= state->left)
         state->left -= bytes;
     else {
-        uint64_t need = bytes - state->left, more = (need - 1) / RATE_OPPORTUNITY_BYTES + 1;
+        uint64_t need = bytes - state->left, more = (need - 1) / each + 1;
         state->opportunity += more;
-        state->left = more * RATE_OPPORTUNITY_BYTES - need;
+        state->left = more * each - need;
     }
     return state->exit_ns = opportunity_ns(state, table, state->opportunity);
 }
 
-uint64_t rate_trace_exit(struct rate_trace_state *state, const struct rate_trace *trace, uint64_t start_ns,
+uint64_t rate_trace_exit(struct rate_trace_state *state, const struct rate_trace *trace, uint64_t arrival_ns,
                          uint32_t bytes)
 {
     assert(bytes <= RATE_PACKET_BYTES_MAX);
-    if (start_ns > state->exit_ns) {
-        state->exit_ns = start_ns;
+    if (arrival_ns > state->exit_ns) {
+        state->exit_ns = arrival_ns;
         state->owed = 0;
     }
-    if (trace->kind == RATE_MAHIMAHI)
-        return mahimahi_exit(state, trace->table, state->exit_ns, bytes);
+    if (opportunities[trace->kind].bytes)
+        return opportunities_exit(state, trace, arrival_ns, bytes);
     if (trace->kind == RATE_CONSTANT && !trace->rate_bps)
         return state->exit_ns;
     return steps_exit(state, trace, bytes);

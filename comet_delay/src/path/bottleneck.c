@@ -83,7 +83,7 @@ static void evict(struct bottleneck *b, const struct params *params, uint32_t by
 enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, const struct models *models,
                            const struct wire_packet *packet)
 {
-    uint32_t bytes = wire_packet_line_bytes(packet, params);
+    uint32_t bytes = rate_trace_bytes(&models->rate, wire_packet_line_bytes(packet, params), packet->ip_bytes);
     struct queued queued = {*packet, packet->time_ns, bytes};
     bottleneck_occupancy(b, packet->time_ns);
     switch (
@@ -139,11 +139,11 @@ static enum aqm_verdict ask_aqm(struct bottleneck *b, const struct models *model
 
 /* When the last bit of a packet is out. */
 static uint64_t line_exit(struct serial_line *line, struct rate_trace_state *trace, const struct rate_trace *rate,
-                          uint64_t turn_ns, uint32_t bytes)
+                          const struct queued *queued, uint64_t turn_ns)
 {
     if (rate->kind != RATE_CONSTANT)
-        return line->exit_ns = nc_max(turn_ns, rate_trace_exit(trace, rate, turn_ns, bytes));
-    return rate->rate_bps ? serial_line_send(line, rate->rate_bps, turn_ns, bytes) : turn_ns;
+        return line->exit_ns = nc_max(turn_ns, rate_trace_exit(trace, rate, queued->arrival_ns, queued->bytes));
+    return rate->rate_bps ? serial_line_send(line, rate->rate_bps, turn_ns, queued->bytes) : turn_ns;
 }
 
 /* Puts a packet on the line that is out by `latest_ns`, or tells that it would not be. Its time becomes the time its
@@ -153,7 +153,7 @@ static bool put_on_line(struct bottleneck *b, const struct models *models, struc
 {
     struct serial_line line = b->line;
     struct rate_trace_state trace = b->trace;
-    uint64_t exit_ns = line_exit(&line, &trace, &models->rate, turn_ns, queued->bytes);
+    uint64_t exit_ns = line_exit(&line, &trace, &models->rate, queued, turn_ns);
     if (exit_ns > latest_ns)
         return false;
     b->line = line;

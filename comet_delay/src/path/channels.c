@@ -20,7 +20,7 @@ void channels_free(struct channels *c)
 void channels_restart_trace(struct channels *c, uint64_t now_ns)
 {
     for (unsigned i = 0; i < CHANNELS_MAX; i++)
-        rate_trace_restart(&c->each[i].trace, now_ns);
+        rate_trace_restart(&c->each[i].trace, now_ns, c->each[i].line.exit_ns);
 }
 
 void channels_count_anew(struct channels *c)

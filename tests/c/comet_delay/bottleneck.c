@@ -64,6 +64,36 @@ static void tail_drop_takes_the_newest(void)
     bottleneck_free(&b);
 }
 
+/* The queue counts as mm-link does, whatever the framing, and what an opportunity has left goes to packets that came
+ * before it. */
+static void mm_links_opportunities_serve_the_queue(void)
+{
+    struct table *table = NULL;
+    for (uint64_t ms = 1; ms <= 4; ms++)
+        CHECK(table_add(&table, ms * NC_NS_PER_MS));
+    struct params params = {.queue_bytes = 3 * 752, .framing = FRAMING_ETHERNET};
+    struct models models = {.rate = {.kind = RATE_MM_LINK, .table = table}};
+    static const uint64_t came_ns[] = {0, 0, 0, 1000000, 1000001},
+                          left_ns[] = {1000000, 1000000, 2000000, 2000000, 3000000};
+    struct bottleneck b;
+    struct wire_packet p = packet(9, 0, 762);
+    enum fate fate;
+    bottleneck_init(&b, 1);
+    for (uint64_t i = 0; i < 5; i++) {
+        struct wire_packet next = packet(i, came_ns[i], 762); /* two of them and their TUN headers are 1,504 bytes */
+        for (; came_ns[i] && bottleneck_next(&b, &params, &models, came_ns[i], &p, &fate);)
+            CHECK_EQ(p.time_ns, left_ns[p.number]);
+        CHECK_EQ(bottleneck_offer(&b, &params, &models, &next), FATE_PASS);
+        if (i == 2)
+            CHECK_EQ(bottleneck_offer(&b, &params, &models, &p), FATE_QUEUE);
+    }
+    while (bottleneck_next(&b, &params, &models, UINT64_MAX, &p, &fate))
+        CHECK_EQ(p.time_ns, left_ns[p.number]);
+    CHECK_EQ(p.number, 4);
+    bottleneck_free(&b);
+    table_release(table);
+}
+
 static void head_drop_takes_the_oldest_that_waits(void)
 {
     struct params params = {.rate_bps = 8000000, .queue_bytes = 3000, .queue_drop = QUEUE_DROP_HEAD};
@@ -162,6 +192,7 @@ static void what_leaves_within_a_millisecond_is_decided_ahead(void)
 int main(void)
 {
     RUN(tail_drop_takes_the_newest);
+    RUN(mm_links_opportunities_serve_the_queue);
     RUN(head_drop_takes_the_oldest_that_waits);
     RUN(packets_can_be_the_bound);
     RUN(a_queue_smaller_than_a_packet_still_serves);

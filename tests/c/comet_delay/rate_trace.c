@@ -17,13 +17,18 @@ static struct rate_trace trace_of(const char *text)
     return trace;
 }
 
-static struct rate_trace mahimahi_of(const char *content)
+static struct rate_trace file_trace(const char *prefix, const char *content)
 {
     char path[40], text[120];
-    file_of(content, "mahimahi:", "", path, text);
+    file_of(content, prefix, "", path, text);
     struct rate_trace trace = trace_of(text);
     unlink(path);
     return trace;
+}
+
+static struct rate_trace mahimahi_of(const char *content)
+{
+    return file_trace("mahimahi:", content);
 }
 
 static void constant_rate_is_a_serial_line(void)
@@ -55,7 +60,7 @@ static void steps_hold_in_the_middle_of_a_packet(void)
     CHECK_EQ(rate_trace_exit(&state, &trace, 0, 100), 5001000 + 100000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 9000000, 100), 9100000);
     CHECK_EQ(rate_trace_planning_bps(&trace), 80000000);
-    rate_trace_restart(&state, 20001000); /* now it counts from here; nothing overtakes */
+    rate_trace_restart(&state, 20001000, 0); /* now it counts from here; nothing overtakes */
     CHECK_EQ(rate_trace_exit(&state, &trace, 21001000, 1000), 21001000 + 100000);
     rate_trace_free(&trace);
 }
@@ -156,6 +161,60 @@ static void mahimahi_agrees_with_walking_through_the_file(void)
     }
 }
 
+static void mm_link_counts_a_tun_header(void)
+{
+    struct rate_trace trace = file_trace("mm-link:", "1\n2\n5\n"), other = mahimahi_of("1\n2\n5\n");
+    struct rate_trace_state state;
+    CHECK_EQ(rate_trace_bytes(&trace, 78, 40), 44);
+    CHECK_EQ(rate_trace_bytes(&other, 78, 40), 78);
+    CHECK_EQ(rate_trace_planning_bps(&trace), UINT64_C(3) * 1504 * 8 * 200);
+    rate_trace_init(&state, 0);
+    for (int i = 0; i < 34; i++)
+        CHECK_EQ(rate_trace_exit(&state, &trace, 999999, 44), 1000000); /* 37 of 40 bytes by 1,500 */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 999999, 44), 2000000);     /* 8 of its bytes went with the first */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 2000000, 44), 5000000); /* came too late for what is left of the second */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1460), 5000000);
+    CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1), 6000000);
+    CHECK_EQ(rate_trace_exit(&state, &trace, 10000000, 1504), 11000000); /* the end of a cycle is an opportunity */
+    rate_trace_free(&trace);
+    rate_trace_free(&other);
+}
+
+/* A queue and a packet on its way, millisecond by millisecond: at each opportunity, bytes go to the packet on its way
+ * and to those that were there before that millisecond, until the bytes or the packets are used up. */
+static void mm_link_agrees_with_its_own_loop(void)
+{
+    static const uint64_t ms[] = {0, 0, 3, 4, 4, 4, 9, 20};
+    enum { N = 8, PACKETS = 3000 };
+    static uint64_t arrival_ns[PACKETS], exit_ns[PACKETS];
+    static uint32_t need[PACKETS];
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct rate_trace trace = file_trace("mm-link:", "0\n0\n3\n4\n4\n4\n9\n20\n");
+        struct rate_trace_state state;
+        uint64_t now_ns = 0;
+        rate_trace_init(&state, 0);
+        for (uint64_t i = 0; i < PACKETS; i++) {
+            uint64_t draw = random_u64(seed, i);
+            now_ns += draw % 16 < 12 ? 0 : (draw >> 20) % 30 * NC_NS_PER_MS + (draw & 16 ? draw >> 45 : 0);
+            arrival_ns[i] = now_ns;
+            need[i] = 44 + (uint32_t)(draw % 1461);
+            exit_ns[i] = rate_trace_exit(&state, &trace, now_ns, need[i]);
+        }
+        size_t head = 0;
+        for (uint64_t at = 0; head < PACKETS; at++) {
+            uint64_t time_ms = at / N * 20 + ms[at % N];
+            for (uint32_t left = 1504; left && head < PACKETS && arrival_ns[head] / NC_NS_PER_MS < time_ms;) {
+                uint32_t taken = need[head] < left ? need[head] : left;
+                left -= taken;
+                need[head] -= taken;
+                if (!need[head])
+                    CHECK_EQ(exit_ns[head++], time_ms * NC_NS_PER_MS);
+            }
+        }
+        rate_trace_free(&trace);
+    }
+}
+
 static void texts_come_back(void)
 {
     static const struct {
@@ -179,6 +238,9 @@ static void texts_come_back(void)
     struct rate_trace trace = mahimahi_of("5\n");
     CHECK(strncmp(rate_trace_format(&trace, buf, sizeof buf), "mahimahi:/tmp/lfp-test-", 23) == 0);
     rate_trace_free(&trace);
+    trace = file_trace("mm-link:", "5\n");
+    CHECK(strncmp(rate_trace_format(&trace, buf, sizeof buf), "mm-link:/tmp/lfp-test-", 22) == 0);
+    rate_trace_free(&trace);
 }
 
 static void wrong_texts_are_refused_in_one_line(void)
@@ -199,7 +261,8 @@ static void wrong_texts_are_refused_in_one_line(void)
         {"rate:0s=5Mbit,1s=0", "wait for ever"},
         {"rate:0s=500Gbit", "more than 400Gbit"},
         {"rate:x=1", "not a duration"},
-        {"mahimahi:", "name of a file"},
+        {"mahimahi:", "name of a file after mahimahi:"},
+        {"mm-link:", "name of a file after mm-link:"},
         {"mahimahi:/no/such", "/no/such: No such file"},
         {"mahimahi:/dev/null", "not a regular"},
     };
@@ -222,6 +285,8 @@ int main(void)
     RUN(mahimahi_opportunities_take_1500_bytes);
     RUN(mahimahi_reproduces_its_rate);
     RUN(mahimahi_agrees_with_walking_through_the_file);
+    RUN(mm_link_counts_a_tun_header);
+    RUN(mm_link_agrees_with_its_own_loop);
     RUN(texts_come_back);
     RUN(wrong_texts_are_refused_in_one_line);
     return 0;

@@ -100,9 +100,10 @@ static void try_file(enum table_content content, const char *data, size_t len)
         refused(error.text);
         return;
     }
-    if (content == TABLE_MILLISECONDS)
+    if (content == TABLE_MILLISECONDS) {
         send_some(&(struct rate_trace){.kind = RATE_MAHIMAHI, .table = table});
-    else if (content == TABLE_DURATIONS) {
+        send_some(&(struct rate_trace){.kind = RATE_MM_LINK, .table = table});
+    } else if (content == TABLE_DURATIONS) {
         struct jitter_model model = {.kind = JITTER_TRACE, .table = table};
         struct jitter_state state = {0};
         for (uint64_t i = 0; i < table->n; i++)
