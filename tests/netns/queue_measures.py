@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 from typing import Any
 
-from comet_box import LEFT, RIGHT, Hosts, introduce, ip, two_hosts
+from comet_box import LEFT, RIGHT, Hosts, in_netns, introduce, ip, two_hosts
 from raw_frames import RawSocket
 from udp_trains import TRAIN, Trains
 
@@ -61,3 +61,17 @@ def _first_drop(name: str, trains: int, granularity_ns: int, **ab: int | str) ->
             udp.send(trains)
             arrived = set(udp.receive(quiet_s=1)[0])
     return next(number for number in range(trains * TRAIN + 1) if number not in arrived)
+
+
+def own_netem(loss: str, trains: int) -> list[list[int]]:
+    """The datagrams of each super-packet that are lost in a netem on the sender's interface."""
+    with two_hosts() as hosts:
+        ip("-n", hosts.left, "link", "add", "wan", "type", "veth", "peer", "name", "wan", "netns", hosts.right)
+        for netns, address in ((hosts.left, LEFT), (hosts.right, RIGHT)):
+            ip("-n", netns, "addr", "add", f"{address}/24", "dev", "wan")
+            ip("-n", netns, "link", "set", "wan", "up")
+        introduce(hosts)
+        in_netns(hosts.left, "tc", "qdisc", "add", "dev", "wan", "root", "netem", "loss", loss)
+        with closing(Trains(hosts.left, hosts.right, RIGHT)) as udp:
+            arrived = udp.arrived(trains * TRAIN, quiet_s=0.1)
+    return [[number for number in range(TRAIN) if not arrived[train * TRAIN + number]] for train in range(trains)]

@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import queue_measures
+from scipy.stats import binom
+from support.virtual import in_virtual_time
 
 from scenarios import cli
 from scenarios.virtual import kernel
@@ -133,6 +136,16 @@ def test_what_cannot_be_is_one_line(arguments: list[str], says: str, capsys: pyt
     assert cli.run(["virtual", *arguments]) == 2
     error = capsys.readouterr().err
     assert says in error and error.count("\n") <= 2
+
+
+def test_netem_of_ones_own_draws_loss_for_each_packet_of_a_super_packet() -> None:
+    """As docs/how-to/any-program.md says. With 10 %, all 44 packets of a super-packet are never lost together, and at
+    least one of them is in all but 0.9⁴⁴ = 1 % of the super-packets."""
+    lost = in_virtual_time(queue_measures.own_netem, loss="10%", trains=100)
+    shares = [len(numbers) / 44 for numbers in lost]
+    assert max(shares) < 0.5 and sum(share > 0 for share in shares) >= 95
+    low, high = binom.interval(1 - 1e-6, 4400, 0.1)
+    assert low <= sum(map(len, lost)) <= high
 
 
 def test_the_processors_counter_is_the_guests_clock(tmp_path: Path) -> None:
