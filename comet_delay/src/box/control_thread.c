@@ -14,12 +14,26 @@
 #include "nc_clock.h"
 #include "nc_control.h"
 #include "nc_log.h"
+#include "nc_range.h"
+
+/* How long nobody is let in after the machine had no descriptor or memory for a client. Whoever waits at the socket
+ * makes it readable all the time, so that looking at it at once would take a whole processor from the packets.
+ * Rejected: a spare descriptor, to turn clients away by. The limit of the whole machine takes that one, too. */
+#define NO_ROOM_NS (100 * NC_NS_PER_MS)
 
 /* A connected client, and what has come of its next line. */
 struct client {
-    int fd; /* -1: no client */
+    int fd;
     size_t used;
     char line[CONTROL_LINE_MAX];
+};
+
+struct control_thread {
+    struct box *box;
+    int control_fd, signal_fd;
+    uint64_t end_ns, listen_ns; /* the time is over then; clients are let in from then on */
+    int n;
+    struct client clients[CONTROL_THREAD_CLIENTS_MAX];
 };
 
 /* Reads what is there and answers every whole line. -1 when the client has gone, or has sent a line that is too
@@ -43,55 +57,67 @@ static int read_client(struct client *client, struct box *box)
     return client->used == sizeof client->line ? -1 : 0;
 }
 
-static void accept_client(struct client *clients, int control_fd)
+static void accept_client(struct control_thread *thread)
 {
-    int fd = accept4(control_fd, NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0)
+    int fd = accept4(thread->control_fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) {
+        if (errno != EINTR && errno != EAGAIN && errno != ECONNABORTED)
+            thread->listen_ns = nc_now_ns() + NO_ROOM_NS;
         return;
+    }
+    if (thread->n == CONTROL_THREAD_CLIENTS_MAX) {
+        close(fd);
+        return;
+    }
     struct timeval patience = {.tv_usec = 200000}; /* a client that does not read must not hold up the others */
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    for (int i = 0; i < CONTROL_THREAD_CLIENTS_MAX; i++)
-        if (clients[i].fd < 0) {
-            clients[i].fd = fd;
-            clients[i].used = 0;
-            return;
-        }
-    close(fd);
+    thread->clients[thread->n].fd = fd;
+    thread->clients[thread->n++].used = 0;
 }
 
-/* Waits until `end_ns` for one thing to do and does it. Returns false at a signal. */
-static bool step(struct box *box, struct client *clients, int control_fd, int signal_fd, uint64_t end_ns)
+static void drop_client(struct control_thread *thread, int i)
+{
+    close(thread->clients[i].fd);
+    if (i != --thread->n)
+        thread->clients[i] = thread->clients[thread->n];
+}
+
+/* Waits for one thing to do and does it. Returns false at a signal. Only descriptors that are open are waited for,
+ * because poll refuses more entries than the process may have descriptors. */
+static bool step(struct control_thread *thread)
 {
     enum { SIGNAL, LISTEN, CLIENTS, N = CLIENTS + CONTROL_THREAD_CLIENTS_MAX };
-    struct pollfd fds[N] = {{signal_fd, POLLIN, 0}, {control_fd, POLLIN, 0}};
-    for (int i = 0; i < CONTROL_THREAD_CLIENTS_MAX; i++)
-        fds[CLIENTS + i] = (struct pollfd){clients[i].fd, POLLIN, 0};
-    uint64_t now_ns = nc_now_ns(), wait_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+    uint64_t now_ns = nc_now_ns(), until_ns = thread->end_ns;
+    bool listens = thread->listen_ns <= now_ns;
+    struct pollfd fds[N] = {{thread->signal_fd, POLLIN, 0}, {listens ? thread->control_fd : -1, POLLIN, 0}};
+    for (int i = 0; i < thread->n; i++)
+        fds[CLIENTS + i] = (struct pollfd){thread->clients[i].fd, POLLIN, 0};
+    if (!listens)
+        until_ns = nc_min(until_ns, thread->listen_ns);
+    uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     struct timespec timeout = {(time_t)(wait_ns / NC_NS_PER_S), (long)(wait_ns % NC_NS_PER_S)};
-    if (ppoll(fds, N, end_ns == UINT64_MAX ? NULL : &timeout, NULL) <= 0)
+    if (ppoll(fds, CLIENTS + (nfds_t)thread->n, until_ns == UINT64_MAX ? NULL : &timeout, NULL) <= 0)
         return true;
+    for (int i = thread->n - 1; i >= 0; i--)
+        if (fds[CLIENTS + i].revents && read_client(&thread->clients[i], thread->box) < 0)
+            drop_client(thread, i);
     if (fds[LISTEN].revents)
-        accept_client(clients, control_fd);
-    for (int i = 0; i < CONTROL_THREAD_CLIENTS_MAX; i++)
-        if (fds[CLIENTS + i].fd >= 0 && fds[CLIENTS + i].revents && read_client(&clients[i], box) < 0) {
-            close(clients[i].fd);
-            clients[i].fd = -1;
-        }
+        accept_client(thread);
     return !fds[SIGNAL].revents;
 }
 
 void control_thread_run(struct box *box, int control_fd, int signal_fd, uint64_t duration_ns)
 {
-    struct client *clients = calloc(CONTROL_THREAD_CLIENTS_MAX, sizeof *clients);
-    if (!clients)
+    struct control_thread *thread = calloc(1, sizeof *thread);
+    if (!thread)
         nc_die(NC_EXIT_MISSING, "out of memory");
-    for (int i = 0; i < CONTROL_THREAD_CLIENTS_MAX; i++)
-        clients[i].fd = -1;
-    uint64_t end_ns = duration_ns ? nc_now_ns() + duration_ns : UINT64_MAX;
-    while (nc_now_ns() < end_ns && step(box, clients, control_fd, signal_fd, end_ns))
+    thread->box = box;
+    thread->control_fd = control_fd;
+    thread->signal_fd = signal_fd;
+    thread->end_ns = duration_ns ? nc_now_ns() + duration_ns : UINT64_MAX;
+    while (nc_now_ns() < thread->end_ns && step(thread))
         ;
-    for (int i = 0; i < CONTROL_THREAD_CLIENTS_MAX; i++)
-        if (clients[i].fd >= 0)
-            close(clients[i].fd);
-    free(clients);
+    while (thread->n)
+        drop_client(thread, thread->n - 1);
+    free(thread);
 }
