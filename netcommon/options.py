@@ -8,7 +8,6 @@ Rejected: the table generated into Python at build time. It would name the tool 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -16,10 +15,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from netcommon import quantity
+from netcommon import probe, quantity
 from netcommon.binaries import find
 from netcommon.errors import LfpError
-from netcommon.process import START_TIMEOUT_S
 
 Kind = Literal["flag", "string", "text", "choice", "quantity", "quantities", "list"]
 
@@ -90,16 +88,24 @@ def _identity(tool: str) -> tuple[Path, int]:
     return path, path.stat().st_mtime_ns
 
 
+def _remembered(path: Path, built_ns: int, *arguments: str) -> dict[str, Any]:
+    """The tool's answer. A refusal is remembered, too: a program of somebody else may take its time over it."""
+    answer = _answer(path, built_ns, *arguments)
+    if isinstance(answer, str):
+        raise LfpError(answer)
+    return answer
+
+
 @cache
-def _options(path: Path, _built_ns: int, verb: str | None) -> Mapping[str, Option]:
-    answer = _ask(path, *(() if verb is None else (verb,)), "--options-json")
+def _options(path: Path, built_ns: int, verb: str | None) -> Mapping[str, Option]:
+    answer = _remembered(path, built_ns, *(() if verb is None else (verb,)), "--options-json")
     rows = (_row(row) for row in answer["options"])
     return MappingProxyType({option.name: option for option in rows})
 
 
 @cache
-def _verbs(path: Path, _built_ns: int) -> Mapping[str | None, str]:
-    return MappingProxyType({row["name"]: row["help"] for row in _ask(path, "--verbs-json")["verbs"]})
+def _verbs(path: Path, built_ns: int) -> Mapping[str | None, str]:
+    return MappingProxyType({row["name"]: row["help"] for row in _remembered(path, built_ns, "--verbs-json")["verbs"]})
 
 
 def _row(row: Mapping[str, Any]) -> Option:
@@ -108,13 +114,13 @@ def _row(row: Mapping[str, Any]) -> Option:
     return Option(**known | {"choices": tuple(row["choices"] or ())})
 
 
-def _ask(path: Path, *arguments: str) -> dict[str, Any]:
+@cache
+def _answer(path: Path, _built_ns: int, *arguments: str) -> dict[str, Any] | str:
+    """What the tool says, or why it says nothing."""
+    asked = f"{path} {' '.join(arguments)}: cannot list what it takes"
     try:
-        done = subprocess.run(
-            [path, *arguments], capture_output=True, text=True, timeout=START_TIMEOUT_S, check=True,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
-        raise LfpError(f"{path} {' '.join(arguments)}: cannot list what it takes: {error}") from error
-    return answer
+        answer = json.loads(probe.output([path, *arguments]))
+    except (LfpError, ValueError) as error:
+        return f"{asked}: {error}"
+    wanted = arguments[-1].strip("-").partition("-")[0]
+    return answer if isinstance(answer, dict) and wanted in answer else f"{asked}: it answers something else"

@@ -316,6 +316,11 @@ class Tool:
         self._seen.append(event)
         return event
 
+    def failed(self, what: str) -> ToolError:
+        """The error of a program that did ``what``: status 1, whatever the program's own. It has the last line that the
+        program wrote to stderr, or to stdout."""
+        return ToolError(str(self._failure(what)))
+
     def _failure(self, what: str) -> ToolError:
         """The tool's own error line and status if it gave one; otherwise ``what`` and the last line of its stderr."""
         assert self._process
@@ -326,10 +331,15 @@ class Tool:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)
         status = self._process.returncode
-        said, place = self._last_stderr_line(), _file_to_see(self._stderr_path)
+        said, place = self._last_stderr_line() or self._last_printed(), _file_to_see(self._stderr_path)
         how = "" if status is None or what == _how_it_ended(status) else f", {_how_it_ended(status)}"
         message = f"{self.name}: {what}{how}" + (f" ({said})" if said else "") + place
         return ToolError(message, status if status in (1, 2, 3) else EXIT_FAILED)
+
+    def _last_printed(self) -> str:
+        """The last line on stdout of a program without JSON lines."""
+        lines = [] if self._json_lines else [str(event["text"]).strip() for event in self._seen]
+        return next((line for line in reversed(lines) if line), "")
 
     def _last_stderr_line(self) -> str:
         assert self._stderr

@@ -51,6 +51,14 @@ margin_option = click.option(
 undecided_option = click.option(
     "--allow-undecided", is_flag=True, help="Let undecided cells pass: they may be worse.",
 )  # fmt: skip
+give_up_option = click.option(
+    "--give-up", type=click.IntRange(1), metavar="N",
+    help="End the run when its first N trials failed with the same message.  [default: never; lfp gate: 3]",
+)  # fmt: skip
+gateway_option = click.option(
+    "--gateway", type=click.Path(path_type=Path), metavar="FILE",
+    help="The program that the run's gateways must be, compared by its hash.",
+)  # fmt: skip
 across_option = click.option(
     "--across", multiple=True, metavar="SETTING",
     help="A setting that may differ between the runs, such as gateway.rate (repeatable).",

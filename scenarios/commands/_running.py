@@ -33,15 +33,19 @@ def require(plans: Sequence[Plan], *, virtual: bool) -> None:
     for plan in plans:
         for case, programs in gateway_commands.missing(trial.setting for trial in plan.trials).items():
             others = f", or leave case '{case}' out (--set scenario.case=…)" if case else ""
+            if "$gateway" in programs:
+                variable = gateway_commands.VARIABLE
+                raise MissingError(f"{plan.name}: $gateway: {variable} does not name a program of this machine; set it")
             raise MissingError(f"{plan.name}: gateway.programs: not found: {', '.join(programs)}; install it{others}")
 
 
 def start(
     plans: Sequence[Plan], out: Console, *, clock: Asked, box: str | None, quick: bool, runs_dir: Path,
-    elsewhere: bool = False,
+    elsewhere: bool = False, give_up: int | None = None,
 ) -> tuple[list[Path], str]:  # fmt: skip
     """The directories of new runs in real or virtual time, and advice about the machine (empty: none). ``box``: the
-    delay box in virtual time. ``elsewhere``: other machines will run the trials, so this one needs no privilege."""
+    delay box in virtual time. ``elsewhere``: other machines will run the trials, so this one needs no privilege.
+    ``give_up``: see `runner.start`."""
     require(plans, virtual=clock != "real" or elsewhere)
     chosen = choices(plans, clock, out)
     require(plans, virtual=all(one.chosen == "virtual" for one in chosen) or elsewhere)
@@ -49,7 +53,8 @@ def start(
     for plan, choice in zip(plans, chosen, strict=True):
         virtual_box = (box or "auto") if choice.chosen == "virtual" else None
         _print_notes(plan, out, virtual=virtual_box is not None)
-        run_dirs.append(runner.start(plan, runs_dir, quick=quick, virtual_box=virtual_box, choice=choice))
+        made = runner.start(plan, runs_dir, quick=quick, virtual_box=virtual_box, choice=choice, give_up=give_up)
+        run_dirs.append(made)
     return run_dirs, next((one.advice for one in chosen if one.advice), "")
 
 

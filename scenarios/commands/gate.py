@@ -11,11 +11,13 @@ from pathlib import Path
 
 import click
 
-from netcommon.errors import EXIT_FAILED, UsageError
+from netcommon.errors import EXIT_FAILED, LfpError, UsageError
 from scenarios.commands import _gate_markdown, _running
 from scenarios.commands._options import (
     across_option,
     box_option,
+    gateway_option,
+    give_up_option,
     jobs_option,
     lower_option,
     margin_option,
@@ -28,10 +30,12 @@ from scenarios.commands._options import (
     time_option,
     undecided_option,
 )
-from scenarios.plan.plan import load_plan
-from scenarios.run import compare, runner, runs
+from scenarios.plan.plan import Plan, load_plan
+from scenarios.run import compare, ran, runner, runs
 from scenarios.run.terminal import console
 from scenarios.run.time_choice import Asked
+
+GIVE_UP = 3  # trials that fail alike before the gate ends
 
 
 @click.command("gate")
@@ -39,6 +43,10 @@ from scenarios.run.time_choice import Asked
 @click.argument("scenario")
 @click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the Markdown to this file.  [default: standard output]")  # fmt: skip
+@click.option("--baseline-gateway", type=click.Path(path_type=Path), metavar="FILE",
+              help="The program that the baseline's gateways must have been, compared by its hash.")  # fmt: skip
+@gateway_option
+@give_up_option
 @metric_option
 @lower_option
 @margin_option
@@ -52,7 +60,8 @@ from scenarios.run.time_choice import Asked
 @box_option
 @runs_dir_option
 def command(
-    baseline: str, scenario: str, markdown: Path | None, metric: str, lower_is_better: bool, margin: str,
+    baseline: str, scenario: str, markdown: Path | None, baseline_gateway: Path | None, gateway: Path | None,
+    give_up: int | None, metric: str, lower_is_better: bool, margin: str,
     across: Sequence[str], quick: bool, overrides: tuple[str, ...], seed: int | None, clock: Asked | None,
     allow_undecided: bool, jobs: int | None, box: str | None, runs_dir: Path,
 ) -> int:  # fmt: skip
@@ -68,13 +77,31 @@ def command(
     _check_file(markdown)
     plan = load_plan(scenario, quick=quick, overrides=overrides, seed=seed)
     compare.check_plan(base, plan, virtual=chosen == "virtual", metric=metric, across=across)
+    _check_gateways(base, baseline_gateway, plan, gateway)
     out = console(stderr=True)
-    run_dirs, advice = _running.start([plan], out, clock=chosen, box=box, quick=quick, runs_dir=runs_dir)
-    (done,) = _running.finish(run_dirs, out, jobs, advice)
+    run_dirs, advice = _running.start(
+        [plan], out, clock=chosen, box=box, quick=quick, runs_dir=runs_dir, give_up=give_up or GIVE_UP
+    )
+    try:
+        (done,) = _running.finish(run_dirs, out, jobs, advice)
+    except LfpError as error:
+        _write(_gate_markdown.page(base, run_dirs[0], None, [str(error)]), markdown)
+        raise
     found = _compared(base, done.run_dir, metric, most, lower_is_better, across)
     objections = list(_objections(done, found, allow_undecided))
+    if gateway and (why := ran.objection("--gateway", gateway, done.run_dir)):
+        objections.insert(0, why)
     _write(_gate_markdown.page(base, done.run_dir, found, objections), markdown)
     return EXIT_FAILED if objections else 0
+
+
+def _check_gateways(base: Path, old: Path | None, plan: Plan, new: Path | None) -> None:
+    """UsageError when the baseline's gateways were another program than ``old``, or when those of the plan are another
+    one than ``new``."""
+    if old and (why := ran.objection("--baseline-gateway", old, base)):
+        raise UsageError(why)
+    if new:
+        ran.check_plan("--gateway", new, plan)
 
 
 def _compared(

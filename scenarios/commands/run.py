@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
-from netcommon.errors import EXIT_FAILED, UsageError
+from netcommon.errors import EXIT_FAILED, LfpError, UsageError
 from netcommon.strangers import refuse_foreign
 from scenarios.commands import _running
 from scenarios.commands._options import (
     box_option,
+    gateway_option,
+    give_up_option,
     jobs_option,
     quick_option,
     runs_dir_option,
@@ -20,7 +22,7 @@ from scenarios.commands._options import (
     time_option,
 )
 from scenarios.plan.plan import load_plan
-from scenarios.run import checks, manifest, runner, runs
+from scenarios.run import checks, manifest, ran, runner, runs
 from scenarios.run.terminal import console
 from scenarios.run.time_choice import Asked
 
@@ -36,6 +38,8 @@ from scenarios.run.time_choice import Asked
 @jobs_option
 @box_option
 @scheduler_option
+@gateway_option
+@give_up_option
 @runs_dir_option
 def command(
     scenarios: tuple[str, ...],
@@ -48,13 +52,15 @@ def command(
     jobs: int | None,
     box: str | None,
     scheduler: str | None,
+    gateway: Path | None,
+    give_up: int | None,
     runs_dir: Path,
 ) -> int:
     """Run scenarios: names from 'lfp list' or paths of .toml files."""
     out = console()
     _check_scheduler(scheduler, cli, clock, jobs)
     if resume:
-        if scenarios or overrides or quick or cli or seed is not None or clock != "real" or box:
+        if scenarios or overrides or quick or cli or seed is not None or clock != "real" or box or gateway or give_up:
             beside = "--jobs, --scheduler, --runs-dir"
             raise UsageError(f"--resume RUN: takes nothing beside it but {beside}; the run's own values hold")
         run_dir = runs.find(resume, runs_dir)
@@ -68,15 +74,23 @@ def command(
     if clock == "real" and (jobs or box):
         raise UsageError("--jobs, --box: with --time virtual only; in real time trials would disturb each other")
     plans = [load_plan(name, quick=quick, overrides=overrides, seed=seed) for name in scenarios]
+    for plan in plans:
+        if gateway:
+            ran.check_plan("--gateway", gateway, plan)
     if cli:
         _running.require(plans, virtual=False)
         runner.prompt(plans[0], out)
         return 0
     with _running.workers_of(scheduler) as elsewhere:
         run_dirs, advice = _running.start(
-            plans, out, clock=clock, box=box, quick=quick, runs_dir=runs_dir, elsewhere=elsewhere is not None
-        )
-        return _status(_running.finish(run_dirs, out, jobs, advice, elsewhere))
+            plans, out, clock=clock, box=box, quick=quick, runs_dir=runs_dir, elsewhere=elsewhere is not None,
+            give_up=give_up,
+        )  # fmt: skip
+        finished = _running.finish(run_dirs, out, jobs, advice, elsewhere)
+    for done in finished:
+        if gateway and (why := ran.objection("--gateway", gateway, done.run_dir)):
+            raise LfpError(why)
+    return _status(finished)
 
 
 def _check_scheduler(scheduler: str | None, cli: bool, clock: Asked, jobs: int | None) -> None:

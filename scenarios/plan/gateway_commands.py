@@ -13,8 +13,10 @@ from scenarios.plan.model import Gateway, Scenario
 
 WORDS = (
     "near", "far", "sender", "receiver", "listen", "port", "data_port", "ports", "rate_bps", "rate_mbps", "scratch",
-    "pktlogger",
+    "pktlogger", "gateway",
 )  # fmt: skip
+VARIABLE = "LFP_GATEWAY"  # the program that $gateway stands for
+_WORD = "$gateway"
 
 
 def wrong(line: str | None) -> str | None:
@@ -33,6 +35,18 @@ def wrong(line: str | None) -> str | None:
         said = f"${unknown}" if unknown else "a $ that begins no word"
         return f"{said}: unknown; allowed is one of {', '.join(f'${name}' for name in WORDS)}, and $$ for a dollar sign"
     return None
+
+
+def named() -> str:
+    """The program that $gateway stands for; empty where nobody has named it."""
+    given = os.environ.get(VARIABLE, "")
+    return str(Path(given).resolve()) if "/" in given else given
+
+
+def programs(gateway: Gateway) -> dict[str, Path]:
+    """The programs that a gateway's command lines start and that this machine has, by their names in the scenario."""
+    found = {word.lstrip("$"): located(named() if word == _WORD else word) for word in started(gateway)}
+    return {name: path for name, path in found.items() if path}
 
 
 def started(gateway: Gateway) -> list[str]:
@@ -60,6 +74,7 @@ def missing(settings: Iterable[Scenario]) -> dict[str, list[str]]:
     case)."""
     found: dict[str, list[str]] = {}
     for setting in settings:
-        if lacks := [program for program in started(setting.gateway) if not located(program)]:
+        known = programs(setting.gateway)
+        if lacks := [program for program in started(setting.gateway) if program.lstrip("$") not in known]:
             found[setting.scenario.case or ""] = lacks
     return found

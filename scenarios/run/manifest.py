@@ -60,10 +60,11 @@ def tools(plan: Plan) -> list[str]:
 def programs(plan: Plan) -> dict[str, Path]:
     """What the plan's trials start: the C programs, and the gateways' own programs under the first words of their
     command lines, or as the scenario names them. A program that others can run without reading it is left out."""
-    started = (word for trial in plan.trials for word in gateway_commands.started(trial.setting.gateway))
-    found = {word: gateway_commands.located(word) for word in dict.fromkeys(started)}
-    theirs = {word: path for word, path in found.items() if path and os.access(path, os.R_OK)}
-    return {name: binaries.find(name) for name in tools(plan)} | theirs
+    found = {name: binaries.find(name) for name in tools(plan)}
+    for trial in plan.trials:
+        theirs = gateway_commands.programs(trial.setting.gateway).items()
+        found |= {name: path for name, path in theirs if os.access(path, os.R_OK)}
+    return found
 
 
 def replan(manifest: dict[str, Any]) -> Plan:

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import itertools
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -76,13 +77,15 @@ class Elsewhere(Protocol):
 
 
 def start(
-    plan: Plan, runs_dir: Path, *, quick: bool = False, virtual_box: str | None = None, choice: TimeChoice | None = None
-) -> Path:
+    plan: Plan, runs_dir: Path, *, quick: bool = False, virtual_box: str | None = None,
+    choice: TimeChoice | None = None, give_up: int | None = None,
+) -> Path:  # fmt: skip
     """Creates the directory of a new run and writes its first manifest. ``virtual_box``: the kind of box in virtual
     time; None: the run is in real time. ``choice``: how real or virtual time was chosen; None: the user asked for
-    it."""
+    it. ``give_up``: the run ends when its first trials, so many, failed alike."""
     choice = choice or TimeChoice.given("virtual" if virtual_box else "real")
     content = manifest.first(plan, quick=quick, choice=choice)  # before the directory: it fails when a tool is missing
+    content |= {"give_up": give_up}
     if virtual_box:
         from scenarios.virtual import engine
 
@@ -178,6 +181,7 @@ def _run_all(
             table.add(one)
             told = Ended(one, status, time.monotonic() - begun)
             progress.done(one, _line(rows, told), told.wall_s)
+            _check_alike(run_dir, rows, content)
 
 
 class _Networks:
@@ -242,6 +246,7 @@ def _run_virtual(
         table.add(one.trial)
         told = Ended(one.trial, one.status, one.wall_s, one.virtual_s)
         progress.done(one.trial, _line(rows, told), one.wall_s / pace.side_by_side)
+        _check_alike(run_dir, rows, content)
 
     with owned() as (ledger, _), results.Table(run_dir, rows) as table:
         engine.run_all(
@@ -259,9 +264,21 @@ def _run_elsewhere(
         for key in ("sysctls", "offloads"):
             content[key] = one.told.get(key, {}) | content[key]
         progress.done(one.trial, _line(rows, one), one.wall_s / elsewhere.slots)
+        _check_alike(run_dir, rows, content)
 
     with results.Table(run_dir, rows) as table:
         elsewhere.run_all(run_dir, todo, ended)
+
+
+def _check_alike(run_dir: Path, rows: Rows, content: dict[str, Any]) -> None:
+    """LfpError when as many trials as the manifest's ``give_up`` have failed alike and none has succeeded: the others
+    would fail, too."""
+    most = content.get("give_up")
+    if not most or len(rows) < most or any(own[0]["state"] != "failed" for own in rows.values()):
+        return
+    errors = [str(read_json(trial.folder_of(run_dir, number) / "status.json")["error"]) for number in rows]
+    if len({re.sub(r"[0-9]+", "", error) for error in errors}) == 1:
+        raise LfpError(f"{run_dir.name}: gave up after {len(rows)} trials that failed alike: {errors[-1]}")
 
 
 def _line(rows: Rows, one: Ended) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from scenarios.network import sysctls
 from scenarios.network.graph import gateway_names, host_names, leader
 from scenarios.network.place import Network
 from scenarios.network.topology import Topology
-from scenarios.plan import flows, profiles
+from scenarios.plan import flows, gateway_commands, profiles
 from scenarios.plan.model import Scenario
 from scenarios.trial.cpu import priced
 from scenarios.trial.transfer_tool import beside_ports, ports
@@ -88,7 +88,7 @@ class Pair:
         for tool in self.tools.values():
             if not tool.running():
                 tool.finish(1.0)  # raises with the tool's own message, if it gave one
-                raise LfpError(f"{tool.name} ended during the transfer; see log/")
+                raise tool.failed("ended during the transfer")
         found["cpu_ns"] = _cpu_ns({tool.pid for tool in self.tools.values()})
         for tool in self.tools.values():
             tool.ask_to_end()
@@ -251,6 +251,7 @@ def _command(net: Topology, site: Site, which: Which, scratch: Path) -> list[str
         "sender": net.address_of(host_names(pair)[0], "right"), "listen": _listens_at(net, site, pair), "port": port,
         "data_port": data_port, "ports": " ".join(map(str, _ports(site, number))), "rate_bps": gateway.rate,
         "rate_mbps": gateway.rate // 10**6, "scratch": scratch, "pktlogger": binaries.find("pktlogger"),
+        "gateway": gateway_commands.named(),
     }  # fmt: skip
     try:
         return [string.Template(word).substitute(known) for word in shlex.split(text)]
@@ -272,7 +273,7 @@ def _wait_commands(pair: Pair, net: Topology) -> None:
     pair.tools["near"].said(READY, gateway.settle / 1e9)
     for tool in pair.tools.values():
         if not tool.running():
-            raise LfpError(f"{tool.name} ended at once: {shlex.join(tool.argv)}; see log/{tool.name}.stderr")
+            raise tool.failed(f"ended at once: {shlex.join(tool.argv)}")
     if gateway.model == "proxy":
         pid, (port, _) = net.pid(pair.site.nodes[0]), ports(pair.site.flows[0][0] if pair.site.flows else 0)
         otherwise = f"the near gateway does not listen at port {port}"

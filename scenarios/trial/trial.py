@@ -31,6 +31,7 @@ from scenarios.trial import (
     delay_box,
     gateways,
     path_changes,
+    programs,
     sharing,
     transfers,
     verdicts,
@@ -63,6 +64,7 @@ def run_trial(
         status |= {"attempt": attempts.next_attempt(final), "witness": None, "asked": []}
         status["clock"] = clock.pair()  # the clocks where the trial runs: in virtual time the guest's
         write_json(folder / "params.json", params.of(trial))
+        before = programs.hashes(trial.setting) if digested else None  # a guest's host reads them
         try:
             found, status["witness"], status["asked"] = _measure(net, trial, folder, scratch, ledger, back_end, watched)
             if digested:
@@ -73,6 +75,8 @@ def run_trial(
             status |= {"state": "failed", "error": str(error)}
             found = [verdicts.FAILED]
         status["ended_realtime_ns"] = time.time_ns()
+        if before is not None:
+            status["programs"] = programs.after(before, trial.setting)
         status["verdict"] = verdicts.of_trial(found)
         write_json(folder / "status.json", status)
     return status

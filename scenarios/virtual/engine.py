@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from netcommon.errors import EXIT_FAILED, LfpError, UsageError
 from netcommon.ledger import Ledger
 from scenarios.plan import params
 from scenarios.plan.plan import Plan, Trial
-from scenarios.trial import attempts, trial, verdicts
+from scenarios.trial import attempts, programs, trial, verdicts
 from scenarios.trial.files import read_json, write_json
 from scenarios.virtual import boxes, cost, kernel, memory, randomness
 from scenarios.virtual.digests import Digests, Status
@@ -48,7 +48,8 @@ DIFFERS = (
 
 @dataclass
 class Running:
-    """A trial under way. ``guest_s``: how long its guest ran; ``status``: once it is off, when its tables are made."""
+    """A trial under way. ``guest_s``: how long its guest ran; ``status``: once it is off, when its tables are made;
+    ``programs``: hashes of its gateways' programs when it began."""
 
     trial: Trial
     guest: Guest
@@ -58,6 +59,7 @@ class Running:
     under_way: UnderWay
     guest_s: float = 0.0
     status: Future[Status] | None = None
+    programs: dict[str, str] = field(default_factory=dict)
 
     def look(self) -> Look:
         """How far it is."""
@@ -153,7 +155,8 @@ def _start(
     ledger.add_process(guest.pid, f"guest of trial {one.number}")
     stack.callback(ledger.drop_process, guest.pid)
     under_way = UnderWay(one, factor * cost.wall_s(one, box))
-    return Running(one, guest, stack, time.monotonic(), time.time_ns(), under_way)
+    ran = programs.hashes(one.setting)
+    return Running(one, guest, stack, time.monotonic(), time.time_ns(), under_way, programs=ran)
 
 
 @contextmanager
@@ -189,6 +192,7 @@ def _collect(one: Running, run_dir: Path) -> Ended:
         status |= {"started_realtime_ns": one.began_ns, "ended_realtime_ns": time.time_ns()}
         status |= {"virtual_ns": int(virtual_s * 1e9), "computed": one.guest.computed()}
         status |= {"attempt": attempts.next_attempt(final)}
+        status |= {"programs": programs.after(one.programs, one.trial.setting)}
         write_json(folder / "status.json", status)
         (folder / "log").mkdir(exist_ok=True)
         shutil.copyfile(one.guest.console, folder / "log" / "console.txt")

@@ -27,6 +27,7 @@ from typing import Any
 from netcommon import binaries
 from netcommon.binaries import CHECKOUT
 from netcommon.errors import EXIT_FAILED, LfpError, MissingError
+from scenarios.plan import gateway_commands
 from scenarios.virtual import init, memory
 from scenarios.virtual.processor import Claim
 
@@ -218,6 +219,8 @@ def environment_of_tools() -> dict[str, str]:
     """Our environment variables that the tools in the guest heed, and the paths of the tools: a search from inside the
     guest would not find all places."""
     found = {name: value for name, value in os.environ.items() if name.startswith("LFP_")}
+    if program := gateway_commands.named():
+        found[gateway_commands.VARIABLE] = program
     for tool in ("comet-delay", "rttcp", "pktlogger", "lft-gateway"):
         with contextlib.suppress(MissingError):
             found[binaries.override_variable(tool)] = str(binaries.find(tool).resolve())

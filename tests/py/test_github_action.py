@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,11 +41,42 @@ def test_the_old_gateway_is_the_baseline_of_the_new_one(place: Path, status: int
     done = gate(place, "old", "new", "mine.toml", status=status)
     assert done.returncode == status
     baseline, gated = (place / "notes").read_text().splitlines()
-    assert baseline == "old run mine.toml --time virtual --seed 1 --runs-dir gate-runs"
+    assert baseline == (
+        f"old run mine.toml --time virtual --seed 1 --runs-dir gate-runs --gateway {place}/old --give-up 3"
+    )
     assert gated == (
-        "new gate last mine.toml --seed 2 --runs-dir gate-runs --margin 5% --markdown gate-runs/gate.md"
-    )  # fmt: skip
+        f"new gate last mine.toml --seed 2 --runs-dir gate-runs --baseline-gateway {place}/old --gateway {place}/new "
+        "--margin 5% --markdown gate-runs/gate.md"
+    )
     assert done.stdout == (place / "summary.md").read_text() == "## verdict\n"
+
+
+FOREIGN = """\
+[scenario]
+name = "mine"
+[path]
+delay = "5ms"
+[transfer]
+bytes = "100KB"
+[gateway]
+kind = "command"
+model = "proxy"
+near = "{near} --to $far"
+far = "sleep 9"
+"""
+
+
+@pytest.mark.parametrize("near", ["sleep", "/bin/sh"])
+def test_programs_that_the_scenario_does_not_start_are_not_passed(place: Path, near: str) -> None:
+    """Nothing runs: the scenario's command lines start other programs than OLD and NEW."""
+    (place / "mine.toml").write_text(FOREIGN.format(near=near))
+    lfp = Path(sys.executable).parent
+    own = {"PATH": f"{lfp}:{os.environ['PATH']}", "HOME": str(place)}
+    done = subprocess.run([EXAMPLE / "gate.sh", "/bin/true", "/bin/false", "mine.toml"], cwd=place, env=own,
+                          capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert "/true: scenario mine does not start it: 1 of 1 trials with gateways ran " in done.stderr
+    assert not list((place / "gate-runs").iterdir())
 
 
 @pytest.mark.parametrize("arguments", [[], ["old"], ["old", "missing"]])
