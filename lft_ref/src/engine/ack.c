@@ -124,7 +124,12 @@ static void report_rate(struct lft_engine *engine, const struct lft_report *repo
                                    .sent = engine->tx_resolved,
                                    .lost = c->declared_lost,
                                    .limited_by_source = lft_shaper_next_ns(&engine->shaper) + NC_NS_PER_MS < now_ns};
-    if (engine->config.rate_mode == LFT_RATE_AUTO && lft_rate_auto_report(&engine->rate, &round))
+    if (engine->config.rate_mode != LFT_RATE_AUTO)
+        return;
+    bool changed = lft_rate_auto_report(&engine->rate, &round);
+    if (engine->rate.base_rise_ns)
+        lft_round_trip_raise_base(&engine->rtt, engine->rate.base_rise_ns, now_ns);
+    if (changed)
         lft_shaper_set(&engine->shaper, engine->rate.rate_bps, engine->payload_max + 64 + engine->config.outer_bytes,
                        now_ns);
 }

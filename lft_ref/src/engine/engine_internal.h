@@ -35,7 +35,7 @@ struct lft_transmission {
 
 struct lft_round_trip {
     uint64_t srtt_ns, rttvar_ns, min_ns;
-    int64_t owd_min_us[2]; /* least one-way delay of this and the last half minute, by unequal clocks */
+    int64_t owd_min_us[2]; /* least one-way delay of this and the last 10 s, by unequal clocks */
     uint64_t owd_turn_ns, queue_ns;
 };
 
@@ -113,6 +113,8 @@ static inline bool lft_outstanding(const struct lft_engine *engine, uint64_t num
 uint64_t lft_ack_interval(const struct lft_engine *engine);
 uint64_t lft_timeout_ns(const struct lft_engine *engine); /* without backoff */
 void lft_round_trip_sample(struct lft_engine *engine, const struct lft_report *report, uint64_t now_ns);
+/* The path has become longer: raises the least one-way delay, above which everything counts as queue. */
+void lft_round_trip_raise_base(struct lft_round_trip *rtt, uint64_t rise_ns, uint64_t now_ns);
 /* recovery.c: recovery.h. */
 /* loss.c: decides which of the transmissions before `tx_largest_seen` are lost. */
 void lft_loss_resolve(struct lft_engine *engine);

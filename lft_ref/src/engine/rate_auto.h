@@ -6,6 +6,16 @@
  *   queue between the two                                                                   no change
  *   at the start, until the first row has applied once                                      x 2
  *
+ * A queue that stays between the two for 8 rounds counts as one above the target.
+ *
+ * The least delay ages. Otherwise a path that has become longer would count as a queue for the rest of the session. A
+ * queue of LFT's own shrinks when the rate falls; the length of a path does not. When 8 rounds in a row each lowered
+ * the rate for a queue and their least delays differ by at most a millisecond and a 64th of the round trip, the least
+ * of them is the path's: the caller raises its base by base_rise_ns, and the rate becomes what it was before. The
+ * standing queue of a competitor with a window moves with LFT's share of it, so LFT goes on yielding. Where its share
+ * is too small to show, and while a path goes on growing, the least of the last 10 to 20 s decides (round_trip.c).
+ * Rejected: a low rate every 10 s to measure the empty path, as BBR does; each decrease empties LFT's own queue.
+ *
  * A loss-based TCP at the same bottleneck fills the queue beyond the target, so LFT gives way to it. Loss without
  * delay, as on a satellite link, is not taken for congestion unless it grows with the rate.
  * Rejected: BBR's probing; with one sender a tunnel and a delay signal from both ends the simpler rule is enough. */
@@ -15,11 +25,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { LFT_RATE_AUTO_MIN_BPS = 1000000, LFT_RATE_AUTO_RECENT = 4 };
+
 struct lft_rate_auto {
     uint64_t rate_bps, most_bps; /* most_bps 0: no upper bound */
+    uint64_t base_rise_ns;       /* by how much the last report has shown the path to be longer, else 0 */
     bool starting;
     uint64_t round_start_ns, arrived_at_start, sent_at_start, lost_at_start;
-    uint64_t queue_peak_ns;
+    uint64_t queue_peak_ns, queue_least_ns;    /* of this round */
+    unsigned between;                          /* rounds since the queue was last below half the target */
+    uint64_t recent_bps[LFT_RATE_AUTO_RECENT]; /* the rate in the last rounds */
+    unsigned recent_next;
+    /* Rounds in a row in which a queue brought the rate down and its least hardly changed, the bounds of that least,
+     * and the highest rate of the rounds before. */
+    unsigned still;
+    uint64_t still_least_ns, still_most_ns, before_bps;
     double usual_loss; /* share lost, smoothed over 16 rounds without excess */
 };
 
@@ -30,7 +50,6 @@ struct lft_rate_round {
     bool limited_by_source; /* the line was idle */
 };
 
-enum { LFT_RATE_AUTO_MIN_BPS = 1000000 };
 void lft_rate_auto_init(struct lft_rate_auto *rate, uint64_t most_bps, uint64_t now_ns);
 /* Returns true when rate_bps has changed. */
 bool lft_rate_auto_report(struct lft_rate_auto *rate, const struct lft_rate_round *round);

@@ -4,7 +4,7 @@
 #include "nc_clock.h"
 #include "nc_range.h"
 
-#define OWD_TURN_NS (30 * NC_NS_PER_S)
+#define OWD_TURN_NS (10 * NC_NS_PER_S)
 
 uint64_t lft_ack_interval(const struct lft_engine *engine)
 {
@@ -30,6 +30,14 @@ static void sample_one_way(struct lft_round_trip *rtt, const struct lft_report *
         rtt->owd_min_us[0] = owd_us;
     int64_t least = rtt->owd_min_us[0] < rtt->owd_min_us[1] ? rtt->owd_min_us[0] : rtt->owd_min_us[1];
     rtt->queue_ns = (uint64_t)(owd_us - least) * 1000;
+}
+
+void lft_round_trip_raise_base(struct lft_round_trip *rtt, uint64_t rise_ns, uint64_t now_ns)
+{
+    int64_t least = rtt->owd_min_us[0] < rtt->owd_min_us[1] ? rtt->owd_min_us[0] : rtt->owd_min_us[1];
+    rtt->owd_min_us[0] = rtt->owd_min_us[1] = least + (int64_t)(rise_ns / NC_NS_PER_US);
+    rtt->owd_turn_ns = now_ns;
+    rtt->queue_ns -= nc_min(rtt->queue_ns, rise_ns);
 }
 
 void lft_round_trip_sample(struct lft_engine *engine, const struct lft_report *report, uint64_t now_ns)

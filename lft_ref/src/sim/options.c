@@ -27,6 +27,8 @@ static const struct nc_option table[] = {
     {.name = "path", .kind = NC_OPT_SECTION},
     {"rate", 0, NC_OPT_QUANTITY, NC_UNIT_RATE, "800Mbit", 1000000, UINT64_C(100000000000), NULL, NULL,
      "rate of the line in both directions, IP octets counted", OFFSET(rate_bps)},
+    {"rtt-change", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "AT:RTT",
+     "from time AT on the round trip is RTT, as 10s:60ms; give later changes later", OFFSET(rtt_change)},
     {"queue", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "4MB", 0, 0, NULL, NULL,
      "drop-tail queue before the line; 0: unbounded",
      OFFSET(queue_bytes)},
@@ -105,11 +107,36 @@ static const struct nc_usage usage = {
               "  lft-sim --recovery gbn-strict --recovery gbn --recovery selective --recovery fec --loss 0.1%",
 };
 
+/* "10s:60ms". */
+static int change(struct sim_settings *settings, const char *text, struct nc_error *error)
+{
+    struct sim_change *next = &settings->changes[settings->changes_n];
+    const char *colon = strchr(text, ':');
+    char at[32];
+    struct nc_error reason;
+    if (!colon || colon - text >= (ptrdiff_t)sizeof at)
+        return nc_fail(error, NC_EXIT_USAGE, "--rtt-change '%.40s': want a time and a round trip, as 10s:60ms", text);
+    memcpy(at, text, (size_t)(colon - text));
+    at[colon - text] = 0;
+    if (nc_quantity_parse(NC_UNIT_DURATION, at, &next->at_ns, &reason) < 0 ||
+        nc_quantity_parse(NC_UNIT_DURATION, colon + 1, &next->rtt_ns, &reason) < 0)
+        return nc_fail(error, NC_EXIT_USAGE, "--rtt-change '%.40s': %s", text, reason.text);
+    if (next->rtt_ns > 10 * S || (settings->changes_n && next->at_ns < next[-1].at_ns))
+        return nc_fail(error, NC_EXIT_USAGE, "--rtt-change '%.40s': want a round trip up to 10s, and changes in order",
+                       text);
+    settings->changes_n++;
+    return 0;
+}
+
 int sim_settings_parse(struct sim_settings *settings, int argc, char **argv, struct nc_error *error)
 {
     int first = nc_options_parse(table, ROWS, &usage, settings, NULL, argc, argv);
     if (first < argc)
         return nc_fail(error, NC_EXIT_USAGE, "'%.80s': not an option; see --help", argv[first]);
+    settings->changes_n = 0;
+    for (size_t i = 0; i < settings->rtt_change.n; i++)
+        if (change(settings, settings->rtt_change.at[i], error) < 0)
+            return -1;
     if (settings->json && settings->human)
         return nc_fail(error, NC_EXIT_USAGE, "--json and --human: give one of them");
     return 0;

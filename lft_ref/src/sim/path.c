@@ -45,6 +45,11 @@ void sim_path_free(struct sim_path *path)
     free(path->spare);
 }
 
+void sim_path_set_delay(struct sim_path *path, uint64_t delay_ns)
+{
+    path->delay_ns = delay_ns;
+}
+
 /* Gilbert's model. In the bad state every packet is lost; a stay there has `burst` packets in the mean; the mean loss
  * is as asked for. */
 static bool lose(struct sim_path *path)

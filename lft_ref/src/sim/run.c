@@ -77,12 +77,24 @@ static void run_a(struct run *run, uint64_t *request_at_ns)
     sim_write_all(run);
 }
 
+static void change_path(struct run *run)
+{
+    const struct sim_settings *s = run->trial->settings;
+    for (; run->changes_done < s->changes_n && s->changes[run->changes_done].at_ns <= run->now_ns;
+         run->changes_done++) {
+        uint64_t delay_ns = s->changes[run->changes_done].rtt_ns / 2;
+        sim_path_set_delay(&run->ab, delay_ns);
+        sim_path_set_delay(&run->ba, delay_ns);
+    }
+}
+
 static void loop(struct run *run)
 {
     const struct sim_settings *s = run->trial->settings;
     uint64_t tick_ns = 0, request_at_ns = s->request_bytes ? s->duration_ns / 2 : UINT64_MAX;
     while (!finished(run) && run->now_ns < run->last_progress_ns + STALL_NS &&
            !(s->cut && run->now_ns >= s->duration_ns)) {
+        change_path(run);
         bool a = run->now_ns >= run->a.run_ns, b = run->now_ns >= run->b.run_ns;
         if (a)
             run_a(run, &request_at_ns);

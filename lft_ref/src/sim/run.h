@@ -31,7 +31,7 @@ struct run {
     struct sim_path ab, ba;
     struct source *sources;
     struct sink *sinks;
-    size_t streams;
+    size_t streams, changes_done;
     uint64_t now_ns, source_credit_ns, last_progress_ns;
     uint32_t payload_max;
     struct sim_meter *meter;

@@ -14,10 +14,18 @@
 #include "nc_options.h"
 #include "session.h"
 
+/* From at_ns on, the path's round trip is rtt_ns. */
+struct sim_change {
+    uint64_t at_ns, rtt_ns;
+};
+
 struct sim_settings {
     /* Swept: each is a list, and every combination is run. */
     struct nc_quantities rtt, loss, limit;
     struct nc_strings recovery;
+    struct nc_strings rtt_change; /* as given */
+    struct sim_change changes[NC_STRINGS_MAX];
+    size_t changes_n;
     uint64_t rate_bps, queue_bytes, mtu, back_loss_ppb, burst, jitter_ns, duplicate_ppb;
     bool ack_loss_too, redundancy, auto_rate, cut, json, human;
     uint64_t bytes, duration_ns, streams, still, still_after_ns, source_bps, request_bytes, memory_bytes, seed,
@@ -52,6 +60,8 @@ struct sim_path {
 };
 void sim_path_init(struct sim_path *path, const struct sim_trial *trial, bool back);
 void sim_path_free(struct sim_path *path);
+/* Packets that are sent from now on take `delay_ns` after the line; shorter, they overtake those under way. */
+void sim_path_set_delay(struct sim_path *path, uint64_t delay_ns);
 /* Sends a frame that takes wire_bytes on the wire. `data` is copied. */
 void sim_path_send(struct sim_path *path, uint64_t now_ns, const struct lft_frame *frame, const uint8_t *data,
                    uint32_t bytes, uint32_t wire_bytes);
