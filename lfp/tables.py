@@ -20,6 +20,7 @@ import pyarrow.parquet as parquet
 
 from netcommon.errors import MissingError, UsageError
 from scenarios.run import results, runs
+from scenarios.trial import captured
 from scenarios.trial.files import read_json
 from scenarios.trial.sharing import FLOWS
 
@@ -105,7 +106,11 @@ class Trial:
         return int(began or clock.get("realtime_ns") or self.status.get("started_realtime_ns") or 0)
 
     def _main_of(self, folder: Path) -> int:
-        return int((read_json(self.path / folder / "summary.json") or {}).get("main_flow") or 0)
+        summary = read_json(self.path / folder / "summary.json") or {}
+        own = captured.numbers(self.summary, self.transfer)
+        if folder.name == captured.SERVER:
+            own = captured.behind_gateways(own, self.summary, summary)
+        return own[0] if own else int(summary.get("main_flow") or 0)
 
     def _on_axis(self, found: pa.Table, kind: str) -> pa.Table:
         zero = self.began_realtime_ns - (self._offset_ns() if kind in _MONOTONIC else 0)

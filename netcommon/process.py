@@ -40,6 +40,7 @@ START_TIMEOUT_S = 60.0
 # No signal comes for a parent that died before setpriv asked for it.
 _IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"'
 _LINGER_S = 0.02  # for a pipe to close after its tool has ended
+_WORDS_S = 0.5  # for the last line of a tool that has ended
 _LOOK_S = 0.005
 _END = object()  # queue mark: stdout closed
 
@@ -338,6 +339,9 @@ class Tool:
 
     def _last_printed(self) -> str:
         """The last line on stdout of a program without JSON lines."""
+        if not self._json_lines and self._process and self._process.poll() is not None:
+            self._closed.wait(_WORDS_S)  # the thread may still be reading
+            self._take_waiting()
         lines = [] if self._json_lines else [str(event["text"]).strip() for event in self._seen]
         return next((line for line in reversed(lines) if line), "")
 

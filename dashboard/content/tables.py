@@ -13,7 +13,7 @@ from dashboard.content.parts import Table, between
 from dashboard.data.first_stop import LABELS, FirstStop
 from dashboard.data.limits import WORDS
 from dashboard.data.reference import Region
-from dashboard.data.runs import Json, Run
+from dashboard.data.runs import Json, Run, Trial, read_json
 from dashboard.data.timeline import Timeline
 from dashboard.results.congestion import PAIR_WITHIN, Pair
 from dashboard.results.curves import Curves
@@ -283,6 +283,26 @@ def limit_table(loaded: Timeline) -> list[tuple[str, str, str, str]]:
     names = [loaded.limits.names[number] for number in order]
     return [(name, WORDS.get(name, name), readable.duration(times[number]), readable.share(times[number] / times.sum()))
             for name, number in zip(names, order, strict=True)]  # fmt: skip
+
+
+def outage_table(trial: Trial) -> Table | None:
+    """How each flow recovered from each outage of the path; None where there was none."""
+    flows = read_json(trial.path / "recovery.json").get("flows") or {}
+    rows = [(name, one) for name, outages in flows.items() for one in outages]
+    if not rows:
+        return None
+    several = len(flows) > 1
+    return Table(
+        (*(("Flow",) if several else ()), "Outage at (s)", "For", "Rate back after"),
+        tuple((*((name,) if several else ()), readable.number(one["begin_ns"] / 1e9),
+               readable.duration(one["end_ns"] - one["begin_ns"]), _back(one)) for name, one in rows),
+        frozenset({several, several + 1}),
+    )  # fmt: skip
+
+
+def _back(outage: Json) -> str:
+    took = outage["recovery_ns"]
+    return f"not known: {outage['why']}" if took is None else readable.duration(took)
 
 
 def interval_notes(sweep: Sweep) -> list[str]:

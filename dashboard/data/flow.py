@@ -84,8 +84,9 @@ class Flow:
 
     With gateways these belong to the client's connection, which ends at the near gateway. `server` is then the far
     gateway's connection. It has the same origin and the same sequence numbers, because its bytes are the same. `notes`:
-    sentences about what is left out. `marked_rows`: segments that arrived with
-    CE, in order of arrival.
+    sentences about what is left out. `limits_whole`: `limits` are of the whole transfer; otherwise of the client's
+    connection alone, because the other one was not captured. `marked_rows`: segments that arrived with CE, in order of
+    arrival.
     """
 
     origin_ns: int
@@ -109,6 +110,7 @@ class Flow:
     tunnel: Tunnel | None = None
     notes: tuple[str, ...] = ()
     limits: Limits | None = None
+    limits_whole: bool = True
     losses: Losses | None = None
     store: Store | None = None
     srtt: Series = NO_SERIES

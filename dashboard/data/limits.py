@@ -29,6 +29,7 @@ WORDS = {
     "emulator_late": "the delay box, which was late",
     "path_down": "the path, which was down",
     "ecn": "ECN marks",
+    "gateway": "a gateway",
 }
 # Those that the hosts and their programs make, and not path or congestion control.
 OF_HOSTS = ("receiver_window", "zero_window", "send_buffer", "application")

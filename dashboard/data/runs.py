@@ -192,7 +192,7 @@ class Run:
         if not (path / "params.json").is_file():
             raise LfpError(f"run {self.name}: no trial {number}; it has {_listing(self.trial_numbers())}", 2)
         names = ("params", "status", "transfer", "summary", f"{SERVER}/summary")
-        params, status, transfer, summary, server = (_read_json(path / f"{name}.json") for name in names)
+        params, status, transfer, summary, server = (read_json(path / f"{name}.json") for name in names)
         return Trial(number, path, params, status, transfer, summary, server, self._offset_ns(status))
 
     def _offset_ns(self, status: Json) -> int | None:
@@ -211,7 +211,7 @@ def load_run(path: Path) -> Run:
     results = path / "results.parquet"
     rows = _rows_of(results) if results.is_file() else _rows_from_trials(path)
     captured = frozenset(int(file.parent.name) for file in (path / "trials").glob("[0-9]*/segments.parquet"))
-    return Run(path, _read_json(path / "manifest.json"), tuple(rows), captured)
+    return Run(path, read_json(path / "manifest.json"), tuple(rows), captured)
 
 
 def list_runs(runs_dir: Path) -> list[Run]:
@@ -237,10 +237,10 @@ def _rows_from_trials(path: Path) -> list[Json]:
     """The rows of a run that has no results.parquet yet, from the files of its finished trials."""
     rows = []
     for folder in sorted((path / "trials").glob("[0-9]*")):
-        status = _read_json(folder / "status.json")
+        status = read_json(folder / "status.json")
         verdict = Verdict.of(status.get("verdict"))
-        measured = _read_json(folder / "transfer.json").get("summary") or {}
-        row = _read_json(folder / "params.json") | {
+        measured = read_json(folder / "transfer.json").get("summary") or {}
+        row = read_json(folder / "params.json") | {
             key: value for key, value in measured.items() if isinstance(value, int | float)
         }
         row |= {"flow": 0, "state": status.get("state"), "valid": verdict.valid, "reasons": "; ".join(verdict.reasons)}
@@ -248,7 +248,8 @@ def _rows_from_trials(path: Path) -> list[Json]:
     return rows
 
 
-def _read_json(path: Path) -> Json:
+def read_json(path: Path) -> Json:
+    """The object in a file; empty where there is no file. Raises LfpError (status 1) for a damaged one."""
     if not path.is_file():
         return {}
     try:

@@ -27,7 +27,7 @@ from dashboard.data import box, happened, kept_files, limits, slow, tunnel
 from dashboard.data.box import Box
 from dashboard.data.flow import CE, Events, Flow, LostAcks, Stop
 from dashboard.data.happened import Happened
-from dashboard.data.runs import SERVER, Json, Run, Trial, flow_summary, load_run
+from dashboard.data.runs import SERVER, Json, Run, Trial, behind_gateway, flow_summary, load_run, read_json
 from dashboard.data.series import NO_SERIES, Series
 from dashboard.data.store import Store, kept
 
@@ -37,6 +37,7 @@ STORED_AS = 5  # changes when what is kept changes
 BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window",
         "marked_rows")  # fmt: skip
 SLOW = "slow"
+WHOLE_LIMITS, THROUGH = "whole-limits.parquet", "through.json"  # of two connections that gateways join
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,15 @@ def joined(trial: Trial, flow: int, leg: Callable[[Trial, int, Timeline | None, 
     server = None if other is None else leg(trial, other, timeline, flow)
     between = tunnel.load(trial.path, origin) if server else None
     cwnd, srtt, notes = _sampled(trial, flow, origin)
-    return replace(timeline, server=server, tunnel=between, cwnd=cwnd, srtt=srtt, notes=notes)
+    whole = limits.load(trial.path / WHOLE_LIMITS, flow, _whole_names(trial), origin) if server else None
+    known = whole is not None or not behind_gateway(trial.params)
+    return replace(timeline, server=server, tunnel=between, cwnd=cwnd, srtt=srtt, notes=notes,
+                   limits=whole or timeline.limits, limits_whole=known)  # fmt: skip
+
+
+def _whole_names(trial: Trial) -> list[str]:
+    """The causes in whole-limits.parquet, which are of both connections together."""
+    return _names(read_json(trial.path / THROUGH), "limit_causes")
 
 
 def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeline:

@@ -17,7 +17,7 @@ COLOURS = {
     "send_buffer": PURPLE, "application": GREY, "pacing": YELLOW, "path_rate": GREEN, "fast_recovery": VERMILLION,
     "timeout": "#882255", "capture_loss": "#c3cbd3", "emulator_late": "#661100",
     "path_down": "#7a1fa2",
-    "ecn": TEAL,
+    "ecn": TEAL, "gateway": "#8c6d31",
 }  # fmt: skip
 
 

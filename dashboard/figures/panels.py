@@ -87,7 +87,7 @@ def add_passage(figure: Sheet, view: View, row: int) -> None:
     """Draws what `add_rtt` draws, and how long data took from gateway in to gateway out, by the time of leaving."""
     add_rtt(figure, view, row)
     words = "gateway in to gateway out"
-    _add_steps(figure, view, row, "ns", view.timeline.through_gateways, words, words, PURPLE)
+    _add_steps(figure, view, row, "ns", view.timeline.through_gateways, words, words, VERMILLION)
 
 
 def _bin_of_packets_ns(view: View) -> float:

@@ -12,7 +12,7 @@ from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from dashboard.content import facts
 from dashboard.content.happened import HEAD
 from dashboard.content.parts import Facts
-from dashboard.content.tables import limit_table, visit_table
+from dashboard.content.tables import limit_table, outage_table, visit_table
 from dashboard.data import timeline
 from dashboard.data.runs import Run, Trial
 from dashboard.data.slow import MEASURE
@@ -56,13 +56,31 @@ def page(run: Run, trial: Trial, search: str = "") -> html.Div:
             html.P(dcc.Link(f"‹ {run.title}", href=f"/run/{run.name}")),
             html.H1(facts.trial_name(run, trial)),
             verdict_box(trial.verdict, "This trial"),
+            *_failure(trial),
             *(_timeline_part(run, trial, search) if trial.captured else [html.P(_why_no_timeline(trial))]),
             *_flows_part(run, trial),
+            *_outages(trial),
             *_congestion_part(run, trial),
             html.H2("Facts"),
             facts_list(facts.trial_facts(run, trial) + _passage(run, trial)),
         ]
     )
+
+
+def _failure(trial: Trial) -> list[Any]:
+    """Why a trial failed of which there is a timeline nevertheless."""
+    error = trial.status.get("error")
+    return [html.P(f"This trial failed: {error}. What follows is what was measured until then.")] if (
+        error and trial.captured) else []  # fmt: skip
+
+
+def _outages(trial: Trial) -> list[Any]:
+    found = outage_table(trial)
+    if found is None:
+        return []
+    says = ("From the end of an outage until the receiver had 90 % of the rate before the first outage for a second. "
+            "Times count from the receiver's first octet.")  # fmt: skip
+    return [html.H2("Recovery from outages"), table(found), *sentences([says])]
 
 
 def _flows_part(run: Run, trial: Trial) -> list[Any]:
@@ -144,7 +162,8 @@ def _limits(loaded: Timeline) -> list[Any]:
         [html.Span([html.Span(className="swatch", style={"background": COLOURS[name]}), words]), time, share]
         for name, words, time, share in found
     ]
-    return [html.H2("What limited the transfer"),
+    whose = "the transfer" if loaded.limits_whole else "the connection to the near gateway"
+    return [html.H2(f"What limited {whose}"),
             rich_table(("Limited by", "Time", "Share"), rows, frozenset({1, 2}))]  # fmt: skip
 
 

@@ -73,10 +73,10 @@ LOSSES = {
     "outage": "outage", "unknown": "cause not known",
 }  # fmt: skip
 
-# What limits a sender (pktlogger's FORMAT.md, "Limits").
+# What limits a sender (pktlogger's FORMAT.md, "Limits"), and, through gateways, the gateways (section 11).
 LIMITS = ("slow_start", "congestion_avoidance", "receiver_window", "zero_window", "send_buffer", "application",
           "pacing", "path_rate", "fast_recovery", "timeout", "capture_loss", "emulator_late",
-          "path_down", "ecn")  # fmt: skip
+          "path_down", "ecn", "gateway")  # fmt: skip
 
 # What the captures of both ends show of ECN's marks (pktlogger's FORMAT.md, summary.json).
 MARKS = {
@@ -169,7 +169,8 @@ _IN_ORDER = (
     *_outcomes("int", {
         "flows_common_ns": "Time in which all flows run",
         "elapsed_ns": "Time taken", "connect_ns": "Time to connect", "retransmits": "Retransmissions",
-        "recovery_ns": "Time to recover from the last outage",
+        "outages": "Outages of the path during the transfer", "recovery_ns": "Time to recover from the last outage",
+        "recovery_max_ns": "Longest time to recover from an outage",
         "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),

@@ -17,7 +17,8 @@ from netcommon.strangers import replacing
 from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS, MARKS
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
-from scenarios.trial import recovery, sharing, trial
+from scenarios.trial import captured, recovery, sharing, trial
+from scenarios.trial.captured import Captured
 from scenarios.trial.files import read_json
 from scenarios.trial.transfers import FLOWS
 
@@ -45,7 +46,8 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     params = [asked | {"flow": 0}, *(asked | flow for flow in own)]
     shared = sharing.of_trial(folder)
     return [
-        {**flow, **verdict, **_measured(flow, end, box), **fairness.of_flow(shared, flow["flow_name"]),
+        {**flow, **verdict, **_measured(flow, end, box),
+         **fairness.of_flow(shared, flow.get("flow_name") or fairness.MAIN),
          "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, alone=not own)}
         for flow, end in zip(params, ends, strict=True)
     ]  # fmt: skip
@@ -63,7 +65,7 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         **_shorts((end.get("short") or {}).get("elapsed_ns")),
         "reverse_bps": ((end.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
         **_exchanges(summary.get("exchange") or {}),
-        "recovery_ns": recovery.of_trial(params, receiver, box),
+        **recovery.columns(recovery.of_trial(params, receiver, box)),
         "ecn_marks_box": ((box.get("statistics") or {}).get("ab") or {}).get("marked"),
         "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),
         "window_granted_bytes": receiver.get("window_granted_bytes") or None,  # 0: the kernel sizes it
@@ -74,16 +76,19 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
 
 
 def _of_tables(folder: Path, flow: dict[str, Any], end: dict[str, Any], *, alone: bool) -> dict[str, Any]:
-    """What a flow's samples say and, of the first flow, the captures. Beside others on its pair the captures' main flow
-    need not be this one."""
+    """What a flow's samples and its captured connections say. ``alone``: the trial has no other flow."""
     own = folder / FLOWS / flow["flow_name"] if flow["flow"] else folder
     trips = _round_trips(own / "tcp_info.parquet")
     return {
         **trips,
         "buffer_delay": rfc6349.buffer_delay(flow, trips.pop("rtt_mean_ns")),
         **_of_streams(flow, end, own / "tcp_info.parquet"),
-        **_of_captures(folder / "summary.json" if alone else None),
+        **_of_captures(captured.of_flow(folder, end, behind_gateway=_behind_gateway(flow), alone=alone)),
     }
+
+
+def _behind_gateway(flow: dict[str, Any]) -> bool:
+    return flow.get("gateway") not in (None, "none") and flow.get("gateway_model") != "host"
 
 
 def _of_streams(flow: dict[str, Any], end: dict[str, Any], samples: Path) -> dict[str, Any]:
@@ -191,24 +196,19 @@ _CAUSES = {
 }  # fmt: skip
 
 
-def _of_captures(summary: Path | None) -> dict[str, Any]:
-    """Of the flow that carried the data (not of a tool's control connection): lfp-1995's s, the share of the time that
-    each limit had, the marks of ECN, and why packets were lost, by the box's record and by the captures of the ends
-    alone. Nulls without captures."""
-    content = (read_json(summary) if summary else None) or {}
-    flows = content.get("flows") or [{}]
-    flow = flows[content.get("main_flow", 0)]
-    found: dict[str, Any] = {"stopped_share": flow.get("stopped_share")}
-    lasted_ns = flow.get("limits_ns") or {}
+def _of_captures(found: Captured) -> dict[str, Any]:
+    """lfp-1995's s, the share of the time that each limit had, the marks of ECN, and why packets were lost, by
+    the box's record and by the captures of the ends alone. Nulls without captures of the flow."""
+    told: dict[str, Any] = {"stopped_share": found.stopped_share}
+    lasted_ns = found.limits_ns or {}
     all_ns = sum(lasted_ns.values())
-    found |= {f"limited_{name}": lasted_ns.get(name, 0) / all_ns if all_ns else None for name in LIMITS}
-    found |= {name: flow.get(name) for name in MARKS}
-    for prefix, key in (("lost", "losses_by_cause"), ("seen", "losses_seen")):
-        counts = flow.get(key)
+    told |= {f"limited_{name}": lasted_ns.get(name, 0) / all_ns if all_ns else None for name in LIMITS}
+    told |= {name: None if found.marks is None else found.marks.get(name) for name in MARKS}
+    for prefix, counts in (("lost", found.losses), ("seen", found.losses_seen)):
         for name, causes in _CAUSES.items():
             total = None if counts is None else sum(counts.get(cause, 0) for cause in causes)
-            found[f"{prefix}_{name}"] = total
-    return found
+            told[f"{prefix}_{name}"] = total
+    return told
 
 
 def _round_trips(samples: Path) -> dict[str, int | None]:

@@ -23,6 +23,7 @@ from scenarios.network.topology import Topology
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import PathTable
 from scenarios.trial import rings
+from scenarios.trial.captured import SERVER, THROUGH
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 ANALYSE_TIMEOUT_S = 600.0
 _WAYS: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
 BOX = "box"  # the capture point that is no interface; also the name of its folder and of its file
-SERVER = "server"  # folder of the second connection
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
 
 
@@ -127,7 +127,7 @@ def _write_through(folder: Path) -> None:
     parquet.write_table(found.passes, folder / "passes.parquet", compression="zstd")
     parquet.write_table(found.limits, folder / "whole-limits.parquet", compression="zstd")
     told = {"v": 1, "limit_causes": found.limit_causes, "flows": found.flows}
-    (folder / "through.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    (folder / THROUGH).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
 def _write_tunnel(setting: Scenario, folder: Path, ledger: Ledger) -> None:

@@ -85,10 +85,8 @@ class Pair:
         """Ends the gateways and returns what gateway.json has of them. LfpError if one of them had ended by itself."""
         gateway = self.site.setting.gateway
         found: dict[str, Any] = {"kind": gateway.kind, "model": gateway.model, "cpu_ns": 0}
-        for tool in self.tools.values():
-            if not tool.running():
-                tool.finish(1.0)  # raises with the tool's own message, if it gave one
-                raise tool.failed("ended during the transfer")
+        if why := self.why_ended():
+            raise LfpError(why)
         found["cpu_ns"] = _cpu_ns({tool.pid for tool in self.tools.values()})
         for tool in self.tools.values():
             tool.ask_to_end()
@@ -97,11 +95,21 @@ class Pair:
         return found
 
 
+    def why_ended(self) -> str:
+        """Which gateways have ended by themselves, and how, with the last line of each; empty where all run."""
+        ended = [tool for tool in self.tools.values() if not tool.running()]
+        return "; ".join(str(tool.failed("ended during the transfer")) for tool in ended)
+
+
 @dataclass
 class Running:
     """All gateways of a trial."""
 
     pairs: list[Pair]
+
+    def why_ended(self) -> str:
+        """Which of them have ended by themselves, and how; empty where all run."""
+        return "; ".join(filter(None, (pair.why_ended() for pair in self.pairs)))
 
     def stop(self) -> dict[str, Any]:
         """Ends them all. The content of gateway.json: what is told of the first pair of hosts that has gateways, and

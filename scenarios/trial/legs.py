@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from netcommon import binaries
 from netcommon.errors import UsageError
 from netcommon.process import Tool
-from scenarios.trial import analysis
+from scenarios.trial import analysis, captured
 from scenarios.trial.files import read_json
 
 if TYPE_CHECKING:
@@ -25,14 +25,16 @@ def of_trial(folder: Path) -> dict[str, Any]:
     import pktlogger
 
     gateway = read_json(folder / "params.json")["gateway"] != "none"
-    places = [(folder, "snd", "gw1-in" if gateway else "rcv"), (folder / analysis.SERVER, "gw2-out", "rcv")]
+    places = [(folder, "snd", "gw1-in" if gateway else "rcv"), (folder / captured.SERVER, "gw2-out", "rcv")]
     there = [place for place in places if (place[0] / "segments.parquet").exists()]
     if not there:
         raise UsageError(
             f"'{folder}': no connection was captured at both ends; want capture.points with "
             + ("snd and gw1-in, or gw2-out and rcv" if gateway else "snd and rcv")
         )
-    found = _account([pktlogger.read_analysis(place) for place, *_ in there], [points for _, *points in there])
+    end = read_json(folder / "transfer.json") or {}
+    own = captured.numbers(read_json(there[0][0] / "summary.json"), end) if there[0][0] == folder else []
+    found = _account([pktlogger.read_analysis(place) for place, *_ in there], [points for _, *points in there], own)
     record = folder / f"{analysis.BOX}.parquet"
     if gateway and record.exists():
         import pyarrow.parquet as parquet
@@ -56,11 +58,14 @@ def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
         return _account([pktlogger.read_analysis(folder) for folder in folders], names)
 
 
-def _account(analyses: Sequence[pktlogger.Analysis], points: Sequence[Sequence[str]]) -> dict[str, Any]:
+def _account(
+    analyses: Sequence[pktlogger.Analysis], points: Sequence[Sequence[str]], own: Sequence[int] = ()
+) -> dict[str, Any]:  # fmt: skip
+    """``own``: the connections of the first leg that are the transfer's; without, the one with the most data."""
     import pktlogger
 
     try:
-        found = pktlogger.legs(analyses)
+        found = pktlogger.legs(analyses, next(iter(own), None))
     except ValueError as error:
         raise UsageError(f"{error}: {'; '.join(' to '.join(leg) for leg in points)}") from error
     for leg, (sender, receiver) in zip(found["legs"], points, strict=True):

@@ -62,10 +62,11 @@ class _Flow:
 
 
 def run(
-    net: Network, trial: Trial, folder: Path, ledger: Ledger, boxes: Boxes, sleeper: Tool | None = None
+    net: Network, trial: Trial, folder: Path, ledger: Ledger, boxes: Boxes, behind: gateways.Running,
+    sleeper: Tool | None = None,
 ) -> Ends:  # fmt: skip
-    """Runs all flows and waits for their ends. What they need starts side by side; ``sleeper``: the witness, which has
-    been started; None in virtual time."""
+    """Runs all flows and waits for their ends. What they need starts side by side. ``behind``: the gateways that run;
+    ``sleeper``: the witness, which has been started; None in virtual time."""
     setting = trial.setting
     started = partial(_started, setting, folder / "log", ledger)
     with contextlib.ExitStack() as stack:
@@ -86,7 +87,7 @@ def run(
                 name = flow.tool_name("sender") + ("-2" if n else "")
                 flow.senders.insert(0, stack.enter_context(started(name, flow.sender_at, commands.sender)))
         more.run_until_end_of(ready[0].senders[0], _timeout_s(setting))
-        ends = {flow.one.name: _finish(flow, boxes, _timeout_s(setting)) for flow in ready}
+        ends = {flow.one.name: _finish(flow, boxes, behind, _timeout_s(setting)) for flow in ready}
         ends[flows.MAIN] |= more.ended(_timeout_s(setting))
         _comment(capture, "the transfer has ended" if len(_each(ready[0].commands)) + len(ready) == 2 else
                  "all transfers have ended")  # fmt: skip
@@ -152,9 +153,10 @@ def _comment(capture: Tool | None, text: str) -> None:
         capture.say(f"lfp: {text}")
 
 
-def _finish(flow: _Flow, boxes: Boxes, timeout_s: float) -> dict[str, Any]:
-    """The sender's ``end`` object, with that of a second transfer. If the sender fails because a box has ended, the
-    error gives the box's reason; if it takes too long, the limit and where it is set."""
+def _finish(flow: _Flow, boxes: Boxes, behind: gateways.Running, timeout_s: float) -> dict[str, Any]:
+    """The sender's ``end`` object, with that of a second transfer. If the sender fails because a box, a gateway or its
+    receiver has ended, the error says so and gives the reason of that one; if it takes too long, the limit and where it
+    is set."""
     began = time.monotonic()
     try:
         first, *second = (tool.finish(timeout_s) for tool in flow.senders)
@@ -162,10 +164,18 @@ def _finish(flow: _Flow, boxes: Boxes, timeout_s: float) -> dict[str, Any]:
     except ToolError as error:
         if boxes.ended(1.0):
             raise ToolError(f"comet-delay ended during the transfer ({error})") from error
+        if ended := behind.why_ended() or _receiver_ended(flow):
+            raise ToolError(f"{ended} ({error})") from error
         if time.monotonic() - began >= timeout_s:
             limit = f"a transfer may take {estimate.spoken(timeout_s)} here, and [run] timeout sets another limit"
             raise ToolError(f"{error}; {limit}") from error
         raise
+
+
+def _receiver_ended(flow: _Flow) -> str:
+    """How a receiver ended that gave no account of itself; empty where all run or did."""
+    silent = [tool for tool in flow.receivers if not tool.running() and not (tool.last("end") or tool.last("error"))]
+    return "; ".join(str(tool.failed("ended during the transfer")) for tool in silent)
 
 
 def _timeout_s(setting: Scenario) -> float:

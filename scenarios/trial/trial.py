@@ -7,6 +7,7 @@ and renamed when it is complete.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -32,6 +33,7 @@ from scenarios.trial import (
     gateways,
     path_changes,
     programs,
+    recovery,
     sharing,
     transfers,
     verdicts,
@@ -42,6 +44,7 @@ from scenarios.trial.files import write_json
 from scenarios.trial.validity import CpuTimes, Observation, reasons
 from scenarios.trial.verdicts import Reason
 
+_LONGEST_LINE = 1 << 16  # of the samples
 RECORD_TIMEOUT_S = 120.0  # for writing the rest of a record when its box has ended
 
 
@@ -74,6 +77,8 @@ def run_trial(
                 raise
             status |= {"state": "failed", "error": str(error)}
             found = [verdicts.FAILED]
+            if digested:
+                digest_failed(trial, folder, ledger)
         status["ended_realtime_ns"] = time.time_ns()
         if before is not None:
             status["programs"] = programs.after(before, trial.setting)
@@ -87,12 +92,21 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
     for one in flows.of(trial.setting):
         _digest_samples(transfers.samples(folder, one), transfers.folder_of(folder, one) / "tcp_info.parquet")
     sharing.write(folder)
+    recovery.write(folder)
     analysis.analyse(trial.setting, folder, ledger)
+
+
+def digest_failed(trial: Trial, folder: Path, ledger: Ledger) -> None:
+    """The same of a trial that has failed, as far as its samples and captures go. What cannot be read is left out, and
+    the files that it would have come from stay."""
+    with contextlib.suppress(LfpError, OSError, ValueError, LookupError):  # pyarrow's errors are ValueErrors
+        digest(trial, folder, ledger)
 
 
 def _digest_samples(samples: Path, target: Path) -> None:
     if not samples.exists():
         return
+    _cut_last_line(samples)
     if samples.stat().st_size:
         import pyarrow.json as arrow_json  # not on top: measuring does not need it, and a guest loads it slowly
         import pyarrow.parquet as parquet
@@ -100,6 +114,15 @@ def _digest_samples(samples: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         parquet.write_table(arrow_json.read_json(samples), target)
     samples.unlink()
+
+
+def _cut_last_line(samples: Path) -> None:
+    """Takes away a line without an end, which a sender that was killed may leave."""
+    with samples.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - _LONGEST_LINE, 0))
+        tail = file.read()
+        file.truncate(size - len(tail) + tail.rfind(b"\n") + 1)
 
 
 @contextlib.contextmanager
@@ -130,20 +153,20 @@ def _measure(
         record = stack.enter_context(delay_box.record_file(ledger)) if wanted else None
         boxes = stack.enter_context(path_up(net, trial, scratch, folder / "log", ledger, back_end, record))
         reader = stack.enter_context(_reader(record, folder, ledger)) if record else None
+        stack.enter_context(_kept_when_it_fails(boxes, reader, trial, folder))
         with gateways.running(net, trial.setting, scratch, folder / "log", ledger) as running:
             sleeper = stack.enter_context(witness.sleeper(ledger, folder / "log")) if watched else None
             before = _observe(net)
             followed = connections.followed(net, trial.setting, folder, wanted=watched)
             with path_changes.applied(boxes, trial.setting.path.changes()), followed:
-                ends = transfers.run(net, trial, folder, ledger, boxes, sleeper)
+                ends = transfers.run(net, trial, folder, ledger, boxes, running, sleeper)
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None
             found = running.stop()
         ends.box = boxes.stop()
         if reader:
             reader.finish(RECORD_TIMEOUT_S)
-    if trial.setting.flow:
-        write_json(folder / "flows.json", _flows(trial))
+    _write_flows(trial, folder)
     write_json(folder / "transfer.json", ends.transfer)
     write_json(folder / "delay.json", ends.box)
     if found:
@@ -160,9 +183,25 @@ def _measure(
     return why, slept | {"steal_share": before.cpu.steal_share(after.cpu), "limit_ns": limit_ns}, asked.rows(ran)
 
 
-def _flows(trial: Trial) -> list[dict[str, Any]]:
+def _write_flows(trial: Trial, folder: Path) -> None:
     """The flows beside [transfer]'s, each with the parameters in which it differs."""
-    return [{"flow": one.number} | params.of_flow(trial, one) for one in flows.of(trial.setting)[1:]]
+    if trial.setting.flow:
+        others = flows.of(trial.setting)[1:]
+        write_json(folder / "flows.json", [{"flow": one.number} | params.of_flow(trial, one) for one in others])
+
+
+@contextlib.contextmanager
+def _kept_when_it_fails(boxes: Boxes, reader: Tool | None, trial: Trial, folder: Path) -> Iterator[None]:
+    """When the measurement fails, the trial keeps its flows, and the box's account and record so far."""
+    try:
+        yield
+    except LfpError:
+        _write_flows(trial, folder)
+        with contextlib.suppress(LfpError):
+            write_json(folder / "delay.json", boxes.stop())
+            if reader:
+                reader.finish(RECORD_TIMEOUT_S)
+        raise
 
 
 @contextlib.contextmanager

@@ -220,6 +220,8 @@ def _digested(one: Running, ledger: Ledger) -> Status:
             raise LfpError("the guest ended before the trial did; see log/console.txt")
         if status["state"] == "done":
             trial.digest(one.trial, folder, ledger)
+        else:
+            trial.digest_failed(one.trial, folder, ledger)
         return status
     except LfpError as error:
         if shutil.disk_usage(one.guest.share).free < _ROOM_BYTES:

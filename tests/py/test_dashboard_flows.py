@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from synthetic_competitor import WINDOWS
 from test_dashboard_facts import texts_of_page
 
 import lfp
+from dashboard.content.tables import outage_table
 from dashboard.data import timeline
 from dashboard.data.runs import load_run
 from dashboard.figures.congestion import congestion_figure
@@ -72,3 +74,16 @@ def test_the_page_shows_both_figures_and_the_sum_of_the_common_span(path: Path) 
 def test_a_notebook_has_the_seconds_on_the_trials_axis(path: Path) -> None:
     rows = lfp.load(path).trial(0).table("flows").to_pylist()
     assert [row["t0_ns"] for row in rows if row["flow_name"] == "main"] == [0, 10**9, 2 * 10**9, 3 * 10**9]
+
+
+def test_the_page_says_how_each_outage_was_recovered_from(path: Path) -> None:
+    outages = [{"begin_ns": 10**9, "end_ns": 15 * 10**8, "recovery_ns": 3 * 10**8, "why": None},
+               {"begin_ns": 3 * 10**9, "end_ns": 35 * 10**8, "recovery_ns": None,
+                "why": "the transfer ended before"}]  # fmt: skip
+    (path / "trials" / "0000" / "recovery.json").write_text(json.dumps({"v": 1, "flows": {"main": outages}}))
+    run = load_run(path)
+    found = outage_table(run.trial(0))
+    assert found is not None and found.rows == (
+        ("1", "500 ms", "300 ms"), ("3", "500 ms", "not known: the transfer ended before"),
+    )  # fmt: skip
+    assert "Recovery from outages" in list(texts_of_page(trial_page.page(run, run.trial(0))))

@@ -16,6 +16,7 @@ from dashboard.data.runs import load_run
 from dashboard.data.timeline import Timeline
 from dashboard.figures.limits import COLOURS
 from dashboard.figures.timeline import headline, timeline_figure
+from pktlogger.through import GATEWAY
 from scenarios.plan.columns import LIMITS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_every_cause_has_words_and_a_colour_of_its_own() -> None:
     """The page of a trial asks for them. A cause without a colour was drawn as the application's."""
     names = re.findall(r'\[PL_LIMIT_\w+\] = \{"(\w+)"', (ROOT / "pktlogger/src/causes/names.c").read_text())
+    names.append(GATEWAY)  # of two connections together
     assert len(names) > 10 and set(WORDS) == set(COLOURS) == set(LIMITS) == set(names)
     assert len(set(COLOURS.values())) == len(names)
 

@@ -1,4 +1,4 @@
-"""recovery_ns: the time from the end of the last outage until the receiver has its earlier rate again."""
+"""Recovery: the time from the end of each outage until the receiver has its earlier rate again."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ def intervals(*stretches: tuple[int, int]) -> list[list[int]]:
     return [[n * STEP, (n + 1) * STEP, amount] for n, amount in enumerate(amounts)]
 
 
+def outages_of(found: list[list[int]], **params: Any) -> list[dict[str, Any]]:
+    """The box began 1 s before the receiver."""
+    receiver = {"intervals": found, "t0_monotonic_ns": 101 * S}
+    return recovery.of_trial(params, receiver, {"clock": {"monotonic_ns": 100 * S, "realtime_ns": 0}})
+
+
 def recovered(found: list[list[int]], loss: str = "time:6s-7s,8s-10s") -> int | None:
-    """The box began 1 s before the receiver: its outages are from 5 s to 9 s in the intervals' time."""
-    return recovery.of_trial(
-        {"loss": loss},
-        {"intervals": found, "t0_monotonic_ns": 101 * S},
-        {"clock": {"monotonic_ns": 100 * S, "realtime_ns": 0}},
-    )
+    """From the last outage; the outages are from 5 s to 9 s in the intervals' time."""
+    return recovery.columns(outages_of(found, loss=loss)).get("recovery_ns")
 
 
 def test_recovery_counts_from_the_end_of_the_last_outage_to_nine_tenths_of_the_earlier_rate() -> None:
@@ -48,7 +50,52 @@ def test_without_outages_or_the_moments_there_is_no_recovery_time() -> None:
     found = intervals((100, 1000))
     assert recovered(found, "0.1%") is None and recovered(found, "") is None
     assert recovered([]) is None and recovered(found, "time:0s-1s") is None
-    assert recovery.of_trial({"loss": "time:6s-7s"}, {"intervals": found, "t0_monotonic_ns": 0}, {}) is None
+    assert recovery.of_trial({"loss": "time:6s-7s"}, {"intervals": found, "t0_monotonic_ns": 0}, {}) == []
+
+
+def test_every_outage_has_its_recovery_and_the_longest_is_a_column() -> None:
+    """Outages at 5, 10 and 15 s of 1 s: the rate is back at once, after 2 s, and after 0.4 s."""
+    found = intervals((50, 1000), (10, 0), (40, 1000), (10, 0), (20, 100), (20, 1000), (10, 0), (4, 10), (30, 1000))
+    told = outages_of(found, loss="time:6s-7s,11s-12s,16s-17s")
+    assert [one["recovery_ns"] for one in told] == [0, 2 * S - 100 * MS, 400 * MS - 100 * MS]
+    assert recovery.columns(told) == {"outages": 3, "recovery_ns": 300 * MS, "recovery_max_ns": 1900 * MS}
+
+
+def test_the_rate_may_come_back_shortly_before_the_end_or_the_next_outage() -> None:
+    """It was null where less than a second was left. Half a second tells; with less nobody knows."""
+    short = intervals((50, 1000), (10, 0), (7, 1000))
+    assert outages_of(short, loss="time:6s-7s")[0]["recovery_ns"] == 0
+    told = outages_of(intervals((50, 1000), (10, 0), (3, 1000)), loss="time:6s-7s")
+    assert told[0]["recovery_ns"] is None and told[0]["why"] == recovery.ENDED
+    between = intervals((50, 1000), (10, 0), (2, 1000), (5, 0), (40, 1000))
+    told = outages_of(between, loss="time:6s-7s,7.2s-7.7s")
+    assert [(one["recovery_ns"], one["why"]) for one in told] == [(None, recovery.NEXT), (0, None)]
+    assert recovery.columns(told)["recovery_max_ns"] is None, "the longest of two of which one is not known"
+
+
+def test_an_outage_shortly_after_the_beginning_is_compared_with_the_interval_before_it() -> None:
+    """With intervals of 1 s there is none between half-way and an outage at 1.5 s."""
+    seconds = [[n * S, (n + 1) * S, amount] for n, amount in enumerate([1000, 300, 1000, 1000])]
+    told = recovery.recoveries(seconds, [(1500 * MS, 1700 * MS)])
+    assert told[0]["recovery_ns"] == 300 * MS
+    told = recovery.recoveries(seconds, [(500 * MS, 700 * MS)])
+    assert told[0]["recovery_ns"] is None and told[0]["why"] == recovery.NEVER_BEFORE
+
+
+def test_outages_of_both_directions_and_of_changes_count() -> None:
+    assert recovery.outages({"loss": "time:6s-7s", "ba_loss": "time:6s-7s", "ba_loss_after": "time:6500ms-8s"}) == [
+        (6 * S, 8 * S)
+    ]
+    change = "3s ab_loss=100%; 4s ab_loss=0%; 5s delay=9ms"
+    assert recovery.outages({"loss_ppb": 0, "change": change}) == [(3 * S, 4 * S)]
+    assert recovery.outages({"loss": "time:1s-2s,6s-7s", "change": "5s loss=0%"}) == [(S, 2 * S)]
+    assert recovery.outages({"loss": "gilbert:1%,10", "change": "none"}) == []
+
+
+def test_a_flow_that_begins_after_an_outage_has_only_those_it_met() -> None:
+    told = outages_of(intervals((30, 1000), (10, 0), (30, 1000)), loss="time:500ms-800ms,4s-5s")
+    assert [one["begin_ns"] for one in told] == [3 * S]
+    assert recovery.columns(told) == {"outages": 1, "recovery_ns": 0, "recovery_max_ns": 0}
 
 
 def test_the_interval_is_the_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,94 @@
+"""Which captured connections are a flow's own, and what they say of it: what limited it, and why packets were lost.
+
+A flow's connections are found by the ports that its sender reports. With gateways that end them each is two
+connections, the client's and the far gateway's. What limited the transfer is then that of both together
+(through.json): the client's alone says how long it waited for the gateway, and not what the gateway waited for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scenarios.plan.columns import MARKS
+from scenarios.trial.files import read_json
+
+SERVER = "server"  # folder of the second connection
+THROUGH = "through.json"
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What the captures say of one flow, its streams together. ``limits_ns``, ``losses``, ``losses_seen``, ``marks``
+    (of ECN, by column): None where the points of capture do not tell."""
+
+    numbers: tuple[int, ...]
+    stopped_share: float | None
+    limits_ns: Mapping[str, int] | None
+    losses: Mapping[str, int] | None
+    losses_seen: Mapping[str, int] | None
+    marks: Mapping[str, int] | None
+
+
+NOTHING = Captured((), None, None, None, None, None)
+
+
+def numbers(summary: dict[str, Any], end: Mapping[str, Any], *, alone: bool = True) -> list[int]:
+    """The flow's connections in a summary.json, by number, the one with the most data first. ``alone``: the trial has
+    no other flow, so where the sender did not report its ports the connection with the most data is its own."""
+    import pktlogger  # not on top: it imports pyarrow, which a trial in virtual time should not wait for
+
+    sender = end.get("sender") or {}
+    ends = [(str(one["local"]), str(one["remote"])) for one in sender.get("streams") or [sender] if one.get("local")]
+    if ends or not alone or "main_flow" not in summary:
+        return pktlogger.between(summary, ends)
+    return [int(summary["main_flow"])]
+
+
+def behind_gateways(own: Iterable[int], client: dict[str, Any], server: dict[str, Any]) -> list[int]:
+    """The far gateway's connections that carry the bytes of these of the client's, by both summary.json."""
+    import pktlogger
+
+    far = pktlogger.pair_flows(client, server)
+    return [far[number] for number in own if number in far]
+
+
+def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone: bool) -> Captured:
+    """``end``: the sender's last object. ``behind_gateway``: the sender's connections end at a gateway."""
+    summary = read_json(folder / "summary.json") or {}
+    own = numbers(summary, end, alone=alone)
+    flows = [_flow(summary, number) for number in own]
+    if not flows:
+        return NOTHING
+    stopped, limits = flows[0].get("stopped_share"), [flow.get("limits_ns") for flow in flows]
+    if behind_gateway:
+        through = (read_json(folder / THROUGH) or {}).get("flows") or []
+        limits = [_through(through, number).get("limits_ns") for number in own]
+        server = read_json(folder / SERVER / "summary.json") or {}
+        flows += [_flow(server, _through(through, number).get("far_flow", -1)) for number in own]
+    causes, seen = ([flow.get(key) for flow in flows] for key in ("losses_by_cause", "losses_seen"))
+    marks = [{name: flow[name] for name in MARKS if flow.get(name) is not None} or None for flow in flows]
+    return Captured(tuple(own), stopped, _sum(limits), _sum(causes), _sum(seen), _sum(marks))
+
+
+def _flow(summary: dict[str, Any], number: int) -> dict[str, Any]:
+    flows: list[dict[str, Any]] = summary.get("flows") or []
+    return next((flow for row, flow in enumerate(flows) if flow.get("flow", row) == number), {})
+
+
+def _through(flows: list[dict[str, Any]], number: int) -> dict[str, Any]:
+    return next((flow for flow in flows if flow["flow"] == number), {})
+
+
+def _sum(counts: list[dict[str, int] | None]) -> dict[str, int] | None:
+    """The sums by name; None where one of them is not known."""
+    known = [one for one in counts if one is not None]
+    if len(known) < len(counts):
+        return None
+    found: Counter[str] = Counter()
+    for one in known:
+        found.update(one)
+    return dict(found)
