@@ -59,6 +59,13 @@ def end_abandoned_connections(netns: int) -> None:
     subprocess.run(ss, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
+def forget_destinations(netns: int) -> None:
+    """Forgets what TCP in a process's network namespace has kept of earlier connections (tcp_metrics): round trips,
+    slow start thresholds."""
+    ip = ["nsenter", f"--net={namespace_path(netns)}", "--", "ip", "tcp_metrics", "flush", "all"]
+    subprocess.run(ip, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
 def _orphans() -> int:
     """How many connections no program holds, on the whole machine: the kernel has no count for each namespace."""
     fields = Path("/proc/net/sockstat").read_text(encoding="ascii").split()

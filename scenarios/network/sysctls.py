@@ -6,6 +6,7 @@ A setting that the kernel does not know is reported, and it is an error when the
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from netcommon import netns, unprivileged
@@ -38,7 +39,7 @@ def write_sysctls(values: dict[str, str]) -> dict[str, str]:
         if path.exists():
             with contextlib.suppress(OSError):
                 path.write_text(value, encoding="ascii")
-            back[name] = " ".join(path.read_text(encoding="ascii").split())
+            back[name] = _value(path)
     return back
 
 
@@ -81,9 +82,26 @@ def _buffer_limit(name: str) -> int:
     return int(path.read_text(encoding="ascii")) if path.exists() else 0
 
 
-def apply(profile: Profile, pid: int) -> dict[str, str]:
-    """Writes the profile into the namespace of ``pid``; values as read back. MissingError when a required one fails."""
-    back = netns.call_in(pid, write_sysctls, profile.sysctls)
+def read_sysctls(names: Iterable[str]) -> dict[str, str]:
+    """The values in the caller's network namespace, of those sysctls that exist."""
+    paths = {name: sysctl_path(name) for name in names}
+    return {name: _value(path) for name, path in paths.items() if path.exists()}
+
+
+def _value(path: Path) -> str:
+    return " ".join(path.read_text(encoding="ascii").split())
+
+
+def apply(profile: Profile, pid: int, first: dict[str, str] | None = None) -> dict[str, str]:
+    """Writes the profile into the namespace of ``pid``; values as read back. MissingError when a required one fails.
+    ``first``: what the namespace had before any profile was written into it. It is filled here, and what this profile
+    leaves open goes back to it, so that no setting of a trial stays for the next one."""
+    left = {}
+    if first is not None:
+        first |= netns.call_in(pid, read_sysctls, profile.sysctls.keys() - first.keys())
+        left = {name: value for name, value in first.items() if name not in profile.sysctls}
+    back = netns.call_in(pid, write_sysctls, left | profile.sysctls)
+    back = {name: value for name, value in back.items() if name in profile.sysctls}
     for name, wanted in profile.sysctls.items():
         if name in profile.required and back.get(name) != wanted:
             found = f"reads back as {back[name]}" if name in back else "does not exist on this kernel"

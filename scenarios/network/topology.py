@@ -62,6 +62,7 @@ class Topology:
         self._net: Any = None
         self._nodes: dict[str, Any] = {}
         self._routed: dict[str, tuple[int | None]] = {}  # the options of a node's routes
+        self._first: dict[int, dict[str, str]] = {}  # sysctls of the hosts' namespaces before any profile
 
     @classmethod
     def of(cls, setting: Scenario, ledger: Ledger | None = None, *, shells: bool = True) -> Topology:
@@ -180,7 +181,10 @@ class Topology:
         """Writes the TCP profile into all hosts, and the buffers that a window of this size needs. Returns the
         profile's sysctls as the first sender reads them back."""
         pids = self.host_pids()
-        back = [sysctls.apply(profile, pid) for pid in pids]
+        back = [sysctls.apply(profile, pid, self._first.setdefault(pid, {})) for pid in pids]
+        if profile.keeps_metrics:
+            for pid in pids:
+                netns.forget_destinations(pid)
         buffers = sysctls.first_buffers(window_bytes) if window_bytes else {}
         for pid in pids if buffers else ():
             netns.call_in(pid, sysctls.write_sysctls, buffers)

@@ -254,6 +254,11 @@ ALL_POINTS: tuple[Point, ...] = get_args(Point)
 HEADERS_BYTES = 128  # room for all headers, also for those in a tunnel
 
 
+def is_all(points: Any) -> bool:
+    """Whether a scenario asks for all points that there are."""
+    return points in ("all", ["all"])
+
+
 class Capture(Table):
     """[capture]: where packets are recorded. Points are the interfaces of sender and receiver, those of the gateways
     where the sender's data comes in and goes out, and the delay box itself. ``"all"``: all points that there are.
@@ -378,7 +383,7 @@ class Scenario(Table):
     def _all_points(cls, values: Any) -> Any:
         """Replaces ``capture.points = "all"`` by all points that there are with these gateways."""
         capture = values.get("capture") if isinstance(values, dict) else None
-        if not isinstance(capture, dict) or capture.get("points") not in ("all", ["all"]):
+        if not isinstance(capture, dict) or not is_all(capture.get("points")):
             return values
         gateway = values.get("gateway") if isinstance(values.get("gateway"), dict) else {}
         nodes = gateway.get("kind", "none") != "none" and gateway.get("model") != "host"

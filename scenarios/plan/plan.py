@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from netcommon.errors import UsageError
 from scenarios.plan import bdp, feasible, flows, messages, profiles, report_axes, sweeps
 from scenarios.plan.document import CLAIMS, Document, Key, load_layers, with_quick
-from scenarios.plan.model import NAMED, Report, Scenario
+from scenarios.plan.model import NAMED, Report, Scenario, is_all
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,8 @@ def _echo(base: Scenario, point: Document, sweep: dict[str, list[Any]]) -> dict[
     echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
     for table, key in bdp.multiples(point.values):  # each setting has bytes of its own
         echo[table][key] = point.values[table][key]
+    if is_all(point.values.get("capture", {}).get("points")):  # a case may have gateways that others lack
+        echo["capture"]["points"] = "all"
     for named in NAMED:  # as written: what they take from other tables may be swept there
         echo[named] = point.values.get(named, {})
     left = Document(base.scenario.name, echo)

@@ -37,6 +37,11 @@ class Profile:
     window_bytes: int | None
 
     @property
+    def keeps_metrics(self) -> bool:
+        """Whether a connection leaves what it learned to the next one with the same destination, as Linux has it."""
+        return self.sysctls.get("net.ipv4.tcp_no_metrics_save") == "0"
+
+    @property
     def limits_send_buffer(self) -> bool:
         """Whether the largest send buffer is smaller than the one of `modern`, which never limits."""
         most = self.sysctls.get("net.ipv4.tcp_wmem", "").split()

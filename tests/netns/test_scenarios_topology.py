@@ -14,12 +14,14 @@ import pytest
 from lfp_process import Lfp, strays
 from support.waiting import wait_until
 
+from netcommon import netns
 from netcommon.ledger import Ledger
 from netcommon.process import Tool
 from scenarios.bench import two_hosts
 from scenarios.network import host_pair, links, sysctls
 from scenarios.network.addresses import Route
 from scenarios.plan import profiles
+from scenarios.plan.model import ProfileTable
 
 pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
@@ -60,6 +62,27 @@ def test_profiles_read_back_as_written(namespace: int, name: str) -> None:
     assert differing <= unknown | {"net.ipv4.tcp_congestion_control"}
     sack = inside(namespace, "cat", "/proc/sys/net/ipv4/tcp_sack").strip()
     assert sack == profile.sysctls.get("net.ipv4.tcp_sack", sack)  # profile as-it-is sets nothing
+
+
+def test_a_setting_of_one_trial_does_not_stay_for_the_next(namespace: int) -> None:
+    """The network is kept for all trials of a run. A sweep over profile.sysctl once left a value behind for "none"."""
+    kernel_has = sysctls.read_sysctls(["net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_pacing_ss_ratio"])
+    first: dict[str, str] = {}
+    own = ProfileTable(name="record", sysctl="net.ipv4.tcp_notsent_lowat=131072")
+    sysctls.apply(profiles.of(own), namespace, first)
+    assert inside(namespace, "cat", "/proc/sys/net/ipv4/tcp_notsent_lowat").strip() == "131072"
+    sysctls.apply(profiles.load("modern"), namespace, first)
+    for name, value in kernel_has.items():
+        assert inside(namespace, "cat", str(sysctls.sysctl_path(name))).strip() == value
+
+
+def test_profile_linux_is_what_the_kernel_ships(namespace: int) -> None:
+    """In a fresh namespace every value is there already, but for the buffers, which this machine may have changed, and
+    what this kernel's version had as another default."""
+    shipped = {key: value for key, value in profiles.load("linux").sysctls.items() if not key.endswith("mem")}
+    shipped.pop("net.ipv4.tcp_congestion_control")
+    found = netns.call_in(namespace, sysctls.read_sysctls, shipped)
+    assert found == {key: value for key, value in shipped.items() if key in found}
 
 
 def test_other_chains_families_and_mtus(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -417,6 +418,15 @@ def test_all_capture_points(tmp_path: Path, gateway: str, points: tuple[str, ...
     plan = load_plan(write(tmp_path, f'{TINY}[gateway]\n{gateway}\n[capture]\npoints = "all"\n'))
     assert plan.base.capture.points == points
     assert load_plan(write(tmp_path, f'{TINY}[capture]\npoints = "snd"\n')).base.capture.points == ("snd",)
+
+
+def test_all_points_of_a_case_with_gateways_are_captured_from_the_manifest_too(tmp_path: Path) -> None:
+    """A run makes its trials from the manifest, which held the points of the first case for all of them."""
+    cases = '[case.plain]\n[case.lft.gateway]\nkind = "lft"\n[sweep]\n"scenario.case" = ["plain", "lft"]\n'
+    plan = load_plan(write(tmp_path, TINY.partition("[sweep]")[0] + '[capture]\npoints = "all"\n' + cases), seed=1)
+    again = manifest.replan({"scenario": json.loads(json.dumps(plan.echo)), "seed": plan.seed})
+    for one in (plan, again):
+        assert [len(trial.setting.capture.points) for trial in one.trials] == [3, 7]
 
 
 def test_a_capture_point_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
