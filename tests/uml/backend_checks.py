@@ -177,7 +177,7 @@ def rate_bps(name: Name, framing: str) -> float:
     """The highest of up to four trains: a guest that is kept from the processor for long has a slower line, never a
     faster one."""
     lab(name).set(rate_bps=RATE_BPS, delay_ns=5_000_000, framing=framing)
-    bits, highest = 8 * (FRAME_BYTES - (14 if framing == "ip" else 0)), 0.0
+    bits, highest = 8 * (FRAME_BYTES + {"l2": 0, "ethernet": 24, "ip": -14}[framing]), 0.0
     for _ in range(4):
         numbers, times_ns = lab(name).train(6)
         assert numbers == list(range(6 * TRAIN))
@@ -198,7 +198,7 @@ def test_loss_is_binomial_for_wire_packets(backend: Name) -> None:
     assert low <= lost <= high, f"{lost} of {sent}, want {low}…{high}"
 
 
-@pytest.mark.parametrize("framing", ["l2", "ip"])
+@pytest.mark.parametrize("framing", ["l2", "ethernet", "ip"])
 def test_rate_is_kept(backend: Name, framing: str) -> None:
     assert rate_bps(backend, framing) == pytest.approx(RATE_BPS, rel=0.005)
 

@@ -18,7 +18,7 @@ from scenarios.virtual import kernel, program
 pytestmark = pytest.mark.netns
 
 ROOT = Path(__file__).resolve().parents[2]
-CHECKS = [sys.executable, "-m", "pytest", "-q", "-rsP", "-p", "no:cacheprovider", "--noconftest"]
+CHECKS = [sys.executable, "-m", "pytest", "-q", "-rsP", "--color=no", "-p", "no:cacheprovider", "--noconftest"]
 CHECKS += ["tests/uml/backend_checks.py"]
 MODULES = ("veth", "sch_netem", "sch_tbf", "sch_ingress", "cls_matchall", "act_mirred", "tun", "af_packet", "ipv6")
 
