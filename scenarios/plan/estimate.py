@@ -74,13 +74,26 @@ def _rate_bps(setting: Scenario) -> float:
     """The rate that line, window and gateways allow."""
     ab, rtt_s = setting.path.direction("ab"), setting.path.rtt_ns() / 1e9
     limits = (
-        ab.all_channels_bps, ab.access_rate_bps, setting.path.nic_rate, setting.gateway.rate, setting.gateway.host_rate,
-        _FASTEST_BPS,
+        _line_bps(setting, ab), ab.access_rate_bps, setting.path.nic_rate, setting.gateway.rate,
+        setting.gateway.host_rate, _FASTEST_BPS,
     )  # fmt: skip
     rates = [float(rate) for rate in limits if rate]
     if setting.transfer.window and rtt_s:
         rates.append(setting.transfer.parallel * setting.transfer.window * 8 / rtt_s)
     return min(rates)
+
+
+def _line_bps(setting: Scenario, line: Direction) -> float:
+    """The bottleneck's rate; of a trace the mean of its first seconds, as long as the transfer takes."""
+    trace = line.trace
+    if not trace:
+        return line.all_channels_bps
+    channels, transfer = int(line.values["channels"]), setting.transfer
+    if transfer.duration is not None:
+        seconds = (transfer.duration + transfer.omit) / 1e9
+        return channels * trace.bits_in(seconds) / seconds
+    bits = (transfer.bytes or 0) * 8 / channels
+    return channels * bits / trace.seconds_for(bits) if bits else line.all_channels_bps
 
 
 def held_bytes(setting: Scenario, way: Literal["ab", "ba"]) -> int:
@@ -92,7 +105,7 @@ def held_bytes(setting: Scenario, way: Literal["ab", "ba"]) -> int:
 
 def _held_bytes(line: Direction) -> int:
     queue = int(line.values["channels"]) * int(line.values["queue"])
-    return line.all_channels_bps * line.delay_ns // (8 * 10**9) + queue if line.rate_bps else 0
+    return line.all_channels_bps * line.delay_ns // (8 * 10**9) + queue if line.all_channels_bps else 0
 
 
 def in_flight_bytes(setting: Scenario, most_window: int) -> int:

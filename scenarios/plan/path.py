@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 from pydantic import BeforeValidator, PlainSerializer, ValidationError, create_model, model_validator
 
 from netcommon import quantity
+from scenarios.plan import rate_trace
+from scenarios.plan.rate_trace import RateTrace
 from scenarios.plan.values import MS, Table, choice, count, model, of_option, ratio_or_model, whole, within
 
 LIGHT_IN_FIBRE_MPS = 210_000_000  # lfp-1995: 8.4 ms there and back over 880 km
@@ -33,9 +35,15 @@ class Direction:
         return int(self.values["rate"])
 
     @property
+    def trace(self) -> RateTrace | None:
+        """The bottleneck's rate over time, in the place of ``rate``; None without one."""
+        return rate_trace.read(str(self.values["rate_trace"]))
+
+    @property
     def all_channels_bps(self) -> int:
-        """Rate of the bottleneck's channels together; 0: none."""
-        return self.rate_bps * int(self.values["channels"])
+        """Rate of the bottleneck's channels together, of a trace the one that sizes the box's memory; 0: none."""
+        trace = self.trace
+        return (trace.sizing_bps if trace else self.rate_bps) * int(self.values["channels"])
 
     @property
     def access_rate_bps(self) -> int:
