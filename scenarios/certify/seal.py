@@ -1,7 +1,7 @@
 """hashes.json: SHA-256 of a run's files, written when the run ends, so that a later change is found.
 
-It covers manifest.json, results.parquet and everything in trials/ and superseded/. Reports are left out, because they
-are made from these files and may be made again. A seal finds changes. It is no signature: who can write the directory
+It covers manifest.json, results.parquet and everything in trials/, superseded/ and files/. Reports are left out,
+because they are made from these files and may be made again. A seal finds changes. It is no signature: who can write the directory
 can seal it again, so publish the hash of hashes.json, which the dossier shows, where others keep it.
 """
 
@@ -16,7 +16,7 @@ from scenarios.trial.files import read_json, write_json
 NAME = "hashes.json"
 VERSION = 1
 _TOP = ("manifest.json", "results.parquet")
-_FOLDERS = ("trials", "superseded")
+_FOLDERS = ("trials", "superseded", "files")
 
 
 def sha256(file: Path) -> str:

@@ -64,7 +64,8 @@ def _newest(plan: Plan, runs_dir: Path) -> Path | None:
     candidates = sorted(runs_dir.glob(f"{plan.name}-*/manifest.json"), reverse=True)
     for run_dir in (candidate.parent for candidate in candidates):
         content = runs.manifest(run_dir)
-        if content["state"] == "done" and "virtual" in content and manifest.replan(content).trials == plan.trials:
+        done = content["state"] == "done" and "virtual" in content
+        if done and manifest.replan(content, run_dir).trials == plan.trials:
             return run_dir
     return None
 

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from netcommon import quantity
-from scenarios.plan import columns
+from scenarios.plan import columns, model_files
 from scenarios.plan.values import Table
 
 Row = Mapping[str, Any]
@@ -125,7 +125,7 @@ def _pairs(say: str, picked: Where) -> Iterable[list[tuple[str, Any]]]:
         names = [column for column in known if columns.COLUMNS[column].role in ("setting", "identity")]
         if not names:
             raise ValueError(f"expect '{say}': '{name}': unknown{columns.did_you_mean(name, ['setting'])}")
-        pairs = [(column, _or_none(column, text)) for column in names]
+        pairs = [(column, _or_none(column, model_files.column(text))) for column in names]
         if all(value is None for _, value in pairs):
             raise ValueError(f"expect '{say}': {name} = {text!r}: not a value of this setting")
         found.append([pair for pair in pairs if pair[1] is not None])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.plan import flows, profiles
+from scenarios.plan import flows, model_files, profiles
 from scenarios.plan.flows import One
 from scenarios.plan.model import Gateway, Scenario, Transfer
 from scenarios.plan.path import PathTable
@@ -68,7 +68,7 @@ def _path_columns(path: PathTable) -> dict[str, Scalar]:
         "routers": path.routers,
         "nic_rate_bps": path.nic_rate,
         "nic_queue_packets": path.nic_queue if path.nic_rate else None,
-        "change": path.change,
+        "change": model_files.column_of_change(path.change),
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 from pydantic import BeforeValidator, PlainSerializer, ValidationError, create_model, model_validator
 
 from netcommon import quantity
-from scenarios.plan import rate_trace
+from scenarios.plan import model_files, rate_trace
 from scenarios.plan.rate_trace import RateTrace
 from scenarios.plan.values import MS, Table, choice, count, model, of_option, ratio_or_model, whole, within
 
@@ -67,11 +67,12 @@ class Direction:
                 found[f"{key}_ppb"] = value if isinstance(value, int) else None
                 found[key] = quantity.format_value(quantity.RATIO, value) if isinstance(value, int) else value
             else:
-                found[parameter_of(key, value)] = value
+                found[parameter_of(key, value)] = model_files.column(value) if key in _WITH_FILES else value
         return found
 
 
 _MODEL_OR_RATIO = ("loss", "loss_after")
+_WITH_FILES = ("jitter", "rate_trace")
 # The unit at the end of a parameter's name; a test compares these names with the box's.
 _SUFFIXES = {
     "delay": "_ns", "rate": "_bps", "queue": "_bytes", "access_rate": "_bps", "loss": "_ppb", "loss_after": "_ppb",

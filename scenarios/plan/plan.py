@@ -14,12 +14,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from netcommon.errors import UsageError
-from scenarios.plan import bdp, feasible, flows, messages, profiles, report_axes, sweeps
+from scenarios.plan import bdp, feasible, flows, messages, model_files, profiles, report_axes, sweeps
 from scenarios.plan.document import CLAIMS, Document, Key, load_layers, with_quick
 from scenarios.plan.model import NAMED, Report, Scenario, is_all
 
@@ -73,6 +74,7 @@ def plan_of(
             notes.append("--set changes the path, so the scenario's own title, description, paper row, points, "
                          "regions and expectations are left out")  # fmt: skip
         changed = _overridden(document.without_claims(), overrides)
+    changed = Document(changed.name, model_files.beside(changed.values, Path.cwd()), changed.origins)
     plan = make_plan(changed.without_table("quick"), seed, notes)
     for trial in plan.trials[: len(plan.trials) // plan.base.run.repeat]:
         feasible.check(changed, trial.setting)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netcommon import binaries
-from scenarios.plan import gateway_commands
+from scenarios.plan import gateway_commands, model_files
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, make_plan
 from scenarios.run import machine
@@ -67,9 +67,11 @@ def programs(plan: Plan) -> dict[str, Path]:
     return found
 
 
-def replan(manifest: dict[str, Any]) -> Plan:
-    """The same plan again, from the resolved scenario in the manifest: the same numbers, seeds and order."""
-    return make_plan(Document("manifest.json", manifest["scenario"]), manifest["seed"])
+def replan(manifest: dict[str, Any], run_dir: Path = Path()) -> Plan:
+    """The same plan again, from the resolved scenario in the manifest: the same numbers, seeds and order, and the files
+    that the run carries."""
+    scenario = model_files.of_run(manifest["scenario"], run_dir)
+    return make_plan(Document("manifest.json", scenario), manifest["seed"])
 
 
 def write(run_dir: Path, manifest: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from scenarios.certify import seal
 from scenarios.network.existing import Existing
 from scenarios.network.graph import Graph
 from scenarios.network.topology import Topology
-from scenarios.plan import estimate, profiles
+from scenarios.plan import estimate, model_files, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Plan, Trial
 from scenarios.run import enough, expectations, manifest, results, runs, speed
@@ -93,6 +93,7 @@ def start(
     elif any(one.setting.cpu.has_price for one in plan.trials):
         raise UsageError(f"{plan.name}: cpu: system calls cost what they cost in real time; use --time virtual")
     run_dir = runs.create(runs_dir, plan.name)
+    content["scenario"], content["files"] = model_files.carried(content["scenario"], run_dir)
     manifest.write(run_dir, content)
     return run_dir
 
@@ -104,7 +105,7 @@ def resume(
     in virtual time only, where trials cannot disturb each other. ``elsewhere``: other machines, which run them in the
     place of this one."""
     content = runs.manifest(run_dir)
-    plan = manifest.replan(content)
+    plan = manifest.replan(content, run_dir)
     if len(plan.trials) != content["plan"]:
         found = f"its scenario gives {len(plan.trials)} trials, not {content['plan']}"
         raise UsageError(f"{run_dir}/manifest.json: {found}")
