@@ -51,11 +51,14 @@ def _clock(one: TrialUnderWay) -> tuple[str, ...]:
 
 
 def _figures(connections: Sequence[Grown]) -> tuple[str, ...]:
-    """The last figures: of all connections together the goodput and what was sent again, of the first one the rest."""
+    """The last figures: of all connections together what was sent again, of those that still run the goodput, and of
+    the first of these the rest. The last rate of one that has ended is of another time."""
     if not connections:
         return (readable.NOTHING,) * 4
-    last = {name: float(values[-1]) for name, values in connections[0].figures.items()}
-    rates = [float(one.goodput_bps()[-1]) for one in connections]
+    now_s = max(float(one.t_s[-1]) for one in connections)
+    running = [one for one in connections if one.t_s[-1] == now_s]
+    last = {name: float(values[-1]) for name, values in running[0].figures.items()}
+    rates = [float(one.goodput_bps()[-1]) for one in running]
     again = sum(int(one.figures["retransmits"][-1]) for one in connections)
     goodput = sum(rate for rate in rates if not math.isnan(rate))
     return (readable.rate(goodput), readable.size(last["cwnd_bytes"]), readable.duration(last["rtt_ns"]),

@@ -223,7 +223,9 @@ def cpeak_tables(runs: tuple[str, ...], by: str) -> None:
             if row.get("flow"):
                 continue  # told with the first flow
             if row["flows_bps"]:
-                name, second = f"{name}, {row['beside']}", row["flows_bps"] / 1e6 - first
+                name, total = f"{name}, {row['beside']}", row["flows_bps"] / 1e6
+                first = total * row["flow_share"]
+                second = total - first
                 found[f"{name}: second"][column].append(second)
                 found[f"{name}: sum"][column].append(first + second)
                 found[f"{name}: second of its fair share"][column].append(second / ((first + second) / 2))

@@ -16,7 +16,7 @@ import lfp
 scenario = lfp.Scenario(
     scenario={"name": "two-pairs"},
     path={"delay": "5ms", "rate": "20Mbit", "queue": "60KB"},
-    transfer={"duration": "500ms", "congestion": "cubic"},
+    transfer={"duration": "500ms", "congestion": "cubic", "interval": "50ms"},
     flow={"second": {"pair": 2, "congestion": "reno", "start": "100ms"}},
     capture={"points": ["snd", "rcv"]},
     run={"seed": 1},
@@ -25,7 +25,8 @@ print(scenario.explain())
 
 # %% [markdown]
 # ## Run it
-# The results have a row for each trial and flow.
+# The results have a row for each trial and flow. `flow_share` is over the time in which both run, as the receivers
+# counted it in intervals of 50 ms.
 
 # %%
 run = scenario.run(runs_dir="runs")

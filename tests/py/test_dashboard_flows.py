@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import synthetic_competitor
+import synthetic_gateway
 import synthetic_run
 from synthetic_capture import CONTROL_FLOW, MAIN_FLOW
 from synthetic_competitor import WINDOWS
@@ -18,6 +20,7 @@ from dashboard.data import timeline
 from dashboard.data.runs import load_run
 from dashboard.figures.congestion import congestion_figure
 from dashboard.figures.flows import flows_figure
+from dashboard.figures.timeline import timeline_figure
 from dashboard.pages import trial_page
 from dashboard.results import congestion, flows
 
@@ -87,3 +90,16 @@ def test_the_page_says_how_each_outage_was_recovered_from(path: Path) -> None:
         ("1", "500 ms", "300 ms"), ("3", "500 ms", "not known: the transfer ended before"),
     )  # fmt: skip
     assert "Recovery from outages" in list(texts_of_page(trial_page.page(run, run.trial(0))))
+
+
+@pytest.mark.parametrize("write", [synthetic_gateway.gateway, synthetic_gateway.boxed, synthetic_run.seqack])
+def test_no_two_lines_of_a_panel_look_alike(tmp_path: Path, write: Callable[[Path], Path]) -> None:
+    """Behind gateways the smoothed RTT and the time through the gateways had one colour."""
+    run = load_run(write(tmp_path))
+    loaded = timeline.load(run, run.trial(0))
+    assert loaded.srtt.t_ns.size
+    figure = timeline_figure(loaded, (0, loaded.duration_ns))
+    lines = [trace for trace in figure.data if "lines" in trace.mode and trace.line.color]
+    looks = [(trace.yaxis or "y", trace.line.color, trace.line.dash) for trace in lines
+             if not str(trace.name).startswith("limited by")]  # fmt: skip
+    assert len(looks) > 5 and sorted({look for look in looks if looks.count(look) > 1}, key=str) == []

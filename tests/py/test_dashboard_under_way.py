@@ -16,7 +16,7 @@ from test_dashboard_facts import texts_of_page
 from dashboard.app import Runs, make_app, page_at
 from dashboard.content.under_way import running_table, state_line
 from dashboard.data.runs import load_run
-from dashboard.data.under_way import LIVE, MOST_SAMPLES, Growing, UnderWay, under_way
+from dashboard.data.under_way import LIVE, MOST_SAMPLES, Growing, TrialUnderWay, UnderWay, under_way
 from dashboard.figures.growing import growing_figure
 from dashboard.pages import run_under_way
 from netcommon import sock_diag
@@ -136,6 +136,17 @@ def test_samples_are_read_on_and_stay_when_the_transfer_has_ended(run: Path) -> 
     assert len(growing.look(run, 1)) == 2
     file.write_text(line(9, 500))
     assert [one.figures["acked_bytes"].tolist() for one in growing.look(run, 1)] == [[500.0]]
+
+
+def test_the_goodput_now_is_of_the_connections_that_still_run(run: Path) -> None:
+    """The last rate of one that has ended was added, so a competitor that had gone seemed to send on."""
+    (run / "trials" / ".0001.tmp").mkdir()
+    rival = [line(t, 8_000_000 * t, local="10.77.0.1:40002") for t in (1, 2)]
+    main = [line(t, 1_000_000 * t, cwnd_bytes=t << 10) for t in (1, 2, 3)]
+    (run / "trials" / ".0001.tmp" / LIVE).write_text("".join([*rival, *main]))
+    now = UnderWay(2, 0, None, (TrialUnderWay(1, "", 1.0, None, None, None),))
+    (row,) = running_table(now, {1: Growing().look(run, 1)}).rows
+    assert row[2:4] == ("8 Mbit/s", "3 KB"), "of the one that runs, though the other one has more data"
 
 
 def test_a_long_trial_is_kept_whole_and_coarser(run: Path) -> None:
