@@ -281,7 +281,8 @@ def limit_table(loaded: Timeline) -> list[tuple[str, str, str, str]]:
     times = loaded.limits.until[:, -1]
     order = [number for number in np.argsort(-times, kind="stable").tolist() if times[number]]
     names = [loaded.limits.names[number] for number in order]
-    return [(name, WORDS.get(name, name), readable.duration(times[number]), readable.share(times[number] / times.sum()))
+    words = WORDS if loaded.program_known else WORDS | {"application": f"{WORDS['application']}, by the captures alone"}
+    return [(name, words.get(name, name), readable.duration(times[number]), readable.share(times[number] / times.sum()))
             for name, number in zip(names, order, strict=True)]  # fmt: skip
 
 

@@ -116,6 +116,11 @@ class Flow:
     srtt: Series = NO_SERIES
     marked_rows: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
+    @property
+    def program_known(self) -> bool:
+        """Whether more than the captures says when the sender's program had nothing to send. Older runs do not say."""
+        return bool(self.summary.get("samples", 1) or self.summary.get("always_data"))
+
     @kept
     def end(self) -> I64:
         """The sequence number after each segment's last byte."""

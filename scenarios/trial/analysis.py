@@ -58,12 +58,13 @@ def _interface(net: Topology, point: str) -> str:
     return net.interface(node, "left" if side == "in" else "right") if side else net.host_interface(node)
 
 
-def analyse(setting: Scenario, folder: Path, ledger: Ledger) -> None:
-    """Writes the tables that the trial's capture points allow into its ``folder``. LfpError when pktlogger fails."""
+def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str] = ()) -> None:
+    """Writes the tables that the trial's capture points allow into its ``folder``. LfpError when pktlogger fails.
+    ``known``: options that say what is known of the sender's programs (`senders.told`)."""
     points, record = set(setting.capture.points), folder / BOX
     if setting.gateway.has_nodes:
         if {"snd", "gw1-in"} <= points:
-            _join(folder, "snd", "gw1-in", folder, ledger)
+            _join(folder, "snd", "gw1-in", folder, ledger, known)
         if {"gw2-out", "rcv"} <= points:
             _join(folder, "gw2-out", "rcv", folder / SERVER, ledger)
         if {"snd", "gw1-in", "gw2-out", "rcv"} <= points:
@@ -71,8 +72,9 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger) -> None:
         if points.issuperset(TUNNEL_POINTS):
             _write_tunnel(setting, folder, ledger)
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
-        box = record if record.exists() else None
-        _join(folder, "snd", "rcv", folder, ledger, box, ruled_out(setting.path))
+        told = ["--box", str(record)] if record.exists() else []
+        told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(setting.path)) else []
+        _join(folder, "snd", "rcv", folder, ledger, [*told, *known])
     if record.exists():
         import pktlogger  # imported here because it imports pyarrow, which a trial in virtual time should not wait for
 
@@ -99,18 +101,14 @@ def ruled_out(path: PathTable) -> list[str]:
     return [cause for cause, there in possible.items() if not there]
 
 
-def _join(
-    folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger, box: Path | None = None,
-    impossible: Sequence[str] = (),
-) -> None:  # fmt: skip
-    """Analyses the captures at both ends of a connection: tables and summary.json in ``target``. ``impossible``: causes
-    of losses that the path between them cannot have."""
+def _join(folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger, told: Sequence[str] = ()) -> None:
+    """Analyses the captures at both ends of a connection: tables and summary.json in ``target``. ``told``: options that
+    say what is known beside the captures."""
     import pktlogger
 
     captures, work = folder / "capture", folder / "analysis"
     files = [str(captures / f"{point}.pcapng") for point in (sender, receiver)]
-    argv = ["analyse", "--sender", files[0], "--receiver", files[1], *(["--box", str(box)] if box else [])]
-    argv += ["--ruled-out", ",".join(impossible)] if impossible else []
+    argv = ["analyse", "--sender", files[0], "--receiver", files[1], *told]
     with _worked(argv, work, folder / "log" / f"analyse-{sender}.stderr", ledger):
         target.mkdir(exist_ok=True)
         pktlogger.analysis_to_parquet(work, target)

@@ -34,6 +34,7 @@ from scenarios.trial import (
     path_changes,
     programs,
     recovery,
+    senders,
     sharing,
     transfers,
     verdicts,
@@ -93,7 +94,8 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
         _digest_samples(transfers.samples(folder, one), transfers.folder_of(folder, one) / "tcp_info.parquet")
     sharing.write(folder)
     recovery.write(folder)
-    analysis.analyse(trial.setting, folder, ledger)
+    with senders.told(trial.setting, folder) as known:
+        analysis.analyse(trial.setting, folder, ledger, known)
 
 
 def digest_failed(trial: Trial, folder: Path, ledger: Ledger) -> None:

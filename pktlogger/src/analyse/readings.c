@@ -139,8 +139,11 @@ static int read_sender(struct pl_analysis *analysis, struct pl_tables *tables, s
 enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
 {
     *error = (struct nc_error){.status = NC_EXIT_FAILED};
-    for (uint32_t i = 0; i < analysis->n; i++)
+    for (uint32_t i = 0; i < analysis->n; i++) {
         analysis->transfers[i].ruled_out = analysis->ruled_out;
+        analysis->transfers[i].samples = analysis->samples;
+        analysis->transfers[i].always_data = analysis->always_data;
+    }
     if (read_both(analysis, tables, error) == 0) {
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;

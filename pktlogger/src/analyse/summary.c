@@ -109,6 +109,8 @@ static void add_causes(json_t *flow, const struct pl_transfer *t)
             set(seen, pl_loss_name((enum pl_loss_cause)i), t->loss_seen_causes[i]);
     }
     json_object_set_new(flow, "limits_ns", limits);
+    set(flow, "samples", t->sampled);
+    json_object_set_new(flow, "always_data", json_boolean(t->always_data));
     json_object_set_new(flow, "losses_by_cause", losses);
     json_object_set_new(flow, "losses_seen", seen);
 }

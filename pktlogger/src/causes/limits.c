@@ -6,7 +6,12 @@
 
 #define MS INT64_C(1000000)
 #define IDLE_RESTART_NS (200 * MS) /* the least retransmission time-out, after which Linux starts slowly again */
+#define OWN_BYTES 32768            /* more is data, and no longer what a tool says at first or on another connection */
 #define DELAYED_ACK_NS (50 * MS)   /* Linux waits 40 ms for a second segment to acknowledge */
+
+/* What gap_cause says where the gap alone does not show the cause: its round will, or, of a silence that ends with more
+ * data at once, its round or else the send buffer. */
+enum { OF_ROUND = -1, SILENCE = -2 };
 
 struct pl_limits {
     struct pl_limits_path path;
@@ -14,6 +19,7 @@ struct pl_limits {
     struct pl_rounds rounds;
     struct pl_round round;
     uint32_t number; /* of the round */
+    uint64_t first;  /* where it began to send */
     bool started, full, missed, clocked;
     enum pl_sender_mode mode;
     struct pl_limit gap;              /* under way; its cause is open */
@@ -102,7 +108,7 @@ static void sum_up(struct pl_limits *l)
     round->clocked += l->clocked ? bytes : 0;
 }
 
-/* Ends the gap at t_ns. A negative cause: its round will tell. */
+/* Ends the gap at t_ns. `cause` may be OF_ROUND or SILENCE. */
 static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
 {
     l->gap.t1_ns = t_ns;
@@ -113,6 +119,7 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     const struct pl_span span = {.row = l->gap,
                                  .round = l->number,
                                  .open = cause < 0,
+                                 .silent = cause == SILENCE,
                                  .woken = cause == PL_LIMIT_APPLICATION && l->buffer.woken};
     l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = t_ns, .queue_ns = -1};
     l->gap.window_bytes = span.row.window_bytes;
@@ -164,6 +171,21 @@ static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *se
     return true;
 }
 
+/* Why there was silence although the window had room. What was queued and not sent says whether the application had
+ * given enough; where nothing was, the size of the queue or what its silences have in common shows the send buffer. */
+static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    struct pl_samples_seen seen = pl_samples_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
+    if (sent->reduced && outstanding(sent))
+        return PL_LIMIT_ECN; /* the flight had to shrink first */
+    if (seen.unsent * 2 > seen.n)
+        return OF_ROUND;
+    if (seen.n && seen.sized ? seen.full * 2 > seen.n : buffer_was_full(l, sent))
+        return PL_LIMIT_SEND_BUFFER;
+    bool data = sent->high - sent->len - l->first > OWN_BYTES;
+    return l->path.always_data && data ? SILENCE : PL_LIMIT_APPLICATION;
+}
+
 static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
 {
     int64_t since_ns = l->closed_ns > l->gap.t0_ns ? l->closed_ns : l->gap.t0_ns;
@@ -176,7 +198,7 @@ static bool covered(const struct pl_limits *l, const struct pl_time_spans *spans
     return spans && pl_time_spans_cover(spans, at, l->gap.t0_ns, now_ns) * 2 > now_ns - l->gap.t0_ns;
 }
 
-/* The cause of the gap that a packet ends, or -1. */
+/* The cause of the gap that a packet ends, or OF_ROUND, or SILENCE. */
 static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     int64_t length_ns = sent->t_ns - l->gap.t0_ns;
@@ -193,13 +215,11 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     bool late = covered(l, l->path.late, &l->late_at, sent->t_ns);
     if (!late && unanswered(l, sent))
         return window_cause(l);
-    if (l->room_ns >= 0 && had_nothing(l, sent->t_ns) && sent->reduced && outstanding(sent))
-        return PL_LIMIT_ECN; /* the flight had to shrink first */
     if (l->room_ns >= 0 && had_nothing(l, sent->t_ns))
-        return buffer_was_full(l, sent) ? PL_LIMIT_SEND_BUFFER : PL_LIMIT_APPLICATION;
+        return silence_cause(l, sent);
     if (late)
         return PL_LIMIT_EMULATOR_LATE;
-    return l->full ? PL_LIMIT_RECEIVER_WINDOW : -1;
+    return l->full ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
 }
 
 /* Ends the gap before a packet. One that waited for the window first and for the application then is two. */
@@ -209,7 +229,8 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
         return -1;
     int cause = gap_cause(l, sent);
     bool idle = cause == PL_LIMIT_APPLICATION;
-    if (idle && l->full && l->room_ns > l->gap.t0_ns && end_gap(l, l->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
+    if ((idle || cause == SILENCE) && l->full && l->room_ns > l->gap.t0_ns &&
+        end_gap(l, l->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
         return -1;
     if (idle && sent->t_ns - l->room_ns >= IDLE_RESTART_NS + l->path.min_rtt_ns) {
         l->rounds.opening = true;
@@ -271,6 +292,7 @@ int pl_limits_send(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     if (!l->started) {
         l->started = true;
+        l->first = sent->una;
         l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = sent->t_ns, .queue_ns = -1};
         l->round = fresh_round(sent->high, sent->t_ns);
     } else if (sent->t_ns > l->gap.t0_ns && judge_gap(l, sent) < 0)

@@ -6,6 +6,7 @@
 #ifndef PL_LIMITS_H
 #define PL_LIMITS_H
 
+#include "send_samples.h"
 #include "spans.h"
 #include "transfer.h"
 
@@ -16,6 +17,8 @@ struct pl_limits_path {
     int64_t min_rtt_ns, segment_ns;
     const struct pl_time_spans *down; /* when nothing passed the path, as the sender felt it; NULL: never */
     const struct pl_time_spans *late; /* when the box was late, likewise */
+    struct pl_samples_of samples;     /* of the sender's socket */
+    bool always_data;                 /* its program never has nothing to send, once it sends its data */
     pl_limit_sink *sink;
     void *context;
 };

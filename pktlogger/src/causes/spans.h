@@ -11,8 +11,9 @@ typedef void pl_limit_sink(void *context, const struct pl_limit *limit);
 struct pl_span {
     struct pl_limit row;
     uint32_t round;
-    bool open;  /* its round says why */
-    bool woken; /* silence that may have waited for the send buffer */
+    bool open;   /* its round says why */
+    bool woken;  /* silence that may have waited for the send buffer */
+    bool silent; /* silence of a program that had data: it waited for the send buffer, or for its pace */
 };
 
 struct pl_spans {

@@ -25,9 +25,9 @@
 #include "xplot.h"
 
 struct settings {
-    const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out;
+    const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out, *samples;
     uint64_t burst_gap_ns, from_ns, to_ns, flows_max;
-    bool tunnels, xplot, csv, human, json;
+    bool tunnels, xplot, csv, human, json, always_data;
 };
 
 #define LONGEST_NS (UINT64_C(1000000) * 1000000000)
@@ -60,6 +60,16 @@ struct settings {
          .metavar = "CAUSE,...",                                                                                       \
          .offset = AT(ruled_out),                                                                                      \
          .help = "causes of losses that the path cannot have, as in aqm,random_before; default: none"},                \
+        {.name = "samples",                                                                                            \
+         .kind = NC_OPT_STRING,                                                                                        \
+         .metavar = "FILE",                                                                                            \
+         .offset = AT(samples),                                                                                        \
+         .help = "what was queued in the senders' sockets, sampled while they sent (FORMAT.md, Samples): it tells a "  \
+                 "silence of the application from one of the send buffer"},                                            \
+        {.name = "always-data",                                                                                        \
+         .kind = NC_OPT_FLAG,                                                                                          \
+         .offset = AT(always_data),                                                                                    \
+         .help = "the senders' programs always have data to send, so that the application is never the limit"},        \
         PL_OPTION_TUNNELS(AT(tunnels)), PL_OPTION_OUTPUT(AT(output))
 
 /* clang-format off */
@@ -71,8 +81,8 @@ static const struct nc_option analyse_options[] = {
 };
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
-    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--tunnels] [--scales TIME,...] "
-                "[--ruled-out CAUSE,...] [--burst-gap TIME] -o DIR",
+    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--samples FILE] [--always-data] "
+                "[--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--burst-gap TIME] -o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
     .epilog = "All captures must use one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
@@ -237,6 +247,8 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
             pl_index_report(&analysis.surveys[end].index, captures[end].path);
         analysis.pace = lists->pace;
         analysis.ruled_out = lists->ruled_out;
+        analysis.samples = settings->samples ? &lists->samples : NULL;
+        analysis.always_data = settings->always_data;
         status = analyse(settings, &analysis, human);
     }
     pl_analysis_free(&analysis);
@@ -253,9 +265,12 @@ static int run(const struct settings *settings, bool human)
         return pl_report(human, &error);
     if (settings->box && pl_box_open(&box, settings->box, &error) < 0)
         status = pl_fail(human, error.status, "--box %s", error.text);
+    else if (settings->samples && pl_send_samples_read(&lists.samples, settings->samples, &error) < 0)
+        status = pl_fail(human, error.status, "--samples %s", error.text);
     if (status == NC_EXIT_OK)
         status = run_joined(settings, settings->box ? &box : NULL, &lists, human);
     pl_box_close(&box);
+    pl_send_samples_free(&lists.samples);
     return status;
 }
 
@@ -265,10 +280,11 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
     static const char with[] = "with --pcap-per-flow, which takes one capture";
     const bool one = settings->flow_folder;
     const struct pl_idle rows[] = {
-        {"sender", one, with}, {"receiver", one, with},  {"box", one, with},
-        {"output", one, with}, {"xplot", one, with},     {"csv", one, with},
-        {"from", one, with},   {"to", one, with},        {"max-flows", !one, "without --pcap-per-flow"},
-        {"scales", one, with}, {"ruled-out", one, with}, {"scales", export && !settings->csv, "without --csv"},
+        {"sender", one, with},  {"receiver", one, with},    {"box", one, with},
+        {"output", one, with},  {"xplot", one, with},       {"csv", one, with},
+        {"from", one, with},    {"to", one, with},          {"max-flows", !one, "without --pcap-per-flow"},
+        {"scales", one, with},  {"ruled-out", one, with},   {"scales", export && !settings->csv, "without --csv"},
+        {"samples", one, with}, {"always-data", one, with},
     };
     return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);
 }

@@ -3,11 +3,13 @@
 #define PL_ANALYSE_LISTS_H
 
 #include "nc_options.h"
+#include "send_samples.h"
 #include "transfer.h"
 
 struct pl_lists {
     struct pl_pace pace;
     unsigned ruled_out; /* causes of losses, as bits 1 << cause */
+    struct pl_send_samples samples;
 };
 
 /* `ruled_out`: NULL: not given. Returns 0, or -1 with a reason. */

@@ -71,11 +71,15 @@ static void print_limits(const struct pl_transfer *t)
             if (!shown[i] && t->limit_ns[i] > 0 && (most < 0 || t->limit_ns[i] > t->limit_ns[most]))
                 most = i;
         if (most < 0)
-            return;
+            break;
         shown[most] = true;
         printf("  limited for %.3f s (%.0f %%) by %s\n", (double)t->limit_ns[most] / 1e9,
                percent((uint64_t)t->limit_ns[most], (uint64_t)all_ns), pl_limit_words((enum pl_limit_cause)most));
     }
+    if (t->limit_ns[PL_LIMIT_APPLICATION] > 0 && !t->sampled && !t->always_data)
+        printf(
+            "  The captures alone do not show whether a program had nothing to send or was late to run; --samples and "
+            "--always-data do.\n");
 }
 
 static void print_losses(const struct pl_transfer *t)

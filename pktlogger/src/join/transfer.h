@@ -176,6 +176,7 @@ struct pl_trains {
 
 struct pl_join;
 struct pl_walk;
+struct pl_send_samples;
 
 struct pl_transfer {
     uint32_t number;                          /* `flow` in the tables */
@@ -213,13 +214,16 @@ struct pl_transfer {
     int64_t typical_queue_ns;           /* 95th percentile of delay less min_delay */
     uint64_t not_arrived;               /* parts, lost or not */
     int64_t limit_ns[PL_LIMIT_N];
+    uint64_t sampled; /* samples of the sender's socket */
     struct pl_mark_sum marks;
     uint64_t duplicate_acks;           /* at the sender */
     uint64_t reordered, overtaken_sum; /* parts that arrived behind later ones, and by how many in sum */
     uint32_t overtaken_max;
     int64_t reordered_late_ns; /* the most that one was later than the first that overtook it */
     const struct pl_pace *pace;
-    unsigned ruled_out; /* causes of losses that the path cannot have, as bits 1 << cause */
+    bool always_data;                      /* see --always-data */
+    const struct pl_send_samples *samples; /* of all senders; NULL: none */
+    unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
     struct pl_scale_sum scales[PL_SCALES_MAX];
     struct pl_trains trains;
     uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];

@@ -31,13 +31,20 @@ static inline void keep(void *context, const struct pl_limit *row)
     run->rows[run->n++] = *row;
 }
 
-static inline void begin_behind(struct run *run, int64_t segment_ns)
+static inline void begin_as(struct run *run, struct pl_limits_path path)
 {
     *run = (struct run){.una = 1, .high = 1, .window = OPEN_WINDOW};
-    const struct pl_limits_path path = {
-        .mss = MSS, .min_rtt_ns = RTT_NS, .segment_ns = segment_ns, .sink = keep, .context = run};
+    path.mss = MSS;
+    path.min_rtt_ns = RTT_NS;
+    path.sink = keep;
+    path.context = run;
     run->limits = pl_limits_new(&path);
     CHECK(run->limits);
+}
+
+static inline void begin_behind(struct run *run, int64_t segment_ns)
+{
+    begin_as(run, (struct pl_limits_path){.segment_ns = segment_ns});
 }
 
 static inline void begin(struct run *run)

@@ -1,0 +1,52 @@
+/* What was queued in the senders' sockets, sampled while they sent (FORMAT.md section 3, "Samples"). Captures do not
+ * show it, and it tells a silence of the application from one of the send buffer. */
+#ifndef PL_SEND_SAMPLES_H
+#define PL_SEND_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "vector.h"
+
+/* sndbuf_bytes 0: not known, nor is queued_bytes. */
+struct pl_send_sample {
+    int64_t t_ns;
+    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes;
+    uint16_t local_port, remote_port;
+};
+
+/* In order of ports, and then of time. It starts as {0}. */
+struct pl_send_samples {
+    PL_VECTOR(struct pl_send_sample) list;
+};
+
+/* Some of the samples, of one connection. `at`: the first that is not over, for pl_samples_over. */
+struct pl_samples_of {
+    const struct pl_send_sample *first;
+    size_t n, at;
+};
+
+/* What the samples of a span of time show. */
+struct pl_samples_seen {
+    uint32_t n;
+    uint32_t unsent; /* had a full segment or more unsent */
+    uint32_t full;   /* had a buffer in which a waiting writer finds no room */
+    bool sized;      /* the buffer's size is known in all of them */
+};
+
+/* Read the text at [at, end) or a file of it. `name`: of the file, for errors. They return 0, or -1 with a one-line
+ * reason. pl_send_samples_free is allowed after either. */
+int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, const uint8_t *at, const uint8_t *end,
+                          struct nc_error *error);
+int pl_send_samples_read(struct pl_send_samples *samples, const char *path, struct nc_error *error);
+void pl_send_samples_free(struct pl_send_samples *samples);
+
+/* Those of the connection between these ports. */
+struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, uint16_t local_port,
+                                        uint16_t remote_port);
+
+/* What the samples from t0_ns to t1_ns show. Spans come in order of time. */
+struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
+
+#endif

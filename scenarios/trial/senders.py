@@ -1,0 +1,80 @@
+"""What a trial knows of its sending programs that captures do not show, for ``pktlogger analyse``: whether they always
+have data, and what was queued in their sockets (FORMAT.md section 3, "Samples"). rttcp samples TCP_INFO of its own
+sockets; iperf3 gives no samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scenarios.plan import flows
+from scenarios.plan.model import Scenario
+from scenarios.trial import transfers
+from scenarios.trial.files import read_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_COLUMNS = ["t_ns", "stream", "notsent_bytes"]
+
+
+@contextmanager
+def told(setting: Scenario, folder: Path) -> Iterator[list[str]]:
+    """The options. A file that they name exists inside the block."""
+    options, samples = ["--always-data"] if always_have_data(setting) else [], folder / "queued.csv"
+    if _write(setting, folder, samples):
+        options += ["--samples", str(samples)]
+    try:
+        yield options
+    finally:
+        samples.unlink(missing_ok=True)
+
+
+def always_have_data(setting: Scenario) -> bool:
+    """Whether the programs of all flows have data to send at every moment. rttcp writes without end, and so does
+    iperf3; with request and response they wait for each other, and a paced one may wait by itself."""
+    return all(one.setting.transfer.request is None and not one.setting.transfer.pace for one in flows.of(setting))
+
+
+def _write(setting: Scenario, folder: Path, target: Path) -> bool:
+    """Writes the samples of all flows of a trial into the file ``target``. False where there are none."""
+    tables = list(_tables(setting, folder))
+    if tables:
+        import pyarrow as pa
+        import pyarrow.csv as csv
+
+        csv.write_csv(pa.concat_tables(tables), target, csv.WriteOptions(quoting_header="none"))
+    return bool(tables)
+
+
+def _tables(setting: Scenario, folder: Path) -> Iterator[pa.Table]:
+    transfer = read_json(folder / "transfer.json") or {}
+    for one in flows.of(setting):
+        file = transfers.folder_of(folder, one) / "tcp_info.parquet"
+        end = (transfer.get(transfers.FLOWS) or {}).get(one.name, {}) if one.number else transfer
+        sender = end.get("sender") or {}
+        if file.is_file() and sender.get("streams") and "t0_realtime_ns" in sender:
+            yield from _table(file, sender)
+
+
+def _table(file: Path, sender: dict[str, Any]) -> Iterator[pa.Table]:
+    """The samples of one flow under pktlogger's names, at CLOCK_REALTIME. Nothing where they have no such field."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    if not set(_COLUMNS) <= set(parquet.read_schema(file).names):
+        return
+    t_ns, stream, unsent = (column.to_numpy() for column in parquet.read_table(file, columns=_COLUMNS).columns)
+    ports = np.zeros((max(int(row["stream"]) for row in sender["streams"]) + 1, 2), np.uint16)
+    for row in sender["streams"]:
+        ports[int(row["stream"])] = [int(row[end].rpartition(":")[2]) for end in ("local", "remote")]
+    known = stream < len(ports)
+    offset_ns = int(sender["t0_realtime_ns"]) - int(sender["t0_monotonic_ns"])
+    yield pa.table({
+        "t_ns": t_ns[known] + offset_ns, "local_port": ports[stream[known], 0],
+        "remote_port": ports[stream[known], 1], "notsent_bytes": unsent[known],
+    })  # fmt: skip

@@ -1,0 +1,189 @@
+/* What was queued in a sender's socket, and what it tells of the sender's silences. */
+#include "send_samples.h"
+
+#include "limited_sender.h"
+
+enum { SILENCES = 6, LATE_MS = 12, SAMPLES = 256, PORT = 40000, SNDBUF = 300000 };
+
+static int parse(struct pl_send_samples *samples, const char *text, struct nc_error *error)
+{
+    *samples = (struct pl_send_samples){0};
+    const uint8_t *at = (const uint8_t *)text;
+    return pl_send_samples_parse(samples, "x.csv", at, at + strlen(text), error);
+}
+
+static void a_file_has_samples_of_many_connections(void)
+{
+    struct pl_send_samples samples;
+    struct nc_error error;
+    CHECK_EQ(parse(&samples,
+                   "t_ns,local_port,remote_port,notsent_bytes,queued_bytes,sndbuf_bytes\n"
+                   "30,2,9,7,0,0\n10,2,9,5,400,300\n20,1,9,6,1,300\n20,2,9,0,201,300",
+                   &error),
+             0);
+    struct pl_samples_of of = pl_send_samples_of(&samples, 2, 9);
+    CHECK_EQ(of.n, 3);
+    CHECK(of.first[0].t_ns == 10 && of.first[2].t_ns == 30);
+    struct pl_samples_seen seen = pl_samples_over(&of, 10, 30, 5);
+    CHECK(seen.n == 2 && seen.unsent == 1 && seen.full == 2 && seen.sized);
+    seen = pl_samples_over(&of, 30, 40, 5);
+    CHECK(seen.n == 1 && seen.unsent == 1 && !seen.sized);
+    CHECK_EQ(pl_send_samples_of(&samples, 3, 9).n, 0);
+    pl_send_samples_free(&samples);
+}
+
+static void a_wrong_line_is_named(void)
+{
+    static const char *const wrong[] = {
+        "t_ns,port\n",
+        "t_ns,local_port,remote_port,notsent_bytes\n1,2,3\n",
+        "t_ns,local_port,remote_port,notsent_bytes\n1,2,3,4,5\n",
+        "t_ns,local_port,remote_port,notsent_bytes\n1,65536,3,4\n",
+        "t_ns,local_port,remote_port,notsent_bytes\n-1,2,3,4\n",
+        "t_ns,local_port,remote_port,notsent_bytes\n\n",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct pl_send_samples samples;
+        struct nc_error error;
+        CHECK_EQ(parse(&samples, wrong[i], &error), -1);
+        CHECK_EQ(error.status, NC_EXIT_USAGE);
+        CHECK(strstr(error.text, i ? "line 2" : "line 1"));
+        pl_send_samples_free(&samples);
+    }
+}
+
+/* A sender at a busy machine: in each round trip half of the flight is acknowledged, and a third later LATE_MS pass
+ * before its program runs and sends as much, which no acknowledgement sets off. Its captures look like those of a
+ * program that writes so much every so often. */
+static void late_writer(struct run *run, struct pl_limits_path path, int64_t ms[PL_LIMIT_N])
+{
+    begin_as(run, path);
+    for (int i = 0; i < 60; i++)
+        send(run, 1000, false);
+    for (int round = 0; round < SILENCES; round++) {
+        for (int i = 0; i < 10; i++)
+            acknowledge(run, MS, 3 * MSS, false);
+        send(run, (LATE_MS + round % 3) * MS, false); /* never as much in flight as before */
+        for (int i = 1; i < 30; i++)
+            send(run, 1000, false);
+    }
+    send(run, 1000, false);
+    end(run, ms);
+}
+
+/* A sample every millisecond, all alike. */
+static struct pl_samples_of alike(struct pl_send_sample samples[SAMPLES], uint32_t notsent, uint32_t queued)
+{
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i] = (struct pl_send_sample){.t_ns = i * MS,
+                                             .notsent_bytes = notsent,
+                                             .queued_bytes = queued,
+                                             .sndbuf_bytes = queued ? SNDBUF : 0,
+                                             .local_port = PORT,
+                                             .remote_port = PORT};
+    return (struct pl_samples_of){.first = samples, .n = SAMPLES};
+}
+
+static void without_samples_such_silences_are_the_applications(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    late_writer(&run, (struct pl_limits_path){0}, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= SILENCES * LATE_MS);
+}
+
+static void a_buffer_in_which_a_writer_waits_is_the_send_buffer(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    late_writer(&run, (struct pl_limits_path){.samples = alike(samples, 0, SNDBUF / 3 * 2 + 1)}, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= SILENCES * LATE_MS);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
+static void a_buffer_with_room_is_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    late_writer(&run, (struct pl_limits_path){.samples = alike(samples, 0, SNDBUF / 3 * 2)}, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= SILENCES * LATE_MS);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+}
+
+static void nothing_unsent_is_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    late_writer(&run, (struct pl_limits_path){.samples = alike(samples, MSS - 1, 0)}, ms); /* Nagle keeps it back */
+    CHECK(ms[PL_LIMIT_APPLICATION] >= SILENCES * LATE_MS);
+}
+
+static void silence_with_data_unsent_is_never_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    late_writer(&run, (struct pl_limits_path){.samples = alike(samples, 20 * MSS, 0)}, ms);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
+static void a_program_that_always_has_data_waits_for_the_send_buffer(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    late_writer(&run, (struct pl_limits_path){.always_data = true}, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= SILENCES * LATE_MS);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
+/* One segment every 12 ms, at 0.67 Mbit/s: the kernel spreads what a program has given it. */
+static void even_silences_of_a_program_that_always_has_data_are_pacing(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin_as(&run, (struct pl_limits_path){.always_data = true});
+    for (int i = 0; i < 40; i++)
+        send(&run, 1000, false); /* what it sends first, for it to be data */
+    acknowledge(&run, RTT_NS, run.high - run.una, false);
+    for (int i = 0; i < 200; i++) {
+        send(&run, 7 * MS, false);
+        if (i >= 3)
+            acknowledge(&run, 5 * MS, MSS, false);
+        else
+            run.now_ns += 5 * MS;
+    }
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_PACING] >= 150 * 12);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
+/* What a tool says on the connection before its data, and all that it says on one for control. */
+static void little_data_is_not_yet_the_programs_data(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin_as(&run, (struct pl_limits_path){.always_data = true});
+    send(&run, 0, false);
+    acknowledge(&run, RTT_NS, MSS, false);
+    send(&run, 100 * MS, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 140);
+}
+
+int main(void)
+{
+    RUN(a_file_has_samples_of_many_connections);
+    RUN(a_wrong_line_is_named);
+    RUN(without_samples_such_silences_are_the_applications);
+    RUN(a_buffer_in_which_a_writer_waits_is_the_send_buffer);
+    RUN(a_buffer_with_room_is_the_application);
+    RUN(nothing_unsent_is_the_application);
+    RUN(silence_with_data_unsent_is_never_the_application);
+    RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
+    RUN(even_silences_of_a_program_that_always_has_data_are_pacing);
+    RUN(little_data_is_not_yet_the_programs_data);
+    return 0;
+}

@@ -1,0 +1,56 @@
+"""What a trial tells `pktlogger analyse` of its sending programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from scenarios.plan.model import Scenario
+from scenarios.plan.plan import load_plan
+from scenarios.trial import senders
+
+
+def setting(folder: Path, transfer: str) -> Scenario:
+    file = folder / "one.toml"
+    file.write_text(f'[scenario]\nname = "one"\n[path]\ndelay = "1ms"\n{transfer}')
+    return load_plan(str(file), seed=1).trials[0].setting
+
+
+@pytest.mark.parametrize(
+    ("transfer", "always"),
+    [
+        ('[transfer]\nduration = "1s"', True),
+        ('[transfer]\nduration = "1s"\ntool = "iperf3"', True),
+        ('[transfer]\nbytes = "1MB"', True),
+        ('[transfer]\nduration = "1s"\npace = "1Mbit"', False),
+        ('[transfer]\nduration = "1s"\nrequest = "100B"\nresponse = "1KB"', False),
+        ('[transfer]\nduration = "1s"\n[flow.slow]\npace = "1Mbit"', False),
+    ],
+)
+def test_bulk_transfers_always_have_data(tmp_path: Path, transfer: str, always: bool) -> None:
+    with senders.told(setting(tmp_path, transfer), tmp_path) as options:
+        assert options == (["--always-data"] if always else [])
+
+
+def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: Path) -> None:
+    """Clocks that differ by 900 ns, two streams, and one that the results do not know."""
+    sender: dict[str, Any] = {
+        "t0_monotonic_ns": 100, "t0_realtime_ns": 1000,
+        "streams": [{"stream": 0, "local": "10.0.0.1:40000", "remote": "10.0.0.2:5010"},
+                    {"stream": 1, "local": "[fd00::1]:40001", "remote": "[fd00::2]:5010"}],
+    }  # fmt: skip
+    (tmp_path / "transfer.json").write_text(json.dumps({"sender": sender}))
+    table = pa.table({"t_ns": [110, 120, 130], "stream": [0, 1, 2], "notsent_bytes": [0, 1448, 7]})
+    parquet.write_table(table, tmp_path / "tcp_info.parquet")
+    with senders.told(setting(tmp_path, '[transfer]\nduration = "1s"'), tmp_path) as options:
+        assert options[:2] == ["--always-data", "--samples"]
+        text = Path(options[2]).read_text()
+    head, *rows = text.splitlines()
+    assert head == "t_ns,local_port,remote_port,notsent_bytes"
+    assert rows == ["1010,40000,5010,0", "1020,40001,5010,1448"]
+    assert not Path(options[2]).exists()
