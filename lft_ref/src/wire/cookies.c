@@ -7,6 +7,7 @@
 #include "nc_pages.h"
 
 #define SEEN_BYTES ((size_t)2 * LFT_SEEN_ROWS * LFT_SEEN_SLOTS)
+#define PAIRS_BYTES ((size_t)LFT_SEEN_ROWS * LFT_SEEN_SLOTS)
 #define SECRET_NS (60 * NC_NS_PER_S)
 #define ANSWER_NS (NC_NS_PER_S / LFT_ANSWERS_PER_SECOND)
 
@@ -16,13 +17,16 @@ bool lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns)
     lft_random(cookies->secret, sizeof cookies->secret);
     cookies->secret_ns = now_ns;
     cookies->seen = nc_pages_map(SEEN_BYTES);
-    return cookies->seen;
+    cookies->pairs = nc_pages_map(PAIRS_BYTES);
+    return cookies->seen && cookies->pairs;
 }
 
 void lft_cookies_free(struct lft_cookies *cookies)
 {
     nc_pages_unmap(cookies->seen, SEEN_BYTES);
+    nc_pages_unmap(cookies->pairs, PAIRS_BYTES);
     cookies->seen = NULL;
+    cookies->pairs = NULL;
 }
 
 void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns)
@@ -44,21 +48,40 @@ void lft_cookie_make(const struct lft_cookies *cookies, unsigned secret, struct 
     lft_mac(hmac, (struct lft_span){cookies->secret[secret], LFT_HASH_BYTES}, &address, 1, cookie);
 }
 
+/* Counts in each row; returns the least of what was counted before. */
+static unsigned count(uint8_t rows[LFT_SEEN_ROWS][LFT_SEEN_SLOTS], const uint8_t key[LFT_MAC_BYTES])
+{
+    unsigned before = UINT8_MAX;
+    for (size_t row = 0; row < LFT_SEEN_ROWS; row++) {
+        uint8_t *seen = &rows[row][nc_get32(key + 4 * row) % LFT_SEEN_SLOTS];
+        before = *seen < before ? *seen : before;
+        *seen += *seen < UINT8_MAX;
+    }
+    return before;
+}
+
 unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer,
                            uint64_t now_ns)
 {
     if (now_ns / NC_NS_PER_S != cookies->second) {
         cookies->second = now_ns / NC_NS_PER_S;
         cookies->inits = 0;
+        if (cookies->paired)
+            nc_pages_clear(cookies->pairs, PAIRS_BYTES);
+        cookies->paired = false;
     }
     cookies->inits++;
-    unsigned before = UINT8_MAX;
-    for (size_t row = 0; row < LFT_SEEN_ROWS; row++) {
-        uint8_t *seen = &cookies->seen[from_peer][row][nc_get32(mac1 + 4 * row) % LFT_SEEN_SLOTS];
-        before = *seen < before ? *seen : before;
-        *seen += *seen < UINT8_MAX;
-    }
-    return before;
+    return count(cookies->seen[from_peer], mac1);
+}
+
+bool lft_cookies_pair(struct lft_cookies *cookies, struct lft_hmac *hmac, const uint8_t mac1[LFT_MAC_BYTES],
+                      struct lft_span address)
+{
+    const struct lft_span pair[] = {{mac1, LFT_MAC_BYTES}, address};
+    uint8_t key[LFT_MAC_BYTES];
+    lft_mac(hmac, (struct lft_span){cookies->secret[0], LFT_HASH_BYTES}, pair, 2, key);
+    cookies->paired = true;
+    return count(cookies->pairs, key) < LFT_PAIR_MOST;
 }
 
 bool lft_cookies_load(const struct lft_cookies *cookies)

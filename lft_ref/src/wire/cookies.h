@@ -11,6 +11,13 @@
  * row, 600 recordings held up a genuine INIT for 20 s once in 100 times, because it shared a counter with one of them.
  * With four, 10,000 recordings do so twice in a million times.
  *
+ * Whoever sees an INIT can send its copies before it arrives. So an INIT with too many copies is still looked at when
+ * it comes from an address from which it has come less than LFT_PAIR_MOST times in this second: the answers to copies
+ * from elsewhere go elsewhere, and the answers to copies that claim its own address go to its sender. These pairs are
+ * counted by a MAC over address and mac1, or an observer could choose addresses that share a counter with the sender's.
+ * Rejected: pairs alone. The addresses that an observer can claim are so many that all counters would overflow within a
+ * minute, those of genuine INITs included; here they matter only for INITs that he has copied.
+ *
  * Rejected: a budget for each source address after the cookie, as WireGuard has it. An observer who repeats INITs under
  * the peer's address would use up the peer's budget; and all he can repeat has an old timestamp, which costs us less
  * to find out than a Diffie-Hellman exchange. */
@@ -24,6 +31,7 @@ enum {
     LFT_SEEN_ROWS = LFT_MAC_BYTES / 4,
     LFT_SEEN_SLOTS = 1 << 18,     /* in a row */
     LFT_SEEN_MOST = 12,           /* copies of one INIT that are looked at in a minute */
+    LFT_PAIR_MOST = 2,            /* and after that, in a second, from each address */
     LFT_ANSWERS_PER_SECOND = 500, /* from each of the four budgets */
     LFT_LOAD_PER_SECOND = 100,    /* INITs with a good mac1; above it an INIT must show a cookie */
 };
@@ -34,6 +42,9 @@ struct lft_cookies {
     uint64_t budget_ns[2][2];          /* [stale][seen before]: when this budget would be whole again */
     /* since secret_ns, [from the peer's address][row][by four octets of mac1] */
     uint8_t (*seen)[LFT_SEEN_ROWS][LFT_SEEN_SLOTS];
+    /* in this second, [row][by four octets of the MAC over address and mac1] */
+    uint8_t (*pairs)[LFT_SEEN_SLOTS];
+    bool paired; /* not all of them are 0 */
 };
 
 bool lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns); /* false: no memory */
@@ -48,6 +59,9 @@ void lft_cookie_make(const struct lft_cookies *cookies, unsigned secret, struct 
 /* Counts an INIT by its mac1. Returns how many copies came before it in this minute. */
 unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer,
                            uint64_t now_ns);
+/* Counts an INIT by mac1 and address, and says whether it may be looked at on that account. */
+bool lft_cookies_pair(struct lft_cookies *cookies, struct lft_hmac *hmac, const uint8_t mac1[LFT_MAC_BYTES],
+                      struct lft_span address);
 /* True: more INITs come than a peer sends, so that an address must prove itself. */
 bool lft_cookies_load(const struct lft_cookies *cookies);
 /* Takes an answer out of its budget. False: none is left now. */

@@ -132,7 +132,8 @@ enum lft_handshake_result lft_take_init(struct lft_handshake *handshake, uint64_
     }
     lft_cookies_turn(&handshake->response.cookies, now_ns);
     unsigned before = lft_cookies_count(&handshake->response.cookies, mac1, message->from_peer, now_ns);
-    if (before >= LFT_SEEN_MOST)
+    if (before >= LFT_SEEN_MOST &&
+        !lft_cookies_pair(&handshake->response.cookies, handshake->hmac, mac1, message->address))
         return limited(handshake);
     if (handshake->response.awaited && memcmp(mac1, handshake->response.answered, LFT_MAC_BYTES) == 0) {
         memcpy(answer->at, handshake->response.message, answer->n = LFT_RESPONSE_BYTES);

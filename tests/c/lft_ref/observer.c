@@ -117,6 +117,69 @@ static void recorded_inits_do_not_replace_pending_keys(void)
     end(world);
 }
 
+/* An initiator that starts again `n` times leaves that many INITs to record, and a COOKIE for each that is repeated. */
+static void record_inits(struct world *world, unsigned n)
+{
+    const struct kept *kept = kept_of(world);
+    for (unsigned i = 0; i < n; i++) {
+        world_start(world, 0, NULL);
+        world_run(world, 70 * NC_NS_PER_MS);
+        const struct seen *last = &kept->at[INIT_TYPE][kept->n[INIT_TYPE] - 1];
+        world_inject(world, 1, 1, last->at, last->n);
+    }
+}
+
+/* Copies of an INIT under way arrive before it does: `copies` of them, from one address or from many. Before them come
+ * as many INITs of earlier starts as it takes for the responder to ask for cookies. */
+struct ahead {
+    struct kept kept; /* first: keep() finds it there */
+    unsigned copies, addresses;
+    bool load;
+};
+
+static bool copy_ahead(struct world *world, const struct seen *seen)
+{
+    const struct ahead *ahead = world->observers;
+    if (!ahead->kept.armed || seen->from != 1 || world_type(seen->at, seen->n) != INIT_TYPE)
+        return keep(world, seen);
+    for (unsigned i = 0; ahead->load && i < 150; i++)
+        world_inject(world, 1, ELSEWHERE, ahead->kept.at[INIT_TYPE][i % 15].at, ahead->kept.at[INIT_TYPE][i % 15].n);
+    for (unsigned i = 0; i < ahead->copies; i++)
+        world_inject(world, 1, (uint8_t)(ELSEWHERE + i % ahead->addresses), seen->at, seen->n);
+    return false;
+}
+
+static void copies_of_an_init_under_way_cost_one_round_trip(void)
+{
+    static const struct {
+        unsigned copies, addresses;
+        bool load;
+    } cases[] = {{0, 1, false},     {11, 1, false}, {12, 1, false}, {500, 1, false},
+                 {500, 150, false}, {12, 1, true},  {500, 1, true}, {100, 100, true}};
+    uint64_t alone_ns = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct world *world = world_create();
+        struct ahead *ahead = calloc(1, sizeof *ahead);
+        CHECK(ahead);
+        *ahead = (struct ahead){.copies = cases[i].copies, .addresses = cases[i].addresses, .load = cases[i].load};
+        world->observers = ahead;
+        world->observer = copy_ahead;
+        record_inits(world, 15);
+        world_start(world, 1, NULL);
+        world_start(world, 0, NULL);
+        ahead->kept.armed = true;
+        uint64_t began_ns = world->now_ns, most_ns = i ? alone_ns + 2 * world->delay_ns : NC_NS_PER_S;
+        while (!world_up(world, 0, 1) && world->now_ns < began_ns + most_ns)
+            world_run(world, NC_NS_PER_MS);
+        alone_ns = i ? alone_ns : world->now_ns - began_ns;
+        if (!world_up(world, 0, 1))
+            fprintf(stderr, "%u copies from %u addresses%s\n", cases[i].copies, cases[i].addresses,
+                    cases[i].load ? ", and load" : "");
+        CHECK(world_up(world, 0, 1) && world_carries(world, 0, 1, NC_NS_PER_S));
+        end(world);
+    }
+}
+
 /* A COOKIE for the last INIT, of the observer's own making: in the layout of version 1, or in that of version 2. */
 static void forge_cookie(struct world *world, const struct seen *init)
 {
@@ -139,18 +202,6 @@ static void forged_cookies_hold_up_nobody(void)
     }
     CHECK(world_up(world, 0, 1));
     end(world);
-}
-
-/* An initiator that starts again `n` times leaves that many INITs to record, and a COOKIE for each that is repeated. */
-static void record_inits(struct world *world, unsigned n)
-{
-    const struct kept *kept = kept_of(world);
-    for (unsigned i = 0; i < n; i++) {
-        world_start(world, 0, NULL);
-        world_run(world, 70 * NC_NS_PER_MS);
-        const struct seen *last = &kept->at[INIT_TYPE][kept->n[INIT_TYPE] - 1];
-        world_inject(world, 1, 1, last->at, last->n);
-    }
 }
 
 /* 100 recorded messages each millisecond, from any address, the peers' own included, to both ends. */
@@ -258,6 +309,7 @@ int main(int argc, char **argv)
         {"after_an_outage_the_configured_address_is_tried", after_an_outage_the_configured_address_is_tried},
         {"recorded_inits_do_not_replace_pending_keys", recorded_inits_do_not_replace_pending_keys},
         {"forged_cookies_hold_up_nobody", forged_cookies_hold_up_nobody},
+        {"copies_of_an_init_under_way_cost_one_round_trip", copies_of_an_init_under_way_cost_one_round_trip},
         {"a_flood_of_recordings_stops_nothing", a_flood_of_recordings_stops_nothing},
         {"a_third_gateway_gets_in_beside_the_flood", a_third_gateway_gets_in_beside_the_flood},
         {"keys_that_wait_end_with_the_association", keys_that_wait_end_with_the_association},
