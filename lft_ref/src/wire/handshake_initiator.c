@@ -3,7 +3,6 @@
 
 #include "handshake_internal.h"
 #include "nc_clock.h"
-#include "nc_range.h"
 
 /* An INIT is sent again as it was, so that its answer counts however long the path is; but an ephemeral key shall not
  * grow old. The path's round trip is 10 s at most. */
@@ -16,7 +15,9 @@ enum { WAIT_DOUBLED = 8, COOKIES_AT_ONCE = 3 };
 static uint64_t next_timestamp(struct lft_handshake *handshake, uint64_t now_ns)
 {
     uint64_t clock_ns = handshake->config.clock_ns + now_ns;
-    handshake->init.timestamp = nc_max(handshake->init.timestamp + 1, clock_ns);
+    handshake->init.timestamp++;
+    if (lft_timestamp_after(clock_ns, handshake->init.timestamp))
+        handshake->init.timestamp = clock_ns;
     return handshake->init.timestamp;
 }
 
@@ -98,7 +99,9 @@ enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint6
     }
     memcpy(handshake->init.cookie, plain, LFT_COOKIE_BYTES);
     handshake->init.cookie_until_ns = now_ns + COOKIE_NS;
-    handshake->init.timestamp = nc_max(handshake->init.timestamp, lft_get64(plain + LFT_COOKIE_BYTES));
+    uint64_t known = lft_get64(plain + LFT_COOKIE_BYTES);
+    if (lft_timestamp_after(known, handshake->init.timestamp))
+        handshake->init.timestamp = known;
     compose(handshake, now_ns);
     handshake->init.cookies_taken++;
     /* An INIT that shows its cookie and has the larger timestamp gets keys, unless the responder has another peer. */

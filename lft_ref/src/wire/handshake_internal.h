@@ -76,6 +76,13 @@ struct lft_hello {
     uint8_t recovery;
 };
 
+/* Timestamps are compared as serial numbers (RFC 1982), so that each can be exceeded. Otherwise a single INIT with the
+ * largest one would lock out all others until this process ends. */
+static inline bool lft_timestamp_after(uint64_t a, uint64_t b)
+{
+    return (int64_t)(a - b) > 0;
+}
+
 /* handshake_parts.c */
 void lft_put64(uint8_t *at, uint64_t value);
 uint64_t lft_get64(const uint8_t *at);

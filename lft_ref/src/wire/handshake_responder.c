@@ -104,7 +104,8 @@ static enum lft_handshake_result judge(struct lft_handshake *handshake, uint64_t
     }
     if (!lft_hello_get(handshake, true, payload, &hello))
         return LFT_HS_NOTHING;
-    bool proved = shows_cookie(handshake, message), stale = hello.timestamp <= handshake->response.timestamp;
+    bool proved = shows_cookie(handshake, message),
+         stale = !lft_timestamp_after(hello.timestamp, handshake->response.timestamp);
     bool must_prove = handshake->response.awaited || lft_cookies_load(&handshake->response.cookies);
     bool rival = is_rival(message, &hello);
     handshake->counters.stale += stale;

@@ -248,6 +248,28 @@ static void recordings_do_not_take_the_tunnel_of_a_silent_peer(void)
     world_free(world);
 }
 
+/* Its clock is at the end of all timestamps, or just before and after what differs by half of them. */
+static void no_timestamp_is_the_last(void)
+{
+    static const uint64_t last[] = {UINT64_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, 1,
+                                    UINT64_C(1800000000) * NC_NS_PER_S + INT64_MAX};
+    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
+        struct world *world = world_create();
+        struct lft_link_config config = world_config(STRANGER);
+        leave(world, NEAR);
+        config.handshake.clock_ns = last[i] - world->now_ns;
+        world_start(world, STRANGER, &config);
+        world_run(world, RETRY_NS);
+        CHECK(world_up(world, STRANGER, FAR));
+        leave(world, STRANGER);
+        world_run(world, DEAD_NS);
+        world_start(world, NEAR, NULL);
+        world_run(world, within_ns(world, false));
+        CHECK(world_up(world, NEAR, FAR) && world_carries(world, NEAR, FAR, NC_NS_PER_S));
+        world_free(world);
+    }
+}
+
 int main(void)
 {
     RUN(the_pair_works_on_beside_a_stranger);
@@ -258,5 +280,6 @@ int main(void)
     RUN(a_restarted_peer_is_no_stranger);
     RUN(recordings_of_a_refused_stranger_are_worth_nothing);
     RUN(recordings_do_not_take_the_tunnel_of_a_silent_peer);
+    RUN(no_timestamp_is_the_last);
     return 0;
 }
