@@ -188,7 +188,10 @@ static struct lft_stream *begin(struct lft_session *session, const struct lft_ch
 {
     bool theirs = (chunk->stream & 1) == (session->config.initiator ? 1u : 0u);
     bool openers = chunk->type != LFT_CHUNK_ACCEPT && chunk->type != LFT_CHUNK_REFUSE;
-    if (!theirs || !openers || !lft_stream_ids_begin(&session->theirs, chunk->stream))
+    enum lft_stream_id id =
+        theirs && openers ? lft_stream_ids_begin(&session->theirs, chunk->stream) : LFT_STREAM_ID_SEEN;
+    session->counters.rx_malformed += id == LFT_STREAM_ID_WRONG;
+    if (id != LFT_STREAM_ID_NEW)
         return NULL;
     bool room = session->streams < session->config.streams_max;
     struct lft_stream *stream = room ? lft_stream_new(session, chunk->stream, false) : NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nc_clock.h"
+#include "primitives.h"
 #include "session_internal.h"
 
 struct lft_session *lft_session_create(const struct lft_session_config *config, struct lft_pool *rx_pool)
@@ -13,6 +14,8 @@ struct lft_session *lft_session_create(const struct lft_session_config *config, 
     session->config = *config;
     session->rx_pool = rx_pool;
     session->next_id = config->initiator ? 0 : 1;
+    lft_random(&session->hash_key, sizeof session->hash_key);
+    session->hash_key |= 1;
     session->blocks = lft_pool_create(sizeof(struct lft_block), config->tx_memory_bytes);
     session->table_size = session->holes_size = 1024;
     session->table = calloc(session->table_size, sizeof *session->table);

@@ -109,6 +109,7 @@ struct lft_session {
     struct lft_pool *rx_pool;
     bool failed;
     uint32_t next_id, streams, lingering, active, sendable;
+    uint64_t hash_key; /* secret, odd */
     struct lft_stream **table;
     uint32_t table_size;
     struct lft_stream_list all, fresh, old, saying, event, starved; /* starved: no block was left for them */
@@ -138,6 +139,13 @@ struct lft_session {
         *(at_.previous ? &at_.previous->links_.next : &(list_)->first) = at_.next;                                     \
         *(at_.next ? &at_.next->links_.previous : &(list_)->last) = at_.previous;                                      \
     } while (0)
+
+/* Multiply-shift hashing: two values that differ come to one of `size` places, a power of two, with a probability of
+ * 2/size at most, however the peer chooses them. */
+static inline uint32_t lft_session_hash(const struct lft_session *session, uint64_t value, uint32_t size)
+{
+    return (uint32_t)(((value * session->hash_key >> 32) * size) >> 32);
+}
 
 /* The files of the session from the lowest to the highest; each calls only those above it in this list. */
 

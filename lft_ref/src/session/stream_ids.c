@@ -1,6 +1,9 @@
 #include "stream_ids.h"
 
+#include <string.h>
+
 #include "nc_pages.h"
+#include "nc_range.h"
 
 #define IDS (UINT32_C(1) << 23)
 
@@ -22,21 +25,31 @@ void lft_stream_ids_clear(struct lft_stream_ids *ids)
     ids->highest = IDS - 1;
 }
 
-static bool ahead(const struct lft_stream_ids *ids, uint32_t index)
+/* The bits from `from` up to and including `to` are from the lap before. */
+static void forget(struct lft_stream_ids *ids, uint32_t from, uint32_t to)
 {
-    uint32_t distance = (index - ids->highest) % IDS;
-    return distance && distance < IDS / 2;
+    for (; from != to && from % 8; from = (from + 1) % IDS)
+        ids->seen[from / 8] &= (uint8_t)~(1u << from % 8);
+    for (uint32_t whole; (whole = nc_min((to - from) % IDS, IDS - from) / 8); from = (from + 8 * whole) % IDS)
+        memset(ids->seen + from / 8, 0, whole);
+    for (;; from = (from + 1) % IDS) {
+        ids->seen[from / 8] &= (uint8_t)~(1u << from % 8);
+        if (from == to)
+            return;
+    }
 }
 
-bool lft_stream_ids_begin(struct lft_stream_ids *ids, uint32_t id)
+enum lft_stream_id lft_stream_ids_begin(struct lft_stream_ids *ids, uint32_t id)
 {
-    uint32_t index = (id >> 1) % IDS;
-    while (ahead(ids, index)) { /* its bit is from the lap before */
-        ids->highest = (ids->highest + 1) % IDS;
-        ids->seen[ids->highest / 8] &= (uint8_t)~(1u << ids->highest % 8);
+    uint32_t index = (id >> 1) % IDS, ahead = (index - ids->highest) % IDS;
+    if (ahead > LFT_STREAM_IDS_AHEAD && ahead < IDS / 2)
+        return LFT_STREAM_ID_WRONG;
+    if (ahead && ahead < IDS / 2) {
+        forget(ids, (ids->highest + 1) % IDS, index);
+        ids->highest = index;
     }
     uint8_t bit = (uint8_t)(1u << index % 8), *at = &ids->seen[index / 8];
     bool first = !(*at & bit);
     *at |= bit;
-    return first;
+    return first ? LFT_STREAM_ID_NEW : LFT_STREAM_ID_SEEN;
 }

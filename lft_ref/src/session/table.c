@@ -1,11 +1,12 @@
-/* The table of streams by identifier: a hash of chains that grows with the number of streams. */
+/* The table of streams by identifier: a hash of chains that grows with the number of streams. The hash has a secret
+ * key, or a peer could choose identifiers that all come into one chain. */
 #include <stdlib.h>
 
 #include "session_internal.h"
 
 static struct lft_stream **chain(const struct lft_session *session, uint32_t id)
 {
-    return &session->table[(id >> 1) % session->table_size];
+    return &session->table[lft_session_hash(session, id, session->table_size)];
 }
 
 struct lft_stream *lft_stream_find(const struct lft_session *session, uint32_t id)

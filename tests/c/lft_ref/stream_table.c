@@ -265,6 +265,22 @@ static void what_has_no_room_is_refused(void)
     bench_end(&bench);
 }
 
+/* As many chunks as a frame holds, each for a stream far ahead: none begins, and none makes the session forget what has
+ * begun. The furthest that an honest opener may use does. */
+static void identifiers_far_ahead_begin_nothing(void)
+{
+    struct bench bench = bench_start();
+    unsigned code;
+    for (uint32_t i = 0; i < 119; i++)
+        say(&bench, LFT_CHUNK_CREDIT, 2 * (LFT_STREAM_IDS_AHEAD + i * 34000));
+    CHECK_EQ(bench.session->streams, 0);
+    CHECK_EQ(lft_session_counters(bench.session)->rx_malformed, 119);
+    say(&bench, LFT_CHUNK_CREDIT, 2 * (LFT_STREAM_IDS_AHEAD - 1));
+    CHECK_EQ(bench.session->streams, 1);
+    CHECK_EQ(heard(&bench, PEERS_ID, &code), 0);
+    bench_end(&bench);
+}
+
 /* Of what CREDIT and OPEN grant the larger counts, whichever comes first. */
 static void credit_before_its_open_counts(void)
 {
@@ -304,6 +320,7 @@ int main(void)
     RUN(every_chunk_in_every_state);
     RUN(a_closed_half_takes_what_is_missing);
     RUN(what_has_no_room_is_refused);
+    RUN(identifiers_far_ahead_begin_nothing);
     RUN(credit_before_its_open_counts);
     RUN(what_crosses_a_return_does_not_count);
     return 0;

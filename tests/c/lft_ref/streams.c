@@ -1,6 +1,5 @@
 /* What a relay sees of streams: refusal, reset, half-close, backpressure, and that nothing stays behind. */
 #include "session.h"
-#include "stream_ids.h"
 
 #include "nc_range.h"
 #include "pair.h"
@@ -305,31 +304,6 @@ static void a_reset_of_a_finished_stream_ends_it(void)
     pair_nothing_left(pair);
 }
 
-/* Three laps of all 2^23 numbers of a kind, out of order by up to 999, some in use and skipped: each begins once a
- * lap. */
-static void identifiers_begin_once_a_lap(void)
-{
-    enum { LAP = 1 << 23, MIXED = 1000 };
-    struct lft_stream_ids ids;
-    CHECK(lft_stream_ids_init(&ids));
-    for (uint64_t block = 0; block < 3ull * LAP; block += MIXED)
-        for (uint64_t i = 0; i < MIXED; i++) {
-            uint64_t number = block + i * 7 % MIXED;
-            if (number % LAP == 77 && number > LAP)
-                continue; /* in use since the first lap */
-            uint32_t id = (uint32_t)(2 * number + 1) & LFT_NUMBER_MASK;
-            CHECK(lft_stream_ids_begin(&ids, id));
-            if (i % 100 == 0) {
-                CHECK(!lft_stream_ids_begin(&ids, id));
-                CHECK(block < LAP / 4 || !lft_stream_ids_begin(&ids, (id - LAP / 4 * 2) & LFT_NUMBER_MASK) ||
-                      number % LAP == 77 + LAP / 4);
-            }
-        }
-    lft_stream_ids_clear(&ids);
-    CHECK(lft_stream_ids_begin(&ids, 1));
-    lft_stream_ids_free(&ids);
-}
-
 int main(void)
 {
     RUN(refusal_says_why);
@@ -344,6 +318,5 @@ int main(void)
     RUN(single_octets_do_not_cost_buffers);
     RUN(many_come_and_go);
     RUN(a_reset_of_a_finished_stream_ends_it);
-    RUN(identifiers_begin_once_a_lap);
     return 0;
 }
