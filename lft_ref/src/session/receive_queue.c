@@ -1,5 +1,6 @@
 /* A stream's received octets: pieces in order, which the relay reads, and pieces that wait for one before them. The
- * latter are in a hash of the session by stream and offset. A piece is a part of a frame buffer and holds it. */
+ * latter are in a hash of the session by stream and offset. A piece is a part of a frame buffer and holds it. Pieces
+ * are counted: a frame can hold a hundred of one octet, which take five times the memory of the frame. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,11 @@ static struct lft_piece *piece_take(struct lft_session *session)
     if (piece) {
         session->free_pieces = piece->next;
         __builtin_prefetch(piece->next, 1);
-    } else
-        piece = malloc(sizeof *piece);
+        return piece;
+    }
+    if (session->pieces_n == session->pieces_most || !(piece = malloc(sizeof *piece)))
+        return NULL;
+    session->pieces_n++;
     return piece;
 }
 
@@ -29,15 +33,14 @@ static void piece_give(struct lft_session *session, struct lft_piece *piece)
     session->free_pieces = piece;
 }
 
-static uint32_t hole_hash(uint32_t id, uint64_t offset)
+static uint32_t hole_hash(const struct lft_session *session, uint32_t id, uint64_t offset, uint32_t size)
 {
-    uint64_t mixed = (offset ^ (uint64_t)id << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(mixed >> 32);
+    return lft_session_hash(session, offset ^ (uint64_t)id << 40, size);
 }
 
 static struct lft_piece **hole_bucket(const struct lft_session *session, uint32_t id, uint64_t offset)
 {
-    return &session->holes[hole_hash(id, offset) & (session->holes_size - 1)];
+    return &session->holes[hole_hash(session, id, offset, session->holes_size)];
 }
 
 static void holes_grow(struct lft_session *session)
@@ -49,7 +52,7 @@ static void holes_grow(struct lft_session *session)
     for (uint32_t i = 0; i < session->holes_size; i++)
         for (struct lft_piece *piece = session->holes[i], *next; piece; piece = next) {
             next = piece->next;
-            struct lft_piece **at = &bigger[hole_hash(piece->stream->id, piece->offset) % size];
+            struct lft_piece **at = &bigger[hole_hash(session, piece->stream->id, piece->offset, size)];
             piece->next = *at;
             *at = piece;
         }
@@ -66,7 +69,26 @@ static void hole_add(struct lft_session *session, struct lft_piece *piece)
     piece->next = *at;
     *at = piece;
     session->holes_n++;
-    piece->stream->rx_holed += piece->length;
+    struct lft_stream *stream = piece->stream;
+    piece->hole_previous = NULL;
+    piece->hole_next = stream->rx_holes;
+    if (stream->rx_holes)
+        stream->rx_holes->hole_previous = piece;
+    stream->rx_holes = piece;
+    stream->rx_holed += piece->length;
+}
+
+/* Takes the piece that *at points to out of the hash and out of its stream's list. */
+static struct lft_piece *hole_take(struct lft_session *session, struct lft_piece **at)
+{
+    struct lft_piece *piece = *at;
+    *at = piece->next;
+    *(piece->hole_previous ? &piece->hole_previous->hole_next : &piece->stream->rx_holes) = piece->hole_next;
+    if (piece->hole_next)
+        piece->hole_next->hole_previous = piece->hole_previous;
+    session->holes_n--;
+    piece->stream->rx_holed -= piece->length;
+    return piece;
 }
 
 static struct lft_piece *hole_remove(struct lft_session *session, struct lft_stream *stream, uint64_t offset)
@@ -74,30 +96,18 @@ static struct lft_piece *hole_remove(struct lft_session *session, struct lft_str
     struct lft_piece **at = hole_bucket(session, stream->id, offset);
     while (*at && ((*at)->stream != stream || (*at)->offset != offset))
         at = &(*at)->next;
-    struct lft_piece *piece = *at;
-    if (!piece)
-        return NULL;
-    *at = piece->next;
-    session->holes_n--;
-    stream->rx_holed -= piece->length;
-    return piece;
+    return *at ? hole_take(session, at) : NULL;
 }
 
 static void holes_drop(struct lft_stream *stream)
 {
     struct lft_session *session = stream->session;
-    for (uint32_t i = 0; stream->rx_holed && i < session->holes_size; i++)
-        for (struct lft_piece **at = &session->holes[i]; *at;) {
-            struct lft_piece *piece = *at;
-            if (piece->stream != stream) {
-                at = &piece->next;
-                continue;
-            }
-            *at = piece->next;
-            session->holes_n--;
-            stream->rx_holed -= piece->length;
-            piece_give(session, piece);
-        }
+    while (stream->rx_holes) {
+        struct lft_piece **at = hole_bucket(session, stream->id, stream->rx_holes->offset);
+        while (*at != stream->rx_holes)
+            at = &(*at)->next;
+        piece_give(session, hole_take(session, at));
+    }
 }
 
 /* --- pieces in order --- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nc_clock.h"
+#include "nc_range.h"
 #include "primitives.h"
 #include "session_internal.h"
 
@@ -17,6 +18,7 @@ struct lft_session *lft_session_create(const struct lft_session_config *config, 
     lft_random(&session->hash_key, sizeof session->hash_key);
     session->hash_key |= 1;
     session->blocks = lft_pool_create(sizeof(struct lft_block), config->tx_memory_bytes);
+    session->pieces_most = nc_max(config->rx_memory_bytes / 4 / sizeof(struct lft_piece), 4 * config->streams_max);
     session->table_size = session->holes_size = 1024;
     session->table = calloc(session->table_size, sizeof *session->table);
     session->holes = calloc(session->holes_size, sizeof *session->holes);
@@ -74,6 +76,15 @@ void lft_session_restart(struct lft_session *session, struct lft_pool *rx_pool)
     session->failed = false;
 }
 
+/* An EARLY stream has no relay whose time limits it: its OPEN must come. */
+static void expire(struct lft_stream *stream)
+{
+    lft_stream_reset(stream, &(struct lft_result){.code = LFT_RESULT_TIMED_OUT});
+    stream->rx_final = stream->rx_seen;
+    lft_stream_disown(stream);
+    lft_stream_maybe_free(stream);
+}
+
 void lft_session_tick(struct lft_session *session, uint64_t now_ns)
 {
     if (now_ns >= session->trim_ns) {
@@ -81,11 +92,14 @@ void lft_session_tick(struct lft_session *session, uint64_t now_ns)
         lft_pool_trim(session->blocks);
     }
     bool second = ++session->ticks % 10 == 0;
-    for (struct lft_stream *stream = session->all.first; stream; stream = stream->all.next) {
+    for (struct lft_stream *stream = session->all.first, *next; stream; stream = next) {
+        next = stream->all.next;
         if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS)
             session->active--;
         stream->rx_recent /= 2;
         lft_stream_credit_tick(stream, second);
+        if (lft_stream_state(stream) == LFT_STREAM_EARLY && ++stream->early_ticks >= LFT_EARLY_TICKS)
+            expire(stream);
     }
 }
 

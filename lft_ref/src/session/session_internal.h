@@ -16,7 +16,8 @@ enum {
     LFT_QUANTUM = 6000,
     LFT_EARLY_CREDIT = 8192, /* FORMAT.md: what an opener may send before the acceptor has answered */
     LFT_ACTIVE_TICKS = 10,
-    LFT_NEW_TICKS = 3
+    LFT_NEW_TICKS = 3,
+    LFT_EARLY_TICKS = 1300 /* FORMAT.md: how long a stream may be EARLY */
 };
 
 /* The states of a stream as far as arriving chunks are concerned: the rows of the table in FORMAT.md, "Chunks". */
@@ -37,10 +38,11 @@ struct lft_block {
     uint8_t at[LFT_BLOCK_BYTES];
 };
 
-/* A piece of a received stream: in the stream's list when in order, otherwise in the session's hash of waiting pieces.
- * */
+/* A piece of a received stream. When in order it is in the stream's list; otherwise it waits in the session's hash, and
+ * in the stream's list of holes. */
 struct lft_piece {
     struct lft_piece *next;
+    struct lft_piece *hole_previous, *hole_next;
     struct lft_buffer *buffer;
     struct lft_stream *stream;
     uint64_t offset;
@@ -86,7 +88,7 @@ struct lft_stream {
     uint16_t tx_returns;         /* RETURN chunks sent */
     bool tx_finish, tx_ended;    /* tx_finish: FIN is wanted; tx_ended: FIN, REFUSE or RESET is on its way */
 
-    struct lft_piece *rx_first, *rx_last;
+    struct lft_piece *rx_first, *rx_last, *rx_holes;
     size_t rx_queued, rx_holed;
     uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final;
     uint64_t rx_promise; /* this stream's part of the session's rx_promised */
@@ -95,7 +97,7 @@ struct lft_stream {
     bool rx_proven;
     uint64_t rx_round_ns, rx_round_bytes, rx_rate_peak, rx_hole_peak;
     uint16_t rx_returns; /* RETURN chunks that have come */
-    unsigned rx_idle_ticks;
+    unsigned rx_idle_ticks, early_ticks;
     uint32_t rx_recent; /* octets since the last tick, plus half of the value before that tick */
 };
 
@@ -116,6 +118,7 @@ struct lft_session {
     struct lft_piece **holes;
     uint32_t holes_size, holes_n;
     struct lft_piece *free_pieces;
+    size_t pieces_n, pieces_most; /* those that exist, and how many may */
     struct lft_stream_ids theirs; /* identifiers that the peer has begun to use */
     struct lft_refusals refusals; /* streams of the peer that there was no room for */
     struct lft_pool *blocks;      /* each buffer holds a struct lft_block */

@@ -1,92 +1,5 @@
-/* Every chunk in every state of a stream, as the table of FORMAT.md says. One session is tested; the test itself is its
- * peer and speaks in chunks. */
-#include "check.h"
-#include "nc_bytes.h"
-#include "session.h"
-#include "session_internal.h"
-
-enum { MEMORY = 4 << 20, ROOM = 1400, PEERS_ID = 4, OWN_ID = 5, STREAMS_MAX = 4 };
-
-struct bench {
-    struct lft_session *session;
-    struct lft_pool *pool;
-    struct lft_stream *stream; /* what the relay has of it; NULL: nothing */
-};
-
-static struct bench bench_start(void)
-{
-    /* The peer is the initiator: its streams have even identifiers. */
-    const struct lft_session_config config = {
-        .streams_max = STREAMS_MAX, .tx_memory_bytes = MEMORY, .rx_memory_bytes = MEMORY};
-    struct bench bench = {.pool = lft_pool_create(ROOM, MEMORY)};
-    bench.session = lft_session_create(&config, bench.pool);
-    CHECK(bench.session);
-    bench.session->next_id = OWN_ID;
-    return bench;
-}
-
-static void bench_end(struct bench *bench)
-{
-    lft_session_destroy(bench->session);
-    CHECK_EQ(lft_pool_used(bench->pool), 0);
-    lft_pool_destroy(bench->pool);
-}
-
-static void say_about(struct bench *bench, unsigned type, uint32_t id, uint64_t value, const void *body, size_t n)
-{
-    struct lft_buffer *buffer = lft_pool_take(bench->pool, 1);
-    struct lft_chunk chunk = {.type = (uint8_t)type, .stream = id, .value = value, .length = (uint16_t)n};
-    lft_chunk_put(buffer->at, &chunk);
-    if (n)
-        memcpy(buffer->at + LFT_CHUNK_HEADER, body, n);
-    lft_session_deliver(bench->session, buffer, buffer->at, LFT_CHUNK_HEADER + n, 1);
-    lft_pool_release(bench->pool, buffer);
-}
-
-/* A chunk of each type as a peer would send it that has sent nothing before. */
-static void say(struct bench *bench, unsigned type, uint32_t id)
-{
-    static const struct lft_open where = {.family = LFT_FAMILY_IPV4, .destination_port = 80};
-    uint8_t body[LFT_OPEN_BODY_MAX] = {0};
-    size_t n = 0;
-    uint64_t value = 0;
-    if (type == LFT_CHUNK_DATA)
-        n = 7;
-    else if (type == LFT_CHUNK_OPEN)
-        n = lft_open_put(body, &where);
-    else if (type == LFT_CHUNK_REFUSE || type == LFT_CHUNK_RESET)
-        lft_result_put(body, &(struct lft_result){.code = LFT_RESULT_RESET}), n = LFT_RESULT_BYTES;
-    else if (type == LFT_CHUNK_RETURN)
-        nc_put16(body, 1), n = 2, value = 100;
-    else if (type != LFT_CHUNK_FIN)
-        value = 100000; /* credit */
-    say_about(bench, type, id, value, body, n);
-}
-
-/* Takes all that the session wants to say. Returns the last chunk about a stream, type 0: none; *code: its result. */
-static unsigned heard(struct bench *bench, uint32_t id, unsigned *code)
-{
-    uint8_t at[ROOM];
-    unsigned last = 0;
-    for (size_t n; (n = lft_session_fill(bench->session, at, sizeof at, 1));) {
-        const uint8_t *cursor = at;
-        struct lft_chunk chunk;
-        while (lft_chunk_get(&cursor, at + n, &chunk) > 0)
-            if (chunk.stream == id && chunk.type != LFT_CHUNK_CREDIT) {
-                last = chunk.type;
-                *code = chunk.length ? chunk.body[0] : 0;
-            }
-    }
-    return last;
-}
-
-static void relay_learns(struct bench *bench)
-{
-    unsigned events;
-    struct lft_stream *stream = lft_session_event(bench->session, &events);
-    CHECK(stream && events & LFT_EVENT_OPENED);
-    bench->stream = stream;
-}
+/* Every chunk in every state of a stream, as the table of FORMAT.md says. */
+#include "session_bench.h"
 
 static void nothing(struct bench *bench)
 {
@@ -265,22 +178,6 @@ static void what_has_no_room_is_refused(void)
     bench_end(&bench);
 }
 
-/* As many chunks as a frame holds, each for a stream far ahead: none begins, and none makes the session forget what has
- * begun. The furthest that an honest opener may use does. */
-static void identifiers_far_ahead_begin_nothing(void)
-{
-    struct bench bench = bench_start();
-    unsigned code;
-    for (uint32_t i = 0; i < 119; i++)
-        say(&bench, LFT_CHUNK_CREDIT, 2 * (LFT_STREAM_IDS_AHEAD + i * 34000));
-    CHECK_EQ(bench.session->streams, 0);
-    CHECK_EQ(lft_session_counters(bench.session)->rx_malformed, 119);
-    say(&bench, LFT_CHUNK_CREDIT, 2 * (LFT_STREAM_IDS_AHEAD - 1));
-    CHECK_EQ(bench.session->streams, 1);
-    CHECK_EQ(heard(&bench, PEERS_ID, &code), 0);
-    bench_end(&bench);
-}
-
 /* Of what CREDIT and OPEN grant the larger counts, whichever comes first. */
 static void credit_before_its_open_counts(void)
 {
@@ -320,7 +217,6 @@ int main(void)
     RUN(every_chunk_in_every_state);
     RUN(a_closed_half_takes_what_is_missing);
     RUN(what_has_no_room_is_refused);
-    RUN(identifiers_far_ahead_begin_nothing);
     RUN(credit_before_its_open_counts);
     RUN(what_crosses_a_return_does_not_count);
     return 0;

@@ -1,0 +1,87 @@
+/* What a peer that holds the key can make a session keep and compute: each has a bound. */
+#include <time.h>
+
+#include "nc_clock.h"
+#include "session_bench.h"
+
+/* As many chunks as a frame holds, each for a stream far ahead: none begins, and none makes the session forget what has
+ * begun. The furthest that an honest opener may use does. */
+static void identifiers_far_ahead_begin_nothing(void)
+{
+    struct bench bench = bench_start();
+    unsigned code;
+    for (uint32_t i = 0; i < 119; i++)
+        say(&bench, LFT_CHUNK_CREDIT, 2 * (LFT_STREAM_IDS_AHEAD + i * 34000));
+    CHECK_EQ(bench.session->streams, 0);
+    CHECK_EQ(lft_session_counters(bench.session)->rx_malformed, 119);
+    say(&bench, LFT_CHUNK_CREDIT, 2 * (LFT_STREAM_IDS_AHEAD - 1));
+    CHECK_EQ(bench.session->streams, 1);
+    CHECK_EQ(heard(&bench, PEERS_ID, &code), 0);
+    bench_end(&bench);
+}
+
+/* Every second octet of each stream, a chunk for each, until no stream takes more. All of it is gone when the association
+ * ends, in a time that grows with the number of pieces and not with its square: it was 58 s for 4 MB. */
+static void holes_of_one_octet_have_a_bound(void)
+{
+    enum { STREAMS = 2000, CHUNKS = ROOM / (LFT_CHUNK_HEADER + 1) };
+    const struct lft_session_config config = {
+        .streams_max = STREAMS, .tx_memory_bytes = MEMORY, .rx_memory_bytes = MEMORY};
+    struct bench bench = {.pool = lft_pool_create(ROOM, MEMORY)};
+    bench.session = lft_session_create(&config, bench.pool);
+    CHECK(bench.session);
+    size_t most = 0;
+    for (uint32_t turn = 0; turn < 200000; turn++) {
+        struct lft_buffer *buffer = lft_pool_take(bench.pool, 1);
+        if (!buffer)
+            break;
+        size_t n = 0;
+        for (uint32_t i = 0; i < CHUNKS; i++) {
+            uint64_t offset = 1 + 2 * ((uint64_t)(turn / STREAMS) * CHUNKS + i);
+            const struct lft_chunk chunk = {
+                .type = LFT_CHUNK_DATA, .stream = 2 * (turn % STREAMS), .value = offset, .length = 1};
+            lft_chunk_put(buffer->at + n, &chunk);
+            buffer->at[n + LFT_CHUNK_HEADER] = 'x';
+            n += LFT_CHUNK_HEADER + 1;
+        }
+        lft_session_deliver(bench.session, buffer, buffer->at, n, 1);
+        lft_pool_release(bench.pool, buffer);
+        most = bench.session->pieces_n > most ? bench.session->pieces_n : most;
+    }
+    printf("%zu pieces of %zu octets\n", most, sizeof(struct lft_piece));
+    CHECK(most > 10000 && most * sizeof(struct lft_piece) <= MEMORY / 4);
+    clock_t before = clock();
+    lft_session_fail(bench.session, LFT_RESULT_RESET);
+    CHECK((double)(clock() - before) / CLOCKS_PER_SEC < 1);
+    CHECK_EQ(bench.session->streams, 0);
+    CHECK_EQ(bench.session->rx_held, 0);
+    bench_end(&bench);
+}
+
+/* Streams whose OPEN does not come, as many as there may be: the peer hears that they have ended, and others may begin.
+ */
+static void early_streams_expire(void)
+{
+    struct bench bench = bench_start();
+    unsigned code;
+    for (uint32_t i = 0; i < STREAMS_MAX; i++)
+        say(&bench, i % 2 ? LFT_CHUNK_DATA : LFT_CHUNK_CREDIT, 2 * i);
+    for (uint64_t tick = 1; tick < LFT_EARLY_TICKS; tick++)
+        lft_session_tick(bench.session, tick * 100 * NC_NS_PER_MS);
+    CHECK_EQ(bench.session->streams, STREAMS_MAX);
+    lft_session_tick(bench.session, LFT_EARLY_TICKS * 100 * NC_NS_PER_MS);
+    CHECK(heard(&bench, 2, &code) == LFT_CHUNK_RESET && code == LFT_RESULT_TIMED_OUT);
+    CHECK_EQ(bench.session->streams, 0);
+    CHECK_EQ(bench.session->rx_promised + bench.session->rx_unproven, 0);
+    say(&bench, LFT_CHUNK_OPEN, 2 * STREAMS_MAX);
+    relay_learns(&bench);
+    bench_end(&bench);
+}
+
+int main(void)
+{
+    RUN(identifiers_far_ahead_begin_nothing);
+    RUN(holes_of_one_octet_have_a_bound);
+    RUN(early_streams_expire);
+    return 0;
+}
