@@ -1,5 +1,6 @@
 /* pktlogger: a verb a function, a table of them. */
 #include <signal.h>
+#include <string.h>
 
 #include "command.h"
 #include "nc_program.h"
@@ -21,6 +22,8 @@ int main(int argc, char **argv)
                                               .purpose = "Logs packets and says what happened to them.",
                                               .verbs = verbs,
                                               .verbs_n = sizeof verbs / sizeof verbs[0]};
+    if (argc == 2 && strcmp(argv[1], "--causes-json") == 0)
+        return pl_finish_stdout(pl_cmd_causes_json());
     signal(SIGPIPE, SIG_IGN); /* a reader that has gone is a failed write, and files are finished in order */
     return pl_finish_stdout(nc_program_main(&program, argc, argv));
 }

@@ -7,25 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char *const cause_names[] = {
-    [PL_RTO_AFTER_TAIL_DROP] = "rto_after_tail_drop",
-    [PL_RTO_AFTER_LOSS] = "rto_after_loss",
-    [PL_RTO_AFTER_LOST_RETRANSMISSION] = "rto_after_lost_retransmission",
-    [PL_RTO_SPURIOUS] = "rto_spurious",
-    [PL_CAUSE_ZERO_WINDOW] = "zero_window",
-    [PL_CAUSE_RECEIVER_WINDOW] = "receiver_window",
-    [PL_CAUSE_IDLE] = "idle",
-    [PL_LOSS_RECOVERY] = "loss_recovery",
-    [PL_ACK_WAIT] = "ack_wait",
-    [PL_UNFINISHED] = "unfinished",
-};
-_Static_assert(sizeof cause_names / sizeof *cause_names == PL_CAUSE_N, "every cause has a name");
-
-const char *pl_cause_name(enum pl_cause cause)
-{
-    return cause_names[cause];
-}
-
 /* 98900 → "98,900". */
 static const char *grouped(uint64_t value, char out[32])
 {

@@ -1,58 +1,123 @@
-/* Names of causes in files, and words for people: of limits.h and losses.h. */
+/* Implements names.h, and the names and words of limits.h, losses.h and transfer.h. */
+#include "names.h"
+
 #include "limits.h"
 #include "losses.h"
 
 /* clang-format off */
-static const char *const limits[PL_LIMIT_N][2] = {
-    [PL_LIMIT_SLOW_START] = {"slow_start", "slow start"},
-    [PL_LIMIT_CONGESTION_AVOIDANCE] = {"congestion_avoidance", "the congestion window, past slow start"},
-    [PL_LIMIT_RECEIVER_WINDOW] = {"receiver_window", "the receiver's window"},
-    [PL_LIMIT_ZERO_WINDOW] = {"zero_window", "a closed window"},
-    [PL_LIMIT_SEND_BUFFER] = {"send_buffer", "the send buffer"},
-    [PL_LIMIT_APPLICATION] = {"application", "the application, which had nothing to send"},
-    [PL_LIMIT_PACING] = {"pacing", "pacing"},
-    [PL_LIMIT_PATH_RATE] = {"path_rate", "the path's rate, which was in full use"},
-    [PL_LIMIT_FAST_RECOVERY] = {"fast_recovery", "fast recovery"},
-    [PL_LIMIT_TIMEOUT] = {"timeout", "time-outs and what followed them"},
-    [PL_LIMIT_CAPTURE_LOSS] = {"capture_loss", "not known: the capture missed packets"},
-    [PL_LIMIT_EMULATOR_LATE] = {"emulator_late", "the delay box, which was late"},
-    [PL_LIMIT_PATH_DOWN] = {"path_down", "the path, which was down"},
-    [PL_LIMIT_ECN] = {"ecn", "the congestion window, which ECN marks reduced"},
+static const struct pl_cause_row limits[PL_LIMIT_N] = {
+    [PL_LIMIT_SLOW_START] = {"slow_start", "slow start", "congestion",
+        "The congestion window, while it grows by slow start."},
+    [PL_LIMIT_CONGESTION_AVOIDANCE] = {"congestion_avoidance", "the congestion window, past slow start", "congestion",
+        "The congestion window, last reduced for a loss or not at all."},
+    [PL_LIMIT_RECEIVER_WINDOW] = {"receiver_window", "the receiver's window", "host",
+        "The receiver's window left no room for a segment."},
+    [PL_LIMIT_ZERO_WINDOW] = {"zero_window", "a closed window", "host",
+        "The receiver's window was 0."},
+    [PL_LIMIT_SEND_BUFFER] = {"send_buffer", "the send buffer", "host",
+        "The sender's program waited for room in its send buffer."},
+    [PL_LIMIT_APPLICATION] = {"application", "the application, which had nothing to send", "host",
+        "The sender's program had given nothing that could be sent."},
+    [PL_LIMIT_PACING] = {"pacing", "pacing", "pacing",
+        "The sender spread its packets evenly, more slowly than its window allowed."},
+    [PL_LIMIT_PATH_RATE] = {"path_rate", "the path's rate, which was in full use", "path",
+        "The bottleneck worked all the time."},
+    [PL_LIMIT_FAST_RECOVERY] = {"fast_recovery", "fast recovery", "recovery",
+        "A fast recovery was under way."},
+    [PL_LIMIT_TIMEOUT] = {"timeout", "time-outs and what followed them", "recovery",
+        "The sender waited for a retransmission time-out, or its recovery was under way."},
+    [PL_LIMIT_CAPTURE_LOSS] = {"capture_loss", "not known: the capture missed packets", "unknown",
+        "The sender's capture lacks packets, so the cause is not known."},
+    [PL_LIMIT_EMULATOR_LATE] = {"emulator_late", "the delay box, which was late", "emulator",
+        "The delay box was late, by its own record."},
+    [PL_LIMIT_PATH_DOWN] = {"path_down", "the path, which was down", "path",
+        "Nothing passed the path in an outage."},
+    [PL_LIMIT_ECN] = {"ecn", "the congestion window, which ECN marks reduced", "congestion",
+        "The congestion window past slow start, last reduced for ECN's marks."},
+};
+static const struct pl_cause_row losses[PL_LOSS_N] = {
+    [PL_LOSS_TAIL_DROP] = {"tail_drop", "a full queue", "path",
+        "A queue had no room."},
+    [PL_LOSS_AQM] = {"aqm", "active queue management", "path",
+        "Queue management dropped it before the queue was full."},
+    [PL_LOSS_BEFORE] = {"random_before", "chance, before the bottleneck", "path",
+        "Chance took it before the bottleneck."},
+    [PL_LOSS_BEHIND] = {"random_behind", "chance, behind the bottleneck", "path",
+        "Chance took it behind the bottleneck."},
+    [PL_LOSS_ANYWHERE] = {"random", "chance, on one side of the bottleneck or the other", "path",
+        "Chance took it; the captures do not show on which side of the bottleneck."},
+    [PL_LOSS_OUTAGE] = {"outage", "an outage", "path",
+        "The path was down."},
+    [PL_LOSS_EMULATOR] = {"emulator", "the delay box itself", "emulator",
+        "The delay box lost it, and not its model."},
+    [PL_LOSS_CORRUPTED] = {"corrupted", "corruption on the way", "path",
+        "The path flipped a bit, and the receiver's TCP dropped it."},
+    [PL_LOSS_CAPTURE] = {"capture_loss", "the receiver's capture alone, for they were acknowledged", "unknown",
+        "It arrived, and the receiver's capture missed it."},
+    [PL_LOSS_RECEIVER] = {"receiver", "a full buffer in the receiver", "host",
+        "A buffer of the receiver had no room."},
+    [PL_LOSS_UNKNOWN] = {"unknown", "a cause that the captures do not show", "unknown",
+        "The captures do not tell."},
+};
+static const struct pl_cause_row stops[PL_CAUSE_N] = {
+    [PL_RTO_AFTER_TAIL_DROP] = {"rto_after_tail_drop", "a time-out after a tail drop", "recovery",
+        "A time-out ended it; what was lost includes a tail drop."},
+    [PL_RTO_AFTER_LOSS] = {"rto_after_loss", "a time-out after a loss", "recovery",
+        "A time-out after any other loss ended it."},
+    [PL_RTO_AFTER_LOST_RETRANSMISSION] = {"rto_after_lost_retransmission", "a time-out after lost retransmissions",
+        "recovery", "A time-out ended it; all that was lost had been sent again."},
+    [PL_RTO_SPURIOUS] = {"rto_spurious", "a time-out without a loss", "recovery",
+        "A time-out ended it although nothing outstanding was lost."},
+    [PL_CAUSE_ZERO_WINDOW] = {"zero_window", "a closed window", "host",
+        "The receiver's window was 0 for more than half of it."},
+    [PL_CAUSE_RECEIVER_WINDOW] = {"receiver_window", "the receiver's window", "host",
+        "The receiver's window left no room for a segment."},
+    [PL_CAUSE_IDLE] = {"idle", "nothing outstanding", "host",
+        "Nothing was outstanding for more than half of it."},
+    [PL_LOSS_RECOVERY] = {"loss_recovery", "a fast recovery", "recovery",
+        "A fast retransmission ended it."},
+    [PL_ACK_WAIT] = {"ack_wait", "a wait for acknowledgements", "congestion",
+        "The sender waited for acknowledgements."},
+    [PL_UNFINISHED] = {"unfinished", "the end of the capture", "unknown",
+        "The capture ended while data were outstanding."},
 };
 /* clang-format on */
 
+const struct pl_cause_row *pl_cause_rows(enum pl_cause_list list, size_t *n)
+{
+    static const struct {
+        const struct pl_cause_row *rows;
+        size_t n;
+    } lists[PL_CAUSES_N] = {
+        [PL_CAUSES_LIMITS] = {limits, PL_LIMIT_N},
+        [PL_CAUSES_LOSSES] = {losses, PL_LOSS_N},
+        [PL_CAUSES_STOPS] = {stops, PL_CAUSE_N},
+    };
+    *n = lists[list].n;
+    return lists[list].rows;
+}
+
 const char *pl_limit_name(enum pl_limit_cause cause)
 {
-    return limits[cause][0];
+    return limits[cause].name;
 }
 
 const char *pl_limit_words(enum pl_limit_cause cause)
 {
-    return limits[cause][1];
+    return limits[cause].words;
 }
-
-/* clang-format off */
-static const char *const losses[PL_LOSS_N][2] = {
-    [PL_LOSS_TAIL_DROP] = {"tail_drop", "a full queue"},
-    [PL_LOSS_AQM] = {"aqm", "active queue management"},
-    [PL_LOSS_BEFORE] = {"random_before", "chance, before the bottleneck"},
-    [PL_LOSS_BEHIND] = {"random_behind", "chance, behind the bottleneck"},
-    [PL_LOSS_ANYWHERE] = {"random", "chance, on one side of the bottleneck or the other"},
-    [PL_LOSS_OUTAGE] = {"outage", "an outage"},
-    [PL_LOSS_EMULATOR] = {"emulator", "the delay box itself"},
-    [PL_LOSS_CORRUPTED] = {"corrupted", "corruption on the way"},
-    [PL_LOSS_CAPTURE] = {"capture_loss", "the receiver's capture alone, for they were acknowledged"},
-    [PL_LOSS_RECEIVER] = {"receiver", "a full buffer in the receiver"},
-    [PL_LOSS_UNKNOWN] = {"unknown", "a cause that the captures do not show"},
-};
-/* clang-format on */
 
 const char *pl_loss_name(enum pl_loss_cause cause)
 {
-    return losses[cause][0];
+    return losses[cause].name;
 }
 
 const char *pl_loss_words(enum pl_loss_cause cause)
 {
-    return losses[cause][1];
+    return losses[cause].words;
+}
+
+const char *pl_cause_name(enum pl_cause cause)
+{
+    return stops[cause].name;
 }

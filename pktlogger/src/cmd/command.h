@@ -18,6 +18,9 @@ int pl_cmd_match(int argc, char **argv);
 int pl_cmd_push(int argc, char **argv);
 int pl_cmd_sink(int argc, char **argv);
 
+/* Prints the table of all causes. */
+int pl_cmd_causes_json(void);
+
 /* Rows of option tables that several commands have. The arguments are offsets in the settings. */
 #define PL_OPTION_FOLDER(at, help_)                                                                                    \
     {.name = "output", .letter = 'o', .kind = NC_OPT_STRING, .metavar = "DIR", .offset = (at), .help = help_}

@@ -1,0 +1,19 @@
+/* Every cause that pktlogger names: of limits, of losses and of stops. One table has what files, texts for people and
+ * `pktlogger --causes-json` say of a cause. */
+#ifndef PL_NAMES_H
+#define PL_NAMES_H
+
+#include <stddef.h>
+
+/* `role`: who or what it is put down to, for colours and groups: congestion, recovery, host, pacing, path, emulator or
+ * unknown. */
+struct pl_cause_row {
+    const char *name, *words, *role, *description;
+};
+
+enum pl_cause_list { PL_CAUSES_LIMITS, PL_CAUSES_LOSSES, PL_CAUSES_STOPS, PL_CAUSES_N };
+
+/* The rows of a list, in the order of their numbers; *n: how many. */
+const struct pl_cause_row *pl_cause_rows(enum pl_cause_list list, size_t *n);
+
+#endif
