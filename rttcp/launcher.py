@@ -47,7 +47,8 @@ def receiver_argv(
     family: int | None = None,
     parent_death: bool = True,
 ) -> list[str]:
-    """Command line of a receiver, which prints `ready` when senders may connect. `family` is 4 or 6."""
+    """Command line of a receiver, which prints `ready` when senders may connect. `family` is 4 or 6. Its senders are
+    the caller's, so it has no stricter limits of time than they may ask for."""
     return [
         str(binary),
         "--receive",
@@ -57,6 +58,8 @@ def receiver_argv(
         *_option("sessions", sessions),
         *_option("data-port", data_port),
         *_option("key", key),
+        *_option("max-idle", "1h"),
+        *_option("max-duration", "336h"),
         *_flag("once", once),
         *FAMILIES[family],
         *_flag("parent-death", parent_death),

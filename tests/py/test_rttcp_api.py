@@ -35,7 +35,9 @@ def test_contradictions_are_refused() -> None:
 
 def test_receiver_argv() -> None:
     argv = rttcp.receiver_argv(bind="10.0.0.2", once=True, key="k", parent_death=False)
-    assert argv == ["rttcp", "--receive", "--json", "--port", "5010", "--bind", "10.0.0.2", "--key", "k", "--once"]
+    times = ["--max-idle", "1h", "--max-duration", "336h"]  # as long as a sender may ask for
+    place = ["--port", "5010", "--bind", "10.0.0.2"]
+    assert argv == ["rttcp", "--receive", "--json", *place, "--key", "k", *times, "--once"]
 
 
 @pytest.mark.parametrize("event", [{"event": "start", "v": 1}, {"event": "end", "v": 2}, {"event": "end", "v": 1}])

@@ -33,6 +33,7 @@ from support.ports import free_port
 import rttcp
 
 pytestmark = pytest.mark.skipif(not Path(BINARY).exists(), reason=f"{BINARY} is not built (make, or set LFP_RTTCP)")
+HOUR_NS = 3600 * 10**9
 BUSY_S = 25.0  # for a machine that has other things to do
 
 
@@ -180,6 +181,44 @@ def test_sessions_that_do_not_begin_make_room_for_one_that_does(strangers: int, 
         assert status == 0, errors
     _, events, _ = server.stop()
     assert [event["event"] for event in events] == ["end", "stopped"] and events[-1]["failed"] == 0
+
+
+def test_idle_sessions_of_one_address_make_room_for_another() -> None:
+    """An address has four of six sessions, which stand still, and another one two, which are at work."""
+    server = Receiver("--sessions", "6")
+    idle = [start_long_transfer(server.port, timeout_ns=HOUR_NS) for _ in range(4)]
+    try:
+        for one in idle:
+            one.send_signal(signal.SIGSTOP)
+        others = [start_long_transfer(server.port, bind="127.0.0.2", pace_bps=10**7) for _ in range(2)]
+        status, _, errors = send(server.port, bind="127.0.0.3", bytes=100_000)
+        assert status == 0, errors
+        assert all(other.poll() is None for other in others), "those that are at work go on"
+    finally:
+        for one in (*idle, *others):
+            one.kill()
+            one.communicate(timeout=DEADLINE_S)
+    _, _, said = server.stop()
+    assert "is idle, it has more than half of the places" in said and said.count("dropped") == 1
+
+
+def test_a_receiver_has_its_own_limits_of_idle_and_whole_time() -> None:
+    server = Receiver("--max-idle", "1s")
+    sender = start_long_transfer(server.port, timeout_ns=HOUR_NS)
+    sender.send_signal(signal.SIGSTOP)
+    ended = server.event()
+    assert not ended["complete"] and "for 1s (--timeout)" in ended["error"]
+    sender.kill()
+    sender.communicate(timeout=DEADLINE_S)
+    server.stop()
+    server = Receiver("--max-duration", "3s")
+    whole = start_long_transfer(server.port, bytes=1 << 50, duration_ns=None, pace_bps=10**7, timeout_ns=HOUR_NS)
+    status, _, errors = _last_words(whole)
+    assert status == 1 and "--max-duration" in errors and errors.count("\n") == 1
+    assert "--max-duration" in server.event()["error"]
+    status, _, errors = send(server.port, duration_ns=10_000_000_000)
+    assert status == 2 and "--duration and --omit: 10s together, and the receiver allows 3s" in errors
+    server.stop()
 
 
 def test_a_receiver_that_started_with_its_machine_is_as_patient() -> None:

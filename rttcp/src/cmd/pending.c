@@ -67,12 +67,12 @@ bool rttcp_pending_close_oldest(struct rttcp_pending *pending)
     return true;
 }
 
-int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places)
+int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places, bool full)
 {
     int64_t next = -1;
     uint64_t fewest = UINT64_MAX;
     for (size_t i = 0; i < pending->n && fewest > 0; i++) {
-        if (!pending->fds[i].revents || peek(pending->fds[i].fd) != FIRST_WHOLE)
+        if (!pending->fds[i].revents || rttcp_places_full_for(places, &pending->origins[i]) != full || peek(pending->fds[i].fd) != FIRST_WHOLE)
             continue;
         uint64_t waiting = rttcp_places_waiting(places, &pending->origins[i]);
         next = waiting < fewest ? (int64_t)i : next;
@@ -104,12 +104,14 @@ static bool is_hopeless(const struct pollfd *polled, enum rttcp_first first)
     return first == FIRST_INVALID || (first == FIRST_PART && polled->revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-void rttcp_pending_sweep(struct rttcp_pending *pending, uint64_t now_ns, uint64_t patience_ns)
+void rttcp_pending_sweep(struct rttcp_pending *pending, const struct rttcp_places *places, uint64_t now_ns,
+                         uint64_t patience_ns)
 {
     for (size_t i = pending->n; i-- > 0;) {
         const struct pollfd *polled = &pending->fds[i];
         enum rttcp_first first = polled->revents ? peek(polled->fd) : FIRST_PART;
-        if (now_ns - pending->since_ns[i] > patience_ns || is_hopeless(polled, first))
+        bool late = now_ns - pending->since_ns[i] > patience_ns && !rttcp_places_full_for(places, &pending->origins[i]);
+        if (late || is_hopeless(polled, first) || polled->revents & POLLERR)
             close_at(pending, i);
         else if (polled->revents && first == FIRST_PART)
             wait_for_more(polled->fd);

@@ -30,15 +30,17 @@ void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp
 bool rttcp_pending_close_oldest(struct rttcp_pending *pending);
 
 /* After poll: the connection to serve next, of those whose whole first message has arrived: one whose origin has the
- * fewest waiting places, and of these the oldest. Returns its index, or -1 when there is none. */
-int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places);
+ * fewest waiting places, and of these the oldest. `full`: of those for which it is full, otherwise of those for which
+ * there is a place. Returns its index, or -1 when there is none. */
+int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places, bool full);
 
 /* Removes connection i and returns its descriptor. */
 int rttcp_pending_take(struct rttcp_pending *pending, size_t i);
 
-/* Closes connections that were added more than `patience_ns` ago, that the peer has closed, or whose first octets are
- * no message. The clock may be younger than the patience: a virtual machine's begins at 0. */
-void rttcp_pending_sweep(struct rttcp_pending *pending, uint64_t now_ns, uint64_t patience_ns);
+/* Closes connections that were added more than `patience_ns` ago, unless it is full for them, that the peer has closed,
+ * or whose first octets are no message. The clock may be younger than the patience: a virtual machine's begins at 0. */
+void rttcp_pending_sweep(struct rttcp_pending *pending, const struct rttcp_places *places, uint64_t now_ns,
+                         uint64_t patience_ns);
 
 void rttcp_pending_close(struct rttcp_pending *pending);
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #define SHARE 4 /* an origin may have a SHARE-th of all places waiting; N = 1: its share is that one */
+#define KEPT 4  /* and all but a KEPT-th of all places */
 
 static int state_of(const struct rttcp_places *places, uint64_t i)
 {
@@ -34,6 +35,7 @@ uint64_t rttcp_places_take(struct rttcp_places *places, const struct rttcp_origi
         i++;
     assert(i < places->n);
     places->at[i] = (struct rttcp_place){.since_ns = now_ns, .origin = *origin};
+    atomic_store(&places->states[i].moved_ns, now_ns);
     atomic_store(&places->states[i].is, PLACE_WAITING);
     places->taken++;
     return i;
@@ -71,13 +73,52 @@ static uint64_t count_over_share(const struct rttcp_places *places, uint64_t i, 
                                                                                                             : 0;
 }
 
-int64_t rttcp_places_loser(const struct rttcp_places *places, const struct rttcp_origin *origin, uint64_t now_ns)
+static uint64_t count_taken(const struct rttcp_places *places, const struct rttcp_origin *origin)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < places->n; i++)
+        n += state_of(places, i) != PLACE_FREE && rttcp_origin_same(&places->at[i].origin, origin);
+    return n;
+}
+
+bool rttcp_places_full_for(const struct rttcp_places *places, const struct rttcp_origin *origin)
+{
+    return places->taken == places->n || count_taken(places, origin) + places->n / KEPT >= places->n;
+}
+
+static bool is_idle(const struct rttcp_place_state *state, uint64_t now_ns)
+{
+    return atomic_load(&state->moved_ns) + RTTCP_IDLE_NS < now_ns;
+}
+
+/* The session that has been idle for longest, of origins that have more than half of all places; -1: none. */
+static int64_t idle_loser(const struct rttcp_places *places, const struct rttcp_origin *newcomer, uint64_t now_ns)
 {
     int64_t loser = -1;
+    uint64_t since = UINT64_MAX;
+    for (uint64_t i = 0; i < places->n; i++) {
+        const struct rttcp_origin *origin = &places->at[i].origin;
+        uint64_t moved_ns = atomic_load(&places->states[i].moved_ns);
+        if (state_of(places, i) != PLACE_BEGUN || moved_ns >= since || !is_idle(&places->states[i], now_ns) ||
+            (newcomer && rttcp_origin_same(origin, newcomer)) || 2 * count_taken(places, origin) <= places->n)
+            continue;
+        loser = (int64_t)i;
+        since = moved_ns;
+    }
+    return loser;
+}
+
+int64_t rttcp_places_loser(const struct rttcp_places *places, const struct rttcp_origin *origin, uint64_t now_ns)
+{
+    bool all_taken = places->taken == places->n;
+    int64_t loser = all_taken ? idle_loser(places, origin, now_ns) : -1;
     uint64_t most = 0;
+    if (loser >= 0)
+        return loser;
     for (uint64_t i = 0; i < places->n; i++) {
         uint64_t since = places->at[i].since_ns;
-        if (state_of(places, i) != PLACE_WAITING || since + RTTCP_SHARE_GRACE_NS >= now_ns)
+        bool other = origin && !rttcp_origin_same(&places->at[i].origin, origin);
+        if (state_of(places, i) != PLACE_WAITING || since + RTTCP_SHARE_GRACE_NS >= now_ns || (!all_taken && other))
             continue;
         uint64_t over = count_over_share(places, i, origin);
         if (over == 0 && since + RTTCP_GRACE_NS >= now_ns)
@@ -90,10 +131,12 @@ int64_t rttcp_places_loser(const struct rttcp_places *places, const struct rttcp
     return loser;
 }
 
-bool rttcp_place_lose(struct rttcp_place_state *state)
+bool rttcp_place_lose(struct rttcp_place_state *state, uint64_t now_ns)
 {
-    int waiting = PLACE_WAITING;
-    return atomic_compare_exchange_strong(&state->is, &waiting, PLACE_LOST);
+    int waiting = PLACE_WAITING, begun = PLACE_BEGUN;
+    if (atomic_compare_exchange_strong(&state->is, &waiting, PLACE_LOST))
+        return true;
+    return is_idle(state, now_ns) && atomic_compare_exchange_strong(&state->is, &begun, PLACE_LOST);
 }
 
 bool rttcp_place_begin(struct rttcp_place_state *state)

@@ -1,8 +1,10 @@
 /* The places for sessions, --sessions of them. A place is waiting until its session has begun: until its data
- * connections are there or, with a key, until the peer has shown the key. A session that has begun keeps its place. A
- * waiting one may lose it when all places are taken and another peer is at the door, so that peers who say hello and
- * nothing else cannot hold all places. Who loses it:
+ * connections are there or, with a key, until the peer has shown the key. A session that has begun keeps its place while
+ * data move in it. A place may be lost when all are taken and another peer is at the door, so that peers who say hello
+ * and nothing else, or begin and then say nothing, cannot hold all places. Who loses it:
  *
+ *   - the session that has been idle for longest, when that is more than RTTCP_IDLE_NS, its origin has more than half
+ *     of all places, and the peer at the door is from elsewhere;
  *   - the oldest of the origin with most waiting places, when these are more than a quarter of all, the peer at the
  *     door is from elsewhere, and the place is older than RTTCP_SHARE_GRACE_NS;
  *   - otherwise the oldest waiting place that is older than RTTCP_GRACE_NS.
@@ -10,7 +12,9 @@
  * So many honest sessions that begin at once keep their places for as long as a handshake takes.
  * The state of a place is shared with the session's process; whoever changes it from waiting first has decided. So is
  * the memory that the session uses: what a peer proposes must not use up the machine's.
- * Rejected: a limit of sessions for each address. Measurements of many sessions come from one address, too. */
+ * No origin gets the last quarter of the places while it has the other three, so that a peer from elsewhere need not
+ * wait for the end of a session that is at work.
+ * Rejected: an equal share for each address. Measurements of many sessions come from one address, too. */
 #ifndef RTTCP_PLACES_H
 #define RTTCP_PLACES_H
 
@@ -24,12 +28,14 @@
 /* A handshake takes four round trips, so these serve round trips of 0.25 s and 0.75 s. */
 #define RTTCP_SHARE_GRACE_NS UINT64_C(1000000000)
 #define RTTCP_GRACE_NS UINT64_C(3000000000)
+#define RTTCP_IDLE_NS UINT64_C(5000000000)
 
 enum rttcp_place_is { PLACE_FREE, PLACE_WAITING, PLACE_BEGUN, PLACE_LOST };
 
 struct rttcp_place_state {
     _Atomic int is; /* enum rttcp_place_is */
     _Atomic uint64_t memory_bytes;
+    _Atomic uint64_t moved_ns; /* when data last moved in a session that has begun */
 };
 
 struct rttcp_place {
@@ -57,11 +63,16 @@ enum rttcp_place_is rttcp_places_free(struct rttcp_places *places, pid_t pid);
 /* The waiting places of an origin. */
 uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rttcp_origin *origin);
 
-/* The place to be lost to a peer of `origin`, or -1 when none may be. NULL: to a peer of any other origin. */
+/* The place to be lost to a peer of `origin`, for which it is full, or -1 when none may be: one of its own that waits
+ * where others are kept for peers from elsewhere. NULL: to a peer of any other origin. */
 int64_t rttcp_places_loser(const struct rttcp_places *places, const struct rttcp_origin *origin, uint64_t now_ns);
 
-/* Makes a waiting place a lost one; false when its session has just begun. */
-bool rttcp_place_lose(struct rttcp_place_state *state);
+/* Whether there is no place for an origin: all are taken, or it has so many that the others are kept for peers from
+ * elsewhere. */
+bool rttcp_places_full_for(const struct rttcp_places *places, const struct rttcp_origin *origin);
+
+/* Makes a place a lost one that waits or is idle; false when its session has just begun or data move again. */
+bool rttcp_place_lose(struct rttcp_place_state *state, uint64_t now_ns);
 
 /* In the session's process: true when the session keeps its place from now on, false when it has lost it. */
 bool rttcp_place_begin(struct rttcp_place_state *state);

@@ -12,6 +12,7 @@
 #include "nc_clock.h"
 #include "nc_log.h"
 #include "nc_quantity.h"
+#include "nc_range.h"
 #include "roles.h"
 #include "session.h"
 #include "sock.h"
@@ -138,6 +139,21 @@ static int reserve_memory(struct receiver *r)
                    nc_quantity_format(NC_UNIT_BYTES, limit, most, sizeof most));
 }
 
+/* A sender chooses how long its session waits and lasts, within what this end allows. */
+static int check_duration(struct receiver *r)
+{
+    char want[40], most[40];
+    const struct rttcp_params *params = &r->s->report.params;
+    uint64_t wanted = params->duration_ns + params->omit_ns, limit = r->settings->max_duration_ns;
+    if (wanted <= limit)
+        return 0;
+    return nc_fail(&r->s->error, NC_EXIT_USAGE,
+                   "--duration and --omit: %s together, and the receiver allows %s; ask for less or raise its "
+                   "--max-duration",
+                   nc_quantity_format(NC_UNIT_DURATION, wanted, want, sizeof want),
+                   nc_quantity_format(NC_UNIT_DURATION, limit, most, sizeof most));
+}
+
 static int take_proposal(struct receiver *r, uint64_t deadline)
 {
     struct rttcp_session *s = r->s;
@@ -147,6 +163,8 @@ static int take_proposal(struct receiver *r, uint64_t deadline)
         return drop(r);
     int status = rttcp_params_decode(json_object_get(proposal, "params"), params, &s->error);
     json_decref(proposal);
+    if (status == 0)
+        status = check_duration(r);
     if (status == 0)
         status = reserve_memory(r);
     if (status == 0)
@@ -187,6 +205,9 @@ static int open_data(struct receiver *r)
         return -1;
     if (!rttcp_place_begin(&r->places->states[r->place]))
         return nc_fail(&s->error, NC_EXIT_FAILED, "the receiver gave this session's place to another peer");
+    s->report.params.timeout_ns = nc_min(s->report.params.timeout_ns, r->settings->max_idle_ns);
+    s->end_ns = s->t0_ns + r->settings->max_duration_ns;
+    s->moved_ns = &r->places->states[r->place].moved_ns;
     for (int d = 0; d < DIRECTIONS; d++) {
         struct rttcp_side *side = rttcp_report_ours(&s->report, d);
         side->window_requested_bytes = side->window_granted_bytes = window;
@@ -215,6 +236,16 @@ static int serve(struct receiver *r)
     return status < 0 || text[0] ? NC_EXIT_FAILED : NC_EXIT_OK;
 }
 
+/* A peer whose machine is gone without a word is noticed after two minutes. */
+static void notice_dead_peer(int fd)
+{
+    int on = 1, idle_s = 60, interval_s = 15, probes = 4;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
 int rttcp_receiver_session(int control_fd, const struct rttcp_places *places, uint64_t place,
                            const struct rttcp_settings *settings, const struct rttcp_output *output)
 {
@@ -227,6 +258,7 @@ int rttcp_receiver_session(int control_fd, const struct rttcp_places *places, ui
     for (int i = 0; i < RTTCP_STREAMS_MAX; i++)
         r.listeners[i] = -1;
     setsockopt(control_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* the confirmation must not be delayed */
+    notice_dead_peer(control_fd);
     getpeername(control_fd, (struct sockaddr *)&address, &(socklen_t){sizeof address});
     rttcp_address_text(&address, r.peer, sizeof r.peer);
     int status = serve(&r);

@@ -97,15 +97,22 @@ static bool has_room(const struct server *server)
     return server->places.taken < server->places.n;
 }
 
-/* The place that a peer of `origin` (NULL: of any) may get although all are taken, or -1. One at a time: until the
- * process of a lost place has ended there is no room. */
+/* The place that a peer of `origin` (NULL: of any), for which it is full, may get all the same, or -1. One at a time:
+ * until the process of a lost place has ended there is no room. */
 static int64_t find_loser(const struct server *server, const struct rttcp_origin *origin)
 {
     const struct rttcp_places *places = &server->places;
     uint64_t now = nc_now_ns();
-    if (has_room(server) || now < server->closed_until_ns || rttcp_places_has(places, PLACE_LOST))
+    if ((has_room(server) && !origin) || now < server->closed_until_ns || rttcp_places_has(places, PLACE_LOST))
         return -1;
     return rttcp_places_loser(places, origin, now);
+}
+
+/* A connection for which it is full, and for which no place may be lost, need not be polled. */
+static short events_of(const struct server *server, const struct rttcp_origin *origin)
+{
+    bool waits = rttcp_places_full_for(&server->places, origin) && find_loser(server, origin) < 0;
+    return waits ? 0 : POLLIN | POLLRDHUP;
 }
 
 /* While there is no room and no place may be lost, pending connections are not polled: the end of a session's process
@@ -114,11 +121,13 @@ static bool wait_for_something(struct server *server, const sigset_t *signals)
 {
     struct rttcp_pending *pending = server->pending;
     bool open = has_room(server) || find_loser(server, NULL) >= 0;
-    bool timed = pending->n && (open || rttcp_places_has(&server->places, PLACE_WAITING));
+    bool timed = pending->n > 0; /* a place may be lost when its session has been idle for long enough */
     struct timespec patience = {.tv_sec = PATIENCE_NS / NC_NS_PER_S, .tv_nsec = PATIENCE_NS % NC_NS_PER_S};
     pending->fds[pending->n] = (struct pollfd){.fd = server->listen_fd, .events = POLLIN};
     for (size_t i = 0; i <= pending->n; i++)
         pending->fds[i].revents = 0;
+    for (size_t i = 0; i < pending->n; i++)
+        pending->fds[i].events = open ? events_of(server, &pending->origins[i]) : 0;
     size_t first = open ? 0 : pending->n; /* otherwise only the listener */
     if (ppoll(pending->fds + first, pending->n + 1 - first, timed ? &patience : NULL, signals) < 0)
         for (size_t i = 0; i <= pending->n; i++)
@@ -126,28 +135,30 @@ static bool wait_for_something(struct server *server, const sigset_t *signals)
     return open;
 }
 
-/* Ends a session that has not begun, for a peer that waits at the door. SIGKILL, because nothing of such a session is
+/* Ends a session that has not begun or is idle, for a peer that waits at the door. SIGKILL, because nothing of such a session is
  * worth an orderly end, which may take seconds. */
 static void make_room(struct server *server)
 {
     char text[RTTCP_ORIGIN_TEXT];
-    int64_t next = has_room(server) ? -1 : rttcp_pending_next(server->pending, &server->places);
+    int64_t next = rttcp_pending_next(server->pending, &server->places, true);
     if (next < 0)
         return;
     int64_t loser = find_loser(server, &server->pending->origins[next]);
     if (loser < 0)
         server->closed_until_ns = nc_now_ns() + PATIENCE_NS;
-    if (loser < 0 || !rttcp_place_lose(&server->places.states[loser]))
+    bool begun = loser >= 0 && atomic_load(&server->places.states[loser].is) == PLACE_BEGUN;
+    if (loser < 0 || !rttcp_place_lose(&server->places.states[loser], nc_now_ns()))
         return;
     rttcp_origin_text(&server->places.at[loser].origin, text);
-    nc_log("%s: dropped: its session had not begun, and all %llu --sessions are taken", text,
+    nc_log("%s: dropped: its session %s, and all %llu --sessions are taken", text,
+           begun ? "is idle, it has more than half of the places" : "had not begun",
            (unsigned long long)server->places.n);
     kill(server->places.at[loser].pid, SIGKILL);
 }
 
 static void begin_sessions(struct server *server, const sigset_t *signals)
 {
-    for (int64_t i; has_room(server) && (i = rttcp_pending_next(server->pending, &server->places)) >= 0;) {
+    for (int64_t i; has_room(server) && (i = rttcp_pending_next(server->pending, &server->places, false)) >= 0;) {
         struct rttcp_origin origin = server->pending->origins[i];
         begin_session(server, rttcp_pending_take(server->pending, (size_t)i), &origin, signals);
     }
@@ -163,7 +174,7 @@ static void loop(struct server *server, const sigset_t *signals)
         begin_sessions(server, signals);
         make_room(server);
         if (polled) /* who waits for room may wait for longer */
-            rttcp_pending_sweep(server->pending, nc_now_ns(), has_room(server) ? RTTCP_HANDSHAKE_NS : UINT64_MAX);
+            rttcp_pending_sweep(server->pending, &server->places, nc_now_ns(), RTTCP_HANDSHAKE_NS);
         if (knocked)
             take_connections(server);
     }

@@ -37,6 +37,10 @@ static const struct nc_option table[] = {
     {"memory", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "1GB", UINT64_C(1) << 20, 0, NULL, NULL,
      "memory for the buffers of all sessions; one that wants more than 2 MB and more than is left is refused",
      OFFSET(memory_bytes)},
+    {"max-idle", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "10min", S, RTTCP_WAIT_MAX_NS, NULL, NULL,
+     "end a session in which nothing moves for this time, even if its sender would wait longer", OFFSET(max_idle_ns)},
+    {"max-duration", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "24h", S, 2 * RTTCP_DURATION_MAX_NS, NULL, NULL,
+     "end a session after this time, and refuse one that asks for more", OFFSET(max_duration_ns)},
     {"data-port", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 65535, NULL, "PORT",
      "TCP port of the first stream, for firewalls; further streams use the ports that follow; 0: any",
      OFFSET(data_port)},
@@ -44,7 +48,7 @@ static const struct nc_option table[] = {
     {"bytes", 'n', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, 0, NULL, NULL, "transfer this many bytes", OFFSET(bytes)},
     {"buffers", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, 0, NULL, "N", "transfer this many writes of --length",
      OFFSET(buffers)},
-    {"duration", 'd', NC_OPT_QUANTITY, NC_UNIT_DURATION, NULL, 10 * MS, 604800 * S, NULL, NULL,
+    {"duration", 'd', NC_OPT_QUANTITY, NC_UNIT_DURATION, NULL, 10 * MS, RTTCP_DURATION_MAX_NS, NULL, NULL,
      "transfer for this time; default 10s without --bytes", OFFSET(duration_ns)},
     {"request", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX, NULL, NULL,
      "exchange requests of this size and responses, one after the other; needs --response", OFFSET(request_bytes)},
@@ -52,7 +56,7 @@ static const struct nc_option table[] = {
      "size of the response to a request", OFFSET(response_bytes)},
     {"exchanges", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, 1000000000, NULL, "N",
      "make this many exchanges, over all streams", OFFSET(exchanges)},
-    {"omit", 'O', NC_OPT_QUANTITY, NC_UNIT_DURATION, "0", 0, 3600 * S, NULL, NULL,
+    {"omit", 'O', NC_OPT_QUANTITY, NC_UNIT_DURATION, "0", 0, RTTCP_WAIT_MAX_NS, NULL, NULL,
      "leave this time at the beginning out of the steady average and of latencies; added to --duration",
      OFFSET(omit_ns)},
     {"repeat", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "1", 1, 1000000, NULL, "N", "run the whole transfer this many times",
@@ -102,13 +106,13 @@ static const struct nc_option table[] = {
      OFFSET(nodelay)},
     {"nagle", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "hold short segments back even with --window or --request",
      OFFSET(nagle)},
-    {"interval", 'i', NC_OPT_QUANTITY, NC_UNIT_DURATION, "1s", RTTCP_INTERVAL_MIN_NS, 3600 * S, NULL, NULL,
+    {"interval", 'i', NC_OPT_QUANTITY, NC_UNIT_DURATION, "1s", RTTCP_INTERVAL_MIN_NS, RTTCP_WAIT_MAX_NS, NULL, NULL,
      "time between interval reports, at both ends", OFFSET(interval_ns)},
     {"samples", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "FILE", "write TCP_INFO samples to FILE, JSON lines",
      OFFSET(samples)},
     {"sample", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "10ms", MS / 10, 3600 * S, NULL, NULL, "time between samples",
      OFFSET(sample_ns)},
-    {"timeout", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "60s", 100 * MS, 3600 * S, NULL, NULL,
+    {"timeout", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "60s", 100 * MS, RTTCP_WAIT_MAX_NS, NULL, NULL,
      "give up when nothing moves for this time, at both ends", OFFSET(timeout_ns)},
     {.name = "output", .kind = NC_OPT_SECTION},
     {"format", 0, NC_OPT_CHOICE, 0, "json", 0, 0, formats, NULL,
@@ -139,7 +143,7 @@ static const struct nc_usage usage = {
 
 /* Options that only one role has. Given to the other role they are an error and not ignored: a window given to the
  * receiver would seem to be in force. */
-static const char *const of_receiver[] = {"once", "sessions", "memory", "data-port"};
+static const char *const of_receiver[] = {"once", "sessions", "memory", "max-idle", "max-duration", "data-port"};
 static const char *const of_sender[] = {
     "bytes",   "duration", "length",   "window",       "mss",       "congestion",   "nodelay",  "nagle",   "interval",
     "samples", "sample",   "timeout",  "buffers",      "omit",      "repeat",       "parallel", "reverse", "bidir",

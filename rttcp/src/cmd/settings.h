@@ -20,6 +20,7 @@ struct rttcp_settings {
     bool once;
     uint64_t sessions;     /* at a time */
     uint64_t memory_bytes; /* of all sessions' buffers */
+    uint64_t max_idle_ns, max_duration_ns; /* of a session */
     uint64_t repeat;
     uint64_t bytes, buffers, exchanges, request_bytes, response_bytes, duration_ns, omit_ns, length_bytes, align_bytes,
         offset_bytes;

@@ -198,11 +198,28 @@ static void nap(struct rttcp_session *s, uint64_t until_ns)
         errno = 0; /* no worker has ended */
 }
 
+/* At -r: notes when data last moved, and ends a session that has lasted for too long. */
+static int check_limits(struct rttcp_session *s, uint64_t *moved)
+{
+    uint64_t now = nc_now_ns(), bytes = 0;
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (s->flows[d].n)
+            bytes += rttcp_flow_bytes(&s->flows[d]);
+    if (s->moved_ns && (bytes != *moved || !bytes))
+        atomic_store(s->moved_ns, bytes ? now : s->t0_ns);
+    *moved = bytes;
+    if (!s->end_ns || now < s->end_ns)
+        return 0;
+    return nc_fail(&s->error, NC_EXIT_FAILED, "the session has lasted as long as the receiver's --max-duration allows");
+}
+
 static int watch(struct rttcp_session *s)
 {
-    uint64_t progress_at = s->t0_ns + PROGRESS_NS;
+    uint64_t progress_at = s->t0_ns + PROGRESS_NS, moved = 0;
     for (;;) {
         int done[DIRECTIONS];
+        if (check_limits(s, &moved) < 0)
+            return -1;
         if (rttcp_stop_requested() && !s->finishing && stop(s) < 0)
             return -1;
         for (int d = 0; d < DIRECTIONS; d++)

@@ -22,6 +22,8 @@ struct rttcp_session {
     struct rttcp_flow flows[DIRECTIONS];
     struct rttcp_report report;
     uint64_t t0_ns, t0_realtime_ns, connect_ns;
+    uint64_t end_ns;            /* the serving end's limit of the whole session; 0: none */
+    _Atomic uint64_t *moved_ns; /* where the serving end notes when data last moved; NULL: nowhere */
     int wake_fd;
     bool finishing; /* an orderly end was requested */
     enum rttcp_ended ended[DIRECTIONS];

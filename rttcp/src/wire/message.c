@@ -9,10 +9,10 @@
 
 static const struct rttcp_field params_fields[] = {
     NUMBER_FIELD(rttcp_params, bytes, 0),
-    NUMBER_FIELD(rttcp_params, duration_ns, 0),
+    NUMBER_FIELD(rttcp_params, duration_ns, RTTCP_DURATION_MAX_NS),
     NUMBER_FIELD(rttcp_params, request_bytes, RTTCP_LENGTH_MAX),
     NUMBER_FIELD(rttcp_params, response_bytes, RTTCP_LENGTH_MAX),
-    NUMBER_FIELD(rttcp_params, omit_ns, 0),
+    NUMBER_FIELD(rttcp_params, omit_ns, RTTCP_WAIT_MAX_NS),
     NUMBER_FIELD(rttcp_params, length_bytes, RTTCP_LENGTH_MAX),
     NUMBER_FIELD(rttcp_params, window_bytes, RTTCP_WINDOW_MAX),
     NUMBER_FIELD(rttcp_params, mss_bytes, 65535),
@@ -23,8 +23,8 @@ static const struct rttcp_field params_fields[] = {
     NUMBER_FIELD(rttcp_params, pace_burst_bytes, RTTCP_LENGTH_MAX),
     NUMBER_FIELD(rttcp_params, dscp, 63),
     NUMBER_FIELD(rttcp_params, seed, 0),
-    NUMBER_FIELD(rttcp_params, interval_ns, 0),
-    NUMBER_FIELD(rttcp_params, timeout_ns, 0),
+    NUMBER_FIELD(rttcp_params, interval_ns, RTTCP_WAIT_MAX_NS),
+    NUMBER_FIELD(rttcp_params, timeout_ns, RTTCP_WAIT_MAX_NS),
     BOOL_FIELD(rttcp_params, nodelay),
     BOOL_FIELD(rttcp_params, verify),
     BOOL_FIELD(rttcp_params, zerocopy),

@@ -9,12 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nc_clock.h"
 #include "nc_error.h"
 
 #define RTTCP_MAGIC "rttcp"
 #define RTTCP_PROTOCOL_VERSION 7
 
 #define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
+#define RTTCP_DURATION_MAX_NS (UINT64_C(604800) * NC_NS_PER_S) /* a week */
+#define RTTCP_WAIT_MAX_NS (UINT64_C(3600) * NC_NS_PER_S)       /* of intervals, omitted time and time-outs */
 #define RTTCP_WINDOW_MIN UINT64_C(2048)      /* the kernel's floor for TCP_WINDOW_CLAMP lies below this */
 #define RTTCP_WINDOW_MAX (UINT64_C(1) << 30) /* RFC 7323, 2.3 */
 #define RTTCP_WINDOW_GRAIN (1 << 14)         /* of the largest window scale */

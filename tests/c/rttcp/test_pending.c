@@ -32,7 +32,7 @@ static int peer(uint64_t now_ns)
 /* Takes the next connection, as the server does; -1 when there is none. */
 static int take(void)
 {
-    int64_t next = rttcp_pending_next(&pending, &places);
+    int64_t next = rttcp_pending_next(&pending, &places, false);
     return next < 0 ? -1 : rttcp_pending_take(&pending, (size_t)next);
 }
 
@@ -55,14 +55,14 @@ static void a_whole_message_gets_in(void)
     close(fd);
     CHECK_EQ(take(), -1);
     look();
-    rttcp_pending_sweep(&pending, 6, 10); /* the clock is younger than the patience */
+    rttcp_pending_sweep(&pending, &places, 6, 10); /* the clock is younger than the patience */
     CHECK_EQ(pending.n, 2);               /* the silent and the half one may still */
     CHECK_EQ(write(half, "cde", 3), 3);
     look();
     fd = take();
     CHECK(fd >= 0);
     close(fd);
-    rttcp_pending_sweep(&pending, 12, 10);
+    rttcp_pending_sweep(&pending, &places, 12, 10);
     CHECK_EQ(pending.n, 0); /* silent for too long */
     close(silent);
     close(half);
@@ -96,7 +96,7 @@ static void half_a_message_of_a_closed_peer_goes_at_once(void)
     CHECK_EQ(write(half, "\0\0", 2), 2);
     close(half);
     look();
-    rttcp_pending_sweep(&pending, 1, UINT64_MAX);
+    rttcp_pending_sweep(&pending, &places, 1, UINT64_MAX);
     CHECK_EQ(pending.n, 0);
 }
 
@@ -124,10 +124,10 @@ static void the_one_with_the_fewest_waiting_is_next(void)
     rttcp_places_take(&places, &first, 1);
     CHECK_EQ(write(many, "\0\0\0\2{}", 6), 6);
     look();
-    CHECK_EQ(rttcp_pending_next(&pending, &places), 0);
+    CHECK_EQ(rttcp_pending_next(&pending, &places, false), 0);
     CHECK_EQ(write(none, "\x16\3\1\0\2ab", 7), 7);
     look();
-    CHECK_EQ(rttcp_pending_next(&pending, &places), 1);
+    CHECK_EQ(rttcp_pending_next(&pending, &places, false), 1);
     rttcp_pending_close(&pending);
     close(many);
     close(none);

@@ -56,10 +56,12 @@ static void a_session_that_has_begun_keeps_its_place(void)
     for (int i = 0; i < 4; i++)
         take(1, 0);
     CHECK_EQ(loser(9, 100 * S), 0);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         CHECK(rttcp_place_begin(&places.states[i]));
+        atomic_store(&places.states[i].moved_ns, 99 * S);
+    }
     CHECK_EQ(loser(9, 100 * S), -1);
-    CHECK(!rttcp_place_lose(&places.states[0]));
+    CHECK(!rttcp_place_lose(&places.states[0], 100 * S));
     CHECK(rttcp_place_begin(&places.states[0])); /* a second time, too */
     rttcp_places_release(&places);
 }
@@ -70,7 +72,7 @@ static void a_lost_place_cannot_begin_and_is_free_with_its_process(void)
     open_places(2);
     take(1, 0);
     take(1, 0);
-    CHECK(rttcp_place_lose(&places.states[0]));
+    CHECK(rttcp_place_lose(&places.states[0], 4 * S));
     CHECK(!rttcp_place_begin(&places.states[0]));
     CHECK(rttcp_places_has(&places, PLACE_LOST));
     CHECK_EQ(rttcp_places_waiting(&places, &one), 1);
@@ -94,7 +96,7 @@ static void sessions_share_the_memory(void)
     CHECK_EQ(rttcp_places_reserve(&places, 1, UINT64_C(1) << 40, MOST), 0);
     CHECK_EQ(rttcp_places_free(&places, 1000), PLACE_WAITING);
     CHECK_EQ(rttcp_places_reserve(&places, 1, 700, MOST), 700);
-    CHECK(rttcp_place_lose(&places.states[2]));
+    CHECK(rttcp_place_lose(&places.states[2], 4 * S));
     CHECK_EQ(take(2, 0), 0);
     CHECK_EQ(rttcp_places_reserve(&places, 0, 1, MOST), 0); /* a lost place's process has not ended yet */
     CHECK_EQ(rttcp_places_free(&places, 1002), PLACE_LOST);
@@ -144,8 +146,47 @@ static void an_origin_is_an_ipv4_address_or_an_ipv6_network(void)
     }
 }
 
+/* Eight sessions that say nothing once they have begun held all places for ever. */
+static void an_idle_session_of_who_has_most_loses_its_place(void)
+{
+    open_places(8);
+    for (uint64_t i = 0; i < 6; i++)
+        take(1, S);
+    take(2, S);
+    take(2, S);
+    for (uint64_t i = 0; i < 8; i++)
+        CHECK(rttcp_place_begin(&places.states[i]));
+    CHECK_EQ(loser(3, 6 * S), -1); /* nobody has been idle for more than 5 s */
+    for (uint64_t i = 0; i < 6; i++)
+        atomic_store(&places.states[i].moved_ns, (10 - i) * S);
+    CHECK_EQ(loser(3, 11 * S), 5); /* of 2, who has a quarter, nobody, idle as they are */
+    CHECK_EQ(loser(1, 99 * S), -1); /* and nobody for one of its own */
+    CHECK(rttcp_place_lose(&places.states[5], 11 * S));
+    CHECK(!rttcp_place_lose(&places.states[0], 11 * S)); /* data have moved since */
+    CHECK_EQ(loser(3, 11 * S), -1); /* the next one has been idle for 5 s, not more */
+    rttcp_places_release(&places);
+}
+
+static void the_last_quarter_is_kept_for_others(void)
+{
+    struct rttcp_origin one = host(1), two = host(2);
+    open_places(8);
+    for (uint64_t i = 0; i < 5; i++)
+        take(1, S);
+    CHECK(!rttcp_places_full_for(&places, &one));
+    take(1, S);
+    CHECK(rttcp_places_full_for(&places, &one));
+    CHECK(!rttcp_places_full_for(&places, &two));
+    rttcp_places_release(&places);
+    open_places(1);
+    CHECK(!rttcp_places_full_for(&places, &one)); /* one place is nobody's more than another's */
+    rttcp_places_release(&places);
+}
+
 int main(void)
 {
+    RUN(an_idle_session_of_who_has_most_loses_its_place);
+    RUN(the_last_quarter_is_kept_for_others);
     RUN(the_oldest_of_the_largest_holder_goes);
     RUN(a_session_that_has_begun_keeps_its_place);
     RUN(a_lost_place_cannot_begin_and_is_free_with_its_process);
