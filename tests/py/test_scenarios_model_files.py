@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import lfp
 from netcommon.errors import UsageError
 from scenarios.plan import model_files, params
 from scenarios.plan.plan import Plan, load_plan
-from scenarios.run import manifest, runner
+from scenarios.run import machine, manifest, runner
 from scenarios.run.time_choice import TimeChoice
 
 SCENARIO = """\
@@ -89,7 +90,7 @@ def test_a_file_that_is_missing_is_one_line_before_the_run(folder: Path, name: s
 
 def start(folder: Path, runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, dict[str, Any]]:
     """A run that has not begun."""
-    monkeypatch.setattr(manifest.machine, "hashes", lambda files: {})
+    monkeypatch.setattr(machine, "hashes", lambda files: {})
     run_dir = runner.start(load(folder), runs_dir, choice=TimeChoice.given("real"))
     return run_dir, json.loads((run_dir / "manifest.json").read_text())
 
@@ -102,7 +103,7 @@ def test_a_run_carries_its_files(folder: Path, tmp_path: Path, monkeypatch: pyte
     ]  # fmt: skip
     assert str(folder) not in json.dumps(content["scenario"])
     for name, digest in content["files"].items():
-        assert manifest.machine.hashlib.sha256((run_dir / name).read_bytes()).hexdigest() == digest
+        assert hashlib.sha256((run_dir / name).read_bytes()).hexdigest() == digest
     for file in sorted(folder.rglob("*.t*")):
         file.unlink()
     moved = run_dir.rename(tmp_path / "moved")
