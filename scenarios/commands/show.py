@@ -144,7 +144,9 @@ def _longer(trials: list[dict[str, Any]]) -> str:
 
 def _not_known(trials: list[dict[str, Any]]) -> str:
     """The settings that were asked for and of which nothing says whether they ran."""
-    names = dict.fromkeys(row["setting"] for trial in trials for row in trial["asked"] if row["ran"] is None)
+    rows = [(trial["trial"], row) for trial in trials for row in trial["asked"]]
+    known = {(number, row["setting"]) for number, row in rows if row["ran"] is not None}
+    names = dict.fromkeys(row["setting"] for number, row in rows if (number, row["setting"]) not in known)
     return f"asked for, and not known whether it ran: {', '.join(names)}" if names else ""
 
 

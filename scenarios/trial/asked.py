@@ -2,9 +2,10 @@
 MSS and path MTU, window scale, SACK, time stamps and pacing, at both ends of every flow, in both directions.
 
 This module is pure: it reads a resolved scenario and the ``end`` objects of the transfer tools. What ran is in their
-TCP_INFO, for iperf3 by sock_diag (`rttcp.iperf3_tool`). What they do not have is "not known", which is said and makes
-no trial invalid. Behind gateways the other end of a connection is a gateway's, whose settings no scenario asks for:
-there only what an end decides alone is compared, its control and its pacing. Rejected: a comparison with what was
+TCP_INFO, for iperf3 by sock_diag (`rttcp.iperf3_tool`), and in the SYNs where the delay box recorded them
+(`handshakes`). What they do not have is "not known", which is said and makes no trial invalid. Behind gateways the
+other end of a connection is a gateway's, whose settings no scenario asks for: there only what an end decides alone is
+compared, its control and its pacing. Rejected: a comparison with what was
 written into the namespaces. The kernel takes such a setting and may still do something else: it falls back to Reno for
 a DCTCP without ECN, and gives ECN up when a SYN is lost.
 """
@@ -19,6 +20,7 @@ from netcommon import readable
 from scenarios.plan import flows, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.profiles import Profile
+from scenarios.trial import transfer_tool
 from scenarios.trial.verdicts import Reason
 
 Json = Mapping[str, Any]
@@ -46,10 +48,10 @@ _OPTIONS = {TIME_STAMPS: 1, SACK: 2, WINDOW_SCALE: 4}  # bits of tcpi_options
 _OPTION_ECN = 8
 _SYSCTLS = {TIME_STAMPS: "tcp_timestamps", SACK: "tcp_sack", WINDOW_SCALE: "tcp_window_scaling"}
 _ON, _OFF, _NO_PACE = "on", "off", "none"
-_NO_ECN, _RFC3168, _ACCECN = "none", "RFC 3168", "AccECN"
-_ECN_MODES = {0: _NO_ECN, 1: _RFC3168, 2: _ACCECN}
+NO_ECN, RFC3168, ACCECN = "none", "RFC 3168", "AccECN"
+_ECN_MODES = {0: NO_ECN, 1: RFC3168, 2: ACCECN}
 # What net.ipv4.tcp_ecn asks for as a client, and takes as a server (ip-sysctl.rst), as places in _ECN_ORDER.
-_ECN_ORDER = (_NO_ECN, _RFC3168, _ACCECN)
+_ECN_ORDER = (NO_ECN, RFC3168, ACCECN)
 _ECN_OUT, _ECN_IN = (0, 1, 0, 2, 1, 0), (0, 1, 1, 2, 2, 2)
 _NEEDS_ECN = frozenset({"dctcp"})
 _FALLBACK = "-reno"  # behind the name of a control that runs as Reno for want of ECN
@@ -167,7 +169,7 @@ def _negotiated(profile: Profile, control: str) -> dict[str, str]:
     }  # fmt: skip
     needed, wanted = int(control in _NEEDS_ECN), profile.sysctls.get("net.ipv4.tcp_ecn")
     if wanted is None and needed:
-        found[ECN] = _RFC3168
+        found[ECN] = RFC3168
     elif wanted is not None and wanted.isdigit() and int(wanted) < len(_ECN_OUT):
         asks, takes = max(_ECN_OUT[int(wanted)], needed), max(_ECN_IN[int(wanted)], needed)
         found[ECN] = _ECN_ORDER[min(asks, takes)]
@@ -199,10 +201,10 @@ def _ecn(info: Json, asked: Mapping[str, str]) -> str | None:
     if "options" not in info:
         return None
     if not info["options"] & _OPTION_ECN:
-        return _NO_ECN
+        return NO_ECN
     if info.get("accecn_opt_seen"):
-        return _ACCECN
-    return None if asked.get(ECN) == _ACCECN else _RFC3168
+        return ACCECN
+    return None if asked.get(ECN) == ACCECN else RFC3168
 
 
 def _option(bit: int) -> Callable[[Json, Mapping[str, str]], str | None]:
@@ -232,6 +234,55 @@ _BY_STREAM = {ECN: _ecn} | {name: _option(bit) for name, bit in _OPTIONS.items()
 _ONCE = {MSS: _mss, PATH_MTU: _path_mtu, PACING: _paced}
 
 
+@dataclass(frozen=True)
+class Handshake:
+    """What the SYNs of a connection say: the ports and the MSS of both ends, and what both offered. ``ecn`` None: not
+    known."""
+
+    ports: frozenset[int]
+    mss: tuple[int | None, ...]
+    window_scale: bool
+    sack: bool
+    time_stamps: bool
+    ecn: str | None
+
+
+def seen(setting: Scenario, transfer: Json, handshakes: Iterable[Handshake]) -> list[Fact]:
+    """The same settings as the captured SYNs of the data connections show them; nothing behind gateways, whose
+    connections are their own."""
+    profile, found = profiles.of(setting.profile), list[Fact]()
+    for one in flows.of(setting):
+        end = transfer if not one.number else (transfer.get("flows") or {}).get(one.name) or {}
+        question = _question(one.setting, profile)
+        own = _ports(end) or {frozenset({port}) for port in _iperf3_port(one)}
+        for handshake in handshakes:
+            if not question.gateways and any(ports <= handshake.ports for ports in own):
+                found += _facts(question, f"flow {one.name}: SYN" if one.number else "SYN", _offered(handshake))
+                found += [fact for mss in handshake.mss for fact in _facts(question, "SYN", {MSS: _bytes(mss)})]
+    return found
+
+
+def _offered(handshake: Handshake) -> dict[str, str | None]:
+    both = {WINDOW_SCALE: handshake.window_scale, SACK: handshake.sack, TIME_STAMPS: handshake.time_stamps}
+    return {ECN: handshake.ecn} | {name: _ON if offered else _OFF for name, offered in both.items()}
+
+
+def _ports(end: Json) -> set[frozenset[int]]:
+    """The pairs of ports of a transfer's data connections, as rttcp names them."""
+    ways = (end, end.get("reverse") or {}, end.get("second") or {})
+    rows = [row for way in ways for row in (way.get("sender") or {}).get("streams") or [] if "local" in row]
+    return {frozenset(int(row[name].rpartition(":")[2]) for name in ("local", "remote")) for row in rows}
+
+
+def _iperf3_port(one: flows.One) -> tuple[int, ...]:
+    """iperf3's data connection has the port of its control connection."""
+    return (transfer_tool.ports(one.number)[0],) if one.setting.transfer.tool == "iperf3" else ()
+
+
+def _bytes(number: int | None) -> str | None:
+    return None if number is None else f"{number} bytes"
+
+
 def reasons(found: Iterable[Fact]) -> list[Reason]:
     """A reason for each setting that differs, with all ends where it does so in the same way. A control that fell back
     for want of ECN has said that ECN is missing."""
@@ -248,6 +299,17 @@ def reasons(found: Iterable[Fact]) -> list[Reason]:
             f"{ran}, not {wanted}" if setting == CONTROL else f"{setting} {ran}, not {wanted}",
         )
         for (setting, wanted, ran, helps), ends in alike.items()
+    ]
+
+
+def further(found: Iterable[Fact], known: Iterable[Reason]) -> list[Reason]:
+    """The reasons of these facts that ``known`` does not say in other words."""
+    said = list(known)
+    fell_back = any(reason.kind == "asked" and _FALLBACK in reason.short for reason in said)
+    return [
+        reason
+        for reason in reasons(found)
+        if reason.short not in {one.short for one in said} and not (fell_back and reason.text.startswith(f"{ECN}: "))
     ]
 
 

@@ -31,6 +31,7 @@ from scenarios.trial import (
     connections,
     delay_box,
     gateways,
+    handshakes,
     path_changes,
     programs,
     recovery,
@@ -41,7 +42,7 @@ from scenarios.trial import (
     witness,
 )
 from scenarios.trial.delay_box import BackEnd, Boxes
-from scenarios.trial.files import write_json
+from scenarios.trial.files import read_json, write_json
 from scenarios.trial.validity import CpuTimes, Observation, reasons
 from scenarios.trial.verdicts import Reason
 
@@ -84,6 +85,8 @@ def run_trial(
         if before is not None:
             status["programs"] = programs.after(before, trial.setting)
         status["verdict"] = verdicts.of_trial(found)
+        if digested and status["state"] == "done":
+            compare_syns(trial, folder, status)
         write_json(folder / "status.json", status)
     return status
 
@@ -96,6 +99,15 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
     recovery.write(folder)
     with senders.told(trial.setting, folder) as known:
         analysis.analyse(trial.setting, folder, ledger, known)
+
+
+def compare_syns(trial: Trial, folder: Path, status: dict[str, Any]) -> None:
+    """Adds to the status of a digested trial what the SYNs that the box recorded say of what was asked for."""
+    recorded = handshakes.of_record(folder / f"{analysis.BOX}.parquet")
+    seen = asked.seen(trial.setting, read_json(folder / "transfer.json"), recorded)
+    known = verdicts.reasons(status["verdict"])
+    verdict = verdicts.of_trial([*known, *asked.further(seen, known)])
+    status |= {"asked": status["asked"] + asked.rows(seen), "verdict": verdict}
 
 
 def digest_failed(trial: Trial, folder: Path, ledger: Ledger) -> None:

@@ -220,6 +220,7 @@ def _digested(one: Running, ledger: Ledger) -> Status:
             raise LfpError("the guest ended before the trial did; see log/console.txt")
         if status["state"] == "done":
             trial.digest(one.trial, folder, ledger)
+            trial.compare_syns(one.trial, folder, status)
         else:
             trial.digest_failed(one.trial, folder, ledger)
         return status

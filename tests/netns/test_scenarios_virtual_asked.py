@@ -32,6 +32,8 @@ tool = "iperf3"
 [sweep]
 "transfer.tool" = ["iperf3", "rttcp"]
 "profile.sysctl" = ["net.ipv4.tcp_ecn=1", "none"]
+[capture]
+points = ["box"]
 """
 
 # One setting of each kind that the comparison looks at, and each topology in which it may go wrong.
@@ -115,8 +117,8 @@ def test_dctcp_runs_at_both_ends_or_the_trial_is_not_valid(tmp_path: Path) -> No
             continue
         assert status["verdict"]["valid"], status["verdict"]
         assert ran == {"dctcp"} and marks(folder) > 0
-        told = {row["ran"] for row in status["asked"] if row["setting"] == "ECN"}
-        assert told == {"RFC 3168"}
+        told = {(row["end"], row["ran"]) for row in status["asked"] if row["setting"] == "ECN"}
+        assert told == {("sender", "RFC 3168"), ("receiver", "RFC 3168"), ("SYN", "RFC 3168")}
 
 
 def test_what_was_asked_for_is_known_and_equal_in_every_topology(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import load_plan
-from scenarios.trial import asked
+from scenarios.trial import asked, handshakes
 from scenarios.trial.verdicts import KINDS, Reason
 
 Json = dict[str, Any]
@@ -193,3 +193,43 @@ address = "10.0.0.2"
     found = asked.facts(setting(tmp_path, more=more), end(side("reno", options=15)))
     assert {fact.setting for fact in found} == {"congestion control", "pacing"}
     assert len(asked.reasons(found)) == 1
+
+
+def syns(mss: int | None = 1460, ecn: str | None = asked.NO_ECN, *, scale: bool = True) -> asked.Handshake:
+    return asked.Handshake(frozenset((40001, 5020)), (1460, mss), scale, True, True, ecn)
+
+
+def with_ports(side: Json) -> Json:
+    return side | {"streams": [{"stream": 0, "local": "10.77.0.1:40001", "remote": "10.77.2.2:5020"}]}
+
+
+def test_the_syns_that_the_box_recorded_are_compared_too(tmp_path: Path) -> None:
+    one, transfer = setting(tmp_path), end(with_ports(side()))
+    assert asked.reasons(asked.seen(one, transfer, [syns()])) == []
+    other = asked.Handshake(frozenset((40002, 5010)), (536, 536), False, False, False, None)
+    assert asked.seen(one, transfer, [other]) == [], "another connection, such as rttcp's control connection"
+    found = asked.reasons(asked.seen(one, transfer, [syns(1200, asked.RFC3168, scale=False)]))
+    assert [reason.short for reason in found] == [
+        "ECN RFC 3168, not none", "window scale off, not on", "MSS 1200 bytes, not 1460 bytes",
+    ]  # fmt: skip
+    assert asked.seen(setting(tmp_path, "gateway.kind=lft"), transfer, [syns(536)]) == []
+
+
+def test_syns_say_which_ecn_it_is_where_the_kernel_does_not(tmp_path: Path) -> None:
+    one = setting(tmp_path, "profile.sysctl=net.ipv4.tcp_ecn=3", "transfer.tool=iperf3")
+    control = asked.Handshake(frozenset((40002, 5010)), (1460, 1460), True, True, True, asked.ACCECN)
+    seen = asked.seen(one, end(side()), [control])
+    assert asked.reasons(seen) == [] and asked.unknown(seen) == []
+    assert "AccECN" in {fact.ran for fact in seen}
+
+
+@pytest.mark.parametrize(
+    ("syn", "answer", "agreed"),
+    [
+        (0x002, 0x012, asked.NO_ECN), (0x0C2, 0x052, asked.RFC3168), (0x0C2, 0x012, asked.NO_ECN),
+        (0x1C2, 0x092, asked.ACCECN), (0x1C2, 0x112, asked.ACCECN), (0x1C2, 0x052, asked.RFC3168),
+        (0x1C2, 0x1D2, asked.NO_ECN), (0x0C2, 0x092, None),
+    ],
+)  # fmt: skip
+def test_two_syns_agree_on_ecn_by_their_flags(syn: int, answer: int, agreed: str | None) -> None:
+    assert handshakes.agreed(syn, answer) == agreed
