@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from dashboard.data import tags
+from netcommon import run_format
 from netcommon.errors import LfpError
 from netcommon.strangers import refuse_links
 from pktlogger import between
@@ -203,15 +204,17 @@ class Run:
 
 
 def load_run(path: Path) -> Run:
-    """The run at `path`. Raises LfpError (status 2) when it is not a run directory, has links, or its manifest is
-    damaged."""
+    """The run at `path`. Raises LfpError (status 2) when it is not a run directory, has links, a later lfp
+    wrote it, or its manifest is damaged."""
     if not (path / "manifest.json").is_file():
         raise LfpError(f"{path}: not a run directory (it has no manifest.json); `lfp run SCENARIO` makes one", 2)
     refuse_links(path)
+    manifest = read_json(path / "manifest.json")
+    run_format.check(path, manifest)
     results = path / "results.parquet"
     rows = _rows_of(results) if results.is_file() else _rows_from_trials(path)
     captured = frozenset(int(file.parent.name) for file in (path / "trials").glob("[0-9]*/segments.parquet"))
-    return Run(path, read_json(path / "manifest.json"), tuple(rows), captured)
+    return Run(path, manifest, tuple(rows), captured)
 
 
 def list_runs(runs_dir: Path) -> list[Run]:

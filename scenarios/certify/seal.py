@@ -1,8 +1,8 @@
 """hashes.json: SHA-256 of a run's files, written when the run ends, so that a later change is found.
 
 It covers manifest.json, results.parquet and everything in trials/, superseded/ and files/. Reports are left out,
-because they are made from these files and may be made again. A seal finds changes. It is no signature: who can write the directory
-can seal it again, so publish the hash of hashes.json, which the dossier shows, where others keep it.
+because they are made from these files and may be made again. A seal finds changes. It is no signature: who can write
+the directory can seal it again, so publish the hash of hashes.json, which the dossier shows, where others keep it.
 """
 
 from __future__ import annotations

@@ -37,6 +37,8 @@ def command(
     """
     if plot and as_json:
         raise UsageError("--plot: not with --json; leave one of them out")
+    for why in history.left_out(runs_dir):
+        click.echo(f"lfp: left out: {why}", err=True)
     found = history.entries(runs_dir, metric, scenario=scenario, last=last, margin=share(margin))
     if as_json:
         for entry in found:

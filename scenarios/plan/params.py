@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netcommon import run_format
 from scenarios.plan import flows, model_files, profiles
 from scenarios.plan.flows import One
 from scenarios.plan.model import Gateway, Scenario, Transfer
@@ -19,7 +20,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
     main = flows.of(setting)[0]
     ab, ba = path.direction("ab"), path.direction("ba")
     return {
-        "trial": trial.number,
+        "v": run_format.VERSION, "trial": trial.number,
         "case": setting.scenario.case,
         "repeat": trial.repeat,
         "seed": trial.seed if path.seed is None else path.seed,

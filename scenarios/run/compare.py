@@ -16,9 +16,8 @@ from netcommon.errors import UsageError
 from scenarios.plan import cells, columns, params
 from scenarios.plan.cells import Key, Row
 from scenarios.plan.plan import Plan
-from scenarios.run import judgement
+from scenarios.run import judgement, runs
 from scenarios.run.judgement import ALPHA, VERDICTS, Cell, judge
-from scenarios.run.runs import trial_folders
 from scenarios.trial.files import read_json
 
 
@@ -60,9 +59,9 @@ class Table:
         results = path / "results.parquet"
         if not results.is_file():
             raise UsageError(f"{path}: no results yet; finish it with 'lfp run --resume'")
-        manifest = read_json(path / "manifest.json")
+        manifest = runs.manifest(path)
         sweep = (manifest.get("scenario") or {}).get("sweep") or {}
-        asked = frozenset(read_json(trial_folders(path)[0] / "params.json"))
+        asked = frozenset(read_json(runs.trial_folders(path)[0] / "params.json"))
         rows = sorted(parquet.read_table(results).to_pylist(), key=lambda row: int(row["trial"]))
         return cls(path, bool(manifest.get("virtual")), sweep, asked, tuple(rows))
 
@@ -198,8 +197,8 @@ def _nothing_in_common(ours: Table, theirs: Table, names: Sequence[str], *, plan
     options = " ".join(f"--across {name}" for name in spelled)
     if planned:
         return f"{ours.path.name} and scenario {theirs.path.name} differ in {differ}; to let them differ: {options}"
-    runs = " ".join(shlex.quote(str(table.path)) for table in (ours, theirs))
-    return f"the runs differ in {differ}; to compare them all the same: lfp compare {runs} {options}"
+    paths = " ".join(shlex.quote(str(table.path)) for table in (ours, theirs))
+    return f"the runs differ in {differ}; to compare them all the same: lfp compare {paths} {options}"
 
 
 def differences(names: Iterable[str], sides: Sequence[Sequence[Row]]) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 import duckdb
 
+from netcommon import run_format
 from netcommon.errors import LfpError, UsageError
 from netcommon.strangers import refuse_links
 from scenarios.plan import cells, columns
@@ -108,17 +109,35 @@ def entries(
 
 
 def readable_manifests(runs_dir: Path) -> dict[Path, dict[str, Any]]:
-    """The manifests of the runs in ``runs_dir`` and in its folders. A run whose manifest is damaged, or that has links,
-    is left out, as in the dashboard's table of runs: it must not hide all others."""
+    """The manifests of the runs in ``runs_dir`` and in its folders. A run whose manifest is damaged, that has links, or
+    that a later lfp wrote, is left out, as in the dashboard's table of runs: it must not hide all others."""
     found = {}
+    for run, content in _manifests(runs_dir):
+        with contextlib.suppress(LfpError):
+            refuse_links(run)
+            run_format.check(run, content)
+            found[run] = content
+    return found
+
+
+def left_out(runs_dir: Path) -> list[str]:
+    """Why runs that a later lfp wrote are not among the `readable_manifests`, a line each."""
+    found = []
+    for run, content in _manifests(runs_dir):
+        try:
+            run_format.check(run, content)
+        except LfpError as error:
+            found.append(str(error))
+    return found
+
+
+def _manifests(runs_dir: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     for pattern in ("*/manifest.json", "*/*/manifest.json"):
         for file in sorted(runs_dir.glob(pattern)):
-            with contextlib.suppress(LfpError, OSError, ValueError):
-                refuse_links(file.parent)
-                content = read_json(file)
+            with contextlib.suppress(OSError, ValueError):
+                content = None if file.is_symlink() else read_json(file)
                 if isinstance(content, dict) and {"name", "started_realtime_ns"} <= content.keys():
-                    found[file.parent] = content
-    return found
+                    yield file.parent, content
 
 
 def _counts(run: Path, content: dict[str, Any], scenario: str | None, metric: str) -> bool:

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from netcommon import binaries
+from netcommon import binaries, run_format
 from scenarios.plan import gateway_commands, model_files
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, make_plan
@@ -17,14 +17,12 @@ from scenarios.run.time_choice import TimeChoice
 from scenarios.trial import clock, verdicts, witness
 from scenarios.trial.files import write_json
 
-VERSION = 1
-
 
 def first(plan: Plan, *, quick: bool, choice: TimeChoice) -> dict[str, Any]:
     """The first manifest of a run that starts now."""
     files = programs(plan)
     return {
-        "v": VERSION,
+        "v": run_format.VERSION,
         "name": plan.name,
         "title": plan.base.scenario.title,
         "paper": plan.base.scenario.paper,

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from netcommon import run_format
 from netcommon.strangers import replacing
 from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS, MARKS
 from scenarios.plan.plan import Trial
@@ -23,7 +24,10 @@ from scenarios.trial.files import read_json
 from scenarios.trial.transfers import FLOWS
 
 _KINDS = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-SCHEMA = pa.schema([(name, _KINDS[column.kind]) for name, column in COLUMNS.items()])
+SCHEMA = pa.schema(
+    [(name, _KINDS[column.kind]) for name, column in COLUMNS.items()],
+    {run_format.METADATA: str(run_format.VERSION).encode()},
+)
 
 
 def row(folder: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
+from netcommon import run_format
 from netcommon.errors import LfpError, UsageError
 from netcommon.ledger import Ledger, state_directory
 from scenarios.certify import seal
@@ -111,7 +112,7 @@ def resume(
         raise UsageError(f"{run_dir}/manifest.json: {found}")
     rows = _rows(run_dir)
     todo = [t for t in plan.in_order() if t.number not in rows or rows[t.number][0]["state"] != "done"]
-    content |= {"state": "running"}
+    content |= {"state": "running", "v": run_format.VERSION}
     seal.open_again(run_dir)
     manifest.write(run_dir, content)
     side_by_side = max(1, min(jobs, os.cpu_count() or 1, len(todo)))

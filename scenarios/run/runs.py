@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from netcommon import run_format
 from netcommon.errors import UsageError
 from netcommon.strangers import refuse_links
 from scenarios.trial.files import read_json
@@ -27,12 +28,13 @@ def find(text: str, runs_dir: Path) -> Path:
     which a stranger may have put there."""
     run = _named(text, runs_dir)
     refuse_links(run)
+    manifest(run)
     return run
 
 
 def _named(text: str, runs_dir: Path) -> Path:
     if text == "last":
-        found = sorted(_all(runs_dir), key=lambda run: manifest(run)["started_realtime_ns"])
+        found = sorted(_all(runs_dir), key=lambda run: _manifest(run)["started_realtime_ns"])
         if not found:
             raise UsageError(f"run 'last': no runs in {runs_dir}; make one with 'lfp run', or give --runs-dir")
         return found[-1]
@@ -46,7 +48,13 @@ def _named(text: str, runs_dir: Path) -> Path:
 
 
 def manifest(run_dir: Path) -> dict[str, Any]:
-    """The run's manifest.json."""
+    """The run's manifest.json. LfpError for a run that a later lfp wrote."""
+    content = _manifest(run_dir)
+    run_format.check(run_dir, content)
+    return content
+
+
+def _manifest(run_dir: Path) -> dict[str, Any]:
     content = read_json(run_dir / "manifest.json")
     assert isinstance(content, dict)
     return content

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from netcommon import netns
+from netcommon import netns, run_format
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
 from netcommon.process import START_TIMEOUT_S, Tool
@@ -65,8 +65,9 @@ def run_trial(
     transfer, and its connections can be followed; virtual time has no use for them."""
     final = folder_of(run_dir, trial.number)
     with _temporary(final, ledger) as folder:
-        status: dict[str, Any] = {"state": "done", "error": None, "started_realtime_ns": time.time_ns()}
-        status |= {"attempt": attempts.next_attempt(final), "witness": None, "asked": []}
+        status: dict[str, Any] = {"v": run_format.VERSION, "state": "done", "error": None}
+        status |= {"started_realtime_ns": time.time_ns(), "attempt": attempts.next_attempt(final)}
+        status |= {"witness": None, "asked": []}
         status["clock"] = clock.pair()  # the clocks where the trial runs: in virtual time the guest's
         write_json(folder / "params.json", params.of(trial))
         before = programs.hashes(trial.setting) if digested else None  # a guest's host reads them

@@ -22,7 +22,7 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-from netcommon import readable
+from netcommon import readable, run_format
 from netcommon.errors import EXIT_FAILED, LfpError, UsageError
 from netcommon.ledger import Ledger
 from scenarios.plan import params
@@ -231,7 +231,8 @@ def _digested(one: Running, ledger: Ledger) -> Status:
             raise
         folder.mkdir(exist_ok=True)
         write_json(folder / "params.json", params.of(one.trial))
-        return {"state": "failed", "error": str(error), "verdict": verdicts.of_trial([verdicts.FAILED])}
+        verdict = verdicts.of_trial([verdicts.FAILED])
+        return {"v": run_format.VERSION, "state": "failed", "error": str(error), "verdict": verdict}
 
 
 def _check_disk(run_dir: Path) -> None:

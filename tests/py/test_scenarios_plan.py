@@ -211,7 +211,7 @@ def test_every_parameter_reaches_the_box_and_the_results(tmp_path: Path) -> None
     row = params.of(plan.trials[0])
     assert (row["loss_ppb"], row["loss"], row["ba_loss_ppb"], row["ba_loss"]) == (0, "0%", None, "gilbert:1%,10")
     assert (row["ba_aqm"], row["aqm"], row["seed"], row["spin_ns"]) == ("codel", "none", 5, 5_000_000)
-    assert set(row) - {"trial"} <= set(results.SCHEMA.names)
+    assert set(row) - {"v", "trial"} <= set(results.SCHEMA.names)
     assert manifest.replan({"scenario": plan.echo, "seed": plan.seed}).base.path == path
 
 

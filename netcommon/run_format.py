@@ -1,0 +1,29 @@
+"""The version of what a run directory holds. manifest.json, params.json, status.json and the metadata of
+results.parquet say it.
+
+A version goes up when a reader of the version before would misread a file, or would miss what it needs. Every reader
+takes all versions from `OLDEST` on; docs/reference/interfaces.md says what each of them lacks. Rejected: a version for
+each file, because they are only ever read together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from netcommon.errors import EXIT_USAGE, LfpError
+
+VERSION, OLDEST = 2, 1
+METADATA = b"lfp_run_format"  # of results.parquet
+
+
+def check(run_dir: Path, manifest: Mapping[str, Any]) -> None:
+    """Raises LfpError (status 2) for a run that this version of lfp cannot read. ``manifest``: its manifest.json; one
+    without a version is of the first."""
+    found = manifest.get("v", 1)
+    if not isinstance(found, int) or not OLDEST <= found <= VERSION:
+        raise LfpError(
+            f"{run_dir}: written in format {found!r} of run directories; this lfp reads {OLDEST} to {VERSION}, so "
+            "read it with the version of lfp that wrote it, or a later one", EXIT_USAGE,
+        )  # fmt: skip
