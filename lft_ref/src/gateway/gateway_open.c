@@ -159,7 +159,7 @@ static int open_router(struct gateway *gateway, struct nc_error *error)
 static int open_relays(struct gateway *gateway, struct nc_error *error)
 {
     const struct settings *s = &gateway->settings;
-    const struct relay_settings relay = {
+    struct relay_settings relay = {
         .sessions_max = s->sessions_max,
         .half_open_max = s->half_open_max,
         .half_open_ns = s->half_open_ns,
@@ -168,8 +168,10 @@ static int open_relays(struct gateway *gateway, struct nc_error *error)
         .burst_ns = s->rate_burst_ns,
         .sockets = {.notsent_lowat_bytes = s->notsent_lowat_bytes, .mark = (uint32_t)s->mark + RULES_MARK_OWN},
         .transparent = s->router || s->host,
-        .allow_loopback = s->allow_loopback,
         .proxy_bypass = s->proxy_bypass};
+    if (access_init(&relay.destinations, s->allow_loopback, &s->allow, &s->deny, error) < 0 ||
+        access_init(&relay.sources, false, NULL, NULL, error) < 0)
+        return -1;
     gateway->relay = relay_create(&relay, gateway->loop, lft_link_session(gateway->link));
     if (!gateway->relay)
         return nc_fail(error, NC_EXIT_MISSING, "out of memory");

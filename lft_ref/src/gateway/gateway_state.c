@@ -22,7 +22,7 @@ static json_t *relay_json(const struct relay *relay)
     const struct relay_counters *c = relay_counters(relay);
     json_t *o = json_object();
     COUNT(o, c, near_accepted), COUNT(o, c, near_refused), COUNT(o, c, near_direct), COUNT(o, c, near_limited),
-        COUNT(o, c, far_connects), COUNT(o, c, far_failed);
+        COUNT(o, c, far_connects), COUNT(o, c, far_failed), COUNT(o, c, far_not_allowed);
     COUNT(o, c, idle_closed), COUNT(o, c, half_open_expired), COUNT(o, c, half_open_evicted),
         COUNT(o, c, accepts_without_descriptor);
     COUNT(o, c, resets_in), COUNT(o, c, resets_out), COUNT(o, c, bytes_in), COUNT(o, c, bytes_out);

@@ -152,8 +152,9 @@ static void connect_to(struct relay_connection *connection, const struct sockadd
                        const struct sockaddr_storage *from)
 {
     struct lft_result result;
-    if (address_is_loopback(to) && !connection->relay->settings.allow_loopback) {
-        /* What listens there relies on nobody else reaching it, and the peer's clients are somebody else. */
+    const struct relay_settings *settings = &connection->relay->settings;
+    if (!access_allows(&settings->destinations, to) || (from && !access_is_client(&settings->sources, from))) {
+        connection->relay->counters.far_not_allowed++;
         relay_far_fail(connection, (struct lft_result){.code = LFT_RESULT_NOT_ALLOWED});
         return;
     }

@@ -5,19 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "access.h"
 #include "host_socket.h"
 
 struct relay_settings {
     uint64_t sessions_max, half_open_max, half_open_ns, idle_ns, host_rate_bps, burst_ns;
     struct host_socket_settings sockets;
-    bool transparent;    /* the far side keeps source addresses when asked to */
-    bool allow_loopback; /* the far side connects to loopback addresses of its own machine */
-    bool proxy_bypass;   /* while bypassed, connections of proxies go to their servers from here */
+    struct access destinations, sources; /* of the far side's connections */
+    bool transparent;                    /* the far side keeps source addresses when asked to */
+    bool proxy_bypass;                   /* while bypassed, connections of proxies go to their servers from here */
 };
 
 struct relay_counters {
-    uint64_t near_accepted, near_refused, near_direct, far_connects, far_failed, near_limited, idle_closed,
-        half_open_expired, half_open_evicted, accepts_without_descriptor, resets_in, resets_out, bytes_in, bytes_out;
+    uint64_t near_accepted, near_refused, near_direct, far_connects, far_failed, far_not_allowed, near_limited,
+        idle_closed, half_open_expired, half_open_evicted, accepts_without_descriptor, resets_in, resets_out, bytes_in,
+        bytes_out;
 };
 
 #endif

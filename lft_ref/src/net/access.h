@@ -1,0 +1,42 @@
+/* Where the far side connects for the peer's clients, and from which addresses. The peer has the key, but whoever uses
+ * its proxies or its LAN chooses the places, and this machine reaches more than they should: its own services, which
+ * trust local peers, and the services of a cloud that hand out credentials.
+ *
+ * Networks decide, as in a routing table: the longest prefix that holds the address counts, and among equal ones first
+ * --deny, then --allow, then the default. Denied by default are loopback, unspecified, link-local, multicast and
+ * reserved addresses and those of metadata services. IPv4 addresses inside IPv6 ones (mapped, or behind the well-known
+ * prefix of NAT64) count as what they are.
+ * Rejected: lists of which the first match counts; with options in several lists nobody sees their order. */
+#ifndef LFT_ACCESS_H
+#define LFT_ACCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "nc_error.h"
+#include "nc_option.h"
+
+enum { ACCESS_DEFAULTS = 20, ACCESS_MAX = ACCESS_DEFAULTS + 2 * NC_STRINGS_MAX };
+
+struct access_network {
+    uint8_t at[16]; /* IPv4 as ::ffff:0:0/96 */
+    uint8_t bits;
+    bool allowed;
+};
+struct access {
+    unsigned n;
+    struct access_network network[ACCESS_MAX];
+};
+
+/* Parses "192.0.2.0/24", "2001:db8::/32" or an address alone. Returns 0, or -1 with the reason, which names `option`. */
+int access_network_parse(const char *option, const char *text, struct access_network *network, struct nc_error *error);
+/* The default networks, without those of loopback if `loopback`, then the user's. Returns 0, or -1 with the reason. */
+int access_init(struct access *access, bool loopback, const struct nc_strings *allow, const struct nc_strings *deny,
+                struct nc_error *error);
+bool access_allows(const struct access *access, const struct sockaddr_storage *destination);
+/* True for an address that a client can have whose connection is continued from here: `defaults`, which are made without
+ * any network of the user's, allow it, and it is none of this machine's own. */
+bool access_is_client(const struct access *defaults, const struct sockaddr_storage *source);
+
+#endif
