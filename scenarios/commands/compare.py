@@ -91,5 +91,5 @@ def _as_json(found: compare.Comparison, cell: judgement.Cell) -> dict[str, objec
     by = dict(zip(("setting", "base", "run"), found.by, strict=True)) if found.by else None
     values = {"setting": cell.setting, "base": cell.base.values, "run": cell.run.values, **distinct}
     judged = {"ratio": cell.ratio, "interval": cell.interval, "p": cell.p, "delta": cell.delta}
-    return {"v": 1, "metric": found.metric, "by": by, **values, "margin": found.margin, **judged,
+    return {"v": 2, "metric": found.metric, "by": by, **values, "margin": found.margin, **judged,
             "verdict": cell.verdict}  # fmt: skip

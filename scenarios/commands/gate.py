@@ -118,6 +118,9 @@ def _objections(done: runner.Finished, found: compare.Comparison | None, allow_u
     verdicts = ("worse",) if allow_undecided else ("worse", "undecided")
     if found:
         yield from (f"{_of_cells(number, found)} {word}" for word in verdicts if (number := found.count(word)))
+    if found and found.unjudged:
+        yield (f"{found.unjudged} of {len(found.cells) + found.unjudged} settings of this run have no valid trial in "
+               "the baseline; make the baseline again")  # fmt: skip
     if not done.verdict["valid"]:
         yield f"the run is not valid: {done.verdict['summary']}"
     elif not found:

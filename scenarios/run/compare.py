@@ -24,7 +24,8 @@ from scenarios.trial.files import read_json
 @dataclass(frozen=True)
 class Comparison:
     """Cells in the base's order. ``varied``: names of the cells' settings that tell them apart, each with its heading.
-    ``unmatched``: how many settings only one of the sides has; ``left_out``: how many trials are not valid.
+    ``unmatched``: how many settings only one of the sides has, ``unjudged`` of them the run; ``left_out``: how many
+    trials are not valid.
     ``margin``: the share by which a ratio may differ from 1 and count as the same. ``by``: the setting, its base and
     its new value, where both sides are of one run. ``also``: what else differs, because of that setting or as
     ``across`` allows."""
@@ -33,6 +34,7 @@ class Comparison:
     varied: dict[str, str]
     cells: tuple[Cell, ...]
     unmatched: int
+    unjudged: int
     left_out: int
     margin: float
     by: tuple[str, str, str] | None = None
@@ -95,12 +97,12 @@ def compare(
     settings = [dict(zip(names, key, strict=True)) for key in shared]
     found = judge(settings, pairs, margin, lower_is_better)
     left_out = sum(len(table.rows) - len(table.good(metric)) for table in (ours, theirs))
-    unmatched = sum(len(sides) for sides in grouped) - 2 * len(shared)
+    unmatched, unjudged = sum(len(sides) for sides in grouped) - 2 * len(shared), len(grouped[1]) - len(shared)
     rows = [[row for key in shared for row in side[key]] for side in grouped]
     allowed = [name for name in columns.settings() if name in aside and name not in columns.OF_THE_CLOCK]
     apart = [name for name in allowed if _value_set(rows[0], name) != _value_set(rows[1], name)]
     also = differences(apart, rows)
-    return Comparison(metric, _varied(settings, ours), found, unmatched, left_out, margin, also=also)
+    return Comparison(metric, _varied(settings, ours), found, unmatched, unjudged, left_out, margin, also=also)
 
 
 def apart(base: Path, run: Path) -> list[str]:

@@ -54,6 +54,7 @@ def compare_within(run: Path, *, by: str, metric: str, margin: float, lower_is_b
          if len({row[name] for row in settings}) > 1},
         judge(settings, pairs, margin, lower_is_better),
         unmatched=sum(len(side) for side in sides) - 2 * len(shared),
+        unjudged=len(sides[1]) - len(shared),
         left_out=_trials(asked) - _trials(sides),
         margin=margin,
         by=(setting, values[0], values[1]),

@@ -251,7 +251,8 @@ class TestInVirtualTime:
         try:
             assert process.stdout
             url = process.stdout.readline().split()[1]
-            with urllib.request.urlopen(url, timeout=30) as page:
+            keeps_the_token = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with keeps_the_token.open(url, timeout=30) as page:
                 assert page.status == 200
             process.send_signal(signal.SIGINT)
             process.wait(20)

@@ -75,6 +75,18 @@ def test_a_setting_that_virtual_time_chooses_by_itself_may_be_swept(
     assert status == 0 and "8 same, 0 better, 0 worse of 8 cells" in markdown
 
 
+def test_a_setting_that_the_baseline_lacks_is_not_passed(
+    fake: FakeTrials, baseline: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was compared there: the scenario has grown, or the baseline's trials of it are not valid."""
+    Path("tiny.toml").write_text(TINY.replace('"64KB"', '"64KB", "128KB"'))
+    status, markdown, _ = gate(capsys, baseline, "tiny.toml")
+    assert status == 1
+    assert "- 1 of 5 settings of this run have no valid trial in the baseline; make the baseline again\n" in markdown
+    Path("tiny.toml").write_text(TINY.replace(', "64KB"', ""))
+    assert gate(capsys, baseline, "tiny.toml")[0] == 0  # fewer settings than the baseline are a choice
+
+
 def test_an_expectation_that_is_not_met_fails(
     fake: FakeTrials, baseline: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
