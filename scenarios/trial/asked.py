@@ -99,6 +99,8 @@ def facts(setting: Scenario, transfer: Json) -> list[Fact]:
         if second := end.get("second"):
             asked = dict(question.asked) | {CONTROL: _name(one.setting.transfer.second or "")}
             found += _of_transfer(second, replace(question, asked=asked), "second transfer: ")
+        for short in (end.get("short") or {}).get("ran") or ():
+            found += _of_transfer(short, replace(question, asked=dict(question.asked) | {PACING: _NO_PACE}), "short: ")
         if plain := end.get(_PLAIN):
             found += _of_transfer(plain, _plain_question(one.setting), "plain TCP: ")
     return found

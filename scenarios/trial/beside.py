@@ -24,6 +24,7 @@ from scenarios.trial.transfer_tool import TransferCommands
 NEAR, FAR = "r1", "r2"  # the routers at both ends of the delay box
 _ROUTER_PROFILE = "modern"
 _PAUSE_S, _MOST_FAILED = 0.1, 5
+_TOLD = ("options", "ecn_mode", "advmss", "pmtu", "max_pacing_rate_bytes_per_s")  # what two transfers may differ in
 # A tool of this name, at this place, with this command line; it has been started.
 Started = Callable[[str, Place, list[str]], AbstractContextManager[Tool]]
 
@@ -31,7 +32,8 @@ Started = Callable[[str, Place, list[str]], AbstractContextManager[Tool]]
 @dataclass
 class Beside:
     """The flows beside a transfer, whose receivers are ready. ``took_ns``: times of the short transfers so far;
-    ``failed``: how many failed, and how many of these ``in_a_row``."""
+    ``failed``: how many failed, and how many of these ``in_a_row``; ``ran``: what the kernel says of both ends of the
+    short transfers, once for each difference."""
 
     net: Network
     commands: TransferCommands
@@ -41,6 +43,7 @@ class Beside:
     took_ns: list[int] = field(default_factory=list)
     failed: int = 0
     in_a_row: int = 0
+    ran: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def run_until_end_of(self, sender: Tool, timeout_s: float) -> None:
         """Sends what is beside the transfer of ``sender`` until that has ended. ToolError when one short transfer after
@@ -59,20 +62,23 @@ class Beside:
         whose port the receiver needs."""
         with self.started("sender-short", self.net.place("snd"), commands.sender) as short:
             try:
-                took_ns = int(short.finish(timeout_s)["summary"]["elapsed_ns"])
+                end = short.finish(timeout_s)
             except ToolError:
                 self.failed, self.in_a_row = self.failed + 1, self.in_a_row + 1
                 if sender.running() and self.in_a_row > _MOST_FAILED:
                     raise
                 return None
         self.in_a_row = 0
-        return took_ns
+        ran = {role: {key: end[role][key] for key in ("congestion", "tcp_info")} for role in ("sender", "receiver")}
+        told = [[side["congestion"], *(side["tcp_info"].get(key) for key in _TOLD)] for side in ran.values()]
+        self.ran.setdefault(str(told), ran)
+        return int(end["summary"]["elapsed_ns"])
 
     def ended(self, timeout_s: float) -> dict[str, Any]:
         """What transfer.json says of these flows."""
         found: dict[str, Any] = {}
         if self.commands.short:
-            found["short"] = {"elapsed_ns": self.took_ns, "failed": self.failed}
+            found["short"] = {"elapsed_ns": self.took_ns, "failed": self.failed, "ran": list(self.ran.values())}
         if self.plain:
             found["plain"] = self.plain.finish(timeout_s)
         return found
@@ -97,4 +103,3 @@ def ready(net: Network, commands: TransferCommands, started: Started) -> Iterato
 
 def _router(net: Network, name: str) -> Place:
     return Place(made(net).pid(name))
-

@@ -64,7 +64,7 @@ pair = 2
 congestion = "reno"
 [case.router]
 gateway = { kind = "lft" }
-transfer = { plain = true }
+transfer = { plain = true, short = "10KB" }
 profile = { sysctl = "net.ipv4.tcp_sack=0" }
 [case.proxy]
 gateway = { kind = "lft", model = "proxy" }
@@ -132,6 +132,8 @@ def test_what_was_asked_for_is_known_and_equal_in_every_topology(tmp_path: Path)
         both = {"congestion control", "ECN", "MSS", "path MTU", "window scale", "SACK", "time stamps", "pacing"}
         wanted = {"congestion control", "pacing"} if asked["case"] in ("proxy", "host") else both
         assert {row["setting"] for row in rows} == wanted, asked["case"]
+    shorts = {row["end"] for asked, status, _ in trials if asked["case"] == "router" for row in status["asked"]}
+    assert {"short: sender", "short: receiver", "plain TCP: sender"} <= shorts
     by_case = {asked["case"]: status["asked"] for asked, status, _ in trials}
     assert {row["end"] for row in by_case["flows"]} == {
         "sender", "receiver", "flow other: sender", "flow other: receiver",

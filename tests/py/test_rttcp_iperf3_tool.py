@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
 from netcommon.errors import LfpError, UsageError
 from rttcp.iperf3_tool import end_event
 from scenarios.commands.trc import Search, paper
+from scenarios.plan import profiles
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
+from scenarios.trial import transfer_tool
+from scenarios.virtual import boxes
 
 
 def document() -> dict[str, object]:
@@ -46,6 +50,41 @@ def test_what_iperf3_cannot_do_is_refused(key: str, value: str, says: str) -> No
     transfer = {"tool": "iperf3", "duration": "1s"} | {key: value}
     with pytest.raises(UsageError, match=rf"transfer\.{key} = '{value}': .*{says}"):
         make_plan(Document("test", {"scenario": {"name": "x"}, "transfer": transfer}))
+
+
+def options_of(tool: str, **transfer: object) -> dict[str, list[str]]:
+    """The options that both ends get for a scenario in virtual time, which changes settings that are left open."""
+    content = {"scenario": {"name": "x"}, "transfer": {"tool": tool, "duration": "2s"} | transfer}
+    (trial,) = make_plan(Document("test", content), 1).trials
+    setting = boxes.settled(trial, "auto").setting
+    own = transfer_tool.commands(setting, profiles.of(setting.profile), "10.0.0.1", Path("samples"))
+    words = {"sender": own.sender, "receiver": own.receiver}
+    return {
+        end: [word for word in argv if word.startswith("-") and word not in ("-m", "--")] for end, argv in words.items()
+    }
+
+
+def test_iperf3_gets_no_option_that_the_scenario_does_not_name() -> None:
+    """With --length 8192, which rttcp writes by default, it was a third slower than by itself. --get-server-output is how
+    the receiver's figures are read."""
+    plain = {
+        "sender": ["--client", "--port", "--get-server-output", "--congestion", "--time", "-4"],
+        "receiver": ["--port", "-4"],
+    }
+    assert options_of("iperf3") == plain
+    named = options_of("iperf3", length="64KB", window="1MB", nodelay=True, family="ipv6")
+    assert sorted(named["sender"]) == sorted([
+        "--client", "--port", "--get-server-output", "--congestion", "--time", "--length", "--window", "--no-delay", "-6",
+    ])  # fmt: skip
+
+
+def test_rttcp_gets_the_values_of_the_scenarios_table_and_no_others() -> None:
+    """The length of writes, zero copy and samples are keys of the scenario with defaults of their own (SCENARIO.md)."""
+    found = options_of("rttcp", sample="0")
+    assert sorted(found["sender"]) == sorted([
+        "--transmit", "--json", "--port", "--duration", "--length", "--congestion", "--interval", "--timeout",
+        "--zerocopy", "--skip-rx-copy", "-4", "--parent-death",
+    ])  # fmt: skip
 
 
 @pytest.mark.parametrize("limit", [600, 1234, 1999])

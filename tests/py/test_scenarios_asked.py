@@ -151,6 +151,14 @@ def test_the_second_transfer_and_plain_tcp_are_compared_with_what_they_are(tmp_p
     assert "reno was asked for, bbr is what ran (second transfer: sender, second transfer: receiver)" in found.text
 
 
+def test_short_transfers_beside_it_are_compared(tmp_path: Path) -> None:
+    one = setting(tmp_path, "transfer.congestion=bbr", "transfer.short=10KB", "transfer.pace=10Mbit")
+    sender = side("bbr", max_pacing_rate_bytes_per_s=1_250_000)
+    transfer = end(sender, side("bbr")) | {"short": {"ran": [end(side("bbr")), end(side("bbr", options=SACK | SCALE))]}}
+    (found,) = why(one, transfer)
+    assert "time stamps: on was asked for, off is what ran (short: sender, short: receiver)" in found.text
+
+
 def test_each_of_parallel_streams_counts(tmp_path: Path) -> None:
     """A SYN that is lost is sent again without ECN: one stream of four may lack what the first has."""
     one = setting(tmp_path, "profile.sysctl=net.ipv4.tcp_ecn=1", "transfer.parallel=4")
