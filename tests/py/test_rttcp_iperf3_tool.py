@@ -65,8 +65,8 @@ def options_of(tool: str, **transfer: object) -> dict[str, list[str]]:
 
 
 def test_iperf3_gets_no_option_that_the_scenario_does_not_name() -> None:
-    """With --length 8192, which rttcp writes by default, it was a third slower than by itself. --get-server-output is how
-    the receiver's figures are read."""
+    """With --length 8192, which rttcp writes by default, it was a third slower than by itself. --get-server-output is
+    how the receiver's figures are read."""
     plain = {
         "sender": ["--client", "--port", "--get-server-output", "--congestion", "--time", "-4"],
         "receiver": ["--port", "-4"],
@@ -74,7 +74,8 @@ def test_iperf3_gets_no_option_that_the_scenario_does_not_name() -> None:
     assert options_of("iperf3") == plain
     named = options_of("iperf3", length="64KB", window="1MB", nodelay=True, family="ipv6")
     assert sorted(named["sender"]) == sorted([
-        "--client", "--port", "--get-server-output", "--congestion", "--time", "--length", "--window", "--no-delay", "-6",
+        "--client", "--port", "--get-server-output", "--congestion", "--time", "--length", "--window", "--no-delay",
+        "-6",
     ])  # fmt: skip
 
 
