@@ -51,7 +51,8 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
         return PL_LIMIT_PATH_RATE;
     if (grew && rounds->opening)
         return PL_LIMIT_SLOW_START;
-    rounds->opening = false;
+    if (round->flight >= 2 * (uint64_t)rounds->mss) /* less is what a program says before its data */
+        rounds->opening = false;
     if (rounds->filled && busy(round))
         return PL_LIMIT_PATH_RATE;
     if (still && !rounds->reduced)

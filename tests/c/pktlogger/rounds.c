@@ -18,6 +18,20 @@ static void doubling_is_slow_start_and_one_more_is_not(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 279 && ms[PL_LIMIT_CONGESTION_AVOIDANCE] <= 281);
 }
 
+/* A program greets with a short message, and sends its data when that is answered. */
+static void slow_start_is_that_of_the_data_behind_a_greeting(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    burst(&run, 1);
+    for (int packets = 10; packets <= 80; packets *= 2)
+        burst(&run, packets);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SLOW_START] >= 159 && ms[PL_LIMIT_SLOW_START] <= 161);
+}
+
 static void a_flight_that_stands_still_is_the_send_buffer(void)
 {
     struct run run;
@@ -181,6 +195,7 @@ static void a_loss_after_the_marks_makes_it_congestion_avoidance(void)
 int main(void)
 {
     RUN(doubling_is_slow_start_and_one_more_is_not);
+    RUN(slow_start_is_that_of_the_data_behind_a_greeting);
     RUN(a_flight_that_stands_still_is_the_send_buffer);
     RUN(even_packets_that_no_acknowledgement_clocks_are_paced);
     RUN(a_flight_that_stands_still_between_pauses_is_no_send_buffer);
