@@ -76,19 +76,20 @@ def flow_name(trial: Trial, flow: int) -> str:
 
 
 def trial_facts(run: Run, trial: Trial) -> Facts:
-    """The measured numbers, then the settings that they belong to. Numbers of the capture are those of the flow with
-    the most data."""
+    """The measured numbers, then the settings that they belong to. Numbers of the capture are those of [transfer]'s
+    flow: counts of all of its streams, everything else of the stream with the most data."""
     row, params = trial_row(run, trial.number), trial.params
-    flow = trial.flow_summary(trial.flows[0]) if trial.flows else {}
+    own = [trial.flow_summary(number) for number in trial.own_flows]
+    flow = own[0] if own else {}
     stopped = flow.get("stopped_share", row.get("stopped_share"))
     whose = "RTT to the near gateway" if behind_gateway(params) else "RTT of the sender's TCP"
     facts = [
         ("Throughput", readable.rate(row.get("short_term_bps"))),
         ("Peak", readable.rate(row.get("peak_bps"))),
         ("Sending stopped", f"s = {readable.share(stopped)} of the time" if stopped is not None else "not captured"),
-        ("Retransmissions", readable.count(flow.get("retransmitted", row.get("retransmits")))),
-        ("Lost segments", readable.count(flow.get("lost"))),
-        ("Time-outs", readable.count(flow.get("timeouts", row.get("timeouts")))),
+        ("Retransmissions", readable.count(_sum(own, "retransmitted", row.get("retransmits")))),
+        ("Lost segments", readable.count(_sum(own, "lost"))),
+        ("Time-outs", readable.count(_sum(own, "timeouts", row.get("timeouts")))),
         ("ECN marks: in the box, arrived", _marks(row, flow)),
         ("ECN: reported to the sender", _reported(flow)),
         (f"{whose}: least, median", _both(row.get("rtt_min_ns"), row.get("rtt_median_ns"))),
@@ -99,6 +100,12 @@ def trial_facts(run: Run, trial: Trial) -> Facts:
     if not run.virtual:  # in virtual time it counts readings of the clock, not work
         facts.append(("CPU time of both gateways", readable.duration(row.get("cpu_gateways_ns"))))
     return known(facts) + _settings(run, params)
+
+
+def _sum(flows: list[Json], key: str, otherwise: Any = None) -> Any:
+    """A count of several captured flows together; ``otherwise`` where a flow has none, or none was captured."""
+    counts = [flow.get(key) for flow in flows]
+    return otherwise if not counts or None in counts else sum(counts)
 
 
 def _settings(run: Run, params: Json) -> Facts:

@@ -71,9 +71,15 @@ class Trial:
         """The numbers of the captured flows, [transfer]'s own first: the one of its streams that has the most data.
         rttcp's control connection is a flow too. In older runs the first one is the flow with the most data."""
         numbers = [int(entry.get("flow", row)) for row, entry in enumerate(self.summary.get("flows") or [])]
-        own = between(self.summary, (ends for ends, _ in streams(self.transfer)))
-        main = own[0] if own else self.summary.get("main_flow")
+        main = next(iter(self.own_flows), None)
         return sorted(numbers, key=lambda number: number != main)
+
+    @property
+    def own_flows(self) -> list[int]:
+        """The numbers of the captured flows that are streams of [transfer], the one with the most data first; in older
+        runs the flow with the most data."""
+        own = between(self.summary, (ends for ends, _ in streams(self.transfer)))
+        return own or [int(self.summary["main_flow"])] if "main_flow" in self.summary else own
 
     def samples_of(self, flow: int) -> tuple[Path, int | None] | None:
         """The file of TCP_INFO samples of a captured flow's sender, and the number of its stream in them (None: the

@@ -108,7 +108,7 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
         out.print("  ".join(f"{name} {text}" for name, text in common), markup=False)
     told = cells.telling(settings, (), cells.preferred(sweep))
     captured = any(_limited(trial["metrics"]) for trial in trials)
-    several = any(trial["params"].get("beside") for trial in trials)
+    several = any(trial["params"].get("beside") or trial["metrics"].get("flows_common_ns") for trial in trials)
     headings = (
         "trial",
         *(cells.heading(name, sweep) for name in told),

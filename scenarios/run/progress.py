@@ -163,6 +163,7 @@ def outcome(row: dict[str, Any]) -> str:
         measured = f"{each}; {together(row)}"
     else:
         measured = f"{_rate(row['short_term_bps']):>12}"
+        measured += f"; {together(row)}" if row.get("flows_common_ns") else ""
     times = (
         f"  {readable.number(row['virtual_s'], 2)} s in {readable.number(row['wall_s'], 2)} s"
         if "virtual_s" in row

@@ -71,11 +71,10 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         **_exchanges(summary.get("exchange") or {}),
         **recovery.columns(recovery.of_trial(params, receiver, box)),
         "ecn_marks_box": ((box.get("statistics") or {}).get("ab") or {}).get("marked"),
-        "timeouts": (sender.get("tcp_info") or {}).get("total_rto"),
         "window_granted_bytes": receiver.get("window_granted_bytes") or None,  # 0: the kernel sizes it
         "cpu_sender_ns": _cpu_ns(sender),
         "cpu_receiver_ns": _cpu_ns(receiver),
-        **rfc6349.of_transfer(params, summary, sender),
+        "transfer_time_ratio": rfc6349.transfer_time_ratio(params, summary),
     }
 
 
@@ -96,10 +95,16 @@ def _behind_gateway(flow: dict[str, Any]) -> bool:
 
 
 def _of_streams(flow: dict[str, Any], end: dict[str, Any], samples: Path) -> dict[str, Any]:
-    """How evenly a flow's streams shared it; empty with one stream."""
-    streams = [stream.get("stream") for stream in (end.get("sender") or {}).get("streams") or []]
-    acked = sharing.acknowledged(samples, streams) if len(streams) > 1 else []
-    return fairness.of_streams(end.get("receiver") or {}, acked, by_time=bool(flow.get("duration_ns")))
+    """What the kernel counted at a flow's sender, all streams together, and how evenly these shared the flow. The
+    sender's TCP_INFO is of its first stream, so that of several comes from the samples."""
+    sender, receiver = (end.get(key) or {} for key in ("sender", "receiver"))
+    streams = [stream.get("stream") for stream in sender.get("streams") or []]
+    info, acked = sender.get("tcp_info") or {}, []
+    if len(streams) > 1:
+        info = sharing.counted(samples, streams, ("total_rto", "bytes_sent", "bytes_retrans"))
+        acked = sharing.acknowledged(samples, streams)
+    shared = fairness.of_streams(receiver, acked, by_time=bool(flow.get("duration_ns")))
+    return {"timeouts": info.get("total_rto"), "tcp_efficiency": rfc6349.tcp_efficiency(info), **shared}
 
 
 def _cpu_of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> int | None:

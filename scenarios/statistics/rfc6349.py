@@ -22,17 +22,16 @@ _TIMESTAMPS = 12
 _ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # what path.framing counts beside the IP packet
 
 
-def of_transfer(
-    params: Mapping[str, Any], summary: Mapping[str, Any], sender: Mapping[str, Any]
-) -> dict[str, float | None]:  # fmt: skip
-    """``transfer_time_ratio`` and ``tcp_efficiency`` of one flow; None where it cannot be said."""
+def transfer_time_ratio(params: Mapping[str, Any], summary: Mapping[str, Any]) -> float | None:
+    """``transfer_time_ratio`` of one flow; None where it cannot be said."""
     ideal, taken = _ideal_ns(params, summary.get("bytes") or 0), summary.get("elapsed_ns")
-    info = sender.get("tcp_info") or {}
+    return taken / ideal if taken and ideal else None
+
+
+def tcp_efficiency(info: Mapping[str, Any]) -> float | None:
+    """``tcp_efficiency`` of one flow by the TCP_INFO of its sender; None where that has no such counts."""
     sent, again = info.get("bytes_sent"), info.get("bytes_retrans")
-    return {
-        "transfer_time_ratio": taken / ideal if taken and ideal else None,
-        "tcp_efficiency": (sent - again) / sent if sent and again is not None else None,
-    }
+    return (sent - again) / sent if sent and again is not None else None
 
 
 def _ideal_ns(params: Mapping[str, Any], octets: int) -> float | None:

@@ -48,15 +48,27 @@ def write(folder: Path) -> None:
 def acknowledged(samples: Path, streams: Sequence[int]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """For each of these streams of a transfer the times of its TCP_INFO samples and the octets that were acknowledged
     by then; empty where one of them has none."""
+    found = _of_streams(samples, streams, ("t_ns", "bytes_acked"))
+    return [(one["t_ns"], one["bytes_acked"]) for one in found]
+
+
+def counted(samples: Path, streams: Sequence[int], names: Sequence[str]) -> dict[str, int]:
+    """What the kernel had counted (``total_rto``, ``bytes_sent``) at the last sample of each stream, all streams
+    together; empty where one of them has none."""
+    found = _of_streams(samples, streams, names)
+    return {name: sum(int(one[name][-1]) for one in found) for name in names} if found else {}
+
+
+def _of_streams(samples: Path, streams: Sequence[int], names: Sequence[str]) -> list[dict[str, NDArray[np.int64]]]:
+    """Columns of the samples of each of these streams, in order of time; empty where one of them has none."""
     import pyarrow.parquet as parquet
 
     if not samples.exists():
         return []
-    names = ["stream", "t_ns", "bytes_acked"]
     with parquet.ParquetFile(samples, pre_buffer=False) as file:
-        if not set(names) <= set(file.schema_arrow.names):
+        if not {"stream", *names} <= set(file.schema_arrow.names):
             return []
-        table = file.read(columns=names, use_threads=False)
-    stream, t_ns, acked = (np.asarray(table[name].to_numpy(), np.int64) for name in names)
-    rows = [np.flatnonzero(stream == number) for number in streams]
-    return [(t_ns[own], acked[own]) for own in rows] if all(own.size for own in rows) else []
+        table = file.read(columns=["stream", *names], use_threads=False)
+    columns = {name: np.asarray(table[name].to_numpy(), np.int64) for name in ("stream", *names)}
+    rows = [np.flatnonzero(columns["stream"] == number) for number in streams]
+    return [{name: columns[name][own] for name in names} for own in rows] if all(own.size for own in rows) else []

@@ -175,6 +175,7 @@ def _measure(
             followed = connections.followed(net, trial.setting, folder, wanted=watched)
             with path_changes.applied(boxes, trial.setting.path.changes()), followed:
                 ends = transfers.run(net, trial, folder, ledger, boxes, running, sleeper)
+            write_json(folder / "transfer.json", ends.transfer)  # now, so that it stays when a gateway has died
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None
             found = running.stop()
@@ -182,7 +183,6 @@ def _measure(
         if reader:
             reader.finish(RECORD_TIMEOUT_S)
     _write_flows(trial, folder)
-    write_json(folder / "transfer.json", ends.transfer)
     write_json(folder / "delay.json", ends.box)
     if found:
         write_json(folder / "gateway.json", found)

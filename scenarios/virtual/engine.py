@@ -231,6 +231,7 @@ def _digested(one: Running, ledger: Ledger) -> Status:
             raise
         folder.mkdir(exist_ok=True)
         write_json(folder / "params.json", params.of(one.trial))
+        trial.digest_failed(one.trial, folder, ledger)
         verdict = verdicts.of_trial([verdicts.FAILED])
         return {"v": run_format.VERSION, "state": "failed", "error": str(error), "verdict": verdict}
 

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
 from rttcp.iperf3_tool import Ran, end_event
 from scenarios.plan.columns import COLUMNS
+from scenarios.run import results
 from scenarios.run.progress import outcome
 from scenarios.statistics import fairness
 from scenarios.trial import sharing
 
 S = 10**9
+VALID = {"valid": True, "reasons": []}
 LINE = 100e6
 
 
@@ -192,3 +195,25 @@ def test_no_line_of_text_adds_averages_of_different_spans() -> None:
     assert outcome(row | told) == "main 47.8 Mbit/s, rival 78 Mbit/s; all for 10 s: 96.5 Mbit/s, Jain 0.71  valid"
     assert "never all at once" in outcome(row | {"flows_common_ns": None})
     assert COLUMNS["flows_common_ns"].role == "outcome"
+
+
+def test_counts_of_the_kernel_are_of_all_streams(tmp_path: Path) -> None:
+    """The sender's own TCP_INFO is of its first stream: time-outs of the others were left out."""
+    samples = tmp_path / "tcp_info.parquet"
+    columns = {"stream": [0, 1, 0, 1], "t_ns": [1, 1, 2, 2], "bytes_acked": [0, 0, 9, 8], "total_rto": [0, 1, 2, 3],
+               "bytes_sent": [50, 50, 100, 100], "bytes_retrans": [0, 0, 10, 30], "rtt_us": [1, 1, 1, 1]}  # fmt: skip
+    parquet.write_table(pa.table(columns), samples)
+    streams = [{"stream": n, "bytes": 1, "last_byte_ns": 1} for n in (0, 1)]
+    sender = {"streams": streams, "tcp_info": {"total_rto": 2, "bytes_sent": 100, "bytes_retrans": 10}}
+    files = {"params": {"trial": 0, "gateway": "none"}, "status": {"state": "done", "verdict": VALID},
+             "transfer": {"sender": sender, "receiver": {"streams": streams}}}  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    row = results.row(tmp_path)
+    assert (row["timeouts"], row["tcp_efficiency"]) == (5, 0.8)
+    samples.unlink()
+    row = results.row(tmp_path)
+    assert row["timeouts"] is None and row["tcp_efficiency"] is None, "one stream's count is not the transfer's"
+    sender["streams"] = streams[:1]
+    (tmp_path / "transfer.json").write_text(json.dumps({"sender": sender}))
+    assert (results.row(tmp_path)["timeouts"], results.row(tmp_path)["tcp_efficiency"]) == (2, 0.9)
