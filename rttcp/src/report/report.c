@@ -152,6 +152,24 @@ static uint64_t most_offered(const struct rttcp_side *sender)
     return sender->window_granted_bytes + (segments > share ? segments : share);
 }
 
+/* A kernel may run another control than the socket was given: Reno in place of DCTCP when ECN was not agreed on. */
+static void compare_congestion(json_t *reasons, const struct rttcp_report *report, const struct rttcp_side *sender)
+{
+    size_t i;
+    json_t *row;
+    char text[200];
+    const char *asked = report->params.congestion;
+    json_array_foreach(sender->streams, i, row)
+    {
+        const char *ran = json_string_value(json_object_get(row, "congestion"));
+        if (!asked[0] || !ran || !ran[0] || strcmp(ran, asked) == 0)
+            continue;
+        snprintf(text, sizeof text, "congestion control %s was asked for, the sender ran %s", asked, ran);
+        json_array_append_new(reasons, nc_jsonl_text(text));
+        return;
+    }
+}
+
 json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction)
 {
     const struct rttcp_way *way = &report->ways[direction];
@@ -168,6 +186,7 @@ json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction)
     if (sender->window_granted_bytes && sender->window_seen_max_bytes > most_offered(sender))
         give_reason(reasons, "the receiver offered a window of %" PRIu64 " bytes where %" PRIu64 " were granted",
                     sender->window_seen_max_bytes, sender->window_granted_bytes);
+    compare_congestion(reasons, report, sender);
     return json_pack("{s:b, s:o}", "valid", json_array_size(reasons) == 0, "reasons", reasons);
 }
 

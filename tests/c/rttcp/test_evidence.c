@@ -268,8 +268,26 @@ static void the_reverse_direction_has_the_numbers_that_follow(void)
     CHECK(strstr(report.mismatch, "sender's account does not name each of the 1 streams once"));
 }
 
+static void another_congestion_control_than_the_one_asked_for_is_not_valid(void)
+{
+    const char *const ran[] = {"dctcp", "dctcp-reno"};
+    for (size_t i = 0; i < 2; i++) {
+        make_report(false);
+        snprintf(report.params.congestion, sizeof report.params.congestion, "dctcp");
+        struct rttcp_side *sender = &report.ways[FORWARD].sender; /* the second of two streams fell back */
+        json_object_set_new(json_array_get(sender->streams, 0), "congestion", json_string("dctcp"));
+        json_object_set_new(json_array_get(sender->streams, 1), "congestion", json_string(ran[i]));
+        rttcp_report_summarise(&report, FORWARD, ENDED_BYTES);
+        json_t *verdict = rttcp_report_verdict(&report, FORWARD), *reasons = json_object_get(verdict, "reasons");
+        CHECK_EQ(json_array_size(reasons), i);
+        CHECK(i == 0 || strstr(json_string_value(json_array_get(reasons, 0)), "dctcp was asked for"));
+        json_decref(verdict);
+    }
+}
+
 int main(void)
 {
+    RUN(another_congestion_control_than_the_one_asked_for_is_not_valid);
     RUN(accounts_that_do_not_show_it_prove_nothing);
     RUN(the_serving_end_believes_its_own_accounts);
     RUN(the_worse_verdict_of_the_two_wins);
