@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from netcommon import run_format
 from netcommon.errors import LfpError
 from scenarios.cluster import archive
 from scenarios.plan import params
@@ -38,7 +39,8 @@ def failed(run_dir: Path, one: Trial, why: str) -> dict[str, Any]:
     """The folder of a trial that no worker could measure; returns its status."""
     final, now_ns = trial.folder_of(run_dir, one.number), time.time_ns()
     status: dict[str, Any] = {
-        "state": "failed", "error": why, "started_realtime_ns": now_ns, "ended_realtime_ns": now_ns,
+        "v": run_format.VERSION, "state": "failed", "error": why,
+        "started_realtime_ns": now_ns, "ended_realtime_ns": now_ns,
         "attempt": attempts.next_attempt(final), "witness": None, "verdict": verdicts.of_trial([verdicts.FAILED]),
     }  # fmt: skip
     with _whole(final) as folder:

@@ -9,6 +9,7 @@ trial could neither handle signals nor be ended. It stays for the next trial bec
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import os
 import pickle
@@ -22,6 +23,7 @@ from typing import Any, TextIO
 from netcommon import unprivileged
 from netcommon.errors import LfpError
 from netcommon.ledger import state_directory
+from scenarios.cluster import carried
 from scenarios.network.topology import Topology
 from scenarios.plan import profiles
 from scenarios.plan.plan import Trial
@@ -44,7 +46,9 @@ def measure(folder: Path) -> dict[str, Any]:
     began_s = time.monotonic()
     try:
         checks.require(job["tools"], virtual=job["box"] is not None)
-        record |= _virtual(job["trial"], folder, job["box"]) if job["box"] else _real(job["trial"], folder)
+        setting = carried.placed(job["trial"].setting, job["files"], folder)
+        one = dataclasses.replace(job["trial"], setting=setting)
+        record |= _virtual(one, folder, job["box"]) if job["box"] else _real(one, folder)
     except LfpError as error:
         record["error"] = {"message": str(error), "status": error.status}
     return record | {"wall_s": time.monotonic() - began_s}

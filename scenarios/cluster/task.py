@@ -25,8 +25,9 @@ from distributed import get_worker
 
 from netcommon.binaries import CHECKOUT
 from netcommon.errors import EXIT_FAILED, EXIT_MISSING, LfpError
-from scenarios.cluster import archive, sameness
+from scenarios.cluster import archive, carried, sameness
 from scenarios.cluster.child import JOB, RECORD
+from scenarios.plan.plan import Trial
 
 
 @dataclass
@@ -145,7 +146,8 @@ def stop(run: str) -> None:
         one.process.send_signal(signal.SIGTERM)  # its thread sees the end
 
 
-def job(trial: object, box: str | None, tools: list[str], folder: str) -> bytes:
-    """The job of a trial: its resolved settings and seed, the box in virtual time, the C tools, and the folder that
-    names of files are relative to."""
-    return pickle.dumps({"trial": trial, "box": box, "tools": tools, "folder": folder})
+def job(trial: Trial, box: str | None, tools: list[str], folder: str) -> bytes:
+    """The job of a trial: its resolved settings and seed, the files that its path's models name, the box in virtual
+    time, the C tools, and the folder that names of other files are relative to."""
+    files = carried.contents(trial.setting)
+    return pickle.dumps({"trial": trial, "files": files, "box": box, "tools": tools, "folder": folder})

@@ -32,7 +32,7 @@ def beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
         near = folder / name
         return str((near if near.exists() else Path(name) if Path(name).exists() else near).absolute())
 
-    return _changed(values, absolute)
+    return renamed(values, absolute)
 
 
 def carried(values: dict[str, Any], run_dir: Path) -> tuple[dict[str, Any], dict[str, str]]:
@@ -48,12 +48,12 @@ def carried(values: dict[str, Any], run_dir: Path) -> tuple[dict[str, Any], dict
         files[str(target)] = digest
         return str(target)
 
-    return _changed(values, copied), files
+    return renamed(values, copied), files
 
 
 def of_run(values: dict[str, Any], run_dir: Path) -> dict[str, Any]:
     """The tables in a run's manifest, with the names of the files that it carries as absolute paths."""
-    return _changed(values, lambda name: str((run_dir / name).absolute()) if name.startswith(f"{FOLDER}/") else name)
+    return renamed(values, lambda name: str((run_dir / name).absolute()) if name.startswith(f"{FOLDER}/") else name)
 
 
 def column(text: Scalar) -> Scalar:
@@ -78,14 +78,15 @@ def _digest(name: str, _changed_ns: int) -> str:
     return hashlib.sha256(Path(name).read_bytes()).hexdigest()
 
 
-def _changed(values: dict[str, Any], change: Change) -> dict[str, Any]:
+def renamed(values: dict[str, Any], change: Change) -> dict[str, Any]:
+    """Tables of a scenario with other names of the files that models name."""
     return {key: _value(key, value, change) for key, value in values.items()}
 
 
 def _value(key: str, value: Any, change: Change) -> Any:
     """A value of any table: keys of [path] stand in [quick], in cases and, dotted, in [sweep], too."""
     if isinstance(value, dict):
-        return _changed(value, change)
+        return renamed(value, change)
     if isinstance(value, list):
         return [_value(key, one, change) for one in value]
     last = key.rpartition(".")[2]

@@ -41,17 +41,21 @@ def verdicts(draws: tuple[Draw, Draw], repeats: tuple[int, int], ratio: float, s
     return found
 
 
+LOW, HIGH = inside(MARGIN)
+# Where the true ratio is, and which verdicts are wrong there. At an end of the margin the claims on either side of it
+# are both wrong by a hair, which is where they are wrong most often.
+WRONG = [
+    (LOW, {"worse"}), (LOW, {"same", "not worse"}), (1.0, {"better", "worse"}), (HIGH, {"same"}), (HIGH, {"better"}),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("repeats", REPEATS, ids=str)
 @pytest.mark.parametrize("name", DRAWS)
-def test_at_the_ends_of_the_margin_and_at_1_no_verdict_is_wrong_too_often(name: str, repeats: tuple[int, int]) -> None:
-    """At an end of the margin both "same" and "beyond" are wrong by a hair, and just as often as they may be."""
+def test_no_verdict_is_wrong_in_more_than_5_per_cent(name: str, repeats: tuple[int, int]) -> None:
     seed, draws = random.randrange(2**32), (DRAWS[name], DRAWS[name])
-    low, high = inside(MARGIN)
-    for ratio, wrong in ((low, {"same", "worse", "not worse"}), (1.0, {"better", "worse"}), (high, {"same", "better"})):
-        found = verdicts(draws, repeats, ratio, seed)
-        for word in wrong if ratio != low else ({"worse"}, {"same", "not worse"}):
-            words = {word} if isinstance(word, str) else word
-            assert sum(found[one] for one in words) <= MOST, f"{found} at {ratio}, seed {seed}"
+    found = {ratio: verdicts(draws, repeats, ratio, seed) for ratio in (LOW, 1.0, HIGH)}
+    for ratio, wrong in WRONG:
+        assert sum(found[ratio][word] for word in wrong) <= MOST, f"{found[ratio]} at {ratio}, seed {seed}"
 
 
 @pytest.mark.parametrize("repeats", [(4, 4), (8, 8), (20, 20), (20, 5), (5, 20)], ids=str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -13,6 +14,7 @@ import pytest
 
 import lfp
 from netcommon.errors import UsageError
+from scenarios.cluster import carried
 from scenarios.plan import model_files, params
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import machine, manifest, runner
@@ -111,6 +113,19 @@ def test_a_run_carries_its_files(folder: Path, tmp_path: Path, monkeypatch: pyte
     again = manifest.replan(content, moved)
     assert again.base.path.jitter.startswith(f"trace:{moved}/files/")
     assert [params.of(trial) for trial in again.trials] == asked
+
+
+def test_a_setting_takes_its_files_to_another_machine(folder: Path, tmp_path: Path) -> None:
+    """As the job of a cluster's worker does."""
+    trial = load(folder).trials[0]
+    asked, files = params.of(trial), carried.contents(trial.setting)
+    assert files[f"{folder}/lte.trace"] == b"1\n2\n3\n" and len(files) == 4
+    for file in sorted(folder.rglob("*.t*")):
+        file.unlink()
+    there = carried.placed(trial.setting, files, tmp_path / "worker")
+    assert there.path.jitter.startswith(f"trace:{tmp_path}/worker/files/")
+    assert params.of(dataclasses.replace(trial, setting=there)) == asked
+    assert carried.contents(there).keys() != files.keys()
 
 
 def test_results_know_a_file_by_its_content(folder: Path) -> None:

@@ -1,0 +1,40 @@
+"""Files that the models of a trial's path name, on their way to a worker that has not got them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scenarios.plan import model_files
+from scenarios.plan.model import Scenario
+
+
+def contents(setting: Scenario) -> dict[str, bytes]:
+    """What the files of a setting's path hold, by their names in it: for a machine that has not got them."""
+    found: dict[str, bytes] = {}
+
+    def read(name: str) -> str:
+        found[name] = Path(name).read_bytes()
+        return name
+
+    model_files.renamed(_texts(setting), read)
+    return found
+
+
+def placed(setting: Scenario, files: Mapping[str, bytes], folder: Path) -> Scenario:
+    """The setting with `contents` written into a folder of this machine."""
+
+    def written(name: str) -> str:
+        target = folder / model_files.FOLDER / hashlib.sha256(files[name]).hexdigest()[:16] / Path(name).name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(files[name])
+        return str(target)
+
+    path = setting.path.model_copy(update=model_files.renamed(_texts(setting), written))
+    return setting.model_copy(update={"path": path})
+
+
+def _texts(setting: Scenario) -> dict[str, Any]:
+    return {key: value for key, value in setting.path.__dict__.items() if isinstance(value, str)}
