@@ -27,3 +27,23 @@ def check(run_dir: Path, manifest: Mapping[str, Any]) -> None:
             f"{run_dir}: written in format {found!r} of run directories; this lfp reads {OLDEST} to {VERSION}, so "
             "read it with the version of lfp that wrote it, or a later one", EXIT_USAGE,
         )  # fmt: skip
+
+
+_OF_FLOWS = ("flows_bps", "flow_share", "flow_jain", "stream_jain")
+_OF_THE_KERNEL = ("timeouts", "tcp_efficiency")
+_OF_CAPTURES = ("limited_", "lost_", "seen_")
+
+
+def as_meant(row: dict[str, Any], version: int) -> dict[str, Any]:
+    """A row of results.parquet of that format, without the values that its columns no longer mean. In format 1 sums
+    and fairness of flows were of their averages over different times, counts of several streams were of one of them,
+    and through gateways limits and losses were of the client's connection alone."""
+    if version > 1:
+        return row
+    left = {name: value for name, value in row.items() if name not in _OF_FLOWS}
+    gateways = row.get("gateway") not in (None, "none") and row.get("gateway_model") != "host"
+    streams = (row.get("parallel") or 1) > 1
+    for name in left:
+        if (streams and name in _OF_THE_KERNEL) or ((streams or gateways) and name.startswith(_OF_CAPTURES)):
+            left[name] = None
+    return left

@@ -218,7 +218,8 @@ def load_run(path: Path) -> Run:
     manifest = read_json(path / "manifest.json")
     run_format.check(path, manifest)
     results = path / "results.parquet"
-    rows = _rows_of(results) if results.is_file() else _rows_from_trials(path)
+    found = _rows_of(results) if results.is_file() else _rows_from_trials(path)
+    rows = [run_format.as_meant(row, manifest.get("v", 1)) for row in found]
     captured = frozenset(int(file.parent.name) for file in (path / "trials").glob("[0-9]*/segments.parquet"))
     return Run(path, manifest, tuple(rows), captured)
 

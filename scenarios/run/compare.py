@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 
-from netcommon import readable
+from netcommon import readable, run_format
 from netcommon.errors import UsageError
 from scenarios.plan import cells, columns, params
 from scenarios.plan.cells import Key, Row
@@ -64,7 +64,8 @@ class Table:
         manifest = runs.manifest(path)
         sweep = (manifest.get("scenario") or {}).get("sweep") or {}
         asked = frozenset(read_json(runs.trial_folders(path)[0] / "params.json"))
-        rows = sorted(parquet.read_table(results).to_pylist(), key=lambda row: int(row["trial"]))
+        kept = (run_format.as_meant(row, manifest.get("v", 1)) for row in parquet.read_table(results).to_pylist())
+        rows = sorted(kept, key=lambda row: int(row["trial"]))
         return cls(path, bool(manifest.get("virtual")), sweep, asked, tuple(rows))
 
     @classmethod

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -105,7 +105,8 @@ def entries(
     chosen = chosen[-last:] if last else chosen
     if not chosen:
         raise UsageError(f"history: no run with results in {runs_dir}; make one with 'lfp run', or give --runs-dir")
-    return _with_changes([(run, manifests[run], *cell) for run, cell in _cells(chosen, metric)], metric, margin)
+    versions = {run: int(manifests[run].get("v", 1)) for run in chosen}
+    return _with_changes([(run, manifests[run], *cell) for run, cell in _cells(versions, metric)], metric, margin)
 
 
 def readable_manifests(runs_dir: Path) -> dict[Path, dict[str, Any]]:
@@ -146,8 +147,9 @@ def _counts(run: Path, content: dict[str, Any], scenario: str | None, metric: st
     return scenario in (None, content["name"]) and not of_cpu and (run / "results.parquet").is_file()
 
 
-def _cells(chosen: Sequence[Path], metric: str) -> Iterator[tuple[Path, tuple[Row, list[Row]]]]:
-    """Setting and trials of each cell of each run, in the order of runs and trials."""
+def _cells(chosen: Mapping[Path, int], metric: str) -> Iterator[tuple[Path, tuple[Row, list[Row]]]]:
+    """Setting and trials of each cell of each run, in the order of runs and trials. ``chosen``: the runs, each with its
+    format."""
     files = {str(run / "results.parquet"): run for run in chosen}
     with duckdb.connect() as catalog:
         table, given = "read_parquet(?, union_by_name = true, filename = true)", [list(files)]
@@ -155,7 +157,9 @@ def _cells(chosen: Sequence[Path], metric: str) -> Iterator[tuple[Path, tuple[Ro
         if metric not in known:
             return
         query = f'SELECT * FROM {table} WHERE valid AND "{metric}" IS NOT NULL ORDER BY trial'
-        rows = [dict(zip(known, row, strict=True)) for row in catalog.execute(query, given).fetchall()]
+        found_rows = [dict(zip(known, row, strict=True)) for row in catalog.execute(query, given).fetchall()]
+    kept = (run_format.as_meant(row, chosen[files[row["filename"]]]) for row in found_rows)
+    rows = [row for row in kept if row.get(metric) is not None]
     names = ["filename", *(name for name in columns.settings() if name in known)]
     found = cells.groups(rows, names)
     places = {file: place for place, file in enumerate(files)}

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from synthetic_capture import MAIN_FLOW, MSS_BYTES, QUEUE_BYTES, RATE_BPS, RTT_NS, Capture, capture
 
+from netcommon import run_format
+
 STARTED_NS = 1_760_000_000_000_000_000
 MONOTONIC_NS = 5_000_000_000_000
 GUEST_MONOTONIC_NS = 2_000_000_000  # a guest of virtual time has just booted
@@ -210,7 +212,7 @@ def start(parent: Path, name: str, paper: str, title: str, run_id: str, *, virtu
         "transfer": {"tool": "rttcp", "bytes": BYTES, "congestion": "reno"},
     }
     _dump(run / "manifest.json", {
-        "v": 1, "name": name, "paper": paper, "scenario": scenario, "started_realtime_ns": STARTED_NS, "seed": 1,
+        "v": run_format.VERSION, "name": name, "paper": paper, "scenario": scenario, "started_realtime_ns": STARTED_NS, "seed": 1,
         "clock": {"monotonic_ns": MONOTONIC_NS, "realtime_ns": STARTED_NS + HOST_AHEAD_NS * virtual},
         **({"virtual": {"box": "kernel"}} if virtual else {}),
         "machine": {"cpu": "Synthetic CPU @ 2 GHz", "cores": 2, "memory_bytes": 8 << 30}, "kernel": "6.1.0-test",

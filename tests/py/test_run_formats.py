@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from scenario_runs import FakeTrials
@@ -158,6 +159,22 @@ def test_every_file_of_a_new_run_says_its_version(
     said = parquet.read_schema(made / "results.parquet").metadata[run_format.METADATA]
     params = [json.loads(file.read_text())["v"] for file in made.glob("trials/*/params.json")]
     assert {manifest["v"], int(said), *params} == {run_format.VERSION}
+
+
+def test_columns_that_meant_something_else_are_not_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In format 1 the flows' share was of averages over different times."""
+    table = parquet.read_table(run / "results.parquet")
+    shares = pa.array([0.5] * table.num_rows)
+    parquet.write_table(table.drop(["flow_share"]).append_column("flow_share", shares), run / "results.parquet")
+    assert cli.run(["compare", str(run), str(run), "--metric", "flow_share"]) == 2
+    assert "has no such column; an older version wrote it" in capsys.readouterr().err
+    status, said = command(capsys, "history", "--runs-dir", run.parent, "--metric", "flow_share", "--json")
+    assert status == 0 and said == ""
+    row = {"parallel": 4, "gateway": "none", "timeouts": 1, "limited_pacing": 0.5, "short_term_bps": 7.0}
+    assert run_format.as_meant(row, 1) == row | {"timeouts": None, "limited_pacing": None}
+    proxy = {"gateway": "lft", "gateway_model": "proxy", "timeouts": 1, "lost_queue": 3}
+    assert run_format.as_meant(proxy, 1) == proxy | {"lost_queue": None}
+    assert run_format.as_meant(row, 2) == row
 
 
 def test_there_is_a_run_of_every_earlier_format() -> None:
