@@ -30,7 +30,8 @@ struct pl_limits {
     int64_t last_ack_ns, ack_gap_ns;
     int64_t waits_ns; /* since when an acknowledgement of new data has been awaited */
     struct pl_send_buffer buffer;
-    size_t down_at, late_at; /* the first span of each that is not over */
+    struct pl_samples_of round_samples; /* those of the path, from the round on */
+    size_t down_at, late_at;            /* the first span of each that is not over */
     enum pl_limit_cause last_cause;
 };
 
@@ -56,6 +57,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     if (!l)
         return NULL;
     l->path = *path;
+    l->round_samples = path->samples;
     l->spans = pl_spans_new(path->sink, path->context);
     l->rounds = (struct pl_rounds){
         .mss = path->mss ? path->mss : 1460,
@@ -75,7 +77,9 @@ static uint32_t first_steady(const struct pl_limits *l)
 static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     bool relabel = false;
+    struct pl_samples_seen seen = pl_samples_over(&l->round_samples, l->round.t0_ns, sent->t_ns, l->rounds.mss);
     l->round.t1_ns = sent->t_ns;
+    l->round.unsent = seen.unsent * 2 > seen.n;
     if (l->mode == PL_MODE_NORMAL && l->round.flight)
         l->last_cause = pl_round_judge(&l->rounds, &l->round, &relabel);
     pl_spans_close(&l->spans, l->last_cause);
@@ -279,6 +283,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->gap.flight_bytes = flight;
     l->gap.queue_ns = pl_least_queue(l->gap.queue_ns, sent->queue_ns);
     l->full = sent->window_known && sent->una + sent->window < sent->high + l->rounds.mss;
+    l->round.shut |= sent->window_known && sent->una + sent->window < sent->high + sent->len;
     l->clocked = at_once(l, sent->t_ns, 8);
     l->round.flight = flight > l->round.flight ? flight : l->round.flight;
     l->round.queue_ns = pl_least_queue(l->round.queue_ns, sent->queue_ns);

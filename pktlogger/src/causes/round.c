@@ -55,11 +55,14 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
         rounds->opening = false;
     if (rounds->filled && busy(round))
         return PL_LIMIT_PATH_RATE;
-    if (still && !rounds->reduced)
+    bool held = still && !round->unsent && !round->shut; /* by the send buffer: nothing else does */
+    if (held && !rounds->reduced)
         rounds->cap = round->flight;
     if (paced(round, still && !rounds->reduced))
         cause = PL_LIMIT_PACING;
-    else if (still && rounds->cap && round->flight + rounds->mss >= rounds->cap)
+    else if (still && round->shut)
+        cause = PL_LIMIT_RECEIVER_WINDOW;
+    else if (held && rounds->cap && round->flight + rounds->mss >= rounds->cap)
         cause = PL_LIMIT_SEND_BUFFER;
     *relabel = still && cause != pl_round_window(rounds);
     return cause;

@@ -18,6 +18,7 @@ struct run {
     uint32_t window;
     enum pl_sender_mode mode;
     bool reduced; /* for marks, before the next packet */
+    uint32_t len; /* of packets; 0: MSS */
     int64_t queue_ns;
     size_t n;
     struct pl_limit rows[ROWS];
@@ -54,14 +55,15 @@ static inline void begin(struct run *run)
 
 static inline void send(struct run *run, int64_t after_ns, bool timeout)
 {
+    uint32_t len = run->len ? run->len : MSS;
     run->now_ns += after_ns;
     if (!timeout)
-        run->high += MSS;
+        run->high += len;
     const struct pl_limits_send sent = {.t_ns = run->now_ns,
                                         .queue_ns = run->queue_ns,
                                         .una = run->una,
                                         .high = run->high,
-                                        .len = MSS,
+                                        .len = len,
                                         .window = run->window,
                                         .window_known = true,
                                         .timeout = timeout,

@@ -46,6 +46,24 @@ static void a_flight_that_stands_still_is_the_send_buffer(void)
     CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 359); /* all rounds but the one that grew to it */
 }
 
+/* Super-packets of 20 segments: a window that has room for 10 segments more holds the next one up. */
+static void a_window_without_room_for_another_super_packet_is_the_receivers(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    run.window = 130 * MSS;
+    run.len = 20 * MSS;
+    burst(&run, 1);
+    burst(&run, 3);
+    for (int round = 0; round < 10; round++)
+        burst(&run, 6);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+    CHECK(ms[PL_LIMIT_RECEIVER_WINDOW] >= 359);
+}
+
 static void even_packets_that_no_acknowledgement_clocks_are_paced(void)
 {
     struct run run;
@@ -197,6 +215,7 @@ int main(void)
     RUN(doubling_is_slow_start_and_one_more_is_not);
     RUN(slow_start_is_that_of_the_data_behind_a_greeting);
     RUN(a_flight_that_stands_still_is_the_send_buffer);
+    RUN(a_window_without_room_for_another_super_packet_is_the_receivers);
     RUN(even_packets_that_no_acknowledgement_clocks_are_paced);
     RUN(a_flight_that_stands_still_between_pauses_is_no_send_buffer);
     RUN(a_segments_own_time_at_the_bottleneck_is_no_queue);

@@ -130,6 +130,23 @@ static void silence_with_data_unsent_is_never_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
+/* A flight that stands still is not the send buffer's when more waits in it. */
+static void a_flight_that_stands_still_with_data_unsent_is_no_send_buffer(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    begin_as(&run, (struct pl_limits_path){.samples = alike(samples, 20 * MSS, 0)});
+    burst(&run, 10);
+    burst(&run, 20);
+    for (int round = 0; round < 4; round++)
+        burst(&run, 40);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+    CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 119);
+}
+
 static void a_program_that_always_has_data_waits_for_the_send_buffer(void)
 {
     struct run run;
@@ -182,6 +199,7 @@ int main(void)
     RUN(a_buffer_with_room_is_the_application);
     RUN(nothing_unsent_is_the_application);
     RUN(silence_with_data_unsent_is_never_the_application);
+    RUN(a_flight_that_stands_still_with_data_unsent_is_no_send_buffer);
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
     RUN(even_silences_of_a_program_that_always_has_data_are_pacing);
     RUN(little_data_is_not_yet_the_programs_data);
