@@ -1,137 +1,191 @@
 #include "resolve.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <ares.h>
 #include <netdb.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
-enum { LOOKUPS_MAX = 64, NAME_MAX_BYTES = 256 };
+enum { TRIES = 4, FIRST_WAIT_MS = 1000 }; /* of each server; every wait is twice the one before */
 
 struct lookup {
-    struct lookup *next;
-    void *user; /* NULL: nobody waits any more */
-    int answer_fd, failed;
+    struct lookup *dead; /* the loop's, once freed */
+    struct lookup *previous, *next;
+    struct resolver *resolver;
+    ares_channel channel;
+    void *user;
+    uint64_t deadline_ns;
+    bool done, found;
     struct sockaddr_storage address;
-    char port[8];
-    char name[NAME_MAX_BYTES];
+    struct name_socket *sockets;
+};
+
+/* A socket of c-ares in our loop. c-ares closes it. */
+struct name_socket {
+    struct name_socket *dead; /* the loop's, once freed */
+    struct name_socket *next;
+    struct lookup *lookup;
+    struct loop_source source;
 };
 
 struct resolver {
-    struct loop_source source;
+    struct loop *loop;
     resolver_answered *answered;
-    int answer_fd;
-    unsigned under_way;
+    const char *servers;
     struct lookup *first;
 };
 
-static void *look_up(void *argument)
+static void forget_socket(struct lookup *lookup, struct name_socket *socket)
 {
-    struct lookup *lookup = argument;
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG};
-    struct addrinfo *found = NULL;
-    lookup->failed = getaddrinfo(lookup->name, lookup->port, &hints, &found);
-    if (!lookup->failed)
-        memcpy(&lookup->address, found->ai_addr, found->ai_addrlen);
-    if (found)
-        freeaddrinfo(found);
-    while (write(lookup->answer_fd, &lookup, sizeof lookup) < 0 && errno == EINTR)
-        ;
-    return NULL;
+    for (struct name_socket **at = &lookup->sockets; *at; at = &(*at)->next)
+        if (*at == socket) {
+            *at = socket->next;
+            break;
+        }
+    socket->source.fd = -1;
+    loop_later_free(lookup->resolver->loop, socket);
 }
 
-static void answer(struct resolver *resolver, struct lookup *lookup)
+static void unlink_lookup(struct lookup *lookup)
 {
-    struct lookup **at = &resolver->first;
-    while (*at != lookup)
-        at = &(*at)->next;
-    *at = lookup->next;
-    resolver->under_way--;
-    if (lookup->user)
-        resolver->answered(lookup->user, lookup->failed ? NULL : &lookup->address);
-    free(lookup);
+    *(lookup->previous ? &lookup->previous->next : &lookup->resolver->first) = lookup->next;
+    if (lookup->next)
+        lookup->next->previous = lookup->previous;
+    lookup->previous = NULL;
+    ares_destroy(lookup->channel); /* its sockets go through sockets_change */
+    lookup->channel = NULL;
+    loop_later_free(lookup->resolver->loop, lookup);
+}
+
+/* Never inside a callback of the channel, which ends here. */
+static void finish_if_done(struct lookup *lookup)
+{
+    if (!lookup->done || !lookup->channel)
+        return;
+    unlink_lookup(lookup);
+    lookup->resolver->answered(lookup->user, lookup->found ? &lookup->address : NULL);
 }
 
 static void ready(void *owner, uint32_t events)
 {
-    struct resolver *resolver = owner;
-    struct lookup *lookup;
-    (void)events;
-    while (read(resolver->source.fd, &lookup, sizeof lookup) == sizeof lookup)
-        answer(resolver, lookup);
+    const struct name_socket *socket = owner;
+    struct lookup *lookup = socket->lookup;
+    int fd = socket->source.fd;
+    ares_process_fd(lookup->channel, events & ~(uint32_t)EPOLLOUT ? fd : ARES_SOCKET_BAD,
+                    events & EPOLLOUT ? fd : ARES_SOCKET_BAD);
+    finish_if_done(lookup);
 }
 
-struct resolver *resolver_create(struct loop *loop, resolver_answered *answered)
+static void sockets_change(void *user, ares_socket_t fd, int readable, int writable)
 {
-    int ends[2];
+    struct lookup *lookup = user;
+    struct loop *loop = lookup->resolver->loop;
+    uint32_t events = (readable ? EPOLLIN : 0) | (writable ? EPOLLOUT : 0);
+    struct name_socket *socket = lookup->sockets;
+    while (socket && socket->source.fd != fd)
+        socket = socket->next;
+    if (socket && events)
+        loop_change(loop, &socket->source, events);
+    else if (socket)
+        forget_socket(lookup, socket);
+    if (socket || !events || !(socket = calloc(1, sizeof *socket)))
+        return; /* without memory the look-up fails by its deadline */
+    *socket = (struct name_socket){
+        .next = lookup->sockets, .lookup = lookup, .source = {.fd = fd, .ready = ready, .owner = socket}};
+    lookup->sockets = socket;
+    if (loop_add(loop, &socket->source, events) < 0)
+        forget_socket(lookup, socket);
+}
+
+static void got(void *user, int status, int timeouts, struct ares_addrinfo *found)
+{
+    struct lookup *lookup = user;
+    (void)timeouts;
+    lookup->done = true;
+    if (status == ARES_SUCCESS && found && found->nodes) {
+        lookup->found = true;
+        memcpy(&lookup->address, found->nodes->ai_addr, found->nodes->ai_addrlen);
+    }
+    if (found)
+        ares_freeaddrinfo(found);
+}
+
+struct resolver *resolver_create(struct loop *loop, resolver_answered *answered, const char *servers)
+{
     struct resolver *resolver = calloc(1, sizeof *resolver);
-    if (!resolver || pipe2(ends, O_CLOEXEC) < 0) {
+    if (!resolver || ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS) {
         free(resolver);
         return NULL;
     }
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    *resolver = (struct resolver){
-        .source = {.fd = ends[0], .ready = ready, .owner = resolver}, .answered = answered, .answer_fd = ends[1]};
-    if (loop_add(loop, &resolver->source, EPOLLIN) < 0) {
-        resolver_destroy(resolver);
-        return NULL;
-    }
+    *resolver = (struct resolver){.loop = loop, .answered = answered, .servers = servers};
     return resolver;
 }
 
 void resolver_destroy(struct resolver *resolver)
 {
-    struct lookup *lookup;
-    if (!resolver)
-        return;
-    fcntl(resolver->source.fd, F_SETFL, 0); /* blocking from here on: every look-up ends by itself */
-    while (resolver->under_way && read(resolver->source.fd, &lookup, sizeof lookup) == sizeof lookup) {
-        lookup->user = NULL;
-        answer(resolver, lookup);
-    }
-    close(resolver->source.fd);
-    close(resolver->answer_fd);
+    while (resolver->first)
+        unlink_lookup(resolver->first);
+    ares_library_cleanup();
     free(resolver);
 }
 
-/* Starts the thread of a look-up. Returns 0 or an error number. */
-static int start(struct lookup *lookup)
+static bool open_channel(struct lookup *lookup)
 {
-    pthread_t thread;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    int failed = pthread_create(&thread, &attributes, look_up, lookup);
-    pthread_attr_destroy(&attributes);
-    return failed;
+    struct ares_options options = {
+        .timeout = FIRST_WAIT_MS, .tries = TRIES, .sock_state_cb = sockets_change, .sock_state_cb_data = lookup};
+    const char *servers = lookup->resolver->servers;
+    if (ares_init_options(&lookup->channel, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB) !=
+        ARES_SUCCESS)
+        return false;
+    if (!servers || ares_set_servers_ports_csv(lookup->channel, servers) == ARES_SUCCESS)
+        return true;
+    ares_destroy(lookup->channel);
+    return false;
 }
 
 int resolver_ask(struct resolver *resolver, const char *name, uint16_t port, void *user)
 {
-    struct lookup *lookup = resolver->under_way < LOOKUPS_MAX ? calloc(1, sizeof *lookup) : NULL;
+    const struct ares_addrinfo_hints hints = {.ai_socktype = SOCK_STREAM, .ai_flags = ARES_AI_NUMERICSERV};
+    struct lookup *lookup = calloc(1, sizeof *lookup);
+    char service[8];
     if (!lookup)
         return -1;
-    lookup->user = user;
-    lookup->answer_fd = resolver->answer_fd;
-    snprintf(lookup->name, sizeof lookup->name, "%s", name);
-    snprintf(lookup->port, sizeof lookup->port, "%u", port);
-    if (start(lookup)) {
+    *lookup = (struct lookup){.resolver = resolver,
+                              .user = user,
+                              .next = resolver->first,
+                              .deadline_ns = loop_now_ns(resolver->loop) + RESOLVER_MOST_NS};
+    if (!open_channel(lookup)) {
         free(lookup);
         return -1;
     }
-    lookup->next = resolver->first;
+    if (resolver->first)
+        resolver->first->previous = lookup;
     resolver->first = lookup;
-    resolver->under_way++;
+    snprintf(service, sizeof service, "%u", port);
+    ares_getaddrinfo(lookup->channel, name, service, &hints, got, lookup);
+    finish_if_done(lookup);
     return 0;
 }
 
 void resolver_forget(struct resolver *resolver, const void *user)
 {
-    for (struct lookup *lookup = resolver->first; lookup; lookup = lookup->next)
-        if (lookup->user == user)
-            lookup->user = NULL;
+    struct lookup *lookup = resolver->first;
+    while (lookup && lookup->user != user)
+        lookup = lookup->next;
+    if (lookup)
+        unlink_lookup(lookup);
+}
+
+/* An answer may end other look-ups, which then have no channel; their memory lasts until the end of the turn. */
+void resolver_tick(struct resolver *resolver, uint64_t now_ns)
+{
+    for (struct lookup *lookup = resolver->first, *next; lookup; lookup = next) {
+        next = lookup->next;
+        if (!lookup->channel)
+            continue;
+        ares_process_fd(lookup->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+        lookup->done |= now_ns >= lookup->deadline_ns;
+        finish_if_done(lookup);
+    }
 }

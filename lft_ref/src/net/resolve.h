@@ -1,5 +1,9 @@
-/* Names to addresses. getaddrinfo blocks, so every look-up has a thread of its own. Its answer comes back through a
- * pipe, as one pointer, to the loop. An answer that nobody waits for any more is thrown away. */
+/* Names to addresses, by c-ares: /etc/hosts and DNS, in the order of /etc/nsswitch.conf. Each look-up has a channel of
+ * its own, so that one that nobody waits for any more ends at once, and that a changed resolv.conf counts for the next.
+ * A look-up that takes longer than RESOLVER_MOST_NS has failed. There is no limit of its own on their number: each
+ * belongs to a connection that is not yet established, and half_open.h shares those out among their sources.
+ * Rejected: getaddrinfo in threads. It cannot be ended, so 64 slow names of one client stopped all others, even after
+ * the client had gone. */
 #ifndef LFT_RESOLVE_H
 #define LFT_RESOLVE_H
 
@@ -7,17 +11,23 @@
 #include <sys/socket.h>
 
 #include "loop.h"
+#include "nc_clock.h"
+
+#define RESOLVER_MOST_NS (10 * NC_NS_PER_S)
 
 struct resolver;
-/* Called by the loop when a look-up has ended. `address` NULL: the name is unknown. */
+/* Called when a look-up has ended, by the loop or by resolver_ask. `address` NULL: the name is unknown. */
 typedef void resolver_answered(void *user, const struct sockaddr_storage *address);
 
-struct resolver *resolver_create(struct loop *loop, resolver_answered *answered); /* NULL: no memory or descriptor */
-/* Waits for the look-ups that are under way; nobody is told of their answers. */
+/* `servers`: name servers, "192.0.2.1:53,192.0.2.2"; NULL: those of the machine. NULL: no memory. */
+struct resolver *resolver_create(struct loop *loop, resolver_answered *answered, const char *servers);
+/* Ends all look-ups; nobody is told. */
 void resolver_destroy(struct resolver *resolver);
-/* Looks a name up for `user`. Returns 0, or -1 when too many look-ups are under way or memory is short. */
+/* Looks a name up for `user`. Returns 0, or -1 when memory is short. */
 int resolver_ask(struct resolver *resolver, const char *name, uint16_t port, void *user);
 /* `user` waits no longer. */
 void resolver_forget(struct resolver *resolver, const void *user);
+/* Repeats questions and ends look-ups whose time is over. To be called a few times a second. */
+void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 
 #endif

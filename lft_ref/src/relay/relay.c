@@ -21,7 +21,7 @@ struct relay *relay_create(const struct relay_settings *settings, struct loop *l
     lft_shaper_init(&relay->host, settings->host_rate_bps, settings->burst_ns, RELAY_SHAPER_FRAME, loop_now_ns(loop));
     relay->bypassed = true; /* nothing is accelerated before the tunnel is up */
     relay->half_open = half_open_create(settings->half_open_max);
-    relay->resolver = resolver_create(loop, relay_far_resolved);
+    relay->resolver = resolver_create(loop, relay_far_resolved, NULL);
     relay->local = settings->proxy_bypass ? relay_local_create(settings->sessions_max) : NULL;
     if (relay->half_open && relay->resolver && (relay->local || !settings->proxy_bypass))
         return relay;
@@ -179,6 +179,7 @@ uint64_t relay_next_ns(const struct relay *relay)
 void relay_tick(struct relay *relay, uint64_t now_ns)
 {
     const struct lft_result idle = {.code = LFT_RESULT_IDLE};
+    resolver_tick(relay->resolver, now_ns);
     for (struct relay_connection *c = relay->first, *next; c; c = next) {
         next = c->next;
         if (c->phase != RELAY_OPEN && now_ns > c->deadline_ns) {

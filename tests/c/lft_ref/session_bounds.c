@@ -20,7 +20,7 @@ static void identifiers_far_ahead_begin_nothing(void)
     bench_end(&bench);
 }
 
-/* Every second octet of each stream, a chunk for each, until no stream takes more. All of it is gone when the association
+/* Every second octet of each stream, in a chunk of its own, until no stream takes more. All is gone when the association
  * ends, in a time that grows with the number of pieces and not with its square: it was 58 s for 4 MB. */
 static void holes_of_one_octet_have_a_bound(void)
 {
