@@ -78,18 +78,20 @@ def test_half_open_connections_have_a_number_and_a_time() -> None:
 
 
 def test_no_more_than_so_many_connections() -> None:
+    """A further one of the same client is routed as if there were no gateway."""
     with running("--sessions", "3") as lab:
-        pairs = [pair(lab, PORT + i) for i in range(3)]
-        with lab.listen(4, PORT + 3) as listener:
-            late = begun(lab, PORT + 3)
-            until(lambda: lab.show()["relay"]["near_limited"] >= 1, 60, "turned away")
-            for end in pairs[0]:
-                end.close()
-            server, _ = listener.accept()  # by the client's own repetition of its SYN
-            late.close()
-            server.close()
+        pairs = [pair(lab, PORT + i) for i in range(4)]
+        state = lab.show()
+        assert state["router"]["syns_routed"] >= 1 and state["relay"]["connections"] == 3
+        for client, server in pairs:
+            client.sendall(b"x")
+            assert server.recv(1) == b"x"
         for end in (end for ends in pairs for end in ends):
             end.close()
+        until(lambda: lab.show()["relay"]["connections"] == 0, 60, "none is left")
+        for end in pair(lab, PORT + 4):
+            end.close()
+        assert lab.show()["relay"]["near_accepted"] == 4
 
 
 def test_idle_connections_are_reset_and_busy_ones_not() -> None:

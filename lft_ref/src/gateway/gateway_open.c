@@ -48,7 +48,9 @@ static void fill_link_config(const struct gateway *gateway, struct lft_link_conf
         .initial_rtt_ns = s->expected_rtt_ns,
         .fec_percent = (uint32_t)s->fec_percent,
         .keepalive_ns = nc_min(s->dead_ns / 5, 200 * NC_NS_PER_MS)};
-    config->session = (struct lft_session_config){.streams_max = (uint32_t)s->sessions_max, .tx_memory_bytes = 12 * MB};
+    /* Streams whose connection has ended wait for the peer's last word; they must not take places of connections. */
+    config->session = (struct lft_session_config){.streams_max = (uint32_t)(s->sessions_max + s->sessions_max / 4 + 64),
+                                                  .tx_memory_bytes = 12 * MB};
     struct nc_clock_pair clock = nc_clock_pair_read();
     config->handshake = (struct lft_handshake_config){.initiator = s->peer != NULL,
                                                       .cipher = (enum lft_cipher)(s->cipher + 1),

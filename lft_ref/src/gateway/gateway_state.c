@@ -24,7 +24,7 @@ static json_t *relay_json(const struct relay *relay)
     COUNT(o, c, near_accepted), COUNT(o, c, near_refused), COUNT(o, c, near_direct), COUNT(o, c, near_limited),
         COUNT(o, c, far_connects), COUNT(o, c, far_failed), COUNT(o, c, far_not_allowed);
     COUNT(o, c, idle_closed), COUNT(o, c, half_open_expired), COUNT(o, c, half_open_evicted),
-        COUNT(o, c, accepts_without_descriptor);
+        COUNT(o, c, places_evicted), COUNT(o, c, accepts_without_descriptor);
     COUNT(o, c, resets_in), COUNT(o, c, resets_out), COUNT(o, c, bytes_in), COUNT(o, c, bytes_out);
     json_object_set_new(o, "connections", json_integer((json_int_t)relay_connections(relay)));
     json_object_set_new(o, "half_open", json_integer((json_int_t)relay_half_open(relay)));
@@ -109,8 +109,8 @@ static json_t *router_json(const struct router *router)
         return json_null();
     const struct router_counters *c = router_counters(router);
     json_t *o = json_object();
-    COUNT(o, c, syns), COUNT(o, c, syns_repeated), COUNT(o, c, syns_replayed), COUNT(o, c, refused_rst),
-        COUNT(o, c, refused_icmp), COUNT(o, c, silent);
+    COUNT(o, c, syns), COUNT(o, c, syns_repeated), COUNT(o, c, syns_replayed), COUNT(o, c, syns_routed),
+        COUNT(o, c, refused_rst), COUNT(o, c, refused_icmp), COUNT(o, c, silent);
     COUNT(o, c, bad_packets), COUNT(o, c, unexpected_accepts);
     return o;
 }

@@ -87,7 +87,7 @@ static const struct nc_option rows[] = {
     LIST("allow", allow, "NETWORK",
          "the peer's clients may connect to this network; may be given several times, and the longest prefix counts"),
     LIST("deny", deny, "NETWORK", "the peer's clients may not connect to this network; as --allow"),
-    QUANTITY("sessions", sessions_max, NC_UNIT_COUNT, "4096", 1, 65536, "most connections at a time"),
+    QUANTITY("sessions", sessions_max, NC_UNIT_COUNT, "4096", 1, 65536, "most connections at a time; one more replaces an idle one of a busier source"),
     QUANTITY("half-open", half_open_max, NC_UNIT_COUNT, "1024", 1, 65536,
              "most connections that are not yet established; one more replaces the oldest of the busiest source"),
     QUANTITY("half-open-limit", half_open_ns, NC_UNIT_DURATION, "130s", NC_NS_PER_S, HOUR,

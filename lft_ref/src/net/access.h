@@ -29,14 +29,15 @@ struct access {
     struct access_network network[ACCESS_MAX];
 };
 
-/* Parses "192.0.2.0/24", "2001:db8::/32" or an address alone. Returns 0, or -1 with the reason, which names `option`. */
+/* Parses "192.0.2.0/24", "2001:db8::/32" or an address alone. Returns 0, or -1 with the reason, which names `option`.
+ */
 int access_network_parse(const char *option, const char *text, struct access_network *network, struct nc_error *error);
 /* The default networks, without those of loopback if `loopback`, then the user's. Returns 0, or -1 with the reason. */
 int access_init(struct access *access, bool loopback, const struct nc_strings *allow, const struct nc_strings *deny,
                 struct nc_error *error);
 bool access_allows(const struct access *access, const struct sockaddr_storage *destination);
-/* True for an address that a client can have whose connection is continued from here: `defaults`, which are made without
- * any network of the user's, allow it, and it is none of this machine's own. */
+/* True for an address that a client can have whose connection is continued from here: `defaults`, which are made
+ * without any network of the user's, allow it, and it is none of this machine's own. */
 bool access_is_client(const struct access *defaults, const struct sockaddr_storage *source);
 
 #endif

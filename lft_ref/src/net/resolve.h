@@ -1,7 +1,7 @@
 /* Names to addresses, by c-ares: /etc/hosts and DNS, in the order of /etc/nsswitch.conf. Each look-up has a channel of
  * its own, so that one that nobody waits for any more ends at once, and that a changed resolv.conf counts for the next.
  * A look-up that takes longer than RESOLVER_MOST_NS has failed. There is no limit of its own on their number: each
- * belongs to a connection that is not yet established, and half_open.h shares those out among their sources.
+ * belongs to a connection that is not yet established, and shares.h shares them out among their sources.
  * Rejected: getaddrinfo in threads. It cannot be ended, so 64 slow names of one client stopped all others, even after
  * the client had gone. */
 #ifndef LFT_RESOLVE_H

@@ -8,6 +8,8 @@
 #include "host_socket.h"
 #include "relay_internal.h"
 
+enum { LOOKED_AT = 16 };
+
 static void ready(void *owner, uint32_t events)
 {
     struct relay_connection *connection = owner;
@@ -39,12 +41,48 @@ static void unlink_connection(struct relay_connection *connection)
     if (connection->next)
         connection->next->previous = connection->previous;
     relay->n--;
-    half_open_remove(relay->half_open, &connection->half_open);
+    shares_remove(relay->half_open, &connection->half_open);
+    shares_remove(relay->places, &connection->place);
+}
+
+static struct relay_connection *owner_of(struct share_entry *place)
+{
+    return (struct relay_connection *)((uint8_t *)place - offsetof(struct relay_connection, place));
+}
+
+/* Ends the one that has been idle for longest among the next few of the busiest source, which are then its newest: a
+ * search through all of them would cost too much. */
+static void end_an_idle_one(struct relay *relay)
+{
+    const struct lft_result full = {.code = LFT_RESULT_NO_RESOURCES};
+    struct relay_connection *idlest = owner_of(shares_victim(relay->places));
+    for (int i = 0; i < LOOKED_AT; i++) {
+        struct relay_connection *next = owner_of(shares_victim(relay->places));
+        shares_renew(&next->place);
+        if (next->active_ns < idlest->active_ns)
+            idlest = next;
+    }
+    relay->counters.places_evicted++;
+    if (idlest->phase == RELAY_OPEN)
+        connection_end(idlest, &full, true);
+    else
+        connection_expire(idlest);
+}
+
+/* False: all places are taken, and no source has more of them than this one. */
+static bool find_place(struct relay *relay, const struct share_key *source)
+{
+    if (!shares_victim(relay->places))
+        return true;
+    if (!shares_has_heavier(relay->places, source))
+        return false;
+    end_an_idle_one(relay);
+    return true;
 }
 
 static void make_room(struct relay *relay)
 {
-    struct half_open_entry *victim = half_open_victim(relay->half_open);
+    struct share_entry *victim = shares_victim(relay->half_open);
     if (!victim)
         return;
     relay->counters.half_open_evicted++;
@@ -52,14 +90,15 @@ static void make_room(struct relay *relay)
 }
 
 struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase,
-                                           const struct half_open_key *source)
+                                           const struct share_key *source)
 {
-    struct relay_connection *connection = NULL;
-    if (relay->n < relay->settings.sessions_max)
-        connection = calloc(1, sizeof *connection);
+    struct relay_connection *connection = find_place(relay, source) ? calloc(1, sizeof *connection) : NULL;
     if (connection)
         make_room(relay);
-    if (!connection || !half_open_add(relay->half_open, &connection->half_open, source)) {
+    if (!connection || !shares_add(relay->half_open, &connection->half_open, source) ||
+        !shares_add(relay->places, &connection->place, source)) {
+        if (connection)
+            shares_remove(relay->half_open, &connection->half_open);
         free(connection);
         relay->counters.near_limited++;
         return NULL;
@@ -70,7 +109,8 @@ struct relay_connection *connection_create(struct relay *relay, int fd, enum rel
     connection->active_ns = loop_now_ns(relay->loop);
     connection->deadline_ns = connection->active_ns + relay->settings.half_open_ns;
     if (fd >= 0 && connection_attach(connection, fd) < 0) {
-        half_open_remove(relay->half_open, &connection->half_open);
+        shares_remove(relay->half_open, &connection->half_open);
+        shares_remove(relay->places, &connection->place);
         free(connection);
         return NULL;
     }
@@ -109,7 +149,7 @@ int connection_open(struct relay_connection *connection, const struct lft_open *
 
 void connection_start(struct relay_connection *connection)
 {
-    half_open_remove(connection->relay->half_open, &connection->half_open);
+    shares_remove(connection->relay->half_open, &connection->half_open);
     connection->phase = RELAY_OPEN;
     connection->active_ns = loop_now_ns(connection->relay->loop);
     connection_enqueue(connection);

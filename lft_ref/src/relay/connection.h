@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "half_open.h"
+#include "shares.h"
 #include "loop.h"
 #include "session.h"
 
@@ -35,8 +35,9 @@ struct relay_connection {
     struct relay_connection *next_work;       /* in one of the relay's work lists */
     struct loop_source source;
     struct relay *relay;
-    struct half_open_entry half_open; /* while it is not established */
-    struct lft_stream *stream;        /* NULL while greeting */
+    struct share_entry place;     /* among all connections */
+    struct share_entry half_open; /* while it is not established */
+    struct lft_stream *stream;    /* NULL while greeting */
     /* What the listener does when the peer has answered the OPEN, and while greeting when the client has sent
      * something; NULL: nothing. A `refusal` other than NULL is the peer's. */
     void (*answered)(struct relay_connection *connection, const struct lft_result *refusal);
@@ -54,10 +55,10 @@ struct relay_connection {
 };
 
 /* Makes a connection around a connected, non-blocking socket, or around none yet (-1), for a client at `source`. When
- * too many are not established it takes the place of another (lft_ref/src/relay/half_open.h). NULL: the limit of
+ * too many are not established it takes the place of another (lft_ref/src/relay/shares.h). NULL: the limit of
  * connections is reached or memory is short; the socket is then still the caller's. */
 struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase,
-                                           const struct half_open_key *source);
+                                           const struct share_key *source);
 /* Adds the socket to the loop. Returns 0 or -1. */
 int connection_attach(struct relay_connection *connection, int fd);
 /* Asks the peer to connect, which is RELAY_OPENING. -1: there is no stream left; the connection is still there. */

@@ -225,7 +225,7 @@ void relay_far_open(struct relay *relay, struct lft_stream *stream)
 {
     const struct lft_open *where = lft_stream_where(stream);
     struct lft_result none = {.code = LFT_RESULT_NO_RESOURCES};
-    struct half_open_key source = half_open_key(where->flags & LFT_OPEN_KEEP_SOURCE ? where->family : 0, where->source);
+    struct share_key source = share_key(where->flags & LFT_OPEN_KEEP_SOURCE ? where->family : 0, where->source);
     struct relay_connection *connection =
         relay->draining ? NULL : connection_create(relay, -1, RELAY_CONNECTING, &source);
     if (!connection) {

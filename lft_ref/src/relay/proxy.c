@@ -94,19 +94,19 @@ static void greet(struct relay_connection *connection, const struct lft_result *
     }
 }
 
-static struct half_open_key source_of(const struct sockaddr_storage *client)
+static struct share_key source_of(const struct sockaddr_storage *client)
 {
     uint8_t address[16] = {0};
     if (client->ss_family == AF_INET6)
         memcpy(address, &((const struct sockaddr_in6 *)client)->sin6_addr, 16);
     else
         memcpy(address, &((const struct sockaddr_in *)client)->sin_addr, 4);
-    return half_open_key(client->ss_family == AF_INET6 ? 6 : 4, address);
+    return share_key(client->ss_family == AF_INET6 ? 6 : 4, address);
 }
 
 static void take_client(struct proxy *proxy, int fd, const struct sockaddr_storage *client)
 {
-    struct half_open_key source = source_of(client);
+    struct share_key source = source_of(client);
     host_socket_prepare(fd, &proxy->relay->settings.sockets);
     struct relay_connection *connection = connection_create(proxy->relay, fd, RELAY_GREETING, &source);
     if (!connection) {

@@ -20,10 +20,11 @@ struct relay *relay_create(const struct relay_settings *settings, struct loop *l
     relay->waiting.end = &relay->waiting.first;
     lft_shaper_init(&relay->host, settings->host_rate_bps, settings->burst_ns, RELAY_SHAPER_FRAME, loop_now_ns(loop));
     relay->bypassed = true; /* nothing is accelerated before the tunnel is up */
-    relay->half_open = half_open_create(settings->half_open_max);
+    relay->half_open = shares_create(settings->half_open_max);
+    relay->places = shares_create(settings->sessions_max);
     relay->resolver = resolver_create(loop, relay_far_resolved, NULL);
     relay->local = settings->proxy_bypass ? relay_local_create(settings->sessions_max) : NULL;
-    if (relay->half_open && relay->resolver && (relay->local || !settings->proxy_bypass))
+    if (relay->half_open && relay->places && relay->resolver && (relay->local || !settings->proxy_bypass))
         return relay;
     relay_destroy(relay);
     return NULL;
@@ -37,7 +38,8 @@ void relay_destroy(struct relay *relay)
     if (relay->resolver)
         resolver_destroy(relay->resolver);
     relay_local_destroy(relay->local);
-    half_open_destroy(relay->half_open);
+    shares_destroy(relay->half_open);
+    shares_destroy(relay->places);
     free(relay);
 }
 
@@ -205,7 +207,7 @@ size_t relay_connections(const struct relay *relay)
 
 size_t relay_half_open(const struct relay *relay)
 {
-    return half_open_count(relay->half_open);
+    return shares_count(relay->half_open);
 }
 
 const struct relay_counters *relay_counters(const struct relay *relay)

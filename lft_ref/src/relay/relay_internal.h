@@ -3,7 +3,7 @@
 #define LFT_RELAY_INTERNAL_H
 
 #include "connection.h"
-#include "half_open.h"
+#include "shares.h"
 #include "relay_types.h"
 #include "resolve.h"
 #include "shaper.h"
@@ -25,7 +25,7 @@ struct relay {
     struct work_list held;    /* until the host rate allows more */
     struct work_list waiting; /* to connect, until the earlier connection of the same ends is over */
     struct lft_shaper host;
-    struct half_open *half_open;
+    struct shares *half_open, *places;
     size_t n;
     bool draining, bypassed;
     struct relay_counters counters;

@@ -35,6 +35,7 @@ struct held {
 
 struct router {
     struct loop_source tun, listeners[LISTENERS];
+    int raw[2]; /* for IPv4 and IPv6; -1: none */
     struct relay *relay;
     struct rules rules;
     struct held *buckets[BUCKETS];
@@ -117,15 +118,22 @@ static void fill_where(const struct nc_packet *syn, struct lft_open *where)
     memcpy(where->destination, syn->dst, 16);
 }
 
+/* There is no place for the connection: its SYN goes on as if there were no gateway. */
+static void pass(struct router *router, const struct nc_packet *syn, const uint8_t *packet, size_t n)
+{
+    router->counters.syns_routed += tun_route(router->raw[syn->ip_version == 6], syn, packet, n);
+}
+
 static void hold(struct router *router, const struct tuple *tuple, const struct nc_packet *syn, const uint8_t *packet,
                  size_t n)
 {
     struct lft_open where;
     struct held *held = calloc(1, sizeof *held);
-    struct half_open_key source = half_open_key(syn->ip_version, syn->src);
+    struct share_key source = share_key(syn->ip_version, syn->src);
     struct relay_connection *connection = held ? connection_create(router->relay, -1, RELAY_OPENING, &source) : NULL;
     if (!connection) {
-        free(held); /* too many are waiting; the client will send its SYN again */
+        free(held);
+        pass(router, syn, packet, n);
         return;
     }
     *held = (struct held){.router = router, .connection = connection, .tuple = *tuple, .n = n};
@@ -137,8 +145,10 @@ static void hold(struct router *router, const struct tuple *tuple, const struct 
     connection->answered = answered;
     connection->gone = gone;
     fill_where(syn, &where);
-    if (connection_open(connection, &where) < 0)
+    if (connection_open(connection, &where) < 0) {
         connection_end(connection, NULL, true);
+        pass(router, syn, packet, n);
+    }
 }
 
 static void take_packet(struct router *router, const uint8_t *packet, size_t n)
@@ -309,6 +319,8 @@ struct router *router_open(struct relay *relay, const struct rules *rules, struc
     router->relay = relay;
     router->rules = *rules;
     router->tun.fd = router->listeners[0].fd = router->listeners[1].fd = -1;
+    router->raw[0] = tun_raw_open(AF_INET, rules->mark + RULES_MARK_OWN);
+    router->raw[1] = tun_raw_open(AF_INET6, rules->mark + RULES_MARK_OWN);
     if (open_sockets(router, error) < 0 || rules_install(&router->rules, error) < 0) {
         router_close(router);
         return NULL;
@@ -327,6 +339,9 @@ void router_close(struct router *router)
             close(router->listeners[l].fd);
     if (router->tun.fd >= 0)
         close(router->tun.fd);
+    for (unsigned i = 0; i < 2; i++)
+        if (router->raw[i] >= 0)
+            close(router->raw[i]);
     free(router);
 }
 

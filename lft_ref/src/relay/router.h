@@ -23,7 +23,8 @@
 #include "rules.h"
 
 struct router_counters {
-    uint64_t syns, syns_repeated, syns_replayed, refused_rst, refused_icmp, silent, bad_packets, unexpected_accepts;
+    uint64_t syns, syns_repeated, syns_replayed, refused_rst, refused_icmp, silent, syns_routed, bad_packets,
+        unexpected_accepts;
 };
 
 struct relay;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -61,6 +62,27 @@ int tun_open(const char *name, struct nc_error *error)
         return -1;
     }
     return fd;
+}
+
+int tun_raw_open(int family, uint32_t mark)
+{
+    int fd = socket(family, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_RAW); /* with headers of our own */
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+bool tun_route(int raw, const struct nc_packet *decoded, const uint8_t *packet, size_t n)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    bool six = decoded->ip_version == 6;
+    memcpy(&v4.sin_addr, decoded->dst, 4);
+    memcpy(&v6.sin6_addr, decoded->dst, 16);
+    const struct sockaddr *to = six ? (const struct sockaddr *)&v6 : (const struct sockaddr *)&v4;
+    return raw >= 0 && sendto(raw, packet, n, 0, to, six ? sizeof v6 : sizeof v4) == (ssize_t)n;
 }
 
 static size_t ip_header(const struct nc_packet *syn, const uint8_t *from, uint8_t protocol, size_t payload,

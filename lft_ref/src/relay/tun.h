@@ -3,6 +3,7 @@
 #ifndef LFT_TUN_H
 #define LFT_TUN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,11 @@ enum { TUN_PACKET_MAX = 1280 };
 /* Makes a TUN interface that lives as long as the process, and brings it up. Returns a descriptor, or -1 with the
  * reason. */
 int tun_open(const char *name, struct nc_error *error);
+
+/* A socket that sends packets as they are, with a mark. -1: without CAP_NET_RAW there is none. */
+int tun_raw_open(int family, uint32_t mark);
+/* Sends a packet by it, to where the routing table says. Returns whether it was sent. */
+bool tun_route(int raw, const struct nc_packet *decoded, const uint8_t *packet, size_t n);
 
 /* Makes the packet that tells a client what became of its SYN, and returns its length. 0: the client is told nothing,
  * as after a time-out or when the tunnel is in trouble. */

@@ -1,5 +1,5 @@
-/* Look-ups of names that nobody answers hold up no other, and end: at their deadline, or when their client has gone. The
- * name server is the test: it knows names that begin with "known", and is silent about all others. */
+/* Look-ups of names that nobody answers hold up no other, and end: at their deadline, or when their client has gone.
+ * The name server is the test: it knows names that begin with "known", and is silent about all others. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>

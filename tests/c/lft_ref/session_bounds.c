@@ -20,8 +20,8 @@ static void identifiers_far_ahead_begin_nothing(void)
     bench_end(&bench);
 }
 
-/* Every second octet of each stream, in a chunk of its own, until no stream takes more. All is gone when the association
- * ends, in a time that grows with the number of pieces and not with its square: it was 58 s for 4 MB. */
+/* Every second octet of each stream, in a chunk of its own, until no stream takes more. All of them go when the
+ * association ends, in a time that grows with the number of pieces and not with its square: it was 58 s for 4 MB. */
 static void holes_of_one_octet_have_a_bound(void)
 {
     enum { STREAMS = 2000, CHUNKS = ROOM / (LFT_CHUNK_HEADER + 1) };

@@ -2,19 +2,19 @@
  * Time is an argument here: a scan and working clients as events on one time axis. */
 #include "../seeded.h"
 #include "check.h"
-#include "half_open.h"
+#include "shares.h"
 #include "nc_clock.h"
 
-static struct half_open_key source(unsigned n)
+static struct share_key source(unsigned n)
 {
-    return half_open_key(4, (const uint8_t[16]){10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n});
+    return share_key(4, (const uint8_t[16]){10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n});
 }
 
 /* --- against a plain model: a list in order of arrival --- */
 
 enum { MOST = 40, SOURCES = 12, STEPS = 200000 };
 struct listed {
-    struct half_open_entry entry;
+    struct share_entry entry;
     unsigned source;
     bool in;
     uint64_t since;
@@ -31,12 +31,12 @@ static unsigned count_of(const struct listed *all, unsigned of)
 static void the_oldest_of_the_heaviest_makes_room(void)
 {
     struct seeded seeded = seeded_start();
-    struct half_open *half_open = half_open_create(MOST);
+    struct shares *shares = shares_create(MOST);
     static struct listed all[MOST];
     size_t in = 0, full = 0;
     for (uint64_t step = 0; step < STEPS; step++) {
         struct listed *one = &all[seeded_below(&seeded, MOST)];
-        struct half_open_entry *victim = half_open_victim(half_open);
+        struct share_entry *victim = shares_victim(shares);
         CHECK_EQ(victim != NULL, in == MOST);
         if (victim) {
             full++;
@@ -49,32 +49,32 @@ static void the_oldest_of_the_heaviest_makes_room(void)
         if (one->in && !victim && seeded_below(&seeded, 500))
             continue; /* most stay until they have to make room */
         if (one->in) {
-            half_open_remove(half_open, &one->entry);
+            shares_remove(shares, &one->entry);
             one->in = false;
             in--;
         } else {
             unsigned from = seeded_below(&seeded, 3) ? seeded_below(&seeded, SOURCES) : 0;
-            struct half_open_key key = source(from);
+            struct share_key key = source(from);
             one->source = from;
             one->since = step;
-            CHECK(half_open_add(half_open, &one->entry, &key));
+            CHECK(shares_add(shares, &one->entry, &key));
             one->in = true;
             in++;
         }
-        CHECK_EQ(half_open_count(half_open), in);
+        CHECK_EQ(shares_count(shares), in);
     }
     CHECK(full > STEPS / 100);
     for (int i = 0; i < MOST; i++)
         if (all[i].in)
-            half_open_remove(half_open, &all[i].entry);
-    half_open_destroy(half_open);
+            shares_remove(shares, &all[i].entry);
+    shares_destroy(shares);
 }
 
 static void sources_are_addresses_or_networks(void)
 {
     const uint8_t a[16] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 1}, b[16] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 2},
                   c[16] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 2, 1};
-    struct half_open_key keys[] = {half_open_key(6, a), half_open_key(6, b), half_open_key(6, c), half_open_key(4, a)};
+    struct share_key keys[] = {share_key(6, a), share_key(6, b), share_key(6, c), share_key(4, a)};
     CHECK(memcmp(&keys[0], &keys[1], sizeof keys[0]) == 0); /* one host may have all addresses of its network */
     CHECK(memcmp(&keys[0], &keys[2], sizeof keys[0]) != 0);
     CHECK(memcmp(&keys[0], &keys[3], sizeof keys[0]) != 0);
@@ -88,12 +88,12 @@ enum { LIMIT = 1024, CLIENTS = 100, CLOSED = 10000, SILENT = 1000, SCANS_A_SECON
 #define SECOND_SYN_NS NC_NS_PER_S   /* when a client repeats one that had to make room */
 
 struct attempt {
-    struct half_open_entry entry;
+    struct share_entry entry;
     bool in, client;
     uint64_t ends_ns;
 };
 struct scene {
-    struct half_open *half_open;
+    struct shares *shares;
     struct attempt attempt[CLIENTS + LIMIT + 1];
     uint64_t longest_ns, replaced_clients, connects;
 };
@@ -104,18 +104,18 @@ static void end_those_that_are_due(struct scene *scene, uint64_t now_ns)
         struct attempt *attempt = &scene->attempt[i];
         if (!attempt->in || attempt->ends_ns > now_ns)
             continue;
-        half_open_remove(scene->half_open, &attempt->entry);
+        shares_remove(scene->shares, &attempt->entry);
         attempt->in = false;
     }
 }
 
 static void begin(struct scene *scene, unsigned from, uint64_t now_ns, uint64_t takes_ns, bool client)
 {
-    struct half_open_key key = source(from);
-    struct half_open_entry *victim = half_open_victim(scene->half_open);
+    struct share_key key = source(from);
+    struct share_entry *victim = shares_victim(scene->shares);
     if (victim) {
         struct attempt *replaced = (struct attempt *)victim;
-        half_open_remove(scene->half_open, victim);
+        shares_remove(scene->shares, victim);
         replaced->in = false;
         scene->replaced_clients += replaced->client;
         if (replaced->client && scene->longest_ns < SECOND_SYN_NS + RTT_NS)
@@ -124,7 +124,7 @@ static void begin(struct scene *scene, unsigned from, uint64_t now_ns, uint64_t 
     for (struct attempt *attempt = scene->attempt;; attempt++)
         if (!attempt->in) {
             *attempt = (struct attempt){.in = true, .client = client, .ends_ns = now_ns + takes_ns};
-            CHECK(half_open_add(scene->half_open, &attempt->entry, &key));
+            CHECK(shares_add(scene->shares, &attempt->entry, &key));
             break;
         }
     scene->connects += client;
@@ -137,7 +137,7 @@ static void begin(struct scene *scene, unsigned from, uint64_t now_ns, uint64_t 
 static uint64_t longest_connect(bool scanned, unsigned sources)
 {
     struct scene *scene = calloc(1, sizeof *scene);
-    scene->half_open = half_open_create(LIMIT);
+    scene->shares = shares_create(LIMIT);
     unsigned scans = 0;
     for (uint64_t ms = 0; ms < 30000; ms++) {
         uint64_t now_ns = ms * NC_NS_PER_MS;
@@ -150,7 +150,7 @@ static uint64_t longest_connect(bool scanned, unsigned sources)
     CHECK(scene->connects == 7500 && scene->replaced_clients == 0);
     uint64_t longest_ns = scene->longest_ns;
     end_those_that_are_due(scene, UINT64_MAX);
-    half_open_destroy(scene->half_open);
+    shares_destroy(scene->shares);
     free(scene);
     return longest_ns;
 }

@@ -1,0 +1,47 @@
+/* Places for connections, shared out among those who ask for them. Their number is limited. When the limit is reached a
+ * new one takes the place of another of the source that has the most. So a source that asks for many takes the places
+ * of its own, and all others connect as ever. Everything takes O(1) time.
+ *   - Connections that are not yet established (--half-open): the oldest of the busiest source makes room.
+ *   - All connections (--sessions): one that has been idle for long makes room, if its source has more than the source
+ *     of the new one; otherwise there is no place for the new one.
+ * A source is an IPv4 address or an IPv6 network of 64 bits. A far gateway does not know the clients of its peer's
+ * proxies; these are one source.
+ * Rejected: turning new ones away at the limit; eight silent destinations a second would then keep everybody out for as
+ * long as a connect may take, two minutes, and idle connections for a day. A fixed share for each source; it is too
+ * little for one behind which there are many hosts, and too much against a thousand sources. */
+#ifndef LFT_SHARES_H
+#define LFT_SHARES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct share_source;
+/* A part of its owner. source NULL: it is not counted. */
+struct share_entry {
+    struct share_entry *older, *newer; /* of the same source */
+    struct share_source *source;
+};
+
+enum { SHARE_KEY = 9 };
+struct share_key {
+    uint8_t at[SHARE_KEY];
+};
+/* `family` is 4 or 6, and any other for a source that is not known; `address` is in network order. */
+struct share_key share_key(unsigned family, const uint8_t address[16]);
+
+struct shares;
+struct shares *shares_create(size_t most); /* NULL: no memory */
+void shares_destroy(struct shares *shares);
+size_t shares_count(const struct shares *shares);
+/* Whose place a new one has to take; NULL: there is room. */
+struct share_entry *shares_victim(const struct shares *shares);
+/* True when a source has more places than the one of this key. */
+bool shares_has_heavier(const struct shares *shares, const struct share_key *key);
+/* Makes an entry the newest of its source. */
+void shares_renew(struct share_entry *entry);
+/* False: no memory. There must be room. */
+bool shares_add(struct shares *shares, struct share_entry *entry, const struct share_key *key);
+void shares_remove(struct shares *shares, struct share_entry *entry); /* nothing if it is not counted */
+
+#endif
