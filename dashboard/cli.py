@@ -43,7 +43,7 @@ def dashboard(
     from dashboard.data.runs import load_run
     from dashboard.live.live import watch
     from dashboard.server import serve
-    from scenarios.run import runs
+    from scenarios.run import history, runs
 
     if token is not None and len(token) < 8:
         raise UsageError("--token: too short; at least 8 characters, or leave it out to get one made up")
@@ -52,6 +52,8 @@ def dashboard(
         path = runs.find(run or "last", runs_dir).absolute()
         load_run(path)  # so that a damaged run is an error here rather than on a page
         first, runs_dir = f"/run/{path.name}", path.parent
+    for why in history.left_out(runs_dir):
+        click.echo(f"lfp: left out: {why}", err=True)
     live = watch(gateway, box)
     try:
         serve(runs_dir, first, host, port, token, lambda url: click.echo(f"Dashboard: {url}   (Ctrl-C ends it)"),

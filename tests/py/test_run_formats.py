@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from scenario_runs import FakeTrials
 from test_dashboard_facts import texts_of_page
 
 import lfp
+from dashboard import server
 from dashboard.app import Runs, page_at
 from netcommon import run_format
 from netcommon.errors import LfpError
@@ -137,12 +139,14 @@ def test_python_and_the_dashboard_refuse_it_too(run: Path) -> None:
             page_at(Runs(run.parent), address)
 
 
-def test_history_says_what_it_leaves_out(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = run.parent / "other"
-    run.rename(other)
-    with tarfile.open(next(DATA.glob("*.tar.gz"))) as packed:
-        packed.extractall(run.parent, filter="data")
+def test_history_and_dashboard_say_what_they_leave_out(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Path(shutil.copytree(run, run.parent / "other"))
     later(other)
+    monkeypatch.setattr(server, "serve", lambda *_, **__: None)
+    assert cli.run(["dashboard", str(run)]) == 0
+    assert f"lfp: left out: {other}: written in format" in capsys.readouterr().err
     assert cli.run(["history", "--runs-dir", str(run.parent), "--json"]) == 0
     said = capsys.readouterr()
     assert len(said.out.splitlines()) == 2
