@@ -90,6 +90,8 @@ def _as_json(found: compare.Comparison, cell: judgement.Cell) -> dict[str, objec
     distinct = {"base_distinct": len(cell.base.distinct), "run_distinct": len(cell.run.distinct)}
     by = dict(zip(("setting", "base", "run"), found.by, strict=True)) if found.by else None
     values = {"setting": cell.setting, "base": cell.base.values, "run": cell.run.values, **distinct}
-    judged = {"ratio": cell.ratio, "interval": cell.interval, "p": cell.p, "delta": cell.delta}
+    tested = sum(one.p is not None for one in found.cells)
+    judged = {"ratio": cell.ratio, "interval": cell.interval, "p": cell.p, "p_corrected": f"Holm, {tested} cells",
+              "delta": cell.delta}  # fmt: skip
     return {"v": 2, "metric": found.metric, "by": by, **values, "margin": found.margin, **judged,
             "verdict": cell.verdict}  # fmt: skip

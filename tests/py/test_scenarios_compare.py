@@ -59,7 +59,7 @@ def test_a_cell_that_got_worse_is_named_and_fails(
     assert cli.run(["compare", str(base), str(worse), "--json"]) == 1
     cells = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(cell["setting"]["loss_ppb"], cell["verdict"]) for cell in cells] == [(0, "same"), (1_000_000, "worse")]
-    assert cells[1]["p"] < 0.01 and cells[1]["delta"] == -1
+    assert cells[1]["p"] < 0.01 and cells[1]["delta"] == -1 and cells[1]["p_corrected"] == "Holm, 2 cells"
     assert cli.run(["compare", str(worse), str(base)]) == 0  # better is no regression …
     assert cli.run(["compare", str(worse), str(base), "--agree"]) == 1  # … unless the two shall agree
 
