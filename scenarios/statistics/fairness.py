@@ -12,6 +12,7 @@ alone in the end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,8 +30,8 @@ MAIN, BESIDE = "main", ("second", "plain")  # keys of a sender's last object tha
 
 def jain(shares: Sequence[float]) -> float:
     """Jain's fairness index: 1 when all shares are equal, 1/n when one has everything; 0 when there is nothing."""
-    squares = sum(share * share for share in shares)
-    return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
+    squares = math.fsum(share * share for share in shares)  # sum() of Python 3.12 and later rounds in another way
+    return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
 
 
 @dataclass(frozen=True)

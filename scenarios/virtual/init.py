@@ -23,7 +23,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netcommon.errors import MissingError
+from netcommon.errors import LfpError, MissingError
 from scenarios.virtual import lean, mounts
 
 if TYPE_CHECKING:
@@ -37,10 +37,11 @@ _TERMINAL = "/dev/tty1"  # a file of the host's, OUTPUT, to which it writes at o
 _POWER_OFF, _SET_TIMERSLACK = 0x4321FEDC, 29
 _HEARTBEAT_S = 1.0
 _RECORD = Path("/proc/record")  # patches/7/who-ran-when.patch: recording begins when something is written to it
-# Trials and commands begin at a full second, but not in the clock's first. What TCP hears then has ts_recent_stamp 0,
-# as if it had no timestamp, and a port in TIME-WAIT is not used again (RFC 6191). Reading the clock advances it by a
-# tick, and how often the code before a trial reads it depends on the host (on which modules it keeps compiled). The
-# heartbeat is half a second off.
+# patches/7/who-sets-up.patch: who writes to it takes no time, nor does what it forks; and chance begins anew.
+_SETTING_UP = Path("/proc/setting_up")
+# Trials and commands begin at this time of the clock, but not in its first second. What TCP hears then has
+# ts_recent_stamp 0, as if it had no timestamp, and a port in TIME-WAIT is not used again (RFC 6191). The heartbeat is
+# half a second off.
 _START_S = 1.0
 _MCL_FUTURE, _STACK_BYTES = 2, 256 * 1024
 # By default the kernel gives TCP a tenth of the memory; the guest's memory was sized for the data in flight.
@@ -84,8 +85,9 @@ def _lock_memory() -> None:
 
 
 def _sleep_to(period_s: float, offset_s: float = 0.0) -> None:
-    """Sleeps until the clock is at a whole number of periods plus the offset."""
-    time.sleep((offset_s - time.monotonic()) % period_s)
+    """Sleeps until the clock is next at a whole number of periods plus the offset. The clock stands while this process
+    looks at it, so a sleep of no length would be repeated for ever."""
+    time.sleep(period_s - (time.monotonic() - offset_s) % period_s)
 
 
 def _heartbeat() -> None:
@@ -98,13 +100,29 @@ def _heartbeat() -> None:
         _sleep_to(_HEARTBEAT_S, _HEARTBEAT_S / 2)
 
 
+def _set_up_by_us() -> None:
+    """From here on this process takes no time, and all chance in the guest follows from the seed and from what happens
+    from here on. Kernels of before Linux 7 do not know of that."""
+    if _SETTING_UP.exists():
+        _SETTING_UP.write_text("1", encoding="ascii")
+
+
+def _begin() -> None:
+    """Waits for the one moment at which every guest begins, whatever came before."""
+    early_s = _START_S - time.monotonic()
+    if early_s <= 0:
+        raise LfpError(f"setting the guest up took {round(_START_S - early_s, 3)} s of its clock, not {_START_S:g} s")
+    time.sleep(early_s)
+    _set_up_by_us()
+
+
 def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
     """Runs the trial as on the host, except for the work on its results."""
     lean.all_packages()
     from scenarios.trial.trial import run_trial
     from scenarios.virtual import lab
 
-    _sleep_to(_START_S)
+    _begin()
     scratch = Path("/run/tmp/trial")
     scratch.mkdir()
     with lab.topology(trial, super_bytes) as (net, ledger):
@@ -121,12 +139,13 @@ def _command(argv: list[str], folder: str, machine: Machine | None, recorded: bo
     """Runs a program in place of a trial. The host sees what it says at once, and its status at the end."""
     output = os.open(_TERMINAL, os.O_WRONLY | os.O_NOCTTY)
     tty.setraw(output)
+    _begin()
     with ExitStack() as stack:
         environment = None
         if machine:
             argv = stack.enter_context(machine.entered(argv, str(SHARE)))
             environment = machine.environment
-        _sleep_to(_START_S)
+            _sleep_to(_HEARTBEAT_S)
         if recorded:
             _begin_record()
         began = time.monotonic_ns()
@@ -151,6 +170,7 @@ def main() -> None:
     try:
         _lock_memory()
         _set_up(sys.argv[1])
+        _set_up_by_us()
         share = os.open(SHARE, os.O_RDONLY)  # syncfs on it reports errors of writing from here on
         job = pickle.loads((SHARE / JOB).read_bytes())
         os.environ |= job["environment"]

@@ -1,4 +1,5 @@
-"""Which parts of a setting are drawn from a seed. Where none is, repeats in virtual time are copies of one trial.
+"""Which parts of a setting are drawn from a seed: packets' fates in the delay box, a congestion control's own draws, a
+gateway of another make. Where nothing is drawn, repeats in virtual time are copies of one trial.
 
 In real time the machine's own noise makes repeats differ, whatever the path does.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scenarios.plan import flows, profiles
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import Direction
 from scenarios.plan.plan import Plan, Trial
@@ -15,19 +17,34 @@ _RATIOS = ("loss", "loss_after", "duplicate", "corrupt", "forge", "reorder")
 _LISTS = ("packets", "time", "seq", "retransmission")  # loss models that name the packets to drop
 _DRAWN_AQM = ("red", "pie")
 _TRACE = "trace"  # jitter from a file, packet by packet
+# Congestion controls that draw: the phase in which BBR's cycle of gains begins, and to which flows CDG and NV react.
+DRAWING_CONTROLS = frozenset({"bbr", "cdg", "nv"})
 _STILL_SEED = 1
 
 
 def is_drawn(setting: Scenario) -> bool:
-    """Whether the delay box draws anything at random for the packets of this setting, or a gateway may that is not
-    ours."""
-    return setting.gateway.kind == "command" or any(_drawn_in(setting.path.direction(way)) for way in ("ab", "ba"))
+    """Whether anything in this setting is drawn at random that its results depend on."""
+    return (
+        not DRAWING_CONTROLS.isdisjoint(_controls(setting))
+        or any(flows.gateway_of(setting, pair).kind == "command" for pair in flows.pairs(setting))
+        or any(_drawn_in(setting.path.direction(way)) for way in ("ab", "ba"))
+    )
+
+
+def _controls(setting: Scenario) -> Iterator[str]:
+    """The names of all flows' congestion controls, without their parameters."""
+    default = profiles.of(setting.profile).congestion
+    for one in flows.of(setting):
+        for named in (one.setting.transfer.congestion or default, one.setting.transfer.second):
+            if named:
+                yield named.partition(":")[0]
 
 
 def guest_seed(trial: Trial) -> int:
     """The seed of everything that a virtual trial's kernel and programs draw: ports, sequence numbers, keys. Which ones
     they get hardly matters, but a draw may take a look at the clock more, and a transfer through gateways that begins a
-    microsecond later can end 0.2 % faster. So they differ between repeats only where the packets' fates do."""
+    microsecond later can end 0.2 % faster. So they differ between repeats only where something is drawn that
+    matters."""
     path = trial.setting.path
     if path.seed is not None:
         return path.seed
