@@ -17,6 +17,7 @@ from scenarios.plan import cells, columns, params
 from scenarios.plan.cells import Key, Row
 from scenarios.plan.plan import Plan
 from scenarios.run import judgement, runs
+from scenarios.run import manifest as manifests
 from scenarios.run.judgement import ALPHA, VERDICTS, Cell, judge
 from scenarios.trial.files import read_json
 
@@ -28,7 +29,8 @@ class Comparison:
     trials are not valid.
     ``margin``: the share by which a ratio may differ from 1 and count as the same. ``by``: the setting, its base and
     its new value, where both sides are of one run. ``also``: what else differs, because of that setting or as
-    ``across`` allows."""
+    ``across`` allows. ``ran``: the names of what both runs ran that was not the same: programs, kernel, C library,
+    lfp."""
 
     metric: str
     varied: dict[str, str]
@@ -39,6 +41,7 @@ class Comparison:
     margin: float
     by: tuple[str, str, str] | None = None
     also: str = ""
+    ran: tuple[str, ...] = ()
 
     def count(self, verdict: str) -> int:
         return sum(cell.verdict == verdict for cell in self.cells)
@@ -103,7 +106,8 @@ def compare(
     allowed = [name for name in columns.settings() if name in aside and name not in columns.OF_THE_CLOCK]
     apart = [name for name in allowed if _value_set(rows[0], name) != _value_set(rows[1], name)]
     also = differences(apart, rows)
-    return Comparison(metric, _varied(settings, ours), found, unmatched, unjudged, left_out, margin, also=also)
+    ran = tuple(manifests.apart(*(read_json(path / "manifest.json") for path in (base, run))))
+    return Comparison(metric, _varied(settings, ours), found, unmatched, unjudged, left_out, margin, also=also, ran=ran)
 
 
 def apart(base: Path, run: Path) -> list[str]:
@@ -309,6 +313,8 @@ def remarks(found: Comparison) -> Iterator[str]:
     sides = [side for cell in found.cells for side in (cell.base, cell.run)]
     if any(len(side.distinct) < len(side.values) for side in sides):
         yield "copies: repeats of one seed, or without anything random, are one observation; judged by the ratio alone"
+    if found.ran:
+        yield f"not the same in both runs: {', '.join(found.ran)} (hashes and versions in manifest.json)"
     if found.unmatched:
         verb, where = "is" if found.unmatched == 1 else "are", "side" if found.by else "run"
         yield f"{_counted(found.unmatched, 'setting')} {verb} in one {where} only"

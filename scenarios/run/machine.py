@@ -34,8 +34,8 @@ def kernel() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the testbed and of the packages that shape a run."""
-    found = {"python": platform.python_version()}
+    """Versions of the testbed, of the packages and of the C library that shape a run."""
+    found = {"python": platform.python_version(), "libc": " ".join(platform.libc_ver())}
     for package in ("lfp", *_PACKAGES):
         try:
             found[package] = importlib.metadata.version(package)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,21 @@ def replan(manifest: dict[str, Any], run_dir: Path = Path()) -> Plan:
     that the run carries."""
     scenario = model_files.of_run(manifest["scenario"], run_dir)
     return make_plan(Document("manifest.json", scenario), manifest["seed"])
+
+
+def apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The names of what two runs ran that was not the same: programs, kernel, C library, lfp. What one of the manifests
+    does not say is left out."""
+    ours, theirs = _ran(one), _ran(other)
+    return [name for name, what in ours.items() if what and theirs.get(name) and what != theirs[name]]
+
+
+def _ran(manifest: Mapping[str, Any]) -> dict[str, str | None]:
+    """What a run ran, each with what tells it from others."""
+    versions, virtual = manifest.get("versions") or {}, manifest.get("virtual") or {}
+    kernel = virtual.get("kernel_sha256") or manifest.get("kernel")
+    commit = (manifest.get("commits") or {}).get("lfp") or versions.get("lfp")
+    return dict(manifest.get("hashes") or {}) | {"kernel": kernel, "libc": versions.get("libc"), "lfp": commit}
 
 
 def write(run_dir: Path, manifest: dict[str, Any]) -> None:

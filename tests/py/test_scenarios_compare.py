@@ -285,3 +285,25 @@ TWO_QUEUES: dict[str, Any] = {
     "scenario": {"name": "x"}, "path": {"delay": "5ms"}, "transfer": {"bytes": "1MB"},
     "sweep": {"path.queue": ["30KB", "60KB"]},
 }  # fmt: skip
+
+
+def test_programs_and_kernels_that_are_not_the_same_are_named(
+    make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python and its packages are not among them. A run of before, which does not say what it ran, says nothing."""
+    base, run = (make(name, {0: noisy(100e6, 8, 1)}) for name in ("base", "run"))
+    said: dict[str, Any] = {
+        "hashes": {"rttcp": "1", "comet-delay": "2"}, "virtual": {"kernel_sha256": "3"}, "commits": {"lfp": "4"},
+        "versions": {"python": "3.11.7", "libc": "glibc 2.36"},
+    }  # fmt: skip
+    (base / "manifest.json").write_text(json.dumps(said))
+    for other, names in (
+        ({"versions": {"python": "3.13.0", "libc": "glibc 2.36"}}, None),
+        ({"hashes": {"rttcp": "1", "comet-delay": "5"}, "virtual": {"kernel_sha256": "6"}}, "comet-delay, kernel"),
+        ({"versions": {"libc": "glibc 2.41"}, "commits": {"lfp": "4-dirty"}}, "libc, lfp"),
+        ({"hashes": {}, "commits": {}, "versions": {}}, None),
+    ):
+        (run / "manifest.json").write_text(json.dumps(said | other))
+        assert cli.run(["compare", str(base), str(run)]) == 0
+        line = next((line for line in capsys.readouterr().out.splitlines() if line.startswith("not the same")), None)
+        assert line == (names and f"not the same in both runs: {names} (hashes and versions in manifest.json)")
