@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as parquet
 import pytest
 
 import pktlogger
+from netcommon.binaries import find
 from scenarios.virtual import kernel
 
 pytestmark = [
     pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
 ]  # fmt: skip
 
+Times = npt.NDArray[np.int64]
 ROOT = Path(__file__).resolve().parents[2]
 MS = 1_000_000
 OUTAGE = """
@@ -77,3 +83,62 @@ def test_a_path_that_is_down_is_the_limit_and_the_reason(tmp_path: Path, lasts_m
     assert down[1] - down[0] >= lasts_ms, "it is down until something passes"
     rtt_ms, tries = 100, 2 if lasts_ms > 100 else 1  # a time-out may wait as long again as the outage lasted
     assert down[1] - down[0] <= tries * lasts_ms + 2 * rtt_ms + 200
+
+
+LONGER = """
+[scenario]
+name = "longer"
+[path]
+delay = "20ms"
+rate = "100Mbit"
+queue = "0.2 BDP"
+change = "{change}"
+[transfer]
+duration = "8s"
+congestion = "{control}"
+[capture]
+points = ["snd", "box", "rcv"]
+"""
+CHANGES = ["2s delay=30ms", "1500ms delay=30ms; 3s delay=30.4ms; 4500ms delay=12ms; 6s ba_delay=50ms"]
+
+
+def without_record(folder: Path) -> Path:
+    """The same captures, analysed without the box's record."""
+    alone, captures = folder.parent / "alone", folder / "capture"
+    argv = [find("pktlogger"), "analyse", "--sender", captures / "snd.pcapng", "--receiver", captures / "rcv.pcapng"]
+    subprocess.run([*map(str, argv), "-o", str(alone)], check=True, stdout=subprocess.DEVNULL, timeout=120)
+    return alone
+
+
+def true_queues(folder: Path, flow: dict[str, Any]) -> tuple[Times, Times]:
+    """Of every packet that the sender's capture shows and whose first part arrived: when it was sent, and how long that
+    part waited in the box's queue, which lets packets out in the order in which they came."""
+    rows = parquet.read_table(folder / "box.parquet")
+    mine = (rows["direction"].to_numpy() == 0) & (rows["t_queue_exit_ns"].to_numpy() >= 0)
+    came, left = (rows[name].to_numpy()[mine] for name in ("t_arrival_ns", "t_queue_exit_ns"))
+    wait = dict(zip(left.tolist(), np.maximum(np.append(0, left[:-1]) - came, 0).tolist(), strict=True))
+    table = pktlogger.read_analysis(folder).segments
+    names = ("flow", "sender_frame", "t_received_ns", "t_sent_ns", "t_box_exit_ns")
+    number, frame, received, sent, exit_ns = (table[name].to_numpy() for name in names)
+    own = np.flatnonzero(number == flow["flow"])
+    first = own[np.unique(frame[own], return_index=True)[1]]
+    first = first[received[first] >= 0]
+    return sent[first], np.asarray([wait[left] for left in exit_ns[first].tolist()])
+
+
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_longer_path_is_no_queue(tmp_path: Path, change: str, control: str) -> None:
+    """The least queue of each limit is the box's to 0.1 ms, with its record and without. So a path that becomes longer
+    or shorter, in one direction or both, by a lot or by little, is no queue."""
+    folder = trial_of(tmp_path, LONGER.format(change=change, control=control))
+    flow = main_flow(folder)
+    sent, wait = true_queues(folder, flow)
+    for analysis in (folder, without_record(folder)):
+        found = pktlogger.read_analysis(analysis)
+        rows = [row for row in found.limits.to_pylist() if row["flow"] == flow["flow"] and row["queue_ns"] >= 0]
+        assert len(rows) >= 3
+        for row in rows:
+            inside = wait[(sent >= row["t0_ns"]) & (sent < row["t1_ns"])]
+            assert not inside.size or abs(row["queue_ns"] - inside.min()) <= MS // 10, (analysis.name, row)
+    shutil.rmtree(tmp_path / "runs")

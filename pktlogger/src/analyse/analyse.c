@@ -216,6 +216,9 @@ void pl_transfer_free(struct pl_transfer *t)
 {
     pl_join_free(t->join);
     pl_lateness_free(&t->lateness);
+    pl_base_free(&t->base);
+    pl_base_free(&t->seen_base);
+    pl_base_free(&t->ack_base);
     free(t->stops.at);
     free(t->box_fates);
     t->join = NULL;

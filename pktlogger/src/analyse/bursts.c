@@ -26,7 +26,7 @@ static bool met_full_queue(const struct pl_losses *losses, const struct pl_trans
 
 static bool continues(const struct pl_losses *losses, const struct pl_transfer *t, const struct pl_segment *segment)
 {
-    int64_t near_ns = t->min_rtt_ns > NEAR_NS ? t->min_rtt_ns : NEAR_NS;
+    int64_t rtt_ns = pl_transfer_rtt_ns(t, segment->t_sent_ns), near_ns = rtt_ns > NEAR_NS ? rtt_ns : NEAR_NS;
     if (losses->bursts.n == 0 || losses->between > NEAR)
         return false;
     return segment->t_sent_ns - losses->bursts.at[losses->bursts.n - 1].t1_ns <= near_ns;
@@ -69,7 +69,7 @@ int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct 
         losses->between++;
         if (segment->t_received_ns >= 0) {
             losses->arrived = true;
-            losses->arrived_delay_ns = segment->delay_ns;
+            losses->arrived_delay_ns = segment->delay_ns - pl_base_moved_ns(&t->seen_base, segment->t_sent_ns);
         }
         return 0;
     }

@@ -2,6 +2,7 @@
 #include "explain.h"
 
 #include "loss_judge.h"
+#include "path_base.h"
 #include "path_down.h"
 #include "service.h"
 
@@ -28,11 +29,25 @@ static int measure_service(struct pl_explain *explain, double *ns_a_byte)
     int result = service ? 0 : -1;
     for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_passage(explain->tables, explain->t, &cursor, &part);
          cursor.row++)
-        if (part.t_received_ns >= 0)
+        if (part.t_received_ns >= 0) {
+            part.t_received_ns = pl_settled_ns(explain->t, &part);
             result = pl_service_add(service, &part, explain->t->low_delay_ns);
+        }
     *ns_a_byte = service ? pl_service_end(service) : 0;
     free(service);
     return result;
+}
+
+/* The bottleneck's time for a byte, and the delays without queues: each depends on the other where the path changes. */
+static int measure_path(struct pl_explain *explain, double *ns_a_byte)
+{
+    struct pl_transfer *t = explain->t;
+    if (measure_service(explain, ns_a_byte) < 0 || pl_path_base_see(t, explain->tables, *ns_a_byte) < 0)
+        return -1;
+    if (t->seen_base.levels.n > 1 &&
+        (measure_service(explain, ns_a_byte) < 0 || pl_path_base_see(t, explain->tables, *ns_a_byte) < 0))
+        return -1;
+    return pl_path_base_find(t, explain->tables, *ns_a_byte);
 }
 
 /* Goes through the rows of a transfer that lost parts for the queues beside them. */
@@ -41,8 +56,8 @@ static int study_losses(struct pl_explain *explain)
     struct pl_transfer *t = explain->t;
     struct pl_segment part;
     double ns_a_byte;
-    int result = measure_service(explain, &ns_a_byte);
-    if (result < 0 || pl_loss_study_begin(&explain->study, t->min_rtt_ns, ns_a_byte) < 0)
+    int result = measure_path(explain, &ns_a_byte);
+    if (result < 0 || pl_loss_study_begin(&explain->study, t, ns_a_byte) < 0)
         return -1;
     for (struct pl_cursor cursor = {0};
          result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
@@ -54,26 +69,26 @@ static int study_losses(struct pl_explain *explain)
 }
 
 /* Finds the cause of each loss, and when nothing passed the path. */
-static int judge_losses(struct pl_explain *explain, int64_t back_ns)
+static int judge_losses(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
     struct pl_loss_causes causes;
     struct pl_segment part;
     uint64_t at;
     int result = 0;
-    pl_loss_causes_begin(&causes, t, &explain->study, &explain->down, back_ns, put_loss, explain);
+    pl_loss_causes_begin(&causes, t, &explain->study, &explain->down, put_loss, explain);
     for (struct pl_cursor cursor = {0};
          result == 0 && t->not_arrived && pl_tables_segment(explain->tables, t, &cursor, &part, &at); cursor.row++)
         result = pl_loss_causes_add(&causes, &part);
     return pl_loss_causes_end(&causes) < 0 ? -1 : result;
 }
 
-static int judge_acks(struct pl_explain *explain, int64_t back_ns)
+static int judge_acks(struct pl_explain *explain)
 {
     struct pl_ack_outages outages;
     struct pl_ack ack;
     int result = 0;
-    pl_ack_outages_begin(&outages, explain->t, back_ns, &explain->down);
+    pl_ack_outages_begin(&outages, explain->t, &explain->down);
     for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(explain->tables, explain->t, &cursor, &ack);
          cursor.row++)
         result = pl_ack_outages_add(&outages, &ack);
@@ -84,8 +99,8 @@ static int study(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
     int64_t back_ns = t->min_rtt_ns > t->min_delay_ns && t->min_delay_ns > 0 ? t->min_rtt_ns - t->min_delay_ns : 0;
-    if (pl_lateness_at_sender(&t->lateness, back_ns) < 0 || study_losses(explain) < 0 ||
-        judge_losses(explain, back_ns) < 0 || judge_acks(explain, back_ns) < 0)
+    if (pl_lateness_at_sender(&t->lateness, back_ns) < 0 || study_losses(explain) < 0 || judge_losses(explain) < 0 ||
+        judge_acks(explain) < 0)
         return -1;
     return pl_time_spans_merge(&explain->down);
 }
@@ -116,6 +131,8 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
 void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment)
 {
     struct pl_transfer *t = explain->t;
+    if (segment->t_box_exit_ns > explain->box_exit_ns)
+        explain->box_exit_ns = segment->t_box_exit_ns;
     if (segment->transmission == 1)
         t->bytes += segment->len;
     else {
@@ -134,9 +151,26 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
         t->box_fates[segment->box_fate]++;
 }
 
+/* By the record: the wait in the box's queue, and what the rest of the way took longer than without queues. By the
+ * captures: what all of the way took longer, but for the bottleneck's time for the part itself. */
+static int64_t queue_of(const struct pl_explain *explain, const struct pl_segment *segment)
+{
+    const struct pl_transfer *t = explain->t;
+    double service = explain->study.service;
+    bool boxed = t->box && segment->t_box_in_ns >= 0 && segment->t_box_exit_ns >= 0;
+    const struct pl_base *base = boxed ? &t->base : &t->seen_base;
+    int64_t way_ns = segment->delay_ns - pl_base_at(base, segment->t_sent_ns), wait_ns = 0;
+    if (boxed) {
+        way_ns -= segment->t_box_exit_ns - segment->t_box_in_ns;
+        wait_ns = pl_path_base_wait_ns(segment, explain->box_exit_ns, service);
+    } else
+        way_ns -= (int64_t)(service * (segment->len + PL_HEADERS));
+    return wait_ns + (way_ns > 0 ? way_ns : 0);
+}
+
 int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment)
 {
-    return segment->t_received_ns < 0 ? -1 : segment->delay_ns - explain->t->min_delay_ns;
+    return segment->t_received_ns < 0 ? -1 : queue_of(explain, segment);
 }
 
 void pl_explain_end(struct pl_explain *explain)

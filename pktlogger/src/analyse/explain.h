@@ -12,6 +12,7 @@ struct pl_explain {
     struct pl_limits *limits;
     struct pl_loss_study study;
     struct pl_time_spans down; /* when nothing passed the path */
+    int64_t box_exit_ns;       /* the last that a part left the box's queue, by the record */
 };
 
 /* Finds out why each part was lost. `explain` must stay where it is. Returns 0, or -1 without memory; pl_explain_end is
@@ -21,7 +22,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
 /* Counts the next part in order of sending. */
 void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment);
 
-/* What the part's delay is more than the smallest one; -1 when it did not arrive. */
+/* How long the next part waited in queues, before pl_explain_part takes it; -1 when it did not arrive. */
 int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment);
 
 void pl_explain_end(struct pl_explain *explain);

@@ -182,6 +182,27 @@ static void add_order(json_t *flow, const struct pl_transfer *t)
     set_time(flow, "reordered_late_max_ns", t->reordered ? t->reordered_late_ns : -1);
 }
 
+/* The levels of a delay without queues. */
+static json_t *levels_json(const struct pl_base *base)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < base->levels.n; i++)
+        json_array_append_new(list, json_pack("{s:I, s:I}", "t0_ns", (json_int_t)base->levels.at[i].t_ns, "delay_ns",
+                                              (json_int_t)base->levels.at[i].delay_ns));
+    return list;
+}
+
+static void add_delays(json_t *flow, const struct pl_transfer *t)
+{
+    set_time(flow, "min_rtt_ns", t->min_rtt_ns);
+    set_time(flow, "max_rtt_ns", t->max_rtt_ns);
+    set_time(flow, "min_delay_ns", t->min_delay_ns);
+    set_time(flow, "max_delay_ns", t->max_delay_ns);
+    json_object_set_new(flow, "base",
+                        json_pack("{s:o, s:o, s:o}", "data", levels_json(&t->base), "data_seen",
+                                  levels_json(&t->seen_base), "acks", levels_json(&t->ack_base)));
+}
+
 json_t *pl_summary_flow(const struct pl_transfer *t)
 {
     json_t *flow = json_object();
@@ -211,10 +232,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set(flow, "acked_unseen_bytes", t->acked_unseen_bytes);
     set(flow, "unseen", t->unseen);
     set(flow, "unresolved", t->unresolved);
-    set_time(flow, "min_rtt_ns", t->min_rtt_ns);
-    set_time(flow, "max_rtt_ns", t->max_rtt_ns);
-    set_time(flow, "min_delay_ns", t->min_delay_ns);
-    set_time(flow, "max_delay_ns", t->max_delay_ns);
+    add_delays(flow, t);
     set(flow, "max_unacknowledged_bytes", t->max_unacknowledged_bytes);
     add_causes(flow, t);
     json_object_set_new(flow, "box", box_json(t));

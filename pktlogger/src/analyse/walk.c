@@ -58,16 +58,16 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet)
 
 static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
 {
-    int64_t quiet_ns = 10 * MS;
-    if (s->hint && s->t->min_rtt_ns / 2 > quiet_ns)
-        quiet_ns = s->t->min_rtt_ns / 2 < 200 * MS ? s->t->min_rtt_ns / 2 : 200 * MS;
+    int64_t quiet_ns = 10 * MS, half_ns = pl_transfer_rtt_ns(s->t, now_ns) / 2;
+    if (s->hint && half_ns > quiet_ns)
+        quiet_ns = half_ns < 200 * MS ? half_ns : 200 * MS;
     return first->transmission > 1 && first->seq <= s->una && first->seq + first->len > s->una &&
            now_ns - s->last_ack_ns >= quiet_ns;
 }
 
 static bool is_probe(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
 {
-    int64_t quiet_ns = s->t->min_rtt_ns + s->t->min_rtt_ns / 2;
+    int64_t rtt_ns = pl_transfer_rtt_ns(s->t, now_ns), quiet_ns = rtt_ns + rtt_ns / 2;
     int64_t since_ns = s->last_ack_ns > s->last_send_ns ? s->last_ack_ns : s->last_send_ns;
     return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 && first->seq > s->una &&
            first->seq + first->len == s->high && now_ns - since_ns >= (quiet_ns > 10 * MS ? quiet_ns : 10 * MS);
@@ -215,7 +215,8 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         s->last_send_ns = s->last_ack_ns = packet->t_ns;
     }
     bool timeout = is_timeout(s, first, packet->t_ns);
-    if (packet->t_ns - s->last_send_ns > pl_stop_threshold_ns(s->t) && note_stop(s, packet->t_ns, first, timeout) < 0)
+    if (packet->t_ns - s->last_send_ns > pl_stop_threshold_ns(s->t, s->last_send_ns) &&
+        note_stop(s, packet->t_ns, first, timeout) < 0)
         return -1;
     pl_walk_end_window_wait(s, packet->t_ns);
     if (timeout)
@@ -224,6 +225,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
     if (!timeout && !s->probe && first->transmission > 1 && s->mode == PL_MODE_NORMAL)
         enter_fast(s, first);
     bool reduced = note_reduction(s, packet);
+    int64_t queue_ns = pl_explain_queue_ns(&s->explain, first);
     if (take_parts(s) < 0)
         return -1;
     after_send(s, packet->t_ns);
@@ -231,7 +233,8 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         return -1;
     const struct pl_limits_send sent = {
         .t_ns = packet->t_ns,
-        .queue_ns = pl_explain_queue_ns(&s->explain, first),
+        .queue_ns = queue_ns,
+        .rtt_ns = pl_transfer_rtt_ns(s->t, packet->t_ns),
         .una = s->una,
         .high = s->high,
         .len = packet->len,
@@ -311,7 +314,8 @@ static int finish(struct pl_walk *s)
         pl_walk_end_window_wait(s, INT64_MAX / 2);
     }
     pl_losses_end(&s->losses, s->t, s->tables);
-    if (!s->started || s->reset || s->una >= s->high || now_ns - s->last_send_ns <= pl_stop_threshold_ns(s->t))
+    if (!s->started || s->reset || s->una >= s->high ||
+        now_ns - s->last_send_ns <= pl_stop_threshold_ns(s->t, s->last_send_ns))
         return 0;
     s->t->last_ns = now_ns;
     return note_stop(s, now_ns, NULL, false);
@@ -332,8 +336,9 @@ int pl_walk_end(struct pl_transfer *t, struct pl_tables *tables)
     return result;
 }
 
-int64_t pl_stop_threshold_ns(const struct pl_transfer *t)
+int64_t pl_stop_threshold_ns(const struct pl_transfer *t, int64_t t_ns)
 {
     const int64_t least_ns = 100 * MS;
-    return t->min_rtt_ns <= least_ns / 4 ? least_ns : t->min_rtt_ns < INT64_MAX / 4 ? 4 * t->min_rtt_ns : INT64_MAX;
+    int64_t rtt_ns = pl_transfer_rtt_ns(t, t_ns);
+    return rtt_ns <= least_ns / 4 ? least_ns : rtt_ns < INT64_MAX / 4 ? 4 * rtt_ns : INT64_MAX;
 }

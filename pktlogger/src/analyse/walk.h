@@ -30,7 +30,7 @@ struct pl_losses {
     size_t kept;              /* parts that were left when they were last gone through */
     uint64_t between;         /* parts that did not get lost since the last that did */
     bool arrived;             /* a part has */
-    int64_t arrived_delay_ns; /* of the last such part */
+    int64_t arrived_delay_ns; /* of the last such part, as if the path were at its shortest */
 };
 
 /* Takes the next segment in order of sending. A burst that it shows to be over becomes an event. */

@@ -293,8 +293,18 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->missed = false;
 }
 
+/* The path may have become longer or shorter. */
+static void take_rtt(struct pl_limits *l, int64_t rtt_ns)
+{
+    if (rtt_ns <= 0 || rtt_ns == l->path.min_rtt_ns)
+        return;
+    l->path.min_rtt_ns = rtt_ns;
+    l->rounds.standing_ns = standing_ns(&l->path);
+}
+
 int pl_limits_send(struct pl_limits *l, const struct pl_limits_send *sent)
 {
+    take_rtt(l, sent->rtt_ns);
     if (!l->started) {
         l->started = true;
         l->first = sent->una;

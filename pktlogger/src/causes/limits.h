@@ -10,8 +10,8 @@
 #include "spans.h"
 #include "transfer.h"
 
-/* What is known before the first packet. min_rtt_ns: at least 1. segment_ns: the bottleneck's time for a full segment;
- * 0: not known. Rows go to `sink`, in order and without gaps. */
+/* What is known before the first packet. min_rtt_ns: the round-trip time without queues, at least 1. segment_ns: the
+ * bottleneck's time for a full segment; 0: not known. Rows go to `sink`, in order and without gaps. */
 struct pl_limits_path {
     uint32_t flow, mss;
     int64_t min_rtt_ns, segment_ns;
@@ -25,11 +25,11 @@ struct pl_limits_path {
 
 enum pl_sender_mode { PL_MODE_NORMAL, PL_MODE_FAST, PL_MODE_TIMEOUT };
 
-/* The sender after a data packet. queue_ns: how much longer than the quickest part its first part was under way; -1:
- * not known. `timeout`: a time-out sent it. `reduced`: the sender reduced its congestion window for marks since the
- * packet before. */
+/* The sender after a data packet. queue_ns: how long its first part waited in queues; -1: not known. rtt_ns: the
+ * round-trip time without queues at this moment; 0: as before the first packet. `timeout`: a time-out sent it.
+ * `reduced`: the sender reduced its congestion window for marks since the packet before. */
 struct pl_limits_send {
-    int64_t t_ns, queue_ns;
+    int64_t t_ns, queue_ns, rtt_ns;
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
     uint32_t len, window;
     bool window_known, timeout, reduced;

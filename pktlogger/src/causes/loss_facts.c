@@ -70,7 +70,8 @@ static void mark_full(struct pl_loss_study *study, struct pl_loss_facts *f)
     for (size_t i = 0; i < study->runs.n; i++) {
         struct pl_lost_run *run = &study->runs.at[i];
         run->full = f->exact ? had_no_room(f, run) : seems_full(study, f, run);
-        counted = counted && i && run->first_sent_ns - sent_ns <= study->min_rtt_ns; /* in the same episode */
+        counted =
+            counted && i && run->first_sent_ns - sent_ns <= pl_transfer_rtt_ns(study->t, sent_ns); /* same episode */
         sent_ns = run->first_sent_ns;
         if (!run->full)
             continue;

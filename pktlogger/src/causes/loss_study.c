@@ -38,9 +38,9 @@ static int take_place(void *context, const struct pl_queue_place *place)
     return note_gap(study, place) < 0 ? -1 : pl_sample_add(&study->delays, place->delay_ns);
 }
 
-int pl_loss_study_begin(struct pl_loss_study *study, int64_t min_rtt_ns, double service)
+int pl_loss_study_begin(struct pl_loss_study *study, const struct pl_transfer *t, double service)
 {
-    *study = (struct pl_loss_study){.min_rtt_ns = min_rtt_ns, .service = service};
+    *study = (struct pl_loss_study){.t = t, .service = service};
     study->queues = pl_queues_new(service, take_place, study);
     return study->queues ? 0 : -1;
 }
@@ -48,7 +48,8 @@ int pl_loss_study_begin(struct pl_loss_study *study, int64_t min_rtt_ns, double 
 int pl_loss_study_arrival(struct pl_loss_study *study, const struct pl_segment *segment)
 {
     study->n++;
-    return pl_queues_add(study->queues, segment->t_sent_ns, segment->t_received_ns, segment->len + PL_HEADERS);
+    return pl_queues_add(study->queues, segment->t_sent_ns, pl_settled_ns(study->t, segment),
+                         segment->len + PL_HEADERS);
 }
 
 int pl_loss_study_loss(struct pl_loss_study *study, const struct pl_segment *segment)

@@ -28,7 +28,7 @@ struct pl_gap_seen {
 };
 
 struct pl_loss_study {
-    int64_t min_rtt_ns;
+    const struct pl_transfer *t;
     double service; /* ns a byte; 0: not known */
     struct pl_queues *queues;
     uint64_t n; /* arrivals */
@@ -46,7 +46,7 @@ struct pl_loss_study {
 
 /* `service`: of the bottleneck, as pl_service_end returns it. Returns 0, or -1 without memory. `study` must stay where
  * it is until pl_loss_study_end; pl_loss_study_free is allowed after either. */
-int pl_loss_study_begin(struct pl_loss_study *study, int64_t min_rtt_ns, double service);
+int pl_loss_study_begin(struct pl_loss_study *study, const struct pl_transfer *t, double service);
 
 /* Take the next part in order of sending: one that arrived, or one that was lost. Return 0, or -1 without memory. */
 int pl_loss_study_arrival(struct pl_loss_study *study, const struct pl_segment *segment);

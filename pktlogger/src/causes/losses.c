@@ -21,10 +21,9 @@ enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out)
 }
 
 void pl_loss_causes_begin(struct pl_loss_causes *c, const struct pl_transfer *t, const struct pl_loss_study *study,
-                          struct pl_time_spans *down, int64_t back_ns, pl_loss_sink *sink, void *context)
+                          struct pl_time_spans *down, pl_loss_sink *sink, void *context)
 {
-    *c = (struct pl_loss_causes){
-        .t = t, .study = study, .down = down, .back_ns = back_ns, .sink = sink, .context = context};
+    *c = (struct pl_loss_causes){.t = t, .study = study, .down = down, .sink = sink, .context = context};
 }
 
 /* What the study found out about the lost parts before the next arrival; NULL: nothing. */
@@ -40,7 +39,7 @@ static const struct pl_lost_run *studied_run(struct pl_loss_causes *c)
 /* What was left of the queue when a part was sent, since nothing had been let in for the whole run. */
 static double left_ns(const struct pl_loss_causes *c, int64_t t_sent_ns)
 {
-    return (double)(c->before.t_received_ns - t_sent_ns) - c->study->base_ns;
+    return (double)(pl_settled_ns(c->t, &c->before) - t_sent_ns) - c->study->base_ns;
 }
 
 /* True when nothing was let in for longer than the longest queue takes, or until half of that was left. A full queue
@@ -96,12 +95,13 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     }
 }
 
-/* `next`: the part that arrived behind the run; len 0: none. An outage lasts until `until_ns`. A waiting row has the box's
- * fate in `cause`, and in spacing_ns whether it left the bottleneck. */
+/* `next`: the part that arrived behind the run; len 0: none. An outage lasts until `until_ns`. A waiting row has the
+ * box's fate in `cause`, and in spacing_ns whether it left the bottleneck. */
 static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int64_t until_ns)
 {
     const struct pl_lost_run *run = studied_run(c);
-    int64_t near_ns = c->t->min_rtt_ns > PL_OUTAGE_NS ? c->t->min_rtt_ns : PL_OUTAGE_NS;
+    int64_t rtt_ns = pl_transfer_rtt_ns(c->t, c->first_lost_ns);
+    int64_t near_ns = rtt_ns > PL_OUTAGE_NS ? rtt_ns : PL_OUTAGE_NS;
     bool before = c->before.len && c->first_lost_ns - c->before.t_sent_ns <= near_ns;
     bool after = next->len && next->t_sent_ns - c->last_lost_ns <= near_ns;
     int64_t down_ns = -1;
@@ -110,7 +110,7 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int6
         row.run = (uint32_t)c->run.n;
         row.queue_ns = run && (before || after) ? (run->queue_ns > 0 ? (int64_t)run->queue_ns : 0) : -1;
         row.service_ns = (int64_t)(c->study->service * (row.len + PL_HEADERS));
-        row.spacing_ns = before && after ? next->t_received_ns - c->before.t_received_ns : -1;
+        row.spacing_ns = before && after ? pl_settled_ns(c->t, next) - pl_settled_ns(c->t, &c->before) : -1;
         enum pl_loss_cause seen = told.cause == FATE_UNSEEN ? PL_LOSS_CAPTURE : seen_cause(c, run, &row);
         row.seen_cause = (uint8_t)seen;
         row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out, c->t->box && c->t->box->tells_outages);
@@ -141,7 +141,8 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
     }
     if (segment->t_received_ns < 0)
         return 0;
-    if (c->run.n && end_run(c, segment, segment->t_received_ns + c->back_ns) < 0)
+    if (c->run.n &&
+        end_run(c, segment, segment->t_received_ns + pl_base_at(&c->t->ack_base, segment->t_received_ns)) < 0)
         return -1;
     c->before = *segment;
     c->arrived++;

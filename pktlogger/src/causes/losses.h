@@ -23,13 +23,11 @@ struct pl_loss_causes {
     size_t studied;                /* runs of the study that are before the next part */
     int64_t first_lost_ns, last_lost_ns;
     struct pl_time_spans *down; /* from the first part of an outage to the acknowledgement of the next arrival */
-    int64_t back_ns;            /* the way of an acknowledgement without a queue */
 };
 
-/* `study` has all parts of the transfer. Outages are added to `down`, as the sender felt them: `back_ns` is what an
- * acknowledgement takes without a queue. */
+/* `study` has all parts of the transfer. Outages are added to `down`, as the sender felt them. */
 void pl_loss_causes_begin(struct pl_loss_causes *causes, const struct pl_transfer *t, const struct pl_loss_study *study,
-                          struct pl_time_spans *down, int64_t back_ns, pl_loss_sink *sink, void *context);
+                          struct pl_time_spans *down, pl_loss_sink *sink, void *context);
 /* Takes the next part in order of sending. Returns 0, or -1 without memory. */
 int pl_loss_causes_add(struct pl_loss_causes *causes, const struct pl_segment *segment);
 int pl_loss_causes_end(struct pl_loss_causes *causes);

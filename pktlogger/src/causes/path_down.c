@@ -3,10 +3,9 @@
 
 #include "losses.h"
 
-void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t, int64_t back_ns,
-                          struct pl_time_spans *spans)
+void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t, struct pl_time_spans *spans)
 {
-    *o = (struct pl_ack_outages){.t = t, .back_ns = back_ns, .spans = spans};
+    *o = (struct pl_ack_outages){.t = t, .spans = spans};
 }
 
 /* Where the box has seen them, its record decides; else as many and as long as losses.h asks of data. */
@@ -17,18 +16,24 @@ static bool is_outage(const struct pl_ack_outages *o)
     return o->lost >= PL_OUTAGE_PARTS && o->last_ns - o->first_ns >= PL_OUTAGE_NS;
 }
 
+/* When an acknowledgement reaches the sender without a queue. */
+static int64_t due_ns(const struct pl_ack_outages *o, int64_t t_sent_ns)
+{
+    return t_sent_ns + pl_base_at(&o->t->ack_base, t_sent_ns);
+}
+
 static int end_run(struct pl_ack_outages *o, int64_t until_ns)
 {
     bool outage = o->lost && is_outage(o);
     o->lost = o->of_outage = 0;
-    return outage ? pl_time_spans_add(o->spans, o->first_ns + o->back_ns, until_ns) : 0;
+    return outage ? pl_time_spans_add(o->spans, due_ns(o, o->first_ns), until_ns) : 0;
 }
 
 int pl_ack_outages_add(struct pl_ack_outages *o, const struct pl_ack *ack)
 {
     if (ack->t_received_ns >= 0)
         return end_run(o, ack->t_received_ns);
-    if (ack->t_sent_ns + o->back_ns > o->t->sender_last_ns)
+    if (due_ns(o, ack->t_sent_ns) > o->t->sender_last_ns)
         return 0; /* the sender's capture was too short to show it */
     if (o->lost++ == 0)
         o->first_ns = ack->t_sent_ns;

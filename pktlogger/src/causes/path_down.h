@@ -8,14 +8,12 @@
 
 struct pl_ack_outages {
     const struct pl_transfer *t;
-    int64_t back_ns;             /* the way of an acknowledgement without a queue */
     struct pl_time_spans *spans; /* as the sender felt them */
     int64_t first_ns, last_ns;   /* of the present run: when they were sent; */
     uint64_t lost, of_outage;    /* how many, and those of them that the box's record says an outage took */
 };
 
-void pl_ack_outages_begin(struct pl_ack_outages *outages, const struct pl_transfer *t, int64_t back_ns,
-                          struct pl_time_spans *spans);
+void pl_ack_outages_begin(struct pl_ack_outages *outages, const struct pl_transfer *t, struct pl_time_spans *spans);
 
 /* Takes the next acknowledgement in order of sending. Returns 0, or -1 without memory. */
 int pl_ack_outages_add(struct pl_ack_outages *outages, const struct pl_ack *ack);

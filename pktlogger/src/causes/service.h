@@ -22,7 +22,7 @@ struct pl_service {
     struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS]; /* of those that kept the bottleneck busy */
 };
 
-/* Takes the next part in order of sending that arrived. `low_delay_ns`: the delay of a part that meets no queue.
+/* Takes the next part in order of sending that arrived. `low_delay_ns`: the delay of such a part that meets no queue.
  * Returns 0, or -1 without memory. */
 int pl_service_add(struct pl_service *service, const struct pl_segment *segment, int64_t low_delay_ns);
 

@@ -13,6 +13,7 @@
 #define PL_TRANSFER_H
 
 #include "record_format.h"
+#include "base.h"
 #include "box.h"
 #include "index.h"
 #include "lateness.h"
@@ -193,6 +194,9 @@ struct pl_transfer {
     unsigned box_dir;            /* of the data, in the box's flow */
     int64_t box_delta;           /* sender's relative number less the box's */
     struct pl_lateness lateness; /* of the box, with its record */
+    struct pl_base base;         /* of data, by the box's record where there is one */
+    struct pl_base seen_base;    /* of data, by the captures alone */
+    struct pl_base ack_base;     /* of acknowledgements */
 
     uint64_t rows_left;                 /* of the present reading */
     struct pl_join *join;               /* during the second reading */
@@ -253,6 +257,12 @@ static inline bool pl_corrupted(const struct pl_segment *segment)
     return segment->t_received_ns < 0 && segment->receiver_frame > 0;
 }
 
+/* When a part would have arrived if the path were at its shortest, by the captures alone. */
+static inline int64_t pl_settled_ns(const struct pl_transfer *transfer, const struct pl_segment *segment)
+{
+    return segment->t_received_ns - pl_base_moved_ns(&transfer->seen_base, segment->t_sent_ns);
+}
+
 /* True for a packet of direction `dir` with payload and a usable number. */
 static inline bool pl_is_data(const struct pl_row *row, unsigned dir)
 {
@@ -261,8 +271,16 @@ static inline bool pl_is_data(const struct pl_row *row, unsigned dir)
 
 void pl_transfer_free(struct pl_transfer *transfer);
 
-/* A longer time without sending is a stop: 4 smallest round-trip times, and at least 100 ms. */
-int64_t pl_stop_threshold_ns(const struct pl_transfer *transfer);
+/* The round-trip time without queues at a moment: the smallest one, and what the path is longer then. -1: no sample. */
+static inline int64_t pl_transfer_rtt_ns(const struct pl_transfer *transfer, int64_t t_ns)
+{
+    if (transfer->min_rtt_ns < 0)
+        return -1;
+    return transfer->min_rtt_ns + pl_base_moved_ns(&transfer->base, t_ns) + pl_base_moved_ns(&transfer->ack_base, t_ns);
+}
+
+/* A longer time without sending from t_ns on is a stop: 4 round-trip times without queues, and at least 100 ms. */
+int64_t pl_stop_threshold_ns(const struct pl_transfer *transfer, int64_t t_ns);
 
 const char *pl_cause_name(enum pl_cause cause);
 

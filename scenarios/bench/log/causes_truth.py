@@ -40,6 +40,7 @@ class Truth:
         self.t_ns: Times = self._of["t_ns"] + (int(clock["realtime_ns"]) - int(clock["monotonic_ns"]))
         self._trial = trial
         self._busy = _Bottleneck(folder, trial)
+        self._down = _down(folder, self.t_ns, int(trial.setting.path.rtt_ns()))
 
     def limits(self) -> list[str]:
         """The limit between each sample and the next one."""
@@ -53,6 +54,7 @@ class Truth:
         state, room = of["ca_state"][:-1], of["unacked"] + _ROOM_SEGMENTS < of["snd_cwnd"]
         idle = room & (of["notsent_bytes"] < of["snd_mss"])  # Nagle keeps less than a segment back
         rules: list[tuple[str, Flags]] = [
+            ("path_down", self._down),
             ("timeout", (state == LOSS) | self._waits_for_timeout()),
             ("fast_recovery", state == RECOVERY),
             ("send_buffer" if filled else "application", (share["busy_time"] < 0.5) | idle[:-1]),
@@ -73,6 +75,23 @@ class Truth:
         for at in np.flatnonzero(np.diff(timeouts) > 0):  # a few in a trial
             waits[np.searchsorted(segments, segments[at]) : at + 1] = True
         return waits
+
+
+def _down(folder: Path, t_ns: Times, rtt_ns: int) -> Flags:
+    """Whether the path was down between each time and the next one: from the first packet that an outage took, by the
+    box's record, until the acknowledgement of the next one that passed was due."""
+    table = parquet.read_table(folder / "box.parquet")
+    fates = json.loads((table.schema.metadata or {})[b"pktlogger.record"])["fates"]
+    forth = table["direction"].to_numpy() == 0
+    came, fate = table["t_arrival_ns"].to_numpy()[forth], table["fate"].to_numpy()[forth]
+    order = np.argsort(came, kind="stable")
+    came, taken = came[order], (fate == fates.index("outage"))[order]
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], taken, [False]]).astype(np.int8)))
+    middle_ns, down = (t_ns[:-1] + t_ns[1:]) // 2, np.zeros(t_ns.size - 1, np.bool_)
+    for first, passed in edges.reshape(-1, 2):  # a few in a trial
+        until_ns = came[passed] + rtt_ns if passed < came.size else t_ns[-1]
+        down |= (middle_ns >= came[first]) & (middle_ns < until_ns)
+    return down
 
 
 class _Bottleneck:

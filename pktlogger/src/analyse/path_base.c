@@ -1,0 +1,153 @@
+/* Implements path_base.h. Each base takes two passes over the rows: how far single delays are off, then the levels. */
+#include "path_base.h"
+
+#include "base_finder.h"
+#include "service.h"
+
+#define LONG 0.95 /* share of the delays that are shorter than those of long queues */
+
+/* What both passes do with the next row. `part` NULL: it was lost. */
+struct pass {
+    bool noise;
+    struct pl_base_noise off;
+    struct pl_base_finder finder;
+};
+
+static int take(struct pass *pass, const struct pl_base_part *part)
+{
+    return pass->noise ? pl_base_noise_add(&pass->off, part) : pl_base_finder_add(&pass->finder, part);
+}
+
+static void lose(struct pass *pass, double work_ns)
+{
+    if (pass->noise)
+        pl_base_noise_lost(&pass->off, work_ns);
+    else
+        pl_base_finder_lost(&pass->finder, work_ns);
+}
+
+typedef int pass_over(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service);
+
+/* Both passes over the rows. `before_ns`: the queue that may have stood at the beginning. */
+static int find(pass_over *over, const struct pl_transfer *t, const struct pl_tables *tables, double service,
+                double before_ns, struct pl_base *base)
+{
+    struct pass pass = {.noise = true};
+    int result = over(&pass, t, tables, service);
+    double tolerance_ns = pl_base_noise_end(&pass.off);
+    pass.noise = false;
+    pl_base_finder_begin(&pass.finder, tolerance_ns, before_ns);
+    if (result == 0)
+        result = over(&pass, t, tables, service);
+    return pl_base_finder_end(&pass.finder, base) < 0 ? -1 : result;
+}
+
+static double work_of(const struct pl_segment *part, double service)
+{
+    return service * (part->len + PL_HEADERS);
+}
+
+/* By the captures: the flow's own work is in the queue. */
+static int over_captures(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
+{
+    struct pl_segment part;
+    int result = 0;
+    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_passage(tables, t, &cursor, &part); cursor.row++) {
+        double work_ns = work_of(&part, service);
+        const struct pl_base_part arrived = {.t_ns = part.t_sent_ns,
+                                             .delay_ns = (double)(part.t_received_ns - part.t_sent_ns) - work_ns,
+                                             .work_ns = work_ns,
+                                             .queued = service > 0};
+        if (part.t_received_ns < 0)
+            lose(pass, work_ns);
+        else
+            result = take(pass, &arrived);
+    }
+    return result;
+}
+
+/* By the record, without the time in the box's queue. A pacer behind it may queue what the flow sends, too. */
+static int over_record(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
+{
+    struct pl_segment part;
+    uint64_t at;
+    int result = 0;
+    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_segment(tables, t, &cursor, &part, &at);
+         cursor.row++) {
+        double work_ns = work_of(&part, service);
+        int64_t elsewhere_ns = part.delay_ns - (part.t_box_exit_ns - part.t_box_in_ns);
+        const struct pl_base_part arrived = {
+            .t_ns = part.t_sent_ns, .delay_ns = (double)elsewhere_ns, .work_ns = work_ns, .queued = false};
+        if (part.t_received_ns < 0 || part.t_box_in_ns < 0 || part.t_box_exit_ns < 0)
+            lose(pass, work_ns);
+        else
+            result = take(pass, &arrived);
+    }
+    return result;
+}
+
+static int over_acks(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
+{
+    struct pl_ack ack;
+    int result = 0;
+    (void)service;
+    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(tables, t, &cursor, &ack); cursor.row++) {
+        const struct pl_base_part arrived = {.t_ns = ack.t_sent_ns,
+                                             .delay_ns = (double)(ack.t_received_ns - ack.t_sent_ns)};
+        if (ack.t_received_ns >= 0)
+            result = take(pass, &arrived);
+    }
+    return result;
+}
+
+/* The queue that parts met when it was long, where the path has changed. */
+static int find_long_queue(struct pl_transfer *t, const struct pl_tables *tables)
+{
+    struct pl_sample queues = {.given = 0};
+    struct pl_segment part;
+    int result = 0;
+    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_passage(tables, t, &cursor, &part); cursor.row++)
+        if (part.t_received_ns >= 0)
+            result = pl_sample_add(&queues, (double)(pl_settled_ns(t, &part) - part.t_sent_ns - t->min_delay_ns));
+    pl_sample_sort(&queues);
+    double long_ns = pl_sample_quantile(&queues, LONG);
+    t->typical_queue_ns = long_ns > 0 ? (int64_t)long_ns : 0;
+    pl_sample_free(&queues);
+    return result;
+}
+
+int pl_path_base_see(struct pl_transfer *t, const struct pl_tables *tables, double service)
+{
+    bool begun_before = !t->flow->side[0].syn && !t->flow->side[1].syn;
+    double before_ns = begun_before ? (double)(t->max_delay_ns - t->min_delay_ns) : 0;
+    pl_base_free(&t->seen_base);
+    if (find(over_captures, t, tables, service, before_ns, &t->seen_base) < 0)
+        return -1;
+    return t->seen_base.levels.n > 1 ? find_long_queue(t, tables) : 0;
+}
+
+static int copy_base(struct pl_base *to, const struct pl_base *from)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < from->levels.n; i++)
+        result = pl_base_append(to, from->levels.at[i].t_ns, from->levels.at[i].delay_ns);
+    return result;
+}
+
+int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service)
+{
+    if (find(over_acks, t, tables, 0, 0, &t->ack_base) < 0)
+        return -1;
+    if (t->box && find(over_record, t, tables, service, 0, &t->base) < 0)
+        return -1;
+    return t->base.levels.n ? 0 : copy_base(&t->base, &t->seen_base);
+}
+
+int64_t pl_path_base_wait_ns(const struct pl_segment *segment, int64_t before_exit_ns, double service)
+{
+    int64_t others_ns = segment->t_box_exit_ns - segment->t_box_in_ns - (int64_t)work_of(segment, service);
+    int64_t own_ns =
+        (before_exit_ns < segment->t_box_exit_ns ? before_exit_ns : segment->t_box_exit_ns) - segment->t_box_in_ns;
+    int64_t wait_ns = service > 0 && others_ns > own_ns ? others_ns : own_ns;
+    return wait_ns > 0 ? wait_ns : 0;
+}

@@ -1,0 +1,20 @@
+/* The delays without queues of a transfer's path, over time: of data by the captures, of data by the record of the
+ * delay box where there is one, and of acknowledgements. */
+#ifndef PL_PATH_BASE_H
+#define PL_PATH_BASE_H
+
+#include "tables.h"
+#include "transfer.h"
+
+/* Finds seen_base, by the captures alone, and typical_queue_ns, which depends on it. `service`: the bottleneck's time
+ * for a byte in ns; 0: not known. Returns 0, or -1 without memory. */
+int pl_path_base_see(struct pl_transfer *t, const struct pl_tables *tables, double service);
+
+/* Finds base and ack_base, after seen_base. Returns 0, or -1 without memory. */
+int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service);
+
+/* How long a part waited in the box before its first bit was sent, by the record. It was in the queue until the flow's
+ * previous part left at `before_exit_ns`, and until its own bits had to be sent, behind those of others. */
+int64_t pl_path_base_wait_ns(const struct pl_segment *segment, int64_t before_exit_ns, double service);
+
+#endif
