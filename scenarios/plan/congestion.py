@@ -7,12 +7,12 @@ are a table, because a kernel lists only those that are loaded, and loads others
 from __future__ import annotations
 
 import json
-import subprocess
 from functools import cache
 from pathlib import Path
 
+from netcommon import probe
 from netcommon.binaries import MissingBinary, find
-from netcommon.process import START_TIMEOUT_S
+from netcommon.errors import LfpError
 from scenarios.plan.messages import suggest
 
 LINUX = (
@@ -71,8 +71,7 @@ def _installed() -> dict[str, tuple[str, ...]] | None:
 @cache
 def _listed(binary: Path, _built_ns: int) -> dict[str, tuple[str, ...]] | None:
     try:
-        done = subprocess.run([binary, "cc", "list", "--json"], capture_output=True, text=True, timeout=START_TIMEOUT_S)
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        return {row["name"]: tuple(row["parameters"]) for row in rows} if done.returncode == 0 else None
-    except (OSError, ValueError, KeyError, subprocess.SubprocessError):
+        rows = [json.loads(line) for line in probe.output([binary, "cc", "list", "--json"]).splitlines()]
+        return {row["name"]: tuple(row["parameters"]) for row in rows}
+    except (LfpError, ValueError, KeyError):
         return None

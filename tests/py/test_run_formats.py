@@ -24,7 +24,9 @@ from dashboard.app import Runs, page_at
 from netcommon import run_format
 from netcommon.errors import LfpError
 from scenarios import cli
-from scenarios.run import checks, plugins
+from scenarios.plan import params
+from scenarios.run import checks, manifest, plugins
+from scenarios.virtual import boxes
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "runs"
 EARLIER = range(run_format.OLDEST, run_format.VERSION)
@@ -159,10 +161,10 @@ def test_every_file_of_a_new_run_says_its_version(
     monkeypatch.chdir(tmp_path)
     assert cli.run(["run", str(DATA / "before.toml")]) == 0
     (made,) = Path("runs").iterdir()
-    manifest: dict[str, Any] = json.loads((made / "manifest.json").read_text())
+    content: dict[str, Any] = json.loads((made / "manifest.json").read_text())
     said = parquet.read_schema(made / "results.parquet").metadata[run_format.METADATA]
-    params = [json.loads(file.read_text())["v"] for file in made.glob("trials/*/params.json")]
-    assert {manifest["v"], int(said), *params} == {run_format.VERSION}
+    versions = [json.loads(file.read_text())["v"] for file in made.glob("trials/*/params.json")]
+    assert {content["v"], int(said), *versions} == {run_format.VERSION}
 
 
 def test_columns_that_meant_something_else_are_not_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,3 +185,12 @@ def test_columns_that_meant_something_else_are_not_compared(run: Path, capsys: p
 
 def test_there_is_a_run_of_every_earlier_format() -> None:
     assert {int(file.stem.removesuffix(".tar").removeprefix("format-")) for file in DATA.glob("*.tar.gz")} == {*EARLIER}
+
+
+def test_it_can_go_on(run: Path) -> None:
+    """The plan that --resume makes again is the run's own."""
+    content = json.loads((run / "manifest.json").read_text())
+    for trial in manifest.replan(content, run).trials:
+        asked = json.loads((run / "trials" / f"{trial.number:04d}" / "params.json").read_text())
+        again = params.of(boxes.settled(trial, content["virtual"]["box"]))
+        assert {name: again.get(name) for name in asked} == asked
