@@ -16,6 +16,7 @@
 #include "nc_range.h"
 
 #define TICK_NS NC_NS_PER_S
+#define SUSPENSION_LEAST_NS (100 * (int64_t)NC_NS_PER_MS)
 #define NOTED_AGAIN_NS (600 * NC_NS_PER_S)
 enum { BUSY_DATAGRAMS = 2 };
 
@@ -121,6 +122,24 @@ static bool more_soon(const struct gateway *gateway, uint64_t now_ns)
     return lft_link_next_ns(gateway->link, now_ns) < now_ns + rest_ns(gateway);
 }
 
+/* For how long the machine was suspended since it started: CLOCK_MONOTONIC stood, CLOCK_BOOTTIME went on. */
+static int64_t suspended_ns(void)
+{
+    struct timespec boot, mono;
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    return (boot.tv_sec - mono.tv_sec) * (int64_t)NC_NS_PER_S + boot.tv_nsec - mono.tv_nsec;
+}
+
+static void note_suspension(struct gateway *gateway)
+{
+    int64_t ns = suspended_ns(), grown_ns = ns - gateway->suspended_ns;
+    if (grown_ns < SUSPENSION_LEAST_NS)
+        return; /* the two clocks are not read at the same time */
+    gateway->suspended_ns = ns;
+    lft_link_suspended(gateway->link, (uint64_t)grown_ns);
+}
+
 /* A turn's work after the loop has received. True: work is left for the next turn. */
 static bool work(struct gateway *gateway, uint64_t now_ns)
 {
@@ -132,6 +151,7 @@ static bool work(struct gateway *gateway, uint64_t now_ns)
     more |= io_unread(gateway->io);
     unsigned sent = io_transmit(gateway->io);
     if (now_ns >= gateway->tick_ns) {
+        note_suspension(gateway);
         relay_tick(gateway->relay, now_ns);
         watch_mtu(gateway, now_ns);
         note_handshakes(gateway, now_ns);
@@ -212,6 +232,7 @@ void gateway_run(struct gateway *gateway, int signal_fd)
 {
     gateway->signals = (struct loop_source){.fd = signal_fd, .ready = signalled, .owner = gateway};
     loop_add(gateway->loop, &gateway->signals, EPOLLIN);
+    gateway->suspended_ns = suspended_ns();
     uint64_t now_ns = nc_now_ns(), until_ns = now_ns;
     while (!drained(gateway, now_ns)) {
         loop_turn(gateway->loop, now_ns, until_ns);

@@ -38,6 +38,7 @@ struct gateway {
     uint64_t handshakes_noted[HANDSHAKE_REASONS], handshakes_noted_ns[HANDSHAKE_REASONS]; /* note_handshakes */
     struct contention_log contention;
     bool draining, busy;
+    int64_t suspended_ns; /* how far CLOCK_BOOTTIME was ahead of CLOCK_MONOTONIC */
     uint64_t started_ns, tick_ns, drain_until_ns, seen_datagrams;
 };
 

@@ -119,7 +119,12 @@ static void begin_association(struct lft_link *link, const struct lft_keys *keys
     lft_session_restart(link->session, lft_engine_rx_pool(link->engine));
 }
 
-/* When the keys in use are dropped, replaced or not. */
+static uint64_t key_clock(const struct lft_link *link, uint64_t now_ns)
+{
+    return now_ns + link->suspended_ns;
+}
+
+/* When the keys in use are dropped, replaced or not, by key_clock. */
 static uint64_t rejected_ns(const struct lft_link *link)
 {
     return link->installed_ns + link->current.rekey_ns + REJECT_NS;
@@ -131,13 +136,14 @@ static void use_keys(struct lft_link *link, const struct lft_keys *keys, const s
     if (link->engine && keys->epoch == link->epoch && keys->peer_epoch == link->peer_epoch) {
         lft_link_drop_keys(&link->previous);
         link->previous = link->current;
-        link->previous_until_ns = nc_min(now_ns + PREVIOUS_NS, rejected_ns(link));
+        link->previous_until_ns = nc_min(key_clock(link, now_ns) + PREVIOUS_NS, rejected_ns(link));
         link->counters.rekeys++;
     } else
         begin_association(link, keys, now_ns);
     link->current = *keys;
     link->peer = *from;
-    link->installed_ns = link->silent_since_ns = now_ns;
+    link->installed_ns = key_clock(link, now_ns);
+    link->silent_since_ns = now_ns;
     link->tx_key_frames = link->rx_key_frames = 0;
     link->peer_payload_max = keys->peer_payload_max;
     lft_link_apply_payload_max(link);
@@ -147,7 +153,7 @@ void lft_link_await(struct lft_link *link, const struct lft_keys *keys, uint64_t
 {
     lft_link_drop_keys(&link->pending);
     link->pending = *keys;
-    link->pending_until_ns = now_ns + PENDING_NS;
+    link->pending_until_ns = key_clock(link, now_ns) + PENDING_NS;
 }
 
 static void drop_pending(struct lft_link *link)
@@ -227,11 +233,12 @@ static void check_silence(struct lft_link *link, uint64_t now_ns)
 /* Drops the keys whose time is over, whether or not there are others. */
 static void expire_keys(struct lft_link *link, uint64_t now_ns)
 {
-    if (link->previous.seal && now_ns >= link->previous_until_ns)
+    uint64_t clock_ns = key_clock(link, now_ns);
+    if (link->previous.seal && clock_ns >= link->previous_until_ns)
         lft_link_drop_keys(&link->previous);
-    if (link->pending.seal && now_ns >= link->pending_until_ns)
+    if (link->pending.seal && clock_ns >= link->pending_until_ns)
         drop_pending(link);
-    if (link->current.seal && now_ns >= rejected_ns(link)) {
+    if (link->current.seal && clock_ns >= rejected_ns(link)) {
         lft_link_drop_keys(&link->current);
         link->held_bytes = 0;
         link->counters.keys_rejected++;
@@ -242,10 +249,15 @@ static void expire_keys(struct lft_link *link, uint64_t now_ns)
  * may have lost them while it waited for our first frame. Frames under the previous keys would hide that. */
 static bool wants_keys(const struct lft_link *link, uint64_t now_ns)
 {
-    uint64_t age_ns = now_ns - link->installed_ns;
+    uint64_t age_ns = key_clock(link, now_ns) - link->installed_ns;
     return !link->current.seal || age_ns >= link->current.rekey_ns ||
            nc_max(link->tx_key_frames, link->rx_key_frames) >= link->config.rekey_frames ||
            (!link->rx_key_frames && age_ns >= UNCONFIRMED_NS);
+}
+
+void lft_link_suspended(struct lft_link *link, uint64_t ns)
+{
+    link->suspended_ns += ns;
 }
 
 void lft_link_run_timers(struct lft_link *link, uint64_t now_ns)

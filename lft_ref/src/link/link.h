@@ -93,6 +93,8 @@ void lft_link_left(struct lft_link *link, uint64_t now_ns);
 /* When lft_link_transmit may have a batch, or a timer is due. To be called after the relay's turn, which may have
  * written to streams. */
 uint64_t lft_link_next_ns(struct lft_link *link, uint64_t now_ns);
+/* The machine was suspended for so long, in which `now` stood still and keys grew older. */
+void lft_link_suspended(struct lft_link *link, uint64_t ns);
 /* How long the loop may rest between two turns under load at little cost in delay (lft_engine_rest_ns). */
 uint64_t lft_link_rest_ns(const struct lft_link *link);
 /* The bits of enum lft_link_event since the last call. */

@@ -27,7 +27,7 @@ void resolver_destroy(struct resolver *resolver);
 int resolver_ask(struct resolver *resolver, const char *name, uint16_t port, void *user);
 /* `user` waits no longer. */
 void resolver_forget(struct resolver *resolver, const void *user);
-/* Repeats questions and ends look-ups whose time is over. To be called a few times a second. */
+/* Repeats questions and ends look-ups whose time is over. To be called about once a second. */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 
 #endif

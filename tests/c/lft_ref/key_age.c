@@ -37,6 +37,31 @@ static void overdue_keys_are_rejected(void)
     world_free(world);
 }
 
+/* Keys grow older while the machine is suspended, for which its clock stands: beyond rekey + 60 s no frame goes under the
+ * old ones. Before that new ones are made. The association goes on. */
+static void keys_age_while_the_machine_is_suspended(void)
+{
+    for (int late = 0; late < 2; late++) {
+        struct world *world = world_create();
+        for (int i = 0; i < 2; i++) {
+            struct lft_link_config config = world_config(i);
+            config.rekey_ns = 3600 * NC_NS_PER_S;
+            world_start(world, i, &config);
+        }
+        world_run(world, 10 * NC_NS_PER_S);
+        world->observer = lose_handshakes;
+        lft_link_suspended(world->link[0], (3600 + (late ? 60 : 0)) * NC_NS_PER_S);
+        world_run(world, 500 * NC_NS_PER_MS);
+        CHECK_EQ(lft_link_counters(world->link[0])->keys_rejected, late);
+        world->observer = NULL;
+        world_run(world, 5 * NC_NS_PER_S);
+        CHECK_EQ(lft_link_counters(world->link[0])->rekeys, 1);
+        CHECK_EQ(lft_link_counters(world->link[0])->associations, 1);
+        CHECK(world_up(world, 0, 1) && world_carries(world, 0, 1, NC_NS_PER_S));
+        world_free(world);
+    }
+}
+
 /* The end that wants new keys sooner decides. */
 static void the_shorter_interval_counts(void)
 {
@@ -68,6 +93,7 @@ static void a_peer_that_moves_is_followed(void)
 int main(void)
 {
     RUN(overdue_keys_are_rejected);
+    RUN(keys_age_while_the_machine_is_suspended);
     RUN(the_shorter_interval_counts);
     RUN(a_peer_that_moves_is_followed);
     return 0;
