@@ -136,8 +136,10 @@ static void listener_ready(void *owner, uint32_t events)
     struct control_socket *control = owner;
     int buffer = 1 << 20, fd = accept4(control->source.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     (void)events;
-    if (fd < 0)
+    if (fd < 0) {
+        loop_rest(control->loop, &control->source, errno);
         return;
+    }
     struct client *client = control->n < CONTROL_CLIENTS_MAX ? calloc(1, sizeof *client) : NULL;
     if (!client) {
         close(fd);
