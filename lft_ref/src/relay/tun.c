@@ -11,9 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "nc_bytes.h"
 
 enum { IP4 = 20, IP6 = 40, TCP = 20, ICMP = 8, QUOTE4_MAX = 548, TTL = 64, ICMP_V4 = 1, ICMP_V6 = 58, ICMP_MTU = 1280 };
+enum { UNREACHABLE_V4 = 3, UNREACHABLE_V6 = 1 }; /* types of ICMP */
 
 static int bring_up(const char *name)
 {
@@ -139,25 +141,49 @@ static size_t make_reset(const struct nc_packet *syn, uint8_t *out)
     return ip + TCP;
 }
 
-/* The error's source is the address that the far gateway had it from or, when that is unknown, the server's. */
+/* False for an address that no router can have. */
+static bool blames_a_router(const struct nc_packet *syn, const uint8_t from[16])
+{
+    struct sockaddr_storage address = {.ss_family = syn->ip_version == 6 ? AF_INET6 : AF_INET};
+    struct access defaults;
+    struct nc_error ignored;
+    if (syn->ip_version == 6)
+        memcpy(&((struct sockaddr_in6 *)&address)->sin6_addr, from, 16);
+    else
+        memcpy(&((struct sockaddr_in *)&address)->sin_addr, from, 4);
+    return access_init(&defaults, false, NULL, NULL, &ignored) == 0 && access_allows(&defaults, &address);
+}
+
+/* The error's source is the address that the far gateway had it from; when that is unknown, or cannot be a router's, it
+ * is the server's. Its type is always "destination unreachable". */
 static size_t make_icmp(const uint8_t *packet, size_t n, const struct nc_packet *syn, const struct lft_result *why,
                         uint8_t code, uint8_t *out)
 {
-    static const uint8_t nobody[16];
-    const uint8_t *from = memcmp(why->from, nobody, sizeof nobody) == 0 ? syn->dst : why->from;
+    const uint8_t *from = blames_a_router(syn, why->from) ? why->from : syn->dst;
     bool v6 = syn->ip_version == 6;
     size_t most = v6 ? ICMP_MTU - IP6 - ICMP : QUOTE4_MAX, quote = n < most ? n : most;
     uint8_t protocol = v6 ? ICMP_V6 : ICMP_V4;
     size_t ip = ip_header(syn, from, protocol, ICMP + quote, out);
     uint8_t *icmp = out + ip;
     memset(icmp, 0, ICMP);
-    icmp[0] = why->code == LFT_RESULT_ICMP ? why->icmp_type : v6 ? 1 : 3; /* destination unreachable */
+    icmp[0] = v6 ? UNREACHABLE_V6 : UNREACHABLE_V4;
     icmp[1] = code;
     memcpy(icmp + ICMP, packet, quote);
     uint16_t sum =
         v6 ? checksum(syn, from, protocol, icmp, ICMP + quote) : nc_csum_fold(nc_csum_add(0, icmp, ICMP + quote));
     memcpy(icmp + 2, &sum, 2);
     return ip + ICMP + quote;
+}
+
+/* The peer says which ICMP error it had. Only those that a connect ends with are passed on; in place of others, such as
+ * a redirect or an MTU of the peer's choice, the host is unreachable. */
+static uint8_t told_code(const struct lft_result *result, bool v6)
+{
+    enum { HOST_V4 = 1, TOO_BIG_V4 = 4, LAST_V4 = 15, ADDRESS_V6 = 3, LAST_V6 = 8 };
+    if (v6)
+        return result->icmp_type == UNREACHABLE_V6 && result->icmp_code <= LAST_V6 ? result->icmp_code : ADDRESS_V6;
+    bool good = result->icmp_type == UNREACHABLE_V4 && result->icmp_code <= LAST_V4 && result->icmp_code != TOO_BIG_V4;
+    return good ? result->icmp_code : HOST_V4;
 }
 
 size_t tun_refusal(const uint8_t *syn, size_t n, const struct nc_packet *decoded, const struct lft_result *result,
@@ -177,7 +203,7 @@ size_t tun_refusal(const uint8_t *syn, size_t n, const struct nc_packet *decoded
     case LFT_RESULT_NOT_ALLOWED:
         return make_icmp(syn, n, decoded, result, v6 ? 1 : 13, out);
     case LFT_RESULT_ICMP:
-        return make_icmp(syn, n, decoded, result, result->icmp_code, out);
+        return make_icmp(syn, n, decoded, result, told_code(result, v6), out);
     default:
         return 0; /* the client's own timer tells it; its next SYN gets through once the tunnel is back */
     }

@@ -59,17 +59,51 @@ static void check_version(int version)
     CHECK(memcmp(out + ip + 8, syn, n) == 0);
     CHECK(sums_to_zero(&made, 58, out + ip, length - ip, version == 6));
     CHECK(memcmp(made.src, decoded.dst, 16) == 0); /* who sent it is not known */
-    const struct lft_result told = {.code = LFT_RESULT_ICMP, .icmp_type = 3, .icmp_code = 13, .from = {9, 8, 7, 6}};
+    const uint8_t code = version == 6 ? 1 : 13, type = version == 6 ? 1 : 3;
+    const struct lft_result told = {
+        .code = LFT_RESULT_ICMP, .icmp_type = type, .icmp_code = code, .from = {9, 8, 7, 6}};
     length = tun_refusal(syn, n, &decoded, &told, out);
     CHECK_EQ(nc_packet_decode(NC_LINK_RAW_IP, out, length, length, &made), NC_DECODED);
-    CHECK_EQ(out[ip + 1], 13);
+    CHECK_EQ(out[ip + 1], code);
     CHECK(memcmp(made.src, told.from, 16) == 0);
     CHECK(sums_to_zero(&made, 58, out + ip, length - ip, version == 6));
     CHECK_EQ(tun_refusal(syn, n, &decoded, &(struct lft_result){.code = LFT_RESULT_TIMED_OUT}, out), 0);
 }
 
+/* Whatever the peer says, the client gets no other ICMP error than that its server cannot be reached, and none from an
+ * address that no router has. */
+static void a_peer_makes_no_errors_of_its_own(int version)
+{
+    const uint8_t loopback[16] = {127, 0, 0, 1}, multicast[16] = {224, 0, 0, 1}, link_local[16] = {169, 254, 1, 1},
+                  loopback6[16] = {[15] = 1}, multicast6[16] = {0xff, 2}, link_local6[16] = {0xfe, 0x80};
+    const uint8_t *const senders[2][3] = {{loopback, multicast, link_local}, {loopback6, multicast6, link_local6}};
+    uint8_t syn[64], out[TUN_PACKET_MAX];
+    struct nc_packet decoded, made;
+    size_t n = make_syn(version, syn), ip = version == 6 ? 40 : 20;
+    CHECK_EQ(nc_packet_decode(NC_LINK_RAW_IP, syn, n, n, &decoded), NC_DECODED);
+    for (unsigned type = 0; type < 256; type++)
+        for (unsigned code = 0; code < 256; code++) {
+            const struct lft_result result = {
+                .code = LFT_RESULT_ICMP, .icmp_type = (uint8_t)type, .icmp_code = (uint8_t)code, .from = {9, 8, 7, 6}};
+            CHECK(tun_refusal(syn, n, &decoded, &result, out) > 0);
+            bool passed = version == 6 ? type == 1 && code <= 8 : type == 3 && code <= 15 && code != 4;
+            CHECK_EQ(out[ip], version == 6 ? 1 : 3);
+            CHECK_EQ(out[ip + 1], passed ? code : version == 6 ? 3 : 1);
+            CHECK_EQ(nc_get32(out + ip + 4), 0);
+        }
+    for (size_t i = 0; i < 3; i++) {
+        struct lft_result result = {.code = LFT_RESULT_HOST_UNREACHABLE};
+        memcpy(result.from, senders[version == 6][i], sizeof result.from);
+        size_t length = tun_refusal(syn, n, &decoded, &result, out);
+        CHECK_EQ(nc_packet_decode(NC_LINK_RAW_IP, out, length, length, &made), NC_DECODED);
+        CHECK(memcmp(made.src, decoded.dst, 16) == 0);
+    }
+}
+
 int main(void)
 {
+    a_peer_makes_no_errors_of_its_own(4);
+    a_peer_makes_no_errors_of_its_own(6);
     check_version(4);
     check_version(6);
     return 0;
