@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
 import socket
@@ -92,6 +93,18 @@ def test_no_more_than_so_many_connections() -> None:
         for end in pair(lab, PORT + 4):
             end.close()
         assert lab.show()["relay"]["near_accepted"] == 4
+
+
+def test_excluded_networks_are_routed_around_the_tunnel() -> None:
+    network = str(ipaddress.ip_network(f"{SERVER[4]}/24", strict=False))
+    with running("--exclude", "192.0.2.0/25", "--exclude", network, "--exclude", "2001:db8:1::/48") as lab:
+        client, server = pair(lab)
+        client.sendall(b"x")
+        assert server.recv(1) == b"x"
+        state = lab.show()
+        assert state["router"]["syns"] == 0 and state["relay"]["connections"] == 0
+        client.close()
+        server.close()
 
 
 def test_idle_connections_are_reset_and_busy_ones_not() -> None:

@@ -141,6 +141,15 @@ static int check_lan(const struct nc_strings *lan, struct nc_error *error)
     return 0;
 }
 
+static int check_networks(const struct nc_strings *exclude, struct nc_error *error)
+{
+    struct access_network ignored;
+    for (size_t i = 0; i < exclude->n; i++)
+        if (access_network_parse("exclude", exclude->at[i], &ignored, error) < 0)
+            return -1;
+    return 0;
+}
+
 static int open_router(struct gateway *gateway, struct nc_error *error)
 {
     const struct settings *s = &gateway->settings;
@@ -149,10 +158,11 @@ static int open_router(struct gateway *gateway, struct nc_error *error)
                           .table = (uint32_t)s->table,
                           .router = s->router,
                           .host = s->host,
-                          .lan = s->lan};
+                          .lan = s->lan,
+                          .exclude = s->exclude};
     if (!s->router && !s->host)
         return 0;
-    if (check_lan(&s->lan, error) < 0)
+    if (check_lan(&s->lan, error) < 0 || check_networks(&s->exclude, error) < 0)
         return -1;
     gateway->router = router_open(gateway->relay, &rules, error);
     return gateway->router ? 0 : -1;

@@ -77,6 +77,8 @@ static const struct nc_option rows[] = {
     SECTION("relay"),
     FLAG("router", router, "router model: TCP connections that come in at --lan interfaces are accelerated"),
     LIST("lan", lan, "INTERFACE", "an interface towards clients; may be given several times"),
+    LIST("exclude", exclude, "NETWORK",
+         "connections to this network are routed as if there were no gateway; may be given several times"),
     FLAG("host", host, "host model: this machine's own TCP connections are accelerated"),
     LIST("forward", forwards, "LISTEN=DESTINATION",
          "proxy model: connections to LISTEN go to DESTINATION; may be given several times"),

@@ -23,7 +23,7 @@ struct settings {
     const char *config, *listen, *peer, *psk_file, *gateway_name, *peer_name, *control, *name;
     int carriage, cipher, recovery, rate_mode, bypass;
     bool no_redundancy, router, host, proxy_bypass, allow_loopback, parent_death;
-    struct nc_strings lan, forwards, socks5, http_connect, allow, deny;
+    struct nc_strings lan, forwards, socks5, http_connect, exclude, allow, deny;
     uint64_t rate_bps, host_rate_bps, rate_burst_ns, fec_percent, mtu, expected_rtt_ns, memory_tx_bytes,
         memory_rx_bytes, socket_buffer_bytes;
     uint64_t sessions_max, half_open_max, half_open_ns, idle_ns, notsent_lowat_bytes, poll_ns;

@@ -109,6 +109,13 @@ static int ip(int family, bool regardless, const struct script *commands, struct
     return run(regardless ? forced : all, commands->text, NULL, error);
 }
 
+static void add_exclusions(struct script *script, const struct rules *rules)
+{
+    for (size_t i = 0; i < rules->exclude.n; i++)
+        add(script, SYN_ONLY " %s daddr %s accept\n", strchr(rules->exclude.at[i], ':') ? "ip6" : "ip",
+            rules->exclude.at[i]);
+}
+
 /* SYNs come first. A SYN for a connection that exists is for the kernel to answer (RFC 9293, 3.10.7.4). A socket in
  * TIME-WAIT, which has no mark, does not decide about a new connection: the server does. */
 static void add_prerouting(struct script *script, const struct rules *rules)
@@ -122,6 +129,7 @@ static void add_prerouting(struct script *script, const struct rules *rules)
     add(script, "iifname \"%s\" accept\n", rules->name);
     add(script, SYN_ONLY " socket transparent 1 socket wildcard 0 socket mark %u meta mark set %u accept\n",
         rules->mark + RULES_MARK_OWN, local);
+    add_exclusions(script, rules);
     if (rules->router)
         for (size_t i = 0; i < rules->lan.n; i++)
             add(script, "iifname \"%s\" fib daddr type unicast " SYN_ONLY " jump take\n", rules->lan.at[i]);
@@ -152,6 +160,7 @@ static void add_output(struct script *script, const struct rules *rules)
     add(script, "ct mark %u ct direction reply meta mark set %u accept\n", reply, local);
     add(script, "meta mark %u accept\n", own);
     add(script, "ct mark %u ct direction original meta l4proto tcp meta mark set %u accept\n", local, local);
+    add_exclusions(script, rules);
     add(script, "oifname != \"lo\" fib daddr type unicast " SYN_ONLY " jump take\n}\n");
 }
 

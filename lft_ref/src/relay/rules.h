@@ -22,8 +22,9 @@ struct rules {
     uint32_t mark;    /* the first of four: enum below */
     uint32_t table;   /* the first of two: this one delivers locally, the next has a default route into the TUN */
     bool router, host;
-    struct nc_strings lan; /* with `router`: interfaces towards clients */
-    uint16_t port;         /* of the transparent listeners */
+    struct nc_strings lan;     /* with `router`: interfaces towards clients */
+    struct nc_strings exclude; /* networks whose servers are not taken over */
+    uint16_t port;             /* of the transparent listeners */
 };
 enum {
     RULES_MARK_LOCAL, /* for local sockets */
