@@ -28,6 +28,9 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(PCAP REQUIRED IMPORTED_TARGET libpcap>=1.10)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib>=1.2.11)
+pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma>=5.2)
+pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4>=1.9)
 find_package(Threads REQUIRED)
 
 # The packet path crosses many small files: let the linker inline across them where nothing is being hunted. Tests use

@@ -7,7 +7,7 @@
 
 #include "nc_bytes.h"
 
-enum { ETHERTYPE_8021AD = 0x88a8, IPV6_EXTENSIONS_MAX = 16 };
+enum { ETHERTYPE_8021AD = 0x88a8, ETHERTYPE_QINQ_OLD = 0x9100, IPV6_EXTENSIONS_MAX = 16 };
 enum {
     TCPOPT_EOL = 0,
     TCPOPT_NOP = 1,
@@ -269,15 +269,16 @@ static enum nc_decoded read_ipv6(struct walk *walk, struct nc_packet *out)
     return read_extensions(walk, out);
 }
 
-/* Reads the link header. l3_offset stays 0 when not even addresses and type are there. */
-static enum nc_decoded read_ethernet(struct walk *walk, struct nc_packet *out)
+static bool is_tag(uint16_t ether_type)
 {
-    enum nc_decoded status = need(walk, ETHER_HDR_LEN);
-    if (status != NC_DECODED)
-        return status;
-    out->ether_type = nc_get16(walk->frame + 12);
-    pass(walk, ETHER_HDR_LEN, out);
-    while ((out->ether_type == ETHERTYPE_VLAN || out->ether_type == ETHERTYPE_8021AD) && out->vlan_n < 2) {
+    return ether_type == ETHERTYPE_VLAN || ether_type == ETHERTYPE_8021AD || ether_type == ETHERTYPE_QINQ_OLD;
+}
+
+/* Passes VLAN tags and reads the network layer behind them. */
+static enum nc_decoded read_ether_type(struct walk *walk, struct nc_packet *out)
+{
+    enum nc_decoded status = NC_DECODED;
+    while (is_tag(out->ether_type) && out->vlan_n < NC_VLAN_MAX) {
         status = need(walk, 4);
         if (status != NC_DECODED)
             break;
@@ -286,7 +287,32 @@ static enum nc_decoded read_ethernet(struct walk *walk, struct nc_packet *out)
         pass(walk, 4, out);
     }
     out->l3_offset = (uint32_t)walk->at;
-    return status;
+    if (status != NC_DECODED)
+        return status;
+    if (out->ether_type == ETHERTYPE_IP)
+        return read_ipv4(walk, out);
+    return out->ether_type == ETHERTYPE_IPV6 ? read_ipv6(walk, out) : NC_DECODED;
+}
+
+/* l3_offset stays 0 when not even addresses and type are there. */
+static enum nc_decoded read_ethernet(struct walk *walk, struct nc_packet *out)
+{
+    enum nc_decoded status = need(walk, ETHER_HDR_LEN);
+    if (status != NC_DECODED)
+        return status;
+    out->ether_type = nc_get16(walk->frame + walk->at + 12);
+    pass(walk, ETHER_HDR_LEN, out);
+    return read_ether_type(walk, out);
+}
+
+static enum nc_decoded read_raw_ip(struct walk *walk, struct nc_packet *out)
+{
+    pass(walk, 0, out);
+    out->l3_offset = (uint32_t)walk->at;
+    enum nc_decoded status = need(walk, 1);
+    if (status != NC_DECODED)
+        return status;
+    return walk->frame[walk->at] >> 4 == 6 ? read_ipv6(walk, out) : read_ipv4(walk, out);
 }
 
 enum nc_decoded nc_packet_decode(enum nc_link link, const uint8_t *frame, size_t captured, size_t wire,
@@ -294,19 +320,28 @@ enum nc_decoded nc_packet_decode(enum nc_link link, const uint8_t *frame, size_t
 {
     struct walk walk = {.frame = frame, .captured = captured, .end = wire > captured ? wire : captured};
     memset(out, 0, sizeof *out);
-    if (link == NC_LINK_ETHERNET) {
-        enum nc_decoded status = read_ethernet(&walk, out);
-        if (status != NC_DECODED)
-            return status;
-        if (out->ether_type == ETHERTYPE_IP)
-            return read_ipv4(&walk, out);
-        return out->ether_type == ETHERTYPE_IPV6 ? read_ipv6(&walk, out) : NC_DECODED;
-    }
-    pass(&walk, 0, out);
-    enum nc_decoded status = need(&walk, 1);
+    if (link == NC_LINK_ETHERNET)
+        return read_ethernet(&walk, out);
+    if (link == NC_LINK_RAW_IP)
+        return read_raw_ip(&walk, out);
+    struct nc_link_header header;
+    enum nc_decoded status = nc_link_read(link, frame, captured, walk.end, &header);
     if (status != NC_DECODED)
         return status;
-    return frame[0] >> 4 == 6 ? read_ipv6(&walk, out) : read_ipv4(&walk, out);
+    pass(&walk, header.bytes, out);
+    out->if_index = header.if_index;
+    out->ether_type = header.ether_type;
+    out->l3_offset = (uint32_t)walk.at;
+    switch (header.next) {
+    case NC_NEXT_ETHERNET:
+        return read_ethernet(&walk, out);
+    case NC_NEXT_TYPE:
+        return read_ether_type(&walk, out);
+    case NC_NEXT_IP:
+        return read_raw_ip(&walk, out);
+    default:
+        return NC_DECODED;
+    }
 }
 
 uint64_t nc_csum_add(uint64_t sum, const uint8_t *data, size_t len)

@@ -1,8 +1,8 @@
-/* Bounds-checked decoding of Ethernet, VLAN (802.1Q, 802.1ad, two deep), IPv4 with options, IPv6 with extension
- * headers, TCP with options, UDP and ESP. The decoder takes cursor and end, never reads beyond the end, and copies what
- * it finds into a host struct. A capture may hold less than the packet had (`captured` < `wire`), so lengths come from
- * the headers. A header that is not all there ends the decoding at the layer before, with NC_TRUNCATED. A header that
- * contradicts the lengths around it ends it with NC_MALFORMED.
+/* Bounds-checked decoding of Ethernet and the other links of nc_link.h, VLAN tags (802.1Q, 802.1ad, 0x9100), IPv4 with
+ * options, IPv6 with extension headers, TCP with options, UDP and ESP. The decoder takes cursor and end, never reads
+ * beyond the end, and copies what it finds into a host struct. A capture may hold less than the packet had
+ * (`captured` < `wire`), so lengths come from the headers. A header that is not all there ends the decoding at the layer before, with
+ * NC_TRUNCATED. A header that contradicts the lengths around it ends it with NC_MALFORMED.
  * Sources: RFC 791, 8200, 9293, 7323, 2018, 3168, 9768, 768, 4303; IEEE 802.1Q. */
 #ifndef NC_PACKET_H
 #define NC_PACKET_H
@@ -11,14 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum nc_link { NC_LINK_ETHERNET, NC_LINK_RAW_IP, NC_LINK_N };
-
-enum nc_decoded {
-    NC_DECODED,   /* as far as this decoder knows the protocol */
-    NC_TRUNCATED, /* a header goes beyond the captured bytes */
-    NC_MALFORMED, /* a length or version contradicts itself */
-    NC_DECODED_N
-};
+#include "nc_link.h"
 
 /* The ECN field of IP (RFC 3168, 5). */
 enum nc_ecn { NC_NOT_ECT, NC_ECT1, NC_ECT0, NC_CE };
@@ -63,9 +56,12 @@ struct nc_tcp {
     uint32_t ee0b, eceb, ee1b; /* 24 bits of the octets that arrived as ECT(0), CE and ECT(1) */
 };
 
+#define NC_VLAN_MAX 8
+
 struct nc_packet {
-    uint16_t ether_type; /* innermost, host order; 0 on raw IP links */
-    uint16_t vlan[2];    /* tag control information, outermost first */
+    uint32_t if_index;          /* of SLL2's header; 0: not known */
+    uint16_t ether_type;        /* innermost, host order; 0 on links that have no such type */
+    uint16_t vlan[NC_VLAN_MAX]; /* tag control information, outermost first */
     uint8_t vlan_n;
     uint8_t ip_version; /* 4, 6, or 0: not IP */
     uint8_t ip_proto;   /* after IPv6 extension headers */

@@ -19,6 +19,7 @@
 #include "folder.h"
 #include "given.h"
 #include "json.h"
+#include "spool.h"
 #include "stream.h"
 #include "summary.h"
 #include "tables.h"
@@ -229,12 +230,17 @@ static int analyse(const struct settings *settings, struct pl_analysis *analysis
 static int run_joined(const struct settings *settings, const struct pl_box *box, const struct pl_lists *lists,
                       bool human)
 {
-    const struct pl_source captures[PL_END_N] = {
-        {.path = settings->sender, .tunnels = settings->tunnels},
-        {.path = settings->receiver, .tunnels = settings->tunnels},
-    };
     struct pl_analysis analysis;
     struct nc_error error;
+    char copies[PL_END_N][PL_SPOOL_NAME];
+    const char *sender = pl_spooled(settings->sender, copies[PL_SENDER], &error);
+    const char *receiver = sender ? pl_spooled(settings->receiver, copies[PL_RECEIVER], &error) : NULL;
+    if (!receiver)
+        return pl_report(human, &error);
+    const struct pl_source captures[PL_END_N] = {
+        {.path = sender, .tunnels = settings->tunnels},
+        {.path = receiver, .tunnels = settings->tunnels},
+    };
     int end, status;
     pl_keep_freed_memory();
     enum pl_status surveyed = pl_analysis_survey(&analysis, captures, box, &end, &error);

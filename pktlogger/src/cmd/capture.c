@@ -11,6 +11,7 @@
 #include "nc_program.h"
 #include "capture.h"
 #include "command.h"
+#include "file_set.h"
 #include "given.h"
 
 struct settings {
@@ -180,6 +181,12 @@ static int check(const struct settings *settings, const struct pl_given *given, 
     if (settings->interfaces.n != settings->files.n)
         return pl_fail(human, NC_EXIT_USAGE, "--interface is given %zu times and --write %zu times: give one file each",
                        settings->interfaces.n, settings->files.n);
+    for (size_t i = 0; i < settings->files.n; i++) {
+        const char *ending = pl_packed_ending(settings->files.at[i]);
+        if (*ending && !pl_is_zstd_name(settings->files.at[i]))
+            return pl_fail(human, NC_EXIT_USAGE, "--write '%s': %s is not written; name it .zst, or compress it later",
+                           settings->files.at[i], ending);
+    }
     for (size_t i = 0; i < settings->files.n; i++)
         for (size_t j = 0; j < i; j++)
             if (strcmp(settings->files.at[i], settings->files.at[j]) == 0)

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "flow_files.h"
 #include "folder.h"
+#include "spool.h"
 
 static void print_end(const struct pl_index *index, const struct pl_flow_export *export, bool human)
 {
@@ -42,7 +43,11 @@ int pl_export_flow_files(const struct pl_flow_export *export, bool human)
 {
     struct pl_index index;
     struct nc_error error;
-    bool opened = pl_index_open_file(&index, export->capture, &error) == PL_OK;
+    char copy[PL_SPOOL_NAME];
+    const char *file = pl_spooled(export->capture, copy, &error);
+    if (!file)
+        return pl_report(human, &error);
+    bool opened = pl_index_open_file(&index, file, &error) == PL_OK;
     index.tunnels = export->tunnels;
     int status = opened ? write_folder(&index, export, human) : pl_report(human, &error);
     pl_index_free(&index);

@@ -13,6 +13,7 @@
 #include "folder.h"
 #include "json.h"
 #include "reader.h"
+#include "spool.h"
 #include "table.h"
 
 enum { SOURCES_MAX = 255, NO_SOURCE = 255, MTU_MIN = 576, MTU_MAX = 65535 };
@@ -167,9 +168,12 @@ static int write_rows(const struct settings *settings, struct pl_reader *reader,
         return pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder->path, strerror(errno));
     if (next == PL_CORRUPT)
         return pl_fail(human, NC_EXIT_FAILED, "'%s': damaged at %s", file, reader->why);
+    pl_reader_report(reader, file);
+    if (reader->frames && reader->unknown_links == reader->frames)
+        return pl_fail(human, NC_EXIT_FAILED, "'%s': none of its %llu packets could be decoded", file,
+                       (unsigned long long)reader->frames);
     if (pl_folder_commit(folder, &error) < 0)
         return pl_report(human, &error);
-    pl_reader_report_cuts(reader, file);
     if (human)
         printf("%llu frames from %u addresses\n", (unsigned long long)reader->frames, sources.n);
     else
@@ -184,7 +188,11 @@ static int read_file(const struct settings *settings, const char *file, bool hum
     struct pl_reader reader;
     struct nc_error error;
     int status;
-    if (pl_reader_open_file(&reader, file, &error) < 0)
+    char copy[PL_SPOOL_NAME];
+    const char *opened = pl_spooled(file, copy, &error);
+    if (!opened)
+        return pl_report(human, &error);
+    if (pl_reader_open_file(&reader, opened, &error) < 0)
         status = pl_report(human, &error);
     else if (pl_folder_begin(&folder, settings->output, &error) < 0)
         status = pl_report(human, &error);

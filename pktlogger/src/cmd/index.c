@@ -13,6 +13,7 @@
 #include "folder.h"
 #include "index.h"
 #include "json.h"
+#include "spool.h"
 #include "table.h"
 
 struct settings {
@@ -86,7 +87,11 @@ static int index_file(struct pl_index *index, const char *file, struct pl_folder
     int closed = pl_table_close(table), exit_status = NC_EXIT_OK;
     if (!whole)
         exit_status = pl_fail(human, error.status, "'%s': %s", file, error.text);
-    else if (closed < 0 || pl_json_write(folder->fd, "flows.json", pl_json_index(index)) < 0)
+    else if (pl_index_undecoded(index)) {
+        pl_index_report(index, file);
+        exit_status = pl_fail(human, NC_EXIT_FAILED, "'%s': none of its %llu packets could be decoded", file,
+                              (unsigned long long)index->counts.frames);
+    } else if (closed < 0 || pl_json_write(folder->fd, "flows.json", pl_json_index(index)) < 0)
         exit_status = pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder->path, strerror(errno));
     else if (pl_folder_commit(folder, &error) < 0)
         exit_status = pl_report(human, &error);
@@ -106,7 +111,11 @@ int pl_cmd_index(int argc, char **argv)
     if (argc - first != 1 || !settings.output)
         return pl_fail(human, NC_EXIT_USAGE, "want one capture file and --output: pktlogger index FILE -o DIR");
     int status;
-    bool opened = pl_index_open_file(&index, argv[first], &error) == PL_OK;
+    char copy[PL_SPOOL_NAME];
+    const char *file = pl_spooled(argv[first], copy, &error);
+    if (!file)
+        return pl_report(human, &error);
+    bool opened = pl_index_open_file(&index, file, &error) == PL_OK;
     index.tunnels = settings.tunnels;
     if (!opened)
         status = pl_report(human, &error);

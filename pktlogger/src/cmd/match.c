@@ -13,6 +13,7 @@
 #include "mapping.h"
 #include "match_output.h"
 #include "reader.h"
+#include "spool.h"
 
 struct settings {
     const char *rules, *interface, *filter;
@@ -96,7 +97,10 @@ static int read_frames(struct run *run, struct pl_reader *reader, const char *fi
     }
     if (next == PL_CORRUPT)
         return nc_fail(error, NC_EXIT_FAILED, "'%.200s': damaged at %s; what came before was read", file, reader->why);
-    pl_reader_report_cuts(reader, file);
+    pl_reader_report(reader, file);
+    if (reader->frames && reader->unknown_links == reader->frames)
+        return nc_fail(error, NC_EXIT_FAILED, "'%.200s': none of its %llu packets could be decoded", file,
+                       (unsigned long long)reader->frames);
     run->input.truncated = run->input.truncated || reader->truncated;
     return 0;
 }
@@ -104,7 +108,11 @@ static int read_frames(struct run *run, struct pl_reader *reader, const char *fi
 static int read_file(struct run *run, const char *file, struct nc_error *error)
 {
     struct pl_reader reader;
-    int status = pl_reader_open_file(&reader, file, error);
+    char copy[PL_SPOOL_NAME];
+    const char *opened = pl_spooled(file, copy, error);
+    if (!opened)
+        return -1;
+    int status = pl_reader_open_file(&reader, opened, error);
     if (status == 0)
         status = read_frames(run, &reader, file, error);
     pl_reader_close(&reader);

@@ -19,16 +19,27 @@ struct parts {
     int folder_len, name_len;
 };
 
+const char *pl_packed_ending(const char *path)
+{
+    static const char *const endings[] = {".zst", ".gz", ".xz", ".lz4"};
+    size_t len = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i]);
+        if (len > n && strcmp(path + len - n, endings[i]) == 0)
+            return path + len - n;
+    }
+    return path + len;
+}
+
 bool pl_is_zstd_name(const char *path)
 {
-    size_t len = strlen(path);
-    return len > 4 && strcmp(path + len - 4, ".zst") == 0;
+    return strcmp(pl_packed_ending(path), ".zst") == 0;
 }
 
 static struct parts parts_of(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = name + strlen(name);
-    const char *dot = pl_is_zstd_name(name) ? end - 4 : end, *before = dot;
+    const char *dot = end - strlen(pl_packed_ending(name)), *before = dot;
     while (before > name + 1 && *--before != '.')
         ;
     if (before > name && *before == '.')

@@ -25,4 +25,7 @@ int pl_file_set_name(const char *path, uint64_t number, int64_t realtime_ns, cha
 /* True for names that end in .zst: such files are compressed. */
 bool pl_is_zstd_name(const char *path);
 
+/* The ending of a compressed file's name (.zst, .gz, .xz, .lz4) with its dot; "" for other names. */
+const char *pl_packed_ending(const char *path);
+
 #endif

@@ -9,7 +9,7 @@
 
 #include "file_set.h"
 #include "mapping.h"
-#include "zstd_input.h"
+#include "unpack.h"
 
 enum { WINDOW = 2 << 20 };
 
@@ -19,7 +19,7 @@ struct pl_input {
     size_t next;            /* files opened so far */
     struct pl_mapping mapping;
     bool borrowed; /* the mapping is the caller's memory */
-    struct pl_zstd *zstd;
+    struct pl_unpack *unpack;
     uint8_t *buffer; /* of a compressed file */
     size_t room;
 };
@@ -55,22 +55,22 @@ struct pl_input *pl_input_memory(const uint8_t *data, size_t len, struct nc_erro
 
 static void close_file(struct pl_input *input)
 {
-    pl_zstd_close(input->zstd);
-    input->zstd = NULL;
+    pl_unpack_close(input->unpack);
+    input->unpack = NULL;
     if (input->borrowed)
         return;
     pl_unmap(&input->mapping);
     input->mapping = (struct pl_mapping){.data = NULL};
 }
 
-static int begin_zstd(struct pl_input *input, struct nc_error *error)
+static int begin_unpack(struct pl_input *input, struct nc_error *error)
 {
-    input->zstd = pl_zstd_open(input->mapping.data, input->mapping.len);
-    if (!input->buffer && input->zstd) {
+    input->unpack = pl_unpack_open(input->mapping.data, input->mapping.len);
+    if (!input->buffer && input->unpack) {
         input->buffer = malloc(2 * (size_t)WINDOW);
         input->room = 2 * (size_t)WINDOW;
     }
-    return input->zstd && input->buffer ? 1 : nc_fail(error, NC_EXIT_FAILED, "out of memory");
+    return input->unpack && input->buffer ? 1 : nc_fail(error, NC_EXIT_FAILED, "out of memory");
 }
 
 int pl_input_next_file(struct pl_input *input, struct nc_error *error)
@@ -84,11 +84,11 @@ int pl_input_next_file(struct pl_input *input, struct nc_error *error)
     bool empty = input->set.n && stat(pl_input_file(input), &status) == 0 && status.st_size == 0;
     if (!input->borrowed && !empty && pl_map(pl_input_file(input), &input->mapping, error) < 0)
         return -1; /* an empty file is an error alone, and a cut one in a set */
-    return pl_zstd_is(input->mapping.data, input->mapping.len) ? begin_zstd(input, error) : 1;
+    return pl_unpack_is(input->mapping.data, input->mapping.len) ? begin_unpack(input, error) : 1;
 }
 
 /* Moves the rest to the front of the buffer, which becomes longer for a long block, and decompresses behind it. */
-static bool more_zstd(struct pl_input *input, const uint8_t **at, const uint8_t **end, size_t need)
+static bool more_unpacked(struct pl_input *input, const uint8_t **at, const uint8_t **end, size_t need)
 {
     size_t rest = (size_t)(*end - *at);
     if (need > input->room) {
@@ -103,9 +103,9 @@ static bool more_zstd(struct pl_input *input, const uint8_t **at, const uint8_t 
         input->room = room;
     } else if (rest)
         memmove(input->buffer, *at, rest);
-    rest += pl_zstd_read(input->zstd, input->buffer + rest, input->room - rest);
+    rest += pl_unpack_read(input->unpack, input->buffer + rest, input->room - rest);
     if (!input->borrowed)
-        pl_mapping_forget(&input->mapping, input->mapping.data + pl_zstd_consumed(input->zstd));
+        pl_mapping_forget(&input->mapping, input->mapping.data + pl_unpack_consumed(input->unpack));
     *at = input->buffer;
     *end = input->buffer + rest;
     return rest >= need;
@@ -113,8 +113,8 @@ static bool more_zstd(struct pl_input *input, const uint8_t **at, const uint8_t 
 
 bool pl_input_more(struct pl_input *input, const uint8_t **at, const uint8_t **end, size_t need)
 {
-    if (input->zstd)
-        return more_zstd(input, at, end, need);
+    if (input->unpack)
+        return more_unpacked(input, at, end, need);
     const uint8_t *last = input->mapping.data + input->mapping.len;
     if (!*at)
         *at = input->mapping.data;
@@ -127,7 +127,7 @@ bool pl_input_more(struct pl_input *input, const uint8_t **at, const uint8_t **e
 
 const char *pl_input_cut(const struct pl_input *input)
 {
-    return input->zstd ? pl_zstd_cut(input->zstd) : NULL;
+    return input->unpack ? pl_unpack_cut(input->unpack) : NULL;
 }
 
 const char *pl_input_file(const struct pl_input *input)

@@ -1,5 +1,5 @@
 /* The bytes of a capture, a window at a time: one file, or the files of a rotated set one after the other, each plain
- * or compressed with zstd. A plain file is mapped, and its window grows; a compressed one is decompressed into a
+ * or compressed (unpack.h). A plain file is mapped, and its window grows; a compressed one is decompressed into a
  * buffer. Invariant: memory is bounded by the longest block asked for (PL_INPUT_BLOCK_MAX in a compressed file) and
  * not by the file. Rejected: decompressing into a temporary file, which needs the room that the user wanted to save. */
 #ifndef PL_INPUT_H

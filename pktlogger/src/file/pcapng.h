@@ -36,9 +36,24 @@ enum pl_block_option {
 #define PL_FLAGS_OUTBOUND 2u
 
 #define PL_BYTE_ORDER_MAGIC 0x1a2b3c4du
-#define PL_LINKTYPE_ETHERNET 1
-#define PL_LINKTYPE_RAW 101
-#define PL_LINKTYPE_IPV4 228
-#define PL_LINKTYPE_IPV6 229
+
+/* Numbers of link types (tcpdump.org's list) that the reader knows. */
+enum pl_linktype {
+    PL_LINKTYPE_NULL = 0,
+    PL_LINKTYPE_ETHERNET = 1,
+    PL_LINKTYPE_PPP = 9,
+    PL_LINKTYPE_RAW_BSD = 12,     /* raw IP, written with a number of the capturing system */
+    PL_LINKTYPE_RAW_OPENBSD = 14, /* the same */
+    PL_LINKTYPE_PPP_HDLC = 50,
+    PL_LINKTYPE_PPP_ETHER = 51,
+    PL_LINKTYPE_RAW = 101,
+    PL_LINKTYPE_C_HDLC = 104,
+    PL_LINKTYPE_LOOP = 108,
+    PL_LINKTYPE_LINUX_SLL = 113,
+    PL_LINKTYPE_ERF = 197,
+    PL_LINKTYPE_IPV4 = 228,
+    PL_LINKTYPE_IPV6 = 229,
+    PL_LINKTYPE_LINUX_SLL2 = 276,
+};
 
 #endif

@@ -12,7 +12,8 @@
 #include "pcapng.h"
 
 enum { CLASSIC_HEADER = 24, CLASSIC_RECORD = 16, BLOCK_FRAME = 12, SECTION_HEADER = 28 };
-enum { CLASSIC_MICRO = 0xa1b2c3d4u, CLASSIC_NANO = 0xa1b23c4du };
+enum { CLASSIC_MICRO = 0xa1b2c3d4u, CLASSIC_NANO = 0xa1b23c4du, CLASSIC_MODIFIED = 0xa1b2cd34u };
+enum { RECORD_MODIFIED = 24, RECORD_LONGEST = 28, RECORD_BYTES_MAX = 262144 };
 
 static unsigned link_of(uint32_t linktype)
 {
@@ -20,9 +21,26 @@ static unsigned link_of(uint32_t linktype)
     case PL_LINKTYPE_ETHERNET:
         return NC_LINK_ETHERNET;
     case PL_LINKTYPE_RAW:
+    case PL_LINKTYPE_RAW_BSD:
+    case PL_LINKTYPE_RAW_OPENBSD:
     case PL_LINKTYPE_IPV4:
     case PL_LINKTYPE_IPV6:
         return NC_LINK_RAW_IP;
+    case PL_LINKTYPE_LINUX_SLL:
+        return NC_LINK_SLL;
+    case PL_LINKTYPE_LINUX_SLL2:
+        return NC_LINK_SLL2;
+    case PL_LINKTYPE_NULL:
+    case PL_LINKTYPE_LOOP:
+        return NC_LINK_LOOPBACK;
+    case PL_LINKTYPE_PPP:
+    case PL_LINKTYPE_PPP_HDLC:
+    case PL_LINKTYPE_C_HDLC:
+        return NC_LINK_PPP;
+    case PL_LINKTYPE_PPP_ETHER:
+        return NC_LINK_PPP_ETHER;
+    case PL_LINKTYPE_ERF:
+        return NC_LINK_ERF;
     default:
         return PL_LINK_UNKNOWN;
     }
@@ -180,6 +198,10 @@ static enum pl_next fill(struct pl_reader *reader, struct pl_frame *frame, const
     frame->wire = wire;
     frame->captured = captured < wire ? captured : wire; /* bytes beyond the packet's length are padding */
     frame->link = interface->link;
+    if (interface->link == PL_LINK_UNKNOWN) {
+        reader->unknown_links++;
+        reader->unknown_linktype = interface->linktype;
+    }
     frame->data = data;
     return PL_FRAME;
 }
@@ -288,8 +310,8 @@ static enum pl_next next_block_frame(struct pl_reader *reader, struct pl_frame *
 
 static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame)
 {
-    if (!have(reader, CLASSIC_RECORD) ||
-        !have(reader, CLASSIC_RECORD + (size_t)pl_get32(reader->at + 8, reader->swapped)))
+    const uint8_t header = reader->record_bytes;
+    if (!have(reader, header) || !have(reader, header + (size_t)pl_get32(reader->at + 8, reader->swapped)))
         return PL_END;
     const uint8_t *at = reader->at;
     const struct pl_interface *interface = &reader->interfaces[0]; /* the only one of its file */
@@ -297,13 +319,35 @@ static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame
     uint32_t per_second = interface->tsresol == 9 ? 1000000000u : 1000000u;
     uint64_t ticks = (uint64_t)pl_get32(at, reader->swapped) * per_second + pl_get32(at + 4, reader->swapped);
     reader->block = reader->at;
-    reader->at += CLASSIC_RECORD + captured;
-    return fill(reader, frame, interface, pl_ticks_to_ns(ticks, interface->tsresol, 0), at + CLASSIC_RECORD, captured,
+    reader->at += header + captured;
+    return fill(reader, frame, interface, pl_ticks_to_ns(ticks, interface->tsresol, 0), at + header, captured,
                 pl_get32(at + 12, reader->swapped));
 }
 
-static int open_classic(struct pl_reader *reader, bool nano)
+/* True where the bytes at `at` can be the head of a record of a file in microseconds. */
+static bool is_record(const struct pl_reader *reader, const uint8_t *at)
 {
+    uint32_t captured = pl_get32(at + 8, reader->swapped), wire = pl_get32(at + 12, reader->swapped);
+    return pl_get32(at + 4, reader->swapped) < 1000000 && captured <= RECORD_BYTES_MAX && captured <= wire &&
+           wire <= RECORD_BYTES_MAX;
+}
+
+/* Nokia's files, and those of two old Linux distributions, have the usual magic number and headers of 20, 24 and 28
+ * bytes, so the second record says how long they are. */
+static uint8_t record_of(struct pl_reader *reader, uint8_t usual)
+{
+    if (!have(reader, CLASSIC_RECORD) || !is_record(reader, reader->at))
+        return usual;
+    size_t captured = pl_get32(reader->at + 8, reader->swapped);
+    for (uint8_t header = usual; header <= RECORD_LONGEST; header += 4)
+        if (have(reader, header + captured + CLASSIC_RECORD) && is_record(reader, reader->at + header + captured))
+            return header;
+    return usual;
+}
+
+static int open_classic(struct pl_reader *reader, uint32_t magic)
+{
+    bool nano = magic == CLASSIC_NANO;
     begin_section(reader);
     struct pl_interface *interface = add_interface(reader);
     if (!interface)
@@ -314,6 +358,9 @@ static int open_classic(struct pl_reader *reader, bool nano)
     interface->link = link_of(interface->linktype);
     reader->classic = true;
     reader->at += CLASSIC_HEADER;
+    reader->record_bytes = CLASSIC_RECORD;
+    if (!nano)
+        reader->record_bytes = record_of(reader, magic == CLASSIC_MODIFIED ? RECORD_MODIFIED : CLASSIC_RECORD);
     return 0;
 }
 
@@ -325,8 +372,8 @@ int pl_reader_begin_file(struct pl_reader *reader)
     for (int swapped = 0; swapped < 2; swapped++) {
         uint32_t magic = pl_get32(reader->at, swapped);
         reader->swapped = swapped;
-        if (magic == CLASSIC_MICRO || magic == CLASSIC_NANO)
-            return open_classic(reader, magic == CLASSIC_NANO);
+        if (magic == CLASSIC_MICRO || magic == CLASSIC_NANO || magic == CLASSIC_MODIFIED)
+            return open_classic(reader, magic);
     }
     reader->swapped = false;
     if (remaining(reader) < SECTION_HEADER || pl_get32(reader->at, false) != PL_BLOCK_SECTION)

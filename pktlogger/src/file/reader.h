@@ -1,7 +1,8 @@
 /* Reads captures from memory, from a file or from the files of a set (input.h).
  * They are pcapng (both byte orders, several sections and interfaces, any time resolution, with the Enhanced,
  * Simple and obsolete Packet Block; unknown blocks are skipped) or classic pcap (micro- and nanoseconds, both byte
- * orders). Frames are numbered from 1 in file order, as tshark counts.
+ * orders; and its variants with longer record headers: Kuznetsov's, Nokia's). Frames are numbered from 1 in file order,
+ * as tshark counts.
  * Each file of a set begins anew, and only the numbers of its frames go on.
  * Invariant: start <= at <= end, and nothing outside [start, end) is read, whatever the bytes say.
  * Sources: draft-ietf-opsawg-pcapng sections 3 and 4, draft-ietf-opsawg-pcap.
@@ -54,10 +55,13 @@ struct pl_reader {
     uint64_t passed;                 /* bytes of the file before `start` */
     struct pl_input *input;          /* what gives the next window; NULL: the memory is all */
     bool classic, swapped;
-    bool truncated;     /* a file was cut, and everything before the cut was read; or the set lacks a file */
-    uint64_t cut_files; /* files that do, or whose compression is damaged or cut */
-    char cut[512];      /* the first of them and why */
+    uint8_t record_bytes; /* classic: the header of a record */
+    bool truncated;       /* a file was cut, and everything before the cut was read; or the set lacks a file */
+    uint64_t cut_files;   /* files that do, or whose compression is damaged or cut */
+    char cut[512];        /* the first of them and why */
     uint64_t frames;
+    uint64_t unknown_links; /* frames of link types that are not read, and the last such type */
+    uint16_t unknown_linktype;
     uint64_t sections;               /* pcapng sections and classic files so far */
     struct pl_interface *interfaces; /* of the present section */
     size_t interface_n, interface_room;
@@ -87,8 +91,9 @@ enum pl_next pl_reader_next(struct pl_reader *reader, struct pl_frame *frame);
 
 void pl_reader_close(struct pl_reader *reader);
 
-/* After the end: says on stderr which files of `path` were cut or missing; nothing when none was. */
-void pl_reader_report_cuts(const struct pl_reader *reader, const char *path);
+/* After the end: says on stderr which files of `path` were cut or missing, and how many packets have a link type that
+ * is not read; nothing when none was or has. */
+void pl_reader_report(const struct pl_reader *reader, const char *path);
 
 /* What the interfaces of all sections so far say. */
 struct pl_drops pl_reader_drops(const struct pl_reader *reader);

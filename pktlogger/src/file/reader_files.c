@@ -1,10 +1,12 @@
 /* The part of reader.h that is about files: where a reading begins, how it goes from file to file, and what it says of
  * files that were cut. */
+#include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nc_log.h"
+#include "foreign.h"
 #include "reader.h"
 
 int pl_reader_open(struct pl_reader *reader, const uint8_t *data, size_t len)
@@ -33,8 +35,19 @@ int pl_reader_open_input(struct pl_reader *reader, struct pl_input *input, struc
         return -1;
     if (pl_reader_begin_file(reader) == 0)
         return 0;
-    return nc_fail(error, NC_EXIT_USAGE, "'%.200s': not a capture file (pcapng or pcap): %.200s", pl_input_file(input),
-                   reader->why);
+    const char *file = pl_input_file(input), *cut = pl_input_cut(input);
+    if (cut)
+        return nc_fail(error, NC_EXIT_USAGE, "'%.200s': %s, before its first packet", file, cut);
+    const char *format = pl_foreign_format(reader->at, pl_reader_remaining(reader));
+    if (format)
+        return nc_fail(error, NC_EXIT_USAGE,
+                       "'%.200s': a capture of %s; convert it: editcap -F pcapng '%.200s' x.pcapng", file, format,
+                       file);
+    return nc_fail(
+        error, NC_EXIT_USAGE,
+        "'%.200s': not a capture file (pcapng or pcap): %.100s; editcap -F pcapng '%.200s' x.pcapng converts "
+        "other formats",
+        file, reader->why, file);
 }
 
 int pl_reader_open_file(struct pl_reader *reader, const char *path, struct nc_error *error)
@@ -80,7 +93,7 @@ enum pl_next pl_reader_next_file(struct pl_reader *reader)
     return status < 0 ? PL_CORRUPT : PL_END;
 }
 
-void pl_reader_report_cuts(const struct pl_reader *reader, const char *path)
+void pl_reader_report(const struct pl_reader *reader, const char *path)
 {
     uint64_t missing = reader->input ? pl_input_missing(reader->input) : 0;
     if (reader->cut_files > 1)
@@ -90,6 +103,13 @@ void pl_reader_report_cuts(const struct pl_reader *reader, const char *path)
         nc_log("%s; all before it was read", reader->cut);
     if (missing)
         nc_log("'%s': %llu files in the middle of the set are missing", path, (unsigned long long)missing);
+    if (reader->unknown_links) {
+        const char *name = pcap_datalink_val_to_description(reader->unknown_linktype);
+        nc_log("'%s': %llu of %llu packets were not decoded: link type %u (%s) is not read; FORMAT.md, section 2, has "
+               "those that are",
+               path, (unsigned long long)reader->unknown_links, (unsigned long long)reader->frames,
+               reader->unknown_linktype, name ? name : "no name known");
+    }
 }
 
 void pl_reader_close(struct pl_reader *reader)

@@ -212,9 +212,15 @@ enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t 
     return next == PL_ROWS_END ? PL_OK : PL_DAMAGED;
 }
 
+bool pl_index_undecoded(const struct pl_index *index)
+{
+    const struct pl_counts *counts = &index->counts;
+    return counts->frames && counts->frames == counts->unknown_link + counts->malformed;
+}
+
 void pl_index_report(const struct pl_index *index, const char *path)
 {
-    pl_reader_report_cuts(&index->reader, path);
+    pl_reader_report(&index->reader, path);
     if (index->counts.fragment)
         nc_log("'%s': %llu IP fragments have no rows; a smaller MTU at the sender avoids them", path,
                (unsigned long long)index->counts.fragment);

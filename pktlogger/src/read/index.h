@@ -58,6 +58,10 @@ enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, str
  * the reason unless the result is PL_OK or PL_SINK_FAILED. pl_index_free is allowed after every result. */
 enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
                             struct nc_error *error);
+/* True when not one frame of a capture could be decoded: their link types are not read, or their bytes contradict
+ * themselves. Nothing that is said about such a capture would be true. */
+bool pl_index_undecoded(const struct pl_index *index);
+
 /* Tells people on stderr what of the capture at `path` was not read: cut files and IP fragments. */
 void pl_index_report(const struct pl_index *index, const char *path);
 

@@ -173,15 +173,16 @@ static void vlan_tags(void)
     CHECK_EQ(packet.l3_offset, 18);
 }
 
-static void three_tags_are_not_looked_into(void)
+static void as_many_tags_as_there_are_are_passed(void)
 {
     struct bytes frame = ethernet(0x8100);
     struct nc_packet packet;
-    ADD(&frame, 0, 1, 0x81, 0, 0, 2, 0x81, 0, 0, 3, 0x08, 0);
+    ADD(&frame, 0, 1, 0x91, 0, 0, 2, 0x88, 0xa8, 0, 3, 0x08, 6);
     CHECK_EQ(decode(&frame, &packet), NC_DECODED);
-    CHECK_EQ(packet.vlan_n, 2);
-    CHECK_EQ(packet.ether_type, 0x8100);
-    CHECK_EQ(packet.ip_version, 0);
+    CHECK_EQ(packet.vlan_n, 3);
+    CHECK_EQ(packet.vlan[2], 3);
+    CHECK_EQ(packet.ether_type, 0x806);
+    CHECK_EQ(packet.l3_offset, 26);
 }
 
 static void other_protocols(void)
@@ -218,7 +219,7 @@ int main(void)
     RUN(accecn_counters);
     RUN(bad_options_end_the_options_only);
     RUN(vlan_tags);
-    RUN(three_tags_are_not_looked_into);
+    RUN(as_many_tags_as_there_are_are_passed);
     RUN(other_protocols);
     return 0;
 }

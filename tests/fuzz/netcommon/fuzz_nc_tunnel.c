@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2)
         return 0;
-    enum nc_link link = data[0] & 1 ? NC_LINK_RAW_IP : NC_LINK_ETHERNET;
+    enum nc_link link = (enum nc_link)(data[0] % NC_LINK_N);
     size_t captured = size - 2, wire = captured + data[1];
     struct nc_packet packet, outer;
     unsigned depth;

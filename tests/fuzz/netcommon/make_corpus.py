@@ -138,7 +138,25 @@ def write(target: str, name: str, data: bytes) -> None:
     (folder / name).write_bytes(data)
 
 
+# Link headers in front of IPv4, by the number of the link (enum nc_link).
+LINKS = {
+    "sll": (2, bytes(14) + b"\x08\x00"),
+    "sll_vlan": (2, bytes(14) + b"\x81\x00\x00\x05\x08\x00"),
+    "sll2": (3, b"\x08\x00" + bytes(18)),
+    "null": (4, b"\x02\x00\x00\x00"),
+    "loop": (4, b"\x00\x00\x00\x02"),
+    "ppp": (5, b"\xff\x03\x00\x21"),
+    "ppp_short": (5, b"\x21"),
+    "cisco_hdlc": (5, b"\x0f\x00\x08\x00"),
+    "pppoe_session": (6, b"\x11\x00\x00\x01\x00\x40\x00\x21"),
+    "erf": (7, bytes(8) + b"\x82\x04" + bytes(6) + b"\x80" + bytes(7) + bytes(8) + bytes(14) + b"\x08\x00"),
+    "erf_ipv4": (7, bytes(8) + b"\x16\x04" + bytes(6)),
+}
+
+
 def main() -> None:
+    for name, (link, head) in LINKS.items():
+        write("nc_packet", f"link_{name}", bytes([link, 0]) + head + PACKETS["tcp4"][14:])
     """Writes all inputs."""
     for name, frame in PACKETS.items():
         write("nc_packet", name, b"\x00\x00" + frame)

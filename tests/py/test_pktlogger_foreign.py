@@ -1,0 +1,191 @@
+"""Captures that other tools made: link types, compression, formats, pipes (tests/captures/README.md)."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from netcommon.binaries import find
+
+CAPTURES = Path(__file__).resolve().parents[1] / "captures"
+
+
+def pktlogger(*arguments: str | Path, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([find("pktlogger"), *arguments], capture_output=True, timeout=60, input=given)
+
+
+def event(done: subprocess.CompletedProcess[bytes]) -> dict[str, object]:
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def flows(folder: Path) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads((folder / "flows.json").read_text())["flows"]
+    return found
+
+
+def with_link(linktype: int, heads: bytes, name: str = "01-raw12") -> bytes:
+    """A capture of raw IP with another link type and a header in front of each packet."""
+    data = (CAPTURES / f"{name}.pcap").read_bytes()
+    out, at = data[:20] + struct.pack("<I", linktype), 24
+    while at < len(data):
+        seconds, fraction, captured, wire = struct.unpack_from("<IIII", data, at)
+        packet = data[at + 16 : at + 16 + captured]
+        out += struct.pack("<IIII", seconds, fraction, captured + len(heads), wire + len(heads)) + heads + packet
+        at += 16 + captured
+    return out
+
+
+ETHERNET = bytes(12) + b"\x08\x00"
+ERF = bytes(8) + b"%c\x04" + struct.pack("!HHH", 100, 0, 100)
+LINKS = {
+    "raw, OpenBSD": (14, b""),
+    "loop": (108, struct.pack("!I", 2)),
+    "null, other byte order": (0, struct.pack("!I", 2)),
+    "ppp": (9, b"\x00\x21"),
+    "ppp, short protocol": (9, b"\x21"),
+    "ppp, framed": (9, b"\xff\x03\x00\x21"),
+    "ppp hdlc": (50, b"\xff\x03\x00\x21"),
+    "cisco hdlc": (104, b"\x0f\x00\x08\x00"),
+    "pppoe session": (51, b"\x11\x00\x00\x01\x00\x40\x00\x21"),
+    "cooked, tagged": (113, bytes(14) + b"\x81\x00\x00\x05\x08\x00"),
+    "cooked 2, tagged": (276, b"\x81\x00" + bytes(18) + b"\x00\x05\x08\x00"),
+    "erf ethernet": (197, ERF % 2 + bytes(2) + ETHERNET),
+    "erf ipv4": (197, ERF % 22),
+    "erf hdlc": (197, ERF % 1 + b"\xff\x03\x00\x21"),
+    "erf, extended": (197, ERF % 0x82 + b"\x80" + bytes(7) + bytes(8) + bytes(2) + ETHERNET),
+    "three tags": (1, bytes(12) + b"\x91\x00\x00\x01\x88\xa8\x00\x02\x81\x00\x00\x03\x08\x00"),
+}
+
+
+@pytest.mark.parametrize("name", ["01-sll", "01-sll2", "01-null", "01-raw12", *LINKS])
+def test_link_types(name: str, tmp_path: Path) -> None:
+    file = CAPTURES / f"{name}.pcap"
+    if name in LINKS:
+        file = tmp_path / "a.pcap"
+        file.write_bytes(with_link(*LINKS[name]))
+    done = pktlogger("index", file, "-o", tmp_path / "i")
+    assert event(done)["packets"] == 10 and done.stderr == b"", done.stderr
+    [flow] = flows(tmp_path / "i")
+    assert flow["handshake"] is True
+
+
+def test_a_tag_of_0x9100(tmp_path: Path) -> None:
+    done = pktlogger("index", CAPTURES / "11-vlan-9100.pcap", "-o", tmp_path / "i")
+    assert event(done)["packets"] == 8
+
+
+def test_an_unknown_link_type_is_named_and_nothing_decoded_fails(tmp_path: Path) -> None:
+    file = tmp_path / "a.pcap"
+    file.write_bytes(with_link(127, bytes(8)))  # 802.11 with radiotap
+    for verb in (("index",), ("frames",)):
+        done = pktlogger(*verb, file, "-o", tmp_path / verb[0])
+        assert done.returncode == 1 and not (tmp_path / verb[0]).exists()
+        assert b"10 of 10 packets were not decoded: link type 127 (802.11 plus radiotap header)" in done.stderr
+
+
+def pack(data: bytes, kind: str, folder: Path) -> bytes:
+    if kind == "gz":
+        return gzip.compress(data[:200]) + gzip.compress(data[200:])
+    if kind == "xz":
+        return lzma.compress(data[:200]) + lzma.compress(data[200:])
+    if not shutil.which("lz4" if kind == "lz4" else "zstd"):
+        pytest.skip(f"not installed: {kind}")
+    out = b""
+    for piece in (data[:200], data[200:]):
+        done = subprocess.run(["lz4" if kind == "lz4" else "zstd", "-c"], input=piece, capture_output=True, check=True)
+        out += done.stdout
+    return out
+
+
+@pytest.mark.parametrize("kind", ["gz", "xz", "lz4", "zst"])
+def test_compressed_captures(kind: str, tmp_path: Path) -> None:
+    """Each of two members; whole, through a pipe, and cut in its first octets."""
+    plain = gzip.decompress((CAPTURES / "14-in-order.pcap.gz").read_bytes())
+    packed = pack(plain, kind, tmp_path)
+    file = tmp_path / f"a.pcap.{kind}"
+    file.write_bytes(packed)
+    assert event(pktlogger("index", file, "-o", tmp_path / "i"))["frames"] == 10
+    done = pktlogger("index", "-", "-o", tmp_path / "p", given=packed)
+    assert event(done)["frames"] == 10
+    assert (tmp_path / "i/seq.npy").read_bytes() == (tmp_path / "p/seq.npy").read_bytes()
+    file.write_bytes(packed[:14])
+    done = pktlogger("index", file, "-o", tmp_path / "c")
+    assert done.returncode != 0 and b"ends inside a compressed frame, before its first packet" in done.stdout
+    file.write_bytes(packed[:-20])
+    done = pktlogger("index", file, "-o", tmp_path / "d")
+    assert event(done)["truncated"] is True and b"all before it was read" in done.stderr
+
+
+def test_the_given_gzip_file(tmp_path: Path) -> None:
+    assert event(pktlogger("index", CAPTURES / "14-in-order.pcap.gz", "-o", tmp_path / "i"))["frames"] == 10
+
+
+def test_a_set_of_compressed_files_is_found(tmp_path: Path) -> None:
+    packed = (CAPTURES / "14-in-order.pcap.gz").read_bytes()
+    for i in (1, 2):
+        (tmp_path / f"a_0000{i}_20260101000000.pcap.gz").write_bytes(packed)
+    assert event(pktlogger("index", tmp_path / "a.pcap.gz", "-o", tmp_path / "i"))["frames"] == 20
+
+
+def test_both_ends_through_pipes(tmp_path: Path) -> None:
+    capture = CAPTURES / "01-sll2.pcap"
+    line = f"{find('pktlogger')} analyse --sender <(cat {capture}) --receiver - -o {tmp_path / 'o'} < {capture}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, timeout=60)
+    assert event(done)["flows"] == 1
+
+
+def test_a_capture_is_not_written_under_a_name_that_lies(tmp_path: Path) -> None:
+    done = pktlogger("capture", "-i", "lo", "-w", tmp_path / "x.pcapng.gz")
+    assert done.returncode == 2 and b".gz is not written; name it .zst" in done.stdout
+
+
+# Formats of editcap: those that are read, and the words that name the others.
+READ = {"pcap", "pcapng", "nsecpcap", "modpcap", "nokiapcap", "rh6_1pcap", "suse6_3pcap"}
+NAMED = {
+    "5views": "5Views",
+    "k12text": "has no date",
+    "lanalyzer": "has no date",
+    "netmon1": "Network Monitor 1",
+    "netmon2": "Network Monitor 2",
+    "nettl": "nettl",
+    "ngsniffer": "Sniffer",
+    "ngwsniffer_1_1": "Sniffer",
+    "ngwsniffer_2_0": "Sniffer",
+    "observer": "Observer",
+    "snoop": "snoop",
+    "visual": "Visual Networks",
+    "commview-ncf": "other formats",
+    "commview-ncfx": "other formats",
+}
+
+
+@pytest.mark.skipif(not shutil.which("editcap"), reason="not installed: editcap")
+@pytest.mark.parametrize("form", sorted(READ | set(NAMED)))
+def test_formats_are_read_or_named_with_the_line_that_converts_them(form: str, tmp_path: Path) -> None:
+    file = tmp_path / f"a.{form}"
+    made = subprocess.run(["editcap", "-F", form, CAPTURES / "11-vlan-9100.pcap", file], capture_output=True)
+    if made.returncode:
+        pytest.skip(f"this editcap does not write {form}: {made.stderr!r}")
+    done = pktlogger("index", file, "-o", tmp_path / "i")
+    if form in READ:
+        assert event(done)["packets"] == 8
+        return
+    assert done.returncode == 2, done.stdout
+    said = json.loads(done.stdout)["message"]
+    assert NAMED[form] in said and f"editcap -F pcapng '{file}' x.pcapng" in said
+
+
+def test_bzip2_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.pcap.bz2"
+    file.write_bytes(bz2.compress((CAPTURES / "01-sll.pcap").read_bytes()))
+    assert pktlogger("index", file, "-o", tmp_path / "i").returncode == 2
