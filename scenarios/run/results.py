@@ -49,8 +49,9 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     ends = [transfer, *((transfer.get(FLOWS) or {}).get(flow["flow_name"], {}) for flow in own)]
     params = [asked | {"flow": 0}, *(asked | flow for flow in own)]
     shared = sharing.of_trial(folder)
+    nothing = {name: None for name, column in COLUMNS.items() if column.role == "outcome"}
     return [
-        {**flow, **verdict, **_measured(flow, end, box),
+        {**nothing, **flow, **verdict, **_measured(flow, end, box),
          **fairness.of_flow(shared, flow.get("flow_name") or fairness.MAIN),
          "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, alone=not own)}
         for flow, end in zip(params, ends, strict=True)
