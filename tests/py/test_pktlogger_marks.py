@@ -76,6 +76,18 @@ def test_counters_of_accecn_go_round(tmp_path: Path) -> None:
     assert found.acks["ace"].to_pylist()[-3:] == [7, 0, 0]
 
 
+def test_octets_that_are_reported_later_are_not_counted_as_another_round(tmp_path: Path) -> None:
+    """The option is not on every acknowledgement: the first one has ACE alone, the second one reports the same marks."""
+    path = Conversation(syns=ACCURATE)
+    path.send(30, 1, 2, ecn=ECT1, ces=(0,))
+    path.ack(41, 2 * MSS + 1, flags=ace(5 + 2))
+    path.send(52, 2 * MSS + 1, ecn=ECT1)
+    path.ack(63, 3 * MSS + 1, flags=ace(5 + 2), accecn=(1, 2 * MSS, MSS + 1))
+    _, flow = path.analyse(tmp_path)
+    assert (flow["ce_reported"], flow["ce_reported_bytes"]) == (2, 2 * MSS)
+    assert flow["ecn_reductions"] == 1
+
+
 def test_options_of_a_packet_are_part_of_its_segments(tmp_path: Path) -> None:
     """The MSS is 1,000 octets with the options (RFC 6691), and AccECN's take 12: three parts of 988 leave as one
     packet, and each of them arrives by itself, the second one with CE."""

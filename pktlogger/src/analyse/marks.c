@@ -9,11 +9,11 @@ struct pl_marks pl_marks_begin(const struct pl_transfer *t)
     return (struct pl_marks){.mode = pl_flow_ecn(t->flow), .ace = ACE_FIRST, .ace_known = whole, .eceb_known = whole};
 }
 
-/* How many octets the option has newly reported as CE; -1 without it. */
-static int64_t new_bytes(struct pl_marks *marks, const struct pl_row *row)
+/* How many octets the option has newly reported as CE. */
+static uint64_t new_bytes(struct pl_marks *marks, const struct pl_row *row)
 {
     if (!(row->accecn & NC_ACCECN_ECEB))
-        return -1;
+        return 0;
     uint32_t bytes = marks->eceb_known ? (row->eceb - marks->eceb) & COUNTER_MASK : 0;
     if (bytes > COUNTER_MASK / 2) /* an acknowledgement that was overtaken */
         return 0;
@@ -22,17 +22,17 @@ static int64_t new_bytes(struct pl_marks *marks, const struct pl_row *row)
     return bytes;
 }
 
-/* How many packets ACE has newly reported. It counts modulo 8, and the option's octets tell how often it went round. */
-static uint64_t new_packets(struct pl_marks *marks, const struct pl_row *row, int64_t bytes, uint32_t mss)
+/* Counts what ACE has newly reported. It counts modulo 8, and the octets that the option has reported so far tell how
+ * often it went round: no packet has more than a segment's. The option is not on every acknowledgement, so only sums can
+ * be compared. */
+static void count_packets(struct pl_marks *marks, struct pl_mark_sum *sum, const struct pl_row *row, uint32_t mss)
 {
     uint8_t ace = NC_TCP_ACE(row->flags);
-    uint64_t packets = marks->ace_known ? (ace - marks->ace) & (ACE_N - 1) : 0;
+    sum->ce_reported += marks->ace_known ? (ace - marks->ace) & (ACE_N - 1) : 0;
     marks->ace = ace;
     marks->ace_known = true;
-    uint64_t least = bytes > 0 && mss ? ((uint64_t)bytes + mss - 1) / mss : 0;
-    while (packets < least)
-        packets += ACE_N;
-    return packets;
+    while (mss && sum->ce_reported * mss < sum->ce_reported_bytes)
+        sum->ce_reported += ACE_N;
 }
 
 /* True when the acknowledgement reports marks. The last one of the handshake has another code in ACE, so only those of
@@ -46,11 +46,10 @@ static bool reports(struct pl_marks *marks, struct pl_transfer *t, const struct 
     }
     if (row->ack < una || row->ack < 2)
         return false;
-    int64_t bytes = new_bytes(marks, row);
-    uint64_t packets = new_packets(marks, row, bytes, t->mss);
-    t->marks.ce_reported += packets;
-    t->marks.ce_reported_bytes += bytes > 0 ? (uint64_t)bytes : 0;
-    return packets > 0;
+    uint64_t before = t->marks.ce_reported;
+    t->marks.ce_reported_bytes += new_bytes(marks, row);
+    count_packets(marks, &t->marks, row, t->mss);
+    return t->marks.ce_reported > before;
 }
 
 void pl_marks_ack(struct pl_marks *marks, struct pl_transfer *t, const struct pl_row *row, uint64_t una)
