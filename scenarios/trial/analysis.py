@@ -72,7 +72,7 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
         if points.issuperset(TUNNEL_POINTS):
             _write_tunnel(setting, folder, ledger)
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
-        told = ["--box", str(record)] if record.exists() else []
+        told = ["--box", str(record), "--late-from", f"{_late_ns(setting.path)}ns"] if record.exists() else []
         told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(setting.path)) else []
         _join(folder, "snd", "rcv", folder, ledger, [*told, *known])
     if record.exists():
@@ -80,6 +80,11 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
 
         pktlogger.to_parquet(record, folder / f"{BOX}.parquet")
         shutil.rmtree(record)
+
+
+def _late_ns(path: PathTable) -> int:
+    """From which lateness on the box is late: a millisecond more than its granularity and poll ask for."""
+    return 1_000_000 + (path.granularity or 0) + (path.poll or 0)
 
 
 def ruled_out(path: PathTable) -> list[str]:

@@ -77,7 +77,7 @@ def test_counters_of_accecn_go_round(tmp_path: Path) -> None:
 
 
 def test_octets_that_are_reported_later_are_not_counted_as_another_round(tmp_path: Path) -> None:
-    """The option is not on every acknowledgement: the first one has ACE alone, the second one reports the same marks."""
+    """The option is not on every acknowledgement: the first one has ACE alone, the second reports the same marks."""
     path = Conversation(syns=ACCURATE)
     path.send(30, 1, 2, ecn=ECT1, ces=(0,))
     path.ack(41, 2 * MSS + 1, flags=ace(5 + 2))

@@ -19,6 +19,7 @@ struct pl_analysis {
     struct pl_pace pace;                   /* set before pl_analysis_run, as is what follows, up to `always_data` */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
     const struct pl_send_samples *samples; /* of the senders' sockets, or NULL */
+    int64_t late_from_ns;                  /* less lateness of the box does not count; 0: less than a millisecond */
     bool always_data;                      /* the senders' programs never have nothing to send */
     uint32_t *box_numbers;                 /* of the transfers of the record's flows */
     uint32_t box_row;                      /* the next one */

@@ -22,9 +22,9 @@ static uint64_t new_bytes(struct pl_marks *marks, const struct pl_row *row)
     return bytes;
 }
 
-/* Counts what ACE has newly reported. It counts modulo 8, and the octets that the option has reported so far tell how
- * often it went round: no packet has more than a segment's. The option is not on every acknowledgement, so only sums can
- * be compared. */
+/* Counts what ACE has newly reported. It counts modulo 8, and the octets that the option has reported so far tell
+ * how often it went round: no packet has more than a segment. The option is not on every acknowledgement, so only sums
+ * can be compared. */
 static void count_packets(struct pl_marks *marks, struct pl_mark_sum *sum, const struct pl_row *row, uint32_t mss)
 {
     uint8_t ace = NC_TCP_ACE(row->flags);

@@ -27,7 +27,7 @@
 
 struct settings {
     const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out, *samples;
-    uint64_t burst_gap_ns, from_ns, to_ns, flows_max;
+    uint64_t burst_gap_ns, late_from_ns, from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json, always_data;
 };
 
@@ -67,6 +67,15 @@ struct settings {
          .offset = AT(samples),                                                                                        \
          .help = "what was queued in the senders' sockets, sampled while they sent (FORMAT.md, Samples): it tells a "  \
                  "silence of the application from one of the send buffer"},                                            \
+        {.name = "late-from",                                                                                          \
+         .kind = NC_OPT_QUANTITY,                                                                                      \
+         .unit = NC_UNIT_DURATION,                                                                                     \
+         .default_text = "1ms",                                                                                        \
+         .min = 1000,                                                                                                  \
+         .max = LONGEST_NS,                                                                                            \
+         .offset = AT(late_from_ns),                                                                                   \
+         .help = "with --box: the box counts as late from this lateness on; more than what its --granularity and "     \
+                 "--poll ask for"},                                                                                    \
         {.name = "always-data",                                                                                        \
          .kind = NC_OPT_FLAG,                                                                                          \
          .offset = AT(always_data),                                                                                    \
@@ -255,6 +264,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
         analysis.ruled_out = lists->ruled_out;
         analysis.samples = settings->samples ? &lists->samples : NULL;
         analysis.always_data = settings->always_data;
+        analysis.late_from_ns = (int64_t)settings->late_from_ns;
         status = analyse(settings, &analysis, human);
     }
     pl_analysis_free(&analysis);
@@ -286,11 +296,22 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
     static const char with[] = "with --pcap-per-flow, which takes one capture";
     const bool one = settings->flow_folder;
     const struct pl_idle rows[] = {
-        {"sender", one, with},  {"receiver", one, with},    {"box", one, with},
-        {"output", one, with},  {"xplot", one, with},       {"csv", one, with},
-        {"from", one, with},    {"to", one, with},          {"max-flows", !one, "without --pcap-per-flow"},
-        {"scales", one, with},  {"ruled-out", one, with},   {"scales", export && !settings->csv, "without --csv"},
-        {"samples", one, with}, {"always-data", one, with},
+        {"sender", one, with},
+        {"receiver", one, with},
+        {"box", one, with},
+        {"output", one, with},
+        {"xplot", one, with},
+        {"csv", one, with},
+        {"from", one, with},
+        {"to", one, with},
+        {"max-flows", !one, "without --pcap-per-flow"},
+        {"scales", one, with},
+        {"ruled-out", one, with},
+        {"scales", export && !settings->csv, "without --csv"},
+        {"late-from", one, with},
+        {"late-from", !settings->box, "without --box"},
+        {"samples", one, with},
+        {"always-data", one, with},
     };
     return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);
 }

@@ -6,7 +6,8 @@
 
 int pl_lateness_add(struct pl_lateness *lateness, bool data, int64_t due_ns, int64_t released_ns)
 {
-    if (due_ns < 0 || released_ns < due_ns || released_ns > LATEST_NS || released_ns - due_ns < LATE_NS)
+    int64_t least_ns = lateness->from_ns ? lateness->from_ns : LATE_NS;
+    if (due_ns < 0 || released_ns < due_ns || released_ns > LATEST_NS || released_ns - due_ns < least_ns)
         return 0;
     struct pl_time_spans *way = &lateness->ways[!data];
     struct pl_time_span *last = way->list.n ? &way->list.at[way->list.n - 1] : NULL;

@@ -10,11 +10,11 @@
 #include "time_spans.h"
 
 struct pl_lateness {
+    int64_t from_ns;              /* less than this is not late; 0: less than a millisecond */
     struct pl_time_spans ways[2]; /* of data, of acknowledgements: from due to released, by the record */
 };
 
-/* Takes a packet of the record that left the box. Less than a millisecond is not late. Returns 0, or -1 without
- * memory. */
+/* Takes a packet of the record that left the box. Returns 0, or -1 without memory. */
 int pl_lateness_add(struct pl_lateness *lateness, bool data, int64_t due_ns, int64_t released_ns);
 
 /* Makes of them what the sender felt, in order of time and without overlaps, in ways[0]. A late acknowledgement is late

@@ -15,6 +15,16 @@ static void a_millisecond_is_late_and_less_is_not(void)
     pl_lateness_free(&late);
 }
 
+static void what_granularity_asks_for_is_not_late(void)
+{
+    struct pl_lateness late = {.from_ns = 5 * MS};
+    CHECK_EQ(pl_lateness_add(&late, true, 10 * MS, 15 * MS - 1), 0);
+    CHECK_EQ(late.ways[0].list.n, 0);
+    CHECK_EQ(pl_lateness_add(&late, true, 10 * MS, 15 * MS), 0);
+    CHECK_EQ(late.ways[0].list.n, 1);
+    pl_lateness_free(&late);
+}
+
 /* -1 in a record says that the packet never left. Any other time from elsewhere may be as wrong. */
 static void what_left_before_it_was_due_is_not_late(void)
 {
@@ -41,6 +51,7 @@ static void the_sender_feels_late_data_an_acknowledgement_later(void)
 int main(void)
 {
     RUN(a_millisecond_is_late_and_less_is_not);
+    RUN(what_granularity_asks_for_is_not_late);
     RUN(what_left_before_it_was_due_is_not_late);
     RUN(the_sender_feels_late_data_an_acknowledgement_later);
     return 0;
