@@ -1,4 +1,4 @@
-/* A client of the control socket for which no descriptor is left waits in the kernel's queue, and the gateway sleeps. */
+/* A client of the control socket for which no descriptor is left waits in the kernel's queue; the gateway sleeps. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

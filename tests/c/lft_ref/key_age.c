@@ -37,8 +37,8 @@ static void overdue_keys_are_rejected(void)
     world_free(world);
 }
 
-/* Keys grow older while the machine is suspended, for which its clock stands: beyond rekey + 60 s no frame goes under the
- * old ones. Before that new ones are made. The association goes on. */
+/* Keys grow older while the machine is suspended, for which its clock stands: after rekey + 60 s no frame goes under
+ * the old ones, before that new ones are made. The association goes on. */
 static void keys_age_while_the_machine_is_suspended(void)
 {
     for (int late = 0; late < 2; late++) {
