@@ -16,7 +16,8 @@
  * from elsewhere go elsewhere, and the answers to copies that claim its own address go to its sender. These pairs are
  * counted by a MAC over address and mac1, or an observer could choose addresses that share a counter with the sender's.
  * Rejected: pairs alone. The addresses that an observer can claim are so many that all counters would overflow within a
- * minute, those of genuine INITs included; here they matter only for INITs that he has copied.
+ * minute, those of genuine INITs included; here they matter only for INITs that he has copied. A stale INIT is a
+ * recording and gets no answer beyond the dozen.
  *
  * Rejected: a budget for each source address after the cookie, as WireGuard has it. An observer who repeats INITs under
  * the peer's address would use up the peer's budget; and all he can repeat has an old timestamp, which costs us less

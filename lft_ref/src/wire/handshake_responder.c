@@ -89,8 +89,8 @@ static enum lft_handshake_result respond(struct lft_handshake *handshake, const 
     return LFT_HS_PENDING;
 }
 
-/* Opens the INIT and decides what it deserves. */
-static enum lft_handshake_result judge(struct lft_handshake *handshake, uint64_t now_ns, bool seen_before,
+/* Opens the INIT and decides what it deserves. `before`: how many copies came before it. */
+static enum lft_handshake_result judge(struct lft_handshake *handshake, uint64_t now_ns, unsigned before,
                                        const struct lft_handshake_message *message, struct lft_noise *noise,
                                        struct lft_handshake_answer *answer)
 {
@@ -112,7 +112,8 @@ static enum lft_handshake_result judge(struct lft_handshake *handshake, uint64_t
     handshake->counters.rivals += rival && proved && !stale; /* a recording proves nothing of its address */
     if (!stale && !rival && (proved || !must_prove))
         return respond(handshake, message, noise, &hello, answer);
-    if (!lft_cookies_may_answer(&handshake->response.cookies, stale || rival, seen_before, now_ns))
+    bool recording = stale && before >= LFT_SEEN_MOST; /* not an INIT under way that somebody has copied */
+    if (recording || !lft_cookies_may_answer(&handshake->response.cookies, stale || rival, before > 0, now_ns))
         return limited(handshake);
     return give_cookie(handshake, message, answer);
 }
@@ -140,7 +141,7 @@ enum lft_handshake_result lft_take_init(struct lft_handshake *handshake, uint64_
         memcpy(answer->at, handshake->response.message, answer->n = LFT_RESPONSE_BYTES);
         return LFT_HS_REPLY;
     }
-    enum lft_handshake_result result = judge(handshake, now_ns, before > 0, message, &noise, answer);
+    enum lft_handshake_result result = judge(handshake, now_ns, before, message, &noise, answer);
     lft_wipe(&noise, sizeof noise);
     return result;
 }
