@@ -24,6 +24,7 @@ static int run(int argc, char **argv)
         .epilog = "Every option is also a key of the TOML file: --psk-file is psk_file under [security]."};
     struct settings settings;
     struct nc_error error;
+    prctl(PR_SET_DUMPABLE, 0); /* a core dump would hold keys, and no other process of the user's reads our memory */
     settings_parse(argc, argv, &usage, &settings);
     if (settings_check(&settings, &error) < 0)
         nc_die(NC_EXIT_USAGE, "%s", error.text);

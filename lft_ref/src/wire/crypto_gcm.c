@@ -3,10 +3,9 @@
 #ifdef LFT_IPSEC_MB
 
 #include <intel-ipsec-mb.h>
-#include <openssl/crypto.h>
-#include <stdlib.h>
-#include <string.h>
 #include <threads.h>
+
+#include "primitives.h"
 
 struct functions {
     aes_gcm_pre_t expand;
@@ -46,15 +45,13 @@ static void choose(void)
 
 struct lft_gcm *lft_gcm_create(const uint8_t *key, size_t key_bytes)
 {
-    enum { ALIGN = 64 };
     call_once(&chosen_once, choose);
     const struct functions *functions = &chosen[key_bytes == 32];
     if (!functions->expand)
         return NULL;
-    struct lft_gcm *gcm = aligned_alloc(ALIGN, (sizeof *gcm + ALIGN - 1) / ALIGN * ALIGN);
+    struct lft_gcm *gcm = lft_secret_alloc(sizeof *gcm);
     if (!gcm)
         return NULL;
-    memset(gcm, 0, sizeof *gcm);
     gcm->functions = functions;
     functions->expand(key, &gcm->key);
     return gcm;
@@ -62,10 +59,7 @@ struct lft_gcm *lft_gcm_create(const uint8_t *key, size_t key_bytes)
 
 void lft_gcm_destroy(struct lft_gcm *gcm)
 {
-    if (!gcm)
-        return;
-    OPENSSL_cleanse(gcm, sizeof *gcm);
-    free(gcm);
+    lft_secret_free(gcm, sizeof *gcm);
 }
 
 void lft_gcm_seal(struct lft_gcm *gcm, const uint8_t iv[12], const uint8_t aad[8], const uint8_t *in, size_t n,
@@ -83,7 +77,7 @@ bool lft_gcm_open(struct lft_gcm *gcm, const uint8_t iv[12], const uint8_t aad[8
 {
     uint8_t found[16];
     gcm->functions->open(&gcm->key, &gcm->context, out, in, n, iv, aad, 8, found, 16);
-    return CRYPTO_memcmp(found, tag, 16) == 0;
+    return lft_equal(found, tag, 16);
 }
 
 #else

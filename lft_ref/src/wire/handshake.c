@@ -12,7 +12,7 @@
 
 struct lft_handshake *lft_handshake_create(const struct lft_handshake_config *config, uint64_t now_ns)
 {
-    struct lft_handshake *handshake = calloc(1, sizeof *handshake);
+    struct lft_handshake *handshake = lft_secret_alloc(sizeof *handshake);
     if (!handshake)
         return NULL;
     handshake->hmac = lft_hmac_create();
@@ -40,8 +40,7 @@ void lft_handshake_destroy(struct lft_handshake *handshake)
         return;
     lft_hmac_destroy(handshake->hmac);
     lft_cookies_free(&handshake->response.cookies);
-    lft_wipe(handshake, sizeof *handshake);
-    free(handshake);
+    lft_secret_free(handshake, sizeof *handshake);
 }
 
 void lft_handshake_renew(struct lft_handshake *handshake)

@@ -8,6 +8,7 @@
 #include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 bool lft_equal(const void *a, const void *b, size_t n)
 {
@@ -23,6 +24,24 @@ void lft_random(void *at, size_t n)
 {
     if (RAND_bytes(at, (int)n) != 1)
         abort();
+}
+
+void *lft_secret_alloc(size_t n)
+{
+    void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    (void)!mlock(at, n);
+    madvise(at, n, MADV_DONTDUMP);
+    return at;
+}
+
+void lft_secret_free(void *at, size_t n)
+{
+    if (!at)
+        return;
+    lft_wipe(at, n);
+    munmap(at, n);
 }
 
 void lft_hash(const struct lft_span *spans, size_t n, uint8_t hash[LFT_HASH_BYTES])

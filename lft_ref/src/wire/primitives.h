@@ -18,6 +18,11 @@ bool lft_equal(const void *a, const void *b, size_t n); /* in constant time */
 void lft_random(void *at, size_t n);                    /* aborts when the machine has no randomness */
 void lft_wipe(void *at, size_t n);
 
+/* Zeroed memory for secrets: pages of its own, locked where the limit of locked memory allows it, so that they are not
+ * swapped out, and left out of core dumps. NULL: no memory. lft_secret_free wipes; NULL is allowed. */
+void *lft_secret_alloc(size_t n);
+void lft_secret_free(void *at, size_t n);
+
 /* SHA-256. `hash` may be one of the spans. */
 void lft_hash(const struct lft_span *spans, size_t n, uint8_t hash[LFT_HASH_BYTES]);
 
