@@ -185,6 +185,65 @@ def test_formats_are_read_or_named_with_the_line_that_converts_them(form: str, t
     assert NAMED[form] in said and f"editcap -F pcapng '{file}' x.pcapng" in said
 
 
+def joined(snd: Path, rcv: Path, folder: Path) -> tuple[dict[str, object], str]:
+    """The only flow of `pktlogger analyse`, and what was said on stderr."""
+    done = pktlogger("analyse", "--sender", snd, "--receiver", rcv, "-o", folder)
+    assert done.returncode == 0, done.stdout
+    [flow] = json.loads((folder / "summary.json").read_text())["flows"]
+    return flow, done.stderr.decode()
+
+
+def test_packets_captured_twice_are_counted_once(tmp_path: Path) -> None:
+    """The tables are those of the capture without copies, apart from the frame numbers."""
+    rcv = CAPTURES / "10-double-rcv.pcap"
+    flow, said = joined(CAPTURES / "10-double-copy.pcap", rcv, tmp_path / "copy")
+    plain, nothing = joined(CAPTURES / "10-double-none.pcap", rcv, tmp_path / "none")
+    assert flow == plain and (flow["bytes"], flow["lost"], flow["retransmitted"]) == (10000, 0, 0)
+    assert "26 TCP packets are copies of others" in said and nothing == ""
+    kinds = json.loads((tmp_path / "copy/summary.json").read_text())["captures"]["sender"]["kinds"]
+    assert (kinds["tcp"], kinds["copy"]) == (26, 26)
+
+
+def test_a_packet_of_two_interfaces_is_counted_once(tmp_path: Path) -> None:
+    """Two interfaces of a router, 1 ms apart and with a smaller TTL, as `-i any` shows them."""
+    data = (CAPTURES / "10-double-none.pcap").read_bytes()
+    out, at = data[:20] + struct.pack("<I", 276), 24
+    while at < len(data):
+        seconds, fraction, captured, wire = struct.unpack_from("<IIII", data, at)
+        packet = bytearray(data[at + 16 + 14 : at + 16 + captured])
+        for interface in (2, 3):
+            head = struct.pack("!HHIHBB8x", 0x800, 0, interface, 1, 0, 6)
+            packet[8] -= interface - 2  # the TTL
+            time = struct.pack("<II", seconds, fraction + (interface - 2) * 1000)
+            out += time + struct.pack("<II", len(packet) + 20, wire + 6) + head + packet
+        at += 16 + captured
+    file = tmp_path / "any.pcap"
+    file.write_bytes(out)
+    flow, said = joined(file, CAPTURES / "10-double-rcv.pcap", tmp_path / "o")
+    assert (flow["bytes"], flow["lost"], flow["retransmitted"]) == (10000, 0, 0) and "26 TCP packets are copies" in said
+
+
+def test_what_the_network_doubles_now_and_then_is_no_copy(tmp_path: Path) -> None:
+    data = (CAPTURES / "10-double-none.pcap").read_bytes()
+    captured = struct.unpack_from("<I", data, 32)[0]
+    first = data[24 : 24 + 16 + captured]
+    file = tmp_path / "a.pcap"
+    file.write_bytes(data[:24] + first + data[24:])
+    assert event(pktlogger("index", file, "-o", tmp_path / "i"))["packets"] == 27
+
+
+def test_segment_routing_has_the_address_of_the_final_segment(tmp_path: Path) -> None:
+    """RFC 8200, 8.1; RFC 8754."""
+    flow, _ = joined(CAPTURES / "12-srv6-snd.pcap", CAPTURES / "12-srv6-rcv.pcap", tmp_path / "o")
+    assert (flow["bytes"], flow["lost"]) == (2500, 0)
+
+
+@pytest.mark.parametrize("name", ["13-erspan2", "13-geneve"])
+def test_tunnels_of_mirrors_and_overlays(name: str, tmp_path: Path) -> None:
+    done = pktlogger("index", CAPTURES / f"{name}.pcap", "-o", tmp_path / "i", "--tunnels")
+    assert event(done)["packets"] == 8
+
+
 def test_bzip2_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.pcap.bz2"
     file.write_bytes(bz2.compress((CAPTURES / "01-sll.pcap").read_bytes()))

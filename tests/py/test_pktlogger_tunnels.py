@@ -21,12 +21,12 @@ CORPUS = Path(__file__).resolve().parents[1] / "fuzz/netcommon/corpus"
 
 
 def capture(path: Path, *names: str) -> Path:
-    """The packets of the corpus, a millisecond apart."""
+    """The packets of the corpus, a second apart, because many hold the same segment: closer ones would be copies."""
     file = Pcapng()
     file.interface()
     for i, name in enumerate(names):
         data = (CORPUS / name).read_bytes()[2:]
-        file.packet((data, len(data)), T0_NS + i * 1_000_000)
+        file.packet((data, len(data)), T0_NS + i * 1_000_000_000)
     return file.write(path)
 
 

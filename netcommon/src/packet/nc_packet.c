@@ -222,6 +222,19 @@ static size_t extension_len(uint8_t proto, const uint8_t *header)
     return proto == IPPROTO_AH ? ((size_t)header[1] + 2) * 4 : ((size_t)header[1] + 1) * 8;
 }
 
+/* The final destination of a packet that is still on its way to it (RFC 8200, 8.1): the first entry of the list of
+ * segment routing (type 4, RFC 8754, 2) and of mobile IPv6 (2, RFC 6275), the last one of type 0 (RFC 2460). */
+static void read_routing(const uint8_t *header, size_t len, struct nc_packet *out)
+{
+    enum { TYPE_SOURCE = 0, TYPE_HOME = 2, TYPE_SEGMENT = 4 };
+    if (header[3] == 0 || len < 24)
+        return; /* no segment is left: the address is the final one */
+    if (header[2] == TYPE_SEGMENT || header[2] == TYPE_HOME)
+        memcpy(out->dst, header + 8, 16);
+    else if (header[2] == TYPE_SOURCE)
+        memcpy(out->dst, header + len - 16, 16);
+}
+
 /* Passes the extension headers. What follows the first IPV6_EXTENSIONS_MAX of them counts as an unknown transport. */
 static enum nc_decoded read_extensions(struct walk *walk, struct nc_packet *out)
 {
@@ -241,6 +254,8 @@ static enum nc_decoded read_extensions(struct walk *walk, struct nc_packet *out)
             out->fragment = (fragment & 0xfff9) != 0; /* an atomic fragment is whole (RFC 6946) */
             out->ip_id = nc_get32(header + 4);
         }
+        if (out->ip_proto == IPPROTO_ROUTING)
+            read_routing(header, len, out);
         out->ip_proto = header[0];
         pass(walk, len, out);
         if (later_part)

@@ -1,8 +1,8 @@
 /* Bounds-checked decoding of Ethernet and the other links of nc_link.h, VLAN tags (802.1Q, 802.1ad, 0x9100), IPv4 with
  * options, IPv6 with extension headers, TCP with options, UDP and ESP. The decoder takes cursor and end, never reads
- * beyond the end, and copies what it finds into a host struct. A capture may hold less than the packet had
- * (`captured` < `wire`), so lengths come from the headers. A header that is not all there ends the decoding at the layer before, with
- * NC_TRUNCATED. A header that contradicts the lengths around it ends it with NC_MALFORMED.
+ * beyond the end, and copies what it finds into a host struct. A capture may hold less than the packet had, so lengths
+ * come from the headers. A header that is not all there ends the decoding at the layer before, with NC_TRUNCATED. A
+ * header that contradicts the lengths around it ends it with NC_MALFORMED.
  * Sources: RFC 791, 8200, 9293, 7323, 2018, 3168, 9768, 768, 4303; IEEE 802.1Q. */
 #ifndef NC_PACKET_H
 #define NC_PACKET_H
@@ -66,10 +66,11 @@ struct nc_packet {
     uint8_t ip_version; /* 4, 6, or 0: not IP */
     uint8_t ip_proto;   /* after IPv6 extension headers */
     uint8_t ttl;
-    uint8_t ecn;              /* enum nc_ecn */
-    bool fragment;            /* part of a fragmented datagram; later parts have l4 NC_L4_NONE */
-    uint32_t ip_id;           /* IPv4: 16 bits; IPv6: of the fragment header, or 0 */
-    uint8_t src[16], dst[16]; /* IPv4 in the first 4 bytes, the rest zero */
+    uint8_t ecn;    /* enum nc_ecn */
+    bool fragment;  /* part of a fragmented datagram; later parts have l4 NC_L4_NONE */
+    uint32_t ip_id; /* IPv4: 16 bits; IPv6: of the fragment header, or 0 */
+    uint8_t src[16],
+        dst[16]; /* IPv4 in the first 4 bytes, the rest zero; with a routing header the final destination */
     enum nc_l4 l4;
     uint16_t src_port, dst_port;
     uint32_t esp_spi, esp_seq;

@@ -6,11 +6,13 @@
 
 #include "nc_bytes.h"
 
-enum { PORT_VXLAN = 4789, PORT_VXLAN_LINUX = 8472 };
+enum { PORT_GTP_U = 2152, PORT_VXLAN = 4789, PORT_GENEVE = 6081, PORT_VXLAN_LINUX = 8472 };
 enum {
     TYPE_IPV4 = 0x0800,
     TYPE_IPV6 = 0x86dd,
     TYPE_ETHERNET = 0x6558,
+    TYPE_ERSPAN3 = 0x22eb,
+    TYPE_ERSPAN = 0x88be,
     TYPE_MPLS = 0x8847,
     TYPE_MPLS_MULTICAST = 0x8848
 };
@@ -77,6 +79,20 @@ static enum found read_type(struct cursor *cursor, uint16_t ether_type)
     }
 }
 
+/* Type I has no header and no sequence number in GRE, type II 8 octets, type III 12 and perhaps 8 more
+ * (draft-foschiano-erspan). */
+static enum found read_erspan(struct cursor *cursor, uint16_t type, bool numbered)
+{
+    enum found why = NOT_A_TUNNEL;
+    cursor->link = NC_LINK_ETHERNET;
+    if (type == TYPE_ERSPAN)
+        return !numbered || pass(cursor, 8, &why) ? INSIDE : why;
+    const uint8_t *header = pass(cursor, 12, &why);
+    if (!header)
+        return why;
+    return !(header[11] & 1) || pass(cursor, 8, &why) ? INSIDE : why;
+}
+
 static enum found read_gre(struct cursor *cursor)
 {
     enum found why = NOT_A_TUNNEL;
@@ -87,7 +103,11 @@ static enum found read_gre(struct cursor *cursor)
     if (flags & GRE_REFUSED)
         return NOT_A_TUNNEL;
     size_t options = ((flags & GRE_CHECKSUM) != 0) + ((flags & GRE_KEY) != 0) + ((flags & GRE_SEQUENCE) != 0);
-    return pass(cursor, 4 * options, &why) ? read_type(cursor, type) : why;
+    if (!pass(cursor, 4 * options, &why))
+        return why;
+    if (type == TYPE_ERSPAN || type == TYPE_ERSPAN3)
+        return read_erspan(cursor, type, flags & GRE_SEQUENCE);
+    return read_type(cursor, type);
 }
 
 static enum found read_pppoe(struct cursor *cursor)
@@ -119,6 +139,57 @@ static enum found read_vxlan(struct cursor *cursor)
     return header[0] & 0x08 ? INSIDE : NOT_A_TUNNEL; /* the network identifier is valid */
 }
 
+static enum found read_geneve(struct cursor *cursor)
+{
+    enum found why = NOT_A_TUNNEL;
+    const uint8_t *header = pass(cursor, 8, &why);
+    if (!header)
+        return why;
+    if (header[0] >> 6) /* another version */
+        return NOT_A_TUNNEL;
+    uint16_t type = nc_get16(header + 2);
+    return pass(cursor, (size_t)(header[0] & 0x3f) * 4, &why) ? read_type(cursor, type) : why;
+}
+
+/* A G-PDU of version 1, perhaps with extension headers. */
+static enum found read_gtp_u(struct cursor *cursor)
+{
+    enum { VERSION_MASK = 0xf0, VERSION = 0x30, OPTIONAL = 7, EXTENDED = 4, G_PDU = 255 };
+    enum found why = NOT_A_TUNNEL;
+    const uint8_t *header = pass(cursor, 8, &why);
+    if (!header)
+        return why;
+    if ((header[0] & VERSION_MASK) != VERSION || header[1] != G_PDU)
+        return NOT_A_TUNNEL;
+    if (!(header[0] & OPTIONAL))
+        return raw_ip(cursor);
+    const uint8_t *optional = pass(cursor, 4, &why);
+    uint8_t next = optional && header[0] & EXTENDED ? optional[3] : 0;
+    while (optional && next) {
+        size_t len = cursor->at < cursor->captured ? (size_t)cursor->frame[cursor->at] * 4 : 4;
+        if (len == 0)
+            return CONTRADICTORY;
+        optional = pass(cursor, len, &why);
+        next = optional ? optional[len - 1] : 0;
+    }
+    return optional ? raw_ip(cursor) : why;
+}
+
+static enum found read_udp(struct cursor *cursor, uint16_t port)
+{
+    switch (port) {
+    case PORT_GTP_U:
+        return read_gtp_u(cursor);
+    case PORT_GENEVE:
+        return read_geneve(cursor);
+    case PORT_VXLAN:
+    case PORT_VXLAN_LINUX:
+        return read_vxlan(cursor);
+    default:
+        return NOT_A_TUNNEL;
+    }
+}
+
 static enum found enter(struct cursor *cursor, const struct nc_packet *packet)
 {
     if (packet->fragment)
@@ -128,8 +199,7 @@ static enum found enter(struct cursor *cursor, const struct nc_packet *packet)
                : packet->ether_type == TYPE_MPLS || packet->ether_type == TYPE_MPLS_MULTICAST ? read_mpls(cursor)
                                                                                               : NOT_A_TUNNEL;
     if (packet->l4 == NC_L4_UDP)
-        return packet->dst_port == PORT_VXLAN || packet->dst_port == PORT_VXLAN_LINUX ? read_vxlan(cursor)
-                                                                                      : NOT_A_TUNNEL;
+        return read_udp(cursor, packet->dst_port);
     switch (packet->ip_proto) {
     case PROTO_IPV4:
     case PROTO_IPV6:

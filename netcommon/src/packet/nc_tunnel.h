@@ -1,5 +1,6 @@
 /* The packet inside the tunnels around it: GRE (RFC 2784, 2890), IP in IP (RFC 2003, 4213, 2473), MPLS (RFC 3032, also
- * in GRE, in IP and in PPPoE), PPPoE (RFC 2516) and VXLAN (RFC 7348), nested up to NC_TUNNEL_DEPTH deep.
+ * in GRE, in IP and in PPPoE), PPPoE (RFC 2516), VXLAN (RFC 7348), GENEVE (RFC 8926), GTP-U (3GPP TS 29.281) and
+ * ERSPAN (draft-foschiano-erspan), nested up to NC_TUNNEL_DEPTH deep.
  * A tunnel that this decoder does not know, or a fragment of a tunnel's packet, ends the search: the packet found so
  * far counts. Invariant: offsets in the result are from the start of the frame, as nc_packet_decode gives them.
  * Rejected: tunnels in nc_packet_decode itself, where the delay box and the gateway would pay for them. */

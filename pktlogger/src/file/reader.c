@@ -197,6 +197,7 @@ static enum pl_next fill(struct pl_reader *reader, struct pl_frame *frame, const
     frame->t_ns = t_ns;
     frame->wire = wire;
     frame->captured = captured < wire ? captured : wire; /* bytes beyond the packet's length are padding */
+    frame->interface = (uint32_t)(interface - reader->interfaces);
     frame->link = interface->link;
     if (interface->link == PL_LINK_UNKNOWN) {
         reader->unknown_links++;

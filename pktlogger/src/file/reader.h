@@ -34,7 +34,8 @@ struct pl_frame {
     uint64_t number;
     int64_t t_ns; /* CLOCK_REALTIME; -1: outside 0 … 2^62, 0 in a Simple Packet Block */
     uint32_t captured, wire;
-    unsigned link; /* enum nc_link or PL_LINK_UNKNOWN */
+    uint32_t interface; /* its number in the section */
+    unsigned link;      /* enum nc_link or PL_LINK_UNKNOWN */
     const uint8_t *data;
 };
 

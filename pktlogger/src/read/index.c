@@ -130,6 +130,10 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
         count_other(counts, decoded, &packet);
         return COUNTED;
     }
+    if (!index->keep_copies && pl_copies_is(&index->copies, frame, &packet)) {
+        counts->copy++;
+        return COUNTED;
+    }
     unsigned dir;
     struct pl_flow *flow = pl_flows_find(&index->flows, &packet, &dir);
     if (!flow)
@@ -148,7 +152,7 @@ static void begin(struct pl_index *index, struct nc_error *error)
 
 static enum pl_status prepare_flows(struct pl_index *index, struct nc_error *error)
 {
-    if (pl_flows_init(&index->flows) == 0)
+    if (pl_flows_init(&index->flows) == 0 && pl_copies_init(&index->copies) == 0)
         return PL_OK;
     nc_fail(error, NC_EXIT_FAILED, "out of memory");
     return PL_NO_MEMORY;
@@ -157,6 +161,7 @@ static enum pl_status prepare_flows(struct pl_index *index, struct nc_error *err
 enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t len, struct nc_error *error)
 {
     begin(index, error);
+    index->source = (struct pl_source){.data = data, .len = len};
     if (pl_reader_open(&index->reader, data, len) == 0)
         return prepare_flows(index, error);
     nc_fail(error, NC_EXIT_USAGE, "not a capture file (pcapng or pcap): %s", index->reader.why);
@@ -166,6 +171,7 @@ enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t
 enum pl_status pl_index_open_file(struct pl_index *index, const char *path, struct nc_error *error)
 {
     begin(index, error);
+    index->source = (struct pl_source){.path = path};
     if (pl_reader_open_file(&index->reader, path, error) == 0)
         return prepare_flows(index, error);
     return PL_NOT_A_CAPTURE;
@@ -179,10 +185,33 @@ enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_sour
     return status;
 }
 
+/* Reads the beginning of the capture once more, to learn whether it holds packets twice. */
+static void judge_copies(struct pl_index *index)
+{
+    struct pl_reader reader;
+    struct pl_frame frame;
+    struct nc_error error;
+    struct nc_packet packet;
+    const struct pl_source *source = &index->source;
+    int opened = source->path ? pl_reader_open_file(&reader, source->path, &error)
+                              : pl_reader_open(&reader, source->data, source->len);
+    uint64_t tunnelled = index->counts.tunnelled;
+    index->judged = true;
+    for (int i = 0; opened == 0 && i < PL_COPIES_FRAMES && pl_reader_next(&reader, &frame) == PL_FRAME; i++)
+        if (frame.link != PL_LINK_UNKNOWN && frame.t_ns >= 0 && decode(index, &frame, &packet) == NC_DECODED &&
+            packet.l4 == NC_L4_TCP && !packet.fragment)
+            pl_copies_study(&index->copies, &frame, &packet);
+    index->counts.tunnelled = tunnelled;
+    pl_copies_judge(&index->copies);
+    pl_reader_close(&reader);
+}
+
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error)
 {
     struct pl_frame frame;
     enum pl_next next;
+    if (!index->judged)
+        judge_copies(index);
     while ((next = pl_reader_next(&index->reader, &frame)) == PL_FRAME) {
         enum taken taken = take_frame(index, &frame, row);
         if (taken == TAKEN)
@@ -221,6 +250,9 @@ bool pl_index_undecoded(const struct pl_index *index)
 void pl_index_report(const struct pl_index *index, const char *path)
 {
     pl_reader_report(&index->reader, path);
+    if (index->counts.copy)
+        nc_log("'%s': %llu TCP packets are copies of others (captured several times) and have no rows", path,
+               (unsigned long long)index->counts.copy);
     if (index->counts.fragment)
         nc_log("'%s': %llu IP fragments have no rows; a smaller MTU at the sender avoids them", path,
                (unsigned long long)index->counts.fragment);
@@ -230,4 +262,5 @@ void pl_index_free(struct pl_index *index)
 {
     pl_reader_close(&index->reader);
     pl_flows_free(&index->flows);
+    pl_copies_free(&index->copies);
 }

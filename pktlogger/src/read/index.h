@@ -3,6 +3,7 @@
 #ifndef PL_INDEX_H
 #define PL_INDEX_H
 
+#include "copies.h"
 #include "flows.h"
 #include "nc_error.h"
 #include "reader.h"
@@ -20,19 +21,32 @@ struct pl_row {
     uint8_t options; /* bytes of TCP options; no column */
 };
 
-/* The number of frames of each kind. `frames` is the sum of the others, apart from `tunnelled`: TCP inside tunnels. */
+/* The number of frames of each kind. `frames` is the sum of the others, apart from `tunnelled`: TCP inside tunnels.
+ * `copy`: TCP packets that are copies of others (copies.h). */
 struct pl_counts {
-    uint64_t frames, tcp, udp, esp, fragment, ip_other, not_ip, truncated, malformed, unknown_link, tunnelled;
+    uint64_t frames, tcp, udp, esp, fragment, ip_other, not_ip, truncated, malformed, unknown_link, copy, tunnelled;
     int64_t first_ns, last_ns; /* of all frames with a usable time; last_ns < first_ns: none */
 };
 
 typedef int pl_sink(void *context, const struct pl_row *row);
 
+/* A capture that is read several times: a file or a set, or, without a path, memory. */
+struct pl_source {
+    const char *path;
+    const uint8_t *data;
+    size_t len;
+    bool tunnels; /* as in struct pl_index */
+};
+
 struct pl_index {
     struct pl_reader reader;
     struct pl_flows flows;
     struct pl_counts counts;
-    bool tunnels; /* look for TCP inside tunnels; the caller sets it after pl_index_open */
+    struct pl_source source; /* what it reads */
+    struct pl_copies copies;
+    bool judged;      /* `copies` knows the beginning of the capture */
+    bool tunnels;     /* look for TCP inside tunnels; the caller sets it after pl_index_open */
+    bool keep_copies; /* give copies rows, too; as `tunnels` */
 };
 
 enum pl_status { PL_OK, PL_NOT_A_CAPTURE, PL_DAMAGED, PL_NO_MEMORY, PL_SINK_FAILED };
@@ -44,13 +58,6 @@ enum pl_row_status { PL_ROW, PL_ROWS_END, PL_ROWS_FAILED };
 enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t len, struct nc_error *error);
 enum pl_status pl_index_open_file(struct pl_index *index, const char *path, struct nc_error *error);
 
-/* A capture that is read several times: a file or a set, or, without a path, memory. */
-struct pl_source {
-    const char *path;
-    const uint8_t *data;
-    size_t len;
-    bool tunnels; /* as in struct pl_index */
-};
 enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_source *source, struct nc_error *error);
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error);
 

@@ -64,6 +64,9 @@ PACKETS: dict[str, bytes] = {
     ),
     "udp6_fragment": ethernet(0x86DD, ipv6(44, bytes([UDP, 0, 0, 1, 0, 0, 0, 7]) + udp(DATA))),
     "tcp6_ah": ethernet(0x86DD, ipv6(51, bytes([TCP, 2]) + bytes(14) + tcp(DATA))),
+    "tcp6_segments": ethernet(
+        0x86DD, ipv6(43, bytes([TCP, 2, 4, 1, 0, 0, 0, 0]) + bytes([0xFD] + [0] * 14 + [9]) + tcp(DATA))
+    ),
     "udp4": ethernet(0x0800, ipv4(UDP, udp(DATA))),
     "udp4_fragment": ethernet(0x0800, ipv4(UDP, udp(DATA), fragment=0x2000)),
     "esp4": ethernet(0x0800, ipv4(ESP, struct.pack("!II", 256, 1) + DATA)),
@@ -92,6 +95,26 @@ TUNNELS: dict[str, bytes] = {
             UDP,
             struct.pack("!HHHH", 5001, 4789, 30 + len(INNER4), 0) + bytes([8] + [0] * 7) + ethernet(0x0800, INNER4),
         ),
+    ),
+}
+
+
+def in_udp(port: int, payload: bytes) -> bytes:
+    return ethernet(0x0800, ipv4(UDP, struct.pack("!HHHH", 5001, port, 8 + len(payload), 0) + payload))
+
+
+FRAME4 = ethernet(0x0800, INNER4)
+TUNNELS |= {
+    "erspan": ethernet(0x0800, ipv4(47, bytes([0, 0, 0x88, 0xBE]) + FRAME4)),
+    "erspan2": ethernet(
+        0x0800, ipv4(47, bytes([0x10, 0, 0x88, 0xBE]) + bytes([0, 0, 0, 1, 0x10, 1, 0, 1]) + bytes(4) + FRAME4)
+    ),
+    "geneve": in_udp(6081, bytes([0, 0, 0x65, 0x58, 0, 0, 9, 0]) + FRAME4),
+    "geneve_options": in_udp(6081, bytes([2, 0, 0x65, 0x58, 0, 0, 9, 0]) + bytes([1, 1, 1, 1]) + bytes(4) + FRAME4),
+    "gtp_u": in_udp(2152, struct.pack("!BBHI", 0x30, 255, len(INNER4), 7) + INNER4),
+    "gtp_u_extended": in_udp(
+        2152,
+        struct.pack("!BBHI", 0x34, 255, 8 + len(INNER4), 7) + bytes([0, 0, 0, 0x85, 1, 0, 9, 0]) + INNER4,
     ),
 }
 
