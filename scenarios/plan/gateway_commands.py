@@ -50,9 +50,11 @@ def programs(gateway: Gateway) -> dict[str, Path]:
 
 
 def started(gateway: Gateway) -> list[str]:
-    """The programs that a gateway's command lines start: their first words, and those that the scenario names."""
-    lines = (line for line in (gateway.near, gateway.far) if line)
-    return list(dict.fromkeys([*(word for line in lines for word in _words(line)[:1]), *gateway.programs]))
+    """The programs that a gateway's command lines start: their first words, $gateway wherever it stands, and those that
+    the scenario names."""
+    lines = [line for line in (gateway.near, gateway.far) if line]
+    anywhere = [_WORD] if any(_WORD[1:] in string.Template(line).get_identifiers() for line in lines) else []
+    return list(dict.fromkeys([*(word for line in lines for word in _words(line)[:1]), *anywhere, *gateway.programs]))
 
 
 def _words(line: str) -> list[str]:

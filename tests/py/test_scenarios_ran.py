@@ -60,6 +60,9 @@ def test_the_word_gateway_is_the_program_that_the_environment_names(
         ran.check_plan("--gateway", old, plan())
     with pytest.raises(UsageError, match="not a program that can be run"):
         ran.check_plan("--gateway", tmp_path / "nothing", plan())
+    wrapped = programs.hashes(plan("sh -c 'exec $gateway --to $far'").trials[0].setting)
+    assert set(wrapped) == {"sh", "gateway"} and wrapped["gateway"] == digest(new)
+    assert "gateway" not in programs.hashes(plan("sh -c 'exec $$gateway'").trials[0].setting)
     monkeypatch.delenv(gateway_commands.VARIABLE)
     assert gateway_commands.missing([plan().trials[0].setting]) == {"": ["$gateway"]}
 
