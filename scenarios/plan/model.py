@@ -74,7 +74,7 @@ class Gateway(Table):
         return self.kind != "none" and self.model != "host"
 
 
-RTTCP_LENGTH = 8 * 1024  # of a write, unless the scenario says otherwise or virtual time writes longer pieces
+RTTCP_LENGTH = 8 * 1024  # of a write, unless the scenario says otherwise
 GATEWAY_POINTS = ("gw1-in", "gw1-out", "gw2-in", "gw2-out")
 
 

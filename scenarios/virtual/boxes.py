@@ -24,7 +24,6 @@ CHOICES = ("auto", "netem", "comet")
 # A lateness of 1/400 of the round trip matters less than the wake-ups that it saves the userspace box. netem has no
 # wake-ups to save and is held to 1/1000.
 _GRANULARITY_NS, _GRANULARITY_OF_RTT = 50_000, {"netem": 1000, "comet": 400}
-_WRITE_BYTES = 2**20
 # The guest's table of its pages is a 64th of its memory. A packet in flight is two descriptions: the sender's, which it
 # keeps until the acknowledgement comes, and the network's.
 _PAGES_SHARE, _DESCRIBED_BYTES = 64, 4096
@@ -106,18 +105,12 @@ def note(trial: Trial, box: str) -> str:
     )
 
 
-def _bulk(transfer: Transfer, buffered: bool) -> dict[str, bool | int]:
-    """Settings of rttcp that save system calls and copies without changing what TCP sends, where the scenario leaves
-    them open: content is not copied, and a stream without a window is written in long pieces. ``buffered``: the send
-    buffer can limit. What is not copied is not in it, and what fits into it depends on how long the writes are."""
-    own = dict[str, bool | int]()
-    if transfer.tool != "rttcp" or buffered:
-        return own
-    if transfer.zerocopy is None and transfer.request is None and not transfer.verify:
-        own["zerocopy"] = True
-    if not transfer.window and transfer.length is None:
-        own["length"] = _WRITE_BYTES
-    return own
+def _bulk(transfer: Transfer, buffered: bool) -> dict[str, bool]:
+    """Whether rttcp's content is not copied, where the scenario leaves it open: that saves the time of copies, and TCP
+    sends the same. ``buffered``: the send buffer can limit, and what is not copied is not in it. Rejected: longer
+    writes. How much fits into a send buffer depends on them, and figures would differ from real time's."""
+    copied = transfer.tool != "rttcp" or transfer.request is not None or transfer.verify or buffered
+    return {} if copied or transfer.zerocopy is not None else {"zerocopy": True}
 
 
 def settled(trial: Trial, box: str) -> Trial:
