@@ -4,6 +4,7 @@ transfer is never called the send buffer."""
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -52,11 +53,9 @@ congestion = "cubic"
 """
 
 
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+def ran(folder: Path, text: str) -> dict[str, dict[str, Any]]:
     """The trials of one run, by case, as `lfp show --json` prints them."""
-    folder = tmp_path_factory.mktemp("marks")
-    (folder / "marks.toml").write_text(SCENARIO)
+    (folder / "marks.toml").write_text(text)
     lfp = [sys.executable, "-m", "scenarios.cli"]
     run = [*lfp, "run", str(folder / "marks.toml"), "--time", "virtual", "--seed", "1"]
     done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
@@ -66,6 +65,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
     show = subprocess.run([*lfp, "show", str(made), "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60)
     lines = [json.loads(line) for line in show.stdout.splitlines()]
     return {line["params"]["case"]: line for line in lines}
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The trials of SCENARIO."""
+    return ran(tmp_path_factory.mktemp("marks"), SCENARIO)
 
 
 CASES = ["dctcp", "cubic", "accecn"]
@@ -137,3 +142,53 @@ def counted(capture: Path, wanted: str) -> int:
     lines = subprocess.run(argv, capture_output=True, text=True, timeout=200, check=True).stdout.split()
     assert all(int(line) <= 1460 for line in lines)
     return len(lines)
+
+
+DRAWS, FIRST_SEED = 6, 1
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "path.delay": ("2ms", "5ms", "10ms", "25ms"),
+    "path.rate": ("5Mbit", "10Mbit", "30Mbit", "60Mbit"),
+    "path.queue": ("1 BDP", "2 BDP", "4 BDP"),
+    "path.ab_aqm": ("codel:ecn=on,target=1ms,interval=10ms", "pie:target=2ms,update=2ms,ecn=on",
+                    "red:min=5KB,max=60KB,p=50%,weight=50%,gentle=on,ecn=on"),
+    "path.ab_loss": ("0%", "0%", "0.1%"),
+    "path.granularity": ("60us", "1ms", "4ms"),
+    "transfer.congestion": ("cubic", "reno", "dctcp", "bbr"),
+    "transfer.family": ("ipv4", "ipv6"),
+    "profile.sysctl": tuple(f"net.ipv4.tcp_ecn={mode}" for mode in (0, 1, 1, 3, 3, 3)),
+}  # fmt: skip
+
+
+def drawn(seed: int) -> str:
+    """A case whose settings are drawn from the seed."""
+    chance, lines = random.Random(seed), []
+    for name, values in SETTINGS.items():
+        table, _, key = name.partition(".")
+        lines += [f"[case.seed{seed}.{table}]"] if f"[case.seed{seed}.{table}]" not in lines else []
+        lines.append(f'{key} = "{chance.choice(values)}"')
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.timeout(600)
+def test_whatever_is_drawn_every_mark_is_counted_once(tmp_path: Path) -> None:
+    """The box's record, the receiver's capture and the kernels of both ends have the same number of marks, and shares of
+    limits add up. The seeds are in the names of the cases."""
+    seeds = range(FIRST_SEED, FIRST_SEED + DRAWS)
+    head = '[scenario]\nname = "drawn"\n[path]\ndelay = "5ms"\n[transfer]\nduration = "2s"\ntool = "rttcp"\n'
+    head += '[capture]\npoints = ["snd", "box", "rcv"]\n'
+    sweep = f'[sweep]\n"scenario.case" = {json.dumps([f"seed{seed}" for seed in seeds])}\n'
+    total = 0
+    for case, trial in ran(tmp_path, head + "".join(map(drawn, seeds)) + sweep).items():
+        metrics, folder = trial["metrics"], Path(trial["path"])
+        print(case, metrics["ce_marked"], metrics["ce_received"], metrics["ce_reported"])
+        total += metrics["ce_marked"]
+        ends = json.loads((folder / "transfer.json").read_text())
+        assert metrics["ce_received"] == metrics["ce_marked"] <= metrics["ecn_marks_box"], case
+        assert ends["receiver"]["tcp_info"]["received_ce"] == metrics["ce_received"], case
+        if metrics["ce_reported"] is not None:
+            assert ends["sender"]["tcp_info"]["delivered_ce"] == metrics["ce_reported"] <= metrics["ce_received"], case
+        shares = {name: share for name, share in metrics.items() if name.startswith("limited_")}
+        assert sum(share or 0 for share in shares.values()) == pytest.approx(1), case
+        assert metrics["ecn_reductions"] or not shares["limited_ecn"], case
+        assert not shares["limited_application"], case
+    assert total > 100, "these draws test next to nothing"
