@@ -171,8 +171,8 @@ def drawn(seed: int) -> str:
 
 @pytest.mark.timeout(600)
 def test_whatever_is_drawn_every_mark_is_counted_once(tmp_path: Path) -> None:
-    """The box's record, the receiver's capture and the kernels of both ends have the same number of marks, and shares of
-    limits add up. The seeds are in the names of the cases."""
+    """The box's record, the receiver's capture and the kernels of both ends have the same number of marks, and shares
+    of limits add up. The seeds are in the names of the cases."""
     seeds = range(FIRST_SEED, FIRST_SEED + DRAWS)
     head = '[scenario]\nname = "drawn"\n[path]\ndelay = "5ms"\n[transfer]\nduration = "2s"\ntool = "rttcp"\n'
     head += '[capture]\npoints = ["snd", "box", "rcv"]\n'
@@ -186,7 +186,12 @@ def test_whatever_is_drawn_every_mark_is_counted_once(tmp_path: Path) -> None:
         assert metrics["ce_received"] == metrics["ce_marked"] <= metrics["ecn_marks_box"], case
         assert ends["receiver"]["tcp_info"]["received_ce"] == metrics["ce_received"], case
         if metrics["ce_reported"] is not None:
-            assert ends["sender"]["tcp_info"]["delivered_ce"] == metrics["ce_reported"] <= metrics["ce_received"], case
+            assert metrics["ce_reported"] <= metrics["ce_received"], case
+            summary = json.loads((folder / "summary.json").read_text())
+            told = summary["flows"][summary["main_flow"]]["ce_reported_bytes"]
+            assert ends["sender"]["tcp_info"]["delivered_ce_bytes"] == told, case
+            # Linux sometimes counts a round of ACE too many: 625 for 617 marks of 886,012 octets, with losses
+            assert (ends["sender"]["tcp_info"]["delivered_ce"] - metrics["ce_reported"]) % 8 == 0, case
         shares = {name: share for name, share in metrics.items() if name.startswith("limited_")}
         assert sum(share or 0 for share in shares.values()) == pytest.approx(1), case
         assert metrics["ecn_reductions"] or not shares["limited_ecn"], case
