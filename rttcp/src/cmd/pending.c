@@ -72,7 +72,8 @@ int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rtt
     int64_t next = -1;
     uint64_t fewest = UINT64_MAX;
     for (size_t i = 0; i < pending->n && fewest > 0; i++) {
-        if (!pending->fds[i].revents || rttcp_places_full_for(places, &pending->origins[i]) != full || peek(pending->fds[i].fd) != FIRST_WHOLE)
+        if (!pending->fds[i].revents || rttcp_places_full_for(places, &pending->origins[i]) != full ||
+            peek(pending->fds[i].fd) != FIRST_WHOLE)
             continue;
         uint64_t waiting = rttcp_places_waiting(places, &pending->origins[i]);
         next = waiting < fewest ? (int64_t)i : next;

@@ -135,8 +135,8 @@ static bool wait_for_something(struct server *server, const sigset_t *signals)
     return open;
 }
 
-/* Ends a session that has not begun or is idle, for a peer that waits at the door. SIGKILL, because nothing of such a session is
- * worth an orderly end, which may take seconds. */
+/* Ends a session that has not begun or is idle, for a peer that waits at the door. SIGKILL, because nothing of such a
+ * session is worth an orderly end, which may take seconds. */
 static void make_room(struct server *server)
 {
     char text[RTTCP_ORIGIN_TEXT];
