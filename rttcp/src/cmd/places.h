@@ -1,7 +1,7 @@
 /* The places for sessions, --sessions of them. A place is waiting until its session has begun: until its data
  * connections are there or, with a key, until the peer has shown the key. A session that has begun keeps its place
- * while data move in it. A place may be lost when all are taken and another peer is at the door, so that peers who say hello
- * and nothing else, or begin and then say nothing, cannot hold all places. Who loses it:
+ * while data move in it. A place may be lost when all are taken and another peer is at the door, so that peers who
+ * say hello and nothing else, or begin and then say nothing, cannot hold all places. Who loses it:
  *
  *   - the session that has been idle for longest, when that is more than RTTCP_IDLE_NS, its origin has more than half
  *     of all places, and the peer at the door is from elsewhere;
