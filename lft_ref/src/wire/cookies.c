@@ -48,16 +48,27 @@ void lft_cookie_make(const struct lft_cookies *cookies, unsigned secret, struct 
     lft_mac(hmac, (struct lft_span){cookies->secret[secret], LFT_HASH_BYTES}, &address, 1, cookie);
 }
 
+static uint8_t *slot(uint8_t rows[LFT_SEEN_ROWS][LFT_SEEN_SLOTS], size_t row, const uint8_t key[LFT_MAC_BYTES])
+{
+    return &rows[row][nc_get32(key + 4 * row) % LFT_SEEN_SLOTS];
+}
+
 /* Counts in each row; returns the least of what was counted before. */
 static unsigned count(uint8_t rows[LFT_SEEN_ROWS][LFT_SEEN_SLOTS], const uint8_t key[LFT_MAC_BYTES])
 {
     unsigned before = UINT8_MAX;
     for (size_t row = 0; row < LFT_SEEN_ROWS; row++) {
-        uint8_t *seen = &rows[row][nc_get32(key + 4 * row) % LFT_SEEN_SLOTS];
+        uint8_t *seen = slot(rows, row, key);
         before = *seen < before ? *seen : before;
-        *seen += *seen < UINT8_MAX;
+        *seen += *seen < LFT_SEEN_STALE - 1;
     }
     return before;
+}
+
+void lft_cookies_stale(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer)
+{
+    for (size_t row = 0; row < LFT_SEEN_ROWS; row++)
+        *slot(cookies->seen[from_peer], row, mac1) = LFT_SEEN_STALE;
 }
 
 unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer,
@@ -66,9 +77,9 @@ unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_M
     if (now_ns / NC_NS_PER_S != cookies->second) {
         cookies->second = now_ns / NC_NS_PER_S;
         cookies->inits = 0;
-        if (cookies->paired)
+        if (cookies->pairs_n)
             nc_pages_clear(cookies->pairs, PAIRS_BYTES);
-        cookies->paired = false;
+        cookies->pairs_n = 0;
     }
     cookies->inits++;
     return count(cookies->seen[from_peer], mac1);
@@ -79,9 +90,12 @@ bool lft_cookies_pair(struct lft_cookies *cookies, struct lft_hmac *hmac, const 
 {
     const struct lft_span pair[] = {{mac1, LFT_MAC_BYTES}, address};
     uint8_t key[LFT_MAC_BYTES];
+    if (cookies->pairs_n >= LFT_PAIRS_PER_SECOND)
+        return false;
     lft_mac(hmac, (struct lft_span){cookies->secret[0], LFT_HASH_BYTES}, pair, 2, key);
-    cookies->paired = true;
-    return count(cookies->pairs, key) < LFT_PAIR_MOST;
+    bool looked_at = count(cookies->pairs, key) < LFT_PAIR_MOST;
+    cookies->pairs_n += looked_at;
+    return looked_at;
 }
 
 bool lft_cookies_load(const struct lft_cookies *cookies)

@@ -17,7 +17,8 @@
  * counted by a MAC over address and mac1, or an observer could choose addresses that share a counter with the sender's.
  * Rejected: pairs alone. The addresses that an observer can claim are so many that all counters would overflow within a
  * minute, those of genuine INITs included; here they matter only for INITs that he has copied. A stale INIT is a
- * recording and gets no answer beyond the dozen.
+ * recording and gets no answer beyond the dozen; its counters are set to LFT_SEEN_STALE, so that further copies cost no
+ * more than their mac1. Nor are more than LFT_PAIRS_PER_SECOND looked at on account of their address.
  *
  * Rejected: a budget for each source address after the cookie, as WireGuard has it. An observer who repeats INITs under
  * the peer's address would use up the peer's budget; and all he can repeat has an old timestamp, which costs us less
@@ -32,7 +33,9 @@ enum {
     LFT_SEEN_ROWS = LFT_MAC_BYTES / 4,
     LFT_SEEN_SLOTS = 1 << 18,     /* in a row */
     LFT_SEEN_MOST = 12,           /* copies of one INIT that are looked at in a minute */
+    LFT_SEEN_STALE = UINT8_MAX,   /* for ever: timestamps only increase */
     LFT_PAIR_MOST = 2,            /* and after that, in a second, from each address */
+    LFT_PAIRS_PER_SECOND = 5000,  /* from all addresses */
     LFT_ANSWERS_PER_SECOND = 500, /* from each of the four budgets */
     LFT_LOAD_PER_SECOND = 100,    /* INITs with a good mac1; above it an INIT must show a cookie */
 };
@@ -45,7 +48,7 @@ struct lft_cookies {
     uint8_t (*seen)[LFT_SEEN_ROWS][LFT_SEEN_SLOTS];
     /* in this second, [row][by four octets of the MAC over address and mac1] */
     uint8_t (*pairs)[LFT_SEEN_SLOTS];
-    bool paired; /* not all of them are 0 */
+    unsigned pairs_n; /* that were looked at in this second */
 };
 
 bool lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns); /* false: no memory */
@@ -60,6 +63,8 @@ void lft_cookie_make(const struct lft_cookies *cookies, unsigned secret, struct 
 /* Counts an INIT by its mac1. Returns how many copies came before it in this minute. */
 unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer,
                            uint64_t now_ns);
+/* This INIT is stale. */
+void lft_cookies_stale(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer);
 /* Counts an INIT by mac1 and address, and says whether it may be looked at on that account. */
 bool lft_cookies_pair(struct lft_cookies *cookies, struct lft_hmac *hmac, const uint8_t mac1[LFT_MAC_BYTES],
                       struct lft_span address);
