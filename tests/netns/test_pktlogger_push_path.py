@@ -12,6 +12,8 @@ from comet_box import in_netns, two_hosts
 
 from netcommon.binaries import find
 
+CAPTURES = Path(__file__).resolve().parents[1] / "captures"
+
 pytestmark = pytest.mark.netns
 
 
@@ -65,7 +67,35 @@ def test_a_replay_sends_every_frame_again(tmp_path: Path) -> None:
     capture = measure.write_capture(tmp_path / "c.pcap", range(10**18, 10**18 + 201 * 500_000, 500_000), lengths)
     result = measure.replayed(str(capture), spin="100us")
     assert result["got"] == result["sent"][:-1]
-    assert (result["push"]["packets"], result["push"]["skipped"], result["push"]["padded"]) == (201, 1, 201)
+    assert (result["push"]["packets"], result["push"]["skipped"], result["push"]["padded"]) == (200, 1, 201)
+    assert result["push"]["bytes"] == sum(lengths[:-1])
+
+
+def test_super_packets_are_counted_as_skipped(tmp_path: Path) -> None:
+    result = measure.replayed(str(CAPTURES / "21-super.pcap"), spin="100us")["push"]
+    assert (result["packets"], result["bytes"], result["skipped"]) == (10, 1464, 2)
+
+
+def test_a_replay_into_an_interface_without_ethernet_is_refused() -> None:
+    capture = CAPTURES / "21-super.pcap"
+    line = f"ip tuntap add t0 mode tun && ip link set t0 up && exec {find('pktlogger')} push --replay {capture} -i t0"
+    done = subprocess.run(["unshare", "--net", "sh", "-c", line], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2 and "--interface 't0': has no Ethernet header" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("interface", ["lo", "any"])
+def test_no_data_keeps_no_payload_behind_two_tags(interface: str, tmp_path: Path) -> None:
+    secret, kept, tool = CAPTURES / "17-secret-qinq.pcap", tmp_path / "kept.pcapng", find("pktlogger")
+    assert b"PASSWORD" in secret.read_bytes()
+    line = (
+        f"ip link set lo up; {tool} capture --json -i {interface} -w {kept} --no-data --duration 2s > {tmp_path}/s & "
+        f"until grep -q ready {tmp_path}/s; do sleep 0.05; done; {tool} push --replay {secret} -i lo --pps 1000; wait"
+    )
+    done = subprocess.run(["unshare", "--net", "sh", "-c", line], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    found = subprocess.run([tool, "index", kept, "-o", tmp_path / "i"], capture_output=True, text=True, timeout=30)
+    assert json.loads(found.stdout)["packets"] > 0, found.stdout
+    assert b"PASSWORD" not in kept.read_bytes()
 
 
 def test_a_cut_capture_is_sent_up_to_the_cut(tmp_path: Path) -> None:

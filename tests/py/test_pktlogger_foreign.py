@@ -232,6 +232,14 @@ def test_what_the_network_doubles_now_and_then_is_no_copy(tmp_path: Path) -> Non
     assert event(pktlogger("index", file, "-o", tmp_path / "i"))["packets"] == 27
 
 
+def test_ports_that_are_used_again_are_matched_by_initial_numbers(tmp_path: Path) -> None:
+    capture = CAPTURES / "08-reuse-noleft.pcap"
+    done = pktlogger("analyse", "--sender", capture, "--receiver", capture, "-o", tmp_path / "o")
+    assert event(done)["unmatched_flows"] == {"sender": 0, "receiver": 0}
+    found = json.loads((tmp_path / "o/summary.json").read_text())["flows"]
+    assert [flow["bytes"] for flow in found] == [100, 200, 300]
+
+
 def test_segment_routing_has_the_address_of_the_final_segment(tmp_path: Path) -> None:
     """RFC 8200, 8.1; RFC 8754."""
     flow, _ = joined(CAPTURES / "12-srv6-snd.pcap", CAPTURES / "12-srv6-rcv.pcap", tmp_path / "o")

@@ -330,6 +330,20 @@ static enum nc_decoded read_raw_ip(struct walk *walk, struct nc_packet *out)
     return walk->frame[walk->at] >> 4 == 6 ? read_ipv6(walk, out) : read_ipv4(walk, out);
 }
 
+/* Linux before a cooked packet with two tags: the header names the protocol behind the tags, and the inner tag's last
+ * four octets stand in front of it. */
+static void pass_stray_tag(struct walk *walk, struct nc_packet *out)
+{
+    unsigned version = out->ether_type == ETHERTYPE_IP ? 4 : 6;
+    if ((out->ether_type != ETHERTYPE_IP && out->ether_type != ETHERTYPE_IPV6) || need(walk, 4) != NC_DECODED)
+        return;
+    const uint8_t *at = walk->frame + walk->at;
+    if (at[0] >> 4 == version || nc_get16(at + 2) != out->ether_type)
+        return;
+    out->vlan[out->vlan_n++] = nc_get16(at);
+    pass(walk, 4, out);
+}
+
 enum nc_decoded nc_packet_decode(enum nc_link link, const uint8_t *frame, size_t captured, size_t wire,
                                  struct nc_packet *out)
 {
@@ -351,6 +365,8 @@ enum nc_decoded nc_packet_decode(enum nc_link link, const uint8_t *frame, size_t
     case NC_NEXT_ETHERNET:
         return read_ethernet(&walk, out);
     case NC_NEXT_TYPE:
+        if (link == NC_LINK_SLL || link == NC_LINK_SLL2)
+            pass_stray_tag(&walk, out);
         return read_ether_type(&walk, out);
     case NC_NEXT_IP:
         return read_raw_ip(&walk, out);

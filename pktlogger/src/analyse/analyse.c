@@ -123,7 +123,9 @@ static void match_flows(const struct pl_analysis *analysis, uint32_t *sender_of,
     for (uint32_t i = 0; i < sender->n; i++) {
         bool flipped = false;
         uint32_t other = pl_flows_lookup(receiver, &sender->at[i], &flipped);
-        if (other == UINT32_MAX || !same_connection(&sender->at[i], &receiver->at[other], flipped))
+        while (other != UINT32_MAX && !same_connection(&sender->at[i], &receiver->at[other], flipped))
+            other = pl_flows_older(receiver, other, &sender->at[i], &flipped); /* the ports were used again */
+        if (other == UINT32_MAX)
             continue;
         sender_of[other] = i;
         flipped_of[other] = flipped;

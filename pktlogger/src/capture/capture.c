@@ -101,10 +101,11 @@ static void on_packet(u_char *argument, const struct pcap_pkthdr *header, const 
     }
     if (capture->packet_limit && capture->pushed >= capture->packet_limit)
         return;
+    uint32_t captured = pl_data_cut_bytes(&point->cut, header, data);
     if (pl_rotates(&point->output.rotation))
-        rotate_if_due(capture, sink->point, t_ns, pl_writer_block_bytes(header->caplen));
-    const struct pl_entry entry = {.t_ns = t_ns, .point = sink->point, .captured = header->caplen, .wire = header->len};
-    if (pl_handing_take(capture->handing, &entry, data, header->caplen))
+        rotate_if_due(capture, sink->point, t_ns, pl_writer_block_bytes(captured));
+    const struct pl_entry entry = {.t_ns = t_ns, .point = sink->point, .captured = captured, .wire = header->len};
+    if (pl_handing_take(capture->handing, &entry, data, captured))
         capture->pushed++;
     else
         point->ring_drops++;

@@ -83,6 +83,8 @@ static int activate(struct pl_point *point, const struct pl_point_settings *sett
 static int set_filter(struct pl_point *point, const struct pl_point_settings *settings, struct nc_error *error)
 {
     struct bpf_program program;
+    if (pl_data_cut_open(&point->cut, point->pcap, point->interface, &settings->snap, error) < 0)
+        return -1;
     if (pl_snap_filter(point->pcap, settings->filter, &settings->snap, &program, error) < 0)
         return -1;
     int status = pcap_setfilter(point->pcap, &program);
@@ -178,4 +180,5 @@ void pl_point_close(struct pl_point *point)
     if (point->netns_fd >= 0)
         close(point->netns_fd);
     pl_output_abort(&point->output);
+    pl_data_cut_close(&point->cut);
 }

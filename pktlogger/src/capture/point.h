@@ -9,6 +9,7 @@
 
 #include "nc_error.h"
 #include "output.h"
+#include "data_cut.h"
 #include "snap_filter.h"
 
 #define PL_POINT_TIMEOUT_MS 50                       /* the kernel delivers a partly filled block after this time */
@@ -29,6 +30,7 @@ struct pl_point {
     int netns_fd;      /* -1: the tool's own */
     pcap_t *pcap;
     int poll_fd;
+    struct pl_data_cut cut;
     char description[256]; /* of the interface, for the files */
     struct pl_output output;
     uint64_t file_bytes; /* packet blocks that the capturing thread gave to the file so far */

@@ -17,7 +17,9 @@ void pl_push_print_ready(bool human, const struct pl_pusher *pusher)
 static void print_text(const struct pl_pusher *pusher)
 {
     const struct pl_punctuality *p = &pusher->punctuality;
-    printf("%" PRIu64 " packets, %" PRIu64 " bytes, %.1f packets/s\n", p->n, pusher->bytes, pl_punctuality_pps(p));
+    const struct pl_port_counts *counts = &pusher->port->counts;
+    printf("%" PRIu64 " packets, %" PRIu64 " bytes, %.1f packets/s\n", p->n - counts->too_long,
+           pusher->bytes - counts->too_long_bytes, pl_punctuality_pps(p));
     if (p->timed)
         printf("late by %.1f us (median), %.1f us (99 %%), %.1f us (most); gaps wrong by %.1f us (90 %%)\n",
                (double)nc_spread_percentile(&p->late, 0.5) / 1e3, (double)nc_spread_percentile(&p->late, 0.99) / 1e3,
@@ -41,13 +43,13 @@ void pl_push_print_end(bool human, const struct pl_pusher *pusher)
         print_text(pusher);
         return;
     }
-    json_t *end = json_pack("{s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:I, s:I, s:I, s:b}", "packets", (json_int_t)p->n,
-                            "bytes", (json_int_t)pusher->bytes, "seconds", (double)(p->last_ns - p->first_ns) / 1e9,
-                            "pps", pl_punctuality_pps(p), "asked_pps", (json_int_t)pusher->schedule.pps, "late_ns",
-                            p->timed ? nc_spread_json(&p->late) : json_null(), "gap_error_ns",
-                            p->timed ? nc_spread_json(&p->gap) : json_null(), "refused", (json_int_t)counts->refused,
-                            "dropped", (json_int_t)counts->dropped, "calls", (json_int_t)counts->calls, "interrupted",
-                            (int)pusher->interrupted);
+    json_t *end = json_pack(
+        "{s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:I, s:I, s:I, s:b}", "packets", (json_int_t)(p->n - counts->too_long),
+        "bytes", (json_int_t)(pusher->bytes - counts->too_long_bytes), "seconds",
+        (double)(p->last_ns - p->first_ns) / 1e9, "pps", pl_punctuality_pps(p), "asked_pps",
+        (json_int_t)pusher->schedule.pps, "late_ns", p->timed ? nc_spread_json(&p->late) : json_null(), "gap_error_ns",
+        p->timed ? nc_spread_json(&p->gap) : json_null(), "refused", (json_int_t)counts->refused, "dropped",
+        (json_int_t)counts->dropped, "calls", (json_int_t)counts->calls, "interrupted", (int)pusher->interrupted);
     if (pusher->replayed) {
         json_object_set_new(end, "skipped", json_integer((json_int_t)(pusher->replayed->skipped + counts->too_long)));
         json_object_set_new(end, "padded", json_integer((json_int_t)pusher->replayed->padded));

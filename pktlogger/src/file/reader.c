@@ -15,7 +15,7 @@ enum { CLASSIC_HEADER = 24, CLASSIC_RECORD = 16, BLOCK_FRAME = 12, SECTION_HEADE
 enum { CLASSIC_MICRO = 0xa1b2c3d4u, CLASSIC_NANO = 0xa1b23c4du, CLASSIC_MODIFIED = 0xa1b2cd34u };
 enum { RECORD_MODIFIED = 24, RECORD_LONGEST = 28, RECORD_BYTES_MAX = 262144 };
 
-static unsigned link_of(uint32_t linktype)
+unsigned pl_link_of(uint32_t linktype)
 {
     switch (linktype) {
     case PL_LINKTYPE_ETHERNET:
@@ -150,7 +150,7 @@ static int parse_interface(struct pl_reader *reader, const uint8_t *body, size_t
     if (!interface)
         return corrupt(reader, "out of memory for interfaces");
     interface->linktype = pl_get16(body, reader->swapped);
-    interface->link = link_of(interface->linktype);
+    interface->link = pl_link_of(interface->linktype);
     interface->snap_bytes = pl_get32(body + 4, reader->swapped);
     const uint8_t *at = body + 8;
     for (struct option option; next_option(reader, &at, body + len, &option);) {
@@ -356,7 +356,7 @@ static int open_classic(struct pl_reader *reader, uint32_t magic)
     interface->tsresol = nano ? 9 : 6;
     interface->snap_bytes = pl_get32(reader->at + 16, reader->swapped);
     interface->linktype = (uint16_t)pl_get32(reader->at + 20, reader->swapped); /* the upper half: FCS length */
-    interface->link = link_of(interface->linktype);
+    interface->link = pl_link_of(interface->linktype);
     reader->classic = true;
     reader->at += CLASSIC_HEADER;
     reader->record_bytes = CLASSIC_RECORD;

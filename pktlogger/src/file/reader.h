@@ -99,6 +99,9 @@ void pl_reader_report(const struct pl_reader *reader, const char *path);
 /* What the interfaces of all sections so far say. */
 struct pl_drops pl_reader_drops(const struct pl_reader *reader);
 
+/* The enum nc_link of a link type, or PL_LINK_UNKNOWN. */
+unsigned pl_link_of(uint32_t linktype);
+
 /* Converts ticks of an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */
 int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s);
 

@@ -42,10 +42,11 @@ struct pl_departure {
 };
 
 struct pl_port_counts {
-    uint64_t refused;  /* ICMP said that nobody listens; the packet was sent all the same */
-    uint64_t dropped;  /* the interface had no buffer (ENOBUFS) */
-    uint64_t too_long; /* frames longer than the interface's MTU; not sent */
-    uint64_t calls;    /* system calls */
+    uint64_t refused;        /* ICMP said that nobody listens; the packet was sent all the same */
+    uint64_t dropped;        /* the interface had no buffer (ENOBUFS) */
+    uint64_t too_long;       /* frames longer than the interface's MTU; not sent */
+    uint64_t too_long_bytes; /* of them */
+    uint64_t calls;          /* system calls */
 };
 
 struct pl_port_settings {

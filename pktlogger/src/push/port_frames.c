@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -32,6 +33,7 @@ static int send_batch(struct pl_port *base, const struct pl_departure *batch, si
         const struct pl_replay_frame *frame = &port->frames->at[batch[i].number];
         if (frame->wire > port->longest) {
             base->counts.too_long++;
+            base->counts.too_long_bytes += frame->wire;
             continue;
         }
         port->parts[made][0] = (struct iovec){(void *)(uintptr_t)frame->data, frame->captured};
@@ -69,6 +71,10 @@ static int bind_to(struct frames_port *port, const char *name, struct nc_error *
     if (ioctl(port->fd, SIOCGIFMTU, &request) < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': no MTU: %s", name, strerror(errno));
     port->longest = (uint32_t)request.ifr_mtu + HEADER + TAG;
+    if (ioctl(port->fd, SIOCGIFHWADDR, &request) < 0 ||
+        (request.ifr_hwaddr.sa_family != ARPHRD_ETHER && request.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK))
+        return nc_fail(error, NC_EXIT_USAGE, "--interface '%s': has no Ethernet header, which the frames begin with",
+                       name);
     if (bind(port->fd, (const struct sockaddr *)&place, sizeof place) < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': %s", name, strerror(errno));
     return 0;

@@ -171,6 +171,7 @@ struct pl_flow *pl_flows_find(struct pl_flows *flows, const struct nc_packet *pa
     struct pl_flow *flow = add(flows, packet);
     if (!flow)
         return NULL;
+    flow->older = *slot;
     flows->used += !*slot;
     *slot = flows->n;
     flows->recent = flows->n - 1;
@@ -178,15 +179,25 @@ struct pl_flow *pl_flows_find(struct pl_flows *flows, const struct nc_packet *pa
     return flow;
 }
 
+static uint32_t found(const struct pl_flows *flows, uint32_t slot, const struct pl_flow *like, bool *flipped)
+{
+    if (!slot)
+        return UINT32_MAX;
+    const struct pl_side *its = flows->at[slot - 1].side, *own = like->side;
+    *flipped = its[0].port != own[0].port || memcmp(its[0].address, own[0].address, 16) != 0;
+    return slot - 1;
+}
+
 uint32_t pl_flows_lookup(const struct pl_flows *flows, const struct pl_flow *like, bool *flipped)
 {
     struct key key = key_of_flow(like);
     uint32_t slot = *slot_of(flows, &key);
-    if (!slot)
-        return UINT32_MAX;
-    const struct pl_side *found = flows->at[slot - 1].side, *own = like->side;
-    *flipped = found[0].port != own[0].port || memcmp(found[0].address, own[0].address, 16) != 0;
-    return slot - 1;
+    return found(flows, slot, like, flipped);
+}
+
+uint32_t pl_flows_older(const struct pl_flows *flows, uint32_t flow, const struct pl_flow *like, bool *flipped)
+{
+    return found(flows, flows->at[flow].older, like, flipped);
 }
 
 uint64_t pl_unwrap(struct pl_side *side, uint32_t raw, bool move)

@@ -38,6 +38,7 @@ struct pl_flow {
     uint8_t ip_version;
     struct pl_side side[2];
     int64_t first_ns, last_ns;
+    uint32_t older; /* the flow before it with the same addresses and ports, plus 1; 0: none */
 };
 
 struct pl_flows {
@@ -62,6 +63,9 @@ struct pl_flow *pl_flows_find(struct pl_flows *flows, const struct nc_packet *pa
 /* The newest flow with the 5-tuple of `like`; UINT32_MAX when there is none. *flipped is set when its direction 0 is
  * direction 1 of `like`. */
 uint32_t pl_flows_lookup(const struct pl_flows *flows, const struct pl_flow *like, bool *flipped);
+
+/* The same for the flow before `flow` with its addresses and ports. */
+uint32_t pl_flows_older(const struct pl_flows *flows, uint32_t flow, const struct pl_flow *like, bool *flipped);
 
 /* The relative number of `raw` in the side's sequence space. With `move` it becomes the last number of the space. */
 uint64_t pl_unwrap(struct pl_side *side, uint32_t raw, bool move);
