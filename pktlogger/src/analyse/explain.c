@@ -6,6 +6,8 @@
 #include "path_down.h"
 #include "service.h"
 
+#define SAME_SERVICE 0.99 /* what differs by less is measured well enough */
+
 static void put_limit(void *context, const struct pl_limit *limit)
 {
     struct pl_explain *explain = context;
@@ -21,8 +23,9 @@ static void put_loss(void *context, const struct pl_loss *loss)
     pl_tables_put_loss(explain->tables, loss);
 }
 
-/* Goes through the rows of a transfer for the bottleneck's time for a byte. Returns 0, or -1 without memory. */
-static int measure_service(struct pl_explain *explain, double *ns_a_byte)
+/* Goes through the rows of a transfer for the bottleneck's time for a byte, and for that of the quickest rows. Returns 0,
+ * or -1 without memory. */
+static int measure_service(struct pl_explain *explain, double *ns_a_byte, double *quickest)
 {
     struct pl_service *service = calloc(1, sizeof *service);
     struct pl_segment part;
@@ -33,19 +36,25 @@ static int measure_service(struct pl_explain *explain, double *ns_a_byte)
             part.t_received_ns = pl_settled_ns(explain->t, &part);
             result = pl_service_add(service, &part, explain->t->low_delay_ns);
         }
+    *quickest = service ? pl_service_quickest(service) : 0;
     *ns_a_byte = service ? pl_service_end(service) : 0;
     free(service);
     return result;
 }
 
-/* The bottleneck's time for a byte, and the delays without queues: each depends on the other where the path changes. */
+/* The bottleneck's time for a byte, and the delays without queues: each depends on the other where the path changes. A
+ * longer path looks like a queue at first, and a sender that is slow for other reasons like a slow bottleneck. */
 static int measure_path(struct pl_explain *explain, double *ns_a_byte)
 {
     struct pl_transfer *t = explain->t;
-    if (measure_service(explain, ns_a_byte) < 0 || pl_path_base_see(t, explain->tables, *ns_a_byte) < 0)
+    double quickest, first;
+    if (measure_service(explain, ns_a_byte, &quickest) < 0)
         return -1;
-    if (t->seen_base.levels.n > 1 &&
-        (measure_service(explain, ns_a_byte) < 0 || pl_path_base_see(t, explain->tables, *ns_a_byte) < 0))
+    first = *ns_a_byte < quickest ? *ns_a_byte : quickest;
+    if (pl_path_base_see(t, explain->tables, first) < 0)
+        return -1;
+    if ((t->seen_base.levels.n > 1 || first < *ns_a_byte * SAME_SERVICE) &&
+        (measure_service(explain, ns_a_byte, &quickest) < 0 || pl_path_base_see(t, explain->tables, *ns_a_byte) < 0))
         return -1;
     return pl_path_base_find(t, explain->tables, *ns_a_byte);
 }

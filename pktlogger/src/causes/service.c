@@ -1,10 +1,13 @@
 /* Implements service.h. */
 #include "service.h"
 
+#include <math.h>
+
 #define BUSY_SHARE 8 /* a row of parts in which the bottleneck was idle for up to an eighth of the time kept it busy */
 #define LEAST_SHARE 0.02
 #define LEAST_ROWS 5
 #define QUICK 0.1
+#define QUICKEST 0.02 /* what arrives while the path becomes shorter is quicker still */
 
 static const unsigned lengths[PL_SERVICE_LENGTHS] = {128, 32, 8};
 
@@ -16,6 +19,8 @@ static int look_back(struct pl_service *s, int i)
     const struct pl_service_mark *then = &s->marks[(s->n - length) % PL_SERVICE_RING];
     double took_ns = (double)(s->now.t_ns - then->t_ns);
     s->rows[i]++;
+    if (pl_sample_add(&s->all[i], took_ns / (s->now.bytes - then->bytes)) < 0)
+        return -1;
     if (took_ns <= 0 || (s->now.idle_ns - then->idle_ns) * BUSY_SHARE > took_ns)
         return 0;
     return pl_sample_add(&s->ns_a_byte[i], took_ns / (s->now.bytes - then->bytes));
@@ -34,6 +39,17 @@ int pl_service_add(struct pl_service *s, const struct pl_segment *segment, int64
     return 0;
 }
 
+double pl_service_quickest(struct pl_service *s)
+{
+    for (int i = 0; i < PL_SERVICE_LENGTHS; i++) {
+        if (s->all[i].given < LEAST_ROWS)
+            continue;
+        pl_sample_sort(&s->all[i]);
+        return fmax(pl_sample_quantile(&s->all[i], QUICKEST), 0);
+    }
+    return 0;
+}
+
 double pl_service_end(struct pl_service *s)
 {
     double found = 0;
@@ -44,6 +60,7 @@ double pl_service_end(struct pl_service *s)
             found = pl_sample_quantile(sample, QUICK);
         }
         pl_sample_free(sample);
+        pl_sample_free(&s->all[i]);
     }
     return found;
 }

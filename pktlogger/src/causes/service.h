@@ -20,11 +20,16 @@ struct pl_service {
     uint64_t n;
     uint64_t rows[PL_SERVICE_LENGTHS];              /* parts in a row that were looked at */
     struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS]; /* of those that kept the bottleneck busy */
+    struct pl_sample all[PL_SERVICE_LENGTHS];       /* of all of them */
 };
 
 /* Takes the next part in order of sending that arrived. `low_delay_ns`: the delay of such a part that meets no queue.
  * Returns 0, or -1 without memory. */
 int pl_service_add(struct pl_service *service, const struct pl_segment *segment, int64_t low_delay_ns);
+
+/* The time for a byte that the quickest rows of all show, busy or not; 0: not known. The bottleneck takes no longer.
+ * Call it before pl_service_end. */
+double pl_service_quickest(struct pl_service *service);
 
 /* Frees `service`. Returns the time for a byte in ns; 0: the bottleneck was hardly ever busy. */
 double pl_service_end(struct pl_service *service);
