@@ -179,6 +179,7 @@ static bool was_none(struct pl_base_finder *f, double delay_ns)
 static void lower(struct pl_base_finder *f, int64_t t_ns, double delay_ns)
 {
     struct pl_base_candidate *level = present(f);
+    level->t_ns = level->fell ? t_ns : level->t_ns;
     level->low_ns = level->high_ns = level->earlier_ns[0] = level->earlier_ns[1] = delay_ns;
     level->least_ns = delay_ns;
     level->packets = 0;
@@ -224,6 +225,8 @@ static int judge(struct pl_base_finder *f, const struct pl_base_part *part, stru
     }
     bool falls = level->fell && !lasted(level);
     note_height(level, part->t_ns);
+    if (falls && b->high_ns < level->high_ns - LEAST_TOLERANCE_NS)
+        level->t_ns = part->t_ns; /* until then what was sent before held up what came behind it */
     if (b->low_ns >= level->low_ns - f->tolerance_ns)
         show(f, part->t_ns);
     level->least_ns = larger(level->least_ns, lesser(b->low_ns, level->high_ns));
