@@ -86,13 +86,20 @@ static bool shows_time_at_bottleneck(const struct pl_loss_facts *f)
     return f->exact && f->gap_late_ns < 0.2 * f->part_ns && f->sided_n >= SIDED && f->behind_n == f->sided_n;
 }
 
+/* Whether the path can have one of the causes, a set of bits. */
+static bool possible(const struct pl_loss_study *study, unsigned causes)
+{
+    return causes & ~study->t->ruled_out;
+}
+
 static struct verdict weigh(const struct pl_loss_study *study, const struct pl_loss_facts *f)
 {
-    struct verdict v = {.full = is_full(study, f)};
+    struct verdict v = {.full = possible(study, 1U << PL_LOSS_TAIL_DROP) && is_full(study, f)};
     double others = f->n - f->full_n, weighed = v.full ? others : f->n;
-    bool behind = shows_time_at_bottleneck(f);
+    bool behind = possible(study, 1U << PL_LOSS_BEHIND) && shows_time_at_bottleneck(f);
     bool even = weighed > 0 && is_even(f, weighed, v.full ? f->others_surprise : f->surprise);
-    v.managed = !behind && is_managed(f, v.full);
+    v.managed = !behind && possible(study, 1U << PL_LOSS_AQM) && is_managed(f, v.full);
+    even = even && possible(study, 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND);
     v.chance = behind || (even && f->low_share > 0.02 && f->others_low_n >= fmax(1, 0.3 * others * f->low_share));
     bool unexplained = others * 4 >= f->n && f->others_depth_ns > f->longest_ns / 5 && !v.chance;
     v.mixed = f->exact ? v.managed && v.full

@@ -20,6 +20,15 @@ enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out)
     return possible && (possible & (possible - 1)) == 0 ? (enum pl_loss_cause)__builtin_ctz(possible) : PL_LOSS_UNKNOWN;
 }
 
+/* What the captures show, unless the path cannot have it. Nothing is named because nothing else is left. */
+static enum pl_loss_cause allowed(enum pl_loss_cause seen, unsigned ruled_out)
+{
+    const unsigned sides = 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND;
+    if (seen == PL_LOSS_ANYWHERE)
+        return (ruled_out & sides) == sides ? PL_LOSS_UNKNOWN : pl_loss_possible(seen, ruled_out & sides);
+    return ruled_out & 1U << seen ? PL_LOSS_UNKNOWN : seen;
+}
+
 void pl_loss_causes_begin(struct pl_loss_causes *c, const struct pl_transfer *t, const struct pl_loss_study *study,
                           struct pl_time_spans *down, pl_loss_sink *sink, void *context)
 {
@@ -61,7 +70,7 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
                                      const struct pl_loss *row)
 {
     enum pl_loss_cause cause = run && row->queue_ns >= 0 ? (enum pl_loss_cause)run->cause : PL_LOSS_UNKNOWN;
-    if (!went_on(c, row))
+    if (!went_on(c, row) || c->t->ruled_out & 1U << PL_LOSS_OUTAGE)
         return cause;
     if (c->study->managed)
         return c->study->drains_show && left_ns(c, c->last_lost_ns) > -c->study->longest_ns ? PL_LOSS_AQM
@@ -112,6 +121,7 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int6
         row.service_ns = (int64_t)(c->study->service * (row.len + PL_HEADERS));
         row.spacing_ns = before && after ? pl_settled_ns(c->t, next) - pl_settled_ns(c->t, &c->before) : -1;
         enum pl_loss_cause seen = told.cause == FATE_UNSEEN ? PL_LOSS_CAPTURE : seen_cause(c, run, &row);
+        seen = allowed(seen, c->t->ruled_out);
         row.seen_cause = (uint8_t)seen;
         row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out, c->t->box && c->t->box->tells_outages);
         down_ns = down_ns < 0 && row.cause == PL_LOSS_OUTAGE ? row.t_sent_ns : down_ns;

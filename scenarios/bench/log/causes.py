@@ -57,8 +57,8 @@ room in the window (application, or send_buffer where `tcp_wmem` is small, becau
 busy for 98 % of the round-trip time around (path_rate); the window is below the slow start threshold (slow_start);
 the trial is paced, or its application pauses, and the window has room (pacing: the kernel spreads what waits); else
 congestion_avoidance.
-**Truth of losses**: the box's record of what it dropped where. An outage is known by construction: all that the model
-dropped while it lasted. The judgement itself has the captures of the two ends alone (`seen_cause`), never the record.
+**Truth of losses**: the box's record of what it dropped where, and why. The judgement itself has the captures of the
+two ends alone, neither the record nor what the scenario says of the path.
 **Drops found**: each trial is analysed once more without the record. Of the segments that the box dropped, those that
 this analysis calls lost are found; lost ones that the box sent are invented.
 

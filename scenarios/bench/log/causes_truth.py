@@ -82,7 +82,9 @@ def _down(folder: Path, t_ns: Times, rtt_ns: int) -> Flags:
     box's record, until the acknowledgement of the next one that passed was due."""
     table = parquet.read_table(folder / "box.parquet")
     fates = json.loads((table.schema.metadata or {})[b"pktlogger.record"])["fates"]
-    forth = table["direction"].to_numpy() == 0
+    flow = table["flow"].to_numpy()
+    main = np.bincount(flow[flow < table.num_rows]).argmax()  # that of the data, not of the control connection
+    forth = (table["direction"].to_numpy() == 0) & (flow == main)
     came, fate = table["t_arrival_ns"].to_numpy()[forth], table["fate"].to_numpy()[forth]
     order = np.argsort(came, kind="stable")
     came, taken = came[order], (fate == fates.index("outage"))[order]
@@ -121,29 +123,37 @@ def judged(folder: Path, t_ns: Times) -> list[str]:
 
 
 def losses(folder: Path, trial: Trial) -> list[tuple[str, str]]:
-    """The cause by the box's record and the cause by the captures alone, of each lost part. The record does not tell an
-    outage from other losses of the model: an outage is what a trial with one lost to the model."""
+    """The cause by the box's record and the cause by the captures alone, of each lost part that these show."""
     rows, names = main_flow(folder, "losses")
-    model = str(trial.setting.path.direction("ab").values["loss"])
     behind = trial.setting.path.direction("ab").values["loss_after"]
-    out = dict.fromkeys(("random_before", "random_behind", "outage"), "outage") if model.startswith("time:") else {}
-    truth = out or {"outage": "random_behind" if behind else "random_before"}
-    pairs = zip(rows["cause"], rows["seen_cause"], strict=True)
-    return [(truth.get(names["cause"][a], names["cause"][a]), names["seen_cause"][b]) for a, b in pairs]
+    truth = {"random": "random_behind" if behind else "random_before"}
+    seen = alone(folder)
+    by_part = {
+        (row["t_sent_ns"], row["seq"]): seen.summary["loss_causes"][row["cause"]] for row in seen.losses.to_pylist()
+    }
+    found = []
+    for at, seq, cause in zip(rows["t_sent_ns"].tolist(), rows["seq"].tolist(), rows["cause"].tolist(), strict=True):
+        if (at, seq) in by_part:
+            found.append((truth.get(names["cause"][cause], names["cause"][cause]), by_part[at, seq]))
+    return found
+
+
+def alone(folder: Path) -> pktlogger.Analysis:
+    """The captures of both ends without the box's record, of a path of which nothing is known."""
+    capture = folder / "capture"
+    with tempfile.TemporaryDirectory() as made:
+        argv: list[str | Path] = [find("pktlogger"), "analyse", "--sender", capture / "snd.pcapng"]
+        argv += ["--receiver", capture / "rcv.pcapng", "-o", Path(made) / "alone"]
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        return pktlogger.read_analysis(Path(made) / "alone")
 
 
 def joined(folder: Path) -> Counter[str]:
     """What the captures of both ends alone say of the main flow's parts, against the box's record: ``dropped`` by the
     box, of those ``found`` to be lost, and ``invented``: lost by the captures, and sent by the box."""
-    capture = folder / "capture"
-    with tempfile.TemporaryDirectory() as made:
-        alone = Path(made) / "alone"
-        argv: list[str | Path] = [find("pktlogger"), "analyse", "--sender", capture / "snd.pcapng"]
-        argv += ["--receiver", capture / "rcv.pcapng", "-o", alone]
-        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
-        seen = pktlogger.read_analysis(alone)
-        of_flow = seen.segments["flow"].to_numpy() == seen.summary["main_flow"]
-        lost = seen.segments["t_received_ns"].to_numpy()[of_flow] < 0
+    seen = alone(folder)
+    of_flow = seen.segments["flow"].to_numpy() == seen.summary["main_flow"]
+    lost = seen.segments["t_received_ns"].to_numpy()[of_flow] < 0
     rows, _ = main_flow(folder, "segments")
     fates = json.loads((folder / "summary.json").read_text())["box"]["fates"]
     sent, dropped = fates.index("sent"), np.asarray([fate not in ("sent", "held") for fate in fates])

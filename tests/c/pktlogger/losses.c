@@ -270,6 +270,23 @@ static void the_boxs_record_decides_where_there_is_one(void)
     }
 }
 
+/* A path without queue management loses nothing to it, however much its queues look like that. */
+static void what_the_path_cannot_have_is_not_seen(void)
+{
+    static struct path path;
+    send(&path, MANAGED, SAWTOOTH, 0, 1);
+    path.truth = PL_LOSS_AQM;
+    path.t.ruled_out = 1U << PL_LOSS_AQM;
+    judge(&path);
+    CHECK(path.lost > 10 && path.right == 0);
+    send(&path, OUTAGE, SAWTOOTH, 0, 1);
+    path.truth = PL_LOSS_OUTAGE;
+    path.t.ruled_out = 1U << PL_LOSS_OUTAGE;
+    judge(&path);
+    CHECK(path.lost > 100 && path.right == 0);
+    CHECK_EQ(path.down.list.n, 0);
+}
+
 static void what_the_path_cannot_have_is_ruled_out(void)
 {
     const unsigned chance = 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND,
@@ -296,5 +313,6 @@ int main(void)
     RUN(one_loss_shows_no_cause);
     RUN(the_boxs_record_decides_where_there_is_one);
     RUN(what_the_path_cannot_have_is_ruled_out);
+    RUN(what_the_path_cannot_have_is_not_seen);
     return 0;
 }
