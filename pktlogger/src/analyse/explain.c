@@ -23,8 +23,8 @@ static void put_loss(void *context, const struct pl_loss *loss)
     pl_tables_put_loss(explain->tables, loss);
 }
 
-/* Goes through the rows of a transfer for the bottleneck's time for a byte, and for that of the quickest rows. Returns 0,
- * or -1 without memory. */
+/* Goes through the rows of a transfer for the bottleneck's time for a byte, and for that of the quickest rows. Returns
+ * 0, or -1 without memory. */
 static int measure_service(struct pl_explain *explain, double *ns_a_byte, double *quickest)
 {
     struct pl_service *service = calloc(1, sizeof *service);
