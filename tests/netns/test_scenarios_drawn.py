@@ -24,13 +24,14 @@ from scenarios.run import results
 from scenarios.statistics import fairness
 from scenarios.virtual import kernel
 
+DRAWS = int(os.environ.get("LFP_DRAWS", "8"))
 pytestmark = [
     pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+    pytest.mark.timeout(300 + 60 * DRAWS),
 ]  # fmt: skip
 
 ROOT = Path(__file__).resolve().parents[2]
-DRAWS = int(os.environ.get("LFP_DRAWS", "8"))
-CONTROLS, MS = ("reno", "cubic", "bbr"), 10**6
+CONTROLS = ("reno", "cubic", "bbr")
 Table = dict[str, Any]
 
 
