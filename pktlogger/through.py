@@ -114,8 +114,10 @@ def _limits(near: Analysis, far: Analysis, client: int, server: int, names: list
     near_limits, far_limits = (
         _rows(side.limits, flow, "t0_ns", "t1_ns", "cause") for side, flow in ((near, client), (far, server))
     )
-    borders = np.unique(np.concatenate([*near_limits[:2], *far_limits[:2]]))
-    borders = borders[borders >= near_limits[0][0]] if near_limits[0].size else borders[:0]
+    (sent_ns,) = _rows(near.segments, client, "t_sent_ns")  # all at once, where its limits have no time
+    began_ns = (near_limits[0] if near_limits[0].size else sent_ns)[:1]
+    borders = np.unique(np.concatenate([began_ns, *near_limits[:2], *far_limits[:2]]))
+    borders = borders[borders >= began_ns[0]] if began_ns.size else borders[:0]
     start = borders[:-1]
     found, beyond = _cause_at(start, *near_limits), _cause_at(start, *far_limits)
     gateway = names.index(GATEWAY)

@@ -49,7 +49,7 @@ def drawn(rng: random.Random) -> dict[str, Table]:
         tables["gateway"] = {"kind": "lft", "rate": f"{max(rate // 2, 1)}Mbit"}
         tables["capture"] = {"points": ["snd", "gw1-in", "gw2-out", "rcv"]}
     for number in range(rng.randint(0, 2)):
-        amount = rng.choice([{"duration": f"{rng.randint(200, 1500)}ms"}, {"bytes": f"{rng.randint(20, 900)}KB"}])
+        amount = rng.choice([{"duration": f"{rng.randint(200, 1500)}ms"}, {"bytes": f"{rng.randint(60, 900)}KB"}])
         tables[f"flow.f{number}"] = amount | {
             "start": f"{rng.randint(0, 1500)}ms", "congestion": rng.choice(CONTROLS),
             "pair": 2 if rng.random() < 0.3 else 1, "parallel": rng.choice([1, 1, 2]),

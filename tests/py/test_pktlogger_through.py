@@ -105,6 +105,14 @@ def test_what_the_far_connection_limits_by_itself_is_the_gateways_limit() -> Non
     assert whole([(0, 40, "send_buffer")], far) == [(0, 40, "send_buffer")], "the client's own"
 
 
+def test_a_client_that_sent_everything_at_once_leaves_all_the_time_to_the_gateway() -> None:
+    """Its connection has no span of its own; the whole transfer had no limits at all then."""
+    assert whole([], [(5, 50, "path_rate"), (50, 90, "application")]) == [
+        (0, 5, "gateway"), (5, 50, "path_rate"), (50, 90, "gateway")
+    ]  # fmt: skip
+    assert whole([], []) == [], "no time passed"
+
+
 def test_the_transfer_lasts_until_its_last_byte_has_left_the_gateway() -> None:
     """The client has sent everything at 40, and the far connection goes on until 90."""
     near, far = [(0, 40, "path_rate")], [(5, 50, "path_rate"), (50, 90, "application")]
