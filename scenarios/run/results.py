@@ -18,7 +18,7 @@ from netcommon.strangers import replacing
 from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS, MARKS
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
-from scenarios.trial import captured, recovery, sharing, trial
+from scenarios.trial import baseline, captured, recovery, sharing, trial
 from scenarios.trial.captured import Captured
 from scenarios.trial.files import read_json
 from scenarios.trial.transfers import FLOWS
@@ -53,7 +53,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return [
         {**nothing, **flow, **verdict, **_measured(flow, end, box),
          **fairness.of_flow(shared, flow.get("flow_name") or fairness.MAIN),
-         "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, alone=not own)}
+         "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, box, alone=not own)}
         for flow, end in zip(params, ends, strict=True)
     ]  # fmt: skip
 
@@ -79,13 +79,15 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
     }
 
 
-def _of_tables(folder: Path, flow: dict[str, Any], end: dict[str, Any], *, alone: bool) -> dict[str, Any]:
+def _of_tables(
+    folder: Path, flow: dict[str, Any], end: dict[str, Any], box: dict[str, Any], *, alone: bool
+) -> dict[str, Any]:
     """What a flow's samples and its captured connections say. ``alone``: the trial has no other flow."""
     own = folder / FLOWS / flow["flow_name"] if flow["flow"] else folder
-    trips = _round_trips(own / "tcp_info.parquet")
+    trips = _round_trips(own / "tcp_info.parquet", flow, box)
     return {
         **trips,
-        "buffer_delay": rfc6349.buffer_delay(flow, trips.pop("rtt_mean_ns")),
+        "buffer_delay": rfc6349.buffer_delay(trips.pop("baseline_ns"), trips.pop("rtt_mean_ns")),
         **_of_streams(flow, end, own / "tcp_info.parquet"),
         **_of_captures(captured.of_flow(folder, end, behind_gateway=_behind_gateway(flow), alone=alone)),
     }
@@ -221,17 +223,22 @@ def _of_captures(found: Captured) -> dict[str, Any]:
     return told
 
 
-def _round_trips(samples: Path) -> dict[str, int | None]:
-    """The least, the median and the mean smoothed RTT of the TCP_INFO samples, ns."""
-    none: dict[str, int | None] = {"rtt_min_ns": None, "rtt_median_ns": None, "rtt_mean_ns": None}
+def _round_trips(samples: Path, flow: dict[str, Any], box: dict[str, Any]) -> dict[str, Any]:
+    """The least, the median and the mean smoothed RTT of the TCP_INFO samples, and the mean RTT of the empty path at
+    their times, ns."""
+    none: dict[str, Any] = dict.fromkeys(("rtt_min_ns", "rtt_median_ns", "rtt_mean_ns", "baseline_ns"))
     if not samples.exists():
         return none
     with parquet.ParquetFile(samples, pre_buffer=False) as file:  # read_table takes five times as long for a small one
-        if "rtt_us" not in file.schema_arrow.names:
+        if not {"rtt_us", "t_ns"} <= set(file.schema_arrow.names):
             return none
-        samples_us = file.read(columns=["rtt_us"], use_threads=False)["rtt_us"].to_numpy()
+        table = file.read(columns=["rtt_us", "t_ns"], use_threads=False)
+    samples_us = table["rtt_us"].to_numpy()
     known = samples_us[samples_us > 0]
     if not len(known):
         return none
     least, median_us, mean = float(known.min()), float(np.median(known)), float(known.mean())
-    return {"rtt_min_ns": int(least * 1000), "rtt_median_ns": int(median_us * 1000), "rtt_mean_ns": int(mean * 1000)}
+    return {
+        "rtt_min_ns": int(least * 1000), "rtt_median_ns": int(median_us * 1000), "rtt_mean_ns": int(mean * 1000),
+        "baseline_ns": baseline.mean_ns(flow, box, table["t_ns"].to_numpy()[samples_us > 0]),
+    }  # fmt: skip

@@ -7,7 +7,8 @@
 | buffer_delay | (mean RTT during the transfer - baseline) / baseline, which is the RTT of the empty path |
 
 The RFC gives the last two as percentages; these are ratios, as all columns without a unit. A path without a rate has no
-ideal time, one without delay no baseline. In both cases the column is null. The mean is of the sender's samples of its
+ideal time, one without delay no baseline. In both cases the column is null. Where the path changes, the baseline is the
+mean of what it was at the samples' times. The mean is of the sender's samples of its
 smoothed RTT. Behind gateways the sender's TCP ends at the near one, so only the first column says something about the
 path there.
 """
@@ -53,7 +54,6 @@ def most_bps(params: Mapping[str, Any]) -> float | None:
     return float(min(known) * (mtu - headers) / frame)
 
 
-def buffer_delay(params: Mapping[str, Any], mean_ns: int | None) -> float | None:
+def buffer_delay(baseline_ns: float | None, mean_ns: float | None) -> float | None:
     """``buffer_delay`` of one flow; None without samples, or on a path without delay."""
-    baseline = params.get("rtt_ns")
-    return (mean_ns - baseline) / baseline if mean_ns is not None and baseline else None
+    return (mean_ns - baseline_ns) / baseline_ns if mean_ns is not None and baseline_ns else None

@@ -16,6 +16,7 @@ from scenarios.run import checks, plugins
 from scenarios.run.judgement import ALPHA, Side, judge
 from scenarios.run.runs import manifest
 from scenarios.statistics import intervals, rfc6349
+from scenarios.trial import baseline
 
 NOISE = 0.0036  # standard deviation of gate.toml's throughputs, relative (docs/how-to/gate.md)
 
@@ -114,7 +115,18 @@ def test_rfc_6349s_metrics() -> None:
     assert ratio == pytest.approx(2.0)
     efficiency = rfc6349.tcp_efficiency({"bytes_sent": 102_000, "bytes_retrans": 2_040})
     assert efficiency == pytest.approx(0.98), "the RFC's own example: 2,040 of 102,000 bytes again"
-    assert rfc6349.buffer_delay({"rtt_ns": 25 * 10**6}, 32 * 10**6) == pytest.approx(0.28), "the RFC's example"
+    assert rfc6349.buffer_delay(25 * 10**6, 32 * 10**6) == pytest.approx(0.28), "the RFC's example"
     assert rfc6349.transfer_time_ratio(params | {"rate_bps": 0}, {"bytes": 1, "elapsed_ns": 1}) is None
     assert rfc6349.tcp_efficiency({}) is None
-    assert rfc6349.buffer_delay({"rtt_ns": 0}, 1) is None
+    assert rfc6349.buffer_delay(0, 1) is None
+
+
+def test_the_baseline_follows_the_path() -> None:
+    """Two samples on 40 ms, two on 60 ms, four on 55 ms: the way back is 5 ms shorter from 10 s on."""
+    ms, s = 10**6, 10**9
+    params = {"rtt_ns": 40 * ms, "delay_ns": 20 * ms, "ba_delay_ns": None, "change": "5s delay=30ms; 10s ba_delay=25ms"}
+    at_s = [1, 2, 6, 7, 11, 12, 13, 14]
+    mean_ns = baseline.mean_ns(params, {"clock": {"monotonic_ns": 100 * s}}, np.asarray(at_s) * s + 100 * s)
+    assert mean_ns == pytest.approx((2 * 40 + 2 * 60 + 4 * 55) / 8 * ms)
+    assert baseline.mean_ns({"rtt_ns": 0, "delay_ns": 0}, {}, np.asarray(at_s)) is None
+    assert baseline.round_trips({"rtt_ns": 80 * ms, "delay_ns": 20 * ms, "change": "1s delay=30ms"})[1] == (s, 120 * ms)
