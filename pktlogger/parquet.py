@@ -40,7 +40,8 @@ _LISTED = {f"{name}.list.element": "lz4" for name in _EDGES}  # as Parquet names
 
 def to_parquet(folder: str | Path, file: str | Path) -> None:
     """Writes the table in `folder` (an index, a record, or one table of an analysis) as a Parquet file, whole or not at
-    all. In the file `sack_left` and `sack_right` of an index are lists of `sack_n` edges.
+    all. In the file `sack_left` and `sack_right` of an index are lists of `sack_n` edges, and `ack` is null where a
+    packet acknowledges nothing.
 
     Row groups are written one after the other from the mapped columns, so memory stays bounded.
     """
@@ -80,8 +81,16 @@ def _levels(codecs: dict[str, str]) -> dict[str, int]:
 def _groups(table: pa.Table) -> Iterator[pa.Table]:
     """The row groups of the file; at least one, which may be empty."""
     for start in range(0, max(table.num_rows, 1), ROW_GROUP_ROWS):
-        group = table.slice(start, ROW_GROUP_ROWS)
+        group = _without_no_ack(table.slice(start, ROW_GROUP_ROWS))
         yield _with_lists(group) if set(_EDGES) <= set(group.column_names) else group
+
+
+def _without_no_ack(group: pa.Table) -> pa.Table:
+    """Null for the acknowledgement number of packets without one, which is 2^64 - 1 in the columns."""
+    if "ack" not in group.column_names or group.schema.field("ack").type != pa.uint64():
+        return group
+    place, ack = group.column_names.index("ack"), group.column("ack").to_numpy()
+    return group.set_column(place, "ack", pa.array(ack, mask=ack == np.iinfo(np.uint64).max))
 
 
 def _with_lists(group: pa.Table) -> pa.Table:

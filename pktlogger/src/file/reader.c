@@ -234,7 +234,7 @@ static enum pl_next parse_simple(struct pl_reader *reader, const uint8_t *body, 
         captured = interface->snap_bytes;
     if (captured > len - 4)
         return corrupt(reader, "packet longer than its block"), PL_CORRUPT;
-    return fill(reader, frame, interface, 0, body + 4, captured, wire);
+    return fill(reader, frame, interface, -1, body + 4, captured, wire);
 }
 
 /* A section header sets the byte order for everything after it, its own length included. */

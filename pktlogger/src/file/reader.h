@@ -32,7 +32,7 @@ struct pl_interface {
 
 struct pl_frame {
     uint64_t number;
-    int64_t t_ns; /* CLOCK_REALTIME; -1: outside 0 … 2^62, 0 in a Simple Packet Block */
+    int64_t t_ns; /* CLOCK_REALTIME; -1: outside 0 … 2^62, and in a Simple Packet Block */
     uint32_t captured, wire;
     uint32_t interface; /* its number in the section */
     unsigned link;      /* enum nc_link or PL_LINK_UNKNOWN */

@@ -121,7 +121,7 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
         return COUNTED;
     }
     if (frame->t_ns < 0) { /* not a time of any clock */
-        counts->malformed++;
+        counts->no_time++;
         return COUNTED;
     }
     note_time(counts, frame->t_ns);
@@ -250,6 +250,9 @@ bool pl_index_undecoded(const struct pl_index *index)
 void pl_index_report(const struct pl_index *index, const char *path)
 {
     pl_reader_report(&index->reader, path);
+    if (index->counts.no_time)
+        nc_log("'%s': %llu packets have no time (Simple Packet Blocks) and no rows", path,
+               (unsigned long long)index->counts.no_time);
     if (index->counts.copy)
         nc_log("'%s': %llu TCP packets are copies of others (captured several times) and have no rows", path,
                (unsigned long long)index->counts.copy);

@@ -22,9 +22,10 @@ struct pl_row {
 };
 
 /* The number of frames of each kind. `frames` is the sum of the others, apart from `tunnelled`: TCP inside tunnels.
- * `copy`: TCP packets that are copies of others (copies.h). */
+ * `copy`: TCP packets that are copies of others (copies.h). `no_time`: Simple Packet Blocks, and times of no clock. */
 struct pl_counts {
-    uint64_t frames, tcp, udp, esp, fragment, ip_other, not_ip, truncated, malformed, unknown_link, copy, tunnelled;
+    uint64_t frames, tcp, udp, esp, fragment, ip_other, not_ip, truncated, malformed, unknown_link, copy, no_time,
+        tunnelled;
     int64_t first_ns, last_ns; /* of all frames with a usable time; last_ns < first_ns: none */
 };
 

@@ -60,11 +60,11 @@ json_t *pl_json_drops(const struct pl_reader *reader)
 
 static json_t *kinds_json(const struct pl_counts *c)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tcp", (json_int_t)c->tcp, "udp",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tcp", (json_int_t)c->tcp, "udp",
                      (json_int_t)c->udp, "esp", (json_int_t)c->esp, "fragment", (json_int_t)c->fragment, "ip_other",
                      (json_int_t)c->ip_other, "not_ip", (json_int_t)c->not_ip, "truncated", (json_int_t)c->truncated,
                      "malformed", (json_int_t)c->malformed, "unknown_link", (json_int_t)c->unknown_link, "copy",
-                     (json_int_t)c->copy);
+                     (json_int_t)c->copy, "no_time", (json_int_t)c->no_time);
 }
 
 json_t *pl_json_capture(const struct pl_index *index)
