@@ -240,6 +240,13 @@ def test_ports_that_are_used_again_are_matched_by_initial_numbers(tmp_path: Path
     assert [flow["bytes"] for flow in found] == [100, 200, 300]
 
 
+def test_a_syn_that_stands_late_in_the_file_belongs_to_its_connection(tmp_path: Path) -> None:
+    assert event(pktlogger("index", CAPTURES / "09-late-syn.pcap", "-o", tmp_path / "i"))["flows"] == 1
+    [flow] = flows(tmp_path / "i")
+    assert flow["handshake"] is True
+    assert sum(side["bytes"] for side in flow["sides"]) == 200  # type: ignore[attr-defined]
+
+
 def test_segment_routing_has_the_address_of_the_final_segment(tmp_path: Path) -> None:
     """RFC 8200, 8.1; RFC 8754."""
     flow, _ = joined(CAPTURES / "12-srv6-snd.pcap", CAPTURES / "12-srv6-rcv.pcap", tmp_path / "o")

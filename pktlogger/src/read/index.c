@@ -110,6 +110,21 @@ static enum nc_decoded decode(struct pl_index *index, const struct pl_frame *fra
     return decoded;
 }
 
+/* Gives a new flow the SYN that stands behind its first packet in the file. */
+static void learn_late(const struct pl_index *index, struct pl_flow *flow, unsigned dir, const struct nc_packet *packet)
+{
+    for (unsigned i = 0; i < index->late_n; i++) {
+        const struct nc_packet *syn = &index->late[i];
+        for (unsigned side = 0; side < 2; side++) {
+            uint32_t next = side == dir ? packet->tcp.seq : packet->tcp.ack;
+            const struct pl_side *own = &flow->side[side], *peer = &flow->side[!side];
+            if (next == syn->tcp.seq + 1 && own->port == syn->src_port && peer->port == syn->dst_port &&
+                memcmp(own->address, syn->src, 16) == 0 && memcmp(peer->address, syn->dst, 16) == 0)
+                pl_flow_learn(flow, side, &syn->tcp);
+        }
+    }
+}
+
 /* Makes a row of the frame, or counts it. A fragment has no row: its lengths are not those of its segment. */
 static enum taken take_frame(struct pl_index *index, const struct pl_frame *frame, struct pl_row *row)
 {
@@ -138,6 +153,8 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
     struct pl_flow *flow = pl_flows_find(&index->flows, &packet, &dir);
     if (!flow)
         return NO_MEMORY;
+    if (index->late_n && flow->side[0].packets + flow->side[1].packets == 0)
+        learn_late(index, flow, dir, &packet);
     make_row(row, flow, dir, frame, &packet);
     row->flow = (uint32_t)(flow - index->flows.at);
     counts->tcp++;
@@ -185,6 +202,23 @@ enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_sour
     return status;
 }
 
+/* Keeps a SYN whose number is one less than the first one of its side, which stands before it in the file. */
+static void study_syn(struct pl_index *index, struct pl_flows *flows, const struct nc_packet *packet)
+{
+    unsigned dir;
+    struct pl_flow *flow = pl_flows_find(flows, packet, &dir);
+    if (!flow)
+        return;
+    const struct pl_side *before = flow->older ? &flows->at[flow->older - 1].side[dir] : NULL;
+    bool first = flow->side[0].packets + flow->side[1].packets == 0 && packet->tcp.flags & NC_TCP_SYN;
+    if (first && before && !before->syn && before->based && before->base == packet->tcp.seq + 1 &&
+        index->late_n < sizeof index->late / sizeof *index->late)
+        index->late[index->late_n++] = *packet;
+    flow->side[dir].packets++;
+    pl_flow_learn(flow, dir, &packet->tcp);
+    pl_unwrap(&flow->side[dir], packet->tcp.seq, true);
+}
+
 /* Reads the beginning of the capture once more, to learn whether it holds packets twice. */
 static void judge_copies(struct pl_index *index)
 {
@@ -196,11 +230,17 @@ static void judge_copies(struct pl_index *index)
     int opened = source->path ? pl_reader_open_file(&reader, source->path, &error)
                               : pl_reader_open(&reader, source->data, source->len);
     uint64_t tunnelled = index->counts.tunnelled;
+    struct pl_flows flows;
+    if (pl_flows_init(&flows) < 0)
+        opened = -1;
     index->judged = true;
     for (int i = 0; opened == 0 && i < PL_COPIES_FRAMES && pl_reader_next(&reader, &frame) == PL_FRAME; i++)
         if (frame.link != PL_LINK_UNKNOWN && frame.t_ns >= 0 && decode(index, &frame, &packet) == NC_DECODED &&
-            packet.l4 == NC_L4_TCP && !packet.fragment)
+            packet.l4 == NC_L4_TCP && !packet.fragment) {
             pl_copies_study(&index->copies, &frame, &packet);
+            study_syn(index, &flows, &packet);
+        }
+    pl_flows_free(&flows);
     index->counts.tunnelled = tunnelled;
     pl_copies_judge(&index->copies);
     pl_reader_close(&reader);

@@ -45,6 +45,8 @@ struct pl_index {
     struct pl_counts counts;
     struct pl_source source; /* what it reads */
     struct pl_copies copies;
+    struct nc_packet late[16]; /* SYNs of the beginning that stand behind other packets of their connection */
+    unsigned late_n;
     bool judged;      /* `copies` knows the beginning of the capture */
     bool tunnels;     /* look for TCP inside tunnels; the caller sets it after pl_index_open */
     bool keep_copies; /* give copies rows, too; as `tunnels` */
