@@ -118,6 +118,7 @@ def _limits(near: Analysis, far: Analysis, client: int, server: int, names: list
     began_ns = (near_limits[0] if near_limits[0].size else sent_ns)[:1]
     borders = np.unique(np.concatenate([began_ns, *near_limits[:2], *far_limits[:2]]))
     borders = borders[borders >= began_ns[0]] if began_ns.size else borders[:0]
+    borders = borders if borders.size > 1 else borders[:0]  # no time passed
     start = borders[:-1]
     found, beyond = _cause_at(start, *near_limits), _cause_at(start, *far_limits)
     gateway = names.index(GATEWAY)
