@@ -49,7 +49,6 @@ int pl_export_flow_files(const struct pl_flow_export *export, bool human)
         return pl_report(human, &error);
     bool opened = pl_index_open_file(&index, file, &error) == PL_OK;
     index.tunnels = export->tunnels;
-    index.keep_copies = true;
     int status = opened ? write_folder(&index, export, human) : pl_report(human, &error);
     pl_index_free(&index);
     return status;

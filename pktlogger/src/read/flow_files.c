@@ -175,6 +175,7 @@ int pl_flow_files_write(struct pl_index *index, int dir_fd, uint32_t flows_max, 
     enum pl_row_status next;
     int result = 0;
     index->reader.keep_head = true;
+    index->keep_copies = true;
     while (result == 0 && (next = pl_index_next(index, &row, error)) != PL_ROWS_END) {
         if (next == PL_ROWS_FAILED)
             result = -1;
