@@ -1,7 +1,8 @@
-"""Which parts of a setting are drawn from a seed: packets' fates in the delay box, a congestion control's own draws, a
-gateway of another make. Where nothing is drawn, repeats in virtual time are copies of one trial.
+"""Which parts of a setting are drawn from a seed. Where none is, repeats in virtual time are copies of one trial.
 
-In real time the machine's own noise makes repeats differ, whatever the path does.
+Drawn are the packets' fates in the delay box, some congestion controls' choices, the channels that connections get, and
+what a gateway of another make chooses. In real time the machine's own noise makes repeats differ, whatever the path
+does.
 """
 
 from __future__ import annotations
@@ -24,11 +25,18 @@ _STILL_SEED = 1
 
 def is_drawn(setting: Scenario) -> bool:
     """Whether anything in this setting is drawn at random that its results depend on."""
+    ways = setting.path.phases("ab") + setting.path.phases("ba")
     return (
         not DRAWING_CONTROLS.isdisjoint(_controls(setting))
         or any(flows.gateway_of(setting, pair).kind == "command" for pair in flows.pairs(setting))
-        or any(_drawn_in(setting.path.direction(way)) for way in ("ab", "ba"))
+        or any(_drawn_in(way) or _spread_by_flow(way) for way in ways)
     )
+
+
+def _spread_by_flow(direction: Direction) -> bool:
+    """Whether a connection's channel depends on its ports, which the kernel draws. A transfer has two at least: its
+    control connection may have another channel than the data."""
+    return int(direction.values["channels"]) > 1 and direction.values["balance"] == "flow"
 
 
 def _controls(setting: Scenario) -> Iterator[str]:

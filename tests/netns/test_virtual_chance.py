@@ -13,6 +13,7 @@ from support.virtual import virtual
 from netcommon import binaries
 from scenarios import cli
 from scenarios.plan.congestion import LINUX
+from scenarios.plan.plan import load_plan
 from scenarios.run import results
 from scenarios.virtual import guest, kernel, program, randomness
 
@@ -56,6 +57,7 @@ parallel = 3
 bidir = true
 [case.lft.gateway]
 kind = "lft"
+rate = "1 line"
 [case.box.path]
 jitter = "normal:1ms,25%"
 aqm = "pie"
@@ -117,6 +119,43 @@ def test_results_depend_on_the_seed_where_the_table_says_so_and_nowhere_else(tmp
     rows = parquet.read_table(run(tmp_path / "seeds", path + sweep, jobs=2) / "results.parquet").to_pylist()
     kinds = {name: {row["short_term_bps"] for row in rows if row["congestion"] == name} for name in controls}
     assert {name for name, found in kinds.items() if len(found) > 1} == randomness.DRAWING_CONTROLS, kinds
+
+
+@pytest.mark.timeout(600)  # eighteen guests
+def test_what_is_drawn_of_path_and_transfer_is_known(tmp_path: Path) -> None:
+    """Ports decide which channel a connection gets; elsewhere they change nothing, nor do a gateway's keys."""
+    text = (
+        PATH.replace('"3s"', '"2s"').replace("40Mbit", "20Mbit")
+        + """
+[sweep]
+"scenario.case" = ["channels", "in-turn", "harmonized", "lft", "jitter", "codel"]
+"path.seed" = [1, 2, 3]
+[case.channels]
+path.channels = 3
+transfer.parallel = 4
+[case.in-turn]
+path.channels = 3
+path.balance = "packet"
+[case.harmonized]
+path.harmonize = "18Mbit"
+transfer.parallel = 4
+[case.lft]
+gateway.kind = "lft"
+gateway.rate = "1 line"
+[case.jitter]
+path.jitter = "uniform:1ms"
+[case.codel]
+path.aqm = "codel"
+"""
+    )
+    found = run(tmp_path / "seeds", text, jobs=2)
+    rows = parquet.read_table(found / "results.parquet").to_pylist()
+    kinds = {row["case"]: set[float]() for row in rows}
+    for row in rows:
+        kinds[row["case"]].add(row["short_term_bps"])
+    plan = load_plan(str(tmp_path / "seeds" / "chance.toml"), seed=1)
+    drawn = {trial.setting.scenario.case for trial in plan.trials if randomness.is_drawn(trial.setting)}
+    assert {case for case, rates in kinds.items() if len(rates) > 1} == drawn == {"channels", "jitter"}, kinds
 
 
 def test_programs_begin_at_a_fixed_time_with_chance_of_their_own(tmp_path: Path) -> None:

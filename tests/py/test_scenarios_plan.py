@@ -369,6 +369,13 @@ def test_an_unknown_axis_is_an_error_at_the_start(tmp_path: Path, line: str, sai
         (["path.ba_jitter=20us"], None),
         (["path.aqm=codel"], "nothing in this plan is random"),
         (["path.aqm=pie"], None),
+        (["transfer.congestion=bbr"], None),
+        (["transfer.congestion=cubic,bbr"], "nothing in 6 of its 12 settings is random"),
+        (["transfer.second=bbr"], None),
+        (["path.change=1s loss=1%"], None),
+        (["path.change=1s delay=1ms"], "nothing in this plan is random"),
+        (["path.channels=2"], None),
+        (["path.channels=2", "path.balance=packet"], "nothing in this plan is random"),
         (["path.loss=1%", "path.seed=5"], "path.seed is fixed"),
     ],
 )
