@@ -115,11 +115,15 @@ class _Bottleneck:
 
 
 def judged(folder: Path, t_ns: Times) -> list[str]:
-    """The limit by the captures at each time; "none" outside of the transfer."""
-    rows, names = main_flow(folder, "limits")
+    """The limit by the captures alone at each time; "none" outside of the transfer. `lfp run` also gives its analysis
+    the samples of the sender's socket, of which the truth is made."""
+    seen = alone(folder)
+    mine = seen.limits["flow"].to_numpy() == seen.summary["main_flow"]
+    rows = {name: seen.limits[name].to_numpy()[mine] for name in ("t0_ns", "t1_ns", "cause")}
+    causes = seen.summary["limit_causes"]
     at = np.searchsorted(rows["t0_ns"], t_ns, "right") - 1
     inside = (at >= 0) & (t_ns < rows["t1_ns"][-1]) if rows["t0_ns"].size else np.zeros(t_ns.size, np.bool_)
-    return [names["cause"][rows["cause"][row]] if there else "none" for row, there in zip(at, inside, strict=True)]
+    return [causes[rows["cause"][row]] if there else "none" for row, there in zip(at, inside, strict=True)]
 
 
 def losses(folder: Path, trial: Trial) -> list[tuple[str, str]]:
