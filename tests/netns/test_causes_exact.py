@@ -72,7 +72,8 @@ def limits_of(folder: Path) -> list[tuple[float, float, str]]:
 @pytest.mark.parametrize("lasts_ms", [50, 200, 1000])
 def test_a_path_that_is_down_is_the_limit_and_the_reason(tmp_path: Path, lasts_ms: int, change: str) -> None:
     """However long it is down, and whatever the delay does meanwhile: what it takes is lost to the outage, and from its
-    beginning until something has passed and is acknowledged nothing else limits the sender."""
+    beginning until something has passed and is acknowledged nothing else limits the sender. The captures alone show
+    the same, and no queue management, which the path does not have."""
     folder = trial_of(tmp_path, OUTAGE.format(end_s=2 + lasts_ms / 1000, change=change))
     flow = main_flow(folder)
     assert flow["box"]["outage"] > 50 and flow["box"]["loss"] == 0
@@ -83,6 +84,11 @@ def test_a_path_that_is_down_is_the_limit_and_the_reason(tmp_path: Path, lasts_m
     assert down[1] - down[0] >= lasts_ms, "it is down until something passes"
     rtt_ms, tries = 100, 2 if lasts_ms > 100 else 1  # a time-out may wait as long again as the outage lasted
     assert down[1] - down[0] <= tries * lasts_ms + 2 * rtt_ms + 200
+    alone = without_record(folder)
+    assert "aqm" not in flow["losses_seen"] and main_flow(alone)["losses_by_cause"] == flow["losses_by_cause"]
+    (seen,) = (limit for limit in limits_of(alone) if limit[2] == "path_down")
+    assert seen[:2] == pytest.approx(down[:2], abs=1.0)
+    shutil.rmtree(tmp_path / "runs")
 
 
 LONGER = """
