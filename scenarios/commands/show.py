@@ -157,8 +157,11 @@ def _limited(metrics: dict[str, Any]) -> str:
     return f"{most.replace('_', ' ')}, {readable.share(shares[most], 2)}" if shares[most] else ""
 
 
-def _shared(metrics: dict[str, Any]) -> str:
-    """A flow's share of the time in which all flows run, and what all had."""
+def _shared(trial: dict[str, Any]) -> str:
+    """A flow's share of the time in which all flows run, and what all had; empty where it is alone."""
+    metrics = trial["metrics"]
+    if not (trial["params"].get("beside") or metrics.get("flows_common_ns")):
+        return ""
     own = metrics.get("flow_share")
     return together(metrics) if own is None else f"{readable.share(own, 3)}; {together(metrics)}"
 
@@ -167,9 +170,9 @@ def _measured(trial: dict[str, Any], captured: bool, several: bool) -> tuple[str
     metrics, verdict = trial["metrics"], trial["verdict"]
     share = metrics["stopped_share"]
     row = {**trial, **metrics, "valid": verdict["valid"], "reasons": "; ".join(verdict["reasons"])}
-    row["cause"] = verdicts.short(verdict)
+    row |= {"cause": verdicts.short(verdict), "flows_common_ns": None}  # which has a column of its own
     limited = (_limited(metrics),) if captured else ()
-    shared = (_shared(metrics),) if several else ()
+    shared = (_shared(trial),) if several else ()
     return _round_trip(trial), "" if share is None else readable.number(share, 2), *limited, *shared, outcome(row)
 
 

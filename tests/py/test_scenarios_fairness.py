@@ -14,6 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from rttcp.iperf3_tool import Ran, end_event
+from scenarios.commands import show
 from scenarios.plan.columns import COLUMNS
 from scenarios.run import results
 from scenarios.run.progress import outcome
@@ -195,6 +196,17 @@ def test_no_line_of_text_adds_averages_of_different_spans() -> None:
     assert outcome(row | told) == "main 47.8 Mbit/s, rival 78 Mbit/s; all for 10 s: 96.5 Mbit/s, Jain 0.71  valid"
     assert "never all at once" in outcome(row | {"flows_common_ns": None})
     assert COLUMNS["flows_common_ns"].role == "outcome"
+
+
+def test_lfp_show_says_once_what_flows_share_and_nothing_of_a_flow_that_is_alone() -> None:
+    metrics = {"short_term_bps": 47.8e6, "stopped_share": None, "rtt_median_ns": None}
+    told = {"flows_common_ns": 10 * S, "flows_bps": 96.5e6, "flow_share": 0.181, "flow_jain": 0.71}
+    one = {"state": "done", "error": None, "verdict": VALID, "params": {"beside": None}, "metrics": metrics}
+    assert show._measured(one, captured=False, several=True)[-2:] == ("", " 47.8 Mbit/s  valid")
+    both = one | {"params": {"beside": "bbr"}, "metrics": metrics | told}
+    assert show._measured(both, captured=False, several=True)[-2:] == (
+        "18.1 %; all for 10 s: 96.5 Mbit/s, Jain 0.71", " 47.8 Mbit/s  valid"
+    )  # fmt: skip
 
 
 def test_counts_of_the_kernel_are_of_all_streams(tmp_path: Path) -> None:
