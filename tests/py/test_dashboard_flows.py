@@ -103,3 +103,14 @@ def test_no_two_lines_of_a_panel_look_alike(tmp_path: Path, write: Callable[[Pat
     looks = [(trace.yaxis or "y", trace.line.color, trace.line.dash) for trace in lines
              if not str(trace.name).startswith("limited by")]  # fmt: skip
     assert len(looks) > 5 and sorted({look for look in looks if looks.count(look) > 1}, key=str) == []
+
+
+def test_the_page_of_a_failed_trial_shows_what_was_measured_until_then(tmp_path: Path) -> None:
+    run = synthetic_run.seqack(tmp_path)
+    file = run / "trials" / "0000" / "status.json"
+    failed = {"state": "failed", "error": "near-gateway: ended during the transfer, exit status 7 (no licence)"}
+    file.write_text(json.dumps(json.loads(file.read_text()) | failed))
+    loaded = load_run(run)
+    texts = list(texts_of_page(trial_page.page(loaded, loaded.trial(0))))
+    assert f"This trial failed: {failed['error']}. What follows is what was measured until then." in texts
+    assert "Stops" in texts and "Events in view" in texts
