@@ -18,8 +18,8 @@ struct rttcp_settings {
     const char *bind;
     bool ipv4, ipv6;
     bool once;
-    uint64_t sessions;     /* at a time */
-    uint64_t memory_bytes; /* of all sessions' buffers */
+    uint64_t sessions;                     /* at a time */
+    uint64_t memory_bytes;                 /* of all sessions' buffers */
     uint64_t max_idle_ns, max_duration_ns; /* of a session */
     uint64_t repeat;
     uint64_t bytes, buffers, exchanges, request_bytes, response_bytes, duration_ns, omit_ns, length_bytes, align_bytes,

@@ -56,7 +56,7 @@ static void a_whole_message_gets_in(void)
     CHECK_EQ(take(), -1);
     look();
     rttcp_pending_sweep(&pending, &places, 6, 10); /* the clock is younger than the patience */
-    CHECK_EQ(pending.n, 2);               /* the silent and the half one may still */
+    CHECK_EQ(pending.n, 2);                        /* the silent and the half one may still */
     CHECK_EQ(write(half, "cde", 3), 3);
     look();
     fd = take();
