@@ -12,7 +12,7 @@
 #define FRAME_MAX (NC_VNET_LEN + 66000)
 
 struct frame_spec {
-    int vlans;      /* 0 … 3 tags */
+    int vlans;      /* 0 … NC_VLAN_MAX + 1 tags */
     int ip_version; /* 4 or 6 */
     int ip_extra;   /* IPv4: bytes of options; IPv6: number of extension headers, hop-by-hop first */
     bool udp;

@@ -175,7 +175,7 @@ static void flags_of_first_and_last(void)
 static struct frame_spec any_spec(struct seeded *seeded)
 {
     static const uint16_t sizes[] = {1, 3, 64, 500, 1448, 8948, 32000};
-    struct frame_spec spec = {.vlans = (int)seeded_below(seeded, 3),
+    struct frame_spec spec = {.vlans = (int)seeded_below(seeded, NC_VLAN_MAX + 1),
                               .ip_version = seeded_below(seeded, 2) ? 4 : 6,
                               .udp = seeded_below(seeded, 4) == 0,
                               .tcp_options = (int)seeded_below(seeded, 11) * 4,
@@ -294,7 +294,7 @@ static void broken_frames_with_gso_are_bad(void)
     frame_build(&spec, buf, &layout);
     buf[NC_VNET_LEN + layout.l4 + 12] = 0x40; /* data offset 4 words */
     CHECK_EQ(nc_super_read(buf, len, &super), NC_SUPER_BAD_GSO);
-    spec.vlans = 3; /* one deeper than decoded */
+    spec.vlans = NC_VLAN_MAX + 1; /* one deeper than decoded */
     len = frame_build(&spec, buf, &layout);
     CHECK_EQ(nc_super_read(buf, len, &super), NC_SUPER_BAD_GSO);
     spec.vlans = 0;
