@@ -5,7 +5,11 @@
 #define MARGIN 3 /* times what 99 % of all steps are off by at most */
 #define USUAL 0.99
 #define PACKETS 3
-#define LEAK 0.03 /* of time: the bottleneck is at least so much faster than it was measured */
+#define RISE_NS 100000.0
+#define FEW 3
+#define RISES 0.02 /* so many of all steps may rise, */
+#define TIMES 4    /* and so many times as many as at the level before */
+#define LEAK 0.03  /* of time: the bottleneck is at least so much faster than it was measured */
 
 static double larger(double a, double b)
 {
@@ -83,7 +87,8 @@ static struct pl_base_candidate *present(struct pl_base_finder *f)
 static bool lasted(const struct pl_base_candidate *level)
 {
     double lasts_ns = larger((double)PL_BASE_LASTS_NS, 2 * level->high_ns);
-    return level->packets >= PACKETS && (double)(level->shown_ns - level->since_ns) >= lasts_ns;
+    return level->packets >= PACKETS && level->rises <= FEW + level->most_rises * level->steps &&
+           (double)(level->shown_ns - level->since_ns) >= lasts_ns;
 }
 
 /* A packet shows the present level. */
@@ -112,6 +117,15 @@ static struct bounds bounds_of(const struct pl_base_finder *f, const struct pl_b
     return (struct bounds){queue_ns, part->delay_ns - larger(most_ns, 0), part->delay_ns - queue_ns};
 }
 
+/* The present level goes. What it showed of others counts for another one. */
+static void drop(struct pl_base_finder *f, struct pl_base_candidate *heir)
+{
+    const struct pl_base_candidate gone = *present(f);
+    f->levels.n--;
+    heir->steps += gone.steps;
+    heir->rises += gone.rises + !gone.fell;
+}
+
 /* Goes back to the level before, which the packet agrees with. */
 static bool resume(struct pl_base_finder *f, const struct bounds *b)
 {
@@ -120,7 +134,7 @@ static bool resume(struct pl_base_finder *f, const struct bounds *b)
     const struct pl_base_candidate *before = present(f) - 1;
     if (b->low_ns > before->high_ns + f->tolerance_ns || b->high_ns < before->low_ns - f->tolerance_ns)
         return false;
-    f->levels.n--;
+    drop(f, present(f) - 1);
     return true;
 }
 
@@ -128,25 +142,25 @@ static bool resume(struct pl_base_finder *f, const struct bounds *b)
 static int begin(struct pl_base_finder *f, int64_t t_ns, const struct bounds *b)
 {
     struct pl_base_candidate *last = f->levels.n ? present(f) : NULL;
-    bool fell = last && b->high_ns < last->high_ns;
-    int64_t since_ns = t_ns;
-    if (last && !lasted(last)) {
-        if (resume(f, b))
-            return 0;
-        if (!fell && !last->fell && f->levels.n > 1)
-            since_ns = last->t_ns; /* since then nothing has shown the level before */
-        fell = fell || last->fell;
-        if (f->levels.n > 1 || fell)
-            f->levels.n--;
-    } else if (fell)
-        last->high_ns = last->earlier_ns[0]; /* small falls on the way to this one were part of it */
-    struct pl_base_candidate level = {.t_ns = since_ns,
+    struct pl_base_candidate level = {.t_ns = t_ns,
                                       .low_ns = lesser(b->low_ns, b->high_ns),
                                       .least_ns = lesser(b->low_ns, b->high_ns),
                                       .high_ns = b->high_ns,
-                                      .fell = fell,
+                                      .fell = last && b->high_ns < last->high_ns,
                                       .noted_ns = t_ns,
                                       .earlier_ns = {b->high_ns, b->high_ns}};
+    if (last && !lasted(last)) {
+        if (resume(f, b))
+            return 0;
+        if (!level.fell && !last->fell && f->levels.n > 1)
+            level.t_ns = last->t_ns; /* since then nothing has shown the level before */
+        level.fell = level.fell || last->fell;
+        if (f->levels.n > 1 || level.fell)
+            drop(f, &level);
+    } else if (level.fell)
+        last->high_ns = last->earlier_ns[0]; /* small falls on the way to this one were part of it */
+    const struct pl_base_candidate *before = f->levels.n && !level.fell ? present(f) : NULL;
+    level.most_rises = before ? RISES + TIMES * before->rises / larger(before->steps, 1) : 1;
     if (PL_APPEND(&f->levels, level) < 0)
         return -1;
     show(f, t_ns);
@@ -170,7 +184,7 @@ static bool was_none(struct pl_base_finder *f, double delay_ns)
     struct pl_base_candidate *level = present(f);
     if (f->levels.n < 2 || level->fell || lasted(level) || delay_ns > level[-1].high_ns + f->tolerance_ns)
         return false;
-    f->levels.n--;
+    drop(f, level - 1);
     level[-1].high_ns = lesser(level[-1].high_ns, delay_ns);
     return true;
 }
@@ -254,8 +268,11 @@ int pl_base_finder_add(struct pl_base_finder *f, const struct pl_base_part *part
         b = bounds_of(f, part);
         result = judge(f, part, &b);
     }
-    if (result == 0)
+    if (result == 0) {
+        present(f)->steps++;
+        present(f)->rises += f->step.begun && risen_ns(&f->step, part) > RISE_NS;
         follow(f, part, b.queue_ns);
+    }
     f->least_ns = f->step.begun ? lesser(f->least_ns, part->delay_ns) : part->delay_ns;
     advance(&f->step, part);
     return result;

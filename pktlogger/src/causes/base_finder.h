@@ -5,6 +5,7 @@
  * - A rise beyond what the flow sent since the arrival before is no queue of its own. Where delays fall back gradually,
  *   as a queue drains, it was a queue of others. Where they stay, it is a longer path.
  * - A fall beyond the time that passed, or below a level that lasted, is a shorter path.
+ * - Where such rises become more frequent with a higher level, others are sending, and it is their queue.
  * A level counts when it has lasted PL_BASE_LASTS_NS and two of its delays, and three packets show it. All else is a
  * queue, a late time stamp, or jitter. How far single rises are beyond the bounds, but for 1 % of them, widens these: a
  * late time stamp makes a rise before it or behind it.
@@ -59,6 +60,8 @@ struct pl_base_candidate {
     double earlier_ns[2];       /* which was the second of these, and the first one before */
     unsigned packets;           /* that showed it */
     bool fell;                  /* it is lower than the one before */
+    double steps, rises;        /* from arrival to arrival; those that rise by more than the flow sent */
+    double most_rises;          /* the share of them from which on others have a queue */
 };
 
 struct pl_base_finder {

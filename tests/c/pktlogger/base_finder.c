@@ -218,6 +218,28 @@ static void a_queue_of_others_is_no_path(void)
     pl_base_free(&base);
 }
 
+/* Others fill the queue from the third second on, and keep it between 20 and 40 ms until the end. */
+static void a_queue_of_others_that_never_drains_is_no_path(void)
+{
+    struct seeded seeded = seeded_start();
+    struct path path = {.part_ns = MS / 8, .delay_ns = {20 * MS}};
+    struct pl_base base = {.least_ns = 0};
+    size_t n = 0;
+    double others_ns = 0, now_ns = 0;
+    for (; n < PARTS / 3; n++) {
+        double gap_ns = path.part_ns * (2 + (double)seeded_below(&seeded, 100) / 50);
+        others_ns = fmax(others_ns - gap_ns / 2, 0);
+        while (now_ns > 3000 * MS && others_ns < 35 * MS && seeded_below(&seeded, 4) == 0)
+            others_ns += between(&seeded, 0.3, 4) * MS;
+        sent[n] = (struct sent){.t_ns = (int64_t)now_ns, .wait_ns = others_ns};
+        sent[n].received_ns = sent[n].t_ns + (int64_t)(others_ns + path.part_ns + path.delay_ns[0]);
+        now_ns += gap_ns;
+    }
+    find(&path, n, &base);
+    CHECK(wrong_share(&path, n, &base, MS / 10) == 0);
+    pl_base_free(&base);
+}
+
 /* Every time stamp is late by a random time of 1 ms in the mean. The path of 20 ms stays as it is, or gets 30 ms longer
  * for two seconds. */
 static void late_time_stamps_are_no_path(void)
@@ -276,6 +298,7 @@ int main(void)
 {
     RUN(queues_are_right_however_the_path_changes);
     RUN(a_queue_of_others_is_no_path);
+    RUN(a_queue_of_others_that_never_drains_is_no_path);
     RUN(late_time_stamps_are_no_path);
     RUN(what_does_not_last_is_no_path);
     RUN(a_queue_at_the_beginning_is_unknown);
