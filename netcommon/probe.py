@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from netcommon.errors import LfpError
+from netcommon.readable import number
 
 DEADLINE_S = 20.0  # a machine with a load of 25 takes seconds to start a program
 MOST_BYTES = 2**20
@@ -36,9 +37,9 @@ def output(argv: Sequence[str | Path], deadline_s: float = DEADLINE_S) -> bytes:
             said = _read(stdout.fileno(), until_s)
         status = process.wait(max(until_s - time.monotonic(), 0.1))
     except subprocess.TimeoutExpired:
-        raise LfpError(f"it does not end within {deadline_s:g} s") from None
+        raise LfpError(f"it does not end within {number(deadline_s)} s") from None
     except TimeoutError:
-        raise LfpError(f"no answer within {deadline_s:g} s") from None
+        raise LfpError(f"no answer within {number(deadline_s)} s") from None
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -45,7 +45,7 @@ lower_option = click.option(
     "--lower-is-better", is_flag=True, help="Less of the metric is better, as of elapsed_ns or retransmits.",
 )  # fmt: skip
 margin_option = click.option(
-    "--margin", "--within", "margin", default=f"{judgement.MARGIN:.0%}", show_default=True,
+    "--margin", "--within", "margin", default=readable.share(judgement.MARGIN).replace(" ", ""), show_default=True,
     help="The share by which a ratio may differ from 1 and count as the same; below 100%.",
 )  # fmt: skip
 undecided_option = click.option(

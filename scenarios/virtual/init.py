@@ -111,7 +111,10 @@ def _begin() -> None:
     """Waits for the one moment at which every guest begins, whatever came before."""
     early_s = _START_S - time.monotonic()
     if early_s <= 0:
-        raise LfpError(f"setting the guest up took {round(_START_S - early_s, 3)} s of its clock, not {_START_S:g} s")
+        from netcommon.readable import duration
+
+        took, allowed = duration(1e9 * (_START_S - early_s)), duration(1e9 * _START_S)
+        raise LfpError(f"setting the guest up took {took} of its clock, not {allowed}")
     time.sleep(early_s)
     _set_up_by_us()
 
