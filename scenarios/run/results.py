@@ -87,10 +87,20 @@ def _of_tables(
     trips = _round_trips(own / "tcp_info.parquet", flow, box)
     return {
         **trips,
-        "buffer_delay": rfc6349.buffer_delay(trips.pop("baseline_ns"), trips.pop("rtt_mean_ns")),
+        "buffer_delay": _buffer_delay(trips, behind_gateway=_behind_gateway(flow)),
         **_of_streams(flow, end, own / "tcp_info.parquet"),
         **_of_captures(captured.of_flow(folder, end, behind_gateway=_behind_gateway(flow), alone=alone)),
     }
+
+
+def _buffer_delay(trips: dict[str, Any], *, behind_gateway: bool) -> float | None:
+    """RFC 6349's figure, which takes what it needs out of ``trips``; None behind a gateway, where the sender's RTT is
+    that of another path than the whole."""
+    baseline_ns, mean_ns = trips.pop("baseline_ns"), trips.pop("rtt_mean_ns")
+    return None if behind_gateway else rfc6349.buffer_delay(baseline_ns, mean_ns)
+
+
+_NO_RTT_US = 2**32 - 1  # tcpi_min_rtt before the first measurement
 
 
 def _behind_gateway(flow: dict[str, Any]) -> bool:
@@ -224,20 +234,23 @@ def _of_captures(found: Captured) -> dict[str, Any]:
 
 
 def _round_trips(samples: Path, flow: dict[str, Any], box: dict[str, Any]) -> dict[str, Any]:
-    """The least, the median and the mean smoothed RTT of the TCP_INFO samples, and the mean RTT of the empty path at
-    their times, ns."""
+    """The least RTT that the sender's TCP measured, the median and the mean of the smoothed RTT in its samples, and the
+    mean RTT of the empty path at their times, ns."""
     none: dict[str, Any] = dict.fromkeys(("rtt_min_ns", "rtt_median_ns", "rtt_mean_ns", "baseline_ns"))
     if not samples.exists():
         return none
     with parquet.ParquetFile(samples, pre_buffer=False) as file:  # read_table takes five times as long for a small one
         if not {"rtt_us", "t_ns"} <= set(file.schema_arrow.names):
             return none
-        table = file.read(columns=["rtt_us", "t_ns"], use_threads=False)
+        names = [name for name in ("rtt_us", "t_ns", "min_rtt_us") if name in file.schema_arrow.names]
+        table = file.read(columns=names, use_threads=False)
     samples_us = table["rtt_us"].to_numpy()
     known = samples_us[samples_us > 0]
     if not len(known):
         return none
-    least, median_us, mean = float(known.min()), float(np.median(known)), float(known.mean())
+    measured_us = table["min_rtt_us"].to_numpy() if "min_rtt_us" in names else known
+    measured_us = measured_us[(measured_us > 0) & (measured_us < _NO_RTT_US)]
+    least, median_us, mean = float(min(measured_us, default=known.min())), float(np.median(known)), float(known.mean())
     return {
         "rtt_min_ns": int(least * 1000), "rtt_median_ns": int(median_us * 1000), "rtt_mean_ns": int(mean * 1000),
         "baseline_ns": baseline.mean_ns(flow, box, table["t_ns"].to_numpy()[samples_us > 0]),

@@ -49,9 +49,13 @@ def most_bps(params: Mapping[str, Any]) -> float | None:
     known = [rate * (params.get("channels") or 1 if n == 0 else 1) for n, rate in enumerate(rates) if rate]
     if not known:
         return None
-    mtu, headers = params.get("mtu") or 1500, _IP_TCP[params.get("family") or "ipv4"] + _TIMESTAMPS
-    frame = mtu + _ON_THE_WIRE.get(str(params.get("framing")), 0)
-    return float(min(known) * (mtu - headers) / frame)
+    return float(min(known) * payload_share(params))
+
+
+def payload_share(params: Mapping[str, Any], *, timestamps: bool = True) -> float:
+    """The share of a line's rate that full segments leave for a stream's bytes, 0 … 1."""
+    mtu, headers = params.get("mtu") or 1500, _IP_TCP[params.get("family") or "ipv4"] + _TIMESTAMPS * timestamps
+    return float((mtu - headers) / (mtu + _ON_THE_WIRE.get(str(params.get("framing")), 0)))
 
 
 def buffer_delay(baseline_ns: float | None, mean_ns: float | None) -> float | None:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.statistics import fairness
+from scenarios.statistics import fairness, rfc6349
 from scenarios.statistics.fairness import Shared
 from scenarios.trial.files import read_json
 
+_TIMESTAMPS = 1  # TCPI_OPT_TIMESTAMPS, in TCP_INFO's options
 FLOWS = "flows"  # name of the table, of the folder of other flows, and of their key in transfer.json
 
 
@@ -24,7 +25,14 @@ def of_trial(folder: Path) -> Shared | None:
     if set(asked) != others.keys():
         return None  # one of them has failed
     known = fairness.counts(end, others, _offset_ns(end) if params.get("topology") == "existing" else None)
-    return fairness.shared(known, fairness.line_bps(params))
+    return fairness.shared(known, _payload_bps(params, end))
+
+
+def _payload_bps(params: dict[str, Any], end: dict[str, Any]) -> float | None:
+    """What the line of a trial carries of its flows' octets; None where it has no such bound."""
+    line = fairness.line_bps(params)
+    options = ((end.get("sender") or {}).get("tcp_info") or {}).get("options", 0)
+    return line and line * rfc6349.payload_share(params, timestamps=bool(int(options) & _TIMESTAMPS))
 
 
 def _offset_ns(end: dict[str, Any]) -> int:

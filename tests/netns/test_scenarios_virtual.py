@@ -186,7 +186,7 @@ def test_without_copies_tcp_does_the_same(tmp_path: Path) -> None:
     path = scenario(tmp_path, SCENARIO.replace('loss = "0.1%"', ""))
     found: dict[tuple[str, bool], float] = {}
     for name, window in (("set", ["--set", "transfer.window=8KB"]), ("tuned", [])):
-        both = ["--set", "transfer.zerocopy=false,true", *window]
+        both = ["--set", "transfer.zerocopy=false,true", "--set", "transfer.length=8KB", *window]
         done = lfp("run", path, "--time", "virtual", "--seed", 7, *both, "--runs-dir", tmp_path / name)
         assert done.returncode == 0, done.stdout + done.stderr
         for trial in trials(only_run(tmp_path / name)):

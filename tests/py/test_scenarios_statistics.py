@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from scenario_runs import TINY, FakeTrials
 from scipy import stats
 
 from scenarios import cli
-from scenarios.run import checks, plugins
+from scenarios.run import checks, plugins, results
 from scenarios.run.judgement import ALPHA, Side, judge
 from scenarios.run.runs import manifest
 from scenarios.statistics import intervals, rfc6349
-from scenarios.trial import baseline
+from scenarios.trial import baseline, sharing
 
 NOISE = 0.0036  # standard deviation of gate.toml's throughputs, relative (docs/how-to/gate.md)
 
@@ -130,3 +132,24 @@ def test_the_baseline_follows_the_path() -> None:
     assert mean_ns == pytest.approx((2 * 40 + 2 * 60 + 4 * 55) / 8 * ms)
     assert baseline.mean_ns({"rtt_ns": 0, "delay_ns": 0}, {}, np.asarray(at_s)) is None
     assert baseline.round_trips({"rtt_ns": 80 * ms, "delay_ns": 20 * ms, "change": "1s delay=30ms"})[1] == (s, 120 * ms)
+
+
+def test_what_a_line_carries_of_its_streams() -> None:
+    """1,448 octets in each 1,500 with time stamps; 20 Mbit/s carried 19.3 and were said to have carried 20.0."""
+    assert rfc6349.payload_share({"mtu": 1500}) == pytest.approx(1448 / 1500)
+    assert rfc6349.payload_share({"mtu": 1500}, timestamps=False) == pytest.approx(1460 / 1500)
+    assert rfc6349.payload_share({"mtu": 9000, "framing": "ethernet", "family": "ipv6"}) == pytest.approx(8928 / 9038)
+    assert sharing._payload_bps({"rate_bps": 20_000_000}, {"sender": {"tcp_info": {"options": 7}}}) == pytest.approx(
+        20e6 * 1448 / 1500
+    )
+    assert sharing._payload_bps({"rate_bps": 0}, {}) is None
+
+
+def test_the_least_rtt_is_the_kernels_and_not_the_least_of_its_averages(tmp_path: Path) -> None:
+    """A flow that starts into a full queue has no average near the path's RTT."""
+    samples = {"t_ns": [1, 2, 3], "rtt_us": [0, 52_000, 50_180], "min_rtt_us": [2**32 - 1, 51_000, 40_620]}
+    parquet.write_table(pa.table(samples), tmp_path / "tcp_info.parquet")
+    found = results._round_trips(tmp_path / "tcp_info.parquet", {"rtt_ns": 40_000_000}, {})
+    assert found["rtt_min_ns"] == 40_620_000 and found["rtt_median_ns"] == 51_090_000
+    behind = results._buffer_delay({"baseline_ns": 40.0, "rtt_mean_ns": 1.0}, behind_gateway=True)
+    assert behind is None, "the RTT to the near gateway says nothing of the whole path"
