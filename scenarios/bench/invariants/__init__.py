@@ -1,0 +1,1 @@
+"""The bench that draws settings at random and checks what must hold in any trial."""
