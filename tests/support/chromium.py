@@ -55,9 +55,9 @@ def watched_page(browser: BrowserContext) -> Iterator[Page]:
     browser.on("weberror", failed)
     with browser_of_tests(browser):
         yield browser.new_page()
-    for page in browser.pages:
-        if page not in before:
-            page.close()
+        for page in browser.pages:
+            if page not in before:
+                page.close()  # before its cookies go: it may ask for something meanwhile
     browser.remove_listener("console", console)
     browser.remove_listener("weberror", failed)
     assert errors == [], f"the console of the page: {errors}"
