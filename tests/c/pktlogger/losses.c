@@ -84,6 +84,7 @@ static double interval_ms(const struct path *path, enum control control, double 
 static void send(struct path *path, enum kind kind, enum control control, double late_ms, uint64_t seed)
 {
     double now_ms = 0, free_ms = 0, lost_ms = -1e9;
+    pl_time_spans_free(&path->down);
     *path =
         (struct path){.state = seed, .t = {.min_rtt_ns = 40 * MS, .receiver_last_ns = INT64_MAX, .low_delay_ns = 0}};
     for (; path->n < PARTS; path->n++) {
