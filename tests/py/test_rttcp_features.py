@@ -185,6 +185,24 @@ def test_one_parser_reads_iperf3s_document_and_ours(receiver: Receiver) -> None:
     assert theirs["intervals"][0]["streams"][0].keys() <= ours["intervals"][0]["streams"][0].keys()
 
 
+def test_a_document_of_both_directions_is_as_iperf3s(receiver: Receiver) -> None:
+    """What iperf3 3.12 prints with --bidir -P 2: four streams everywhere, and a sum of each direction."""
+    ours = _document(receiver, "-d", "300ms", "-P", "2", "-i", "100ms", "--bidir")
+    assert len(ours["start"]["connected"]) == len(ours["end"]["streams"]) == 4
+    assert len({row["socket"] for row in ours["start"]["connected"]}) == 4
+    assert [row["sender"]["sender"] for row in ours["end"]["streams"]] == [True, True, False, False]
+    first = ours["intervals"][0]
+    assert [row["sender"] for row in first["streams"]] == [True, True, False, False]
+    assert first["sum"]["sender"] and not first["sum_bidir_reverse"]["sender"]
+    assert ["rtt" in row for row in first["streams"]] == [True, True, False, False]
+    for way, streams in (("", slice(0, 2)), ("_bidir_reverse", slice(2, 4))):
+        total = ours["end"][f"sum_sent{way}"]["bytes"]
+        assert total == sum(row["sender"]["bytes"] for row in ours["end"]["streams"][streams]) > 0
+        assert first[f"sum{way}"]["bytes"] == sum(row["bytes"] for row in first["streams"][streams])
+    parsed = rttcp.iperf3.parse(json.dumps(ours))
+    assert len(parsed.end.streams) == 4
+
+
 def test_what_failed_is_an_error_in_the_document_too() -> None:
     argv = [BINARY, "-t", "127.0.0.1", "-p", str(free_port()), "--format", "iperf3"]
     done = subprocess.run(argv, capture_output=True, timeout=DEADLINE_S, check=False)

@@ -83,6 +83,28 @@ def test_duration_ends_the_transfer(receiver: Receiver) -> None:
     assert sum(e["bytes"] for e in events if e["event"] == "interval") == end.sender.bytes
 
 
+@pytest.mark.parametrize("options", [{}, {"window_bytes": 65536}, {"parallel": 3}, {"direction": "reverse"}])
+def test_a_low_pace_is_kept_and_the_transfer_ends_with_its_duration(
+    receiver: Receiver, options: dict[str, Any]
+) -> None:
+    """The kernel sends the first ten segments at once, which are minutes at this pace, and the buffer holds more."""
+    status, events, errors = send(receiver.port, pace_bps=10_000, duration_ns=10**9, **options)
+    assert status == 0, errors
+    end = rttcp.parse_end(events[-1])
+    ahead = options.get("parallel", 1) * 125  # a write of each stream is never more than 0.1 s of the pace
+    assert end.receiver.bytes <= end.summary.elapsed_ns * 1250 // 10**9 + ahead
+    assert end.receiver.bytes > 0 and end.summary.elapsed_ns < 6 * 10**9
+
+
+def test_a_pace_of_packets_sends_full_segments_one_at_a_time(receiver: Receiver) -> None:
+    status, events, errors = send(receiver.port, pace_packets=10, mss_bytes=1000, duration_ns=10**9)
+    assert status == 0, errors
+    end = rttcp.parse_end(events[-1])
+    segment = end.sender.bytes // round(end.sender.bytes / 1000)
+    assert segment <= 1000 and end.receiver.bytes <= (end.summary.elapsed_ns * 10 // 10**9 + 1) * 1000
+    assert end.summary.elapsed_ns < 6 * 10**9
+
+
 def test_many_sessions_at_a_time_keep_their_lines_whole(receiver: Receiver) -> None:
     argv = rttcp.sender_argv("127.0.0.1", BINARY, port=receiver.port, bytes=3_000_000, interval_ns=10_000_000)
     senders = [subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(24)]

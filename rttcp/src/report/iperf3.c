@@ -51,18 +51,50 @@ static json_t *connected(const json_t *stream)
                      "local_host", local, "local_port", local_port, "remote_host", remote, "remote_port", remote_port);
 }
 
-static json_t *start_of(const struct rttcp_report *report, const struct rttcp_way *way, bool sends)
+/* A direction as the document shows it. */
+struct shown {
+    const struct rttcp_way *way;
+    const json_t *details;
+    uint64_t first; /* stream */
+    bool sends;     /* this end */
+};
+
+static struct shown shown_of(const struct rttcp_report *report, int direction)
+{
+    return (struct shown){
+        .way = &report->ways[direction],
+        .details = report->details[direction],
+        .first = direction == FORWARD ? 0 : report->params.forward,
+        .sends = (direction == FORWARD) != report->serving,
+    };
+}
+
+static const struct rttcp_side *ours_of(const struct shown *shown)
+{
+    return shown->sends ? &shown->way->sender : &shown->way->receiver;
+}
+
+static bool both_ways(const struct rttcp_report *report)
+{
+    return report->params.forward && report->params.reverse;
+}
+
+static json_t *start_of(const struct rttcp_report *report, const struct shown *shown)
 {
     char when[64];
     size_t i;
     json_t *row, *streams = json_array();
     const struct rttcp_params *params = &report->params;
-    const struct rttcp_side *ours = sends ? &way->sender : &way->receiver;
+    const struct rttcp_way *way = shown->way;
+    const struct rttcp_side *ours = ours_of(shown);
+    struct shown reverse = shown_of(report, REVERSE);
     time_t at = (time_t)(ours->t0_realtime_ns / NC_NS_PER_S);
     struct tm utc;
     gmtime_r(&at, &utc);
     strftime(when, sizeof when, "%a, %d %b %Y %H:%M:%S GMT", &utc);
     json_array_foreach(ours->streams, i, row) json_array_append_new(streams, connected(row));
+    if (both_ways(report))
+        json_array_foreach(ours_of(&reverse)->streams, i, row) json_array_append_new(streams, connected(row));
     json_t *test = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:I, s:I}", "protocol", "TCP", "num_streams",
                              (json_int_t)(params->forward ? params->forward : params->reverse), "blksize",
                              (json_int_t)params->length_bytes, "omit", (json_int_t)(params->omit_ns / NC_NS_PER_S),
@@ -90,19 +122,21 @@ static json_t *rate_object(uint64_t start_ns, uint64_t end_ns, uint64_t bytes, b
                      length > 0 ? (double)bytes * 8 / length : 0.0, "sender", sends);
 }
 
-/* One interval, with this end's row for each stream (meter.h). */
-static json_t *interval_of(const struct rttcp_report *report, const json_t *row, const json_t *details, uint64_t first,
-                           bool sends)
+/* Adds interval i of a direction to `interval`, with this end's row for each stream (meter.h). Where the direction has
+ * ended by then, nothing moved in the time of `other`. */
+static void add_interval(json_t *interval, const struct rttcp_report *report, const struct shown *shown, size_t i,
+                         const json_t *other, const char *sum_key)
 {
-    size_t i;
-    json_t *detail, *streams = json_array();
+    size_t at;
+    json_t *detail, *streams = json_object_get(interval, "streams");
+    const json_t *row = json_array_get(ours_of(shown)->intervals, i), *times = row ? row : other;
     json_int_t retransmits = 0;
-    uint64_t start = (uint64_t)column(row, 0), end = (uint64_t)column(row, 1);
-    bool omitted = end <= report->params.omit_ns;
-    json_array_foreach(details, i, detail)
+    uint64_t start = (uint64_t)column(times, 0), end = (uint64_t)column(times, 1);
+    bool omitted = end <= report->params.omit_ns, sends = shown->sends;
+    json_array_foreach(json_array_get(shown->details, i), at, detail)
     {
         json_t *stream = rate_object(start, end, (uint64_t)column(detail, DETAIL_BYTES), sends);
-        json_object_set_new(stream, "socket", json_integer((json_int_t)(first + i + 1)));
+        json_object_set_new(stream, "socket", json_integer((json_int_t)(shown->first + at + 1)));
         json_object_set_new(stream, "omitted", json_boolean(omitted));
         if (sends) {
             retransmits += column(detail, DETAIL_RETRANSMITS);
@@ -119,17 +153,22 @@ static json_t *interval_of(const struct rttcp_report *report, const json_t *row,
     json_object_set_new(sum, "omitted", json_boolean(omitted));
     if (sends)
         json_object_set_new(sum, "retransmits", json_integer(retransmits));
-    return json_pack("{s:o, s:o}", "streams", streams, "sum", sum);
+    json_object_set_new(interval, sum_key, sum);
 }
 
-static json_t *intervals_of(const struct rttcp_report *report, int direction, bool sends)
+/* With --bidir an interval has the streams of both directions, and a sum of each. */
+static json_t *intervals_of(const struct rttcp_report *report)
 {
-    size_t i;
-    json_t *row, *intervals = json_array();
-    const struct rttcp_way *way = &report->ways[direction];
-    uint64_t first = direction == FORWARD ? 0 : report->params.forward;
-    json_array_foreach((sends ? &way->sender : &way->receiver)->intervals, i, row) json_array_append_new(
-        intervals, interval_of(report, row, json_array_get(report->details[direction], i), first, sends));
+    json_t *intervals = json_array();
+    struct shown first = shown_of(report, rttcp_report_main(report)), second = shown_of(report, REVERSE);
+    const json_t *rows = ours_of(&first)->intervals, *more = both_ways(report) ? ours_of(&second)->intervals : NULL;
+    for (size_t i = 0; i < json_array_size(rows) || i < json_array_size(more); i++) {
+        json_t *interval = json_pack("{s:[]}", "streams");
+        add_interval(interval, report, &first, i, json_array_get(more, i), "sum");
+        if (more)
+            add_interval(interval, report, &second, i, json_array_get(rows, i), "sum_bidir_reverse");
+        json_array_append_new(intervals, interval);
+    }
     return intervals;
 }
 
@@ -162,11 +201,13 @@ static void add_extremes(json_t *sender, const json_t *details, size_t i)
     json_object_set_new(sender, "mean_rtt", json_integer(n ? sum / (json_int_t)n : 0));
 }
 
-static json_t *end_streams(const struct rttcp_way *way, const json_t *details, bool sends)
+static void add_end_streams(json_t *streams, const struct shown *shown)
 {
     size_t i;
-    json_t *row, *streams = json_array();
-    json_array_foreach((sends ? &way->sender : &way->receiver)->streams, i, row)
+    json_t *row;
+    const struct rttcp_way *way = shown->way;
+    bool sends = shown->sends;
+    json_array_foreach(ours_of(shown)->streams, i, row)
     {
         const json_t *sent = json_array_get(way->sender.streams, i), *got = json_array_get(way->receiver.streams, i);
         json_t *sender = rate_object(0, way->sender.elapsed_ns, number(sent, "bytes"), sends);
@@ -176,10 +217,9 @@ static json_t *end_streams(const struct rttcp_way *way, const json_t *details, b
         json_object_set_new(sender, "retransmits", json_integer((json_int_t)number(sent, "retransmits")));
         json_object_set_new(receiver, "socket", json_integer(socket));
         if (sends)
-            add_extremes(sender, details, i);
+            add_extremes(sender, shown->details, i);
         json_array_append_new(streams, json_pack("{s:o, s:o}", "sender", sender, "receiver", receiver));
     }
-    return streams;
 }
 
 static double percent(uint64_t ns, const struct rttcp_side *side)
@@ -209,13 +249,16 @@ static void add_sums(json_t *end, const struct rttcp_way *way, bool sends, const
 
 json_t *rttcp_iperf3_encode(const struct rttcp_report *report)
 {
-    int direction = rttcp_report_main(report);
-    const struct rttcp_way *way = &report->ways[direction];
-    bool sends = (direction == FORWARD) != report->serving;
-    json_t *end = json_pack("{s:o}", "streams", end_streams(way, report->details[direction], sends));
+    struct shown shown = shown_of(report, rttcp_report_main(report)), reverse = shown_of(report, REVERSE);
+    const struct rttcp_way *way = shown.way;
+    bool sends = shown.sends;
+    json_t *streams = json_array(), *end = json_pack("{s:o}", "streams", streams);
+    add_end_streams(streams, &shown);
     add_sums(end, way, sends, "");
-    if (report->params.forward && report->params.reverse)
-        add_sums(end, &report->ways[REVERSE], !sends, "_bidir_reverse");
+    if (both_ways(report)) {
+        add_end_streams(streams, &reverse);
+        add_sums(end, reverse.way, reverse.sends, "_bidir_reverse");
+    }
     json_object_set_new(end, "cpu_utilization_percent",
                         processor(sends ? &way->sender : &way->receiver, sends ? &way->receiver : &way->sender));
     json_object_set_new(end, "sender_tcp_congestion", json_string(way->sender.congestion));
@@ -224,8 +267,8 @@ json_t *rttcp_iperf3_encode(const struct rttcp_report *report)
     json_object_set_new(whole, "v", json_integer(1)); /* the `end` event as in the JSON lines */
     json_object_set_new(whole, "event", json_string("end"));
     const char *error = json_string_value(json_object_get(whole, "error"));
-    document = json_pack("{s:o, s:o, s:o}", "start", start_of(report, way, sends), "intervals",
-                         intervals_of(report, direction, sends), "end", end);
+    document =
+        json_pack("{s:o, s:o, s:o}", "start", start_of(report, &shown), "intervals", intervals_of(report), "end", end);
     if (error)
         json_object_set_new(document, "error", json_string(error));
     json_object_set_new(document, "rttcp", whole);

@@ -61,13 +61,15 @@ static enum rttcp_ended rest_on(struct rttcp_flow *flow, struct rttcp_transfer *
 /* Sends until the stream's end and shuts its connection down. */
 static enum rttcp_ended send_all(struct rttcp_flow *flow, struct rttcp_transfer *stream, struct nc_error *error)
 {
+    rttcp_pace_begin(stream, flow->n);
     enum rttcp_ended ended = rttcp_transfer_open(stream, error);
+    if (!rttcp_pace_small(stream))
+        rttcp_pace_begin(stream, flow->n); /* bursts are paced from here on */
     if (stream == flow->streams)
         atomic_store(&flow->meter.watch_window, true);
-    rttcp_pace_begin(stream, flow->n);
     while (ended == ENDED_N) {
         uint64_t before = rttcp_transfer_moved(stream);
-        ended = rttcp_transfer_send_once(stream, stream->params->length_bytes, error);
+        ended = rttcp_transfer_send_once(stream, stream->write_bytes, error);
         serve_meter(flow, stream);
         if (rttcp_pace_rest(stream, rttcp_transfer_moved(stream) - before))
             ended = rest_on(flow, stream, ended);

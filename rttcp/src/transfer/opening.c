@@ -3,6 +3,8 @@
 #include <time.h>
 
 #include "nc_clock.h"
+#include "nc_range.h"
+#include "pace.h"
 #include "tcpinfo.h"
 #include "transfer.h"
 
@@ -52,6 +54,23 @@ static uint64_t first_flight_of(int fd)
     return rttcp_tcpinfo_get(&info, "snd_cwnd") * rttcp_tcpinfo_get(&info, "snd_mss");
 }
 
+/* Sends up to `total` bytes in long writes, or as a low pace allows. ENDED_N: all were sent, and the transfer is not
+ * over. */
+static enum rttcp_ended send_part(struct rttcp_transfer *transfer, uint64_t total, struct nc_error *error)
+{
+    bool small = rttcp_pace_small(transfer);
+    uint64_t left, piece = small ? transfer->write_bytes : nc_min(total, transfer->buffer_size);
+    uint64_t before, end = rttcp_transfer_moved(transfer) + total;
+    enum rttcp_ended ended = ENDED_N;
+    while (ended == ENDED_N && (left = end - (before = rttcp_transfer_moved(transfer))) > 0) {
+        ended = rttcp_transfer_send_once(transfer, nc_min(left, piece), error);
+        bool more = small && rttcp_pace_rest(transfer, rttcp_transfer_moved(transfer) - before);
+        while (more && ended == ENDED_N && rttcp_transfer_next_write(transfer, 1, &ended))
+            more = rttcp_pace_rest(transfer, 0);
+    }
+    return ended;
+}
+
 enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, struct nc_error *error)
 {
     enum rttcp_ended ended = ENDED_N;
@@ -60,7 +79,7 @@ enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, struct nc_
         return ENDED_N;
     flight = flight < 1 || flight > window ? window : flight;
     for (int round = 0; ended == ENDED_N && round < OPENING_ROUNDS_MAX; round++) {
-        ended = rttcp_transfer_send_part(transfer, flight, flight, error);
+        ended = send_part(transfer, flight, error);
         if (ended == ENDED_N)
             ended = await_acknowledged(transfer, error);
         uint64_t offer = offer_of(transfer->fd);
@@ -71,5 +90,5 @@ enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, struct nc_
     transfer->opening_bytes = rttcp_transfer_moved(transfer);
     /* one long write, so that segments are full however short the later writes are: the receiver's kernel judges by
      * the first segments */
-    return ended == ENDED_N ? rttcp_transfer_send_part(transfer, window, window, error) : ended;
+    return ended == ENDED_N ? send_part(transfer, window, error) : ended;
 }

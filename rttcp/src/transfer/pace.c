@@ -3,11 +3,33 @@
 #include <time.h>
 
 #include "nc_clock.h"
+#include "nc_range.h"
+#include "sock.h"
 
 void rttcp_pace_begin(struct rttcp_transfer *stream, uint64_t streams)
 {
     const struct rttcp_params *params = stream->params;
-    stream->pacer = rttcp_pacer_create(params->pacing_bps / 8 / streams, params->pace_burst_bytes, nc_now_ns());
+    struct rttcp_pace pace = rttcp_pace_of(stream->fd, params, streams);
+    uint64_t burst = params->pace_burst_bytes, small = rttcp_pacer_small_write(pace.bytes_per_s, pace.mss);
+    stream->write_bytes = params->length_bytes;
+    stream->pacer = rttcp_pacer_create(pace.bytes_per_s, burst ? burst : small, nc_now_ns());
+    if (burst || !small)
+        return;
+    small = params->pacing_pps ? pace.mss : small; /* full segments were asked for */
+    stream->write_bytes = nc_min(small, params->length_bytes);
+    stream->pacer.ahead_bytes = 0;
+}
+
+bool rttcp_pace_small(const struct rttcp_transfer *stream)
+{
+    return stream->pacer.burst_bytes && !stream->pacer.ahead_bytes;
+}
+
+/* When the transfer's time is over; UINT64_MAX: never. */
+static uint64_t end_of(const struct rttcp_transfer *stream)
+{
+    const struct rttcp_params *params = stream->params;
+    return params->duration_ns ? stream->t0_ns + params->omit_ns + params->duration_ns : UINT64_MAX;
 }
 
 static void sleep_until(uint64_t until_ns)
@@ -24,6 +46,6 @@ bool rttcp_pace_rest(struct rttcp_transfer *stream, uint64_t bytes)
     uint64_t until = rttcp_pacer_wrote(&stream->pacer, bytes, now);
     if (until == 0)
         return false;
-    sleep_until(until < now + RTTCP_SLICE_NS ? until : now + RTTCP_SLICE_NS);
+    sleep_until(nc_min(nc_min(until, now + RTTCP_SLICE_NS), end_of(stream)));
     return until > now + RTTCP_SLICE_NS;
 }

@@ -39,6 +39,12 @@ int rttcp_data_listen(int control_fd, uint16_t port, const struct rttcp_params *
 /* Whether the two addresses are one host's; ports do not count. */
 bool rttcp_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
+/* How fast each of `streams` sends on average where the parameters pace it; bytes_per_s is 0 where they do not. */
+struct rttcp_pace {
+    uint64_t bytes_per_s, mss;
+};
+struct rttcp_pace rttcp_pace_of(int fd, const struct rttcp_params *params, uint64_t streams);
+
 /* Accepts the connection of a stream (admit.c): the first one from the address of the control connection's peer or,
  * with a key, the first one from there that begins with the stream's token (join.h). It closes all others. */
 int rttcp_data_accept(int listen_fd, int control_fd, const struct rttcp_join_key *key, uint64_t stream,

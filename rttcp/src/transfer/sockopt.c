@@ -1,11 +1,14 @@
 /* Options of the data sockets; sock.h has the interface. */
 #include <errno.h>
+#include <limits.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "nc_range.h"
+#include "pacer.h"
 #include "sock.h"
 #include "window.h"
 
@@ -70,24 +73,36 @@ int rttcp_data_socket(int family, const struct rttcp_params *params, bool sendin
     return -1;
 }
 
+struct rttcp_pace rttcp_pace_of(int fd, const struct rttcp_params *params, uint64_t streams)
+{
+    int mss = 0;
+    getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &(socklen_t){sizeof mss});
+    struct rttcp_pace pace = {.mss = (uint64_t)mss};
+    pace.bytes_per_s = params->pacing_bps ? params->pacing_bps / 8 : params->pacing_pps * pace.mss;
+    if (pace.bytes_per_s)
+        pace.bytes_per_s = nc_max(pace.bytes_per_s / streams, 1);
+    return pace;
+}
+
 /* The kernel's pacing counts payload, so pps times the MSS gives exactly pps full segments a second. Where the
  * writes are paced, the rate is given and taken back. The kernel then paces by window and round-trip time alone,
  * and CUBIC, which takes the acknowledgements of an unpaced sender for a full path, ends slow start a window later
  * (HyStart). */
 static void set_pacing(int fd, const struct rttcp_params *params, uint64_t streams)
 {
-    int mss = 0, waiting = (int)params->pace_burst_bytes;
-    getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &(socklen_t){sizeof mss});
-    uint64_t rate = params->pacing_bps ? params->pacing_bps / 8 : params->pacing_pps * (uint64_t)mss;
+    struct rttcp_pace pace = rttcp_pace_of(fd, params, streams);
+    uint64_t rate = pace.bytes_per_s, burst = params->pace_burst_bytes;
+    int unsent = (int)nc_min(burst ? burst : rttcp_pacer_ahead(rate), INT_MAX), waiting = 0;
     if (rate == 0)
         return;
-    rate = rate / streams ? rate / streams : 1;
     setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
-    if (!waiting)
-        return;
-    rate = UINT64_MAX;
-    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
-    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, sizeof waiting);
+    if (burst) {
+        rate = UINT64_MAX;
+        setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
+    }
+    getsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, &(socklen_t){sizeof waiting});
+    if (waiting <= 0 || unsent < waiting) /* --window has set one, too */
+        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 }
 
 int rttcp_data_established(int fd, const struct rttcp_params *params, bool sending, uint64_t streams,

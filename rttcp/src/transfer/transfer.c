@@ -237,17 +237,6 @@ enum rttcp_ended rttcp_transfer_send_once(struct rttcp_transfer *transfer, uint6
     return may_go_on(transfer, "the receiver took nothing", error);
 }
 
-enum rttcp_ended rttcp_transfer_send_part(struct rttcp_transfer *transfer, uint64_t total, uint64_t piece,
-                                          struct nc_error *error)
-{
-    piece = piece < transfer->buffer_size ? piece : transfer->buffer_size;
-    enum rttcp_ended ended = ENDED_N;
-    uint64_t left, end = rttcp_transfer_moved(transfer) + total;
-    while (ended == ENDED_N && (left = end - rttcp_transfer_moved(transfer)) > 0)
-        ended = rttcp_transfer_send_once(transfer, left < piece ? left : piece, error);
-    return ended;
-}
-
 static void set_lowat(struct rttcp_transfer *transfer, uint64_t bytes)
 {
     int lowat = (int)bytes;

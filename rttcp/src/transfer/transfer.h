@@ -49,6 +49,7 @@ struct rttcp_transfer {
     bool full;                /* the last send did not take all: the send buffer was full for a slice */
     uint64_t idle_since_ns;   /* 0: the last call moved something */
     struct rttcp_pacer pacer; /* sender */
+    uint64_t write_bytes;     /* sender: of one write; less than length_bytes at a low pace */
     /* results */
     struct rttcp_verify *verify; /* NULL: off */
     struct rttcp_rr *rr;         /* NULL: bytes flow one way, without request and response */
@@ -85,10 +86,6 @@ enum rttcp_ended rttcp_transfer_receive_once(struct rttcp_transfer *transfer, st
 /* Bytes that the peer's TCP has not acknowledged. */
 uint64_t rttcp_unacknowledged(int fd);
 
-/* The next three functions are for opening.c. This one sends up to `total` bytes in writes of at most `piece` bytes.
- * ENDED_N: all were sent, and the transfer is not over. */
-enum rttcp_ended rttcp_transfer_send_part(struct rttcp_transfer *transfer, uint64_t total, uint64_t piece,
-                                          struct nc_error *error);
 /* How many bytes, at most `most`, the next write may have; 0 at the end, with the reason in *ended. */
 size_t rttcp_transfer_next_write(const struct rttcp_transfer *transfer, uint64_t most, enum rttcp_ended *ended);
 /* Whether a call that failed with errno may be repeated. *idle_since_ns is when the calls began to move nothing; the

@@ -68,6 +68,39 @@ static void without_a_burst_or_a_pace_nothing_is_paced_here(void)
     CHECK_EQ(rttcp_pacer_wrote(&none, 64 * BURST, 1), 0);
 }
 
+/* The bytes of a stream whose writes go through at once, until `duration_ns` is over. */
+static uint64_t small_writes(uint64_t bytes_per_s, uint64_t mss, uint64_t duration_ns)
+{
+    uint64_t now = NC_NS_PER_S, end = now + duration_ns, sent = 0, write = rttcp_pacer_small_write(bytes_per_s, mss);
+    struct rttcp_pacer pacer = rttcp_pacer_create(bytes_per_s, write, now);
+    pacer.ahead_bytes = 0;
+    while (now < end) {
+        uint64_t until = rttcp_pacer_wrote(&pacer, write, now);
+        sent += write;
+        CHECK((double)(sent - write) <= (double)(now - NC_NS_PER_S) * (double)bytes_per_s / 1e9 + 1);
+        now = until ? until : now;
+    }
+    return sent;
+}
+
+static void a_low_pace_is_kept_from_the_first_octet_to_the_end(void)
+{
+    CHECK_EQ(small_writes(1250, 1448, 5 * NC_NS_PER_S), 6250); /* 10 kbit/s */
+    for (uint64_t rate = 1; rate < 100000; rate = rate * 3 + 1) {
+        uint64_t write = rttcp_pacer_small_write(rate, 1448), due = 7 * rate,
+                 sent = small_writes(rate, 1448, 7 * NC_NS_PER_S);
+        CHECK(sent + 1 >= due && sent <= due + write + 1);
+    }
+}
+
+static void the_kernel_paces_where_its_unpaced_segments_are_short(void)
+{
+    CHECK_EQ(rttcp_pacer_small_write(0, 1448), 0);
+    CHECK_EQ(rttcp_pacer_small_write(144800, 1448), 0);
+    CHECK_EQ(rttcp_pacer_small_write(144790, 1448), 1448);
+    CHECK_EQ(rttcp_pacer_small_write(1, 1448), 1);
+}
+
 int main(void)
 {
     RUN(the_rate_is_kept_and_no_burst_is_larger);
@@ -75,5 +108,7 @@ int main(void)
     RUN(a_long_stop_is_made_up_for_by_one_burst);
     RUN(a_stream_that_is_held_up_sends_two_bursts_at_most_when_it_may_again);
     RUN(without_a_burst_or_a_pace_nothing_is_paced_here);
+    RUN(a_low_pace_is_kept_from_the_first_octet_to_the_end);
+    RUN(the_kernel_paces_where_its_unpaced_segments_are_short);
     return 0;
 }
