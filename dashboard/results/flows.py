@@ -16,8 +16,9 @@ from netcommon import readable
 F64 = NDArray[np.float64]
 TABLE = "flows.parquet"
 MEASURE = (
-    "Rates are what the receivers' programs got, second by second. What a repaired hole handed over at once beyond the "
-    "line's rate counts in the seconds before. Jain's index is of the flows that ran all through a second."
+    "Rates are octets that arrived at the receivers, second by second; without captures, octets that were acknowledged "
+    "or that the receivers' programs got, where what a repaired hole hands over at once beyond the line's rate counts "
+    "in the seconds before. Jain's index is of the flows that ran all through a second."
 )
 
 
@@ -44,8 +45,10 @@ class Seconds:
 def sums(row: Json) -> list[str]:
     """A sentence about the span in which all flows ran; none in older runs."""
     lasted_ns, total = row.get("flows_common_ns"), row.get("flows_bps")
-    if not lasted_ns or total is None:
+    if not lasted_ns:
         return []
+    if total is None:
+        return [f"All flows ran for {readable.duration(lasted_ns)}, which was counted too coarsely to compare them."]
     fair = readable.number(row["flow_jain"], 3)
     return [f"All flows ran for {readable.duration(lasted_ns)}: together {readable.rate(total)}, Jain's index {fair}."]
 

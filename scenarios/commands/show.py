@@ -163,7 +163,10 @@ def _shared(trial: dict[str, Any]) -> str:
     if not (trial["params"].get("beside") or metrics.get("flows_common_ns")):
         return ""
     own = metrics.get("flow_share")
-    return together(metrics) if own is None else f"{readable.share(own, 3)}; {together(metrics)}"
+    if own is None:
+        return together(metrics)
+    error = metrics.get("flow_share_error") or 0.0
+    return f"{readable.share(own, 3)}{f' ± {readable.share(error, 2)}' if error >= 0.0005 else ''}; {together(metrics)}"
 
 
 def _measured(trial: dict[str, Any], captured: bool, several: bool) -> tuple[str, ...]:

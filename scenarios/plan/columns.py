@@ -161,7 +161,7 @@ _IN_ORDER = (
         "stream_min_bps": "Goodput of the slowest stream",
         "stream_max_bps": "Goodput of the fastest stream", "stream_jain": "Jain's index of the streams",
         "flows_bps": "Throughput of all flows while all run", "flow_share": "Share of this flow while all run",
-        "flow_jain": "Jain's index of the flows while all run",
+        "flow_share_error": "Largest error of that share", "flow_jain": "Jain's index of the flows while all run",
         "steady_bps": "Throughput after the warm-up",
         "transfer_time_ratio": "TCP transfer time ratio", "tcp_efficiency": "TCP efficiency",
         "buffer_delay": "Buffer delay",

@@ -182,6 +182,6 @@ def together(row: dict[str, Any]) -> str:
     if not (lasted_ns := row.get("flows_common_ns")):
         return "never all at once"
     if row.get("flows_bps") is None:
-        return f"all for {readable.duration(lasted_ns)}, shorter than an interval"
+        return f"all for {readable.duration(lasted_ns)}, counted too coarsely to compare them"
     fair = f"Jain {readable.number(row['flow_jain'], 2)}"
     return f"all for {readable.duration(lasted_ns)}: {readable.rate(row['flows_bps'])}, {fair}"

@@ -48,11 +48,11 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     own = read_json(folder / "flows.json") or []
     ends = [transfer, *((transfer.get(FLOWS) or {}).get(flow["flow_name"], {}) for flow in own)]
     params = [asked | {"flow": 0}, *(asked | flow for flow in own)]
-    shared = sharing.of_trial(folder)
+    shared = sharing.told(folder)
     nothing = {name: None for name, column in COLUMNS.items() if column.role == "outcome"}
     return [
         {**nothing, **flow, **verdict, **_measured(flow, end, box),
-         **fairness.of_flow(shared, flow.get("flow_name") or fairness.MAIN),
+         **shared.get(flow.get("flow_name") or fairness.MAIN, {}),
          "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, box, alone=not own)}
         for flow, end in zip(params, ends, strict=True)
     ]  # fmt: skip

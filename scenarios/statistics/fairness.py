@@ -1,9 +1,11 @@
 """How evenly the flows of a trial share the path, and the streams of one transfer share it: Jain's index.
 
 Flows are added and compared over spans in which all of them run, never by their own averages: the average of a flow
-that had the line alone for a while says nothing about how it shared. The data are what the receivers counted in their
-intervals, on one clock; inside an interval a flow's rate counts as even. A receiver's program gets the octets behind a
-repaired hole at once. So what an interval counts beyond the line's rate arrived earlier, and counts there.
+that had the line alone for a while says nothing about how it shared. The data are octets over time, all flows on one
+clock: exact (each packet that arrived at the receiver, from captures), or counts at some moments (TCP_INFO samples of
+the senders, intervals of the receivers). Between two moments a flow's rate counts as even, and how wrong a share may be
+by that is worked out: with what each flow had at least and at most. A program gets the octets behind a repaired hole
+at once. So what is counted beyond the line's rate arrived earlier, and counts there.
 
 The streams of one transfer are compared by what they had acknowledged when the first of them ended, from the sender's
 TCP_INFO samples. Rejected: the whole goodput of each stream, because with equal amounts the slower one has the line
@@ -25,6 +27,7 @@ from scenarios.plan.path import Direction, PathTable
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 SECOND_NS = 10**9
+MOST_ERROR = 0.05  # of a share that is still told
 MAIN, BESIDE = "main", ("second", "plain")  # keys of a sender's last object that hold a flow of their own
 
 
@@ -36,11 +39,14 @@ def jain(shares: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Count:
-    """What a flow's receiver counted: ``octets`` so far at each of ``edges_ns``, the borders of its intervals."""
+    """What a flow had: ``octets`` so far at each of ``edges_ns``. ``error_ns``: how wrong all these moments may be.
+    ``arrived``: the moments are those at which octets arrived, so that there are none between two of them."""
 
     name: str
     edges_ns: I64
     octets: F64
+    error_ns: int = 0
+    arrived: bool = False
 
     @classmethod
     def of(cls, name: str, end: Mapping[str, Any], offset_ns: int | None = None) -> Count | None:
@@ -54,23 +60,51 @@ class Count:
             return None
         table = np.asarray(rows, np.int64)
         edges = np.append(table[:, 0], table[-1, 1]) + begin_ns - (offset_ns or 0)
-        return cls(name, edges, np.concatenate([[0.0], np.cumsum(table[:, 2], dtype=np.float64)]))
+        octets = np.concatenate([[0.0], np.cumsum(table[:, 2], dtype=np.float64)])
+        return cls(name, edges, octets, int(receiver.get("t0_error_ns") or 0))
+
+    @classmethod
+    def of_arrivals(cls, name: str, t_ns: I64, octets: I64) -> Count:
+        """``octets`` that had arrived by each of these moments. The flow begins just before the first one."""
+        return cls(name, np.append(t_ns[0] - 1, t_ns), np.append(0.0, octets), arrived=True)
 
     @property
     def resolution_ns(self) -> int:
-        return int(np.diff(self.edges_ns).max())
+        """How far apart the moments are at most; 1 for arrivals."""
+        return 1 if self.arrived else int(np.diff(self.edges_ns).max())
+
+    def at(self, t_ns: I64) -> F64:
+        """The octets by these times."""
+        if not self.arrived:
+            return np.interp(t_ns, self.edges_ns, self.octets)
+        found: F64 = self.octets[np.maximum(np.searchsorted(self.edges_ns, t_ns, side="right") - 1, 0)]
+        return found
+
+    def bounds(self, begin_ns: int, end_ns: int, error_ns: int) -> tuple[float, float]:
+        """What the flow had at least and at most between two times that are known to ``error_ns``."""
+        if self.arrived:
+            least = float(np.diff(self.at(np.asarray([begin_ns, end_ns])))[0])
+            return least, least
+        last = self.edges_ns.size - 1
+        begins, ends = (np.asarray([at - error_ns, at + error_ns]) for at in (begin_ns, end_ns))
+        before, after = (np.searchsorted(self.edges_ns, times, side="right") - 1 for times in (begins, ends))
+        begun, ended = (np.searchsorted(self.edges_ns, times) for times in (begins, ends))
+        most = self.octets[min(ended[1], last)] - self.octets[max(before[0], 0)]
+        least = self.octets[max(after[0], 0)] - self.octets[min(begun[1], last)]
+        return max(float(least), 0.0), float(most)
 
 
 @dataclass(frozen=True)
 class Shared:
     """How flows shared a line. ``names`` in order; ``common_ns``: the length of the span in which all of them ran, 0
-    without one; ``common_bps``: their rates over it, None where it is shorter than the intervals that were counted.
-    ``edges_ns``: borders of the seconds; ``bps``: a row of rates for each flow; ``whole``: whether the flow ran all
-    through the second; ``ran``: whether it ran at all."""
+    without one; ``common_bps``: their rates over it; ``error``: how wrong the share of each may be. ``edges_ns``:
+    borders of the seconds; ``bps``: a row of rates for each flow; ``whole``: whether the flow ran all through the
+    second; ``ran``: whether it ran at all."""
 
     names: tuple[str, ...]
     common_ns: int
-    common_bps: F64 | None
+    common_bps: F64
+    error: F64
     edges_ns: I64
     bps: F64
     whole: NDArray[np.bool_]
@@ -110,18 +144,34 @@ def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | No
     first, last, width = int(begins.min()), int(ends.max()), max(SECOND_NS, *(one.resolution_ns for one in flows))
     seconds = np.append(np.arange(first, last, width), last)
     cells = np.unique(np.concatenate([seconds, begins, ends]))
-    octets = np.stack([np.diff(np.interp(cells, one.edges_ns, one.octets)) for one in flows])
+    octets = np.stack([np.diff(one.at(cells)) for one in flows])
     ran = (begins[:, None] <= cells[:-1]) & (ends[:, None] >= cells[1:])
-    _arrived_before(octets, ran, np.diff(cells), line_bps)
+    if not all(one.arrived for one in flows):
+        _arrived_before(octets, ran, np.diff(cells), line_bps)
     starts = np.searchsorted(cells, seconds[:-1])
     common = max(int(ends.min() - begins.max()), 0)
     inside = (cells[:-1] >= begins.max()) & (cells[1:] <= ends.min())
-    enough = common >= max(one.resolution_ns for one in flows)
+    had = octets[:, inside].sum(axis=1)
     return Shared(
-        tuple(one.name for one in flows), common, octets[:, inside].sum(axis=1) * 8e9 / common if enough else None,
+        tuple(one.name for one in flows), common, had * 8e9 / max(common, 1), _error(flows, had, begins, ends),
         seconds, np.add.reduceat(octets, starts, axis=1) * 8e9 / np.diff(seconds),
         np.logical_and.reduceat(ran, starts, axis=1), np.logical_or.reduceat(ran, starts, axis=1),
     )  # fmt: skip
+
+
+def _error(flows: Sequence[Count], had: F64, begins: I64, ends: I64) -> F64:
+    """How wrong the shares of the flows may be that had so much in the span in which all of them ran."""
+    slack = sum(one.error_ns for one in flows)
+    between = [one.bounds(int(begins.max()), int(ends.min()), slack) for one in flows]
+    least, most = np.asarray(between, np.float64).T
+    if not had.sum() or not most.sum():
+        return np.ones(len(flows))
+    others_most, others_least = most.sum() - most, least.sum() - least
+    lowest = np.divide(least, least + others_most, out=np.zeros_like(least), where=least + others_most > 0)
+    highest = np.divide(most, most + others_least, out=np.ones_like(most), where=most + others_least > 0)
+    shares = had / had.sum()
+    found: F64 = np.maximum(np.maximum(highest - shares, shares - lowest), 0.0)
+    return found
 
 
 def line_bps(params: Mapping[str, Any]) -> float | None:
@@ -160,14 +210,15 @@ def _arrived_before(octets: F64, ran: NDArray[np.bool_], lasted_ns: I64, line_bp
 
 
 def of_flow(found: Shared | None, name: str) -> dict[str, Any]:
-    """``flows_common_ns``, ``flows_bps``, ``flow_share`` and ``flow_jain`` of a flow; empty where there is nothing that
-    was shared."""
+    """``flows_common_ns``, ``flow_share_error`` and, where no flow's share is more uncertain than MOST_ERROR,
+    ``flows_bps``, ``flow_share`` and ``flow_jain`` of a flow; empty where there is nothing that was shared."""
     if found is None or not found.common_ns:
         return {}
-    told: dict[str, Any] = {"flows_common_ns": found.common_ns}
-    if found.common_bps is None or not (total := float(found.common_bps.sum())):
+    number, total = found.names.index(name), float(found.common_bps.sum())
+    told: dict[str, Any] = {"flows_common_ns": found.common_ns, "flow_share_error": float(found.error[number])}
+    if not total or found.error.max() > MOST_ERROR:
         return told
-    own = float(found.common_bps[found.names.index(name)])
+    own = float(found.common_bps[number])
     return told | {"flows_bps": total, "flow_share": own / total, "flow_jain": jain(found.common_bps.tolist())}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +11,97 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.statistics import fairness, rfc6349
-from scenarios.statistics.fairness import Shared
+from scenarios.statistics.fairness import Count, Shared
+from scenarios.trial import arrivals
 from scenarios.trial.files import read_json
 
 _TIMESTAMPS = 1  # TCPI_OPT_TIMESTAMPS, in TCP_INFO's options
+_KEPT = b"lfp_shared"  # of the table's metadata
 FLOWS = "flows"  # name of the table, of the folder of other flows, and of their key in transfer.json
 
 
 def of_trial(folder: Path) -> Shared | None:
-    """None with one flow, and where a receiver kept no intervals."""
+    """None with one flow, and where one of several says nothing, or its octets go both ways (request and response)."""
     end, params = read_json(folder / "transfer.json") or {}, read_json(folder / "params.json")
-    others = end.get(FLOWS) or {}
-    asked = [flow["flow_name"] for flow in read_json(folder / "flows.json") or []]
-    if set(asked) != others.keys():
+    others, asked = end.get(FLOWS) or {}, read_json(folder / "flows.json") or []
+    if {flow["flow_name"] for flow in asked} != others.keys():
         return None  # one of them has failed
-    known = fairness.counts(end, others, _offset_ns(end) if params.get("topology") == "existing" else None)
+    beside = any(end.get(name) for name in fairness.BESIDE)
+    if not (others or beside) or any((one.get("summary") or {}).get("exchange") for one in (end, *others.values())):
+        return None
+    offset_ns = _offset_ns(end) if params.get("topology") == "existing" else None
+    known = fairness.counts(end, others, offset_ns)
+    if not beside:
+        flows = [(params.get("flow_name") or fairness.MAIN, params, end)]
+        flows += [(flow["flow_name"], params | flow, others[flow["flow_name"]]) for flow in asked]
+        known = _arrived(folder, flows) or _sampled(folder, flows, offset_ns) or known
     return fairness.shared(known, _payload_bps(params, end))
+
+
+def told(folder: Path) -> dict[str, dict[str, Any]]:
+    """The columns of what flows share, by flow; empty with one. `write` keeps them, because a capture may be large."""
+    file = folder / f"{FLOWS}.parquet"
+    if file.is_file():
+        import pyarrow.parquet as parquet
+
+        if kept := (parquet.read_schema(file).metadata or {}).get(_KEPT):
+            found: dict[str, dict[str, Any]] = json.loads(kept)
+            return found
+    return _told(of_trial(folder))
+
+
+def _told(found: Shared | None) -> dict[str, dict[str, Any]]:
+    return {name: fairness.of_flow(found, name) for name in (found.names if found else ())}
+
+
+def _ends_at_gateway(params: Mapping[str, Any]) -> bool:
+    return params.get("gateway") not in (None, "none") and params.get("gateway_model") != "host"
+
+
+_Flow = tuple[str, Mapping[str, Any], Mapping[str, Any]]  # name, params, the sender's end
+
+
+def _arrived(folder: Path, flows: Sequence[_Flow]) -> list[Count]:
+    """What arrived at the receivers, by their captures; empty where one of the flows is not captured there."""
+    found = []
+    for name, params, end in flows:
+        series = arrivals.of_flow(folder, end, behind_gateway=_ends_at_gateway(params), alone=False)
+        if series is None:
+            return []
+        found.append(Count.of_arrivals(name, series[0] - _offset_ns(end), series[1]))
+    return found
+
+
+def _sampled(folder: Path, flows: Sequence[_Flow], offset_ns: int | None) -> list[Count]:
+    """What was acknowledged at the senders, by their samples; empty where one of the flows has none. A gateway
+    acknowledges what it has, and not what the receiver has."""
+    if any(_ends_at_gateway(params) for _, params, _ in flows):
+        return []
+    found = [_of_samples(folder, name, end, offset_ns, main=not n) for n, (name, _, end) in enumerate(flows)]
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else []
+
+
+def _of_samples(
+    folder: Path, name: str, end: Mapping[str, Any], offset_ns: int | None, *, main: bool
+) -> Count | None:  # fmt: skip
+    """From the last sample before a flow's first octet was acknowledged to the first one after its last."""
+    sender = end.get("sender") or {}
+    streams = [row["stream"] for row in sender.get("streams") or [] if "stream" in row]
+    samples = (folder if main else folder / FLOWS / name) / "tcp_info.parquet"
+    each = acknowledged(samples, streams)
+    if not each or "elapsed_ns" not in sender:
+        return None
+    edges = np.unique(np.concatenate([t_ns for t_ns, _ in each]))
+    octets = np.sum([np.interp(edges, t_ns, acked - acked[0]) for t_ns, acked in each], axis=0)
+    ended = int(sender["t0_monotonic_ns"]) + int(sender["elapsed_ns"])
+    if ended > edges[-1]:
+        edges, octets = np.append(edges, ended), np.append(octets, float(sender["bytes"]))
+    first, last = np.searchsorted(octets, 0.5) - 1, np.searchsorted(octets, octets[-1])
+    if first < 0 or last <= first:
+        return None
+    clock_ns = _offset_ns(end) - offset_ns if offset_ns is not None else 0
+    return Count(name, edges[first : last + 1] + clock_ns, octets[first : last + 1])
 
 
 def _payload_bps(params: dict[str, Any], end: dict[str, Any]) -> float | None:
@@ -35,8 +111,8 @@ def _payload_bps(params: dict[str, Any], end: dict[str, Any]) -> float | None:
     return line and line * rfc6349.payload_share(params, timestamps=bool(int(options) & _TIMESTAMPS))
 
 
-def _offset_ns(end: dict[str, Any]) -> int:
-    """CLOCK_REALTIME less CLOCK_MONOTONIC at the first flow's sender. Hosts that exist have one clock in common, that
+def _offset_ns(end: Mapping[str, Any]) -> int:
+    """CLOCK_REALTIME less CLOCK_MONOTONIC at a flow's sender. Hosts that exist have one clock in common, that
     of day."""
     sender = end.get("sender") or {}
     return int(sender.get("t0_realtime_ns", 0)) - int(sender.get("t0_monotonic_ns", 0))
@@ -50,7 +126,8 @@ def write(folder: Path) -> None:
 
         columns = found.columns()
         doubles = {name: pa.array(columns.pop(name), pa.float64()) for name in ("bps", "flows_bps", "flow_jain")}
-        parquet.write_table(pa.table(columns | doubles), folder / f"{FLOWS}.parquet", compression="zstd")
+        table = pa.table(columns | doubles).replace_schema_metadata({_KEPT: json.dumps(_told(found))})
+        parquet.write_table(table, folder / f"{FLOWS}.parquet", compression="zstd")
 
 
 def acknowledged(samples: Path, streams: Sequence[int]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -96,10 +96,12 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
     """Turns samples and captures of a measured trial into tables. LfpError when the analysis fails."""
     for one in flows.of(trial.setting):
         _digest_samples(transfers.samples(folder, one), transfers.folder_of(folder, one) / "tcp_info.parquet")
-    sharing.write(folder)
-    recovery.write(folder)
-    with senders.told(trial.setting, folder) as known:
-        analysis.analyse(trial.setting, folder, ledger, known)
+    try:
+        with senders.told(trial.setting, folder) as known:
+            analysis.analyse(trial.setting, folder, ledger, known)
+    finally:  # from the captures' tables where there are any, from what the tools counted otherwise
+        sharing.write(folder)
+        recovery.write(folder)
 
 
 def compare_syns(trial: Trial, folder: Path, status: dict[str, Any]) -> None:

@@ -45,7 +45,8 @@ def test_a_flow_that_comes_and_goes_is_compared_while_both_run() -> None:
         told = fairness.of_flow(found, name)
         assert told == pytest.approx({
             "flows_common_ns": 10 * S, "flows_bps": 96e6, "flow_share": share, "flow_jain": 1 / (2 * (1 / 16 + 9 / 16)),
-        }, rel=1e-6)  # fmt: skip
+            "flow_share_error": 0.0,
+        }, rel=1e-6, abs=1e-9)  # fmt: skip
     columns = found.columns()
     assert columns["flow_name"].count("rival") == 10 and columns["flow_name"].count("main") == 30
     assert max(columns["flows_bps"]) <= LINE
@@ -64,7 +65,7 @@ def test_without_a_common_span_there_is_neither_sum_nor_index() -> None:
 def test_a_span_shorter_than_the_intervals_has_a_length_alone() -> None:
     """What the first one had in these 0.3 s of its interval of 1 s is not known."""
     found = of(end(0, [96e6] * 4, S), short=end(3 * S // 2, [40e6] * 3))
-    assert fairness.of_flow(found, "short") == {"flows_common_ns": 3 * S // 10}
+    assert fairness.of_flow(found, "short") == pytest.approx({"flows_common_ns": 3 * S // 10, "flow_share_error": 0.6})
 
 
 def test_one_flow_shares_with_nobody_and_a_count_that_is_missing_tells_nothing() -> None:
@@ -90,8 +91,61 @@ def test_streams_of_second_and_plain_are_flows_too() -> None:
     found = of(main)
     assert found and found.names == ("main", "second")
     assert fairness.of_flow(found, "main") == pytest.approx(
-        {"flows_common_ns": 2 * S, "flows_bps": 90e6, "flow_share": 2 / 3, "flow_jain": 0.9}
+        {"flows_common_ns": 2 * S, "flows_bps": 90e6, "flow_share": 2 / 3, "flow_share_error": 0.0, "flow_jain": 0.9},
+        abs=1e-9,
     )
+
+
+def test_what_a_flow_had_in_a_span_is_as_certain_as_its_counts() -> None:
+    """Whatever flows do inside their intervals, the true share lies within the error that is given, and where that is
+    more than 5 % of the whole there is neither share nor sum. From arrivals the share is exact."""
+    given = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        starts = rng.integers(0, 3 * S, 2)
+        times = [np.sort(start + rng.integers(0, int(rng.uniform(1, 30) * S), 3000)) for start in starts]
+        octets = [rng.integers(1, 65536, 3000) * (1 + np.sin(t_ns / rng.uniform(0.1, 3) / S) > rng.random())
+                  for t_ns in times]  # fmt: skip
+        octets = [np.append(1, np.append(own[1:-1], 1)) for own in octets]  # a flow lasts from its first to its last
+        begin, finish = max(t_ns[0] for t_ns in times), min(t_ns[-1] for t_ns in times)
+        if begin >= finish:
+            continue
+        had = [int(own[(t_ns >= begin) & (t_ns <= finish)].sum()) for t_ns, own in zip(times, octets, strict=True)]
+        exact = fairness.shared(
+            [fairness.Count.of_arrivals(name, t_ns, np.cumsum(own))
+             for name, t_ns, own in zip("ab", times, octets, strict=True)], 1e12)  # fmt: skip
+        told = fairness.of_flow(exact, "a")
+        assert told["flow_share"] == pytest.approx(had[0] / sum(had), abs=1e-12), f"seed {seed}"
+        assert told["flows_bps"] == pytest.approx(sum(had) * 8e9 / (finish - begin), rel=1e-6), f"seed {seed}"
+        assert told["flow_share_error"] == pytest.approx(0, abs=1e-12), f"seed {seed}"
+        step = int(rng.choice([10, 100, 1000]) * 10**6)
+        ends = [counted(t_ns, own, step) for t_ns, own in zip(times, octets, strict=True)]
+        told = fairness.of_flow(of(ends[0], None, b=ends[1]), "main")
+        if "flow_share" in told:
+            given += 1
+            within = told["flow_share_error"] + 1e-9
+            assert told["flow_share"] == pytest.approx(had[0] / sum(had), abs=within), f"seed {seed}"
+            assert told["flow_share_error"] <= fairness.MOST_ERROR
+        else:
+            assert told["flow_share_error"] > 0, f"seed {seed}"
+    assert 100 < given < 290, "both kinds are drawn"
+
+
+def counted(t_ns: np.ndarray, octets: np.ndarray, step: int) -> dict[str, Any]:
+    """What a receiver counts of these arrivals: intervals from the first one on, the last one as short as it is."""
+    edges = np.append(np.arange(t_ns[0], t_ns[-1], step), t_ns[-1])
+    place = np.maximum(np.searchsorted(edges, t_ns) - 1, 0)
+    sums = np.bincount(place, octets, minlength=edges.size - 1).astype(np.int64)
+    rows = np.stack([edges[:-1] - t_ns[0], edges[1:] - t_ns[0], sums], axis=1)
+    return {"receiver": {"t0_monotonic_ns": int(t_ns[0]), "intervals": rows.tolist()}, "summary": {}, "sender": {}}
+
+
+def test_a_span_as_short_as_the_interval_has_no_share_that_is_guessed() -> None:
+    """In the first second the flow had all its octets at the end: interpolation said 35.5 % where it had 33.2 %."""
+    main = end(0, [24e6, 40e6, 24e6], S)
+    told = fairness.of_flow(of(main, rival=end(9 * S // 10, [60e6] * 12)), "main")
+    assert told["flows_common_ns"] == 12 * S // 10 and "flow_share" not in told and "flows_bps" not in told
+    assert told["flow_share_error"] > 0.05
 
 
 def delivered(rng: random.Random, arrived: np.ndarray) -> np.ndarray:
@@ -162,7 +216,11 @@ def test_what_iperf3s_server_counted_is_on_the_same_clock() -> None:
     assert receiver["intervals"][-1] == [3 * S, 4 * S, 10**6]
     assert got["sender"]["local"] == "10.0.0.1:40001" and got["sender"]["streams"][0]["remote"] == "10.0.0.2:5010"
     found = of(got, rival=end(8 * S, [4e6] * 20))
-    assert found and fairness.of_flow(found, "main")["flow_share"] == pytest.approx(2 / 3)
+    told = fairness.of_flow(found, "main")
+    assert "flow_share" not in told and told["flow_share_error"] == pytest.approx(3 / 3.5 - 2 / 3)
+    receiver["t0_error_ns"] = 0
+    receiver["t0_monotonic_ns"] = 7 * S
+    assert fairness.of_flow(of(got, rival=end(8 * S, [4e6] * 30)), "main")["flow_share"] == pytest.approx(2 / 3)
 
 
 def test_equal_amounts_of_streams_are_compared_when_the_first_has_ended() -> None:

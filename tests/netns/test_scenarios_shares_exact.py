@@ -1,0 +1,65 @@
+"""What flows share, in virtual time: by tshark where they are captured, and close to that where they are not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from captured_trials import arrivals, ran, shown
+
+from scenarios.virtual import kernel
+
+pytestmark = [
+    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+    pytest.mark.skipif(shutil.which("tshark") is None, reason="compares with tshark, which is not installed"),
+]  # fmt: skip
+
+SCENARIO = """
+[scenario]
+name = "share"
+[path]
+delay = "20ms"
+rate = "50Mbit"
+queue = "1 BDP"
+[transfer]
+duration = "2s"
+congestion = "cubic"
+[flow.rival]
+start = "1.7s"
+congestion = "bbr"
+[capture]
+points = ["snd", "rcv"]
+"""
+
+
+def test_shares_of_a_short_common_span_are_tsharks(tmp_path: Path) -> None:
+    """All flows run for about 1.2 s, with an interval of 1 s: shares were 2.3 % wrong by interpolation."""
+    (known,) = ran(tmp_path, SCENARIO)
+    folder = Path(known["path"])
+    transfer = json.loads((folder / "transfer.json").read_text())
+    ends = {"main": transfer, "rival": transfer["flows"]["rival"]}
+    ports = {name: end["sender"]["local"].rpartition(":")[2] for name, end in ends.items()}
+    file = folder / "capture" / "rcv.pcapng"
+    came = {name: arrivals(file, f"tcp.srcport == {port}") for name, port in ports.items()}
+    begin, end = max(t_ns[0] for t_ns, _ in came.values()), min(t_ns[-1] for t_ns, _ in came.values())
+    had = {name: int(new[(t_ns >= begin) & (t_ns <= end)].sum()) for name, (t_ns, new) in came.items()}
+    told = known["metrics"]
+    assert 0.2e9 < told["flows_common_ns"] < 2e9
+    assert told["flows_common_ns"] == pytest.approx(end - begin, abs=2)
+    assert told["flow_share"] == pytest.approx(had["main"] / sum(had.values()), abs=1e-9)
+    assert told["flows_bps"] == pytest.approx(sum(had.values()) * 8e9 / (end - begin), rel=1e-6)
+    assert told["flow_share_error"] == 0
+
+
+def test_without_captures_samples_bound_a_share_and_seconds_do_not(tmp_path: Path) -> None:
+    """The octets of each flow are known but for those of 10 ms at either end, at the line's rate."""
+    text = SCENARIO.replace('["snd", "rcv"]', "[]")
+    (sampled,) = ran(tmp_path, text)
+    assert sampled["metrics"]["flow_share"] is not None
+    assert 0 < sampled["metrics"]["flow_share_error"] <= 4 * 10e6 / sampled["metrics"]["flows_common_ns"]
+    (counted,) = ran(tmp_path, text.replace('"2s"', '"2s"\nsample = "0s"'))
+    assert counted["metrics"]["flows_common_ns"] > 0
+    assert counted["metrics"]["flow_share"] is None and counted["metrics"]["flows_bps"] is None
+    assert "too coarsely" in shown(tmp_path)
