@@ -16,6 +16,30 @@ add_compile_options(-Wall -Wextra -Werror -Wshadow -Wpointer-arith -fno-common -
 string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
 
+# Strangers send to these programs. The sanitizers find more, and some exclude these options. The compiler is asked for
+# each, since -fcf-protection is x86's and clang lacks some. tests/py/test_hardening.py reads the programs.
+if(NOT LFP_SANITIZE)
+  include(CheckCCompilerFlag)
+  include(CheckCSourceCompiles)
+  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "LFP_HAS${flag}" has)
+    check_c_compiler_flag("-Werror ${flag}" ${has})
+    if(${has})
+      add_compile_options(${flag})
+      add_link_options(${flag}) # the linker compiles, too, where it optimises the program as a whole
+    endif()
+  endforeach()
+  # 3 counts what malloc gave and not only what has a fixed size; glibc warns where the compiler cannot.
+  set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
+  check_c_source_compiles("#include <string.h>\nint main(void) { return 0; }" LFP_FORTIFY_3)
+  unset(CMAKE_REQUIRED_FLAGS)
+  set(fortify $<IF:$<BOOL:${LFP_FORTIFY_3}>,3,2>)
+  add_compile_options($<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>
+                      $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=${fortify}>)
+  add_compile_options(-fPIE)
+  add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
+
 if(LFP_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(LFP_FUZZ)
