@@ -49,15 +49,19 @@ class Place:
         return [*SSH, self.ssh, shlex.join(["sh", "-c", _WATCHED, "sh", *own])]
 
     def file(self, path: Path) -> Path:
-        """The name of a file that a tool writes there, to be fetched as ``path``."""
-        return path if self.ssh is None else Path("/tmp", f"lfp-{'-'.join(path.parts[-4:])}")
+        """The name of a file that a tool writes there, to be fetched as ``path``. On another machine the file is alone in
+        a new folder, which nobody else there can have made or may enter."""
+        if self.ssh is None:
+            return path
+        folder = self.run('mktemp -d "${TMPDIR:-/tmp}/lfp.XXXXXXXXXX"').decode().strip()
+        return Path(folder, path.name)
 
     def fetch(self, there: Path, path: Path) -> None:
-        """Brings a file of another machine here and removes it there."""
+        """Brings a file of another machine here and removes it and its folder there."""
         if self.ssh is None:
             return
-        quoted = shlex.quote(str(there))
-        done = self.run(f"cat {quoted} && rm -f {quoted}")
+        quoted, folder = shlex.quote(str(there)), shlex.quote(str(there.parent))
+        done = self.run(f"cat {quoted} && rm -f {quoted} && rmdir {folder}")
         path.write_bytes(done)
 
     def run(self, line: str) -> bytes:

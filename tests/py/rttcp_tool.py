@@ -22,6 +22,8 @@ import rttcp
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEADLINE_S = 60.0
+VERSION = 8  # of the protocol
+HELLO = {"type": "hello", "magic": "rttcp", "version": VERSION, "role": "propose", "host": ""}
 
 
 def _binary() -> str:

@@ -121,4 +121,4 @@ def test_the_protocol_pages_version_is_the_tools(receiver: Receiver) -> None:
     header = (REPOSITORY / "rttcp" / "src" / "wire" / "message.h").read_text(encoding="utf-8")
     version = re.search(r"RTTCP_PROTOCOL_VERSION (\d+)", header)
     assert version and page.startswith(f"# The rttcp protocol, version {version[1]}\n")
-    assert f'"magic":"rttcp","version":{version[1]}}}' in page and f"\n| {version[1]} | " in page
+    assert f'"magic":"rttcp","version":{version[1]},' in page and f"\n| {version[1]} | " in page

@@ -20,6 +20,8 @@ import pytest
 from rttcp_tool import (
     BINARY,
     DEADLINE_S,
+    HELLO,
+    VERSION,
     Receiver,
     control_proxy,
     frame,
@@ -94,13 +96,13 @@ def _peer_of_another_version(answer: dict[str, Any]) -> tuple[int, str]:
     "answer",
     [
         {"type": "hello", "magic": "rttcp", "version": 2},
-        {"type": "refuse", "status": 1, "reason": "version 7 is not version 2: use the same rttcp at both ends"},
+        {"type": "refuse", "status": 1, "reason": f"version {VERSION} is not version 2: use the same rttcp"},
     ],
 )
 def test_a_receiver_of_another_version(answer: dict[str, Any]) -> None:
     status, errors = _peer_of_another_version(answer)
     assert status == 1 and errors.count("\n") == 1
-    assert "version 2" in errors and "version 7" in errors and "the same rttcp" in errors
+    assert "version 2" in errors and f"version {VERSION}" in errors and "the same rttcp" in errors
 
 
 def test_a_sender_of_another_version_is_told_both(receiver: Receiver) -> None:
@@ -108,8 +110,30 @@ def test_a_sender_of_another_version_is_told_both(receiver: Receiver) -> None:
         peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 2}))
         answer = receive_frame(peer)
     assert answer["type"] == "refuse" and answer["status"] == 1
-    assert "version 2" in answer["reason"] and "version 7" in answer["reason"]
+    assert "version 2" in answer["reason"] and f"version {VERSION}" in answer["reason"]
     assert receiver.event()["event"] == "refused"
+
+
+def test_the_receivers_processors_are_its_administrators_choice() -> None:
+    """--cpu and a mask that was inherited (taskset, CPUAffinity= of a unit) hold against --peer-cpu."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor")
+    first, second, *_ = sorted(os.sched_getaffinity(0))
+    receiver = Receiver("--cpu", str(first))
+    try:
+        status, _, errors = send(receiver.port, "127.0.0.1", "--peer-cpu", str(second), bytes=100_000)
+        assert status == 2 and f"--peer-cpu {second}" in errors and errors.count("\n") == 1
+        assert receiver.event()["event"] == "refused"
+        assert send(receiver.port, "127.0.0.1", "--peer-cpu", str(first), bytes=100_000)[0] == 0
+    finally:
+        receiver.stop()
+    receiver = Receiver()
+    try:
+        os.sched_setaffinity(receiver.process.pid, {second})
+        assert send(receiver.port, "127.0.0.1", "--peer-cpu", str(first), bytes=100_000)[0] == 2
+        assert send(receiver.port, "127.0.0.1", "--peer-cpu", str(second), bytes=100_000)[0] == 0
+    finally:
+        receiver.stop()
 
 
 def test_a_proposal_that_would_take_too_much_memory_is_refused() -> None:
@@ -164,7 +188,7 @@ def test_garbage_on_the_data_port(receiver: Receiver, octets: bytes, stays: bool
 
 def _say_hello(port: int) -> socket.socket:
     peer = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S)
-    peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 7}))
+    peer.sendall(frame(HELLO))
     return peer
 
 
@@ -232,7 +256,7 @@ def test_a_receiver_that_started_with_its_machine_is_as_patient() -> None:
             assert read_line(young, time.monotonic() + DEADLINE_S)["event"] == "ready"
             with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as peer:
                 time.sleep(0.8)
-                peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 7}))
+                peer.sendall(frame(HELLO))
                 assert receive_frame(peer)["type"] == "hello"
         finally:
             young.terminate()

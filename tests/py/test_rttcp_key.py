@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from rttcp_tool import BINARY, DEADLINE_S, Receiver, frame, receive_frame, run, send
+from rttcp_tool import BINARY, DEADLINE_S, HELLO, VERSION, Receiver, frame, receive_frame, run, send
 from support.ports import free_port
 
 import rttcp
@@ -97,7 +97,36 @@ def test_an_older_rttcp_is_refused_with_the_version(receiver: Receiver) -> None:
     with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
         peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 3}))
         answer = receive_frame(peer)
-    assert answer["type"] == "refuse" and "version 3 is not version 7" in answer["reason"]
+    assert answer["type"] == "refuse" and f"version 3 is not version {VERSION}" in answer["reason"]
+
+
+def test_each_end_wants_the_other_role(receiver: Receiver) -> None:
+    """An echo of our own hello is no receiver, and a receiver is no sender."""
+    open_server = Receiver()
+    try:
+        with socket.create_connection(("127.0.0.1", open_server.port)) as peer:
+            peer.sendall(frame(HELLO | {"role": "serve"}))
+            answer = receive_frame(peer)
+        assert answer["type"] == "refuse" and "role" in answer["reason"]
+    finally:
+        open_server.stop()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def echo() -> None:
+            peer, _ = server.accept()
+            with peer:
+                peer.sendall(frame(receive_frame(peer)))
+                peer.recv(1)
+
+        threading.Thread(target=echo, daemon=True).start()
+        status, _, errors = send(server.getsockname()[1], bytes=100_000)
+    assert status == 1 and "is a sender, too" in errors and errors.count("\n") == 1
+
+
+def test_a_sender_may_name_its_own_host(receiver: Receiver, key: Path) -> None:
+    """Nothing was reflected then (tests/netns/test_rttcp_reflected.py has the other case)."""
+    for address in ("127.0.0.1", "127.0.0.2"):
+        assert send(receiver.port, address, key=key, bytes=100_000)[0] == 0
 
 
 def test_an_older_receiver_closes_and_the_sender_says_what_to_do(key: Path) -> None:

@@ -16,7 +16,9 @@ import pytest
 from rttcp_tool import (
     BINARY,
     DEADLINE_S,
+    HELLO,
     REPOSITORY,
+    VERSION,
     Receiver,
     frame,
     read_line,
@@ -218,12 +220,12 @@ def test_garbage_on_the_port_disturbs_nobody(receiver: Receiver) -> None:
     assert status == 0 and events[-1]["complete"], errors
 
 
-@pytest.mark.parametrize("version", [1, 6, 8])
+@pytest.mark.parametrize("version", [1, 7, 9])
 def test_another_version_is_refused_with_a_reason(receiver: Receiver, version: int) -> None:
     with socket.create_connection(("127.0.0.1", receiver.port)) as peer:
         peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": version}))
         answer = receive_frame(peer)
-    assert answer["type"] == "refuse" and f"version {version} is not version 7" in answer["reason"]
+    assert answer["type"] == "refuse" and f"version {version} is not version {VERSION}" in answer["reason"]
 
 
 def test_a_sender_meets_something_else() -> None:
@@ -306,7 +308,7 @@ def test_an_idle_peer_is_given_up() -> None:
         peer, _ = control.accept()
         with peer:
             receive_frame(peer)
-            peer.sendall(frame({"type": "hello", "magic": "rttcp", "version": 7}))
+            peer.sendall(frame(HELLO | {"role": "serve"}))
             params = receive_frame(peer)["params"]
             stream = {"port": data.getsockname()[1], "window_granted_bytes": 0}
             peer.sendall(frame({"type": "accept", "session": "x", "params": params, "streams": [stream]}))

@@ -79,11 +79,12 @@ static int take_hello(struct receiver *r, uint64_t deadline)
     json_t *hello = rttcp_control_connection_expect(&s->control, "hello", deadline, &s->error);
     if (!hello)
         return drop(r);
-    int status = rttcp_hello_decode(hello, &s->error);
+    int status = rttcp_hello_decode(hello, true, NULL, &s->error);
     json_decref(hello);
     if (status == 0 && r->settings->key.given && !s->join.wanted)
         status = nc_fail(&s->error, NC_EXIT_USAGE, "the receiver wants a key: give --key FILE with the same content");
-    if (status == 0 && rttcp_control_connection_send(&s->control, rttcp_hello_encode(), deadline, &s->error) == 0)
+    if (status == 0 && rttcp_control_connection_send(&s->control, rttcp_hello_encode(true, r->settings->key.host),
+                                                     deadline, &s->error) == 0)
         return 0;
     return refuse(r);
 }
@@ -168,7 +169,7 @@ static int take_proposal(struct receiver *r, uint64_t deadline)
     if (status == 0)
         status = reserve_memory(r);
     if (status == 0)
-        status = rttcp_affinity_set("peer-cpu", params->peer_cpu, &s->error);
+        status = rttcp_affinity_narrow("peer-cpu", params->peer_cpu, &s->error);
     return status < 0 || listen_all(r) < 0 ? refuse(r) : 0;
 }
 

@@ -61,19 +61,39 @@ static int secure(struct sender *sender)
     return rttcp_tls_join_key(channel, &s->join, &s->error);
 }
 
+/* The host that answered has this host's mark, and yet the address is none of this host's: somebody on the path leads
+ * the connection back (RFC 9257, 4.1). */
+static int check_host(struct sender *sender, const char *theirs)
+{
+    char text[80];
+    struct sockaddr_storage peer = {0};
+    struct rttcp_session *s = sender->s;
+    const char *ours = sender->settings->key.host;
+    getpeername(s->control.channel.fd, (struct sockaddr *)&peer, &(socklen_t){sizeof peer});
+    if (!sender->settings->key.given || !ours[0] || strcmp(ours, theirs) != 0 || rttcp_is_here(&peer))
+        return 0;
+    rttcp_address_text(&peer, text, sizeof text);
+    return nc_fail(&s->error, NC_EXIT_FAILED,
+                   "--key: %s is no address of this host, but this host's own receiver answers: something on the path "
+                   "sends it back",
+                   text);
+}
+
 static int say_hello(struct sender *sender)
 {
     struct nc_error wrong;
+    char host[RTTCP_HOST_TEXT] = "";
     struct rttcp_session *s = sender->s;
     uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
-    if (rttcp_control_connection_send(&s->control, rttcp_hello_encode(), deadline, &s->error) < 0)
+    if (rttcp_control_connection_send(&s->control, rttcp_hello_encode(false, sender->settings->key.host), deadline,
+                                      &s->error) < 0)
         return -1;
     json_t *hello = rttcp_control_connection_expect(&s->control, "hello", deadline, &s->error);
-    int status = hello ? rttcp_hello_decode(hello, &wrong) : -1;
+    int status = hello ? rttcp_hello_decode(hello, false, host, &wrong) : -1;
     if (hello && status < 0)
         nc_fail(&s->error, NC_EXIT_FAILED, "the peer: %s", wrong.text);
     json_decref(hello);
-    return status;
+    return status < 0 ? -1 : check_host(sender, host);
 }
 
 /* The receiver may refuse what was proposed, and may not change it: the session goes on with the parameters that this

@@ -265,3 +265,19 @@ void rttcp_side_describe(int fd, struct rttcp_side *side)
     side->mss_bytes = int_option(fd, IPPROTO_TCP, TCP_MAXSEG);
     getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, side->congestion, &size);
 }
+
+bool rttcp_is_here(const struct sockaddr_storage *address)
+{
+    struct sockaddr_storage at = *address;
+    int fd = socket(at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (at.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)&at)->sin6_port = 0;
+    else
+        ((struct sockaddr_in *)&at)->sin_port = 0;
+    bool here =
+        fd >= 0 && bind(fd, (struct sockaddr *)&at,
+                        at.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) == 0;
+    if (fd >= 0)
+        close(fd);
+    return here;
+}

@@ -39,6 +39,9 @@ int rttcp_data_listen(int control_fd, uint16_t port, const struct rttcp_params *
 /* Whether the two addresses are one host's; ports do not count. */
 bool rttcp_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
+/* Whether the address is one of this host and namespace. */
+bool rttcp_is_here(const struct sockaddr_storage *address);
+
 /* How fast each of `streams` sends on average where the parameters pace it; bytes_per_s is 0 where they do not. */
 struct rttcp_pace {
     uint64_t bytes_per_s, mss;

@@ -3,7 +3,10 @@
 #include <ctype.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "nc_secret.h"
 
@@ -39,6 +42,30 @@ bool rttcp_key_make(struct rttcp_key *key, const uint8_t *content, size_t size)
     return key->given;
 }
 
+/* Makes the mark by which a sender notices that its own host answers. Nobody without the key can make it or link it to a
+ * machine. Hosts of one machine that are namespaces differ in the latter. */
+static void mark_host(struct rttcp_key *key)
+{
+    char boot[64] = "", text[160];
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned int size = 0;
+    struct stat space;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    key->host[0] = '\0';
+    if (!file)
+        return;
+    bool known = fgets(boot, sizeof boot, file) && stat("/proc/self/ns/net", &space) == 0;
+    fclose(file);
+    if (!known)
+        return;
+    int n = snprintf(text, sizeof text, "rttcp host %s %llu %llu", boot, (unsigned long long)space.st_dev,
+                     (unsigned long long)space.st_ino);
+    if (!HMAC(EVP_sha256(), key->octets, sizeof key->octets, (const uint8_t *)text, (size_t)n, digest, &size))
+        return;
+    for (int i = 0; i < (RTTCP_HOST_TEXT - 1) / 2; i++)
+        snprintf(key->host + 2 * i, 3, "%02x", digest[i]);
+}
+
 static int take_content(struct rttcp_key *key, const char *path, const uint8_t *content, ssize_t size,
                         struct nc_error *error)
 {
@@ -47,8 +74,10 @@ static int take_content(struct rttcp_key *key, const char *path, const uint8_t *
     if (size < RTTCP_KEY_FILE_MIN || size > RTTCP_KEY_FILE_MAX)
         return nc_fail(error, NC_EXIT_USAGE, "--key '%.80s': want %d to %d octets; e.g. `openssl rand -hex 32 > FILE`",
                        path, RTTCP_KEY_FILE_MIN, RTTCP_KEY_FILE_MAX);
-    if (rttcp_key_make(key, content, (size_t)size))
+    if (rttcp_key_make(key, content, (size_t)size)) {
+        mark_host(key);
         return 0;
+    }
     return nc_fail(error, NC_EXIT_MISSING, "--key '%.80s': no memory to stretch the text by scrypt (32 MB)", path);
 }
 

@@ -13,12 +13,14 @@
 #include "nc_error.h"
 
 #define RTTCP_KEY_OCTETS 32
+#define RTTCP_HOST_TEXT 33    /* 128 bits in hexadecimal digits */
 #define RTTCP_KEY_FILE_MIN 16 /* octets in the file, without the newline at its end */
 #define RTTCP_KEY_FILE_MAX 1024
 
 struct rttcp_key {
     bool given; /* false: no --key */
     uint8_t octets[RTTCP_KEY_OCTETS];
+    char host[RTTCP_HOST_TEXT]; /* mark of this host and network namespace, made with the key; "": unknown */
 };
 
 /* Reads the file and makes the key of it. A newline at the end of the file does not count. */

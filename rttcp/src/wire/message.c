@@ -55,12 +55,15 @@ const char *rttcp_message_type(const json_t *message)
     return type ? type : "";
 }
 
-json_t *rttcp_hello_encode(void)
+static const char *const roles[] = {"propose", "serve"};
+
+json_t *rttcp_hello_encode(bool serving, const char *host)
 {
-    return rttcp_message("hello", json_pack("{s:s, s:i}", "magic", RTTCP_MAGIC, "version", RTTCP_PROTOCOL_VERSION));
+    return rttcp_message("hello", json_pack("{s:s, s:i, s:s, s:s}", "magic", RTTCP_MAGIC, "version",
+                                            RTTCP_PROTOCOL_VERSION, "role", roles[serving], "host", host));
 }
 
-int rttcp_hello_decode(const json_t *message, struct nc_error *error)
+int rttcp_hello_decode(const json_t *message, bool serving, char host[RTTCP_HOST_TEXT], struct nc_error *error)
 {
     const char *magic = json_string_value(json_object_get(message, "magic"));
     const json_t *version = json_object_get(message, "version");
@@ -70,6 +73,14 @@ int rttcp_hello_decode(const json_t *message, struct nc_error *error)
         return nc_fail(error, NC_EXIT_FAILED,
                        "protocol version %" JSON_INTEGER_FORMAT " is not version %d: use the same rttcp at both ends",
                        json_integer_value(version), RTTCP_PROTOCOL_VERSION);
+    const char *role = json_string_value(json_object_get(message, "role")),
+               *from = json_string_value(json_object_get(message, "host"));
+    if (!role || strcmp(role, roles[!serving]) != 0)
+        return nc_fail(error, NC_EXIT_FAILED,
+                       "it is a %s, too, by the role in its hello: use -t at one end, -r at the other",
+                       serving ? "receiver" : "sender");
+    if (host)
+        snprintf(host, RTTCP_HOST_TEXT, "%s", from ? from : "");
     return 0;
 }
 

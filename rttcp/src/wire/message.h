@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #include "nc_clock.h"
+#include "key.h"
 #include "nc_error.h"
 
 #define RTTCP_MAGIC "rttcp"
-#define RTTCP_PROTOCOL_VERSION 7
+#define RTTCP_PROTOCOL_VERSION 8
 
 #define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
 #define RTTCP_DURATION_MAX_NS (UINT64_C(604800) * NC_NS_PER_S) /* a week */
@@ -52,8 +53,10 @@ json_t *rttcp_message(const char *type, json_t *fields);
 /* The type of a message, "" when it has none. */
 const char *rttcp_message_type(const json_t *message);
 
-json_t *rttcp_hello_encode(void);
-int rttcp_hello_decode(const json_t *message, struct nc_error *error);
+/* The hello of the proposing or the `serving` end. `host` is the mark of this host (key.h), empty without a key. Decoding
+ * the hello of the other end fails when that end has our own role; `host` NULL: not wanted. */
+json_t *rttcp_hello_encode(bool serving, const char *host);
+int rttcp_hello_decode(const json_t *message, bool serving, char host[RTTCP_HOST_TEXT], struct nc_error *error);
 
 json_t *rttcp_params_encode(const struct rttcp_params *params);
 int rttcp_params_decode(const json_t *object, struct rttcp_params *params, struct nc_error *error);

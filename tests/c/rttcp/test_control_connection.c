@@ -17,14 +17,14 @@ static enum rttcp_frame decode(size_t n, json_t **message, size_t *used)
 
 static void frame_comes_back(void)
 {
-    json_t *message = NULL, *hello = rttcp_hello_encode();
+    json_t *message = NULL, *hello = rttcp_hello_encode(false, "");
     size_t used = 0, n = rttcp_frame_encode(hello, buf);
     for (size_t part = 0; part < n; part++)
         CHECK_EQ(decode(part, &message, &used), FRAME_INCOMPLETE);
     CHECK_EQ(decode(n, &message, &used), FRAME_MESSAGE);
     CHECK_EQ(used, n);
     CHECK(json_equal(message, hello));
-    CHECK_EQ(rttcp_hello_decode(message, &wrong), 0);
+    CHECK_EQ(rttcp_hello_decode(message, true, NULL, &wrong), 0);
     json_decref(message);
     json_decref(hello);
 }
@@ -63,7 +63,7 @@ static void messages_cross_a_socket_in_order(void)
     a.channel = rttcp_channel_plain(pair[0]);
     b.channel = rttcp_channel_plain(pair[1]);
     uint64_t deadline = nc_now_ns() + NC_NS_PER_S;
-    CHECK_EQ(rttcp_control_connection_send(&a, rttcp_hello_encode(), deadline, &error), 0);
+    CHECK_EQ(rttcp_control_connection_send(&a, rttcp_hello_encode(false, ""), deadline, &error), 0);
     CHECK_EQ(rttcp_control_connection_send(&a, rttcp_reason_encode("refuse", 2, "no \x1b[31mroom"), deadline, &error),
              0);
     CHECK((got = rttcp_control_connection_expect(&b, "hello", deadline, &error)) != NULL);

@@ -70,7 +70,7 @@ static void messages_cross_both_ways(void)
     struct end *from[] = {&near_end, &far_end}, *to[] = {&far_end, &near_end};
     for (int i = 0; i < 2; i++) {
         uint64_t deadline = nc_now_ns() + LONG_NS;
-        CHECK_EQ(rttcp_control_connection_send(&from[i]->control, rttcp_hello_encode(), deadline, &error), 0);
+        CHECK_EQ(rttcp_control_connection_send(&from[i]->control, rttcp_hello_encode(false, ""), deadline, &error), 0);
         CHECK_EQ(
             rttcp_control_connection_send(&from[i]->control, rttcp_reason_encode("abort", 1, "no"), deadline, &error),
             0);
@@ -187,7 +187,7 @@ static void a_late_message_is_not_torn(void)
         got += now == GOT_MESSAGE;
         json_decref(message);
         if (now == GOT_NOTHING)
-            rttcp_control_connection_send(&near_end.control, rttcp_hello_encode(), nc_now_ns(), &error);
+            rttcp_control_connection_send(&near_end.control, rttcp_hello_encode(false, ""), nc_now_ns(), &error);
     }
     CHECK(got > sent);
     json_decref(big);

@@ -20,7 +20,8 @@ static void try_all(const json_t *message)
     struct nc_error error;
     struct rttcp_stream_account account;
     uint64_t direction;
-    rttcp_hello_decode(message, &error);
+    char host[RTTCP_HOST_TEXT];
+    rttcp_hello_decode(message, true, host, &error);
     rttcp_reason_decode(message, &reason, &error);
     rttcp_control_connection_unexpected(message, "result", &error);
     if (rttcp_params_decode(json_object_get(message, "params"), &params, &error) == 0) {
