@@ -49,8 +49,8 @@ class Place:
         return [*SSH, self.ssh, shlex.join(["sh", "-c", _WATCHED, "sh", *own])]
 
     def file(self, path: Path) -> Path:
-        """The name of a file that a tool writes there, to be fetched as ``path``. On another machine the file is alone in
-        a new folder, which nobody else there can have made or may enter."""
+        """The name of a file that a tool writes there, to be fetched as ``path``. On another machine the file is alone
+        in a new folder, which nobody else there can have made or may enter."""
         if self.ssh is None:
             return path
         folder = self.run('mktemp -d "${TMPDIR:-/tmp}/lfp.XXXXXXXXXX"').decode().strip()

@@ -53,8 +53,8 @@ json_t *rttcp_message(const char *type, json_t *fields);
 /* The type of a message, "" when it has none. */
 const char *rttcp_message_type(const json_t *message);
 
-/* The hello of the proposing or the `serving` end. `host` is the mark of this host (key.h), empty without a key. Decoding
- * the hello of the other end fails when that end has our own role; `host` NULL: not wanted. */
+/* The hello of the proposing or the `serving` end. `host` is the mark of this host (key.h), empty without a key.
+ * Decoding the hello of the other end fails when that end has our own role; `host` NULL: not wanted. */
 json_t *rttcp_hello_encode(bool serving, const char *host);
 int rttcp_hello_decode(const json_t *message, bool serving, char host[RTTCP_HOST_TEXT], struct nc_error *error);
 
