@@ -1,8 +1,8 @@
 """Seeded traffic of many connections at once, as captures of both ends, with the fate of every part that was sent.
 
-Each connection is a small TCP: a window, duplicate acknowledgements with SACK, fast retransmission, time-outs, and an
-application that pauses. Its path loses, delays, reorders and duplicates. Packets are super-packets where they can be,
-and arrivals are merged now and then.
+Each connection is a small TCP: a window, delayed and duplicate acknowledgements, mostly with SACK, fast retransmission,
+time-outs, and an application that pauses. Its path loses, delays, reorders and duplicates. Packets are super-packets
+where they can be, and arrivals are merged now and then.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pktlogger_frames import ACK, FIN, RST, SYN, T0_NS, Packet, options
 
 MS = 1_000_000
 LOSS_SHARES = (0.0, 0.002, 0.02, 0.1)
+JITTER_NS, REORDERED_NS, ANSWER_NS, DELAYED_NS = 200_000, 5 * MS, 1000, 2 * MS
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Traffic:
     receiver: list[Packet] = field(default_factory=list)
     fates: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # by the sender's port
     told_apart: set[int] = field(default_factory=set)  # ports of flows whose packets have identifications
+    round_trips: dict[int, tuple[int, int]] = field(default_factory=dict)  # the least and the most, by the same port
 
     def sort(self) -> Traffic:
         for end in (self.sender, self.receiver):
@@ -66,6 +68,11 @@ class _Flow:
         self.id, self.ack_id = rng.randrange(65536), rng.randrange(65536)
         self.fates: list[tuple[int, int]] = traffic.fates.setdefault(self.a[1], [])
         self.paused_until_ns = 0
+        self.arrival_ns, self.delayed, self.sack = 0, False, rng.random() < 0.8
+        if not self.sack:  # a lost acknowledgement and reordering together cannot be told from a long round trip
+            self.reorder = 0.0
+        late_ns = JITTER_NS + ANSWER_NS + DELAYED_NS + (REORDERED_NS if self.reorder else 0)
+        traffic.round_trips[self.a[1]] = (2 * self.delay_ns, 2 * self.delay_ns + late_ns)
         if self.ids and not self.v6:
             traffic.told_apart.add(self.a[1])
 
@@ -95,17 +102,19 @@ class _Flow:
         seq = self.isn + 1 + part * self.mss
         return Packet(t_ns, self.a, self.b, seq, self.far_isn + 1, flags, n * self.mss, 60000, ip_id, text)
 
-    def b_packet(self, t_ns: int) -> Packet:
+    def b_packet(self, t_ns: int, arrived: int) -> Packet:
+        """An acknowledgement for part `arrived`, which is in the first block of SACK (RFC 2018, section 4)."""
         self.ack_id += 1
         first = self._cumulative()
-        sacked = sorted(part for part in self.got if part > first)
+        sacked = sorted(part for part in self.got if part > first and self.sack)
         blocks: list[list[int]] = []
         for part in sacked:
             if blocks and blocks[-1][1] == part:
                 blocks[-1][1] = part + 1
             else:
                 blocks.append([part, part + 1])
-        sack = tuple(((self._raw(low)) % 2**32, self._raw(high) % 2**32) for low, high in blocks[-3:])
+        blocks.sort(key=lambda block: (not block[0] <= arrived < block[1], -block[0]))
+        sack = tuple(((self._raw(low)) % 2**32, self._raw(high) % 2**32) for low, high in blocks[:3])
         ip_id = self.ack_id % 65536 if self.ids else 0
         window = 0 if self.rng.random() < 0.003 else 60000
         text = options(ts=self._stamp(t_ns), sack=sack)
@@ -129,7 +138,7 @@ class _Flow:
 
     def _handshake(self, start: int) -> None:
         mss = self.mss + (12 if self.ts else 0)
-        offer = options(mss, None, True, self._stamp(start))
+        offer = options(mss, None, self.sack, self._stamp(start))
         self._both(Packet(start, self.a, self.b, self.isn, 0, SYN, 0, 60000, 0, offer), self.delay_ns, True)
         back = Packet(start + self.delay_ns, self.b, self.a, self.far_isn, self.isn + 1, SYN | ACK, 0, 60000, 0, offer)
         self._both(back, self.delay_ns, False)
@@ -139,13 +148,14 @@ class _Flow:
         """One packet of n parts. Each has its own fate; what arrives together may be merged."""
         whole = self.a_packet(now, part, n)
         self.traffic.sender.append(whole)
-        arrival = now + self.delay_ns + self.rng.randrange(200_000)
+        arrival = max(now + self.delay_ns + self.rng.randrange(JITTER_NS), self.arrival_ns)
+        self.arrival_ns = arrival
         merged: list[tuple[int, int, int]] = []  # first part, parts, time
         for i in range(n):
             if self.rng.random() < self.loss:
                 self.fates.append((now, -1))
                 continue
-            t = arrival + (self.rng.randrange(5 * MS) if self.rng.random() < self.reorder else 0)
+            t = arrival + (self.rng.randrange(REORDERED_NS) if self.rng.random() < self.reorder else 0)
             if merged and merged[-1][2] == t and sum(merged[-1][:2]) == i and self.rng.random() < 0.8:
                 merged[-1] = (merged[-1][0], merged[-1][1] + 1, t)
             else:
@@ -171,11 +181,22 @@ class _Flow:
         self._at(max(now, self.progress_ns) + 300 * MS, "timer", self.una)
 
     def _arrive(self, now: int, part: int) -> None:
+        before = self._cumulative()
         if part >= self.una:
             self.got.add(part)
-        if self.rng.random() < 0.4 and part + 1 < self.parts and part + 1 in self.got:
+        if part == before and self.rng.random() < 0.4 and max(self.got) == part and not self.delayed:
+            self.delayed = True
+            self._at(now + DELAYED_NS, "wait", part)
             return
-        ack = self.b_packet(now + 1000)
+        self._answer(now, part)
+
+    def _wait(self, now: int, part: int) -> None:
+        if self.delayed:
+            self._answer(now, part)
+
+    def _answer(self, now: int, part: int) -> None:
+        self.delayed = False
+        ack = self.b_packet(now + ANSWER_NS, part)
         if self.rng.random() < self.ack_loss:
             self.traffic.receiver.append(ack)
             return

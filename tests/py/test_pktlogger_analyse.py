@@ -375,6 +375,36 @@ def test_what_was_sent_twice_gives_no_round_trip(tmp_path: Path) -> None:
     assert (flow["min_rtt_ns"], flow["max_rtt_ns"]) == (20 * MS, 20 * MS), "the handshake's sample alone"
 
 
+def test_what_a_hole_held_back_gives_no_round_trip(tmp_path: Path) -> None:
+    """The first of three parts is lost, and so is all that the receiver says until the repair is acknowledged, 102 ms
+    after the third part was sent: the second and the third part waited for it."""
+    path = Conversation()
+    path.send(30, 1, 1, [])
+    for t_ms, seq in ((30.1, 1001), (30.2, 2001)):
+        path.send(t_ms, seq, 1)
+        path.ack(t_ms + 10, 1, sack=(1001, seq + MSS), lost=True)
+    path.send(112, 1, 1)
+    path.ack(122, 3001)
+    found, flow = path.analyse(tmp_path)
+    assert (flow["min_rtt_ns"], flow["max_rtt_ns"]) == (20 * MS, 20 * MS), "the handshake's sample alone"
+    assert set(found.rates["rtt_ns"].to_pylist()) == {-1}
+
+
+def test_a_block_of_sack_is_the_first_acknowledgement_of_its_newest_part(tmp_path: Path) -> None:
+    """Behind a hole the blocks give samples, of 21 and 25 ms; the acknowledgement of the repair gives none."""
+    path = Conversation()
+    path.send(30, 1, 1, [])
+    path.send(31, 1001, 1, [(0, 1, 11)])
+    path.ack(42, 1, sack=(1001, 2001))
+    path.send(32, 2001, 1, [(0, 1, 15)])
+    path.ack(47, 1, sack=(1001, 3001))
+    path.send(112, 1, 1)
+    path.ack(122, 3001)
+    found, flow = path.analyse(tmp_path, "--scales", "100us")
+    samples = [row["rtt_ns"] // MS for row in found.rates.to_pylist() if row["rtt_ns"] >= 0]
+    assert samples == [21, 25] and (flow["min_rtt_ns"], flow["max_rtt_ns"]) == (20 * MS, 25 * MS)
+
+
 def test_the_whole_time_and_every_loss_have_a_cause(tmp_path: Path) -> None:
     found, flow = collapse().analyse(tmp_path)
     limits, names = found.limits.to_pylist(), found.summary["limit_causes"]

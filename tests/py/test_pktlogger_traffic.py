@@ -69,6 +69,16 @@ def test_a_flows_rows_are_in_order_and_its_sums_are_those_of_its_rows(
         assert flow["lost"] + flow["in_flight_at_end"] == (~arrived).sum()
 
 
+def test_no_round_trip_is_longer_than_the_path_whatever_was_lost(analysed: tuple[Traffic, pktlogger.Analysis]) -> None:
+    """An acknowledgement that a hole held back, or that came for a repair, is no round trip (RFC 6298, section 3)."""
+    traffic, found = analysed
+    for flow in found.summary["flows"]:
+        least, most = traffic.round_trips[flow["sender"]["port"]]
+        rtt_ns = rows(found.rates, flow["flow"])["rtt_ns"]
+        assert least <= flow["min_rtt_ns"] <= flow["max_rtt_ns"] <= most, flow["sender"]["port"]
+        assert rtt_ns.max() <= most and rtt_ns[rtt_ns >= 0].min() >= least
+
+
 def test_a_copy_within_the_horizon_belongs_to_its_segment_and_one_beyond_it_is_spurious(tmp_path: Path) -> None:
     """Bytes 1 to 1000 are lost once, repaired, and sent again 1 s and 6 s after that; others go on in between."""
     path = Conversation()

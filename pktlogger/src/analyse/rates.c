@@ -12,22 +12,12 @@ struct scale {
     PL_VECTOR(struct pl_rate) open;
 };
 
-/* Data whose acknowledgement will be a sample of the round-trip time. */
-struct timed {
-    uint64_t end;
-    int64_t t_ns;
-};
-
 struct pl_rates {
     struct pl_transfer *t;
     struct pl_tables *tables;
     struct scale scales[PL_SCALES_MAX];
     int64_t start_ns, last_send_ns, last_ns; /* last_ns: of anything */
     bool started;
-    PL_VECTOR(struct timed) timed;
-    size_t timed_first;
-    uint64_t high;  /* end of the last byte sent */
-    uint64_t again; /* data below were under way when others were sent again: no samples (Karn) */
     uint32_t burst; /* parts of the burst under way */
     uint64_t burst_bytes;
 };
@@ -152,14 +142,7 @@ int pl_rates_send(struct pl_rates *rates, const struct pl_rates_send *sent)
         row->flight_bytes = sent->flight > row->flight_bytes ? sent->flight : row->flight_bytes;
         row->window_bytes = sent->window;
     }
-    if (sent->seq_end > rates->high)
-        rates->high = sent->seq_end;
-    if (!sent->fresh) {
-        rates->again = rates->high;
-        rates->timed.n = rates->timed_first = 0;
-        return 0;
-    }
-    return PL_APPEND(&rates->timed, ((struct timed){sent->seq_end, sent->t_ns}));
+    return 0;
 }
 
 int pl_rates_arrival(struct pl_rates *rates, int64_t t_ns, uint32_t bytes)
@@ -176,28 +159,10 @@ int pl_rates_arrival(struct pl_rates *rates, int64_t t_ns, uint32_t bytes)
     return 0;
 }
 
-/* The sample of an acknowledgement; -1: none. */
-static int64_t take_sample(struct pl_rates *rates, int64_t t_ns, uint64_t acked)
-{
-    int64_t sample_ns = -1;
-    for (; rates->timed_first < rates->timed.n && rates->timed.at[rates->timed_first].end <= acked;
-         rates->timed_first++)
-        sample_ns = t_ns - rates->timed.at[rates->timed_first].t_ns;
-    if (rates->timed_first == rates->timed.n)
-        rates->timed.n = rates->timed_first = 0;
-    else if (rates->timed_first > 4096 && rates->timed_first * 2 > rates->timed.n) {
-        rates->timed.n -= rates->timed_first;
-        memmove(rates->timed.at, rates->timed.at + rates->timed_first, rates->timed.n * sizeof *rates->timed.at);
-        rates->timed_first = 0;
-    }
-    return acked > rates->again ? sample_ns : -1;
-}
-
-int pl_rates_ack(struct pl_rates *rates, int64_t t_ns, uint64_t acked, uint64_t bytes, uint32_t window)
+int pl_rates_ack(struct pl_rates *rates, int64_t t_ns, uint64_t bytes, uint32_t window, int64_t rtt_ns)
 {
     if (!rates->started)
         return 0;
-    int64_t sample_ns = take_sample(rates, t_ns, acked);
     advance(rates, t_ns);
     for (unsigned i = 0; i < rates->t->pace->scale_n; i++) {
         struct pl_rate *row;
@@ -207,8 +172,8 @@ int pl_rates_ack(struct pl_rates *rates, int64_t t_ns, uint64_t acked, uint64_t 
             continue;
         row->acked_bytes += bytes;
         row->window_bytes = window;
-        if (sample_ns >= 0 && (row->rtt_ns < 0 || sample_ns < row->rtt_ns))
-            row->rtt_ns = sample_ns;
+        if (rtt_ns >= 0 && (row->rtt_ns < 0 || rtt_ns < row->rtt_ns))
+            row->rtt_ns = rtt_ns;
     }
     return 0;
 }
@@ -224,6 +189,5 @@ void pl_rates_free(struct pl_rates *rates)
         write_until(rates, i, scale->base + scale->open.n);
         free(scale->open.at);
     }
-    free(rates->timed.at);
     free(rates);
 }

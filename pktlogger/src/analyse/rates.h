@@ -14,17 +14,17 @@ struct pl_rates;
 /* Returns NULL without memory. */
 struct pl_rates *pl_rates_new(struct pl_transfer *transfer, struct pl_tables *tables);
 
-/* A data packet of `n` parts left the sender, in order of time. `fresh`: none of it had been sent before. */
+/* A data packet of `n` parts left the sender, in order of time. */
 struct pl_rates_send {
     int64_t t_ns;
-    uint64_t seq_end, flight;
+    uint64_t flight;
     uint32_t bytes, n, window;
-    bool fresh;
 };
 /* They return 0, or -1 without memory. */
 int pl_rates_send(struct pl_rates *rates, const struct pl_rates_send *sent);
 int pl_rates_arrival(struct pl_rates *rates, int64_t t_ns, uint32_t bytes);
-int pl_rates_ack(struct pl_rates *rates, int64_t t_ns, uint64_t acked, uint64_t bytes, uint32_t window);
+/* `bytes`: newly acknowledged. rtt_ns: the sample of the round-trip time (round_trips.h), or -1. */
+int pl_rates_ack(struct pl_rates *rates, int64_t t_ns, uint64_t bytes, uint32_t window, int64_t rtt_ns);
 
 /* Writes what is open, and frees. NULL is allowed. */
 void pl_rates_free(struct pl_rates *rates);

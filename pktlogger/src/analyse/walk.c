@@ -19,7 +19,7 @@ static void end_recovery(struct pl_walk *s)
     s->mode = PL_MODE_NORMAL;
 }
 
-static int on_ack(struct pl_walk *s, const struct pl_row *packet)
+static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns)
 {
     if (packet->flags & (NC_TCP_RST | NC_TCP_SYN))
         return 0;
@@ -42,7 +42,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet)
     } else if (packet->sack_n || duplicate)
         s->hint = true;
     s->t->duplicate_acks += duplicate && !(packet->flags & NC_TCP_FIN);
-    if (pl_rates_ack(s->rates, packet->t_ns, s->una, s->una - una, packet->window) < 0)
+    if (pl_rates_ack(s->rates, packet->t_ns, s->una - una, packet->window, rtt_ns) < 0)
         return -1;
     const struct pl_limits_ack ack = {
         .t_ns = packet->t_ns,
@@ -172,20 +172,13 @@ static int take_parts(struct pl_walk *s)
 /* Passes a data packet on to the rates, and the arrivals of its parts. */
 static int note_rates(struct pl_walk *s, const struct pl_row *packet)
 {
-    struct pl_rates_send sent = {
+    const struct pl_rates_send sent = {
         .t_ns = packet->t_ns,
         .flight = s->high > s->una ? s->high - s->una : 0,
         .window = s->window,
         .bytes = packet->len,
         .n = (uint32_t)s->parts.n,
-        .fresh = true,
     };
-    for (size_t i = 0; i < s->parts.n; i++) {
-        const struct pl_segment *segment = &s->parts.at[i].segment;
-        sent.fresh = sent.fresh && segment->transmission == 1;
-        if (segment->seq + segment->len > sent.seq_end)
-            sent.seq_end = segment->seq + segment->len;
-    }
     if (pl_rates_send(s->rates, &sent) < 0)
         return -1;
     for (size_t i = 0; i < s->parts.n; i++) {
@@ -271,6 +264,7 @@ static struct pl_walk *begin(struct pl_transfer *t, struct pl_tables *tables)
     walk->t = t;
     walk->tables = tables;
     walk->marks = pl_marks_begin(t);
+    walk->trips = pl_round_trips_begin(t->flow);
     walk->limited_ns = walk->closed_ns = walk->drained_ns = -1;
     walk->rates = pl_rates_new(t, tables);
     if (!walk->rates || pl_explain_begin(&walk->explain, t, tables) < 0) {
@@ -292,13 +286,16 @@ int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *t
         packet.t_ns = s->now_ns;
     s->now_ns = packet.t_ns;
     s->reset = s->reset || packet.flags & NC_TCP_RST;
+    struct pl_round_trip trip;
+    if (pl_round_trips_packet(&s->trips, &packet, t->dir, &trip) < 0)
+        return -1;
     if (pl_is_data(&packet, t->dir)) {
         if (fetch_parts(s, packet.frame) < 0)
             return -1;
         return s->parts.n ? on_send(s, &packet) : 0;
     }
     if (packet.dir != t->dir && packet.ack < UINT64_MAX / 4)
-        return on_ack(s, &packet);
+        return on_ack(s, &packet, trip.ns);
     return 0;
 }
 
@@ -328,6 +325,7 @@ int pl_walk_end(struct pl_transfer *t, struct pl_tables *tables)
     int result = finish(t->walk);
     pl_explain_end(&t->walk->explain);
     pl_rates_free(t->walk->rates);
+    pl_round_trips_free(&t->walk->trips);
     free(t->walk->losses.bursts.at);
     free(t->walk->losses.parts.at);
     free(t->walk->parts.at);

@@ -5,6 +5,7 @@
 #include "explain.h"
 #include "marks.h"
 #include "rates.h"
+#include "round_trips.h"
 #include "walk.h"
 
 #define MS INT64_C(1000000)
@@ -23,6 +24,7 @@ struct pl_walk {
     struct pl_losses losses;
     struct pl_explain explain;
     struct pl_rates *rates;
+    struct pl_round_trips trips;
     struct pl_marks marks;
     uint64_t segment;         /* the number of the next one to be sent */
     uint64_t timeout_segment; /* the first one sent by the last time-out */

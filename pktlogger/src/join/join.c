@@ -214,8 +214,7 @@ int pl_join_sender(struct pl_join *join, const struct pl_row *row, struct pl_tab
 {
     struct pl_transfer *t = join->t;
     bool is_ack = row->dir != t->dir && row->ack < UINT64_MAX / 4;
-    bool acked = is_ack && row->ack > join->acked && join->segments_written < join->segments.n;
-    if (pl_tally_packet(&join->tally, row, acked) < 0)
+    if (pl_tally_packet(&join->tally, row) < 0)
         return -1;
     if (pl_is_data(row, t->dir) && send_parts(join, row) < 0)
         return -1;

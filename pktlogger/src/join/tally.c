@@ -1,8 +1,6 @@
 /* Implements tally.h. */
 #include "tally.h"
 
-#include <string.h>
-
 #include "sort.h"
 
 /* Delays are exact while there are few. Then a histogram has 256 bins for each power of two, which is 0.4 % of a
@@ -21,67 +19,19 @@ static void note_rtt(struct pl_transfer *t, int64_t rtt_ns)
 
 void pl_tally_begin(struct pl_tally *tally, struct pl_transfer *transfer)
 {
-    *tally = (struct pl_tally){.t = transfer, .newest_sent_ns = -1};
+    *tally = (struct pl_tally){.t = transfer, .trips = pl_round_trips_begin(transfer->flow)};
     transfer->min_rtt_ns = transfer->max_rtt_ns = transfer->min_delay_ns = transfer->max_delay_ns = -1;
 }
 
-/* The handshake gives a sample without delayed acknowledgements: from the SYN, if there was only one, to its answer. */
-static void follow_handshake(struct pl_tally *tally, const struct pl_row *row)
+int pl_tally_packet(struct pl_tally *tally, const struct pl_row *row)
 {
-    if (row->dir == tally->t->dir) {
-        bool first = tally->handshake == SYN_MISSING && row->flags & NC_TCP_SYN;
-        tally->handshake = first ? SYN_SEEN : HANDSHAKE_OVER;
-        tally->syn_seq = row->seq;
-        tally->syn_ns = row->t_ns;
-    } else if (tally->handshake == SYN_SEEN && row->ack != PL_NO_ACK) {
-        if (row->ack == tally->syn_seq + 1)
-            note_rtt(tally->t, row->t_ns - tally->syn_ns);
-        tally->handshake = HANDSHAKE_OVER;
-    }
-}
-
-int pl_tally_packet(struct pl_tally *tally, const struct pl_row *row, bool acked)
-{
-    if (tally->handshake != HANDSHAKE_OVER)
-        follow_handshake(tally, row);
-    struct pl_new_ack ack = {.t_ns = row->t_ns, .ack = row->ack};
-    return acked ? PL_APPEND(&tally->acks, ack) : 0;
-}
-
-/* Takes the sample of the oldest acknowledgement: the time since the newest part that it covers was sent, if no byte of
- * that part was ever sent twice (Karn; RFC 6298 section 3). The last such acknowledgement ends the transfer. */
-static void end_ack(struct pl_tally *tally)
-{
-    const struct pl_new_ack *ack = &tally->acks.at[tally->next++];
-    if (tally->newest_sent_ns >= 0) {
-        if (tally->newest_once)
-            note_rtt(tally->t, ack->t_ns - tally->newest_sent_ns);
-        if (ack->t_ns > tally->t->last_ns)
-            tally->t->last_ns = ack->t_ns;
-    }
-    tally->newest_sent_ns = -1;
-    if (tally->next >= EXACT_MAX && tally->next * 2 > tally->acks.n) {
-        tally->acks.n -= tally->next;
-        memmove(tally->acks.at, tally->acks.at + tally->next, tally->acks.n * sizeof *tally->acks.at);
-        tally->next = 0;
-    }
-}
-
-static void follow_acks(struct pl_tally *tally, const struct pl_segment *segment)
-{
-    while (tally->next < tally->acks.n) {
-        const struct pl_new_ack *ack = &tally->acks.at[tally->next];
-        if (segment->t_sent_ns <= ack->t_ns) {
-            if (segment->transmission > 1)
-                return;
-            if (segment->seq + segment->len <= ack->ack) {
-                tally->newest_sent_ns = segment->t_sent_ns;
-                tally->newest_once = segment->sent_once;
-                return;
-            }
-        }
-        end_ack(tally);
-    }
+    struct pl_round_trip trip;
+    if (pl_round_trips_packet(&tally->trips, row, tally->t->dir, &trip) < 0)
+        return -1;
+    note_rtt(tally->t, trip.ns);
+    if (trip.answer)
+        tally->last_answer_ns = row->t_ns;
+    return 0;
 }
 
 static uint32_t bin_of(uint64_t value)
@@ -126,9 +76,8 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
 {
     struct pl_transfer *t = tally->t;
     if (!t->segments++)
-        t->first_ns = t->last_ns = segment->t_sent_ns;
+        t->first_ns = segment->t_sent_ns;
     tally->last_sent_ns = segment->t_sent_ns;
-    follow_acks(tally, segment);
     if (segment->ecn_received == NC_CE) {
         t->marks.ce_received++;
         t->marks.ce_received_bytes += segment->len;
@@ -174,10 +123,8 @@ static int find_percentiles(struct pl_tally *tally, int64_t *long_ns)
 int pl_tally_end(struct pl_tally *tally)
 {
     struct pl_transfer *t = tally->t;
-    while (tally->next < tally->acks.n)
-        end_ack(tally);
-    if (t->segments && tally->last_sent_ns > t->last_ns)
-        t->last_ns = tally->last_sent_ns;
+    if (t->segments)
+        t->last_ns = tally->last_answer_ns > tally->last_sent_ns ? tally->last_answer_ns : tally->last_sent_ns;
     int64_t delay_ns = t->min_delay_ns;
     pl_order_end(&tally->order);
     t->reordered = tally->order.reordered;
@@ -193,7 +140,7 @@ int pl_tally_end(struct pl_tally *tally)
 void pl_tally_free(struct pl_tally *tally)
 {
     pl_order_end(&tally->order);
-    free(tally->acks.at);
+    pl_round_trips_free(&tally->trips);
     free(tally->delays.at);
     free(tally->histogram);
 }

@@ -1,0 +1,128 @@
+/* Implements round_trips.h. */
+#include "round_trips.h"
+
+#include <string.h>
+
+enum { COMPACT_FROM = 4096, SENT_MAX = 1 << 20 }; /* SENT_MAX bounds the memory where nothing is acknowledged */
+
+struct pl_round_trips pl_round_trips_begin(const struct pl_flow *flow)
+{
+    return (struct pl_round_trips){.sack = flow->side[0].sack_permitted && flow->side[1].sack_permitted};
+}
+
+/* Begins with what the sender sends first. What was acknowledged before that was sent before. */
+static void begin(struct pl_round_trips *trips, const struct pl_row *row)
+{
+    trips->started = true;
+    trips->whole = row->flags & NC_TCP_SYN;
+    trips->begun = row->seq;
+    trips->high = trips->shown > row->seq ? trips->shown : row->seq;
+    trips->again_ns = INT64_MIN;
+}
+
+/* Takes what the sender sent: a SYN and a FIN count as a byte. */
+static int take_sent(struct pl_round_trips *trips, const struct pl_row *row)
+{
+    uint64_t end = row->seq + row->len + !!(row->flags & NC_TCP_SYN) + !!(row->flags & NC_TCP_FIN);
+    if (row->seq >= UINT64_MAX / 4)
+        return 0;
+    if (!trips->started)
+        begin(trips, row);
+    if (row->seq != trips->high || (!trips->whole && trips->una <= trips->begun)) {
+        trips->again_ns = row->t_ns;
+        trips->open_ns = 0;
+    }
+    if (end <= trips->high)
+        return 0;
+    trips->high = end;
+    if (row->len > 0)
+        trips->data = end;
+    if (trips->sent.n - trips->first >= SENT_MAX) {
+        trips->sent.n = trips->first = 0;
+        trips->again_ns = row->t_ns;
+    }
+    return PL_APPEND(&trips->sent, ((struct pl_timed){end, row->t_ns}));
+}
+
+/* When the newest data below `edge` were sent. All are shown now; part of a super-packet may be on its way. */
+static int64_t newest_below(struct pl_round_trips *trips, uint64_t edge)
+{
+    int64_t t_ns = INT64_MIN;
+    for (; trips->first < trips->sent.n; trips->first++) {
+        t_ns = trips->sent.at[trips->first].t_ns;
+        if (trips->sent.at[trips->first].end >= edge) {
+            trips->first += trips->sent.at[trips->first].end == edge;
+            break;
+        }
+    }
+    if (trips->first == trips->sent.n)
+        trips->sent.n = trips->first = 0;
+    else if (trips->first >= COMPACT_FROM && trips->first * 2 > trips->sent.n) {
+        trips->sent.n -= trips->first;
+        memmove(trips->sent.at, trips->sent.at + trips->first, trips->sent.n * sizeof *trips->sent.at);
+        trips->first = 0;
+    }
+    return t_ns;
+}
+
+/* Without SACK an acknowledgement whose predecessor was lost may be of data behind a hole that begins at its number.
+ * The next one shows it. Where at most one packet is outstanding, there is nothing behind. */
+static int64_t decided(struct pl_round_trips *trips, int64_t sample_ns, bool advanced)
+{
+    int64_t open_ns = advanced && trips->open_ns ? trips->open_ns : -1;
+    trips->open_ns = 0;
+    if (trips->sack || sample_ns < 0 || trips->sent.n - trips->first < 2)
+        return sample_ns < 0 ? open_ns : sample_ns;
+    trips->open_ns = sample_ns;
+    return open_ns;
+}
+
+/* The sample of an acknowledgement, as far as it alone tells. */
+static int64_t sample_of(struct pl_round_trips *trips, const struct pl_row *row)
+{
+    uint64_t edge = row->ack, most = row->ack;
+    for (unsigned i = 0; i < row->sack_n; i++)
+        if (row->sack_right[i] < UINT64_MAX / 4 && row->sack_right[i] > most) {
+            most = row->sack_right[i];
+            edge = i ? edge : most;
+        }
+    if (most <= trips->shown)
+        return -1;
+    trips->shown = most;
+    if (!trips->started)
+        return -1;
+    int64_t sent_ns = newest_below(trips, most);
+    if (most > trips->high) { /* the capture missed data */
+        trips->high = most;
+        trips->again_ns = row->t_ns;
+    }
+    return edge == most && sent_ns > trips->again_ns ? row->t_ns - sent_ns : -1;
+}
+
+static void take_answer(struct pl_round_trips *trips, const struct pl_row *row, struct pl_round_trip *trip)
+{
+    bool advanced = row->ack > trips->una;
+    trip->answer = advanced && row->ack > trips->begun && trips->una < trips->data;
+    trips->una = advanced ? row->ack : trips->una;
+    trips->sack = trips->sack || row->sack_n > 0;
+    trip->ns = decided(trips, sample_of(trips, row), advanced);
+}
+
+int pl_round_trips_packet(struct pl_round_trips *trips, const struct pl_row *row, unsigned dir,
+                          struct pl_round_trip *trip)
+{
+    *trip = (struct pl_round_trip){.ns = -1};
+    if (row->flags & NC_TCP_RST)
+        return 0;
+    if (row->dir == dir)
+        return take_sent(trips, row);
+    if (row->ack < UINT64_MAX / 4)
+        take_answer(trips, row, trip);
+    return 0;
+}
+
+void pl_round_trips_free(struct pl_round_trips *trips)
+{
+    free(trips->sent.at);
+    *trips = (struct pl_round_trips){.first = 0};
+}
