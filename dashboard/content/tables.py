@@ -302,8 +302,10 @@ def outage_table(trial: Trial) -> Table | None:
 
 
 def _back(outage: Json) -> str:
-    took = outage["recovery_ns"]
-    return f"not known: {outage['why']}" if took is None else readable.duration(took)
+    took, error = outage["recovery_ns"], outage.get("error_ns")
+    if took is None:
+        return f"not known: {outage['why']}"
+    return readable.duration(took) + (f", or up to {readable.duration(error)} sooner" if error else "")
 
 
 def interval_notes(sweep: Sweep) -> list[str]:

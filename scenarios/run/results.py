@@ -48,11 +48,12 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     own = read_json(folder / "flows.json") or []
     ends = [transfer, *((transfer.get(FLOWS) or {}).get(flow["flow_name"], {}) for flow in own)]
     params = [asked | {"flow": 0}, *(asked | flow for flow in own)]
-    shared = sharing.told(folder)
+    shared, recovered = sharing.told(folder), recovery.of_flows(folder)
     nothing = {name: None for name, column in COLUMNS.items() if column.role == "outcome"}
     return [
         {**nothing, **flow, **verdict, **_measured(flow, end, box),
          **shared.get(flow.get("flow_name") or fairness.MAIN, {}),
+         **recovery.columns(recovered.get(flow.get("flow_name") or fairness.MAIN, [])),
          "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, box, alone=not own)}
         for flow, end in zip(params, ends, strict=True)
     ]  # fmt: skip
@@ -70,7 +71,6 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         **_shorts((end.get("short") or {}).get("elapsed_ns")),
         "reverse_bps": ((end.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
         **_exchanges(summary.get("exchange") or {}),
-        **recovery.columns(recovery.of_trial(params, receiver, box)),
         "ecn_marks_box": ((box.get("statistics") or {}).get("ab") or {}).get("marked"),
         "window_granted_bytes": receiver.get("window_granted_bytes") or None,  # 0: the kernel sizes it
         "cpu_sender_ns": _cpu_ns(sender),

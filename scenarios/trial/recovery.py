@@ -1,103 +1,159 @@
 """How long a transfer takes to recover from outages of its path: `loss = "time:8s-10s"` of [path] in either direction,
 before or behind the bottleneck, or a `change` to a loss of 100 %.
 
-Recovery is the time from the end of an outage to the first moment from which the receiver gets, over a second, at
-least 90 % of the rate that it had before the first outage. The rate before is the mean from half-way between the
-transfer's beginning and that outage, so that slow start does not count. A second, because a single repaired hole hands
-the receiver all that waited behind it, which looks like a high rate for a moment. Where the next outage or the end of
-the transfer comes sooner, half a second is enough, and with less the recovery is not known. The resolution is the
-receiver's interval (`[transfer] interval`). Rejected: the sender's samples, because with gateways its bytes are
-acknowledged by the near one, which takes data during an outage.
+Recovery is the time from the end of an outage (by the delay box's clock) to the first moment from which on the receiver
+gets at least 90 % of the rate that it had before the first outage: over one round trip of the empty path (10 ms at
+least), and over a second. The round trip, because a second may begin before the data is back and still have 90 %; the
+second, because a burst looks like a high rate for a moment. The rate before is the mean from half-way between the
+transfer's beginning and that outage, so that slow start does not count. Where the next outage or the end of the
+transfer comes sooner, half a second is enough, and with less the recovery is not known.
+
+The receiver gets octets at the moments at which they arrive, from the captures at both ends: exact. Without captures it
+is the receiver's intervals (`[transfer] interval`), whose borders are the moments: the rate may have been back up to
+`error_ns` earlier. Rejected: the sender's samples, because with gateways its bytes are acknowledged by the near one,
+which takes data during an outage.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netcommon import quantity
 from scenarios.plan.path import PathTable
+from scenarios.trial import arrivals
 from scenarios.trial.files import read_json, write_json
 
 BACK = 0.9  # of the rate before
 SPAN_NS = 10**9
 LEAST_NS = SPAN_NS // 2  # of a span that the next outage or the end cuts short
+ROUND_NS = 10**7  # of a round trip: a shorter one holds too few packets
+VERSION = 2
 TABLE = "recovery.json"
 ENDED, NEXT, NEVER_BEFORE = "the transfer ended before", "the next outage came before", "no rate before the outage"
 _ALL = 10**9  # a loss of 100 %, ppb
 _KEYS = ("loss", "loss_after")
+I64 = NDArray[np.int64]
 Outage = tuple[int, int]  # begin and end, ns
 Interval = Sequence[int]  # begin, end, ns since the receiver's t0; bytes
+Series = tuple[I64, I64]  # moments, ns since the receiver's t0; the octets that had come before each
 
 
-def of_trial(params: Mapping[str, Any], receiver: Mapping[str, Any], box: Mapping[str, Any]) -> list[dict[str, Any]]:
+def of_intervals(intervals: Sequence[Interval]) -> Series:
+    table = np.asarray(intervals, np.int64)
+    return np.append(table[:, 0], table[-1, 1]), np.append(0, np.cumsum(table[:, 2]))
+
+
+def of_arrivals(t_ns: I64, octets: I64) -> Series:
+    """From the octets that had arrived by each of these moments."""
+    return np.append(t_ns, t_ns[-1] + 1), np.append(0, octets)
+
+
+def of_trial(
+    params: Mapping[str, Any], receiver: Mapping[str, Any], box: Mapping[str, Any], came: arrivals.Series | None = None
+) -> list[dict[str, Any]]:
     """The outages that lie within a flow's transfer, in order: ``begin_ns`` and ``end_ns`` since its receiver's t0,
-    ``recovery_ns`` and, where that is None, ``why``. From its params, the receiver's account and the box's end; empty
-    without outages, and without the moments to compare."""
+    ``recovery_ns``, ``error_ns`` and, where both are None, ``why``. From its params, the receiver's account and the
+    box's end; ``came``: its arrivals, in CLOCK_REALTIME. Empty without outages, and without the moments to compare."""
     intervals = receiver.get("intervals")
     if not intervals or not box.get("clock"):
         return []
     # The box counts outages from its clock's moment, the receiver its intervals from t0; both are CLOCK_MONOTONIC.
     shift_ns = box["clock"]["monotonic_ns"] - receiver["t0_monotonic_ns"]
     moved = [(begin + shift_ns, end + shift_ns) for begin, end in outages(params)]
-    return recoveries(intervals, [one for one in moved if one[1] > 0 and one[0] < intervals[-1][1]])
+    series = of_arrivals(came[0] - receiver["t0_realtime_ns"], came[1]) if came else of_intervals(intervals)
+    within = [one for one in moved if one[1] > 0 and one[0] < series[0][-1]]
+    return recoveries(series, within, int(params.get("rtt_ns") or 0), exact=came is not None)
 
 
 def columns(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """``recovery_ns`` is of the last outage, ``recovery_max_ns`` the longest of all (None where one of them is not
-    known), ``outages`` their number. Empty without outages."""
+    """``recovery_ns`` is of the last outage, and so is ``recovery_error_ns``; ``recovery_max_ns`` the longest of all
+    (None where one of them is not known), ``outages`` their number. Empty without outages."""
     if not found:
         return {}
     times = [one["recovery_ns"] for one in found]
     longest = None if None in times else max(times)
-    return {"outages": len(found), "recovery_ns": times[-1], "recovery_max_ns": longest}
+    return {"outages": len(found), "recovery_ns": times[-1], "recovery_error_ns": found[-1].get("error_ns"),
+            "recovery_max_ns": longest}  # fmt: skip
+
+
+def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The outages of each flow of a trial, by name: as recovery.json has them, or worked out from the trial's files."""
+    kept = read_json(folder / TABLE) or {}
+    if kept.get("v") == VERSION:
+        flows: dict[str, list[dict[str, Any]]] = kept["flows"]
+        return flows
+    params, transfer = (read_json(folder / f"{name}.json") or {} for name in ("params", "transfer"))
+    box, beside = read_json(folder / "delay.json") or {}, read_json(folder / "flows.json") or []
+    ends = transfer.get("flows") or {}
+    each = [(str(params.get("flow_name") or "main"), params, transfer)]
+    each += [(flow["flow_name"], params | flow, ends.get(flow["flow_name"], {})) for flow in beside]
+    if not outages(params):
+        return {}
+    return {
+        name: of_trial(own, end.get("receiver") or {}, box, _came(folder, own, end, alone=not beside))
+        for name, own, end in each
+    }
+
+
+def _came(
+    folder: Path, params: Mapping[str, Any], end: Mapping[str, Any], *, alone: bool
+) -> arrivals.Series | None:  # fmt: skip
+    """A flow's arrivals; None where its captures do not tell, or the receiver did not say when it began."""
+    if "t0_realtime_ns" not in (end.get("receiver") or {}):
+        return None
+    behind = params.get("gateway") not in (None, "none") and params.get("gateway_model") != "host"
+    return arrivals.of_flow(folder, end, behind_gateway=behind, alone=alone)
 
 
 def write(folder: Path) -> None:
     """Writes recovery.json, the outages of each flow, where there are any."""
-    params, transfer = (read_json(folder / f"{name}.json") or {} for name in ("params", "transfer"))
-    box, others = read_json(folder / "delay.json") or {}, transfer.get("flows") or {}
-    ends = {str(params.get("flow_name") or "main"): transfer} | others
-    found = {name: of_trial(params, end.get("receiver") or {}, box) for name, end in ends.items()}
+    found = of_flows(folder)
     if any(found.values()):
-        write_json(folder / TABLE, {"v": 1, "flows": found})
+        write_json(folder / TABLE, {"v": VERSION, "flows": found})
 
 
-def recoveries(intervals: Sequence[Interval], outages: Sequence[Outage]) -> list[dict[str, Any]]:
-    """The same for outages in the intervals' time."""
-    edges = [int(one[0]) for one in intervals] + [int(intervals[-1][1])]
-    octets = [0, *accumulate(int(one[2]) for one in intervals)]
-    enough = _before(edges, octets, outages[0][0]) * BACK if outages else 0.0
+def recoveries(series: Series, outages: Sequence[Outage], round_ns: int, *, exact: bool) -> list[dict[str, Any]]:
+    """The same for outages in the series' time. ``exact``: nothing came between two moments."""
+    moments, octets = series
+    enough = _before(moments, octets, outages[0][0]) * BACK if outages else 0.0
     found = []
     for number, (begin, end) in enumerate(outages):
         last = number + 1 == len(outages)
-        until = edges[-1] if last else outages[number + 1][0]
-        took = _back(edges, octets, end, until, enough) if enough else None
-        why = None if took is not None else NEVER_BEFORE if not enough else ENDED if last else NEXT
-        found.append({"begin_ns": begin, "end_ns": end, "recovery_ns": took, "why": why})
+        until = int(moments[-1]) if last else outages[number + 1][0]
+        back = _back(series, end, until, enough, max(round_ns, ROUND_NS)) if enough else None
+        why = None if back is not None else NEVER_BEFORE if not enough else ENDED if last else NEXT
+        took = None if back is None else int(moments[back]) - end
+        error = None if back is None else 0 if exact else int(moments[back] - max(moments[max(back - 1, 0)], end))
+        found.append({"begin_ns": begin, "end_ns": end, "recovery_ns": took, "error_ns": error, "why": why})
     return found
 
 
-def _before(edges: Sequence[int], octets: Sequence[int], first_ns: int) -> float:
-    """The rate before the first outage, in octets a nanosecond: over the whole intervals between half-way and it, or
-    over the last one before it."""
-    stop = bisect_left(edges, first_ns + 1) - 1  # the last border that is not beyond it
-    start = min(bisect_left(edges, first_ns // 2), stop - 1)
-    return (octets[stop] - octets[start]) / (edges[stop] - edges[start]) if start >= 0 else 0.0
+def _before(moments: I64, octets: I64, first_ns: int) -> float:
+    """The rate before the first outage, in octets a nanosecond: between the moments next to half-way and to it, or
+    between the last two before it."""
+    stop = int(np.searchsorted(moments, first_ns, side="right")) - 1
+    start = min(int(np.searchsorted(moments, first_ns // 2)), stop - 1)
+    return float((octets[stop] - octets[start]) / (moments[stop] - moments[start])) if start >= 0 else 0.0
 
 
-def _back(edges: Sequence[int], octets: Sequence[int], end_ns: int, until_ns: int, enough: float) -> int | None:
-    """The time from ``end_ns`` until there is ``enough`` over a second, or over what is left before ``until_ns``."""
-    cut = bisect_left(edges, until_ns + 1) - 1
-    for number in range(bisect_left(edges, end_ns), cut):
-        stop = min(bisect_left(edges, edges[number] + SPAN_NS, lo=number), cut)
-        lasted = edges[stop] - edges[number]
-        if lasted >= LEAST_NS and octets[stop] - octets[number] >= enough * lasted:
-            return edges[number] - end_ns
-    return None
+def _back(series: Series, end_ns: int, until_ns: int, enough: float, round_ns: int) -> int | None:
+    """The number of the first moment from ``end_ns`` on from which there is ``enough`` over a round trip and over a
+    second, or what is left of them before ``until_ns``; None where there is none, or too little is left."""
+    moments, octets = series
+    cut = int(np.searchsorted(moments, until_ns, side="right")) - 1
+    first = int(np.searchsorted(moments, end_ns))
+    own = np.arange(first, max(cut, first))
+    fine = np.full(own.size, fill_value=True)
+    for span_ns in (round_ns, SPAN_NS):
+        stop = np.minimum(np.searchsorted(moments, moments[own] + span_ns), cut)
+        lasted = moments[stop] - moments[own]
+        fine &= (octets[stop] - octets[own] >= enough * lasted) & (lasted >= min(span_ns, LEAST_NS))
+    return int(own[np.argmax(fine)]) if fine.any() else None
 
 
 def outages(params: Mapping[str, Any]) -> list[Outage]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from netcommon import binaries
@@ -43,7 +44,7 @@ def test_recovery_counts_from_the_end_of_the_last_outage_to_nine_tenths_of_the_e
 
 def test_a_moment_in_which_a_repaired_hole_lets_much_through_is_no_recovery() -> None:
     found = intervals((50, 1000), (40, 0), (5, 0), (1, 3000), (30, 100), (20, 1000))
-    assert recovered(found) == 3500 * MS  # nine of the ten intervals of that second have the whole rate
+    assert recovered(found) == 3600 * MS, "the second before has nine intervals of the whole rate, and began too early"
 
 
 def test_without_outages_or_the_moments_there_is_no_recovery_time() -> None:
@@ -57,8 +58,11 @@ def test_every_outage_has_its_recovery_and_the_longest_is_a_column() -> None:
     """Outages at 5, 10 and 15 s of 1 s: the rate is back at once, after 2 s, and after 0.4 s."""
     found = intervals((50, 1000), (10, 0), (40, 1000), (10, 0), (20, 100), (20, 1000), (10, 0), (4, 10), (30, 1000))
     told = outages_of(found, loss="time:6s-7s,11s-12s,16s-17s")
-    assert [one["recovery_ns"] for one in told] == [0, 2 * S - 100 * MS, 400 * MS - 100 * MS]
-    assert recovery.columns(told) == {"outages": 3, "recovery_ns": 300 * MS, "recovery_max_ns": 1900 * MS}
+    assert [one["recovery_ns"] for one in told] == [0, 2 * S, 400 * MS]
+    assert [one["error_ns"] for one in told] == [0, 100 * MS, 100 * MS]
+    assert recovery.columns(told) == {
+        "outages": 3, "recovery_ns": 400 * MS, "recovery_error_ns": 100 * MS, "recovery_max_ns": 2 * S,
+    }  # fmt: skip
 
 
 def test_the_rate_may_come_back_shortly_before_the_end_or_the_next_outage() -> None:
@@ -76,9 +80,9 @@ def test_the_rate_may_come_back_shortly_before_the_end_or_the_next_outage() -> N
 def test_an_outage_shortly_after_the_beginning_is_compared_with_the_interval_before_it() -> None:
     """With intervals of 1 s there is none between half-way and an outage at 1.5 s."""
     seconds = [[n * S, (n + 1) * S, amount] for n, amount in enumerate([1000, 300, 1000, 1000])]
-    told = recovery.recoveries(seconds, [(1500 * MS, 1700 * MS)])
-    assert told[0]["recovery_ns"] == 300 * MS
-    told = recovery.recoveries(seconds, [(500 * MS, 700 * MS)])
+    told = recovery.recoveries(recovery.of_intervals(seconds), [(1500 * MS, 1700 * MS)], 0, exact=False)
+    assert (told[0]["recovery_ns"], told[0]["error_ns"]) == (300 * MS, 300 * MS)
+    told = recovery.recoveries(recovery.of_intervals(seconds), [(500 * MS, 700 * MS)], 0, exact=False)
     assert told[0]["recovery_ns"] is None and told[0]["why"] == recovery.NEVER_BEFORE
 
 
@@ -95,7 +99,47 @@ def test_outages_of_both_directions_and_of_changes_count() -> None:
 def test_a_flow_that_begins_after_an_outage_has_only_those_it_met() -> None:
     told = outages_of(intervals((30, 1000), (10, 0), (30, 1000)), loss="time:500ms-800ms,4s-5s")
     assert [one["begin_ns"] for one in told] == [3 * S]
-    assert recovery.columns(told) == {"outages": 1, "recovery_ns": 0, "recovery_max_ns": 0}
+    assert recovery.columns(told) == {
+        "outages": 1, "recovery_ns": 0, "recovery_error_ns": 0, "recovery_max_ns": 0,
+    }  # fmt: skip
+
+
+def packets(*stretches: tuple[int, int, int]) -> recovery.Series:
+    """Arrivals: stretches of (begin, end, gap), ns, a packet of 1,000 octets each."""
+    t_ns = np.concatenate([np.arange(begin, end, gap) for begin, end, gap in stretches])
+    return recovery.of_arrivals(t_ns, 1000 * np.arange(1, t_ns.size + 1))
+
+
+def test_from_arrivals_recovery_is_exact() -> None:
+    """A packet each ms until 5 s. The outage is from 5 to 6 s. Each trip of 100 ms brings twice as much as the one
+    before, from a lone packet at 6.419 s on; the whole rate is back 100 ms x 7 later, to the packet."""
+    rounds = [(6419 * MS + n * 100 * MS, 6419 * MS + n * 100 * MS + 2**n * MS, MS) for n in range(6)]
+    back = 6419 * MS + 6 * 100 * MS
+    series = packets((0, 5 * S, MS), *rounds, (back, 10 * S, MS))
+    told = recovery.recoveries(series, [(5 * S, 6 * S)], 100 * MS, exact=True)
+    assert (told[0]["recovery_ns"], told[0]["error_ns"]) == (back - 6 * S, 0)
+    lone = packets((0, 5 * S, MS), (6472 * MS, 6473 * MS, MS), (6519 * MS, 10 * S, MS))
+    told = recovery.recoveries(lone, [(5 * S, 6 * S)], 40 * MS, exact=True)
+    assert told[0]["recovery_ns"] == 519 * MS, "a second that begins at the lone packet has 95 % of the rate"
+
+
+def test_intervals_say_how_much_sooner_the_rate_may_have_been_back() -> None:
+    """Whatever the interval and where its borders are, the exact time lies within the error that is given, but for the
+    tenth of a round trip or of an interval that may be empty, and the packet next to it."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        end_ns, took = int(rng.integers(4 * S, 8 * S)), int(rng.integers(0, 3 * S))
+        step, begin_ns = int(rng.choice([10, 50, 100, 500, 1000])) * MS, int(rng.integers(0, S))
+        series = packets((begin_ns, end_ns - S, MS), (end_ns + took, end_ns + took + 6 * S, MS))
+        exact = recovery.recoveries(series, [(end_ns - S, end_ns)], 20 * MS, exact=True)[0]
+        assert 0 <= exact["recovery_ns"] - took <= MS, f"seed {seed}"
+        edges = np.arange(begin_ns, series[0][-1], step)
+        had = np.append(0, series[1])[np.searchsorted(series[0], edges)]
+        told = recovery.recoveries((edges, had), [(end_ns - S, end_ns)], 20 * MS, exact=False)[0]
+        assert 0 <= told["error_ns"] <= step, f"seed {seed}"
+        least = told["recovery_ns"] - told["error_ns"]
+        most = told["recovery_ns"] + max(step, 20 * MS) // 10 + MS
+        assert least - MS <= exact["recovery_ns"] <= most, f"seed {seed}"
 
 
 def test_the_interval_is_the_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
