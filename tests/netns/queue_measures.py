@@ -63,6 +63,23 @@ def _first_drop(name: str, trains: int, granularity_ns: int, **ab: int | str) ->
     return next(number for number in range(trains * TRAIN + 1) if number not in arrived)
 
 
+def arrivals_around_a_shorter_delay(name: str, before_ns: int, after_ns: int, apart_s: float) -> dict[str, Any]:
+    """Datagrams of one train, the delay that becomes shorter ``apart_s`` later, and another train at once: the numbers
+    in the order of their arrival, and how long after the second train was sent each arrived."""
+    with two_hosts() as hosts, _box(name, hosts, 0, framing="ip", delay_ns=before_ns) as box:
+        for netns, address in ((hosts.left, LEFT), (hosts.right, RIGHT)):
+            ip("-n", netns, "addr", "add", f"{address}/24", "dev", "wan")
+        introduce(hosts)
+        with closing(Trains(hosts.left, hosts.right, RIGHT, DATAGRAM)) as udp:
+            udp.send(1)
+            time.sleep(apart_s)
+            box.set(ab={"delay_ns": after_ns})
+            sent_ns = time.time_ns()
+            udp.send(1)
+            numbers, times_ns = udp.receive(quiet_s=1, expected=2 * TRAIN)
+    return {"numbers": numbers, "after_ns": [at - sent_ns for at in times_ns]}
+
+
 def own_netem(loss: str, trains: int) -> list[list[int]]:
     """The datagrams of each super-packet that are lost in a netem on the sender's interface."""
     with two_hosts() as hosts:

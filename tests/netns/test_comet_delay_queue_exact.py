@@ -96,3 +96,18 @@ def test_a_window_that_fits_loses_nothing_and_fills_the_line(tmp_path: Path, box
         used = row["peak_bps"] / (float(case["rate"][:-3]) * SEGMENT / MTU)
         print(SEED, box, case, row["case"], row["retransmits"], used)
         assert row["valid"] and row["retransmits"] == 0 and 0.995 <= used <= 1.005
+
+
+@pytest.mark.parametrize(("name", "own_ms", "overtakes"), [("comet", 70, False), ("netem", 20, True)])
+def test_where_the_delay_becomes_shorter_the_box_keeps_the_order_and_netem_does_not(
+    name: str, own_ms: int, overtakes: bool
+) -> None:
+    """A train at delay 100 ms; 30 ms later the delay becomes 20 ms and another train is sent. The first one arrives
+    70 ms after that. In the box the second one waits for it; in netem it arrives after its own 20 ms."""
+    arguments: dict[str, Any] = {"name": name, "before_ns": 100_000_000, "after_ns": 20_000_000, "apart_s": 0.03}
+    found = in_virtual_time(queue_measures.arrivals_around_a_shorter_delay, **arguments)
+    first, second = list(range(TRAIN)), list(range(TRAIN, 2 * TRAIN))
+    assert found["numbers"] == (second + first if overtakes else first + second)
+    after_ms = dict(zip(found["numbers"], np.array(found["after_ns"]) / 1e6, strict=True))
+    assert after_ms[0] == pytest.approx(70, abs=1), "what programs of the guest take of the clock"
+    assert after_ms[TRAIN] == pytest.approx(own_ms, abs=1)
