@@ -5,10 +5,10 @@ Functions take and return what JSON can carry; ``options`` are those of the box.
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from typing import Any
 
+import echo_requests
 from attach_lab import AttachedBox, attach_lab
 from comet_box import RIGHT, Box, Hosts, in_netns, introduce, two_hosts
 from udp_trains import DATAGRAM, TRAIN, Trains
@@ -19,31 +19,30 @@ HEADERS = 14 + 20 + 8  # Ethernet, IPv4, UDP
 PACKET_BITS = 8 * (DATAGRAM + HEADERS)  # of a train, on a line
 
 
-def ping_ms(hosts: Hosts, count: int, interval_s: float, *more: str) -> list[float]:
-    """Round-trip times of a ping from left to right, after one that resolves the address."""
+def echo_ms(hosts: Hosts, count: int, interval_s: float) -> list[float]:
+    """Round-trip times of echoes from left to right, after a ping that resolves the address."""
     in_netns(hosts.left, "ping", "-c", "1", "-W", "10", RIGHT)
-    text = in_netns(hosts.left, "ping", "-i", str(interval_s), "-c", str(count), "-W", "10", *more, RIGHT)
-    return [float(value) for value in re.findall(r"time=([\d.]+) ms", text)]
+    return echo_requests.round_trips_ms(hosts.left, RIGHT, count, interval_s)
 
 
 def round_trips_ms(count: int = 200, interval_s: float = 0.01, **options: str) -> list[float]:
     """Of a box between two TAPs."""
     with two_hosts() as hosts, Box(hosts, **options):
-        return ping_ms(hosts, count, interval_s)
+        return echo_ms(hosts, count, interval_s)
 
 
 def attached_round_trips_ms(count: int = 200, interval_s: float = 0.01, **options: str) -> list[float]:
     """Of a box on two veth pairs."""
     with attach_lab() as lab, AttachedBox(lab, **options):
-        return ping_ms(lab, count, interval_s)
+        return echo_ms(lab, count, interval_s)
 
 
 def round_trips_around_a_change_ms(change: dict[str, str], count: int = 10, **options: str) -> list[list[float]]:
     """Before and after new values are given to the running box."""
     with two_hosts() as hosts, Box(hosts, **options) as box, Control(box.socket) as control:
-        before = ping_ms(hosts, count, 0.05)
+        before = echo_ms(hosts, count, 0.05)
         control.set(**{name.replace("-", "_"): value for name, value in change.items()})
-        return [before, ping_ms(hosts, count, 0.05)]
+        return [before, echo_ms(hosts, count, 0.05)]
 
 
 def train_arrivals(trains: int = 4, **options: str) -> dict[str, Any]:
