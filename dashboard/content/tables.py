@@ -305,7 +305,7 @@ def _back(outage: Json) -> str:
     took, error = outage["recovery_ns"], outage.get("error_ns")
     if took is None:
         return f"not known: {outage['why']}"
-    return readable.duration(took) + (f", or up to {readable.duration(error)} sooner" if error else "")
+    return readable.duration(took) + (f" ± {readable.duration(error)}" if error else "")
 
 
 def interval_notes(sweep: Sweep) -> list[str]:

@@ -170,7 +170,7 @@ _IN_ORDER = (
         "flows_common_ns": "Time in which all flows run",
         "elapsed_ns": "Time taken", "connect_ns": "Time to connect", "retransmits": "Retransmissions",
         "outages": "Outages of the path during the transfer", "recovery_ns": "Time to recover from the last outage",
-        "recovery_error_ns": "How much shorter that time may be",
+        "recovery_error_ns": "Largest error of that time",
         "recovery_max_ns": "Longest time to recover from an outage",
         "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
     }),

@@ -9,9 +9,9 @@ transfer's beginning and that outage, so that slow start does not count. Where t
 transfer comes sooner, half a second is enough, and with less the recovery is not known.
 
 The receiver gets octets at the moments at which they arrive, from the captures at both ends: exact. Without captures it
-is the receiver's intervals (`[transfer] interval`), whose borders are the moments: the rate may have been back up to
-`error_ns` earlier. Rejected: the sender's samples, because with gateways its bytes are acknowledged by the near one,
-which takes data during an outage.
+is the receiver's intervals (`[transfer] interval`), whose borders are the moments. Octets may have come at any time in
+the intervals next to such a border, so the recovery is right to `error_ns`, the longer of the two. Rejected: the
+sender's samples, because with gateways its bytes are acknowledged by the near one, which takes data during an outage.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def recoveries(series: Series, outages: Sequence[Outage], round_ns: int, *, exac
         back = _back(series, end, until, enough, max(round_ns, ROUND_NS)) if enough else None
         why = None if back is not None else NEVER_BEFORE if not enough else ENDED if last else NEXT
         took = None if back is None else int(moments[back]) - end
-        error = None if back is None else 0 if exact else int(moments[back] - max(moments[max(back - 1, 0)], end))
+        error = None if back is None else 0 if exact else int(np.diff(moments[max(back - 1, 0) : back + 2]).max())
         found.append({"begin_ns": begin, "end_ns": end, "recovery_ns": took, "error_ns": error, "why": why})
     return found
 
@@ -142,13 +142,14 @@ def _before(moments: I64, octets: I64, first_ns: int) -> float:
 
 
 def _back(series: Series, end_ns: int, until_ns: int, enough: float, round_ns: int) -> int | None:
-    """The number of the first moment from ``end_ns`` on from which there is ``enough`` over a round trip and over a
-    second, or what is left of them before ``until_ns``; None where there is none, or too little is left."""
+    """The number of the first moment from ``end_ns`` on from which something comes at once, and ``enough`` over a round
+    trip and over a second, or what is left of them before ``until_ns``; None where there is none, or too little is
+    left."""
     moments, octets = series
     cut = int(np.searchsorted(moments, until_ns, side="right")) - 1
     first = int(np.searchsorted(moments, end_ns))
     own = np.arange(first, max(cut, first))
-    fine = np.full(own.size, fill_value=True)
+    fine = octets[own + 1] > octets[own]
     for span_ns in (round_ns, SPAN_NS):
         stop = np.minimum(np.searchsorted(moments, moments[own] + span_ns), cut)
         lasted = moments[stop] - moments[own]

@@ -88,7 +88,7 @@ def test_the_page_says_how_each_outage_was_recovered_from(path: Path) -> None:
     run = load_run(path)
     found = outage_table(run.trial(0))
     assert found is not None and found.rows == (
-        ("1", "500 ms", "300 ms, or up to 100 ms sooner"), ("3", "500 ms", "not known: the transfer ended before"),
+        ("1", "500 ms", "300 ms ± 100 ms"), ("3", "500 ms", "not known: the transfer ended before"),
     )  # fmt: skip
     assert "Recovery from outages" in list(texts_of_page(trial_page.page(run, run.trial(0))))
 
