@@ -40,6 +40,8 @@ if(NOT LFP_SANITIZE)
   add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 
+add_link_options(LINKER:--as-needed) # a tool that enters no sandbox needs no libseccomp
+
 if(LFP_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(LFP_FUZZ)
@@ -55,6 +57,7 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib>=1.2.11)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma>=5.2)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4>=1.9)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp>=2.5)
 find_package(Threads REQUIRED)
 
 # The packet path crosses many small files: let the linker inline across them where nothing is being hunted. Tests use

@@ -2,6 +2,8 @@
  * fork a session, reap it. There are no threads here, so fork is safe. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include "nc_clock.h"
 #include "nc_program.h"
 #include "nc_log.h"
+#include "nc_sandbox.h"
 #include "pending.h"
 #include "places.h"
 #include "roles.h"
@@ -196,13 +199,13 @@ static void finish(struct server *server, const sigset_t *signals)
     }
 }
 
-static void say_ready(struct server *server)
+static void say_ready(struct server *server, json_t *sandbox)
 {
     char where[80];
     struct sockaddr_storage local = {0};
     getsockname(server->listen_fd, (struct sockaddr *)&local, &(socklen_t){sizeof local});
     rttcp_address_text(&local, where, sizeof where);
-    rttcp_output_ready(server->output, rttcp_local_port(server->listen_fd), where);
+    rttcp_output_ready(server->output, rttcp_local_port(server->listen_fd), where, sandbox);
 }
 
 /* Binds to the processor and the port, and allocates the lists. Returns 0 or -1; close_server is allowed after
@@ -225,6 +228,20 @@ static int open_server(struct server *server, struct nc_error *error)
     return 0;
 }
 
+/* Windows beyond rmem_max and congestion controls that the administrator keeps for root are what a peer measures
+ * with: they take net_admin, of which the filter leaves options of sockets. */
+static int confine(struct server *server, json_t **sandbox, struct nc_error *error)
+{
+    static const char *const reads[] = {"/proc/sys/net", "/etc/ssl", "/usr/lib/ssl", NULL};
+    const struct rttcp_settings *settings = server->settings;
+    bool low = settings->data_port > 0 && settings->data_port < IPPORT_RESERVED;
+    const struct nc_sandbox limits = {.capabilities = UINT64_C(1) << CAP_NET_ADMIN | (uint64_t)low
+                                                                                         << CAP_NET_BIND_SERVICE,
+                                      .calls = (const char *const[]){"sendfile", "splice", "tee", "vmsplice", NULL},
+                                      .reads = reads};
+    return nc_sandbox_enter(&limits, &settings->sandbox, sandbox, error);
+}
+
 static void close_server(struct server *server)
 {
     if (server->pending)
@@ -235,7 +252,7 @@ static void close_server(struct server *server)
     rttcp_places_release(&server->places);
 }
 
-static void serve(struct server *server)
+static void serve(struct server *server, json_t *sandbox)
 {
     sigset_t ours, before;
     sigemptyset(&ours);
@@ -243,7 +260,7 @@ static void serve(struct server *server)
     sigaddset(&ours, SIGTERM);
     sigaddset(&ours, SIGCHLD);
     sigprocmask(SIG_BLOCK, &ours, &before);
-    say_ready(server);
+    say_ready(server, sandbox);
     loop(server, &before);
     finish(server, &before);
     rttcp_output_stopped(server->output, server->served, server->failed);
@@ -254,8 +271,9 @@ int rttcp_server_run(const struct rttcp_settings *settings, const struct rttcp_o
     struct nc_error error;
     struct server server = {.settings = settings, .output = output, .listen_fd = -1};
     int status = NC_EXIT_OK;
-    if (open_server(&server, &error) == 0) {
-        serve(&server);
+    json_t *sandbox = NULL;
+    if (open_server(&server, &error) == 0 && confine(&server, &sandbox, &error) == 0) {
+        serve(&server, sandbox);
         status = settings->once ? server.last_status : NC_EXIT_OK;
     } else {
         rttcp_output_error(output, &error);

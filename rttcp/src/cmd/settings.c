@@ -44,6 +44,7 @@ static const struct nc_option table[] = {
     {"data-port", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 65535, NULL, "PORT",
      "TCP port of the first stream, for firewalls; further streams use the ports that follow; 0: any",
      OFFSET(data_port)},
+    NC_SANDBOX_ROWS(sandbox),
     {.name = "sender", .kind = NC_OPT_SECTION},
     {"bytes", 'n', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, 0, NULL, NULL, "transfer this many bytes", OFFSET(bytes)},
     {"buffers", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, 0, NULL, "N", "transfer this many writes of --length",
@@ -143,7 +144,8 @@ static const struct nc_usage usage = {
 
 /* Options that only one role has. Given to the other role they are an error and not ignored: a window given to the
  * receiver would seem to be in force. */
-static const char *const of_receiver[] = {"once", "sessions", "memory", "max-idle", "max-duration", "data-port"};
+static const char *const of_receiver[] = {"once",         "sessions",  "memory", "max-idle",
+                                          "max-duration", "data-port", "user",   "no-sandbox"};
 static const char *const of_sender[] = {
     "bytes",   "duration", "length",   "window",       "mss",       "congestion",   "nodelay",  "nagle",   "interval",
     "samples", "sample",   "timeout",  "buffers",      "omit",      "repeat",       "parallel", "reverse", "bidir",

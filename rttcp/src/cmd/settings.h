@@ -9,6 +9,7 @@
 #include "key.h"
 #include "message.h"
 #include "nc_options.h"
+#include "nc_sandbox.h"
 #include "output.h"
 
 struct rttcp_settings {
@@ -18,6 +19,7 @@ struct rttcp_settings {
     const char *bind;
     bool ipv4, ipv6;
     bool once;
+    struct nc_sandbox_choice sandbox;
     uint64_t sessions;                     /* at a time */
     uint64_t memory_bytes;                 /* of all sessions' buffers */
     uint64_t max_idle_ns, max_duration_ns; /* of a session */

@@ -31,14 +31,15 @@ static void event(const struct rttcp_output *output, const char *name, json_t *f
     lock(output, F_UNLCK);
 }
 
-void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where)
+void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where, json_t *sandbox)
 {
     if (output->format == FORMAT_IPERF3)
         nc_log("ready at %s", where); /* stdout carries nothing but the documents */
     else if (output->format == FORMAT_JSON)
-        event(output, "ready", json_pack("{s:i, s:s}", "port", port, "address", where));
+        event(output, "ready", json_pack("{s:i, s:s, s:O}", "port", port, "address", where, "sandbox", sandbox));
     else
         printf("rttcp-r: ready at %s\n", where);
+    json_decref(sandbox);
     fflush(stdout);
 }
 

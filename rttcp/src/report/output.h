@@ -21,7 +21,7 @@ struct rttcp_output {
 int rttcp_output_lock_create(void);
 
 /* The receiver accepts sessions. `where` as rttcp_address_text. */
-void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where);
+void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where, json_t *sandbox);
 /* The sender is connected. */
 void rttcp_output_start(const struct rttcp_output *output, const struct rttcp_report *report);
 void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp_interval *interval);

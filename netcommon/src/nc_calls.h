@@ -1,0 +1,10 @@
+/* The seccomp filter of a daemon (nc_sandbox.h says when it is entered and what it is for). */
+#ifndef NC_CALLS_H
+#define NC_CALLS_H
+
+/* From now on this process and its children may make the calls that any daemon makes and those of `more`
+ * (NULL-terminated). Sockets are those of TCP, UDP and Unix; memory never becomes executable. Returns 0, or -1 where
+ * the kernel has no seccomp. */
+int nc_calls_confine(const char *const *more);
+
+#endif

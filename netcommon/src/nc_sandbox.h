@@ -1,0 +1,62 @@
+/* Least privilege: what a daemon gives up once it has opened what it needs. Each daemon has one constant table; its
+ * manual page promises the same in its section SECURITY, and tests/netns/test_sandbox.py compares the running process
+ * with the page.
+ *
+ * In this order: the user, the groups and all capabilities but those of the table; no new privileges and no core dumps;
+ * landlock (files, TCP connections); a seccomp filter. A call that the filter does not name fails with ENOSYS, which
+ * libraries take for an old kernel: a run that lasts for weeks must not end because a library has changed its mind.
+ * What starts a program or looks into another process kills this one.
+ *
+ * What the machine does not have (a kernel without seccomp or landlock, a user namespace with one user) is said in one
+ * line on stderr and listed in the state, and the daemon goes on. Sanitizers trace their own process, so a build with
+ * one gives up user and capabilities only. */
+#ifndef NC_SANDBOX_H
+#define NC_SANDBOX_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+
+#define NC_SANDBOX_USER "nobody" /* of a daemon that was started as root */
+
+struct nc_sandbox {
+    uint64_t capabilities;    /* kept where the process has them: 1 << CAP_NET_ADMIN | … */
+    const char *const *calls; /* system calls beyond those that any daemon makes, NULL-terminated */
+    const char *const *reads; /* files and folders that are still read, NULL-terminated; none is written */
+    bool connects;            /* opens TCP connections */
+};
+
+/* What the command line says: the rows --user and --no-sandbox of a tool's option table. */
+struct nc_sandbox_choice {
+    const char *user; /* NULL: NC_SANDBOX_USER when root, else who it is; "root": user and capabilities stay */
+    bool off;
+};
+
+/* The rows of an option table whose OFFSET names members of the settings; `member` is a struct nc_sandbox_choice. */
+#define NC_SANDBOX_ROWS(member)                                                                                        \
+    {"user",                                                                                                           \
+     0,                                                                                                                \
+     NC_OPT_STRING,                                                                                                    \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     "NAME",                                                                                                           \
+     "become this user once everything is open; default nobody when started as root; root: keep user and "             \
+     "capabilities",                                                                                                   \
+     OFFSET(member.user)},                                                                                             \
+    {                                                                                                                  \
+        "no-sandbox", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL,                                                       \
+            "keep user, capabilities, files and all system calls, for debuggers and profilers", OFFSET(member.off)     \
+    }
+
+/* Enters. Must be called with one thread. *state becomes what holds now, for `ready` and the control socket:
+ * {"user":"nobody","capabilities":[…],"no_new_privs":true,"seccomp":true,"landlock":true,"missing":[…]}. Returns 0, or -1
+ * with an error and *state NULL: an unknown user, or one that this process may not become. */
+int nc_sandbox_enter(const struct nc_sandbox *sandbox, const struct nc_sandbox_choice *choice, json_t **state,
+                     struct nc_error *error);
+
+#endif
