@@ -77,24 +77,25 @@ unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_M
     if (now_ns / NC_NS_PER_S != cookies->second) {
         cookies->second = now_ns / NC_NS_PER_S;
         cookies->inits = 0;
-        if (cookies->pairs_n)
+        if (cookies->pairs_n[false] + cookies->pairs_n[true])
             nc_pages_clear(cookies->pairs, PAIRS_BYTES);
-        cookies->pairs_n = 0;
+        cookies->pairs_n[false] = cookies->pairs_n[true] = 0;
     }
     cookies->inits++;
     return count(cookies->seen[from_peer], mac1);
 }
 
 bool lft_cookies_pair(struct lft_cookies *cookies, struct lft_hmac *hmac, const uint8_t mac1[LFT_MAC_BYTES],
-                      struct lft_span address)
+                      struct lft_span address, bool stale)
 {
+    static const unsigned most[] = {[false] = LFT_PAIRS_PER_SECOND, [true] = LFT_STALE_PAIRS_PER_SECOND};
     const struct lft_span pair[] = {{mac1, LFT_MAC_BYTES}, address};
     uint8_t key[LFT_MAC_BYTES];
-    if (cookies->pairs_n >= LFT_PAIRS_PER_SECOND)
+    if (cookies->pairs_n[stale] >= most[stale])
         return false;
     lft_mac(hmac, (struct lft_span){cookies->secret[0], LFT_HASH_BYTES}, pair, 2, key);
     bool looked_at = count(cookies->pairs, key) < LFT_PAIR_MOST;
-    cookies->pairs_n += looked_at;
+    cookies->pairs_n[stale] += looked_at;
     return looked_at;
 }
 

@@ -16,9 +16,10 @@
  * from elsewhere go elsewhere, and the answers to copies that claim its own address go to its sender. These pairs are
  * counted by a MAC over address and mac1, or an observer could choose addresses that share a counter with the sender's.
  * Rejected: pairs alone. The addresses that an observer can claim are so many that all counters would overflow within a
- * minute, those of genuine INITs included; here they matter only for INITs that he has copied. A stale INIT is a
- * recording and gets no answer beyond the dozen; its counters are set to LFT_SEEN_STALE, so that further copies cost no
- * more than their mac1. Nor are more than LFT_PAIRS_PER_SECOND looked at on account of their address.
+ * minute, those of genuine INITs included; here they matter only for INITs that he has copied. No more than
+ * LFT_PAIRS_PER_SECOND are looked at on account of their address. A stale INIT beyond the dozen is a recording, or that
+ * of an initiator whose clock was set back. Its counters are set to LFT_SEEN_STALE, and its copies have a smaller share
+ * of their own, LFT_STALE_PAIRS_PER_SECOND: a flood of recordings uses up that one and costs no more than mac1.
  *
  * Rejected: a budget for each source address after the cookie, as WireGuard has it. An observer who repeats INITs under
  * the peer's address would use up the peer's budget; and all he can repeat has an old timestamp, which costs us less
@@ -31,11 +32,12 @@
 enum {
     LFT_COOKIE_BYTES = 16,
     LFT_SEEN_ROWS = LFT_MAC_BYTES / 4,
-    LFT_SEEN_SLOTS = 1 << 18,     /* in a row */
-    LFT_SEEN_MOST = 12,           /* copies of one INIT that are looked at in a minute */
-    LFT_SEEN_STALE = UINT8_MAX,   /* for ever: timestamps only increase */
-    LFT_PAIR_MOST = 2,            /* and after that, in a second, from each address */
-    LFT_PAIRS_PER_SECOND = 5000,  /* from all addresses */
+    LFT_SEEN_SLOTS = 1 << 18,    /* in a row */
+    LFT_SEEN_MOST = 12,          /* copies of one INIT that are looked at in a minute */
+    LFT_SEEN_STALE = UINT8_MAX,  /* for ever: timestamps only increase */
+    LFT_PAIR_MOST = 2,           /* and after that, in a second, from each address */
+    LFT_PAIRS_PER_SECOND = 5000, /* from all addresses */
+    LFT_STALE_PAIRS_PER_SECOND = 500,
     LFT_ANSWERS_PER_SECOND = 500, /* from each of the four budgets */
     LFT_LOAD_PER_SECOND = 100,    /* INITs with a good mac1; above it an INIT must show a cookie */
 };
@@ -48,7 +50,7 @@ struct lft_cookies {
     uint8_t (*seen)[LFT_SEEN_ROWS][LFT_SEEN_SLOTS];
     /* in this second, [row][by four octets of the MAC over address and mac1] */
     uint8_t (*pairs)[LFT_SEEN_SLOTS];
-    unsigned pairs_n; /* that were looked at in this second */
+    unsigned pairs_n[2]; /* that were looked at in this second: [known as stale] */
 };
 
 bool lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns); /* false: no memory */
@@ -65,9 +67,10 @@ unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_M
                            uint64_t now_ns);
 /* This INIT is stale. */
 void lft_cookies_stale(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer);
-/* Counts an INIT by mac1 and address, and says whether it may be looked at on that account. */
+/* Counts an INIT by mac1 and address, and says whether it may be looked at on that account. `stale`: it is known as
+ * stale. */
 bool lft_cookies_pair(struct lft_cookies *cookies, struct lft_hmac *hmac, const uint8_t mac1[LFT_MAC_BYTES],
-                      struct lft_span address);
+                      struct lft_span address, bool stale);
 /* True: more INITs come than a peer sends, so that an address must prove itself. */
 bool lft_cookies_load(const struct lft_cookies *cookies);
 /* Takes an answer out of its budget. False: none is left now. */

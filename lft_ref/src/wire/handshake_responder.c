@@ -112,10 +112,9 @@ static enum lft_handshake_result judge(struct lft_handshake *handshake, uint64_t
     handshake->counters.rivals += rival && proved && !stale; /* a recording proves nothing of its address */
     if (!stale && !rival && (proved || !must_prove))
         return respond(handshake, message, noise, &hello, answer);
-    bool recording = stale && before >= LFT_SEEN_MOST; /* not an INIT under way that somebody has copied */
-    if (recording)
+    if (stale && before >= LFT_SEEN_MOST)
         lft_cookies_stale(&handshake->response.cookies, message->at + LFT_INIT_MAC1_AT, message->from_peer);
-    if (recording || !lft_cookies_may_answer(&handshake->response.cookies, stale || rival, before > 0, now_ns))
+    if (!lft_cookies_may_answer(&handshake->response.cookies, stale || rival, before > 0, now_ns))
         return limited(handshake);
     return give_cookie(handshake, message, answer);
 }
@@ -136,10 +135,8 @@ enum lft_handshake_result lft_take_init(struct lft_handshake *handshake, uint64_
     }
     lft_cookies_turn(&handshake->response.cookies, now_ns);
     unsigned before = lft_cookies_count(&handshake->response.cookies, mac1, message->from_peer, now_ns);
-    if (before == LFT_SEEN_STALE)
-        return limited(handshake);
-    if (before >= LFT_SEEN_MOST &&
-        !lft_cookies_pair(&handshake->response.cookies, handshake->hmac, mac1, message->address))
+    if (before >= LFT_SEEN_MOST && !lft_cookies_pair(&handshake->response.cookies, handshake->hmac, mac1,
+                                                     message->address, before == LFT_SEEN_STALE))
         return limited(handshake);
     if (handshake->response.awaited && memcmp(mac1, handshake->response.answered, LFT_MAC_BYTES) == 0) {
         memcpy(answer->at, handshake->response.message, answer->n = LFT_RESPONSE_BYTES);

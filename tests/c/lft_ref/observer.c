@@ -140,6 +140,8 @@ struct ahead {
 static bool copy_ahead(struct world *world, const struct seen *seen)
 {
     const struct ahead *ahead = world->observers;
+    if (ahead->kept.cut && seen->from == 2)
+        return true;
     if (!ahead->kept.armed || seen->from != 1 || world_type(seen->at, seen->n) != INIT_TYPE)
         return keep(world, seen);
     for (unsigned i = 0; ahead->load && i < 150; i++)
@@ -153,9 +155,10 @@ static void copies_of_an_init_under_way_cost_one_round_trip(void)
 {
     static const struct {
         unsigned copies, addresses;
-        bool load;
-    } cases[] = {{0, 1, false},     {11, 1, false}, {12, 1, false}, {500, 1, false},
-                 {500, 150, false}, {12, 1, true},  {500, 1, true}, {100, 100, true}};
+        bool load, set_back; /* the initiator's clock, so that its INIT is stale */
+    } cases[] = {{0, 1, false, false},     {11, 1, false, false}, {12, 1, false, false}, {500, 1, false, false},
+                 {500, 150, false, false}, {12, 1, true, false},  {500, 1, true, false}, {100, 100, true, false},
+                 {0, 1, false, true},      {12, 1, false, true},  {100, 5, false, true}};
     uint64_t alone_ns = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct world *world = world_create();
@@ -165,16 +168,24 @@ static void copies_of_an_init_under_way_cost_one_round_trip(void)
         world->observers = ahead;
         world->observer = copy_ahead;
         record_inits(world, 15);
+        struct lft_link_config config = world_config(0);
+        config.handshake.clock_ns -= cases[i].set_back * 3600 * NC_NS_PER_S;
         world_start(world, 1, NULL);
         world_start(world, 0, NULL);
+        if (cases[i].set_back) { /* the responder has answered this one, and knows no peer */
+            ahead->kept.cut = true;
+            world_run(world, 15 * NC_NS_PER_MS);
+            ahead->kept.cut = false;
+            world_start(world, 0, &config);
+        }
         ahead->kept.armed = true;
         uint64_t began_ns = world->now_ns, most_ns = i ? alone_ns + 2 * world->delay_ns : NC_NS_PER_S;
         while (!world_up(world, 0, 1) && world->now_ns < began_ns + most_ns)
             world_run(world, NC_NS_PER_MS);
         alone_ns = i ? alone_ns : world->now_ns - began_ns;
         if (!world_up(world, 0, 1))
-            fprintf(stderr, "%u copies from %u addresses%s\n", cases[i].copies, cases[i].addresses,
-                    cases[i].load ? ", and load" : "");
+            fprintf(stderr, "%u copies from %u addresses%s%s\n", cases[i].copies, cases[i].addresses,
+                    cases[i].load ? ", and load" : "", cases[i].set_back ? ", of a stale INIT" : "");
         CHECK(world_up(world, 0, 1) && world_carries(world, 0, 1, NC_NS_PER_S));
         end(world);
     }
