@@ -16,10 +16,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PACKAGES := netcommon comet_delay rttcp pktlogger lft_ref scenarios dashboard
 C_FILES := git ls-files '*.c' '*.h' '*.cc'
-SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.bash examples/github-action/gate.sh
+SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.bash examples/github-action/gate.sh \
+	lft_ref/proof/run
 
 .PHONY: FORCE help setup packages build demo test test-c test-asan test-py test-uml mutants virtual bench papers docs \
-	pictures lint fuzz clean
+	pictures lint fuzz proof clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
@@ -93,6 +94,13 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS (60)
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j$(JOBS) -- --quiet
 	@tools/fuzz-all build/fuzz $(FUZZ_SECONDS)
+
+PROOF_ACTIONS ?= 5
+
+proof: setup ## the gateway's handshake: Verifpal's models, and the explorer with PROOF_ACTIONS (5) actions (minutes)
+	@lft_ref/proof/run build/proof
+	@build/release/bin/lft-explore wrong
+	@build/release/bin/lft-explore $(PROOF_ACTIONS)
 
 papers: virtual ## every scenario of the papers, quick and in virtual time, into docs/reference/reproduction.md
 	@$(BIN)/lfp papers --newest --output docs/reference/reproduction.md

@@ -1,0 +1,49 @@
+/* Looks at the real code from within (the linker puts watch.c between it and some of its functions) and says which
+ * property does not hold. Also makes the code wrong on purpose, so that each property is seen to fail. */
+#ifndef LFT_PROOF_WATCH_H
+#define LFT_PROOF_WATCH_H
+
+#include "proof.h"
+
+/* Wrong products, each of which breaks one property. */
+enum wrong {
+    RIGHT,
+    NO_TIMESTAMP,    /* every INIT counts as new */
+    NO_CONFIRMATION, /* the responder uses keys before it has seen a frame under them */
+    RESPONSE_AGAIN,  /* the initiator takes the answer to its INIT twice */
+    EPOCH_KEPT,      /* the end of an association does not change the epoch that is offered */
+    EPOCH_AGAIN,     /* nor does an end notice that it had this epoch before */
+    FRAMES_AGAIN,    /* a frame counts as often as it comes */
+    PENDING_KEPT,    /* new pending keys do not replace the old ones */
+    PENDING_YIELDS,  /* pending keys give way to an INIT without a cookie */
+    COPIES_COUNT,    /* an INIT that was copied too often is not looked at */
+    LONG_ANSWER,     /* an answer is as long as its question */
+    KEY_KNOWN,       /* the outsider has the key */
+    WRONGS
+};
+struct wrong_product {
+    const char *name, *breaks; /* the property */
+    enum start start;
+};
+extern const struct wrong_product wrong_products[WRONGS];
+extern enum wrong watch_wrong;
+
+extern const char watch_agreement[], watch_init_once[], watch_frame_once[], watch_keys_once[], watch_epoch_once[],
+    watch_bounded[], watch_answer[], watch_comes_up[], watch_stays_up[], watch_forgery[];
+
+struct watch_frames {
+    uint64_t associations, taken;
+};
+
+uint64_t watch_hash(uint64_t state, const void *at, size_t n);
+void watch_begin(void);
+void watch_end(void);
+void watch_violated(const char *property); /* the first one counts */
+void watch_gone(int end);                  /* an end has stopped */
+void watch_keys(void);                     /* to be called whenever an end may have new keys */
+bool watch_same_keys(void);
+void watch_answers(unsigned answers, size_t answer_n, size_t question_n);
+struct watch_frames watch_frames(int end);
+void watch_frame(int to, struct watch_frames before, struct message *message);
+
+#endif
