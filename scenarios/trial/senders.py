@@ -18,6 +18,7 @@ from scenarios.trial.files import read_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_LEAST_OPENING = 32 * 1024  # of pktlogger's option
 _COLUMNS = ["t_ns", "stream", "notsent_bytes"]
 
 
@@ -25,6 +26,8 @@ _COLUMNS = ["t_ns", "stream", "notsent_bytes"]
 def told(setting: Scenario, folder: Path) -> Iterator[list[str]]:
     """The options. A file that they name exists inside the block."""
     options, samples = ["--always-data"] if always_have_data(setting) else [], folder / "queued.csv"
+    if options and (opening := _opening_bytes(setting, folder)) > _LEAST_OPENING:
+        options += ["--opening", f"{opening}B"]
     if _write(setting, folder, samples):
         options += ["--samples", str(samples)]
     try:
@@ -50,12 +53,25 @@ def _write(setting: Scenario, folder: Path, target: Path) -> bool:
     return bool(tables)
 
 
-def _tables(setting: Scenario, folder: Path) -> Iterator[pa.Table]:
+def _senders(setting: Scenario, folder: Path) -> Iterator[tuple[flows.One, dict[str, Any]]]:
+    """Each flow, and what its sender reported."""
     transfer = read_json(folder / "transfer.json") or {}
     for one in flows.of(setting):
-        file = transfers.folder_of(folder, one) / "tcp_info.parquet"
         end = (transfer.get(transfers.FLOWS) or {}).get(one.name, {}) if one.number else transfer
-        sender = end.get("sender") or {}
+        yield one, end.get("sender") or {}
+
+
+def _opening_bytes(setting: Scenario, folder: Path) -> int:
+    """The most that a stream sent of its opening: with a window rttcp begins with a window at a time, and awaits each
+    acknowledgement."""
+    found = [(sender.get("opening_bytes") or 0) // len(sender.get("streams") or [0])
+             for _, sender in _senders(setting, folder)]  # fmt: skip
+    return max(found)
+
+
+def _tables(setting: Scenario, folder: Path) -> Iterator[pa.Table]:
+    for one, sender in _senders(setting, folder):
+        file = transfers.folder_of(folder, one) / "tcp_info.parquet"
         if file.is_file() and sender.get("streams") and "t0_realtime_ns" in sender:
             yield from _table(file, sender)
 

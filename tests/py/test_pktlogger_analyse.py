@@ -191,6 +191,16 @@ def test_a_full_window_is_an_event(tmp_path: Path) -> None:
     assert (flow["max_unacknowledged_bytes"], flow["stops"]) == (4000, [])
 
 
+def test_the_window_of_the_handshake_limits_the_first_flight(tmp_path: Path) -> None:
+    """A sender of jumbo frames begins with ten segments, which are more than the 64 KB of an unscaled window."""
+    path = Conversation()
+    path.send(30, 1, 60)
+    path.ack(40, 30001, window=60000)
+    path.send(50, 60001, 30)
+    _, flow = path.analyse(tmp_path)
+    assert flow["limits_ns"] == {"receiver_window": at(50) - at(30)}
+
+
 def test_data_outstanding_at_the_end_is_a_stop(tmp_path: Path) -> None:
     path = Conversation()
     path.send(30, 1, 1, [])

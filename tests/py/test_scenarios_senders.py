@@ -37,6 +37,19 @@ def test_bulk_transfers_always_have_data(tmp_path: Path, transfer: str, always: 
         assert options == (["--always-data"] if always else [])
 
 
+def test_the_opening_of_a_window_is_the_longest_stream_of_any_flow(tmp_path: Path) -> None:
+    """Streams of one transfer share the sum that rttcp reports; a short opening is none of its own."""
+    ends = {"sender": {"opening_bytes": 180_000, "streams": [{}, {}]},
+            "flows": {"late": {"sender": {"opening_bytes": 70_000, "streams": [{}]}}}}  # fmt: skip
+    (tmp_path / "transfer.json").write_text(json.dumps(ends))
+    both = setting(tmp_path, '[transfer]\nduration = "1s"\nwindow = "64KB"\n[flow.late]\nstart = "1s"')
+    with senders.told(both, tmp_path) as options:
+        assert options == ["--always-data", "--opening", "90000B"]
+    paced = setting(tmp_path, '[transfer]\nduration = "1s"\nwindow = "64KB"\npace = "1Mbit"')
+    with senders.told(paced, tmp_path) as options:
+        assert options == []
+
+
 def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: Path) -> None:
     """Clocks that differ by 900 ns, two streams, and one that the results do not know."""
     sender: dict[str, Any] = {

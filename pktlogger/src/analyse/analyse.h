@@ -16,11 +16,12 @@ struct pl_analysis {
     uint32_t *numbers[PL_END_N];  /* of the transfers of a capture's flows; UINT32_MAX: none */
     uint32_t unmatched[PL_END_N]; /* flows of one capture that are not in the other */
     const struct pl_box *box;
-    struct pl_pace pace;                   /* set before pl_analysis_run, as is what follows, up to `always_data` */
+    struct pl_pace pace;                   /* set before pl_analysis_run, as is what follows, up to `opening_bytes` */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
     const struct pl_send_samples *samples; /* of the senders' sockets, or NULL */
     int64_t late_from_ns;                  /* less lateness of the box does not count; 0: less than a millisecond */
-    bool always_data;                      /* the senders' programs never have nothing to send */
+    bool always_data;                      /* the senders' programs never have nothing to send, once they have sent */
+    uint64_t opening_bytes;                /* so much */
     uint32_t *box_numbers;                 /* of the transfers of the record's flows */
     uint32_t box_row;                      /* the next one */
     size_t open;

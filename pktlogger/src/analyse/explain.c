@@ -128,6 +128,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .samples = t->samples ? pl_send_samples_of(t->samples, t->flow->side[t->dir].port, t->flow->side[!t->dir].port)
                               : (struct pl_samples_of){0},
         .always_data = t->always_data,
+        .opening_bytes = t->opening_bytes,
         .late = &t->lateness.ways[0],
         .sink = put_limit,
         .context = explain,

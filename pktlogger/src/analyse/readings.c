@@ -143,6 +143,7 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         analysis->transfers[i].ruled_out = analysis->ruled_out;
         analysis->transfers[i].samples = analysis->samples;
         analysis->transfers[i].always_data = analysis->always_data;
+        analysis->transfers[i].opening_bytes = analysis->opening_bytes;
         analysis->transfers[i].lateness.from_ns = analysis->late_from_ns;
     }
     if (read_both(analysis, tables, error) == 0) {

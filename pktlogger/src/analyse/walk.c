@@ -21,8 +21,12 @@ static void end_recovery(struct pl_walk *s)
 
 static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns)
 {
-    if (packet->flags & (NC_TCP_RST | NC_TCP_SYN))
+    if (packet->flags & NC_TCP_RST)
         return 0;
+    if (packet->flags & NC_TCP_SYN) { /* its window holds until the first acknowledgement of data */
+        pl_walk_note_window(s, packet);
+        return 0;
+    }
     bool same_window = s->window_known && s->window == packet->window;
     uint64_t una = s->una;
     bool recovering = s->mode != PL_MODE_NORMAL;

@@ -6,7 +6,6 @@
 
 #define MS INT64_C(1000000)
 #define IDLE_RESTART_NS (200 * MS) /* the least retransmission time-out, after which Linux starts slowly again */
-#define OWN_BYTES 32768            /* more is data, and no longer what a tool says at first or on another connection */
 #define DELAYED_ACK_NS (50 * MS)   /* Linux waits 40 ms for a second segment to acknowledge */
 
 /* What gap_cause says where the gap alone does not show the cause: its round will, or, of a silence that ends with more
@@ -57,6 +56,8 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     if (!l)
         return NULL;
     l->path = *path;
+    if (l->path.opening_bytes < PL_OPENING_BYTES)
+        l->path.opening_bytes = PL_OPENING_BYTES;
     l->round_samples = path->samples;
     l->spans = pl_spans_new(path->sink, path->context);
     l->rounds = (struct pl_rounds){
@@ -186,7 +187,7 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return OF_ROUND;
     if (seen.n && seen.sized ? seen.full * 2 > seen.n : buffer_was_full(l, sent))
         return PL_LIMIT_SEND_BUFFER;
-    bool data = sent->high - sent->len - l->first > OWN_BYTES;
+    bool data = sent->high - sent->len - l->first > l->path.opening_bytes;
     return l->path.always_data && data ? SILENCE : PL_LIMIT_APPLICATION;
 }
 

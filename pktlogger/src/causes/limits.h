@@ -10,6 +10,8 @@
 #include "spans.h"
 #include "transfer.h"
 
+enum { PL_OPENING_BYTES = 32768 }; /* what a tool says at first, or on another connection, is less */
+
 /* What is known before the first packet. min_rtt_ns: the round-trip time without queues, at least 1. segment_ns: the
  * bottleneck's time for a full segment; 0: not known. Rows go to `sink`, in order and without gaps. */
 struct pl_limits_path {
@@ -18,7 +20,8 @@ struct pl_limits_path {
     const struct pl_time_spans *down; /* when nothing passed the path, as the sender felt it; NULL: never */
     const struct pl_time_spans *late; /* when the box was late, likewise */
     struct pl_samples_of samples;     /* of the sender's socket */
-    bool always_data;                 /* its program never has nothing to send, once it sends its data */
+    bool always_data;                 /* its program never has nothing to send, once it sends its data: */
+    uint64_t opening_bytes;           /* before, it may wait for answers; less than PL_OPENING_BYTES counts as that */
     pl_limit_sink *sink;
     void *context;
 };

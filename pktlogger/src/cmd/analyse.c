@@ -19,6 +19,7 @@
 #include "folder.h"
 #include "given.h"
 #include "json.h"
+#include "limits.h"
 #include "spool.h"
 #include "stream.h"
 #include "summary.h"
@@ -27,7 +28,7 @@
 
 struct settings {
     const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out, *samples;
-    uint64_t burst_gap_ns, late_from_ns, from_ns, to_ns, flows_max;
+    uint64_t burst_gap_ns, late_from_ns, opening_bytes, from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json, always_data;
 };
 
@@ -80,6 +81,15 @@ struct settings {
          .kind = NC_OPT_FLAG,                                                                                          \
          .offset = AT(always_data),                                                                                    \
          .help = "the senders' programs always have data to send, so that the application is never the limit"},        \
+        {.name = "opening",                                                                                            \
+         .kind = NC_OPT_QUANTITY,                                                                                      \
+         .unit = NC_UNIT_BYTES,                                                                                        \
+         .default_text = "32KB",                                                                                       \
+         .min = PL_OPENING_BYTES,                                                                                      \
+         .max = UINT64_C(1) << 40,                                                                                     \
+         .offset = AT(opening_bytes),                                                                                  \
+         .help = "with --always-data: what a program may send at the beginning of a connection and await answers, "    \
+                 "as rttcp does with --window (its opening_bytes)"},                                                   \
         PL_OPTION_TUNNELS(AT(tunnels)), PL_OPTION_OUTPUT(AT(output))
 
 /* clang-format off */
@@ -92,7 +102,7 @@ static const struct nc_option analyse_options[] = {
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
     .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--samples FILE] [--always-data] "
-                "[--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--burst-gap TIME] -o DIR",
+                "[--opening SIZE] [--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--burst-gap TIME] -o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
     .epilog = "All captures must use one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
@@ -264,6 +274,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
         analysis.ruled_out = lists->ruled_out;
         analysis.samples = settings->samples ? &lists->samples : NULL;
         analysis.always_data = settings->always_data;
+        analysis.opening_bytes = settings->opening_bytes;
         analysis.late_from_ns = (int64_t)settings->late_from_ns;
         status = analyse(settings, &analysis, human);
     }

@@ -225,7 +225,8 @@ struct pl_transfer {
     uint32_t overtaken_max;
     int64_t reordered_late_ns; /* the most that one was later than the first that overtook it */
     const struct pl_pace *pace;
-    bool always_data;                      /* see --always-data */
+    bool always_data; /* see --always-data and --opening */
+    uint64_t opening_bytes;
     const struct pl_send_samples *samples; /* of all senders; NULL: none */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
     struct pl_scale_sum scales[PL_SCALES_MAX];

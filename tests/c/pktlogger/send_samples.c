@@ -190,6 +190,16 @@ static void little_data_is_not_yet_the_programs_data(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 140);
 }
 
+/* rttcp with a window begins with a window at a time, and awaits each acknowledgement. */
+static void what_a_program_sends_before_its_data_may_be_long(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    late_writer(&run, (struct pl_limits_path){.always_data = true, .opening_bytes = 1 << 30}, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= SILENCES * LATE_MS);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+}
+
 int main(void)
 {
     RUN(a_file_has_samples_of_many_connections);
@@ -203,5 +213,6 @@ int main(void)
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
     RUN(even_silences_of_a_program_that_always_has_data_are_pacing);
     RUN(little_data_is_not_yet_the_programs_data);
+    RUN(what_a_program_sends_before_its_data_may_be_long);
     return 0;
 }
