@@ -82,6 +82,14 @@ def test_the_content_is_a_function_of_seed_stream_and_offset(receiver: Receiver)
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_a_transfer_that_ends_in_its_opening_kept_the_window(receiver: Receiver, direction: str) -> None:
+    """It was sent a window at a time, so that the receiver still offers more at the end changes nothing."""
+    end = _end(receiver, bytes=60 << 10, window_bytes=16384, direction=direction)
+    assert end.sender.bytes == 60 << 10
+    assert end.summary.verdict.valid, end.summary.verdict.reasons
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
 def test_a_window_holds_in_both_directions(receiver: Receiver, direction: str) -> None:
     end = _end(receiver, bytes=5_000_000, window_bytes=65536, direction=direction)
     assert end.receiver.window_clamp_bytes == end.receiver.window_granted_bytes == 65536

@@ -65,7 +65,7 @@ static enum rttcp_ended send_all(struct rttcp_flow *flow, struct rttcp_transfer 
     enum rttcp_ended ended = rttcp_transfer_open(stream, error);
     if (!rttcp_pace_small(stream))
         rttcp_pace_begin(stream, flow->n); /* bursts are paced from here on */
-    if (stream == flow->streams)
+    if (stream == flow->streams && ended == ENDED_N)
         atomic_store(&flow->meter.watch_window, true);
     while (ended == ENDED_N) {
         uint64_t before = rttcp_transfer_moved(stream);
