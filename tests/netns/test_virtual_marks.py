@@ -4,7 +4,6 @@ transfer is never called the send buffer."""
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import subprocess
 import sys
@@ -14,8 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
+from support.drawn import TIMEOUT_S, complaints, drawn
 
 import pktlogger
+from scenarios.bench.invariants import draws
 from scenarios.virtual import kernel
 
 pytestmark = [
@@ -144,56 +145,19 @@ def counted(capture: Path, wanted: str) -> int:
     return len(lines)
 
 
-DRAWS, FIRST_SEED = 6, 1
-SETTINGS: dict[str, tuple[str, ...]] = {
-    "path.delay": ("2ms", "5ms", "10ms", "25ms"),
-    "path.rate": ("5Mbit", "10Mbit", "30Mbit", "60Mbit"),
-    "path.queue": ("1 BDP", "2 BDP", "4 BDP"),
-    "path.ab_aqm": ("codel:ecn=on,target=1ms,interval=10ms", "pie:target=2ms,update=2ms,ecn=on",
-                    "red:min=5KB,max=60KB,p=50%,weight=50%,gentle=on,ecn=on"),
-    "path.ab_loss": ("0%", "0%", "0.1%"),
-    "path.granularity": ("60us", "1ms", "4ms"),
-    "transfer.congestion": ("cubic", "reno", "dctcp", "bbr"),
-    "transfer.family": ("ipv4", "ipv6"),
-    "profile.sysctl": tuple(f"net.ipv4.tcp_ecn={mode}" for mode in (0, 1, 1, 3, 3, 3)),
+SPACE = {
+    "box": ("comet",), "gateway": ("none",), "beside": (0,), "parallel": (1,), "bidir": (False,), "pace": (None,),
+    "path.ab_aqm": draws.MARKING, "path.ab_loss": ("0%", "0%", "0.1%"), "ecn": (1, 1, 3, 3, 3), "path.mtu": (1500,),
 }  # fmt: skip
 
 
-def drawn(seed: int) -> str:
-    """A case whose settings are drawn from the seed."""
-    chance, lines = random.Random(seed), []
-    for name, values in SETTINGS.items():
-        table, _, key = name.partition(".")
-        lines += [f"[case.seed{seed}.{table}]"] if f"[case.seed{seed}.{table}]" not in lines else []
-        lines.append(f'{key} = "{chance.choice(values)}"')
-    return "\n".join(lines) + "\n"
-
-
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(TIMEOUT_S)
 def test_whatever_is_drawn_every_mark_is_counted_once(tmp_path: Path) -> None:
     """The box's record, the receiver's capture and the kernels of both ends have the same number of marks, and shares
-    of limits add up. The seeds are in the names of the cases."""
-    seeds = range(FIRST_SEED, FIRST_SEED + DRAWS)
-    head = '[scenario]\nname = "drawn"\n[path]\ndelay = "5ms"\n[transfer]\nduration = "2s"\ntool = "rttcp"\n'
-    head += '[capture]\npoints = ["snd", "box", "rcv"]\n'
-    sweep = f'[sweep]\n"scenario.case" = {json.dumps([f"seed{seed}" for seed in seeds])}\n'
-    total = 0
-    for case, trial in ran(tmp_path, head + "".join(map(drawn, seeds)) + sweep).items():
-        metrics, folder = trial["metrics"], Path(trial["path"])
-        print(case, metrics["ce_marked"], metrics["ce_received"], metrics["ce_reported"])
-        total += metrics["ce_marked"]
-        ends = json.loads((folder / "transfer.json").read_text())
-        assert metrics["ce_received"] == metrics["ce_marked"] <= metrics["ecn_marks_box"], case
-        assert ends["receiver"]["tcp_info"]["received_ce"] == metrics["ce_received"], case
-        if metrics["ce_reported"] is not None:
-            assert metrics["ce_reported"] <= metrics["ce_received"], case
-            summary = json.loads((folder / "summary.json").read_text())
-            told = summary["flows"][summary["main_flow"]]["ce_reported_bytes"]
-            assert ends["sender"]["tcp_info"]["delivered_ce_bytes"] == told, case
-            # Linux sometimes counts a round of ACE too many: 625 for 617 marks of 886,012 octets, with losses
-            assert (ends["sender"]["tcp_info"]["delivered_ce"] - metrics["ce_reported"]) % 8 == 0, case
-        shares = {name: share for name, share in metrics.items() if name.startswith("limited_")}
-        assert sum(share or 0 for share in shares.values()) == pytest.approx(1), case
-        assert metrics["ecn_reductions"] or not shares["limited_ecn"], case
-        assert not shares["limited_application"], case
-    assert total > 100, "these draws test next to nothing"
+    of limits add up."""
+    found = drawn(tmp_path, 6, SPACE)
+    assert not complaints(found)
+    for trial in found:
+        row = trial.rows[0]
+        assert row["ecn_reductions"] or not row["limited_ecn"], trial.draw.file()
+    assert sum(trial.rows[0]["ce_marked"] or 0 for trial in found) > 0, "these draws test next to nothing"

@@ -1,172 +1,255 @@
 """What holds in any trial, whatever its settings: each check gives a line for everything in a trial that breaks it.
 
-A trial that is not valid says itself that its numbers do not count; the checks are for those that are valid.
+What a trial is expected to be is worked out from its draw, not from what the product made of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow.parquet as parquet
 
-from scenarios.trial.files import read_json
-from scenarios.trial.transfers import FLOWS
+from scenarios.bench.invariants.trials import Array, Json, Trial
 
-Json = dict[str, Any]
-ECN_OPTION, ACCECN_MODES = 8, (2, 3)  # TCPI_OPT_ECN in TCP_INFO's options
-SEGMENT_BYTES = 1500
+LATE_ECN = (0, 2, 5)  # of net.ipv4.tcp_ecn: a connection that is opened does not ask for ECN
+JIFFY_NS = 1_000_000  # of the virtual kernel, whose TCP_INFO counts time in it
+SPAN_NS = 100_000_000
 NOT_DROPPED = ("sent", "held", "unseen")  # in the box's account of a flow
-# What TCP_INFO's counters of time may differ by: they begin with the first segment and end at different moments.
-CHRONO_SHARE, CHRONO_NS = 0.05, 100_000_000
+NEAR = 1 + 1e-9
 
 
-@dataclass(frozen=True)
-class Trial:
-    """The files of a trial that the checks read. ``rows``: those of results.parquet, main's first."""
+def ends(trial: Trial) -> Iterator[str]:
+    """A trial in virtual time ends, and is valid, but where something else ran than was asked for. Between two hosts
+    that is so where a control needs ECN that the tool asks for too late: it sets that of iperf3's connection when it is
+    open. A SYN that is lost is sent again without ECN, and gateways have settings of their own."""
+    if trial.status["state"] != "done":
+        yield f"{trial.status['state']}: {trial.status['error']}"
+        return
+    kinds = {cause["kind"] for cause in trial.status["verdict"]["causes"]}
+    differs = any(row["ran"] != row["asked"] for row in trial.status["asked"])
+    if ("asked" in kinds) != differs or kinds - {"asked", "transfer"} or ("transfer" in kinds and not differs):
+        yield f"differs: {differs}; verdict: {trial.status['verdict']['reasons']}"
 
-    folder: Path
-    rows: list[Json]
-    transfer: Json
-    box: Json
-    summary: Json
 
-    @classmethod
-    def of(cls, folder: Path, rows: list[Json]) -> Trial:
-        """Reads the files."""
-        transfer, box, summary = (read_json(folder / f"{name}.json") or {} for name in ("transfer", "delay", "summary"))
-        return cls(folder, rows, transfer, box, summary)
+def _falls_back(trial: Trial, row: Json) -> bool | None:
+    """Whether a row's DCTCP runs as Reno for want of ECN; None: it may."""
+    if _flow_table(trial, row)["congestion"] != "dctcp":
+        return False
+    if _may_lack_ecn(trial, row):
+        return None
+    return bool(_flow_table(trial, row)["tool"] == "iperf3" and trial.draw.values["ecn"] in LATE_ECN)
 
-    @property
-    def ends(self) -> list[Json]:
-        """Each row's result of its tool."""
-        others = self.transfer.get(FLOWS) or {}
-        return [self.transfer, *(others[row["flow_name"]] for row in self.rows[1:])]
 
-    @property
-    def behind_gateways(self) -> bool:
-        return str(self.rows[0]["gateway"]) != "none"
+def _may_lack_ecn(trial: Trial, row: Json) -> bool:
+    """Whether gateways, or a SYN that the path lost, may keep a row's connections from ECN. netem keeps no record."""
+    if trial.gateway != "none":
+        return True
+    if not trial.recorded:
+        return any(trial.asked["path"][f"{way}_loss"] != "0%" for way in ("ab", "ba"))
+    return any(port in trial.lost_syns for port in trial.ports(row))
 
-    def flow(self, row: Json) -> Json | None:
-        """The captured flow with most data of a row's sender; None where a gateway or another pair stands between."""
-        sender = self.ends[row["flow"]].get("sender") or {}
-        port = int(str(sender.get("local", ":0")).rpartition(":")[2])
-        return next((one for one in self.summary.get("flows") or () if one["sender"]["port"] == port), None)
 
-    def table(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
-        """A table of the captures as arrays."""
-        found = parquet.read_table(self.folder / f"{name}.parquet")
-        return {column: found[column].to_numpy() for column in found.column_names}
+def _flow_table(trial: Trial, row: Json) -> Json:
+    """What the draw says of a row's flow."""
+    return dict(trial.asked["transfer"]) | dict(trial.asked["flow"][row["flow_name"]] if row["flow"] else {})
 
 
 def line(trial: Trial) -> Iterator[str]:
-    """No flow, nor all together, has more than the line: on average, and in any 100 ms at the receiver."""
-    fastest = _fastest_bps(trial.rows[0])
+    """No flow, nor all together, has more than the line: on average, and in any 100 ms at the receiver. Within
+    the box's granularity packets leave together, so that much may be early."""
+    fastest = _fastest_bps(trial)
     for row in trial.rows:
-        for name in ("short_term_bps", "flows_bps", "steady_bps"):
-            if (row.get(name) or 0) > fastest:
-                yield f"{name} {row[name]:.0f} of flow {row['flow_name']} on a line of {fastest}"
-    if trial.behind_gateways:
+        for name in ("short_term_bps", "reverse_bps", "flows_bps", "steady_bps"):
+            if (row.get(name) or 0) > fastest * NEAR:
+                yield f"{name} {row[name]:.0f} of flow {row['flow_name']} on a line of {fastest:.0f}"
+    if trial.gateway != "none":
         return
-    arrived = trial.table("segments")
-    there = arrived["t_received_ns"] >= 0
-    when = np.sort(arrived["t_received_ns"][there])
+    when, octets = _arrivals(trial)
     if when.size == 0:
         return
-    length = arrived["len"][there][np.argsort(arrived["t_received_ns"][there], kind="stable")]
-    total, span_ns = np.concatenate(([0], np.cumsum(length.astype(np.int64)))), 100_000_000
-    most = int((total[np.searchsorted(when, when + span_ns, "right")] - total[:-1]).max())
-    if most > fastest * span_ns / 8e9 + 2 * SEGMENT_BYTES + _held_back(trial):
-        yield f"{most} octets arrived within 100 ms on a line of {fastest}"
+    total = np.concatenate(([0], np.cumsum(octets)))
+    most = int((total[np.searchsorted(when, when + SPAN_NS, "right")] - total[:-1]).max())
+    span_ns = SPAN_NS + trial.json("params")["granularity_ns"] + _held_back_ns(trial)
+    if most > fastest * span_ns / 8e9 + 2 * trial.asked["path"]["mtu"]:
+        yield f"{most} octets arrived within 100 ms on a line of {fastest:.0f}"
 
 
-def _fastest_bps(row: Json) -> int:
+def _arrivals(trial: Trial) -> tuple[Array, Array]:
+    """When data from senders arrived, in order, and their lengths."""
+    senders = {str((end.get("sender") or {}).get("local")).rpartition(":")[0].strip("[]") for end in trial.ends}
+    own = [one["flow"] for one in trial.summary["flows"] if one["sender"]["address"] in senders]
+    table = trial.segments
+    there = (table["t_received_ns"] >= 0) & np.isin(table["flow"], own)
+    order = np.argsort(table["t_received_ns"][there], kind="stable")
+    return table["t_received_ns"][there][order], table["len"][there][order].astype(np.int64)
+
+
+def _changed(trial: Trial, key: str) -> list[float]:
+    """The numbers that a key of the path becomes."""
+    words = str(trial.asked["path"]["change"]).replace(";", " ").split()
+    return [float(word.partition("=")[2].rstrip("Mbitms")) for word in words if word.startswith(f"{key}=")]
+
+
+def _fastest_bps(trial: Trial) -> float:
     """The fastest line that the path ever has."""
-    changes = [word for word in str(row["change"]).replace(";", " ").split() if word.startswith("rate=")]
-    rates = [float(word.removeprefix("rate=").removesuffix("Mbit")) * 1e6 for word in changes]
-    return int(max(row["rate_bps"], *rates)) if rates else int(row["rate_bps"])
+    return max(float(trial.draw.values["path.rate"]), *_changed(trial, "rate"), 0.0) * 1e6
 
 
-def _held_back(trial: Trial) -> float:
-    """Octets that may arrive together because the delay became shorter while they were on their way."""
-    if "delay=" not in str(trial.rows[0]["change"]):
-        return 0
-    return _fastest_bps(trial.rows[0]) * float(trial.rows[0]["delay_ns"]) * 2 / 8e9
+def _held_back_ns(trial: Trial) -> float:
+    """By how much the delay becomes shorter: so much of what was on its way arrives together with what comes later."""
+    delays = [float(trial.draw.values["path.delay"]), *_changed(trial, "delay")]
+    return max(0.0, *(before - after for before, after in zip(delays, [*delays[1:], delays[-1]], strict=True))) * 1e6
 
 
 def shares(trial: Trial) -> Iterator[str]:
-    """Shares are from 0 to 1, and those of one whole add up to 1."""
+    """Shares are from 0 to 1, and those of one whole add up to 1. Only pair 1 is captured, and hosts with gateways of
+    their own have no connection to capture."""
     for row in trial.rows:
         limits = [value for name, value in row.items() if name.startswith("limited_") and value is not None]
-        if limits and (min(limits) < 0 or abs(sum(limits) - 1) > 1e-6):
+        unseen = row["pair"] > 1 or trial.gateway == "host"
+        if unseen and limits:
+            yield f"limits of flow {row['flow_name']}, which is not captured"
+        if not unseen and (not limits or min(limits) < 0 or abs(sum(limits) - 1) > 1e-6):
             yield f"limits of flow {row['flow_name']} add up to {sum(limits):.6f}"
         for name in ("stopped_share", "flow_share"):
             if row.get(name) is not None and not 0 <= row[name] <= 1:
                 yield f"{name} {row[name]}"
         jain = row.get("flow_jain")
-        if jain is not None and not 1 / len(trial.rows) - 1e-9 <= jain <= 1 + 1e-9:
+        if jain is not None and not 1 / len(trial.rows) - 1e-9 <= jain <= NEAR:
             yield f"flow_jain {jain} of {len(trial.rows)} flows"
     together = [row["flow_share"] for row in trial.rows if row.get("flow_share") is not None]
     if together and abs(sum(together) - 1) > 1e-6:
         yield f"the flows' shares add up to {sum(together):.6f}"
 
 
+def sums(trial: Trial) -> Iterator[str]:
+    """The flows second by second have all octets of the flows, and never more than the line. The span that is common
+    to all is no longer than any of them."""
+    for row in trial.rows:
+        if (row["flows_common_ns"] or 0) > row["elapsed_ns"]:
+            yield f"flow {row['flow_name']} took {row['elapsed_ns']}, all together {row['flows_common_ns']}"
+    if len(trial.rows) < 2 or not (trial.folder / "flows.parquet").exists():
+        return
+    seconds = trial.table("flows")
+    if seconds["flows_bps"].max() > _fastest_bps(trial) * NEAR:
+        yield f"{seconds['flows_bps'].max():.0f} bit/s of all flows in a second"
+    octets = float((seconds["bps"] * (seconds["t1_ns"] - seconds["t0_ns"])).sum() / 8e9)
+    moved = sum(end["summary"]["bytes"] for end in trial.ends)
+    if abs(octets - moved) > 1e-6 * moved:
+        yield f"{octets:.0f} octets second by second, {moved} moved"
+
+
 def asked(trial: Trial) -> Iterator[str]:
-    """What was asked is what ran: congestion control, ECN, the window."""
+    """What was asked is what ran, or the trial says that it is not: control, ECN, window and all that is compared."""
     for row, end in zip(trial.rows, trial.ends, strict=True):
-        sender = end.get("sender") or {}
-        ran, wanted = sender.get("congestion"), str(row["congestion"]).partition(":")[0]
-        if ran != wanted:
-            yield f"flow {row['flow_name']}: {wanted} was asked, {ran} ran"
-        if row["gateway"] != "none":
-            continue
-        info = sender.get("tcp_info") or {}
-        wants_ecn = "tcp_ecn=1" in str(row["sysctl"]) or wanted == "dctcp"
-        if bool(int(info.get("options", 0)) & ECN_OPTION) != wants_ecn:
-            yield f"flow {row['flow_name']}: ECN asked {wants_ecn}, options {info.get('options')}"
-        if row["window_bytes"] and (row.get("window_granted_bytes") or 0) < row["window_bytes"]:
-            yield f"flow {row['flow_name']}: window {row['window_granted_bytes']} for {row['window_bytes']}"
+        table, ran = _flow_table(trial, row), (end.get("sender") or {}).get("congestion")
+        back = _falls_back(trial, row)
+        wanted = {table["congestion"]} if not back else set()
+        wanted |= {f"{table['congestion']}-reno"} if back is not False else set()
+        if ran not in wanted:
+            yield f"flow {row['flow_name']}: {table['congestion']} ran as {ran}"
+        window = row["window_bytes"] if table["tool"] == "rttcp" else None
+        if window and (row.get("window_granted_bytes") or 0) < window:
+            yield f"flow {row['flow_name']}: window {row['window_granted_bytes']} for {window}"
+    free = any(_falls_back(trial, row) is not False or _may_lack_ecn(trial, row) for row in trial.rows)
+    allowed = {"congestion control", "ECN"} if free else set()
+    for row in trial.status["asked"]:
+        if row["ran"] is None or (row["ran"] != row["asked"] and row["setting"] not in allowed):
+            yield f"{row['end']}: {row['setting']} {row['asked']} was asked, {row['ran']} ran"
 
 
-def chrono(trial: Trial) -> Iterator[str]:
-    """The time that windows of the receiver limited agrees with the sender's kernel, and a sender that always has data
-    is never waiting for its application. A kernel that paces counts only the time in which pacing would have let a
-    packet go, so its counter is the least then."""
-    for row, end in zip(trial.rows, trial.ends, strict=True):
-        info, flow = (end.get("sender") or {}).get("tcp_info") or {}, trial.flow(row)
-        if flow is None or trial.behind_gateways or not info:
+def windows(trial: Trial) -> Iterator[str]:
+    """Where a window of the receiver is the limit, the counter of the sender's kernel goes on, sample by sample, and
+    nowhere else. The kernel counts while data wait for room in the window. Bounds:
+
+    - Its clock has steps of a jiffy, so of each time between two samples it may count one more or less, and what it has
+      counted whole was limited but for two.
+    - In a recovery, after a time-out and while nothing passes the path, that is the cause, however full the window is
+      (FORMAT.md section 4). The kernel counts there, too.
+    - It looks at the window when congestion window and pacing let a packet go. Where both windows are full, or
+      pacing held the packet, it does not count.
+    """
+    for row in trial.rows:
+        flow, samples = trial.captured(row), trial.samples(row)
+        if flow is None or not samples:
             continue
-        ours = flow["limits_ns"]
-        windows = ours.get("receiver_window", 0) + ours.get("zero_window", 0)
-        theirs = int(info.get("rwnd_limited_us", 0)) * 1000
-        allowed = CHRONO_NS + CHRONO_SHARE * flow["elapsed_ns"]
-        paced = row["congestion"] == "bbr" or row["sender_pace_bps"]
-        if theirs - windows > allowed or (windows - theirs > allowed and not paced):
-            said = f"windows limited {windows / 1e9:.3f} s, the kernel says {theirs / 1e9:.3f} s"
-            yield f"flow {row['flow_name']}: {said}"
-        idle = ours.get("application", 0)
-        if idle > CHRONO_NS and not row["sender_pace_bps"]:
-            yield f"flow {row['flow_name']}: rttcp always has data, and 'application' has {idle / 1e9:.3f} s"
+        t_ns, counted = samples["t_ns"], np.diff(samples["rwnd_limited_us"].astype(np.int64)) * 1000
+        lasted = np.diff(t_ns)
+        most = lasted - np.diff(trial.time_of(flow, *WINDOWS, *BEFORE_WINDOWS)(t_ns))
+        if (wrong := (counted >= lasted - JIFFY_NS) & (most > 2 * JIFFY_NS)).any():
+            yield f"flow {row['flow_name']}: {_told(wrong, lasted)} by windows to the kernel alone"
+        if row["congestion"] == "bbr" or row["sender_pace_bps"]:
+            continue
+        flying = sum(samples[name].astype(np.int64) * sign for name, sign in FLIGHT.items())
+        waits = (flying < samples["snd_cwnd"]) & (samples["notsent_bytes"] >= samples["snd_mss"])
+        ours = (np.diff(trial.time_of(flow, *WINDOWS)(t_ns)) == lasted) & waits[:-1] & waits[1:]
+        if (wrong := ours & (counted < lasted - 2 * JIFFY_NS)).any():
+            yield f"flow {row['flow_name']}: {_told(wrong, lasted)} by windows, and not to the kernel"
+
+
+WINDOWS = "receiver_window", "zero_window"
+BEFORE_WINDOWS = ("path_down", "timeout", "fast_recovery", "emulator_late")
+FLIGHT = {"unacked": 1, "sacked": -1, "lost": -1, "retrans": 1}  # of TCP_INFO: what fills the congestion window
+
+
+def _told(wrong: Array, lasted: Array) -> str:
+    return f"{wrong.sum()} times between samples ({lasted[wrong].sum() / 1e9:.3f} s, first is {wrong.argmax()}) limited"
+
+
+def buffers(trial: Trial) -> Iterator[str]:
+    """rttcp always has data, so nothing waits for the application: but in the opening of a transfer with a window, in
+    which it sends a window at a time (PROTOCOL.md). And while the send buffer limits, nothing is unsent."""
+    for row in trial.rows:
+        flow, samples = trial.captured(row), trial.samples(row)
+        if flow is None or row["tool"] != "rttcp" or row["sender_pace_bps"]:
+            continue
+        own = {name: column[trial.limits["flow"] == flow["flow"]] for name, column in trial.limits.items()}
+        names = np.asarray(trial.summary["limit_causes"])[own["cause"]]
+        idle = (names == "application") & (own["t1_ns"] > trial.opened_ns(row, flow))
+        if idle.any():
+            waited = (own["t1_ns"] - own["t0_ns"])[idle].sum() / 1e9
+            yield f"flow {row['flow_name']}: rttcp always has data, and 'application' has {waited:.3f} s"
+        if samples:
+            place = np.searchsorted(own["t0_ns"], samples["t_ns"], "right") - 1
+            inside = (place >= 0) & (samples["t_ns"] < own["t1_ns"][place])
+            full = inside & (names[place] == "send_buffer")
+            unsent = int((samples["notsent_bytes"] >= samples["snd_mss"])[full].sum())
+            if unsent * 2 > full.sum():
+                yield f"flow {row['flow_name']}: in {unsent} of {full.sum()} samples of 'send_buffer' data are unsent"
 
 
 def marks(trial: Trial) -> Iterator[str]:
-    """The marks that the receiver's capture has are those that the box made. Connections of the tools' own, which no
-    row tells of, may have some of them."""
+    """The marks that the receiver's capture and kernel have are those that the box made. Connections of the tools' own,
+    which no row tells of, may have some of them. Linux sometimes takes AccECN's counter to have gone round once
+    more, so what its sender takes to be marked is more by a multiple of 8."""
     marked = [row["ce_marked"] for row in trial.rows if row.get("ce_marked") is not None]
-    for row in trial.rows:
-        if row.get("ce_received") is not None and row["ce_received"] != row["ce_marked"]:
-            yield f"flow {row['flow_name']}: {row['ce_received']} arrived with CE, the box marked {row['ce_marked']}"
+    for row, end in zip(trial.rows, trial.ends, strict=True):
+        if row.get("ce_received") is None or not trial.recorded:
+            continue
+        whose, arrived = f"flow {row['flow_name']}", row["ce_received"]
+        if arrived != row["ce_marked"]:
+            yield f"{whose}: {arrived} arrived with CE, the box marked {row['ce_marked']}"
+        infos = [(end.get(side) or {}).get("tcp_info") or {} for side in ("sender", "receiver")]
+        if row["parallel"] == 1 and not row["bidir"] and infos[1].get("received_ce", arrived) != arrived:
+            yield f"{whose}: {arrived} arrived with CE, the receiver's kernel counted {infos[1]['received_ce']}"
+        if (reported := row.get("ce_reported")) is not None and row["parallel"] == 1:
+            if reported > arrived:
+                yield f"{whose}: {reported} reported of {arrived}"
+            if (infos[0].get("delivered_ce", reported) - reported) % 8:
+                yield f"{whose}: {reported} reported, the sender's kernel counted {infos[0]['delivered_ce']}"
+            octets = (trial.captured(row) or {}).get("ce_reported_bytes")
+            if octets is not None and infos[0].get("delivered_ce_bytes", octets) != octets:
+                yield f"{whose}: {octets} octets reported, the sender's kernel counted {infos[0]['delivered_ce_bytes']}"
     if marked and sum(marked) > trial.rows[0]["ecn_marks_box"]:
         yield f"{sum(marked)} marks of the flows, the box made {trial.rows[0]['ecn_marks_box']}"
 
 
 def causes(trial: Trial) -> Iterator[str]:
-    """Every data packet that the box dropped is lost, each once, and by its kind."""
-    if trial.behind_gateways:
+    """Every data packet that the box dropped is lost, each once, and by its kind. Nothing is put down to what the path
+    does not have."""
+    if not trial.recorded:
         return
+    path = trial.asked["path"]
     for flow in trial.summary.get("flows") or ():
         dropped = {name: count for name, count in (flow.get("box") or {}).items() if name not in NOT_DROPPED}
         lost, seen = flow.get("losses_by_cause") or {}, flow.get("losses_seen") or {}
@@ -176,15 +259,53 @@ def causes(trial: Trial) -> Iterator[str]:
             yield f"flow {flow['flow']}: the box dropped {dropped}, causes are {lost}"
         if sum(seen.values()) != sum(lost.values()):
             yield f"flow {flow['flow']}: {sum(lost.values())} lost, {sum(seen.values())} explained by captures"
-        if "aqm" in seen and str(trial.rows[0]["aqm"]) == "none":
+        if seen.get("aqm") and path["ab_aqm"] == "none":
             yield f"flow {flow['flow']}: {seen['aqm']} losses 'by queue management' on a path without"
 
 
+def drops(trial: Trial) -> Iterator[str]:
+    """What the flows have lost is no more than what the box dropped, and nothing by chance where it dropped nothing so.
+    Of pairs that are not captured nothing is said."""
+    dropped = (((trial.json("delay").get("statistics") or {}).get("ab") or {}).get("drops")) or {}
+    lost = sum(value or 0 for row in trial.rows for name, value in row.items() if name.startswith("lost_"))
+    if trial.recorded and not trial.rows[0]["bidir"]:
+        if lost > sum(dropped.values()):
+            yield f"{lost} lost, the box dropped {dropped}"
+        if not dropped.keys() - {"queue", "aqm"} and any(row["lost_chance"] for row in trial.rows):
+            yield f"lost by chance where the box dropped {dropped}"
+    if any(row["pair"] > 1 and row["lost_queue"] is not None for row in trial.rows):
+        yield "losses of a pair that is not captured"
+
+
+def recoveries(trial: Trial) -> Iterator[str]:
+    """A recovery is no longer than the transfer goes on, or it says why it is not known."""
+    found = trial.json("recovery").get("flows") or {}
+    for row, end in zip(trial.rows, trial.ends, strict=True):
+        for one in found.get(row["flow_name"]) or ():
+            took, until = one["recovery_ns"], end["receiver"]["intervals"][-1][1]
+            if (took is None) != (one["why"] is not None) or not 0 <= (took or 0) <= max(0, until - one["end_ns"]):
+                yield f"flow {row['flow_name']}: {one}, and the transfer ended at {until}"
+
+
 CHECKS: dict[str, Callable[[Trial], Iterator[str]]] = {
+    "trials end": ends,
     "sums are below the line": line,
     "shares add up": shares,
+    "sums have all octets": sums,
     "what was asked is what ran": asked,
-    "limits agree with TCP_INFO": chrono,
+    "windows are TCP_INFO's": windows,
+    "buffers are TCP_INFO's": buffers,
     "marks are the box's": marks,
     "causes are the box's": causes,
+    "losses are the box's": drops,
+    "recoveries end": recoveries,
 }
+
+
+def broken(trial: Trial) -> dict[str, str]:
+    """The checks that a trial breaks, with what does. Of a trial that has failed or is not valid only those count that
+    look at just this."""
+    first = {"trials end": ends, "what was asked is what ran": asked}
+    chosen = CHECKS if trial.rows[0]["valid"] else first if trial.status["state"] == "done" else {"trials end": ends}
+    found = {name: "; ".join(check(trial)) for name, check in chosen.items()}
+    return {name: text for name, text in found.items() if text}

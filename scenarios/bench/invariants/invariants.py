@@ -1,61 +1,55 @@
 """`virtual.invariants`: what holds in any trial, checked on settings drawn at random, in virtual time.
 
-A trial that is called valid and breaks one of the checks is a wrong number that somebody would have believed.
+A trial that is called valid and breaks one of the checks is a wrong number that somebody would have believed. Each draw
+that breaks one is left as a scenario file, as it was drawn and made plainer (`shrink.py`).
 """
 
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console
-
-from scenarios.bench.invariants.checks import CHECKS, Trial
-from scenarios.bench.invariants.draws import scenario
+from scenarios.bench.invariants import shrink, trials
+from scenarios.bench.invariants.checks import CHECKS, broken
+from scenarios.bench.invariants.draws import Draw, draws
 from scenarios.bench.registry import Bench, Place, Result, Row
-from scenarios.plan.document import Document
-from scenarios.plan.plan import make_plan
-from scenarios.run import results, runner
-from scenarios.trial import trial
 
-DRAWS, SEED = 300, 1
+DRAWS, SEED, AT_ONCE = 300, 1, 30
+BROKEN = Path("invariants-broken")  # where scenario files of draws go that break a check
+MOST_SHRUNK = 5  # of a bench; each takes a trial for each dimension
 
 
 def measure(place: Place) -> Iterator[Result]:
     """Runs the draws and checks them. ``pairs``: how many draws."""
-    draws = place.pairs or DRAWS
-    place.say(f"virtual.invariants: {draws} settings at random, seed {SEED}")
-    broken, valid = check(place.scratch / "runs", draws, SEED)
-    for name, found in broken.items():
-        for text in found:
-            place.say(f"virtual.invariants: {name}: {text}")
-    rows = [Row(name, "trials", len(found), 0, 0) for name, found in broken.items()]
-    rows.append(Row("valid trials", "trials", valid, draws / 2, draws))
-    method = f"{draws} settings drawn with seed {SEED}, one trial each, virtual time"
+    count, seed = place.pairs or DRAWS, int(os.environ.get("LFP_SEED", SEED))
+    place.say(f"virtual.invariants: {count} settings at random, LFP_SEED={seed}")
+    found, valid = Counter[str](), 0
+    for first in range(0, count, AT_ONCE):
+        drawn = draws(seed, min(AT_ONCE, count - first), first=first)
+        for trial in trials.run(drawn, place.scratch / "runs", jobs=1):
+            valid += bool(trial.rows[0]["valid"])
+            for name, text in broken(trial).items():
+                place.say(f"virtual.invariants: {trial.draw.name}: {name}: {text}")
+                _save(place, trial.draw, name, shrinks=found.total() < MOST_SHRUNK)
+                found[name] += 1
+        shutil.rmtree(place.scratch / "runs")
+    rows = [Row(name, "trials", found[name], 0, 0) for name in CHECKS]
+    rows.append(Row("valid trials", "trials", valid, count / 2, count))
+    method = f"{count} settings drawn with seed {seed}, one trial each, virtual time"
     yield Result("virtual.invariants", "within bounds", None, rows=rows, method=method)
 
 
-def check(runs_dir: Path, draws: int, seed: int) -> tuple[dict[str, list[str]], int]:
-    """Runs the draws of a seed. Gives, for each check, a line for every valid trial that breaks it; and how many trials
-    were valid."""
-    plan = make_plan(Document("invariants", scenario(draws, seed)), seed)
-    run_dir = runner.start(plan, runs_dir, virtual_box="comet")
-    runner.resume(run_dir, Console(quiet=True), jobs=os.cpu_count() or 1)
-    broken: dict[str, list[str]] = defaultdict(list, {name: [] for name in CHECKS})
-    valid = 0
-    for one in plan.trials:
-        folder = trial.folder_of(run_dir, one.number)
-        rows = results.rows(folder)
-        if not rows[0]["valid"]:
-            continue
-        valid += 1
-        read = Trial.of(folder, rows)
-        for name, run in CHECKS.items():
-            if found := "; ".join(run(read)):
-                broken[name].append(f"{rows[0]['case']} ({folder}): {found}")
-    return dict(broken), valid
+def _save(place: Place, draw: Draw, check: str, *, shrinks: bool) -> None:
+    """Leaves the scenario file of a draw that breaks a check, and of the plainer one that still does."""
+    BROKEN.mkdir(exist_ok=True)
+    (BROKEN / f"{draw.name}.toml").write_text(draw.file(), encoding="utf-8")
+    if shrinks:
+        plainer = shrink.shrunk(draw, lambda one: check in broken(trials.run([one], place.scratch / "shrink")[0]))
+        (BROKEN / f"{draw.name}-plainer.toml").write_text(plainer.file(), encoding="utf-8")
+    place.say(f"virtual.invariants: its scenario is in {BROKEN}/{draw.name}*.toml")
 
 
 BENCH = Bench("virtual.invariants", "what holds in any trial, on 300 settings drawn at random", measure)

@@ -1,0 +1,34 @@
+"""Trials of settings drawn at random, for tests in virtual time. `LFP_SEED` draws those of a failure again, and
+`LFP_DRAWS` says how many.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+from scenarios.bench.invariants import trials
+from scenarios.bench.invariants.checks import broken
+from scenarios.bench.invariants.draws import SPACE, Space, draws
+from scenarios.bench.invariants.trials import Trial
+
+DRAWS = int(os.environ.get("LFP_DRAWS", "0"))  # 0: as many as the test draws by itself
+TIMEOUT_S = 300 + 60 * DRAWS
+
+
+def drawn(folder: Path, count: int, space: Space = SPACE) -> list[Trial]:
+    """Runs draws of a space, and prints what draws them again."""
+    seed, count = int(os.environ.get("LFP_SEED", random.randrange(2**32))), DRAWS or count
+    print(f"LFP_SEED={seed} LFP_DRAWS={count}")
+    return trials.run(draws(seed, count, space), folder / "runs")
+
+
+def complaints(found: list[Trial], *checks: str) -> str:
+    """What breaks a check (none named: any), with the scenario file that makes the trial again."""
+    return "\n".join(
+        f"{trial.folder}: {name}: {text}\n{trial.draw.file()}"
+        for trial in found
+        for name, text in broken(trial).items()
+        if not checks or name in checks
+    )
