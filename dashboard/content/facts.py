@@ -81,10 +81,12 @@ def trial_facts(run: Run, trial: Trial) -> Facts:
     row, params = trial_row(run, trial.number), trial.params
     own = [trial.flow_summary(number) for number in trial.own_flows]
     flow = own[0] if own else {}
-    stopped = flow.get("stopped_share", row.get("stopped_share"))
+    exchanging = bool(row.get("exchanges_per_s"))
+    stopped = row.get("stopped_share") if exchanging else flow.get("stopped_share", row.get("stopped_share"))
     whose = "RTT to the near gateway" if behind_gateway(params) else "RTT of the sender's TCP"
     facts = [
-        ("Throughput", readable.rate(row.get("short_term_bps"))),
+        *(_exchanged(row) if exchanging else []),
+        ("Throughput of the requests" if exchanging else "Throughput", readable.rate(row.get("short_term_bps"))),
         ("Peak", readable.rate(row.get("peak_bps"))),
         ("Sending stopped", f"s = {readable.share(stopped)} of the time" if stopped is not None else "not captured"),
         ("Retransmissions", readable.count(_sum(own, "retransmitted", row.get("retransmits")))),
@@ -100,6 +102,21 @@ def trial_facts(run: Run, trial: Trial) -> Facts:
     if not run.virtual:  # in virtual time it counts readings of the clock, not work
         facts.append(("CPU time of both gateways", readable.duration(row.get("cpu_gateways_ns"))))
     return known(facts) + _settings(run, params)
+
+
+def _exchanged(row: Json) -> Facts:
+    """What a trial of request and response measured, and what became of its responses."""
+    latencies = ", ".join(readable.duration(row.get(f"latency_{key}_ns")) for key in ("p50", "p99", "max"))
+    known_lost = [row.get(f"{columns.REVERSE}lost_{cause}") for cause in columns.LOSSES]
+    lost = [int(count) for count in known_lost if count is not None]
+    again = readable.count(row.get(f"{columns.REVERSE}retransmits"))
+    return [
+        ("Exchanges a second", readable.number(row["exchanges_per_s"])),
+        ("Latency: median, 99 %, largest", latencies),
+        ("Throughput of the responses", readable.rate(row.get("response_bps"))),
+        ("Responses: lost packets", readable.count(sum(lost)) if lost else readable.NOTHING),
+        ("Responses: packets sent again", again),
+    ]
 
 
 def _sum(flows: list[Json], key: str, otherwise: Any = None) -> Any:

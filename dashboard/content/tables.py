@@ -286,6 +286,18 @@ def limit_table(loaded: Timeline) -> list[tuple[str, str, str, str]]:
             for name, number in zip(names, order, strict=True)]  # fmt: skip
 
 
+def limits_of_responses(row: Json) -> list[str]:
+    """A sentence about what limited the responses of a trial, which the timeline does not show; none of other trials,
+    and where these carry less than the requests."""
+    shares = {name: row.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
+    if row.get("limited_direction") != "responses":
+        return []
+    most = sorted((name for name in shares if shares[name]), key=lambda name: -shares[name])
+    told = ", ".join(f"{WORDS.get(name, name)} {readable.share(shares[name], 2)}" for name in most)
+    return ["Timeline and table are of the requests, whose program waits for responses. What limited the responses, "
+            f"which carry the data: {told}. There the application is the limit while a request is under way."]
+
+
 def outage_table(trial: Trial) -> Table | None:
     """How each flow recovered from each outage of the path; None where there was none."""
     flows = read_json(trial.path / "recovery.json").get("flows") or {}

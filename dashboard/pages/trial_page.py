@@ -12,9 +12,9 @@ from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from dashboard.content import facts
 from dashboard.content.happened import HEAD
 from dashboard.content.parts import Facts
-from dashboard.content.tables import limit_table, outage_table, visit_table
+from dashboard.content.tables import limit_table, limits_of_responses, outage_table, visit_table
 from dashboard.data import timeline
-from dashboard.data.runs import Run, Trial
+from dashboard.data.runs import Json, Run, Trial
 from dashboard.data.slow import MEASURE
 from dashboard.data.timeline import Timeline
 from dashboard.figures.congestion import congestion_figure
@@ -78,8 +78,8 @@ def _outages(trial: Trial) -> list[Any]:
     found = outage_table(trial)
     if found is None:
         return []
-    says = ("From the end of an outage until the receiver had 90 % of the rate before the first outage for a second. "
-            "Times count from the receiver's first octet.")  # fmt: skip
+    says = ("From the end of an outage to the first moment from which on the receiver had 90 % of the rate before "
+            "the first outage, over a round trip and over a second. Times count from the receiver's first octet.")
     return [html.H2("Recovery from outages"), table(found), *sentences([says])]
 
 
@@ -136,7 +136,7 @@ def _timeline_part(run: Run, trial: Trial, search: str) -> list[Any]:
         html.Figure(html.Div(id="timeline", className="timeline"), **named),
         html.Div([html.Span("What is in view as a file:"), *_files()], className="bar"),
         *sentences([hint, *loaded.notes]),
-        *_limits(loaded),
+        *_limits(loaded, facts.trial_row(run, trial.number)),
         *_visits(loaded),
         *_events(),
     ]
@@ -153,7 +153,7 @@ def _files() -> list[html.A | html.Button]:
     return [*links, *_buttons(PICTURES)]
 
 
-def _limits(loaded: Timeline) -> list[Any]:
+def _limits(loaded: Timeline, row: Json) -> list[Any]:
     """What limited the transfer, with the colours of the band in the timeline."""
     found = limit_table(loaded)
     if not found:
@@ -162,9 +162,11 @@ def _limits(loaded: Timeline) -> list[Any]:
         [html.Span([html.Span(className="swatch", style={"background": COLOURS[name]}), words]), time, share]
         for name, words, time, share in found
     ]
+    responses = limits_of_responses(row)
     whose = "the transfer" if loaded.limits_whole else "the connection to the near gateway"
+    whose = "the requests" if responses else whose
     return [html.H2(f"What limited {whose}"),
-            rich_table(("Limited by", "Time", "Share"), rows, frozenset({1, 2}))]  # fmt: skip
+            rich_table(("Limited by", "Time", "Share"), rows, frozenset({1, 2})), *sentences(responses)]  # fmt: skip
 
 
 def _events() -> list[Any]:

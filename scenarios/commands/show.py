@@ -116,7 +116,7 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
         "s",
         *(["most limited by"] if captured else []),
         *(["share while all run"] if several else []),
-        "short-term average, verdict",
+        "exchanges, verdict" if all(map(_exchanging, trials)) else "short-term average, verdict",
     )
     texts = cells.texts_by_column(settings, told)
     rows = [
@@ -134,7 +134,8 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
 def _longer(trials: list[dict[str, Any]]) -> str:
     """What the time of a short-term average is, where the transfers have a duration: it ends later."""
     took = [trial["metrics"]["elapsed_ns"] for trial in trials
-            if trial["params"].get("duration_ns") and trial["metrics"].get("elapsed_ns")]  # fmt: skip
+            if trial["params"].get("duration_ns") and trial["metrics"].get("elapsed_ns")
+            and not _exchanging(trial)]  # fmt: skip
     if not took:
         return ""
     ends = list(dict.fromkeys(readable.duration(ns) for ns in (min(took), max(took))))
@@ -150,11 +151,19 @@ def _not_known(trials: list[dict[str, Any]]) -> str:
     return f"asked for, and not known whether it ran: {', '.join(names)}" if names else ""
 
 
+def _exchanging(trial: dict[str, Any]) -> bool:
+    return bool(trial["metrics"].get("exchanges_per_s"))
+
+
 def _limited(metrics: dict[str, Any]) -> str:
-    """What limited the sender for most of the time, and its share of it; empty without captures."""
+    """What limited the sender for most of the time, and its share of it; empty without captures. With request and
+    response the sender of the messages that it names, whose application waits for the other messages."""
     shares = {name: metrics.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
     most = max(shares, key=lambda name: shares[name])
-    return f"{most.replace('_', ' ')}, {readable.share(shares[most], 2)}" if shares[most] else ""
+    if not shares[most]:
+        return ""
+    of = f"{metrics['limited_direction']}: " if metrics.get("limited_direction") else ""
+    return f"{of}{most.replace('_', ' ')}, {readable.share(shares[most], 2)}"
 
 
 def _shared(trial: dict[str, Any]) -> str:

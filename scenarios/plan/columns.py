@@ -73,6 +73,8 @@ LOSSES = {
     "outage": "outage", "unknown": "cause not known",
 }  # fmt: skip
 
+REVERSE = "reverse_"  # columns of what the receiver sends: responses, and the other way of both at once
+
 # What limits a sender (pktlogger's FORMAT.md, "Limits"), and, through gateways, the gateways (section 11).
 LIMITS = ("slow_start", "congestion_avoidance", "receiver_window", "zero_window", "send_buffer", "application",
           "pacing", "path_rate", "fast_recovery", "timeout", "capture_loss", "emulator_late",
@@ -169,25 +171,38 @@ _IN_ORDER = (
     *_outcomes("int", {
         "flows_common_ns": "Time in which all flows run",
         "elapsed_ns": "Time taken", "connect_ns": "Time to connect", "retransmits": "Retransmissions",
+        "retransmitted_bytes": "Octets sent again", "retransmits_syn_fin": "SYN and FIN sent again",
+        "reverse_retransmits": "Retransmissions, way back",
+        "reverse_retransmitted_bytes": "Octets sent again, way back",
+        "reverse_retransmits_syn_fin": "SYN and FIN sent again, way back",
         "outages": "Outages of the path during the transfer", "recovery_ns": "Time to recover from the last outage",
         "recovery_error_ns": "Largest error of that time",
         "recovery_max_ns": "Longest time to recover from an outage",
         "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),
+    Column("limited_direction", "text", "outcome", "Direction that the limits are of"),
     *_outcomes("float", {f"limited_{name}": f"Share limited by {name.replace('_', ' ')}" for name in LIMITS}),
     *_outcomes("int", {"ecn_marks_box": "Packets of all flows that the box marked CE"} | MARKS),
     *_outcomes("int", {f"lost_{key}": f"Lost: {label}" for key, label in LOSSES.items()}),
     *_outcomes("int", {f"seen_{key}": f"Lost, as the ends show it: {label}" for key, label in LOSSES.items()}),
+    *_outcomes("int", {f"{REVERSE}lost_{key}": f"Lost on the way back: {label}" for key, label in LOSSES.items()}),
     *_outcomes("int", {
-        "timeouts": "Time-outs", "window_granted_bytes": "Window granted", "cpu_sender_ns": "CPU time of the sender",
+        f"{REVERSE}seen_{key}": f"Lost on the way back, as the ends show it: {label}" for key, label in LOSSES.items()
+    }),
+    *_outcomes("int", {
+        "timeouts": "Time-outs", "reverse_timeouts": "Time-outs, way back", "window_granted_bytes": "Window granted",
+        "cpu_sender_ns": "CPU time of the sender",
         "cpu_receiver_ns": "CPU time of the receiver", "cpu_gateways_ns": "CPU time of both gateways",
     }),
     *_outcomes("int", {
         "shorts": "Short transfers", "short_median_ns": "Median time of a short transfer",
         "short_max_ns": "Longest time of a short transfer",
     }),
-    *_outcomes("float", {"exchanges_per_s": "Exchanges a second"}),
+    *_outcomes("float", {
+        "exchanges_per_s": "Exchanges a second", "request_bps": "Goodput of the requests",
+        "response_bps": "Goodput of the responses",
+    }),
     *_outcomes("int", {f"latency_{key}_ns": f"Latency of an exchange, {label}" for key, label in LATENCIES.items()}),
 )  # fmt: skip
 COLUMNS: dict[str, Column] = {column.name: column for column in _IN_ORDER}

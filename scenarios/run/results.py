@@ -15,7 +15,7 @@ import pyarrow.parquet as parquet
 
 from netcommon import run_format
 from netcommon.strangers import replacing
-from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS, MARKS
+from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS, MARKS, REVERSE
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
 from scenarios.trial import baseline, captured, recovery, sharing, trial
@@ -64,7 +64,7 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
     summary, sender, receiver = (end.get(key) or {} for key in ("summary", "sender", "receiver"))
     return {
         "verified": summary.get("verified"),
-        **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns", "retransmits")},
+        **{key: summary.get(key) for key in ("short_term_bps", "peak_bps", "elapsed_ns", "connect_ns")},
         "steady_bps": receiver.get("steady_bps"),
         "second_bps": ((end.get("second") or {}).get("summary") or {}).get("short_term_bps"),
         "plain_bps": ((end.get("plain") or {}).get("summary") or {}).get("short_term_bps"),
@@ -85,12 +85,64 @@ def _of_tables(
     """What a flow's samples and its captured connections say. ``alone``: the trial has no other flow."""
     own = folder / FLOWS / flow["flow_name"] if flow["flow"] else folder
     trips = _round_trips(own / "tcp_info.parquet", flow, box)
+    found = captured.of_flow(folder, end, behind_gateway=_behind_gateway(flow), alone=alone)
+    back, responses = _sent_back(end), bool(flow.get("request_bytes")) and _mostly_responses(end)
+    found_back = captured.of_reverse(folder, back, alone=alone) if back else captured.NOTHING
+    counted, streams = _of_streams(flow, end, own / "tcp_info.parquet")
+    counted_back = _counted_back(back)
     return {
         **trips,
         "buffer_delay": _buffer_delay(trips, behind_gateway=_behind_gateway(flow)),
-        **_of_streams(flow, end, own / "tcp_info.parquet"),
-        **_of_captures(captured.of_flow(folder, end, behind_gateway=_behind_gateway(flow), alone=alone)),
-    }
+        **streams,
+        **_retransmits((end.get("summary") or {}).get("retransmits"), counted, found),
+        **_reverse(_retransmits((back or {}).get("retransmits"), counted_back, found_back)),
+        "timeouts": counted.get("total_rto"), "reverse_timeouts": counted_back.get("total_rto"),
+        "tcp_efficiency": rfc6349.tcp_efficiency(counted_back if responses else counted),
+        **_marks(found),
+        **_losses(found),
+        **_reverse(_losses(found_back)),
+        **_limits(found_back if responses else found),
+        "limited_direction": _direction(flow, found, found_back, responses=responses),
+    }  # fmt: skip
+
+
+def _sent_back(end: dict[str, Any]) -> dict[str, Any] | None:
+    """The account of the end that receives, where it sends, too: responses, or the other way of both at once."""
+    if end.get("reverse"):
+        return end["reverse"].get("sender") or {}
+    return end.get("receiver") or {} if (end.get("summary") or {}).get("exchange") else None
+
+
+def _mostly_responses(end: dict[str, Any]) -> bool:
+    exchange = (end.get("summary") or {}).get("exchange") or {}
+    return int(exchange.get("response_bytes") or 0) > int(exchange.get("request_bytes") or 0)
+
+
+def _direction(flow: dict[str, Any], found: Captured, back: Captured, *, responses: bool) -> str | None:
+    """Of which messages the limits are, with request and response; None without, and where nothing was captured."""
+    if not flow.get("request_bytes") or not (back if responses else found).numbers:
+        return None
+    return "responses" if responses else "requests"
+
+
+def _reverse(columns: dict[str, Any]) -> dict[str, Any]:
+    return {f"{REVERSE}{name}": value for name, value in columns.items()}
+
+
+def _counted_back(side: dict[str, Any] | None) -> dict[str, Any]:
+    """What the kernel counted at the end that sends back; nothing of several streams, of which it is one's."""
+    return (side or {}).get("tcp_info") or {} if len((side or {}).get("streams") or []) < 2 else {}
+
+
+def _retransmits(total: int | None, info: dict[str, Any], found: Captured) -> dict[str, Any]:
+    """Packets with data that were sent again, their octets, and SYNs and FINs. The kernel has one count of all packets:
+    where no octet was sent again all are SYN and FIN, otherwise the captures tell them apart, and without these the
+    last is not known and they count among the first."""
+    octets, control = info.get("bytes_retrans"), None
+    if total is not None and octets is not None:
+        control = total if not octets else None if found.retransmitted is None else max(total - found.retransmitted, 0)
+    return {"retransmits": None if total is None else total - (control or 0), "retransmitted_bytes": octets,
+            "retransmits_syn_fin": control}  # fmt: skip
 
 
 def _buffer_delay(trips: dict[str, Any], *, behind_gateway: bool) -> float | None:
@@ -107,7 +159,9 @@ def _behind_gateway(flow: dict[str, Any]) -> bool:
     return flow.get("gateway") not in (None, "none") and flow.get("gateway_model") != "host"
 
 
-def _of_streams(flow: dict[str, Any], end: dict[str, Any], samples: Path) -> dict[str, Any]:
+def _of_streams(
+    flow: dict[str, Any], end: dict[str, Any], samples: Path
+) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
     """What the kernel counted at a flow's sender, all streams together, and how evenly these shared the flow. The
     sender's TCP_INFO is of its first stream, so that of several comes from the samples."""
     sender, receiver = (end.get(key) or {} for key in ("sender", "receiver"))
@@ -116,8 +170,7 @@ def _of_streams(flow: dict[str, Any], end: dict[str, Any], samples: Path) -> dic
     if len(streams) > 1:
         info = sharing.counted(samples, streams, ("total_rto", "bytes_sent", "bytes_retrans"))
         acked = sharing.acknowledged(samples, streams)
-    shared = fairness.of_streams(receiver, acked, by_time=bool(flow.get("duration_ns")))
-    return {"timeouts": info.get("total_rto"), "tcp_efficiency": rfc6349.tcp_efficiency(info), **shared}
+    return info, fairness.of_streams(receiver, acked, by_time=bool(flow.get("duration_ns")))
 
 
 def _cpu_of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> int | None:
@@ -207,8 +260,13 @@ def _shorts(took_ns: list[int] | None) -> dict[str, int | None]:
 
 
 def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:
-    """What request and response measured; nulls without."""
-    return {key: exchange.get(key) for key in ("exchanges_per_s", *(f"latency_{name}_ns" for name in LATENCIES))}
+    """What request and response measured; nulls without. Goodputs are over the time of all exchanges."""
+    took_ns = exchange.get("elapsed_ns")
+    goodputs = {f"{key}_bps": exchange[f"{key}_bytes"] * 8e9 / took_ns if took_ns else None
+                for key in ("request", "response") if f"{key}_bytes" in exchange}  # fmt: skip
+    return goodputs | {
+        key: exchange.get(key) for key in ("exchanges_per_s", *(f"latency_{name}_ns" for name in LATENCIES))
+    }
 
 
 _CAUSES = {
@@ -218,18 +276,24 @@ _CAUSES = {
 }  # fmt: skip
 
 
-def _of_captures(found: Captured) -> dict[str, Any]:
-    """lfp-1995's s, the share of the time that each limit had, the marks of ECN, and why packets were lost, by
-    the box's record and by the captures of the ends alone. Nulls without captures of the flow."""
-    told: dict[str, Any] = {"stopped_share": found.stopped_share}
+def _limits(found: Captured) -> dict[str, Any]:
+    """lfp-1995's s, and the share of the time that each limit had. Nulls without captures of the flow."""
     lasted_ns = found.limits_ns or {}
     all_ns = sum(lasted_ns.values())
-    told |= {f"limited_{name}": lasted_ns.get(name, 0) / all_ns if all_ns else None for name in LIMITS}
-    told |= {name: None if found.marks is None else found.marks.get(name) for name in MARKS}
+    limits = {f"limited_{name}": lasted_ns.get(name, 0) / all_ns if all_ns else None for name in LIMITS}
+    return {"stopped_share": found.stopped_share} | limits
+
+
+def _marks(found: Captured) -> dict[str, Any]:
+    return {name: None if found.marks is None else found.marks.get(name) for name in MARKS}
+
+
+def _losses(found: Captured) -> dict[str, Any]:
+    """Why packets were lost, by the box's record and by the captures of the ends alone. Nulls without captures."""
+    told: dict[str, Any] = {}
     for prefix, counts in (("lost", found.losses), ("seen", found.losses_seen)):
         for name, causes in _CAUSES.items():
-            total = None if counts is None else sum(counts.get(cause, 0) for cause in causes)
-            told[f"{prefix}_{name}"] = total
+            told[f"{prefix}_{name}"] = None if counts is None else sum(counts.get(cause, 0) for cause in causes)
     return told
 
 

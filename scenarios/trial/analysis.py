@@ -20,10 +20,11 @@ from netcommon.ledger import Ledger
 from netcommon.process import Tool
 from scenarios.network.place import Network
 from scenarios.network.topology import Topology
+from scenarios.plan import flows
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import PathTable
 from scenarios.trial import rings
-from scenarios.trial.captured import SERVER, THROUGH
+from scenarios.trial.captured import REVERSE, SERVER, THROUGH
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,6 +76,9 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
         told = ["--box", str(record), "--late-from", f"{_late_ns(setting.path)}ns"] if record.exists() else []
         told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(setting.path)) else []
         _join(folder, "snd", "rcv", folder, ledger, [*told, *known])
+        if any(one.setting.transfer.request or one.setting.transfer.bidir for one in flows.of(setting)):
+            always = [option for option in known if option == "--always-data"]
+            _join(folder, "rcv", "snd", folder / REVERSE, ledger, [*told, *always])
     if record.exists():
         import pktlogger  # imported here because it imports pyarrow, which a trial in virtual time should not wait for
 

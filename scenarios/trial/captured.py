@@ -17,6 +17,7 @@ from scenarios.plan.columns import MARKS
 from scenarios.trial.files import read_json
 
 SERVER = "server"  # folder of the second connection
+REVERSE = "reverse"  # folder of what the receivers sent: responses, and the other way of both at once
 THROUGH = "through.json"
 
 
@@ -31,6 +32,7 @@ class Captured:
     losses: Mapping[str, int] | None
     losses_seen: Mapping[str, int] | None
     marks: Mapping[str, int] | None
+    retransmitted: int | None = None  # packets with data that were sent again
 
 
 NOTHING = Captured((), None, None, None, None, None)
@@ -71,7 +73,13 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
         flows += [_flow(server, _through(through, number).get("far_flow", -1)) for number in own]
     causes, seen = ([flow.get(key) for flow in flows] for key in ("losses_by_cause", "losses_seen"))
     marks = [{name: flow[name] for name in MARKS if flow.get(name) is not None} or None for flow in flows]
-    return Captured(tuple(own), stopped, _sum(limits), _sum(causes), _sum(seen), _sum(marks))
+    again = None if behind_gateway else sum(int(flow.get("retransmitted") or 0) for flow in flows)
+    return Captured(tuple(own), stopped, _sum(limits), _sum(causes), _sum(seen), _sum(marks), again)
+
+
+def of_reverse(folder: Path, side: Mapping[str, Any], *, alone: bool) -> Captured:
+    """The same of what a flow's receiver sent. ``side``: that end's account, whose streams have its ports."""
+    return of_flow(folder / REVERSE, {"sender": side}, behind_gateway=False, alone=alone)
 
 
 def _flow(summary: dict[str, Any], number: int) -> dict[str, Any]:

@@ -1,0 +1,133 @@
+"""Request and response in virtual time: every figure against tshark, TCP_INFO and the delay box's own counters."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+from captured_trials import arrivals, fields, ran, shown
+
+from scenarios.plan.columns import LIMITS, LOSSES
+from scenarios.virtual import kernel
+
+pytestmark = [
+    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+    pytest.mark.skipif(shutil.which("tshark") is None, reason="compares with tshark, which is not installed"),
+]  # fmt: skip
+
+SCENARIO = """
+[scenario]
+name = "exchanges"
+[path]
+delay = "20ms"
+rate = "50Mbit"
+queue = "64KB"
+loss = "1%"
+[transfer]
+request = "200"
+response = "100000"
+exchanges = 40
+[capture]
+points = ["snd", "box", "rcv"]
+"""
+FINS_LOST = SCENARIO.replace('loss = "1%"', 'ab_loss = "60%"\nonly = "fin"').replace("= 40", "= 5")
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path, str]:
+    folder = tmp_path_factory.mktemp("exchanges")
+    (found,) = ran(folder, SCENARIO)
+    return found, Path(found["path"]), shown(folder)
+
+
+def ports(folder: Path) -> tuple[str, str]:
+    end = json.loads((folder / "transfer.json").read_text())
+    return tuple(end[side]["local"].rpartition(":")[2] for side in ("sender", "receiver"))
+
+
+def sent_again(capture: Path, port: str) -> tuple[int, int]:
+    """Packets with data whose octets this port had sent before, and these octets."""
+    seen: set[int] = set()
+    packets = octets = 0
+    for seq, length in fields(capture, f"tcp.srcport == {port} && tcp.len > 0", "tcp.seq", "tcp.len"):
+        covered = range(int(seq), int(seq) + int(length))
+        again = sum(octet in seen for octet in covered)
+        packets += -(-again // 1448)  # a super-packet is several packets
+        octets += again
+        seen.update(covered)
+    return packets, octets
+
+
+def test_both_directions_losses_are_the_boxs_and_tcp_infos(trial: tuple[dict[str, Any], Path, str]) -> None:
+    found, folder, _ = trial
+    metrics, end = found["metrics"], json.loads((folder / "transfer.json").read_text())
+    client, server = ports(folder)
+    for prefix, port, side, point in (("", client, "sender", "snd"), ("reverse_", server, "receiver", "rcv")):
+        packets, octets = sent_again(folder / "capture" / f"{point}.pcapng", port)
+        info = end[side]["tcp_info"]
+        assert metrics[f"{prefix}retransmitted_bytes"] == octets == info["bytes_retrans"]
+        assert metrics[f"{prefix}retransmits"] == packets
+        assert packets + metrics[f"{prefix}retransmits_syn_fin"] == info["total_retrans"]
+    names = ["direction", "fate", "len", "flow"]
+    table = parquet.read_table(folder / "box.parquet", columns=names).to_pylist()
+    back = [row for row in table if row["direction"] == 1 and row["len"]]
+    data = Counter(row["flow"] for row in back).most_common(1)[0][0]
+    lost = [metrics[f"reverse_lost_{cause}"] for cause in LOSSES]
+    assert sum(lost) == sum(row["fate"] != 0 for row in back if row["flow"] == data)
+    assert sum(lost) > 20, "1 % of 2,800 packets, and the queue"
+    assert metrics["reverse_lost_queue"] > 0 and metrics["reverse_lost_chance"] > 0
+    assert metrics["reverse_lost_outage"] == metrics["reverse_lost_unknown"] == 0
+
+
+def test_latency_and_goodput_are_tsharks(trial: tuple[dict[str, Any], Path, str]) -> None:
+    """An exchange is from its request to its response's last octet, and the next request follows at once."""
+    found, folder, said = trial
+    metrics, (client, server) = found["metrics"], ports(folder)
+    asked = fields(folder / "capture" / "snd.pcapng", f"tcp.srcport == {client} && tcp.len > 0",
+                   "frame.time_epoch", "tcp.seq")  # fmt: skip
+    first = {int(seq): int(time.replace(".", "")) for time, seq in reversed(asked)}
+    begun = np.asarray([first[1 + 200 * number] for number in range(40)])
+    t_ns, new = arrivals(folder / "capture" / "snd.pcapng", f"tcp.srcport == {server}")
+    # In order: the last octet of a response is there when all octets before it are.
+    octets = np.cumsum(new)
+    ended = np.asarray([t_ns[np.searchsorted(octets, 100_000 * (number + 1))] for number in range(40)])
+    latencies = ended - begun
+    assert metrics["latency_mean_ns"] == pytest.approx(latencies.mean(), abs=100_000)
+    assert metrics["latency_max_ns"] == pytest.approx(latencies.max(), abs=200_000)
+    assert metrics["latency_p50_ns"] == pytest.approx(np.sort(latencies)[19], rel=0.01), "the histogram's step"
+    whole_ns = ended[-1] - begun[0]
+    assert metrics["exchanges_per_s"] == pytest.approx(40e9 / whole_ns, rel=1e-3)
+    assert metrics["response_bps"] == pytest.approx(8e5 * 40e9 / whole_ns, rel=1e-3)
+    for words in ("exchanges/s, median", "p99", "responses", "exchanges, verdict"):
+        assert words in said, said
+    assert "kbit/s" not in said, "the rate of the requests is not the headline"
+
+
+def test_limits_are_of_the_responses_and_wait_for_a_request_in_each(trial: tuple[dict[str, Any], Path, str]) -> None:
+    """Between two responses the server waits for a round trip less what it takes to hear of the last octet's arrival:
+    the next request comes 40 ms after it was sent at the earliest, and the acknowledgement with it."""
+    found, _, said = trial
+    metrics = found["metrics"]
+    assert metrics["limited_direction"] == "responses" and "responses: " in said
+    assert sum(metrics[f"limited_{name}"] for name in LIMITS) == pytest.approx(1)
+    waited_ns = metrics["limited_application"] * 40 * metrics["latency_mean_ns"]
+    assert 0.5 * 39 * 40e6 < waited_ns < 1.2 * 39 * 41e6
+    assert metrics["limited_application"] < 0.3 < metrics["limited_congestion_avoidance"]
+
+
+def test_a_fin_that_is_sent_again_is_no_octet_sent_again(tmp_path: Path) -> None:
+    """The kernel's one count of packets sent again was printed as retransmissions."""
+    again = 0
+    for found in ran(tmp_path, FINS_LOST, "--set", "run.repeat=3"):
+        info = json.loads((Path(found["path"]) / "transfer.json").read_text())["sender"]["tcp_info"]
+        metrics = found["metrics"]
+        assert info["bytes_retrans"] == metrics["retransmitted_bytes"] == metrics["retransmits"] == 0
+        assert metrics["retransmits_syn_fin"] == info["total_retrans"]
+        again += info["total_retrans"]
+    assert again > 0, "seed 1: no FIN was lost"
