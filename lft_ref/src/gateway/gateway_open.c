@@ -2,9 +2,11 @@
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "gateway_internal.h"
 #include "nc_clock.h"
+#include "nc_log.h"
 #include "nc_range.h"
 #include "psk.h"
 
@@ -190,6 +192,25 @@ static int open_relays(struct gateway *gateway, struct nc_error *error)
     return open_proxies(gateway, error) < 0 ? -1 : open_router(gateway, error);
 }
 
+/* A connection takes a descriptor, and the look-up of a name three more (one a server). Without this bound one client
+ * could take all of them, and the kernel would leave those of others in its queue, where no share counts. */
+static void heed_descriptors(struct settings *s)
+{
+    enum { OWN = 64 }; /* tunnel, listeners, clients of the control socket */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    uint64_t room = limit.rlim_cur > OWN ? limit.rlim_cur - OWN : 1, wanted = s->sessions_max + 3 * s->half_open_max;
+    if (wanted <= room)
+        return;
+    s->sessions_max = nc_max(s->sessions_max * room / wanted, 1);
+    s->half_open_max = nc_max(s->half_open_max * room / wanted, 1);
+    nc_log("%llu descriptors serve %llu --sessions and %llu --half-open; for more raise the limit (ulimit -n, "
+           "LimitNOFILE)",
+           (unsigned long long)limit.rlim_cur, (unsigned long long)s->sessions_max,
+           (unsigned long long)s->half_open_max);
+}
+
 struct gateway *gateway_open(const struct settings *settings, struct nc_error *error)
 {
     struct gateway *gateway = calloc(1, sizeof *gateway);
@@ -197,6 +218,7 @@ struct gateway *gateway_open(const struct settings *settings, struct nc_error *e
     if (!gateway)
         return NULL;
     gateway->settings = *settings;
+    heed_descriptors(&gateway->settings);
     gateway->started_ns = nc_now_ns();
     gateway->health.bypassed = true; /* nothing is accelerated before the tunnel is up */
     gateway->loop = loop_create();

@@ -118,11 +118,11 @@ static json_t *router_json(const struct router *router)
 static json_t *parameters_json(const struct gateway *gateway)
 {
     const struct settings *s = &gateway->settings;
-    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:s}", "carriage", io_carriage_names[s->carriage], "cipher",
-                     lft_cipher_names[s->cipher], "recovery", lft_recovery_names[s->recovery], "rate_mode",
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:s}", "carriage", io_carriage_names[s->carriage],
+                     "cipher", lft_cipher_names[s->cipher], "recovery", lft_recovery_names[s->recovery], "rate_mode",
                      s->rate_mode ? "auto" : "fixed", "rate_bps", (json_int_t)s->rate_bps, "host_rate_bps",
-                     (json_int_t)s->host_rate_bps, "redundancy", !s->no_redundancy, "bypass",
-                     settings_bypass_names[s->bypass]);
+                     (json_int_t)s->host_rate_bps, "sessions", (json_int_t)s->sessions_max, "redundancy",
+                     !s->no_redundancy, "bypass", settings_bypass_names[s->bypass]);
 }
 
 json_t *gateway_state(const struct gateway *gateway)

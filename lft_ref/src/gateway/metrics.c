@@ -7,24 +7,12 @@
 /* True for numbers that may fall. All others of the state only grow. */
 static bool is_gauge(const char *name)
 {
-    static const char *const gauges[] = {"srtt_ns",
-                                         "min_rtt_ns",
-                                         "queue_delay_ns",
-                                         "rate_bps",
-                                         "host_rate_bps",
-                                         "loss_ppb",
-                                         "unacknowledged_frames",
-                                         "tx_buffers",
-                                         "rx_buffers",
-                                         "connections",
-                                         "half_open",
-                                         "streams",
-                                         "streams_active",
-                                         "streams_lingering",
-                                         "tx_queued_bytes",
-                                         "rx_queued_bytes",
-                                         "payload_bytes",
-                                         "uptime_ns"};
+    static const char *const gauges[] = {
+        "srtt_ns",         "min_rtt_ns",     "queue_delay_ns",    "rate_bps",
+        "host_rate_bps",   "sessions",       "loss_ppb",          "unacknowledged_frames",
+        "tx_buffers",      "rx_buffers",     "connections",       "half_open",
+        "streams",         "streams_active", "streams_lingering", "tx_queued_bytes",
+        "rx_queued_bytes", "payload_bytes",  "uptime_ns"};
     for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
         if (strcmp(name, gauges[i]) == 0)
             return true;

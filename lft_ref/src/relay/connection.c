@@ -52,12 +52,12 @@ static struct relay_connection *owner_of(struct share_entry *place)
 
 /* Ends the one that has been idle for longest among the next few of the busiest source, which are then its newest: a
  * search through all of them would cost too much. */
-static void end_an_idle_one(struct relay *relay)
+static void end_an_idle_one(struct relay *relay, const struct share_key *newcomer)
 {
     const struct lft_result full = {.code = LFT_RESULT_NO_RESOURCES};
-    struct relay_connection *idlest = owner_of(shares_victim(relay->places));
+    struct relay_connection *idlest = owner_of(shares_victim(relay->places, newcomer));
     for (int i = 0; i < LOOKED_AT; i++) {
-        struct relay_connection *next = owner_of(shares_victim(relay->places));
+        struct relay_connection *next = owner_of(shares_victim(relay->places, newcomer));
         shares_renew(&next->place);
         if (next->active_ns < idlest->active_ns)
             idlest = next;
@@ -72,17 +72,17 @@ static void end_an_idle_one(struct relay *relay)
 /* False: all places are taken, and no source has more of them than this one. */
 static bool find_place(struct relay *relay, const struct share_key *source)
 {
-    if (!shares_victim(relay->places))
+    if (!shares_victim(relay->places, source))
         return true;
     if (!shares_has_heavier(relay->places, source))
         return false;
-    end_an_idle_one(relay);
+    end_an_idle_one(relay, source);
     return true;
 }
 
-static void make_room(struct relay *relay)
+static void make_room(struct relay *relay, const struct share_key *newcomer)
 {
-    struct share_entry *victim = shares_victim(relay->half_open);
+    struct share_entry *victim = shares_victim(relay->half_open, newcomer);
     if (!victim)
         return;
     relay->counters.half_open_evicted++;
@@ -94,7 +94,7 @@ struct relay_connection *connection_create(struct relay *relay, int fd, enum rel
 {
     struct relay_connection *connection = find_place(relay, source) ? calloc(1, sizeof *connection) : NULL;
     if (connection)
-        make_room(relay);
+        make_room(relay, source);
     if (!connection || !shares_add(relay->half_open, &connection->half_open, source) ||
         !shares_add(relay->places, &connection->place, source)) {
         if (connection)

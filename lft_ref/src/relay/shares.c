@@ -139,9 +139,12 @@ static void forget_source(struct shares *shares, struct share_source *source)
 
 /* --- entries --- */
 
-struct share_entry *shares_victim(const struct shares *shares)
+struct share_entry *shares_victim(const struct shares *shares, const struct share_key *key)
 {
-    return shares->n < shares->most ? NULL : shares->levels[shares->heaviest].first->oldest;
+    if (shares->n < shares->most)
+        return NULL;
+    const struct share_source *own = find_source(shares, key);
+    return own && own->n == shares->heaviest ? own->oldest : shares->levels[shares->heaviest].first->oldest;
 }
 
 bool shares_has_heavier(const struct shares *shares, const struct share_key *key)

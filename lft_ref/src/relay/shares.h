@@ -1,6 +1,6 @@
 /* Places for connections, shared out among those who ask for them. Their number is limited. When the limit is reached a
- * new one takes the place of another of the source that has the most. So a source that asks for many takes the places
- * of its own, and all others connect as ever. Everything takes O(1) time.
+ * new one takes the place of another of the source that has the most, and of its own if no other source has more. So a
+ * source that asks for many takes the places of its own, and all others connect as before. Everything takes O(1) time.
  *   - Connections that are not yet established (--half-open): the oldest of the busiest source makes room.
  *   - All connections (--sessions): one that has been idle for long makes room, if its source has more than the source
  *     of the new one; otherwise there is no place for the new one.
@@ -34,8 +34,8 @@ struct shares;
 struct shares *shares_create(size_t most); /* NULL: no memory */
 void shares_destroy(struct shares *shares);
 size_t shares_count(const struct shares *shares);
-/* Whose place a new one has to take; NULL: there is room. */
-struct share_entry *shares_victim(const struct shares *shares);
+/* Whose place a new one of this source has to take; NULL: there is room. */
+struct share_entry *shares_victim(const struct shares *shares, const struct share_key *key);
 /* True when a source has more places than the one of this key. */
 bool shares_has_heavier(const struct shares *shares, const struct share_key *key);
 /* Makes an entry the newest of its source. */

@@ -36,11 +36,14 @@ static void the_oldest_of_the_heaviest_makes_room(void)
     size_t in = 0, full = 0;
     for (uint64_t step = 0; step < STEPS; step++) {
         struct listed *one = &all[seeded_below(&seeded, MOST)];
-        struct share_entry *victim = shares_victim(shares);
+        unsigned from = seeded_below(&seeded, 3) ? seeded_below(&seeded, SOURCES) : 0;
+        struct share_key key = source(from);
+        struct share_entry *victim = shares_victim(shares, &key);
         CHECK_EQ(victim != NULL, in == MOST);
         if (victim) {
             full++;
             one = (struct listed *)victim; /* its first member */
+            CHECK(one->source == from || count_of(all, from) < count_of(all, one->source));
             for (int i = 0; i < MOST; i++) {
                 CHECK(count_of(all, all[i].source) <= count_of(all, one->source));
                 CHECK(all[i].source != one->source || all[i].since >= one->since);
@@ -53,8 +56,6 @@ static void the_oldest_of_the_heaviest_makes_room(void)
             one->in = false;
             in--;
         } else {
-            unsigned from = seeded_below(&seeded, 3) ? seeded_below(&seeded, SOURCES) : 0;
-            struct share_key key = source(from);
             one->source = from;
             one->since = step;
             CHECK(shares_add(shares, &one->entry, &key));
@@ -112,7 +113,7 @@ static void end_those_that_are_due(struct scene *scene, uint64_t now_ns)
 static void begin(struct scene *scene, unsigned from, uint64_t now_ns, uint64_t takes_ns, bool client)
 {
     struct share_key key = source(from);
-    struct share_entry *victim = shares_victim(scene->shares);
+    struct share_entry *victim = shares_victim(scene->shares, &key);
     if (victim) {
         struct attempt *replaced = (struct attempt *)victim;
         shares_remove(scene->shares, victim);
