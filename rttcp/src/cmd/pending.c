@@ -22,10 +22,14 @@ static enum rttcp_first peek(int fd)
 
 static void remove_at(struct rttcp_pending *pending, size_t i)
 {
+    struct rttcp_origin origin = pending->origins[i];
     pending->n--;
     memmove(&pending->fds[i], &pending->fds[i + 1], (pending->n - i) * sizeof pending->fds[0]);
     memmove(&pending->since_ns[i], &pending->since_ns[i + 1], (pending->n - i) * sizeof pending->since_ns[0]);
     memmove(&pending->origins[i], &pending->origins[i + 1], (pending->n - i) * sizeof pending->origins[0]);
+    memmove(&pending->older[i], &pending->older[i + 1], (pending->n - i) * sizeof pending->older[0]);
+    for (; i < pending->n; i++)
+        pending->older[i] -= rttcp_origin_same(&pending->origins[i], &origin);
 }
 
 static void close_at(struct rttcp_pending *pending, size_t i)
@@ -34,36 +38,42 @@ static void close_at(struct rttcp_pending *pending, size_t i)
     remove_at(pending, i);
 }
 
-/* Closes the oldest connection of an origin that has its whole share. */
-static void hold_share(struct rttcp_pending *pending, const struct rttcp_origin *origin)
+static void close_oldest_of(struct rttcp_pending *pending, const struct rttcp_origin *origin)
 {
-    size_t oldest = 0, n = 0;
-    for (size_t i = pending->n; i-- > 0;)
-        if (rttcp_origin_same(&pending->origins[i], origin)) {
-            oldest = i;
-            n++;
-        }
-    if (n >= RTTCP_PENDING_SHARE)
-        close_at(pending, oldest);
+    size_t i = 0;
+    while (!rttcp_origin_same(&pending->origins[i], origin))
+        i++;
+    close_at(pending, i);
 }
 
 void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp_origin *origin, uint64_t now_ns)
 {
     int much = MESSAGE_MIN;
-    hold_share(pending, origin);
-    if (pending->n == RTTCP_PENDING_MAX)
-        close_at(pending, 0);
+    size_t older = 0;
+    for (size_t i = 0; i < pending->n; i++)
+        older += rttcp_origin_same(&pending->origins[i], origin);
+    if (older >= RTTCP_PENDING_SHARE) {
+        close_oldest_of(pending, origin);
+        older--;
+    } else if (pending->n == RTTCP_PENDING_MAX)
+        rttcp_pending_close_one(pending);
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &much, sizeof much);
     pending->fds[pending->n] = (struct pollfd){.fd = fd, .events = POLLIN | POLLRDHUP};
     pending->origins[pending->n] = *origin;
+    pending->older[pending->n] = older;
     pending->since_ns[pending->n++] = now_ns;
 }
 
-bool rttcp_pending_close_oldest(struct rttcp_pending *pending)
+bool rttcp_pending_close_one(struct rttcp_pending *pending)
 {
+    size_t busiest = 0;
     if (pending->n == 0)
         return false;
-    close_at(pending, 0);
+    for (size_t i = 1; i < pending->n; i++)
+        if (pending->older[i] > pending->older[busiest])
+            busiest = i;
+    struct rttcp_origin origin = pending->origins[busiest];
+    close_oldest_of(pending, &origin);
     return true;
 }
 
@@ -75,9 +85,9 @@ int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rtt
         if (!pending->fds[i].revents || rttcp_places_full_for(places, &pending->origins[i]) != full ||
             peek(pending->fds[i].fd) != FIRST_WHOLE)
             continue;
-        uint64_t waiting = rttcp_places_waiting(places, &pending->origins[i]);
-        next = waiting < fewest ? (int64_t)i : next;
-        fewest = waiting < fewest ? waiting : fewest;
+        uint64_t taken = rttcp_places_taken(places, &pending->origins[i]);
+        next = taken < fewest ? (int64_t)i : next;
+        fewest = taken < fewest ? taken : fewest;
     }
     return next;
 }

@@ -21,16 +21,17 @@ struct rttcp_pending {
     struct pollfd fds[RTTCP_PENDING_MAX + 1]; /* oldest first; one entry more for the caller's listener */
     uint64_t since_ns[RTTCP_PENDING_MAX + 1];
     struct rttcp_origin origins[RTTCP_PENDING_MAX + 1];
+    size_t older[RTTCP_PENDING_MAX + 1]; /* of the same origin */
 };
 
 /* Adds a connection. Closes another one when the list, or the origin's share of it, is full. */
 void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp_origin *origin, uint64_t now_ns);
 
-/* Closes the oldest connection; false when there is none. */
-bool rttcp_pending_close_oldest(struct rttcp_pending *pending);
+/* Closes the oldest connection of the origin that has most; false when there is none. */
+bool rttcp_pending_close_one(struct rttcp_pending *pending);
 
 /* After poll: the connection to serve next, of those whose whole first message has arrived: one whose origin has the
- * fewest waiting places, and of these the oldest. `full`: of those for which it is full, otherwise of those for which
+ * fewest places, and of these the oldest. `full`: of those for which it is full, otherwise of those for which
  * there is a place. Returns its index, or -1 when there is none. */
 int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places, bool full);
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #define SHARE 4 /* an origin may have a SHARE-th of all places waiting; N = 1: its share is that one */
-#define KEPT 4  /* and all but a KEPT-th of all places */
+#define KEPT 2  /* and all but a KEPT-th of all places */
 
 static int state_of(const struct rttcp_places *places, uint64_t i)
 {
@@ -55,6 +55,14 @@ enum rttcp_place_is rttcp_places_free(struct rttcp_places *places, pid_t pid)
     return PLACE_FREE;
 }
 
+uint64_t rttcp_places_taken(const struct rttcp_places *places, const struct rttcp_origin *origin)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < places->n; i++)
+        n += state_of(places, i) != PLACE_FREE && rttcp_origin_same(&places->at[i].origin, origin);
+    return n;
+}
+
 uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rttcp_origin *origin)
 {
     uint64_t n = 0;
@@ -73,17 +81,15 @@ static uint64_t count_over_share(const struct rttcp_places *places, uint64_t i, 
                                                                                                             : 0;
 }
 
-static uint64_t count_taken(const struct rttcp_places *places, const struct rttcp_origin *origin)
+/* Whether an origin has as many places as it may. */
+static bool has_all(const struct rttcp_places *places, const struct rttcp_origin *origin)
 {
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < places->n; i++)
-        n += state_of(places, i) != PLACE_FREE && rttcp_origin_same(&places->at[i].origin, origin);
-    return n;
+    return rttcp_places_taken(places, origin) + places->n / KEPT >= places->n;
 }
 
 bool rttcp_places_full_for(const struct rttcp_places *places, const struct rttcp_origin *origin)
 {
-    return places->taken == places->n || count_taken(places, origin) + places->n / KEPT >= places->n;
+    return places->taken == places->n || has_all(places, origin);
 }
 
 static bool is_idle(const struct rttcp_place_state *state, uint64_t now_ns)
@@ -91,7 +97,7 @@ static bool is_idle(const struct rttcp_place_state *state, uint64_t now_ns)
     return atomic_load(&state->moved_ns) + RTTCP_IDLE_NS < now_ns;
 }
 
-/* The session that has been idle for longest, of origins that have more than half of all places; -1: none. */
+/* The session that has been idle for longest, of an origin that has as many places as it may; -1: none. */
 static int64_t idle_loser(const struct rttcp_places *places, const struct rttcp_origin *newcomer, uint64_t now_ns)
 {
     int64_t loser = -1;
@@ -100,7 +106,7 @@ static int64_t idle_loser(const struct rttcp_places *places, const struct rttcp_
         const struct rttcp_origin *origin = &places->at[i].origin;
         uint64_t moved_ns = atomic_load(&places->states[i].moved_ns);
         if (state_of(places, i) != PLACE_BEGUN || moved_ns >= since || !is_idle(&places->states[i], now_ns) ||
-            (newcomer && rttcp_origin_same(origin, newcomer)) || 2 * count_taken(places, origin) <= places->n)
+            (newcomer && rttcp_origin_same(origin, newcomer)) || places->n == 1 || !has_all(places, origin))
             continue;
         loser = (int64_t)i;
         since = moved_ns;

@@ -3,8 +3,8 @@
  * while data move in it. A place may be lost when all are taken and another peer is at the door, so that peers who
  * say hello and nothing else, or begin and then say nothing, cannot hold all places. Who loses it:
  *
- *   - the session that has been idle for longest, when that is more than RTTCP_IDLE_NS, its origin has more than half
- *     of all places, and the peer at the door is from elsewhere;
+ *   - the session that has been idle for longest, when that is more than RTTCP_IDLE_NS, its origin has its half of
+ *     all places, and the peer at the door is from elsewhere;
  *   - the oldest of the origin with most waiting places, when these are more than a quarter of all, the peer at the
  *     door is from elsewhere, and the place is older than RTTCP_SHARE_GRACE_NS;
  *   - otherwise the oldest waiting place that is older than RTTCP_GRACE_NS.
@@ -12,8 +12,8 @@
  * So many honest sessions that begin at once keep their places for as long as a handshake takes.
  * The state of a place is shared with the session's process; whoever changes it from waiting first has decided. So is
  * the memory that the session uses: what a peer proposes must not use up the machine's.
- * No origin gets the last quarter of the places while it has the other three, so that a peer from elsewhere need not
- * wait for the end of a session that is at work.
+ * No origin gets more than half (rounded up) of the places, so that a peer from elsewhere need not wait for the end of
+ * a session that is at work: k others then find (k + 1) / 2k of an equal part each, which is half of it at least.
  * Rejected: an equal share for each address. Measurements of many sessions come from one address, too. */
 #ifndef RTTCP_PLACES_H
 #define RTTCP_PLACES_H
@@ -60,7 +60,8 @@ uint64_t rttcp_places_take(struct rttcp_places *places, const struct rttcp_origi
 /* Frees the place of a process that has ended. Returns what the place was, PLACE_FREE when the process had none. */
 enum rttcp_place_is rttcp_places_free(struct rttcp_places *places, pid_t pid);
 
-/* The waiting places of an origin. */
+/* The places that an origin has, and those of them that are waiting. */
+uint64_t rttcp_places_taken(const struct rttcp_places *places, const struct rttcp_origin *origin);
 uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rttcp_origin *origin);
 
 /* The place to be lost to a peer of `origin`, for which it is full, or -1 when none may be: one of its own that waits

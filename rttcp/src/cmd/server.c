@@ -79,14 +79,14 @@ static void begin_session(struct server *server, int fd, const struct rttcp_orig
     }
 }
 
-/* Out of descriptors is like out of room in the list: the oldest goes. Otherwise the listener would stay readable and
- * the loop spin. */
+/* Out of descriptors is like out of room in the list: one of the busiest origin goes. Otherwise the listener would stay
+ * readable and the loop spin. */
 static void take_connections(struct server *server)
 {
     for (;;) {
         struct sockaddr_storage from = {0};
         int fd = accept4(server->listen_fd, (struct sockaddr *)&from, &(socklen_t){sizeof from}, SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && rttcp_pending_close_oldest(server->pending))
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && rttcp_pending_close_one(server->pending))
             continue;
         if (fd < 0)
             return;
@@ -154,7 +154,7 @@ static void make_room(struct server *server)
         return;
     rttcp_origin_text(&server->places.at[loser].origin, text);
     nc_log("%s: dropped: its session %s, and all %llu --sessions are taken", text,
-           begun ? "is idle, it has more than half of the places" : "had not begun",
+           begun ? "is idle, and its origin has half of the places" : "had not begun",
            (unsigned long long)server->places.n);
     kill(server->places.at[loser].pid, SIGKILL);
 }

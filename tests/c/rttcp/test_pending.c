@@ -74,11 +74,9 @@ static void the_oldest_goes_when_it_is_full(void)
 {
     int zero = open("/dev/null", 0);
     CHECK(zero >= 0);
-    pending.n = RTTCP_PENDING_MAX;
     for (size_t i = 0; i < RTTCP_PENDING_MAX; i++) { /* descriptors that are nobody's */
-        pending.fds[i] = (struct pollfd){.fd = -1};
-        pending.since_ns[i] = i;
-        pending.origins[i] = origin_of((uint8_t)i);
+        struct rttcp_origin from = origin_of((uint8_t)i);
+        rttcp_pending_add(&pending, -1, &from, i);
     }
     struct rttcp_origin origin = origin_of(1);
     rttcp_pending_add(&pending, zero, &origin, 99999);
@@ -116,8 +114,27 @@ static void an_origin_has_its_share_and_no_more(void)
     rttcp_pending_close(&pending);
 }
 
-/* A hello of TLS is a first message too. Who has no session waiting is served first. */
-static void the_one_with_the_fewest_waiting_is_next(void)
+/* Without descriptors somebody has to go: the oldest of all would be whoever came before a flood. */
+static void a_flood_loses_its_own(void)
+{
+    struct rttcp_origin one = origin_of(1), other = origin_of(2);
+    rttcp_pending_add(&pending, -1, &other, 0);
+    for (uint64_t i = 1; i <= 3; i++)
+        rttcp_pending_add(&pending, -1, &one, i);
+    rttcp_pending_add(&pending, -1, &other, 4);
+    for (uint64_t left = 3; left >= 2; left--) {
+        CHECK(rttcp_pending_close_one(&pending));
+        CHECK_EQ(pending.since_ns[0], 0);
+        CHECK_EQ(pending.since_ns[1], 5 - left);
+    }
+    CHECK_EQ(pending.n, 3);
+    while (rttcp_pending_close_one(&pending))
+        ;
+    CHECK_EQ(pending.n, 0);
+}
+
+/* A hello of TLS is a first message too. Who has no session is served first. */
+static void the_one_with_the_fewest_is_next(void)
 {
     struct rttcp_origin first = origin_of(1);
     int many = peer_from(1, 1), none = peer_from(2, 2);
@@ -140,7 +157,8 @@ int main(void)
     RUN(the_oldest_goes_when_it_is_full);
     RUN(half_a_message_of_a_closed_peer_goes_at_once);
     RUN(an_origin_has_its_share_and_no_more);
-    RUN(the_one_with_the_fewest_waiting_is_next);
+    RUN(a_flood_loses_its_own);
+    RUN(the_one_with_the_fewest_is_next);
     rttcp_places_release(&places);
     return 0;
 }
