@@ -63,19 +63,19 @@ _Flow = tuple[str, Mapping[str, Any], Mapping[str, Any]]  # name, params, the se
 
 def _arrived(folder: Path, flows: Sequence[_Flow]) -> list[Count]:
     """What arrived at the receivers, by their captures; empty where one of the flows is not captured there."""
-    found = []
+    found, offset_ns = [], _common_offset_ns([end for _, _, end in flows])
     for name, params, end in flows:
         series = arrivals.of_flow(folder, end, behind_gateway=_ends_at_gateway(params), alone=False)
         if series is None:
             return []
-        found.append(Count.of_arrivals(name, series[0] - _offset_ns(end), series[1]))
+        found.append(Count.of_arrivals(name, series[0] - offset_ns, series[1]))
     return found
 
 
 def _sampled(folder: Path, flows: Sequence[_Flow], offset_ns: int | None) -> list[Count]:
-    """What was acknowledged at the senders, by their samples; empty where one of the flows has none. A gateway
-    acknowledges what it has, and not what the receiver has."""
-    if any(_ends_at_gateway(params) for _, params, _ in flows):
+    """What was acknowledged at the senders, by their samples; empty where one of the flows has none. A gateway, in a
+    host or in a node of its own, acknowledges what it has, and not what the receiver has."""
+    if any(params.get("gateway") not in (None, "none") for _, params, _ in flows):
         return []
     found = [_of_samples(folder, name, end, offset_ns, main=not n) for n, (name, _, end) in enumerate(flows)]
     known = [one for one in found if one is not None]
@@ -116,6 +116,14 @@ def _offset_ns(end: Mapping[str, Any]) -> int:
     of day."""
     sender = end.get("sender") or {}
     return int(sender.get("t0_realtime_ns", 0)) - int(sender.get("t0_monotonic_ns", 0))
+
+
+def _common_offset_ns(ends: Sequence[Mapping[str, Any]]) -> int:
+    """The same of flows on one machine, whose clocks are one: of the first side that says both. iperf3's sender says
+    neither."""
+    sides = [end.get(side) or {} for side in ("sender", "receiver") for end in ends]
+    known = [side for side in sides if {"t0_realtime_ns", "t0_monotonic_ns"} <= side.keys()]
+    return int(known[0]["t0_realtime_ns"]) - int(known[0]["t0_monotonic_ns"]) if known else 0
 
 
 def write(folder: Path) -> None:

@@ -248,6 +248,52 @@ def test_a_trial_keeps_its_seconds(tmp_path: Path) -> None:
     assert rows[0]["flow_jain"] is None and rows[-1]["flow_jain"] == pytest.approx(0.9)
 
 
+def test_arrivals_of_a_flow_whose_sender_has_no_clock_are_on_the_others(tmp_path: Path) -> None:
+    """iperf3's sender does not say when it began. Its arrivals were taken to be 1.7e9 s after rttcp's, and the seconds
+    between them filled 13 GB."""
+    day = 1_767_225_600 * S  # CLOCK_REALTIME less CLOCK_MONOTONIC
+    ports = {"main": 40001, "iperf": 40002}
+    names = [{"local": f"10.0.0.1:{port}", "remote": "10.0.0.2:5010"} for port in ports.values()]
+    clock = {"t0_monotonic_ns": S, "t0_realtime_ns": day + S}
+    ends: list[dict[str, Any]] = [
+        {"sender": {**names[0], **clock}, "receiver": {}, "summary": {}},
+        {"sender": names[1], "receiver": {}, "summary": {}},
+    ]
+    to = {"address": "10.0.0.2", "port": 5010}
+    flows = [{"flow": number, "unseen": 0, "sender": {"address": "10.0.0.1", "port": port}, "receiver": to}
+             for number, port in enumerate(ports.values())]  # fmt: skip
+    files = {"params": {"rate_bps": 10**8, "topology": "dumbbell"}, "flows": [{"flow_name": "iperf"}],
+             "transfer": ends[0] | {"flows": {"iperf": ends[1]}}, "summary": {"flows": flows}}  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    octets, each = np.arange(0, 3_000_000, 1000), [0, 1]
+    parquet.write_table(pa.table({
+        "flow": np.repeat(each, octets.size), "seq": np.tile(octets, 2), "len": np.full(2 * octets.size, 1000),
+        "t_received_ns": np.tile(day + 2 * S + octets * 1000, 2),
+    }), tmp_path / "segments.parquet")  # fmt: skip
+    found = sharing.of_trial(tmp_path)
+    assert found is not None and found.edges_ns[0] == 2 * S - 1 and len(found.edges_ns) == 4
+    assert found.common_bps == pytest.approx([8e6, 8e6], rel=1e-3)
+
+
+def test_what_a_gateway_in_the_host_acknowledged_has_not_arrived(tmp_path: Path) -> None:
+    """Its samples say that all arrived at once; the receivers counted otherwise."""
+    rival = end(6 * S, [30e6] * 20)
+    transfer = end(5 * S, [60e6] * 30) | {"flows": {"rival": rival}}
+    files = {"params": {"rate_bps": 10**8, "topology": "dumbbell", "gateway": "lft", "gateway_model": "host"},
+             "flows": [{"flow_name": "rival"}], "transfer": transfer}  # fmt: skip
+    for one, folder in ((transfer, tmp_path), (rival, tmp_path / "flows" / "rival")):
+        one["sender"] = {"t0_monotonic_ns": 5 * S, "elapsed_ns": 5 * S, "bytes": 10**7, "streams": [{"stream": 0}]}
+        folder.mkdir(parents=True, exist_ok=True)
+        told = {"t_ns": [5 * S, 6 * S, 7 * S], "stream": [0, 0, 0], "bytes_acked": [0, 0, 10**7]}
+        parquet.write_table(pa.table(told), folder / "tcp_info.parquet")
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    found = sharing.of_trial(tmp_path)
+    assert found is not None and found.common_ns == 2 * S
+    assert found.common_bps == pytest.approx([60e6, 30e6])
+
+
 def test_no_line_of_text_adds_averages_of_different_spans() -> None:
     row = {"state": "done", "valid": True, "short_term_bps": 47.8e6, "rates": {"main": 47.8e6, "rival": 78e6}}
     told = {"flows_common_ns": 10 * S, "flows_bps": 96.5e6, "flow_jain": 0.71}
