@@ -117,7 +117,7 @@ def _join(folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger
 
     captures, work = folder / "capture", folder / "analysis"
     files = [str(captures / f"{point}.pcapng") for point in (sender, receiver)]
-    argv = ["analyse", "--sender", files[0], "--receiver", files[1], *told]
+    argv = ["analyse", "--sender", files[0], "--receiver", files[1], "--clock", "same", *told]
     with _worked(argv, work, folder / "log" / f"analyse-{sender}.stderr", ledger):
         target.mkdir(exist_ok=True)
         pktlogger.analysis_to_parquet(work, target)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "join.h"
+#include "set_clock.h"
 
 /* The sender's relative number less the receiver's. Where one capture missed the SYN, its numbers start at 2^32 with
  * the first packet it has. That packet is then taken to lie within the first 4 GiB of the other capture's numbers. */
@@ -177,6 +178,7 @@ static int match(struct pl_analysis *analysis)
 struct surveyor {
     struct pl_survey *survey;
     const struct pl_source *capture;
+    bool sample;
     struct nc_error error;
     enum pl_status status;
 };
@@ -184,18 +186,20 @@ struct surveyor {
 static void *run_surveyor(void *context)
 {
     struct surveyor *surveyor = context;
-    surveyor->status = pl_survey_run(surveyor->survey, surveyor->capture, &surveyor->error);
+    surveyor->status = pl_survey_run(surveyor->survey, surveyor->capture, surveyor->sample, &surveyor->error);
     return NULL;
 }
 
 enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
-                                  const struct pl_box *box, int *end, struct nc_error *error)
+                                  const struct pl_box *box, const struct pl_clock *clock, int *end,
+                                  struct nc_error *error)
 {
     struct surveyor surveyors[PL_END_N];
     pthread_t thread;
-    *analysis = (struct pl_analysis){.captures = captures, .box = box};
+    *analysis = (struct pl_analysis){.captures = captures, .box = box, .clock = *clock};
     for (int i = 0; i < PL_END_N; i++)
-        surveyors[i] = (struct surveyor){.survey = &analysis->surveys[i], .capture = &captures[i]};
+        surveyors[i] = (struct surveyor){
+            .survey = &analysis->surveys[i], .capture = &captures[i], .sample = clock->kind == PL_CLOCK_UNKNOWN};
     bool both = pthread_create(&thread, NULL, run_surveyor, &surveyors[PL_RECEIVER]) == 0;
     run_surveyor(&surveyors[PL_SENDER]);
     if (both)
@@ -208,7 +212,7 @@ enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_
             return surveyors[*end].status;
         }
     *end = PL_SENDER;
-    if (match(analysis) == 0)
+    if (match(analysis) == 0 && pl_set_clock(analysis) == 0)
         return PL_OK;
     nc_fail(error, NC_EXIT_FAILED, "out of memory");
     return PL_NO_MEMORY;

@@ -2,6 +2,7 @@
 #ifndef PL_ANALYSE_H
 #define PL_ANALYSE_H
 
+#include "clock.h"
 #include "survey.h"
 #include "tables.h"
 #include "transfer.h"
@@ -15,6 +16,7 @@ struct pl_analysis {
     uint32_t n;
     uint32_t *numbers[PL_END_N];  /* of the transfers of a capture's flows; UINT32_MAX: none */
     uint32_t unmatched[PL_END_N]; /* flows of one capture that are not in the other */
+    struct pl_clock clock;        /* of the receiver's capture, as against the sender's */
     const struct pl_box *box;
     struct pl_pace pace;                   /* set before pl_analysis_run, as is what follows, up to `opening_bytes` */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
@@ -30,10 +32,11 @@ struct pl_analysis {
 /* The first reading. Flows are matched by addresses and ports, and by the SYN where both captures have it. Each is
  * analysed in the direction that left the sender's machine: the one whose first packet the sender's capture shows
  * first, or, where a capture has no SYN, the one with more payload. `box` is the record of the delay box between the
- * two ends, or NULL. `captures` must stay. *end says which capture an error belongs to. pl_analysis_free is allowed
- * after every result. */
+ * two ends, or NULL. `captures` must stay. `clock` says how their clocks are related, or that it is to be estimated.
+ * *end says which capture an error belongs to. pl_analysis_free is allowed after every result. */
 enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
-                                  const struct pl_box *box, int *end, struct nc_error *error);
+                                  const struct pl_box *box, const struct pl_clock *clock, int *end,
+                                  struct nc_error *error);
 
 /* The second and third reading. The tables are complete afterwards, and so are the transfers. Errors are those of the
  * results; that of a capture would have come up in the first reading. */

@@ -10,18 +10,24 @@ struct source {
     struct pl_index index;
     struct pl_row row;
     enum pl_row_status next;
+    const struct pl_clock *clock;
+    int end;
 };
 
 static bool advance(struct source *source, struct nc_error *error)
 {
     source->next = pl_index_next(&source->index, &source->row, error);
+    if (source->next == PL_ROW)
+        source->row.t_ns = pl_clock_map(source->clock, source->end, source->row.frame, source->row.t_ns);
     return source->next == PL_ROW;
 }
 
-static bool open_source(struct source *source, const struct pl_source *capture, struct nc_error *error)
+static bool open_source(struct source *source, const struct pl_analysis *analysis, int end, struct nc_error *error)
 {
     source->next = PL_ROWS_FAILED;
-    if (pl_index_open_source(&source->index, capture, error) != PL_OK)
+    source->clock = &analysis->clock;
+    source->end = end;
+    if (pl_index_open_source(&source->index, &analysis->captures[end], error) != PL_OK)
         return false;
     advance(source, error);
     return source->next != PL_ROWS_FAILED;
@@ -100,7 +106,7 @@ static int read_both(struct pl_analysis *analysis, struct pl_tables *tables, str
     struct source sources[PL_END_N] = {{.next = PL_ROWS_END}, {.next = PL_ROWS_END}};
     int result = 0;
     for (int end = 0; end < PL_END_N && result == 0; end++)
-        result = open_source(&sources[end], &analysis->captures[end], error) ? 0 : -1;
+        result = open_source(&sources[end], analysis, end, error) ? 0 : -1;
     if (result == 0)
         result = join_rows(analysis, sources, tables, error);
     for (int end = 0; end < PL_END_N; end++)
@@ -130,7 +136,7 @@ static int read_sender(struct pl_analysis *analysis, struct pl_tables *tables, s
 {
     struct source source = {.next = PL_ROWS_END};
     int result = -1;
-    if (open_source(&source, &analysis->captures[PL_SENDER], error))
+    if (open_source(&source, analysis, PL_SENDER, error))
         result = walk_rows(analysis, &source, tables, error);
     pl_index_free(&source.index);
     return result;

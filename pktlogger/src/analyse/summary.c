@@ -258,6 +258,39 @@ static json_t *main_flow(const json_t *flows)
     return best ? json_incref(best) : json_null();
 }
 
+static json_t *ppm(double drift)
+{
+    return drift < 0 ? json_null() : json_real(drift * 1e6);
+}
+
+/* How the receiver's clock is related to the sender's (clocks/clock.h). */
+static json_t *clock_json(const struct pl_clock *clock)
+{
+    json_t *steps = json_array(), *object = json_object();
+    bool estimated = clock->kind == PL_CLOCK_ONE || clock->kind == PL_CLOCK_TWO;
+    for (unsigned i = 1; i < clock->piece_n; i++)
+        json_array_append_new(steps,
+                              json_pack("{s:I, s:I}", "t_ns", (json_int_t)clock->pieces[i].t_ns, "step_ns",
+                                        (json_int_t)(clock->pieces[i].offset_ns - clock->pieces[i - 1].offset_ns)));
+    json_object_set_new(object, "clock", json_string(pl_clock_name(clock)));
+    json_object_set_new(object, "offset_ns",
+                        clock->kind == PL_CLOCK_UNKNOWN
+                            ? json_null()
+                            : json_integer(clock->piece_n ? (json_int_t)clock->pieces[0].offset_ns : 0));
+    set_time(object, "at_ns", clock->at_ns > 0 ? clock->at_ns : -1);
+    json_object_set_new(object, "drift_ppm",
+                        clock->kind == PL_CLOCK_UNKNOWN ? json_null() : json_real(clock->drift * 1e6));
+    set_time(object, "uncertainty_ns", estimated ? clock->error_ns : -1);
+    set_time(object, "asymmetry_ns", estimated ? clock->bound_ns : -1);
+    json_object_set_new(object, "drift_uncertainty_ppm", estimated ? ppm(clock->drift_error) : json_null());
+    json_object_set_new(object, "steps", steps);
+    json_object_set_new(object, "stepped",
+                        clock->piece_n > 1 ? json_string(clock->stepped ? "receiver" : "sender") : json_null());
+    json_object_set_new(object, "packets",
+                        json_pack("[I, I]", (json_int_t)clock->packets[0], (json_int_t)clock->packets[1]));
+    return object;
+}
+
 json_t *pl_summary(const struct pl_analysis *analysis)
 {
     json_t *flows = json_array();
@@ -270,6 +303,7 @@ json_t *pl_summary(const struct pl_analysis *analysis)
                   pl_json_capture(&analysis->surveys[PL_RECEIVER].index), "unmatched_flows", "sender",
                   (json_int_t)analysis->unmatched[PL_SENDER], "receiver", (json_int_t)analysis->unmatched[PL_RECEIVER],
                   "main_flow", main_flow(flows), "flows", flows);
+    json_object_set_new(root, "clock", clock_json(&analysis->clock));
     json_object_set_new(root, "limit_causes", limit_names());
     json_object_set_new(root, "loss_causes", loss_names(~0U));
     json_object_set_new(root, "ruled_out", loss_names(analysis->ruled_out));

@@ -16,17 +16,20 @@ static int note(struct pl_survey *survey, const struct pl_row *row)
     return 0;
 }
 
-enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *capture, struct nc_error *error)
+enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *capture, bool sample,
+                             struct nc_error *error)
 {
     struct pl_row row;
     enum pl_row_status next;
     survey->facts.at = NULL;
     survey->facts.n = survey->facts.room = 0;
+    survey->samples = (struct pl_clock_samples){.mask = 0};
     enum pl_status status = pl_index_open_source(&survey->index, capture, error);
     if (status != PL_OK)
         return status;
     while ((next = pl_index_next(&survey->index, &row, error)) == PL_ROW) {
-        if (note(survey, &row) < 0) {
+        const struct pl_flow *flow = &survey->index.flows.at[row.flow];
+        if (note(survey, &row) < 0 || (sample && pl_clock_samples_add(&survey->samples, &row, flow) < 0)) {
             nc_fail(error, NC_EXIT_FAILED, "out of memory");
             return PL_NO_MEMORY;
         }
@@ -37,6 +40,7 @@ enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *c
 void pl_survey_free(struct pl_survey *survey)
 {
     pl_index_free(&survey->index);
+    pl_clock_samples_free(&survey->samples);
     free(survey->facts.at);
     survey->facts.at = NULL;
 }

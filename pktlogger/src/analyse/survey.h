@@ -1,7 +1,9 @@
-/* The first reading of a capture: its flows, and which of them have identifications to tell copies apart by. */
+/* The first reading of a capture: its flows, which of them have identifications to tell copies apart by, and samples of
+ * its packets by which its clock is compared. */
 #ifndef PL_SURVEY_H
 #define PL_SURVEY_H
 
+#include "clock_samples.h"
 #include "index.h"
 #include "vector.h"
 
@@ -11,10 +13,13 @@ enum { PL_DATA_IDS = 1, PL_ACK_IDS = 4 };
 struct pl_survey {
     struct pl_index index;
     PL_VECTOR(uint8_t) facts;
+    struct pl_clock_samples samples; /* only where clocks are to be estimated */
 };
 
-/* Reads a whole capture. `error` has the reason unless the result is PL_OK; pl_survey_free is allowed after either. */
-enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *capture, struct nc_error *error);
+/* Reads a whole capture, with samples of its packets where `sample`. `error` has the reason unless the result is PL_OK;
+ * pl_survey_free is allowed after either. */
+enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *capture, bool sample,
+                             struct nc_error *error);
 void pl_survey_free(struct pl_survey *survey);
 
 static inline bool pl_survey_has(const struct pl_survey *survey, uint32_t flow, int fact, unsigned dir)

@@ -27,7 +27,7 @@
 #include "xplot.h"
 
 struct settings {
-    const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out, *samples;
+    const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out, *samples, *clock;
     uint64_t burst_gap_ns, late_from_ns, opening_bytes, from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json, always_data;
 };
@@ -77,6 +77,13 @@ struct settings {
          .offset = AT(late_from_ns),                                                                                   \
          .help = "with --box: the box counts as late from this lateness on; more than what its --granularity and "     \
                  "--poll ask for"},                                                                                    \
+        {.name = "clock",                                                                                              \
+         .kind = NC_OPT_STRING,                                                                                        \
+         .metavar = "CLOCK",                                                                                           \
+         .default_text = "estimate",                                                                                   \
+         .offset = AT(clock),                                                                                          \
+         .help = "how the receiver's clock is related to the sender's: same, estimate, or OFFSET,PPM by which it is "  \
+                 "ahead and drifts, as in -300ms,20"},                                                                 \
         {.name = "always-data",                                                                                        \
          .kind = NC_OPT_FLAG,                                                                                          \
          .offset = AT(always_data),                                                                                    \
@@ -101,10 +108,12 @@ static const struct nc_option analyse_options[] = {
 };
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
-    .synopsis = "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--samples FILE] [--always-data] "
-                "[--opening SIZE] [--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--burst-gap TIME] -o DIR",
+    .synopsis =
+        "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--samples FILE] [--clock CLOCK] [--always-data] "
+        "[--opening SIZE] [--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--burst-gap TIME] -o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
-    .epilog = "All captures must use one machine's clock. Tables and rules are in FORMAT.md and pktlogger(1).",
+    .epilog = "Times are the sender's; the receiver's clock is compared with it. A box's record must use the sender's "
+              "clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
 
 /* clang-format off */
@@ -213,6 +222,8 @@ static int write_export(struct pl_analysis *analysis, const struct pl_folder *fo
 
 static void print_end(const struct settings *settings, const struct pl_analysis *analysis, bool human)
 {
+    if (human)
+        pl_clock_print(&analysis->clock, analysis->surveys[PL_SENDER].index.counts.first_ns);
     for (uint32_t i = 0; human && i < analysis->n; i++)
         pl_analyse_print(&analysis->transfers[i]);
     if (human)
@@ -262,7 +273,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
     };
     int end, status;
     pl_keep_freed_memory();
-    enum pl_status surveyed = pl_analysis_survey(&analysis, captures, box, &end, &error);
+    enum pl_status surveyed = pl_analysis_survey(&analysis, captures, box, &lists->clock, &end, &error);
     if (surveyed == PL_NOT_A_CAPTURE)
         status = pl_report(human, &error);
     else if (surveyed != PL_OK)
@@ -288,7 +299,8 @@ static int run(const struct settings *settings, bool human)
     struct nc_error error;
     int status = NC_EXIT_OK;
     struct pl_lists lists = {.pace.burst_gap_ns = (int64_t)settings->burst_gap_ns};
-    if (pl_lists_read(&lists, settings->scales, settings->ruled_out, &error) < 0)
+    if (pl_lists_read(&lists, settings->scales, settings->ruled_out, &error) < 0 ||
+        pl_clock_parse(&lists.clock, settings->clock, &error) < 0)
         return pl_report(human, &error);
     if (settings->box && pl_box_open(&box, settings->box, &error) < 0)
         status = pl_fail(human, error.status, "--box %s", error.text);
@@ -323,6 +335,7 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
         {"late-from", !settings->box, "without --box"},
         {"samples", one, with},
         {"always-data", one, with},
+        {"clock", one, with},
     };
     return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);
 }

@@ -2,12 +2,14 @@
 #ifndef PL_ANALYSE_LISTS_H
 #define PL_ANALYSE_LISTS_H
 
+#include "clock.h"
 #include "nc_options.h"
 #include "send_samples.h"
 #include "transfer.h"
 
 struct pl_lists {
     struct pl_pace pace;
+    struct pl_clock clock;
     unsigned ruled_out; /* causes of losses, as bits 1 << cause */
     struct pl_send_samples samples;
 };

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,6 +123,50 @@ static void print_rates(const struct pl_transfer *t)
         printf("  sent in %" PRIu64 " burst%s (gaps up to %.4g us), of %.3g packets on average and %u at most\n",
                t->trains.n, plural(t->trains.n), (double)t->pace->burst_gap_ns / 1e3,
                (double)t->trains.parts / (double)t->trains.n, t->trains.parts_max);
+}
+
+static void print_drift(const struct pl_clock *clock)
+{
+    if (clock->drift_error < 0)
+        printf(" The captures are too short to show a drift.");
+    else
+        printf(" Its drift is %.4g ppm, give or take %.2g.", clock->drift * 1e6, clock->drift_error * 1e6);
+}
+
+static void print_steps(const struct pl_clock *clock, int64_t began_ns)
+{
+    for (unsigned i = 1; i < clock->piece_n; i++)
+        printf(" The %s's clock was stepped by %.9g ms at %.3f s.", clock->stepped ? "receiver" : "sender",
+               ms(clock->pieces[i].offset_ns - clock->pieces[i - 1].offset_ns) * (clock->stepped ? 1 : -1),
+               (double)(clock->pieces[i].t_ns - began_ns) / 1e9);
+}
+
+void pl_clock_print(const struct pl_clock *clock, int64_t began_ns)
+{
+    int64_t offset_ns = clock->piece_n ? clock->pieces[0].offset_ns : 0;
+    if (clock->kind == PL_CLOCK_UNKNOWN)
+        printf("The clocks of the captures cannot be compared, because too few packets are in both. Delays are right "
+               "if the "
+               "clocks are one.\n");
+    if (clock->kind == PL_CLOCK_ONE) {
+        printf("The captures agree with one clock. Were they two, the receiver's could be up to %.4g ms off.",
+               ms(clock->bound_ns));
+        print_drift(clock);
+        printf("\n");
+    }
+    if (clock->kind != PL_CLOCK_TWO && clock->kind != PL_CLOCK_GIVEN)
+        return;
+    printf("The receiver's clock is %.9g ms %s the sender's", fabs(ms(offset_ns)),
+           offset_ns < 0 ? "behind" : "ahead of");
+    if (clock->kind == PL_CLOCK_TWO) {
+        printf(
+            ", give or take %.4g ms if both directions of the path take equally long, and %.4g ms whatever they take.",
+            ms(clock->error_ns), ms(clock->bound_ns));
+        print_drift(clock);
+        print_steps(clock, began_ns);
+    } else
+        printf(" and drifts by %.4g ppm, as given.", clock->drift * 1e6);
+    printf(" All times are by the sender's clock.\n");
 }
 
 void pl_analyse_print(const struct pl_transfer *t)

@@ -1,8 +1,12 @@
-/* What `analyse --human` says of a transfer, in sentences to read out. */
+/* What `analyse --human` says of the clocks and of a transfer, in sentences to read out. */
 #ifndef PL_ANALYSE_TEXT_H
 #define PL_ANALYSE_TEXT_H
 
+#include "clock.h"
 #include "transfer.h"
+
+/* How the clocks are related. `began_ns`: when the sender's capture began. */
+void pl_clock_print(const struct pl_clock *clock, int64_t began_ns);
 
 void pl_analyse_print(const struct pl_transfer *transfer);
 

@@ -70,7 +70,8 @@ static inline uint32_t analyse(const struct pl_source captures[PL_END_N], const 
     struct nc_error error;
     int end;
     uint32_t n = 0;
-    if (pl_analysis_survey(&analysis, captures, box, &end, &error) == PL_OK) {
+    if (pl_analysis_survey(&analysis, captures, box, &(struct pl_clock){.kind = PL_CLOCK_UNKNOWN}, &end, &error) ==
+        PL_OK) {
         analysis.pace = (struct pl_pace){{100000, 1000000000}, 2, 100000};
         check(mkdtemp(folder.temporary));
         folder.fd = open(folder.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

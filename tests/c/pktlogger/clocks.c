@@ -1,0 +1,214 @@
+/* Two clocks compared by the packets that both captures show: offsets up to an hour, drifts up to 200 ppm, steps, over
+ * symmetric and asymmetric paths with queues and jitter; and pairs with one clock, which must stay as they are. */
+#include <math.h>
+
+#include "check.h"
+#include "clock_estimate.h"
+#include "seeded.h"
+
+#define S INT64_C(1000000000)
+#define MS INT64_C(1000000)
+#define PAIRS 100
+#define EPOCH (INT64_C(1700000000) * S)
+
+/* A path and the relation of the clocks at its ends. */
+struct world {
+    int64_t away_ns, back_ns, jitter_ns, queue_ns, sawtooth_ns, span_ns;
+    int64_t offset_ns, step_ns, step_at_ns;
+    bool first_steps;
+    double drift;
+    int packets;
+};
+
+static double fraction(struct seeded *seeded)
+{
+    return ((double)seeded_below(seeded, 1U << 30) + 0.5) / (1U << 30);
+}
+
+static int64_t between(struct seeded *seeded, int64_t least, int64_t most)
+{
+    return least + (int64_t)((double)(most - least) * fraction(seeded));
+}
+
+static int64_t exponential(struct seeded *seeded, int64_t mean_ns)
+{
+    return (int64_t)(-(double)mean_ns * log(fraction(seeded)));
+}
+
+/* What the clocks show. One of them may be stepped so that the second gains `step_ns` on the first. */
+static int64_t first_clock(const struct world *world, int64_t t_ns)
+{
+    return t_ns - (world->first_steps && t_ns - EPOCH >= world->step_at_ns ? world->step_ns : 0);
+}
+
+static int64_t second_clock(const struct world *world, int64_t t_ns)
+{
+    int64_t since = t_ns - EPOCH;
+    return t_ns + world->offset_ns + (int64_t)llround(world->drift * (double)since) +
+           (!world->first_steps && since >= world->step_at_ns ? world->step_ns : 0);
+}
+
+/* When a packet passed a capture, in truth. */
+struct passage {
+    int64_t t_ns;
+    size_t point;
+};
+
+static int by_time(const void *left, const void *right)
+{
+    const struct passage *a = left, *b = right;
+    return a->t_ns != b->t_ns ? (a->t_ns < b->t_ns ? -1 : 1) : (a->point > b->point) - (a->point < b->point);
+}
+
+/* A packet from the first capture's machine, or back to it, that leaves at `from_ns` and arrives at `to_ns`. */
+static void add(pl_clock_points *points, const struct world *world, struct passage *passages[2], int64_t from_ns,
+                int64_t to_ns, bool back, bool data)
+{
+    int64_t first = back ? to_ns : from_ns, second = back ? from_ns : to_ns;
+    int64_t shown[2] = {first_clock(world, first), second_clock(world, second)};
+    struct pl_clock_point point = {.t_ns = shown[0], .back = back, .size = pl_clock_size(data ? 1448 : 0, 12)};
+    point.difference_ns = back ? shown[0] - shown[1] : shown[1] - shown[0];
+    passages[0][points->n] = (struct passage){first, points->n};
+    passages[1][points->n] = (struct passage){second, points->n};
+    CHECK_EQ(PL_APPEND(points, point), 0);
+}
+
+/* Data one way behind a queue that grows and falls, acknowledgements the other. */
+static void run_world(const struct world *world, struct seeded *seeded, pl_clock_points *points)
+{
+    struct passage *passages[2];
+    for (int end = 0; end < 2; end++)
+        passages[end] = calloc(2 * (size_t)world->packets, sizeof **passages);
+    for (int i = 0; i < world->packets; i++) {
+        int64_t sent = EPOCH + (int64_t)((double)world->span_ns * i / world->packets);
+        double phase = fmod((double)(sent - EPOCH) / (double)world->sawtooth_ns, 1);
+        int64_t queue = i < 10 ? 0 : (int64_t)((double)world->queue_ns * phase);
+        int64_t there = sent + world->away_ns + queue + exponential(seeded, world->jitter_ns) + (i > 2) * MS / 10;
+        int64_t answered = there + 20000 + exponential(seeded, 10000);
+        int64_t again = answered + world->back_ns + exponential(seeded, world->jitter_ns / 4);
+        add(points, world, passages, sent, there, false, i > 2);
+        add(points, world, passages, answered, again, true, false);
+    }
+    for (int end = 0; end < 2; end++) {
+        qsort(passages[end], points->n, sizeof **passages, by_time);
+        for (size_t i = 0; i < points->n; i++)
+            points->at[passages[end][i].point].frames[end] = i + 1;
+        free(passages[end]);
+    }
+}
+
+static struct world draw(struct seeded *seeded, bool symmetric)
+{
+    int64_t rtt = between(seeded, 10 * MS, 300 * MS);
+    struct world world = {
+        .jitter_ns = seeded_below(seeded, 2) ? between(seeded, 1000, 100000) : 1000,
+        .queue_ns = seeded_below(seeded, 3) ? between(seeded, 0, rtt) : 0,
+        .sawtooth_ns = between(seeded, S, 20 * S),
+        .span_ns = between(seeded, 20 * S, 120 * S),
+        .packets = 2000 + (int)seeded_below(seeded, 10000),
+        .offset_ns = between(seeded, -3600 * S, 3600 * S),
+        .drift = ((double)seeded_below(seeded, 400001) - 200000) * 1e-9,
+    };
+    world.away_ns = symmetric ? rtt / 2 : between(seeded, rtt / 10, rtt * 9 / 10);
+    world.back_ns = rtt - world.away_ns;
+    return world;
+}
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Whether the estimate is within its errors: at each piece's times where it surely holds. */
+static bool is_right(const struct world *world, const struct pl_clock *clock, bool symmetric)
+{
+    double slope_error = fabs(clock->drift - world->drift);
+    if (slope_error > clock->drift_error)
+        return false;
+    unsigned pieces = clock->piece_n ? clock->piece_n : 1;
+    if (pieces != (world->step_ns ? 2U : 1U))
+        return false;
+    int64_t allowed = symmetric ? clock->error_ns : clock->bound_ns;
+    for (unsigned i = 0; i < pieces; i++) {
+        int64_t truth = world->offset_ns + (int64_t)llround(world->drift * (double)(clock->at_ns - EPOCH)) +
+                        (i ? world->step_ns : 0);
+        int64_t offset = clock->piece_n ? clock->pieces[i].offset_ns : 0;
+        if (llabs(offset - truth) > allowed)
+            return false;
+    }
+    return true;
+}
+
+static void offsets_drifts_and_steps_are_within_their_errors(void)
+{
+    struct seeded seeded = seeded_start();
+    double ppm[PAIRS], share[PAIRS];
+    int right = 0, n = 0;
+    for (int i = 0; i < PAIRS; i++) {
+        bool symmetric = i % 2 == 0;
+        pl_clock_points points = {.n = 0};
+        struct world world = draw(&seeded, symmetric);
+        if (i % 10 == 0 || i % 10 == 5) {
+            world.step_ns = between(&seeded, 50 * MS, 5 * S) * (seeded_below(&seeded, 2) ? 1 : -1);
+            world.first_steps = seeded_below(&seeded, 2);
+            world.step_at_ns = between(&seeded, world.span_ns / 20, world.span_ns * 19 / 20);
+        }
+        run_world(&world, &seeded, &points);
+        struct pl_clock clock = {.kind = PL_CLOCK_UNKNOWN};
+        CHECK_EQ(pl_clock_estimate(&points, 1, &clock), 0);
+        CHECK(clock.kind == PL_CLOCK_TWO);
+        bool good = is_right(&world, &clock, symmetric);
+        right += good;
+        int64_t rtt = world.away_ns + world.back_ns;
+        if (!good || getenv("SHOW"))
+            printf(
+                "%s %d: drift %.3f (%.3f +- %.3f) ppm, offset %.3f ms of %.3f (+- %.3f, %.3f), pieces %u step %.3f at "
+                "%.2f of %.1f (%d %d); rtt %.1f queue %.1f jitter %.3f n %d\n",
+                good ? "good" : "WRONG", i, world.drift * 1e6, clock.drift * 1e6, clock.drift_error * 1e6,
+                (double)(clock.pieces[0].offset_ns - world.offset_ns -
+                         llround(world.drift * (double)(clock.at_ns - EPOCH))) /
+                    1e6,
+                (double)world.offset_ns / 1e6, (double)clock.error_ns / 1e6, (double)clock.bound_ns / 1e6,
+                clock.piece_n, (double)world.step_ns / 1e6, (double)world.step_at_ns / 1e9, (double)world.span_ns / 1e9,
+                !world.first_steps, clock.stepped, (double)rtt / 1e6, (double)world.queue_ns / 1e6,
+                (double)world.jitter_ns / 1e6, world.packets);
+        if (symmetric) {
+            ppm[n] = clock.drift_error * 1e6;
+            share[n++] = (double)clock.error_ns / (double)rtt;
+        }
+        free(points.at);
+    }
+    qsort(ppm, (size_t)n, sizeof *ppm, compare);
+    qsort(share, (size_t)n, sizeof *share, compare);
+    printf("right %d of %d; medians %.3f ppm, RTT/%.0f\n", right, PAIRS, ppm[n / 2], 1 / share[n / 2]);
+    CHECK(right >= 95);
+    CHECK(ppm[n / 2] <= 2);
+    CHECK(share[n / 2] <= 1.0 / 20);
+}
+
+static void one_clock_stays_as_it_is(void)
+{
+    struct seeded seeded = seeded_start();
+    for (int i = 0; i < PAIRS; i++) {
+        pl_clock_points points = {.n = 0};
+        struct world world = draw(&seeded, i % 2 == 0);
+        world.offset_ns = 0;
+        world.drift = 0;
+        run_world(&world, &seeded, &points);
+        struct pl_clock clock = {.kind = PL_CLOCK_UNKNOWN};
+        CHECK_EQ(pl_clock_estimate(&points, 1, &clock), 0);
+        if (clock.kind != PL_CLOCK_ONE)
+            printf("%d: drift %.3f +- %.3f pieces %u\n", i, clock.drift * 1e6, clock.drift_error * 1e6, clock.piece_n);
+        CHECK_EQ(clock.kind, PL_CLOCK_ONE);
+        CHECK_EQ(pl_clock_map(&clock, 1, 7, EPOCH + 1), EPOCH + 1);
+        free(points.at);
+    }
+}
+
+int main(void)
+{
+    RUN(offsets_drifts_and_steps_are_within_their_errors);
+    RUN(one_clock_stays_as_it_is);
+    return 0;
+}
