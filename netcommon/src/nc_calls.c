@@ -1,10 +1,10 @@
 #include "nc_calls.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -131,7 +131,7 @@ static int add_checked(scmp_filter_ctx filter)
 }
 
 /* No mitigation of speculative stores: it would slow everything down, and nobody else's code runs here. */
-int nc_calls_confine(const char *const *more)
+int nc_calls_confine(const char *const *more, bool diagnoses)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
     if (!filter)
@@ -139,6 +139,9 @@ int nc_calls_confine(const char *const *more)
     seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
     seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (diagnoses)
+        seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2, SCMP_A0(SCMP_CMP_EQ, AF_NETLINK, 0),
+                         SCMP_A2(SCMP_CMP_EQ, NETLINK_SOCK_DIAG, 0));
     bool good = add(filter, SCMP_ACT_KILL_PROCESS, deadly) == 0 && add(filter, SCMP_ACT_ALLOW, common) == 0 &&
                 add(filter, SCMP_ACT_ALLOW, more) == 0 && add_checked(filter) == 0 && seccomp_load(filter) == 0;
     seccomp_release(filter);

@@ -2,9 +2,11 @@
 #ifndef NC_CALLS_H
 #define NC_CALLS_H
 
+#include <stdbool.h>
+
 /* From now on this process and its children may make the calls that any daemon makes and those of `more`
- * (NULL-terminated). Sockets are those of TCP, UDP and Unix; memory never becomes executable. Returns 0, or -1 where
- * the kernel has no seccomp. */
-int nc_calls_confine(const char *const *more);
+ * (NULL-terminated). Sockets are those of TCP, UDP and Unix, and of sock_diag(7) where it `diagnoses`;
+ * memory never becomes executable. Returns 0, or -1 where the kernel has no seccomp. */
+int nc_calls_confine(const char *const *more, bool diagnoses);
 
 #endif

@@ -56,12 +56,12 @@ static void say_missing(const json_t *missing)
         nc_log("sandbox: without %s", text);
 }
 
-static int set_capabilities(uint64_t keep)
+static int set_capabilities(uint64_t keep, uint64_t inheritable)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {
-        {.effective = (uint32_t)keep, .permitted = (uint32_t)keep},
-        {.effective = (uint32_t)(keep >> 32), .permitted = (uint32_t)(keep >> 32)}};
+        {(uint32_t)keep, (uint32_t)keep, (uint32_t)inheritable},
+        {(uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(inheritable >> 32)}};
     return (int)syscall(SYS_capset, &header, data);
 }
 
@@ -82,6 +82,16 @@ static void drop_bounding(uint64_t keep)
         if (!(keep >> cap & 1))
             prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
+void nc_sandbox_limit(uint64_t capabilities)
+{
+    uint64_t keep = capabilities & permitted_capabilities();
+    drop_bounding(keep);
+    set_capabilities(keep, keep);
+    for (int cap = 0; cap < 64; cap++)
+        if (keep >> cap & 1)
+            prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
 }
 
 /* Becomes the user. A namespace with one user has none to become: the process stays who it is. */
@@ -126,7 +136,7 @@ static int drop_user(const struct nc_sandbox *sandbox, const struct passwd *user
     drop_bounding(keep);
     if (user && become(user, missing, error) < 0)
         return -1;
-    if (set_capabilities(keep) < 0)
+    if (set_capabilities(keep, 0) < 0)
         return nc_fail(error, NC_EXIT_MISSING, "cannot drop capabilities: %s", strerror(errno));
     prctl(PR_SET_DUMPABLE, SANITIZED, 0, 0, 0);
     if (signal)
@@ -207,7 +217,7 @@ static json_t *confine(const struct nc_sandbox *sandbox, json_t *missing)
         landlock = no_new_privs && enter_landlock(sandbox);
         if (!landlock)
             miss(missing, "landlock: this kernel has none");
-        seccomp = no_new_privs && nc_calls_confine(sandbox->calls) == 0;
+        seccomp = no_new_privs && nc_calls_confine(sandbox->calls, sandbox->diagnoses) == 0;
         if (!seccomp)
             miss(missing, "seccomp: this kernel has none");
     }

@@ -26,6 +26,7 @@ struct nc_sandbox {
     const char *const *calls; /* system calls beyond those that any daemon makes, NULL-terminated */
     const char *const *reads; /* files and folders that are still read, NULL-terminated; none is written */
     bool connects;            /* opens TCP connections */
+    bool diagnoses;           /* asks the kernel about sockets (sock_diag(7)) */
 };
 
 /* What the command line says: the rows --user and --no-sandbox of a tool's option table. */
@@ -54,9 +55,12 @@ struct nc_sandbox_choice {
     }
 
 /* Enters. Must be called with one thread. *state becomes what holds now, for `ready` and the control socket:
- * {"user":"nobody","capabilities":[…],"no_new_privs":true,"seccomp":true,"landlock":true,"missing":[…]}. Returns 0, or -1
- * with an error and *state NULL: an unknown user, or one that this process may not become. */
+ * {"user":"nobody","capabilities":[…],"no_new_privs":true,"seccomp":true,"landlock":true,"missing":[…]}. Returns 0, or
+ * -1 with an error and *state NULL: an unknown user, or one that this process may not become. */
 int nc_sandbox_enter(const struct nc_sandbox *sandbox, const struct nc_sandbox_choice *choice, json_t **state,
                      struct nc_error *error);
+
+/* Keeps of the capabilities only these, for this process and the programs that it starts. */
+void nc_sandbox_limit(uint64_t capabilities);
 
 #endif

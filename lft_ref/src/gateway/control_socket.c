@@ -184,7 +184,8 @@ void control_socket_close(struct control_socket *control)
     while (control->first)
         end_client(control->first);
     close(control->source.fd);
-    unlink(control->path);
+    if (unlink(control->path) < 0)
+        gateway_remove_control(control->gateway);
     free(control->path);
     free(control);
 }

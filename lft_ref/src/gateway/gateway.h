@@ -20,6 +20,10 @@ struct gateway;
 /* NULL with the reason. */
 struct gateway *gateway_open(const struct settings *settings, struct nc_error *error);
 void gateway_close(struct gateway *gateway);
+/* Gives up what a gateway that is open does not need (lft-gateway(1), SECURITY). Returns 0, or -1 with the reason. */
+int gateway_confine(struct gateway *gateway, struct nc_error *error);
+/* Removes the control socket's name. */
+void gateway_remove_control(struct gateway *gateway);
 /* Runs until a signal on signal_fd or gateway_drain, and drains then. */
 void gateway_run(struct gateway *gateway, int signal_fd);
 struct loop *gateway_loop(struct gateway *gateway);

@@ -27,7 +27,9 @@ struct gateway {
     struct lft_link *link;
     struct io *io;
     struct relay *relay;
-    struct router *router; /* NULL: neither router nor host model */
+    struct nc_keeper *keeper; /* NULL: nothing is to be kept */
+    json_t *sandbox;          /* what nc_sandbox_enter said */
+    struct router *router;    /* NULL: neither router nor host model */
     struct proxy *proxies[PROXIES_MAX];
     unsigned proxies_n;
     struct pmtu pmtu;

@@ -1,13 +1,17 @@
 /* Opening and closing a gateway: the configuration of its parts follows from the settings. */
+#include <linux/capability.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "gateway_internal.h"
 #include "nc_clock.h"
+#include "nc_keeper.h"
 #include "nc_log.h"
 #include "nc_range.h"
+#include "nc_sandbox.h"
 #include "psk.h"
 
 #define MB (UINT64_C(1) << 20)
@@ -152,16 +156,62 @@ static int check_networks(const struct nc_strings *exclude, struct nc_error *err
     return 0;
 }
 
-static int open_router(struct gateway *gateway, struct nc_error *error)
+static struct rules rules_of(const struct gateway *gateway)
 {
     const struct settings *s = &gateway->settings;
-    struct rules rules = {.name = s->name,
+    return (struct rules){.name = s->name,
                           .mark = (uint32_t)s->mark,
                           .table = (uint32_t)s->table,
                           .router = s->router,
                           .host = s->host,
                           .lan = s->lan,
-                          .exclude = s->exclude};
+                          .exclude = s->exclude,
+                          .keeper = gateway->keeper};
+}
+
+/* What the keeper does: packet rules, and at the end the removal of the control socket from a folder of root's. */
+enum { KEEP_UNLINK = RULES_ACTS };
+static int keep(void *context, uint32_t what, uint64_t value, struct nc_error *error)
+{
+    const struct gateway *gateway = context;
+    struct rules rules = rules_of(gateway);
+    if (what != KEEP_UNLINK)
+        return rules_act(&rules, what, value, error);
+    return gateway->settings.control ? unlink(gateway->settings.control) : 0;
+}
+
+void gateway_remove_control(struct gateway *gateway)
+{
+    struct nc_error ignored;
+    nc_keeper_ask(gateway->keeper, KEEP_UNLINK, 0, &ignored);
+}
+
+int gateway_confine(struct gateway *gateway, struct nc_error *error)
+{
+    static const char *const names[] = {"/etc", "/run/systemd/resolve", "/run/resolvconf", "/usr/lib/ssl", NULL};
+    const struct nc_sandbox limits = {.capabilities = gateway->router
+                                                          ? UINT64_C(1) << CAP_NET_ADMIN | UINT64_C(1) << CAP_NET_RAW |
+                                                                UINT64_C(1) << CAP_NET_BIND_SERVICE
+                                                          : 0,
+                                      .reads = names,
+                                      .connects = true,
+                                      .diagnoses = true};
+    return nc_sandbox_enter(&limits, &gateway->settings.sandbox, &gateway->sandbox, error);
+}
+
+static int open_keeper(struct gateway *gateway, struct nc_error *error)
+{
+    const struct settings *s = &gateway->settings;
+    if (!s->router && !s->host && !s->control)
+        return 0;
+    gateway->keeper = nc_keeper_open(keep, gateway, UINT64_C(1) << CAP_NET_ADMIN, error);
+    return gateway->keeper ? 0 : -1;
+}
+
+static int open_router(struct gateway *gateway, struct nc_error *error)
+{
+    const struct settings *s = &gateway->settings;
+    struct rules rules = rules_of(gateway);
     if (!s->router && !s->host)
         return 0;
     if (check_lan(&s->lan, error) < 0 || check_networks(&s->exclude, error) < 0)
@@ -222,7 +272,7 @@ struct gateway *gateway_open(const struct settings *settings, struct nc_error *e
     gateway->started_ns = nc_now_ns();
     gateway->health.bypassed = true; /* nothing is accelerated before the tunnel is up */
     gateway->loop = loop_create();
-    if (gateway->loop && open_link(gateway, error) == 0) {
+    if (open_keeper(gateway, error) == 0 && gateway->loop && open_link(gateway, error) == 0) {
         gateway->io = io_open(&gateway->io_settings, gateway->loop, gateway->link, error);
         if (gateway->io && open_relays(gateway, error) == 0)
             return gateway;
@@ -242,5 +292,7 @@ void gateway_close(struct gateway *gateway)
     io_close(gateway->io);
     lft_link_destroy(gateway->link);
     loop_destroy(gateway->loop);
+    nc_keeper_close(gateway->keeper);
+    json_decref(gateway->sandbox);
     free(gateway);
 }

@@ -138,6 +138,7 @@ json_t *gateway_state(const struct gateway *gateway)
     json_object_set_new(o, "relay", relay_json(gateway->relay));
     json_object_set_new(o, "router", router_json(gateway->router));
     json_object_set_new(o, "io", io_json(io_counters(gateway->io)));
+    json_object_set(o, "sandbox", gateway->sandbox);
     json_object_set_new(o, "bypassed", json_boolean(gateway->health.bypassed));
     json_object_set_new(o, "draining", json_boolean(gateway->draining));
     json_object_set_new(o, "uptime_ns", json_integer((json_int_t)(now_ns - gateway->started_ns)));
@@ -149,7 +150,7 @@ json_t *gateway_ready(const struct gateway *gateway)
 {
     char listen_text[80];
     struct nc_clock_pair clock = nc_clock_pair_read();
-    return json_pack("{s:s, s:o, s:{s:I, s:I}}", "listen",
+    return json_pack("{s:O, s:s, s:o, s:{s:I, s:I}}", "sandbox", gateway->sandbox, "listen",
                      address_text(&gateway->io_settings.local, listen_text, sizeof listen_text), "control",
                      nc_jsonl_text(gateway->settings.control ? gateway->settings.control : ""), "clock", "monotonic_ns",
                      (json_int_t)clock.monotonic_ns, "realtime_ns", (json_int_t)clock.realtime_ns);

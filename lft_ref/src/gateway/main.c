@@ -15,6 +15,19 @@
 #include "rules.h"
 #include "settings.h"
 
+/* The gateway and its control socket, and then the sandbox. NULL with the reason. */
+static struct gateway *open_all(const struct settings *settings, struct control_socket **control,
+                                struct nc_error *error)
+{
+    struct gateway *gateway = gateway_open(settings, error);
+    if (gateway && (!settings->control || (*control = control_socket_open(settings->control, gateway, error))) &&
+        gateway_confine(gateway, error) == 0)
+        return gateway;
+    control_socket_close(*control);
+    gateway_close(gateway);
+    return NULL;
+}
+
 static int run(int argc, char **argv)
 {
     static const struct nc_usage usage = {
@@ -38,11 +51,7 @@ static int run(int argc, char **argv)
     if (warning)
         nc_log("%s", warning);
     struct control_socket *control = NULL;
-    struct gateway *gateway = gateway_open(&settings, &error);
-    if (gateway && settings.control && !(control = control_socket_open(settings.control, gateway, &error))) {
-        gateway_close(gateway);
-        gateway = NULL;
-    }
+    struct gateway *gateway = open_all(&settings, &control, &error);
     if (!gateway) {
         nc_log_error(stdout, error.status, "%s", error.text);
         return error.status;

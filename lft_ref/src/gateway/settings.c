@@ -17,6 +17,7 @@ static const char *const rate_mode_names[] = {"fixed", "auto", NULL};
 const char *const settings_bypass_names[] = {"auto", "on", "off", NULL};
 
 #define AT(field) .offset = offsetof(struct settings, field)
+#define OFFSET(field) offsetof(struct settings, field)
 #define SECTION(title) {.name = title, .kind = NC_OPT_SECTION}
 #define TEXT(name_, field, metavar_, default_, help_)                                                                  \
     {.name = name_, .kind = NC_OPT_STRING, .metavar = metavar_, .default_text = default_, .help = help_, AT(field)}
@@ -124,6 +125,7 @@ static const struct nc_option rows[] = {
              "kernel buffers of the tunnel's socket"),
     QUANTITY("poll", poll_ns, NC_UNIT_DURATION, "100us", 0, 10 * NC_NS_PER_MS,
              "shortest time between two turns of the loop under load; 0 for none"),
+    NC_SANDBOX_ROWS(sandbox),
     FLAG("parent-death", parent_death, "end with the parent process"),
 };
 /* clang-format on */

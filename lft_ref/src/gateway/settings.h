@@ -8,6 +8,7 @@
 
 #include "nc_error.h"
 #include "nc_options.h"
+#include "nc_sandbox.h"
 #include "wire.h"
 
 /* The least --mtu: a frame of LFT_PAYLOAD_MIN octets with the widest padding (3des-cbc) and the longest outer headers
@@ -20,6 +21,7 @@ enum settings_bypass { BYPASS_AUTO, BYPASS_ON, BYPASS_OFF };
 extern const char *const settings_bypass_names[];
 
 struct settings {
+    struct nc_sandbox_choice sandbox;
     const char *config, *listen, *peer, *psk_file, *gateway_name, *peer_name, *control, *name;
     int carriage, cipher, recovery, rate_mode, bypass;
     bool no_redundancy, router, host, proxy_bypass, allow_loopback, parent_death;

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "nc_keeper.h"
 #include "nc_log.h"
 #include "relay_internal.h"
 #include "tun.h"
@@ -321,7 +322,7 @@ struct router *router_open(struct relay *relay, const struct rules *rules, struc
     router->tun.fd = router->listeners[0].fd = router->listeners[1].fd = -1;
     router->raw[0] = tun_raw_open(AF_INET, rules->mark + RULES_MARK_OWN);
     router->raw[1] = tun_raw_open(AF_INET6, rules->mark + RULES_MARK_OWN);
-    if (open_sockets(router, error) < 0 || rules_install(&router->rules, error) < 0) {
+    if (open_sockets(router, error) < 0 || nc_keeper_ask(rules->keeper, RULES_INSTALL, router->rules.port, error) < 0) {
         router_close(router);
         return NULL;
     }
@@ -332,8 +333,9 @@ void router_close(struct router *router)
 {
     if (!router)
         return;
+    struct nc_error ignored;
     if (router->tun.fd >= 0)
-        rules_remove(router->rules.name, router->rules.mark, router->rules.table);
+        nc_keeper_ask(router->rules.keeper, RULES_REMOVE, 0, &ignored);
     for (unsigned l = 0; l < LISTENERS; l++)
         if (router->listeners[l].fd >= 0)
             close(router->listeners[l].fd);
@@ -348,7 +350,7 @@ void router_close(struct router *router)
 void router_accelerate(struct router *router, bool on)
 {
     struct nc_error error;
-    if (rules_accelerate(&router->rules, on, &error) < 0)
+    if (nc_keeper_ask(router->rules.keeper, RULES_ACCELERATE, on, &error) < 0)
         nc_log("nft: %s", error.text);
 }
 

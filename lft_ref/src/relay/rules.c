@@ -312,3 +312,17 @@ void rules_remove(const char *name, uint32_t mark, uint32_t table)
     restore_shared(values);
     remove_routes(mark, table);
 }
+
+int rules_act(struct rules *rules, uint32_t what, uint64_t value, struct nc_error *error)
+{
+    switch (what) {
+    case RULES_INSTALL:
+        rules->port = (uint16_t)value;
+        return rules_install(rules, error);
+    case RULES_ACCELERATE:
+        return rules_accelerate(rules, value != 0, error);
+    default:
+        rules_remove(rules->name, rules->mark, rules->table);
+        return 0;
+    }
+}

@@ -17,6 +17,7 @@
 #include "nc_error.h"
 #include "nc_options.h"
 
+struct nc_keeper;
 struct rules {
     const char *name; /* of the nft table and the TUN interface */
     uint32_t mark;    /* the first of four: enum below */
@@ -25,6 +26,7 @@ struct rules {
     struct nc_strings lan;     /* with `router`: interfaces towards clients */
     struct nc_strings exclude; /* networks whose servers are not taken over */
     uint16_t port;             /* of the transparent listeners */
+    struct nc_keeper *keeper;  /* who does the acts below for the gateway */
 };
 enum {
     RULES_MARK_LOCAL, /* for local sockets */
@@ -32,6 +34,10 @@ enum {
     RULES_MARK_OWN,   /* sent by the gateway itself */
     RULES_MARK_REPLY  /* answers to the gateway's own packets, on this host */
 };
+
+/* The same as acts of a keeper (nc_keeper.h). Values: the port; whether on; none. */
+enum rules_act { RULES_INSTALL, RULES_ACCELERATE, RULES_REMOVE, RULES_ACTS };
+int rules_act(struct rules *rules, uint32_t what, uint64_t value, struct nc_error *error);
 
 /* Makes everything but the rule that takes new connections. Returns 0, or -1 with the reason and nothing left behind.
  * */
