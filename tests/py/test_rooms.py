@@ -14,7 +14,7 @@ from support.limits import limits
 ROOT = Path(__file__).resolve().parents[2]
 _ROW = re.compile(r"^\| `([^`]+)/` \| (.+) \| (.+) \|$", re.MULTILINE)
 _ROOM = re.compile(r"lfp_room\((\w+)\s+FOLDER\s+(\S+)([^)]*)\)")
-NETCOMMON = ("netcommon/src", "netcommon/src/numbers", "netcommon/src/packet")
+NETCOMMON = ("netcommon/src", "netcommon/src/numbers", "netcommon/src/packet", "netcommon/src/sandbox")
 
 
 @dataclass(frozen=True)
