@@ -135,9 +135,12 @@ def recoveries(series: Series, outages: Sequence[Outage], round_ns: int, *, exac
 
 def _before(moments: I64, octets: I64, first_ns: int) -> float:
     """The rate before the first outage, in octets a nanosecond: between the moments next to half-way and to it, or
-    between the last two before it."""
+    between the last two before it that differ, because packets may come together."""
     stop = int(np.searchsorted(moments, first_ns, side="right")) - 1
-    start = min(int(np.searchsorted(moments, first_ns // 2)), stop - 1)
+    if stop < 0:
+        return 0.0
+    before = int(np.searchsorted(moments, moments[stop])) - 1
+    start = min(int(np.searchsorted(moments, first_ns // 2)), before)
     return float((octets[stop] - octets[start]) / (moments[stop] - moments[start])) if start >= 0 else 0.0
 
 

@@ -123,6 +123,17 @@ def test_from_arrivals_recovery_is_exact() -> None:
     assert told[0]["recovery_ns"] == 519 * MS, "a second that begins at the lone packet has 95 % of the rate"
 
 
+def test_packets_that_came_together_right_before_an_outage_are_no_rate() -> None:
+    """Two streams' packets in one nanosecond were an infinite rate. With one before them there is a span again."""
+    series = recovery.of_arrivals(np.asarray([500 * MS] * 2 + [700 * MS]), 1000 * np.arange(1, 4))
+    told = recovery.recoveries(series, [(600 * MS, 650 * MS)], 40 * MS, exact=True)
+    assert (told[0]["recovery_ns"], told[0]["why"]) == (None, recovery.NEVER_BEFORE)
+    later = np.asarray([450 * MS] + [500 * MS] * 2 + list(range(660 * MS, 1660 * MS, 10 * MS)))
+    series = recovery.of_arrivals(later, 1000 * np.arange(1, later.size + 1))
+    told = recovery.recoveries(series, [(600 * MS, 650 * MS)], 40 * MS, exact=True)
+    assert told[0]["recovery_ns"] == 10 * MS
+
+
 def test_a_border_before_which_nothing_came_and_after_which_nothing_comes_is_no_recovery() -> None:
     """A gateway hands over what it held: 3,000 in the interval from 9.7 s on. The round trip of 200 ms that begins
     100 ms before has enough on average."""
