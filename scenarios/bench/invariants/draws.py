@@ -105,11 +105,9 @@ class Draw:
         head = {"scenario": {"name": self.name.replace(" ", "-"), "title": "A setting drawn at random"}}
         return "\n".join(_toml(head | self.tables)) + "\n"
 
-    def plainer(self) -> Iterator[Draw]:
-        """The draws with one dimension as plain as it can be."""
-        for name, value in self.values.items():
-            if value != (plain := SPACE[name.partition(" ")[0]][0]):
-                yield Draw(self.name, self.seed, dict(self.values) | {name: plain})
+    def plainer(self, name: str) -> Draw:
+        """The draw with this dimension as plain as it can be."""
+        return Draw(self.name, self.seed, dict(self.values) | {name: SPACE[name.partition(" ")[0]][0]})
 
 
 def draw(seed: int, index: int, space: Space = SPACE) -> Draw:
