@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "join.h"
-#include "set_clock.h"
 
 /* The sender's relative number less the receiver's. Where one capture missed the SYN, its numbers start at 2^32 with
  * the first packet it has. That packet is then taken to lie within the first 4 GiB of the other capture's numbers. */
@@ -212,7 +211,7 @@ enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_
             return surveyors[*end].status;
         }
     *end = PL_SENDER;
-    if (match(analysis) == 0 && pl_set_clock(analysis) == 0)
+    if (match(analysis) == 0)
         return PL_OK;
     nc_fail(error, NC_EXIT_FAILED, "out of memory");
     return PL_NO_MEMORY;

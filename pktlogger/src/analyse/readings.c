@@ -1,6 +1,7 @@
 /* The second and third reading of analyse.h. */
 #include "analyse.h"
 #include "join.h"
+#include "set_clock.h"
 #include "walk.h"
 
 #define BOX_LEAD_NS INT64_C(1000000000) /* rows of the record are taken so much before packets of their time */
@@ -152,7 +153,7 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         analysis->transfers[i].opening_bytes = analysis->opening_bytes;
         analysis->transfers[i].lateness.from_ns = analysis->late_from_ns;
     }
-    if (read_both(analysis, tables, error) == 0) {
+    if (pl_set_clock(analysis) == 0 && read_both(analysis, tables, error) == 0) {
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;
         if (read_sender(analysis, tables, error) == 0)

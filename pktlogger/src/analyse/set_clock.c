@@ -1,5 +1,5 @@
-/* Sets the clock of an analysis: compares the packets that both captures show, and corrects what the first reading knows
- * of times. The second and third reading map the times of their rows. */
+/* Sets the clock of an analysis: compares the packets that both captures show, and corrects what the first reading
+ * knows of times. The second and third reading map the times of their rows. */
 #include "clock_estimate.h"
 #include "set_clock.h"
 

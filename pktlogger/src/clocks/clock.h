@@ -41,8 +41,8 @@ struct pl_clock {
     uint64_t packets[2]; /* compared, by direction: from the first capture's machine, and to it */
 };
 
-/* The time at the first capture's clock when a capture (`end`: 0 the first, 1 the second) showed `t_ns` in its frame. The
- * first's clock is that of its beginning: what it was stepped by is taken out. */
+/* The time at the first capture's clock when a capture (`end`: 0 the first, 1 the second) showed `t_ns` in its frame.
+ * The first's clock is that of its beginning: what it was stepped by is taken out. */
 int64_t pl_clock_map(const struct pl_clock *clock, int end, uint64_t frame, int64_t t_ns);
 
 /* Reads "same", "estimate" or "OFFSET,PPM". Returns 0, or -1 with a reason. */

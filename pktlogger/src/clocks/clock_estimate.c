@@ -5,8 +5,8 @@
 
 #define FLOOR_NS 1000 /* capturing is not more exact than this, whatever the resolution */
 #define GAP_NS 10e9   /* longer silences count as so long when time is divided into windows */
-/* A drift that alone shows that there are two clocks: so many times its error, and over the captures more than so much of
- * the round trip and of the resolution. */
+/* A drift that alone shows that there are two clocks: so many times its error, and over the captures more than so
+ * much of the round trip and of the resolution. */
 #define SIGNIFICANT 3
 #define OF_ROUND_TRIP 1e-3
 #define OF_FLOOR 10
@@ -166,8 +166,8 @@ static double error_of(const struct piece *piece)
     return (piece->away.error + piece->back.error) / 2;
 }
 
-/* How far the second clock is ahead in a piece, by the one of which more is known, and by the direction of which more is
- * known: a queue that never empties hides the least delay of one. */
+/* How far the second clock is ahead in a piece, by the one of which more is known, and by the direction of which more
+ * is known: a queue that never empties hides the least delay of one. */
 static double offset_of(const struct piece *piece, const struct piece *known)
 {
     double offset = (known->away.level - known->back.level) / 2;
@@ -176,8 +176,8 @@ static double offset_of(const struct piece *piece, const struct piece *known)
     return offset + known->back.level - piece->back.level;
 }
 
-/* What long packets take longer than short ones in a piece, where a direction has both: in another piece, or in the other
- * direction, there may be only one kind. */
+/* What long packets take longer than short ones in a piece, where a direction has both: in another piece, or in the
+ * other direction, there may be only one kind. */
 static double size_effect(const struct pl_clock_study *study, size_t from, size_t to, double slope)
 {
     double effect = 0;

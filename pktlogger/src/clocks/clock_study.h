@@ -9,8 +9,8 @@
 #include "clock_estimate.h"
 
 /* Windows have equal lengths, but the first and the last are divided into PL_CLOCK_ENDS: a step is found between two
- * windows. The classes: the two commonest sizes of each direction, and behind them the other packets of each, which only
- * the offsets take into account: on a line of 5 Mbit/s a SACK block takes 13 us. */
+ * windows. The classes: the two commonest sizes of each direction, and behind them the other packets of each, which
+ * only the offsets take into account: on a line of 5 Mbit/s a SACK block takes 13 us. */
 enum {
     PL_CLOCK_ENDS = 8,
     PL_CLOCK_WINDOWS = 62 + 2 * PL_CLOCK_ENDS,
@@ -58,8 +58,8 @@ void pl_clock_find_least(struct pl_clock_study *study, double slope);
 /* Finds the drift and its error, which is below 0 when too little is known. */
 double pl_clock_slope(struct pl_clock_study *study, double *error);
 
-/* Finds where the clock was stepped: sets the marks at which another piece begins. Returns the number of pieces, and adds
- * to *unclear the marks around the steps that do not tell on which side they are. */
+/* Finds where the clock was stepped: sets the marks at which another piece begins. Returns the number of pieces, and
+ * adds to *unclear the marks around the steps that do not tell on which side they are. */
 unsigned pl_clock_steps(struct pl_clock_study *study, double slope, double error, size_t begins[PL_CLOCK_PIECES],
                         size_t *unclear);
 

@@ -140,47 +140,52 @@ static bool is_right(const struct world *world, const struct pl_clock *clock, bo
     return true;
 }
 
+static struct world draw_pair(struct seeded *seeded, int number)
+{
+    struct world world = draw(seeded, number % 2 == 0);
+    if (number % 5 == 0) { /* half of them symmetric */
+        world.step_ns = between(seeded, 50 * MS, 5 * S) * (seeded_below(seeded, 2) ? 1 : -1);
+        world.first_steps = seeded_below(seeded, 2);
+        world.step_at_ns = between(seeded, world.span_ns / 20, world.span_ns * 19 / 20);
+    }
+    return world;
+}
+
+static void show(int number, const struct world *world, const struct pl_clock *clock)
+{
+    int64_t truth_ns = world->offset_ns + llround(world->drift * (double)(clock->at_ns - EPOCH));
+    printf("wrong %d: drift %.3f, not %.3f (+- %.3f) ppm, offset %.3f ms away (+- %.3f, %.3f), %u pieces, capture %d\n",
+           number, clock->drift * 1e6, world->drift * 1e6, clock->drift_error * 1e6,
+           (double)(clock->pieces[0].offset_ns - truth_ns) / 1e6, (double)clock->error_ns / 1e6,
+           (double)clock->bound_ns / 1e6, clock->piece_n, clock->stepped);
+}
+
 static void offsets_drifts_and_steps_are_within_their_errors(void)
 {
     struct seeded seeded = seeded_start();
     double ppm[PAIRS], share[PAIRS];
-    int right = 0, n = 0;
+    int right = 0;
+    size_t n = 0;
     for (int i = 0; i < PAIRS; i++) {
         bool symmetric = i % 2 == 0;
         pl_clock_points points = {.n = 0};
-        struct world world = draw(&seeded, symmetric);
-        if (i % 10 == 0 || i % 10 == 5) {
-            world.step_ns = between(&seeded, 50 * MS, 5 * S) * (seeded_below(&seeded, 2) ? 1 : -1);
-            world.first_steps = seeded_below(&seeded, 2);
-            world.step_at_ns = between(&seeded, world.span_ns / 20, world.span_ns * 19 / 20);
-        }
-        run_world(&world, &seeded, &points);
+        struct world world = draw_pair(&seeded, i);
         struct pl_clock clock = {.kind = PL_CLOCK_UNKNOWN};
+        run_world(&world, &seeded, &points);
         CHECK_EQ(pl_clock_estimate(&points, 1, &clock), 0);
         CHECK(clock.kind == PL_CLOCK_TWO);
-        bool good = is_right(&world, &clock, symmetric);
-        right += good;
-        int64_t rtt = world.away_ns + world.back_ns;
-        if (!good || getenv("SHOW"))
-            printf(
-                "%s %d: drift %.3f (%.3f +- %.3f) ppm, offset %.3f ms of %.3f (+- %.3f, %.3f), pieces %u step %.3f at "
-                "%.2f of %.1f (%d %d); rtt %.1f queue %.1f jitter %.3f n %d\n",
-                good ? "good" : "WRONG", i, world.drift * 1e6, clock.drift * 1e6, clock.drift_error * 1e6,
-                (double)(clock.pieces[0].offset_ns - world.offset_ns -
-                         llround(world.drift * (double)(clock.at_ns - EPOCH))) /
-                    1e6,
-                (double)world.offset_ns / 1e6, (double)clock.error_ns / 1e6, (double)clock.bound_ns / 1e6,
-                clock.piece_n, (double)world.step_ns / 1e6, (double)world.step_at_ns / 1e9, (double)world.span_ns / 1e9,
-                !world.first_steps, clock.stepped, (double)rtt / 1e6, (double)world.queue_ns / 1e6,
-                (double)world.jitter_ns / 1e6, world.packets);
+        if (is_right(&world, &clock, symmetric))
+            right++;
+        else
+            show(i, &world, &clock);
         if (symmetric) {
             ppm[n] = clock.drift_error * 1e6;
-            share[n++] = (double)clock.error_ns / (double)rtt;
+            share[n++] = (double)clock.error_ns / (double)(world.away_ns + world.back_ns);
         }
         free(points.at);
     }
-    qsort(ppm, (size_t)n, sizeof *ppm, compare);
-    qsort(share, (size_t)n, sizeof *share, compare);
+    qsort(ppm, n, sizeof *ppm, compare);
+    qsort(share, n, sizeof *share, compare);
     printf("right %d of %d; medians %.3f ppm, RTT/%.0f\n", right, PAIRS, ppm[n / 2], 1 / share[n / 2]);
     CHECK(right >= 95);
     CHECK(ppm[n / 2] <= 2);
