@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,8 @@ def run_argv(
     known = options.installed()
     argv = [str(find("comet-delay")), "run", "--json", "--parent-death", "--a", str(a), "--b", str(b)]
     argv += ["--mtu", str(mtu), "--seed", str(seed)]
+    # `set` may name a file with a trace that only root can read; nothing of a stranger is in the namespaces of a trial
+    argv += ["--user", "root"] if os.geteuid() == 0 and "user" not in box else []
     for option, file in (("--control", control), ("--record", record)):
         argv += [] if file is None else [option, str(file)]
     named = known.box_arguments({name: value for name, value in box.items() if value is not None})

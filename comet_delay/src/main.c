@@ -1,4 +1,5 @@
 /* comet-delay: `run`, and the table of verbs. */
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "metrics.h"
 #include "nc_control.h"
 #include "nc_jsonl.h"
+#include "nc_keeper.h"
 #include "nc_log.h"
 #include "nc_program.h"
 #include "settings.h"
@@ -36,16 +38,40 @@ static int check(const struct settings *settings, const struct params params[2])
     return NC_EXIT_OK;
 }
 
+/* What the keeper does: removes the control socket from a folder of root's. */
+static int keep(void *context, uint32_t what, uint64_t value, struct nc_error *error)
+{
+    const struct settings *settings = context;
+    (void)what;
+    (void)value;
+    (void)error;
+    return unlink(settings->control);
+}
+
+/* Files with traces and tables are named while the box runs, too (`set`). Priority is taken by threads to come. */
+static int confine(const struct settings *settings, json_t **sandbox, struct nc_error *error)
+{
+    static const char *const anywhere[] = {"/", NULL}, *const calls[] = {"sched_setscheduler", NULL};
+    const struct nc_sandbox limits = {.capabilities = settings->box.worker.priority ? UINT64_C(1) << CAP_SYS_NICE : 0,
+                                      .reads = anywhere,
+                                      .calls = calls};
+    return nc_sandbox_enter(&limits, &settings->sandbox, sandbox, error);
+}
+
 /* Opens the control socket if there is to be one, runs the box, prints `ready` and `end`. */
 static int operate(struct box *box, const struct settings *settings, const struct params params[2], int signal_fd,
-                   struct nc_error *error)
+                   struct nc_keeper *keeper, struct nc_error *error)
 {
+    json_t *sandbox = NULL;
     bool human = nc_program_is_human(settings->human, settings->json);
     int control_fd =
         settings->control ? nc_control_listen(settings->control, CONTROL_THREAD_CLIENTS_MAX, "box", error) : -1;
-    if ((settings->control && control_fd < 0) || box_start(box, error) < 0)
+    if ((settings->control && control_fd < 0) || confine(settings, &sandbox, error) < 0 || box_start(box, error) < 0) {
+        json_decref(sandbox);
         return -1;
+    }
     json_t *ready = box_ready_json(box);
+    json_object_set_new(ready, "sandbox", sandbox);
     json_object_set_new(ready, "control", nc_jsonl_text(settings->control ? settings->control : ""));
     if (human) {
         human_ready(stdout, params);
@@ -63,7 +89,8 @@ static int operate(struct box *box, const struct settings *settings, const struc
     json_decref(end);
     if (control_fd >= 0) {
         close(control_fd);
-        unlink(settings->control);
+        if (unlink(settings->control) < 0)
+            nc_keeper_ask(keeper, 0, 0, error);
     }
     return 0;
 }
@@ -82,12 +109,15 @@ static int run(int argc, char **argv)
         nc_program_end_with_parent();
     prctl(PR_SET_TIMERSLACK, 1);
     int signal_fd = nc_program_open_signals();
+    /* before the box has memory, which a fork would copy the tables of */
+    struct nc_keeper *keeper = settings.control ? nc_keeper_open(keep, &settings, 0, &error) : NULL;
     struct box *box = box_open(&settings.box, settings.port_a, settings.port_b, params, &error);
-    bool failed = !box || operate(box, &settings, params, signal_fd, &error) < 0;
+    bool failed = !box || operate(box, &settings, params, signal_fd, keeper, &error) < 0;
     if (failed)
         nc_log_error(stdout, error.status, "%s", error.text);
     if (box)
         box_close(box);
+    nc_keeper_close(keeper);
     return failed ? error.status : NC_EXIT_OK;
 }
 

@@ -18,7 +18,7 @@ from netcommon.binaries import CHECKOUT, find
 from netcommon.process import START_TIMEOUT_S, Event, Tool
 
 pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
-NUMBERS = {"net_bind_service": 10, "net_admin": 12, "net_raw": 13}
+NUMBERS = {"net_bind_service": 10, "net_admin": 12, "net_raw": 13, "sys_nice": 23}
 
 
 def rttcp(folder: Path) -> list[str | Path]:
@@ -32,8 +32,15 @@ def gateway(folder: Path) -> list[str | Path]:
     return [*apart, *settings.argv()]
 
 
+def box(folder: Path) -> list[str | Path]:
+    apart = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    own = [find("comet-delay"), "run", "--json", "--a", "tap:a", "--b", "tap:b", "--control", folder / "control"]
+    return [*apart, *own]
+
+
 DAEMONS: dict[str, tuple[str, Callable[[Path], list[str | Path]]]] = {
     "rttcp -r": ("rttcp/rttcp.1", rttcp),
+    "comet-delay run": ("comet_delay/comet-delay.1", box),
     "lft-gateway run": ("lft_ref/lft-gateway.1", gateway),
 }
 

@@ -11,6 +11,7 @@
 static const char *const napi_choices[] = {"auto", "off", NULL}; /* enum port_napi */
 
 /* clang-format off */
+#define OFFSET(member) OWN(member)
 static const struct nc_option own_rows[] = {
     {.name = "ports", .kind = NC_OPT_SECTION},
     {.name = "a", .kind = NC_OPT_STRING, .metavar = "PORT",
@@ -64,6 +65,7 @@ static const struct nc_option own_rows[] = {
     {.name = "record-headers", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "128B", .min = 64,
      .max = 1024, .help = "bytes kept of a packet; 128 holds link, IP and TCP headers",
      .offset = OWN(box.record.header_bytes)},
+    NC_SANDBOX_ROWS(sandbox),
     {.name = "parent-death", .kind = NC_OPT_FLAG, .help = "stop when the parent process ends",
      .offset = OWN(parent_death)},
     {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (the default on a terminal)", .offset = OWN(human)},

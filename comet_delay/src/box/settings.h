@@ -4,11 +4,13 @@
 #define COMET_SETTINGS_H
 
 #include "box.h"
+#include "nc_sandbox.h"
 #include "params.h"
 
 struct settings {
     struct box_settings box;
     const char *port_a, *port_b, *control;
+    struct nc_sandbox_choice sandbox;
     bool human, json, parent_death, check;
     struct params both, ab, ba;
 };

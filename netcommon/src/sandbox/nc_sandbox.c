@@ -184,13 +184,18 @@ static json_t *capability_names(void)
     static const struct {
         int number;
         const char *name;
-    } known[] = {{CAP_NET_BIND_SERVICE, "net_bind_service"}, {CAP_NET_ADMIN, "net_admin"}, {CAP_NET_RAW, "net_raw"}};
+    } known[] = {{CAP_NET_BIND_SERVICE, "net_bind_service"},
+                 {CAP_NET_ADMIN, "net_admin"},
+                 {CAP_NET_RAW, "net_raw"},
+                 {CAP_SYS_NICE, "sys_nice"}};
     json_t *names = json_array();
-    uint64_t has = permitted_capabilities();
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    uint64_t has = permitted_capabilities(), others = has;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        others &= ~(UINT64_C(1) << known[i].number);
         if (has >> known[i].number & 1)
             json_array_append_new(names, json_string(known[i].name));
-    if (has & ~(UINT64_C(1) << CAP_NET_BIND_SERVICE | UINT64_C(1) << CAP_NET_ADMIN | UINT64_C(1) << CAP_NET_RAW))
+    }
+    if (others)
         json_array_append_new(names, json_string("others"));
     return names;
 }
