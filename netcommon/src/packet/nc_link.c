@@ -65,12 +65,16 @@ static enum nc_decoded read_ppp_protocol(const struct bytes *bytes, size_t at, s
 
 static enum nc_decoded read_ppp(const struct bytes *bytes, size_t at, struct nc_link_header *out)
 {
-    enum nc_decoded status = need(bytes, at + 2);
+    enum nc_decoded status = need(bytes, at + 1);
     if (status != NC_DECODED)
         return status;
     const uint8_t *framing = bytes->at + at;
-    if (framing[0] == 0xff && framing[1] == 0x03)
-        return read_ppp_protocol(bytes, at + 2, out);
+    if (framing[0] == 0xff) { /* no protocol has this number */
+        status = need(bytes, at + 2);
+        if (status != NC_DECODED)
+            return status;
+        return framing[1] == 0x03 ? read_ppp_protocol(bytes, at + 2, out) : NC_MALFORMED;
+    }
     if (framing[0] != 0x0f && framing[0] != 0x8f) /* Cisco's HDLC: unicast, multicast */
         return read_ppp_protocol(bytes, at, out);
     if ((status = need(bytes, at + 4)) != NC_DECODED)
