@@ -129,7 +129,9 @@ static enum proxy_parsed plain(struct proxy_request *request, const char *line_e
 enum proxy_parsed proxy_http_parse(struct proxy_request *request)
 {
     const char *text = (const char *)request->text;
-    const char *end = memmem(text, request->used, "\r\n\r\n", 4);
+    size_t from = request->looked > 3 ? request->looked - 3 : 0;
+    const char *end = memmem(text + from, request->used - from, "\r\n\r\n", 4);
+    request->looked = request->used;
     if (!end)
         return request->used < PROXY_REQUEST_MAX ? PROXY_MORE : bad(request, TOO_LARGE);
     const char *line_end = memmem(text, request->used, "\r\n", 2), *target = text + 8;

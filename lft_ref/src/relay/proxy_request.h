@@ -23,6 +23,7 @@ struct proxy_request {
     enum proxy_kind kind;
     unsigned step; /* of SOCKS: 0 methods, 1 request */
     size_t used;   /* octets of the client in `text` */
+    size_t looked; /* of HTTP: so many of them have no end of the head, which may come an octet at a time */
     uint8_t text[PROXY_REQUEST_MAX];
     uint8_t reply[128];
     size_t reply_bytes;
