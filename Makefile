@@ -19,8 +19,8 @@ C_FILES := git ls-files '*.c' '*.h' '*.cc'
 SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.bash examples/github-action/gate.sh \
 	lft_ref/proof/run
 
-.PHONY: FORCE help setup packages build demo test test-c test-asan test-py test-uml mutants virtual bench papers docs \
-	pictures lint fuzz proof clean
+.PHONY: FORCE help setup packages build demo test test-c test-asan test-cost test-py test-uml mutants virtual bench \
+	papers docs pictures lint fuzz proof clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
@@ -56,7 +56,7 @@ demo: setup ## the LFP syndrome, seen: about five minutes with set-up, ends with
 	    $(MAKE) --no-print-directory virtual || echo "== the demonstration goes on without that kernel"; fi
 	@$(BIN)/lfp run $(DEMO) --quick --time auto
 
-test: setup test-c test-asan test-py ## all tests, C and Python
+test: setup test-c test-asan test-cost test-py ## all tests, C and Python
 
 test-c:
 	@echo "== C tests"
@@ -67,6 +67,12 @@ test-asan:
 	@cmake --preset asan --log-level=WARNING >/dev/null
 	@cmake --build --preset asan -j$(JOBS) $(if $(V),,-- --quiet)
 	@ctest --preset asan -j$(JOBS) --label-exclude figures
+
+test-cost:
+	@echo "== what an input may cost, in counted work and memory"
+	@cmake --preset cost --log-level=WARNING >/dev/null
+	@cmake --build --preset cost -j$(JOBS) $(if $(V),,-- --quiet)
+	@ctest --preset cost -j$(JOBS)
 
 test-py:
 	@echo "== tests of what the product does, side by side"
@@ -89,11 +95,13 @@ bench: setup ## ratios measured side by side, and the published accuracy table; 
 	@tools/install-packages scenarios/bench/log/debian-packages.txt
 	@$(BIN)/lfp bench --publish docs/reference/accuracy.md
 
-fuzz: setup ## every fuzz target for FUZZ_SECONDS (60)
+fuzz: setup ## every fuzz target for FUZZ_SECONDS (60), and as long for inputs that cost too much
 	@tools/install-packages tests/fuzz/debian-packages.txt
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j$(JOBS) -- --quiet
-	@tools/fuzz-all build/fuzz $(FUZZ_SECONDS)
+	@cmake --preset cost --log-level=WARNING >/dev/null
+	@cmake --build --preset cost -j$(JOBS) -- --quiet
+	@tools/fuzz-all build/fuzz build/cost $(FUZZ_SECONDS)
 
 PROOF_ACTIONS ?= 5
 

@@ -1,6 +1,7 @@
 # Compiler settings that hold for every target, and the switches that the presets set.
 option(LFP_TESTS "build C tests and fuzz targets" OFF)
 option(LFP_SANITIZE "build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(LFP_COST "build fuzz targets that count what an input costs (tests/fuzz/cost.c)" OFF)
 option(LFP_FUZZ "build fuzz targets with libFuzzer (needs clang); otherwise they only replay the corpus" OFF)
 
 set(CMAKE_C_STANDARD 11)
@@ -48,6 +49,10 @@ if(LFP_SANITIZE)
     add_compile_options(-fsanitize=fuzzer-no-link)
   endif()
   add_link_options(-fsanitize=address,undefined)
+endif()
+
+if(LFP_COST)
+  add_compile_options(-fsanitize-coverage=trace-pc)
 endif()
 
 find_package(PkgConfig REQUIRED)

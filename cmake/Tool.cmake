@@ -55,13 +55,27 @@ function(lfp_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120)
 endfunction()
 
-# lfp_fuzz(name source… CORPUS dir LIBS libs…): a libFuzzer target where LFP_FUZZ is on; elsewhere a program that
-# replays the corpus, run by CTest, so that every finding stays a test.
+# lfp_fuzz(name source… CORPUS dir LIBS libs… COST work work-octet memory memory-octet): a libFuzzer target where
+# LFP_FUZZ is on, a search for costly inputs where LFP_COST is on (tests/fuzz/cost.c has the units of COST); elsewhere a
+# program that replays the corpus, run by CTest, so that every finding stays a test.
 function(lfp_fuzz name)
-  cmake_parse_arguments(F "" "CORPUS" "LIBS" ${ARGN})
+  cmake_parse_arguments(F "" "CORPUS" "LIBS;COST" ${ARGN})
   add_executable(fuzz_${name} ${F_UNPARSED_ARGUMENTS})
   target_link_libraries(fuzz_${name} PRIVATE ${F_LIBS})
   lfp_link_plainly(fuzz_${name})
+  if(LFP_COST)
+    target_sources(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/cost.c)
+    foreach(function memcpy memmove memset memchr memmem strlen)
+      target_link_options(fuzz_${name} PRIVATE LINKER:--wrap=${function})
+    endforeach()
+    add_dependencies(fuzz_cost fuzz_${name})
+    string(REPLACE ";" " " bounds "${F_COST}")
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.cost
+         "${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS} ${bounds}\n") # for tools/fuzz-all
+    add_test(NAME cost_${name} COMMAND fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS} ${F_COST})
+    set_tests_properties(cost_${name} PROPERTIES TIMEOUT 120 LABELS cost)
+    return()
+  endif()
   if(LFP_FUZZ)
     target_sources(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/memory.c)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)

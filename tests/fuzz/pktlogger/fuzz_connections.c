@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { RECORD = 12, TOTAL = 64 << 10, CONNECTIONS = 16 };
+enum { RECORD = 12, TOTAL = 64 << 10, CONNECTIONS = 16, CAPTURED = 256 };
 
 static void check(bool good)
 {
@@ -64,7 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         packet.tcp.seq = nc_get32(data + 2);
         packet.tcp.ack = nc_get32(data + 6);
         packet.payload_len = (uint32_t)nc_get16(data + 10) * (data[0] & 128 ? 16 : 1);
-        uint32_t have = size - RECORD < packet.payload_len ? (uint32_t)(size - RECORD) : packet.payload_len;
+        uint32_t have = packet.payload_len < CAPTURED ? packet.payload_len : CAPTURED;
+        have = size - RECORD < have ? (uint32_t)(size - RECORD) : have;
         check(pl_connections_packet(&table, &packet, data + RECORD, have) == 0);
         check(table.pool.used <= TOTAL && table.n <= CONNECTIONS);
     }
