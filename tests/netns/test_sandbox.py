@@ -34,8 +34,8 @@ def gateway(folder: Path) -> list[str | Path]:
 
 def box(folder: Path) -> list[str | Path]:
     apart = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
-    own = [find("comet-delay"), "run", "--json", "--a", "tap:a", "--b", "tap:b", "--control", folder / "control"]
-    return [*apart, *own]
+    own = [str(find("comet-delay")), "run", "--json", "--a", "tap:a", "--b", "tap:b"]
+    return [*apart, *own, "--control", folder / "control"]
 
 
 DAEMONS: dict[str, tuple[str, Callable[[Path], list[str | Path]]]] = {
