@@ -49,7 +49,9 @@ def _write(setting: Scenario, folder: Path, target: Path) -> bool:
         import pyarrow as pa
         import pyarrow.csv as csv
 
-        csv.write_csv(pa.concat_tables(tables), target, csv.WriteOptions(quoting_header="none"))
+        with target.open("wb") as file:  # pyarrow before 23 has quotes around each name of its header
+            file.write(",".join(tables[0].column_names).encode() + b"\n")
+            csv.write_csv(pa.concat_tables(tables), file, csv.WriteOptions(include_header=False))
     return bool(tables)
 
 
