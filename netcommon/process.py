@@ -6,7 +6,8 @@ Three programs start before the tool, each by exec, so that the process id stays
 - a shell that checks that we still live, because no signal comes for a parent that died earlier
 - ``nsenter``, for a tool in a namespace
 
-The first two are left out where we are process 1, as in a guest: nobody survives that.
+The first two are left out where we are process 1, as in a guest: nobody survives that. There a tool of ours that is a
+Python module is a copy of us instead of a program of its own (`_as_a_copy`).
 
 The tool gets a process group of its own. So Ctrl-C reaches us alone, and we end the tools in order. After a tool has
 ended we end what it started and left behind in that group. A thread reads stdout into a queue, because a tool must
@@ -16,22 +17,26 @@ never block on a pipe while we wait for another tool.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import queue
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from netcommon.errors import EXIT_FAILED, LfpError
 from netcommon.ledger import Ledger
-from netcommon.netns import namespace_path
+from netcommon.netns import enter, namespace_path
 
 Event = dict[str, Any]
 # For a tool that says when it is ready, or answers a question and ends. It takes a hundredth of this; a machine with a
@@ -43,6 +48,7 @@ _LINGER_S = 0.02  # for a pipe to close after its tool has ended
 _WORDS_S = 0.5  # for the last line of a tool that has ended
 _LOOK_S = 0.005
 _END = object()  # queue mark: stdout closed
+_BEHIND: ContextVar[tuple[str, ...]] = ContextVar("behind", default=())
 
 
 class ToolError(LfpError):
@@ -55,6 +61,49 @@ def _dying_with_us() -> list[str]:
     if os.getpid() == 1:
         return []
     return ["setpriv", "--pdeathsig", "TERM", "--", "sh", "-c", _IF_PARENT_LIVES, str(os.getpid())]
+
+
+@contextlib.contextmanager
+def behind(*words: str) -> Iterator[None]:
+    """Tools that are started inside are started by this command, which ends with an exec of what follows it."""
+    token = _BEHIND.set(words)
+    try:
+        yield
+    finally:
+        _BEHIND.reset(token)
+
+
+def started_by() -> list[str]:
+    """The command that starts tools now (`behind`), for a tool that is a copy of us and starts another."""
+    return list(_BEHIND.get())
+
+
+def _as_a_copy(command: list[str], netns: int | str | None) -> Callable[[], None] | None:
+    """In a guest, what a child of ours does in the place of ``command`` when that is a Python module: Python takes no
+    time there as long as it is us, while another one takes as much as its version and packages need. None for any other
+    command. What it calls is safe after a fork: it takes no lock that another thread of ours holds for long."""
+    if os.getpid() != 1 or command[:2] != [sys.executable, "-m"]:
+        return None
+
+    def run() -> None:
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # with them the pipe on which subprocess waits for a new program
+        status = EXIT_FAILED
+        try:
+            if netns is not None:
+                enter(namespace_path(netns))
+            sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+            importlib.import_module(command[2]).main(command[3:])
+            status = 0
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 0 if end.code is None else EXIT_FAILED
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(OSError):
+                sys.stdout.flush()
+            os._exit(status)
+
+    return run
 
 
 def _how_it_ended(status: int) -> str:
@@ -115,12 +164,13 @@ class Tool:
 
     def __enter__(self) -> Tool:
         enter = [] if self._netns_pid is None else ["nsenter", f"--net={namespace_path(self._netns_pid)}", "--"]
-        command = [*_dying_with_us(), *enter, *self.argv]
+        command = [*_dying_with_us(), *enter, *started_by(), *self.argv]
         self._stderr = self._stderr_path.open("w+b") if self._stderr_path else tempfile.TemporaryFile()
         stdin = subprocess.PIPE if self._stdin else subprocess.DEVNULL
         self._process = subprocess.Popen(
-            command, stdin=stdin, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0
-        )
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0,
+            preexec_fn=_as_a_copy(self.argv, self._netns_pid),
+        )  # fmt: skip
         threading.Thread(target=self._drain, name=f"read-{self.name}", daemon=True).start()
         try:
             if self._ledger:

@@ -27,6 +27,7 @@ from typing import Any
 import click
 
 from netcommon import sock_diag
+from netcommon.process import started_by
 from rttcp import iperf3
 from rttcp.launcher import DEFAULT_PORT, FAMILIES
 
@@ -171,7 +172,8 @@ def main() -> None:
 @click.argument("arguments", nargs=-1)
 def receive(port: int, arguments: tuple[str, ...]) -> None:
     """A server for one transfer."""
-    argv, asked = [*PROGRAM, "--server", "--one-off", "--json", "--port", str(port), *arguments], _asking()
+    server_argv = [*PROGRAM, "--server", "--one-off", "--json", "--port", str(port), *arguments]
+    argv, asked = [*started_by(), *server_argv], _asking()
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
         deadline = time.monotonic() + LISTEN_S
         while not _listens(port):
@@ -192,7 +194,7 @@ def send(arguments: tuple[str, ...]) -> None:
     """A client; prints `end`."""
     asked = _asking()
     began_ns = time.monotonic_ns()
-    with subprocess.Popen([*PROGRAM, "--json", *arguments], stdout=subprocess.PIPE, text=True) as client:
+    with subprocess.Popen([*started_by(), *PROGRAM, "--json", *arguments], stdout=subprocess.PIPE, text=True) as client:
         text, _ = client.communicate()
     ended_ns = time.monotonic_ns()
     ran = Ran(began_ns, ended_ns, time.time_ns() - time.monotonic_ns())

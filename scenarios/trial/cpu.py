@@ -9,24 +9,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from netcommon import process
 from netcommon.errors import MissingError
 from scenarios.plan.model import Cpu
 
 _PRICE = Path("/proc/call_cost")  # "<ns a call> <ps a byte>", of whoever writes it and of what that starts from then on
-_NONE = "0 0"
+_PAYING = 'echo "$0" >"$1"; shift; exec "$@"'
 
 
 @contextmanager
 def priced(cpu: Cpu, whose: Literal["gateways", "hosts"]) -> Iterator[None]:
     """Programs that are started inside pay for their system calls as ``cpu`` says. MissingError where the guest's
-    kernel cannot charge."""
+    kernel cannot charge. A shell that becomes the program writes the price: would we, we paid ourselves for all that
+    Python does until the program runs, which differs between its versions."""
     if not cpu.has_price or cpu.of not in (whose, "all"):
         yield
         return
     if not _PRICE.exists():
         raise MissingError("cpu: this virtual-time kernel is older than Linux 7; build one from Linux 7: make virtual")
-    _PRICE.write_text(f"{cpu.call} {cpu.byte_ps}", encoding="ascii")
-    try:
+    with process.behind("sh", "-c", _PAYING, f"{cpu.call} {cpu.byte_ps}", str(_PRICE)):
         yield
-    finally:
-        _PRICE.write_text(_NONE, encoding="ascii")

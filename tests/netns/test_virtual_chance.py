@@ -31,6 +31,7 @@ for _ in range({times} // 100):
     subprocess.run(["true"], check=True)
     pathlib.Path(tempfile.mkdtemp(), "file").write_text("text")
 """
+IMPORTED = "\nimport os, time\n[(time.monotonic(), os.stat('/')) for _ in range({times})]\n"
 EACH_START = "        import os, time; [(time.monotonic(), os.urandom(9)) for _ in range({times})]\n"
 PATH = """
 [scenario]
@@ -45,7 +46,7 @@ sample = "10ms"
 """
 CASES = """
 [sweep]
-"scenario.case" = ["reno", "bbr", "streams", "lft", "box"]
+"scenario.case" = ["reno", "bbr", "streams", "lft", "box", "iperf3", "cpu"]
 [case.reno.transfer]
 congestion = "reno"
 [case.reno.path]
@@ -63,6 +64,21 @@ jitter = "normal:1ms,25%"
 aqm = "pie"
 [case.box.capture]
 points = ["snd", "box", "rcv"]
+[case.iperf3.transfer]
+tool = "iperf3"
+[case.iperf3.flow.second]
+start = "300ms"
+[case.iperf3.flow.third]
+start = "600ms"
+tool = "iperf3"
+[case.cpu.cpu]
+of = "all"
+call = "10us"
+[case.cpu.gateway]
+kind = "lft"
+rate = "1 line"
+[case.cpu.transfer]
+tool = "iperf3"
 """
 
 
@@ -78,7 +94,8 @@ def run(folder: Path, text: str, *sets: str, seed: int = 1, jobs: int = 1) -> Pa
 
 
 def busier(folder: Path, times: int) -> Path:
-    """A copy of the packages that do more before a trial, and at each start of a tool."""
+    """A copy of the packages that do more before a trial, at each start of a tool, and when the one for iperf3
+    loads."""
     for package in ("comet_delay", "lft_ref", "netcommon", "pktlogger", "rttcp", "scenarios"):
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     lean = folder / "scenarios" / "virtual" / "lean.py"
@@ -89,10 +106,12 @@ def busier(folder: Path, times: int) -> Path:
     text = process.read_text()
     assert start in text
     process.write_text(text.replace(start, EACH_START.format(times=times) + start))
+    with (folder / "rttcp" / "iperf3.py").open("a") as file:
+        file.write(IMPORTED.format(times=times))
     return folder
 
 
-@pytest.mark.timeout(600)  # fifteen guests
+@pytest.mark.timeout(900)  # twenty-one guests
 def test_whatever_sets_a_guest_up_the_results_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python's looks at the clock, its random numbers, processes and files, and the number of guests at a time."""
     runs = [run(tmp_path / "plain", PATH + CASES)]

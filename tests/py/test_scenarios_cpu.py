@@ -8,6 +8,7 @@ from typing import Literal
 import pytest
 
 from netcommon.errors import MissingError, UsageError
+from netcommon.process import Tool
 from scenarios.plan import params
 from scenarios.plan.plan import load_plan
 from scenarios.run import runner, time_choice
@@ -79,9 +80,14 @@ def test_only_those_who_are_named_are_charged(
     asked = load_plan(write(tmp_path, "[cpu]", f'[cpu]\nof = "{of}"')).trials[0].setting.cpu
     whose: list[Literal["gateways", "hosts"]] = ["gateways", "hosts"]
     for who in whose:
-        with cpu.priced(asked, who):
-            assert price.read_text() == ("2000 2000" if who in charged else "0 0"), who
-        assert price.read_text() == "0 0"
+        price.write_text("0 0")
+        with cpu.priced(asked, who), Tool(["printf", '{"event":"end"}\n']) as tool:
+            tool.finish(30)
+        assert price.read_text().strip() == ("2000 2000" if who in charged else "0 0"), who
+    price.write_text("0 0")
+    with Tool(["printf", '{"event":"end"}\n']) as tool:
+        tool.finish(30)
+    assert price.read_text() == "0 0"
 
 
 def test_a_kernel_that_cannot_charge_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
