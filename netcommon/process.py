@@ -21,6 +21,7 @@ import importlib
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,7 @@ _LINGER_S = 0.02  # for a pipe to close after its tool has ended
 _WORDS_S = 0.5  # for the last line of a tool that has ended
 _LOOK_S = 0.005
 _END = object()  # queue mark: stdout closed
+_PATH_BYTES = 4096
 _BEHIND: ContextVar[tuple[str, ...]] = ContextVar("behind", default=())
 
 
@@ -73,16 +75,30 @@ def behind(*words: str) -> Iterator[None]:
         _BEHIND.reset(token)
 
 
-def started_by() -> list[str]:
-    """The command that starts tools now (`behind`), for a tool that is a copy of us and starts another."""
-    return list(_BEHIND.get())
+def started(argv: Sequence[str]) -> list[str]:
+    """``argv`` behind the command that starts tools now (`behind`), which finds the program without a search."""
+    if not (first := _BEHIND.get()):
+        return list(argv)
+    return [*first, shutil.which(argv[0]) or argv[0], *argv[1:]]
 
 
-def _as_a_copy(command: list[str], netns: int | str | None) -> Callable[[], None] | None:
+def _environment() -> dict[str, str] | None:
+    """A tool's variables in a guest: the same number of octets on every host, because the stack lies below them, and
+    programs make random numbers of its address (mkstemp of glibc does, in iperf3). None elsewhere: ours."""
+    if os.getpid() != 1:
+        return None
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("LFP_")}
+    path = own.get("PATH", os.defpath)
+    return own | {"PATH": path + "/" * (-len(path) % _PATH_BYTES)}
+
+
+def _as_a_copy(
+    command: list[str], netns: int | str | None, environment: dict[str, str] | None
+) -> Callable[[], None] | None:  # fmt: skip
     """In a guest, what a child of ours does in the place of ``command`` when that is a Python module: Python takes no
     time there as long as it is us, while another one takes as much as its version and packages need. None for any other
     command. What it calls is safe after a fork: it takes no lock that another thread of ours holds for long."""
-    if os.getpid() != 1 or command[:2] != [sys.executable, "-m"]:
+    if environment is None or command[:2] != [sys.executable, "-m"]:
         return None
 
     def run() -> None:
@@ -91,6 +107,8 @@ def _as_a_copy(command: list[str], netns: int | str | None) -> Callable[[], None
         try:
             if netns is not None:
                 enter(namespace_path(netns))
+            os.environ.clear()
+            os.environ.update(environment)
             sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
             importlib.import_module(command[2]).main(command[3:])
             status = 0
@@ -164,12 +182,12 @@ class Tool:
 
     def __enter__(self) -> Tool:
         enter = [] if self._netns_pid is None else ["nsenter", f"--net={namespace_path(self._netns_pid)}", "--"]
-        command = [*_dying_with_us(), *enter, *started_by(), *self.argv]
+        command, environment = [*_dying_with_us(), *enter, *started(self.argv)], _environment()
         self._stderr = self._stderr_path.open("w+b") if self._stderr_path else tempfile.TemporaryFile()
         stdin = subprocess.PIPE if self._stdin else subprocess.DEVNULL
         self._process = subprocess.Popen(
             command, stdin=stdin, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0,
-            preexec_fn=_as_a_copy(self.argv, self._netns_pid),
+            env=environment, preexec_fn=_as_a_copy(self.argv, self._netns_pid, environment),
         )  # fmt: skip
         threading.Thread(target=self._drain, name=f"read-{self.name}", daemon=True).start()
         try:

@@ -27,12 +27,12 @@ from typing import Any
 import click
 
 from netcommon import sock_diag
-from netcommon.process import started_by
+from netcommon.process import started
 from rttcp import iperf3
 from rttcp.launcher import DEFAULT_PORT, FAMILIES
 
 _ADAPTER = (sys.executable, "-m", "rttcp.iperf3_tool")
-PROGRAM = ("setpriv", "--pdeathsig", "TERM", "--", "iperf3")  # it ends with us, however we end
+_DYING_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")  # however we end
 LISTEN_S = 8.0
 _ENDED_S = 1.0  # in which the kernel says that a connection has ended
 _LISTENING = "0A"
@@ -172,8 +172,8 @@ def main() -> None:
 @click.argument("arguments", nargs=-1)
 def receive(port: int, arguments: tuple[str, ...]) -> None:
     """A server for one transfer."""
-    server_argv = [*PROGRAM, "--server", "--one-off", "--json", "--port", str(port), *arguments]
-    argv, asked = [*started_by(), *server_argv], _asking()
+    server_argv = ["iperf3", "--server", "--one-off", "--json", "--port", str(port), *arguments]
+    argv, asked = [*_DYING_WITH_US, *started(server_argv)], _asking()
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
         deadline = time.monotonic() + LISTEN_S
         while not _listens(port):
@@ -194,7 +194,9 @@ def send(arguments: tuple[str, ...]) -> None:
     """A client; prints `end`."""
     asked = _asking()
     began_ns = time.monotonic_ns()
-    with subprocess.Popen([*started_by(), *PROGRAM, "--json", *arguments], stdout=subprocess.PIPE, text=True) as client:
+    with subprocess.Popen(
+        [*_DYING_WITH_US, *started(["iperf3", "--json", *arguments])], stdout=subprocess.PIPE, text=True
+    ) as client:
         text, _ = client.communicate()
     ended_ns = time.monotonic_ns()
     ran = Ran(began_ns, ended_ns, time.time_ns() - time.monotonic_ns())

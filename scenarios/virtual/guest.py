@@ -199,7 +199,7 @@ def _process_namespace() -> list[str]:
 def _arguments(share: Path, memory_bytes: int, seed: int) -> list[str]:
     """Kernel parameters. A NAME=VALUE that the kernel does not know becomes the environment of process 1."""
     python_path = f"{CHECKOUT}:{sysconfig.get_path('purelib')}"
-    return [
+    words = [
         f"mem={memory_bytes // 2**20}M", "time-travel=inf-cpu", f"time-travel-start={CLOCK_START_NS}",
         f"computing-budget={BUDGET_MS}", f"random-seed={seed}", "seccomp=auto", "con=null", "con0=null,fd:1",
         "quiet", "panic=-1", "ro", "root=none", "rootfstype=hostfs", "rootflags=/",
@@ -208,6 +208,13 @@ def _arguments(share: Path, memory_bytes: int, seed: int) -> list[str]:
         "TMPDIR=/run/tmp", "LC_ALL=C.UTF-8", f"PATH={_path()}",
         "--", "-S", "-m", init.__name__, str(share.resolve()),
     ]  # fmt: skip
+    return [_quoted(word) for word in words]
+
+
+def _quoted(word: str) -> str:
+    """A word of the kernel's command line, which spaces part unless they are inside quotation marks."""
+    name, equals, value = word.partition("=")
+    return word if " " not in word else f'{name}="{value}"' if equals else f'"{word}"'
 
 
 def _path() -> str:

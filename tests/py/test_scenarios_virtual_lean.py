@@ -1,15 +1,17 @@
-"""What a guest's Python finds in the place of packages that it does not load whole."""
+"""What a guest's Python gets: its command line, and what it finds in the place of packages that it loads in part."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import shlex
 import sys
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 
 import pytest
 
-from scenarios.virtual import lean
+from scenarios.virtual import guest, lean
 
 
 def test_mininet_finds_the_distutils_that_python_has_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +32,13 @@ def test_mininet_finds_the_distutils_that_python_has_no_more(monkeypatch: pytest
     finally:
         for name in [name for name in sys.modules if name.partition(".")[0] == "distutils"]:
             del sys.modules[name]
+
+
+def test_folders_with_spaces_reach_a_guest_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel parts its command line at spaces outside quotation marks, as a shell does."""
+    monkeypatch.setattr(guest, "CHECKOUT", tmp_path / "my checkout")
+    share = tmp_path / "my runs" / "share"
+    words = shlex.split(" ".join(guest._arguments(share, 2**30, 1)))
+    (found,) = (word for word in words if word.startswith("PYTHONPATH="))
+    assert found.startswith(f"PYTHONPATH={tmp_path}/my checkout:")
+    assert words[-1] == str(share)

@@ -26,7 +26,7 @@ with open({calls!r}, "a") as calls:
 run = pathlib.Path(words[words.index("--runs-dir") + 1]) / "run"
 run.mkdir(parents=True)
 (run / "manifest.json").write_text("{{}}")
-rows = [{{"trial": trial, "flow": 0, "short_term_bps": {bps} + trial}} for trial in range(2)]
+rows = [{{"trial": trial, "flow": 0, "state": "done", "short_term_bps": {bps} + trial}} for trial in range(2)]
 pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), run / "results.parquet")
 """
 
