@@ -142,8 +142,11 @@ static struct lft_session *session_for(struct relay *relay, const struct lft_ope
 int connection_open(struct relay_connection *connection, const struct lft_open *where)
 {
     struct relay *relay = connection->relay;
+    struct lft_open asked = *where;
+    if (!(asked.flags & LFT_OPEN_KEEP_SOURCE)) /* the far gateway shares its places out among clients, too */
+        asked.source_port = shares_number(&connection->place, relay->secret);
     connection->phase = RELAY_OPENING;
-    connection->stream = relay->draining ? NULL : lft_stream_open(session_for(relay, where), where, connection);
+    connection->stream = relay->draining ? NULL : lft_stream_open(session_for(relay, where), &asked, connection);
     return connection->stream ? 0 : -1;
 }
 

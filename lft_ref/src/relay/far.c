@@ -225,7 +225,9 @@ void relay_far_open(struct relay *relay, struct lft_stream *stream)
 {
     const struct lft_open *where = lft_stream_where(stream);
     struct lft_result none = {.code = LFT_RESULT_NO_RESOURCES};
-    struct share_key source = share_key(where->flags & LFT_OPEN_KEEP_SOURCE ? where->family : 0, where->source);
+    bool keep = where->flags & LFT_OPEN_KEEP_SOURCE;
+    const uint8_t number[16] = {(uint8_t)(where->source_port >> 8), (uint8_t)where->source_port};
+    struct share_key source = share_key(keep ? where->family : 0, keep ? where->source : number);
     struct relay_connection *connection =
         relay->draining ? NULL : connection_create(relay, -1, RELAY_CONNECTING, &source);
     if (!connection) {

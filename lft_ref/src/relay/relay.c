@@ -5,6 +5,7 @@
 
 #include "nc_clock.h"
 #include "nc_range.h"
+#include "primitives.h"
 #include "relay_internal.h"
 
 struct relay *relay_create(const struct relay_settings *settings, struct loop *loop, struct lft_session *session)
@@ -15,6 +16,8 @@ struct relay *relay_create(const struct relay_settings *settings, struct loop *l
     relay->settings = *settings;
     relay->loop = loop;
     relay->session = session;
+    lft_random(&relay->secret, sizeof relay->secret);
+    relay->secret |= 1;
     relay->work.end = &relay->work.first;
     relay->held.end = &relay->held.first;
     relay->waiting.end = &relay->waiting.first;

@@ -27,6 +27,7 @@ struct relay {
     struct lft_shaper host;
     struct shares *half_open, *places;
     size_t n;
+    uint64_t secret; /* of the numbers of clients */
     bool draining, bypassed;
     struct relay_counters counters;
 };

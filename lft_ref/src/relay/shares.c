@@ -27,10 +27,9 @@ struct shares {
 struct share_key share_key(unsigned family, const uint8_t address[16])
 {
     struct share_key key = {{0}};
-    if (family != 4 && family != 6)
-        return key;
-    key.at[0] = (uint8_t)family;
-    memcpy(key.at + 1, address, family == 4 ? 4 : 8);
+    bool known = family == 4 || family == 6;
+    key.at[0] = known ? (uint8_t)family : 0;
+    memcpy(key.at + 1, address, !known ? 2 : family == 4 ? 4 : 8);
     return key;
 }
 
@@ -195,4 +194,12 @@ void shares_remove(struct shares *shares, struct share_entry *entry)
     shares->n--;
     if (!source->n)
         forget_source(shares, source);
+}
+
+/* Multiply-shift hashing. */
+uint16_t shares_number(const struct share_entry *entry, uint64_t secret)
+{
+    uint64_t address;
+    memcpy(&address, entry->source->key.at + 1, sizeof address);
+    return (uint16_t)((address + entry->source->key.at[0] * UINT64_C(0x9e3779b97f4a7c15)) * secret >> 48);
 }

@@ -4,8 +4,8 @@
  *   - Connections that are not yet established (--half-open): the oldest of the busiest source makes room.
  *   - All connections (--sessions): one that has been idle for long makes room, if its source has more than the source
  *     of the new one; otherwise there is no place for the new one.
- * A source is an IPv4 address or an IPv6 network of 64 bits. A far gateway does not know the clients of its peer's
- * proxies; these are one source.
+ * A source is an IPv4 address or an IPv6 network of 64 bits. A far gateway knows the clients of its peer's proxies by a
+ * number alone.
  * Rejected: turning new ones away at the limit; eight silent destinations a second would then keep everybody out for as
  * long as a connect may take, two minutes, and idle connections for a day. A fixed share for each source; it is too
  * little for one behind which there are many hosts, and too much against a thousand sources. */
@@ -27,8 +27,12 @@ enum { SHARE_KEY = 9 };
 struct share_key {
     uint8_t at[SHARE_KEY];
 };
-/* `family` is 4 or 6, and any other for a source that is not known; `address` is in network order. */
+/* `address` is in network order. For any other family than 4 and 6 it is the number that the peer's proxy has given a
+ * client, two octets; 0: the client is not known. */
 struct share_key share_key(unsigned family, const uint8_t address[16]);
+/* Such a number for the source of an entry; only who knows the secret, which is odd, can choose sources that have the
+ * same one. */
+uint16_t shares_number(const struct share_entry *entry, uint64_t secret);
 
 struct shares;
 struct shares *shares_create(size_t most); /* NULL: no memory */

@@ -73,6 +73,7 @@ static void take_open(struct lft_stream *stream, struct lft_buffer *buffer, cons
     session->counters.opened_there++;
     if (good) {
         stream->where = open;
+        lft_client_join(stream, open);
         lft_stream_event(stream, LFT_EVENT_OPENED);
         return;
     }

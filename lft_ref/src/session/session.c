@@ -92,6 +92,7 @@ void lft_session_tick(struct lft_session *session, uint64_t now_ns)
         lft_pool_trim(session->blocks);
     }
     bool second = ++session->ticks % 10 == 0;
+    lft_clients_tick(session);
     for (struct lft_stream *stream = session->all.first, *next; stream; stream = next) {
         next = stream->all.next;
         if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS)

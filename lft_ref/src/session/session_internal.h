@@ -17,6 +17,7 @@ enum {
     LFT_EARLY_CREDIT = 8192, /* FORMAT.md: what an opener may send before the acceptor has answered */
     LFT_ACTIVE_TICKS = 10,
     LFT_NEW_TICKS = 3,
+    LFT_CLIENT_BUCKETS = 1024,
     LFT_EARLY_TICKS = 1300 /* FORMAT.md: how long a stream may be EARLY */
 };
 
@@ -60,6 +61,13 @@ enum {
     LFT_SAY_RETURN = 32
 };
 
+/* Whom streams belong to (clients.c). waiting: those of its streams that are in a list of turns. */
+struct lft_client {
+    struct lft_client *hash_next;
+    uint64_t key;
+    uint32_t streams, waiting;
+};
+
 struct lft_links {
     struct lft_stream *previous, *next;
 };
@@ -67,6 +75,7 @@ struct lft_links {
 struct lft_stream {
     struct lft_session *session;
     struct lft_stream *hash_next;
+    struct lft_client *client; /* NULL: not known */
     struct lft_links all, turn, saying, event, starved;
     uint32_t id;
     void *user;
@@ -119,6 +128,8 @@ struct lft_session {
     uint32_t holes_size, holes_n;
     struct lft_piece *free_pieces;
     size_t pieces_n, pieces_most; /* those that exist, and how many may */
+    struct lft_client *clients[LFT_CLIENT_BUCKETS];
+    uint32_t waiting_most;        /* of a client, since the last tick */
     struct lft_stream_ids theirs; /* identifiers that the peer has begun to use */
     struct lft_refusals refusals; /* streams of the peer that there was no room for */
     struct lft_pool *blocks;      /* each buffer holds a struct lft_block */
@@ -156,6 +167,12 @@ static inline uint32_t lft_session_hash(const struct lft_session *session, uint6
 struct lft_stream *lft_stream_find(const struct lft_session *session, uint32_t id);
 void lft_table_add(struct lft_session *session, struct lft_stream *stream);
 void lft_table_remove(struct lft_stream *stream);
+/* clients.c */
+void lft_client_join(struct lft_stream *stream, const struct lft_open *where);
+void lft_client_leave(struct lft_stream *stream);
+void lft_client_waits(struct lft_stream *stream, bool waits); /* it enters or leaves the lists of turns */
+int32_t lft_client_quantum(const struct lft_stream *stream);  /* octets of a turn */
+void lft_clients_tick(struct lft_session *session);
 /* turns.c */
 void lft_stream_event(struct lft_stream *stream, unsigned events);
 void lft_stream_say(struct lft_stream *stream, unsigned say);

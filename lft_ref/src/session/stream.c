@@ -48,8 +48,11 @@ void lft_stream_free(struct lft_stream *stream)
     lft_stream_drop_data(stream);
     if (!stream->dead)
         lft_table_remove(stream);
-    if (stream->list != LFT_LIST_NONE)
+    if (stream->list != LFT_LIST_NONE) {
         LFT_REMOVE(stream->list == LFT_LIST_FRESH ? &session->fresh : &session->old, stream, turn);
+        lft_client_waits(stream, false);
+    }
+    lft_client_leave(stream);
     if (stream->on_saying)
         LFT_REMOVE(&session->saying, stream, saying);
     if (stream->on_event)
@@ -119,6 +122,7 @@ struct lft_stream *lft_stream_open(struct lft_session *session, const struct lft
     }
     *copy = *where;
     stream->where = copy;
+    lft_client_join(stream, copy);
     stream->user = user;
     session->counters.opened_here++;
     stream->opened = true;

@@ -1,5 +1,6 @@
 /* The lists in which streams wait: for the relay (events), for a chunk of their own (OPEN, ACCEPT, REFUSE, RESET,
- * CREDIT), and for their turn to send data. Turns are deficit round robin by octets. */
+ * CREDIT), and for their turn to send data. Turns are deficit round robin by octets, in which each client has an equal
+ * part (clients.c). */
 #include "session_internal.h"
 
 void lft_stream_event(struct lft_stream *stream, unsigned events)
@@ -49,6 +50,7 @@ void lft_stream_update(struct lft_stream *stream)
     stream->sendable = now;
     if (now && stream->list == LFT_LIST_NONE) {
         stream->list = LFT_LIST_FRESH;
+        lft_client_waits(stream, true);
         stream->deficit = LFT_QUANTUM;
         LFT_APPEND(&session->fresh, stream, turn);
     }
@@ -61,6 +63,8 @@ static void move(struct lft_stream *stream, enum lft_list to)
     stream->list = to;
     if (to == LFT_LIST_OLD)
         LFT_APPEND(&session->old, stream, turn);
+    else
+        lft_client_waits(stream, false);
 }
 
 /* An idle stream that was fresh goes behind the old ones before it may be fresh again, so that a stream gains nothing
@@ -70,7 +74,7 @@ struct lft_stream *lft_session_turn(struct lft_session *session)
     while (session->sendable) {
         struct lft_stream *stream = session->fresh.first ? session->fresh.first : session->old.first;
         if (stream->deficit <= 0) {
-            stream->deficit += LFT_QUANTUM;
+            stream->deficit += lft_client_quantum(stream);
             move(stream, LFT_LIST_OLD);
         } else if (stream->sendable)
             return stream;

@@ -98,10 +98,11 @@ static void slow_reader_stops_only_its_own(void)
     pair_free(pair);
 }
 
-/* As pair_stream, beside others that make events too. */
-static void open_beside(struct pair *pair, struct lft_stream *stream[2])
+/* As pair_stream, beside others that make events too; `client` is the number of whose it is. */
+static void open_for(struct pair *pair, struct lft_stream *stream[2], uint16_t client)
 {
-    struct lft_open where = {.family = LFT_FAMILY_IPV4, .destination = {10, 0, 0, 1}, .destination_port = 80};
+    struct lft_open where = {
+        .family = LFT_FAMILY_IPV4, .destination = {10, 0, 0, 1}, .destination_port = 80, .source_port = client};
     unsigned events = 0;
     stream[0] = lft_stream_open(lft_link_session(pair->link[0]), &where, pair);
     CHECK(stream[0]);
@@ -110,6 +111,11 @@ static void open_beside(struct pair *pair, struct lft_stream *stream[2])
         CHECK((stream[1] = lft_session_event(lft_link_session(pair->link[1]), &events)));
     lft_stream_accept(stream[1]);
     pair_run(pair, 30 * NC_NS_PER_MS);
+}
+
+static void open_beside(struct pair *pair, struct lft_stream *stream[2])
+{
+    open_for(pair, stream, 0);
 }
 
 /* Writes what fits to n streams for a while; one of them or another is read at its end, NULL: none. Returns what was
@@ -143,6 +149,27 @@ static void readers_that_stand_still_leave_room(void)
     open_beside(pair, other[0]);
     CHECK(carry(pair, other, 1, 2000, other[0][1]) > 50 * 65536); /* the least credit in most of the 80 round trips */
     CHECK_EQ(pair_dropped_for_memory(pair), 0);
+    pair_free(pair);
+}
+
+/* A client with ten bulk streams gets as much of the line as one with a single stream. */
+static void clients_share_the_line(void)
+{
+    enum { MANY = 10, GROWN_MS = 1000, MS = 3000 };
+    struct pair *pair = pair_start();
+    struct lft_stream *streams[MANY + 1][2];
+    size_t many = 0, single = 0;
+    for (int i = 0; i <= MANY; i++)
+        open_for(pair, streams[i], i < MANY ? 1 : 2);
+    for (int ms = 0; ms < MS; ms++) {
+        carry(pair, streams, MANY + 1, 1, NULL);
+        for (int i = 0; i <= MANY; i++)
+            *(i < MANY ? &many : &single) += pair_read_all(pair, streams[i][1]);
+        if (ms == GROWN_MS)
+            many = single = 0;
+    }
+    CHECK(many > 2 * GROWN_MS * 4000); /* of the 6250 octets that are half of 100 Mbit/s in a millisecond */
+    CHECK(single > many * 9 / 10 && many > single * 9 / 10);
     pair_free(pair);
 }
 
@@ -311,6 +338,7 @@ int main(void)
     RUN(reset_arrives_with_its_reason);
     RUN(slow_reader_stops_only_its_own);
     RUN(readers_that_stand_still_leave_room);
+    RUN(clients_share_the_line);
     RUN(a_trickle_takes_no_share);
     RUN(credit_of_a_quiet_stream_is_given_back);
     RUN(idle_credit_is_given_back);
