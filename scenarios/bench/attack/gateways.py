@@ -31,7 +31,7 @@ PROXY = (LAN["near"][4], 1080)
 SILENT_NET, SILENT = "10.96.0.0/16", "10.96.0.1"
 OTHERS = [f"10.81.0.{10 + i}" for i in range(3)]
 EACH = len(OTHERS) + 1  # sources that share the resource
-LATE_S, STEADY_S = 2.0, 3.0
+LATE_S, STEADY_S, GROWN_S = 2.0, 3.0, 8.0
 _PRICE = "echo '20000 10000' > /proc/call_cost; exec \"$@\""  # 20 µs a system call, 10 ns an octet
 
 
@@ -160,16 +160,17 @@ async def _send(source: str, number: int) -> None:
 
 
 async def _all_send(lab: Lab, connections: int) -> dict[int, int]:
-    """The octets of each source in STEADY_S: of the one with so many connections, and of the others with one each."""
+    """The octets of each source in GROWN_S, once windows have grown: of the one with so many connections, and of the
+    others with one each."""
     counts: dict[int, int] = {}
     listener = call_in(lab.server, socket.create_server, (SERVER[4], PORT), backlog=BACKLOG)
     await asyncio.get_running_loop().create_server(lambda: _Sink(counts), sock=listener)
     sources = [CLIENT[4]] * connections + OTHERS
     numbers = [0] * connections + list(range(1, EACH))
     tasks = [asyncio.create_task(_send(*one)) for one in zip(sources, numbers, strict=True)]
-    await asyncio.sleep(STEADY_S)
+    await asyncio.sleep(GROWN_S)
     counts.clear()
-    await asyncio.sleep(STEADY_S)
+    await asyncio.sleep(GROWN_S)
     found = dict(counts)
     for task in tasks:
         task.cancel()
@@ -182,7 +183,7 @@ def processor(connections: int) -> Share:
     over so many connections."""
     with lab_of(program=("sh", "-c", _PRICE, "sh")) as lab:
         octets = call_in(lab.client, asyncio.run, _all_send(lab, connections))
-    mbit = {number: 8e-6 * octets.get(number, 0) / STEADY_S for number in range(EACH)}
+    mbit = {number: 8e-6 * octets.get(number, 0) / GROWN_S for number in range(EACH)}
     return Share(mbit[0], [mbit[n] for n in range(1, EACH)], sum(mbit.values()) / EACH, "Mbit/s")
 
 

@@ -52,6 +52,7 @@ RESOURCES = [
     _guest("half-open connections of a gateway", "gateways", "half_open", places=64),
     _guest("look-ups of names at a gateway", "gateways", "names", places=64),
     _guest("descriptors of a gateway", "gateways", "descriptors", limit=400),
+    _guest("processor of a gateway", "gateways", "processor", connections=20),
     Resource("memory of a gateway's streams", lambda _: streams.memory(1000, 20), virtual=False),
     _guest("sessions of rttcp -r", "receiver", "sessions", places=16),
     _guest("descriptors of rttcp -r", "receiver", "descriptors", limit=64),

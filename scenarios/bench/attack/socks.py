@@ -95,8 +95,9 @@ class Greedy:
         self._n, self._opens, self._again_s = n, opens, again_s
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def _hold(self) -> None:
+    async def _hold(self, after_s: float) -> None:
         loop = asyncio.get_running_loop()
+        await asyncio.sleep(after_s)
         while True:
             with contextlib.suppress(OSError):
                 sock = await self._opens()
@@ -110,7 +111,8 @@ class Greedy:
             await asyncio.sleep(self._again_s)
 
     async def __aenter__(self) -> Greedy:
-        self._tasks = [asyncio.create_task(self._hold()) for _ in range(self._n)]
+        each_s = self._again_s / self._n
+        self._tasks = [asyncio.create_task(self._hold(each_s * number)) for number in range(self._n)]
         return self
 
     async def __aexit__(self, *_: object) -> None:

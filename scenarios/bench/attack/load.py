@@ -1,0 +1,62 @@
+"""``attack.load``: clients at work next to all attacks at once, for an hour of virtual time.
+
+A port scan, more idle connections than there are descriptors for, slow readers, look-ups of names that hang, and an
+observer of state and metrics, while memory is short. No connection of a client at work may be lost or bring other
+octets than were sent, and none may take longer than 1.5 times the longest of the same clients alone.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from netcommon.binaries import CHECKOUT
+from netcommon.errors import LfpError
+from scenarios.bench.registry import Bench, Place, Result, Row
+from scenarios.virtual import kernel, program
+
+CLIENTS, ALONE_S, SECONDS = 100, 60, 3600
+MOST = 1.5  # times the longest without attacks
+MEMORY_BYTES = 3 << 30  # of the guest
+TIMEOUT_S = 4 * 3600
+
+
+def measured(clients: int, alone_s: int, seconds: int, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
+    """What `working.measure` returns, from a guest."""
+    argv = [sys.executable, "-m", "scenarios.bench.attack.working", *map(str, (clients, alone_s, seconds))]
+    done = program.run(argv, folder=CHECKOUT, timeout_s=timeout_s, memory_bytes=MEMORY_BYTES)
+    if done.status:
+        raise LfpError(f"attack.load: {done.output.strip()}")
+    found: dict[str, Any] = json.loads(done.output.splitlines()[-1])
+    return found
+
+
+def rows(found: dict[str, Any]) -> list[Row]:
+    """The figures of a measurement, with their bounds."""
+    alone, beside, seen, near = (found[name] for name in ("alone", "beside", "seen", "near"))
+    said = f"{alone['largest_ms']:.1f} ms alone, {beside['largest_ms']:.1f} ms next to the attacks"
+    held = ", ".join(f"{what} {n}" for what, n in seen.items())
+    return [
+        Row("connections lost", "", beside["lost"], 0, 0, f"of {beside['connections']}; {beside['losses'][:1]}"),
+        Row("longest connection", "times alone", beside["largest_ms"] / alone["largest_ms"], 0, MOST, said),
+        Row("median connection", "times alone", beside["median_ms"] / alone["median_ms"], 0, MOST,
+            f"{alone['median_ms']:.1f} and {beside['median_ms']:.1f} ms"),
+        Row("octets compared", "MB", beside["octets"] / 1e6, 0, float("inf"), held),
+        Row("turned away or replaced", "", near["near_limited"] + near["places_evicted"], 1, float("inf"),
+            f"{near['half_open_evicted']} half-open ones replaced"),
+    ]  # fmt: skip
+
+
+def measure(place: Place) -> Iterator[Result]:
+    """One result. ``--seconds`` is the virtual time next to the attacks."""
+    if why := kernel.missing():
+        place.say(f"attack.load: left out: {why}")
+        return
+    seconds = place.seconds or SECONDS
+    method = f"{CLIENTS} clients, a connection of 8 KB each way every 10 s, for {seconds} s of virtual time."
+    yield Result("attack.load", "within bounds", None, rows=rows(measured(CLIENTS, ALONE_S, seconds)), method=method)
+
+
+BENCH = Bench("attack.load", "clients at work next to all attacks at once; needs 'make virtual'", measure)
