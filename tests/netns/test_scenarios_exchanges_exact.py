@@ -100,11 +100,13 @@ def test_latency_and_goodput_are_tsharks(trial: tuple[dict[str, Any], Path, str]
     latencies = ended - begun
     assert metrics["latency_mean_ns"] == pytest.approx(latencies.mean(), abs=100_000)
     assert metrics["latency_max_ns"] == pytest.approx(latencies.max(), abs=200_000)
-    assert metrics["latency_p50_ns"] == pytest.approx(np.sort(latencies)[19], rel=0.01), "the histogram's step"
+    for key, number in (("p50", 19), ("p90", 35), ("p99", 39)):
+        exact = np.sort(latencies)[number]
+        assert exact - 100_000 <= metrics[f"latency_{key}_ns"] <= exact * (1 + 1 / 32) + 100_000, "the histogram's step"
     whole_ns = ended[-1] - begun[0]
     assert metrics["exchanges_per_s"] == pytest.approx(40e9 / whole_ns, rel=1e-3)
     assert metrics["response_bps"] == pytest.approx(8e5 * 40e9 / whole_ns, rel=1e-3)
-    for words in ("exchanges/s, median", "p99", "responses", "exchanges, verdict"):
+    for words in ("exchanges/s, median", "p99", "responses", "exchanges, verdict", "up to 3.2 %"):
         assert words in said, said
     assert "kbit/s" not in said, "the rate of the requests is not the headline"
 
