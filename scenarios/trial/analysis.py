@@ -23,13 +23,15 @@ from scenarios.network.topology import Topology
 from scenarios.plan import flows
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import PathTable
-from scenarios.trial import rings
+from scenarios.trial import recovery, rings
 from scenarios.trial.captured import REVERSE, SERVER, THROUGH
+from scenarios.trial.files import read_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ANALYSE_TIMEOUT_S = 600.0
+_MOST_OUTAGES, _FOR_EVER_NS = 1024, 2**61
 _WAYS: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
 BOX = "box"  # the capture point that is no interface; also the name of its folder and of its file
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
@@ -75,6 +77,7 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
         told = ["--box", str(record), "--late-from", f"{_late_ns(setting.path)}ns"] if record.exists() else []
         told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(setting.path)) else []
+        told += ["--up", ",".join(map(str, ends))] if (ends := up_again_ns(folder)) else []
         _join(folder, "snd", "rcv", folder, ledger, [*told, *known])
         if any(one.setting.transfer.request or one.setting.transfer.bidir for one in flows.of(setting)):
             always = [option for option in known if option == "--always-data"]
@@ -84,6 +87,14 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
 
         pktlogger.to_parquet(record, folder / f"{BOX}.parquet")
         shutil.rmtree(record)
+
+
+def up_again_ns(folder: Path) -> list[int]:
+    """When the outages of a trial's path ended, by CLOCK_REALTIME; at most what pktlogger takes."""
+    box, params = (read_json(folder / f"{name}.json") or {} for name in ("delay", "params"))
+    began_ns = (box.get("clock") or {}).get("realtime_ns")
+    ends = [end for _, end in recovery.outages(params) if end < _FOR_EVER_NS]
+    return [int(began_ns) + end for end in ends[:_MOST_OUTAGES]] if began_ns else []
 
 
 def _late_ns(path: PathTable) -> int:

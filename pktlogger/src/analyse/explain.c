@@ -125,6 +125,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .min_rtt_ns = t->min_rtt_ns > 0 ? t->min_rtt_ns : 1,
         .segment_ns = (int64_t)(explain->study.service * (t->mss + PL_HEADERS)),
         .down = &explain->down,
+        .up_known = t->up.n > 0,
         .samples = t->samples ? pl_send_samples_of(t->samples, t->flow->side[t->dir].port, t->flow->side[!t->dir].port)
                               : (struct pl_samples_of){0},
         .always_data = t->always_data,

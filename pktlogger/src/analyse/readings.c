@@ -148,6 +148,7 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
     *error = (struct nc_error){.status = NC_EXIT_FAILED};
     for (uint32_t i = 0; i < analysis->n; i++) {
         analysis->transfers[i].ruled_out = analysis->ruled_out;
+        analysis->transfers[i].up = analysis->up;
         analysis->transfers[i].samples = analysis->samples;
         analysis->transfers[i].always_data = analysis->always_data;
         analysis->transfers[i].opening_bytes = analysis->opening_bytes;

@@ -227,10 +227,28 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     return l->full ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
 }
 
+/* Where the path came up again within a gap that began while it was down, the gap is two: that of the path, and the
+ * rest, in which the sender waits for its time-out, say. */
+static int end_of_outage(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    if (!l->path.up_known)
+        return 0;
+    size_t at = l->down_at;
+    while (at < l->path.down->list.n && l->path.down->list.at[at].t1_ns <= l->gap.t0_ns)
+        at++;
+    if (at == l->path.down->list.n)
+        return 0;
+    const struct pl_time_span *down = &l->path.down->list.at[at];
+    bool within = down->t0_ns <= l->gap.t0_ns && down->t1_ns < sent->t_ns;
+    return within ? end_gap(l, down->t1_ns, PL_LIMIT_PATH_DOWN) : 0;
+}
+
 /* Ends the gap before a packet. One that waited for the window first and for the application then is two. */
 static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     if (l->recovered_ns > l->gap.t0_ns && end_gap(l, l->recovered_ns, (int)l->recovered_cause) < 0)
+        return -1;
+    if (end_of_outage(l, sent) < 0)
         return -1;
     int cause = gap_cause(l, sent);
     bool idle = cause == PL_LIMIT_APPLICATION;

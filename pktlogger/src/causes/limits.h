@@ -18,6 +18,7 @@ struct pl_limits_path {
     uint32_t flow, mss;
     int64_t min_rtt_ns, segment_ns;
     const struct pl_time_spans *down; /* when nothing passed the path, as the sender felt it; NULL: never */
+    bool up_known;                    /* they end when the path was up again, not when the sender heard of it */
     const struct pl_time_spans *late; /* when the box was late, likewise */
     struct pl_samples_of samples;     /* of the sender's socket */
     bool always_data;                 /* its program never has nothing to send, once it sends its data: */

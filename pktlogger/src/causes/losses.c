@@ -128,7 +128,8 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int6
         c->sink(c->context, &row);
     }
     c->run.n = 0;
-    return down_ns < 0 ? 0 : pl_time_spans_add(c->down, down_ns, until_ns);
+    return down_ns < 0 ? 0
+                       : pl_time_spans_add(c->down, down_ns, pl_down_until(&c->t->up, c->last_lost_ns, until_ns, 0));
 }
 
 int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segment)

@@ -22,7 +22,7 @@ struct pl_loss_causes {
     uint64_t arrived;              /* parts */
     size_t studied;                /* runs of the study that are before the next part */
     int64_t first_lost_ns, last_lost_ns;
-    struct pl_time_spans *down; /* from the first part of an outage to the acknowledgement of the next arrival */
+    struct pl_time_spans *down; /* from the first part of an outage until the path is up, or something is heard */
 };
 
 /* `study` has all parts of the transfer. Outages are added to `down`, as the sender felt them. */

@@ -22,17 +22,21 @@ static int64_t due_ns(const struct pl_ack_outages *o, int64_t t_sent_ns)
     return t_sent_ns + pl_base_at(&o->t->ack_base, t_sent_ns);
 }
 
-static int end_run(struct pl_ack_outages *o, int64_t until_ns)
+/* `next_ns`: when the acknowledgement behind the run was sent, which shows how long the path is then. */
+static int end_run(struct pl_ack_outages *o, int64_t next_ns, int64_t until_ns)
 {
     bool outage = o->lost && is_outage(o);
     o->lost = o->of_outage = 0;
-    return outage ? pl_time_spans_add(o->spans, due_ns(o, o->first_ns), until_ns) : 0;
+    if (!outage)
+        return 0;
+    until_ns = pl_down_until(&o->t->up, o->last_ns, until_ns, pl_base_at(&o->t->ack_base, next_ns));
+    return pl_time_spans_add(o->spans, due_ns(o, o->first_ns), until_ns);
 }
 
 int pl_ack_outages_add(struct pl_ack_outages *o, const struct pl_ack *ack)
 {
     if (ack->t_received_ns >= 0)
-        return end_run(o, ack->t_received_ns);
+        return end_run(o, ack->t_sent_ns, ack->t_received_ns);
     if (due_ns(o, ack->t_sent_ns) > o->t->sender_last_ns)
         return 0; /* the sender's capture was too short to show it */
     if (o->lost++ == 0)
@@ -44,5 +48,5 @@ int pl_ack_outages_add(struct pl_ack_outages *o, const struct pl_ack *ack)
 
 int pl_ack_outages_end(struct pl_ack_outages *o)
 {
-    return end_run(o, o->t->last_ns);
+    return end_run(o, o->last_ns, o->t->last_ns);
 }

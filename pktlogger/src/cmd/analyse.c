@@ -27,7 +27,7 @@
 #include "xplot.h"
 
 struct settings {
-    const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out, *samples, *clock;
+    const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out, *samples, *clock, *up;
     uint64_t burst_gap_ns, late_from_ns, opening_bytes, from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json, always_data;
 };
@@ -68,6 +68,12 @@ struct settings {
          .offset = AT(samples),                                                                                        \
          .help = "what was queued in the senders' sockets, sampled while they sent (FORMAT.md, Samples): it tells a "  \
                  "silence of the application from one of the send buffer"},                                            \
+        {.name = "up",                                                                                                 \
+         .kind = NC_OPT_STRING,                                                                                        \
+         .metavar = "NS,...",                                                                                          \
+         .offset = AT(up),                                                                                             \
+         .help = "when outages of the path ended, in nanoseconds of the captures' clock; default: not known, and a "   \
+                 "path is down until the sender heard of something that passed"},                                      \
         {.name = "late-from",                                                                                          \
          .kind = NC_OPT_QUANTITY,                                                                                      \
          .unit = NC_UNIT_DURATION,                                                                                     \
@@ -110,7 +116,8 @@ static const struct nc_option analyse_options[] = {
 static const struct nc_usage analyse_usage = {
     .synopsis =
         "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--samples FILE] [--clock CLOCK] [--always-data] "
-        "[--opening SIZE] [--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--burst-gap TIME] -o DIR",
+        "[--opening SIZE] [--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--up NS,...] [--burst-gap TIME] "
+        "-o DIR",
     .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
     .epilog = "Times are the sender's; the receiver's clock is compared with it. A box's record must use the sender's "
               "clock. Tables and rules are in FORMAT.md and pktlogger(1).",
@@ -283,6 +290,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
             pl_index_report(&analysis.surveys[end].index, captures[end].path);
         analysis.pace = lists->pace;
         analysis.ruled_out = lists->ruled_out;
+        analysis.up = (struct pl_up_times){.at_ns = lists->up_ns, .n = lists->up_n};
         analysis.samples = settings->samples ? &lists->samples : NULL;
         analysis.always_data = settings->always_data;
         analysis.opening_bytes = settings->opening_bytes;
@@ -299,7 +307,7 @@ static int run(const struct settings *settings, bool human)
     struct nc_error error;
     int status = NC_EXIT_OK;
     struct pl_lists lists = {.pace.burst_gap_ns = (int64_t)settings->burst_gap_ns};
-    if (pl_lists_read(&lists, settings->scales, settings->ruled_out, &error) < 0 ||
+    if (pl_lists_read(&lists, settings->scales, settings->ruled_out, settings->up, &error) < 0 ||
         pl_clock_parse(&lists.clock, settings->clock, &error) < 0)
         return pl_report(human, &error);
     if (settings->box && pl_box_open(&box, settings->box, &error) < 0)

@@ -1,6 +1,8 @@
 /* Implements analyse_lists.h. */
 #include "analyse_lists.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "nc_quantity.h"
@@ -50,9 +52,29 @@ static int read_causes(const char *text, unsigned *causes, struct nc_error *erro
     return 0;
 }
 
-int pl_lists_read(struct pl_lists *lists, const char *scales, const char *ruled_out, struct nc_error *error)
+/* Reads "1767225605000000000,1767225607500000000". */
+static int read_up(const char *text, struct pl_lists *lists, struct nc_error *error)
 {
-    if (read_scales(scales, &lists->pace, error) < 0)
+    int64_t before = -1;
+    for (const char *at = text; at; at = *at ? at + 1 : NULL) {
+        char *end;
+        errno = 0;
+        long long ns = strtoll(at, &end, 10);
+        if (lists->up_n == PL_UP_MAX || *at < '0' || *at > '9' || (*end && *end != ',') || errno || ns <= before)
+            return nc_fail(error, NC_EXIT_USAGE,
+                           "--up '%.60s': want up to %d times in rising order, each in nanoseconds of the captures' "
+                           "clock, with commas between",
+                           text, PL_UP_MAX);
+        lists->up_ns[lists->up_n++] = before = ns;
+        at = end;
+    }
+    return 0;
+}
+
+int pl_lists_read(struct pl_lists *lists, const char *scales, const char *ruled_out, const char *up,
+                  struct nc_error *error)
+{
+    if (read_scales(scales, &lists->pace, error) < 0 || (up && read_up(up, lists, error) < 0))
         return -1;
     return ruled_out ? read_causes(ruled_out, &lists->ruled_out, error) : 0;
 }

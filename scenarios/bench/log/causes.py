@@ -49,8 +49,8 @@ Each trial is one transfer of {seconds} s with rttcp over the userspace box, in 
 recorded in the box. Its setting is drawn from its seed (`scenarios/bench/log/causes_trials.py`): 20 to 100 Mbit/s, 10
 to 40 ms one way, CUBIC or Reno. Seeds {first} to {last}; the rules were tuned on seeds below 1000.
 
-**Truth of limits**, every 2 ms, first rule that holds: the box's record shows an outage, which lasts until the
-acknowledgement of the next packet that passed is due (path_down); the kernel's TCP_INFO says Loss, or no segment
+**Truth of limits**, every 2 ms, first rule that holds: the box's record shows an outage, which lasts until
+the path is up and an acknowledgement could have come back (path_down); the kernel's TCP_INFO says Loss, or no segment
 leaves until `tcpi_total_rto` rises (timeout); Recovery (fast_recovery); not busy, or less than a segment unsent and
 room in the window (application, or send_buffer where `tcp_wmem` is small, because rttcp always has more);
 `tcpi_rwnd_limited` or `tcpi_sndbuf_limited` advances (receiver_window, send_buffer); the box's record shows its line

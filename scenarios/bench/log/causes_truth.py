@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow.parquet as parquet
 
 import pktlogger
+from netcommon import quantity
 from netcommon.binaries import find
 from scenarios.plan.plan import Trial
 
@@ -40,7 +41,7 @@ class Truth:
         self.t_ns: Times = self._of["t_ns"] + (int(clock["realtime_ns"]) - int(clock["monotonic_ns"]))
         self._trial = trial
         self._busy = _Bottleneck(folder, trial)
-        self._down = _down(folder, self.t_ns, int(trial.setting.path.rtt_ns()))
+        self._down = _down(folder, str(trial.setting.path.loss), self.t_ns, int(trial.setting.path.rtt_ns()))
 
     def limits(self) -> list[str]:
         """The limit between each sample and the next one."""
@@ -77,9 +78,10 @@ class Truth:
         return waits
 
 
-def _down(folder: Path, t_ns: Times, rtt_ns: int) -> Flags:
+def _down(folder: Path, loss: str, t_ns: Times, rtt_ns: int) -> Flags:
     """Whether the path was down between each time and the next one: from the first packet that an outage took, by the
-    box's record, until the acknowledgement of the next one that passed was due."""
+    box's record, until an acknowledgement could have come back once it was up."""
+    up_ns = np.asarray([*_up_again_ns(folder, loss), 2**62])
     table = parquet.read_table(folder / "box.parquet")
     fates = json.loads((table.schema.metadata or {})[b"pktlogger.record"])["fates"]
     flow = table["flow"].to_numpy()
@@ -91,9 +93,17 @@ def _down(folder: Path, t_ns: Times, rtt_ns: int) -> Flags:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], taken, [False]]).astype(np.int8)))
     middle_ns, down = (t_ns[:-1] + t_ns[1:]) // 2, np.zeros(t_ns.size - 1, np.bool_)
     for first, passed in edges.reshape(-1, 2):  # a few in a trial
-        until_ns = came[passed] + rtt_ns if passed < came.size else t_ns[-1]
+        until_ns = up_ns[np.searchsorted(up_ns, came[passed - 1])] + rtt_ns // 2
         down |= (middle_ns >= came[first]) & (middle_ns < until_ns)
     return down
+
+
+def _up_again_ns(folder: Path, loss: str) -> list[int]:
+    """When the outages of a trial with this loss ended; none where it is no outage."""
+    kind, _, ranges = loss.partition(":")
+    began_ns = int(json.loads((folder / "delay.json").read_text())["clock"]["realtime_ns"])
+    ends = [one.partition("-")[2] for one in ranges.split(",")] if kind == "time" else []
+    return [began_ns + quantity.parse_duration_ns(end) for end in ends]
 
 
 class _Bottleneck:

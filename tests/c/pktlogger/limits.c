@@ -160,6 +160,29 @@ static void a_path_that_is_down_is_the_limit_until_a_packet_passes(void)
     CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 0);
 }
 
+/* The same, and it is known that the path was up at 241 ms: from then on the sender waits for its time-out. */
+static void a_path_that_is_up_again_leaves_the_wait_for_the_time_out(void)
+{
+    struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+    int64_t ms[PL_LIMIT_N];
+    struct pl_time_span span = {41 * MS, 241 * MS};
+    const struct pl_time_spans down = {.list = {.at = &span, .n = 1}};
+    const struct pl_limits_path path = {
+        .mss = MSS, .min_rtt_ns = RTT_NS, .down = &down, .up_known = true, .sink = keep, .context = &run};
+    run.limits = pl_limits_new(&path);
+    CHECK(run.limits);
+    send(&run, 0, false);
+    acknowledge(&run, RTT_NS, MSS, false);
+    send(&run, MS, false);
+    run.mode = PL_MODE_TIMEOUT;
+    send(&run, 400 * MS, true);
+    acknowledge(&run, RTT_NS, run.high - run.una, true);
+    send(&run, 0, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_PATH_DOWN], 200);
+    CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 200 + 40);
+}
+
 /* A sender that halves its window at once is silent until half of the flight is acknowledged, as after a loss. */
 static void silence_until_the_flight_has_shrunk_is_that_of_the_marks(void)
 {
@@ -234,6 +257,7 @@ int main(void)
     RUN(silences_that_no_acknowledgement_ends_are_the_application);
     RUN(silence_in_an_outage_is_neither_the_application_nor_the_paths_rate);
     RUN(a_path_that_is_down_is_the_limit_until_a_packet_passes);
+    RUN(a_path_that_is_up_again_leaves_the_wait_for_the_time_out);
     RUN(silence_until_the_flight_has_shrunk_is_that_of_the_marks);
     RUN(recoveries_begin_and_end_where_they_do);
     RUN(a_box_that_was_late_for_most_of_a_gap_is_the_limit);
