@@ -12,6 +12,10 @@ pytestmark = [pytest.mark.netns, pytest.mark.timeout(900), *virtual]
 CLIENTS, ALONE_S, SECONDS = 20, 10, 30
 
 
+def test_an_hour_next_to_streams_that_are_not_read() -> None:
+    assert not [row for row in load.day_rows(1) if not row.within]
+
+
 def test_nothing_is_lost_and_nobody_waits_next_to_attacks() -> None:
     found = load.measured(CLIENTS, ALONE_S, SECONDS, 800)
     print(found)

@@ -61,7 +61,7 @@ static const struct nc_option table[] = {
     {"rate-burst", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "1ms", 20 * NC_NS_PER_US, 100 * NC_NS_PER_MS, NULL, NULL,
      "largest burst inside the limit, as time at the limit", OFFSET(rate_burst_ns)},
     {.name = "transfer", .kind = NC_OPT_SECTION},
-    {"duration", 'd', NC_OPT_QUANTITY, NC_UNIT_DURATION, "10s", NC_NS_PER_MS, 3600 * S, NULL, NULL,
+    {"duration", 'd', NC_OPT_QUANTITY, NC_UNIT_DURATION, "10s", NC_NS_PER_MS, 168 * 3600 * S, NULL, NULL,
      "virtual time to write for, unless --bytes is given", OFFSET(duration_ns)},
     {"cut", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "end after the duration, even if data is still under way",
      OFFSET(cut)},

@@ -14,10 +14,11 @@ from typing import Any
 
 from netcommon.binaries import CHECKOUT
 from netcommon.errors import LfpError
+from scenarios.bench.attack import streams
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.virtual import kernel, program
 
-CLIENTS, ALONE_S, SECONDS = 100, 60, 3600
+CLIENTS, ALONE_S, SECONDS, HOURS = 100, 60, 3600, 24
 MOST = 1.5  # times the longest without attacks
 MEMORY_BYTES = 3 << 30  # of the guest
 TIMEOUT_S = 4 * 3600
@@ -49,6 +50,16 @@ def rows(found: dict[str, Any]) -> list[Row]:
     ]  # fmt: skip
 
 
+def day_rows(hours: int) -> list[Row]:
+    """A day of the gateways' own code in lft-sim, with attackers."""
+    share, intact = streams.day(hours)
+    what = f"{hours} h in lft-sim next to 1,000 streams that are not read"
+    return [
+        Row(f"{what}: rate", "of alone", share.worst, 1 / MOST, 1, share.said),
+        Row(f"{what}: octets as sent", "", intact, 1, 1),
+    ]
+
+
 def measure(place: Place) -> Iterator[Result]:
     """One result. ``--seconds`` is the virtual time next to the attacks."""
     if why := kernel.missing():
@@ -56,7 +67,8 @@ def measure(place: Place) -> Iterator[Result]:
         return
     seconds = place.seconds or SECONDS
     method = f"{CLIENTS} clients, a connection of 8 KB each way every 10 s, for {seconds} s of virtual time."
-    yield Result("attack.load", "within bounds", None, rows=rows(measured(CLIENTS, ALONE_S, seconds)), method=method)
+    found = [*day_rows(HOURS), *rows(measured(CLIENTS, ALONE_S, seconds))]
+    yield Result("attack.load", "within bounds", None, rows=found, method=method)
 
 
 BENCH = Bench("attack.load", "clients at work next to all attacks at once; needs 'make virtual'", measure)

@@ -13,18 +13,32 @@ from typing import Any
 from netcommon.binaries import find
 from scenarios.bench.attack.share import Share
 
-PATH = ("--rate", "800Mbit", "--rtt", "200ms", "--loss", "0.1%", "--granularity", "250us", "--cut")
+PATH = ("--rate", "800Mbit", "--rtt", "200ms", "--loss", "0.1%", "--granularity", "250us")
+DAYS_PATH = (
+    "--rate", "2Mbit", "--queue", "100KB", "--rtt", "200ms", "--loss", "0.1%", "--duplicate", "1%", "--jitter", "5ms",
+    "--granularity", "1ms",
+)  # fmt: skip
 
 
-def _trial(still: int, seconds: int) -> dict[str, Any]:
-    argv = [str(find("lft-sim")), *PATH, "--duration", f"{seconds}s", "--still", str(still), "--json"]
+def _trial(*options: str) -> dict[str, Any]:
+    argv = [str(find("lft-sim")), *options, "--cut", "--json"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[0])
     return found
 
 
+def day(hours: int) -> tuple[Share, bool]:
+    """The rate of 20 streams for so many hours, next to 1,000 that are not read, on a path that loses, repeats and
+    reorders; and whether every octet was the one that was sent."""
+    alone, beside = (
+        _trial(*DAYS_PATH, "--streams", "20", "--still", str(still), "--duration", f"{hours}h") for still in (0, 1000)
+    )
+    mbit = [1e-6 * float(one["steady_bps"]) for one in (alone, beside)]
+    return Share(0, [mbit[1]], mbit[0], "Mbit/s"), bool(alone["intact"] and beside["intact"] and beside["complete"])
+
+
 def memory(streams: int, seconds: int) -> Share:
     """The memory of streams, as the rate of one that is read next to so many that are not."""
-    alone, beside = _trial(0, seconds), _trial(streams, seconds)
+    alone, beside = (_trial(*PATH, "--duration", f"{seconds}s", "--still", str(still)) for still in (0, streams))
     mbit = [1e-6 * float(one["steady_bps"]) for one in (alone, beside)]
     return Share(0, [mbit[1]], mbit[0], "Mbit/s")
