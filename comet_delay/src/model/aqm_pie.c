@@ -5,9 +5,9 @@
 #include "aqm_algorithms.h"
 #include "nc_clock.h"
 
-/* At most so many updates are made up for after a silence, which is what a packet can cost. The state settles in fewer:
- * in an empty queue a probability of 1 falls to 0.98 of itself each time (4.2) and by alpha * target / 2048, and so to 0
- * in 1,700 updates with the smallest alpha and the default target. */
+/* At most so many updates are made up for after a silence, which is what a packet can cost. The state settles in
+ * fewer: in an empty queue a probability of 1 falls to 0.98 of itself each time (4.2) and by alpha * target / 2048, and
+ * so to 0 in 1,700 updates with the smallest alpha and the default target. */
 enum { CATCH_UP_MAX = 2000 };
 
 static double seconds(uint64_t ns)
