@@ -85,7 +85,8 @@ def _sampled(folder: Path, flows: Sequence[_Flow], offset_ns: int | None) -> lis
 def _of_samples(
     folder: Path, name: str, end: Mapping[str, Any], offset_ns: int | None, *, main: bool
 ) -> Count | None:  # fmt: skip
-    """From the last sample before a flow's first octet was acknowledged to the first one after its last."""
+    """From the last sample before a flow's first octet was acknowledged to the first one after its last. Where the
+    first sample came later, from the transfer's beginning. The kernel counts the SYN and the FIN as an octet each."""
     sender = end.get("sender") or {}
     streams = [row["stream"] for row in sender.get("streams") or [] if "stream" in row]
     samples = (folder if main else folder / FLOWS / name) / "tcp_info.parquet"
@@ -93,10 +94,14 @@ def _of_samples(
     if not each or "elapsed_ns" not in sender:
         return None
     edges = np.unique(np.concatenate([t_ns for t_ns, _ in each]))
-    octets = np.sum([np.interp(edges, t_ns, acked - acked[0]) for t_ns, acked in each], axis=0)
-    ended = int(sender["t0_monotonic_ns"]) + int(sender["elapsed_ns"])
-    if ended > edges[-1]:
-        edges, octets = np.append(edges, ended), np.append(octets, float(sender["bytes"]))
+    octets = np.sum([np.interp(edges, t_ns, np.maximum(acked - 1, 0)) for t_ns, acked in each], axis=0)
+    octets = np.minimum(octets, float(sender["bytes"]))
+    began = int(sender["t0_monotonic_ns"])
+    ended = began + int(sender["elapsed_ns"])
+    if octets[0] > 0 and began < edges[0]:
+        edges, octets = np.append(began, edges), np.append(0.0, octets)
+    if octets[-1] < sender["bytes"]:  # the last sample came before the last acknowledgement
+        edges, octets = np.append(edges, max(ended, edges[-1] + 1)), np.append(octets, float(sender["bytes"]))
     first, last = np.searchsorted(octets, 0.5) - 1, np.searchsorted(octets, octets[-1])
     if first < 0 or last <= first:
         return None

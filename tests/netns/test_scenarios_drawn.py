@@ -1,7 +1,7 @@
 """Trials of settings drawn at random, in virtual time: what holds whatever happens in them, and each curve of the
 timeline of its own flow. `lfp bench virtual.invariants` checks 300 of them.
 
-`LFP_DRAWS` draws more settings; `LFP_SEED` draws those of a failure again.
+`LFP_DRAWS` draws more settings, and `LFP_SEED` others.
 """
 
 from __future__ import annotations

@@ -276,6 +276,29 @@ def test_arrivals_of_a_flow_whose_sender_has_no_clock_are_on_the_others(tmp_path
     assert found.common_bps == pytest.approx([8e6, 8e6], rel=1e-3)
 
 
+def test_what_was_acknowledged_before_the_first_sample_counts(tmp_path: Path) -> None:
+    """On a short path 11 KB were gone when the first sample was taken. The SYN and the FIN count in the kernel."""
+    each: dict[str, dict[str, Any]] = {}
+    for name, t0_ns, first in (("main", 5 * S, 2_000_001), ("rival", 6 * S, 0)):
+        samples = {"t_ns": [t0_ns + S // 100, t0_ns + S, t0_ns + 2 * S], "stream": [0, 0, 0],
+                   "bytes_acked": [first, 8_000_001, 10_000_002]}  # fmt: skip
+        sender = {"t0_monotonic_ns": t0_ns, "elapsed_ns": 2 * S, "bytes": 10**7, "streams": [{"stream": 0}]}
+        each[name] = {"sender": sender, "receiver": {}, "summary": {}}
+        folder = tmp_path / "flows" / name if name != "main" else tmp_path
+        folder.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(pa.table(samples), folder / "tcp_info.parquet")
+    transfer = each["main"] | {"flows": {"rival": each["rival"]}}
+    files = {"params": {"rate_bps": 10**9, "topology": "dumbbell"}, "flows": [{"flow_name": "rival"}],
+             "transfer": transfer}  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    sharing.write(tmp_path)
+    rows = parquet.read_table(tmp_path / "flows.parquet").to_pylist()
+    for name in ("main", "rival"):
+        own = [row["bps"] * (row["t1_ns"] - row["t0_ns"]) / 8e9 for row in rows if row["flow_name"] == name]
+        assert sum(own) == pytest.approx(10**7, abs=1e-3)
+
+
 def test_what_a_gateway_in_the_host_acknowledged_has_not_arrived(tmp_path: Path) -> None:
     """Its samples say that all arrived at once; the receivers counted otherwise."""
     rival = end(6 * S, [30e6] * 20)

@@ -170,6 +170,8 @@ def windows(trial: Trial) -> Iterator[str]:
       counted whole was limited but for two.
     - In a recovery, after a time-out and while nothing passes the path, that is the cause, however full the window is
       (FORMAT.md section 4). The kernel counts there, too.
+    - It waits for room for a whole super-packet (tcp_tso_should_defer), and pktlogger's rule asks for room for a
+      segment. Where there is that, the round decides, and a queue that stands comes first.
     - It looks at the window when congestion window and pacing let a packet go. So it counts all the time where the
       congestion window is larger than what the window can hold, and data wait, unless it paces.
     """
@@ -179,7 +181,7 @@ def windows(trial: Trial) -> Iterator[str]:
             continue
         t_ns, counted = samples["t_ns"], np.diff(samples["rwnd_limited_us"].astype(np.int64)) * 1000
         lasted = np.diff(t_ns)
-        most = lasted - np.diff(trial.time_of(flow, *WINDOWS, *BEFORE_WINDOWS)(t_ns))
+        most = lasted - np.diff(trial.time_of(flow, *WINDOWS, *BEFORE_WINDOWS, or_room=True)(t_ns))
         if (wrong := (counted >= lasted - JIFFY_NS) & (most > 2 * JIFFY_NS)).any():
             yield f"flow {row['flow_name']}: {_told(wrong, lasted)} by windows to the kernel alone"
         if row["congestion"] == "bbr" or row["sender_pace_bps"]:

@@ -91,11 +91,15 @@ class Trial:
     def segments(self) -> Columns:
         return self.table("segments")
 
-    def time_of(self, flow: Json, *causes: str) -> Callable[[Array], Array]:
-        """A function of time: how long these causes have limited a captured flow until then."""
+    def time_of(self, flow: Json, *causes: str, or_room: bool = False) -> Callable[[Array], Array]:
+        """A function of time: how long these causes have limited a captured flow until then. ``or_room``: or less than
+        a super-packet of 64 KB was left of the window, but room for a segment."""
         own = self.limits["flow"] == flow["flow"]
         edges = np.append(self.limits["t0_ns"][own], self.limits["t1_ns"][own][-1:])
         named = np.isin(np.asarray(self.summary["limit_causes"])[self.limits["cause"][own]], causes)
+        if or_room:
+            room = self.limits["window_bytes"][own].astype(np.int64) - self.limits["flight_bytes"][own].astype(np.int64)
+            named |= (room >= flow["mss_in_use"]) & (room < 65536)
         sums = np.concatenate(([0], np.cumsum(np.diff(edges) * named)))
         begin = edges[0]
         return lambda t_ns: np.interp(t_ns - begin, edges - begin, sums)
