@@ -47,4 +47,4 @@ def test_each_flow_has_the_congestion_window_of_its_own_samples(trials: list[Tri
                 assert (loaded.cwnd.value == windows).all(), one.draw.file()
                 files.add(found)
         own = [row for row in one.rows if row["pair"] == 1 and row["tool"] == "rttcp"]
-        assert len(files) == sum(row["parallel"] * (2 if row["bidir"] else 1) for row in own), one.draw.file()
+        assert len(files) == sum(row["parallel"] for row in own), one.draw.file()
