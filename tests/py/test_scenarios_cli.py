@@ -35,7 +35,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
         (["run", "--resume", "last", "--quick"], 2, "--resume RUN"),
         (["frobnicate"], 2, "frobnicate"),
         (["show", "last", "--runs-dir", "/nonexistent"], 2, "no runs in /nonexistent"),
-        (["bench", "delay.rtt21"], 2, "allowed: cluster.cost, cluster.same, dashboard.zoom, delay.accuracy"),
+        (["bench", "delay.rtt21"], 2, "allowed: attack.load, attack.shares, cluster.cost, cluster.same"),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(
