@@ -5,9 +5,8 @@
 
 #define FLOOR_NS 1000 /* capturing is not more exact than this, whatever the resolution */
 #define GAP_NS 10e9   /* longer silences count as so long when time is divided into windows */
-/* A drift that alone shows that there are two clocks: so many times its error, and over the captures more than so
- * much of the round trip and of the resolution. */
-#define SIGNIFICANT 3
+/* A drift shows that there are two clocks if each direction shows it, and if over the captures it is more than so much
+ * of the round trip and of the resolution: an evenly growing queue looks like a drift of one direction. */
 #define OF_ROUND_TRIP 1e-3
 #define OF_FLOOR 10
 
@@ -245,8 +244,8 @@ static void level_times(struct pl_clock_study *study, const struct pl_clock *clo
 static bool drifts(const struct pl_clock *clock, const struct pl_clock_study *study)
 {
     double drifted = fabs(clock->drift) * (study->at[study->n - 1].x - study->at[0].x);
-    return clock->drift_error >= 0 && fabs(clock->drift) > SIGNIFICANT * clock->drift_error &&
-           drifted > OF_ROUND_TRIP * 2 * (double)clock->bound_ns && drifted > OF_FLOOR * study->floor_ns;
+    return study->agreed && drifted > OF_ROUND_TRIP * 2 * (double)clock->bound_ns &&
+           drifted > OF_FLOOR * study->floor_ns;
 }
 
 /* Returns how sharp the steps are: the number of packets that do not tell on which side they are. */

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOPE_MAX 1e-3 /* NTP slews by half of that; a crystal is ten times better */
+#define SLOPE_MAX 1e-3
+#define SLEW_MAX 5e-4 /* what NTP slews by; a crystal is five times better */
 enum { ROUNDS = 4, LOGS = 8, TURNS = 60, CLASSES = 2 };
 #define LESS_TELLING 20
 
@@ -208,6 +209,10 @@ double pl_clock_slope(struct pl_clock_study *study, double *error)
     int better = errors[1] < errors[0];
     double apart = fabs(slopes[0] - slopes[1]);
     *error = isfinite(errors[better]) ? errors[better] : -1;
+    study->agreed = apart <= errors[0] + errors[1];
+    for (int way = 0; way < 2; way++)
+        study->agreed = study->agreed && isfinite(errors[way]) && fabs(slopes[way]) <= SLEW_MAX &&
+                        fabs(slopes[way]) > PL_CLOCK_SIGNIFICANT * errors[way];
     if (errors[!better] > LESS_TELLING * errors[better] || apart <= errors[0] + errors[1])
         return *error < 0 ? 0 : slopes[better];
     *error = apart / 2 + errors[better];

@@ -16,6 +16,7 @@ enum {
     PL_CLOCK_WINDOWS = 62 + 2 * PL_CLOCK_ENDS,
     PL_CLOCK_CLASSES = 4,
     PL_CLOCK_WITNESSES = 6,
+    PL_CLOCK_SIGNIFICANT = 3, /* a drift of so many times its error is one */
 };
 
 /* A packet: its time and its difference, both from the middle of all. */
@@ -30,6 +31,7 @@ struct pl_clock_study {
     struct pl_clock_mark *at; /* in the order of the capture whose clock may have been stepped */
     size_t n;
     double floor_ns; /* no difference is known better */
+    bool agreed;     /* each direction by itself shows a drift, and both the same */
     struct {
         double x, v;
         bool any;
