@@ -25,6 +25,7 @@ ROWS: list[tuple[str, str, dict[str, int]]] = [
     ("gateways", "half_open", {"places": 16}),
     ("gateways", "names", {"places": 16}),
     ("gateways", "descriptors", {"limit": 150}),
+    ("gateways", "handshakes", {"copies": 50}),
     ("gateways", "processor", {"connections": 8}),
     ("receiver", "sessions", {"places": 8}),
     ("receiver", "descriptors", {"limit": 40}),

@@ -16,17 +16,22 @@ import json
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
+from lft_ref import TUNNEL_PORT
 from netcommon.binaries import find
 from netcommon.netns import call_in
 from scenarios.bench.attack import socks
 from scenarios.bench.attack.names import Names
 from scenarios.bench.attack.share import Share
-from scenarios.bench.gateway_lab import CLIENT, LAN, SERVER, Lab, in_netns, lft_lab
+from scenarios.bench.gateway_lab import CLIENT, LAN, SERVER, WAN, Lab, in_netns, lft_lab
 
 PORT, LATE_PORT, NAME_PORT, BACKLOG = 8000, 8001, 53, 4096
+OBSERVER = "10.77.0.66"
+_ETH_P_ALL, _HANDSHAKE = 3, b"\0\0\0\0"
 PROXY = (LAN["near"][4], 1080)
 SILENT_NET, SILENT = "10.96.0.0/16", "10.96.0.1"
 OTHERS = [f"10.81.0.{10 + i}" for i in range(3)]
@@ -187,7 +192,57 @@ def processor(connections: int) -> Share:
     return Share(mbit[0], [mbit[n] for n in range(1, EACH)], sum(mbit.values()) / EACH, "Mbit/s")
 
 
-ROWS = {row.__name__: row for row in (sessions, half_open, names, descriptors, processor)}
+@contextlib.contextmanager
+def _copying(lab: Lab, copies: int) -> Iterator[list[int]]:
+    """An observer next to the near gateway who sends so many copies of each INIT from an address of his own; he has
+    counted them at the end."""
+    counted, over = [0], threading.Event()
+
+    def copy() -> None:
+        with (
+            socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(_ETH_P_ALL)) as ears,
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth,
+        ):
+            ears.bind(("wan", _ETH_P_ALL))
+            ears.settimeout(0.1)
+            mouth.bind((OBSERVER, 0))
+            while not over.is_set():
+                with contextlib.suppress(TimeoutError):
+                    packet = ears.recv(2048)
+                    ours = packet[12:16] == socket.inet_aton(WAN["near"][4]) and packet[28:].startswith(_HANDSHAKE)
+                    for _ in range(copies * ours):
+                        mouth.sendto(packet[28:], (WAN["far"][4], TUNNEL_PORT))
+                    counted[0] += copies * ours
+
+    in_netns(lab.near, "ip", "addr", "add", f"{OBSERVER}/24", "dev", "wan")
+    observer = threading.Thread(target=call_in, args=(lab.near, copy))
+    observer.start()
+    try:
+        yield counted
+    finally:
+        over.set()
+        observer.join()
+
+
+def handshakes(copies: int) -> Share:
+    """Handshakes of the tunnel: an observer sends so many copies of each INIT. The figure is the handshakes a second of
+    a near gateway that has been started again, next to those without the observer."""
+    with lab_of() as lab:
+
+        def again() -> float:
+            lab.stop("near")
+            began = time.monotonic()
+            lab.start("near")
+            lab.wait_accelerating()
+            return 1 / (time.monotonic() - began)
+
+        alone = again()
+        with _copying(lab, copies) as counted:
+            beside = again()
+    return Share(counted[0], [beside], alone, "handshakes a second (copies of INITs)")
+
+
+ROWS = {row.__name__: row for row in (sessions, half_open, names, descriptors, processor, handshakes)}
 
 
 def serve_names() -> None:

@@ -50,6 +50,7 @@ def _guest(what: str, module: str, name: str, **sizes: int | str) -> Resource:
 RESOURCES = [
     _guest("connections of a gateway", "gateways", "sessions", places=64),
     _guest("half-open connections of a gateway", "gateways", "half_open", places=64),
+    _guest("handshakes of the tunnel", "gateways", "handshakes", copies=200),
     _guest("look-ups of names at a gateway", "gateways", "names", places=64),
     _guest("descriptors of a gateway", "gateways", "descriptors", limit=400),
     _guest("processor of a gateway", "gateways", "processor", connections=20),
