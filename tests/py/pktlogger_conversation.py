@@ -27,11 +27,13 @@ def join(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]
 
 @dataclass
 class Conversation:
-    """A path of 10 ms each way between two captures, after a handshake at time 0. Times are ms, seq relative."""
+    """A path of 10 ms (or `way_ms`) each way between two captures, after a handshake at time 0. Times are ms, seq
+    relative."""
 
     v6: bool = False
     ids: bool = True
     ts: bool = False
+    way_ms: float = 10
     sender: list[Packet] = field(default_factory=list)
     receiver: list[Packet] = field(default_factory=list)
     next_id: int = 65530  # wraps soon
@@ -42,11 +44,11 @@ class Conversation:
         self.a = ("fd00::1" if self.v6 else A, 40000)
         self.b = ("fd00::2" if self.v6 else B, 5010)
         mss = MSS + (12 if self.ts else 0)
-        self._both(0, 10, Packet(0, self.a, self.b, ISN_S, 0, SYN | self.syns[0], 0, 60000, 0, self._options(0, mss)))
+        self._both(0, self.way_ms, Packet(0, self.a, self.b, ISN_S, 0, SYN | self.syns[0], 0, 60000, 0, self._options(0, mss)))
         back = Packet(0, self.b, self.a, ISN_R, ISN_S + 1, SYN | ACK | self.syns[1], 0, 60000, 0,
                       self._options(10, mss))  # fmt: skip
-        self._both(10, 10, back, forward=False)
-        self._both(20, 10, Packet(0, self.a, self.b, ISN_S + 1, ISN_R + 1, ACK, 0, 60000, 0, self._options(20)))
+        self._both(self.way_ms, self.way_ms, back, forward=False)
+        self._both(20, self.way_ms, Packet(0, self.a, self.b, ISN_S + 1, ISN_R + 1, ACK, 0, 60000, 0, self._options(20)))
 
     def _options(
         self, t_ms: float, mss: int | None = None, sack: tuple[tuple[int, int], ...] = (),
@@ -81,7 +83,7 @@ class Conversation:
             ecn,
         )
         self.sender.append(whole)
-        for number, (first, n, delay_ms) in enumerate([(0, parts, 10.0)] if arrive is None else arrive):
+        for number, (first, n, delay_ms) in enumerate([(0, parts, self.way_ms)] if arrive is None else arrive):
             change = {
                 "ecn": CE if number in ces else ecn,
                 "t_ns": whole.t_ns + int(delay_ms * MS),
@@ -112,7 +114,7 @@ class Conversation:
         )
         self.receiver.append(packet)
         if not lost:
-            self.sender.append(Packet(**{**packet.__dict__, "t_ns": packet.t_ns + 10 * MS}))
+            self.sender.append(Packet(**{**packet.__dict__, "t_ns": packet.t_ns + int(self.way_ms * MS)}))
 
     def analyse(self, folder: Path, *more: str | Path) -> tuple[pktlogger.Analysis, dict[str, Any]]:
         """Writes both captures in order of time, analyses them; result and the summary of the only flow."""

@@ -518,6 +518,21 @@ def test_a_tail_loss_probe_is_told_from_a_fast_retransmission(tmp_path: Path) ->
     assert (flow["timeouts"], flow["fast_recoveries"], flow["retransmitted"]) == (0, 0, 1)
 
 
+def test_a_probe_is_sooner_where_the_round_trip_is_short(tmp_path: Path) -> None:
+    """Next to a gateway a probe leaves 3.7 ms after the last data, for the kernel waits for twice its smoothed RTT and two
+    ticks. The receiver holds its acknowledgement back for 40 ms; all had arrived, and nothing hinted at a loss."""
+    path = Conversation(way_ms=0.1)
+    path.send(30, 1, 3)
+    path.ack(30.1, 1001)
+    path.send(33.9, 2001)
+    path.ack(70.1, 3001)
+    path.send(70.3, 3001)
+    path.ack(70.4, 4001)
+    found, flow = path.analyse(tmp_path)
+    assert (flow["timeouts"], flow["fast_recoveries"], flow["retransmitted"], flow["spurious"]) == (0, 0, 1, 1)
+    assert "fast_recovery" not in flow["limits_ns"] and events(found, "fast_retransmit") == []
+
+
 def test_captures_begun_in_mid_connection_are_analysed_in_the_direction_of_the_data(tmp_path: Path) -> None:
     """Neither capture has a SYN. The sender's begins with an acknowledgement, and the receiver's 50 ms later: so
     acknowledgements seem to appear at the sender long before data do."""

@@ -5,7 +5,9 @@
  * half the smallest round-trip time, within 10 … 200 ms (longer than RACK waits for reordering, RFC 8985). Until
  * everything sent before the time-out is acknowledged, all retransmissions are "after time-out". A tail-loss probe
  * counts as a time-out only where it cannot be told from one, which is when it repeats the first outstanding byte.
- * Tail-loss probe (RFC 8985): the last packet that was sent, alone, again, after silence, without a hint at a loss.
+ * Tail-loss probe (RFC 8985, section 7): the last packet that was sent, alone, again, without a hint at a loss, after
+ * silence for a round trip. Senders wait for twice the smoothed RTT and more; how much more is their own affair (ticks of
+ * a clock, the other end's delayed acknowledgements), so no fixed time is asked for.
  * Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
 #include "walk_state.h"
@@ -71,10 +73,9 @@ static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, 
 
 static bool is_probe(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
 {
-    int64_t rtt_ns = pl_transfer_rtt_ns(s->t, now_ns), quiet_ns = rtt_ns + rtt_ns / 2;
     int64_t since_ns = s->last_ack_ns > s->last_send_ns ? s->last_ack_ns : s->last_send_ns;
-    return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 && first->seq > s->una &&
-           first->seq + first->len == s->high && now_ns - since_ns >= (quiet_ns > 10 * MS ? quiet_ns : 10 * MS);
+    return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 && first->seq >= s->una &&
+           first->seq + first->len == s->high && now_ns - since_ns > pl_transfer_rtt_ns(s->t, now_ns);
 }
 
 static void enter_timeout(struct pl_walk *s, int64_t now_ns)
