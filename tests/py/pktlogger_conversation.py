@@ -44,11 +44,13 @@ class Conversation:
         self.a = ("fd00::1" if self.v6 else A, 40000)
         self.b = ("fd00::2" if self.v6 else B, 5010)
         mss = MSS + (12 if self.ts else 0)
-        self._both(0, self.way_ms, Packet(0, self.a, self.b, ISN_S, 0, SYN | self.syns[0], 0, 60000, 0, self._options(0, mss)))
+        syn = Packet(0, self.a, self.b, ISN_S, 0, SYN | self.syns[0], 0, 60000, 0, self._options(0, mss))
+        self._both(0, self.way_ms, syn)
         back = Packet(0, self.b, self.a, ISN_R, ISN_S + 1, SYN | ACK | self.syns[1], 0, 60000, 0,
                       self._options(10, mss))  # fmt: skip
         self._both(self.way_ms, self.way_ms, back, forward=False)
-        self._both(20, self.way_ms, Packet(0, self.a, self.b, ISN_S + 1, ISN_R + 1, ACK, 0, 60000, 0, self._options(20)))
+        third = Packet(0, self.a, self.b, ISN_S + 1, ISN_R + 1, ACK, 0, 60000, 0, self._options(20))
+        self._both(20, self.way_ms, third)
 
     def _options(
         self, t_ms: float, mss: int | None = None, sack: tuple[tuple[int, int], ...] = (),

@@ -519,8 +519,8 @@ def test_a_tail_loss_probe_is_told_from_a_fast_retransmission(tmp_path: Path) ->
 
 
 def test_a_probe_is_sooner_where_the_round_trip_is_short(tmp_path: Path) -> None:
-    """Next to a gateway a probe leaves 3.7 ms after the last data, for the kernel waits for twice its smoothed RTT and two
-    ticks. The receiver holds its acknowledgement back for 40 ms; all had arrived, and nothing hinted at a loss."""
+    """Next to a gateway a probe leaves 3.7 ms after the last data, for the kernel waits for twice its smoothed RTT and
+    two ticks. The receiver holds its acknowledgement back for 40 ms; all had arrived, and nothing hinted at a loss."""
     path = Conversation(way_ms=0.1)
     path.send(30, 1, 3)
     path.ack(30.1, 1001)

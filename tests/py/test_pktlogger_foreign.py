@@ -259,6 +259,74 @@ def test_tunnels_of_mirrors_and_overlays(name: str, tmp_path: Path) -> None:
     assert event(done)["packets"] == 8
 
 
+def both(name: str, folder: Path, middle: str = "snd") -> dict[str, object]:
+    """The only flow of the captures NAME-snd and NAME-rcv."""
+    flow, _ = joined(CAPTURES / f"{name}{middle and '-' + middle}.pcap", CAPTURES / f"{name}-rcv.pcap", folder)
+    return flow
+
+
+def figures(flow: dict[str, object], *names: str) -> list[object]:
+    return [flow[name] for name in names]
+
+
+@pytest.mark.parametrize("kind", ["garbage", "empty"])
+def test_a_keep_alive_is_no_retransmission(kind: str, tmp_path: Path) -> None:
+    """RFC 1122, 4.2.3.6: with and without an octet of garbage the application is idle."""
+    flow = both(f"05-keepalive-{kind}", tmp_path / "o", middle="")
+    assert figures(flow, "bytes", "segments", "retransmitted", "fast_recoveries") == [200, 2, 0, 0]
+    assert list(flow["limits_ns"]) == ["application"]  # type: ignore[call-overload]
+    assert [stop["cause"] for stop in flow["stops"]] == ["idle"]  # type: ignore[attr-defined]
+
+
+def test_a_probe_of_a_closed_window_is_no_retransmission(tmp_path: Path) -> None:
+    """RFC 9293, 3.8.6.1: the octet of a probe that was dropped is sent with the data that follow."""
+    flow = both("06-zwp-byte", tmp_path / "o")
+    names = ("bytes", "segments", "retransmitted", "timeouts", "duplicate_acks")
+    assert figures(flow, *names) == [2000, 2, 0, 0, 0]
+    [stop] = flow["stops"]  # type: ignore[misc]
+    assert (stop["cause"], stop["text"]) == ("zero_window", "the receiver's window was closed for 1.73 s")
+    assert list(flow["limits_ns"]) == ["zero_window"]  # type: ignore[call-overload]
+
+
+def test_new_octets_behind_old_ones_count(tmp_path: Path) -> None:
+    flow = both("06b-more", tmp_path / "o")
+    assert figures(flow, "bytes", "retransmitted", "retransmitted_bytes", "lost_bytes") == [300, 1, 100, 100]
+
+
+def test_what_is_under_way_when_a_capture_ends_is_not_lost(tmp_path: Path) -> None:
+    flow = both("37-cut", tmp_path / "o")
+    assert figures(flow, "segments", "lost", "in_flight_at_end") == [100, 0, 49]
+    assert flow["losses_by_cause"] == {}
+
+
+def test_no_judgement_on_a_window_whose_scale_is_not_known(tmp_path: Path) -> None:
+    """RFC 7323, 2.2. What was outstanding says that the window is scaled by 7 bits at least."""
+    whole, middle = both("15-full", tmp_path / "w"), both("15-mid", tmp_path / "m")
+    assert (whole["window_scaled"], whole["window_scale_least"]) == (True, None)
+    assert middle["window_scaled"] is None and middle["window_scale_least"] == 7
+    for flow in (middle, whole):
+        assert list(flow["limits_ns"]) == ["congestion_avoidance"]  # type: ignore[call-overload]
+    said = pktlogger("analyse", "--sender", CAPTURES / "15-mid-snd.pcap", "--receiver", CAPTURES / "15-mid-rcv.pcap",
+                     "-o", tmp_path / "h", "--human")  # fmt: skip
+    assert b"scaled (by" in said.stdout
+
+
+def test_a_scale_that_only_the_receivers_capture_shows_is_used(tmp_path: Path) -> None:
+    flow, _ = joined(CAPTURES / "15-mid-snd.pcap", CAPTURES / "15-full-rcv.pcap", tmp_path / "o")
+    assert flow["window_scaled"] is True
+    assert list(flow["limits_ns"]) == ["congestion_avoidance"]  # type: ignore[call-overload]
+
+
+def test_connections_that_one_capture_alone_has_are_named(tmp_path: Path) -> None:
+    """The three connections of one capture, and only the second one's of the other."""
+    capture, part = CAPTURES / "08-reuse-noleft.pcap", tmp_path / "part.pcapng"
+    pktlogger("export", "--pcap-per-flow", tmp_path / "flows", capture)
+    shutil.copy(sorted((tmp_path / "flows").iterdir())[1], part)
+    done = pktlogger("analyse", "--sender", capture, "--receiver", part, "-o", tmp_path / "o", "--human")
+    lines = [line for line in done.stdout.decode().splitlines() if line.startswith("left out")]
+    assert len(lines) == 2 and all("in the sender's capture alone: 10.0.0.1:40000 and" in line for line in lines), lines
+
+
 def test_bzip2_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.pcap.bz2"
     file.write_bytes(bz2.compress((CAPTURES / "01-sll.pcap").read_bytes()))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 from numpy.typing import NDArray
 from pktlogger_conversation import SPURIOUS, Conversation, at, join
@@ -70,13 +71,76 @@ def test_a_flows_rows_are_in_order_and_its_sums_are_those_of_its_rows(
 
 
 def test_no_round_trip_is_longer_than_the_path_whatever_was_lost(analysed: tuple[Traffic, pktlogger.Analysis]) -> None:
-    """An acknowledgement that a hole held back, or that came for a repair, is no round trip (RFC 6298, section 3)."""
+    """What a hole held back, or what came for a repair, is no round trip (RFC 6298, section 3)."""
     traffic, found = analysed
     for flow in found.summary["flows"]:
         least, most = traffic.round_trips[flow["sender"]["port"]]
         rtt_ns = rows(found.rates, flow["flow"])["rtt_ns"]
         assert least <= flow["min_rtt_ns"] <= flow["max_rtt_ns"] <= most, flow["sender"]["port"]
         assert rtt_ns.max() <= most and rtt_ns[rtt_ns >= 0].min() >= least
+
+
+def cut(traffic: Traffic, rng: random.Random) -> Traffic:
+    """What captures show that begin in mid-connection and end before it does, each at a time of its own."""
+    begin, end = traffic.sender[0].t_ns, traffic.sender[-1].t_ns
+    found = Traffic()
+    for packets, kept in ((traffic.sender, found.sender), (traffic.receiver, found.receiver)):
+        first, last = (begin + rng.uniform(*share) * (end - begin) for share in ((0, 0.5), (0.6, 1)))
+        kept += [packet for packet in packets if first <= packet.t_ns <= last]
+    return found
+
+
+# Causes that a capture of the whole must name, too, where one of a part does. The others need what went before:
+# congestion_avoidance is what no rule speaks for, recoveries and slow start may have begun before the capture, a queue
+# is judged by the least delay, and a closed window is a fact that a whole capture may see within a recovery.
+WINDOW = {"zero_window": "receiver_window"}  # a window that is full and then closed is the same window
+SURE = {"receiver_window", "send_buffer", "ecn", "emulator_late", "capture_loss"}
+
+
+def spans(found: pktlogger.Analysis) -> dict[int, list[tuple[str, int, int]]]:
+    """The spans of each cause, by the sender's port."""
+    names, table = found.summary["limit_causes"], found.limits
+    ports = {flow["flow"]: flow["sender"]["port"] for flow in found.summary["flows"]}
+    result: dict[int, list[tuple[str, int, int]]] = {port: [] for port in ports.values()}
+    for row in table.to_pylist():
+        result[ports[row["flow"]]].append((names[row["cause"]], row["t0_ns"], row["t1_ns"]))
+    return result
+
+
+def lost_packets(found: pktlogger.Analysis) -> set[tuple[int, int]]:
+    """Ports and sending times of packets with a lost part."""
+    ports = {flow["flow"]: flow["sender"]["port"] for flow in found.summary["flows"]}
+    missed = found.summary["loss_causes"].index("capture_loss")
+    return {(ports[row["flow"]], row["t_sent_ns"]) for row in found.losses.to_pylist() if row["cause"] != missed}
+
+
+def late_packets(found: pktlogger.Analysis, longest_ns: int) -> set[tuple[int, int]]:
+    """The same of packets with a part that was later than captures with the longest delay `longest_ns` can tell."""
+    ports = {flow["flow"]: flow["sender"]["port"] for flow in found.summary["flows"]}
+    late = found.segments.filter(pc.greater(found.segments["delay_ns"], longest_ns + longest_ns // 8))
+    return {(ports[row["flow"]], row["t_sent_ns"]) for row in late.to_pylist()}
+
+
+def test_captures_of_a_part_contradict_nothing_of_the_whole(tmp_path: Path) -> None:
+    """100 transfers, captured whole and from a random packet on, with random ends. No lost packet is invented. No limit
+    is named that the whole capture contradicts, and none by a window whose scale is not known."""
+    first = random.randrange(2**20)
+    print(f"seeds from {first}")
+    for seed in range(first, first + 100):
+        traffic = make(seed, flows=1, parts=200)
+        seen = cut(traffic, random.Random(seed))
+        if not seen.sender or not seen.receiver:  # the application paused all the time
+            continue
+        (tmp_path / f"{seed}").mkdir()
+        (tmp_path / f"{seed}-cut").mkdir()
+        whole, part = (analyse(one, tmp_path / name)[1] for one, name in ((traffic, f"{seed}"), (seen, f"{seed}-cut")))
+        [flow] = part.summary["flows"] or [{"max_delay_ns": 0}]
+        assert lost_packets(part) <= lost_packets(whole) | late_packets(whole, flow["max_delay_ns"] or 0), seed
+        said = spans(whole)
+        for port, named in spans(part).items():
+            for cause, t0, t1 in named:
+                there = {WINDOW.get(other, other) for other, begin, end in said[port] if begin < t1 and end > t0}
+                assert cause not in SURE or cause in there, (seed, cause, there)
 
 
 def test_a_copy_within_the_horizon_belongs_to_its_segment_and_one_beyond_it_is_spurious(tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
                    pl_survey_has(receiver, receiver_flow, PL_ACK_IDS, !far),
         .sender_rows = pl_survey_rows(sender, sender_flow),
         .receiver_rows = pl_survey_rows(receiver, receiver_flow),
+        .receiver_first_ns = receiver->index.counts.first_ns,
+        .sender_first_ns = sender->index.counts.first_ns,
         .receiver_last_ns = receiver->index.counts.last_ns,
         .sender_last_ns = sender->index.counts.last_ns,
         .first_run = {PL_NO_RUN, PL_NO_RUN},
@@ -85,6 +87,9 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
         t.mss = pl_flow_mss(b);
         t.mss_option = pl_flow_mss_option(b);
     }
+    t.scale_known = pl_flow_scale_known(a) || pl_flow_scale_known(b);
+    if (!pl_flow_scale_known(a) && pl_flow_scaled(b))
+        t.window_shift = b->side[!far].wscale;
     t.rows_left = t.sender_rows + t.receiver_rows;
     return t;
 }

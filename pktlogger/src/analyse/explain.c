@@ -130,6 +130,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
                               : (struct pl_samples_of){0},
         .always_data = t->always_data,
         .opening_bytes = t->opening_bytes,
+        .middle = !t->flow->side[t->dir].syn,
         .late = &t->lateness.ways[0],
         .sink = put_limit,
         .context = explain,
@@ -144,13 +145,15 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
     struct pl_transfer *t = explain->t;
     if (segment->t_box_exit_ns > explain->box_exit_ns)
         explain->box_exit_ns = segment->t_box_exit_ns;
-    if (segment->transmission == 1)
-        t->bytes += segment->len;
-    else {
+    uint64_t end = segment->seq + segment->len, fresh = segment->len;
+    if (segment->transmission > 1) { /* what it carries behind the last byte sent is new all the same */
+        fresh = end > explain->high ? end - (segment->seq > explain->high ? segment->seq : explain->high) : 0;
         t->retransmitted++;
-        t->retransmitted_bytes += segment->len;
+        t->retransmitted_bytes += segment->len - fresh;
         t->spurious += segment->kind == PL_SPURIOUS;
     }
+    t->bytes += fresh;
+    explain->high = end > explain->high ? end : explain->high;
     if (pl_lost(t, segment)) {
         t->lost++;
         t->lost_bytes += segment->len;

@@ -53,6 +53,8 @@ int pl_set_clock(struct pl_analysis *analysis)
         return -1;
     for (uint32_t i = 0; i < analysis->n; i++) {
         struct pl_transfer *t = &analysis->transfers[i];
+        t->sender_first_ns = pl_clock_map(clock, PL_SENDER, 0, t->sender_first_ns);
+        t->receiver_first_ns = pl_clock_map(clock, PL_RECEIVER, 0, t->receiver_first_ns);
         t->sender_last_ns = pl_clock_map(clock, PL_SENDER, UINT64_MAX, t->sender_last_ns);
         t->receiver_last_ns = pl_clock_map(clock, PL_RECEIVER, UINT64_MAX, t->receiver_last_ns);
     }

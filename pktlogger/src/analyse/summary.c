@@ -212,7 +212,9 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     json_object_set_new(flow, "sender", pl_json_endpoint(t->flow, t->dir));
     json_object_set_new(flow, "receiver", pl_json_endpoint(t->flow, !t->dir));
     json_object_set_new(flow, "mss_in_use", t->mss ? json_integer(t->mss) : json_null());
-    json_object_set_new(flow, "window_scaled", json_boolean(pl_flow_scaled(t->flow)));
+    json_object_set_new(flow, "window_scaled",
+                        t->scale_known ? json_boolean(t->window_shift || pl_flow_scaled(t->flow)) : json_null());
+    json_object_set_new(flow, "window_scale_least", t->scale_known ? json_null() : json_integer(t->scale_least));
     set_time(flow, "t0_ns", any ? t->first_ns : -1);
     set_time(flow, "t1_ns", any ? t->last_ns : -1);
     set(flow, "elapsed_ns", any ? (uint64_t)(t->last_ns - t->first_ns) : 0);

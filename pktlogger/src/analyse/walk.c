@@ -6,8 +6,8 @@
  * everything sent before the time-out is acknowledged, all retransmissions are "after time-out". A tail-loss probe
  * counts as a time-out only where it cannot be told from one, which is when it repeats the first outstanding byte.
  * Tail-loss probe (RFC 8985, section 7): the last packet that was sent, alone, again, without a hint at a loss, after
- * silence for a round trip. Senders wait for twice the smoothed RTT and more; how much more is their own affair (ticks of
- * a clock, the other end's delayed acknowledgements), so no fixed time is asked for.
+ * silence for a round trip. Senders wait for twice the smoothed RTT and more; how much more is their own affair (ticks
+ * of a clock, the other end's delayed acknowledgements), so no fixed time is asked for.
  * Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
 #include "walk_state.h"
@@ -38,6 +38,8 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
     if (!s->started)
         return 0;
     pl_marks_ack(&s->marks, s->t, packet, packet->ack > s->una ? packet->ack : s->una);
+    if (packet->ack > s->high && !s->t->flow->side[s->t->dir].syn)
+        s->high = packet->ack; /* sent before the capture began in mid-connection, for all that is known */
     if (packet->ack > s->una) {
         s->una = packet->ack;
         s->hint = packet->sack_n > 0;
@@ -54,7 +56,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
         .t_ns = packet->t_ns,
         .una = s->una,
         .high = s->high,
-        .window = packet->window,
+        .window = s->t->scale_known || packet->window == 0 ? packet->window : UINT32_MAX,
         .advanced = s->una > una,
         .recovered = recovering && s->mode == PL_MODE_NORMAL,
         .missed = s->una > s->high + 1, /* a FIN counts as a byte */
@@ -74,8 +76,9 @@ static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, 
 static bool is_probe(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
 {
     int64_t since_ns = s->last_ack_ns > s->last_send_ns ? s->last_ack_ns : s->last_send_ns;
-    return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 && first->seq >= s->una &&
-           first->seq + first->len == s->high && now_ns - since_ns > pl_transfer_rtt_ns(s->t, now_ns);
+    return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 &&
+           first->seq >= s->una && first->seq + first->len == s->high &&
+           now_ns - since_ns > pl_transfer_rtt_ns(s->t, now_ns);
 }
 
 static void enter_timeout(struct pl_walk *s, int64_t now_ns)
@@ -141,6 +144,17 @@ static int note_stop(struct pl_walk *s, int64_t now_ns, const struct pl_segment 
     return pl_add_stop(s->t, &resume);
 }
 
+/* What is outstanding fits into the window, so it tells how much the window is scaled at least (RFC 7323, 2.3: by 14 at
+ * most). */
+static void note_scale(struct pl_walk *s)
+{
+    enum { SCALE_MAX = 14 };
+    uint64_t flight = s->high > s->una ? s->high - s->una : 0;
+    while (!s->t->scale_known && s->window > 0 && s->t->scale_least < SCALE_MAX &&
+           flight > (uint64_t)s->window << s->t->scale_least)
+        s->t->scale_least++;
+}
+
 static void after_send(struct pl_walk *s, int64_t now_ns)
 {
     for (size_t i = 0; i < s->parts.n; i++) {
@@ -157,7 +171,8 @@ static void after_send(struct pl_walk *s, int64_t now_ns)
             s->t->max_unacknowledged_bytes = s->high - s->una;
     }
     uint64_t step = s->t->mss ? s->t->mss : 1;
-    if (s->window_known && s->una + s->window < s->high + step)
+    note_scale(s);
+    if (s->window_known && s->t->scale_known && s->una + s->window < s->high + step)
         s->limited_ns = now_ns;
 }
 
@@ -237,7 +252,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         .high = s->high,
         .len = packet->len,
         .window = s->window,
-        .window_known = s->window_known,
+        .window_known = s->window_known && s->t->scale_known,
         .timeout = timeout,
         .reduced = reduced,
         .mode = s->mode,
@@ -290,6 +305,8 @@ int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *t
     if (packet.t_ns < s->now_ns) /* packets of two processors may be out of order in the file: time stands still */
         packet.t_ns = s->now_ns;
     s->now_ns = packet.t_ns;
+    if (packet.dir != t->dir && !(packet.flags & NC_TCP_SYN))
+        packet.window <<= t->window_shift;
     s->reset = s->reset || packet.flags & NC_TCP_RST;
     struct pl_round_trip trip;
     if (pl_round_trips_packet(&s->trips, &packet, t->dir, &trip) < 0)

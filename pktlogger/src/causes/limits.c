@@ -64,7 +64,9 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
         .mss = path->mss ? path->mss : 1460,
         .standing_ns = standing_ns(path),
         .opening = true,
+        .middle = path->middle,
     };
+    l->last_cause = path->middle ? PL_LIMIT_CONGESTION_AVOIDANCE : PL_LIMIT_SLOW_START;
     l->recovered_ns = l->room_ns = l->closed_ns = l->last_ack_ns = -1;
     return l;
 }
@@ -220,7 +222,8 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     bool late = covered(l, l->path.late, &l->late_at, sent->t_ns);
     if (!late && unanswered(l, sent))
         return window_cause(l);
-    if (l->room_ns >= 0 && had_nothing(l, sent->t_ns))
+    bool judged = sent->window_known || !outstanding(sent); /* else the window may be what it waited for */
+    if (judged && l->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return silence_cause(l, sent);
     if (late)
         return PL_LIMIT_EMULATOR_LATE;
@@ -302,6 +305,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->gap.flight_bytes = flight;
     l->gap.queue_ns = pl_least_queue(l->gap.queue_ns, sent->queue_ns);
     l->full = sent->window_known && sent->una + sent->window < sent->high + l->rounds.mss;
+    l->round.blind |= !sent->window_known;
     l->round.shut |= sent->window_known && sent->una + sent->window < sent->high + sent->len;
     l->clocked = at_once(l, sent->t_ns, 8);
     l->round.flight = flight > l->round.flight ? flight : l->round.flight;

@@ -35,10 +35,15 @@ static int end_run(struct pl_ack_outages *o, int64_t next_ns, int64_t until_ns)
 
 int pl_ack_outages_add(struct pl_ack_outages *o, const struct pl_ack *ack)
 {
-    if (ack->t_received_ns >= 0)
+    if (ack->t_received_ns >= 0) {
+        int64_t delay_ns = ack->t_received_ns - ack->t_sent_ns;
+        o->longest_ns = delay_ns > o->longest_ns ? delay_ns : o->longest_ns;
         return end_run(o, ack->t_sent_ns, ack->t_received_ns);
-    if (due_ns(o, ack->t_sent_ns) > o->t->sender_last_ns)
-        return 0; /* the sender's capture was too short to show it */
+    }
+    int64_t late_ns = ack->t_sent_ns + o->longest_ns + o->longest_ns / 8; /* as in pl_under_way_ns */
+    if (ack->t_sent_ns < o->t->sender_first_ns || late_ns > o->t->sender_last_ns ||
+        due_ns(o, ack->t_sent_ns) > o->t->sender_last_ns)
+        return 0; /* the sender's capture began too late, or was too short, to show it */
     if (o->lost++ == 0)
         o->first_ns = ack->t_sent_ns;
     o->last_ns = ack->t_sent_ns;

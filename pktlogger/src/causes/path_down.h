@@ -10,6 +10,7 @@ struct pl_ack_outages {
     const struct pl_transfer *t;
     struct pl_time_spans *spans; /* as the sender felt them */
     int64_t first_ns, last_ns;   /* of the present run: when they were sent; */
+    int64_t longest_ns;          /* delay of those that arrived */
     uint64_t lost, of_outage;    /* how many, and those of them that the box's record says an outage took */
 };
 

@@ -10,7 +10,8 @@
 
 static bool grown(const struct pl_rounds *rounds, const struct pl_round *round)
 {
-    return (double)round->flight >= GROWTH * (double)rounds->last_flight &&
+    return (rounds->last_flight > 0 || !rounds->middle) &&
+           (double)round->flight >= GROWTH * (double)rounds->last_flight &&
            round->flight >= rounds->last_flight + 2 * (uint64_t)rounds->mss;
 }
 
@@ -55,10 +56,10 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
         rounds->opening = false;
     if (rounds->filled && busy(round))
         return PL_LIMIT_PATH_RATE;
-    bool held = still && !round->unsent && !round->shut; /* by the send buffer: nothing else does */
+    bool held = still && !round->unsent && !round->shut && !round->blind; /* by the send buffer: nothing else does */
     if (held && !rounds->reduced)
         rounds->cap = round->flight;
-    if (paced(round, still && !rounds->reduced))
+    if (paced(round, still && !rounds->reduced && !round->blind))
         cause = PL_LIMIT_PACING;
     else if (still && round->shut)
         cause = PL_LIMIT_RECEIVER_WINDOW;

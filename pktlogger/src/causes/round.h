@@ -17,6 +17,7 @@ struct pl_round {
     bool paused;                       /* the application had nothing to send */
     bool unsent;                       /* by most samples of the socket, it had given more than was sent */
     bool shut;                         /* the receiver's window left no room for the packet before, once at least */
+    bool blind;                        /* the receiver's window is not known */
     double clocked;                    /* bytes sent at once after an acknowledgement */
 };
 
@@ -25,6 +26,7 @@ struct pl_rounds {
     uint32_t mss;
     int64_t standing_ns;    /* a queue is standing when no packet of a round meets a smaller one */
     uint64_t last_flight;   /* 0: none */
+    bool middle;            /* what was before the first round is not known */
     bool opening, reduced;  /* slow start may go on; the congestion window has been reduced */
     bool marked;            /* last because of marks and not of a loss */
     bool filled;            /* a queue has been standing, so the line's rate is known and not only that of the sender */

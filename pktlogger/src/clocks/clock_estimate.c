@@ -5,6 +5,7 @@
 
 #define FLOOR_NS 1000 /* capturing is not more exact than this, whatever the resolution */
 #define GAP_NS 10e9   /* longer silences count as so long when time is divided into windows */
+#define DRIFT_MAX 1e-3 /* no clock drifts by more; NTP slews by half of it at most */
 /* A drift shows that there are two clocks if each direction shows it, and if over the captures it is more than so much
  * of the round trip and of the resolution: an evenly growing queue looks like a drift of one direction. */
 #define OF_ROUND_TRIP 1e-3
@@ -253,6 +254,10 @@ static size_t fit(struct pl_clock *clock, struct pl_clock_study *study, int64_t 
 {
     size_t begins[PL_CLOCK_PIECES] = {0}, unclear = 0;
     clock->drift = pl_clock_slope(study, &clock->drift_error);
+    if (fabs(clock->drift) > DRIFT_MAX) { /* a queue that grows */
+        clock->drift = 0;
+        clock->drift_error = -1;
+    }
     unsigned n = pl_clock_steps(study, clock->drift, clock->drift_error, begins, &unclear);
     if (!set_pieces(clock, study, begins, n, base_ns) && !set_pieces(clock, study, (const size_t[]){0}, n = 1, base_ns))
         return 0;

@@ -233,8 +233,10 @@ static void print_end(const struct settings *settings, const struct pl_analysis 
         pl_clock_print(&analysis->clock, analysis->surveys[PL_SENDER].index.counts.first_ns);
     for (uint32_t i = 0; human && i < analysis->n; i++)
         pl_analyse_print(&analysis->transfers[i]);
-    if (human)
+    if (human) {
+        pl_analyse_print_left_out(analysis);
         return;
+    }
     nc_jsonl_event(stdout, "end",
                    json_pack("{s:o, s:I, s:{s:I, s:I}}", "output", nc_jsonl_text(settings->output), "flows",
                              (json_int_t)analysis->n, "unmatched_flows", "sender",

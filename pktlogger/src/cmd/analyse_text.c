@@ -54,6 +54,11 @@ static void print_outline(const struct pl_transfer *t)
            " duplicate acknowledgement%s.\n",
            t->timeouts, plural(t->timeouts), t->fast_recoveries, t->fast_recoveries == 1 ? "y" : "ies",
            t->duplicate_acks, plural(t->duplicate_acks));
+    if (t->in_flight_at_end)
+        printf("  %" PRIu64
+               " packet%s may have been under way when the receiver's capture ended: not lost, as far as the "
+               "captures show.\n",
+               t->in_flight_at_end, plural(t->in_flight_at_end));
     if (t->reordered)
         printf("  %" PRIu64
                " packet%s arrived behind later ones, by %u places at most, and %.3g ms too late at most.\n",
@@ -169,10 +174,48 @@ void pl_clock_print(const struct pl_clock *clock, int64_t began_ns)
     printf(" All times are by the sender's clock.\n");
 }
 
+static void print_window(const struct pl_transfer *t)
+{
+    if (!t->scale_known)
+        printf("  No SYN was captured that says how the receiver's window is scaled (by %u bits at least), so no limit "
+               "is put "
+               "down to it; \"the congestion window\" below may be the receiver's.\n",
+               t->scale_least);
+}
+
+enum { LEFT_OUT_MAX = 10 };
+
+/* The connections of one capture that the other one does not have. */
+static void print_left_out(const struct pl_analysis *analysis, int end, const char *name)
+{
+    const struct pl_flows *flows = &analysis->surveys[end].index.flows;
+    uint32_t said = 0;
+    for (uint32_t i = 0; i < flows->n && said < LEFT_OUT_MAX; i++) {
+        const struct pl_flow *flow = &flows->at[i];
+        if (analysis->numbers[end][i] != UINT32_MAX)
+            continue;
+        printf("left out, in the %s's capture alone: ", name);
+        print_end_point(flow, 0);
+        printf(" and ");
+        print_end_point(flow, 1);
+        printf(", %" PRIu64 " packets\n", flow->side[0].packets + flow->side[1].packets);
+        said++;
+    }
+    if (analysis->unmatched[end] > said)
+        printf("and %u more in the %s's capture alone\n", analysis->unmatched[end] - said, name);
+}
+
+void pl_analyse_print_left_out(const struct pl_analysis *analysis)
+{
+    print_left_out(analysis, PL_SENDER, "sender");
+    print_left_out(analysis, PL_RECEIVER, "receiver");
+}
+
 void pl_analyse_print(const struct pl_transfer *t)
 {
     double share = pl_stopped_share(t);
     print_outline(t);
+    print_window(t);
     print_limits(t);
     print_losses(t);
     print_marks(t);

@@ -2,12 +2,15 @@
 #ifndef PL_ANALYSE_TEXT_H
 #define PL_ANALYSE_TEXT_H
 
+#include "analyse.h"
 #include "clock.h"
-#include "transfer.h"
 
 /* How the clocks are related. `began_ns`: when the sender's capture began. */
 void pl_clock_print(const struct pl_clock *clock, int64_t began_ns);
 
 void pl_analyse_print(const struct pl_transfer *transfer);
+
+/* Names the connections that only one of the captures has, the first ten of each. */
+void pl_analyse_print_left_out(const struct pl_analysis *analysis);
 
 #endif

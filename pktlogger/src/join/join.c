@@ -75,6 +75,7 @@ static int note_lowest(struct pl_join *join, uint64_t seq)
 static int send_parts(struct pl_join *join, const struct pl_row *row)
 {
     struct pl_arrival part;
+    join->high = row->seq + row->len > join->high ? row->seq + row->len : join->high;
     for (uint32_t i = 0; part_of(join->t, row, i, &part); i++) {
         struct pl_segment *segment = note_lowest(join, part.number) < 0 ? NULL : PL_MORE(&join->segments);
         if (!segment)
@@ -210,14 +211,54 @@ static int receive_ack(struct pl_join *join, const struct pl_row *row, struct pl
     return 0;
 }
 
+/* True for a keep-alive with its octet of garbage (RFC 1122, 4.2.3.6): all that was sent is acknowledged, and it has
+ * the number of the last octet. The walk passes over packets without segments. */
+static bool is_keep_alive(const struct pl_join *join, const struct pl_row *row)
+{
+    return row->len == 1 && row->seq + 1 == join->high && join->acked >= join->high;
+}
+
+/* True for a packet that probes a closed window (RFC 9293, 3.8.6.1): nothing is outstanding, and it has the next octet,
+ * for which there is no room. The receiver drops it, so that it is sent again and again; then it is no data. */
+static bool is_window_probe(const struct pl_join *join, const struct pl_row *row)
+{
+    return join->closed && row->seq == join->acked && row->seq >= join->high;
+}
+
+/* The probe was data after all if what follows it says so: an acknowledgement, or data behind it. */
+static int end_probe(struct pl_join *join, uint64_t taken)
+{
+    bool data = join->probing && taken > join->probe.seq;
+    join->probing = false;
+    return data ? send_parts(join, &join->probe) : 0;
+}
+
+static int send_data(struct pl_join *join, const struct pl_row *row)
+{
+    if (is_keep_alive(join, row))
+        return 0;
+    if (end_probe(join, row->seq) < 0)
+        return -1;
+    if (!is_window_probe(join, row))
+        return send_parts(join, row);
+    join->probe = *row;
+    join->probing = true;
+    return 0;
+}
+
 int pl_join_sender(struct pl_join *join, const struct pl_row *row, struct pl_tables *tables)
 {
     struct pl_transfer *t = join->t;
     bool is_ack = row->dir != t->dir && row->ack < UINT64_MAX / 4;
     if (pl_tally_packet(&join->tally, row) < 0)
         return -1;
-    if (pl_is_data(row, t->dir) && send_parts(join, row) < 0)
+    if (pl_is_data(row, t->dir) && send_data(join, row) < 0)
         return -1;
+    if (is_ack && row->ack >= join->acked) {
+        join->closed = row->window == 0 && !(row->flags & NC_TCP_SYN);
+        if (join->probing && row->ack > join->probe.seq && end_probe(join, row->ack) < 0)
+            return -1;
+    }
     if (is_ack && receive_ack(join, row, tables) < 0)
         return -1;
     return *join->open > OPEN_MAX ? force(join, tables) : 0;

@@ -50,7 +50,11 @@ struct pl_join {
     PL_VECTOR(struct pl_arrival) parts_arrived, acks_arrived;
     PL_VECTOR(struct pl_seen) parts_seen, acks_seen;
 
-    uint64_t acked;  /* by the highest acknowledgement that the sender has seen */
+    uint64_t acked; /* by the highest acknowledgement that the sender has seen */
+    uint64_t high;  /* end of the last byte sent */
+    bool closed;    /* that acknowledgement had window 0 */
+    bool probing;   /* `probe` was sent into the closed window, and nobody knows yet whether it was taken */
+    struct pl_row probe;
     uint64_t joined; /* all below was in a block */
     uint64_t forced; /* packets until the next block that does not wait for the horizon */
     struct {

@@ -66,12 +66,12 @@ static int64_t newest_below(struct pl_round_trips *trips, uint64_t edge)
 }
 
 /* Without SACK an acknowledgement whose predecessor was lost may be of data behind a hole that begins at its number.
- * The next one shows it. Where at most one packet is outstanding, there is nothing behind. */
+ * The next one shows it. Where nothing is outstanding, there is nothing behind. */
 static int64_t decided(struct pl_round_trips *trips, int64_t sample_ns, bool advanced)
 {
     int64_t open_ns = advanced && trips->open_ns ? trips->open_ns : -1;
     trips->open_ns = 0;
-    if (trips->sack || sample_ns < 0 || trips->sent.n - trips->first < 2)
+    if (trips->sack || sample_ns < 0 || trips->first == trips->sent.n)
         return sample_ns < 0 ? open_ns : sample_ns;
     trips->open_ns = sample_ns;
     return open_ns;

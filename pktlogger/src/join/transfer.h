@@ -196,16 +196,20 @@ static inline int64_t pl_down_until(const struct pl_up_times *up, int64_t last_n
 }
 
 struct pl_transfer {
-    uint32_t number;                          /* `flow` in the tables */
-    const struct pl_flow *flow;               /* as in the sender's capture */
-    unsigned dir;                             /* of the data, in the sender's capture */
-    unsigned receiver_dir;                    /* of the data, in the receiver's capture */
-    uint32_t mss, mss_option;                 /* 0: not known, packets are not taken apart */
-    int64_t delta;                            /* sender's relative number less the receiver's */
-    bool data_ids, ack_ids;                   /* data, or acknowledgements, have IPv4 identifications at both ends */
-    uint64_t sender_rows, receiver_rows;      /* packets of both directions */
-    int64_t sender_last_ns, receiver_last_ns; /* when the captures ended */
-    const struct pl_box *box;                 /* the record of the box between, with `box_flow` in it; NULL: none */
+    uint32_t number;                     /* `flow` in the tables */
+    const struct pl_flow *flow;          /* as in the sender's capture */
+    unsigned dir;                        /* of the data, in the sender's capture */
+    unsigned receiver_dir;               /* of the data, in the receiver's capture */
+    uint32_t mss, mss_option;            /* 0: not known, packets are not taken apart */
+    bool scale_known;                    /* of the receiver's window */
+    uint8_t window_shift;                /* that the rows of the sender's capture lack, if the receiver's tells */
+    uint8_t scale_least;                 /* where it is not known: what was outstanding needs at least this */
+    int64_t delta;                       /* sender's relative number less the receiver's */
+    bool data_ids, ack_ids;              /* data, or acknowledgements, have IPv4 identifications at both ends */
+    uint64_t sender_rows, receiver_rows; /* packets of both directions */
+    int64_t sender_first_ns, sender_last_ns, receiver_first_ns,
+        receiver_last_ns;     /* when the captures began and ended */
+    const struct pl_box *box; /* the record of the box between, with `box_flow` in it; NULL: none */
     uint32_t box_flow;
     unsigned box_dir;            /* of the data, in the box's flow */
     int64_t box_delta;           /* sender's relative number less the box's */
@@ -221,7 +225,7 @@ struct pl_transfer {
     PL_VECTOR(struct pl_stop) stops;
 
     uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
-    uint64_t in_flight_at_end;   /* parts whose arrival the receiver's capture was too short to show */
+    uint64_t in_flight_at_end;   /* parts whose arrival the receiver's capture was too short, or too late, to show */
     uint64_t acked_unseen_bytes; /* acknowledged but in no packet of the receiver's capture, which missed them */
     uint64_t unseen;             /* parts with such bytes */
     uint64_t *box_fates; /* [256], with a box: data parts by their fate in it; PL_NO_FATE: the box did not see them */
@@ -259,13 +263,21 @@ static inline bool pl_box_dropped(uint8_t fate)
     return fate > FATE_PASS && fate < FATE_N;
 }
 
-/* True for a part that the box dropped, or that never reached the receiver although the receiver's capture was long
- * enough to show it. One that was acknowledged is not lost: the capture alone missed it. */
+/* How long a part may be under way: the longest delay that was seen, and an eighth more, because a queue that grows
+ * makes each arrival later than those before. */
+static inline int64_t pl_under_way_ns(const struct pl_transfer *transfer)
+{
+    return transfer->max_delay_ns > 0 ? transfer->max_delay_ns + transfer->max_delay_ns / 8 : 0;
+}
+
+/* True for a part that the box dropped, or that never reached the receiver although the receiver's capture began early
+ * enough and was long enough to show it. One that was acknowledged is not lost: the capture alone missed it. */
 static inline bool pl_lost(const struct pl_transfer *transfer, const struct pl_segment *segment)
 {
-    int64_t delay_ns = transfer->min_delay_ns > 0 ? transfer->min_delay_ns : 0;
     return segment->t_received_ns < 0 && !segment->unseen &&
-           (pl_box_dropped(segment->box_fate) || segment->t_sent_ns + delay_ns <= transfer->receiver_last_ns);
+           (pl_box_dropped(segment->box_fate) ||
+            (segment->t_sent_ns >= transfer->receiver_first_ns &&
+             segment->t_sent_ns + pl_under_way_ns(transfer) <= transfer->receiver_last_ns));
 }
 
 /* True for a part that the box's record says was corrupted, and that has a frame in the receiver's capture: it arrived

@@ -268,6 +268,14 @@ bool pl_flow_scaled(const struct pl_flow *flow)
     return flow->side[0].syn && flow->side[1].syn && flow->side[0].has_wscale && flow->side[1].has_wscale;
 }
 
+bool pl_flow_scale_known(const struct pl_flow *flow)
+{
+    for (int i = 0; i < 2; i++)
+        if (flow->side[i].syn && !flow->side[i].has_wscale)
+            return true;
+    return pl_flow_scaled(flow);
+}
+
 bool pl_flow_timestamps(const struct pl_flow *flow)
 {
     return flow->side[0].syn && flow->side[1].syn && flow->side[0].has_timestamps && flow->side[1].has_timestamps;

@@ -82,6 +82,9 @@ enum pl_ecn_mode pl_flow_ecn(const struct pl_flow *flow);
 /* True when both SYNs were captured and both offered window scaling. */
 bool pl_flow_scaled(const struct pl_flow *flow);
 
+/* True when the SYNs that were captured say whether windows are scaled (RFC 7323, 2.2), and by how much. */
+bool pl_flow_scale_known(const struct pl_flow *flow);
+
 /* True when both SYNs were captured and both had timestamps. */
 bool pl_flow_timestamps(const struct pl_flow *flow);
 
