@@ -86,6 +86,8 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
         t->not_arrived++;
         return 0;
     }
+    if (segment->sent_once && segment->delay_ns > t->certain_delay_ns)
+        t->certain_delay_ns = segment->delay_ns;
     if (pl_order_add(&tally->order, segment->t_sent_ns, segment->t_received_ns) < 0)
         return -1;
     return note_delay(tally, segment->delay_ns);

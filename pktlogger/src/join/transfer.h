@@ -226,6 +226,7 @@ struct pl_transfer {
 
     uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
     uint64_t in_flight_at_end;   /* parts whose arrival the receiver's capture was too short, or too late, to show */
+    int64_t certain_delay_ns;    /* the longest of parts that were sent once, so that no copy was taken for another */
     uint64_t acked_unseen_bytes; /* acknowledged but in no packet of the receiver's capture, which missed them */
     uint64_t unseen;             /* parts with such bytes */
     uint64_t *box_fates; /* [256], with a box: data parts by their fate in it; PL_NO_FATE: the box did not see them */
@@ -267,7 +268,7 @@ static inline bool pl_box_dropped(uint8_t fate)
  * makes each arrival later than those before. */
 static inline int64_t pl_under_way_ns(const struct pl_transfer *transfer)
 {
-    return transfer->max_delay_ns > 0 ? transfer->max_delay_ns + transfer->max_delay_ns / 8 : 0;
+    return transfer->certain_delay_ns + transfer->certain_delay_ns / 8;
 }
 
 /* True for a part that the box dropped, or that never reached the receiver although the receiver's capture began early
