@@ -140,7 +140,7 @@ def test_captures_of_a_part_contradict_nothing_of_the_whole(tmp_path: Path) -> N
         said = spans(whole)
         for port, named in spans(part).items():
             for cause, t0, t1 in named:
-                there = {WINDOW.get(other, other) for other, begin, end in said[port] if begin < t1 and end > t0}
+                there = {WINDOW.get(other, other) for other, begin, end in said[port] if begin <= t1 and end >= t0}
                 assert cause not in SURE or cause in there, (seed, cause, there)
 
 

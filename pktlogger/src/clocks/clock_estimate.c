@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#define FLOOR_NS 1000 /* capturing is not more exact than this, whatever the resolution */
-#define GAP_NS 10e9   /* longer silences count as so long when time is divided into windows */
+#define FLOOR_NS 1000  /* capturing is not more exact than this, whatever the resolution */
+#define GAP_NS 10e9    /* longer silences count as so long when time is divided into windows */
 #define DRIFT_MAX 1e-3 /* no clock drifts by more; NTP slews by half of it at most */
 /* A drift shows that there are two clocks if each direction shows it, and if over the captures it is more than so much
  * of the round trip and of the resolution: an evenly growing queue looks like a drift of one direction. */
