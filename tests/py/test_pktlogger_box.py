@@ -119,6 +119,23 @@ def test_copies_of_one_segment_keep_their_own_fates(tmp_path: Path) -> None:
     assert found.segments["box_fate"].to_pylist() == [QUEUE, LOSS, SENT]
 
 
+def test_what_the_box_dropped_is_not_what_arrived(tmp_path: Path) -> None:
+    """A segment is sent again before it arrives, and only one copy arrives. By the captures it is the later one. The
+    box dropped that one, so the first copy arrived, and the retransmission was not needed."""
+    path = Conversation(v6=True)
+    path.send(30, 1)
+    path.send(40, 1001, 1, [(0, 1, 30)])
+    path.send(55, 1001, 1, [])
+    path.ack(80, 2001)
+    record = Record(path)
+    for t_ms, seq, fate in ((30, 1, SENT), (40, 1001, SENT), (55, 1001, QUEUE)):
+        record.data(t_ms, seq, fate)
+    found, _ = path.analyse(tmp_path, "--box", record.write(tmp_path / "box"))
+    rows = found.segments.to_pylist()
+    assert [row["box_fate"] for row in rows] == [SENT, SENT, QUEUE]
+    assert [row["t_received_ns"] for row in rows] == [at(40), at(70), -1]
+
+
 def test_the_box_decides_what_was_a_tail_drop(tmp_path: Path) -> None:
     """A single loss without any sign of a queue, which the captures alone would call a loss."""
     for fate, cause in ((QUEUE, "rto_after_tail_drop"), (LOSS, "rto_after_loss")):

@@ -78,17 +78,18 @@ static size_t border_at(const struct pl_block *block, uint64_t number, size_t li
     return low;
 }
 
-/* Cuts a part into pieces. *border is where it begins, and then where the next one probably begins. Returns the number
- * of pieces, 0 when they exceed the budget, -1 without memory. */
-static long cut_part(struct pl_block *block, bool sent, struct pl_piece piece, uint64_t end_number, size_t *border)
+/* Cuts a part into pieces, which go to `pieces` unless that is NULL. *border is where it begins, and then where the
+ * next one probably begins. Returns the number of pieces, 0 when they exceed the budget, -1 without memory. */
+static long cut_part(struct pl_block *block, pl_pieces *pieces, struct pl_piece piece, uint64_t end_number,
+                     size_t *border)
 {
     size_t first = border_at(block, piece.start, *border), end = border_at(block, end_number, first + 1);
     *border = first;
     if (end - first > block->budget)
         return 0;
     block->budget -= end - first;
-    for (size_t b = first; b < end; b++) {
-        struct pl_piece *cut = sent ? PL_MORE(&block->sent) : PL_MORE(&block->received);
+    for (size_t b = first; pieces && b < end; b++) {
+        struct pl_piece *cut = PL_MORE(pieces);
         if (!cut)
             return -1;
         *cut = (struct pl_piece){.start = b, .t_ns = piece.t_ns, .owner = piece.owner, .token = piece.token};
@@ -96,6 +97,7 @@ static long cut_part(struct pl_block *block, bool sent, struct pl_piece piece, u
     return (long)(end - first);
 }
 
+/* A copy that the box dropped, by its record, gives no pieces: no arrival is its own. */
 static int cut_all(struct pl_block *block)
 {
     size_t border = 0;
@@ -104,7 +106,8 @@ static int cut_all(struct pl_block *block)
         const struct pl_segment *segment = pl_block_segment(block, member);
         struct pl_piece piece = {
             .start = segment->seq, .t_ns = segment->t_sent_ns, .owner = i, .token = segment->token};
-        long pieces = cut_part(block, true, piece, segment->seq + segment->len, &border);
+        long pieces = cut_part(block, pl_box_dropped(segment->box_fate) ? NULL : &block->sent, piece,
+                               segment->seq + segment->len, &border);
         if (pieces < 0)
             return -1;
         member->border = border;
@@ -116,7 +119,7 @@ static int cut_all(struct pl_block *block)
     for (size_t i = 0; i < block->arrivals.n; i++) {
         const struct pl_arrival *part = &block->arrivals.at[i];
         struct pl_piece piece = {.start = part->number, .t_ns = part->t_ns, .owner = i, .token = part->token};
-        long pieces = cut_part(block, false, piece, part->number + part->len, &border);
+        long pieces = cut_part(block, &block->received, piece, part->number + part->len, &border);
         if (pieces < 0)
             return -1;
         border += (size_t)pieces;
@@ -152,6 +155,8 @@ static void collect_arrivals(struct pl_block *block)
             segment->receiver_frame = 0;
             segment->ecn_received = PL_NO_ECN;
         }
+        if (member->corrupted) /* what arrived was dropped by the receiver's TCP (pl_corrupted) */
+            segment->t_received_ns = segment->delay_ns = -1;
     }
 }
 
@@ -225,13 +230,12 @@ static int join_parts(struct pl_block *block)
 {
     struct pl_join *join = block->join;
     bool tokens = join->t->data_ids || pl_flow_timestamps(join->t->flow);
-    if (collect_parts(block) < 0 || sort_borders(block) < 0 || cut_all(block) < 0 ||
+    if (collect_parts(block) < 0 || sort_borders(block) < 0 || (join->t->box && pl_block_parts_seen(block) < 0) ||
+        cut_all(block) < 0 ||
         pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n, tokens,
                  &join->parts_min_delay_ns) < 0)
         return -1;
     collect_arrivals(block);
-    if (join->t->box && pl_block_parts_seen(block) < 0)
-        return -1;
     return count_copies(block);
 }
 

@@ -10,7 +10,10 @@ struct pl_member {
     size_t segment; /* its place among the open ones */
     size_t border, pieces;
     size_t arrived; /* pieces */
+    bool corrupted; /* by the box */
 };
+
+typedef PL_VECTOR(struct pl_piece) pl_pieces;
 
 struct pl_block {
     struct pl_join *join;
@@ -18,7 +21,7 @@ struct pl_block {
     PL_VECTOR(struct pl_member) members; /* in order of sending */
     PL_VECTOR(struct pl_arrival) arrivals;
     PL_VECTOR(uint64_t) borders; /* ascending, each once, after sort_borders() */
-    PL_VECTOR(struct pl_piece) sent, received;
+    pl_pieces sent, received;
     size_t budget;
 };
 
@@ -27,10 +30,10 @@ static inline struct pl_segment *pl_block_segment(const struct pl_block *block, 
     return &block->join->segments.at[member->segment];
 }
 
-/* When each acknowledgement reached the sender, and what the box did with parts and acknowledgements. They return 0,
- * or -1 without memory. The parts come before. */
-int pl_block_acks(struct pl_block *block);
+/* What the box did with parts, before these are paired with arrivals; then when each acknowledgement reached the
+ * sender, and what the box did with acknowledgements. They return 0, or -1 without memory. */
 int pl_block_parts_seen(struct pl_block *block);
+int pl_block_acks(struct pl_block *block);
 int pl_block_acks_seen(struct pl_block *block);
 
 #endif

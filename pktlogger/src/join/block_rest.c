@@ -83,7 +83,8 @@ int pl_block_parts_seen(struct pl_block *block)
             0)
         return -1;
     for (size_t i = 0; i < block->sent.n; i++) {
-        struct pl_segment *segment = pl_block_segment(block, &block->members.at[block->sent.at[i].owner]);
+        struct pl_member *member = &block->members.at[block->sent.at[i].owner];
+        struct pl_segment *segment = pl_block_segment(block, member);
         if (block->sent.at[i].match == PL_UNMATCHED)
             continue;
         struct pl_box_row row = pl_box_row(join->t->box, (uint32_t)block->sent.at[i].match);
@@ -91,9 +92,9 @@ int pl_block_parts_seen(struct pl_block *block)
         segment->t_box_in_ns = row.t_in_ns;
         segment->t_box_exit_ns = row.t_exit_ns;
         segment->t_box_out_ns = row.t_out_ns;
-        if (row.corrupted) /* what arrived was dropped by the receiver's TCP (pl_corrupted) */
-            segment->t_received_ns = segment->delay_ns = -1;
+        member->corrupted = row.corrupted;
     }
+    block->sent.n = block->received.n = 0;
     return 0;
 }
 
