@@ -102,7 +102,8 @@ static void attacks_change_nothing(void)
     pair_free(pair);
 }
 
-/* Handshakes that were recorded, from 100,000 addresses: no state, a dozen answers to each in a minute. */
+/* A handshake that was recorded, from 100,000 addresses within a second: no state, and no more answers than a dozen and
+ * the share of INITs that are known as stale (FORMAT.md, "What the responder does", 2). */
 static void recorded_handshakes_from_everywhere(void)
 {
     struct pair *pair = pair_create(LFT_AES_128_GCM);
@@ -120,7 +121,8 @@ static void recorded_handshakes_from_everywhere(void)
             answers++;
     }
     CHECK_EQ(counters->completed, completed);
-    CHECK(counters->cookies - cookies <= LFT_SEEN_MOST && answers <= LFT_SEEN_MOST);
+    enum { MOST = LFT_SEEN_MOST + LFT_STALE_PAIRS_PER_SECOND };
+    CHECK(counters->cookies - cookies <= MOST && answers <= MOST);
     CHECK(counters->limited > 90000);
     CHECK_EQ(lft_link_peer(pair->link[1]).n, 1);
     pair_free(pair);
