@@ -184,9 +184,9 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     struct pl_samples_seen seen = pl_samples_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
     if (sent->reduced && outstanding(sent))
-        return PL_LIMIT_ECN; /* the flight had to shrink first */
-    if (seen.unsent * 2 > seen.n)
-        return OF_ROUND;
+        return PL_LIMIT_ECN;      /* the flight had to shrink first */
+    if (seen.unsent * 2 > seen.n) /* behind a full window Linux waits for room for a super-packet */
+        return l->full ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
     if (seen.n && seen.sized ? seen.full * 2 > seen.n : buffer_was_full(l, sent))
         return PL_LIMIT_SEND_BUFFER;
     bool data = sent->high - sent->len - l->first > l->path.opening_bytes;

@@ -95,6 +95,8 @@ class Trial:
         """A function of time: how long these causes have limited a captured flow until then. ``or_room``: or less than
         a super-packet of 64 KB was left of the window, but room for a segment."""
         own = self.limits["flow"] == flow["flow"]
+        if not own.any():  # its SYN was answered when its time was over
+            return lambda t_ns: np.zeros(t_ns.size)
         edges = np.append(self.limits["t0_ns"][own], self.limits["t1_ns"][own][-1:])
         named = np.isin(np.asarray(self.summary["limit_causes"])[self.limits["cause"][own]], causes)
         if or_room:

@@ -130,6 +130,26 @@ static void silence_with_data_unsent_is_never_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
+/* Behind a full window the kernel waits until there is room for a super-packet, and data are unsent all the time. In the
+ * first round trip the window grows, so that the round alone would be slow start. */
+static void silence_behind_a_full_window_is_the_windows(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    begin_as(&run, (struct pl_limits_path){.samples = alike(samples, 20 * MSS, 0)});
+    run.window = 60 * MSS;
+    for (int i = 0; i < 60; i++)
+        send(&run, 1000, false);
+    acknowledge(&run, MS, 10 * MSS, false);
+    acknowledge(&run, MS, 10 * MSS, false);
+    send(&run, 12 * MS, false);
+    run.mode = PL_MODE_FAST; /* the round does not come to its end */
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_RECEIVER_WINDOW] >= 13);
+}
+
 /* A flight that stands still is not the send buffer's when more waits in it. */
 static void a_flight_that_stands_still_with_data_unsent_is_no_send_buffer(void)
 {
@@ -209,6 +229,7 @@ int main(void)
     RUN(a_buffer_with_room_is_the_application);
     RUN(nothing_unsent_is_the_application);
     RUN(silence_with_data_unsent_is_never_the_application);
+    RUN(silence_behind_a_full_window_is_the_windows);
     RUN(a_flight_that_stands_still_with_data_unsent_is_no_send_buffer);
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
     RUN(even_silences_of_a_program_that_always_has_data_are_pacing);
