@@ -58,6 +58,10 @@ class Conversation:
     ) -> bytes:  # fmt: skip
         return options(mss, None, False, (int(t_ms) + 1, 1) if self.ts else None, sack, accecn)
 
+    def stamp(self, t_ms: float) -> bytes:
+        """The options of a packet that leaves at t_ms."""
+        return self._options(t_ms)
+
     def _both(self, t_ms: float, delay_ms: float, packet: Packet, forward: bool = True) -> None:
         first, second = (self.sender, self.receiver) if forward else (self.receiver, self.sender)
         first.append(Packet(**{**packet.__dict__, "t_ns": T0_NS + int(t_ms * MS)}))

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pktlogger_conversation import FAST, MS, MSS, NEW, SPURIOUS, TIMEOUT, Conversation, at, join
-from pktlogger_frames import Packet, write_pcapng
+from pktlogger_conversation import FAST, ISN_R, ISN_S, MS, MSS, NEW, SPURIOUS, TIMEOUT, Conversation, at, join
+from pktlogger_frames import ACK, Packet, write_pcapng
 from pyarrow import csv
 
 import pktlogger
@@ -143,6 +143,40 @@ def test_copies_without_identification_are_paired_by_time(tmp_path: Path) -> Non
     found, flow = path.analyse(tmp_path)
     assert [row["delay_ns"] for row in found.segments.to_pylist()] == [10 * MS, -1, 10 * MS, 10 * MS]
     assert (flow["lost"], flow["spurious"]) == (1, 1)
+
+
+def answer(path: Conversation, t_ms: float, ack: int, seq: int, parts: int, arrive: list[int]) -> None:
+    """The receiver's own data as one super-packet, each of whose parts has the acknowledgement; those of `arrive` reach
+    the sender, one packet each, a millisecond apart."""
+    ip_id = 500 + seq // MSS if path.ids else 0
+    whole = Packet(at(t_ms), path.b, path.a, ISN_R + seq, ISN_S + ack, ACK, parts * MSS, 60000, ip_id,
+                   path.stamp(t_ms))  # fmt: skip
+    path.receiver.append(whole)
+    for part in arrive:
+        change = {
+            "t_ns": whole.t_ns + (10 + part) * MS,
+            "seq": whole.seq + part * MSS,
+            "length": MSS,
+            "ip_id": ip_id + part if path.ids else 0,
+        }
+        path.sender.append(Packet(**{**whole.__dict__, **change}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_acknowledgement_arrives_with_the_first_part_of_its_packet(tmp_path: Path, kind: dict[str, Any]) -> None:
+    """Answers in super-packets of two parts, 5 ms apart: the second one loses its first part, the third one both. No
+    part of another packet stands in for them, so nothing is faster than the path of 10 ms."""
+    path = Conversation(**kind)
+    path.send(30, 1, 2)
+    for number, arrive in enumerate([[0, 1], [1], [], [0, 1]]):
+        answer(path, 40 + 5 * number, 2001, 1 + 2 * MSS * number, 2, arrive)
+    path.send(80, 2001)
+    path.ack(90, 3001)
+    found, flow = path.analyse(tmp_path)
+    delays = [row["t_received_ns"] - row["t_sent_ns"] if row["t_received_ns"] >= 0 else None
+              for row in found.acks.to_pylist() if row["ack"] == 2001]  # fmt: skip
+    assert delays == [10 * MS, 11 * MS, None, 10 * MS]
+    assert [level["delay_ns"] for level in flow["base"]["acks"]] == [10 * MS]
 
 
 def test_a_packet_duplicated_in_the_network_counts_once(tmp_path: Path) -> None:

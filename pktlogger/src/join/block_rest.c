@@ -1,16 +1,22 @@
 /* The rest of a block: acknowledgements, and what the box did with both. All are paired by pl_match as parts are. */
 #include "block.h"
 
-/* Makes pieces of the acknowledgements below the cut. */
+/* Makes pieces of the acknowledgements below the cut: a packet with data has the same acknowledgement in each of its
+ * parts, and each part may be lost by itself. */
 static int collect_acks(struct pl_block *block)
 {
     const struct pl_join *join = block->join;
     block->sent.n = block->received.n = 0;
     for (size_t i = join->acks_written; i < join->acks.n; i++) {
         const struct pl_ack *ack = &join->acks.at[i];
-        struct pl_piece piece = {.start = ack->ack, .t_ns = ack->t_sent_ns, .owner = i, .token = ack->token};
-        if (!ack->joined && ack->ack < block->cut && PL_APPEND(&block->sent, piece) < 0)
-            return -1;
+        struct pl_piece piece = {.start = ack->ack, .t_ns = ack->t_sent_ns, .owner = i};
+        if (ack->joined || ack->ack >= block->cut)
+            continue;
+        for (uint32_t part = 0; part < ack->parts; part++) {
+            piece.token = join->t->ack_ids ? (uint16_t)(ack->token + part) : ack->token;
+            if (PL_APPEND(&block->sent, piece) < 0)
+                return -1;
+        }
     }
     return 0;
 }
@@ -32,8 +38,8 @@ static int take_arrived_acks(struct pl_block *block)
     return 0;
 }
 
-/* Finds when each acknowledgement reached the sender. They are paired like data, with the acknowledgement number in
- * place of the border; the owner of an arrival is its time. */
+/* Finds when each acknowledgement reached the sender, which is with the first part of its packet that does. They are
+ * paired like data, with the acknowledgement number in place of the border; the owner of an arrival is its time. */
 int pl_block_acks(struct pl_block *block)
 {
     struct pl_join *join = block->join;
@@ -42,9 +48,12 @@ int pl_block_acks(struct pl_block *block)
         pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n, tokens,
                  &join->acks_min_delay_ns) < 0)
         return -1;
-    for (size_t i = 0; i < block->sent.n; i++)
-        if (block->sent.at[i].match != PL_UNMATCHED)
-            join->acks.at[block->sent.at[i].owner].t_received_ns = (int64_t)block->sent.at[i].match;
+    for (size_t i = 0; i < block->sent.n; i++) {
+        struct pl_ack *ack = &join->acks.at[block->sent.at[i].owner];
+        int64_t t_ns = (int64_t)block->sent.at[i].match;
+        if (block->sent.at[i].match != PL_UNMATCHED && (ack->t_received_ns < 0 || t_ns < ack->t_received_ns))
+            ack->t_received_ns = t_ns;
+    }
     return 0;
 }
 
@@ -98,6 +107,15 @@ int pl_block_parts_seen(struct pl_block *block)
     return 0;
 }
 
+/* True when the box's row says more of an acknowledgement than what is known: the first part that the box let pass, or
+ * the first one. */
+static bool tells_more(const struct pl_box_row *row, const struct pl_ack *ack)
+{
+    if (ack->box_fate == PL_NO_FATE || pl_box_dropped(ack->box_fate) != pl_box_dropped(row->fate))
+        return ack->box_fate == PL_NO_FATE || pl_box_dropped(ack->box_fate);
+    return row->t_in_ns < ack->t_box_in_ns;
+}
+
 /* The same with acknowledgements, by their number alone. */
 int pl_block_acks_seen(struct pl_block *block)
 {
@@ -111,6 +129,8 @@ int pl_block_acks_seen(struct pl_block *block)
         if (block->sent.at[i].match == PL_UNMATCHED)
             continue;
         struct pl_box_row row = pl_box_row(join->t->box, (uint32_t)block->sent.at[i].match);
+        if (!tells_more(&row, ack))
+            continue;
         ack->box_fate = row.fate;
         ack->t_box_in_ns = row.t_in_ns;
         ack->t_box_out_ns = row.t_out_ns;

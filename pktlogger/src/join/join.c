@@ -57,9 +57,15 @@ static bool part_of(const struct pl_transfer *t, const struct pl_row *row, uint3
     return true;
 }
 
-static uint32_t ack_token(const struct pl_transfer *t, const struct pl_row *row)
+/* The token of an acknowledgement, in part `i` of its packet. */
+static uint32_t ack_token(const struct pl_transfer *t, const struct pl_row *row, uint32_t i)
 {
-    return t->ack_ids ? row->ip_id : row->tsval;
+    return t->ack_ids ? (uint16_t)(row->ip_id + i) : row->tsval;
+}
+
+static uint16_t ack_parts(const struct pl_row *row)
+{
+    return row->parts < PARTS_MAX ? row->parts : PARTS_MAX;
 }
 
 /* Notes where the segment that comes next begins. Returns 0, or -1 without memory. */
@@ -198,10 +204,12 @@ static int force(struct pl_join *join, struct pl_tables *tables)
 
 static int receive_ack(struct pl_join *join, const struct pl_row *row, struct pl_tables *tables)
 {
-    struct pl_arrival ack = {
-        .number = row->ack, .frame = row->frame, .t_ns = row->t_ns, .token = ack_token(join->t, row)};
-    if (PL_APPEND(&join->acks_arrived, ack) < 0)
-        return -1;
+    for (uint32_t i = 0; i < ack_parts(row); i++) {
+        struct pl_arrival ack = {
+            .number = row->ack, .frame = row->frame, .t_ns = row->t_ns, .token = ack_token(join->t, row, i)};
+        if (PL_APPEND(&join->acks_arrived, ack) < 0)
+            return -1;
+    }
     if (row->ack > join->acked) {
         join->acked = row->ack;
         add_mark(join, row->t_ns);
@@ -292,7 +300,8 @@ int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
         .t_box_in_ns = -1,
         .t_box_out_ns = -1,
         .ace = NC_TCP_ACE(row->flags),
-        .token = ack_token(t, row),
+        .parts = ack_parts(row),
+        .token = ack_token(t, row, 0),
     };
     ++*join->open;
     return 0;

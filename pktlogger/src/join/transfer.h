@@ -55,7 +55,8 @@ struct pl_ack {
     int64_t t_sent_ns, t_received_ns;
     int64_t t_box_in_ns, t_box_out_ns; /* with a box's record */
     uint8_t box_fate, ace;
-    bool joined; /* not in the table, nor is the token */
+    bool joined; /* not in the table, nor are parts and token */
+    uint16_t parts;
     uint32_t token;
 };
 
