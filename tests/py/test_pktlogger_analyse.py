@@ -582,3 +582,28 @@ def test_captures_begun_in_mid_connection_are_analysed_in_the_direction_of_the_d
     assert flow["bytes"] == (230 - 101) * MSS
     came = found.segments["t_received_ns"].to_numpy() >= 0
     assert came.sum() >= (230 - 141) and set(found.segments["delay_ns"].to_numpy()[came]) == {10 * MS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_super_packets_of_mid_connection_are_taken_apart(tmp_path: Path, kind: dict[str, Any]) -> None:
+    """No SYN says the MSS. The sender's capture has super-packets of ten parts and the receiver's the wire, apart from
+    two parts that its interface has merged: of ten super-packets each loses its fifth part, which is sent again. Each
+    is one lost packet, no outage, and no fault of the receiver's capture. Marks count by the packet on the wire."""
+    path = Conversation(**kind)
+    for number in range(10):
+        t_ms, first = 30 + 60 * number, 1 + 10 * MSS * number
+        path.send(t_ms, first, 10, [*((part, 1, 10 + part / 10) for part in range(4)),
+                                    *((part, 1, 10 + part / 10) for part in range(5, 8)),
+                                    *([(8, 2, 10.9)] if number == 5 else [(8, 1, 10.8), (9, 1, 10.9)])],
+                  ecn=2, ces=(0,))  # fmt: skip
+        for part in range(5, 10):
+            path.ack(t_ms + 10 + part / 10, first + 4 * MSS, sack=(first + 5 * MSS, first + (part + 1) * MSS))
+        path.send(t_ms + 25, first + 4 * MSS)
+        path.ack(t_ms + 35, first + 10 * MSS)
+    path.sender = [packet for packet in path.sender if packet.t_ns >= at(29)]
+    path.receiver = [packet for packet in path.receiver if packet.t_ns >= at(30)]
+    found, flow = path.analyse(tmp_path)
+    assert (flow["segments"], flow["lost"], flow["retransmitted"], flow["acked_unseen_bytes"]) == (110, 10, 10, 0)
+    assert (flow["mss_in_use"], flow["timeouts"], flow["unseen"]) == (None, 0, 0)
+    assert not {"outage", "capture_loss"} & set(flow["losses_by_cause"]) and "path_down" not in flow["limits_ns"]
+    assert set(found.segments["len"].to_pylist()) == {MSS} and flow["ce_received"] == 10

@@ -51,6 +51,18 @@ static unsigned outgoing(const struct pl_flow *sender, const struct pl_flow *rec
     return lead_ns[1] > lead_ns[0];
 }
 
+/* Where no SYN says the MSS, the usual packet of one capture takes the super-packets of both apart. */
+static void guess_mss(struct pl_transfer *t, const struct pl_sizes *sent, const struct pl_sizes *received)
+{
+    enum { CLEAR = 4 }; /* the usual length leads by this share */
+    const struct pl_sizes *wire = sent->len < received->len ? sent : received;
+    uint32_t largest = sent->largest > received->largest ? sent->largest : received->largest;
+    if (!wire->len || wire->lead < wire->full / CLEAR || largest < 2 * wire->len)
+        return;
+    t->mss = wire->len;
+    t->mss_option = wire->with_options;
+}
+
 /* Fills in what is known of a transfer before its packets are read. */
 static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32_t sender_flow, uint32_t receiver_flow,
                                       bool flipped)
@@ -87,6 +99,9 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
         t.mss = pl_flow_mss(b);
         t.mss_option = pl_flow_mss_option(b);
     }
+    t.mss_said = t.mss > 0;
+    if (!t.mss_said)
+        guess_mss(&t, &sender->facts.at[sender_flow].sizes[dir], &receiver->facts.at[receiver_flow].sizes[far]);
     t.scale_known = pl_flow_scale_known(a) || pl_flow_scale_known(b);
     if (!pl_flow_scale_known(a) && pl_flow_scaled(b))
         t.window_shift = b->side[!far].wscale;

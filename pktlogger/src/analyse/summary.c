@@ -211,7 +211,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set(flow, "flow", t->number);
     json_object_set_new(flow, "sender", pl_json_endpoint(t->flow, t->dir));
     json_object_set_new(flow, "receiver", pl_json_endpoint(t->flow, !t->dir));
-    json_object_set_new(flow, "mss_in_use", t->mss ? json_integer(t->mss) : json_null());
+    json_object_set_new(flow, "mss_in_use", t->mss_said ? json_integer(t->mss) : json_null());
     json_object_set_new(flow, "window_scaled",
                         t->scale_known ? json_boolean(t->window_shift || pl_flow_scaled(t->flow)) : json_null());
     json_object_set_new(flow, "window_scale_least", t->scale_known ? json_null() : json_integer(t->scale_least));

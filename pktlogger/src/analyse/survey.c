@@ -1,18 +1,32 @@
 /* Implements survey.h. */
 #include "survey.h"
 
+static void note_size(struct pl_sizes *sizes, uint32_t len, uint32_t options)
+{
+    if (len == 0 || len + options < PL_MSS_LEAST)
+        return;
+    sizes->full++;
+    sizes->largest = len > sizes->largest ? len : sizes->largest;
+    if (sizes->lead == 0) {
+        sizes->len = len;
+        sizes->with_options = len + options;
+    }
+    sizes->lead += len == sizes->len ? 1 : UINT64_MAX;
+}
+
 static int note(struct pl_survey *survey, const struct pl_row *row)
 {
     while (survey->facts.n <= row->flow)
-        if (PL_APPEND(&survey->facts, 0) < 0)
+        if (PL_APPEND(&survey->facts, (struct pl_facts){.bits = 0}) < 0)
             return -1;
+    struct pl_facts *facts = &survey->facts.at[row->flow];
+    note_size(&facts->sizes[row->dir], row->len, row->options);
     if (!row->ip_id)
         return 0;
-    uint8_t *facts = &survey->facts.at[row->flow];
     if (row->len > 0 && row->seq < UINT64_MAX / 4)
-        *facts |= (uint8_t)(PL_DATA_IDS << row->dir);
+        facts->bits |= (uint8_t)(PL_DATA_IDS << row->dir);
     if (row->ack < UINT64_MAX / 4)
-        *facts |= (uint8_t)(PL_ACK_IDS << row->dir);
+        facts->bits |= (uint8_t)(PL_ACK_IDS << row->dir);
     return 0;
 }
 

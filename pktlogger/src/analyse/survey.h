@@ -7,12 +7,26 @@
 #include "index.h"
 #include "vector.h"
 
-/* What flow `f` has: bits of `facts.at[f]`, shifted by the direction. */
+/* What a flow has: bits, shifted by the direction. */
 enum { PL_DATA_IDS = 1, PL_ACK_IDS = 4 };
+
+/* Lengths of a direction's packets with data: the largest, and the usual one among those that may be full: `len`, and
+ * with the options of TCP. All but `lead` of them pair off with packets of other lengths (Boyer and Moore's vote). */
+struct pl_sizes {
+    uint32_t largest, len, with_options;
+    uint64_t full, lead;
+};
+
+enum { PL_MSS_LEAST = 536 }; /* that every host takes (RFC 9293, 3.7.1): what is shorter is what a program wrote */
+
+struct pl_facts {
+    uint8_t bits;
+    struct pl_sizes sizes[2];
+};
 
 struct pl_survey {
     struct pl_index index;
-    PL_VECTOR(uint8_t) facts;
+    PL_VECTOR(struct pl_facts) facts;
     struct pl_clock_samples samples; /* only where clocks are to be estimated */
 };
 
@@ -24,7 +38,7 @@ void pl_survey_free(struct pl_survey *survey);
 
 static inline bool pl_survey_has(const struct pl_survey *survey, uint32_t flow, int fact, unsigned dir)
 {
-    return survey->facts.at[flow] & fact << dir;
+    return survey->facts.at[flow].bits & fact << dir;
 }
 
 /* The packets of a flow in both directions. */

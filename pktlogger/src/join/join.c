@@ -36,12 +36,19 @@ void pl_join_free(struct pl_join *join)
     free(join);
 }
 
-/* Makes part `i` of a packet with data; false when there is none. */
-static bool part_of(const struct pl_transfer *t, const struct pl_row *row, uint32_t i, struct pl_arrival *part)
+/* The length of the parts of a packet with data. */
+static uint32_t step_of(const struct pl_transfer *t, const struct pl_row *row)
 {
     uint32_t step = t->mss_option ? pl_part_len(t->mss_option, row->options) : row->len;
     if (row->len / step >= PARTS_MAX) /* no real packet has so many; this bounds the work of one packet */
         step = row->len / (PARTS_MAX - 1) + 1;
+    return step;
+}
+
+/* Makes part `i` of a packet with data; false when there is none. */
+static bool part_of(const struct pl_transfer *t, const struct pl_row *row, uint32_t i, struct pl_arrival *part)
+{
+    uint32_t step = step_of(t, row);
     uint64_t offset = (uint64_t)i * step;
     if (offset >= row->len)
         return false;
@@ -63,9 +70,9 @@ static uint32_t ack_token(const struct pl_transfer *t, const struct pl_row *row,
     return t->ack_ids ? (uint16_t)(row->ip_id + i) : row->tsval;
 }
 
-static uint16_t ack_parts(const struct pl_row *row)
+static uint16_t ack_parts(const struct pl_transfer *t, const struct pl_row *row)
 {
-    return row->parts < PARTS_MAX ? row->parts : PARTS_MAX;
+    return row->len ? (uint16_t)((row->len - 1) / step_of(t, row) + 1) : 1;
 }
 
 /* Notes where the segment that comes next begins. Returns 0, or -1 without memory. */
@@ -204,7 +211,7 @@ static int force(struct pl_join *join, struct pl_tables *tables)
 
 static int receive_ack(struct pl_join *join, const struct pl_row *row, struct pl_tables *tables)
 {
-    for (uint32_t i = 0; i < ack_parts(row); i++) {
+    for (uint32_t i = 0; i < ack_parts(join->t, row); i++) {
         struct pl_arrival ack = {
             .number = row->ack, .frame = row->frame, .t_ns = row->t_ns, .token = ack_token(join->t, row, i)};
         if (PL_APPEND(&join->acks_arrived, ack) < 0)
@@ -300,7 +307,7 @@ int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
         .t_box_in_ns = -1,
         .t_box_out_ns = -1,
         .ace = NC_TCP_ACE(row->flags),
-        .parts = ack_parts(row),
+        .parts = ack_parts(t, row),
         .token = ack_token(t, row, 0),
     };
     ++*join->open;
