@@ -290,7 +290,7 @@ def limits_of_responses(row: Json) -> list[str]:
     """A sentence about what limited the responses of a trial, which the timeline does not show; none of other trials,
     and where these carry less than the requests."""
     shares = {name: row.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
-    if row.get("limited_direction") != "responses":
+    if row.get("limits_direction") != "responses":
         return []
     most = sorted((name for name in shares if shares[name]), key=lambda name: -shares[name])
     told = ", ".join(f"{WORDS.get(name, name)} {readable.share(shares[name], 2)}" for name in most)

@@ -168,7 +168,7 @@ def _limited(metrics: dict[str, Any]) -> str:
     most = max(shares, key=lambda name: shares[name])
     if not shares[most]:
         return ""
-    of = f"{metrics['limited_direction']}: " if metrics.get("limited_direction") else ""
+    of = f"{metrics['limits_direction']}: " if metrics.get("limits_direction") else ""
     return f"{of}{most.replace('_', ' ')}, {readable.share(shares[most], 2)}"
 
 

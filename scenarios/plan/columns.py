@@ -181,7 +181,7 @@ _IN_ORDER = (
         "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),
-    Column("limited_direction", "text", "outcome", "Direction that the limits are of"),
+    Column("limits_direction", "text", "outcome", "Direction that the limits are of"),
     *_outcomes("float", {f"limited_{name}": f"Share limited by {name.replace('_', ' ')}" for name in LIMITS}),
     *_outcomes("int", {"ecn_marks_box": "Packets of all flows that the box marked CE"} | MARKS),
     *_outcomes("int", {f"lost_{key}": f"Lost: {label}" for key, label in LOSSES.items()}),

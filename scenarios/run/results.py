@@ -102,7 +102,7 @@ def _of_tables(
         **_losses(found),
         **_reverse(_losses(found_back)),
         **_limits(found_back if responses else found),
-        "limited_direction": _direction(flow, found, found_back, responses=responses),
+        "limits_direction": _direction(flow, found, found_back, responses=responses),
     }  # fmt: skip
 
 

@@ -116,7 +116,7 @@ def test_limits_are_of_the_responses_and_wait_for_a_request_in_each(trial: tuple
     the next request comes 40 ms after it was sent at the earliest, and the acknowledgement with it."""
     found, _, said = trial
     metrics = found["metrics"]
-    assert metrics["limited_direction"] == "responses" and "responses: " in said
+    assert metrics["limits_direction"] == "responses" and "responses: " in said
     assert sum(metrics[f"limited_{name}"] for name in LIMITS) == pytest.approx(1)
     waited_ns = metrics["limited_application"] * 40 * metrics["latency_mean_ns"]
     assert 0.5 * 39 * 40e6 < waited_ns < 1.2 * 39 * 41e6

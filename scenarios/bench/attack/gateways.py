@@ -248,7 +248,7 @@ ROWS = {row.__name__: row for row in (sessions, half_open, names, descriptors, p
 def serve_names() -> None:
     """The guest's resolv.conf names the server, for all of its namespaces."""
     subprocess.run(["sh", "-c", f"f=$(mktemp) && echo nameserver {SERVER[4]} > $f && "
-                    "mount --bind $f /etc/resolv.conf"], check=True)  # fmt: skip
+                    "chmod a+r $f && mount --bind $f /etc/resolv.conf"], check=True)  # fmt: skip
 
 
 def main(name: str, arguments: str) -> None:

@@ -203,7 +203,8 @@ def _told(wrong: Array, lasted: Array) -> str:
 
 def buffers(trial: Trial) -> Iterator[str]:
     """rttcp always has data, so nothing waits for the application: but in the opening of a transfer with a window, in
-    which it sends a window at a time (PROTOCOL.md). And while the send buffer limits, nothing is unsent."""
+    which it sends a window at a time (PROTOCOL.md), and when all has been sent once. And while the send buffer limits,
+    nothing is unsent."""
     for row in trial.rows:
         flow, samples = trial.captured(row), trial.samples(row)
         if flow is None or row["tool"] != "rttcp" or row["sender_pace_bps"]:
@@ -211,6 +212,7 @@ def buffers(trial: Trial) -> Iterator[str]:
         own = {name: column[trial.limits["flow"] == flow["flow"]] for name, column in trial.limits.items()}
         names = np.asarray(trial.summary["limit_causes"])[own["cause"]]
         idle = (names == "application") & (own["t1_ns"] > trial.opened_ns(row, flow))
+        idle &= own["t0_ns"] < trial.all_sent_ns(flow)
         if idle.any():
             waited = (own["t1_ns"] - own["t0_ns"])[idle].sum() / 1e9
             yield f"flow {row['flow_name']}: rttcp always has data, and 'application' has {waited:.3f} s"

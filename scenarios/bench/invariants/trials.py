@@ -116,6 +116,11 @@ class Trial:
         behind = at[sent - sent.min() >= opening]
         return int(behind.min()) if behind.size else int(at.max()) + 1
 
+    def all_sent_ns(self, flow: Json) -> int:
+        """When a captured flow sent its last octet for the first time."""
+        first = (self.segments["flow"] == flow["flow"]) & (self.segments["transmission"] == 1)
+        return int(self.segments["t_sent_ns"][first].max())
+
     def ports(self, row: Json) -> set[int]:
         """The sender's ports of a row's data connections."""
         end = self.ends[row["flow"]]

@@ -130,8 +130,8 @@ static void silence_with_data_unsent_is_never_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* Behind a full window the kernel waits until there is room for a super-packet, and data are unsent all the time. In the
- * first round trip the window grows, so that the round alone would be slow start. */
+/* Behind a full window the kernel waits until there is room for a super-packet, and data are unsent all the time. The
+ * round alone would be slow start. */
 static void silence_behind_a_full_window_is_the_windows(void)
 {
     struct run run;
