@@ -72,11 +72,12 @@ class Trial:
         return self.gateway == "none" and "box" in self.asked["capture"]["points"]
 
     def captured(self, row: Json) -> Json | None:
-        """What the captures have of the first stream of a row's flow; None where nothing does."""
+        """What the captures have of the first stream of a row's flow; None where nothing does, and where it sent no data,
+        because its SYN was lost until its time was over."""
         sender = self.ends[row["flow"]].get("sender") or {}
         port = int(str(sender.get("local", ":0")).rpartition(":")[2])
         found = self.summary.get("flows") or () if self.gateway == "none" else ()
-        return next((one for one in found if port and one["sender"]["port"] == port), None)
+        return next((one for one in found if port and one["sender"]["port"] == port and one["bytes"]), None)
 
     def table(self, name: str) -> Columns:
         """A table as arrays."""
@@ -95,8 +96,6 @@ class Trial:
         """A function of time: how long these causes have limited a captured flow until then. ``or_room``: or less than
         a super-packet of 64 KB was left of the window, but room for a segment."""
         own = self.limits["flow"] == flow["flow"]
-        if not own.any():  # its SYN was answered when its time was over
-            return lambda t_ns: np.zeros(t_ns.size)
         edges = np.append(self.limits["t0_ns"][own], self.limits["t1_ns"][own][-1:])
         named = np.isin(np.asarray(self.summary["limit_causes"])[self.limits["cause"][own]], causes)
         if or_room:
