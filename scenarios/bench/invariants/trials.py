@@ -72,8 +72,8 @@ class Trial:
         return self.gateway == "none" and "box" in self.asked["capture"]["points"]
 
     def captured(self, row: Json) -> Json | None:
-        """What the captures have of the first stream of a row's flow; None where nothing does, and where it sent no data,
-        because its SYN was lost until its time was over."""
+        """What the captures have of the first stream of a row's flow; None where nothing does, and where it sent no
+        data, because its SYN was lost until its time was over."""
         sender = self.ends[row["flow"]].get("sender") or {}
         port = int(str(sender.get("local", ":0")).rpartition(":")[2])
         found = self.summary.get("flows") or () if self.gateway == "none" else ()
