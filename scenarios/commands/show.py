@@ -125,7 +125,7 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
         for trial in trials
     ]
     print_table(out, headings, rows)
-    for line in filter(None, (_longer(trials), _steps(trials), _not_known(trials))):
+    for line in filter(None, (_longer(trials), _of_iperf3(trials), _steps(trials), _not_known(trials))):
         out.print(line, markup=False)
     for line in attempts.lines(manifest.get("superseded") or []):
         out.print(line, markup=False)
@@ -133,14 +133,24 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
 
 def _longer(trials: list[dict[str, Any]]) -> str:
     """What the time of a short-term average is, where the transfers have a duration: it ends later."""
+    took = _took(trials, "rttcp")
+    return took and (f"short-term average: from connect until the last byte is acknowledged, which took {took}; "
+                     "transfer.duration is when the sender stops giving data")  # fmt: skip
+
+
+def _of_iperf3(trials: list[dict[str, Any]]) -> str:
+    """The same of iperf3, whose server reads no further when the time is over."""
+    took = _took(trials, "iperf3")
+    return took and (f"iperf3's short-term average: what its server had read when the test ended, over {took}; "
+                     "what was under way then does not count")  # fmt: skip
+
+
+def _took(trials: list[dict[str, Any]], tool: str) -> str:
+    """How long the tool's transfers with a duration took."""
     took = [trial["metrics"]["elapsed_ns"] for trial in trials
             if trial["params"].get("duration_ns") and trial["metrics"].get("elapsed_ns")
-            and not _exchanging(trial)]  # fmt: skip
-    if not took:
-        return ""
-    ends = list(dict.fromkeys(readable.duration(ns) for ns in (min(took), max(took))))
-    return ("short-term average: from connect until the last byte is acknowledged, which took "
-            f"{' to '.join(ends)}; transfer.duration is when the sender stops giving data")  # fmt: skip
+            and trial["params"].get("tool", "rttcp") == tool and not _exchanging(trial)]  # fmt: skip
+    return " to ".join(dict.fromkeys(readable.duration(ns) for ns in (min(took), max(took)))) if took else ""
 
 
 def _steps(trials: list[dict[str, Any]]) -> str:

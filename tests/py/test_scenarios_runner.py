@@ -163,6 +163,16 @@ def test_show_says_that_a_transfer_of_a_duration_takes_longer(fake: FakeTrials, 
     assert "transfer.duration is when the sender stops giving data" in shown
 
 
+def test_show_says_what_iperf3_counts(fake: FakeTrials, tmp_path: Path) -> None:
+    """iperf3's server stops reading when the time is over: what was under way then is in neither octets nor time."""
+    file = tmp_path / "long.toml"
+    file.write_text(TINY.replace('bytes = "1MB"', 'duration = "10s"\ntool = "iperf3"'))
+    runner.resume(runner.start(load_plan(str(file)), tmp_path / "runs"), quiet())
+    shown = " ".join(CliRunner().invoke(show, ["last", "--runs-dir", str(tmp_path / "runs")]).output.split())
+    assert "iperf3's short-term average: what its server had read when the test ended, over 10 ns" in shown
+    assert "acknowledged" not in shown
+
+
 def test_time_left_learns_from_the_trials_done(plan: Plan) -> None:
     expected_s = [estimate.trial_s(t.setting) for t in plan.trials]
     left = estimate.TimeLeft(expected_s)
