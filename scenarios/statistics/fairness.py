@@ -5,7 +5,8 @@ that had the line alone for a while says nothing about how it shared. The data a
 clock: exact (each packet that arrived at the receiver, from captures), or counts at some moments (TCP_INFO samples of
 the senders, intervals of the receivers). Between two moments a flow's rate counts as even, and how wrong a share may be
 by that is worked out: with what each flow had at least and at most. A program, and a host behind a gateway, gets the
-octets behind a repaired hole at once. So what is counted beyond the line's rate arrived earlier, and counts there.
+octets behind a repaired hole at once, and a host those of a packet with its last one. So what is counted beyond the
+line's rate arrived earlier, and counts there. The shares of arrivals are those that were captured.
 
 The streams of one transfer are compared by what they had acknowledged when the first of them ended, from the sender's
 TCP_INFO samples. Rejected: the whole goodput of each stream, because with equal amounts the slower one has the line
@@ -40,15 +41,13 @@ def jain(shares: Sequence[float]) -> float:
 @dataclass(frozen=True)
 class Count:
     """What a flow had: ``octets`` so far at each of ``edges_ns``. ``error_ns``: how wrong all these moments may be.
-    ``arrived``: the moments are those at which octets arrived, so that there are none between two of them.
-    ``held``: a program or a gateway gave them, which gets the octets behind a repaired hole at once."""
+    ``arrived``: the moments are those at which octets arrived, so that there are none between two of them."""
 
     name: str
     edges_ns: I64
     octets: F64
     error_ns: int = 0
     arrived: bool = False
-    held: bool = True
 
     @classmethod
     def of(cls, name: str, end: Mapping[str, Any], offset_ns: int | None = None) -> Count | None:
@@ -66,9 +65,9 @@ class Count:
         return cls(name, edges, octets, int(receiver.get("t0_error_ns") or 0))
 
     @classmethod
-    def of_arrivals(cls, name: str, t_ns: I64, octets: I64, *, held: bool = False) -> Count:
+    def of_arrivals(cls, name: str, t_ns: I64, octets: I64) -> Count:
         """``octets`` that had arrived by each of these moments. The flow begins just before the first one."""
-        return cls(name, np.append(t_ns[0] - 1, t_ns), np.append(0.0, octets), arrived=True, held=held)
+        return cls(name, np.append(t_ns[0] - 1, t_ns), np.append(0.0, octets), arrived=True)
 
     @property
     def resolution_ns(self) -> int:
@@ -148,12 +147,15 @@ def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | No
     cells = np.unique(np.concatenate([seconds, begins, ends]))
     octets = np.stack([np.diff(one.at(cells)) for one in flows])
     ran = (begins[:, None] <= cells[:-1]) & (ends[:, None] >= cells[1:])
-    if any(one.held for one in flows):
-        _arrived_before(octets, ran, np.diff(cells), line_bps)
-    starts = np.searchsorted(cells, seconds[:-1])
     common = max(int(ends.min() - begins.max()), 0)
     inside = (cells[:-1] >= begins.max()) & (cells[1:] <= ends.min())
+    captured = octets[:, inside].sum(axis=1)
+    _arrived_before(octets, ran, np.diff(cells), line_bps)
     had = octets[:, inside].sum(axis=1)
+    if all(one.arrived for one in flows) and captured.any():
+        most = line_bps * common / 8e9 if line_bps else np.inf
+        had = captured * min(1.0, most / captured.sum())
+    starts = np.searchsorted(cells, seconds[:-1])
     return Shared(
         tuple(one.name for one in flows), common, had * 8e9 / max(common, 1), _error(flows, had, begins, ends),
         seconds, np.add.reduceat(octets, starts, axis=1) * 8e9 / np.diff(seconds),

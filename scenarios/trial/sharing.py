@@ -65,11 +65,10 @@ def _arrived(folder: Path, flows: Sequence[_Flow]) -> list[Count]:
     """What arrived at the receivers, by their captures; empty where one of the flows is not captured there."""
     found, offset_ns = [], _common_offset_ns([end for _, _, end in flows])
     for name, params, end in flows:
-        behind = _ends_at_gateway(params)
-        series = arrivals.of_flow(folder, end, behind_gateway=behind, alone=False)
+        series = arrivals.of_flow(folder, end, behind_gateway=_ends_at_gateway(params), alone=False)
         if series is None:
             return []
-        found.append(Count.of_arrivals(name, series[0] - offset_ns, series[1], held=behind))
+        found.append(Count.of_arrivals(name, series[0] - offset_ns, series[1]))
     return found
 
 
