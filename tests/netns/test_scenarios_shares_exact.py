@@ -49,7 +49,8 @@ def test_shares_of_a_short_common_span_are_tsharks(tmp_path: Path) -> None:
     assert 0.2e9 < told["flows_common_ns"] < 2e9
     assert told["flows_common_ns"] == pytest.approx(end - begin, abs=2)
     assert told["flow_share"] == pytest.approx(had["main"] / sum(had.values()), abs=1e-9)
-    assert told["flows_bps"] == pytest.approx(sum(had.values()) * 8e9 / (end - begin), rel=1e-6)
+    together = told["flows_bps"] * told["flows_common_ns"] / 8e9  # never more than the line carries in that time
+    assert 0 <= sum(had.values()) - together <= 1448, "a packet had come in part before the span"
     assert told["flow_share_error"] == 0
 
 
