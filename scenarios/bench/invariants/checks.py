@@ -107,10 +107,11 @@ def shares(trial: Trial) -> Iterator[str]:
     their own have no connection to capture. A flow whose SYN was lost until its time was over has no limits."""
     for row, end in zip(trial.rows, trial.ends, strict=True):
         limits = [value for name, value in row.items() if name.startswith("limited_") and value is not None]
-        unseen = row["pair"] > 1 or trial.gateway == "host" or (end.get("summary") or {}).get("bytes") == 0
+        unseen = row["pair"] > 1 or trial.gateway == "host"
+        nothing = not limits and (end.get("summary") or {}).get("bytes") == 0
         if unseen and limits:
             yield f"limits of flow {row['flow_name']}, which is not captured"
-        if not unseen and (not limits or min(limits) < 0 or abs(sum(limits) - 1) > 1e-6):
+        if not unseen and not nothing and (not limits or min(limits) < 0 or abs(sum(limits) - 1) > 1e-6):
             yield f"limits of flow {row['flow_name']} add up to {sum(limits):.6f}"
         for name in ("stopped_share", "flow_share"):
             if row.get(name) is not None and not 0 <= row[name] <= 1:
@@ -173,7 +174,8 @@ def windows(trial: Trial) -> Iterator[str]:
     - It waits for room for a whole super-packet (tcp_tso_should_defer), and pktlogger's rule asks for room for a
       segment. Where there is that, the round decides, and a queue that stands comes first.
     - It looks at the window when congestion window and pacing let a packet go. So it counts all the time where the
-      congestion window is larger than what the window can hold, and data wait, unless it paces.
+      congestion window is larger than what the window can hold, and data wait, unless it paces. The window may hold two
+      segments that are shorter than the rest: its own remainder, and that of a super-packet.
     """
     for row in trial.rows:
         flow, samples = trial.captured(row), trial.samples(row)
@@ -186,7 +188,7 @@ def windows(trial: Trial) -> Iterator[str]:
             yield f"flow {row['flow_name']}: {_told(wrong, lasted)} by windows to the kernel alone"
         if row["congestion"] == "bbr" or row["sender_pace_bps"]:
             continue
-        waits = samples["snd_wnd"] // samples["snd_mss"] + 1 < samples["snd_cwnd"]
+        waits = samples["snd_wnd"] // samples["snd_mss"] + 2 < samples["snd_cwnd"]
         waits &= samples["notsent_bytes"] >= samples["snd_mss"]
         ours = (np.diff(trial.time_of(flow, *WINDOWS)(t_ns)) == lasted) & waits[:-1] & waits[1:]
         if (wrong := ours & (counted < lasted - 2 * JIFFY_NS)).any():
@@ -227,9 +229,10 @@ def buffers(trial: Trial) -> Iterator[str]:
 
 def marks(trial: Trial) -> Iterator[str]:
     """The marks that the receiver's capture and kernel have are those that the box made. Connections of the tools' own,
-    which no row tells of, may have some of them. The receiver reads its kernel's counter before the last packet comes,
-    which acknowledges its own FIN and may be marked. Linux sometimes takes AccECN's counter to have gone round once
-    more, so what its sender takes to be marked is more by a multiple of 8."""
+    which no row tells of, may have some of them. The receiver's kernel does not count the mark of a packet that brings
+    nothing new, and its counter is read before the last packet comes, which acknowledges its own FIN. Linux
+    sometimes takes AccECN's counter to have gone round once more, so what its sender takes to be marked is more by a
+    multiple of 8."""
     marked = [row["ce_marked"] for row in trial.rows if row.get("ce_marked") is not None]
     for row, end in zip(trial.rows, trial.ends, strict=True):
         if row.get("ce_received") is None or not trial.recorded:
@@ -238,8 +241,9 @@ def marks(trial: Trial) -> Iterator[str]:
         if arrived != row["ce_marked"]:
             yield f"{whose}: {arrived} arrived with CE, the box marked {row['ce_marked']}"
         infos = [(end.get(side) or {}).get("tcp_info") or {} for side in ("sender", "receiver")]
-        late = arrived - infos[1].get("received_ce", arrived)
-        if row["parallel"] == 1 and not row["bidir"] and late not in (0, 1):
+        uncounted = arrived - infos[1].get("received_ce", arrived)
+        spurious = (trial.captured(row) or {}).get("spurious", 0)
+        if row["parallel"] == 1 and not row["bidir"] and not 0 <= uncounted <= 1 + spurious:
             yield f"{whose}: {arrived} arrived with CE, the receiver's kernel counted {infos[1]['received_ce']}"
         if (reported := row.get("ce_reported")) is not None and row["parallel"] == 1:
             if reported > arrived:
