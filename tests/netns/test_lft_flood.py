@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.netns, pytest.mark.timeout(180)]
 ROUTER = ("--router", "--lan", "lan0", "--rate", "100Mbit")  # leaves the machine to the flood
 A_SECOND, COUNT = 100_000, 250_000
 WRAP = 1 << 24  # FORMAT.md: LFT numbers have 24 bits
+STALE_A_SECOND = 500  # FORMAT.md, "What the responder does": INITs that are known as stale
 ANYBODY = "*"
 IN_S = 15
 
@@ -80,7 +81,8 @@ def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
         assert near_now[name] > near_before[name], f"near {name}"
     for name in ("handshake_completed", "associations", "rekeys", "rx_malformed", "rx_bad_ack"):
         assert grown[name] == 0 and near_now[name] == near_before[name], f"{name}: something was believed"
-    assert grown["handshake_cookies"] <= 2 * 2 * 12, "more than 12 answers a minute to one message"
+    most = 2 * 2 * 12 + STALE_A_SECOND * (COUNT / rate + 1)
+    assert grown["handshake_cookies"] <= most, "more answers to recordings than FORMAT.md allows"
     witness.at_least(during, 3_000_000, "bytes", "transfer meanwhile")
     assert state["engine"]["expected_number"] > WRAP, "no wrap"
     # The flood is the test's own, and the machine may be too slow for it: so it is judged last.
