@@ -1,7 +1,7 @@
 """``attack.load``: clients at work next to all attacks at once, for an hour of virtual time.
 
 A port scan, more idle connections than there are descriptors for, slow readers, look-ups of names that hang, and an
-observer of state and metrics, while memory is short. No connection of a client at work may be lost or bring other
+observer of state (`show`), while memory is short. No connection of a client at work may be lost or bring other
 octets than were sent, and none may take longer than 1.5 times the longest of the same clients alone.
 """
 
