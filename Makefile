@@ -127,7 +127,7 @@ pictures: virtual ## the pictures of the dashboard's pages again, from runs in v
 	@tools/install-packages docs/img/debian-packages.txt
 	@$(BIN)/python docs/img/make.py
 
-lint: setup ## formatting, types, arrows between rooms, limits, licences
+lint: setup ## formatting, types, arrows between rooms, circles, licences
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/mypy tests
@@ -135,7 +135,7 @@ lint: setup ## formatting, types, arrows between rooms, limits, licences
 	@$(BIN)/shellcheck $(SHELL_FILES)
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/reuse lint --quiet
-	@tools/check-limits
+	@tools/check-circles
 
 clean: ## remove what was built, not the runs
 	rm -rf build $(VENV)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.limits import limits
+from support.repository_tools import tree
 
 ROOT = Path(__file__).resolve().parents[2]
 SUFFIXES = "c|h|cc|py|md|1|cmake|tcl|patch|schema\\.json"
@@ -32,7 +32,7 @@ ELSEWHERE = {
     "bpf_helper_defs.h": "libbpf's",
     "lfp-names.h": "made by scenarios/virtual while a kernel is built",
 }
-FILES = limits.tracked()
+FILES = tree.tracked()
 PATHS = {str(file) for file in FILES}
 NAMES = {file.name for file in FILES}
 

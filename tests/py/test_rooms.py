@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.limits import limits
+from support.repository_tools import check_circles, tree
 
 ROOT = Path(__file__).resolve().parents[2]
 _ROW = re.compile(r"^\| `([^`]+)/` \| (.+) \| (.+) \|$", re.MULTILINE)
@@ -38,17 +38,17 @@ def is_python(room: str) -> bool:
 
 def folders() -> set[str]:
     """The folders of the product that hold code."""
-    files = [file for file in limits.tracked() if file.parts[0] in limits.PRODUCT]
+    files = [file for file in tree.tracked() if file.parts[0] in tree.PRODUCT]
     return {str(file.parent) for file in files if file.suffix in (".c", ".h", ".cc", ".S", ".py")}
 
 
 def used_by_includes() -> set[Arrow]:
-    rooms = limits.c_graphs(limits.tracked())[2]
+    rooms = check_circles.c_graphs(tree.tracked())[2]
     return {Arrow(user, used) for user, others in rooms.items() for used in others if used not in NETCOMMON}
 
 
 def used_by_imports() -> set[Arrow]:
-    found = limits.python_graph(limits.tracked())
+    found = check_circles.python_graph(tree.tracked())
     arrows = {Arrow(folder_of(user), folder_of(used)) for user, others in found.items() for used in others}
     return {arrow for arrow in arrows if arrow.user != arrow.used}
 

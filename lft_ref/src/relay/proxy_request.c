@@ -1,10 +1,17 @@
-/* SOCKS5, octet by octet; what clients of every proxy are told. */
+/* SOCKS5 (RFC 1928), octet by octet, and HTTP: CONNECT, and plain requests for http:// (RFC 9112, 3.2.2), whose head is
+ * rewritten for the server.
+ *
+ * A client of a plain proxy may ask for another server in its next request. This proxy carries octets and does not look
+ * at what follows the head, so the rewritten head says "Connection: close": a connection carries one request.
+ * Rejected: parsing bodies and answers to keep connections, which is what a caching proxy is for. */
 #include "proxy_request.h"
 
 #include <arpa/inet.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "nc_bytes.h"
 
@@ -104,10 +111,145 @@ int proxy_destination(const char *text, size_t n, struct lft_open *where)
     return 0;
 }
 
+#define SCHEME "http://"
+/* Fields that are between client and proxy alone, and Host, which follows from the target. */
+static const char *const dropped[] = {"connection", "proxy-connection",    "keep-alive", "te",
+                                      "upgrade",    "proxy-authorization", "host"};
+
+struct head {
+    char text[PROXY_REQUEST_MAX];
+    size_t n;
+    bool full;
+};
+
+static void put(struct head *head, const char *at, size_t n)
+{
+    head->full |= n > sizeof head->text - head->n;
+    if (head->full)
+        return;
+    memcpy(head->text + head->n, at, n);
+    head->n += n;
+}
+
+#define PUT(head, text) put(head, text, sizeof text - 1)
+
+static enum proxy_parsed bad(struct proxy_request *request, const char *status)
+{
+    int n = snprintf((char *)request->reply, sizeof request->reply, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", status);
+    request->reply_bytes = (size_t)n;
+    return PROXY_BAD;
+}
+
+#define BAD_REQUEST "400 Bad Request"
+#define TOO_LARGE "431 Request Header Fields Too Large"
+
+static bool is_dropped(const char *line, size_t n)
+{
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+        if (n == strlen(dropped[i]) && strncasecmp(line, dropped[i], n) == 0)
+            return true;
+    return false;
+}
+
+/* Copies the fields that concern the server. `at` is behind the first line, `end` behind the last field's line end.
+ * False: one of them is no field. */
+static bool put_fields(struct head *head, const char *at, const char *end)
+{
+    while (at < end) {
+        const char *line_end = memmem(at, (size_t)(end - at), "\r\n", 2);
+        const char *colon = line_end ? memchr(at, ':', (size_t)(line_end - at)) : NULL;
+        if (!colon || colon == at || memchr(at, ' ', (size_t)(colon - at)) || memchr(at, '\t', (size_t)(colon - at)))
+            return false;
+        if (!is_dropped(at, (size_t)(colon - at)))
+            put(head, at, (size_t)(line_end + 2 - at));
+        at = line_end + 2;
+    }
+    return true;
+}
+
+/* The destination of "HOST" or "HOST:PORT"; the port of http is 80. */
+static int destination(const char *at, size_t n, struct lft_open *where)
+{
+    char text[LFT_NAME_MAX + 16];
+    if (!n || n > sizeof text - 4 || memchr(at, '@', n))
+        return -1;
+    memcpy(text, at, n);
+    const char *bracket = memchr(at, ']', n);
+    size_t host = bracket ? (size_t)(bracket - at) : 0;
+    if (!memchr(at + host, ':', n - host)) {
+        memcpy(text + n, ":80", 3);
+        n += 3;
+    }
+    return proxy_destination(text, n, where);
+}
+
+/* METHOD http://AUTHORITY[/PATH] HTTP/1.x; `head` becomes the server's. */
+static bool rewrite(struct proxy_request *request, struct head *head, const char *line_end, const char *end)
+{
+    const char *text = (const char *)request->text, *space = memchr(text, ' ', (size_t)(line_end - text));
+    const char *last = memrchr(text, ' ', (size_t)(line_end - text));
+    size_t scheme = sizeof SCHEME - 1;
+    if (!space || space == text || last - space < (ptrdiff_t)(1 + scheme) || line_end - last != 9 ||
+        memcmp(last, " HTTP/1.", 8) != 0 || strncasecmp(space + 1, SCHEME, scheme) != 0 ||
+        memchr(space + 1, ' ', (size_t)(last - space - 1)))
+        return false;
+    const char *authority = space + 1 + scheme, *path = authority;
+    while (path < last && *path != '/' && *path != '?' && *path != '#')
+        path++;
+    if (destination(authority, (size_t)(path - authority), &request->where) < 0)
+        return false;
+    put(head, text, (size_t)(space + 1 - text));
+    if (path == last || *path != '/')
+        PUT(head, "/");
+    put(head, path, (size_t)(line_end + 2 - path));
+    PUT(head, "Host: ");
+    put(head, authority, (size_t)(path - authority));
+    PUT(head, "\r\nConnection: close\r\nVia: 1.1 lft-gateway\r\n");
+    bool fields = put_fields(head, line_end + 2, end + 2);
+    PUT(head, "\r\n");
+    return fields;
+}
+
+static enum proxy_parsed plain(struct proxy_request *request, const char *line_end, const char *end)
+{
+    struct head head = {.n = 0};
+    size_t said = (size_t)(end + 4 - (const char *)request->text), rest = request->used - said;
+    if (!rewrite(request, &head, line_end, end))
+        return bad(request, BAD_REQUEST);
+    if (head.full || head.n + rest > sizeof request->text)
+        return bad(request, TOO_LARGE);
+    memmove(request->text + head.n, request->text + said, rest);
+    memcpy(request->text, head.text, head.n);
+    request->used = head.n + rest;
+    request->kind = PROXY_HTTP_PLAIN;
+    return PROXY_GO;
+}
+
+/* A first line, fields, an empty line. The fields of CONNECT do not matter here. */
+static enum proxy_parsed http_request(struct proxy_request *request)
+{
+    const char *text = (const char *)request->text;
+    size_t from = request->looked > 3 ? request->looked - 3 : 0;
+    const char *end = memmem(text + from, request->used - from, "\r\n\r\n", 4);
+    request->looked = request->used;
+    if (!end)
+        return request->used < PROXY_REQUEST_MAX ? PROXY_MORE : bad(request, TOO_LARGE);
+    const char *line_end = memmem(text, request->used, "\r\n", 2), *target = text + 8;
+    if (line_end - text < 8 || memcmp(text, "CONNECT ", 8) != 0)
+        return plain(request, line_end, end);
+    const char *space = memchr(target, ' ', (size_t)(line_end - target));
+    if (!space || line_end - space != 9 || memcmp(space, " HTTP/1.", 8) != 0 ||
+        proxy_destination(target, (size_t)(space - target), &request->where) < 0)
+        return bad(request, BAD_REQUEST);
+    request->used -= (size_t)(end + 4 - text);
+    memmove(request->text, end + 4, request->used);
+    return PROXY_GO;
+}
+
 enum proxy_parsed proxy_request_parse(struct proxy_request *request)
 {
     if (request->kind == PROXY_HTTP)
-        return proxy_http_parse(request);
+        return http_request(request);
     return request->step == 0 ? socks_methods(request) : socks_request(request);
 }
 

@@ -32,8 +32,6 @@ struct proxy_request {
 
 /* Parses the octets so far and removes those it has understood from `text`. What is left after PROXY_GO is data. */
 enum proxy_parsed proxy_request_parse(struct proxy_request *request);
-/* The same for PROXY_HTTP (proxy_http.c). */
-enum proxy_parsed proxy_http_parse(struct proxy_request *request);
 /* Writes what the client is told and returns its length. `result` NULL: connected. */
 size_t proxy_request_answer(enum proxy_kind kind, const struct lft_result *result, uint8_t out[128]);
 /* Parses "HOST:PORT", where HOST is an address or a name. Returns 0 or -1. */

@@ -105,10 +105,4 @@ unsigned pl_link_of(uint32_t linktype);
 /* Converts ticks of an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */
 int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s);
 
-/* Between reader.c and reader_files.c. The first reads the head of the file that the window shows. The second ends that
- * file and begins the next one of the set: PL_FRAME when there is one. */
-int pl_reader_begin_file(struct pl_reader *reader);
-enum pl_next pl_reader_next_file(struct pl_reader *reader);
-size_t pl_reader_remaining(const struct pl_reader *reader);
-
 #endif

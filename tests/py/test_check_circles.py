@@ -1,27 +1,11 @@
-"""tools/check-limits finds what is beyond a limit; that the tree is within them is for `make lint` to say."""
+"""tools/check-circles finds circles. That the tree has none of includes and imports is for `make lint` to say."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from support.limits import limits
-
-
-def test_a_c_function_counts_between_its_braces() -> None:
-    lines = ["static int f(int a,", "             int b)", "{", "    return a;", "}", "", "struct s {", "};"]
-    assert list(limits.c_functions(lines)) == [(3, 1)]
-
-
-def test_a_python_function_counts_without_its_docstring() -> None:
-    source = 'def f() -> None:\n    """One.\n\n    Two.\n    """\n    pass\n\n\ndef g() -> None:\n    """One."""\n'
-    assert list(limits.python_functions(source)) == [(1, 1), (9, 0)]
-
-
-def test_a_room_of_31_files_is_full_and_tests_are_no_room() -> None:
-    many = [Path(f"rttcp/src/wire/{number}.c") for number in range(31)]
-    assert list(limits.full_rooms(many)) == ["rttcp/src/wire: 31 files in one room; allowed are 30"]
-    assert not list(limits.full_rooms([Path("tests/py") / file.name for file in many]))
+from support.repository_tools import check_circles, tree
 
 
 @pytest.mark.parametrize(
@@ -34,12 +18,12 @@ def test_a_room_of_31_files_is_full_and_tests_are_no_room() -> None:
     ],
 )
 def test_a_circle_is_said_once(graph: dict[str, set[str]], found: list[str]) -> None:
-    assert list(limits.circles(graph)) == found
+    assert list(check_circles.circles(graph)) == found
 
 
 def test_an_include_means_the_nearest_header() -> None:
     headers = {"control.h": [Path("comet_delay/src/box/control.h"), Path("lft_ref/src/gateway/control.h")]}
-    assert limits.included(Path("lft_ref/src/relay/pump.c"), "control.h", headers) == headers["control.h"][1]
+    assert check_circles.included(Path("lft_ref/src/relay/pump.c"), "control.h", headers) == headers["control.h"][1]
 
 
 def test_imports_count_wherever_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,15 +36,33 @@ def test_imports_count_wherever_they_stand(tmp_path: Path, monkeypatch: pytest.M
         "cli.py": "from .plan import model\n",
     }.items():
         (package / name).write_text(text)
-    monkeypatch.setattr(limits, "ROOT", tmp_path)
+    monkeypatch.setattr(tree, "ROOT", tmp_path)
     files = [file.relative_to(tmp_path) for file in package.rglob("*.py")]
     circle = {"scenarios.plan.model": {"scenarios.cli"}, "scenarios.cli": {"scenarios.plan.model"}}
-    assert limits.python_graph(files) == circle
+    assert check_circles.python_graph(files) == circle
 
 
 def test_an_unpacked_archive_without_git_has_its_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("rttcp/src/a.c", "README.md", "build/release/a.o", "rttcp/__pycache__/a.pyc", ".venv/bin/python"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    monkeypatch.setattr(limits, "ROOT", tmp_path)
-    assert {str(file) for file in limits.tracked()} == {"rttcp/src/a.c", "README.md"}
+    monkeypatch.setattr(tree, "ROOT", tmp_path)
+    assert {str(file) for file in tree.tracked()} == {"rttcp/src/a.c", "README.md"}
+
+
+def test_calls_are_between_the_sources_of_objects() -> None:
+    listing = (
+        "rttcp/CMakeFiles/rttcp_core.dir/src/a.c.o: rttcp_a T 0 0\n"
+        "rttcp/CMakeFiles/rttcp_core.dir/src/a.c.o: rttcp_b U\n"
+        "rttcp/CMakeFiles/rttcp_core.dir/src/b.c.o: rttcp_b T 0 0\n"
+        "rttcp/CMakeFiles/rttcp_core.dir/src/b.c.o: rttcp_table U\n"
+        "rttcp/CMakeFiles/rttcp_core.dir/src/a.c.o: rttcp_table D 0 0\n"
+    )
+    assert check_circles.calls(listing) == {"rttcp/src/a.c": {"rttcp/src/b.c"}}
+
+
+def test_no_c_file_of_the_product_is_called_by_what_it_calls() -> None:
+    build = tree.ROOT / "build" / "release"
+    if not build.is_dir():
+        pytest.skip(f"{build} is not there: an installed package has no object files")
+    assert list(check_circles.circles(check_circles.calls(check_circles.listed(build)))) == []
