@@ -118,8 +118,9 @@ static enum nc_decoded read_tcp(struct walk *walk, struct nc_packet *out)
     if (len < 20)
         return NC_MALFORMED;
     status = need(walk, len);
-    if (status != NC_DECODED)
+    if (status == NC_MALFORMED)
         return status;
+    size_t there = status == NC_DECODED ? len : walk->captured - walk->at;
     out->l4 = NC_L4_TCP;
     out->l4_offset = (uint32_t)walk->at;
     out->src_port = nc_get16(header);
@@ -128,9 +129,10 @@ static enum nc_decoded read_tcp(struct walk *walk, struct nc_packet *out)
     out->tcp.ack = nc_get32(header + 8);
     out->tcp.flags = nc_get16(header + 12) & 0x1ff;
     out->tcp.window = nc_get16(header + 14);
-    read_tcp_options(header + 20, header + len, &out->tcp);
+    out->tcp.cut = status != NC_DECODED;
+    read_tcp_options(header + 20, header + there, &out->tcp);
     pass(walk, len, out);
-    return NC_DECODED;
+    return status;
 }
 
 static enum nc_decoded read_udp(struct walk *walk, struct nc_packet *out)
