@@ -93,6 +93,14 @@ def _without_no_ack(group: pa.Table) -> pa.Table:
     return group.set_column(place, "ack", pa.array(ack, mask=ack == np.iinfo(np.uint64).max))
 
 
+def _without(table: pa.Table, columns: list[str]) -> pa.Table:
+    """Null for columns that one capture alone does not show."""
+    for name in columns:
+        place, kind = table.column_names.index(name), table.schema.field(name).type
+        table = table.set_column(place, name, pa.nulls(table.num_rows, kind))
+    return table
+
+
 def _with_lists(group: pa.Table) -> pa.Table:
     """SACK edges as lists of as many as there are."""
     numbers = group.column("sack_n").to_numpy()
@@ -117,10 +125,11 @@ def _read(folder: Path) -> pa.Table:
 
 def analysis_to_parquet(folder: str | Path, target: str | Path) -> None:
     """Writes segments.parquet, acks.parquet, events.parquet, limits.parquet and losses.parquet of an analysis into the
-    folder `target`. The schema's metadata holds under `pktlogger.names` the names of the numbers in a column:
+    folder `target`. What the analysis of one capture alone does not show is null. The schema's metadata holds under `pktlogger.names` the names of the numbers in a column:
     `{"kind":["new",…]}`."""
     description = summary(folder)
     for name in TABLES:
         names = json.dumps(names_of(description, name)).encode()
         table = read_table(Path(folder) / name, {b"pktlogger.names": names})
+        table = _without(table, description.get("not_known", {}).get(name, []))
         _write(table, Path(target) / f"{name}.parquet")

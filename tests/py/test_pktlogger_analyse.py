@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -272,7 +273,8 @@ def test_random_losses_are_found_exactly(tmp_path: Path) -> None:
 def test_captures_of_different_connections_have_nothing_to_join(tmp_path: Path) -> None:
     one, other = Conversation(), Conversation(v6=True)
     write_pcapng(tmp_path / "s.pcapng", one.sender)
-    write_pcapng(tmp_path / "r.pcapng", other.receiver)
+    moved = [replace(packet, seq=packet.seq + 7, ack=packet.ack + 7) for packet in other.receiver]
+    write_pcapng(tmp_path / "r.pcapng", moved)
     done = join(tmp_path, "analyse")
     assert done.returncode == 1 and "no connection in common" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -40,9 +40,10 @@ def test_each_cause_has_a_name_words_a_role_and_a_description(causes: dict[str, 
     for rows in causes.values():
         assert len(set(names(rows))) == len(rows)
         for row in rows:
-            assert list(row) == ["name", "words", "role", "description"]
+            assert list(row) == ["name", "words", "role", "description", "advice"]
             assert row["role"] in ROLES
             assert row["description"].endswith(".")
+            assert row["advice"] is None or row["advice"].endswith(".")
 
 
 def test_an_analysis_names_the_same_causes(causes: dict[str, list[dict[str, str]]], tmp_path: Path) -> None:

@@ -303,7 +303,7 @@ def test_wrong_input_is_one_clear_line(tmp_path: Path) -> None:
         (2, "cannot create it", ["index", good, "-o", tmp_path / "no" / "such"]),
         (2, "--output", ["index", good]),
         (2, "want one of capture, record", ["indx", good]),
-        (2, "--receiver", ["analyse", "--sender", good, "-o", tmp_path / "x"]),
+        (2, "--receiver", ["export", "--csv", "--sender", good, "-o", tmp_path / "x"]),
     ]
     for status, words, arguments in cases:
         done = run(*arguments)

@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "arrived.h"
 #include "join.h"
+#include "pairs.h"
 
 /* The sender's relative number less the receiver's. Where one capture missed the SYN, its numbers start at 2^32 with
  * the first packet it has. That packet is then taken to lie within the first 4 GiB of the other capture's numbers. */
@@ -17,17 +19,6 @@ static int64_t delta_of(const struct pl_side *sender, const struct pl_side *rece
     if (sender->syn)
         return (int64_t)(uint32_t)(receiver->base - sender->base) - (int64_t)PL_UNSEEN_BASE;
     return (int64_t)PL_UNSEEN_BASE - (int64_t)(uint32_t)(sender->base - receiver->base);
-}
-
-/* False when the SYNs differ: then it is another connection between the same ports. */
-static bool same_connection(const struct pl_flow *a, const struct pl_flow *b, bool flipped)
-{
-    for (int i = 0; i < 2; i++) {
-        const struct pl_side *x = &a->side[i], *y = &b->side[i ^ flipped];
-        if (x->syn && y->syn && x->base != y->base)
-            return false;
-    }
-    return true;
 }
 
 static bool has_syn(const struct pl_flow *flow)
@@ -64,14 +55,16 @@ static void guess_mss(struct pl_transfer *t, const struct pl_sizes *sent, const 
 }
 
 /* Fills in what is known of a transfer before its packets are read. */
-static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32_t sender_flow, uint32_t receiver_flow,
-                                      bool flipped)
+static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32_t sender_flow, struct pl_pair pair)
 {
+    uint32_t receiver_flow = pair.other;
+    bool flipped = pair.flipped;
     const struct pl_survey *sender = &analysis->surveys[PL_SENDER], *receiver = &analysis->surveys[PL_RECEIVER];
     const struct pl_flow *a = &sender->index.flows.at[sender_flow], *b = &receiver->index.flows.at[receiver_flow];
     unsigned dir = outgoing(a, b, flipped), far = dir ^ flipped;
     struct pl_transfer t = {
         .flow = a,
+        .far_flow = pair.found == PL_BY_ADDRESSES ? NULL : b,
         .dir = dir,
         .receiver_dir = far,
         .mss = pl_flow_mss(a),
@@ -135,36 +128,28 @@ static uint32_t *no_numbers(uint32_t n)
     return list;
 }
 
-/* Finds the receiver's flow of each of the sender's. Where several claim one, it belongs to the newest. */
-static void match_flows(const struct pl_analysis *analysis, uint32_t *sender_of, bool *flipped_of)
+/* True when the receiver's capture has one direction of the connection alone, and not that of the data. */
+static bool lacks_data(const struct pl_analysis *analysis, uint32_t flow, struct pl_pair pair)
 {
-    const struct pl_flows *sender = &analysis->surveys[PL_SENDER].index.flows;
-    const struct pl_flows *receiver = &analysis->surveys[PL_RECEIVER].index.flows;
-    for (uint32_t i = 0; i < sender->n; i++) {
-        bool flipped = false;
-        uint32_t other = pl_flows_lookup(receiver, &sender->at[i], &flipped);
-        while (other != UINT32_MAX && !same_connection(&sender->at[i], &receiver->at[other], flipped))
-            other = pl_flows_older(receiver, other, &sender->at[i], &flipped); /* the ports were used again */
-        if (other == UINT32_MAX)
-            continue;
-        sender_of[other] = i;
-        flipped_of[other] = flipped;
-        analysis->numbers[PL_SENDER][i] = other; /* for now the receiver's flow */
-    }
+    const struct pl_flow *a = &analysis->surveys[PL_SENDER].index.flows.at[flow];
+    const struct pl_flow *b = &analysis->surveys[PL_RECEIVER].index.flows.at[pair.other];
+    unsigned far = outgoing(a, b, pair.flipped) ^ pair.flipped;
+    return b->side[far].packets == 0 && b->side[!far].packets > 0;
 }
 
 /* Makes the transfers, in the order of the sender's flows. */
-static int make_transfers(struct pl_analysis *analysis, const uint32_t *sender_of, const bool *flipped_of)
+static int make_transfers(struct pl_analysis *analysis, const struct pl_pair *pairs)
 {
-    uint32_t flows = analysis->surveys[PL_SENDER].index.flows.n, *numbers = analysis->numbers[PL_SENDER];
+    uint32_t flows = analysis->surveys[PL_SENDER].index.flows.n;
     for (uint32_t i = 0; i < flows; i++) {
-        uint32_t other = numbers[i];
-        numbers[i] = UINT32_MAX;
-        if (other == UINT32_MAX || sender_of[other] != i)
+        uint32_t other = pairs[i].other;
+        if (other == UINT32_MAX || lacks_data(analysis, i, pairs[i])) {
+            analysis->one_way += other != UINT32_MAX;
             continue;
+        }
         struct pl_transfer *t = &analysis->transfers[analysis->n];
-        *t = transfer_of(analysis, i, other, flipped_of[other]);
-        t->number = numbers[i] = analysis->numbers[PL_RECEIVER][other] = analysis->n++;
+        *t = transfer_of(analysis, i, pairs[i]);
+        t->number = analysis->numbers[PL_SENDER][i] = analysis->numbers[PL_RECEIVER][other] = analysis->n++;
         if (find_in_box(analysis, t) < 0)
             return -1;
     }
@@ -181,16 +166,108 @@ static int match(struct pl_analysis *analysis)
         analysis->numbers[end] = no_numbers(n[end]);
     analysis->transfers = calloc((size_t)n[PL_SENDER] + 1, sizeof *analysis->transfers);
     analysis->box_numbers = no_numbers(analysis->box ? analysis->box->flow_n : 0);
-    uint32_t *sender_of = no_numbers(n[PL_RECEIVER]);
-    bool *flipped_of = calloc((size_t)n[PL_RECEIVER] + 1, sizeof *flipped_of);
-    int result = -1;
-    if (analysis->numbers[0] && analysis->numbers[1] && analysis->transfers && analysis->box_numbers && sender_of &&
-        flipped_of) {
-        match_flows(analysis, sender_of, flipped_of);
-        result = make_transfers(analysis, sender_of, flipped_of);
+    struct pl_pair *pairs = pl_pairs_find(analysis->surveys);
+    bool ready = analysis->numbers[0] && analysis->numbers[1] && analysis->transfers && analysis->box_numbers && pairs;
+    int result = ready ? make_transfers(analysis, pairs) : -1;
+    free(pairs);
+    return result;
+}
+
+/* What is known of a connection that one capture alone has. */
+static struct pl_transfer transfer_alone(const struct pl_analysis *analysis, int end, uint32_t flow)
+{
+    const struct pl_survey *survey = &analysis->surveys[end];
+    const struct pl_flow *a = &survey->index.flows.at[flow];
+    unsigned dir = a->side[1].bytes > a->side[0].bytes;
+    const struct pl_counts *counts = &survey->index.counts;
+    struct pl_transfer t = {
+        .number = flow,
+        .ends = analysis->ends,
+        .flow = a,
+        .dir = dir,
+        .receiver_dir = dir,
+        .mss = pl_flow_mss(a),
+        .mss_option = pl_flow_mss_option(a),
+        .data_ids = end == PL_RECEIVER && pl_survey_has(survey, flow, PL_DATA_IDS, dir),
+        .receiver_first_ns = counts->first_ns,
+        .sender_first_ns = counts->first_ns,
+        .receiver_last_ns = counts->last_ns,
+        .sender_last_ns = counts->last_ns,
+        .first_run = {PL_NO_RUN, PL_NO_RUN},
+        .last_run = {PL_NO_RUN, PL_NO_RUN},
+        .min_rtt_ns = -1,
+        .max_rtt_ns = -1,
+        .min_delay_ns = -1,
+        .max_delay_ns = -1,
+        .pace = &analysis->pace,
+        .scale_known = pl_flow_scale_known(a),
+    };
+    t.mss_said = t.mss > 0;
+    if (!t.mss_said)
+        guess_mss(&t, &survey->facts.at[flow].sizes[dir], &survey->facts.at[flow].sizes[dir]);
+    t.sender_rows = t.rows_left = pl_survey_rows(survey, flow);
+    return t;
+}
+
+static int take_all(struct pl_analysis *analysis, int end)
+{
+    uint32_t n = analysis->surveys[end].index.flows.n;
+    analysis->transfers = calloc((size_t)n + 1, sizeof *analysis->transfers);
+    analysis->numbers[end] = no_numbers(n);
+    if (!analysis->transfers || !analysis->numbers[end])
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        analysis->transfers[i] = transfer_alone(analysis, end, i);
+        analysis->numbers[end][i] = i;
     }
-    free(sender_of);
-    free(flipped_of);
+    analysis->n = n;
+    return 0;
+}
+
+/* Exchanges the captures, which were given the wrong way round. */
+static void swap_ends(struct pl_analysis *analysis)
+{
+    struct pl_survey survey = analysis->surveys[PL_SENDER];
+    struct pl_source capture = analysis->captures[PL_SENDER];
+    analysis->surveys[PL_SENDER] = analysis->surveys[PL_RECEIVER];
+    analysis->surveys[PL_RECEIVER] = survey;
+    analysis->captures[PL_SENDER] = analysis->captures[PL_RECEIVER];
+    analysis->captures[PL_RECEIVER] = capture;
+    analysis->swapped = true;
+}
+
+static void sum_bytes(struct pl_analysis *analysis)
+{
+    analysis->bytes[0] = analysis->bytes[1] = 0;
+    for (uint32_t i = 0; i < analysis->n; i++) {
+        const struct pl_transfer *t = &analysis->transfers[i];
+        analysis->bytes[0] += t->flow->side[t->dir].bytes;
+        analysis->bytes[1] += t->flow->side[!t->dir].bytes;
+    }
+}
+
+static void forget_match(struct pl_analysis *analysis)
+{
+    for (uint32_t i = 0; i < analysis->n; i++)
+        pl_transfer_free(&analysis->transfers[i]);
+    for (int end = 0; end < PL_END_N; end++)
+        free(analysis->numbers[end]);
+    free(analysis->transfers);
+    free(analysis->box_numbers);
+    analysis->n = analysis->one_way = 0;
+}
+
+/* Where no data at all leave the sender's machine, the captures were given the wrong way round. */
+static int match_both(struct pl_analysis *analysis)
+{
+    int result = match(analysis);
+    sum_bytes(analysis);
+    if (result < 0 || analysis->bytes[0] || !analysis->bytes[1] || analysis->clock.kind == PL_CLOCK_GIVEN)
+        return result;
+    forget_match(analysis);
+    swap_ends(analysis);
+    result = match(analysis);
+    sum_bytes(analysis);
     return result;
 }
 
@@ -209,13 +286,45 @@ static void *run_surveyor(void *context)
     return NULL;
 }
 
+/* True when the capture was taken at the other end of most of the data, by the handshakes. */
+static bool is_other_end(const struct pl_survey *survey, int end)
+{
+    uint64_t bytes[PL_END_N] = {0, 0};
+    for (uint32_t i = 0; i < survey->index.flows.n; i++) {
+        const struct pl_flow *flow = &survey->index.flows.at[i];
+        int near = pl_flow_near(flow), from = flow->side[1].bytes > flow->side[0].bytes;
+        if (near >= 0)
+            bytes[near == from ? PL_SENDER : PL_RECEIVER] += flow->side[from].bytes;
+    }
+    return bytes[!end] > bytes[end];
+}
+
+static enum pl_status survey_alone(struct pl_analysis *analysis, int end, int *of, struct nc_error *error)
+{
+    *of = end;
+    analysis->ends = end == PL_SENDER ? PL_SENDER_ALONE : PL_RECEIVER_ALONE;
+    enum pl_status status = pl_survey_run(&analysis->surveys[end], &analysis->captures[end], false, error);
+    if (status == PL_OK && is_other_end(&analysis->surveys[end], end)) {
+        swap_ends(analysis);
+        end = !end;
+        analysis->ends = end == PL_SENDER ? PL_SENDER_ALONE : PL_RECEIVER_ALONE;
+    }
+    if (status != PL_OK || take_all(analysis, end) == 0)
+        return status;
+    nc_fail(error, NC_EXIT_FAILED, "out of memory");
+    return PL_NO_MEMORY;
+}
+
 enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
                                   const struct pl_box *box, const struct pl_clock *clock, int *end,
                                   struct nc_error *error)
 {
     struct surveyor surveyors[PL_END_N];
     pthread_t thread;
-    *analysis = (struct pl_analysis){.captures = captures, .box = box, .clock = *clock};
+    *analysis = (struct pl_analysis){.captures = {captures[0], captures[1]}, .box = box, .clock = *clock};
+    for (int i = 0; i < PL_END_N; i++)
+        if (!captures[i].path && !captures[i].data)
+            return survey_alone(analysis, !i, end, error);
     for (int i = 0; i < PL_END_N; i++)
         surveyors[i] = (struct surveyor){
             .survey = &analysis->surveys[i], .capture = &captures[i], .sample = clock->kind == PL_CLOCK_UNKNOWN};
@@ -231,7 +340,7 @@ enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_
             return surveyors[*end].status;
         }
     *end = PL_SENDER;
-    if (match(analysis) == 0)
+    if (match_both(analysis) == 0)
         return PL_OK;
     nc_fail(error, NC_EXIT_FAILED, "out of memory");
     return PL_NO_MEMORY;
@@ -240,6 +349,7 @@ enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_
 void pl_transfer_free(struct pl_transfer *t)
 {
     pl_join_free(t->join);
+    pl_arrived_free(t);
     pl_lateness_free(&t->lateness);
     pl_base_free(&t->base);
     pl_base_free(&t->seen_base);
@@ -256,7 +366,8 @@ void pl_analysis_free(struct pl_analysis *analysis)
     for (uint32_t i = 0; i < analysis->n; i++)
         pl_transfer_free(&analysis->transfers[i]);
     for (int end = 0; end < PL_END_N; end++) {
-        pl_survey_free(&analysis->surveys[end]);
+        if (pl_has_end(analysis, end) && (analysis->captures[end].path || analysis->captures[end].data))
+            pl_survey_free(&analysis->surveys[end]);
         free(analysis->numbers[end]);
     }
     free(analysis->transfers);

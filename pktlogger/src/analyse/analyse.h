@@ -10,12 +10,17 @@
 enum { PL_SENDER, PL_RECEIVER, PL_END_N };
 
 struct pl_analysis {
-    const struct pl_source *captures; /* [PL_END_N] */
+    struct pl_source captures[PL_END_N];
+    enum pl_ends ends;
     struct pl_survey surveys[PL_END_N];
     struct pl_transfer *transfers;
     uint32_t n;
     uint32_t *numbers[PL_END_N];  /* of the transfers of a capture's flows; UINT32_MAX: none */
     uint32_t unmatched[PL_END_N]; /* flows of one capture that are not in the other */
+    bool swapped;                 /* the captures were given the wrong way round, and were exchanged */
+    bool reversed;                /* they contradict each other: packets arrive before they are sent */
+    uint64_t bytes[2];            /* of all transfers: in their direction, and the other way */
+    uint32_t one_way;             /* flows of both, of which the receiver's capture has the acknowledgements alone */
     struct pl_clock clock;        /* of the receiver's capture, as against the sender's */
     const struct pl_box *box;
     struct pl_pace pace;                   /* set before pl_analysis_run, as is what follows, up to `opening_bytes` */
@@ -30,11 +35,17 @@ struct pl_analysis {
     size_t open;
 };
 
-/* The first reading. Flows are matched by addresses and ports, and by the SYN where both captures have it. Each is
+static inline bool pl_has_end(const struct pl_analysis *analysis, int end)
+{
+    return analysis->ends == PL_BOTH_ENDS || (analysis->ends == PL_SENDER_ALONE) == (end == PL_SENDER);
+}
+
+/* The first reading. Flows are matched as pairs.h says. Each is
  * analysed in the direction that left the sender's machine: the one whose first packet the sender's capture shows
  * first, or, where a capture has no SYN, the one with more payload. `box` is the record of the delay box between the
  * two ends, or NULL. `captures` must stay. `clock` says how their clocks are related, or that it is to be estimated.
- * *end says which capture an error belongs to. pl_analysis_free is allowed after every result. */
+ * A capture without path and data is missing; then all connections of the other one are analysed, in the direction with
+ * more payload. *end says which capture an error belongs to. pl_analysis_free is allowed after every result. */
 enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
                                   const struct pl_box *box, const struct pl_clock *clock, int *end,
                                   struct nc_error *error);

@@ -18,7 +18,7 @@ static bool dropped_by_queue(uint8_t fate)
  * path. */
 static bool met_full_queue(const struct pl_losses *losses, const struct pl_transfer *t)
 {
-    if (!losses->arrived || t->typical_queue_ns < QUEUE_NS)
+    if (!losses->arrived || t->typical_queue_ns < QUEUE_NS || t->ends != PL_BOTH_ENDS)
         return false;
     int64_t queue_ns = losses->arrived_delay_ns - t->min_delay_ns;
     return queue_ns >= QUEUE_NS && queue_ns >= t->typical_queue_ns / 2;

@@ -94,6 +94,8 @@ static int judge_losses(struct pl_explain *explain)
 
 static int judge_acks(struct pl_explain *explain)
 {
+    if (explain->t->ends != PL_BOTH_ENDS)
+        return 0;
     struct pl_ack_outages outages;
     struct pl_ack ack;
     int result = 0;
@@ -137,6 +139,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     };
     explain->limits = pl_limits_new(&path);
     t->sampled = path.samples.n;
+    t->service_ns = explain->study.service;
     return explain->limits ? 0 : -1;
 }
 

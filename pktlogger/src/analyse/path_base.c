@@ -94,7 +94,7 @@ static int over_acks(struct pass *pass, const struct pl_transfer *t, const struc
     for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(tables, t, &cursor, &ack); cursor.row++) {
         const struct pl_base_part arrived = {.t_ns = ack.t_sent_ns,
                                              .delay_ns = (double)(ack.t_received_ns - ack.t_sent_ns)};
-        if (ack.t_received_ns >= 0)
+        if (ack.t_received_ns >= 0 && ack.t_sent_ns >= 0)
             result = take(pass, &arrived);
     }
     return result;

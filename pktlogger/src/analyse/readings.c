@@ -1,5 +1,6 @@
 /* The second and third reading of analyse.h. */
 #include "analyse.h"
+#include "arrived.h"
 #include "join.h"
 #include "set_clock.h"
 #include "walk.h"
@@ -37,6 +38,8 @@ static bool open_source(struct source *source, const struct pl_analysis *analysi
 static int join_one(struct pl_analysis *analysis, struct pl_transfer *t, int end, const struct pl_row *row,
                     struct pl_tables *tables)
 {
+    if (analysis->ends == PL_RECEIVER_ALONE)
+        return pl_arrived_take(t, row, tables);
     if (!t->join && !(t->join = pl_join_new(t, &analysis->open)))
         return -1;
     return end == PL_SENDER ? pl_join_sender(t->join, row, tables) : pl_join_receiver(t->join, row);
@@ -45,7 +48,7 @@ static int join_one(struct pl_analysis *analysis, struct pl_transfer *t, int end
 static int finish_join(struct pl_transfer *t, struct pl_tables *tables)
 {
     if (!t->join)
-        return 0;
+        return pl_arrived_end(t, tables);
     int result = pl_join_finish(t->join, tables) < 0 ? -1 : pl_tally_end(&t->join->tally);
     pl_join_free(t->join);
     t->join = NULL;
@@ -107,11 +110,12 @@ static int read_both(struct pl_analysis *analysis, struct pl_tables *tables, str
     struct source sources[PL_END_N] = {{.next = PL_ROWS_END}, {.next = PL_ROWS_END}};
     int result = 0;
     for (int end = 0; end < PL_END_N && result == 0; end++)
-        result = open_source(&sources[end], analysis, end, error) ? 0 : -1;
+        result = !pl_has_end(analysis, end) || open_source(&sources[end], analysis, end, error) ? 0 : -1;
     if (result == 0)
         result = join_rows(analysis, sources, tables, error);
     for (int end = 0; end < PL_END_N; end++)
-        pl_index_free(&sources[end].index);
+        if (pl_has_end(analysis, end))
+            pl_index_free(&sources[end].index);
     return result;
 }
 
@@ -154,7 +158,14 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         analysis->transfers[i].opening_bytes = analysis->opening_bytes;
         analysis->transfers[i].lateness.from_ns = analysis->late_from_ns;
     }
-    if (pl_set_clock(analysis) == 0 && read_both(analysis, tables, error) == 0) {
+    int clocked = pl_set_clock(analysis);
+    if (clocked == 0 && analysis->reversed) {
+        nc_fail(error, NC_EXIT_USAGE, "packets arrive before they are sent");
+        return PL_SINK_FAILED;
+    }
+    if (clocked == 0 && read_both(analysis, tables, error) == 0) {
+        if (analysis->ends == PL_RECEIVER_ALONE)
+            return PL_OK;
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;
         if (read_sender(analysis, tables, error) == 0)

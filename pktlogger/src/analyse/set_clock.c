@@ -25,6 +25,34 @@ static int64_t resolution_ns(const struct pl_survey *survey)
     return survey->samples.fine ? 1 : 1000;
 }
 
+static int by_time(const void *left, const void *right)
+{
+    const struct pl_clock_point *a = left, *b = right;
+    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
+}
+
+/* What a packet of one direction and the next one of the other took together is a round trip, whatever the clocks show.
+ * Where nearly all of them are negative, packets arrive before they are sent: each capture is of the other end. A step
+ * of a clock makes one of them negative. */
+static bool is_reversed(const pl_clock_points *points)
+{
+    enum { LEAST = 5, OF_ALL = 10 };
+    size_t trips = 0, positive = 0;
+    int64_t least_ns[2] = {PL_CLOCK_APART_NS, PL_CLOCK_APART_NS};
+    for (size_t i = 0; i < points->n; i++)
+        if (points->at[i].difference_ns < least_ns[points->at[i].back])
+            least_ns[points->at[i].back] = points->at[i].difference_ns;
+    if (points->n < 2 || least_ns[0] + least_ns[1] >= 0)
+        return false;
+    qsort(points->at, points->n, sizeof *points->at, by_time);
+    for (size_t i = 1; i < points->n; i++) {
+        const struct pl_clock_point *before = &points->at[i - 1], *point = &points->at[i];
+        trips += before->back != point->back;
+        positive += before->back != point->back && before->difference_ns + point->difference_ns >= 0;
+    }
+    return trips >= LEAST && positive <= trips / OF_ALL;
+}
+
 static int estimate(struct pl_analysis *analysis)
 {
     struct pl_clock_samples samples[PL_END_N] = {analysis->surveys[0].samples, analysis->surveys[1].samples};
@@ -33,6 +61,7 @@ static int estimate(struct pl_analysis *analysis)
     pl_clock_points points = {.n = 0};
     int64_t together_ns = resolution_ns(&analysis->surveys[0]) + resolution_ns(&analysis->surveys[1]);
     int result = flows[0] && flows[1] ? pl_clock_samples_pair(samples, known, &points) : -1;
+    analysis->reversed = result == 0 && is_reversed(&points);
     if (result == 0)
         result = pl_clock_estimate(&points, together_ns, &analysis->clock);
     for (int end = 0; end < PL_END_N; end++) {
@@ -47,6 +76,8 @@ static int estimate(struct pl_analysis *analysis)
 int pl_set_clock(struct pl_analysis *analysis)
 {
     struct pl_clock *clock = &analysis->clock;
+    if (analysis->ends != PL_BOTH_ENDS)
+        return 0;
     if (clock->kind == PL_CLOCK_GIVEN)
         clock->at_ns = analysis->surveys[PL_SENDER].index.counts.first_ns;
     if (clock->kind == PL_CLOCK_UNKNOWN && estimate(analysis) < 0)

@@ -6,6 +6,8 @@
 #include "json.h"
 #include "limits.h"
 #include "losses.h"
+#include "not_known.h"
+#include "transfer_verdict.h"
 
 /* clang-format off */
 static const char *const event_kinds[] = {
@@ -194,13 +196,36 @@ static json_t *levels_json(const struct pl_base *base)
 
 static void add_delays(json_t *flow, const struct pl_transfer *t)
 {
+    static const struct pl_base none = {.levels = {.n = 0}};
+    bool both = t->ends == PL_BOTH_ENDS;
     set_time(flow, "min_rtt_ns", t->min_rtt_ns);
     set_time(flow, "max_rtt_ns", t->max_rtt_ns);
     set_time(flow, "min_delay_ns", t->min_delay_ns);
     set_time(flow, "max_delay_ns", t->max_delay_ns);
     json_object_set_new(flow, "base",
-                        json_pack("{s:o, s:o, s:o}", "data", levels_json(&t->base), "data_seen",
-                                  levels_json(&t->seen_base), "acks", levels_json(&t->ack_base)));
+                        json_pack("{s:o, s:o, s:o}", "data", levels_json(both ? &t->base : &none), "data_seen",
+                                  levels_json(both ? &t->seen_base : &none), "acks", levels_json(&t->ack_base)));
+}
+
+/* What a person is told: null where no cause is known. */
+static json_t *verdict_json(const struct pl_transfer *t)
+{
+    struct pl_verdict verdict = pl_verdict_of(t);
+    if (!verdict.known)
+        return json_null();
+    return json_pack("{s:s, s:o, s:f, s:o, s:s}", "cause", verdict.losses ? "losses" : pl_limit_name(verdict.cause),
+                     "share", verdict.share < 0 ? json_null() : json_real(verdict.share), "rate_bps", verdict.rate_bps,
+                     "possible_bps", verdict.then_bps > 0 ? json_real(verdict.then_bps) : json_null(), "text",
+                     verdict.text);
+}
+
+/* Both ends as the receiver's capture has them; null where they are the same in both captures. */
+static json_t *translated_json(const struct pl_transfer *t)
+{
+    if (!t->far_flow)
+        return json_null();
+    return json_pack("{s:o, s:o}", "sender", pl_json_endpoint(t->far_flow, t->receiver_dir), "receiver",
+                     pl_json_endpoint(t->far_flow, !t->receiver_dir));
 }
 
 json_t *pl_summary_flow(const struct pl_transfer *t)
@@ -211,6 +236,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set(flow, "flow", t->number);
     json_object_set_new(flow, "sender", pl_json_endpoint(t->flow, t->dir));
     json_object_set_new(flow, "receiver", pl_json_endpoint(t->flow, !t->dir));
+    json_object_set_new(flow, "translated", translated_json(t));
     json_object_set_new(flow, "mss_in_use", t->mss_said ? json_integer(t->mss) : json_null());
     json_object_set_new(flow, "window_scaled",
                         t->scale_known ? json_boolean(t->window_shift || pl_flow_scaled(t->flow)) : json_null());
@@ -241,7 +267,9 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     json_object_set_new(flow, "rates", rates_json(t));
     json_object_set_new(flow, "bursts", bursts_json(t));
     json_object_set_new(flow, "stops", stops_json(t));
+    json_object_set_new(flow, "verdict", verdict_json(t));
     json_object_set_new(flow, "stopped_share", share < 0 ? json_null() : json_real(share));
+    pl_not_known_flow(flow, t->ends);
     return flow;
 }
 
@@ -293,19 +321,26 @@ static json_t *clock_json(const struct pl_clock *clock)
     return object;
 }
 
+static json_t *capture_json(const struct pl_analysis *analysis, int end)
+{
+    return pl_has_end(analysis, end) ? pl_json_capture(&analysis->surveys[end].index) : json_null();
+}
+
 json_t *pl_summary(const struct pl_analysis *analysis)
 {
     json_t *flows = json_array();
+    bool both = analysis->ends == PL_BOTH_ENDS;
     for (uint32_t i = 0; i < analysis->n; i++)
         json_array_append_new(flows, pl_summary_flow(&analysis->transfers[i]));
     json_t *root =
         json_pack("{s:i, s:o, s:o, s:{s:o, s:o}, s:{s:I, s:I}, s:o, s:o}", "v", 1, "event_kinds",
                   names(event_kinds, PL_EVENT_KIND_N), "segment_kinds", names(segment_kinds, PL_KIND_N), "captures",
-                  "sender", pl_json_capture(&analysis->surveys[PL_SENDER].index), "receiver",
-                  pl_json_capture(&analysis->surveys[PL_RECEIVER].index), "unmatched_flows", "sender",
-                  (json_int_t)analysis->unmatched[PL_SENDER], "receiver", (json_int_t)analysis->unmatched[PL_RECEIVER],
-                  "main_flow", main_flow(flows), "flows", flows);
-    json_object_set_new(root, "clock", clock_json(&analysis->clock));
+                  "sender", capture_json(analysis, PL_SENDER), "receiver", capture_json(analysis, PL_RECEIVER),
+                  "unmatched_flows", "sender", (json_int_t)analysis->unmatched[PL_SENDER], "receiver",
+                  (json_int_t)analysis->unmatched[PL_RECEIVER], "main_flow", main_flow(flows), "flows", flows);
+    json_object_set_new(root, "ends", json_string(pl_ends_name(analysis->ends)));
+    json_object_set_new(root, "not_known", pl_not_known_columns(analysis->ends));
+    json_object_set_new(root, "clock", both ? clock_json(&analysis->clock) : json_null());
     json_object_set_new(root, "limit_causes", limit_names());
     json_object_set_new(root, "loss_causes", loss_names(~0U));
     json_object_set_new(root, "ruled_out", loss_names(analysis->ruled_out));

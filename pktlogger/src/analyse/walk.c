@@ -201,7 +201,7 @@ static int note_rates(struct pl_walk *s, const struct pl_row *packet)
     };
     if (pl_rates_send(s->rates, &sent) < 0)
         return -1;
-    for (size_t i = 0; i < s->parts.n; i++) {
+    for (size_t i = 0; s->t->ends == PL_BOTH_ENDS && i < s->parts.n; i++) {
         const struct pl_segment *segment = &s->parts.at[i].segment;
         if (segment->t_received_ns >= 0 && pl_rates_arrival(s->rates, segment->t_received_ns, segment->len) < 0)
             return -1;

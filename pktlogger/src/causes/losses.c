@@ -120,7 +120,9 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int6
         row.queue_ns = run && (before || after) ? (run->queue_ns > 0 ? (int64_t)run->queue_ns : 0) : -1;
         row.service_ns = (int64_t)(c->study->service * (row.len + PL_HEADERS));
         row.spacing_ns = before && after ? pl_settled_ns(c->t, next) - pl_settled_ns(c->t, &c->before) : -1;
-        enum pl_loss_cause seen = told.cause == FATE_UNSEEN ? PL_LOSS_CAPTURE : seen_cause(c, run, &row);
+        enum pl_loss_cause seen = told.cause == FATE_UNSEEN       ? PL_LOSS_CAPTURE
+                                  : c->t->ends == PL_SENDER_ALONE ? PL_LOSS_UNKNOWN
+                                                                  : seen_cause(c, run, &row);
         seen = allowed(seen, c->t->ruled_out);
         row.seen_cause = (uint8_t)seen;
         row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out, c->t->box && c->t->box->tells_outages);
@@ -134,7 +136,7 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int6
 
 int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segment)
 {
-    if (pl_lost(c->t, segment) || segment->unseen) {
+    if (pl_lost(c->t, segment) || (segment->unseen && c->t->ends == PL_BOTH_ENDS)) {
         struct pl_loss row = {.flow = c->t->number,
                               .len = segment->len,
                               .seq = segment->seq,

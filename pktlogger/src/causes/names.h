@@ -8,7 +8,7 @@
 /* `role`: who or what it is put down to, for colours and groups: congestion, recovery, host, pacing, path, emulator or
  * unknown. */
 struct pl_cause_row {
-    const char *name, *words, *role, *description;
+    const char *name, *words, *role, *description, *advice; /* advice: what to change; NULL: nothing */
 };
 
 enum pl_cause_list { PL_CAUSES_LIMITS, PL_CAUSES_LOSSES, PL_CAUSES_STOPS, PL_CAUSES_N };

@@ -2,17 +2,21 @@
  * has the export of one capture. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "nc_jsonl.h"
+#include "nc_log.h"
 #include "nc_options.h"
 #include "nc_program.h"
 #include "analyse.h"
 #include "analyse_lists.h"
+#include "analyse_many.h"
 #include "analyse_text.h"
+#include "apart.h"
 #include "command.h"
 #include "csv.h"
 #include "flow_export.h"
@@ -20,6 +24,7 @@
 #include "given.h"
 #include "json.h"
 #include "limits.h"
+#include "not_known.h"
 #include "spool.h"
 #include "stream.h"
 #include "summary.h"
@@ -27,7 +32,7 @@
 #include "xplot.h"
 
 struct settings {
-    const char *sender, *receiver, *box, *output, *flow_folder, *scales, *ruled_out, *samples, *clock, *up;
+    const char *sender, *receiver, *box, *interface, *output, *flow_folder, *scales, *ruled_out, *samples, *clock, *up;
     uint64_t burst_gap_ns, late_from_ns, opening_bytes, from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json, always_data;
 };
@@ -103,6 +108,12 @@ struct settings {
          .offset = AT(opening_bytes),                                                                                  \
          .help = "with --always-data: what a program may send at the beginning of a connection and await answers, "    \
                  "as rttcp does with --window (its opening_bytes)"},                                                   \
+        {.name = "interface",                                                                                          \
+         .kind = NC_OPT_STRING,                                                                                        \
+         .metavar = "IF[,IF]",                                                                                         \
+         .offset = AT(interface),                                                                                      \
+         .help = "of captures of several interfaces, the only one that counts: its name or number in the file, as in " \
+                 "eth0; the receiver's, where it is another one, behind a comma"},                                     \
         PL_OPTION_TUNNELS(AT(tunnels)), PL_OPTION_OUTPUT(AT(output))
 
 /* clang-format off */
@@ -115,10 +126,13 @@ static const struct nc_option analyse_options[] = {
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
     .synopsis =
-        "pktlogger analyse --sender FILE --receiver FILE [--box DIR] [--samples FILE] [--clock CLOCK] [--always-data] "
+        "pktlogger analyse [--sender FILE] [--receiver FILE] [--box DIR] [--samples FILE] [--clock CLOCK] "
+        "[--always-data] "
         "[--opening SIZE] [--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--up NS,...] [--burst-gap TIME] "
-        "-o DIR",
-    .purpose = "Joins the captures of both ends: every transmission with its fate and kind, every stop with its cause.",
+        "[-o DIR]",
+    .purpose =
+        "Joins the captures of both ends, or takes one end's as far as it goes: every transmission with its fate "
+        "and kind, every stop with its cause.",
     .epilog = "Times are the sender's; the receiver's clock is compared with it. A box's record must use the sender's "
               "clock. Tables and rules are in FORMAT.md and pktlogger(1).",
 };
@@ -192,7 +206,7 @@ static int write_csv(const struct export *export, const struct pl_analysis *anal
 static int write_results(struct pl_analysis *analysis, int dir_fd, const struct export *export, struct nc_error *error)
 {
     struct pl_tables tables;
-    int result = pl_tables_create(&tables, dir_fd, analysis->box);
+    int result = pl_tables_create(&tables, dir_fd, analysis->ends, analysis->box);
     if (result < 0)
         nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
     else
@@ -227,21 +241,77 @@ static int write_export(struct pl_analysis *analysis, const struct pl_folder *fo
     return result;
 }
 
+/* The verdict on the largest connection comes first; of many connections, what they share. */
+static void print_text(const struct pl_analysis *analysis)
+{
+    if (analysis->n <= PL_MANY)
+        pl_analyse_print_verdict(&analysis->transfers[pl_analyse_main(analysis)]);
+    else
+        pl_analyse_print_many(analysis);
+    pl_analyse_print_ends(analysis);
+    if (analysis->ends == PL_BOTH_ENDS)
+        pl_clock_print(&analysis->clock, analysis->surveys[PL_SENDER].index.counts.first_ns);
+    for (uint32_t i = 0; analysis->n <= PL_MANY && i < analysis->n; i++)
+        pl_analyse_print(&analysis->transfers[i]);
+    if (analysis->ends == PL_BOTH_ENDS)
+        pl_analyse_print_left_out(analysis);
+}
+
+enum { MOSTLY = 10 }; /* so many times as much the other way is worth a word */
+
+/* Says when the captures were, or may have been, given the wrong way round. */
+static void say_swapped(const struct settings *settings, const struct pl_analysis *analysis, bool human)
+{
+    char text[1024] = "";
+    const char *first = settings->sender ? settings->sender : settings->receiver;
+    if (analysis->swapped && analysis->ends != PL_BOTH_ENDS)
+        snprintf(text, sizeof text,
+                 "'%s' was taken at the %s of the data, by its handshake: there the near end answers at once, and the "
+                 "other one a round trip later. So it is analysed as --%s.",
+                 first, pl_ends_name(analysis->ends), pl_ends_name(analysis->ends));
+    else if (analysis->swapped)
+        snprintf(text, sizeof text,
+                 "No data leave the machine of '%s', and some come to it: the captures were given the wrong way round. "
+                 "They are analysed as --sender '%s' --receiver '%s'.",
+                 settings->sender, settings->receiver, settings->sender);
+    else if (analysis->bytes[1] / MOSTLY > analysis->bytes[0])
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " of %" PRIu64 " bytes go to the machine of '%s'; --sender '%s' --receiver '%s' analyses "
+                 "these.",
+                 analysis->bytes[1], analysis->bytes[0] + analysis->bytes[1], settings->sender, settings->receiver,
+                 settings->sender);
+    if (human && *text)
+        printf("%s\n", text);
+    else if (*text)
+        nc_log("%s", text);
+}
+
 static void print_end(const struct settings *settings, const struct pl_analysis *analysis, bool human)
 {
-    if (human)
-        pl_clock_print(&analysis->clock, analysis->surveys[PL_SENDER].index.counts.first_ns);
-    for (uint32_t i = 0; human && i < analysis->n; i++)
-        pl_analyse_print(&analysis->transfers[i]);
+    say_swapped(settings, analysis, human);
     if (human) {
-        pl_analyse_print_left_out(analysis);
+        print_text(analysis);
         return;
     }
     nc_jsonl_event(stdout, "end",
-                   json_pack("{s:o, s:I, s:{s:I, s:I}}", "output", nc_jsonl_text(settings->output), "flows",
-                             (json_int_t)analysis->n, "unmatched_flows", "sender",
-                             (json_int_t)analysis->unmatched[PL_SENDER], "receiver",
+                   json_pack("{s:o, s:s, s:I, s:{s:I, s:I}}", "output", nc_jsonl_text(settings->output), "ends",
+                             pl_ends_name(analysis->ends), "flows", (json_int_t)analysis->n, "unmatched_flows",
+                             "sender", (json_int_t)analysis->unmatched[PL_SENDER], "receiver",
                              (json_int_t)analysis->unmatched[PL_RECEIVER]));
+}
+
+static int report_apart(const struct settings *settings, const struct pl_analysis *analysis, bool human)
+{
+    const char *const names[PL_END_N] = {settings->sender, settings->receiver};
+    char why[600];
+    if (analysis->ends != PL_BOTH_ENDS) {
+        int end = analysis->ends == PL_SENDER_ALONE ? PL_SENDER : PL_RECEIVER;
+        pl_apart_say_empty(&analysis->surveys[end].index, names[end], why, sizeof why);
+        return pl_fail(human, NC_EXIT_FAILED, "%s", why);
+    }
+    pl_apart_say(analysis, names, why, sizeof why);
+    return pl_fail(human, NC_EXIT_FAILED, "'%s' and '%s' have no connection in common: %s", settings->sender,
+                   settings->receiver, why);
 }
 
 static int analyse(const struct settings *settings, struct pl_analysis *analysis, bool human)
@@ -249,21 +319,49 @@ static int analyse(const struct settings *settings, struct pl_analysis *analysis
     struct pl_folder folder;
     struct nc_error error;
     if (analysis->n == 0)
-        return pl_fail(human, NC_EXIT_FAILED, "'%s' and '%s' have no connection in common", settings->sender,
-                       settings->receiver);
-    if (pl_folder_begin(&folder, settings->output, &error) < 0)
+        return report_apart(settings, analysis, human);
+    if ((settings->output ? pl_folder_begin(&folder, settings->output, &error)
+                          : pl_folder_begin_unkept(&folder, &error)) < 0)
         return pl_report(human, &error);
     int result = settings->xplot || settings->csv ? write_export(analysis, &folder, settings, &error)
                                                   : write_results(analysis, folder.fd, NULL, &error);
+    if (result < 0 && analysis->reversed) {
+        pl_folder_abort(&folder);
+        return pl_fail(human, NC_EXIT_USAGE,
+                       "packets arrive before they are sent, in both directions: the captures are the wrong way round; "
+                       "give --sender '%s' --receiver '%s'",
+                       settings->receiver, settings->sender);
+    }
     if (result < 0) {
-        pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", settings->output, error.text);
+        pl_fail(human, NC_EXIT_FAILED, "--output '%s': %s", folder.path, error.text);
         pl_folder_abort(&folder);
         return NC_EXIT_FAILED;
     }
-    if (pl_folder_commit(&folder, &error) < 0)
+    if (!settings->output)
+        pl_folder_abort(&folder);
+    else if (pl_folder_commit(&folder, &error) < 0)
         return pl_report(human, &error);
     print_end(settings, analysis, human);
     return NC_EXIT_OK;
+}
+
+/* Reads "eth0" or "eth0,eth1" into `text`, which stays. Returns 0, or -1 with a reason. */
+static int choose_interfaces(const char *given, struct pl_source captures[PL_END_N], char *text, size_t size,
+                             struct nc_error *error)
+{
+    if (!given)
+        return 0;
+    int n = snprintf(text, size, "%s", given);
+    char *comma = strchr(text, ',');
+    captures[PL_SENDER].interface = captures[PL_RECEIVER].interface = text;
+    if (comma) {
+        *comma = 0;
+        captures[PL_RECEIVER].interface = comma + 1;
+    }
+    if (n < 0 || (size_t)n >= size || !*text || !*captures[PL_RECEIVER].interface)
+        return nc_fail(error, NC_EXIT_USAGE, "--interface '%.60s': want a name or number, or two with a comma between",
+                       given);
+    return 0;
 }
 
 static int run_joined(const struct settings *settings, const struct pl_box *box, const struct pl_lists *lists,
@@ -272,14 +370,14 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
     struct pl_analysis analysis;
     struct nc_error error;
     char copies[PL_END_N][PL_SPOOL_NAME];
-    const char *sender = pl_spooled(settings->sender, copies[PL_SENDER], &error);
-    const char *receiver = sender ? pl_spooled(settings->receiver, copies[PL_RECEIVER], &error) : NULL;
-    if (!receiver)
+    const char *const given[PL_END_N] = {settings->sender, settings->receiver};
+    struct pl_source captures[PL_END_N] = {{.tunnels = settings->tunnels}, {.tunnels = settings->tunnels}};
+    char interfaces[128];
+    if (choose_interfaces(settings->interface, captures, interfaces, sizeof interfaces, &error) < 0)
         return pl_report(human, &error);
-    const struct pl_source captures[PL_END_N] = {
-        {.path = sender, .tunnels = settings->tunnels},
-        {.path = receiver, .tunnels = settings->tunnels},
-    };
+    for (int i = 0; i < PL_END_N; i++)
+        if (given[i] && !(captures[i].path = pl_spooled(given[i], copies[i], &error)))
+            return pl_report(human, &error);
     int end, status;
     pl_keep_freed_memory();
     enum pl_status surveyed = pl_analysis_survey(&analysis, captures, box, &lists->clock, &end, &error);
@@ -289,7 +387,8 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
         status = pl_fail(human, error.status, "'%s': %s", captures[end].path, error.text);
     else {
         for (end = 0; end < PL_END_N; end++)
-            pl_index_report(&analysis.surveys[end].index, captures[end].path);
+            if (pl_has_end(&analysis, end))
+                pl_index_report(&analysis.surveys[end].index, captures[end].path);
         analysis.pace = lists->pace;
         analysis.ruled_out = lists->ruled_out;
         analysis.up = (struct pl_up_times){.at_ns = lists->up_ns, .n = lists->up_n};
@@ -327,7 +426,9 @@ static int run(const struct settings *settings, bool human)
 static int check_idle(const struct settings *settings, const struct pl_given *given, bool export, bool human)
 {
     static const char with[] = "with --pcap-per-flow, which takes one capture";
-    const bool one = settings->flow_folder;
+    static const char alone[] = "with one capture alone", receiver[] = "with the receiver's capture alone";
+    const bool one = settings->flow_folder, single = !settings->sender || !settings->receiver;
+    const bool far = !settings->sender;
     const struct pl_idle rows[] = {
         {"sender", one, with},
         {"receiver", one, with},
@@ -346,6 +447,14 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
         {"samples", one, with},
         {"always-data", one, with},
         {"clock", one, with},
+        {"box", single, alone},
+        {"clock", single, alone},
+        {"interface", one, with},
+        {"ruled-out", single, alone},
+        {"samples", far, receiver},
+        {"always-data", far, receiver},
+        {"up", far, receiver},
+        {"burst-gap", far, receiver},
     };
     return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);
 }
@@ -358,6 +467,16 @@ static int start_flow_export(const struct settings *settings, int files, char **
                        settings->flow_folder, files);
     struct pl_flow_export export = {*file, settings->flow_folder, settings->flows_max, settings->tunnels};
     return pl_export_flow_files(&export, human);
+}
+
+/* One capture is enough for `analyse`, and text needs no folder. */
+static const char *missing_of(const struct settings *settings, bool export, bool human)
+{
+    if (export && (!settings->sender || !settings->receiver))
+        return settings->sender ? "--receiver" : "--sender";
+    if (!settings->sender && !settings->receiver)
+        return "--sender or --receiver, or both,";
+    return settings->output || (human && !export) ? NULL : "--output";
 }
 
 static int start(const struct nc_option *options, size_t n, const struct nc_usage *usage, bool want_format, int argc,
@@ -375,12 +494,9 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
         return start_flow_export(&settings, argc - first, argv + first, human);
     if (first < argc)
         return pl_fail(human, NC_EXIT_USAGE, "'%s': not expected; files go into --sender and --receiver", argv[first]);
-    if (!settings.sender || !settings.receiver || !settings.output)
-        return pl_fail(human, NC_EXIT_USAGE, "--%s is missing; %s",
-                       !settings.sender     ? "sender"
-                       : !settings.receiver ? "receiver"
-                                            : "output",
-                       usage->synopsis);
+    const char *missing = missing_of(&settings, want_format, human);
+    if (missing)
+        return pl_fail(human, NC_EXIT_USAGE, "%s is missing; %s", missing, usage->synopsis);
     if (settings.to_ns && settings.to_ns <= settings.from_ns)
         return pl_fail(human, NC_EXIT_USAGE, "--to %.9g s is not behind --from %.9g s", (double)settings.to_ns / 1e9,
                        (double)settings.from_ns / 1e9);

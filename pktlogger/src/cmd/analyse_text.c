@@ -10,6 +10,7 @@
 #include "limits.h"
 #include "losses.h"
 #include "summary.h"
+#include "transfer_verdict.h"
 
 static double ms(int64_t ns)
 {
@@ -34,15 +35,88 @@ static void print_end_point(const struct pl_flow *flow, unsigned side)
     printf(strchr(text, ':') ? "[%s]:%u" : "%s:%u", text, end->port);
 }
 
+/* NAT: what the end points are at the other end. */
+static void print_translated(const struct pl_transfer *t)
+{
+    for (unsigned side = 0; t->far_flow && side < 2; side++) {
+        unsigned far = side ^ t->dir ^ t->receiver_dir;
+        if (t->flow->ip_version == t->far_flow->ip_version && t->flow->side[side].port == t->far_flow->side[far].port &&
+            memcmp(t->flow->side[side].address, t->far_flow->side[far].address, 16) == 0)
+            continue;
+        print_end_point(t->flow, side);
+        printf(" is ");
+        print_end_point(t->far_flow, far);
+        printf(" at the other end (NAT).\n");
+    }
+}
+
+void pl_analyse_print_verdict(const struct pl_transfer *t)
+{
+    struct pl_verdict verdict = pl_verdict_of(t);
+    if (verdict.text[0])
+        printf("%s\n", verdict.text);
+}
+
+void pl_analyse_print_line(const struct pl_transfer *t)
+{
+    struct pl_verdict verdict = pl_verdict_of(t);
+    printf("  flow %u, ", t->number);
+    print_end_point(t->flow, t->dir);
+    printf(" to ");
+    print_end_point(t->flow, !t->dir);
+    printf(": %" PRIu64 " bytes, %.4g Mbit/s, %" PRIu64 " packets lost; limited by %s\n", t->bytes,
+           verdict.rate_bps / 1e6, t->lost,
+           !verdict.known   ? "what the captures do not show"
+           : verdict.losses ? "losses and what followed them"
+                            : pl_limit_words(verdict.cause));
+}
+
+void pl_analyse_print_ends(const struct pl_analysis *analysis)
+{
+    if (analysis->ends == PL_SENDER_ALONE)
+        printf(
+            "Only the sender's capture was given. Losses are inferred from the acknowledgements (SACK, duplicates "
+            "reported by RFC 2883, time stamps); one-way delays, reordering, and where and why packets were lost are "
+            "not known.\n");
+    if (analysis->ends == PL_RECEIVER_ALONE)
+        printf("Only the receiver's capture was given. Losses are the holes in what arrived, so they happened before "
+               "this capture; what limited the sender, its time-outs and its round trips are not known.\n");
+}
+
+/* What the receiver's capture shows. */
+static void print_arrived(const struct pl_transfer *t)
+{
+    if (t->min_rtt_ns >= 0)
+        printf("  What the receiver sent, such as its part of the handshake, was answered in %.4g to %.4g ms.\n",
+               ms(t->min_rtt_ns), ms(t->max_rtt_ns));
+    if (t->window_max)
+        printf("  It offered a window of at most %" PRIu32 " bytes.\n", t->window_max);
+    printf("  %" PRIu64 " packets arrived, %" PRIu64 " of them sent again, %" PRIu64 " of these needlessly. %" PRIu64
+           " packet%s (%" PRIu64 " bytes) were lost before this capture. The receiver sent %" PRIu64
+           " duplicate acknowledgement%s.\n",
+           t->segments, t->retransmitted, t->spurious, t->lost, plural(t->lost), t->lost_bytes, t->duplicate_acks,
+           plural(t->duplicate_acks));
+    if (t->unseen)
+        printf("  The capture missed %" PRIu64 " packet%s that the receiver acknowledged.\n", t->unseen,
+               plural(t->unseen));
+    if (t->reordered)
+        printf("  %" PRIu64 " packet%s had been overtaken by later ones.\n", t->reordered, plural(t->reordered));
+}
+
 static void print_outline(const struct pl_transfer *t)
 {
     double seconds = (double)(t->last_ns - t->first_ns) / 1e9;
+    print_translated(t);
     printf("flow %u, from ", t->number);
     print_end_point(t->flow, t->dir);
     printf(" to ");
     print_end_point(t->flow, !t->dir);
     printf(": %" PRIu64 " bytes in %.3f s, which is %.4g Mbit/s\n", t->bytes, seconds,
            seconds > 0 ? (double)t->bytes * 8e-6 / seconds : 0);
+    if (t->ends == PL_RECEIVER_ALONE) {
+        print_arrived(t);
+        return;
+    }
     if (t->min_rtt_ns >= 0)
         printf("  A round trip took %.4g to %.4g ms. At most %" PRIu64 " bytes were unacknowledged at once.\n",
                ms(t->min_rtt_ns), ms(t->max_rtt_ns), t->max_unacknowledged_bytes);

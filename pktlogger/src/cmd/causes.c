@@ -13,8 +13,9 @@ static json_t *list_json(enum pl_cause_list list)
     const struct pl_cause_row *rows = pl_cause_rows(list, &n);
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s}", "name", rows[i].name, "words", rows[i].words,
-                                               "role", rows[i].role, "description", rows[i].description));
+        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:s?}", "name", rows[i].name, "words",
+                                               rows[i].words, "role", rows[i].role, "description", rows[i].description,
+                                               "advice", rows[i].advice));
     return array;
 }
 

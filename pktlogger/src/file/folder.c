@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,20 @@ int pl_folder_begin(struct pl_folder *folder, const char *path, struct nc_error 
         folder->fd = open(folder->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder->fd < 0)
         return nc_fail(error, NC_EXIT_USAGE, "--output '%s': cannot create it: %s", path, strerror(errno));
+    return 0;
+}
+
+int pl_folder_begin_unkept(struct pl_folder *folder, struct nc_error *error)
+{
+    const char *under = getenv("TMPDIR");
+    under = under && *under ? under : "/var/tmp";
+    int n = snprintf(folder->temporary, sizeof folder->temporary, "%s/pktlogger-XXXXXX", under);
+    folder->path = under;
+    folder->fd = -1;
+    if (n > 0 && (size_t)n < sizeof folder->temporary && mkdtemp(folder->temporary))
+        folder->fd = open(folder->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->fd < 0)
+        return nc_fail(error, NC_EXIT_FAILED, "cannot make a folder in '%.200s' ($TMPDIR): %s", under, strerror(errno));
     return 0;
 }
 

@@ -16,6 +16,9 @@ struct pl_folder {
 /* Makes the temporary folder. Returns 0, or -1 with a one-line reason. */
 int pl_folder_begin(struct pl_folder *folder, const char *path, struct nc_error *error);
 
+/* The same for results that nobody keeps: in $TMPDIR or /var/tmp, for pl_folder_abort. */
+int pl_folder_begin_unkept(struct pl_folder *folder, struct nc_error *error);
+
 /* Gives the folder its final name. Returns 0, or -1 with a reason; the temporary folder is gone in both cases. */
 int pl_folder_commit(struct pl_folder *folder, struct nc_error *error);
 

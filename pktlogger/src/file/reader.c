@@ -157,7 +157,9 @@ static int parse_interface(struct pl_reader *reader, const uint8_t *body, size_t
     interface->snap_bytes = pl_get32(body + 4, reader->swapped);
     const uint8_t *at = body + 8;
     for (struct option option; next_option(reader, &at, body + len, &option);) {
-        if (option.code == PL_OPT_IF_TSRESOL && option.len >= 1)
+        if (option.code == PL_OPT_IF_NAME)
+            snprintf(interface->name, sizeof interface->name, "%.*s", (int)option.len, (const char *)option.value);
+        else if (option.code == PL_OPT_IF_TSRESOL && option.len >= 1)
             interface->tsresol = option.value[0];
         else if (option.code == PL_OPT_IF_TSOFFSET && option.len >= 8)
             interface->tsoffset_s = (int64_t)get64(reader, option.value);

@@ -25,6 +25,7 @@ struct pl_interface {
     uint16_t linktype;   /* as in the file */
     uint32_t snap_bytes; /* 0: no limit */
     uint8_t tsresol;     /* as in if_tsresol */
+    char name[32];       /* as in if_name, what does not fit cut off */
     int64_t tsoffset_s;
     bool has_statistics;
     uint64_t accepted, dropped_kernel, dropped_interface, delivered;

@@ -106,8 +106,8 @@ static int cut_all(struct pl_block *block)
         const struct pl_segment *segment = pl_block_segment(block, member);
         struct pl_piece piece = {
             .start = segment->seq, .t_ns = segment->t_sent_ns, .owner = i, .token = segment->token};
-        long pieces = cut_part(block, pl_box_dropped(segment->box_fate) ? NULL : &block->sent, piece,
-                               segment->seq + segment->len, &border);
+        bool paired = !pl_box_dropped(segment->box_fate) && block->join->t->ends == PL_BOTH_ENDS;
+        long pieces = cut_part(block, paired ? &block->sent : NULL, piece, segment->seq + segment->len, &border);
         if (pieces < 0)
             return -1;
         member->border = border;
@@ -231,8 +231,11 @@ static int join_parts(struct pl_block *block)
     struct pl_join *join = block->join;
     bool tokens = join->t->data_ids || pl_flow_timestamps(join->t->flow);
     if (collect_parts(block) < 0 || sort_borders(block) < 0 || (join->t->box && pl_block_parts_seen(block) < 0) ||
-        cut_all(block) < 0 ||
-        pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n, tokens,
+        cut_all(block) < 0)
+        return -1;
+    if (join->t->ends != PL_BOTH_ENDS)
+        return pl_block_shown(block);
+    if (pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n, tokens,
                  &join->parts_min_delay_ns) < 0)
         return -1;
     collect_arrivals(block);
@@ -243,7 +246,7 @@ int pl_join_block(struct pl_join *join, uint64_t cut)
 {
     struct pl_block block = {.join = join, .cut = cut};
     int result = join_parts(&block);
-    if (result == 0)
+    if (result == 0 && join->t->ends == PL_BOTH_ENDS)
         result = pl_block_acks(&block);
     if (result == 0 && join->t->box)
         result = pl_block_acks_seen(&block);

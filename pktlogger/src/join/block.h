@@ -30,6 +30,9 @@ static inline struct pl_segment *pl_block_segment(const struct pl_block *block, 
     return &block->join->segments.at[member->segment];
 }
 
+/* The fates of all parts, by the acknowledgements alone. Returns 0, or -1 without memory. */
+int pl_block_shown(struct pl_block *block);
+
 /* What the box did with parts, before these are paired with arrivals; then when each acknowledgement reached the
  * sender, and what the box did with acknowledgements. They return 0, or -1 without memory. */
 int pl_block_parts_seen(struct pl_block *block);

@@ -33,6 +33,7 @@ void pl_join_free(struct pl_join *join)
     free(join->acks_arrived.at);
     free(join->parts_seen.at);
     free(join->acks_seen.at);
+    free(join->shown.list.at);
     free(join);
 }
 
@@ -45,8 +46,7 @@ static uint32_t step_of(const struct pl_transfer *t, const struct pl_row *row)
     return step;
 }
 
-/* Makes part `i` of a packet with data; false when there is none. */
-static bool part_of(const struct pl_transfer *t, const struct pl_row *row, uint32_t i, struct pl_arrival *part)
+bool pl_part_of(const struct pl_transfer *t, const struct pl_row *row, uint32_t i, struct pl_arrival *part)
 {
     uint32_t step = step_of(t, row);
     uint64_t offset = (uint64_t)i * step;
@@ -89,7 +89,7 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
 {
     struct pl_arrival part;
     join->high = row->seq + row->len > join->high ? row->seq + row->len : join->high;
-    for (uint32_t i = 0; part_of(join->t, row, i, &part); i++) {
+    for (uint32_t i = 0; pl_part_of(join->t, row, i, &part); i++) {
         struct pl_segment *segment = note_lowest(join, part.number) < 0 ? NULL : PL_MORE(&join->segments);
         if (!segment)
             return -1;
@@ -101,6 +101,8 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
             .t_sent_ns = part.t_ns,
             .t_received_ns = -1,
             .delay_ns = -1,
+            .t_acked_ns = -1,
+            .rtt_ns = -1,
             .sender_frame = part.frame,
             .ecn_sent = part.ecn,
             .ecn_received = PL_NO_ECN,
@@ -209,9 +211,45 @@ static int force(struct pl_join *join, struct pl_tables *tables)
     return helped || join->segments.n - join->segments_written < OPEN_MAX / 2 ? 0 : pl_join_finish(join, tables);
 }
 
+/* Holds an acknowledgement until its block is joined. Returns 0, or -1 without memory. */
+static int hold_ack(struct pl_join *join, const struct pl_row *row, uint64_t number, int64_t t_sent_ns,
+                    int64_t t_received_ns)
+{
+    struct pl_ack *ack = PL_MORE(&join->acks);
+    if (!ack)
+        return -1;
+    *ack = (struct pl_ack){
+        .flow = join->t->number,
+        .ack = number,
+        .t_sent_ns = t_sent_ns,
+        .t_received_ns = t_received_ns,
+        .window = row->window,
+        .box_fate = PL_NO_FATE,
+        .t_box_in_ns = -1,
+        .t_box_out_ns = -1,
+        .ace = NC_TCP_ACE(row->flags),
+        .parts = ack_parts(join->t, row),
+        .token = ack_token(join->t, row, 0),
+    };
+    ++*join->open;
+    return 0;
+}
+
+/* An acknowledgement where the receiver's capture is missing: it is all that tells of arrivals. */
+static int take_word(struct pl_join *join, const struct pl_row *row)
+{
+    bool shows = !(row->flags & (NC_TCP_SYN | NC_TCP_RST));
+    if (shows && pl_shown_add(&join->shown, row, join->acked, join->high, join->t->mss) < 0)
+        return -1;
+    return hold_ack(join, row, row->ack, -1, row->t_ns);
+}
+
 static int receive_ack(struct pl_join *join, const struct pl_row *row, struct pl_tables *tables)
 {
-    for (uint32_t i = 0; i < ack_parts(join->t, row); i++) {
+    bool alone = join->t->ends != PL_BOTH_ENDS;
+    if (alone && take_word(join, row) < 0)
+        return -1;
+    for (uint32_t i = 0; !alone && i < ack_parts(join->t, row); i++) {
         struct pl_arrival ack = {
             .number = row->ack, .frame = row->frame, .t_ns = row->t_ns, .token = ack_token(join->t, row, i)};
         if (PL_APPEND(&join->acks_arrived, ack) < 0)
@@ -286,7 +324,7 @@ int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
     bool data = pl_is_data(row, t->receiver_dir) && row->seq + (uint64_t)t->delta < UINT64_MAX / 4;
     t->marks.ce_received += row->dir == t->receiver_dir && !data && row->ecn == NC_CE; /* parts count when joined */
     if (data)
-        for (uint32_t i = 0; part_of(t, row, i, &part); i++) {
+        for (uint32_t i = 0; pl_part_of(t, row, i, &part); i++) {
             part.number += (uint64_t)t->delta;
             if (PL_APPEND(&join->parts_arrived, part) < 0)
                 return -1;
@@ -294,24 +332,7 @@ int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
     uint64_t number = row->ack + (uint64_t)t->delta;
     if (row->dir == t->receiver_dir || row->ack >= UINT64_MAX / 4 || number >= UINT64_MAX / 4)
         return 0;
-    struct pl_ack *ack = PL_MORE(&join->acks);
-    if (!ack)
-        return -1;
-    *ack = (struct pl_ack){
-        .flow = t->number,
-        .ack = number,
-        .t_sent_ns = row->t_ns,
-        .t_received_ns = -1,
-        .window = row->window,
-        .box_fate = PL_NO_FATE,
-        .t_box_in_ns = -1,
-        .t_box_out_ns = -1,
-        .ace = NC_TCP_ACE(row->flags),
-        .parts = ack_parts(t, row),
-        .token = ack_token(t, row, 0),
-    };
-    ++*join->open;
-    return 0;
+    return hold_ack(join, row, number, row->t_ns, -1);
 }
 
 /* The box dates an arrival back by the time that it took to wake up, so the recorded arrival may be a little earlier

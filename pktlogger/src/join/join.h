@@ -17,6 +17,7 @@
 #ifndef PL_JOIN_H
 #define PL_JOIN_H
 
+#include "shown.h"
 #include "tables.h"
 #include "tally.h"
 #include "transfer.h"
@@ -49,6 +50,7 @@ struct pl_join {
     size_t segments_written, acks_written;
     PL_VECTOR(struct pl_arrival) parts_arrived, acks_arrived;
     PL_VECTOR(struct pl_seen) parts_seen, acks_seen;
+    struct pl_shown_list shown; /* with the sender's capture alone */
 
     uint64_t acked; /* by the highest acknowledgement that the sender has seen */
     uint64_t high;  /* end of the last byte sent */
@@ -73,6 +75,9 @@ static inline size_t pl_join_below(const struct pl_join *join, size_t i, uint64_
         i += PL_GROUP;
     return i;
 }
+
+/* Makes part `i` of a packet with data, as wide as a wire packet; false when there is none. */
+bool pl_part_of(const struct pl_transfer *t, const struct pl_row *row, uint32_t i, struct pl_arrival *part);
 
 /* Returns NULL without memory. */
 struct pl_join *pl_join_new(struct pl_transfer *transfer, size_t *open);

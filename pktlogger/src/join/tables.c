@@ -10,23 +10,30 @@
 
 enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with a box */
 enum { NPY_HEADER = 128 };
-enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 13 }; /* places of segment_columns */
+enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 13, RTT_NS = 14 }; /* places of columns */
 
 /* clang-format off */
+#define COMMON_COLUMNS                                                                                                 \
+    PL_COLUMN(struct pl_segment, flow, "<u4"),                                                                         \
+    PL_COLUMN(struct pl_segment, seq, "<u8"),                                                                          \
+    [LEN] = PL_COLUMN(struct pl_segment, len, "<u4"),                                                                  \
+    [T_SENT_NS] = PL_COLUMN(struct pl_segment, t_sent_ns, "<i8"),                                                      \
+    [T_RECEIVED_NS] = PL_COLUMN(struct pl_segment, t_received_ns, "<i8"),                                              \
+    PL_COLUMN(struct pl_segment, transmission, "<u2"),                                                                 \
+    PL_COLUMN(struct pl_segment, kind, "|u1"),                                                                         \
+    PL_COLUMN(struct pl_segment, delay_ns, "<i8"),                                                                     \
+    PL_COLUMN(struct pl_segment, sender_frame, "<u8"),                                                                 \
+    PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),                                                               \
+    [UNSEEN] = PL_COLUMN(struct pl_segment, unseen, "|u1"),                                                            \
+    PL_COLUMN(struct pl_segment, ecn_sent, "|u1"),                                                                     \
+    PL_COLUMN(struct pl_segment, ecn_received, "|u1")
+static const struct pl_column alone_columns[] = {
+    COMMON_COLUMNS,
+    PL_COLUMN(struct pl_segment, t_acked_ns, "<i8"),
+    [RTT_NS] = PL_COLUMN(struct pl_segment, rtt_ns, "<i8"),
+};
 static const struct pl_column segment_columns[] = {
-    PL_COLUMN(struct pl_segment, flow, "<u4"),
-    PL_COLUMN(struct pl_segment, seq, "<u8"),
-    [LEN] = PL_COLUMN(struct pl_segment, len, "<u4"),
-    [T_SENT_NS] = PL_COLUMN(struct pl_segment, t_sent_ns, "<i8"),
-    [T_RECEIVED_NS] = PL_COLUMN(struct pl_segment, t_received_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, transmission, "<u2"),
-    PL_COLUMN(struct pl_segment, kind, "|u1"),
-    PL_COLUMN(struct pl_segment, delay_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, sender_frame, "<u8"),
-    PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),
-    [UNSEEN] = PL_COLUMN(struct pl_segment, unseen, "|u1"),
-    PL_COLUMN(struct pl_segment, ecn_sent, "|u1"),
-    PL_COLUMN(struct pl_segment, ecn_received, "|u1"),
+    COMMON_COLUMNS,
     [BOX_FATE] = PL_COLUMN(struct pl_segment, box_fate, "|u1"),
     PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),
     PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"),
@@ -71,8 +78,15 @@ static const struct pl_column rate_columns[] = {
 _Static_assert(sizeof segment_columns / sizeof *segment_columns == PL_SEGMENT_COLUMNS, "every column is mapped");
 _Static_assert(sizeof ack_columns / sizeof *ack_columns == PL_ACK_COLUMNS, "every column is mapped");
 
+static const struct pl_column *segment_column(const struct pl_tables *tables)
+{
+    return tables->ends == PL_SENDER_ALONE ? alone_columns : segment_columns;
+}
+
 static size_t segment_column_n(const struct pl_tables *tables)
 {
+    if (tables->ends == PL_SENDER_ALONE)
+        return sizeof alone_columns / sizeof *alone_columns;
     return PL_SEGMENT_COLUMNS - (tables->boxed ? 0 : SEGMENT_BOX_COLUMNS);
 }
 
@@ -84,7 +98,7 @@ static size_t ack_column_n(const struct pl_tables *tables)
 struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number)
 {
     const struct pl_table_form forms[PL_TABLE_N] = {
-        {"segments", segment_columns, segment_column_n(tables)},
+        {"segments", segment_column(tables), segment_column_n(tables)},
         {"acks", ack_columns, ack_column_n(tables)},
         {"events", event_columns, sizeof event_columns / sizeof *event_columns},
         {"limits", limit_columns, sizeof limit_columns / sizeof *limit_columns},
@@ -104,9 +118,9 @@ static struct pl_table *create_table(const struct pl_tables *tables, int number)
     return table;
 }
 
-int pl_tables_create(struct pl_tables *tables, int dir_fd, bool boxed)
+int pl_tables_create(struct pl_tables *tables, int dir_fd, enum pl_ends ends, bool boxed)
 {
-    *tables = (struct pl_tables){.dir_fd = dir_fd, .boxed = boxed};
+    *tables = (struct pl_tables){.dir_fd = dir_fd, .ends = ends, .boxed = boxed};
     tables->tables[PL_SEGMENTS] = create_table(tables, PL_SEGMENTS);
     if (tables->tables[PL_SEGMENTS])
         tables->tables[PL_ACKS] = create_table(tables, PL_ACKS);
@@ -214,7 +228,8 @@ int pl_tables_map(struct pl_tables *tables, struct nc_error *error)
     }
     if (failed)
         return nc_fail(error, NC_EXIT_FAILED, "%s", strerror(failed));
-    if (open_columns(tables, "segments", tables->segments, segment_columns, segment_column_n(tables), error) < 0 ||
+    if (open_columns(tables, "segments", tables->segments, segment_column(tables), segment_column_n(tables), error) <
+            0 ||
         open_columns(tables, "acks", tables->acks, ack_columns, ack_column_n(tables), error) < 0)
         return -1;
     return map_kinds(tables, error);
@@ -236,7 +251,7 @@ static uint64_t row_at(const struct pl_tables *tables, int table, const struct p
 
 static const uint8_t *value_of(const struct pl_tables *tables, int column, uint64_t at)
 {
-    return tables->segments[column].values + at * segment_columns[column].size;
+    return tables->segments[column].values + at * segment_column(tables)[column].size;
 }
 
 /* Puts the values of row `at` into the struct `row`. */
@@ -254,6 +269,15 @@ static void fetch(const struct pl_column_map *maps, const struct pl_column *colu
     }
 }
 
+/* With the sender's capture alone the way ends where the sender hears of the arrival. */
+static void end_at_sender(const struct pl_tables *tables, struct pl_segment *segment)
+{
+    if (tables->ends != PL_SENDER_ALONE || segment->rtt_ns < 0)
+        return;
+    segment->t_received_ns = segment->t_sent_ns + segment->rtt_ns;
+    segment->delay_ns = segment->rtt_ns;
+}
+
 bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                        struct pl_segment *segment, uint64_t *at)
 {
@@ -261,7 +285,8 @@ bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer 
     if (*at == UINT64_MAX)
         return false;
     *segment = (struct pl_segment){.box_fate = PL_NO_FATE, .t_box_in_ns = -1, .t_box_exit_ns = -1, .t_box_out_ns = -1};
-    fetch(tables->segments, segment_columns, segment_column_n(tables), *at, segment);
+    fetch(tables->segments, segment_column(tables), segment_column_n(tables), *at, segment);
+    end_at_sender(tables, segment);
     return true;
 }
 
@@ -276,6 +301,9 @@ bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer 
     memcpy(&segment->t_sent_ns, value_of(tables, T_SENT_NS, at), sizeof segment->t_sent_ns);
     memcpy(&segment->t_received_ns, value_of(tables, T_RECEIVED_NS, at), sizeof segment->t_received_ns);
     segment->unseen = *value_of(tables, UNSEEN, at);
+    if (tables->ends == PL_SENDER_ALONE)
+        memcpy(&segment->rtt_ns, value_of(tables, RTT_NS, at), sizeof segment->rtt_ns);
+    end_at_sender(tables, segment);
     if (tables->boxed)
         segment->box_fate = *value_of(tables, BOX_FATE, at);
     return true;
@@ -300,13 +328,19 @@ void pl_tables_set_kind(struct pl_tables *tables, uint64_t at, uint8_t kind)
 void pl_tables_forget(struct pl_tables *tables, uint64_t at)
 {
     for (size_t i = 0; i < segment_column_n(tables); i++)
-        pl_mapping_forget(&tables->segments[i].mapping, tables->segments[i].values + at * segment_columns[i].size);
+        pl_mapping_forget(&tables->segments[i].mapping,
+                          tables->segments[i].values + at * segment_column(tables)[i].size);
 }
 
 int pl_tables_close(struct pl_tables *tables)
 {
     struct pl_table **open[] = {&tables->events, &tables->limits, &tables->losses, &tables->rates};
     int result = 0;
+    for (int i = 0; i < PL_CHAINED_N; i++) { /* of one reading alone, which nothing maps */
+        if (tables->tables[i] && pl_table_close(tables->tables[i]) < 0)
+            result = -1;
+        tables->tables[i] = NULL;
+    }
     for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
         if (*open[i] && pl_table_close(*open[i]) < 0)
             result = -1;
@@ -317,11 +351,8 @@ int pl_tables_close(struct pl_tables *tables)
 
 void pl_tables_free(struct pl_tables *tables)
 {
-    for (int i = 0; i < PL_CHAINED_N; i++) {
-        if (tables->tables[i])
-            pl_table_close(tables->tables[i]);
+    for (int i = 0; i < PL_CHAINED_N; i++)
         free(tables->runs[i].at);
-    }
     pl_tables_close(tables);
     for (size_t i = 0; i < PL_SEGMENT_COLUMNS; i++)
         pl_column_close(&tables->segments[i]);

@@ -19,6 +19,7 @@ struct pl_run {
 struct pl_tables {
     int dir_fd;
     bool boxed, mapped, out_of_memory;
+    enum pl_ends ends;
     struct pl_table *tables[PL_CHAINED_N], *events, *limits, *losses, *rates;
     uint64_t rows[PL_CHAINED_N];
     uint32_t last_owner[PL_CHAINED_N];
@@ -40,7 +41,7 @@ struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number);
 
 /* Makes the tables in the folder of dir_fd. `boxed`: with the columns of a box. Returns 0, or -1 with errno;
  * pl_tables_free is allowed after either. */
-int pl_tables_create(struct pl_tables *tables, int dir_fd, bool boxed);
+int pl_tables_create(struct pl_tables *tables, int dir_fd, enum pl_ends ends, bool boxed);
 
 /* Appends a row. Errors are reported by pl_tables_map or pl_tables_close. The kind of a segment is written as far as it
  * is known: PL_NEW, PL_SPURIOUS, or PL_FAST for any other retransmission. */
@@ -60,7 +61,8 @@ struct pl_cursor {
     uint32_t run, row;
 };
 
-/* The transfer's row at the cursor, without moving it. False at the end. `*at`: its number in the table. */
+/* The transfer's row at the cursor, without moving it. False at the end. `*at`: its number in the table. With the
+ * sender's capture alone a part arrives, so to speak, when the sender hears of it, if that is a round trip (rtt_ns). */
 bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                        struct pl_segment *segment, uint64_t *at);
 

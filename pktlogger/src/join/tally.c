@@ -82,15 +82,18 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
         t->marks.ce_received++;
         t->marks.ce_received_bytes += segment->len;
     }
-    if (segment->t_received_ns < 0) {
-        t->not_arrived++;
+    bool arrived = segment->t_received_ns >= 0;
+    int64_t delay_ns = t->ends == PL_BOTH_ENDS ? segment->delay_ns : segment->rtt_ns;
+    t->not_arrived += !arrived;
+    if (segment->unseen && segment->t_sent_ns > tally->last_shown_ns)
+        tally->last_shown_ns = segment->t_sent_ns;
+    if (delay_ns < 0)
         return 0;
-    }
-    if (segment->sent_once && segment->delay_ns > t->certain_delay_ns)
-        t->certain_delay_ns = segment->delay_ns;
-    if (pl_order_add(&tally->order, segment->t_sent_ns, segment->t_received_ns) < 0)
+    if (segment->sent_once && delay_ns > t->certain_delay_ns)
+        t->certain_delay_ns = delay_ns;
+    if (arrived && pl_order_add(&tally->order, segment->t_sent_ns, segment->t_received_ns) < 0)
         return -1;
-    return note_delay(tally, segment->delay_ns);
+    return note_delay(tally, delay_ns);
 }
 
 static int compare_i64(const void *left, const void *right)
@@ -128,6 +131,8 @@ int pl_tally_end(struct pl_tally *tally)
     if (t->segments)
         t->last_ns = tally->last_answer_ns > tally->last_sent_ns ? tally->last_answer_ns : tally->last_sent_ns;
     int64_t delay_ns = t->min_delay_ns;
+    if (t->ends != PL_BOTH_ENDS) /* what was sent behind that may be under way */
+        t->receiver_last_ns = tally->last_shown_ns + pl_under_way_ns(t);
     pl_order_end(&tally->order);
     t->reordered = tally->order.reordered;
     t->overtaken_sum = tally->order.extent_sum;

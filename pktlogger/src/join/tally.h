@@ -9,6 +9,8 @@
 struct pl_tally {
     struct pl_transfer *t;
     struct pl_round_trips trips;
+    int64_t
+        last_shown_ns; /* with the sender's capture alone: when the last part was sent that is known to have arrived */
     int64_t last_sent_ns, last_answer_ns; /* last_answer_ns: the last acknowledgement of data */
     PL_VECTOR(int64_t) delays;            /* all of them, until there are many */
     uint32_t *histogram;                  /* then their logarithms */

@@ -19,6 +19,9 @@
 #include "lateness.h"
 #include "vector.h"
 
+/* Which captures there are. */
+enum pl_ends { PL_BOTH_ENDS, PL_SENDER_ALONE, PL_RECEIVER_ALONE };
+
 enum pl_kind { PL_NEW, PL_FAST, PL_TIMEOUT, PL_SPURIOUS, PL_PROBE, PL_KIND_N };
 
 enum pl_event_kind {
@@ -40,8 +43,9 @@ struct pl_segment {
     uint64_t sender_frame, receiver_frame;
     int64_t t_box_in_ns, t_box_exit_ns, t_box_out_ns; /* with a box's record */
     uint16_t transmission;
-    uint8_t kind, unseen, box_fate; /* unseen: it was acknowledged, and the receiver's capture does not have it */
+    uint8_t kind, unseen, box_fate; /* unseen: it was acknowledged, and no capture shows its arrival */
     uint8_t ecn_sent, ecn_received; /* enum nc_ecn; PL_NO_ECN: it did not arrive */
+    int64_t t_acked_ns, rtt_ns;     /* with the sender's capture alone */
     /* not in the table: */
     bool sent_once; /* no other copy of any of its bytes was sent */
     bool repeats;   /* an earlier copy of all its bytes arrived */
@@ -178,6 +182,7 @@ struct pl_trains {
 
 struct pl_join;
 struct pl_walk;
+struct pl_arrived;
 struct pl_send_samples;
 
 /* When outages of the path are known to have ended, at the path, in order; none: not known. */
@@ -198,7 +203,9 @@ static inline int64_t pl_down_until(const struct pl_up_times *up, int64_t last_n
 
 struct pl_transfer {
     uint32_t number;                     /* `flow` in the tables */
+    enum pl_ends ends;                   /* alone: what is said of the other capture below is this one's */
     const struct pl_flow *flow;          /* as in the sender's capture */
+    const struct pl_flow *far_flow;      /* as in the receiver's, if that has other addresses or ports (NAT) */
     unsigned dir;                        /* of the data, in the sender's capture */
     unsigned receiver_dir;               /* of the data, in the receiver's capture */
     uint32_t mss, mss_option;            /* 0: not known, packets are not taken apart */
@@ -223,6 +230,7 @@ struct pl_transfer {
     uint64_t rows_left;                 /* of the present reading */
     struct pl_join *join;               /* during the second reading */
     struct pl_walk *walk;               /* during the third */
+    struct pl_arrived *arrived;         /* during the only one of the receiver's capture alone */
     uint32_t first_run[2], last_run[2]; /* of its rows in segments and acks (tables.h); UINT32_MAX: none */
     PL_VECTOR(struct pl_stop) stops;
 
@@ -234,6 +242,8 @@ struct pl_transfer {
     uint64_t *box_fates; /* [256], with a box: data parts by their fate in it; PL_NO_FATE: the box did not see them */
     uint64_t unresolved; /* parts left out of the join because their borders overlap without end */
     uint64_t max_unacknowledged_bytes;
+    uint32_t window_max;                /* the largest that the receiver offered, SYNs apart; 0: not known */
+    double service_ns;                  /* the bottleneck's time for a byte; 0: not known */
     int64_t first_ns, last_ns;          /* first data sent; last data sent, or its acknowledgement's arrival */
     int64_t min_rtt_ns, max_rtt_ns;     /* -1: no sample */
     int64_t min_delay_ns, max_delay_ns; /* of parts that arrived; -1: none */

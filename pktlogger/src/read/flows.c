@@ -223,6 +223,7 @@ static void learn_syn(struct pl_side *side, const struct nc_tcp *tcp)
     side->based = side->syn = true;
     side->base = tcp->seq;
     side->last = 0;
+    side->cut = tcp->cut;
     side->has_mss = tcp->has_mss;
     side->mss = tcp->mss;
     side->has_wscale = tcp->has_wscale;
@@ -263,6 +264,19 @@ enum pl_ecn_mode pl_flow_ecn(const struct pl_flow *flow)
     return side[0].echoes || side[1].echoes ? PL_ECN_CLASSIC : PL_ECN_UNKNOWN;
 }
 
+int pl_flow_near(const struct pl_flow *flow)
+{
+    enum { FAR = 4, LEAST_NS = 200000 }; /* how much longer the far side takes, and at least */
+    const struct pl_side *side = flow->side;
+    if (!side[0].syn || !side[1].syn || !flow->asked_once || !flow->third_ns)
+        return -1;
+    int64_t far_ns[2] = {flow->third_ns - side[1].first_ns, side[1].first_ns - side[0].first_ns};
+    for (int near = 0; near < 2; near++)
+        if (far_ns[near] >= 0 && far_ns[!near] >= LEAST_NS && far_ns[!near] / FAR > far_ns[near])
+            return near;
+    return -1;
+}
+
 bool pl_flow_scaled(const struct pl_flow *flow)
 {
     return flow->side[0].syn && flow->side[1].syn && flow->side[0].has_wscale && flow->side[1].has_wscale;
@@ -271,7 +285,7 @@ bool pl_flow_scaled(const struct pl_flow *flow)
 bool pl_flow_scale_known(const struct pl_flow *flow)
 {
     for (int i = 0; i < 2; i++)
-        if (flow->side[i].syn && !flow->side[i].has_wscale)
+        if (flow->side[i].syn && !flow->side[i].cut && !flow->side[i].has_wscale)
             return true;
     return pl_flow_scaled(flow);
 }

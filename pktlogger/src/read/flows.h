@@ -23,6 +23,7 @@ struct pl_side {
     uint16_t port;
     bool based; /* `base` and `last` are set */
     bool syn;   /* its SYN was captured, so `base` is the initial sequence number */
+    bool cut;   /* the capture cut options of that SYN off, so what is missing below may have been there */
     bool has_mss, has_wscale, has_timestamps, sack_permitted; /* options of its SYN */
     uint8_t syn_ace;                                          /* NC_TCP_ACE of its SYN */
     bool echoes, counts; /* packets other than SYNs had ECE or CWR; AE or an AccECN option */
@@ -31,6 +32,7 @@ struct pl_side {
     uint32_t base;           /* raw sequence number of relative 0 */
     uint64_t last;           /* relative number near which the next one is placed */
     uint64_t packets, bytes; /* that it sent; bytes of payload */
+    uint64_t cut_packets;    /* of these, those whose options the capture has cut off */
     int64_t first_ns;        /* its first packet; meaningful when packets > 0 */
 };
 
@@ -38,7 +40,9 @@ struct pl_flow {
     uint8_t ip_version;
     struct pl_side side[2];
     int64_t first_ns, last_ns;
-    uint32_t older; /* the flow before it with the same addresses and ports, plus 1; 0: none */
+    int64_t third_ns; /* when side 0 answered the SYN+ACK; 0: not seen */
+    bool asked_once;  /* one SYN alone came before the SYN+ACK */
+    uint32_t older;   /* the flow before it with the same addresses and ports, plus 1; 0: none */
 };
 
 struct pl_flows {
@@ -78,6 +82,10 @@ void pl_flow_learn(struct pl_flow *flow, unsigned dir, const struct nc_tcp *tcp)
  * packets hold. */
 enum pl_ecn_mode { PL_ECN_UNKNOWN, PL_ECN_NONE, PL_ECN_CLASSIC, PL_ECN_ACCURATE };
 enum pl_ecn_mode pl_flow_ecn(const struct pl_flow *flow);
+
+/* The side whose machine the capture was taken near, by its handshake: it answers at once, and the other side a round
+ * trip later. -1: not known, as in the middle of a path. */
+int pl_flow_near(const struct pl_flow *flow);
 
 /* True when both SYNs were captured and both offered window scaling. */
 bool pl_flow_scaled(const struct pl_flow *flow);

@@ -2,6 +2,7 @@
 #include "index.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "nc_log.h"
@@ -51,6 +52,10 @@ static void account(struct pl_flow *flow, unsigned dir, const struct pl_row *row
         flow->first_ns = flow->last_ns = row->t_ns;
     if (row->t_ns > flow->last_ns)
         flow->last_ns = row->t_ns;
+    if (dir == 0 && flow->side[1].packets && !flow->third_ns && !(row->flags & NC_TCP_SYN))
+        flow->third_ns = row->t_ns;
+    if (dir == 1 && !side->packets)
+        flow->asked_once = flow->side[0].packets == 1;
     if (!side->packets++)
         side->first_ns = row->t_ns;
     side->bytes += row->len;
@@ -88,6 +93,7 @@ static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, con
     row->window = scaled ? (uint32_t)tcp->window << side->wscale : tcp->window;
     uint32_t mss = pl_flow_mss_option(flow);
     row->parts = parts_of(row->len, mss ? pl_part_len(mss, row->options) : 0);
+    side->cut_packets += tcp->cut;
     account(flow, dir, row);
 }
 
@@ -125,6 +131,49 @@ static void learn_late(const struct pl_index *index, struct pl_flow *flow, unsig
     }
 }
 
+/* The number of the interface that a packet was seen at: SLL2's where there is one. */
+static uint32_t interface_of(const struct pl_frame *frame, const struct nc_packet *packet)
+{
+    return packet->if_index ? packet->if_index : frame->interface;
+}
+
+static bool is_chosen(const struct pl_index *index, const struct pl_frame *frame, const struct nc_packet *packet)
+{
+    const char *wanted = index->source.interface;
+    if (!wanted || (!packet->if_index && strcmp(wanted, index->reader.interfaces[frame->interface].name) == 0))
+        return true;
+    char *end;
+    unsigned long number = strtoul(wanted, &end, 10);
+    return *wanted >= '0' && *wanted <= '9' && !*end && number == interface_of(frame, packet);
+}
+
+/* Counts the packets of each interface, where one was chosen. */
+static void share(struct pl_index *index, const struct pl_frame *frame, const struct nc_packet *packet, bool chosen)
+{
+    uint32_t number = interface_of(frame, packet);
+    unsigned i = 0;
+    while (i < index->share_n && index->shares[i].number != number)
+        i++;
+    if (i == PL_INTERFACES_SAID)
+        return;
+    struct pl_interface_share *share = &index->shares[i];
+    if (i == index->share_n) {
+        index->share_n++;
+        share->number = number;
+        share->chosen = chosen;
+        if (!packet->if_index)
+            memcpy(share->name, index->reader.interfaces[frame->interface].name, sizeof share->name);
+    }
+    share->packets++;
+}
+
+/* True when the frame has a TCP packet whose numbers and lengths are all there. */
+static bool is_tcp(enum nc_decoded decoded, const struct nc_packet *packet)
+{
+    bool whole = decoded == NC_DECODED || (decoded == NC_TRUNCATED && packet->tcp.cut);
+    return whole && packet->l4 == NC_L4_TCP && !packet->fragment;
+}
+
 /* Makes a row of the frame, or counts it. A fragment has no row: its lengths are not those of its segment. */
 static enum taken take_frame(struct pl_index *index, const struct pl_frame *frame, struct pl_row *row)
 {
@@ -141,8 +190,15 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
     }
     note_time(counts, frame->t_ns);
     enum nc_decoded decoded = decode(index, frame, &packet);
-    if (decoded != NC_DECODED || packet.l4 != NC_L4_TCP || packet.fragment) {
+    if (!is_tcp(decoded, &packet)) {
         count_other(counts, decoded, &packet);
+        return COUNTED;
+    }
+    bool chosen = is_chosen(index, frame, &packet);
+    if (index->source.interface)
+        share(index, frame, &packet, chosen);
+    if (!chosen) {
+        counts->other_interface++;
         return COUNTED;
     }
     if (!index->keep_copies && pl_copies_is(&index->copies, frame, &packet)) {
@@ -158,6 +214,7 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
     make_row(row, flow, dir, frame, &packet);
     row->flow = (uint32_t)(flow - index->flows.at);
     counts->tcp++;
+    counts->options_cut += packet.tcp.cut;
     return TAKEN;
 }
 
@@ -199,6 +256,7 @@ enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_sour
     enum pl_status status = source->path ? pl_index_open_file(index, source->path, error)
                                          : pl_index_open(index, source->data, source->len, error);
     index->tunnels = source->tunnels;
+    index->source.interface = source->interface;
     return status;
 }
 
@@ -235,8 +293,7 @@ static void judge_copies(struct pl_index *index)
         opened = -1;
     index->judged = true;
     for (int i = 0; opened == 0 && i < PL_COPIES_FRAMES && pl_reader_next(&reader, &frame) == PL_FRAME; i++)
-        if (frame.link != PL_LINK_UNKNOWN && frame.t_ns >= 0 && decode(index, &frame, &packet) == NC_DECODED &&
-            packet.l4 == NC_L4_TCP && !packet.fragment) {
+        if (frame.link != PL_LINK_UNKNOWN && frame.t_ns >= 0 && is_tcp(decode(index, &frame, &packet), &packet)) {
             pl_copies_study(&index->copies, &frame, &packet);
             study_syn(index, &flows, &packet);
         }
@@ -293,6 +350,17 @@ void pl_index_report(const struct pl_index *index, const char *path)
     if (index->counts.no_time)
         nc_log("'%s': %llu packets have no time (Simple Packet Blocks) and no rows", path,
                (unsigned long long)index->counts.no_time);
+    if (index->counts.options_cut)
+        nc_log("'%s': %llu TCP packets were cut within their options, so their SACK blocks and time stamps, and the "
+               "MSS and "
+               "window scale of a SYN, are not known where they were cut off; capture 128 octets of each packet",
+               path, (unsigned long long)index->counts.options_cut);
+    for (unsigned i = 0; i < index->share_n; i++) {
+        const struct pl_interface_share *share = &index->shares[i];
+        nc_log("'%s': interface %u%s%s%s %s: %llu TCP packets", path, share->number, *share->name ? " (" : "",
+               share->name, *share->name ? ")" : "", share->chosen ? "is the chosen one" : "is left out",
+               (unsigned long long)share->packets);
+    }
     if (index->counts.copy)
         nc_log("'%s': %llu TCP packets are copies of others (captured several times) and have no rows", path,
                (unsigned long long)index->counts.copy);

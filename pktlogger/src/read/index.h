@@ -21,11 +21,13 @@ struct pl_row {
     uint8_t options; /* bytes of TCP options; no column */
 };
 
-/* The number of frames of each kind. `frames` is the sum of the others, apart from `tunnelled`: TCP inside tunnels.
- * `copy`: TCP packets that are copies of others (copies.h). `no_time`: Simple Packet Blocks, and times of no clock. */
+/* The number of frames of each kind. `frames` is the sum of the others, apart from `options_cut` and
+ * `tunnelled`: TCP inside tunnels.
+ * `other_interface`: TCP packets of interfaces that were not chosen. `options_cut`, of `tcp`: the capture ends within
+ * their options. `copy`: TCP packets that are copies of others (copies.h). `no_time`: Simple Packet Blocks, and times of no clock. */
 struct pl_counts {
     uint64_t frames, tcp, udp, esp, fragment, ip_other, not_ip, truncated, malformed, unknown_link, copy, no_time,
-        tunnelled;
+        tunnelled, options_cut, other_interface;
     int64_t first_ns, last_ns; /* of all frames with a usable time; last_ns < first_ns: none */
 };
 
@@ -36,7 +38,18 @@ struct pl_source {
     const char *path;
     const uint8_t *data;
     size_t len;
-    bool tunnels; /* as in struct pl_index */
+    bool tunnels;          /* as in struct pl_index */
+    const char *interface; /* the only one whose packets count: its name, or its number; NULL: all */
+};
+
+enum { PL_INTERFACES_SAID = 8 };
+
+/* An interface of a capture, by its number in a pcapng section or in SLL2, and its TCP packets. */
+struct pl_interface_share {
+    uint32_t number;
+    uint64_t packets;
+    char name[32];
+    bool chosen;
 };
 
 struct pl_index {
@@ -45,6 +58,8 @@ struct pl_index {
     struct pl_counts counts;
     struct pl_source source; /* what it reads */
     struct pl_copies copies;
+    struct pl_interface_share shares[PL_INTERFACES_SAID]; /* where one is to be chosen: the first ones seen */
+    unsigned share_n;
     struct nc_packet late[16]; /* SYNs of the beginning that stand behind other packets of their connection */
     unsigned late_n;
     bool judged;      /* `copies` knows the beginning of the capture */

@@ -60,20 +60,21 @@ json_t *pl_json_drops(const struct pl_reader *reader)
 
 static json_t *kinds_json(const struct pl_counts *c)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tcp", (json_int_t)c->tcp, "udp",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tcp", (json_int_t)c->tcp, "udp",
                      (json_int_t)c->udp, "esp", (json_int_t)c->esp, "fragment", (json_int_t)c->fragment, "ip_other",
                      (json_int_t)c->ip_other, "not_ip", (json_int_t)c->not_ip, "truncated", (json_int_t)c->truncated,
                      "malformed", (json_int_t)c->malformed, "unknown_link", (json_int_t)c->unknown_link, "copy",
-                     (json_int_t)c->copy, "no_time", (json_int_t)c->no_time);
+                     (json_int_t)c->copy, "no_time", (json_int_t)c->no_time, "other_interface",
+                     (json_int_t)c->other_interface);
 }
 
 json_t *pl_json_capture(const struct pl_index *index)
 {
     const struct pl_counts *c = &index->counts;
     bool any = c->last_ns >= c->first_ns;
-    return json_pack("{s:I, s:o, s:I, s:o, s:o, s:b, s:o}", "frames", (json_int_t)c->frames, "kinds", kinds_json(c),
-                     "tunnelled", (json_int_t)c->tunnelled, "first_ns",
-                     any ? number((uint64_t)c->first_ns) : json_null(), "last_ns",
+    return json_pack("{s:I, s:o, s:I, s:I, s:o, s:o, s:b, s:o}", "frames", (json_int_t)c->frames, "kinds",
+                     kinds_json(c), "tunnelled", (json_int_t)c->tunnelled, "options_cut", (json_int_t)c->options_cut,
+                     "first_ns", any ? number((uint64_t)c->first_ns) : json_null(), "last_ns",
                      any ? number((uint64_t)c->last_ns) : json_null(), "truncated", (int)index->reader.truncated,
                      "drops", pl_json_drops(&index->reader));
 }

@@ -26,9 +26,11 @@ static inline void check_transfer(const struct pl_transfer *t, const struct pl_t
     uint64_t lost = 0, unseen = 0, n = 0, fates = 0, at;
     for (; pl_tables_segment(tables, t, &cursor, &segment, &at); cursor.row++, n++) {
         check(segment.len > 0 && segment.kind < PL_KIND_N && segment.transmission > 0);
-        check(segment.t_received_ns < 0 || segment.receiver_frame > 0);
-        check(t->box || segment.t_received_ns >= 0 || segment.receiver_frame == 0);
-        check(!segment.unseen || (segment.t_received_ns < 0 && !pl_lost(t, &segment)));
+        bool both = t->ends == PL_BOTH_ENDS;
+        check(!both || segment.t_received_ns < 0 || segment.receiver_frame > 0);
+        check(!both || t->box || segment.t_received_ns >= 0 || segment.receiver_frame == 0);
+        check(!segment.unseen || ((!both || segment.t_received_ns < 0) && !pl_lost(t, &segment)));
+        check(both || segment.t_acked_ns < 0 || (segment.t_acked_ns > segment.t_sent_ns && segment.unseen));
         check(segment.t_received_ns < 0 || segment.delay_ns >= 0);
         check(t->box || segment.box_fate == PL_NO_FATE);
         lost += pl_lost(t, &segment);
@@ -39,7 +41,7 @@ static inline void check_transfer(const struct pl_transfer *t, const struct pl_t
     for (unsigned i = 0; i < t->pace->scale_n; i++)
         check(t->scales[i].bytes[0] >= t->scales[i].most[0] && t->scales[i].bytes[1] >= t->scales[i].most[1]);
     for (; pl_tables_ack(tables, t, &ack_cursor, &ack); ack_cursor.row++)
-        check(ack.t_received_ns < 0 || ack.t_received_ns >= ack.t_sent_ns);
+        check(t->ends != PL_BOTH_ENDS || ack.t_received_ns < 0 || ack.t_received_ns >= ack.t_sent_ns);
     for (int fate = 0; t->box_fates && fate <= UINT8_MAX; fate++)
         fates += t->box_fates[fate];
     check(!t->box_fates || fates == n);
@@ -51,7 +53,7 @@ static inline void check_all(const struct pl_analysis *analysis, const struct pl
 {
     FILE *null = fopen("/dev/null", "w");
     check(null);
-    for (uint32_t i = 0; i < analysis->n; i++) {
+    for (uint32_t i = 0; analysis->ends != PL_RECEIVER_ALONE && i < analysis->n; i++) {
         check_transfer(&analysis->transfers[i], tables);
         pl_xplot_write(null, &analysis->transfers[i], tables, &(struct pl_time_range){0});
     }
@@ -75,7 +77,7 @@ static inline uint32_t analyse(const struct pl_source captures[PL_END_N], const 
         analysis.pace = (struct pl_pace){{100000, 1000000000}, 2, 100000};
         check(mkdtemp(folder.temporary));
         folder.fd = open(folder.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        check(folder.fd >= 0 && pl_tables_create(&tables, folder.fd, box) == 0);
+        check(folder.fd >= 0 && pl_tables_create(&tables, folder.fd, analysis.ends, box) == 0);
         check(pl_analysis_run(&analysis, &tables, &error) == PL_OK);
         check_all(&analysis, &tables);
         check(pl_tables_close(&tables) == 0);

@@ -1,0 +1,208 @@
+/* Implements transfer_verdict.h. */
+#include "transfer_verdict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "limits.h"
+#include "losses.h"
+#include "names.h"
+
+#define GBIT 1e9
+#define WINDOW_FULL 0.8 /* of a window a round trip: what delayed acknowledgements and gaps leave of it */
+#define MATHIS 1.22     /* rate = MSS/RTT × 1.22/√p (Mathis, Semke, Mahdavi and Ott 1997) */
+
+static void say(struct pl_verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct pl_verdict *v, const char *format, ...)
+{
+    size_t n = strlen(v->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(v->text + n, sizeof v->text - n, format, arguments);
+    va_end(arguments);
+}
+
+/* "64 KB", "22.5 MB": decimal, as rates are, so that the reader can divide. */
+static const char *size_text(double bytes, char text[32])
+{
+    const char *unit = bytes >= 1e9 ? "GB" : bytes >= 1e6 ? "MB" : bytes >= 1e3 ? "KB" : "bytes";
+    snprintf(text, 32, "%.3g %s", bytes / (bytes >= 1e9 ? 1e9 : bytes >= 1e6 ? 1e6 : bytes >= 1e3 ? 1e3 : 1), unit);
+    return text;
+}
+
+static const char *rate_text(double bps, char text[32])
+{
+    snprintf(text, 32, "%.3g %s",
+             bps / (bps >= 1e9   ? 1e9
+                    : bps >= 1e6 ? 1e6
+                                 : 1e3),
+             bps >= 1e9   ? "Gbit/s"
+             : bps >= 1e6 ? "Mbit/s"
+                          : "kbit/s");
+    return text;
+}
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+/* What the table of causes says. */
+static void say_advice(struct pl_verdict *v, enum pl_cause_list list, unsigned cause)
+{
+    size_t n;
+    const struct pl_cause_row *rows = pl_cause_rows(list, &n);
+    if (rows[cause].advice)
+        say(v, " %s", rows[cause].advice);
+}
+
+/* What the path carries: the bottleneck's rate where it was busy, payload and headers; 0: not known. */
+static double path_bps(const struct pl_transfer *t)
+{
+    return t->service_ns > 0 ? 8e9 / t->service_ns : 0;
+}
+
+/* The window that the path needs, or what each Gbit/s of it needs. */
+static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    char size[32], rate[32];
+    double path = path_bps(t), rtt = seconds(t->min_rtt_ns);
+    if (t->min_rtt_ns <= 0)
+        return;
+    if (path > v->rate_bps) {
+        v->then_bps = path;
+        say(v, " %s would fill this path, which carries %s.", size_text(path * rtt / 8, size), rate_text(path, rate));
+    } else
+        say(v, " What the path carries is not known; each Gbit/s of it needs %s.", size_text(GBIT * rtt / 8, size));
+}
+
+static void say_receiver_window(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    char window[32], rate[32];
+    const struct pl_flow *flow = t->flow;
+    bool syns = flow->side[0].syn && flow->side[1].syn && !flow->side[0].cut && !flow->side[1].cut;
+    bool offers[2] = {flow->side[t->dir].has_wscale, flow->side[!t->dir].has_wscale};
+    if (t->window_max && t->min_rtt_ns > 0)
+        say(v, " It offers at most %s, which in a round trip of %.4g ms is %s at most.",
+            size_text(t->window_max, window), seconds(t->min_rtt_ns) * 1e3,
+            rate_text(8.0 * t->window_max / seconds(t->min_rtt_ns), rate));
+    if (syns && !(offers[0] && offers[1]))
+        say(v,
+            " Window scaling is off: the SYN of the %s does not offer it. Switch it on there "
+            "(net.ipv4.tcp_window_scaling = 1), or in the firewall that strips it.",
+            !offers[0] && !offers[1] ? "sender and the receiver"
+            : offers[0]              ? "receiver"
+                                     : "sender");
+    else
+        say_advice(v, PL_CAUSES_LIMITS, PL_LIMIT_RECEIVER_WINDOW);
+    say_window(v, t);
+}
+
+static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    char rate[32];
+    int most = PL_LOSS_UNKNOWN;
+    for (int i = 0; i < PL_LOSS_N; i++)
+        if (i != PL_LOSS_CAPTURE && t->loss_causes[i] > t->loss_causes[most])
+            most = i;
+    double p = t->segments ? (double)t->lost / (double)t->segments : 0;
+    say(v, " %" PRIu64 " of %" PRIu64 " packets were lost (%.3g %%), most of them to %s.", t->lost, t->segments,
+        100 * p, pl_loss_words((enum pl_loss_cause)most));
+    if (p > 0 && t->min_rtt_ns > 0 && t->mss)
+        say(v, " With such losses TCP of the Reno kind comes to about %s over %.4g ms.",
+            rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate), seconds(t->min_rtt_ns) * 1e3);
+    say_advice(v, PL_CAUSES_LOSSES, (unsigned)most);
+    v->then_bps = path_bps(t) > v->rate_bps ? path_bps(t) : 0;
+}
+
+static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    char rate[32];
+    if (path_bps(t) > 0)
+        say(v, " The bottleneck carries %s", rate_text(path_bps(t), rate));
+    else
+        say(v, " A queue stood all the time");
+    if (t->typical_queue_ns > 0)
+        say(v, ", and its queue was up to %.3g ms long", seconds(t->typical_queue_ns) * 1e3);
+    say(v, ".");
+    say_advice(v, PL_CAUSES_LIMITS, PL_LIMIT_PATH_RATE);
+}
+
+static void say_rest(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    char size[32];
+    if (v->cause == PL_LIMIT_SEND_BUFFER)
+        say(v, " At most %s were unacknowledged.", size_text((double)t->max_unacknowledged_bytes, size));
+    say_advice(v, PL_CAUSES_LIMITS, v->cause);
+    if (v->cause == PL_LIMIT_SEND_BUFFER)
+        say_window(v, t);
+    if (v->cause == PL_LIMIT_CONGESTION_AVOIDANCE)
+        say(v, " Nothing was lost, and the window grew slowly. Another congestion control "
+               "(net.ipv4.tcp_congestion_control) grows faster.");
+}
+
+/* The time that recoveries, time-outs and the window behind them took. */
+static int64_t losses_ns(const struct pl_transfer *t)
+{
+    return t->lost ? t->limit_ns[PL_LIMIT_FAST_RECOVERY] + t->limit_ns[PL_LIMIT_TIMEOUT] +
+                         t->limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE]
+                   : 0;
+}
+
+static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    int64_t all_ns = 0, most_ns = losses_ns(t);
+    v->losses = most_ns > 0;
+    v->cause = PL_LIMIT_CONGESTION_AVOIDANCE;
+    for (int i = 0; i < PL_LIMIT_N; i++) {
+        all_ns += t->limit_ns[i];
+        if (t->limit_ns[i] > most_ns) {
+            most_ns = t->limit_ns[i];
+            v->cause = (enum pl_limit_cause)i;
+            v->losses = false;
+        }
+    }
+    v->share = all_ns ? (double)most_ns / (double)all_ns : 0;
+    return most_ns > 0;
+}
+
+/* The receiver's capture alone shows whether a window was used up in each round trip. */
+static bool infer_window(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    double most_bps = t->min_rtt_ns > 0 ? 8.0 * t->window_max / seconds(t->min_rtt_ns) : 0;
+    v->cause = PL_LIMIT_RECEIVER_WINDOW;
+    v->share = -1;
+    return t->scale_known && most_bps > 0 && v->rate_bps >= WINDOW_FULL * most_bps;
+}
+
+struct pl_verdict pl_verdict_of(const struct pl_transfer *t)
+{
+    struct pl_verdict v = {.known = false};
+    int64_t elapsed_ns = t->last_ns - t->first_ns;
+    char rate[32];
+    v.rate_bps = t->segments && elapsed_ns > 0 ? (double)t->bytes * 8e9 / (double)elapsed_ns : 0;
+    v.known = t->ends == PL_RECEIVER_ALONE ? infer_window(&v, t) : find_cause(&v, t);
+    if (!v.known) {
+        if (t->ends == PL_RECEIVER_ALONE && t->segments)
+            say(&v, "What limited the transfer, the receiver's capture alone does not show; the sender's would.");
+        return v;
+    }
+    if (v.share < 0)
+        say(&v, "The transfer went at %s, as fast as the receiver's window allows.", rate_text(v.rate_bps, rate));
+    else
+        say(&v, "The transfer went at %s, limited for %.0f %% of the time by %s.", rate_text(v.rate_bps, rate),
+            100 * v.share, v.losses ? "losses and what followed them" : pl_limit_words(v.cause));
+    if (v.losses)
+        say_losses(&v, t);
+    else if (v.cause == PL_LIMIT_RECEIVER_WINDOW)
+        say_receiver_window(&v, t);
+    else if (v.cause == PL_LIMIT_PATH_RATE)
+        say_path_rate(&v, t);
+    else
+        say_rest(&v, t);
+    return v;
+}

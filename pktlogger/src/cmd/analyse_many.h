@@ -1,0 +1,14 @@
+/* What `analyse --human` says of many connections: totals, the ten largest, and what they share. */
+#ifndef PL_ANALYSE_MANY_H
+#define PL_ANALYSE_MANY_H
+
+#include "analyse.h"
+
+enum { PL_MANY = 10 }; /* more connections than these are summed up */
+
+/* The number of the transfer with the most octets; there must be one. */
+uint32_t pl_analyse_main(const struct pl_analysis *analysis);
+
+void pl_analyse_print_many(const struct pl_analysis *analysis);
+
+#endif

@@ -1,0 +1,488 @@
+"""What an operator has: one capture alone, ends behind NAT, captures that do not belong together, swapped files, short
+snap lengths. Values are those of tshark 4 and tcptrace 6.6, or are known because the conversation was made."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pktlogger_conversation import FAST, ISN_R, ISN_S, MSS, NEW, SPURIOUS, TIMEOUT, Conversation, at
+from pktlogger_frames import ACK, Packet, Pcapng, options, write_pcapng
+
+import pktlogger
+from netcommon.binaries import find
+
+CAPTURES = Path(__file__).resolve().parents[1] / "captures"
+COUNTS = ("bytes", "segments", "retransmitted", "retransmitted_bytes", "lost", "lost_bytes", "spurious", "timeouts",
+          "fast_recoveries", "duplicate_acks", "min_rtt_ns", "max_rtt_ns", "max_unacknowledged_bytes")  # fmt: skip
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([find("pktlogger"), *arguments], capture_output=True, text=True, timeout=60)
+
+
+def write(folder: Path, name: str, packets: list[Packet]) -> Path:
+    file = folder / f"{name}.pcapng"
+    write_pcapng(file, sorted(packets, key=lambda p: p.t_ns), "<")
+    return file
+
+
+def analyse(folder: Path, *arguments: str | Path) -> pktlogger.Analysis:
+    done = run("analyse", *arguments, "-o", folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return pktlogger.read_analysis(folder)
+
+
+def flow_of(found: pktlogger.Analysis) -> dict[str, Any]:
+    (flow,) = found.summary["flows"]
+    return dict(flow)
+
+
+def alone(folder: Path, end: str, packets: list[Packet]) -> tuple[pktlogger.Analysis, dict[str, Any]]:
+    """The analysis of one end's packets alone, and its only flow."""
+    found = analyse(folder / end, f"--{end}", write(folder, end, packets))
+    return found, flow_of(found)
+
+
+def refused(*arguments: str | Path) -> str:
+    done = run("analyse", *arguments, "--json")
+    assert done.returncode in (1, 2), done.stdout
+    return str(json.loads(done.stdout)["message"])
+
+
+# One end alone
+
+
+def _recovered() -> Conversation:
+    """Ten packets; the third and the tenth are lost. A fast retransmission repairs the one, a time-out the other."""
+    c = Conversation()
+    for i in range(10):
+        c.send(100 + i, 1 + i * MSS, arrive=[] if i in (2, 9) else None)
+    c.ack(110, 1 + MSS)
+    c.ack(111, 1 + 2 * MSS)
+    for i in range(3, 9):
+        c.ack(110 + i, 1 + 2 * MSS, sack=(1 + 3 * MSS, 1 + (i + 1) * MSS))
+    c.send(126, 1 + 2 * MSS)
+    c.ack(136, 1 + 9 * MSS)
+    c.send(400, 1 + 9 * MSS)
+    c.ack(410, 1 + 10 * MSS)
+    c.send(421, 1 + 10 * MSS)
+    c.ack(431, 1 + 11 * MSS)
+    return c
+
+
+def test_the_senders_capture_alone_counts_as_both_do(tmp_path: Path) -> None:
+    c = _recovered()
+    _, both = c.analyse(tmp_path)
+    found, flow = alone(tmp_path, "sender", c.sender)
+    assert {name: flow[name] for name in COUNTS} == {name: both[name] for name in COUNTS}
+    assert (flow["lost"], flow["timeouts"], flow["fast_recoveries"], flow["spurious"]) == (2, 1, 1, 0)
+    assert found.segments["kind"].to_pylist() == [NEW] * 10 + [FAST, TIMEOUT, NEW]
+    assert flow["limits_ns"].keys() == both["limits_ns"].keys()
+    assert flow["losses_by_cause"] == {"unknown": 2}
+    assert [row["seq"] for row in found.losses.to_pylist()] == [1 + 2 * MSS, 1 + 9 * MSS]
+
+
+@pytest.mark.parametrize("name", ["15-full", "15-mid", "06-zwp-byte", "06b-more", "37-cut"])
+def test_the_senders_capture_alone_counts_as_both_do_in_captures_of_others(name: str, tmp_path: Path) -> None:
+    snd, rcv = CAPTURES / f"{name}-snd.pcap", CAPTURES / f"{name}-rcv.pcap"
+    both = flow_of(analyse(tmp_path / "both", "--sender", snd, "--receiver", rcv))
+    flow = flow_of(analyse(tmp_path / "one", "--sender", snd))
+    assert {name: flow[name] for name in COUNTS} == {name: both[name] for name in COUNTS}
+    assert flow["limits_ns"].keys() == both["limits_ns"].keys()
+    assert [stop["cause"] for stop in flow["stops"]] == [stop["cause"] for stop in both["stops"]]
+
+
+def test_what_needs_both_ends_is_null_with_the_senders_capture_alone(tmp_path: Path) -> None:
+    c = _recovered()
+    found, flow = alone(tmp_path, "sender", c.sender)
+    assert found.summary["ends"] == "sender" and found.summary["captures"]["receiver"] is None
+    assert found.summary["clock"] is None
+    for name in ("min_delay_ns", "reordered", "unseen", "ce_received"):
+        assert flow[name] is None, name
+    assert all(scale["received_bps"] is None for scale in flow["rates"])
+    assert set(found.segments["t_received_ns"].to_pylist()) == {-1}
+    pktlogger.analysis_to_parquet(tmp_path / "sender", tmp_path)
+    segments = pq.read_table(tmp_path / "segments.parquet")
+    assert segments["t_received_ns"].null_count == segments["delay_ns"].null_count == 13
+    assert segments["t_sent_ns"].null_count == 0
+    assert segments["t_acked_ns"][0].as_py() == at(120) and segments["rtt_ns"][0].as_py() == 20_000_000
+    assert pq.read_table(tmp_path / "acks.parquet")["t_sent_ns"].null_count == found.acks.num_rows
+
+
+def test_a_duplicate_that_is_reported_was_needless(tmp_path: Path) -> None:
+    """RFC 2883: the acknowledgement of the first copy was lost, and that of the second one reports a duplicate. Without
+    the report nothing tells the copies apart, and the first one counts as lost."""
+    for reported, fates in ((True, (0, 1)), (False, (1, 0))):
+        c = Conversation()
+        c.send(100, 1)
+        c.ack(110, 1 + MSS, lost=True)
+        c.send(400, 1)
+        c.ack(410, 1 + MSS, sack=(1, 1 + MSS) if reported else None)
+        folder = tmp_path / str(reported)
+        folder.mkdir()
+        found, flow = alone(folder, "sender", c.sender)
+        assert (flow["lost"], flow["spurious"]) == fates
+        assert found.segments["kind"].to_pylist() == [NEW, SPURIOUS if reported else TIMEOUT]
+
+
+def test_an_old_time_stamp_that_comes_back_says_that_a_copy_was_needless(tmp_path: Path) -> None:
+    """RFC 3522: the acknowledgement came late, and it echoes the time stamp of the first copy."""
+    for echo, fates in ((101, (0, 1)), (401, (1, 0))):
+        c = Conversation(ts=True)
+        c.send(100, 1)
+        c.send(400, 1)
+        c.ack(412, 1 + MSS)
+        c.sender[-1] = replace(c.sender[-1], options=options(ts=(500, echo)))
+        folder = tmp_path / str(echo)
+        folder.mkdir()
+        _, flow = alone(folder, "sender", c.sender)
+        assert (flow["lost"], flow["spurious"]) == fates, echo
+
+
+def test_an_acknowledgement_that_comes_too_soon_is_of_an_earlier_copy(tmp_path: Path) -> None:
+    """The round trip takes 20 ms, and the acknowledgement comes 5 ms after the copy."""
+    c = Conversation()
+    c.send(100, 1)
+    c.send(400, 1)
+    c.ack(395, 1 + MSS)  # it is there at 405
+    _, flow = alone(tmp_path, "sender", c.sender)
+    assert (flow["lost"], flow["spurious"]) == (0, 1)
+
+
+def test_the_receivers_capture_alone_shows_losses_as_holes(tmp_path: Path) -> None:
+    c = _recovered()
+    found, flow = alone(tmp_path, "receiver", c.receiver)
+    assert (flow["bytes"], flow["segments"], flow["retransmitted"], flow["lost"], flow["spurious"]) == (
+        11 * MSS, 11, 1, 1, 0)  # fmt: skip
+    assert flow["lost_bytes"] == MSS and flow["reordered"] == 0  # the tenth left no hole: nothing came behind it
+    assert [(row["seq"], row["len"]) for row in found.losses.to_pylist()] == [(1 + 2 * MSS, MSS)]
+    assert flow["min_rtt_ns"] == 20_000_000  # SYN+ACK to ACK
+    assert flow["duplicate_acks"] == 6
+    for name in ("limits_ns", "stops", "timeouts", "max_unacknowledged_bytes", "min_delay_ns"):
+        assert flow[name] is None, name
+    assert set(found.segments["t_sent_ns"].to_pylist()) == {-1}
+    assert found.segments["t_received_ns"][0].as_py() == at(110)
+    pktlogger.analysis_to_parquet(tmp_path / "receiver", tmp_path)
+    assert pq.read_table(tmp_path / "segments.parquet")["t_sent_ns"].null_count == 11
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_what_was_overtaken_fills_a_hole_and_was_not_lost(ids: bool, tmp_path: Path) -> None:
+    """The second packet comes 4 ms behind the third one. A round trip takes 20 ms."""
+    c = Conversation(ids=ids)
+    for i in range(3):
+        c.send(100 + i, 1 + i * MSS, arrive=[(0, 1, 15)] if i == 1 else None)
+    _, flow = alone(tmp_path, "receiver", c.receiver)
+    assert (flow["bytes"], flow["lost"], flow["reordered"], flow["retransmitted"]) == (3 * MSS, 0, 1, 0)
+
+
+def test_a_needless_copy_and_a_capture_that_missed_a_packet_at_the_receiver(tmp_path: Path) -> None:
+    c = Conversation()
+    c.send(100, 1)
+    c.ack(110, 1 + MSS)
+    c.send(300, 1)  # again
+    c.send(301, 1 + MSS)
+    c.send(302, 1 + 2 * MSS)
+    c.ack(312, 1 + 3 * MSS)
+    missed = [p for p in c.receiver if not (p.length and p.seq == ISN_S + 1 + MSS)]
+    _, flow = alone(tmp_path, "receiver", missed)
+    assert (flow["spurious"], flow["lost"], flow["unseen"], flow["acked_unseen_bytes"]) == (1, 0, 1, MSS)
+
+
+@pytest.mark.parametrize("end", ["sender", "receiver"])
+def test_a_closed_window_shows_at_either_end(end: str, tmp_path: Path) -> None:
+    """tcptrace: 1 zero window advertisement; tshark: one packet with tcp.analysis.zero_window."""
+    c = Conversation()
+    c.send(100, 1)
+    c.ack(110, 1 + MSS, window=0)
+    c.ack(510, 1 + MSS)
+    c.send(521, 1 + MSS)
+    found, _ = alone(tmp_path, end, c.sender if end == "sender" else c.receiver)
+    way = 10 if end == "sender" else 0
+    kinds = found.summary["event_kinds"]
+    closed = [row for row in found.events.to_pylist() if kinds[row["kind"]] == "zero_window"]
+    assert [(row["t0_ns"], row["t1_ns"]) for row in closed] == [(at(110 + way), at(510 + way))]
+
+
+def test_keep_alives_and_probes_are_no_data_at_the_receiver(tmp_path: Path) -> None:
+    flow = flow_of(analyse(tmp_path / "k", "--receiver", CAPTURES / "05-keepalive-garbage-rcv.pcap"))
+    assert (flow["bytes"], flow["segments"], flow["retransmitted"]) == (200, 2, 0)
+    flow = flow_of(analyse(tmp_path / "z", "--receiver", CAPTURES / "06-zwp-byte-rcv.pcap"))
+    assert (flow["bytes"], flow["retransmitted"], flow["lost"]) == (2000, 0, 0)
+
+
+def test_text_needs_no_folder_and_says_what_is_missing(tmp_path: Path) -> None:
+    c = _recovered()
+    snd, rcv = write(tmp_path, "s", c.sender), write(tmp_path, "r", c.receiver)
+    for end, file in (("sender", snd), ("receiver", rcv)):
+        done = run("analyse", f"--{end}", file, "--human")
+        assert done.returncode == 0 and f"Only the {end}'s capture was given" in done.stdout, done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.pcapng", "s.pcapng"]
+    assert refused("--sender", snd).startswith("--output is missing")
+    assert refused("-o", tmp_path / "x").startswith("--sender or --receiver, or both, is missing")
+    assert "--box has no effect with one capture alone" in refused("--sender", snd, "--box", "b", "-o", tmp_path / "x")
+
+
+# NAT
+
+
+def _translated(packets: list[Packet], to: tuple[str, int]) -> list[Packet]:
+    """The packets as they are behind a router that gives the client another address and port."""
+    client = ("10.0.0.1", 40000)
+
+    def change(end: tuple[str, int]) -> tuple[str, int]:
+        return to if end == client else end
+
+    return [replace(p, src=change(p.src), dst=change(p.dst)) for p in packets]
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["handshake", "mid-connection"])
+def test_a_pair_through_nat_is_joined_by_its_numbers(whole: bool, tmp_path: Path) -> None:
+    c = _recovered()
+    ends = [c.sender, c.receiver] if whole else [[p for p in e if p.t_ns >= at(100)] for e in (c.sender, c.receiver)]
+    snd, rcv = write(tmp_path, "s", ends[0]), write(tmp_path, "r", ends[1])
+    plain = flow_of(analyse(tmp_path / "plain", "--sender", snd, "--receiver", rcv))
+    assert plain["translated"] is None
+    nat = write(tmp_path, "n", _translated(ends[1], ("192.0.2.1", 61001)))
+    flow = flow_of(analyse(tmp_path / "nat", "--sender", snd, "--receiver", nat))
+    assert flow.pop("translated") == {"sender": {"address": "192.0.2.1", "port": 61001},
+                                      "receiver": {"address": "10.0.0.2", "port": 5010}}  # fmt: skip
+    plain.pop("translated")
+    assert flow == plain
+    said = run("analyse", "--sender", snd, "--receiver", nat, "--human").stdout
+    assert "10.0.0.1:40000 is 192.0.2.1:61001 at the other end (NAT)." in said
+
+
+def test_a_firewall_that_writes_its_own_numbers_cannot_be_joined(tmp_path: Path) -> None:
+    c = _recovered()
+    moved = [
+        replace(p, seq=p.seq + 12345) if p.src == c.a else replace(p, ack=p.ack and p.ack + 12345) for p in c.receiver
+    ]
+    message = refused("--sender", write(tmp_path, "s", c.sender), "--receiver", write(tmp_path, "r", moved),
+                      "-o", tmp_path / "o")  # fmt: skip
+    assert "10.0.0.1:40000 and 10.0.0.2:5010 is in both, but with other sequence numbers" in message
+    assert "Analyse each capture alone" in message
+
+
+# No connection in common
+
+
+def _apart(tmp_path: Path, packets: list[Packet], c: Conversation | None = None) -> str:
+    c = c or _recovered()
+    return refused("--sender", write(tmp_path, "s", c.sender), "--receiver", write(tmp_path, "r", packets),
+                   "-o", tmp_path / "o")  # fmt: skip
+
+
+def _other_ports(packets: list[Packet]) -> list[Packet]:
+    """Another connection between the same hosts."""
+    return [replace(p, src=(p.src[0], p.src[1] + 1), dst=(p.dst[0], p.dst[1] + 1), seq=p.seq + 7, ack=p.ack + 7)
+            for p in packets]  # fmt: skip
+
+
+def test_other_addresses_are_named(tmp_path: Path) -> None:
+    others = [replace(p, src=("192.0.2." + p.src[0][-1], p.src[1]), dst=("192.0.2." + p.dst[0][-1], p.dst[1]))
+              for p in _other_ports(_recovered().receiver)]  # fmt: skip
+    message = _apart(tmp_path, others)
+    assert "the sender's has 10.0.0.1:40000 and 10.0.0.2:5010" in message
+    assert "the receiver's 192.0.2.1:40001 and 192.0.2.2:5011" in message
+    assert "no initial sequence numbers are the same" in message
+
+
+def test_other_times_are_named(tmp_path: Path) -> None:
+    later = [replace(p, t_ns=p.t_ns + 7200 * 10**9) for p in _other_ports(_recovered().receiver)]
+    message = _apart(tmp_path, later)
+    assert "the same hosts, but at other times: the sender's capture is of 2023-11-14 22:13:20" in message
+    assert "the receiver's of 2023-11-15 00:13:20" in message
+
+
+def test_one_direction_alone_is_named(tmp_path: Path) -> None:
+    c = _recovered()
+    assert "has only the acknowledgements of 1 connections" in _apart(tmp_path, [p for p in c.receiver if p.src == c.b])
+
+
+def test_cut_headers_and_unknown_link_types_are_named(tmp_path: Path) -> None:
+    good = CAPTURES / "15-full-rcv.pcap"
+    data = (CAPTURES / "15-full-snd.pcap").read_bytes()
+    out, where = data[:24], 24
+    while where < len(data):
+        seconds, fraction, captured, wire = struct.unpack_from("<IIII", data, where)
+        out += struct.pack("<IIII", seconds, fraction, 40, wire) + data[where + 16 : where + 56]
+        where += 16 + captured
+    cut, unread = tmp_path / "cut.pcap", tmp_path / "unread.pcap"
+    cut.write_bytes(out)
+    unread.write_bytes(data[:20] + struct.pack("<I", 127) + data[24:])
+    message = refused("--sender", cut, "--receiver", good, "-o", tmp_path / "o")
+    assert "has no TCP packet with whole headers" in message and "tcpdump -s 96" in message
+    message = refused("--sender", good, "--receiver", unread, "-o", tmp_path / "o")
+    assert "packets of link type 127, which is not read, and no TCP packet" in message
+
+
+# Swapped ends
+
+
+def test_swapped_captures_are_exchanged(tmp_path: Path) -> None:
+    c = _recovered()
+    snd, rcv = write(tmp_path, "s", c.sender), write(tmp_path, "r", c.receiver)
+    right = flow_of(analyse(tmp_path / "right", "--sender", snd, "--receiver", rcv))
+    assert flow_of(analyse(tmp_path / "wrong", "--sender", rcv, "--receiver", snd)) == right
+    said = run("analyse", "--sender", rcv, "--receiver", snd, "--human").stdout.splitlines()[0]
+    assert "No data leave the machine of" in said and f"--sender '{snd}' --receiver '{rcv}'" in said
+
+
+def test_a_capture_of_the_other_end_is_noticed(tmp_path: Path) -> None:
+    """By the handshake: at the receiver the SYN+ACK leaves at once, and the ACK comes a round trip later."""
+    c = _recovered()
+    snd, rcv = write(tmp_path, "s", c.sender), write(tmp_path, "r", c.receiver)
+    for file, given, end in ((snd, "receiver", "sender"), (rcv, "sender", "receiver")):
+        found = analyse(tmp_path / end, f"--{given}", file)
+        assert found.summary["ends"] == end
+        said = run("analyse", f"--{given}", file, "--human").stdout.splitlines()[0]
+        assert f"was taken at the {end} of the data" in said and f"as --{end}" in said
+
+
+def test_packets_that_arrive_before_they_are_sent_are_refused(tmp_path: Path) -> None:
+    """Mid-connection, no handshake says where a capture was taken; a negative round trip does, whatever the clocks."""
+    c = Conversation()
+    for i in range(20):
+        c.send(100 + 30 * i, 1 + i * MSS)
+        c.ack(110 + 30 * i, 1 + (i + 1) * MSS)
+    snd = write(tmp_path, "s", [p for p in c.sender if p.t_ns >= at(100)])
+    ahead = [replace(p, t_ns=p.t_ns + 3600 * 10**9) for p in c.receiver if p.t_ns >= at(100)]
+    rcv = write(tmp_path, "r", ahead)
+    assert flow_of(analyse(tmp_path / "right", "--sender", snd, "--receiver", rcv))["lost"] == 0
+    message = refused("--sender", rcv, "--receiver", snd, "-o", tmp_path / "o")
+    assert "packets arrive before they are sent" in message and f"--sender '{snd}' --receiver '{rcv}'" in message
+
+
+def test_most_data_the_other_way_are_worth_a_line(tmp_path: Path) -> None:
+    c = _recovered()
+    c.sender.append(Packet(at(500), c.b, c.a, ISN_R + 1, ISN_S + 1 + 11 * MSS, ACK, 100, 60000))
+    c.receiver.append(Packet(at(490), c.b, c.a, ISN_R + 1, ISN_S + 1 + 11 * MSS, ACK, 100, 60000))
+    snd, rcv = write(tmp_path, "s", c.sender), write(tmp_path, "r", c.receiver)
+    done = run("analyse", "--sender", rcv, "--receiver", snd, "-o", tmp_path / "o")
+    assert f"11000 of 11100 bytes go to the machine of '{rcv}'; --sender '{snd}' --receiver '{rcv}'" in done.stderr
+
+
+# Cut headers, interfaces
+
+
+def test_a_short_snap_length_keeps_octets_and_says_what_is_missing(tmp_path: Path) -> None:
+    """68 octets, tcpdump's default of old, hold 14 octets of options. Linux puts the window scale of a SYN behind its
+    time stamp, so it is lost; so are the blocks of SACK."""
+    c = Conversation(ts=True)
+    syn = struct.pack("!BBHBBBBIIBBBB", 2, 4, MSS + 12, 4, 2, 8, 10, 1, 1, 1, 3, 3, 7)
+    c.sender[:2] = [replace(p, options=syn) for p in c.sender[:2]]
+    c.send(100, 1)
+    c.send(101, 1 + MSS)
+    c.ack(111, 1, sack=(1 + MSS, 1 + 2 * MSS))
+    c.send(125, 1)
+    c.ack(135, 1 + 2 * MSS)
+    plain, short = tmp_path / "plain.pcap", tmp_path / "short.pcap"
+    head = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+    for file, most in ((plain, 65535), (short, 68)):
+        out = head
+        for p in sorted(c.sender, key=lambda p: p.t_ns):
+            data, wire = p.frame()
+            out += struct.pack("<IIII", p.t_ns // 10**9, p.t_ns % 10**9, min(len(data), most), wire) + data[:most]
+        file.write_bytes(out)
+    found, done = analyse(tmp_path / "p", "--sender", plain), run("analyse", "--sender", short, "-o", tmp_path / "s")
+    cut = pktlogger.read_analysis(tmp_path / "s")
+    flow, known = flow_of(cut), flow_of(found)
+    assert flow["bytes"] == known["bytes"] == 2 * MSS and flow["retransmitted"] == known["retransmitted"] == 1
+    assert known["window_scaled"] is True and flow["window_scaled"] is None
+    capture = cut.summary["captures"]["sender"]
+    assert capture["options_cut"] == 3 and capture["kinds"]["truncated"] == 0  # two SYNs, one SACK
+    assert "3 TCP packets were cut within their options" in done.stderr and "SACK" in done.stderr
+    assert found.summary["captures"]["sender"]["options_cut"] == 0
+
+
+def test_one_of_several_interfaces_is_chosen(tmp_path: Path) -> None:
+    """A router that captured both interfaces into one file is both ends of the path inside of it."""
+    c = _recovered()
+    file = tmp_path / "router.pcapng"
+    both = Pcapng()
+    both.interface()
+    both.interface()
+    packets = [(p, 0) for p in c.sender] + [(p, 1) for p in c.receiver]
+    for p, number in sorted(packets, key=lambda pair: pair[0].t_ns):
+        both.packet(p.frame(), p.t_ns, number)
+    both.write(file)
+    right = flow_of(analyse(tmp_path / "right", "--sender", write(tmp_path, "s", c.sender),
+                            "--receiver", write(tmp_path, "r", c.receiver)))  # fmt: skip
+    done = run("analyse", "--sender", file, "--receiver", file, "--interface", "0,1", "-o", tmp_path / "o")
+    assert done.returncode == 0, done.stdout
+    found = pktlogger.read_analysis(tmp_path / "o")
+    flow = flow_of(found)
+    assert {name: flow[name] for name in COUNTS} == {name: right[name] for name in COUNTS}
+    assert flow["min_delay_ns"] == right["min_delay_ns"] == 10_000_000
+    n = found.summary["captures"]["sender"]["kinds"]
+    assert (n["tcp"], n["other_interface"]) == (len(c.sender), len(c.receiver))
+    assert f"interface 0 is the chosen one: {len(c.sender)} TCP packets" in done.stderr
+    assert f"interface 1 is left out: {len(c.receiver)} TCP packets" in done.stderr
+    message = refused("--sender", file, "--interface", "eth9", "-o", tmp_path / "x")
+    assert "has no TCP packet of interface 'eth9'" in message
+
+
+# The verdict
+
+
+def _windowed(scale: int | None, window: int, rounds: int = 20) -> Conversation:
+    """A window of 4 packets, filled in each round trip of 20 ms."""
+    c = Conversation()
+    syn = options(MSS, scale, False)
+    c.sender[0], c.receiver[0] = replace(c.sender[0], options=syn), replace(c.receiver[0], options=syn)
+    back = options(MSS, None, False)
+    c.sender[1], c.receiver[1] = replace(c.sender[1], options=back), replace(c.receiver[1], options=back)
+    for r in range(rounds):
+        for i in range(4):
+            c.send(100 + 21 * r + i / 100, 1 + (4 * r + i) * MSS)
+        c.ack(110.1 + 21 * r, 1 + 4 * (r + 1) * MSS, window=window)
+    return c
+
+
+@pytest.mark.parametrize("end", ["sender", "receiver"])
+def test_the_verdict_on_a_small_window_names_it_and_what_to_change(end: str, tmp_path: Path) -> None:
+    """4,000 octets in 20 ms are 1.6 Mbit/s. 1 Gbit/s over 20 ms needs 2.5 MB."""
+    c = _windowed(7, 4000)
+    file = write(tmp_path, "x", c.sender if end == "sender" else c.receiver)
+    found = analyse(tmp_path / "o", f"--{end}", file)
+    verdict = flow_of(found)["verdict"]
+    assert verdict["cause"] == "receiver_window"
+    assert "It offers at most 4 KB, which in a round trip of 20 ms is 1.6 Mbit/s at most." in verdict["text"]
+    assert "Window scaling is off: the SYN of the receiver does not offer it." in verdict["text"]
+    assert "net.ipv4.tcp_window_scaling = 1" in verdict["text"]
+    assert "each Gbit/s of it needs 2.5 MB" in verdict["text"]
+    said = run("analyse", f"--{end}", file, "--human").stdout
+    assert said.startswith(verdict["text"].split(".")[0])
+
+
+def test_the_verdict_on_losses_counts_them(tmp_path: Path) -> None:
+    """Half of the time is silence before a time-out."""
+    c = _recovered()
+    verdict = c.analyse(tmp_path)[1]["verdict"]
+    assert verdict["cause"] == "losses" and "2 of 13 packets were lost (15.4 %)" in verdict["text"]
+
+
+def test_many_connections_are_summed_up(tmp_path: Path) -> None:
+    """Two hundred connections of one server, each with a larger transfer than the one before."""
+    packets: list[Packet] = []
+    for n in range(200):
+        client = ("10.0.1.1", 20000 + n)
+        for p in _windowed(7, 4000, 1 + n // 20).sender:
+            from_client = p.src[1] == 40000
+            src, dst = (client, p.dst) if from_client else (p.src, client)
+            packets.append(replace(p, t_ns=p.t_ns + n * 10**7, src=src, dst=dst))
+    file = write(tmp_path, "many", packets)
+    lines = run("analyse", "--sender", file, "--human").stdout.splitlines()
+    assert lines[0].startswith("200 connections, 200 of them with data: 4400000 bytes in")
+    assert any("share the sender and the receiver, and port 5010 of the receiver; window scaling is off in all" in line
+               for line in lines)  # fmt: skip
+    at_ = lines.index("The ten largest:")
+    assert [line.startswith("  flow ") and ": 40000 bytes" in line for line in lines[at_ + 1 : at_ + 11]] == [True] * 10
