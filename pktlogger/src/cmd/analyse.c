@@ -496,7 +496,8 @@ static int start(const struct nc_option *options, size_t n, const struct nc_usag
         return pl_fail(human, NC_EXIT_USAGE, "'%s': not expected; files go into --sender and --receiver", argv[first]);
     const char *missing = missing_of(&settings, want_format, human);
     if (missing)
-        return pl_fail(human, NC_EXIT_USAGE, "%s is missing; %s", missing, usage->synopsis);
+        return pl_fail(human, NC_EXIT_USAGE, "%s is missing; %.*s", missing, (int)strcspn(usage->synopsis, "\n"),
+                       usage->synopsis);
     if (settings.to_ns && settings.to_ns <= settings.from_ns)
         return pl_fail(human, NC_EXIT_USAGE, "--to %.9g s is not behind --from %.9g s", (double)settings.to_ns / 1e9,
                        (double)settings.from_ns / 1e9);
