@@ -7,6 +7,7 @@ usage, 3 the machine lacks something, 128 + n ended by signal n (130: Ctrl-C).
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -22,10 +23,33 @@ from scenarios.run.interrupt import Interrupted, orderly
 # No verb multiplies matrices.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-VERBS = (
-    "list", "new", "explain", "run", "show", "legs", "compare", "gate", "history", "virtual", "schedule", "bench",
-    "trc", "papers", "doctor", "clean",
-)  # fmt: skip
+# What `lfp --help` shows. It stands here, and not in the verbs alone, because loading them all takes half a second.
+# Verbs of other packages stand behind these groups.
+GROUPS = {
+    "Measure": {
+        "list": "The scenarios of the library.",
+        "new": "Write a scenario file to start from.",
+        "explain": "What a scenario will do: settings, trials, time, memory.",
+        "run": "Run scenarios.",
+        "trc": "Search for the best rate at which to pace TCP.",
+        "papers": "Run the scenarios that measure the papers' rows.",
+        "virtual": "Run any command in virtual time.",
+        "schedule": "Who ran when in a recording of virtual time.",
+    },
+    "Results": {
+        "show": "The trials of a run.",
+        "legs": "Delay and losses of each leg between capture points.",
+        "compare": "A run with another, or two values inside one.",
+        "gate": "Run a scenario and compare it with a baseline.",
+        "history": "A metric over all runs, by commit.",
+    },
+    "Machine": {
+        "doctor": "Is this machine ready, and what is it good for?",
+        "bench": "Benches of the tools.",
+        "clean": "Remove what crashed runs left behind.",
+    },
+}
+VERBS = tuple(verb for group in GROUPS.values() for verb in group)
 
 
 class LazyGroup(click.Group):
@@ -43,6 +67,25 @@ class LazyGroup(click.Group):
         point = plugins.commands().get(cmd_name)
         loaded: click.Command | None = point.load() if point else None
         return loaded
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs in their groups; of our own none is loaded."""
+        others = {name: point.load().get_short_help_str(limit=90) for name, point in sorted(plugins.commands().items())}
+        for title, verbs in (GROUPS | {"More": others}).items():
+            if verbs:
+                with formatter.section(title):
+                    formatter.write_dl(list(verbs.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, with a suggestion for a misspelt verb."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            for near in difflib.get_close_matches(args[0], self.list_commands(ctx), 1):
+                raise click.UsageError(f"{error.message} Did you mean '{near}'?", ctx) from None
+            raise
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

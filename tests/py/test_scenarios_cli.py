@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -146,6 +148,24 @@ def test_bench_figures_are_medians_of_pairs() -> None:
 def test_every_bench_module_is_found() -> None:
     assert {"delay.rtt20", "delay.rtt498"} <= set(registry.load())
     assert bench_package.__doc__
+
+
+def test_every_verb_stands_in_a_group_of_the_help() -> None:
+    files = {file.stem for file in (Path(cli.__file__).parent / "commands").glob("[!_]*.py")}
+    assert set(cli.VERBS) == files
+    assert len(cli.VERBS) == len(files)
+
+
+def test_help_loads_no_verb_of_ours() -> None:
+    code = "import sys; from scenarios import cli; cli.run(['--help']); sys.exit('numpy' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert "Results:\n  show" in shown
+    assert "dashboard" in shown
+
+
+def test_a_misspelt_verb_has_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["lsit"]) == 2
+    assert "Did you mean 'list'?" in capsys.readouterr().err
 
 
 def test_the_man_page_knows_every_option() -> None:

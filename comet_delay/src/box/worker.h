@@ -23,8 +23,8 @@
  * another processor takes over (port.h, `defer`), and stops doing so when load and queue are gone.
  * Rejected: a thread that only writes. The stack would still handle packets one by one; threaded NAPI handles them in
  * batches, at half the cost. Rejected: epoll. There are three descriptors. */
-#ifndef COMET_LANE_H
-#define COMET_LANE_H
+#ifndef COMET_WORKER_H
+#define COMET_WORKER_H
 
 #include <pthread.h>
 #include <stdatomic.h>

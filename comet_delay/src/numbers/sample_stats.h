@@ -2,8 +2,8 @@
  * compares with them the jitter it was told to make with the jitter it made. Each value costs a few additions.
  * Quantiles are right within 19 % (histogram.h); there is one histogram on each side of zero. The sums are doubles,
  * which is exact enough because jitter is centred near zero. */
-#ifndef COMET_MOMENTS_H
-#define COMET_MOMENTS_H
+#ifndef COMET_SAMPLE_STATS_H
+#define COMET_SAMPLE_STATS_H
 
 #include <jansson.h>
 #include <stdint.h>

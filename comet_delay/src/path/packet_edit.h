@@ -1,6 +1,6 @@
 /* Changes the bytes of a wire packet on its way out: sets an ECN mark, flips a bit. */
-#ifndef COMET_EDIT_H
-#define COMET_EDIT_H
+#ifndef COMET_PACKET_EDIT_H
+#define COMET_PACKET_EDIT_H
 
 #include "fate.h"
 #include "nc_vnet.h"

@@ -4,8 +4,8 @@
  * cache-warm, mapped pages, however large the bound is.
  * Rejected: a ring sized for the worst case. It walks through all of its memory for ever, and touching memory is what
  * costs most. */
-#ifndef COMET_STORE_H
-#define COMET_STORE_H
+#ifndef COMET_PACKET_POOL_H
+#define COMET_PACKET_POOL_H
 
 #include <stddef.h>
 #include <stdint.h>
