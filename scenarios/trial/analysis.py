@@ -80,8 +80,7 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
         told += ["--up", ",".join(map(str, ends))] if (ends := up_again_ns(folder)) else []
         _join(folder, "snd", "rcv", folder, ledger, [*told, *known])
         if any(one.setting.transfer.request or one.setting.transfer.bidir for one in flows.of(setting)):
-            always = [option for option in known if option == "--always-data"]
-            _join(folder, "rcv", "snd", folder / REVERSE, ledger, [*told, *always])
+            _join(folder, "rcv", "snd", folder / REVERSE, ledger, [*told, *known])
     if record.exists():
         import pktlogger  # imported here because it imports pyarrow, which a trial in virtual time should not wait for
 

@@ -1,6 +1,7 @@
 """What a trial knows of its sending programs that captures do not show, for ``pktlogger analyse``: whether they always
-have data, and what was queued in their sockets (FORMAT.md section 3, "Samples"). rttcp samples TCP_INFO of its own
-sockets; iperf3 gives no samples.
+have data, what was queued in their sockets, and their kernels' time-outs (FORMAT.md section 3, "Samples"). rttcp
+samples TCP_INFO of its own sockets; of the end that sends back there is the count of time-outs at its end. iperf3 gives
+no samples.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LEAST_OPENING = 32 * 1024  # of pktlogger's option
-_COLUMNS = ["t_ns", "stream", "notsent_bytes"]
+_NEEDED = ("t_ns", "stream", "notsent_bytes")
+_MORE = ("queued_bytes", "sndbuf_bytes", "total_rto")  # that kernels and earlier versions of rttcp may lack
 
 
 @contextmanager
@@ -49,33 +51,36 @@ def _write(setting: Scenario, folder: Path, target: Path) -> bool:
         import pyarrow as pa
         import pyarrow.csv as csv
 
+        common = set.intersection(*(set(table.column_names) for table in tables))
+        names = [name for name in tables[0].column_names if name in common]
+        tables = [table.select(names) for table in tables]
         with target.open("wb") as file:  # pyarrow before 23 has quotes around each name of its header
             file.write(",".join(tables[0].column_names).encode() + b"\n")
             csv.write_csv(pa.concat_tables(tables), file, csv.WriteOptions(include_header=False))
     return bool(tables)
 
 
-def _senders(setting: Scenario, folder: Path) -> Iterator[tuple[flows.One, dict[str, Any]]]:
-    """Each flow, and what its sender reported."""
+def _ends(setting: Scenario, folder: Path) -> Iterator[tuple[flows.One, dict[str, Any]]]:
+    """Each flow, and what its tool reported."""
     transfer = read_json(folder / "transfer.json") or {}
     for one in flows.of(setting):
-        end = (transfer.get(transfers.FLOWS) or {}).get(one.name, {}) if one.number else transfer
-        yield one, end.get("sender") or {}
+        yield one, (transfer.get(transfers.FLOWS) or {}).get(one.name, {}) if one.number else transfer
 
 
 def _opening_bytes(setting: Scenario, folder: Path) -> int:
     """The most that a stream sent of its opening: with a window rttcp begins with a window at a time, and awaits each
     acknowledgement."""
-    found = [(sender.get("opening_bytes") or 0) // len(sender.get("streams") or [0])
-             for _, sender in _senders(setting, folder)]  # fmt: skip
+    senders = [end.get("sender") or {} for _, end in _ends(setting, folder)]
+    found = [(sender.get("opening_bytes") or 0) // len(sender.get("streams") or [0]) for sender in senders]
     return max(found)
 
 
 def _tables(setting: Scenario, folder: Path) -> Iterator[pa.Table]:
-    for one, sender in _senders(setting, folder):
-        file = transfers.folder_of(folder, one) / "tcp_info.parquet"
+    for one, end in _ends(setting, folder):
+        file, sender = transfers.folder_of(folder, one) / "tcp_info.parquet", end.get("sender") or {}
         if file.is_file() and sender.get("streams") and "t0_realtime_ns" in sender:
             yield from _table(file, sender)
+            yield from _counted_back(end)
 
 
 def _table(file: Path, sender: dict[str, Any]) -> Iterator[pa.Table]:
@@ -84,15 +89,35 @@ def _table(file: Path, sender: dict[str, Any]) -> Iterator[pa.Table]:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    if not set(_COLUMNS) <= set(parquet.read_schema(file).names):
+    names = set(parquet.read_schema(file).names)
+    if not set(_NEEDED) <= names:
         return
-    t_ns, stream, unsent = (column.to_numpy() for column in parquet.read_table(file, columns=_COLUMNS).columns)
-    ports = np.zeros((max(int(row["stream"]) for row in sender["streams"]) + 1, 2), np.uint16)
+    more = [name for name in _MORE if name in names]
+    table = parquet.read_table(file, columns=[*_NEEDED, *more])
+    t_ns, stream = table["t_ns"].to_numpy(), table["stream"].to_numpy()
+    ports = np.zeros((max(int(row["stream"]) for row in sender["streams"]) + 1, 2), np.int64)
     for row in sender["streams"]:
         ports[int(row["stream"])] = [int(row[end].rpartition(":")[2]) for end in ("local", "remote")]
     known = stream < len(ports)
     offset_ns = int(sender["t0_realtime_ns"]) - int(sender["t0_monotonic_ns"])
     yield pa.table({
         "t_ns": t_ns[known] + offset_ns, "local_port": ports[stream[known], 0],
-        "remote_port": ports[stream[known], 1], "notsent_bytes": unsent[known],
+        "remote_port": ports[stream[known], 1],
+        **{name: table[name].to_numpy()[known] for name in ("notsent_bytes", *more)},
     })  # fmt: skip
+
+
+def _counted_back(end: dict[str, Any]) -> Iterator[pa.Table]:
+    """The time-outs that the kernel had counted when the transfer was over, of an end that sends back on one
+    connection: responses, or the other way of both at once. Nothing is known of its queue."""
+    import pyarrow as pa
+
+    exchange = (end.get("summary") or {}).get("exchange")
+    side = (end.get("receiver") if exchange else (end.get("reverse") or {}).get("sender")) or {}
+    streams, counted = side.get("streams") or [], (side.get("tcp_info") or {}).get("total_rto")
+    if len(streams) == 1 and counted is not None and {"t0_realtime_ns", "elapsed_ns"} <= side.keys():
+        ports = [int(streams[0][name].rpartition(":")[2]) for name in ("local", "remote")]
+        over_ns = int(side["t0_realtime_ns"]) + int(side["elapsed_ns"])
+        values = dict.fromkeys(("notsent_bytes", "queued_bytes", "sndbuf_bytes"), 0) | {"total_rto": counted}
+        yield pa.table({"t_ns": [over_ns], "local_port": [ports[0]], "remote_port": [ports[1]],
+                        **{name: [value] for name, value in values.items()}})  # fmt: skip

@@ -123,6 +123,48 @@ def test_limits_are_of_the_responses_and_wait_for_a_request_in_each(trial: tuple
     assert metrics["limited_application"] < 0.3 < metrics["limited_congestion_avoidance"]
 
 
+def limits(folder: Path) -> dict[str, float]:
+    """The shares of what limited the main flow of an analysis."""
+    summary = json.loads((folder / "summary.json").read_text())
+    (flow,) = (flow for flow in summary["flows"] if flow["flow"] == summary["main_flow"])
+    return {name: ns / sum(flow["limits_ns"].values()) for name, ns in flow["limits_ns"].items()}
+
+
+@pytest.mark.parametrize(("request_bytes", "response_bytes"), [(1000, 3000), (20000, 1000), (64, 300000)])
+def test_who_waits_for_an_answer_is_limited_by_the_application_in_both_directions(
+    tmp_path: Path, request_bytes: int, response_bytes: int
+) -> None:
+    """Messages of equal length, one at a time: a flight that stands still, in a send buffer that is never full. Who
+    sends the short one waits for nearly all of an exchange, and the other one for a round trip of it."""
+    sizes = f'request = "{request_bytes}"\nresponse = "{response_bytes}"\nexchanges = 100'
+    text = SCENARIO.replace('request = "200"\nresponse = "100000"\nexchanges = 40', sizes)
+    (found,) = ran(tmp_path, text.replace('loss = "1%"\n', "").replace("64KB", "1MB"))
+    asks, answers = limits(Path(found["path"])), limits(Path(found["path"]) / "reverse")
+    assert asks.get("send_buffer", 0) == answers.get("send_buffer", 0) == 0
+    trip = 40e6 / found["metrics"]["latency_mean_ns"]
+    assert min(asks["application"], answers["application"]) > 0.95 * trip
+    assert (asks if request_bytes < response_bytes else answers)["application"] > 0.95
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_sends_a_lone_packet_again_is_the_kernels_word(tmp_path: Path, seed: int) -> None:
+    """A request of one packet that is lost is sent again by a tail-loss probe after the time of a time-out. The
+    kernel's count of time-outs tells the two apart, at both ends."""
+    sizes = 'request = "1000"\nresponse = "3000"\nexchanges = 200'
+    text = SCENARIO.replace('request = "200"\nresponse = "100000"\nexchanges = 40', sizes).replace("1%", "2%")
+    (found,) = ran(tmp_path, text, "--seed", str(seed))
+    folder, probes = Path(found["path"]), 0
+    end = json.loads((folder / "transfer.json").read_text())
+    for side, own in (("sender", folder), ("receiver", folder / "reverse")):
+        summary = json.loads((own / "summary.json").read_text())
+        (flow,) = (flow for flow in summary["flows"] if flow["flow"] == summary["main_flow"])
+        assert flow["timeouts"] == end[side]["tcp_info"]["total_rto"], side
+        assert bool(flow["limits_ns"].get("timeout")) == bool(flow["timeouts"]), side
+        kinds = parquet.read_table(own / "segments.parquet")["kind"].to_pylist()
+        probes += kinds.count(summary["segment_kinds"].index("tail_loss_probe"))
+    assert probes > 0, f"seed {seed}: no probe"
+
+
 def test_a_fin_that_is_sent_again_is_no_octet_sent_again(tmp_path: Path) -> None:
     """The kernel's one count of packets sent again was printed as retransmissions."""
     again = 0

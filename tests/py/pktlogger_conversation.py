@@ -34,6 +34,7 @@ class Conversation:
     ids: bool = True
     ts: bool = False
     way_ms: float = 10
+    sack: bool = False  # both ends have SACK
     sender: list[Packet] = field(default_factory=list)
     receiver: list[Packet] = field(default_factory=list)
     next_id: int = 65530  # wraps soon
@@ -56,7 +57,7 @@ class Conversation:
         self, t_ms: float, mss: int | None = None, sack: tuple[tuple[int, int], ...] = (),
         accecn: tuple[int, ...] = (),
     ) -> bytes:  # fmt: skip
-        return options(mss, None, False, (int(t_ms) + 1, 1) if self.ts else None, sack, accecn)
+        return options(mss, None, self.sack and mss is not None, (int(t_ms) + 1, 1) if self.ts else None, sack, accecn)
 
     def stamp(self, t_ms: float) -> bytes:
         """The options of a packet that leaves at t_ms."""

@@ -554,6 +554,63 @@ def test_a_tail_loss_probe_is_told_from_a_fast_retransmission(tmp_path: Path) ->
     assert (flow["timeouts"], flow["fast_recoveries"], flow["retransmitted"]) == (0, 0, 1)
 
 
+def lone_packet(sack: bool, wait_ms: float) -> Conversation:
+    """The only packet outstanding is lost and sent again alone; the round trip is 20 ms."""
+    path = Conversation(sack=sack)
+    path.send(30, 1)
+    path.ack(40, 1001)
+    path.send(50, 1001, 1, [])
+    path.send(50 + wait_ms, 1001)
+    path.ack(60 + wait_ms, 2001)
+    path.send(70 + wait_ms, 2001)
+    path.ack(80 + wait_ms, 3001)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("sack", "wait_ms", "total_rto", "timeouts"),
+    [
+        (True, 220, None, 0),  # SRTT and 200 ms: a probe comes no later than the time-out would
+        (True, 45, None, 0),
+        (True, 600, None, 1),  # longer than twice the SRTT and a delayed acknowledgement
+        (False, 220, None, 1),  # RFC 8985 needs SACK
+        (True, 220, 1, 1),
+        (False, 600, 0, 0),
+    ],
+)
+def test_a_lone_packet_sent_again_is_a_probe_or_a_time_out(
+    tmp_path: Path, sack: bool, wait_ms: float, total_rto: int | None, timeouts: int
+) -> None:
+    """By the kernel's own count where samples have it, by RFC 8985, 7.2 otherwise."""
+    more: list[str | Path] = []
+    if total_rto is not None:
+        rows = [f"{at(ms)},40000,5010,0,{total_rto if ms >= 50 + wait_ms else 0}" for ms in range(0, 1000, 10)]
+        samples = tmp_path / "samples.csv"
+        samples.write_text("\n".join(["t_ns,local_port,remote_port,notsent_bytes,total_rto", *rows]))
+        more = ["--samples", samples]
+    found, flow = lone_packet(sack, wait_ms).analyse(tmp_path, *more)
+    kind = found.summary["segment_kinds"][found.segments["kind"].to_pylist()[2]]
+    assert (flow["timeouts"], kind) == (timeouts, "retransmission_after_timeout" if timeouts else "tail_loss_probe")
+    assert flow["limits_ns"].get("timeout", 0) == (int((wait_ms + 20) * MS) if timeouts else 0)
+    assert flow["limits_ns"].get("fast_recovery", 0) == (0 if timeouts else int(wait_ms * MS))
+    assert len(events(found, "rto")) == timeouts
+
+
+def test_after_a_probe_the_second_copy_is_a_time_out(tmp_path: Path) -> None:
+    path = Conversation(sack=True)
+    path.send(30, 1)
+    path.ack(40, 1001)
+    path.send(50, 1001, 1, [])
+    path.send(270, 1001, 1, [])
+    path.send(490, 1001)
+    path.ack(500, 2001)
+    found, flow = path.analyse(tmp_path)
+    assert flow["timeouts"] == 1
+    assert [found.summary["segment_kinds"][kind] for kind in found.segments["kind"].to_pylist()[2:]] == [
+        "tail_loss_probe", "retransmission_after_timeout",
+    ]  # fmt: skip
+
+
 def test_a_probe_is_sooner_where_the_round_trip_is_short(tmp_path: Path) -> None:
     """Next to a gateway a probe leaves 3.7 ms after the last data, for the kernel waits for twice its smoothed RTT and
     two ticks. The receiver holds its acknowledgement back for 40 ms; all had arrived, and nothing hinted at a loss."""

@@ -121,6 +121,8 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     *explain = (struct pl_explain){.t = t, .tables = tables};
     if (study(explain) < 0)
         return -1;
+    if (t->samples)
+        explain->samples = pl_send_samples_of(t->samples, t->flow->side[t->dir].port, t->flow->side[!t->dir].port);
     const struct pl_limits_path path = {
         .flow = t->number,
         .mss = t->mss,
@@ -128,8 +130,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .segment_ns = (int64_t)(explain->study.service * (t->mss + PL_HEADERS)),
         .down = &explain->down,
         .up_known = t->up.n > 0,
-        .samples = t->samples ? pl_send_samples_of(t->samples, t->flow->side[t->dir].port, t->flow->side[!t->dir].port)
-                              : (struct pl_samples_of){0},
+        .samples = explain->samples,
         .always_data = t->always_data,
         .opening_bytes = t->opening_bytes,
         .middle = !t->flow->side[t->dir].syn,

@@ -11,9 +11,10 @@ struct pl_explain {
     struct pl_tables *tables;
     struct pl_limits *limits;
     struct pl_loss_study study;
-    struct pl_time_spans down; /* when nothing passed the path */
-    int64_t box_exit_ns;       /* the last that a part left the box's queue, by the record */
-    uint64_t high;             /* end of the last byte sent */
+    struct pl_samples_of samples; /* of the sender's socket */
+    struct pl_time_spans down;    /* when nothing passed the path */
+    int64_t box_exit_ns;          /* the last that a part left the box's queue, by the record */
+    uint64_t high;                /* end of the last byte sent */
 };
 
 /* Finds out why each part was lost. `explain` must stay where it is. Returns 0, or -1 without memory; pl_explain_end is

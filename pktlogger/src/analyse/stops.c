@@ -101,7 +101,8 @@ static void explain_other(const struct pl_resume *resume, struct pl_stop *stop)
         snprintf(stop->text, sizeof stop->text, "the receiver's window was full with %s bytes outstanding", bytes);
     } else if (resume->retransmission) {
         stop->cause = PL_LOSS_RECOVERY;
-        snprintf(stop->text, sizeof stop->text, "waited for the acknowledgements that showed a loss");
+        snprintf(stop->text, sizeof stop->text, "waited for %s",
+                 resume->probe ? "the time of a tail-loss probe" : "the acknowledgements that showed a loss");
     } else {
         stop->cause = PL_ACK_WAIT;
         snprintf(stop->text, sizeof stop->text, "waited for acknowledgements with %s bytes outstanding", bytes);

@@ -3,16 +3,21 @@
  * Time-out: data are sent again from the first outstanding byte on, and no acknowledgement triggered it: none came for
  * 10 ms. If duplicate acknowledgements or SACK blocks had hinted at a loss since the last progress, the time is instead
  * half the smallest round-trip time, within 10 … 200 ms (longer than RACK waits for reordering, RFC 8985). Until
- * everything sent before the time-out is acknowledged, all retransmissions are "after time-out". A tail-loss probe
- * counts as a time-out only where it cannot be told from one, which is when it repeats the first outstanding byte.
+ * everything sent before the time-out is acknowledged, all retransmissions are "after time-out".
  * Tail-loss probe (RFC 8985, section 7): the last packet that was sent, alone, again, without a hint at a loss, after
  * silence for a round trip. Senders wait for twice the smoothed RTT and more; how much more is their own affair (ticks
  * of a clock, the other end's delayed acknowledgements), so no fixed time is asked for.
+ * A packet that is all that is outstanding may be either. The kernel's count of its time-outs decides where samples
+ * have it. Without, the first copy is a probe where both ends have SACK and it came when RFC 8985, 7.2 says; the second
+ * is a time-out, because a sender probes once.
  * Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
 #include "walk_state.h"
 
 enum { PARTS_ROOM = 64, FORGET_EVERY = 65536 };
+
+#define DELAYED_ACK_NS (200 * MS) /* TLP.max_ack_delay of Linux, and of most */
+#define TICKS_NS (20 * MS)        /* of a kernel's clock */
 
 static void end_recovery(struct pl_walk *s)
 {
@@ -60,8 +65,32 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
         .advanced = s->una > una,
         .recovered = recovering && s->mode == PL_MODE_NORMAL,
         .missed = s->una > s->high + 1, /* a FIN counts as a byte */
+        .answer = packet->len > 0,
     };
     return pl_limits_ack(s->explain.limits, &ack);
+}
+
+static int64_t silent_ns(const struct pl_walk *s, int64_t now_ns)
+{
+    return now_ns - (s->last_ack_ns > s->last_send_ns ? s->last_ack_ns : s->last_send_ns);
+}
+
+static bool is_probe(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
+{
+    return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 &&
+           first->seq >= s->una && first->seq + first->len == s->high &&
+           silent_ns(s, now_ns) > pl_transfer_rtt_ns(s->t, now_ns);
+}
+
+/* Whether the first copy of the only packet outstanding is a tail-loss probe. By RFC 8985, 7.2 it comes at the latest
+ * after twice the smoothed RTT and the longest that an acknowledgement is delayed, and only where SACK is in use. */
+static bool is_lone_probe(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
+{
+    const struct pl_side *side = s->t->flow->side;
+    int64_t srtt_ns = s->srtt_ns ? s->srtt_ns : pl_transfer_rtt_ns(s->t, now_ns);
+    bool no_sack = !s->trips.sack && side[0].syn && side[1].syn;
+    return is_probe(s, first, now_ns) && first->transmission == 2 && !no_sack &&
+           silent_ns(s, now_ns) <= 2 * srtt_ns + DELAYED_ACK_NS + TICKS_NS;
 }
 
 static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
@@ -69,16 +98,11 @@ static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, 
     int64_t quiet_ns = 10 * MS, half_ns = pl_transfer_rtt_ns(s->t, now_ns) / 2;
     if (s->hint && half_ns > quiet_ns)
         quiet_ns = half_ns < 200 * MS ? half_ns : 200 * MS;
-    return first->transmission > 1 && first->seq <= s->una && first->seq + first->len > s->una &&
-           now_ns - s->last_ack_ns >= quiet_ns;
-}
-
-static bool is_probe(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
-{
-    int64_t since_ns = s->last_ack_ns > s->last_send_ns ? s->last_ack_ns : s->last_send_ns;
-    return first->transmission > 1 && s->mode == PL_MODE_NORMAL && !s->hint && s->parts.n == 1 &&
-           first->seq >= s->una && first->seq + first->len == s->high &&
-           now_ns - since_ns > pl_transfer_rtt_ns(s->t, now_ns);
+    if (first->transmission == 1 || first->seq > s->una || first->seq + first->len <= s->una ||
+        now_ns - s->last_ack_ns < quiet_ns)
+        return false;
+    enum pl_counted counted = pl_samples_timeout(&s->explain.samples, now_ns);
+    return counted == PL_COUNTED_UNKNOWN ? !is_lone_probe(s, first, now_ns) : counted == PL_COUNTED_ONE;
 }
 
 static void enter_timeout(struct pl_walk *s, int64_t now_ns)
@@ -136,6 +160,7 @@ static int note_stop(struct pl_walk *s, int64_t now_ns, const struct pl_segment 
         .closed_ns = s->closed_since_send_ns,
         .drained_ns = s->drained_ns < 0 ? 0 : now_ns - s->drained_ns,
         .retransmission = next && next->transmission > 1,
+        .probe = s->probe,
     };
     if (s->closed_ns >= 0)
         resume.closed_ns += now_ns - (s->closed_ns > s->last_send_ns ? s->closed_ns : s->last_send_ns);
@@ -228,13 +253,13 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         s->last_send_ns = s->last_ack_ns = packet->t_ns;
     }
     bool timeout = is_timeout(s, first, packet->t_ns);
+    s->probe = !timeout && is_probe(s, first, packet->t_ns);
     if (packet->t_ns - s->last_send_ns > pl_stop_threshold_ns(s->t, s->last_send_ns) &&
         note_stop(s, packet->t_ns, first, timeout) < 0)
         return -1;
     pl_walk_end_window_wait(s, packet->t_ns);
     if (timeout)
         enter_timeout(s, packet->t_ns);
-    s->probe = !timeout && is_probe(s, first, packet->t_ns);
     if (!timeout && !s->probe && first->transmission > 1 && s->mode == PL_MODE_NORMAL)
         enter_fast(s, first);
     bool reduced = note_reduction(s, packet);
@@ -254,6 +279,8 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         .window = s->window,
         .window_known = s->window_known && s->t->scale_known,
         .timeout = timeout,
+        .probe = s->probe,
+        .repair = s->probe && first->kind != PL_SPURIOUS,
         .reduced = reduced,
         .mode = s->mode,
     };
@@ -311,6 +338,8 @@ int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *t
     struct pl_round_trip trip;
     if (pl_round_trips_packet(&s->trips, &packet, t->dir, &trip) < 0)
         return -1;
+    if (trip.ns >= 0)
+        s->srtt_ns = s->srtt_ns ? s->srtt_ns + (trip.ns - s->srtt_ns) / 8 : trip.ns;
     if (pl_is_data(&packet, t->dir)) {
         if (fetch_parts(s, packet.frame) < 0)
             return -1;
@@ -325,6 +354,7 @@ int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *t
 static int finish(struct pl_walk *s)
 {
     int64_t now_ns = s->t->sender_last_ns;
+    s->probe = false;
     end_recovery(s);
     if (s->closed_ns >= 0)
         pl_walk_open_window(s, now_ns > s->closed_ns ? now_ns : s->closed_ns);

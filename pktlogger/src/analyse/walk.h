@@ -43,10 +43,10 @@ void pl_losses_end(struct pl_losses *losses, const struct pl_transfer *t, struct
 /* The state at the moment when sending resumed, from which stops.c finds the cause of the stop. */
 struct pl_resume {
     int64_t t0_ns, t1_ns;
-    uint64_t una, high;                                  /* first byte outstanding, end of the last byte sent */
-    const struct pl_losses *losses;                      /* since the previous time-out */
-    uint64_t since;                                      /* the first segment sent by it, or 0 */
-    bool ended, timeout, retransmission, window_limited; /* `ended`: by a segment */
+    uint64_t una, high;                                         /* first byte outstanding, end of the last byte sent */
+    const struct pl_losses *losses;                             /* since the previous time-out */
+    uint64_t since;                                             /* the first segment sent by it, or 0 */
+    bool ended, timeout, retransmission, probe, window_limited; /* `ended`: by a segment */
     int64_t closed_ns, drained_ns; /* how long the window was closed, and how long nothing was outstanding */
 };
 int pl_add_stop(struct pl_transfer *transfer, const struct pl_resume *resume);

@@ -33,7 +33,8 @@ struct pl_walk {
     bool started;       /* data has been sent */
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
     int64_t last_send_ns, last_ack_ns;
-    bool hint; /* a hint at a loss came since una last moved */
+    int64_t srtt_ns; /* the smoothed round-trip time (RFC 6298, 2.3); 0: no sample yet */
+    bool hint;       /* a hint at a loss came since una last moved */
     bool window_known;
     uint32_t window;
     enum pl_sender_mode mode;

@@ -8,9 +8,9 @@
 #define IDLE_RESTART_NS (200 * MS) /* the least retransmission time-out, after which Linux starts slowly again */
 #define DELAYED_ACK_NS (50 * MS)   /* Linux waits 40 ms for a second segment to acknowledge */
 
-/* What gap_cause says where the gap alone does not show the cause: its round will, or, of a silence that ends with more
- * data at once, its round or else the send buffer. */
-enum { OF_ROUND = -1, SILENCE = -2 };
+/* What gap_cause says where the gap alone does not show the cause: its round will; or pacing where its round was paced,
+ * and else the send buffer (of a silence that ends with more data at once) or the application (by samples). */
+enum { OF_ROUND = -1, SILENCE = -2, IDLE = -3 };
 
 struct pl_limits {
     struct pl_limits_path path;
@@ -20,6 +20,7 @@ struct pl_limits {
     uint32_t number; /* of the round */
     uint64_t first;  /* where it began to send */
     bool started, full, missed, clocked;
+    bool answered; /* data of the peer came in this gap */
     enum pl_sender_mode mode;
     struct pl_limit gap;              /* under way; its cause is open */
     int64_t room_ns;                  /* since when the window has room and something was acknowledged; -1: not yet */
@@ -82,7 +83,7 @@ static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
     bool relabel = false;
     struct pl_samples_seen seen = pl_samples_over(&l->round_samples, l->round.t0_ns, sent->t_ns, l->rounds.mss);
     l->round.t1_ns = sent->t_ns;
-    l->round.unsent = seen.unsent * 2 > seen.n;
+    l->round.unheld = (seen.unsent + seen.idle) * 2 > seen.n;
     if (l->mode == PL_MODE_NORMAL && l->round.flight)
         l->last_cause = pl_round_judge(&l->rounds, &l->round, &relabel);
     pl_spans_close(&l->spans, l->last_cause);
@@ -126,7 +127,9 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     const struct pl_span span = {.row = l->gap,
                                  .round = l->number,
                                  .open = cause < 0,
-                                 .silent = cause == SILENCE,
+                                 .unpaced = cause == SILENCE ? PL_LIMIT_SEND_BUFFER
+                                            : cause == IDLE  ? PL_LIMIT_APPLICATION
+                                                             : PL_LIMIT_N,
                                  .woken = cause == PL_LIMIT_APPLICATION && l->buffer.woken};
     l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = t_ns, .queue_ns = -1};
     l->gap.window_bytes = span.row.window_bytes;
@@ -149,10 +152,16 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
     return silent_ns >= at_least(l->path.min_rtt_ns / (woken ? 4 : 12), 4 * MS);
 }
 
+/* True when the program has data to send at every moment, and has begun to send them. */
+static bool never_idle(const struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    return l->path.always_data && sent->high - sent->len - l->first > l->path.opening_bytes;
+}
+
 /* Whether data were outstanding before this packet was sent. */
 static bool outstanding(const struct pl_limits_send *sent)
 {
-    return sent->mode != PL_MODE_NORMAL || sent->una + sent->len < sent->high;
+    return sent->mode != PL_MODE_NORMAL || sent->probe || sent->una + sent->len < sent->high;
 }
 
 /* True when acknowledgements were overdue, so that neither the application nor the path's rate was the limit. */
@@ -189,8 +198,28 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return l->full ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
     if (seen.n && seen.sized ? seen.full * 2 > seen.n : buffer_was_full(l, sent))
         return PL_LIMIT_SEND_BUFFER;
-    bool data = sent->high - sent->len - l->first > l->path.opening_bytes;
-    return l->path.always_data && data ? SILENCE : PL_LIMIT_APPLICATION;
+    return never_idle(l, sent) ? SILENCE : PL_LIMIT_APPLICATION;
+}
+
+/* True when the peer's data came and all that had been sent is acknowledged: what is sent then is the next message. */
+static bool answered(const struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    return l->answered && !outstanding(sent);
+}
+
+/* True when the program waited for its peer, as with request and response. */
+static bool awaited_answer(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    struct pl_samples_seen seen = pl_samples_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
+    return answered(l, sent) && !never_idle(l, sent) && seen.unsent * 2 <= seen.n;
+}
+
+/* What a gap without silence shows: where most samples taken in it say that the program had given no more, it is so
+ * before the acknowledgements come, too. */
+static int unsilent_cause(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    struct pl_samples_seen seen = pl_samples_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
+    return seen.idle * 2 > seen.n && !never_idle(l, sent) ? IDLE : OF_ROUND;
 }
 
 static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
@@ -220,14 +249,18 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     if (closed_time(l, sent->t_ns) * 2 > length_ns)
         return PL_LIMIT_ZERO_WINDOW;
     bool late = covered(l, l->path.late, &l->late_at, sent->t_ns);
+    if (!late && sent->repair)
+        return l->full ? PL_LIMIT_RECEIVER_WINDOW : PL_LIMIT_FAST_RECOVERY;
     if (!late && unanswered(l, sent))
         return window_cause(l);
+    if (!late && awaited_answer(l, sent))
+        return PL_LIMIT_APPLICATION;
     bool judged = sent->window_known || !outstanding(sent); /* else the window may be what it waited for */
     if (judged && l->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return silence_cause(l, sent);
     if (late)
         return PL_LIMIT_EMULATOR_LATE;
-    return l->full ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
+    return l->full ? PL_LIMIT_RECEIVER_WINDOW : unsilent_cause(l, sent);
 }
 
 /* Where the path came up again within a gap that began while it was down, the gap is two: that of the path, and the
@@ -255,10 +288,10 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
         return -1;
     int cause = gap_cause(l, sent);
     bool idle = cause == PL_LIMIT_APPLICATION;
-    if ((idle || cause == SILENCE) && l->full && l->room_ns > l->gap.t0_ns &&
+    if ((idle || cause == SILENCE) && l->full && !answered(l, sent) && l->room_ns > l->gap.t0_ns &&
         end_gap(l, l->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
         return -1;
-    if (idle && sent->t_ns - l->room_ns >= IDLE_RESTART_NS + l->path.min_rtt_ns) {
+    if (idle && l->room_ns >= 0 && sent->t_ns - l->room_ns >= IDLE_RESTART_NS + l->path.min_rtt_ns) {
         l->rounds.opening = true;
         l->rounds.last_flight = l->rounds.steady_n = 0;
     }
@@ -313,7 +346,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->round.work_ns += (double)l->path.segment_ns * sent->len / l->rounds.mss;
     l->room_ns = l->recovered_ns = -1;
     l->closed_sum_ns = 0;
-    l->missed = false;
+    l->missed = l->answered = false;
 }
 
 /* The path may have become longer or shorter. */
@@ -362,6 +395,7 @@ int pl_limits_ack(struct pl_limits *l, const struct pl_limits_ack *ack)
         l->last_ack_ns = l->waits_ns = ack->t_ns;
     }
     l->missed = l->missed || ack->missed;
+    l->answered = l->answered || ack->answer;
     if (ack->recovered && l->mode != PL_MODE_NORMAL) {
         enum pl_limit_cause cause = l->mode == PL_MODE_FAST ? PL_LIMIT_FAST_RECOVERY : PL_LIMIT_TIMEOUT;
         l->mode = PL_MODE_NORMAL;

@@ -31,23 +31,24 @@ struct pl_limits_path {
 enum pl_sender_mode { PL_MODE_NORMAL, PL_MODE_FAST, PL_MODE_TIMEOUT };
 
 /* The sender after a data packet. queue_ns: how long its first part waited in queues; -1: not known. rtt_ns: the
- * round-trip time without queues at this moment; 0: as before the first packet. `timeout`: a time-out sent it.
- * `reduced`: the sender reduced its congestion window for marks since the packet before. */
+ * round-trip time without queues at this moment; 0: as before the first packet. `timeout`: a time-out sent it; `probe`:
+ * it is a tail-loss probe, which repeats what was outstanding, and a `repair` if that had been lost. `reduced`: the
+ * sender reduced its congestion window for marks since the packet before. */
 struct pl_limits_send {
     int64_t t_ns, queue_ns, rtt_ns;
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
     uint32_t len, window;
-    bool window_known, timeout, reduced;
+    bool window_known, timeout, probe, repair, reduced;
     enum pl_sender_mode mode;
 };
 
 /* The sender after an acknowledgement. `advanced`: of new data; `recovered`: it ended a recovery; `missed`: of data
- * that the sender's capture does not have. */
+ * that the sender's capture does not have; `answer`: it came with data of the peer. */
 struct pl_limits_ack {
     int64_t t_ns;
     uint64_t una, high;
     uint32_t window;
-    bool advanced, recovered, missed;
+    bool advanced, recovered, missed, answer;
 };
 
 struct pl_limits;

@@ -56,7 +56,7 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
         rounds->opening = false;
     if (rounds->filled && busy(round))
         return PL_LIMIT_PATH_RATE;
-    bool held = still && !round->unsent && !round->shut && !round->blind; /* by the send buffer: nothing else does */
+    bool held = still && !round->unheld && !round->shut && !round->blind; /* by the send buffer: nothing else does */
     if (held && !rounds->reduced)
         rounds->cap = round->flight;
     if (paced(round, still && !rounds->reduced && !round->blind))

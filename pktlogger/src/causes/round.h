@@ -15,7 +15,7 @@ struct pl_round {
     int64_t queue_ns;                  /* smallest; -1: not known */
     double time_ns, bytes, unevenness; /* unevenness: sum of gap² / bytes */
     bool paused;                       /* the application had nothing to send */
-    bool unsent;                       /* by most samples of the socket, it had given more than was sent */
+    bool unheld;                       /* by most samples, data were unsent or the send buffer had room */
     bool shut;                         /* the receiver's window left no room for the packet before, once at least */
     bool blind;                        /* the receiver's window is not known */
     double clocked;                    /* bytes sent at once after an acknowledgement */

@@ -7,10 +7,31 @@
 
 #include "mapping.h"
 
-enum { COLUMNS = 6, NEEDED = 4 };
-static const char header[] = "t_ns,local_port,remote_port,notsent_bytes,queued_bytes,sndbuf_bytes";
-static const char short_header[] = "t_ns,local_port,remote_port,notsent_bytes";
-static const uint64_t most[COLUMNS] = {INT64_MAX / 2, UINT16_MAX, UINT16_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+#define MS INT64_C(1000000)
+#define NEAR_NS (2 * MS)            /* the kernel counts a time-out, and sends, within this of the capture's time */
+#define LEAST_TIMEOUT_NS (200 * MS) /* no two time-outs are closer */
+
+enum column { T_NS, LOCAL_PORT, REMOTE_PORT, NOTSENT, QUEUED, SNDBUF, TOTAL_RTO, COLUMNS };
+
+static const struct {
+    const char *name;
+    uint64_t most;
+    bool needed;
+} columns[COLUMNS] = {
+    [T_NS] = {"t_ns", INT64_MAX / 2, true},
+    [LOCAL_PORT] = {"local_port", UINT16_MAX, true},
+    [REMOTE_PORT] = {"remote_port", UINT16_MAX, true},
+    [NOTSENT] = {"notsent_bytes", UINT32_MAX, true},
+    [QUEUED] = {"queued_bytes", UINT32_MAX, false},
+    [SNDBUF] = {"sndbuf_bytes", UINT32_MAX, false},
+    [TOTAL_RTO] = {"total_rto", UINT16_MAX, false},
+};
+
+/* Which columns a file has, in its order. */
+struct header {
+    enum column column[COLUMNS];
+    int n;
+};
 
 /* Reads digits up to `stop` or the end of the line. Returns what is behind them, or NULL. */
 static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, char stop, uint64_t limit, uint64_t *value)
@@ -27,26 +48,54 @@ static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, char st
     return stop ? at + 1 : at;
 }
 
-static bool read_line(const uint8_t *at, const uint8_t *end, int columns, struct pl_send_sample *sample)
+static bool read_line(const uint8_t *at, const uint8_t *end, const struct header *header, struct pl_send_sample *sample)
 {
-    uint64_t values[COLUMNS] = {0};
-    for (int i = 0; i < columns; i++)
-        if (!(at = read_number(at, end, i + 1 < columns ? ',' : '\0', most[i], &values[i])))
+    uint64_t values[COLUMNS] = {[TOTAL_RTO] = PL_NO_TOTAL_RTO};
+    for (int i = 0; i < header->n; i++) {
+        enum column column = header->column[i];
+        if (!(at = read_number(at, end, i + 1 < header->n ? ',' : '\0', columns[column].most, &values[column])))
             return false;
+    }
     *sample = (struct pl_send_sample){
-        .t_ns = (int64_t)values[0],
-        .local_port = (uint16_t)values[1],
-        .remote_port = (uint16_t)values[2],
-        .notsent_bytes = (uint32_t)values[3],
-        .queued_bytes = (uint32_t)values[4],
-        .sndbuf_bytes = (uint32_t)values[5],
+        .t_ns = (int64_t)values[T_NS],
+        .local_port = (uint16_t)values[LOCAL_PORT],
+        .remote_port = (uint16_t)values[REMOTE_PORT],
+        .notsent_bytes = (uint32_t)values[NOTSENT],
+        .queued_bytes = (uint32_t)values[QUEUED],
+        .sndbuf_bytes = (uint32_t)values[SNDBUF],
+        .total_rto = (uint32_t)values[TOTAL_RTO],
     };
     return true;
 }
 
-static bool is(const uint8_t *at, const uint8_t *end, const char *text)
+/* The column with the name [at, end), or COLUMNS. */
+static enum column column_named(const uint8_t *at, const uint8_t *end)
 {
-    return (size_t)(end - at) == strlen(text) && memcmp(at, text, strlen(text)) == 0;
+    size_t len = (size_t)(end - at);
+    for (int column = 0; column < COLUMNS; column++)
+        if (len == strlen(columns[column].name) && memcmp(at, columns[column].name, len) == 0)
+            return (enum column)column;
+    return COLUMNS;
+}
+
+/* Reads the names of the columns. False for one that is unknown or there twice, and where one is missing. */
+static bool read_header(const uint8_t *at, const uint8_t *end, struct header *header)
+{
+    bool seen[COLUMNS] = {false};
+    *header = (struct header){.n = 0};
+    for (const uint8_t *stop; at <= end; at = stop + 1) {
+        stop = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
+        stop = stop ? stop : end;
+        enum column column = column_named(at, stop);
+        if (column == COLUMNS || seen[column])
+            return false;
+        seen[column] = true;
+        header->column[header->n++] = column;
+    }
+    for (int column = 0; column < COLUMNS; column++)
+        if (columns[column].needed && !seen[column])
+            return false;
+    return seen[QUEUED] == seen[SNDBUF];
 }
 
 static int in_order(const void *left, const void *right)
@@ -62,19 +111,20 @@ static int in_order(const void *left, const void *right)
 int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, const uint8_t *at, const uint8_t *end,
                           struct nc_error *error)
 {
-    int columns = 0;
+    struct header header = {.n = 0};
     for (unsigned long long number = 1; at < end; number++) {
         const uint8_t *stop = memchr(at, '\n', (size_t)(end - at)), *next = stop ? stop + 1 : end;
         struct pl_send_sample sample;
         stop = stop ? stop : end;
         if (number == 1) {
-            columns = is(at, stop, header) ? COLUMNS : is(at, stop, short_header) ? NEEDED : 0;
-            if (!columns)
-                return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line 1: want '%s', or this without its last two", name,
-                               header);
-        } else if (!read_line(at, stop, columns, &sample))
+            if (!read_header(at, stop, &header))
+                return nc_fail(error, NC_EXIT_USAGE,
+                               "'%.200s' line 1: want 't_ns,local_port,remote_port,notsent_bytes', and where they are "
+                               "known 'queued_bytes,sndbuf_bytes' and 'total_rto'",
+                               name);
+        } else if (!read_line(at, stop, &header, &sample))
             return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %llu: want %d numbers with commas between", name,
-                           number, columns);
+                           number, header.n);
         else if (PL_APPEND(&samples->list, sample) < 0)
             return nc_fail(error, NC_EXIT_FAILED, "out of memory");
         at = next;
@@ -132,9 +182,36 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
     for (size_t i = samples->at; i < samples->n && samples->first[i].t_ns < t1_ns; i++) {
         const struct pl_send_sample *sample = &samples->first[i];
         seen.n++;
-        seen.unsent += sample->notsent_bytes >= mss;
-        seen.full += sample->sndbuf_bytes && sample->queued_bytes > sample->sndbuf_bytes / 3 * 2;
+        bool unsent = sample->notsent_bytes >= mss, full = sample->queued_bytes > sample->sndbuf_bytes / 3 * 2;
+        seen.unsent += unsent;
+        seen.full += sample->sndbuf_bytes && full;
+        seen.idle += sample->sndbuf_bytes && !full && !unsent;
         seen.sized = seen.sized && sample->sndbuf_bytes;
     }
     return seen;
+}
+
+/* The index of the first sample behind t_ns. */
+static size_t first_behind(const struct pl_samples_of *samples, int64_t t_ns)
+{
+    size_t low = 0, high = samples->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (samples->first[middle].t_ns <= t_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+enum pl_counted pl_samples_timeout(const struct pl_samples_of *samples, int64_t t_ns)
+{
+    size_t at = first_behind(samples, t_ns + NEAR_NS), before = first_behind(samples, t_ns - NEAR_NS);
+    if (at == samples->n || samples->first[at].total_rto == PL_NO_TOTAL_RTO)
+        return PL_COUNTED_UNKNOWN;
+    if (samples->first[at].total_rto == (before ? samples->first[before - 1].total_rto : 0))
+        return PL_COUNTED_NONE;
+    bool one = before && samples->first[at].t_ns - samples->first[before - 1].t_ns < LEAST_TIMEOUT_NS;
+    return one ? PL_COUNTED_ONE : PL_COUNTED_UNKNOWN;
 }

@@ -9,10 +9,13 @@
 #include "nc_error.h"
 #include "vector.h"
 
-/* sndbuf_bytes 0: not known, nor is queued_bytes. */
+enum { PL_NO_TOTAL_RTO = UINT16_MAX + 1 };
+
+/* sndbuf_bytes 0: not known, nor is queued_bytes. total_rto: the connection's time-outs so far; PL_NO_TOTAL_RTO: not
+ * known. */
 struct pl_send_sample {
     int64_t t_ns;
-    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes;
+    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto;
     uint16_t local_port, remote_port;
 };
 
@@ -32,6 +35,7 @@ struct pl_samples_seen {
     uint32_t n;
     uint32_t unsent; /* had a full segment or more unsent */
     uint32_t full;   /* had a buffer in which a waiting writer finds no room */
+    uint32_t idle;   /* had less than a segment unsent, and a buffer with room: the program had given no more */
     bool sized;      /* the buffer's size is known in all of them */
 };
 
@@ -48,5 +52,9 @@ struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, u
 
 /* What the samples from t0_ns to t1_ns show. Spans come in order of time. */
 struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
+
+/* Whether the kernel counted a time-out at t_ns, as the samples before and behind it say. */
+enum pl_counted { PL_COUNTED_NONE, PL_COUNTED_ONE, PL_COUNTED_UNKNOWN };
+enum pl_counted pl_samples_timeout(const struct pl_samples_of *samples, int64_t t_ns);
 
 #endif

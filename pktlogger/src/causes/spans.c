@@ -20,7 +20,7 @@ static void merge(struct pl_limit *to, const struct pl_limit *from)
 int pl_spans_add(struct pl_spans *spans, const struct pl_span *span)
 {
     struct pl_span *last = spans->pending.n ? &spans->pending.at[spans->pending.n - 1] : NULL;
-    if (last && last->round == span->round && last->open == span->open && last->silent == span->silent &&
+    if (last && last->round == span->round && last->open == span->open && last->unpaced == span->unpaced &&
         last->row.cause == span->row.cause) {
         merge(&last->row, &span->row);
         last->woken = last->woken && span->woken;
@@ -34,7 +34,8 @@ void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause)
     for (size_t i = 0; i < spans->pending.n; i++) {
         struct pl_span *span = &spans->pending.at[i];
         if (span->open)
-            span->row.cause = (uint8_t)(span->silent && cause != PL_LIMIT_PACING ? PL_LIMIT_SEND_BUFFER : cause);
+            span->row.cause =
+                (uint8_t)(span->unpaced < PL_LIMIT_N && cause != PL_LIMIT_PACING ? span->unpaced : (int)cause);
         span->open = false;
     }
 }

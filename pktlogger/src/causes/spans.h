@@ -11,9 +11,9 @@ typedef void pl_limit_sink(void *context, const struct pl_limit *limit);
 struct pl_span {
     struct pl_limit row;
     uint32_t round;
-    bool open;   /* its round says why */
+    bool open;   /* its round says why: */
+    int unpaced; /* but this is the cause unless the round was paced; PL_LIMIT_N: the round's is */
     bool woken;  /* silence that may have waited for the send buffer */
-    bool silent; /* silence of a program that had data: it waited for the send buffer, or for its pace */
 };
 
 struct pl_spans {

@@ -83,7 +83,7 @@ static void take_sample(struct rttcp_meter *meter, uint64_t i)
         return;
     info.stream = (uint32_t)meter->streams[i].stream;
     if (meter->sample_ns)
-        rttcp_tcpinfo_take_cc(meter->streams[i].fd, &info);
+        rttcp_tcpinfo_take_rest(meter->streams[i].fd, &info);
     uint64_t window = i == 0 ? rttcp_tcpinfo_get(&info, "snd_wnd") : 0;
     pthread_mutex_lock(&meter->lock);
     if (window > meter->window_seen_max_bytes && atomic_load_explicit(&meter->watch_window, memory_order_relaxed))

@@ -1,6 +1,7 @@
 #include "tcpinfo.h"
 
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ _Static_assert(AFTER_SND_WND(48) <= RTTCP_TCPINFO_BYTES, "every field fits the s
 bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info)
 {
     socklen_t size = sizeof info->raw;
-    info->stream = info->cc_words = 0;
+    info->stream = info->cc_words = info->queued_bytes = info->sndbuf_bytes = 0;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, info->raw, &size) < 0)
         return false;
     info->t_ns = nc_now_ns();
@@ -79,10 +80,15 @@ bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info)
     return true;
 }
 
-void rttcp_tcpinfo_take_cc(int fd, struct rttcp_tcpinfo *info)
+void rttcp_tcpinfo_take_rest(int fd, struct rttcp_tcpinfo *info)
 {
-    socklen_t size = sizeof info->cc;
+    uint32_t memory[SK_MEMINFO_VARS] = {0};
+    socklen_t size = sizeof info->cc, memory_size = sizeof memory;
     info->cc_words = getsockopt(fd, IPPROTO_TCP, TCP_CC_INFO, info->cc, &size) < 0 ? 0 : size / sizeof info->cc[0];
+    if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, memory, &memory_size) == 0) {
+        info->queued_bytes = memory[SK_MEMINFO_WMEM_QUEUED];
+        info->sndbuf_bytes = memory[SK_MEMINFO_SNDBUF];
+    }
 }
 
 static uint64_t value_of(const struct rttcp_tcpinfo *info, const struct info_field *field)
@@ -148,6 +154,10 @@ json_t *rttcp_tcpinfo_encode(const struct rttcp_tcpinfo *info, bool with_time)
     }
     for (uint32_t i = 0; i < info->cc_words; i++)
         json_object_set_new(object, cc_names[i], json_integer(info->cc[i]));
+    if (info->sndbuf_bytes) {
+        json_object_set_new(object, "queued_bytes", json_integer(info->queued_bytes));
+        json_object_set_new(object, "sndbuf_bytes", json_integer(info->sndbuf_bytes));
+    }
     return object;
 }
 

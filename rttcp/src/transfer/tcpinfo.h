@@ -2,7 +2,8 @@
  * Names are the kernel's without `tcpi_` (include/uapi/linux/tcp.h), followed by the unit where a field has one. The
  * kernel only appends to the struct, so fields are found by offset, and those are reported that this kernel fills.
  * Samples also have the values that the congestion control reports of itself (TCP_CC_INFO), if it reports any: `cc_0` …
- * `cc_4`, in its own order. */
+ * `cc_4`, in its own order; and the memory of the send queue and the size of the send buffer (SO_MEMINFO),
+ * `queued_bytes` and `sndbuf_bytes`: TCP_INFO does not say whether a program waits for room there. */
 #ifndef RTTCP_TCPINFO_H
 #define RTTCP_TCPINFO_H
 
@@ -22,13 +23,14 @@ struct rttcp_tcpinfo {
     uint32_t stream; /* number of the stream; set by the caller */
     uint8_t raw[RTTCP_TCPINFO_BYTES];
     uint32_t cc[RTTCP_CC_WORDS], cc_words; /* the first cc_words are filled */
+    uint32_t queued_bytes, sndbuf_bytes;   /* sndbuf_bytes 0: not known, nor is queued_bytes */
 };
 
-/* Takes a snapshot without the congestion control's words; false when the socket gives none. */
+/* Takes a snapshot of TCP_INFO alone; false when the socket gives none. */
 bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info);
 
-/* Adds the congestion control's words to a snapshot. */
-void rttcp_tcpinfo_take_cc(int fd, struct rttcp_tcpinfo *info);
+/* Adds the congestion control's words and the send queue's memory to a snapshot. */
+void rttcp_tcpinfo_take_rest(int fd, struct rttcp_tcpinfo *info);
 
 /* The value of a field by its JSON name; 0 when this kernel does not have it. */
 uint64_t rttcp_tcpinfo_get(const struct rttcp_tcpinfo *info, const char *name);

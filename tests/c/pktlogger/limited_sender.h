@@ -18,6 +18,8 @@ struct run {
     uint32_t window;
     enum pl_sender_mode mode;
     bool reduced; /* for marks, before the next packet */
+    bool probe;   /* what is sent again is a tail-loss probe, and no time-out */
+    bool answer;  /* acknowledgements come with data of the peer */
     uint32_t len; /* of packets; 0: MSS */
     int64_t queue_ns;
     size_t n;
@@ -53,11 +55,11 @@ static inline void begin(struct run *run)
     begin_behind(run, 0);
 }
 
-static inline void send(struct run *run, int64_t after_ns, bool timeout)
+static inline void send(struct run *run, int64_t after_ns, bool again)
 {
     uint32_t len = run->len ? run->len : MSS;
     run->now_ns += after_ns;
-    if (!timeout)
+    if (!again)
         run->high += len;
     const struct pl_limits_send sent = {.t_ns = run->now_ns,
                                         .queue_ns = run->queue_ns,
@@ -66,7 +68,9 @@ static inline void send(struct run *run, int64_t after_ns, bool timeout)
                                         .len = len,
                                         .window = run->window,
                                         .window_known = true,
-                                        .timeout = timeout,
+                                        .timeout = again && !run->probe,
+                                        .probe = again && run->probe,
+                                        .repair = again && run->probe,
                                         .reduced = run->reduced,
                                         .mode = run->mode};
     run->reduced = false;
@@ -84,7 +88,8 @@ static inline void acknowledge(struct run *run, int64_t after_ns, uint64_t bytes
                                       .high = run->high,
                                       .window = run->window,
                                       .advanced = bytes > 0,
-                                      .recovered = recovered};
+                                      .recovered = recovered,
+                                      .answer = run->answer};
     CHECK_EQ(pl_limits_ack(run->limits, &ack), 0);
 }
 

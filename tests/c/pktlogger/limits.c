@@ -223,6 +223,24 @@ static void recoveries_begin_and_end_where_they_do(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 340);
 }
 
+/* The only packet outstanding is lost, and its tail-loss probe comes through. */
+static void the_wait_for_a_probe_is_neither_the_application_nor_a_time_out(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    burst(&run, 10);
+    send(&run, 1000, false);
+    run.probe = true;
+    send(&run, 280 * MS, true);
+    acknowledge(&run, RTT_NS, MSS, false);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 280);
+    CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 0);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
 /* The box holds an acknowledgement for 30 ms of the 40 between two packets, and one for 5 ms of the next 40; and then
  * all of them for 150 ms, until a packet is sent again. */
 static void a_box_that_was_late_for_most_of_a_gap_is_the_limit(void)
@@ -260,6 +278,7 @@ int main(void)
     RUN(a_path_that_is_up_again_leaves_the_wait_for_the_time_out);
     RUN(silence_until_the_flight_has_shrunk_is_that_of_the_marks);
     RUN(recoveries_begin_and_end_where_they_do);
+    RUN(the_wait_for_a_probe_is_neither_the_application_nor_a_time_out);
     RUN(a_box_that_was_late_for_most_of_a_gap_is_the_limit);
     return 0;
 }

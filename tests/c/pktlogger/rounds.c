@@ -46,6 +46,42 @@ static void a_flight_that_stands_still_is_the_send_buffer(void)
     CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 359); /* all rounds but the one that grew to it */
 }
 
+/* A client that sends its next request when the response is there: its flight stands still, too. */
+static void a_program_that_waits_for_answers_is_the_application(void)
+{
+    for (int packets = 1; packets <= 64; packets *= 8) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        begin(&run);
+        run.answer = true;
+        for (int exchange = 0; exchange < 10; exchange++)
+            burst(&run, packets);
+        send(&run, 1000, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+        CHECK(ms[PL_LIMIT_APPLICATION] >= 10 * 39);
+    }
+}
+
+/* Data go both ways at once: what the peer sends does not answer what is still outstanding. */
+static void a_peer_that_sends_at_the_same_time_leaves_a_full_buffer_the_limit(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    run.answer = true;
+    for (int i = 0; i < 40; i++)
+        send(&run, 1000, false);
+    acknowledge(&run, RTT_NS - 40 * 1000, MSS, false);
+    for (int i = 0; i < 400; i++) {
+        send(&run, 1000, false);
+        acknowledge(&run, i % 40 ? 1000 : RTT_NS - 39 * 1000, MSS, false);
+    }
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 250);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
 /* Super-packets of 20 segments: a window that has room for 10 segments more holds the next one up. */
 static void a_window_without_room_for_another_super_packet_is_the_receivers(void)
 {
@@ -215,6 +251,8 @@ int main(void)
     RUN(doubling_is_slow_start_and_one_more_is_not);
     RUN(slow_start_is_that_of_the_data_behind_a_greeting);
     RUN(a_flight_that_stands_still_is_the_send_buffer);
+    RUN(a_program_that_waits_for_answers_is_the_application);
+    RUN(a_peer_that_sends_at_the_same_time_leaves_a_full_buffer_the_limit);
     RUN(a_window_without_room_for_another_super_packet_is_the_receivers);
     RUN(even_packets_that_no_acknowledgement_clocks_are_paced);
     RUN(a_flight_that_stands_still_between_pauses_is_no_send_buffer);
