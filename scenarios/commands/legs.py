@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
 
 from netcommon import readable
+from netcommon.binaries import find
 from netcommon.errors import UsageError
 from scenarios.commands._options import runs_dir_option
 from scenarios.run import runs
@@ -80,7 +83,7 @@ def _leg_lines(leg: dict[str, Any]) -> Iterator[str]:
         place = f" {one['place']}" if one["place"] else ""
         yield f"    {one['packets']} lost{place} ({_words(one['cause'])})"
     if leg["losses"] and leg["ruled_out"]:
-        yield f"    the path's parameters rule out: {', '.join(map(_words, leg['ruled_out']))}"
+        yield f"    the path's parameters rule out: {'; '.join(map(_words, leg['ruled_out']))}"
     for end in leg["cut"]:
         yield f"  the capture at {leg['from' if end == 'sender' else 'to']} is cut; all before the cut was read"
     if leg["missed_by_capture"]:
@@ -112,5 +115,14 @@ def _spread(times: dict[str, int] | None) -> str:
     return f"{shown['min']} at least, {shown['p50']} median, {shown['p95']} for 95 %, {shown['max']} at most"
 
 
+@cache
+def _table() -> dict[str, str]:
+    """The words of pktlogger's table of causes, which all of its texts have."""
+    done = subprocess.run([find("pktlogger"), "--causes-json"], capture_output=True, text=True, check=True, timeout=60)
+    rows = json.loads(done.stdout)
+    return {row["name"]: row["words"] for kind in ("losses", "limits") for row in rows[kind]}
+
+
 def _words(name: str) -> str:
-    return name.replace("_", " ")
+    """The words for a cause, or for what a delay box did."""
+    return _table().get(name, name.replace("_", " "))

@@ -4,6 +4,8 @@ snap lengths. Values are those of tshark 4 and tcptrace 6.6, or are known becaus
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import struct
 import subprocess
 from dataclasses import replace
@@ -13,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from pktlogger_conversation import FAST, ISN_R, ISN_S, MSS, NEW, SPURIOUS, TIMEOUT, Conversation, at
-from pktlogger_frames import ACK, Packet, Pcapng, options, write_pcapng
+from pktlogger_frames import ACK, Packet, Pcapng, options, write_pcap, write_pcapng
 
 import pktlogger
 from netcommon.binaries import find
@@ -83,6 +85,7 @@ def test_the_senders_capture_alone_counts_as_both_do(tmp_path: Path) -> None:
     found, flow = alone(tmp_path, "sender", c.sender)
     assert {name: flow[name] for name in COUNTS} == {name: both[name] for name in COUNTS}
     assert (flow["lost"], flow["timeouts"], flow["fast_recoveries"], flow["spurious"]) == (2, 1, 1, 0)
+    assert flow["lost_by"] == "acknowledgements" and both["lost_by"] == "both captures"
     assert found.segments["kind"].to_pylist() == [NEW] * 10 + [FAST, TIMEOUT, NEW]
     assert flow["limits_ns"].keys() == both["limits_ns"].keys()
     assert flow["losses_by_cause"] == {"unknown": 2}
@@ -228,6 +231,45 @@ def test_text_needs_no_folder_and_says_what_is_missing(tmp_path: Path) -> None:
     assert refused("--sender", snd).startswith("--output is missing")
     assert refused("-o", tmp_path / "x").startswith("--sender or --receiver, or both, is missing")
     assert "--box has no effect with one capture alone" in refused("--sender", snd, "--box", "b", "-o", tmp_path / "x")
+
+
+def _tcptrace(file: Path) -> dict[str, list[str]]:
+    """What tcptrace says of the only connection: of each row the values of both directions."""
+    said = subprocess.run(["tcptrace", "-lrn", file], capture_output=True, text=True, timeout=60, check=True).stdout
+    rows: dict[str, list[str]] = {}
+    for line in said.splitlines():
+        pair = re.findall(r"(?:^|\s{2,})([A-Za-z][A-Za-z /]*):\s+(\S+)", line)
+        if len(pair) == 2 and pair[0][0].strip() == pair[1][0].strip():
+            rows[pair[0][0].strip()] = [pair[0][1], pair[1][1]]
+    return rows
+
+
+def _tshark(file: Path, expression: str) -> int:
+    argv = ["tshark", "-n", "-r", str(file), "-Y", expression, "-T", "fields", "-e", "frame.number"]
+    return len(subprocess.run(argv, capture_output=True, text=True, timeout=120, check=True).stdout.split())
+
+
+@pytest.mark.skipif(not (shutil.which("tcptrace") and shutil.which("tshark")), reason="not installed: tcptrace, tshark")
+@pytest.mark.parametrize("kind", ["recovered", "closed window", "15-full", "06b-more"])
+def test_tcptrace_and_tshark_count_the_same_at_the_sender(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.pcap"
+    if kind in ("15-full", "06b-more"):
+        file = CAPTURES / f"{kind}-snd.pcap"
+    else:
+        c = _recovered()
+        if kind == "closed window":
+            c.ack(440, 1 + 11 * MSS, window=0)
+            c.ack(540, 1 + 11 * MSS)
+        write_pcap(file, sorted(c.sender, key=lambda p: p.t_ns), nano=False)
+    found = analyse(tmp_path / "o", "--sender", file)
+    flow = flow_of(found)
+    rows = _tcptrace(file)
+    assert flow["bytes"] == int(rows["unique bytes sent"][0])
+    assert flow["retransmitted"] == int(rows["rexmt data pkts"][0])
+    assert flow["min_rtt_ns"] / 1e6 == pytest.approx(float(rows["RTT min"][0]), abs=0.11)
+    closed = [row for row in found.events.to_pylist() if row["kind"] == 3]
+    assert len(closed) == _tshark(file, "tcp.analysis.zero_window") == (kind == "closed window")
+    assert flow["duplicate_acks"] == _tshark(file, "tcp.analysis.duplicate_ack")
 
 
 # NAT

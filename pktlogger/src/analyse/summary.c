@@ -207,6 +207,14 @@ static void add_delays(json_t *flow, const struct pl_transfer *t)
                                   levels_json(both ? &t->seen_base : &none), "acks", levels_json(&t->ack_base)));
 }
 
+/* What says which parts were lost. */
+static const char *lost_by(const struct pl_transfer *t)
+{
+    static const char *const words[] = {
+        [PL_BOTH_ENDS] = "both captures", [PL_SENDER_ALONE] = "acknowledgements", [PL_RECEIVER_ALONE] = "holes"};
+    return t->lost_at_most ? "acknowledgements without SACK" : words[t->ends];
+}
+
 /* What a person is told: null where no cause is known. */
 static json_t *verdict_json(const struct pl_transfer *t)
 {
@@ -250,6 +258,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     set(flow, "retransmitted_bytes", t->retransmitted_bytes);
     set(flow, "lost", t->lost);
     set(flow, "lost_bytes", t->lost_bytes);
+    json_object_set_new(flow, "lost_by", json_string(lost_by(t)));
     set(flow, "spurious", t->spurious);
     set(flow, "timeouts", t->timeouts);
     set(flow, "fast_recoveries", t->fast_recoveries);

@@ -110,8 +110,11 @@ static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
         if (i != PL_LOSS_CAPTURE && t->loss_causes[i] > t->loss_causes[most])
             most = i;
     double p = t->segments ? (double)t->lost / (double)t->segments : 0;
-    say(v, " %" PRIu64 " of %" PRIu64 " packets were lost (%.3g %%), most of them to %s.", t->lost, t->segments,
-        100 * p, pl_loss_words((enum pl_loss_cause)most));
+    say(v, " %s%" PRIu64 " of %" PRIu64 " packets were lost (%.3g %%)", t->lost_at_most ? "At most " : "", t->lost,
+        t->segments, 100 * p);
+    if (most != PL_LOSS_UNKNOWN)
+        say(v, ", most of them to %s", pl_loss_words((enum pl_loss_cause)most));
+    say(v, ".");
     if (p > 0 && t->min_rtt_ns > 0 && t->mss)
         say(v, " With such losses TCP of the Reno kind comes to about %s over %.4g ms.",
             rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate), seconds(t->min_rtt_ns) * 1e3);

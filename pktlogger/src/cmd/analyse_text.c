@@ -124,11 +124,16 @@ static void print_outline(const struct pl_transfer *t)
            percent(t->lost, t->segments), t->retransmitted);
     if (t->spurious)
         printf(", %" PRIu64 " of them needlessly", t->spurious);
+    if (t->lost_at_most)
+        printf("; without SACK, fewer may have been lost and more sent again needlessly");
     printf(". There were %" PRIu64 " time-out%s, %" PRIu64 " fast recover%s and %" PRIu64
            " duplicate acknowledgement%s.\n",
            t->timeouts, plural(t->timeouts), t->fast_recoveries, t->fast_recoveries == 1 ? "y" : "ies",
            t->duplicate_acks, plural(t->duplicate_acks));
-    if (t->in_flight_at_end)
+    if (t->ends == PL_SENDER_ALONE && t->in_flight_at_end)
+        printf("  %" PRIu64 " packet%s at the end were not acknowledged while the capture lasted.\n",
+               t->in_flight_at_end, plural(t->in_flight_at_end));
+    else if (t->in_flight_at_end)
         printf("  %" PRIu64
                " packet%s may have been under way when the receiver's capture ended: not lost, as far as the "
                "captures show.\n",

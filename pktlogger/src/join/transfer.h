@@ -209,6 +209,7 @@ struct pl_transfer {
     unsigned dir;                        /* of the data, in the sender's capture */
     unsigned receiver_dir;               /* of the data, in the receiver's capture */
     uint32_t mss, mss_option;            /* 0: not known, packets are not taken apart */
+    bool lost_at_most;                   /* one capture alone, and no SACK tells which copy arrived */
     bool mss_said;                       /* by a SYN, and not by the packets' sizes */
     bool scale_known;                    /* of the receiver's window */
     uint8_t window_shift;                /* that the rows of the sender's capture lack, if the receiver's tells */
