@@ -102,7 +102,8 @@ def test_what_is_ruled_out_is_said(tmp_path: Path) -> None:
     found["legs"][0] |= {
         "losses": [{"cause": "tail_drop", "place": None, "packets": 3}], "ruled_out": ["aqm", "random_before"],
     }  # fmt: skip
-    assert "    the path's parameters rule out: active queue management; chance, before the bottleneck" in list(_lines(found))
+    ruled_out = "active queue management; chance, before the bottleneck"
+    assert f"    the path's parameters rule out: {ruled_out}" in list(_lines(found))
 
 
 def test_a_loss_has_its_place_where_the_box_kept_a_record() -> None:
