@@ -19,7 +19,7 @@ from scenarios.bench.registry import Bench, Place, Result, Row
 
 SEEDS, STEPS = 100, 1_000_000
 TIMEOUT_S = 600
-COUNTS = ("steps", "streams", "whole", "reset", "refused", "restarts", "no_memory")
+COUNTS = ("steps", "streams", "whole", "reset", "failed", "refused", "restarts", "no_memory")
 
 
 def program() -> Path:

@@ -6,12 +6,14 @@ A row runs in threads of its own beside all the others, on a port of its own, an
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import random
 import select
 import socket
 import struct
+import termios
 import threading
 import time
 from collections.abc import Callable
@@ -210,6 +212,48 @@ def reset_behind_data(client: socket.socket, server: socket.socket) -> str:
     return f"{got.decode()}, {outcome(lambda: client.recv(1))}"
 
 
+def answer_before_the_end(client: socket.socket, server: socket.socket) -> str:
+    """A server that answers early and closes with octets unread: its system sends the answer, and a reset at once."""
+    _upload_is_under_way(client, server)
+    server.sendall(b"last words")
+    server.close()
+    return f"{client.recv(10, socket.MSG_WAITALL).decode()}, {outcome(lambda: client.recv(1))}"
+
+
+def answer_and_end_before_the_end(client: socket.socket, server: socket.socket) -> str:
+    """The same with an end of data behind the answer. The client learns of the reset when it writes."""
+    _upload_is_under_way(client, server)
+    server.sendall(b"last words")
+    server.shutdown(socket.SHUT_WR)
+    server.close()
+    said = f"{client.recv(10, socket.MSG_WAITALL).decode()}, {outcome(lambda: client.recv(1))}"
+    return f"{said}, {_error_of_writes(client)}"
+
+
+def _upload_is_under_way(client: socket.socket, server: socket.socket) -> None:
+    """The server has octets that it has not read."""
+    client.sendall(bytes(100_000))
+    server.recv(1, socket.MSG_WAITALL)
+
+
+def words_then_reset_by_client(client: socket.socket, server: socket.socket) -> str:
+    """A client that resets behind octets of its own, which the server reads later."""
+    client.sendall(b"last words")
+    _until_acknowledged(client)
+    reset(client)
+    poll = select.poll()
+    poll.register(server, 0)  # errors alone
+    poll.poll(10_000)
+    return f"{server.recv(10, socket.MSG_WAITALL).decode()}, {outcome(lambda: server.recv(1))}"
+
+
+def _until_acknowledged(end: socket.socket) -> None:
+    deadline = time.monotonic() + 30
+    while struct.unpack("i", fcntl.ioctl(end, termios.TIOCOUTQ, bytes(4)))[0]:
+        assert time.monotonic() < deadline, "the octets are not acknowledged"
+        time.sleep(0.001)
+
+
 def reset_behind_end(client: socket.socket, server: socket.socket) -> str:
     """A reset after the end of data, at an end that has nothing to say meanwhile."""
     client.shutdown(socket.SHUT_WR)
@@ -227,6 +271,10 @@ def write_to_closed(client: socket.socket, server: socket.socket) -> str:
     server.close()
     if client.recv(1) != b"":
         return "data from nowhere"
+    return _error_of_writes(client)
+
+
+def _error_of_writes(client: socket.socket) -> str:
     deadline = time.monotonic() + 10
     try:
         while time.monotonic() < deadline:
@@ -326,7 +374,10 @@ def rows(family: int) -> list[Row]:
         "addresses": addresses, "half-close by the client": half_close_by_client,
         "half-close by the server": half_close_by_server, "end without data": end_without_data,
         "RST by the server": reset_by_server, "RST by the client": reset_by_client,
-        "RST behind data": reset_behind_data, "RST behind the end of data": reset_behind_end,
+        "RST behind data": reset_behind_data, "early answer, octets unread": answer_before_the_end,
+        "early answer and end of data, octets unread": answer_and_end_before_the_end,
+        "last words of a client that resets": words_then_reset_by_client,
+        "RST behind the end of data": reset_behind_end,
         "write to a closed end": write_to_closed, "1-octet writes": single_octets,
         "slow reader": slow_reader, "idle, then both at once": urgent_is_not_lost, "zero window": zero_window,
         "reader stalls 10 s": stall,

@@ -166,6 +166,13 @@ static void release_stream(struct relay_connection *connection, const struct lft
     lft_stream_release(connection->stream);
 }
 
+void connection_begin_last_words(struct relay_connection *connection)
+{
+    release_stream(connection, NULL);
+    connection->stream = NULL;
+    connection->phase = RELAY_LAST_WORDS;
+}
+
 static void close_socket(struct relay_connection *connection, bool abort)
 {
     struct relay *relay = connection->relay;

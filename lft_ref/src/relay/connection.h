@@ -27,6 +27,7 @@ enum relay_phase {
     RELAY_RESOLVING,  /* far: a name is being looked up */
     RELAY_CONNECTING, /* far: connect() is under way */
     RELAY_OPEN,
+    RELAY_LAST_WORDS, /* the other host has failed: the socket is reset when its host has all that was sent before */
     RELAY_PHASES
 };
 
@@ -37,7 +38,7 @@ struct relay_connection {
     struct relay *relay;
     struct share_entry place;     /* among all connections */
     struct share_entry half_open; /* while it is not established */
-    struct lft_stream *stream;    /* NULL while greeting */
+    struct lft_stream *stream;    /* NULL while greeting and in RELAY_LAST_WORDS */
     /* What the listener does when the peer has answered the OPEN, and while greeting when the client has sent
      * something; NULL: nothing. A `refusal` other than NULL is the peer's. */
     void (*answered)(struct relay_connection *connection, const struct lft_result *refusal);
@@ -47,10 +48,13 @@ struct relay_connection {
     const uint8_t *early;
     size_t early_bytes;
     enum relay_phase phase;
-    bool readable, writable, hangup, broken, queued, in_done, end_seen, out_done, ended;
+    bool readable, writable, hangup, broken, queued, in_done, end_seen, failed_seen, out_done, ended;
     /* The stream took no more. Nothing is read until LFT_EVENT_WRITABLE, when half of its queue is free: many small
      * reads would each cost an acknowledgement to the client and what it sends because of that. */
     bool queue_full;
+    /* The errno of a failed write, 0: none. Nothing more is written, and all that the host had sent is still read. */
+    int write_error;
+    int unacknowledged, looks;       /* in RELAY_LAST_WORDS: octets at the last look; how many looks */
     uint64_t active_ns, deadline_ns; /* when octets last moved; when a phase before RELAY_OPEN must be over */
 };
 
@@ -65,6 +69,8 @@ int connection_attach(struct relay_connection *connection, int fd);
 int connection_open(struct relay_connection *connection, const struct lft_open *where);
 /* Lets data flow. */
 void connection_start(struct relay_connection *connection);
+/* Releases the stream; the socket goes on to RELAY_LAST_WORDS. */
+void connection_begin_last_words(struct relay_connection *connection);
 /* Ends both sides. The stream is reset with `result` unless it has ended; the socket gets a RST if `abort`. */
 void connection_end(struct relay_connection *connection, const struct lft_result *result, bool abort);
 /* Ends one that is not established because it takes too long or has to make room. */

@@ -89,13 +89,18 @@ void relay_far_writable(struct relay_connection *connection)
     socklen_t name_size = sizeof name;
     struct lft_result result;
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error) {
+    bool was_connected = error == ECONNRESET || error == EPIPE; /* a RST to our SYN gives ECONNREFUSED */
+    if (error && !was_connected) {
         relay_far_fail(connection, icmp_result(fd, &result) ? result : host_socket_result(error));
         return;
     }
-    if (getpeername(fd, (struct sockaddr *)&name, &name_size) < 0)
-        return;                            /* not connected yet */
-    receive_errors(fd, name.ss_family, 0); /* from now on soft errors are TCP's own business */
+    if (!error && getpeername(fd, (struct sockaddr *)&name, &name_size) < 0)
+        return; /* not connected yet */
+    if (!error)
+        receive_errors(fd, name.ss_family, 0); /* from now on soft errors are TCP's own business */
+    connection->write_error = error;           /* the server may have said why before its RST */
+    connection->readable |= was_connected;
+    connection->hangup |= was_connected;
     lft_stream_accept(connection->stream);
     connection_start(connection);
 }

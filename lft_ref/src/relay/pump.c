@@ -9,13 +9,14 @@
 
 enum { PIECES_IN = 32 /* blocks */, PIECES_OUT = 128 /* frames */, TURN = 1 << 18 };
 
-/* The socket has failed by RST, time-out or ICMP. The other end is told. */
+/* The socket has failed by RST, time-out or ICMP. The other end is told, behind all that the host had sent before. */
 static void socket_failed(struct relay_connection *connection, int error)
 {
     struct lft_result result =
         error == EPIPE ? (struct lft_result){.code = LFT_RESULT_RESET} : host_socket_result(error);
     connection->relay->counters.resets_in++;
-    connection_end(connection, &result, false);
+    lft_stream_fail(connection->stream, &result);
+    connection_end(connection, NULL, false);
 }
 
 enum pumped { PUMP_IDLE, PUMP_MORE, PUMP_HELD, PUMP_ENDED };
@@ -38,6 +39,15 @@ static bool write_early(struct relay_connection *c)
     return !c->early_bytes;
 }
 
+/* The errno that says, after a read that gave no octets, that the socket has failed; 0: it has not. A write that fails
+ * takes the error away, and the last read then looks like that of a FIN. Only EPIPE says that there was one. */
+static int read_error(const struct relay_connection *c, ssize_t got)
+{
+    if (got < 0 && errno != EAGAIN && errno != EINTR)
+        return errno;
+    return got < 0 || (got == 0 && c->write_error != EPIPE) ? c->write_error : 0;
+}
+
 /* From the socket to the stream. */
 static enum pumped pump_in(struct relay_connection *c, uint64_t now_ns)
 {
@@ -53,8 +63,9 @@ static enum pumped pump_in(struct relay_connection *c, uint64_t now_ns)
         if (moved >= TURN)
             return PUMP_MORE;
         ssize_t got = readv(c->source.fd, pieces, n);
-        if (got < 0 && errno != EAGAIN && errno != EINTR) {
-            socket_failed(c, errno);
+        int error = read_error(c, got);
+        if (error) {
+            socket_failed(c, error);
             return PUMP_ENDED;
         }
         if (got == 0) {
@@ -88,7 +99,7 @@ static enum pumped pump_out(struct relay_connection *c, uint64_t now_ns)
 {
     struct relay *relay = c->relay;
     size_t moved = 0;
-    while (c->writable && !c->out_done) {
+    while (c->writable && !c->out_done && !c->write_error) {
         struct iovec pieces[PIECES_OUT];
         int n = lft_stream_read_view(c->stream, pieces, PIECES_OUT);
         if (n <= 0)
@@ -101,8 +112,9 @@ static enum pumped pump_out(struct relay_connection *c, uint64_t now_ns)
             n = cut(pieces, n, RELAY_SHAPER_FRAME);
         ssize_t put = writev(c->source.fd, pieces, n);
         if (put < 0 && errno != EAGAIN && errno != EINTR) {
-            socket_failed(c, errno);
-            return PUMP_ENDED;
+            c->write_error = errno;
+            c->readable = c->hangup = true; /* what the host had sent before is read to its end */
+            return PUMP_MORE;
         }
         if (put < (ssize_t)total(pieces, n))
             c->writable = false;
@@ -117,33 +129,38 @@ static enum pumped pump_out(struct relay_connection *c, uint64_t now_ns)
     return PUMP_IDLE;
 }
 
-/* True when the socket was reset after its end of file. Nothing is read any more that would show it, and there may be
- * nothing to write that would. */
-static bool broken_behind_end(const struct relay_connection *c, int *error)
+/* The errno of a socket that is not read any more, because it gave its end of file or the other host has failed. No
+ * read shows that such a socket has failed, and there may be nothing to write that would. 0: it has not failed. */
+static int error_behind_end(const struct relay_connection *c)
 {
-    socklen_t size = sizeof *error;
-    *error = 0;
-    return c->broken && c->in_done && getsockopt(c->source.fd, SOL_SOCKET, SO_ERROR, error, &size) == 0 && *error;
+    int error = c->write_error;
+    socklen_t size = sizeof error;
+    if (!c->in_done && lft_stream_is_read(c->stream))
+        return 0;
+    if (!error && c->broken)
+        getsockopt(c->source.fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    return error;
 }
 
 void pump(struct relay_connection *c, uint64_t now_ns)
 {
-    int error;
-    if (broken_behind_end(c, &error)) {
-        socket_failed(c, error);
-        return;
-    }
     enum pumped in = pump_in(c, now_ns);
     if (in == PUMP_ENDED)
         return;
     enum pumped out = pump_out(c, now_ns);
-    if (out == PUMP_ENDED)
+    int error = error_behind_end(c);
+    if (error) {
+        socket_failed(c, error);
         return;
+    }
     if (c->end_seen && !c->out_done) {
         shutdown(c->source.fd, SHUT_WR);
         c->out_done = true;
     }
-    if (c->in_done && c->out_done)
+    if (c->failed_seen) {
+        connection_begin_last_words(c);
+        last_words(c, now_ns);
+    } else if (c->in_done && c->out_done)
         connection_end(c, NULL, false);
     else if (in == PUMP_MORE || out == PUMP_MORE)
         connection_enqueue(c);

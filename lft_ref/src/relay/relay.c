@@ -21,6 +21,7 @@ struct relay *relay_create(const struct relay_settings *settings, struct loop *l
     relay->work.end = &relay->work.first;
     relay->held.end = &relay->held.first;
     relay->waiting.end = &relay->waiting.first;
+    relay->last.end = &relay->last.first;
     lft_shaper_init(&relay->host, settings->host_rate_bps, settings->burst_ns, RELAY_SHAPER_FRAME, loop_now_ns(loop));
     relay->bypassed = true; /* nothing is accelerated before the tunnel is up */
     relay->half_open = shares_create(settings->half_open_max);
@@ -100,6 +101,8 @@ static void stream_event(struct relay *relay, struct lft_stream *stream, unsigne
         connection->queue_full = false;
     if (events & LFT_EVENT_END)
         connection->end_seen = true;
+    if (events & LFT_EVENT_FAILED)
+        connection->failed_seen = true;
     connection_enqueue(connection);
 }
 
@@ -138,6 +141,9 @@ static void work_on(struct relay_connection *connection, uint64_t now_ns)
         if (connection->source.fd >= 0 && connection->stream)
             pump_early(connection, now_ns);
         break;
+    case RELAY_LAST_WORDS:
+        last_words(connection, now_ns);
+        break;
     case RELAY_RESOLVING:
     case RELAY_PHASES:
         break;
@@ -157,6 +163,8 @@ static void work(struct relay *relay, uint64_t now_ns)
 {
     if (lft_shaper_ready(&relay->host, now_ns))
         relay_end_hold(relay);
+    if (now_ns >= relay->last_ns)
+        relay_end_look(relay);
     for (size_t n = length(&relay->work); n && relay->work.first; n--) {
         struct relay_connection *connection = relay->work.first;
         relay_dequeue(connection);
@@ -178,7 +186,8 @@ bool relay_turn(struct relay *relay, uint64_t now_ns)
 uint64_t relay_next_ns(const struct relay *relay)
 {
     uint64_t held = relay->held.first ? lft_shaper_next_ns(&relay->host) : UINT64_MAX;
-    return nc_min(held, relay->local ? relay_local_next_ns(relay->local) : UINT64_MAX);
+    uint64_t last = relay->last.first ? relay->last_ns : UINT64_MAX;
+    return nc_min(nc_min(held, last), relay->local ? relay_local_next_ns(relay->local) : UINT64_MAX);
 }
 
 void relay_tick(struct relay *relay, uint64_t now_ns)
@@ -187,7 +196,9 @@ void relay_tick(struct relay *relay, uint64_t now_ns)
     resolver_tick(relay->resolver, now_ns);
     for (struct relay_connection *c = relay->first, *next; c; c = next) {
         next = c->next;
-        if (c->phase != RELAY_OPEN && now_ns > c->deadline_ns) {
+        if (c->phase == RELAY_LAST_WORDS) {
+            connection_enqueue(c);
+        } else if (c->phase != RELAY_OPEN && now_ns > c->deadline_ns) {
             relay->counters.half_open_expired++;
             connection_expire(c);
         } else if (c->phase == RELAY_OPEN && relay->settings.idle_ns &&

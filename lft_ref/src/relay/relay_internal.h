@@ -24,6 +24,8 @@ struct relay {
     struct work_list work;
     struct work_list held;    /* until the host rate allows more */
     struct work_list waiting; /* to connect, until the earlier connection of the same ends is over */
+    struct work_list last;    /* in RELAY_LAST_WORDS, until last_ns */
+    uint64_t last_ns;
     struct lft_shaper host;
     struct shares *half_open, *places;
     size_t n;
@@ -40,6 +42,8 @@ void relay_hold(struct relay_connection *connection);
 void relay_end_hold(struct relay *relay); /* the host rate allows more */
 void relay_wait_for_end(struct relay_connection *connection);
 void relay_end_wait(struct relay *relay); /* a connection has ended: those that wait try again */
+void relay_look_later(struct relay_connection *connection, uint64_t at_ns);
+void relay_end_look(struct relay *relay); /* last_ns has come */
 
 /* local.c: two sessions of this process back to back, for what the proxies accept while the tunnel is bypassed. */
 enum { RELAY_LOCAL_ENDS = 2 };
@@ -52,6 +56,9 @@ bool relay_local_move(struct relay_local *local, uint64_t now_ns); /* true: some
 uint64_t relay_local_next_ns(const struct relay_local *local);
 
 /* connection.c: connection.h. */
+
+/* last_words.c */
+void last_words(struct relay_connection *connection, uint64_t now_ns); /* a look at one in RELAY_LAST_WORDS */
 
 /* pump.c */
 void pump(struct relay_connection *connection, uint64_t now_ns);

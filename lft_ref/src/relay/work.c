@@ -1,5 +1,5 @@
-/* Work lists: connections that have something to do now, that wait for the host rate, or that wait until an earlier
- * connection has ended. A connection is in one of them at most. */
+/* Work lists: connections that have something to do now, that wait for the host rate, that wait until an earlier
+ * connection has ended, or until their host has acknowledged its last words. A connection is in one of them at most. */
 #include "relay_internal.h"
 
 static void append(struct work_list *list, struct relay_connection *connection)
@@ -27,6 +27,15 @@ void relay_wait_for_end(struct relay_connection *connection)
     append(&connection->relay->waiting, connection);
 }
 
+/* All of them look at one time, the first's. */
+void relay_look_later(struct relay_connection *connection, uint64_t at_ns)
+{
+    struct relay *relay = connection->relay;
+    if (!relay->last.first)
+        relay->last_ns = at_ns;
+    append(&relay->last, connection);
+}
+
 static bool take_out(struct work_list *list, struct relay_connection *connection)
 {
     struct relay_connection **at = &list->first;
@@ -44,8 +53,9 @@ static bool take_out(struct work_list *list, struct relay_connection *connection
 void relay_dequeue(struct relay_connection *connection)
 {
     struct relay *relay = connection->relay;
-    if (connection->queued && !take_out(&relay->work, connection) && !take_out(&relay->held, connection))
-        take_out(&relay->waiting, connection);
+    struct work_list *const lists[] = {&relay->work, &relay->held, &relay->waiting, &relay->last};
+    for (size_t i = 0; connection->queued && i < sizeof lists / sizeof lists[0]; i++)
+        take_out(lists[i], connection);
 }
 
 static void move_to_work(struct relay *relay, struct work_list *list)
@@ -65,4 +75,9 @@ void relay_end_hold(struct relay *relay)
 void relay_end_wait(struct relay *relay)
 {
     move_to_work(relay, &relay->waiting);
+}
+
+void relay_end_look(struct relay *relay)
+{
+    move_to_work(relay, &relay->last);
 }

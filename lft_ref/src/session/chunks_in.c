@@ -26,12 +26,21 @@ static void ignore(struct lft_stream *stream, struct lft_buffer *buffer, const s
     (void)stream, (void)buffer, (void)chunk;
 }
 
+/* Whether the peer's octets can end at this offset: it was granted, nothing beyond it has come, and no FIN or RESET has
+ * said something else. */
+static bool final_good(const struct lft_stream *stream, uint64_t final)
+{
+    return final <= stream->rx_granted && final >= nc_max(stream->rx_next, stream->rx_furthest) &&
+           (stream->rx_final == LFT_UNKNOWN || stream->rx_final == final);
+}
+
 /* A second FIN, and octets beyond the first one, are wrong; so is what was not granted or has come already. */
 static bool data_good(const struct lft_stream *stream, const struct lft_chunk *chunk)
 {
     uint64_t end = chunk->value + chunk->length;
-    bool again = chunk->type == LFT_CHUNK_FIN && stream->rx_final != LFT_UNKNOWN;
-    return !again && end <= stream->rx_granted && chunk->value >= stream->rx_next && end <= stream->rx_final;
+    bool fin = chunk->type == LFT_CHUNK_FIN, again = fin && stream->rx_final != LFT_UNKNOWN && !stream->rx_failed;
+    return !again && end <= stream->rx_granted && chunk->value >= stream->rx_next && end <= stream->rx_final &&
+           (!fin || final_good(stream, end));
 }
 
 static void take_data(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
@@ -43,8 +52,11 @@ static void take_data(struct lft_stream *stream, struct lft_buffer *buffer, cons
         violate(stream, &session->counters.rx_credit_violations);
         return;
     }
-    if (chunk->type == LFT_CHUNK_FIN)
+    stream->rx_furthest = nc_max(stream->rx_furthest, chunk->value + chunk->length);
+    if (chunk->type == LFT_CHUNK_FIN) {
         stream->rx_final = chunk->value + chunk->length;
+        stream->rx_ended = true;
+    }
     if (chunk->length && !lft_stream_keep(stream, buffer, chunk)) {
         violate(stream, &session->counters.rx_malformed);
         return;
@@ -60,6 +72,7 @@ static void count_data(struct lft_stream *stream, struct lft_buffer *buffer, con
     stream->rx_seen += chunk->length;
     if (chunk->type == LFT_CHUNK_FIN && stream->rx_final == LFT_UNKNOWN)
         stream->rx_final = chunk->value + chunk->length;
+    lft_stream_grant(stream);
 }
 
 static void take_open(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
@@ -94,23 +107,54 @@ static void learn_final(struct lft_stream *stream, const struct lft_chunk *chunk
     stream->rx_final = final > stream->rx_granted ? stream->rx_seen : final;
 }
 
-/* The peer ends the stream by REFUSE or RESET. As with a TCP RST, octets that we have not read are void. */
+/* Answers the peer's RESET or REFUSE, unless we have ended our half already. */
+static void stop_sending(struct lft_stream *stream)
+{
+    stream->session->counters.reset_there++;
+    if (!stream->tx_ended)
+        lft_stream_say(stream, LFT_SAY_RESET);
+    stream->tx_ended = true;
+    lft_stream_drop_tx(stream);
+}
+
+/* The peer ends the stream by REFUSE or RESET. Octets that we have not read are void. */
 static void take_end(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     struct lft_result result = {.code = LFT_RESULT_PROTOCOL};
     (void)buffer;
     lft_result_get(chunk->body, chunk->body + chunk->length, &result);
+    result.flags = 0;
     learn_final(stream, chunk);
-    stream->session->counters.reset_there++;
     stream->reset = true;
     stream->result = result;
-    if (!stream->tx_ended)
-        lft_stream_say(stream, LFT_SAY_RESET);
-    stream->tx_ended = true;
-    lft_stream_drop_data(stream);
+    stop_sending(stream);
+    lft_stream_drop_rx(stream);
     stream->events &= LFT_EVENT_OPENED;
     lft_stream_event(stream, LFT_EVENT_RESET);
     lft_stream_disown(stream);
+}
+
+/* The host at the other end has failed. As after a TCP RST on Linux, what it had sent before is still read. */
+static void take_reset(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
+{
+    struct lft_result result = {.code = LFT_RESULT_PROTOCOL};
+    lft_result_get(chunk->body, chunk->body + chunk->length, &result);
+    if (!(result.flags & LFT_RESET_BEHIND)) {
+        take_end(stream, buffer, chunk);
+        return;
+    }
+    if (!final_good(stream, chunk->value)) {
+        take_wrong(stream, buffer, chunk);
+        return;
+    }
+    stream->rx_final = chunk->value;
+    stream->rx_failed = true;
+    stream->rx_ended |= result.flags & LFT_RESET_ENDED;
+    result.flags = 0;
+    stream->result = result;
+    stop_sending(stream);
+    lft_stream_account(stream);
+    lft_stream_readable(stream);
 }
 
 static void note_end(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
@@ -143,10 +187,16 @@ static void take_credit(struct lft_stream *stream, struct lft_buffer *buffer, co
 
 static void take_accept(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
+    if (stream->accepted) {
+        take_wrong(stream, buffer, chunk);
+        return;
+    }
     stream->accepted = true;
     lft_stream_event(stream, LFT_EVENT_ACCEPTED);
     take_credit(stream, buffer, chunk);
     lft_stream_grant(stream);
+    if (stream->rx_failed)
+        lft_stream_readable(stream);
 }
 
 /* RETURNs may overtake one another; the latest counts. */
@@ -167,17 +217,21 @@ static void take_return(struct lft_stream *stream, struct lft_buffer *buffer, co
 typedef void take_chunk(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk);
 /* clang-format off */
 static take_chunk *const takes[LFT_STREAM_STATES][LFT_CHUNK_TYPES] = {
-    /*   END   DATA        FIN         OPEN        ACCEPT       REFUSE      RESET     CREDIT       RETURN */
+    /*   END   DATA        FIN         OPEN        ACCEPT       REFUSE      RESET       CREDIT       RETURN */
     [LFT_STREAM_EARLY] =
-        {NULL, take_data,  take_data,  take_open,  take_wrong,  take_wrong, take_end, take_credit, take_wrong},
+        {NULL, take_data,  take_data,  take_open,  take_wrong,  take_wrong, take_end,   take_credit, take_wrong},
     [LFT_STREAM_OPENING] =
-        {NULL, take_data,  take_data,  take_wrong, take_accept, take_end,   take_end, take_credit, take_return},
+        {NULL, take_data,  take_data,  take_wrong, take_accept, take_end,   take_reset, take_credit, take_return},
     [LFT_STREAM_ASKED] =
-        {NULL, take_data,  take_data,  take_wrong, take_wrong,  take_wrong, take_end, take_credit, take_wrong},
+        {NULL, take_data,  take_data,  take_wrong, take_wrong,  take_wrong, take_end,   take_credit, take_wrong},
     [LFT_STREAM_OPEN] =
-        {NULL, take_data,  take_data,  take_wrong, take_wrong,  take_wrong, take_end, take_credit, take_return},
+        {NULL, take_data,  take_data,  take_wrong, take_wrong,  take_wrong, take_reset, take_credit, take_return},
+    [LFT_STREAM_FAILING] =
+        {NULL, count_data, count_data, ignore,     ignore,      take_end,   take_end,   take_credit, take_return},
+    [LFT_STREAM_FAILED] =
+        {NULL, take_data,  take_data,  take_wrong, take_accept, take_wrong, take_wrong, ignore,      ignore},
     [LFT_STREAM_ENDED] =
-        {NULL, count_data, count_data, ignore,     ignore,      note_end,   note_end, ignore,      ignore},
+        {NULL, count_data, count_data, ignore,     ignore,      note_end,   note_end,   ignore,      ignore},
 };
 /* clang-format on */
 

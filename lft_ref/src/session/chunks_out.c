@@ -21,6 +21,7 @@ static size_t put_data(struct lft_stream *stream, uint8_t *at, size_t room)
     stream->deficit -= (int32_t)(bytes + LFT_CHUNK_HEADER);
     stream->tx_ended |= fin;
     lft_stream_update(stream);
+    lft_stream_say_failed(stream);
     lft_stream_offer_space(stream);
     return LFT_CHUNK_HEADER + bytes;
 }
@@ -66,7 +67,7 @@ static size_t put_saying(struct lft_stream *stream, unsigned say, uint8_t *at, s
 static bool is_useless(const struct lft_stream *stream, unsigned say)
 {
     if (say == LFT_SAY_CREDIT)
-        return stream->reset || stream->rx_final != LFT_UNKNOWN;
+        return (stream->reset && !stream->tx_failed) || stream->rx_final != LFT_UNKNOWN;
     if (say == LFT_SAY_RETURN)
         return stream->reset || stream->tx_finish || stream->tx_credit <= stream->tx_offset + stream->tx_keep;
     return false;

@@ -78,8 +78,20 @@ static uint64_t window(const struct lft_stream *stream)
     return nc_max(nc_min(need, most), least);
 }
 
+/* What a failing stream gets is not kept and takes no memory. Without credit for it two ends that fail at the same time
+ * would wait for each other's for ever. */
+static void grant_failing(struct lft_stream *stream)
+{
+    if (stream->rx_final != LFT_UNKNOWN || stream->rx_granted >= stream->rx_seen + LFT_EARLY_CREDIT / 2)
+        return;
+    stream->rx_granted = nc_min(stream->rx_seen + LFT_EARLY_CREDIT, LFT_VALUE_MAX);
+    lft_stream_say(stream, LFT_SAY_CREDIT);
+}
+
 void lft_stream_grant(struct lft_stream *stream)
 {
+    if (stream->tx_failed)
+        grant_failing(stream);
     if (stream->reset || stream->rx_final != LFT_UNKNOWN)
         return;
     uint64_t part = window(stream), wanted = nc_min(stream->rx_consumed + part, LFT_VALUE_MAX);
@@ -126,7 +138,7 @@ static void give_back(struct lft_stream *stream)
     uint64_t round_us = nc_max(stream->session->round_trip_ns, ROUND_LEAST_NS) / NC_NS_PER_US;
     bool first = stream->tx_marked == LFT_UNKNOWN;
     stream->tx_marked = stream->tx_offset;
-    if (first || !stream->accepted || stream->reset || stream->tx_finish)
+    if (first || !stream->accepted || stream->tx_finish || !lft_stream_is_read(stream))
         return;
     stream->tx_keep = nc_max(4 * sent * round_us / 1000000, LFT_EARLY_CREDIT);
     if (stream->tx_credit > stream->tx_offset + nc_max(2 * stream->tx_keep, LEAST_MAX))

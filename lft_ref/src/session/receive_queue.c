@@ -202,8 +202,14 @@ void lft_stream_readable(struct lft_stream *stream)
         stream->read_armed = false;
         lft_stream_event(stream, LFT_EVENT_READABLE);
     }
-    if (stream->rx_final == stream->rx_consumed && !stream->rx_queued && !stream->reset)
+    if (stream->rx_final != stream->rx_consumed || stream->rx_queued || stream->reset)
+        return;
+    if (stream->rx_ended)
         lft_stream_event(stream, LFT_EVENT_END);
+    if (stream->rx_failed && stream->accepted) { /* a RESET may arrive before the ACCEPT */
+        stream->reset = true;
+        lft_stream_event(stream, LFT_EVENT_FAILED);
+    }
 }
 
 int lft_stream_read_view(struct lft_stream *stream, struct iovec *pieces, int n)

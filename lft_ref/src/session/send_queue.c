@@ -68,7 +68,7 @@ static void trim(struct lft_stream *stream)
 
 int lft_stream_write_space(struct lft_stream *stream, struct iovec *pieces, int n)
 {
-    if (stream->reset || stream->tx_finish)
+    if (stream->tx_finish || !lft_stream_is_read(stream))
         return 0;
     trim(stream); /* space given earlier and not used */
     size_t limit = queue_limit(stream), room = limit > stream->tx_queued ? limit - stream->tx_queued : 0;
@@ -136,6 +136,11 @@ void lft_stream_finish(struct lft_stream *stream)
     lft_stream_update(stream);
 }
 
+bool lft_stream_is_read(const struct lft_stream *stream)
+{
+    return !stream->reset && !stream->rx_failed;
+}
+
 void lft_stream_drop_tx(struct lft_stream *stream)
 {
     lft_stream_unstarve(stream);
@@ -146,6 +151,7 @@ void lft_stream_drop_tx(struct lft_stream *stream)
     stream->session->tx_queued -= stream->tx_queued;
     stream->tx_first = stream->tx_last = stream->tx_written = NULL;
     stream->tx_queued = 0;
+    stream->tx_failed = false; /* what the RESET would stand behind is void */
     lft_stream_update(stream);
 }
 

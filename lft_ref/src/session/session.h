@@ -10,8 +10,9 @@
  *     LFT_EVENT_OPENED      connect() to lft_stream_where; then lft_stream_accept, or lft_stream_refuse with the reason
  *   Both sides, from then on:
  *     socket to stream      lft_stream_write_space, readv, lft_stream_wrote; lft_stream_finish at end of file;
- *                           lft_stream_reset after RST or an error
- *     stream to socket      lft_stream_read_view, writev, lft_stream_consumed; shut down writing at LFT_EVENT_END
+ *                           lft_stream_fail after RST or an error; lft_stream_reset when the relay itself gives up
+ *     stream to socket      lft_stream_read_view, writev, lft_stream_consumed; shut down writing at LFT_EVENT_END;
+ *                           reset the socket at LFT_EVENT_FAILED
  *     at last               lft_stream_release. The relay may not use the stream after it; the session still does what
  *                           the wire needs.
  *
@@ -38,6 +39,9 @@ enum lft_event {
     LFT_EVENT_WRITABLE = 8, /* there is room again after lft_stream_write_space gave none */
     LFT_EVENT_END = 16,     /* the peer's FIN, once every octet before it has been consumed */
     LFT_EVENT_RESET = 32,   /* refused or reset, as lft_stream_result says; all that is left to do is to release it */
+    /* The host at the other end has failed, as lft_stream_result says, and every octet that it sent before has been
+     * consumed. All that is left to do is to release the stream. */
+    LFT_EVENT_FAILED = 64,
 };
 
 struct lft_session_config {
@@ -96,7 +100,13 @@ void lft_stream_wrote(struct lft_stream *stream, size_t bytes); /* at most the s
 size_t lft_stream_write(struct lft_stream *stream, const void *at,
                         size_t bytes); /* copies; returns how many octets had room */
 void lft_stream_finish(struct lft_stream *stream);
+/* Ends the stream at once: octets under way in either direction are void. */
 void lft_stream_reset(struct lft_stream *stream, const struct lft_result *result);
+/* The socket has failed. What it gave before still goes to the peer, and the reset stands behind it. Octets of the peer
+ * are void. Release the stream then. */
+void lft_stream_fail(struct lft_stream *stream, const struct lft_result *result);
+/* Whether the peer still reads what is written. */
+bool lft_stream_is_read(const struct lft_stream *stream);
 
 /* Up to n pieces of what has arrived in order, for writev. Consumes nothing. Returns how many; 0: none. */
 int lft_stream_read_view(struct lft_stream *stream, struct iovec *pieces, int n);

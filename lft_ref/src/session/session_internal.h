@@ -27,7 +27,9 @@ enum lft_stream_state {
     LFT_STREAM_OPENING, /* opener: the acceptor has not answered */
     LFT_STREAM_ASKED,   /* acceptor: the OPEN has come, the relay has not answered it */
     LFT_STREAM_OPEN,
-    LFT_STREAM_ENDED, /* REFUSE or RESET was sent or has come; the wire is not done */
+    LFT_STREAM_FAILING, /* this end's RESET waits behind octets that are not sent yet */
+    LFT_STREAM_FAILED,  /* the peer's RESET has come, and octets before it have not all been read */
+    LFT_STREAM_ENDED,   /* REFUSE or RESET was sent or has come; the wire is not done */
     LFT_STREAM_STATES
 };
 #define LFT_VALUE_MAX ((UINT64_C(1) << 48) - 1)
@@ -81,7 +83,7 @@ struct lft_stream {
     void *user;
     struct lft_open *where; /* opener: until the OPEN is sent; acceptor: until the stream is freed */
     struct lft_result result;
-    /* reset: no more data flows, in either direction; dead: its association has ended */
+    /* reset: no more data flows, but for what stands before our RESET (tx_failed); dead: its association has ended */
     bool ours, opened, accepted, released, reset, dead;
     unsigned events;
     uint8_t say; /* LFT_SAY_ bits */
@@ -96,11 +98,13 @@ struct lft_stream {
     uint64_t tx_marked, tx_keep; /* the offset a second ago; the credit that RETURN will leave */
     uint16_t tx_returns;         /* RETURN chunks sent */
     bool tx_finish, tx_ended;    /* tx_finish: FIN is wanted; tx_ended: FIN, REFUSE or RESET is on its way */
+    bool tx_failed;              /* RESET is wanted behind what is queued */
 
     struct lft_piece *rx_first, *rx_last, *rx_holes;
     size_t rx_queued, rx_holed;
-    uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final;
-    uint64_t rx_promise; /* this stream's part of the session's rx_promised */
+    uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final, rx_furthest; /* furthest: the end of what has come */
+    bool rx_ended, rx_failed; /* the peer has said FIN; RESET behind its octets */
+    uint64_t rx_promise;      /* this stream's part of the session's rx_promised */
     /* Credit (credit.c). proven: it has been read for more than a round trip, or has given credit back. The peaks
      * decay: octets read in a round trip, and octets that waited for a missing one. */
     bool rx_proven;
@@ -177,6 +181,7 @@ void lft_clients_tick(struct lft_session *session);
 void lft_stream_event(struct lft_stream *stream, unsigned events);
 void lft_stream_say(struct lft_stream *stream, unsigned say);
 void lft_stream_update(struct lft_stream *stream); /* after any change that decides whether the stream can send data */
+void lft_stream_say_failed(struct lft_stream *stream); /* says RESET when all that stands before it is framed */
 struct lft_stream *lft_session_turn(struct lft_session *session); /* the stream that may send data now; NULL: none */
 /* send_queue.c */
 void lft_stream_dequeue(struct lft_stream *stream, uint8_t *at, size_t bytes); /* copies out what is queued first */
@@ -195,8 +200,8 @@ void lft_stream_mark_active(struct lft_stream *stream, uint32_t bytes);
 /* receive_queue.c */
 bool lft_stream_keep(struct lft_stream *stream, struct lft_buffer *buffer,
                      const struct lft_chunk *chunk); /* false: no memory */
-void lft_stream_readable(
-    struct lft_stream *stream); /* tells the relay of octets or of the end, when it does not know yet */
+/* Tells the relay of octets, of the end or of the peer's failure, when its turn has come. */
+void lft_stream_readable(struct lft_stream *stream);
 void lft_stream_drop_rx(struct lft_stream *stream);
 /* stream.c */
 struct lft_stream *lft_stream_new(struct lft_session *session, uint32_t id, bool ours); /* NULL: no memory */

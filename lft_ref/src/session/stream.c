@@ -29,7 +29,9 @@ struct lft_stream *lft_stream_new(struct lft_session *session, uint32_t id, bool
 enum lft_stream_state lft_stream_state(const struct lft_stream *stream)
 {
     if (stream->reset)
-        return LFT_STREAM_ENDED;
+        return stream->tx_failed ? LFT_STREAM_FAILING : LFT_STREAM_ENDED;
+    if (stream->rx_failed)
+        return LFT_STREAM_FAILED;
     if (!stream->opened)
         return LFT_STREAM_EARLY;
     return stream->accepted ? LFT_STREAM_OPEN : stream->ours ? LFT_STREAM_OPENING : LFT_STREAM_ASKED;
@@ -84,6 +86,8 @@ void lft_stream_disown(struct lft_stream *stream)
 void lft_stream_die(struct lft_stream *stream, unsigned code)
 {
     struct lft_session *session = stream->session;
+    if (!stream->reset || !stream->result.code)
+        stream->result.code = (uint8_t)code;
     stream->dead = stream->reset = true;
     lft_stream_drop_data(stream);
     stream->say = 0;
@@ -91,10 +95,10 @@ void lft_stream_die(struct lft_stream *stream, unsigned code)
         LFT_REMOVE(&session->saying, stream, saying);
     stream->on_saying = false;
     lft_stream_update(stream);
-    stream->events = 0;
-    if (!stream->result.code)
-        stream->result.code = (uint8_t)code;
-    lft_stream_event(stream, LFT_EVENT_RESET);
+    if (!(stream->events & LFT_EVENT_FAILED)) { /* with that one it is over already */
+        stream->events = 0;
+        lft_stream_event(stream, LFT_EVENT_RESET);
+    }
     lft_stream_disown(stream);
     lft_stream_maybe_free(stream);
 }
@@ -184,12 +188,30 @@ void lft_stream_reset(struct lft_stream *stream, const struct lft_result *result
     if (stream->reset || stream->dead)
         return;
     stream->session->counters.reset_here++;
-    stream->result = *result;
     stream->reset = true;
     lft_stream_drop_data(stream);
+    if (stream->rx_failed) /* we have said RESET already */
+        return;
+    stream->result = *result;
     /* After our FIN there is nothing more to say about our octets, but the peer must learn that we read no more. */
     stream->tx_ended = true;
     lft_stream_say(stream, LFT_SAY_RESET);
+}
+
+void lft_stream_fail(struct lft_stream *stream, const struct lft_result *result)
+{
+    if (stream->reset || stream->rx_failed || !stream->accepted) { /* nobody reads what was written, or not yet */
+        lft_stream_reset(stream, result);
+        return;
+    }
+    stream->session->counters.reset_here++;
+    stream->result = *result;
+    stream->result.flags = LFT_RESET_BEHIND | (stream->tx_finish ? LFT_RESET_ENDED : 0);
+    stream->reset = stream->tx_failed = true;
+    lft_stream_drop_rx(stream);
+    lft_stream_update(stream);
+    lft_stream_say_failed(stream);
+    lft_stream_grant(stream);
 }
 
 void lft_stream_release(struct lft_stream *stream)

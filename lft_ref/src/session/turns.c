@@ -37,7 +37,7 @@ void lft_stream_say(struct lft_stream *stream, unsigned say)
 
 static bool can_send(const struct lft_stream *stream)
 {
-    if (stream->reset || stream->tx_ended || (!stream->ours && !stream->accepted))
+    if ((stream->reset && !stream->tx_failed) || stream->tx_ended || (!stream->ours && !stream->accepted))
         return false;
     return stream->tx_queued ? stream->tx_offset < stream->tx_credit : stream->tx_finish;
 }
@@ -54,6 +54,16 @@ void lft_stream_update(struct lft_stream *stream)
         stream->deficit = LFT_QUANTUM;
         LFT_APPEND(&session->fresh, stream, turn);
     }
+}
+
+void lft_stream_say_failed(struct lft_stream *stream)
+{
+    if (!stream->tx_failed || stream->tx_queued || (stream->tx_finish && !stream->tx_ended))
+        return;
+    stream->tx_failed = false;
+    stream->tx_ended = true;
+    lft_stream_update(stream);
+    lft_stream_say(stream, LFT_SAY_RESET);
 }
 
 static void move(struct lft_stream *stream, enum lft_list to)

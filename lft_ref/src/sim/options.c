@@ -65,6 +65,8 @@ static const struct nc_option table[] = {
      "virtual time to write for, unless --bytes is given", OFFSET(duration_ns)},
     {"cut", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "end after the duration, even if data is still under way",
      OFFSET(cut)},
+    {"fail", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL,
+     "sources end by a failure of their hosts, as by a RST, which must arrive behind their last octet", OFFSET(fail)},
     {"bytes", 'n', NC_OPT_QUANTITY, NC_UNIT_BYTES, "0", 0, 0, NULL, NULL, "octets to write in all, over all streams",
      OFFSET(bytes)},
     {"streams", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "1", 1, 10000, NULL, "N", "streams at once", OFFSET(streams)},

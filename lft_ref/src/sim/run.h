@@ -18,7 +18,7 @@ struct end {
 struct source {
     struct lft_stream *stream;
     uint64_t written, limit; /* limit 0: it writes until the duration is over */
-    bool finished, blocked;
+    bool accepted, finished, blocked;
 };
 struct sink {
     uint64_t read, done_ns;

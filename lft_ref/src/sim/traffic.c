@@ -50,6 +50,22 @@ void sim_open_stream(struct run *run, size_t i, uint64_t bytes)
     source->limit = bytes;
 }
 
+/* A stream that the other end has not accepted has no host yet that could fail. */
+static void end_stream(const struct run *run, struct source *source)
+{
+    bool fail = run->trial->settings->fail;
+    if (fail && !source->accepted)
+        return;
+    source->finished = true;
+    if (!fail) {
+        lft_stream_finish(source->stream);
+        return;
+    }
+    lft_stream_fail(source->stream, &(struct lft_result){.code = LFT_RESULT_RESET});
+    lft_stream_release(source->stream);
+    source->stream = NULL;
+}
+
 static void write_stream(struct run *run, struct source *source, uint64_t *allowed)
 {
     struct iovec pieces[4];
@@ -74,10 +90,8 @@ static void write_stream(struct run *run, struct source *source, uint64_t *allow
         if (!wrote)
             break;
     }
-    if (over) {
-        lft_stream_finish(source->stream);
-        source->finished = true;
-    }
+    if (over)
+        end_stream(run, source);
 }
 
 void sim_write_all(struct run *run)
@@ -137,10 +151,11 @@ void sim_events_b(struct run *run)
         struct sink *sink = lft_stream_user(stream);
         if (events & LFT_EVENT_READABLE)
             read_stream(run, stream, sink);
-        if (events & LFT_EVENT_END) {
+        if (events & (LFT_EVENT_END | LFT_EVENT_FAILED)) {
             assert(!sink->done);
             sink->done = true;
             sink->done_ns = run->now_ns;
+            run->result->intact &= sink->read == run->sources[sink - run->sinks].written;
             lft_stream_finish(stream);
             lft_stream_release(stream);
         }
@@ -156,6 +171,7 @@ void sim_events_a(struct run *run)
         struct source *source = lft_stream_user(stream);
         if (events & LFT_EVENT_WRITABLE)
             source->blocked = false;
+        source->accepted |= (events & LFT_EVENT_ACCEPTED) != 0;
         if (events & LFT_EVENT_ACCEPTED && !run->result->connect_ns)
             run->result->connect_ns = run->now_ns;
         if (events & LFT_EVENT_END && source->finished) {

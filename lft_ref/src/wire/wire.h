@@ -136,9 +136,15 @@ enum lft_result_code {
     LFT_RESULT_PROTOCOL,
     LFT_RESULTS
 };
+/* Flags of a RESET. An end that does not know them drops what it has not read, as at a RESET without flags. */
+enum {
+    LFT_RESET_BEHIND = 1, /* the octets before the RESET's value are delivered first */
+    LFT_RESET_ENDED = 2,  /* and the end of the stream: a FIN was said before */
+};
 struct lft_result {
     uint8_t code;                 /* enum lft_result_code */
     uint8_t icmp_type, icmp_code; /* with LFT_RESULT_ICMP: of ICMP or ICMPv6, by the stream's address family */
+    uint8_t flags;                /* LFT_RESET_ */
     uint8_t from[16];             /* the sender of the ICMP error, IPv4 in the first 4 octets; zeros: unknown */
 };
 const char *lft_result_text(unsigned code);

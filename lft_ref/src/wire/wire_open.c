@@ -85,7 +85,7 @@ void lft_result_put(uint8_t at[LFT_RESULT_BYTES], const struct lft_result *resul
     at[0] = result->code;
     at[1] = result->icmp_type;
     at[2] = result->icmp_code;
-    at[3] = 0;
+    at[3] = result->flags;
     memcpy(at + 4, result->from, sizeof result->from);
 }
 
@@ -93,7 +93,7 @@ int lft_result_get(const uint8_t *at, const uint8_t *end, struct lft_result *res
 {
     if (end - at != LFT_RESULT_BYTES)
         return -1;
-    *result = (struct lft_result){.code = at[0], .icmp_type = at[1], .icmp_code = at[2]};
+    *result = (struct lft_result){.code = at[0], .icmp_type = at[1], .icmp_code = at[2], .flags = at[3]};
     memcpy(result->from, at + 4, sizeof result->from);
     return 0;
 }

@@ -59,9 +59,34 @@ static void given_up(struct bench *bench)
     CHECK_EQ(heard(bench, OWN_ID, &code), LFT_CHUNK_RESET);
 }
 
+/* Its host has failed, and the peer has no credit left for what it sent before. */
+static void failing(struct bench *bench)
+{
+    opened(bench);
+    bench->stream->tx_credit = 0;
+    CHECK_EQ(lft_stream_write(bench->stream, "octets", 6), 6);
+    lft_stream_fail(bench->stream, &(struct lft_result){.code = LFT_RESULT_RESET});
+    lft_stream_release(bench->stream);
+    bench->stream = NULL;
+}
+/* A RESET that stands behind `value` octets; `flags` besides LFT_RESET_BEHIND. */
+static void say_failed(struct bench *bench, uint32_t id, uint64_t value, uint8_t flags)
+{
+    uint8_t body[LFT_RESULT_BYTES];
+    lft_result_put(body, &(struct lft_result){.code = LFT_RESULT_RESET, .flags = LFT_RESET_BEHIND | flags});
+    say_about(bench, LFT_CHUNK_RESET, id, value, body, sizeof body);
+}
+static void failed(struct bench *bench)
+{
+    unsigned code;
+    opened(bench);
+    say_failed(bench, OWN_ID, 7, 0);
+    CHECK_EQ(heard(bench, OWN_ID, &code), LFT_CHUNK_RESET);
+}
+
 /* The state afterwards, a letter for each of DATA FIN OPEN ACCEPT REFUSE RESET CREDIT RETURN: - none, e early, p
- * opening, a asked, o open, d ended by the peer, ! a protocol error, r refused for want of room, x ended before as
- * well. */
+ * opening, a asked, o open, g failing, f failed, d ended by the peer, s has said RESET and waits for the peer's, ! a
+ * protocol error, r refused for want of room, x ended before as well. */
 struct row {
     const char *state;
     void (*make)(struct bench *);
@@ -77,13 +102,15 @@ static const struct row rows[] = {
     {"asked", asked, PEERS_ID, "aa!!!da!"},
     {"open, acceptor", accepting, PEERS_ID, "oo!!!doo"},
     {"open, opener", opened, OWN_ID, "oo!!!doo"},
+    {"failing", failing, OWN_ID, "ggggddsg"},
+    {"failed", failed, OWN_ID, "fdddddff"}, /* the FIN is at another offset */
     {"ended, acceptor", refused, PEERS_ID, "x-xx--xx"},
     {"ended, opener", given_up, OWN_ID, "x-xx--xx"},
 };
 
 static char state_letter(const struct lft_stream *stream)
 {
-    static const char letters[LFT_STREAM_STATES] = {'e', 'p', 'a', 'o', 'x'};
+    static const char letters[LFT_STREAM_STATES] = {'e', 'p', 'a', 'o', 'g', 'f', 'x'};
     return stream ? letters[lft_stream_state(stream)] : '-';
 }
 
@@ -92,6 +119,9 @@ static char outcome(struct bench *bench, uint32_t id, bool ended_before)
 {
     char state = state_letter(lft_stream_find(bench->session, id));
     unsigned code = 0, said = heard(bench, id, &code);
+    const struct lft_stream *stream = lft_stream_find(bench->session, id);
+    if (said == LFT_CHUNK_RESET && stream && stream->rx_final == LFT_UNKNOWN)
+        return 's';
     if (said == LFT_CHUNK_RESET)
         return code == LFT_RESULT_PROTOCOL ? '!' : 'd';
     if (said == LFT_CHUNK_REFUSE)
@@ -156,6 +186,74 @@ static void a_closed_half_takes_what_is_missing(void)
     }
 }
 
+/* FIN and RESET cannot stand before octets that have come, in order or not. */
+static void an_end_before_octets_is_wrong(void)
+{
+    static const uint8_t octets[10];
+    unsigned code;
+    for (unsigned fin = 0; fin < 2; fin++)
+        for (uint64_t end = 4; end < 10; end += 5) { /* 5 octets in order, and 5 from 10 on */
+            struct bench bench = bench_start();
+            accepting(&bench);
+            say_about(&bench, LFT_CHUNK_DATA, PEERS_ID, 0, octets, 5);
+            say_about(&bench, LFT_CHUNK_DATA, PEERS_ID, 10, octets, 5);
+            if (fin)
+                say_about(&bench, LFT_CHUNK_FIN, PEERS_ID, end, NULL, 0);
+            else
+                say_failed(&bench, PEERS_ID, end, 0);
+            CHECK(heard(&bench, PEERS_ID, &code) == LFT_CHUNK_RESET && code == LFT_RESULT_PROTOCOL);
+            relay_lets_go(&bench, PEERS_ID);
+            bench_end(&bench);
+        }
+    struct bench bench = bench_start();
+    accepting(&bench);
+    say_failed(&bench, PEERS_ID, MEMORY, 0); /* beyond the credit */
+    CHECK(heard(&bench, PEERS_ID, &code) == LFT_CHUNK_RESET && code == LFT_RESULT_PROTOCOL);
+    relay_lets_go(&bench, PEERS_ID);
+    bench_end(&bench);
+}
+
+/* The next event of the bench's stream must be this. */
+static void expect(struct bench *bench, unsigned want)
+{
+    unsigned events = 0;
+    CHECK(lft_session_event(bench->session, &events) == bench->stream);
+    CHECK_EQ(events, want);
+}
+
+/* The octets before a RESET come in any order around it, and the ACCEPT after it. The relay reads all of them, then it
+ * learns of the end of data, if there was one, and of the failure. */
+static void what_stands_before_a_reset_is_read(void)
+{
+    static const uint8_t octets[10];
+    unsigned code, events;
+    for (unsigned ended = 0; ended < 2; ended++)
+        for (unsigned accept_last = 0; accept_last < 2; accept_last++) {
+            struct bench bench = bench_start();
+            (accept_last ? opening : opened)(&bench);
+            say_about(&bench, LFT_CHUNK_DATA, OWN_ID, 5, octets, 5);
+            say_failed(&bench, OWN_ID, 10, ended ? LFT_RESET_ENDED : 0);
+            CHECK(heard(&bench, OWN_ID, &code) == LFT_CHUNK_RESET && code == LFT_RESULT_RESET);
+            CHECK(!lft_stream_is_read(bench.stream) && !lft_stream_write(bench.stream, "x", 1));
+            CHECK(!lft_session_event(bench.session, &events));
+            say_about(&bench, LFT_CHUNK_DATA, OWN_ID, 0, octets, 5);
+            if (ended)
+                say_about(&bench, LFT_CHUNK_FIN, OWN_ID, 10, NULL, 0);
+            expect(&bench, LFT_EVENT_READABLE);
+            lft_stream_consumed(bench.stream, 10, 1);
+            if (accept_last) {
+                if (ended)
+                    expect(&bench, LFT_EVENT_END);
+                CHECK(!lft_session_event(bench.session, &events));
+                say(&bench, LFT_CHUNK_ACCEPT, OWN_ID);
+            }
+            expect(&bench, (accept_last ? LFT_EVENT_ACCEPTED : 0) | (ended ? LFT_EVENT_END : 0) | LFT_EVENT_FAILED);
+            CHECK_EQ(lft_stream_result(bench.stream)->code, LFT_RESULT_RESET);
+            relay_lets_go(&bench, OWN_ID);
+            bench_end(&bench);
+        }
+}
+
 /* Whatever comes first of a stream that there is no room for, even ten times as many: each is refused once, and late
  * chunks of it are ignored. */
 static void what_has_no_room_is_refused(void)
@@ -216,6 +314,8 @@ int main(void)
 {
     RUN(every_chunk_in_every_state);
     RUN(a_closed_half_takes_what_is_missing);
+    RUN(an_end_before_octets_is_wrong);
+    RUN(what_stands_before_a_reset_is_read);
     RUN(what_has_no_room_is_refused);
     RUN(credit_before_its_open_counts);
     RUN(what_crosses_a_return_does_not_count);

@@ -92,7 +92,7 @@ static void relay(struct lft_session *session, uint64_t now_ns)
         for (int k = 0, n = events & LFT_EVENT_READABLE ? lft_stream_read_view(stream, pieces, 4) : 0; k < n; k++)
             bytes += pieces[k].iov_len;
         lft_stream_consumed(stream, bytes, now_ns);
-        if (events & (LFT_EVENT_RESET | LFT_EVENT_END))
+        if (events & (LFT_EVENT_RESET | LFT_EVENT_END | LFT_EVENT_FAILED))
             lft_stream_release(stream);
     }
 }

@@ -1,6 +1,6 @@
 /* A peer that has the key and says anything: rows of (command, number, counter step, length, payload) go into an
- * engine and its session, with the peer's strategy from the first octet; a relay accepts, reads, resets. Nothing may
- * crash, and nothing may stay behind. */
+ * engine and its session, with the peer's strategy from the first octet; a relay accepts, reads, resets, and its hosts
+ * fail. Nothing may crash, and nothing may stay behind. */
 #include <assert.h>
 #include <string.h>
 
@@ -26,7 +26,9 @@ static void relay(struct lft_session *session, uint8_t choice)
         for (int k = 0; k < n; k++)
             bytes += pieces[k].iov_len;
         lft_stream_consumed(stream, bytes, 0);
-        if (events & (LFT_EVENT_RESET | LFT_EVENT_END))
+        if (choice & 8)
+            lft_stream_fail(stream, &(struct lft_result){.code = LFT_RESULT_RESET});
+        if (choice & 8 || events & (LFT_EVENT_RESET | LFT_EVENT_END | LFT_EVENT_FAILED))
             lft_stream_release(stream);
     }
 }

@@ -12,6 +12,7 @@ enum { FLOWS = 64, FLIGHT = 96, ROOM = 1400 };
 struct half {
     struct lft_stream *stream; /* NULL: not known here yet, or released */
     bool known, accepted, finished, gave_up, saw_end, saw_reset;
+    bool failed; /* its host failed while the stream was open at both ends */
     uint64_t written, read;
 };
 struct flow {
@@ -35,7 +36,7 @@ struct model {
     struct flow flow[FLOWS];
     struct frame flight[2][FLIGHT]; /* by destination */
     size_t flight_n[2];
-    uint64_t now_ns, step, opened, restarts, no_memory, ended_whole, ended_reset, refused;
+    uint64_t now_ns, step, opened, restarts, no_memory, ended_whole, ended_reset, refused, failed;
     uint32_t uid;
 };
 
@@ -130,9 +131,13 @@ static inline void act(struct model *m, struct flow *flow, unsigned end, bool dr
         return;
     }
     unsigned choice = seeded_below(&m->seeded, 1000);
-    if (choice == 0 && !draining) { /* either of the two ways in which a relay gives up */
+    if (choice == 0 && !draining) { /* one of the three ways in which a relay gives up */
+        unsigned way = seeded_below(&m->seeded, 3);
         half->gave_up = true;
-        if (one_in(m, 2))
+        half->failed = way == 0 && lft_stream_state(half->stream) == LFT_STREAM_OPEN;
+        if (way == 0)
+            lft_stream_fail(half->stream, &(struct lft_result){.code = LFT_RESULT_RESET});
+        else if (way == 1)
             lft_stream_reset(half->stream, &(struct lft_result){.code = LFT_RESULT_IDLE});
         release(flow, end);
     } else if (end != flow->opener && !half->accepted)
@@ -175,7 +180,15 @@ static inline void take_event(struct model *m, unsigned end, struct lft_stream *
         CHECK_EQ(half->read, other->written);
         half->saw_end = true;
     }
-    if (events & LFT_EVENT_RESET) {
+    unsigned code = lft_stream_result(stream)->code;
+    if (events & LFT_EVENT_FAILED) { /* behind all that the peer had written before */
+        CHECK(other->failed && code == LFT_RESULT_RESET);
+        CHECK_EQ(half->read, other->written);
+        m->failed++;
+    }
+    if (events & LFT_EVENT_RESET) /* no other reset gets before those octets, unless the association ends */
+        CHECK(!other->failed || code == LFT_RESULT_OUTAGE || code == LFT_RESULT_PEER_RESTARTED);
+    if (events & (LFT_EVENT_RESET | LFT_EVENT_FAILED)) {
         half->saw_reset = true;
         release(flow, end);
     }

@@ -13,14 +13,17 @@ static const uint32_t streams_max[2] = {90, 28}; /* unlike, so that one end refu
 
 /* --- frames, and the table --- */
 
-/* FORMAT.md, "Chunks": the states that a chunk may lead to, by letters: - none, e early, p opening, a asked, o open, x
- * ended. A chunk that is wrong in a state has no letters, because two sessions that keep to the rules never send it. */
+/* FORMAT.md, "Chunks": the states that a chunk may lead to, by letters: - none, e early, p opening, a asked, o open, g
+ * failing, f failed, x ended. A chunk that is wrong in a state has no letters, because two sessions that keep to the
+ * rules never send it. */
 static const char *const table[LFT_STREAM_STATES + 1][LFT_CHUNK_TYPES] = {
     /*                       END DATA  FIN   OPEN  ACCEPT REFUSE RESET CREDIT RETURN */
     [LFT_STREAM_EARLY] = {"", "e", "e", "a", "", "", "x-", "e", ""},
-    [LFT_STREAM_OPENING] = {"", "p", "p", "", "o", "x-", "x-", "p", "p"},
+    [LFT_STREAM_OPENING] = {"", "p", "p", "", "o", "x-", "x-f", "p", "p"},
     [LFT_STREAM_ASKED] = {"", "a", "a", "", "", "", "x-", "a", ""},
-    [LFT_STREAM_OPEN] = {"", "o", "o-", "", "", "", "x-", "o", "o"},
+    [LFT_STREAM_OPEN] = {"", "o", "o-", "", "", "", "x-f", "o", "o"},
+    [LFT_STREAM_FAILING] = {"", "g", "g", "", "", "", "x-", "g", "g"},
+    [LFT_STREAM_FAILED] = {"", "f", "f", "", "fx", "", "", "f", "f"},
     [LFT_STREAM_ENDED] = {"", "x-", "x-", "x", "x", "x-", "x-", "x", "x"},
     [LFT_STREAM_STATES] = {"", "-e", "-e", "-a", "-", "-", "-x", "-e", "-"},
 };
@@ -34,7 +37,7 @@ static unsigned state_of(const struct lft_session *session, uint32_t id)
 /* Delivers a frame chunk by chunk, and looks at the stream's state before and after each. */
 static void deliver(struct model *m, unsigned end, struct lft_buffer *buffer, size_t n)
 {
-    static const char letters[LFT_STREAM_STATES + 1] = {'e', 'p', 'a', 'o', 'x', '-'};
+    static const char letters[LFT_STREAM_STATES + 1] = {'e', 'p', 'a', 'o', 'g', 'f', 'x', '-'};
     const uint8_t *cursor = buffer->at;
     struct lft_chunk chunk;
     for (const uint8_t *from = cursor; lft_chunk_get(&cursor, buffer->at + n, &chunk) > 0; from = cursor) {
@@ -191,12 +194,13 @@ static void every_stream_ends(void)
     while (m->step < steps)
         step(m, false);
     drain(m);
-    printf("steps %llu streams %llu whole %llu reset %llu refused %llu restarts %llu no_memory %llu\n",
+    printf("steps %llu streams %llu whole %llu reset %llu failed %llu refused %llu restarts %llu no_memory %llu\n",
            (unsigned long long)m->step, (unsigned long long)m->opened, (unsigned long long)m->ended_whole,
-           (unsigned long long)m->ended_reset, (unsigned long long)m->refused, (unsigned long long)m->restarts,
-           (unsigned long long)m->no_memory);
+           (unsigned long long)m->ended_reset, (unsigned long long)m->failed, (unsigned long long)m->refused,
+           (unsigned long long)m->restarts, (unsigned long long)m->no_memory);
     nothing_is_left(m);
-    CHECK(m->ended_whole > steps / 10000 && m->ended_reset > steps / 10000); /* both ways to end were taken */
+    CHECK(m->ended_whole > steps / 10000 && m->ended_reset > steps / 10000); /* all ways to end were taken */
+    CHECK(m->failed > steps / 100000);
     free(m);
 }
 
