@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LEAST_OPENING = 32 * 1024  # of pktlogger's option
 _NEEDED = ("t_ns", "stream", "notsent_bytes")
-_MORE = ("queued_bytes", "sndbuf_bytes", "total_rto")  # that kernels and earlier versions of rttcp may lack
+_MORE = ("queued_bytes", "sndbuf_bytes", "total_rto", "opening_bytes")  # that kernels and earlier versions of rttcp may lack
 
 
 @contextmanager
@@ -118,6 +118,6 @@ def _counted_back(end: dict[str, Any]) -> Iterator[pa.Table]:
     if len(streams) == 1 and counted is not None and {"t0_realtime_ns", "elapsed_ns"} <= side.keys():
         ports = [int(streams[0][name].rpartition(":")[2]) for name in ("local", "remote")]
         over_ns = int(side["t0_realtime_ns"]) + int(side["elapsed_ns"])
-        values = dict.fromkeys(("notsent_bytes", "queued_bytes", "sndbuf_bytes"), 0) | {"total_rto": counted}
+        values = dict.fromkeys(("notsent_bytes", *_MORE), 0) | {"total_rto": counted}
         yield pa.table({"t_ns": [over_ns], "local_port": [ports[0]], "remote_port": [ports[1]],
                         **{name: [value] for name, value in values.items()}})  # fmt: skip

@@ -57,7 +57,10 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     if (!l)
         return NULL;
     l->path = *path;
-    if (l->path.opening_bytes < PL_OPENING_BYTES)
+    uint64_t opening = pl_samples_opening(&path->samples);
+    if (opening) /* and what it said before that is less than a segment */
+        l->path.opening_bytes = opening + path->mss;
+    else if (l->path.opening_bytes < PL_OPENING_BYTES)
         l->path.opening_bytes = PL_OPENING_BYTES;
     l->round_samples = path->samples;
     l->spans = pl_spans_new(path->sink, path->context);
@@ -78,12 +81,17 @@ static uint32_t first_steady(const struct pl_limits *l)
     return l->number + 1 > PL_STEADY_ROUNDS ? l->number + 1 - PL_STEADY_ROUNDS : 0;
 }
 
+static bool unheld(struct pl_limits *l, int64_t now_ns)
+{
+    struct pl_samples_seen seen = pl_samples_over(&l->round_samples, l->round.t0_ns, now_ns, l->rounds.mss);
+    return (seen.unsent + seen.idle) * 2 > seen.n;
+}
+
 static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     bool relabel = false;
-    struct pl_samples_seen seen = pl_samples_over(&l->round_samples, l->round.t0_ns, sent->t_ns, l->rounds.mss);
     l->round.t1_ns = sent->t_ns;
-    l->round.unheld = (seen.unsent + seen.idle) * 2 > seen.n;
+    l->round.unheld = unheld(l, sent->t_ns);
     if (l->mode == PL_MODE_NORMAL && l->round.flight)
         l->last_cause = pl_round_judge(&l->rounds, &l->round, &relabel);
     pl_spans_close(&l->spans, l->last_cause);
@@ -94,12 +102,22 @@ static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
     pl_spans_let_go(&l->spans, first_steady(l));
 }
 
+/* What the round before says of one that does not come to its end, as far as this one does not contradict it. */
+static enum pl_limit_cause carried(struct pl_limits *l, int64_t now_ns)
+{
+    if (l->last_cause != PL_LIMIT_SEND_BUFFER)
+        return l->last_cause;
+    if (l->round.shut)
+        return PL_LIMIT_RECEIVER_WINDOW;
+    return unheld(l, now_ns) ? pl_round_window(&l->rounds) : PL_LIMIT_SEND_BUFFER;
+}
+
 /* A round that does not come to its end has the cause of the one before. Where that was not slow start, which lets a
  * queue grow before it fills the line, a queue tells more. */
 static void cut_round(struct pl_limits *l, int64_t now_ns)
 {
     bool standing = l->round.queue_ns >= l->rounds.standing_ns && l->last_cause != PL_LIMIT_SLOW_START;
-    pl_spans_close(&l->spans, standing ? PL_LIMIT_PATH_RATE : l->last_cause);
+    pl_spans_close(&l->spans, standing ? PL_LIMIT_PATH_RATE : carried(l, now_ns));
     l->round = fresh_round(l->round.end, now_ns);
 }
 

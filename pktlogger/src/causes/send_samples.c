@@ -11,7 +11,7 @@
 #define NEAR_NS (2 * MS)            /* the kernel counts a time-out, and sends, within this of the capture's time */
 #define LEAST_TIMEOUT_NS (200 * MS) /* no two time-outs are closer */
 
-enum column { T_NS, LOCAL_PORT, REMOTE_PORT, NOTSENT, QUEUED, SNDBUF, TOTAL_RTO, COLUMNS };
+enum column { T_NS, LOCAL_PORT, REMOTE_PORT, NOTSENT, QUEUED, SNDBUF, TOTAL_RTO, OPENING, COLUMNS };
 
 static const struct {
     const char *name;
@@ -25,6 +25,7 @@ static const struct {
     [QUEUED] = {"queued_bytes", UINT32_MAX, false},
     [SNDBUF] = {"sndbuf_bytes", UINT32_MAX, false},
     [TOTAL_RTO] = {"total_rto", UINT16_MAX, false},
+    [OPENING] = {"opening_bytes", INT64_MAX / 2, false},
 };
 
 /* Which columns a file has, in its order. */
@@ -64,6 +65,7 @@ static bool read_line(const uint8_t *at, const uint8_t *end, const struct header
         .queued_bytes = (uint32_t)values[QUEUED],
         .sndbuf_bytes = (uint32_t)values[SNDBUF],
         .total_rto = (uint32_t)values[TOTAL_RTO],
+        .opening_bytes = values[OPENING],
     };
     return true;
 }
@@ -120,7 +122,7 @@ int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, con
             if (!read_header(at, stop, &header))
                 return nc_fail(error, NC_EXIT_USAGE,
                                "'%.200s' line 1: want 't_ns,local_port,remote_port,notsent_bytes', and where they are "
-                               "known 'queued_bytes,sndbuf_bytes' and 'total_rto'",
+                               "known 'queued_bytes,sndbuf_bytes', 'total_rto' and 'opening_bytes'",
                                name);
         } else if (!read_line(at, stop, &header, &sample))
             return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %llu: want %d numbers with commas between", name,
@@ -172,6 +174,11 @@ struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, u
     like.t_ns = INT64_MAX;
     size_t n = first_from(samples, &like) - first;
     return (struct pl_samples_of){.first = n ? samples->list.at + first : NULL, .n = n};
+}
+
+uint64_t pl_samples_opening(const struct pl_samples_of *samples)
+{
+    return samples->n ? samples->first[samples->n - 1].opening_bytes : 0;
 }
 
 struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss)

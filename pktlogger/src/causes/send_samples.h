@@ -12,9 +12,10 @@
 enum { PL_NO_TOTAL_RTO = UINT16_MAX + 1 };
 
 /* sndbuf_bytes 0: not known, nor is queued_bytes. total_rto: the connection's time-outs so far; PL_NO_TOTAL_RTO: not
- * known. */
+ * known. opening_bytes: what its program sent with waits for answers before it always had data; 0: not known yet. */
 struct pl_send_sample {
     int64_t t_ns;
+    uint64_t opening_bytes;
     uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto;
     uint16_t local_port, remote_port;
 };
@@ -49,6 +50,9 @@ void pl_send_samples_free(struct pl_send_samples *samples);
 /* Those of the connection between these ports. */
 struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, uint16_t local_port,
                                         uint16_t remote_port);
+
+/* What the program sent of its opening; 0: not known. */
+uint64_t pl_samples_opening(const struct pl_samples_of *samples);
 
 /* What the samples from t0_ns to t1_ns show. Spans come in order of time. */
 struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);

@@ -82,6 +82,7 @@ static void take_sample(struct rttcp_meter *meter, uint64_t i)
     if (!rttcp_tcpinfo_take(meter->streams[i].fd, &info))
         return;
     info.stream = (uint32_t)meter->streams[i].stream;
+    info.opening_bytes = meter->streams[i].opening_bytes;
     if (meter->sample_ns)
         rttcp_tcpinfo_take_rest(meter->streams[i].fd, &info);
     uint64_t window = i == 0 ? rttcp_tcpinfo_get(&info, "snd_wnd") : 0;

@@ -3,7 +3,8 @@
  * kernel only appends to the struct, so fields are found by offset, and those are reported that this kernel fills.
  * Samples also have the values that the congestion control reports of itself (TCP_CC_INFO), if it reports any: `cc_0` …
  * `cc_4`, in its own order; and the memory of the send queue and the size of the send buffer (SO_MEMINFO),
- * `queued_bytes` and `sndbuf_bytes`: TCP_INFO does not say whether a program waits for room there. */
+ * `queued_bytes` and `sndbuf_bytes`: TCP_INFO does not say whether a program waits for room there. A sample of a sender
+ * whose opening is over says how much it sent in that (`opening_bytes`, transfer.h). */
 #ifndef RTTCP_TCPINFO_H
 #define RTTCP_TCPINFO_H
 
@@ -24,6 +25,7 @@ struct rttcp_tcpinfo {
     uint8_t raw[RTTCP_TCPINFO_BYTES];
     uint32_t cc[RTTCP_CC_WORDS], cc_words; /* the first cc_words are filled */
     uint32_t queued_bytes, sndbuf_bytes;   /* sndbuf_bytes 0: not known, nor is queued_bytes */
+    uint64_t opening_bytes;                /* of the stream (transfer.h); set by the caller */
 };
 
 /* Takes a snapshot of TCP_INFO alone; false when the socket gives none. */

@@ -57,7 +57,7 @@ struct rttcp_transfer {
     uint64_t calls;
     uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had taken all bytes */
     uint64_t window_clamp_resets;         /* receiver */
-    uint64_t opening_bytes;               /* sender */
+    _Atomic uint64_t opening_bytes;       /* sender; 0 until its opening is over */
     char local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE]; /* the two ends, as they were when the flow started */
 };
 

@@ -108,8 +108,8 @@ class Trial:
     def opened_ns(self, row: Json, flow: Json) -> int:
         """When the first stream of a row sent the first octet behind its opening, in which it awaits answers: with a
         window it sends a window at a time at first (rttcp/PROTOCOL.md)."""
-        sender = self.ends[row["flow"]].get("sender") or {}
-        opening = int(sender.get("opening_bytes") or 0) // len(sender.get("streams") or [0])
+        samples = self.samples(row)
+        opening = int(samples["opening_bytes"].max()) if samples else 0
         own = self.segments["flow"] == flow["flow"]
         sent, at = self.segments["seq"][own].astype(np.int64), self.segments["t_sent_ns"][own]
         behind = at[sent - sent.min() >= opening]

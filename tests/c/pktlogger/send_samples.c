@@ -298,6 +298,21 @@ static void what_a_program_sends_before_its_data_may_be_long(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
+/* The same, and the connection's own samples say where that was over. */
+static void the_opening_that_samples_tell_is_the_connections_own(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample sample = {.t_ns = 1, .opening_bytes = 40 * MSS};
+    const struct pl_limits_path path = {
+        .always_data = true, .opening_bytes = 1 << 30, .samples = {.first = &sample, .n = 1}};
+    late_writer(&run, path, ms);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+    sample.opening_bytes = 1 << 30;
+    late_writer(&run, path, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= SILENCES * LATE_MS);
+}
+
 int main(void)
 {
     RUN(a_file_has_samples_of_many_connections);
@@ -317,5 +332,6 @@ int main(void)
     RUN(even_silences_of_a_program_that_always_has_data_are_pacing);
     RUN(little_data_is_not_yet_the_programs_data);
     RUN(what_a_program_sends_before_its_data_may_be_long);
+    RUN(the_opening_that_samples_tell_is_the_connections_own);
     return 0;
 }
