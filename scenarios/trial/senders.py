@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LEAST_OPENING = 32 * 1024  # of pktlogger's option
 _NEEDED = ("t_ns", "stream", "notsent_bytes")
-_MORE = ("queued_bytes", "sndbuf_bytes", "total_rto", "opening_bytes")  # that kernels and earlier versions of rttcp may lack
+_MORE = ("queued_bytes", "sndbuf_bytes", "total_rto", "opening_bytes")  # not of all kernels and versions
 
 
 @contextmanager

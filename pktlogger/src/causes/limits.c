@@ -237,7 +237,7 @@ static bool awaited_answer(struct pl_limits *l, const struct pl_limits_send *sen
 static int unsilent_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     struct pl_samples_seen seen = pl_samples_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
-    return seen.idle * 2 > seen.n && !never_idle(l, sent) ? IDLE : OF_ROUND;
+    return seen.idle * 2 > seen.n && !l->path.always_data ? IDLE : OF_ROUND;
 }
 
 static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)

@@ -236,6 +236,19 @@ static void a_flight_that_stands_still_in_a_buffer_with_room_is_the_application(
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
+/* A sample between its first two writes finds all sent. */
+static void a_program_that_always_has_data_is_not_idle_between_two_writes(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    begin_as(&run, (struct pl_limits_path){.samples = alike(samples, 0, SNDBUF / 4), .always_data = true});
+    for (int i = 0; i < 30; i++)
+        send(&run, MS, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
 /* One packet a millisecond, of which each gap has a sample: its program gives them at that pace. */
 static void even_packets_of_a_buffer_with_room_are_pacing(void)
 {
@@ -328,6 +341,7 @@ int main(void)
     RUN(a_flight_that_stands_still_with_data_unsent_is_no_send_buffer);
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
     RUN(a_flight_that_stands_still_in_a_buffer_with_room_is_the_application);
+    RUN(a_program_that_always_has_data_is_not_idle_between_two_writes);
     RUN(even_packets_of_a_buffer_with_room_are_pacing);
     RUN(even_silences_of_a_program_that_always_has_data_are_pacing);
     RUN(little_data_is_not_yet_the_programs_data);
