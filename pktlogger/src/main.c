@@ -13,6 +13,7 @@ int main(int argc, char **argv)
         {"index", "a capture into NumPy columns, one row a TCP packet", pl_cmd_index},
         {"frames", "a capture into NumPy columns, one row a frame of any kind: time, bytes, source", pl_cmd_frames},
         {"analyse", "captures of sender and receiver joined: losses, retransmissions, stops", pl_cmd_analyse},
+        {"anonymise", "a capture without payload and names, with other addresses", pl_cmd_anonymise},
         {"match", "strings and regular expressions in TCP streams, of captures or live", pl_cmd_match},
         {"push", "packets at exact times: UDP, TCP-shaped, or the frames of a capture", pl_cmd_push},
         {"sink", "what became of them: loss, duplicates, reordering, delay, jitter", pl_cmd_sink},

@@ -14,6 +14,7 @@ int pl_cmd_record(int argc, char **argv);
 int pl_cmd_analyse(int argc, char **argv);
 int pl_cmd_frames(int argc, char **argv);
 int pl_cmd_export(int argc, char **argv);
+int pl_cmd_anonymise(int argc, char **argv);
 int pl_cmd_match(int argc, char **argv);
 int pl_cmd_push(int argc, char **argv);
 int pl_cmd_sink(int argc, char **argv);
@@ -29,7 +30,7 @@ int pl_cmd_causes_json(void);
     {.name = "tunnels",                                                                                                \
      .kind = NC_OPT_FLAG,                                                                                              \
      .offset = (at),                                                                                                   \
-     .help = "also look inside GRE, IP in IP, MPLS, PPPoE and VXLAN"}
+     .help = "also look inside GRE, IP in IP, MPLS, PPPoE, VXLAN, GENEVE, GTP-U and ERSPAN"}
 #define PL_OPTION_DURATION(at, help_)                                                                                  \
     {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .offset = (at), .help = help_}
 #define PL_OPTION_PARENT_DEATH(at)                                                                                     \

@@ -312,7 +312,7 @@ void pl_writer_settle(struct pl_writer *writer)
 int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics)
 {
     flush(writer); /* the packets first, as the statistics count them */
-    for (unsigned i = 0; i < writer->interfaces; i++)
+    for (unsigned i = 0; statistics && i < writer->interfaces; i++)
         put_statistics(writer, i, &statistics[i]);
     if (writer->kept) {
         size_t wrote;

@@ -79,8 +79,8 @@ void pl_writer_packet_noted(struct pl_writer *writer, int64_t t_ns, const uint8_
 /* Writes what was put so far, so that the counts are final, also those of a failed write. */
 void pl_writer_settle(struct pl_writer *writer);
 
-/* Writes the statistics, one for each interface, and gives the file its name. Returns 0, or -1 with errno; then no file
- * is left behind, unless writer->kept says that it holds what came before the failed write. */
+/* Writes the statistics, one for each interface (NULL: none are known), and gives the file its name. Returns 0, or -1
+ * with errno; then no file is left behind, unless writer->kept says that it holds what came before the failed write. */
 int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics);
 
 /* Closes and removes the unfinished file. */

@@ -1,0 +1,36 @@
+/* A capture without what would tell whose it is. Every TCP packet is written anew from what was decoded of it, so that
+ * nothing passes by accident: the link header is a fresh one (SLL2, with the number of the interface), tunnels, VLAN
+ * tags, IP options and IPv6 extension headers are left out, addresses and ports are mapped (pan.h), and nothing follows
+ * the TCP header. Lengths stay those of the packet. Of the TCP options those stay that say how the connection works;
+ * others become NOPs. Checksums of TCP are 0, because they would tell of what was left out. All other frames, comments
+ * and names are left out.
+ * Rejected: rewriting frames where they are, because a field that somebody forgot would stay. */
+#ifndef PL_ANONYMISE_H
+#define PL_ANONYMISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "nc_packet.h"
+#include "pan.h"
+#include "reader.h"
+#include "writer.h"
+
+enum { PL_ANONYMOUS_MAX = 20 + 40 + 60, PL_LINKTYPE_SLL2 = 276 };
+
+/* Writes the headers of a decoded TCP packet of `frame`, mapped. Returns their length; *wire is that of the packet. */
+size_t pl_anonymous_packet(struct pl_pan *pan, const struct pl_frame *frame, const struct nc_packet *packet,
+                           uint8_t out[PL_ANONYMOUS_MAX], uint32_t *wire);
+
+struct pl_anonymised {
+    uint64_t frames, packets; /* read; of TCP, written */
+    int64_t first_ns, last_ns;
+};
+
+/* Reads a capture to its end and writes its TCP packets. Returns 0, or -1 with a reason. */
+int pl_anonymise(struct pl_reader *reader, struct pl_writer *writer, struct pl_pan *pan, bool tunnels,
+                 struct pl_anonymised *done, struct nc_error *error);
+
+#endif
