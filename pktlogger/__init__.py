@@ -4,7 +4,9 @@ Columns are mapped and not read, so a table of 100 million packets opens at once
 accessed. Nothing here loops over packets. Columns, units and rules are in FORMAT.md.
 """
 
+from pktlogger.clocks import on_one_clock, on_senders_clock
 from pktlogger.columns import (
+    TABLES,
     Analysis,
     flows,
     frame_sources,
@@ -21,6 +23,7 @@ from pktlogger.parquet import analysis_to_parquet, to_parquet
 from pktlogger.through import Through, through
 
 __all__ = [
+    "TABLES",
     "Analysis",
     "Through",
     "analysis_to_parquet",
@@ -28,6 +31,8 @@ __all__ = [
     "flows",
     "frame_sources",
     "legs",
+    "on_one_clock",
+    "on_senders_clock",
     "pair_flows",
     "read_analysis",
     "read_index",

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pktlogger.clocks import on_one_clock
 from pktlogger.columns import Analysis
 from pktlogger.through import Through, spread, through
 
@@ -23,8 +24,9 @@ UNSEEN = 255  # box_fate of a part that the record does not contain
 
 
 def legs(analyses: Sequence[Analysis], flow: int | None = None) -> dict[str, Any]:
-    """The account of connection `flow` of the first leg (default: the one with the most data). ValueError when a
-    gateway has no connection that belongs to it."""
+    """The account of connection `flow` of the first leg (default: the one with the most data), on the clock of the
+    first sender's capture. ValueError when a gateway has no connection that belongs to it."""
+    analyses = on_one_clock(analyses)
     first = analyses[0].summary
     flow = first["main_flow"] if flow is None else flow
     flows, joined = [flow], list[Through]()
