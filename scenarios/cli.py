@@ -31,6 +31,7 @@ GROUPS = {
         "new": "Write a scenario file to start from.",
         "explain": "What a scenario will do: settings, trials, time, memory.",
         "run": "Run scenarios.",
+        "import": "Make a run of captures that others made.",
         "trc": "Search for the best rate at which to pace TCP.",
         "papers": "Run the scenarios that measure the papers' rows.",
         "virtual": "Run any command in virtual time.",

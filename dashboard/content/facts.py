@@ -14,6 +14,7 @@ from dashboard.results.grouping import in_words
 from netcommon import readable
 from scenarios.plan import cells, columns
 from scenarios.plan.shared_settings import shared_settings
+from scenarios.run import imported
 
 
 def run_facts(run: Run) -> Facts:
@@ -30,6 +31,7 @@ def run_facts(run: Run) -> Facts:
         ("Seed", readable.named("seed", run.manifest.get("seed"))),
         ("Time", "virtual" if run.virtual else "real"),
         *known([("Tags", " ".join(run.tags))]),
+        *imported.facts(run.manifest),
     ]
 
 

@@ -10,6 +10,7 @@ from netcommon.errors import LfpError, UsageError
 from scenarios.certify import distance, records, seal
 from scenarios.certify.records import Record
 from scenarios.plan.route import Route
+from scenarios.trial import points
 from scenarios.trial.files import read_json
 
 Json = dict[str, Any]
@@ -71,6 +72,8 @@ def load(run_dir: Path, entered: str | None = None) -> Subject:
     """The run's best valid trial. LfpError when a file has changed since the run's end, or no trial is valid."""
     hashes = seal.check(run_dir)
     manifest = read_json(run_dir / "manifest.json")
+    if points.IMPORTED in manifest:
+        raise UsageError(f"{run_dir}: made of captures by 'lfp import'; the rules want a transfer that 'lfp run' made")
     trial = _best(run_dir)
     return Subject(
         name=run_dir.resolve().name,

@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -18,7 +19,7 @@ from netcommon.errors import MissingError
 from scenarios.commands._time import choices
 from scenarios.plan import gateway_commands
 from scenarios.plan.plan import Plan
-from scenarios.run import checks, manifest, plugins, runner, runs
+from scenarios.run import checks, imported, manifest, plugins, runner, runs
 from scenarios.run.time_choice import Asked
 from scenarios.virtual import randomness
 
@@ -76,11 +77,25 @@ def finish(
         _print_verdict(done, out)
     if helps := advice or next((done.verdict["help"] for done in finished if done.verdict["help"]), None):
         out.print(f"help       {helps}", markup=False)
+    _print_where([done.run_dir for done in finished], reports, out)
+    return finished
+
+
+def _print_where(run_dirs: Sequence[Path], reports: Sequence[Path], out: Console) -> None:
     for path in reports:
         out.print(f"report     {path}", markup=False)
-    if finished and "dashboard" in plugins.commands():  # one line is enough: that dashboard shows the other runs too
-        out.print(f"dashboard  {_program()} dashboard {shlex.quote(str(finished[0].run_dir))}", markup=False)
-    return finished
+    if run_dirs and "dashboard" in plugins.commands():  # one line is enough: that dashboard shows the other runs too
+        out.print(f"dashboard  {_program()} dashboard {shlex.quote(str(run_dirs[0]))}", markup=False)
+
+
+def say_imported(run_dir: Path, out: Console) -> None:
+    """Writes the reports of a run of captures, and prints what it is and where."""
+    content = runs.manifest(run_dir)
+    reports = plugins.after_run(run_dir)
+    _print_run(run_dir, content["verdict"], out)
+    for label, text in imported.facts(content):
+        out.print(f"{label.lower():<17}  {text}", markup=False)
+    _print_where([run_dir], reports, out)
 
 
 @contextlib.contextmanager
@@ -108,10 +123,14 @@ def _print_notes(plan: Plan, out: Console, *, virtual: bool) -> None:
         out.print(f"note       {plan.name}: {note}", markup=False)
 
 
+def _print_run(run_dir: Path, verdict: dict[str, Any], out: Console) -> None:
+    out.print(f"run        {run_dir}  ({'valid' if verdict['valid'] else 'NOT VALID'})", markup=False)
+    if not verdict["valid"]:
+        out.print(f"verdict    {verdict['summary']}", markup=False)
+
+
 def _print_verdict(done: runner.Finished, out: Console) -> None:
-    out.print(f"run        {done.run_dir}  ({'valid' if done.verdict['valid'] else 'NOT VALID'})", markup=False)
-    if not done.verdict["valid"]:
-        out.print(f"verdict    {done.verdict['summary']}", markup=False)
+    _print_run(done.run_dir, done.verdict, out)
     for sentence in done.verdict.get("computed", ()):
         out.print(f"note       {sentence}; the same seed will not give the same figures to the bit", markup=False)
     if done.expected:

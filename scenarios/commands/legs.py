@@ -64,8 +64,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     speed = readable.rate(8 * found["bytes"] / seconds) if seconds > 0 else readable.NOTHING
     yield f"{ends[0]} to {ends[1]}: {readable.size(found['bytes'])} in {readable.number(seconds)} s, {speed}"
     for number, leg in enumerate(found["legs"]):
-        if number:
-            yield from _gateway(found["legs"][number - 1]["to"], leg["from"], found["gateways"][number - 1])
+        before = found["legs"][number - 1]["to"] if number else leg["from"]
+        if before != leg["from"]:  # a point between two legs of one connection is no gateway
+            yield from _gateway(before, leg["from"], found["gateways"][number - 1])
             yield from _tunnel(found["tunnel"]) if found["tunnel"] else ()
         yield from _leg_lines(leg)
     if len(found["legs"]) > 1:

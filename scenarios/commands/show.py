@@ -12,7 +12,7 @@ from netcommon import readable
 from scenarios.commands._options import runs_dir_option
 from scenarios.plan import cells, columns
 from scenarios.plan.shared_settings import shared_settings
-from scenarios.run import compare, results, runs
+from scenarios.run import compare, imported, results, runs
 from scenarios.run.progress import outcome, together
 from scenarios.run.terminal import console, print_table
 from scenarios.statistics import intervals
@@ -96,7 +96,8 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
     out, manifest = console(), runs.manifest(run_dir)
     sweep = list((manifest.get("scenario") or {}).get("sweep") or ())
     paper = f"reproduces {manifest['paper']}" if manifest["paper"] else ""
-    heading = (str(run_dir), manifest["title"], paper, f"seed {manifest['seed']}")
+    seed = "" if manifest["seed"] is None else f"seed {manifest['seed']}"
+    heading = (str(run_dir), manifest["title"], paper, seed)
     out.print("  ".join(part for part in heading if part), markup=False)
     summary = (manifest["verdict"] or {}).get("summary")  # older runs have none
     state = f"{manifest['state']}, {count} of {manifest['plan']} trials"
@@ -129,6 +130,8 @@ def _print(run_dir: Path, trials: list[dict[str, Any]], count: int) -> None:
         out.print(line, markup=False)
     for line in attempts.lines(manifest.get("superseded") or []):
         out.print(line, markup=False)
+    for label, text in imported.facts(manifest):
+        out.print(f"{label}: {text}", markup=False)
 
 
 def _longer(trials: list[dict[str, Any]]) -> str:
@@ -208,6 +211,7 @@ def _round_trip(trial: dict[str, Any]) -> str:
     """The round-trip time that the sender's TCP saw. Behind gateways this is the way to the near gateway only."""
     rtt_ns, params = trial["metrics"]["rtt_median_ns"], trial["params"]
     if rtt_ns is None:
-        return ""
+        least_ns = trial["metrics"].get("rtt_min_ns")
+        return f"{readable.duration(least_ns)} at least" if least_ns else ""
     to_gateway = params.get("gateway") not in (None, "none") and params.get("gateway_model") != "host"
     return readable.duration(rtt_ns) + (" to the near gateway" if to_gateway else "")

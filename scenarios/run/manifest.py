@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from netcommon import binaries, run_format
+from netcommon.errors import UsageError
 from scenarios.plan import gateway_commands, model_files
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, make_plan
 from scenarios.run import machine
 from scenarios.run.time_choice import TimeChoice
-from scenarios.trial import clock, verdicts, witness
+from scenarios.trial import clock, points, verdicts, witness
 from scenarios.trial.files import write_json
 
 
@@ -68,7 +69,9 @@ def programs(plan: Plan) -> dict[str, Path]:
 
 def replan(manifest: dict[str, Any], run_dir: Path = Path()) -> Plan:
     """The same plan again, from the resolved scenario in the manifest: the same numbers, seeds and order, and the files
-    that the run carries."""
+    that the run carries. UsageError for a run of captures that others made, which has no plan."""
+    if points.IMPORTED in manifest:
+        raise UsageError(f"{run_dir}: made of captures by 'lfp import', so it has no scenario that could be run again")
     scenario = model_files.of_run(manifest["scenario"], run_dir)
     return make_plan(Document("manifest.json", scenario), manifest["seed"])
 

@@ -18,7 +18,7 @@ from netcommon.strangers import replacing
 from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS, MARKS, REVERSE
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
-from scenarios.trial import baseline, captured, recovery, sharing, trial
+from scenarios.trial import baseline, captured, points, recovery, sharing, trial
 from scenarios.trial.captured import Captured
 from scenarios.trial.files import read_json
 from scenarios.trial.transfers import FLOWS
@@ -54,7 +54,8 @@ def rows(folder: Path) -> list[dict[str, Any]]:
         {**nothing, **flow, **verdict, **_measured(flow, end, box),
          **shared.get(flow.get("flow_name") or fairness.MAIN, {}),
          **recovery.columns(recovered.get(flow.get("flow_name") or fairness.MAIN, [])),
-         "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, box, alone=not own)}
+         "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, box, alone=not own),
+         **(_of_captures_alone(folder) if asked.get("topology") == points.CAPTURED else {})}
         for flow, end in zip(params, ends, strict=True)
     ]  # fmt: skip
 
@@ -103,6 +104,19 @@ def _of_tables(
         **_reverse(_losses(found_back)),
         **_limits(found_back if responses else found),
         "limits_direction": _direction(flow, found, found_back, responses=responses),
+    }  # fmt: skip
+
+
+def _of_captures_alone(folder: Path) -> dict[str, Any]:
+    """What captures of others say in the place of a transfer tool, of the connection with the most data. Its time is
+    that from the first data packet until all was acknowledged."""
+    summary = read_json(folder / "summary.json") or {}
+    flow = captured.flow_of(summary, int(summary.get("main_flow", -1)))
+    took_ns, octets = flow.get("elapsed_ns"), flow.get("bytes")
+    return {
+        "short_term_bps": octets * 8e9 / took_ns if took_ns and octets is not None else None, "elapsed_ns": took_ns,
+        "retransmits": flow.get("retransmitted"), "retransmitted_bytes": flow.get("retransmitted_bytes"),
+        "timeouts": flow.get("timeouts"), "rtt_min_ns": flow.get("min_rtt_ns"),
     }  # fmt: skip
 
 

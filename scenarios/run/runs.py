@@ -13,9 +13,14 @@ from netcommon.strangers import refuse_links
 from scenarios.trial.files import read_json
 
 
+def named(runs_dir: Path, scenario: str) -> Path:
+    """The path of a new run, ``<scenario>-<YYYYmmddTHHMMSS>-<id>``; local time."""
+    return runs_dir / f"{scenario}-{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
+
+
 def create(runs_dir: Path, scenario: str) -> Path:
-    """A new directory ``<scenario>-<YYYYmmddTHHMMSS>-<id>`` with an empty ``trials``; local time."""
-    run_dir = runs_dir / f"{scenario}-{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
+    """The directory of a new run, with an empty ``trials``."""
+    run_dir = named(runs_dir, scenario)
     try:
         (run_dir / "trials").mkdir(parents=True)
     except OSError as error:

@@ -8,6 +8,7 @@ carry the same bytes, so their relative sequence numbers are places in one strea
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from collections.abc import Iterator, Sequence
@@ -35,6 +36,7 @@ _MOST_OUTAGES, _FOR_EVER_NS = 1024, 2**61
 _WAYS: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
 BOX = "box"  # the capture point that is no interface; also the name of its folder and of its file
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
+ENDS = ("sender", "receiver")  # of a connection, as pktlogger names them
 
 
 def capture_command(net: Network, setting: Scenario, folder: Path, stalls: bool = True) -> list[str] | None:
@@ -71,7 +73,7 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
         if {"gw2-out", "rcv"} <= points:
             _join(folder, "gw2-out", "rcv", folder / SERVER, ledger)
         if {"snd", "gw1-in", "gw2-out", "rcv"} <= points:
-            _write_through(folder)
+            write_through(folder)
         if points.issuperset(TUNNEL_POINTS):
             _write_tunnel(setting, folder, ledger)
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
@@ -121,20 +123,28 @@ def ruled_out(path: PathTable) -> list[str]:
 
 
 def _join(folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger, told: Sequence[str] = ()) -> None:
-    """Analyses the captures at both ends of a connection: tables and summary.json in ``target``. ``told``: options that
-    say what is known beside the captures."""
+    """Analyses a trial's captures at both ends of a connection; see `join`. The points of a trial have one clock."""
+    files = [folder / "capture" / f"{point}.pcapng" for point in (sender, receiver)]
+    work, log = folder / "analysis", folder / "log" / f"analyse-{sender}.stderr"
+    join(files, target, work, log, ledger, ["--clock", "same", *told])
+
+
+def join(
+    files: Sequence[Path], target: Path, work: Path, log: Path, ledger: Ledger, told: Sequence[str]
+) -> None:  # fmt: skip
+    """Analyses captures, of the sender's end first: tables and summary.json in ``target``. ``told``: options that say
+    what is known beside the captures. ``work``: a folder that does not exist, for the time being."""
     import pktlogger
 
-    captures, work = folder / "capture", folder / "analysis"
-    files = [str(captures / f"{point}.pcapng") for point in (sender, receiver)]
-    argv = ["analyse", "--sender", files[0], "--receiver", files[1], "--clock", "same", *told]
-    with _worked(argv, work, folder / "log" / f"analyse-{sender}.stderr", ledger):
-        target.mkdir(exist_ok=True)
+    ends = (f"--{end}" for end in ENDS)
+    argv = ["analyse", *itertools.chain(*zip(ends, map(str, files), strict=False)), *told]
+    with worked(argv, work, log, ledger):
+        target.mkdir(parents=True, exist_ok=True)
         pktlogger.analysis_to_parquet(work, target)
         shutil.move(work / "summary.json", target / "summary.json")
 
 
-def _write_through(folder: Path) -> None:
+def write_through(folder: Path) -> None:
     """Joins both connections: passes.parquet, whole-limits.parquet and through.json (pktlogger's FORMAT.md, 11)."""
     import pyarrow.parquet as parquet
 
@@ -168,7 +178,7 @@ def _frames(setting: Scenario, folder: Path, number: int, near: set[str], ledger
 
     point, work = TUNNEL_POINTS[number], folder / "analysis"
     argv = ["frames", str(folder / "capture" / f"{point}.pcapng"), "--mtu", str(setting.path.mtu)]
-    with _worked(argv, work, folder / "log" / f"frames-{point}.stderr", ledger):
+    with worked(argv, work, folder / "log" / f"frames-{point}.stderr", ledger):
         sources, table = pktlogger.frame_sources(work), pktlogger.read_table(work)
         directions = np.ones(256, np.uint8)  # source 255 has no address, and its frames are not the tunnel's
         directions[[i for i, address in enumerate(sources) if address in near]] = 0
@@ -179,7 +189,7 @@ def _frames(setting: Scenario, folder: Path, number: int, near: set[str], ledger
 
 
 @contextmanager
-def _worked(argv: list[str], work: Path, log: Path, ledger: Ledger) -> Iterator[None]:
+def worked(argv: list[str], work: Path, log: Path, ledger: Ledger) -> Iterator[None]:
     """Runs a pktlogger command. Its folder of results exists inside the block and is removed afterwards."""
     whole = [str(binaries.find("pktlogger")), *argv, "-o", str(work)]
     with Tool(whole, name=f"pktlogger {argv[0]}", stderr_path=log, ledger=ledger) as tool:

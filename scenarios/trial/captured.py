@@ -62,7 +62,7 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
     """``end``: the sender's last object. ``behind_gateway``: the sender's connections end at a gateway."""
     summary = read_json(folder / "summary.json") or {}
     own = numbers(summary, end, alone=alone)
-    flows = [_flow(summary, number) for number in own]
+    flows = [flow_of(summary, number) for number in own]
     if not flows:
         return NOTHING
     stopped, limits = flows[0].get("stopped_share"), [flow.get("limits_ns") for flow in flows]
@@ -70,7 +70,7 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
         through = (read_json(folder / THROUGH) or {}).get("flows") or []
         limits = [_through(through, number).get("limits_ns") for number in own]
         server = read_json(folder / SERVER / "summary.json") or {}
-        flows += [_flow(server, _through(through, number).get("far_flow", -1)) for number in own]
+        flows += [flow_of(server, _through(through, number).get("far_flow", -1)) for number in own]
     causes, seen = ([flow.get(key) for flow in flows] for key in ("losses_by_cause", "losses_seen"))
     marks = [{name: flow[name] for name in MARKS if flow.get(name) is not None} or None for flow in flows]
     again = None if behind_gateway else sum(int(flow.get("retransmitted") or 0) for flow in flows)
@@ -82,7 +82,8 @@ def of_reverse(folder: Path, side: Mapping[str, Any], *, alone: bool) -> Capture
     return of_flow(folder / REVERSE, {"sender": side}, behind_gateway=False, alone=alone)
 
 
-def _flow(summary: dict[str, Any], number: int) -> dict[str, Any]:
+def flow_of(summary: dict[str, Any], number: int) -> dict[str, Any]:
+    """A connection of a summary.json by number; empty where there is none."""
     flows: list[dict[str, Any]] = summary.get("flows") or []
     return next((flow for row, flow in enumerate(flows) if flow.get("flow", row) == number), {})
 

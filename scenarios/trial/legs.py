@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from netcommon import binaries
 from netcommon.errors import UsageError
 from netcommon.process import Tool
-from scenarios.trial import analysis, captured
+from scenarios.trial import analysis, captured, points
 from scenarios.trial.files import read_json
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ def of_trial(folder: Path) -> dict[str, Any]:
     ends."""
     import pktlogger
 
+    if foreign := points.legs(folder):
+        read = [pktlogger.read_analysis(place) for place, *_ in foreign]
+        return _account(read, [names for _, *names in foreign]) | {"limits_ns": _limits_of_points(folder)}
     gateway = read_json(folder / "params.json")["gateway"] != "none"
     places = [(folder, "snd", "gw1-in" if gateway else "rcv"), (folder / captured.SERVER, "gw2-out", "rcv")]
     there = [place for place in places if (place[0] / "segments.parquet").exists()]
@@ -34,13 +37,24 @@ def of_trial(folder: Path) -> dict[str, Any]:
         )
     end = read_json(folder / "transfer.json") or {}
     own = captured.numbers(read_json(there[0][0] / "summary.json"), end) if there[0][0] == folder else []
-    found = _account([pktlogger.read_analysis(place) for place, *_ in there], [points for _, *points in there], own)
+    found = _account([pktlogger.read_analysis(place) for place, *_ in there], [names for _, *names in there], own)
     record = folder / f"{analysis.BOX}.parquet"
     if gateway and record.exists():
         import pyarrow.parquet as parquet
 
         found["tunnel"] = pktlogger.tunnel(parquet.read_table(record))
     return found
+
+
+def _limits_of_points(folder: Path) -> dict[str, int] | None:
+    """What limited a transfer whose captures others made: of one connection its own limits, of two those of both; None
+    of more."""
+    main = (read_json(folder / "summary.json") or {}).get("main_flow", -1)
+    if not (folder / captured.SERVER).is_dir():
+        own: dict[str, int] | None = captured.flow_of(read_json(folder / "summary.json") or {}, main).get("limits_ns")
+        return own
+    through = (read_json(folder / captured.THROUGH) or {}).get("flows") or []
+    return next((flow["limits_ns"] for flow in through if flow["flow"] == main), None)
 
 
 def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
@@ -59,7 +73,7 @@ def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
 
 
 def _account(
-    analyses: Sequence[pktlogger.Analysis], points: Sequence[Sequence[str]], own: Sequence[int] = ()
+    analyses: Sequence[pktlogger.Analysis], names: Sequence[Sequence[str]], own: Sequence[int] = ()
 ) -> dict[str, Any]:  # fmt: skip
     """``own``: the connections of the first leg that are the transfer's; without, the one with the most data."""
     import pktlogger
@@ -67,7 +81,7 @@ def _account(
     try:
         found = pktlogger.legs(analyses, next(iter(own), None))
     except ValueError as error:
-        raise UsageError(f"{error}: {'; '.join(' to '.join(leg) for leg in points)}") from error
-    for leg, (sender, receiver) in zip(found["legs"], points, strict=True):
+        raise UsageError(f"{error}: {'; '.join(' to '.join(leg) for leg in names)}") from error
+    for leg, (sender, receiver) in zip(found["legs"], names, strict=True):
         leg |= {"from": sender, "to": receiver}
     return found | {"tunnel": None}

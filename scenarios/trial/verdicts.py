@@ -48,6 +48,7 @@ KINDS = {
         "TCP memory of the guest short", "bound path.queue, or lower tcp_wmem and tcp_rmem in profile.sysctl"
     ),
     "failed": Kind("measurement failed"),
+    "incomplete": Kind("capture incomplete", "capture again, with a larger buffer (tcpdump -B) and to the end"),
     "other": Kind("other reasons"),
 }
 
