@@ -5,83 +5,27 @@
 #include <unistd.h>
 
 #include "address.h"
-#include "check.h"
-#include "loop.h"
-#include "nc_clock.h"
-#include "relay.h"
-#include "session.h"
-
-enum { ROOM = 2048, MEMORY = 8 << 20 };
-
-/* A near session, which asks, and the far gateway's relay with its session. */
-struct pair {
-    struct lft_session *session[2];
-    struct lft_pool *pool[2];
-    struct loop *loop;
-    struct relay *relay;
-};
-
-static void carry(struct pair *pair, unsigned from)
-{
-    for (;;) {
-        struct lft_buffer *buffer = lft_pool_take(pair->pool[1 - from], 1);
-        struct lft_source source = lft_session_source(pair->session[from]),
-                          sink = lft_session_source(pair->session[1 - from]);
-        size_t n = source.fill(source.user, buffer->at, ROOM - 64, 1);
-        if (n)
-            sink.deliver(sink.user, buffer, buffer->at, n, 1);
-        lft_pool_release(pair->pool[1 - from], buffer);
-        if (!n)
-            return;
-    }
-}
-
-static struct pair make(const struct relay_settings *chosen)
-{
-    struct relay_settings settings = *chosen;
-    settings.sessions_max = settings.half_open_max = 10;
-    settings.half_open_ns = 60 * NC_NS_PER_S;
-    struct pair pair;
-    for (unsigned end = 0; end < 2; end++) {
-        const struct lft_session_config config = {
-            .initiator = end == 0, .streams_max = 10, .tx_memory_bytes = MEMORY, .rx_memory_bytes = MEMORY};
-        pair.pool[end] = lft_pool_create(ROOM, MEMORY);
-        pair.session[end] = lft_session_create(&config, pair.pool[end]);
-    }
-    pair.loop = loop_create();
-    pair.relay = relay_create(&settings, pair.loop, pair.session[1]);
-    return pair;
-}
-
-static void unmake(struct pair *pair)
-{
-    relay_destroy(pair->relay);
-    loop_destroy(pair->loop);
-    for (unsigned end = 0; end < 2; end++) {
-        lft_session_destroy(pair->session[end]);
-        lft_pool_destroy(pair->pool[end]);
-    }
-}
+#include "far.h"
 
 /* What becomes of a connect to this place: LFT_RESULT_NONE when it succeeds. */
 static unsigned outcome_with(const struct relay_settings *settings, const struct lft_open *where)
 {
-    struct pair pair = make(settings);
+    struct far_pair pair = far_make(settings, FAR_MEMORY);
     struct lft_stream *stream = lft_stream_open(pair.session[0], where, NULL);
     unsigned events = 0, code = LFT_RESULTS;
     for (uint64_t until_ns = nc_now_ns() + 30 * NC_NS_PER_S; !events && nc_now_ns() < until_ns;) {
-        carry(&pair, 0);
+        far_carry(&pair, 0);
         uint64_t now_ns = nc_now_ns();
         loop_turn(pair.loop, now_ns, now_ns + 10 * NC_NS_PER_MS);
         relay_turn(pair.relay, loop_now_ns(pair.loop));
-        carry(&pair, 1);
+        far_carry(&pair, 1);
         if (lft_session_event(pair.session[0], &events) && events & LFT_EVENT_RESET)
             code = lft_stream_result(stream)->code;
         else if (events & LFT_EVENT_ACCEPTED)
             code = LFT_RESULT_NONE;
     }
     lft_stream_release(stream);
-    unmake(&pair);
+    far_unmake(&pair);
     return code;
 }
 
