@@ -36,7 +36,7 @@ def names(rows: list[dict[str, str]]) -> list[str]:
 
 
 def test_each_cause_has_a_name_words_a_role_and_a_description(causes: dict[str, list[dict[str, str]]]) -> None:
-    assert list(causes) == ["limits", "losses", "stops"]
+    assert list(causes) == ["limits", "losses", "stops", "verdicts"]
     for rows in causes.values():
         assert len(set(names(rows))) == len(rows)
         for row in rows:

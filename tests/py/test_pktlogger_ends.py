@@ -4,6 +4,7 @@ snap lengths. Values are those of tshark 4 and tcptrace 6.6, or are known becaus
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import struct
@@ -528,3 +529,122 @@ def test_many_connections_are_summed_up(tmp_path: Path) -> None:
                for line in lines)  # fmt: skip
     at_ = lines.index("The ten largest:")
     assert [line.startswith("  flow ") and ": 40000 bytes" in line for line in lines[at_ + 1 : at_ + 11]] == [True] * 10
+
+
+# What lies behind a cause
+
+
+def _send_short(c: Conversation, t_ms: float, seq: int, length: int) -> None:
+    packet = Packet(at(t_ms), c.a, c.b, ISN_S + seq, ISN_R + 1, ACK, length, 60000, c.next_id)
+    c.next_id += 1
+    c.sender.append(packet)
+    c.receiver.append(replace(packet, t_ns=packet.t_ns + 10_000_000))
+
+
+def _messages(delayed_ms: float, answered: bool) -> Conversation:
+    """Thirty short messages; each waits until the one before is acknowledged, `delayed_ms` after it arrived."""
+    c = Conversation()
+    t = 100.0
+    for n in range(30):
+        _send_short(c, t, 1 + n * 400, 400)
+        c.ack(t + 10 + delayed_ms, 1 + (n + 1) * 400)
+        if answered:
+            for end in (c.sender, c.receiver):
+                end[-1] = replace(end[-1], length=100, seq=ISN_R + 1 + 100 * n)
+        t += 20 + delayed_ms + 0.05
+    return c
+
+
+@pytest.mark.parametrize(
+    ("delayed_ms", "answered", "found"), [(40, False, True), (40, True, False), (0, False, False)],
+    ids=["nagle", "answers", "no delay"],
+)  # fmt: skip
+def test_nagle_and_delayed_acknowledgements(delayed_ms: float, answered: bool, found: bool, tmp_path: Path) -> None:
+    """Linux delays an acknowledgement by 40 ms. Where the answer comes with it, the program waits, and not TCP."""
+    verdict = alone(tmp_path, "sender", _messages(delayed_ms, answered).sender)[1]["verdict"]
+    assert (verdict["cause"] == "nagle") is found, verdict
+    if found:
+        assert "29 short packets waited for an acknowledgement, 60 ms each" in verdict["text"]
+        assert "TCP_NODELAY" in verdict["text"]
+
+
+@pytest.mark.parametrize("end", ["sender", "both"])
+def test_large_packets_that_never_arrive(end: str, tmp_path: Path) -> None:
+    c = Conversation()
+    _send_short(c, 100, 1, 200)
+    c.ack(110, 201)
+    for t in (121, 421, 1021, 2221):
+        c.send(t, 201, arrive=[])
+    verdict = (c.analyse(tmp_path) if end == "both" else alone(tmp_path, "sender", c.sender))[1]["verdict"]
+    assert verdict["cause"] == "path_mtu", verdict
+    assert "No packet with more than 200 bytes of payload arrived; one with 1000 was sent 4 times in vain." in (
+        verdict["text"].replace("1000 bytes of payload", "1000"))  # fmt: skip
+    assert "clamp the MSS" in verdict["text"] and "tcp_mtu_probing" in verdict["text"]
+
+
+def test_a_path_that_goes_down_is_no_black_hole_for_large_packets(tmp_path: Path) -> None:
+    c = Conversation()
+    c.send(100, 1)
+    c.ack(110, 1 + MSS)
+    for t in (121, 421, 1021, 2221):
+        c.send(t, 1 + MSS, arrive=[])
+    assert c.analyse(tmp_path)[1]["verdict"]["cause"] != "path_mtu"
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_a_slow_reader_is_told_from_a_small_buffer(slow: bool, tmp_path: Path) -> None:
+    """A buffer of 8 packets. Of a slow reader it is nearly full, so the window shrinks to 2 packets; else it is empty
+    whenever an acknowledgement leaves."""
+    c = Conversation()
+    seq, t = 1, 100.0
+    for n in range(30):
+        parts = 2 if slow and n else 8
+        for i in range(parts):
+            c.send(t + i / 100, seq + i * MSS)
+        seq += parts * MSS
+        c.ack(t + 10.2, seq, window=2000 if slow and n else 8000)
+        t += 20.3
+    flow = alone(tmp_path, "sender", c.sender)[1]
+    assert flow["verdict"]["cause"] == ("slow_reader" if slow else "receiver_window"), flow["verdict"]
+
+
+def _policed(kind: str) -> Conversation:
+    """Two bursts of 2 MB/s and 3 MB/s. A policer lets 1 MB/s pass, with a bucket of 20 KB; a queue of 20 KB is served
+    at that rate; chance takes a tenth. What was lost is sent again after 200 ms, slowly."""
+    c, chance = Conversation(), random.Random(7)
+    for end in (c.sender, c.receiver):  # windows of 128 times 60,000
+        end[:2] = [replace(p, options=options(MSS, 7)) for p in end[:2]]
+    seq, t = 1, 100.0
+    for gap_ms in (0.5, 1 / 3):
+        lost, tokens, behind_ms, begin = [], 20_000.0, 0.0, t
+        for _ in range(600):
+            tokens = min(20_000.0, tokens + 1000 * gap_ms)
+            behind_ms = max(0.0, behind_ms - gap_ms)
+            drop = {"policer": tokens < 1052, "queue": behind_ms > 20, "chance": chance.random() < 0.1}[kind]
+            if drop:
+                lost.append(seq)
+            else:
+                tokens -= 1052
+                behind_ms += 1.052
+            c.send(t, seq, arrive=[] if drop else [(0, 1, 10 + (behind_ms if kind == "queue" else 0))])
+            seq += MSS
+            t += gap_ms
+        t += 200
+        for one in lost:
+            c.send(t, one)
+            t += 2
+        c.ack(t + 11, seq)
+        t += 40
+        assert t > begin
+    return c
+
+
+@pytest.mark.parametrize("kind", ["policer", "queue", "chance"])
+def test_a_policer_is_told_from_a_queue_and_from_chance(kind: str, tmp_path: Path) -> None:
+    verdict = _policed(kind).analyse(tmp_path)[1]["verdict"]
+    assert verdict["cause"] == ("policer" if kind == "policer" else "losses"), verdict
+    if kind == "policer":
+        rate = re.search(r"losses were dense, ([\d.]+) Mbit/s passed", verdict["text"])
+        burst = re.search(r"Bursts of up to ([\d.]+) KB", verdict["text"])
+        assert rate and float(rate[1]) == pytest.approx(8.0, rel=0.03)
+        assert burst and float(burst[1]) == pytest.approx(20, rel=0.1)

@@ -4,6 +4,7 @@
 #include "loss_judge.h"
 #include "path_base.h"
 #include "path_down.h"
+#include "policer.h"
 #include "service.h"
 
 #define SAME_SERVICE 0.99 /* what differs by less is measured well enough */
@@ -77,6 +78,31 @@ static int study_losses(struct pl_explain *explain)
     return result < 0 ? -1 : pl_loss_judge(&explain->study);
 }
 
+/* Looks for a policer: two passes over the rows, the second one for its burst. */
+static int find_policer(struct pl_explain *explain)
+{
+    struct pl_transfer *t = explain->t;
+    struct pl_policer policer = {.losses = 0};
+    struct pl_segment part;
+    double level = 0;
+    int64_t before_ns = t->first_ns;
+    int result = 0;
+    for (struct pl_cursor cursor = {0};
+         result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
+        if (pl_lost(t, &part) || part.t_received_ns >= 0 || part.unseen)
+            result = pl_policer_add(&policer, part.t_sent_ns, part.len + PL_HEADERS, pl_lost(t, &part));
+    t->signs.policed_rate = pl_policer_end(&policer);
+    for (struct pl_cursor cursor = {0};
+         t->signs.policed_rate > 0 && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++) {
+        if (pl_lost(t, &part))
+            continue;
+        pl_policer_burst(t->signs.policed_rate, (double)(part.t_sent_ns - before_ns) / 1e9, part.len + PL_HEADERS,
+                         &level, &t->signs.policed_burst);
+        before_ns = part.t_sent_ns;
+    }
+    return result;
+}
+
 /* Finds the cause of each loss, and when nothing passed the path. */
 static int judge_losses(struct pl_explain *explain)
 {
@@ -111,7 +137,7 @@ static int study(struct pl_explain *explain)
     struct pl_transfer *t = explain->t;
     int64_t back_ns = t->min_rtt_ns > t->min_delay_ns && t->min_delay_ns > 0 ? t->min_rtt_ns - t->min_delay_ns : 0;
     if (pl_lateness_at_sender(&t->lateness, back_ns) < 0 || study_losses(explain) < 0 || judge_losses(explain) < 0 ||
-        judge_acks(explain) < 0)
+        find_policer(explain) < 0 || judge_acks(explain) < 0)
         return -1;
     return pl_time_spans_merge(&explain->down);
 }
@@ -144,6 +170,18 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     return explain->limits ? 0 : -1;
 }
 
+/* A size that never arrives, however often it is sent, and smaller ones that do. */
+static void note_size(struct pl_signs *signs, const struct pl_segment *segment)
+{
+    bool arrived = segment->t_received_ns >= 0 || segment->unseen;
+    if (arrived && segment->len > signs->largest_arrived)
+        signs->largest_arrived = segment->len;
+    if (!arrived && segment->transmission >= signs->stuck_tries) {
+        signs->stuck_tries = segment->transmission;
+        signs->stuck_len = segment->len;
+    }
+}
+
 void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment)
 {
     struct pl_transfer *t = explain->t;
@@ -158,6 +196,7 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
     }
     t->bytes += fresh;
     explain->high = end > explain->high ? end : explain->high;
+    note_size(&t->signs, segment);
     if (pl_lost(t, segment)) {
         t->lost++;
         t->lost_bytes += segment->len;

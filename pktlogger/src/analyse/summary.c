@@ -221,8 +221,8 @@ static json_t *verdict_json(const struct pl_transfer *t)
     struct pl_verdict verdict = pl_verdict_of(t);
     if (!verdict.known)
         return json_null();
-    return json_pack("{s:s, s:o, s:f, s:o, s:s}", "cause", verdict.losses ? "losses" : pl_limit_name(verdict.cause),
-                     "share", verdict.share < 0 ? json_null() : json_real(verdict.share), "rate_bps", verdict.rate_bps,
+    return json_pack("{s:s, s:o, s:f, s:o, s:s}", "cause", pl_verdict_name(&verdict), "share",
+                     verdict.share < 0 ? json_null() : json_real(verdict.share), "rate_bps", verdict.rate_bps,
                      "possible_bps", verdict.then_bps > 0 ? json_real(verdict.then_bps) : json_null(), "text",
                      verdict.text);
 }

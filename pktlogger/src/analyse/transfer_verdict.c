@@ -120,6 +120,34 @@ static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
             rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate), seconds(t->min_rtt_ns) * 1e3);
     say_advice(v, PL_CAUSES_LOSSES, (unsigned)most);
     v->then_bps = path_bps(t) > v->rate_bps ? path_bps(t) : 0;
+    if (v->then_bps > 0)
+        say(v, " The path carries %s.", rate_text(v->then_bps, rate));
+}
+
+static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    const struct pl_signs *signs = &t->signs;
+    char rate[32], burst[32];
+    if (v->finding == PL_FOUND_POLICER) {
+        v->then_bps = 8 * signs->policed_rate * t->mss / (t->mss + 52.0);
+        say(v,
+            " %s%" PRIu64 " of %" PRIu64 " packets were lost without a queue, and where losses were dense, %s passed: "
+            "that is its rate. Bursts of up to %s passed as well.",
+            t->lost_at_most ? "At most " : "", t->lost, t->segments, rate_text(8 * signs->policed_rate, rate),
+            size_text(signs->policed_burst, burst));
+    } else if (v->finding == PL_FOUND_PATH_MTU)
+        say(v,
+            " No packet with more than %" PRIu32 " bytes of payload arrived; one with %" PRIu32
+            " was sent %u times in vain.",
+            signs->largest_arrived, signs->stuck_len, signs->stuck_tries);
+    else if (v->finding == PL_FOUND_NAGLE)
+        say(v,
+            " %" PRIu64 " short packets waited for an acknowledgement, %.3g ms each on average; a round trip takes "
+            "%.3g ms.",
+            signs->delayed, seconds(signs->delayed_ns) * 1e3 / (double)signs->delayed, seconds(t->min_rtt_ns) * 1e3);
+    else if (v->finding == PL_FOUND_SLOW_READER && t->window_max)
+        say(v, " It had offered a window of %s.", size_text(t->window_max, burst));
+    say_advice(v, PL_CAUSES_VERDICTS, (unsigned)v->finding);
 }
 
 static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
@@ -156,20 +184,48 @@ static int64_t losses_ns(const struct pl_transfer *t)
                    : 0;
 }
 
+/* True when parts met a queue that held more than a few of them at the policer's rate. */
+static bool waits(const struct pl_transfer *t)
+{
+    enum { FEW = 4 };
+    double few_ns = FEW * (t->mss ? t->mss : 1460) * 1e9 / t->signs.policed_rate;
+    return (double)t->typical_queue_ns > few_ns + 1e6;
+}
+
+/* What lies behind the cause. */
+static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64_t all_ns)
+{
+    enum { LEAST_TIMES = 5, LEAST_TRIES = 3, NAGLE_PERCENT = 40 };
+    const struct pl_signs *signs = &t->signs;
+    bool recovers = v->finding == PL_FOUND_LOSSES || v->cause == PL_LIMIT_TIMEOUT || v->cause == PL_LIMIT_PATH_DOWN;
+    bool shut = v->cause == PL_LIMIT_RECEIVER_WINDOW && signs->shut >= LEAST_TIMES;
+    if (signs->delayed >= LEAST_TIMES && signs->delayed_ns > all_ns / 100 * NAGLE_PERCENT) {
+        v->finding = PL_FOUND_NAGLE;
+        v->share = (double)signs->delayed_ns / (double)all_ns;
+    } else if (recovers && signs->stuck_tries >= LEAST_TRIES && signs->largest_arrived &&
+               signs->stuck_len > signs->largest_arrived)
+        v->finding = PL_FOUND_PATH_MTU;
+    else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !waits(t))
+        v->finding = PL_FOUND_POLICER;
+    else if (v->cause == PL_LIMIT_ZERO_WINDOW || (shut && signs->shut_small > signs->shut / 2))
+        v->finding = PL_FOUND_SLOW_READER;
+}
+
 static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
 {
     int64_t all_ns = 0, most_ns = losses_ns(t);
-    v->losses = most_ns > 0;
+    v->finding = most_ns > 0 ? PL_FOUND_LOSSES : -1;
     v->cause = PL_LIMIT_CONGESTION_AVOIDANCE;
     for (int i = 0; i < PL_LIMIT_N; i++) {
         all_ns += t->limit_ns[i];
         if (t->limit_ns[i] > most_ns) {
             most_ns = t->limit_ns[i];
             v->cause = (enum pl_limit_cause)i;
-            v->losses = false;
+            v->finding = -1;
         }
     }
     v->share = all_ns ? (double)most_ns / (double)all_ns : 0;
+    look_behind(v, t, all_ns);
     return most_ns > 0;
 }
 
@@ -182,9 +238,26 @@ static bool infer_window(struct pl_verdict *v, const struct pl_transfer *t)
     return t->scale_known && most_bps > 0 && v->rate_bps >= WINDOW_FULL * most_bps;
 }
 
+static const struct pl_cause_row *row_of(const struct pl_verdict *v)
+{
+    size_t n;
+    bool found = v->finding >= 0;
+    return &pl_cause_rows(found ? PL_CAUSES_VERDICTS : PL_CAUSES_LIMITS, &n)[found ? v->finding : (int)v->cause];
+}
+
+const char *pl_verdict_name(const struct pl_verdict *v)
+{
+    return row_of(v)->name;
+}
+
+const char *pl_verdict_words(const struct pl_verdict *v)
+{
+    return row_of(v)->words;
+}
+
 struct pl_verdict pl_verdict_of(const struct pl_transfer *t)
 {
-    struct pl_verdict v = {.known = false};
+    struct pl_verdict v = {.known = false, .finding = -1};
     int64_t elapsed_ns = t->last_ns - t->first_ns;
     char rate[32];
     v.rate_bps = t->segments && elapsed_ns > 0 ? (double)t->bytes * 8e9 / (double)elapsed_ns : 0;
@@ -198,9 +271,11 @@ struct pl_verdict pl_verdict_of(const struct pl_transfer *t)
         say(&v, "The transfer went at %s, as fast as the receiver's window allows.", rate_text(v.rate_bps, rate));
     else
         say(&v, "The transfer went at %s, limited for %.0f %% of the time by %s.", rate_text(v.rate_bps, rate),
-            100 * v.share, v.losses ? "losses and what followed them" : pl_limit_words(v.cause));
-    if (v.losses)
+            100 * v.share, pl_verdict_words(&v));
+    if (v.finding == PL_FOUND_LOSSES)
         say_losses(&v, t);
+    else if (v.finding >= 0)
+        say_finding(&v, t);
     else if (v.cause == PL_LIMIT_RECEIVER_WINDOW)
         say_receiver_window(&v, t);
     else if (v.cause == PL_LIMIT_PATH_RATE)

@@ -1,6 +1,6 @@
 /* The verdict on a transfer, for a person who is to do something about it: its main cause, the evidence, what to change
- * by name and value, and the rate that is possible then. The cause is one of the table of limits (causes/names.c); what
- * recoveries and the window behind them took is one cause, the losses. */
+ * by name and value, and the rate that is possible then. The cause is one of the table of limits, or what lies behind
+ * one (the table of verdicts, causes/names.c). */
 #ifndef PL_TRANSFER_VERDICT_H
 #define PL_TRANSFER_VERDICT_H
 
@@ -17,9 +17,13 @@ struct pl_verdict {
     double share;    /* of the time, 0 to 1; -1: not measured, but inferred from rate, window and round trip */
     double rate_bps; /* goodput */
     double then_bps; /* the rate that is possible when the cause is taken away, as far as is known; 0: not known */
-    bool losses;     /* the cause is what followed losses: recoveries, time-outs, and the reduced window */
+    int finding;     /* enum pl_finding; -1: `cause` says it all */
     char text[PL_VERDICT_TEXT];
 };
+
+/* The verdict's name and words. */
+const char *pl_verdict_name(const struct pl_verdict *verdict);
+const char *pl_verdict_words(const struct pl_verdict *verdict);
 
 struct pl_verdict pl_verdict_of(const struct pl_transfer *transfer);
 

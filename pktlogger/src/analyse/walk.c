@@ -48,8 +48,10 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
     if (packet->ack > s->una) {
         s->una = packet->ack;
         s->hint = packet->sack_n > 0;
-        if (s->una >= s->high && s->drained_ns < 0)
+        if (s->una >= s->high && s->drained_ns < 0) {
             s->drained_ns = packet->t_ns;
+            s->drained_bare = packet->len == 0;
+        }
         if (s->mode != PL_MODE_NORMAL && s->una >= s->recover)
             end_recovery(s);
     } else if (packet->sack_n || duplicate)
@@ -180,6 +182,29 @@ static void note_scale(struct pl_walk *s)
         s->t->scale_least++;
 }
 
+/* The window is full: it is small because the program reads slowly, or because the buffer is. */
+static void note_full(struct pl_walk *s, int64_t now_ns)
+{
+    s->limited_ns = now_ns;
+    s->t->signs.shut++;
+    s->t->signs.shut_small += 2 * (uint64_t)s->window < s->t->window_max;
+}
+
+/* A short packet that leaves as soon as all before it is acknowledged, by an acknowledgement without data that came
+ * later than the path takes by most of the time that a receiver delays one: Nagle's algorithm held it back (RFC 9293,
+ * 3.7.4; RFC 1122, 4.2.3.2). */
+static void note_held_back(struct pl_walk *s, const struct pl_row *packet)
+{
+    const int64_t delayed_ns = 30 * MS, prompt_ns = 1 * MS;
+    bool shorter = s->t->mss && packet->len < s->t->mss;
+    int64_t waited_ns = s->drained_ns - s->last_send_ns;
+    if (s->drained_ns < 0 || !s->drained_bare || !shorter || packet->t_ns - s->drained_ns > prompt_ns ||
+        waited_ns < pl_transfer_rtt_ns(s->t, packet->t_ns) + delayed_ns)
+        return;
+    s->t->signs.delayed++;
+    s->t->signs.delayed_ns += packet->t_ns - s->last_send_ns;
+}
+
 static void after_send(struct pl_walk *s, int64_t now_ns)
 {
     for (size_t i = 0; i < s->parts.n; i++) {
@@ -198,7 +223,7 @@ static void after_send(struct pl_walk *s, int64_t now_ns)
     uint64_t step = s->t->mss ? s->t->mss : 1;
     note_scale(s);
     if (s->window_known && s->t->scale_known && s->una + s->window < s->high + step)
-        s->limited_ns = now_ns;
+        note_full(s, now_ns);
 }
 
 static int take_parts(struct pl_walk *s)
@@ -258,6 +283,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         note_stop(s, packet->t_ns, first, timeout) < 0)
         return -1;
     pl_walk_end_window_wait(s, packet->t_ns);
+    note_held_back(s, packet);
     if (timeout)
         enter_timeout(s, packet->t_ns);
     if (!timeout && !s->probe && first->transmission > 1 && s->mode == PL_MODE_NORMAL)

@@ -108,6 +108,25 @@ static const struct pl_cause_row stops[PL_CAUSE_N] = {
     [PL_UNFINISHED] = {"unfinished", "the end of the capture", "unknown",
         "The capture ended while data were outstanding.", NULL},
 };
+static const struct pl_cause_row verdicts[PL_FINDING_N] = {
+    [PL_FOUND_LOSSES] = {"losses", "losses and what followed them", "recovery",
+        "Recoveries, time-outs and the congestion window that losses had reduced, together.", NULL},
+    [PL_FOUND_POLICER] = {"policer", "a policer", "path",
+        "Where losses were dense, what passed was of one rate, and nothing waited in a queue.",
+        "Let the sender pace below that rate (SO_MAX_PACING_RATE, or maxrate of the queueing discipline fq), or ask for a "
+        "deeper bucket or a shaper."},
+    [PL_FOUND_PATH_MTU] = {"path_mtu", "a black hole for large packets", "path",
+        "Packets of one size never arrived, however often they were sent, and smaller ones did.",
+        "Let ICMP's 'fragmentation needed' through, clamp the MSS (iptables --clamp-mss-to-pmtu), or set "
+        "net.ipv4.tcp_mtu_probing = 1 at the sender."},
+    [PL_FOUND_SLOW_READER] = {"slow_reader", "the receiving program, which read slowly", "host",
+        "The receiver's window was closed, or full while less than half of the largest that it had offered.",
+        "The receiving program did not read what had arrived: look at it, and at its disk. A larger buffer only postpones "
+        "this."},
+    [PL_FOUND_NAGLE] = {"nagle", "Nagle's algorithm and delayed acknowledgements", "host",
+        "Short packets left only when an acknowledgement came that the receiver had delayed.",
+        "Let the sending program write whole messages at once, or set TCP_NODELAY."},
+};
 /* clang-format on */
 
 const struct pl_cause_row *pl_cause_rows(enum pl_cause_list list, size_t *n)
@@ -119,6 +138,7 @@ const struct pl_cause_row *pl_cause_rows(enum pl_cause_list list, size_t *n)
         [PL_CAUSES_LIMITS] = {limits, PL_LIMIT_N},
         [PL_CAUSES_LOSSES] = {losses, PL_LOSS_N},
         [PL_CAUSES_STOPS] = {stops, PL_CAUSE_N},
+        [PL_CAUSES_VERDICTS] = {verdicts, PL_FINDING_N},
     };
     *n = lists[list].n;
     return lists[list].rows;

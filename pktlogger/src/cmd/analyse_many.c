@@ -44,25 +44,27 @@ static void print_totals(const struct pl_analysis *analysis)
 /* How many connections, and what part of the octets, have each verdict. */
 static void print_shared_causes(const struct pl_analysis *analysis)
 {
-    uint64_t flows[PL_LIMIT_N + 1] = {0}, bytes[PL_LIMIT_N + 1] = {0}, all = 0;
+    enum { N = PL_LIMIT_N + PL_FINDING_N };
+    uint64_t flows[N] = {0}, bytes[N] = {0}, all = 0;
+    const char *words[N] = {NULL};
     for (uint32_t i = 0; i < analysis->n; i++) {
         struct pl_verdict verdict = pl_verdict_of(&analysis->transfers[i]);
-        unsigned cause = verdict.losses ? PL_LIMIT_N : verdict.cause;
+        unsigned cause = verdict.finding >= 0 ? PL_LIMIT_N + (unsigned)verdict.finding : verdict.cause;
         all += analysis->transfers[i].bytes;
         if (!verdict.known)
             continue;
+        words[cause] = pl_verdict_words(&verdict);
         flows[cause]++;
         bytes[cause] += analysis->transfers[i].bytes;
     }
-    for (unsigned left = PL_LIMIT_N + 1; left; left--) {
+    for (unsigned left = N; left; left--) {
         unsigned most = 0;
-        for (unsigned i = 1; i <= PL_LIMIT_N; i++)
+        for (unsigned i = 1; i < N; i++)
             most = bytes[i] > bytes[most] || (bytes[i] == bytes[most] && flows[i] > flows[most]) ? i : most;
         if (!flows[most])
             return;
         printf("  %" PRIu64 " of them, with %.0f %% of the bytes, were limited mostly by %s\n", flows[most],
-               all ? 100.0 * (double)bytes[most] / (double)all : 0,
-               most == PL_LIMIT_N ? "losses and what followed them" : pl_limit_words((enum pl_limit_cause)most));
+               all ? 100.0 * (double)bytes[most] / (double)all : 0, words[most]);
         flows[most] = bytes[most] = 0;
     }
 }

@@ -66,9 +66,7 @@ void pl_analyse_print_line(const struct pl_transfer *t)
     print_end_point(t->flow, !t->dir);
     printf(": %" PRIu64 " bytes, %.4g Mbit/s, %" PRIu64 " packets lost; limited by %s\n", t->bytes,
            verdict.rate_bps / 1e6, t->lost,
-           !verdict.known   ? "what the captures do not show"
-           : verdict.losses ? "losses and what followed them"
-                            : pl_limit_words(verdict.cause));
+           verdict.known ? pl_verdict_words(&verdict) : "what the captures do not show");
 }
 
 void pl_analyse_print_ends(const struct pl_analysis *analysis)

@@ -21,8 +21,9 @@ static json_t *list_json(enum pl_cause_list list)
 
 int pl_cmd_causes_json(void)
 {
-    json_t *object = json_pack("{s:i, s:o, s:o, s:o}", "v", 1, "limits", list_json(PL_CAUSES_LIMITS), "losses",
-                               list_json(PL_CAUSES_LOSSES), "stops", list_json(PL_CAUSES_STOPS));
+    json_t *object = json_pack("{s:i, s:o, s:o, s:o, s:o}", "v", 1, "limits", list_json(PL_CAUSES_LIMITS), "losses",
+                               list_json(PL_CAUSES_LOSSES), "stops", list_json(PL_CAUSES_STOPS), "verdicts",
+                               list_json(PL_CAUSES_VERDICTS));
     json_dumpf(object, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(object);

@@ -120,6 +120,27 @@ struct pl_loss {
     uint8_t cause, seen_cause;
 };
 
+/* What a verdict names beyond the causes of limits: what lies behind one (analyse/transfer_verdict.h). */
+enum pl_finding {
+    PL_FOUND_LOSSES,
+    PL_FOUND_POLICER,
+    PL_FOUND_PATH_MTU,
+    PL_FOUND_SLOW_READER,
+    PL_FOUND_NAGLE,
+    PL_FINDING_N,
+};
+
+/* Signs of these in a transfer. */
+struct pl_signs {
+    double policed_rate, policed_burst; /* octets a second and octets, with headers; 0: no policer */
+    uint32_t largest_arrived;           /* payload of the largest part that arrived */
+    uint32_t stuck_len;                 /* of a part that did not arrive, in any of stuck_tries copies */
+    uint16_t stuck_tries;
+    uint64_t shut, shut_small; /* times that the window was full; of these, it was less than half of its largest */
+    uint64_t delayed;          /* times that a short packet waited for an acknowledgement that had been delayed */
+    int64_t delayed_ns;
+};
+
 enum pl_cause {
     PL_RTO_AFTER_TAIL_DROP,
     PL_RTO_AFTER_LOSS,
@@ -243,7 +264,8 @@ struct pl_transfer {
     uint64_t *box_fates; /* [256], with a box: data parts by their fate in it; PL_NO_FATE: the box did not see them */
     uint64_t unresolved; /* parts left out of the join because their borders overlap without end */
     uint64_t max_unacknowledged_bytes;
-    uint32_t window_max;                /* the largest that the receiver offered, SYNs apart; 0: not known */
+    uint32_t window_max; /* the largest that the receiver offered, SYNs apart; 0: not known */
+    struct pl_signs signs;
     double service_ns;                  /* the bottleneck's time for a byte; 0: not known */
     int64_t first_ns, last_ns;          /* first data sent; last data sent, or its acknowledgement's arrival */
     int64_t min_rtt_ns, max_rtt_ns;     /* -1: no sample */
