@@ -37,8 +37,9 @@ if(NOT LFP_SANITIZE)
   set(fortify $<IF:$<BOOL:${LFP_FORTIFY_3}>,3,2>)
   add_compile_options($<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>
                       $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=${fortify}>)
-  add_compile_options(-fPIE)
-  add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack)
+  set(in_module $<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>)
+  add_compile_options($<IF:${in_module},-fPIC,-fPIE>)
+  add_link_options($<$<NOT:${in_module}>:-pie> -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 
 add_link_options(LINKER:--as-needed) # a tool that enters no sandbox needs no libseccomp

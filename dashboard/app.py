@@ -14,8 +14,7 @@ from pathlib import Path
 
 from dash import ClientsideFunction, Input, Output, dcc, html
 
-from dashboard.data.delete import delete_run
-from dashboard.data.demonstration import Demonstrations
+from dashboard.data.changes import Changes, Offered
 from dashboard.data.runs import Run, list_runs, load_run
 from dashboard.document import RUN_ADDRESS, Application
 from dashboard.live.live import Live
@@ -67,10 +66,13 @@ class Runs:
 NOTHING_LIVE = Live()
 
 
-def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LIVE) -> Application:
+def make_app(
+    runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LIVE, changes: Offered | None = None
+) -> Application:  # fmt: skip
     """The application for all runs in `runs_dir`. Everything that it serves comes from this machine. `read_only`:
-    nothing can be deleted, started or changed. `live`: running tools, which have pages, too."""
-    runs = Runs(runs_dir, read_only)
+    nothing can be deleted, started or changed. `live`: running tools, which have pages, too. `changes`: who deletes,
+    tags and starts; this process by default."""
+    runs, changes = Runs(runs_dir, read_only), changes or Changes(runs_dir)
     app = Application(
         runs.has_timeline, title="lfp", update_title="", serve_locally=True, eager_loading=True,
         suppress_callback_exceptions=True,
@@ -92,8 +94,8 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("access", "named"), Input("page", "children"), prevent_initial_call=True
     )
-    runs_page.register(app, runs.all, None if read_only else lambda name: delete_run(runs_dir, name))
-    run_tags.register(app, runs.all, None if read_only else lambda name: runs.named(name).path)
+    runs_page.register(app, runs.all, None if read_only else changes.delete)
+    run_tags.register(app, runs.all, None if read_only else changes.tag)
     run_files.register(app, runs.named)
     compare_page.register(app)
     history_page.register(app)
@@ -101,7 +103,7 @@ def make_app(runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LI
     run_under_way.register(app, runs.named, lambda name, search: page_or_problem(runs, f"/run/{name}", search, live))
     trial_page.register(app)
     timeline_view.register(app, runs.named)
-    class_page.register(app, Demonstrations(runs_dir), runs.named, read_only=read_only)
+    class_page.register(app, changes.demonstrations, runs.named, read_only=read_only)
     if live.gateway:
         gateway_page.register(app, live.gateway, read_only=read_only)
     if live.box:

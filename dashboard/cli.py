@@ -30,36 +30,34 @@ runs_dir_option = click.option(
               help="Control socket of a running lft-gateway; adds a page that shows and controls it.")  # fmt: skip
 @click.option("--box", type=click.Path(path_type=Path), metavar="SOCKET",
               help="Control socket of a running comet-delay; adds a page that shows and controls it.")  # fmt: skip
+@click.option("--user", metavar="NAME", help="Become this user once everything is open; root: keep user and "
+              "capabilities.  [default: nobody when started as root]")  # fmt: skip
+@click.option("--no-sandbox", is_flag=True, help="Keep user, capabilities, files and all system calls, for debuggers.")
 @runs_dir_option
 def dashboard(
     run: str | None, host: str, port: int, token: str | None, read_only: bool, gateway: Path | None, box: Path | None,
-    runs_dir: Path,
+    user: str | None, no_sandbox: bool, runs_dir: Path,
 ) -> None:  # fmt: skip
     """Show RUN and all runs beside it in a browser: sweeps, Seq/Ack timelines, verdicts. A run may be under way.
 
     RUN is a run directory, a run's name, or "last", which is the default. With the socket of a running tool and without
     RUN, the page of that tool comes first, and there need not be any run. Ctrl-C ends the dashboard.
     """
-    from dashboard.data.runs import load_run
-    from dashboard.live.live import watch
-    from dashboard.server import serve
-    from scenarios.run import history, runs
+    from dashboard.launch import Shown, launch
+    from netcommon.sandbox import Choice
+    from scenarios.run import runs
 
     if token is not None and len(token) < 8:
         raise UsageError("--token: too short; at least 8 characters, or leave it out to get one made up")
-    first = "/gateway" if gateway else "/box"
+    first, shown = "/gateway" if gateway else "/box", None
     if run is not None or (gateway is None and box is None):
-        path = runs.find(run or "last", runs_dir).absolute()
-        load_run(path)  # so that a damaged run is an error here rather than on a page
-        first, runs_dir = f"/run/{path.name}", path.parent
-    for why in history.left_out(runs_dir):
-        click.echo(f"lfp: left out: {why}", err=True)
-    live = watch(gateway, box)
-    try:
-        serve(runs_dir, first, host, port, token, lambda url: click.echo(f"Dashboard: {url}   (Ctrl-C ends it)"),
-              live=live, read_only=read_only)  # fmt: skip
-    finally:
-        live.close()
+        shown = runs.find(run or "last", runs_dir).absolute()
+        first, runs_dir = f"/run/{shown.name}", shown.parent
+    sockets = {name: str(path.absolute()) for name, path in (("gateway", gateway), ("box", box)) if path}
+    launch(
+        Shown(str(runs_dir.absolute()), str(shown) if shown else None, first, host, token, read_only, sockets),
+        port, Choice(user, no_sandbox),
+    )  # fmt: skip
 
 
 @click.command("report")
@@ -70,9 +68,7 @@ def dashboard(
               help="Write the HTML report here.  [default: RUN/report.html]")  # fmt: skip
 @click.option("--no-pictures", is_flag=True, help="With --markdown: tables alone, which need no Chromium.")
 @runs_dir_option
-def report(
-    run: str, markdown: Path | None, output: Path | None, no_pictures: bool, runs_dir: Path
-) -> None:
+def report(run: str, markdown: Path | None, output: Path | None, no_pictures: bool, runs_dir: Path) -> None:
     """Write RUN/report.html again, as one self-contained file, and print its path.
 
     RUN is a run directory, a run's name, or "last". With --markdown the same facts, figures and tables are a Markdown

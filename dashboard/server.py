@@ -1,5 +1,5 @@
-"""The dashboard's listener. It binds first, so that an occupied port is an error of one line, and then serves until it
-is interrupted. Browsers keep their connections (waitress).
+"""The dashboard's HTTP server. It serves on a socket that listens (dashboard/launch.py), until it is interrupted.
+Browsers keep their connections (waitress).
 
 Rejected: werkzeug's server, which closes each connection and starts a thread for each request. On a busy machine its
 answers took twice as long.
@@ -8,7 +8,6 @@ answers took twice as long.
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import secrets
 import socket
@@ -22,30 +21,30 @@ from flask.testing import FlaskClient
 from dashboard import connections
 from dashboard.app import make_app
 from dashboard.auth import refuse_other_sites, require_token
+from dashboard.data.changes import Offered
 from dashboard.data.runs import load_run
 from dashboard.document import Application
 from dashboard.live.live import Live
-from netcommon.errors import LfpError
 
 THREADS = 16  # answers under way at a time
 _PATIENCE_S = 5  # for what is still being prepared when the server ends
 
 
 def serve(
-    runs_dir: Path, first: str, host: str, port: int, token: str | None, announce: Callable[[str], None], *,
-    live: Live, read_only: bool = False,
+    listener: socket.socket, runs_dir: Path, first: str, host: str, token: str | None, announce: Callable[[str], None],
+    *, live: Live, read_only: bool = False, changes: Offered | None = None,
 ) -> None:  # fmt: skip
     """Serves all runs of `runs_dir` and the running tools of `live`; returns on SIGINT. `announce` is called with the
     URL of the page `first` (`/gateway`) once the URL works. `read_only`: nothing can be deleted, started or changed.
+    `changes`: who does that; this process by default.
 
-    A token is always required, `token` or a random one: every user of this machine reaches loopback. Raises LfpError
-    (status 2) when the address cannot be bound.
+    A token is always required, `token` or a random one: every user of this machine reaches loopback.
     """
     token = token or secrets.token_urlsafe(24)
-    with _bound(host, port) as listener:
+    with listener:
         actual = int(listener.getsockname()[1])
         cookie = f"lfp-token-{actual}"
-        app = make_app(runs_dir, read_only=read_only, live=live)
+        app = make_app(runs_dir, read_only=read_only, live=live, changes=changes)
         refuse_other_sites(app.server, host)
         require_token(app.server, token, cookie)
         logging.getLogger("waitress").setLevel(logging.ERROR)
@@ -83,22 +82,3 @@ def _prepare(runs_dir: Path, client: FlaskClient, first: str, ended: threading.E
         captured = load_run(runs_dir / first.split("/")[-1]).captured if first.startswith("/run/") else ()
         if captured and not ended.is_set():
             client.get(f"{first}/trial/{min(captured)}/view")
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    """A listening socket. Its failure is one line of ours, with status 2."""
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((host, port))
-            listener.listen(64)
-        except BaseException:
-            listener.close()
-            raise
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise LfpError(f"--port {port}: in use on {host}; choose another, or 0 for any free one", 2) from error
-        raise LfpError(f"--host {host} --port {port}: {error.strerror or error}", 2) from error
-    return listener

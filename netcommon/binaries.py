@@ -47,6 +47,20 @@ def find(name: str) -> Path:
     )
 
 
+def find_library(name: str) -> Path:
+    """Path of a shared library that Python loads; MissingBinary when there is none."""
+    file = f"lib{name}.so"
+    places = [CHECKOUT / "build/release/lib", Path(sysconfig.get_path("platlib")) / "netcommon"]
+    for place in places:
+        if (place / file).is_file():
+            return place / file
+    looked = ", ".join(map(str, places))
+    raise MissingBinary(
+        f"{file}: not found (looked in {looked}); build it with "
+        "'cmake --preset release && cmake --build --preset release' or install the package that has it"
+    )
+
+
 @cache
 def _scripts() -> Path:
     """The environment's folder of scripts. sysconfig takes 3 ms for it, and a plan of 10,000 trials asks for tools a

@@ -12,14 +12,19 @@ from pathlib import Path
 from netcommon.errors import LfpError
 
 
-def delete_run(runs_dir: Path, name: str) -> None:
-    """Deletes the run of that name in `runs_dir`. Raises LfpError when there is none, or when it cannot be deleted.
-
-    `name` is looked up among the entries and never becomes a path. A link is unlinked, and what it leads to stays.
-    """
-    entry = next((entry for entry in runs_dir.iterdir() if entry.name == name), None)
+def run_named(runs_dir: Path, name: str) -> Path:
+    """The run of that name in `runs_dir`, without opening it. Raises LfpError (status 2) when there is none. `name` is
+    looked up among the entries and never becomes a path."""
+    entry = next((entry for entry in runs_dir.iterdir() if entry.name == name), None) if runs_dir.is_dir() else None
     if entry is None or not (entry / "manifest.json").is_file():
         raise LfpError(f"no run named {name} in {runs_dir}", 2)
+    return entry
+
+
+def delete_run(runs_dir: Path, name: str) -> None:
+    """Deletes the run of that name in `runs_dir`. Raises LfpError when there is none, or when it cannot be deleted. A
+    link is unlinked, and what it leads to stays."""
+    entry = run_named(runs_dir, name)
     try:
         if entry.is_symlink():
             entry.unlink()

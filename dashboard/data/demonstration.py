@@ -103,6 +103,7 @@ class Demonstrations:
         self._runs_dir = runs_dir
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
+        self._waiting: threading.Thread | None = None
         self._running: Setting | None = None
         self._cancelled = False
         self._started_s = 0.0
@@ -139,7 +140,8 @@ class Demonstrations:
                 raise LfpError(f"{self._runs_dir}: no demonstration can be started: {error.strerror}", 1) from error
             self._running, self._cancelled, self._error = setting, False, ""
             self._started_s = time.monotonic()
-            threading.Thread(target=self._wait, args=(self._process, name, file), daemon=True).start()
+            self._waiting = threading.Thread(target=self._wait, args=(self._process, name, file), daemon=True)
+            self._waiting.start()
 
     def cancel(self) -> None:
         """Ends the demonstration that is running, if one is; its run is deleted."""
@@ -147,6 +149,14 @@ class Demonstrations:
             if self._process is not None and not self._cancelled:
                 self._cancelled = True
                 self._process.send_signal(signal.SIGINT)
+
+    def close(self) -> None:
+        """Cancels the demonstration that is running, and waits until it has cleaned up."""
+        self.cancel()
+        with self._lock:
+            waiting = self._waiting
+        if waiting:
+            waiting.join()
 
     def _wait(self, process: subprocess.Popen[str], name: str, file: Path) -> None:
         """Waits for the end of a demonstration and notes what came of it."""

@@ -1,4 +1,5 @@
-"""Where the files of long timelines are kept: in the user's cache, never in the run, which may be somebody else's.
+"""Where the files of long timelines are kept: in the user's cache, never in the run, which may be somebody else's. A
+dashboard that root started is another user, and writes into a cache of its own (`OWN`); it reads root's, too.
 
 Each trial has a folder there, named by a digest of its path, with a file that says the path. The cache has a limit:
 before a timeline is written, trials that no longer exist go, and then those that were written longest ago.
@@ -7,6 +8,7 @@ before a timeline is written, trials that no longer exist go, and then those tha
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from pathlib import Path
 
@@ -14,12 +16,25 @@ from netcommon.ledger import cache_directory
 from netcommon.strangers import write_text
 
 MOST_BYTES = 32 << 30
+OWN = "LFP_TIMELINES"  # environment variable: the folder that takes the place of the user's
 _OF = "trial"  # the file that says which trial a folder belongs to
 
 
 def folder(trial: Path) -> Path:
-    """The folder of a trial's timelines. It need not exist."""
-    return _root() / hashlib.sha256(bytes(trial.resolve())).hexdigest()[:32]
+    """The folder of a trial's timelines, as they are written. It need not exist."""
+    return _root() / _name(trial)
+
+
+def found(trial: Path, name: str, mark: str) -> Path:
+    """The folder of a name within a trial's timelines: where it has the mark of a whole one, else where it is
+    written."""
+    own = folder(trial) / name
+    users = cache_directory() / "timelines" / _name(trial) / name
+    return users if os.path.isfile(users / mark) and not (own / mark).is_file() else own  # noqa: PTH113 - may be closed
+
+
+def _name(trial: Path) -> str:
+    return hashlib.sha256(bytes(trial.resolve())).hexdigest()[:32]
 
 
 def make_room(trial: Path, most_bytes: int = MOST_BYTES) -> None:
@@ -41,7 +56,7 @@ def make_room(trial: Path, most_bytes: int = MOST_BYTES) -> None:
 
 
 def _root() -> Path:
-    return cache_directory() / "timelines"
+    return Path(os.environ.get(OWN) or cache_directory() / "timelines")
 
 
 def _exists(kept: Path) -> bool:

@@ -7,8 +7,6 @@ ns from the first segment sent.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,13 +21,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import pktlogger
-from dashboard.data import box, happened, kept_files, limits, slow, tunnel
+from dashboard.data import apart, box, happened, kept_files, limits, slow, tunnel
 from dashboard.data.box import Box
 from dashboard.data.flow import CE, Events, Flow, LostAcks, Stop
 from dashboard.data.happened import Happened
 from dashboard.data.runs import SERVER, Json, Run, Trial, behind_gateway, flow_summary, load_run, read_json
 from dashboard.data.series import NO_SERIES, Series
-from dashboard.data.store import Store, kept
+from dashboard.data.store import DONE, Store, kept
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
@@ -105,8 +103,7 @@ def _load(run_path: Path, number: int, flow: int, _mtime_ns: int) -> Timeline:
     run = load_run(run_path)
     trial = run.trial(number)
     if is_long(trial) and not stores_of(trial, flow)[0].done:
-        command = [sys.executable, "-m", "dashboard.data.prepare", str(run_path), str(number), str(flow)]
-        subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        apart.prepare(run_path, number, flow)
     return joined(trial, flow, stored_leg if is_long(trial) and stores_of(trial, flow)[0].done else read_leg)
 
 
@@ -118,7 +115,7 @@ def is_long(trial: Trial) -> bool:
 def stores_of(trial: Trial, flow: int, whole: bool = False) -> tuple[Store, Store]:
     """Where the flow is kept, and the far gateway's connection. `whole`: as in `Store`."""
     of = (trial.path / "segments.parquet").stat()
-    folder = kept_files.folder(trial.path) / f"{flow}-{STORED_AS}-{of.st_mtime_ns}-{of.st_size}"
+    folder = kept_files.found(trial.path, f"{flow}-{STORED_AS}-{of.st_mtime_ns}-{of.st_size}", DONE)
     return Store(folder, whole), Store(folder / SERVER, whole)
 
 

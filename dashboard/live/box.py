@@ -4,7 +4,7 @@ values; its own line is the error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,9 @@ class BoxState:
     numbers: tuple[tuple[str, int | float], ...]
 
 
+BoxWatcher = Watcher[BoxState, Control]
+
+
 def read(answer: Answer) -> BoxState:
     """The state in an answer. KeyError or TypeError where the answer is not a box's."""
     statistics, verdict = answer["statistics"], answer["verdict"]
@@ -81,21 +84,23 @@ def _direction(parameters: Mapping[str, Any], statistics: Mapping[str, Any]) -> 
     )  # fmt: skip
 
 
-def watch(path: Path) -> Watcher[BoxState]:
-    """Watches the box whose control socket this is."""
-    return Watcher(path, Control, read)
+def watch(path: Path, connect: Callable[[], Control] | None = None) -> BoxWatcher:
+    """Watches the box whose control socket this is. `connect`: how it is reached; directly by default."""
+    return Watcher(path, connect or (lambda: Control(path)), Control.tool, read)
 
 
-def change(path: Path, way: str, values: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def change(watcher: BoxWatcher, way: str, values: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Sets parameters by name, for one direction or for both (`way` is empty): all of them or none. Returns what has
     another value now, by direction. ControlError with the box's own line when it refuses."""
     if way not in ("", *WAYS):
         raise UsageError(f"direction {way!r}: not offered; choose ab, ba or both")
     if not values:
         raise UsageError(f"nothing to set: enter a value for {' or '.join(one.name for one in PARAMETERS)}")
-    with Control(path) as control:
+    with watcher.connect() as control:
         answer = control.set(**{f"{way}_{name}" if way else name: text for name, text in values.items()})
     found = answer.get("changed")
     if not isinstance(found, dict):
-        raise ControlError(f"{path}: the answer does not say what changed; give the control socket of comet-delay")
+        raise ControlError(
+            f"{watcher.path}: the answer does not say what changed; give the control socket of comet-delay"
+        )
     return found

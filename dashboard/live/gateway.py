@@ -4,13 +4,13 @@ else. The gateway checks values; its own line is the error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dashboard.live.numbers import numbers
-from dashboard.live.watcher import Watcher, understood
+from dashboard.live.watcher import Watcher
 from lft_ref import Control
 from netcommon.control import Answer
 from netcommon.errors import UsageError
@@ -57,6 +57,9 @@ class GatewayState:
     numbers: tuple[tuple[str, int | float], ...]
 
 
+GatewayWatcher = Watcher[GatewayState, Control]
+
+
 def read(answer: Answer) -> GatewayState:
     """The state in an answer. KeyError or TypeError where the answer is not a gateway's."""
     relay, tunnel, parameters = answer["relay"], answer["tunnel"], answer["parameters"]
@@ -73,9 +76,9 @@ def read(answer: Answer) -> GatewayState:
     )  # fmt: skip
 
 
-def watch(path: Path) -> Watcher[GatewayState]:
-    """Watches the gateway whose control socket this is."""
-    return Watcher(path, Control, read)
+def watch(path: Path, connect: Callable[[], Control] | None = None) -> GatewayWatcher:
+    """Watches the gateway whose control socket this is. `connect`: how it is reached; directly by default."""
+    return Watcher(path, connect or (lambda: Control(path)), Control.tool, read)
 
 
 def text_of(setting: Setting, value: object) -> str:
@@ -89,24 +92,20 @@ def text_of(setting: Setting, value: object) -> str:
     return f"{value}Mbit"
 
 
-def change(path: Path, setting: Setting, value: object) -> GatewayState:
+def change(watcher: GatewayWatcher, setting: Setting, value: object) -> GatewayState:
     """Sets one setting; the state then. ControlError with the gateway's own line when it refuses."""
     text = text_of(setting, value)
-    with Control(path) as control:
-        return _read(path, control.set(**{setting.name.replace("-", "_"): text}))
+    with watcher.connect() as control:
+        return watcher.understood(control.set(**{setting.name.replace("-", "_"): text}))
 
 
-def stop(path: Path) -> GatewayState:
+def stop(watcher: GatewayWatcher) -> GatewayState:
     """Ends the gateway at once."""
-    with Control(path) as control:
-        return _read(path, control.stop())
+    with watcher.connect() as control:
+        return watcher.understood(control.stop())
 
 
-def drain(path: Path, within: str) -> GatewayState:
+def drain(watcher: GatewayWatcher, within: str) -> GatewayState:
     """Ends the gateway once its connections have ended, at the latest after `within` (`10s`)."""
-    with Control(path) as control:
-        return _read(path, control.drain(within))
-
-
-def _read(path: Path, answer: Answer) -> GatewayState:
-    return understood(path, Control.tool, read, answer)
+    with watcher.connect() as control:
+        return watcher.understood(control.drain(within))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import comet_delay
+import lft_ref
 from dashboard.live import box, gateway
-from dashboard.live.box import BoxState
-from dashboard.live.gateway import GatewayState
-from dashboard.live.watcher import Watcher
+from dashboard.live.box import BoxWatcher
+from dashboard.live.gateway import GatewayWatcher
 
 
 @dataclass(frozen=True)
 class Live:
     """A watcher for each tool whose control socket was given."""
 
-    gateway: Watcher[GatewayState] | None = None
-    box: Watcher[BoxState] | None = None
+    gateway: GatewayWatcher | None = None
+    box: BoxWatcher | None = None
 
     def close(self) -> None:
         """Ends the watches."""
@@ -25,8 +27,12 @@ class Live:
                 watcher.close()
 
 
-def watch(gateway_socket: Path | None = None, box_socket: Path | None = None) -> Live:
-    """Begins to watch the tools at these sockets."""
+def watch(
+    gateway_socket: Path | None = None, box_socket: Path | None = None,
+    to_gateway: Callable[[], lft_ref.Control] | None = None, to_box: Callable[[], comet_delay.Control] | None = None,
+) -> Live:  # fmt: skip
+    """Begins to watch the tools at these sockets. The last two: how they are reached; directly by default."""
     return Live(
-        gateway.watch(gateway_socket) if gateway_socket else None, box.watch(box_socket) if box_socket else None
-    )  # fmt: skip
+        gateway.watch(gateway_socket, to_gateway) if gateway_socket else None,
+        box.watch(box_socket, to_box) if box_socket else None,
+    )

@@ -19,6 +19,7 @@ from netcommon.control import Answer, ControlClient, ControlError
 
 PERIOD_S = 1.0
 S = TypeVar("S", bound=Watched)
+C = TypeVar("C", bound=ControlClient)
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,16 @@ class Seen(Generic[S]):
         return self.samples[-1].per_s.get(counter) if self.samples else None
 
 
-class Watcher(Generic[S]):
-    """Watches the tool at a socket until `close`. `client`: the tool's own; `read`: makes a state of its answer."""
+class Watcher(Generic[S, C]):
+    """Watches the tool at a socket until `close`. `connect`: gives a connection to it; `tool`: the program's name;
+    `read`: makes a state of its answer."""
 
-    def __init__(self, path: Path, client: type[ControlClient], read: Callable[[Answer], S]) -> None:
-        self.path = path
-        self._client_type, self._read = client, read
+    def __init__(self, path: Path, connect: Callable[[], C], tool: str, read: Callable[[Answer], S]) -> None:
+        self.path, self.connect = path, connect
+        self._tool, self._read = tool, read
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._connected: ControlClient | None = None
+        self._connected: C | None = None
         self._recent = Recent()
         self._state: S | None = None
         self._error = f"{path}: not asked yet"
@@ -55,6 +57,15 @@ class Watcher(Generic[S]):
         """What has been seen so far."""
         with self._lock:
             return Seen(self._state, self._error, self._recent.samples(), time.monotonic())
+
+    def understood(self, answer: Answer) -> S:
+        """The state in an answer. ControlError when the answer lacks what this tool's answers have."""
+        try:
+            return self._read(answer)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ControlError(
+                f"{self.path}: the answer is not one of {self._tool} ({error}); give the control socket of {self._tool}"
+            ) from error
 
     def close(self) -> None:
         """Ends the watch and its connection."""
@@ -74,8 +85,8 @@ class Watcher(Generic[S]):
         """The state, or why there is none."""
         try:
             if self._connected is None:
-                self._connected = self._client_type(self.path)
-            return understood(self.path, self._client_type.tool, self._read, self._connected.show()), ""
+                self._connected = self.connect()
+            return self.understood(self._connected.show()), ""
         except ControlError as error:
             self._disconnect()
             return None, str(error)
@@ -84,13 +95,3 @@ class Watcher(Generic[S]):
         if self._connected is not None:
             self._connected.close()
             self._connected = None
-
-
-def understood(path: Path, tool: str, read: Callable[[Answer], S], answer: Answer) -> S:
-    """The state in an answer. ControlError when the answer lacks what this tool's answers have."""
-    try:
-        return read(answer)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ControlError(
-            f"{path}: the answer is not one of {tool} ({error}); give the control socket of {tool}"
-        ) from error

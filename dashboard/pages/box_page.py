@@ -12,8 +12,8 @@ from dash import Dash, Input, Output, State, html, no_update
 
 from dashboard.content.live import box_facts, box_line, box_table, parameter
 from dashboard.live import box
-from dashboard.live.box import PARAMETERS, WAYS, BoxState
-from dashboard.live.watcher import Seen, Watcher
+from dashboard.live.box import PARAMETERS, WAYS, BoxState, BoxWatcher
+from dashboard.live.watcher import Seen
 from dashboard.pages.elements import facts_list, table
 from dashboard.pages.live_page import READ_ONLY, LiveView, button, choice, field
 from netcommon.errors import LfpError
@@ -33,7 +33,7 @@ VIEW: LiveView[BoxState] = LiveView(
 )  # fmt: skip
 
 
-def page(watcher: Watcher[BoxState], *, read_only: bool = False) -> html.Div:
+def page(watcher: BoxWatcher, *, read_only: bool = False) -> html.Div:
     """The page."""
     fields = [
         field(f"box-{one.name}", f"New {one.name}", type="text", value="", placeholder=one.example)
@@ -47,7 +47,7 @@ def page(watcher: Watcher[BoxState], *, read_only: bool = False) -> html.Div:
     return VIEW.page(watcher, controls, read_only=read_only)
 
 
-def register(app: Dash, watcher: Watcher[BoxState], *, read_only: bool) -> None:
+def register(app: Dash, watcher: BoxWatcher, *, read_only: bool) -> None:
     """Registers the page's callbacks. `read_only`: every request to change something is refused."""
 
     def set_all(*given: Any) -> tuple[Any, ...]:
@@ -66,14 +66,12 @@ def register(app: Dash, watcher: Watcher[BoxState], *, read_only: bool) -> None:
     )(set_all)  # fmt: skip
 
 
-def changed(
-    watcher: Watcher[BoxState], way: str, values: dict[str, str], *, read_only: bool = False
-) -> tuple[str, bool]:
+def changed(watcher: BoxWatcher, way: str, values: dict[str, str], *, read_only: bool = False) -> tuple[str, bool]:
     """Sets parameters; what to say of it, and whether the box took them."""
     if read_only:
         return READ_ONLY, False
     try:
-        found = box.change(watcher.path, "" if way == "both" else way, values)
+        found = box.change(watcher, "" if way == "both" else way, values)
     except LfpError as error:
         return str(error), False
     parts = [f"{way} {parameter(name, value)}" for way, new in found.items() for name, value in new.items()]

@@ -1,9 +1,9 @@
 """The page for a class: choose a window and a path, run one transfer, see its curve and its timeline side by side.
 
-The server has the state (`Demonstrations`). Every open page asks for it twice a second, so all browsers show the same.
-Language and theme stand in the address. Invariant: the request that is repeated draws nothing. A page drops the answer
-to a request when it makes the same one again, so on a busy machine it would never show what takes long to draw. It asks
-for a drawing once a result, and the server draws a result once for all.
+There is one state (`dashboard.data.demonstration`). Every open page asks for it twice a second, so all browsers show
+the same. Language and theme stand in the address. Invariant: the request that is repeated draws nothing. A page drops
+the answer to a request when it makes the same one again, so on a busy machine it would never show what takes long to
+draw. It asks for a drawing once a result, and the server draws a result once for all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dashboard.content.translated import translated
 from dashboard.content.words import STEPS, Words, explained, languages, told, words
 from dashboard.data import demonstration, timeline
-from dashboard.data.demonstration import CHOICES, DURATION_S, Demonstrations, Setting, setting_of
+from dashboard.data.changes import OfferedDemonstrations
+from dashboard.data.demonstration import CHOICES, DURATION_S, Setting, setting_of
 from dashboard.data.runs import Run
 from dashboard.figures.demonstration import FONT_PX, demonstration_figure
 from dashboard.figures.timeline import timeline_figure
@@ -171,7 +172,9 @@ def said_of(text: Words, state: demonstration.State) -> str:
     return text["failed"].format(error=state.error) if state.error else text["idle"]
 
 
-def register(app: Dash, demonstrations: Demonstrations, run_named: Callable[[str], Run], *, read_only: bool) -> None:
+def register(
+    app: Dash, demonstrations: OfferedDemonstrations, run_named: Callable[[str], Run], *, read_only: bool
+) -> None:  # fmt: skip
     """Registers the page's callbacks. `read_only`: a request to start or to cancel is refused."""
 
     def look(_: int | None, known: list[str] | None, search: str | None) -> tuple[Any, Any]:

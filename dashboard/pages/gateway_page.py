@@ -12,8 +12,7 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from dashboard.content.live import gateway_facts, gateway_line, setting_value
 from dashboard.live import gateway
-from dashboard.live.gateway import IN, OUT, SETTINGS, GatewayState, Setting
-from dashboard.live.watcher import Watcher
+from dashboard.live.gateway import IN, OUT, SETTINGS, GatewayState, GatewayWatcher, Setting
 from dashboard.pages.controls import Radios
 from dashboard.pages.elements import facts_list
 from dashboard.pages.live_page import READ_ONLY, LiveView, button, choice, field
@@ -32,7 +31,7 @@ VIEW: LiveView[GatewayState] = LiveView(
 )  # fmt: skip
 
 
-def page(watcher: Watcher[GatewayState], *, read_only: bool = False) -> html.Div:
+def page(watcher: GatewayWatcher, *, read_only: bool = False) -> html.Div:
     """The page. The controls begin with the gateway's settings now."""
     state = watcher.seen().state
     rows = [html.Div([_control(setting, state), button(_set(setting), f"Set {setting.label.lower()}")], className="bar")
@@ -60,7 +59,7 @@ def _set(setting: Setting) -> str:
     return f"gateway-set-{setting.name}"
 
 
-def register(app: Dash, watcher: Watcher[GatewayState], *, read_only: bool) -> None:
+def register(app: Dash, watcher: GatewayWatcher, *, read_only: bool) -> None:
     """Registers the page's callbacks. `read_only`: every request to change something is refused."""
 
     def set_one(*given: Any) -> Any:
@@ -95,26 +94,26 @@ def register(app: Dash, watcher: Watcher[GatewayState], *, read_only: bool) -> N
         )  # fmt: skip
 
 
-def changed(watcher: Watcher[GatewayState], setting: Setting, value: object, *, read_only: bool = False) -> str:
+def changed(watcher: GatewayWatcher, setting: Setting, value: object, *, read_only: bool = False) -> str:
     """Sets one setting, and says what it is now or why it was refused."""
     if read_only:
         return READ_ONLY
     try:
-        state = gateway.change(watcher.path, setting, value)
+        state = gateway.change(watcher, setting, value)
     except LfpError as error:
         return str(error)
     return f"{setting.label} is now {setting_value(setting, state)}."
 
 
-def ended(watcher: Watcher[GatewayState], within: str | None, *, read_only: bool = False) -> str:
+def ended(watcher: GatewayWatcher, within: str | None, *, read_only: bool = False) -> str:
     """Drains the gateway `within` a time, or stops it (None), and says so or why not."""
     if read_only:
         return READ_ONLY
     try:
         if within is None:
-            gateway.stop(watcher.path)
+            gateway.stop(watcher)
             return "The gateway was told to stop."
-        gateway.drain(watcher.path, within)
+        gateway.drain(watcher, within)
         return f"The gateway was told to end within {within}."
     except LfpError as error:
         return str(error)

@@ -37,7 +37,7 @@ class LiveView(Generic[S]):
     facts: Callable[[Seen[S]], list[Any]]
     numbers: Callable[[S], tuple[tuple[str, int | float], ...]]
 
-    def page(self, watcher: Watcher[S], controls: list[Any], *, read_only: bool) -> html.Div:
+    def page(self, watcher: Watcher[S, Any], controls: list[Any], *, read_only: bool) -> html.Div:
         """The page. Without controls when `read_only`."""
         shown = self.parts(watcher.seen())
         name = self.name
@@ -62,7 +62,7 @@ class LiveView(Generic[S]):
         figure = live_figure(seen.samples, seen.now_s, self.lines, "Rate")
         return self.line(seen), self.facts(seen), figure, numbers
 
-    def register(self, app: Dash, watcher: Watcher[S]) -> None:
+    def register(self, app: Dash, watcher: Watcher[S, Any]) -> None:
         """Registers the look of an open page."""
         app.callback(
             Output(f"{self.name}-state", "children"), Output(f"{self.name}-facts", "children"),

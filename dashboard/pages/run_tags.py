@@ -4,13 +4,11 @@ other sites."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from dashboard.content.run_list import run_rows
-from dashboard.data import tags
 from dashboard.data.runs import Run
 from netcommon.errors import LfpError
 
@@ -29,14 +27,14 @@ def bar(*, read_only: bool) -> list[html.Div]:
     return [html.Div(parts, className="bar", hidden=read_only)]
 
 
-def register(app: Dash, list_runs: Callable[[], list[Run]], path_of: Callable[[str], Path] | None) -> None:
-    """Registers the buttons. `path_of`: the folder of the run of a name; None: the dashboard is read-only, and every
-    request is refused."""
+def register(app: Dash, list_runs: Callable[[], list[Run]], tag: Callable[..., None] | None) -> None:
+    """Registers the buttons. `tag`: as `dashboard.data.changes.Offered` has it; None: the dashboard is read-only, and
+    every request is refused."""
 
     def tagged(adds: int | None, removes: int | None, text: str | None, rows: list[dict[str, str]] | None) -> Any:
         if not (adds or removes):
             return no_update, no_update
-        said = changed(path_of, [row["id"] for row in rows or []], text or "", remove=ctx.triggered_id == "tag-remove")
+        said = changed(tag, [str(row["id"]) for row in rows or []], text or "", remove=ctx.triggered_id == "tag-remove")
         return run_rows(list_runs()), said
 
     app.callback(
@@ -46,16 +44,16 @@ def register(app: Dash, list_runs: Callable[[], list[Run]], path_of: Callable[[s
     )(tagged)  # fmt: skip
 
 
-def changed(path_of: Callable[[str], Path] | None, names: list[str], text: str, *, remove: bool) -> str:
+def changed(tag: Callable[..., None] | None, names: list[str], text: str, *, remove: bool) -> str:
     """Changes the tags of these runs, and says what was done or why not. `text`: words, spaces or commas between."""
-    if path_of is None:
+    if tag is None:
         return READ_ONLY
     words = text.replace(",", " ").split()
     if not names or not words:
         return "Pick runs by their boxes, and enter their tags."
     try:
         for name in names:
-            tags.change(path_of(name), **{"remove" if remove else "add": words})
+            tag(name, **{"remove" if remove else "add": words})
     except LfpError as error:
         return str(error)
     return f"{', '.join(words)}: {'removed from' if remove else 'given to'} {len(names)} run{'s'[: len(names) > 1]}."

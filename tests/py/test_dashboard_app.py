@@ -24,6 +24,7 @@ from dashboard.app import Runs, make_app, page_at
 from dashboard.auth import is_loopback, require_token
 from dashboard.cli import dashboard, report
 from dashboard.document import Application
+from dashboard.launch import bound
 from dashboard.live.live import Live
 from netcommon.errors import LfpError
 
@@ -167,7 +168,7 @@ def test_whoever_asks_first_gets_every_script(runs_dir: Path, monkeypatch: pytes
     monkeypatch.setattr(Dash, "_walk_assets_directory", slowly)
     monkeypatch.setattr(server, "make_app", kept)
     with pytest.raises(Announced):
-        server.serve(runs_dir, "/", "127.0.0.1", 0, "of-the-test", announced, live=Live())
+        server.serve(bound("127.0.0.1", 0), runs_dir, "/", "127.0.0.1", "of-the-test", announced, live=Live())
     assert b"timeline.js" in Announced.page
 
 
@@ -187,7 +188,7 @@ def test_the_server_ends_when_what_it_prepares_has_ended(runs_dir: Path, monkeyp
 
     monkeypatch.setattr(server, "_prepare", prepare)
     monkeypatch.setattr("waitress.create_server", lambda *_, **__: Interrupted())
-    server.serve(runs_dir, "/", "127.0.0.1", 0, None, lambda _: None, live=Live())
+    server.serve(bound("127.0.0.1", 0), runs_dir, "/", "127.0.0.1", None, lambda _: None, live=Live())
     assert prepared == [True]
 
 

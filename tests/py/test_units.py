@@ -12,7 +12,8 @@ import pytest
 from netcommon.binaries import CHECKOUT
 
 UNITS = sorted(CHECKOUT.glob("*/*.service"))
-ALLOWED = {"lft-gateway": 4.5, "comet-delay": 5.0, "rttcp": 4.0}  # 0 is best; a unit without options has 9.6
+# 0 is best; a unit without options has 9.6
+ALLOWED = {"lft-gateway": 4.5, "comet-delay": 5.0, "rttcp": 4.0, "lfp-dashboard": 2.0}
 # what a daemon that starts as root needs to become nobody, and gives up then (netcommon/src/sandbox)
 TO_BECOME_NOBODY = {"CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"}
 
@@ -41,6 +42,10 @@ def test_a_unit_leaves_little_exposed(unit: Path) -> None:
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_a_unit_bounds_what_the_manual_page_promises(unit: Path) -> None:
     """The unit may grant what is needed to open things, and must grant what the page says stays."""
+    if settings(unit).get("DynamicUser") == "yes":  # no root, so nothing to give up
+        assert settings(unit)["CapabilityBoundingSet"] == ""
+        assert settings(unit)["NoNewPrivileges"] == "yes" and settings(unit)["LimitCORE"] == "0"
+        return
     page = next(unit.parent.glob(f"{unit.stem}.1")).read_text(encoding="utf-8")
     stays = re.search(r"^\.SH SECURITY\n.*?^\.B capabilities\n([^\n]*)", page, re.MULTILINE | re.DOTALL)
     assert stays

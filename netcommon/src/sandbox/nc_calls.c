@@ -23,9 +23,9 @@ static const char *const common[] = {
     "poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
     "eventfd2", "signalfd4", "timerfd_create", "timerfd_settime", "timerfd_gettime", "nanosleep", "clock_nanosleep",
     "pause", "restart_syscall", "sched_yield",
-    /* sockets; socket itself is below */
-    "socketpair", "bind", "listen", "accept", "accept4", "connect", "shutdown", "getsockname", "getpeername",
-    "getsockopt", "setsockopt", "sendto", "recvfrom", "sendmsg", "recvmsg", "sendmmsg", "recvmmsg",
+    /* sockets that are there; what makes one is below */
+    "listen", "accept", "accept4", "shutdown", "getsockname", "getpeername", "getsockopt", "setsockopt", "sendto",
+    "recvfrom", "sendmsg", "recvmsg", "sendmmsg", "recvmmsg",
     /* memory; mmap and mprotect are below */
     "brk", "munmap", "mremap", "madvise", "mincore", "msync", "mlock", "mlock2", "munlock", "membarrier",
     /* threads, signals, itself */
@@ -37,6 +37,9 @@ static const char *const common[] = {
     "getcpu", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_getscheduler",
     "sched_get_priority_max", "sched_get_priority_min", "clock_gettime", "clock_getres", "gettimeofday", "time",
     "getrandom", "set_mempolicy_home_node", NULL};
+
+/* What makes sockets; socket itself is in add_checked. */
+static const char *const sockets[] = {"socketpair", "bind", "connect", NULL};
 
 /* Calls that only somebody makes who has taken the process over. */
 static const char *const deadly[] = {"execve",
@@ -111,28 +114,32 @@ static int add(scmp_filter_ctx filter, uint32_t action, const char *const *names
 }
 
 /* Calls that are allowed for some values only. clone3 cannot be looked into; libc takes clone where it fails. */
-static int add_checked(scmp_filter_ctx filter)
+static int add_checked(scmp_filter_ctx filter, bool interpreted)
 {
     static const int families[] = {AF_INET, AF_INET6, AF_UNIX};
     static const int mapping[] = {SCMP_SYS(mmap), SCMP_SYS(mprotect)};
-    static const scmp_datum_t requests[] = {TCGETS, FIONREAD, FIONBIO, TIOCOUTQ};
+    static const scmp_datum_t requests[] = {TCGETS, FIONREAD, FIONBIO, FIOCLEX, TIOCOUTQ};
     const scmp_datum_t namespaces =
         CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
     int status =
         seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces, 0));
     for (size_t i = 0; i < sizeof requests / sizeof requests[0] && status == 0; i++)
         status = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, SCMP_A1(SCMP_CMP_EQ, requests[i], 0));
-    for (size_t i = 0; i < sizeof families / sizeof families[0] && status == 0; i++)
+    for (size_t i = 0; i < sizeof families / sizeof families[0] && status == 0 && !interpreted; i++)
         status = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
                                   SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i], 0));
     for (size_t i = 0; i < sizeof mapping / sizeof mapping[0] && status == 0; i++)
         status = seccomp_rule_add(filter, SCMP_ACT_ALLOW, mapping[i], 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    if (status == 0 && interpreted)
+        status = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+                                  SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC | PROT_WRITE, PROT_EXEC));
     return status;
 }
 
 /* No mitigation of speculative stores: it would slow everything down, and nobody else's code runs here. */
-int nc_calls_confine(const char *const *more, bool diagnoses)
+int nc_calls_confine(const char *const *more, bool diagnoses, bool interpreted)
 {
+    const uint32_t attack = interpreted ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
     if (!filter)
         return -1;
@@ -142,8 +149,10 @@ int nc_calls_confine(const char *const *more, bool diagnoses)
     if (diagnoses)
         seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2, SCMP_A0(SCMP_CMP_EQ, AF_NETLINK, 0),
                          SCMP_A2(SCMP_CMP_EQ, NETLINK_SOCK_DIAG, 0));
-    bool good = add(filter, SCMP_ACT_KILL_PROCESS, deadly) == 0 && add(filter, SCMP_ACT_ALLOW, common) == 0 &&
-                add(filter, SCMP_ACT_ALLOW, more) == 0 && add_checked(filter) == 0 && seccomp_load(filter) == 0;
+    bool good = add(filter, attack, deadly) == 0 && add(filter, SCMP_ACT_ALLOW, common) == 0 &&
+                add(filter, SCMP_ACT_ALLOW, interpreted ? NULL : sockets) == 0 &&
+                add(filter, SCMP_ACT_ALLOW, more) == 0 && add_checked(filter, interpreted) == 0 &&
+                seccomp_load(filter) == 0;
     seccomp_release(filter);
     return good ? 0 : -1;
 }

@@ -31,8 +31,10 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-/* landlock's of ABI 4 and 6; the headers of the build machine may be older */
+/* landlock's of ABI 3, 4 and 6; the headers of the build machine may be older */
+#define TRUNCATE (UINT64_C(1) << 14)
 #define CONNECT_TCP (UINT64_C(1) << 1)
+#define ABSTRACT_AND_SIGNALS (UINT64_C(3))
 struct ruleset {
     uint64_t files, net, scoped;
 };
@@ -146,34 +148,44 @@ static int drop_user(const struct nc_sandbox *sandbox, const struct passwd *user
     return 0;
 }
 
-static void allow_reading(int ruleset, const char *path)
+/* Allows `rights` in and below a folder; of a file, reading. */
+static void allow(int ruleset, const char *path, uint64_t rights)
 {
     struct stat status;
-    struct landlock_path_beneath_attr rule = {.parent_fd = open(path, O_PATH | O_CLOEXEC),
-                                              .allowed_access = LANDLOCK_ACCESS_FS_READ_FILE};
+    struct landlock_path_beneath_attr rule = {.parent_fd = open(path, O_PATH | O_CLOEXEC), .allowed_access = rights};
     if (rule.parent_fd < 0)
         return; /* what does not exist is not read */
-    if (fstat(rule.parent_fd, &status) == 0 && S_ISDIR(status.st_mode))
-        rule.allowed_access |= LANDLOCK_ACCESS_FS_READ_DIR;
+    if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
+        rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;
     syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     close(rule.parent_fd);
 }
 
-/* Every right on files that this kernel knows is handled, and only reading is allowed again. */
+/* Every right on files that this kernel knows is handled, and only reading is allowed again, and in the folders of
+ * `writes` what makes, changes and removes files. */
 static bool enter_landlock(const struct nc_sandbox *sandbox)
 {
-    static const unsigned rights[] = {0, 13, 14, 15, 15, 16}; /* on files, by ABI */
+    static const unsigned known[] = {0, 13, 14, 15, 15, 16}; /* rights on files, by ABI */
+    static const uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+                          writing = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
+                                    LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                                    LANDLOCK_ACCESS_FS_REMOVE_DIR | TRUNCATE;
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (abi < 1)
         return false;
-    struct ruleset wanted = {.files = (UINT64_C(1) << rights[abi < 5 ? abi : 5]) - 1,
-                             .net = abi >= 4 && !sandbox->connects ? CONNECT_TCP : 0};
-    size_t size = abi >= 4 ? offsetof(struct ruleset, scoped) : offsetof(struct ruleset, net);
+    struct ruleset wanted = {.files = (UINT64_C(1) << known[abi < 5 ? abi : 5]) - 1,
+                             .net = abi >= 4 && !sandbox->connects ? CONNECT_TCP : 0,
+                             .scoped = abi >= 6 && sandbox->interpreted ? ABSTRACT_AND_SIGNALS : 0};
+    size_t size = abi >= 6   ? sizeof wanted
+                  : abi >= 4 ? offsetof(struct ruleset, scoped)
+                             : offsetof(struct ruleset, net);
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &wanted, size, 0);
     if (ruleset < 0)
         return false;
     for (size_t i = 0; sandbox->reads && sandbox->reads[i]; i++)
-        allow_reading(ruleset, sandbox->reads[i]);
+        allow(ruleset, sandbox->reads[i], reading);
+    for (size_t i = 0; sandbox->writes && sandbox->writes[i]; i++)
+        allow(ruleset, sandbox->writes[i], (reading | writing) & wanted.files);
     bool entered = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
     close(ruleset);
     return entered;
@@ -184,7 +196,8 @@ static json_t *capability_names(void)
     static const struct {
         int number;
         const char *name;
-    } known[] = {{CAP_NET_BIND_SERVICE, "net_bind_service"},
+    } known[] = {{CAP_DAC_READ_SEARCH, "dac_read_search"},
+                 {CAP_NET_BIND_SERVICE, "net_bind_service"},
                  {CAP_NET_ADMIN, "net_admin"},
                  {CAP_NET_RAW, "net_raw"},
                  {CAP_SYS_NICE, "sys_nice"}};
@@ -222,7 +235,7 @@ static json_t *confine(const struct nc_sandbox *sandbox, json_t *missing)
         landlock = no_new_privs && enter_landlock(sandbox);
         if (!landlock)
             miss(missing, "landlock: this kernel has none");
-        seccomp = no_new_privs && nc_calls_confine(sandbox->calls, sandbox->diagnoses) == 0;
+        seccomp = no_new_privs && nc_calls_confine(sandbox->calls, sandbox->diagnoses, sandbox->interpreted) == 0;
         if (!seccomp)
             miss(missing, "seccomp: this kernel has none");
     }

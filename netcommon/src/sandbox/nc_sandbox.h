@@ -22,11 +22,13 @@
 #define NC_SANDBOX_USER "nobody" /* of a daemon that was started as root */
 
 struct nc_sandbox {
-    uint64_t capabilities;    /* kept where the process has them: 1 << CAP_NET_ADMIN | … */
-    const char *const *calls; /* system calls beyond those that any daemon makes, NULL-terminated */
-    const char *const *reads; /* files and folders that are still read, NULL-terminated; none is written */
-    bool connects;            /* opens TCP connections */
-    bool diagnoses;           /* asks the kernel about sockets (sock_diag(7)) */
+    uint64_t capabilities;     /* kept where the process has them: 1 << CAP_NET_ADMIN | … */
+    const char *const *calls;  /* system calls beyond those that any daemon makes, NULL-terminated */
+    const char *const *reads;  /* files and folders that are still read, NULL-terminated */
+    const char *const *writes; /* folders in which files may be made, changed and removed, NULL-terminated */
+    bool connects;             /* opens TCP connections */
+    bool diagnoses;            /* asks the kernel about sockets (sock_diag(7)) */
+    bool interpreted;          /* is an interpreter that serves what it has open (nc_confine.h) */
 };
 
 /* What the command line says: the rows --user and --no-sandbox of a tool's option table. */
