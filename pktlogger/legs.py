@@ -68,11 +68,11 @@ def _leg(analysis: Analysis, flow: int) -> dict[str, Any]:
     sent_ns, received_ns = (segments[name].to_numpy() for name in ("t_sent_ns", "t_received_ns"))
     came, captures = received_ns >= 0, analysis.summary.get("captures", {})
     return {
-        "cut": [end for end in ("sender", "receiver") if captures.get(end, {}).get("truncated")],
+        "cut": [end for end in ("sender", "receiver") if (captures.get(end) or {}).get("truncated")],
         "packets": segments.num_rows, "sent_again": told["retransmitted"], "lost": told["lost"],
         "missed_by_capture": told.get("unseen", 0), "delay_ns": spread((received_ns - sent_ns)[came]),
         "losses": _losses(analysis, segments, flow), "ruled_out": analysis.summary.get("ruled_out", []),
-        "box": _box(analysis, segments),
+        "box": _box(analysis, segments), "verdict": (told.get("verdict") or {}).get("text"),
     }  # fmt: skip
 
 

@@ -80,6 +80,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 def _leg_lines(leg: dict[str, Any]) -> Iterator[str]:
     yield f"{leg['from']} to {leg['to']}: {_spread(leg['delay_ns'])}"
     yield f"  {leg['packets']} packets, {leg['sent_again']} of them sent again, {leg['lost']} lost"
+    if leg["verdict"]:
+        yield f"  {leg['verdict']}"
     for one in leg["losses"]:
         place = f" {one['place']}" if one["place"] else ""
         yield f"    {one['packets']} lost{place} ({_words(one['cause'])})"

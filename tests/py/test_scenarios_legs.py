@@ -46,6 +46,8 @@ def test_two_connections_and_the_relay_between_them(tmp_path: Path, capsys: pyte
     said = capsys.readouterr().out
     assert "r.pcapng to s.pcapng, the gateway: 3 ms each" in said and "the whole way: 23 ms each" in said
     assert "is cut" not in said
+    assert all(one["verdict"].startswith("The transfer went at") for one in found["legs"])
+    assert said.count("  The transfer went at") == 2
 
 
 def test_a_cut_capture_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

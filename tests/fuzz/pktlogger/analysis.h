@@ -78,8 +78,10 @@ static inline uint32_t analyse(const struct pl_source captures[PL_END_N], const 
         check(mkdtemp(folder.temporary));
         folder.fd = open(folder.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         check(folder.fd >= 0 && pl_tables_create(&tables, folder.fd, analysis.ends, box) == 0);
-        check(pl_analysis_run(&analysis, &tables, &error) == PL_OK);
-        check_all(&analysis, &tables);
+        if (pl_analysis_run(&analysis, &tables, &error) == PL_OK)
+            check_all(&analysis, &tables);
+        else
+            check(analysis.reversed);
         check(pl_tables_close(&tables) == 0);
         pl_tables_free(&tables);
         pl_folder_abort(&folder);
