@@ -130,8 +130,10 @@ static enum nc_decoded read_tcp(struct walk *walk, struct nc_packet *out)
     out->tcp.flags = nc_get16(header + 12) & 0x1ff;
     out->tcp.window = nc_get16(header + 14);
     out->tcp.cut = status != NC_DECODED;
+    out->tcp.options_len = (uint8_t)(len - 20);
     read_tcp_options(header + 20, header + there, &out->tcp);
-    pass(walk, len, out);
+    pass(walk, there, out);
+    out->payload_len -= (uint32_t)(len - there);
     return status;
 }
 

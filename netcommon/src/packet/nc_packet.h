@@ -51,6 +51,7 @@ struct nc_tcp {
     uint32_t tsval, tsecr;
     uint8_t sack_n;
     struct nc_sack sack[NC_SACK_MAX];
+    uint8_t options_len;       /* by the header, whatever was captured of them */
     bool cut;                  /* the capture ends within the options; those that it has whole were read */
     bool has_accecn;           /* the option, perhaps without counters */
     uint8_t accecn;            /* nc_accecn bits */
@@ -88,8 +89,8 @@ struct nc_packet {
 /* Decodes the frame at [frame, frame + captured), which had `wire` bytes on the wire (or `captured`, if that is more).
  * All of *out is set, up to the last good layer. TCP options behind an impossible one are not read, and the packet
  * still counts as decoded. Where a capture ends within the options, the result is NC_TRUNCATED, but the layer is set all
- * the same, with tcp.cut, and payload_offset is beyond what was captured. In a fragment the lengths above IP are not
- * checked. */
+ * the same, with tcp.cut; payload_offset is where the capture ends, and payload_len is that of the headers. In a
+ * fragment the lengths above IP are not checked. */
 enum nc_decoded nc_packet_decode(enum nc_link link, const uint8_t *frame, size_t captured, size_t wire,
                                  struct nc_packet *out);
 

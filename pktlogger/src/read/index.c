@@ -8,7 +8,6 @@
 #include "nc_log.h"
 #include "nc_tunnel.h"
 
-enum { TCP_HEADER = 20 };
 enum taken { TAKEN, COUNTED, NO_MEMORY };
 
 /* Counts a frame that has no row, by the first reason that applies. */
@@ -79,7 +78,7 @@ static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, con
         .ip_id = packet->ip_version == 4 ? (uint16_t)packet->ip_id : 0,
         .ack = PL_NO_ACK,
         .ecn = packet->ecn,
-        .options = (uint8_t)(packet->payload_offset - packet->l4_offset - TCP_HEADER),
+        .options = tcp->options_len,
         .accecn = tcp->accecn,
         .ee0b = tcp->ee0b,
         .eceb = tcp->eceb,

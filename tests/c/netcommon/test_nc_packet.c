@@ -64,6 +64,32 @@ static void short_captures(void)
     }
 }
 
+/* Options that the capture cuts: those before are read, numbers and lengths are the packet's. */
+static void cut_options(void)
+{
+    static const uint8_t options[20] = {2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 7, 1, 3, 3, 7};
+    struct bytes frame = ethernet(0x0800);
+    add_ipv4(&frame, 20 + 40 + 1000, 6);
+    add_tcp(&frame, 10, NC_TCP_ACK);
+    memcpy(frame.at + 54, options, sizeof options);
+    for (size_t captured = 54; captured <= 74; captured++) {
+        struct nc_packet packet;
+        uint8_t *exact = malloc(captured); /* so that a sanitizer sees one byte too far */
+        memcpy(exact, frame.at, captured);
+        bool whole = captured == 74;
+        CHECK_EQ(nc_packet_decode(NC_LINK_ETHERNET, exact, captured, 1074, &packet), whole ? NC_DECODED : NC_TRUNCATED);
+        CHECK_EQ(packet.l4, NC_L4_TCP);
+        CHECK_EQ(packet.tcp.cut, !whole);
+        CHECK_EQ(packet.tcp.options_len, 20);
+        CHECK_EQ(packet.payload_offset, captured);
+        CHECK_EQ(packet.payload_len, 1000);
+        CHECK_EQ(packet.tcp.has_mss, captured >= 58);
+        CHECK_EQ(packet.tcp.has_timestamps, captured >= 70);
+        CHECK_EQ(packet.tcp.has_wscale, whole);
+        free(exact);
+    }
+}
+
 static void tcp_options(void)
 {
     struct bytes frame = ethernet(0x0800);
@@ -214,6 +240,7 @@ int main(void)
 {
     RUN(tcp_over_ipv4_padded);
     RUN(short_captures);
+    RUN(cut_options);
     RUN(tcp_options);
     RUN(sack_blocks);
     RUN(accecn_counters);
