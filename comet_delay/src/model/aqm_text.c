@@ -1,5 +1,5 @@
 /* The text form of an algorithm and its parameters: a table row for each key. */
-#include "aqm.h"
+#include "aqm_text.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -3,7 +3,7 @@
 #ifndef COMET_MODELS_H
 #define COMET_MODELS_H
 
-#include "aqm.h"
+#include "aqm_text.h"
 #include "filter.h"
 #include "jitter_model.h"
 #include "loss_model.h"

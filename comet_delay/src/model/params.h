@@ -38,7 +38,7 @@ struct params {
     uint64_t queue_bytes;        /* bound on the queue of the bottleneck; 0: no bound */
     uint64_t queue_packets;      /* the same in packets */
     int queue_drop;              /* enum queue_drop */
-    char aqm[PARAM_TEXT];        /* aqm.h */
+    char aqm[PARAM_TEXT];        /* aqm_text.h */
     char only[PARAM_FILTER];     /* filter.h: whom jitter and all from loss to reorder_by_ns concern */
     char loss[PARAM_TEXT];       /* before the bottleneck: loss_model.h */
     char loss_after[PARAM_TEXT];

@@ -7,134 +7,130 @@
 #include "nc_log.h"
 #include "nc_range.h"
 
-enum { RING_FIRST = 4096 };
+enum { CHUNK = 1024 };
 
 #define AHEAD_NS NC_NS_PER_MS
 
-struct queued {
+/* A packet in the queue or on the line. */
+struct waiting {
+    struct queued queued;      /* the first member: disciplines know this part */
     struct wire_packet packet; /* its time: arrival until decided, then exit */
-    uint64_t arrival_ns;
-    uint32_t bytes; /* it counts for; 0 once dropped */
+};
+
+struct waiting_chunk {
+    struct waiting_chunk *next;
+    uint32_t used; /* the first so many have been in use */
+    struct waiting packets[CHUNK];
 };
 
 void bottleneck_init(struct bottleneck *b, uint64_t aqm_key)
 {
-    *b = (struct bottleneck){.aqm_key = aqm_key, .mask = RING_FIRST - 1, .ring = malloc(RING_FIRST * sizeof *b->ring)};
-    if (!b->ring)
-        nc_die(NC_EXIT_MISSING, "out of memory for the queue");
+    *b = (struct bottleneck){.aqm_key = aqm_key};
 }
 
 void bottleneck_free(struct bottleneck *b)
 {
-    free(b->ring);
-    b->ring = NULL;
+    for (struct waiting_chunk *chunk = b->chunks; chunk;) {
+        struct waiting_chunk *next = chunk->next;
+        free(chunk);
+        chunk = next;
+    }
+    free(b->queue.own);
+    *b = (struct bottleneck){0};
 }
 
-/* Twice the room. An unbounded queue grows by doubling, so this is rare and its cost amortises. */
-static bool grow(struct bottleneck *b)
+static struct waiting *whole(struct queued *queued)
 {
-    uint64_t size = (b->mask + 1) * 2;
-    struct queued *ring = malloc(size * sizeof *ring);
-    if (!ring)
-        return false;
-    for (uint64_t i = b->out; i != b->head; i++)
-        ring[i & (size - 1)] = b->ring[i & b->mask];
-    free(b->ring);
-    b->ring = ring;
-    b->mask = size - 1;
-    return true;
+    return (struct waiting *)queued;
 }
 
-static struct queued *at(const struct bottleneck *b, uint64_t cursor)
+/* Room for a packet, or NULL without memory. */
+static struct waiting *room(struct bottleneck *b)
 {
-    return &b->ring[cursor & b->mask];
+    struct queued *unused = b->unused;
+    if (unused) {
+        b->unused = unused->next;
+        return whole(unused);
+    }
+    if (!b->chunks || b->chunks->used == CHUNK) {
+        struct waiting_chunk *chunk = malloc(sizeof *chunk);
+        if (!chunk)
+            return NULL;
+        chunk->next = b->chunks;
+        chunk->used = 0;
+        b->chunks = chunk;
+    }
+    return &b->chunks->packets[b->chunks->used++];
 }
 
-/* Takes a packet out of the count of the queue. */
-static void uncount(struct bottleneck *b, struct queued *queued)
+static void give_back(struct bottleneck *b, struct queued *queued)
 {
-    if (queued->bytes)
-        b->packets--;
-    b->bytes -= queued->bytes;
-    queued->bytes = 0;
+    queued->next = b->unused;
+    b->unused = queued;
+}
+
+static struct queue_settings settings_of(const struct bottleneck *b, const struct params *params,
+                                         const struct models *models)
+{
+    return (struct queue_settings){.aqm = &models->aqm,
+                                   .bytes_max = params->queue_bytes,
+                                   .packets_max = params->queue_packets,
+                                   .key = b->aqm_key,
+                                   .drop_head = params->queue_drop == QUEUE_DROP_HEAD};
+}
+
+/* Sees to it that the queue has the discipline that is set. */
+static void follow(struct bottleneck *b, const struct queue_settings *settings)
+{
+    if (b->queue.discipline && b->queue.algorithm == settings->aqm->algorithm)
+        return;
+    void *own = calloc(1, discipline_of(settings->aqm->algorithm)->own_bytes);
+    if (!own)
+        nc_die(NC_EXIT_MISSING, "out of memory for the queue");
+    free(queue_change(&b->queue, settings, own));
 }
 
 uint64_t bottleneck_occupancy(struct bottleneck *b, uint64_t now_ns)
 {
-    while (b->out != b->decided && at(b, b->out)->packet.time_ns <= now_ns)
-        uncount(b, at(b, b->out++));
-    assert(b->out != b->head || (b->bytes == 0 && b->packets == 0));
-    return b->bytes;
-}
-
-static bool fits(const struct bottleneck *b, const struct params *params, uint32_t bytes)
-{
-    return b->packets == 0 || ((!params->queue_bytes || b->bytes + bytes <= params->queue_bytes) &&
-                               (!params->queue_packets || b->packets + 1 <= params->queue_packets));
-}
-
-/* Drop-head: drops the oldest packets that wait until the newcomer fits. */
-static void evict(struct bottleneck *b, const struct params *params, uint32_t bytes)
-{
-    while (!fits(b, params, bytes) && b->decided + b->evicted != b->head)
-        uncount(b, at(b, b->decided + b->evicted++));
+    for (struct queued *first; (first = b->on_line.head) && whole(first)->packet.time_ns <= now_ns;) {
+        queued_pop(&b->on_line);
+        b->queue.line_bytes -= first->bytes;
+        b->queue.line_packets--;
+        give_back(b, first);
+    }
+    assert(b->on_line.head || (b->queue.line_bytes == 0 && b->queue.line_packets == 0));
+    return queue_backlog_bytes(&b->queue);
 }
 
 enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, const struct models *models,
                            const struct wire_packet *packet)
 {
-    uint32_t bytes = rate_trace_bytes(&models->rate, wire_packet_line_bytes(packet, params), packet->ip_bytes);
-    struct queued queued = {*packet, packet->time_ns, bytes};
+    const struct queue_settings settings = settings_of(b, params, models);
+    follow(b, &settings);
     bottleneck_occupancy(b, packet->time_ns);
-    switch (
-        aqm_enqueue(&b->aqm, &models->aqm, packet->time_ns, b->bytes, bytes, packet->ect, b->aqm_key, packet->number)) {
-    case AQM_DROP:
-        return FATE_AQM;
-    case AQM_MARK:
-        queued.packet.edits |= EDIT_CE;
-        break;
-    case AQM_PASS:
-        break;
-    }
-    if (params->queue_drop == QUEUE_DROP_HEAD)
-        evict(b, params, bytes);
-    if (!fits(b, params, bytes) || (b->head - b->out > b->mask && !grow(b)))
+    struct waiting *waiting = room(b);
+    if (!waiting)
         return FATE_QUEUE;
-    *at(b, b->head++) = queued;
-    b->bytes += bytes;
-    b->packets++;
-    return FATE_PASS;
-}
-
-/* Whether nothing that follows can change the fate of a packet that was taken in. */
-static bool decides_ahead(const struct params *params, const struct models *models)
-{
-    return params->queue_drop == QUEUE_DROP_TAIL && models->aqm.algorithm == AQM_NONE;
+    uint32_t bytes = rate_trace_bytes(&models->rate, wire_packet_line_bytes(packet, params), packet->ip_bytes);
+    waiting->packet = *packet;
+    waiting->queued = (struct queued){.arrival_ns = packet->time_ns,
+                                      .number = packet->number,
+                                      .flow = packet->flow,
+                                      .bytes = bytes,
+                                      .ect = packet->ect};
+    enum fate fate = b->queue.discipline->enqueue(&b->queue, &settings, &waiting->queued);
+    if (fate != FATE_PASS)
+        give_back(b, &waiting->queued);
+    return fate;
 }
 
 uint64_t bottleneck_turn_ns(const struct bottleneck *b)
 {
-    return b->decided == b->head ? UINT64_MAX : nc_max(b->line.exit_ns, at(b, b->decided)->packet.time_ns);
-}
-
-/* Drops a packet at its turn. The line goes on with the next one at once. */
-static enum fate drop_at_turn(struct bottleneck *b, struct queued *queued, enum fate fate)
-{
-    uncount(b, queued);
-    queued->packet.time_ns = b->line.exit_ns;
-    return fate;
-}
-
-/* What active queue management says of a packet whose turn has come. Without it the turn may lie ahead
- * (decides_ahead), and the count must not be brought forward to that time. */
-static enum aqm_verdict ask_aqm(struct bottleneck *b, const struct models *models, const struct queued *queued,
-                                uint64_t turn_ns)
-{
-    if (models->aqm.algorithm == AQM_NONE)
-        return AQM_PASS;
-    bottleneck_occupancy(b, turn_ns);
-    return aqm_dequeue(&b->aqm, &models->aqm, turn_ns, turn_ns - queued->arrival_ns, b->bytes - queued->bytes,
-                       queued->bytes, queued->packet.ect, b->aqm_key, queued->packet.number);
+    if (b->queue.dropped.head)
+        return b->line.exit_ns;
+    if (!b->queue.packets)
+        return UINT64_MAX;
+    return nc_max(b->line.exit_ns, b->queue.discipline->next(&b->queue).time_ns);
 }
 
 /* When the last bit of a packet is out. */
@@ -160,44 +156,64 @@ static bool put_on_line(struct bottleneck *b, const struct models *models, struc
     b->trace = trace;
     b->sent.bytes += queued->bytes;
     b->sent.busy_ns += exit_ns - turn_ns;
-    queued->packet.time_ns = exit_ns;
+    whole(queued)->packet.time_ns = exit_ns;
     return true;
 }
 
-/* Sends a packet whose turn has come, unless active queue management drops it. */
-static enum fate send_packet(struct bottleneck *b, const struct models *models, struct queued *queued, uint64_t turn_ns)
+/* The packet as it goes on, whatever its fate. */
+static void copy_out(const struct queued *queued, struct wire_packet *packet)
 {
-    switch (ask_aqm(b, models, queued, turn_ns)) {
-    case AQM_DROP:
-        return drop_at_turn(b, queued, FATE_AQM);
-    case AQM_MARK:
-        queued->packet.edits |= EDIT_CE;
-        break;
-    case AQM_PASS:
-        break;
-    }
-    put_on_line(b, models, queued, turn_ns, UINT64_MAX);
-    return FATE_PASS;
+    *packet = ((const struct waiting *)queued)->packet;
+    if (queued->marked)
+        packet->edits |= EDIT_CE;
+}
+
+/* Lets go of a packet that the queue dropped. The line goes on with the next one at once. */
+static void drop(struct bottleneck *b, struct queued *queued, struct wire_packet *packet)
+{
+    copy_out(queued, packet);
+    packet->time_ns = b->line.exit_ns;
+    give_back(b, queued);
+}
+
+/* A packet that was put on the line. */
+static void send(struct bottleneck *b, struct queued *queued, struct wire_packet *packet)
+{
+    copy_out(queued, packet);
+    queued_push(&b->on_line, queued);
+    b->queue.line_bytes += queued->bytes;
+    b->queue.line_packets++;
 }
 
 bool bottleneck_next(struct bottleneck *b, const struct params *params, const struct models *models, uint64_t until_ns,
                      struct wire_packet *packet, enum fate *fate)
 {
-    if (b->decided == b->head)
-        return false;
-    uint64_t turn_ns = bottleneck_turn_ns(b);
-    struct queued *queued = at(b, b->decided);
-    if (b->evicted) {
-        b->evicted--;
-        *fate = drop_at_turn(b, queued, FATE_QUEUE);
-    } else if (turn_ns <= until_ns) {
-        *fate = send_packet(b, models, queued, turn_ns);
-    } else {
-        if (!decides_ahead(params, models) || !put_on_line(b, models, queued, turn_ns, until_ns + AHEAD_NS))
-            return false;
-        *fate = FATE_PASS;
+    struct queue *queue = &b->queue;
+    if (queue->dropped.head) {
+        struct queued *dropped = queued_pop(&queue->dropped);
+        *fate = (enum fate)dropped->fate;
+        drop(b, dropped, packet);
+        return true;
     }
-    b->decided++;
-    *packet = queued->packet;
+    if (!queue->packets || (b->line.exit_ns > until_ns && b->line.exit_ns - until_ns > AHEAD_NS))
+        return false;
+    const struct queue_settings settings = settings_of(b, params, models);
+    follow(b, &settings);
+    struct queue_next next = queue->discipline->next(queue);
+    uint64_t turn_ns = nc_max(b->line.exit_ns, next.time_ns);
+    bool ahead = turn_ns > until_ns;
+    if (ahead &&
+        (settings.drop_head || !next.certain || !put_on_line(b, models, next.certain, turn_ns, until_ns + AHEAD_NS)))
+        return false;
+    struct queued *queued = queue->discipline->dequeue(queue, &settings, turn_ns, fate);
+    if (!queued)
+        return false;
+    if (*fate != FATE_PASS) {
+        drop(b, queued, packet);
+        return true;
+    }
+    if (!ahead)
+        put_on_line(b, models, queued, turn_ns, UINT64_MAX);
+    send(b, queued, packet);
     return true;
 }

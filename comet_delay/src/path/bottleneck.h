@@ -1,22 +1,26 @@
 /* The bottleneck: a queue in front of a serial line.
  *
- * The queue is a ring of wire packets in the order in which they came, with three cursors: out <= decided <= head.
- * Packets before `decided` have their exit time and have gone on down the pipeline; each still counts in the queue
- * until its last bit is out. Packets from `decided` on wait. Each is decided when its turn comes: drop-head may evict
- * it until then, active queue management judges how long it has waited, and a rate that is set while it waits times
- * it. With plain drop-tail a packet that will be out within 1 ms is decided ahead of its turn. So the box wakes up for
+ * Which packets wait, and which goes next, is the discipline's affair (discipline.h). A packet is decided when its turn
+ * comes, that is, when the line is free: until then drop-head may evict it, active queue management judges how long it
+ * has waited, and a rate that is set while it waits times it. A decided packet has its exit time and goes on down the
+ * pipeline; it still counts in the queue until its last bit is out, in the list `on_line`. Where it is certain which
+ * packet is next (drop-tail), one that will be out within 1 ms is decided ahead of its turn. So the box wakes up for
  * decisions at most once a millisecond at high rates, and parts of a super-packet leave together. The bound is in bytes
  * and in packets. A packet that finds the bottleneck empty is always taken, however small the bound is.
+ * Packets in the queue lie in chunks that are allocated as the queue grows and used again. The discipline's own memory
+ * is allocated when the discipline changes.
  * Rejected: with drop-tail, all packets decided when they come in, as it was. Behind a line of 10 Kbit/s they kept
  * their exits of minutes when the rate was raised. */
 #ifndef COMET_BOTTLENECK_H
 #define COMET_BOTTLENECK_H
 
+#include "discipline.h"
 #include "lines.h"
 #include "models.h"
 #include "wire_packet.h"
 
-struct queued;
+struct waiting;
+struct waiting_chunk;
 
 /* What the line has sent since its rate was set: bytes as the framing counts them, and the time they took. */
 struct line_count {
@@ -27,12 +31,11 @@ struct bottleneck {
     struct serial_line line; /* its exit holds for traces too */
     struct line_count sent;
     struct rate_trace_state trace;
-    struct aqm aqm;
-    uint64_t aqm_key; /* for its random numbers */
-    struct queued *ring;
-    uint64_t out, decided, head, mask;
-    uint64_t evicted;        /* of the packets that wait, so many of the oldest are dropped but not yet returned */
-    uint64_t bytes, packets; /* in the queue */
+    uint64_t aqm_key; /* for the discipline's random numbers */
+    struct queue queue;
+    struct queued_list on_line;
+    struct waiting_chunk *chunks; /* the newest first */
+    struct queued *unused;        /* packets of them that are free */
 };
 
 void bottleneck_init(struct bottleneck *bottleneck, uint64_t aqm_key);
@@ -52,7 +55,7 @@ bool bottleneck_next(struct bottleneck *bottleneck, const struct params *params,
 /* When the turn of the next packet comes that waits for a decision. UINT64_MAX: none waits. */
 uint64_t bottleneck_turn_ns(const struct bottleneck *bottleneck);
 
-/* Bytes in the queue at `now_ns`. */
+/* Bytes in the queue at `now_ns`, of packets that wait or are on the line. */
 uint64_t bottleneck_occupancy(struct bottleneck *bottleneck, uint64_t now_ns);
 
 #endif

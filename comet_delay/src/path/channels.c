@@ -44,7 +44,7 @@ enum fate channels_offer(struct channels *c, const struct params *params, const 
 {
     struct bottleneck *channel = channel_of(c, params, packet);
     enum fate fate = bottleneck_offer(channel, params, models, packet);
-    uint64_t bytes = c->used == 1 ? channel->bytes : channels_occupancy(c, packet->time_ns);
+    uint64_t bytes = c->used == 1 ? queue_backlog_bytes(&channel->queue) : channels_occupancy(c, packet->time_ns);
     c->peak_bytes = nc_max(c->peak_bytes, bytes);
     return fate;
 }

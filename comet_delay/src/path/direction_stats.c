@@ -40,6 +40,23 @@ static json_t *achieved_json(const struct direction *d)
                      "loss_after", loss_json(&d->loss_after.count), "jitter", jitter);
 }
 
+/* What waits in each channel's queue, and what its discipline says of itself. */
+static json_t *queues_json(const struct channels *channels)
+{
+    json_t *array = json_array();
+    for (unsigned i = 0; i < channels->used; i++) {
+        const struct queue *queue = &channels->each[i].queue;
+        struct queue_fact facts[QUEUE_FACTS_MAX];
+        size_t n = queue->discipline && queue->discipline->state ? queue->discipline->state(queue, facts) : 0;
+        json_t *object =
+            json_pack("{s:I, s:I}", "bytes", (json_int_t)queue->bytes, "packets", (json_int_t)queue->packets);
+        for (size_t k = 0; k < n; k++)
+            json_object_set_new(object, facts[k].name, json_integer((json_int_t)facts[k].value));
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
 static json_t *drops_json(const struct direction_stats *s, uint64_t receive_ring_drops)
 {
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "loss",
@@ -68,6 +85,7 @@ json_t *direction_stats_json(struct direction *d, uint64_t receive_ring_drops, u
     json_object_update_new(object, held);
     if (d->recorder)
         json_object_set_new(object, "record", recorder_json(d->recorder));
+    json_object_set_new(object, "queues", queues_json(&d->channels));
     json_object_set_new(object, "achieved", achieved_json(d));
     return object;
 }

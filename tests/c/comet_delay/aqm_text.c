@@ -1,5 +1,5 @@
 /* The text form of queue management: defaults are the RFCs', mistakes are named. */
-#include "aqm.h"
+#include "aqm_text.h"
 
 #include "check.h"
 #include "nc_clock.h"

@@ -2,8 +2,10 @@
  * open. The delay [current_qdelay] is here the sojourn time of the packet that left last, and 0 when the queue was
  * empty behind it. MEAN_PKTSIZE of the safeguard is the largest packet seen, so that the safeguard holds for jumbo
  * frames too. */
-#include "aqm_algorithms.h"
+#include "plain.h"
+#include "laws.h"
 #include "nc_clock.h"
+#include "nc_range.h"
 
 /* At most so many updates are made up for after a silence, which is what a packet can cost. The state settles in
  * fewer: in an empty queue a probability of 1 falls to 0.98 of itself each time (4.2) and by alpha * target / 2048, and
@@ -65,15 +67,14 @@ static void catch_up(struct pie_state *pie, const struct pie_params *params, uin
 }
 
 /* [drop_early] (4.1, and 5.4 if wanted). */
-static bool hit(struct pie_state *pie, const struct pie_params *params, uint32_t largest_bytes,
-                const struct aqm_packet *packet)
+static bool hit(struct pie_state *pie, const struct pie_params *params, const struct aqm_packet *packet)
 {
     if (pie->burst_ns > 0)
         return false;
     if (pie->probability == 0)
         pie->accumulated = 0;
     if ((pie->delay_old_ns < params->target_ns / 2 && pie->probability < 0.2) ||
-        packet->backlog_bytes <= 2 * (uint64_t)largest_bytes)
+        packet->backlog_bytes <= 2 * (uint64_t)packet->largest_bytes)
         return false;
     if (params->derandomize) {
         pie->accumulated += pie->probability;
@@ -85,20 +86,66 @@ static bool hit(struct pie_state *pie, const struct pie_params *params, uint32_t
     return aqm_chance(packet, pie->probability);
 }
 
-enum aqm_verdict pie_enqueue(struct aqm *aqm, const struct aqm_params *params, const struct aqm_packet *packet)
+enum aqm_verdict pie_comes(struct pie_state *pie, const struct aqm_params *params, const struct aqm_packet *packet)
 {
-    struct pie_state *pie = &aqm->pie;
     catch_up(pie, &params->pie, packet->now_ns);
-    if (!hit(pie, &params->pie, aqm->largest_bytes, packet))
+    if (!hit(pie, &params->pie, packet))
         return AQM_PASS;
     pie->accumulated = 0;
-    return pie->probability * NC_RATIO_ONE < (double)params->pie.ecn_threshold_ppb ? aqm_signal(params, packet)
-                                                                                   : AQM_DROP;
+    bool marks = pie->probability * NC_RATIO_ONE < (double)params->pie.ecn_threshold_ppb;
+    return marks ? aqm_signal(params->ecn, packet) : AQM_DROP;
 }
 
-enum aqm_verdict pie_dequeue(struct aqm *aqm, const struct aqm_params *params, const struct aqm_packet *packet)
+void pie_leaves(struct pie_state *pie, const struct pie_params *params, const struct aqm_packet *packet)
 {
-    catch_up(&aqm->pie, &params->pie, packet->now_ns);
-    aqm->pie.delay_ns = packet->backlog_bytes ? packet->sojourn_ns : 0;
-    return AQM_PASS;
+    catch_up(pie, params, packet->now_ns);
+    pie->delay_ns = packet->backlog_bytes ? packet->sojourn_ns : 0;
 }
+
+struct pie {
+    struct queued_list list;
+    uint32_t largest_bytes;
+    struct pie_state law;
+};
+
+static enum fate enqueue(struct queue *queue, const struct queue_settings *settings, struct queued *packet)
+{
+    struct pie *pie = queue->own;
+    struct aqm_packet coming = aqm_coming(queue, settings, packet);
+    coming.largest_bytes = pie->largest_bytes = nc_max(pie->largest_bytes, packet->bytes);
+    enum fate fate = aqm_fate(packet, pie_comes(&pie->law, settings->aqm, &coming));
+    return fate == FATE_PASS ? plain_add(queue, settings, packet) : fate;
+}
+
+static struct queued *dequeue(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
+                              enum fate *fate)
+{
+    struct pie *pie = queue->own;
+    struct queued *packet = plain_take(queue);
+    *fate = FATE_PASS;
+    if (!packet)
+        return NULL;
+    pie->largest_bytes = nc_max(pie->largest_bytes, packet->bytes);
+    const struct aqm_packet leaving = aqm_leaving(queue, settings, packet, now_ns);
+    pie_leaves(&pie->law, &settings->aqm->pie, &leaving);
+    return packet;
+}
+
+static size_t state(const struct queue *queue, struct queue_fact *facts)
+{
+    const struct pie *pie = queue->own;
+    facts[0] = (struct queue_fact){"probability_ppb", (uint64_t)(pie->law.probability * NC_RATIO_ONE)};
+    facts[1] = (struct queue_fact){"delay_ns", pie->law.delay_ns};
+    facts[2] = (struct queue_fact){"burst_ns", pie->law.burst_ns};
+    return 3;
+}
+
+const struct discipline discipline_pie = {
+    .own_bytes = sizeof(struct pie),
+    .enqueue = enqueue,
+    .dequeue = dequeue,
+    .next = plain_next,
+    .state = state,
+    .start = plain_start,
+    .leave = plain_leave,
+};

@@ -2,7 +2,9 @@
  * that loop, and `dropped` carries what the loop still has to do after a drop. A packet is dropped only when more than
  * one packet's bytes stay behind it, so the RFC's case of a queue emptied by a drop cannot happen. The RFC leaves marks
  * open: here a marked packet is delivered and the next signal is scheduled at once, as in Linux. */
-#include "aqm_algorithms.h"
+#include "plain.h"
+#include "laws.h"
+#include "nc_range.h"
 
 /* interval / sqrt(count), rounded down exactly: the largest r with r² count <= interval². The interval is below 2^42
  * ns. */
@@ -17,10 +19,9 @@ static uint64_t control_law(uint64_t interval_ns, uint32_t count)
 }
 
 /* Whether the sojourn time has been above the target for an interval. */
-static bool ok_to_drop(struct codel_state *codel, const struct codel_params *params, uint32_t largest_bytes,
-                       const struct aqm_packet *packet)
+static bool ok_to_drop(struct codel_state *codel, const struct codel_params *params, const struct aqm_packet *packet)
 {
-    if (packet->sojourn_ns < params->target_ns || packet->backlog_bytes <= largest_bytes) {
+    if (packet->sojourn_ns < params->target_ns || packet->backlog_bytes <= packet->largest_bytes) {
         codel->first_above_ns = 0;
         return false;
     }
@@ -49,27 +50,71 @@ static void start_dropping(struct codel_state *codel, const struct codel_params 
     codel->drop_next_ns = now_ns + control_law(params->interval_ns, codel->count);
 }
 
-enum aqm_verdict codel_dequeue(struct aqm *aqm, const struct aqm_params *params, const struct aqm_packet *packet)
+enum aqm_verdict codel_leaves(struct codel_state *codel, const struct codel_params *params, bool ecn,
+                              const struct aqm_packet *packet)
 {
-    struct codel_state *codel = &aqm->codel;
-    bool ok = ok_to_drop(codel, &params->codel, aqm->largest_bytes, packet), dropped = codel->dropped;
+    bool ok = ok_to_drop(codel, params, packet), dropped = codel->dropped;
     codel->dropped = false;
     if (!ok) {
         codel->dropping = false;
         return AQM_PASS;
     }
-    enum aqm_verdict verdict = aqm_signal(params, packet);
+    enum aqm_verdict verdict = aqm_signal(ecn, packet);
     if (!codel->dropping) {
-        start_dropping(codel, &params->codel, packet->now_ns);
+        start_dropping(codel, params, packet->now_ns);
         return verdict;
     }
     if (dropped)
-        schedule_next(codel, &params->codel);
+        schedule_next(codel, params);
     if (packet->now_ns < codel->drop_next_ns)
         return AQM_PASS;
     if (verdict == AQM_MARK)
-        schedule_next(codel, &params->codel);
+        schedule_next(codel, params);
     else
         codel->dropped = true;
     return verdict;
 }
+
+struct codel {
+    struct queued_list list;
+    uint32_t largest_bytes;
+    struct codel_state law;
+};
+
+static enum fate enqueue(struct queue *queue, const struct queue_settings *settings, struct queued *packet)
+{
+    struct codel *codel = queue->own;
+    codel->largest_bytes = nc_max(codel->largest_bytes, packet->bytes);
+    return plain_add(queue, settings, packet);
+}
+
+static struct queued *dequeue(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
+                              enum fate *fate)
+{
+    struct codel *codel = queue->own;
+    struct queued *packet = plain_take(queue);
+    if (!packet)
+        return NULL;
+    struct aqm_packet leaving = aqm_leaving(queue, settings, packet, now_ns);
+    leaving.largest_bytes = codel->largest_bytes = nc_max(codel->largest_bytes, packet->bytes);
+    *fate = aqm_fate(packet, codel_leaves(&codel->law, &settings->aqm->codel, settings->aqm->ecn, &leaving));
+    return packet;
+}
+
+static size_t state(const struct queue *queue, struct queue_fact *facts)
+{
+    const struct codel *codel = queue->own;
+    facts[0] = (struct queue_fact){"dropping", codel->law.dropping};
+    facts[1] = (struct queue_fact){"count", codel->law.count};
+    return 2;
+}
+
+const struct discipline discipline_codel = {
+    .own_bytes = sizeof(struct codel),
+    .enqueue = enqueue,
+    .dequeue = dequeue,
+    .next = plain_next,
+    .state = state,
+    .start = plain_start,
+    .leave = plain_leave,
+};

@@ -2,7 +2,8 @@
  * packet's chance p_b of being hit grows with its size, and with the bytes since the last hit [count], so that the gaps
  * between hits are spread evenly and not geometrically. For packets of the usual size the gaps are uniform over
  * 1 … 1/p_b - 1, which makes 2 p_b the share of hits. This is the paper's own recurrence, taken as printed. */
-#include "aqm_algorithms.h"
+#include "plain.h"
+#include "laws.h"
 #include "nc_clock.h"
 
 /* base ^ n, base in 0 … 1. */
@@ -46,9 +47,8 @@ static double curve(const struct red_params *red, double average_bytes)
     return p + (1 - p) * (average_bytes - max) / max;
 }
 
-enum aqm_verdict red_enqueue(struct aqm *aqm, const struct aqm_params *params, const struct aqm_packet *packet)
+enum aqm_verdict red_comes(struct red_state *red, const struct aqm_params *params, const struct aqm_packet *packet)
 {
-    struct red_state *red = &aqm->red;
     average(red, params, packet);
     if (red->average_bytes < (double)params->red.min_bytes) {
         red->counting = false;
@@ -66,15 +66,56 @@ enum aqm_verdict red_enqueue(struct aqm *aqm, const struct aqm_params *params, c
     if (spread > 0 && !aqm_chance(packet, p / spread))
         return AQM_PASS;
     red->since_bytes = 0;
-    return aqm_signal(params, packet);
+    return aqm_signal(params->ecn, packet);
 }
 
-enum aqm_verdict red_dequeue(struct aqm *aqm, const struct aqm_params *params, const struct aqm_packet *packet)
+void red_leaves(struct red_state *red, const struct aqm_params *params, const struct aqm_packet *packet)
 {
-    struct red_state *red = &aqm->red;
     red->idle = packet->backlog_bytes == 0;
     red->idle_since_ns = packet->now_ns; /* with a rate: when this packet will be out */
     if (params->link_rate_bps)
         red->idle_since_ns += (uint64_t)packet->bytes * 8 * NC_NS_PER_S / params->link_rate_bps;
-    return AQM_PASS;
 }
+
+struct red {
+    struct queued_list list;
+    struct red_state law;
+};
+
+static enum fate enqueue(struct queue *queue, const struct queue_settings *settings, struct queued *packet)
+{
+    struct red *red = queue->own;
+    const struct aqm_packet coming = aqm_coming(queue, settings, packet);
+    enum fate fate = aqm_fate(packet, red_comes(&red->law, settings->aqm, &coming));
+    return fate == FATE_PASS ? plain_add(queue, settings, packet) : fate;
+}
+
+static struct queued *dequeue(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
+                              enum fate *fate)
+{
+    struct red *red = queue->own;
+    struct queued *packet = plain_take(queue);
+    *fate = FATE_PASS;
+    if (!packet)
+        return NULL;
+    const struct aqm_packet leaving = aqm_leaving(queue, settings, packet, now_ns);
+    red_leaves(&red->law, settings->aqm, &leaving);
+    return packet;
+}
+
+static size_t state(const struct queue *queue, struct queue_fact *facts)
+{
+    const struct red *red = queue->own;
+    facts[0] = (struct queue_fact){"average_bytes", (uint64_t)red->law.average_bytes};
+    return 1;
+}
+
+const struct discipline discipline_red = {
+    .own_bytes = sizeof(struct red),
+    .enqueue = enqueue,
+    .dequeue = dequeue,
+    .next = plain_next,
+    .state = state,
+    .start = plain_start,
+    .leave = plain_leave,
+};

@@ -1,0 +1,42 @@
+/* Which discipline a queue has, and its parameters. All zero: AQM_NONE. Only the chosen algorithm's part counts. The
+ * text form is in aqm_text.h, outside this room. */
+#ifndef COMET_AQM_PARAMS_H
+#define COMET_AQM_PARAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_N };
+
+/* Ratios in parts per billion (NC_RATIO_ONE is 100 %). */
+struct red_params {
+    uint64_t min_bytes, max_bytes; /* of the averaged backlog: no hits below min; the share rises from 0 to p at max */
+    uint64_t p_ppb;                /* share at max, of packets of `packet_bytes`; in proportion for others */
+    uint64_t weight_ppb;           /* weight of a new sample in the average (w_q) */
+    uint64_t packet_bytes;         /* usual size of a packet: that p holds for, and in which idle time is counted */
+    bool gentle;                   /* from max to 2 max the share rises from p to 1; otherwise it is 1 from max on */
+};
+struct codel_params {
+    uint64_t target_ns, interval_ns;
+};
+struct pie_params {
+    uint64_t target_ns, update_ns; /* QDELAY_REF, T_UPDATE */
+    uint64_t alpha_per_1e9_s;      /* 1e-9 / s: weight of the delay's distance from target; 125000000 is 1/8 */
+    uint64_t beta_per_1e9_s;       /* of its change since the last update; 1250000000 is 1 1/4 */
+    uint64_t burst_ns;             /* MAX_BURST: for so long after calm nothing is dropped */
+    uint64_t ecn_threshold_ppb;    /* mark_ecnth: mark only while the probability is below */
+    bool derandomize;              /* keeps drops from being too close together or too far apart */
+};
+
+struct aqm_params {
+    int algorithm; /* enum aqm_algorithm */
+    bool ecn;
+    /* Rate of the line behind the queue, which is not part of the text: the caller fills it in. It says how fast RED's
+     * average falls while the line is idle; 0: as if the time of one packet had passed. */
+    uint64_t link_rate_bps;
+    struct red_params red;
+    struct codel_params codel;
+    struct pie_params pie;
+};
+
+#endif

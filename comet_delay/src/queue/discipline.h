@@ -1,0 +1,117 @@
+/* A queue discipline: which packets wait at the bottleneck, and which of them goes next, is marked (ECN) or is dropped.
+ * A discipline is one file that owns the packets it holds, in one list or in many (queued_list.h):
+ *
+ *   none       plain.c: drop-tail or drop-head
+ *   red        Floyd, Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, in bytes; "gentle" as
+ *              in Floyd's note of 2000. RED has no RFC defaults: max = 3 min and p = 10 % are Floyd's later advice
+ *   codel      RFC 8289, the pseudo-code of section 5 with its reuse of `count`
+ *   pie        RFC 8033, sections 4.1 to 4.4; delay measured by sojourn time; of section 5 ECN (5.1) and, when asked
+ *              for, de-randomisation (5.4). Left out: dequeue rate estimation, on/off threshold, cap of the adjustment
+ *
+ * The code is pure and fit for a kernel: time is passed in, chance is drawn from (key, packet number), the caller
+ * allocates packets and the discipline's own memory, and nothing here parses, prints or calls libm. RED and PIE compute
+ * in double precision, which a kernel would have to replace. There are no timers: PIE's periodic updates are made up
+ * for at the next call, exactly as a timer would have made them, because nothing they depend on changes between calls.
+ * Invariants for the caller: calls come in the order of time. After a packet that dequeue drops, the caller calls
+ * dequeue again at the same time. The settings come with each call, because they may change between any two.
+ * Rejected: disciplines that judge a queue which the bottleneck owns, as it was. One queue cannot be 1,024 of them.
+ *
+ * ECN: with `ecn` on, an ECN-capable packet is marked where another packet would be dropped. Beyond RED's upper end and
+ * above PIE's threshold it is dropped all the same, as RFC 3168, 7 and RFC 8033, 5.1 require. */
+#ifndef COMET_DISCIPLINE_H
+#define COMET_DISCIPLINE_H
+
+#include <stddef.h>
+
+#include "aqm_params.h"
+#include "fate.h"
+#include "queued_list.h"
+
+/* The bounds are of what waits and of what is on the line together; 0: no bound. A packet that finds both empty is
+ * always taken. */
+struct queue_settings {
+    const struct aqm_params *aqm;
+    uint64_t bytes_max, packets_max;
+    uint64_t key;   /* from random_key */
+    bool drop_head; /* a full queue drops the oldest that waits, where the discipline leaves the choice */
+};
+
+/* Starts as all zero, without a discipline. */
+struct queue {
+    const struct discipline *discipline;
+    int algorithm;                     /* enum aqm_algorithm, of the discipline */
+    void *own;                         /* the discipline's memory */
+    uint64_t bytes, packets;           /* that wait; the discipline counts */
+    uint64_t line_bytes, line_packets; /* on the line; the caller counts */
+    struct queued_list dropped;        /* by enqueue, after it had taken them, each with its fate; the caller empties */
+};
+
+/* What dequeue would return next. `time_ns`: not before this time; UINT64_MAX: nothing waits. `certain`: the packet
+ * that it will be whatever comes and however late it is, unless the queue drops at its head; NULL where that is
+ * open. */
+struct queue_next {
+    uint64_t time_ns;
+    struct queued *certain;
+};
+
+/* A figure of a discipline's state, for `show`. */
+struct queue_fact {
+    const char *name;
+    uint64_t value;
+};
+enum { QUEUE_FACTS_MAX = 8 };
+
+struct discipline {
+    size_t own_bytes; /* of memory that it needs, zero at first */
+    /* Offers a packet at its arrival. FATE_PASS: it waits now, perhaps marked. Otherwise it is dropped, and the
+     * caller's. */
+    enum fate (*enqueue)(struct queue *queue, const struct queue_settings *settings, struct queued *packet);
+    /* The line is free at `now_ns`: the packet that goes next, perhaps marked, with FATE_PASS, or one that is dropped
+     * now, with its fate. NULL: nothing waits. The packet is the caller's. */
+    struct queued *(*dequeue)(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
+                              enum fate *fate);
+    struct queue_next (*next)(const struct queue *queue);
+    /* Writes up to QUEUE_FACTS_MAX figures and returns how many. NULL: it has none. */
+    size_t (*state)(const struct queue *queue, struct queue_fact *facts);
+    /* When the discipline changes: `leave` moves all packets to the list, in the order in which it would have sent
+     * them, and `start` takes them from it. Neither judges them or counts them. */
+    void (*start)(struct queue *queue, const struct queue_settings *settings, struct queued_list *waiting);
+    void (*leave)(struct queue *queue, struct queued_list *waiting);
+};
+
+extern const struct discipline discipline_plain, discipline_red, discipline_codel, discipline_pie;
+
+/* The discipline of an algorithm. */
+const struct discipline *discipline_of(int algorithm);
+
+/* Gives the queue the discipline of settings->aqm, with `own` for its memory: own_bytes, all zero. What waits goes on
+ * waiting. Returns the memory of the discipline before it, or NULL. */
+void *queue_change(struct queue *queue, const struct queue_settings *settings, void *own);
+
+/* What waits and what is on the line. */
+static inline uint64_t queue_backlog_bytes(const struct queue *queue)
+{
+    return queue->bytes + queue->line_bytes;
+}
+
+/* Whether a packet of `bytes` keeps within the bounds. */
+static inline bool queue_fits(const struct queue *queue, const struct queue_settings *settings, uint32_t bytes)
+{
+    uint64_t packets = queue->packets + queue->line_packets;
+    return packets == 0 || ((!settings->bytes_max || queue_backlog_bytes(queue) + bytes <= settings->bytes_max) &&
+                            (!settings->packets_max || packets + 1 <= settings->packets_max));
+}
+
+/* A packet came to wait, or waits no more. */
+static inline void queue_count(struct queue *queue, const struct queued *packet)
+{
+    queue->bytes += packet->bytes;
+    queue->packets++;
+}
+static inline void queue_uncount(struct queue *queue, const struct queued *packet)
+{
+    queue->bytes -= packet->bytes;
+    queue->packets--;
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* One list of packets in the order in which they came, within the queue's bounds: what disciplines with one queue
+ * share. The list is the first member of their own memory. */
+#ifndef COMET_PLAIN_H
+#define COMET_PLAIN_H
+
+#include "discipline.h"
+
+static inline struct queued_list *plain_list(const struct queue *queue)
+{
+    return queue->own;
+}
+
+static inline struct queued *plain_take(struct queue *queue)
+{
+    struct queued *packet = queued_pop(plain_list(queue));
+    if (packet)
+        queue_uncount(queue, packet);
+    return packet;
+}
+
+/* Adds a packet, in the place of the oldest that wait where the queue drops at its head. FATE_QUEUE: it finds no
+ * room. */
+static inline enum fate plain_add(struct queue *queue, const struct queue_settings *settings, struct queued *packet)
+{
+    while (settings->drop_head && queue->packets && !queue_fits(queue, settings, packet->bytes)) {
+        struct queued *oldest = plain_take(queue);
+        oldest->fate = FATE_QUEUE;
+        queued_push(&queue->dropped, oldest);
+    }
+    if (!queue_fits(queue, settings, packet->bytes))
+        return FATE_QUEUE;
+    queued_push(plain_list(queue), packet);
+    queue_count(queue, packet);
+    return FATE_PASS;
+}
+
+/* As a discipline's functions of these names, for those that judge a packet when it leaves. */
+struct queue_next plain_next(const struct queue *queue);
+void plain_start(struct queue *queue, const struct queue_settings *settings, struct queued_list *waiting);
+void plain_leave(struct queue *queue, struct queued_list *waiting);
+
+#endif

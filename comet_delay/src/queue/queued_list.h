@@ -1,0 +1,56 @@
+/* A packet that waits in a queue, and lists of them, first in, first out. The packet's owner allocates it, with
+ * whatever else it knows of the packet behind this part; disciplines move it from list to list and never copy it. */
+#ifndef COMET_QUEUED_LIST_H
+#define COMET_QUEUED_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct queued {
+    struct queued *next;
+    uint64_t arrival_ns;
+    uint64_t number; /* of its direction: what chance is drawn from */
+    uint64_t flow;   /* hash of addresses and ports; 0 where no discipline asks for it */
+    uint32_t bytes;  /* on the line */
+    bool ect;        /* ECN-capable transport: may be marked instead of dropped */
+    bool marked;
+    uint8_t fate; /* enum fate, of one in the list of those dropped */
+};
+
+struct queued_list {
+    struct queued *head, *tail;
+};
+
+static inline void queued_push(struct queued_list *list, struct queued *packet)
+{
+    packet->next = NULL;
+    if (list->head)
+        list->tail->next = packet;
+    else
+        list->head = packet;
+    list->tail = packet;
+}
+
+static inline struct queued *queued_pop(struct queued_list *list)
+{
+    struct queued *packet = list->head;
+    if (packet)
+        list->head = packet->next;
+    return packet;
+}
+
+/* Moves all of `from` behind all of `to`. */
+static inline void queued_append(struct queued_list *to, struct queued_list *from)
+{
+    if (!from->head)
+        return;
+    if (to->head)
+        to->tail->next = from->head;
+    else
+        to->head = from->head;
+    to->tail = from->tail;
+    from->head = NULL;
+}
+
+#endif
