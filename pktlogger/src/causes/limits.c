@@ -214,7 +214,7 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_ECN;      /* the flight had to shrink first */
     if (seen.unsent * 2 > seen.n) /* behind a full window Linux waits for room for a super-packet */
         return l->full ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
-    if (seen.n && seen.sized ? seen.full * 2 > seen.n : buffer_was_full(l, sent))
+    if (seen.n && seen.sized ? seen.full : buffer_was_full(l, sent))
         return PL_LIMIT_SEND_BUFFER;
     return never_idle(l, sent) ? SILENCE : PL_LIMIT_APPLICATION;
 }

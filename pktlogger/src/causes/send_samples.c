@@ -191,7 +191,7 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
         seen.n++;
         bool unsent = sample->notsent_bytes >= mss, full = sample->queued_bytes > sample->sndbuf_bytes / 3 * 2;
         seen.unsent += unsent;
-        seen.full += sample->sndbuf_bytes && full;
+        seen.full = sample->sndbuf_bytes && full;
         seen.idle += sample->sndbuf_bytes && !full && !unsent;
         seen.sized = seen.sized && sample->sndbuf_bytes;
     }

@@ -35,9 +35,9 @@ struct pl_samples_of {
 struct pl_samples_seen {
     uint32_t n;
     uint32_t unsent; /* had a full segment or more unsent */
-    uint32_t full;   /* had a buffer in which a waiting writer finds no room */
     uint32_t idle;   /* had less than a segment unsent, and a buffer with room: the program had given no more */
     bool sized;      /* the buffer's size is known in all of them */
+    bool full;       /* the last one had a buffer in which a waiting writer finds no room */
 };
 
 /* Read the text at [at, end) or a file of it. `name`: of the file, for errors. They return 0, or -1 with a one-line

@@ -25,7 +25,7 @@ static void a_file_has_samples_of_many_connections(void)
     CHECK_EQ(of.n, 3);
     CHECK(of.first[0].t_ns == 10 && of.first[2].t_ns == 30);
     struct pl_samples_seen seen = pl_samples_over(&of, 10, 30, 5);
-    CHECK(seen.n == 2 && seen.unsent == 1 && seen.full == 2 && seen.sized);
+    CHECK(seen.n == 2 && seen.unsent == 1 && seen.full && seen.sized);
     seen = pl_samples_over(&of, 30, 40, 5);
     CHECK(seen.n == 1 && seen.unsent == 1 && !seen.sized);
     CHECK_EQ(pl_send_samples_of(&samples, 3, 9).n, 0);
@@ -155,6 +155,29 @@ static void a_buffer_with_room_is_the_application(void)
     late_writer(&run, (struct pl_limits_path){.samples = alike(samples, 0, SNDBUF / 3 * 2)}, ms);
     CHECK(ms[PL_LIMIT_APPLICATION] >= SILENCES * LATE_MS);
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+}
+
+/* A program writes a burst, of which the buffer is full until it is acknowledged. A writer that waits would send as soon
+ * as there is room; this one sends its next burst 12 ms later. */
+static void a_buffer_that_has_had_room_for_long_is_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    begin_as(&run, (struct pl_limits_path){.samples = alike(samples, 0, SNDBUF)});
+    for (int i = 0; i < SAMPLES; i++)
+        if (i % 70 > 58 || i % 70 == 0) /* bursts are 70 ms apart */
+            samples[i].queued_bytes = 0;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 20; i++)
+            send(&run, i || !round ? 1000 : 12 * MS, false);
+        for (int i = 0; i < 10; i++)
+            acknowledge(&run, i ? 2 * MS : 40 * MS, 2 * MSS, false);
+    }
+    send(&run, 12 * MS, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 2 * 69);
 }
 
 static void nothing_unsent_is_the_application(void)
@@ -335,6 +358,7 @@ int main(void)
     RUN(without_samples_such_silences_are_the_applications);
     RUN(a_buffer_in_which_a_writer_waits_is_the_send_buffer);
     RUN(a_buffer_with_room_is_the_application);
+    RUN(a_buffer_that_has_had_room_for_long_is_the_application);
     RUN(nothing_unsent_is_the_application);
     RUN(silence_with_data_unsent_is_never_the_application);
     RUN(silence_behind_a_full_window_is_the_windows);
