@@ -3,6 +3,7 @@ snap lengths. Values are those of tshark 4 and tcptrace 6.6, or are known becaus
 
 from __future__ import annotations
 
+import heapq
 import json
 import random
 import re
@@ -648,3 +649,41 @@ def test_a_policer_is_told_from_a_queue_and_from_chance(kind: str, tmp_path: Pat
         burst = re.search(r"Bursts of up to ([\d.]+) KB", verdict["text"])
         assert rate and float(rate[1]) == pytest.approx(8.0, rel=0.03)
         assert burst and float(burst[1]) == pytest.approx(20, rel=0.1)
+
+
+def _shared(flows: int) -> list[Conversation]:
+    """Flows with a window of 60 packets each at a bottleneck that takes 1 ms for a packet, so that a queue stands."""
+    made = [Conversation() for _ in range(flows)]
+    for c in made:
+        for end in (c.sender, c.receiver):
+            end[:2] = [replace(p, options=options(MSS, 7)) for p in end[:2]]
+    sends = [(100 + i / 100, n) for n in range(flows) for i in range(60)]
+    heapq.heapify(sends)
+    sent, free = [0] * flows, 0.0
+    for _ in range(1200):
+        t, n = heapq.heappop(sends)
+        free = max(free, t) + 1
+        made[n].send(t, 1 + sent[n] * MSS, arrive=[(0, 1, free - t + 10)])
+        sent[n] += 1
+        made[n].ack(free + 10, 1 + sent[n] * MSS)
+        heapq.heappush(sends, (free + 20.001, n))
+    return made
+
+
+@pytest.mark.parametrize("end", ["sender", "both"])
+def test_a_line_that_other_connections_share(end: str, tmp_path: Path) -> None:
+    for flows, cause in ((1, "path_rate"), (2, "cross_traffic")):
+        ends: list[list[Packet]] = [[], []]
+        for n, c in enumerate(_shared(flows)):
+            client = ("10.0.0.1", 41000 + n)
+            for packets, own in zip(ends, (c.sender, c.receiver), strict=True):
+                packets += _translated(own, client)
+        files = [write(tmp_path, f"{name}{flows}", packets) for name, packets in zip("sr", ends, strict=True)]
+        given: list[str | Path] = ["--sender", files[0]]
+        given += ["--receiver", files[1]] if end == "both" else []
+        found = analyse(tmp_path / f"{flows}", *given)
+        for flow in found.summary["flows"]:
+            verdict = flow["verdict"]
+            assert verdict["cause"] == cause, verdict
+            if flows == 2:
+                assert re.search(r"1 other connection of the captures carried 3\.\d+ Mbit/s meanwhile", verdict["text"])

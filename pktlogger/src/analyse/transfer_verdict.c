@@ -145,6 +145,9 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
             " %" PRIu64 " short packets waited for an acknowledgement, %.3g ms each on average; a round trip takes "
             "%.3g ms.",
             signs->delayed, seconds(signs->delayed_ns) * 1e3 / (double)signs->delayed, seconds(t->min_rtt_ns) * 1e3);
+    else if (v->finding == PL_FOUND_CROSS_TRAFFIC)
+        say(v, " %" PRIu32 " other connection%s of the captures carried %s meanwhile.", signs->others,
+            signs->others == 1 ? "" : "s", rate_text(signs->others_bps, rate));
     else if (v->finding == PL_FOUND_SLOW_READER && t->window_max)
         say(v, " It had offered a window of %s.", size_text(t->window_max, burst));
     say_advice(v, PL_CAUSES_VERDICTS, (unsigned)v->finding);
@@ -195,7 +198,7 @@ static bool waits(const struct pl_transfer *t)
 /* What lies behind the cause. */
 static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64_t all_ns)
 {
-    enum { LEAST_TIMES = 5, LEAST_TRIES = 3, NAGLE_PERCENT = 40 };
+    enum { LEAST_TIMES = 5, LEAST_TRIES = 3, NAGLE_PERCENT = 40, SHARED = 3 };
     const struct pl_signs *signs = &t->signs;
     bool recovers = v->finding == PL_FOUND_LOSSES || v->cause == PL_LIMIT_TIMEOUT || v->cause == PL_LIMIT_PATH_DOWN;
     bool shut = v->cause == PL_LIMIT_RECEIVER_WINDOW && signs->shut >= LEAST_TIMES;
@@ -207,6 +210,8 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
         v->finding = PL_FOUND_PATH_MTU;
     else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !waits(t))
         v->finding = PL_FOUND_POLICER;
+    else if (v->cause == PL_LIMIT_PATH_RATE && v->finding < 0 && SHARED * signs->others_bps > v->rate_bps)
+        v->finding = PL_FOUND_CROSS_TRAFFIC;
     else if (v->cause == PL_LIMIT_ZERO_WINDOW || (shut && signs->shut_small > signs->shut / 2))
         v->finding = PL_FOUND_SLOW_READER;
 }

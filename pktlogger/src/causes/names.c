@@ -126,6 +126,10 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
     [PL_FOUND_NAGLE] = {"nagle", "Nagle's algorithm and delayed acknowledgements", "host",
         "Short packets left only when an acknowledgement came that the receiver had delayed.",
         "Let the sending program write whole messages at once, or set TCP_NODELAY."},
+    [PL_FOUND_CROSS_TRAFFIC] = {"cross_traffic", "the path's rate, which other connections shared", "path",
+        "The bottleneck worked all the time, and other connections of the captures sent the same way meanwhile.",
+        "Let the others send at other times, or give each its share at the bottleneck (queue management per flow, such as "
+        "fq_codel or cake)."},
 };
 /* clang-format on */
 

@@ -127,6 +127,7 @@ enum pl_finding {
     PL_FOUND_PATH_MTU,
     PL_FOUND_SLOW_READER,
     PL_FOUND_NAGLE,
+    PL_FOUND_CROSS_TRAFFIC,
     PL_FINDING_N,
 };
 
@@ -139,6 +140,8 @@ struct pl_signs {
     uint64_t shut, shut_small; /* times that the window was full; of these, it was less than half of its largest */
     uint64_t delayed;          /* times that a short packet waited for an acknowledgement that had been delayed */
     int64_t delayed_ns;
+    double others_bps; /* goodput of other connections of the captures meanwhile, the same way */
+    uint32_t others;   /* how many they were */
 };
 
 enum pl_cause {
