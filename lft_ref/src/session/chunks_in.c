@@ -1,6 +1,4 @@
 /* Chunks that have arrived, sorted into streams. Every octet of a chunk is authentic, and none is trusted. */
-#include <stdlib.h>
-
 #include "nc_bytes.h"
 #include "nc_range.h"
 #include "session_internal.h"
@@ -78,21 +76,19 @@ static void count_data(struct lft_stream *stream, struct lft_buffer *buffer, con
 static void take_open(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     struct lft_session *session = stream->session;
-    struct lft_open *open = malloc(sizeof *open);
-    bool good = open && lft_open_get(chunk->body, chunk->body + chunk->length, open) == 0;
+    bool good = lft_open_get(chunk->body, chunk->body + chunk->length, &stream->named) == 0;
     (void)buffer;
     stream->opened = true;
     stream->tx_credit = nc_max(stream->tx_credit, chunk->value); /* a later CREDIT may have overtaken the OPEN */
     session->counters.opened_there++;
     if (good) {
-        stream->where = open;
-        lft_client_join(stream, open);
+        stream->where = &stream->named;
+        lft_client_join(stream, stream->where);
         lft_stream_event(stream, LFT_EVENT_OPENED);
         return;
     }
-    *(open ? &session->counters.rx_malformed : &session->counters.streams_refused_full) += 1;
-    lft_stream_refuse(stream, &(struct lft_result){.code = open ? LFT_RESULT_PROTOCOL : LFT_RESULT_NO_RESOURCES});
-    free(open);
+    session->counters.rx_malformed++;
+    lft_stream_refuse(stream, &(struct lft_result){.code = LFT_RESULT_PROTOCOL});
     lft_stream_release(stream);
 }
 

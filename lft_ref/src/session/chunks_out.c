@@ -1,5 +1,4 @@
 /* Chunks to send: what a frame is filled with. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "nc_bytes.h"
@@ -18,7 +17,7 @@ static size_t put_data(struct lft_stream *stream, uint8_t *at, size_t room)
     lft_chunk_put(at, &chunk);
     lft_stream_dequeue(stream, at + LFT_CHUNK_HEADER, bytes);
     stream->session->counters.tx_bytes += bytes;
-    stream->deficit -= (int32_t)(bytes + LFT_CHUNK_HEADER);
+    lft_stream_had(stream, bytes + LFT_CHUNK_HEADER);
     stream->tx_ended |= fin;
     lft_stream_update(stream);
     lft_stream_say_failed(stream);
@@ -77,7 +76,6 @@ static bool is_useless(const struct lft_stream *stream, unsigned say)
 static void note_said(struct lft_stream *stream, unsigned say)
 {
     if (say == LFT_SAY_OPEN) { /* the stream's first data travels in the same frame */
-        free(stream->where);
         stream->where = NULL;
     } else if (say == LFT_SAY_RETURN) {
         stream->tx_credit = stream->tx_offset + stream->tx_keep;

@@ -19,10 +19,7 @@ static struct lft_piece *piece_take(struct lft_session *session)
         __builtin_prefetch(piece->next, 1);
         return piece;
     }
-    if (session->pieces_n == session->pieces_most || !(piece = malloc(sizeof *piece)))
-        return NULL;
-    session->pieces_n++;
-    return piece;
+    return nc_slots_take(&session->all_pieces);
 }
 
 static void piece_give(struct lft_session *session, struct lft_piece *piece)

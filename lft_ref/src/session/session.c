@@ -7,6 +7,16 @@
 #include "primitives.h"
 #include "session_internal.h"
 
+/* What streams need when they come, so that none of those that there may be fails for want of memory. */
+static bool reserve(struct lft_session *session)
+{
+    size_t streams = session->config.streams_max, memory = session->config.rx_memory_bytes;
+    size_t pieces = nc_max(memory / 4 / sizeof(struct lft_piece), 4 * streams);
+    return nc_slots_init(&session->all_streams, sizeof(struct lft_stream), streams) == 0 &&
+           nc_slots_init(&session->all_clients, sizeof(struct lft_client), streams) == 0 &&
+           nc_slots_init(&session->all_pieces, sizeof(struct lft_piece), pieces) == 0;
+}
+
 struct lft_session *lft_session_create(const struct lft_session_config *config, struct lft_pool *rx_pool)
 {
     struct lft_session *session = calloc(1, sizeof *session);
@@ -18,12 +28,11 @@ struct lft_session *lft_session_create(const struct lft_session_config *config, 
     lft_random(&session->hash_key, sizeof session->hash_key);
     session->hash_key |= 1;
     session->blocks = lft_pool_create(sizeof(struct lft_block), config->tx_memory_bytes);
-    session->pieces_most = nc_max(config->rx_memory_bytes / 4 / sizeof(struct lft_piece), 4 * config->streams_max);
     session->table_size = session->holes_size = 1024;
     session->table = calloc(session->table_size, sizeof *session->table);
     session->holes = calloc(session->holes_size, sizeof *session->holes);
     bool lists = lft_stream_ids_init(&session->theirs) && lft_refusals_init(&session->refusals);
-    if (lists && session->table && session->holes && session->blocks)
+    if (lists && reserve(session) && session->table && session->holes && session->blocks)
         return session;
     lft_session_destroy(session);
     return NULL;
@@ -35,15 +44,14 @@ void lft_session_destroy(struct lft_session *session)
         return;
     while (session->all.first)
         lft_stream_free(session->all.first);
-    for (struct lft_piece *piece = session->free_pieces, *next; piece; piece = next) {
-        next = piece->next;
-        free(piece);
-    }
     lft_pool_destroy(session->blocks);
     lft_stream_ids_free(&session->theirs);
     lft_refusals_free(&session->refusals);
     free(session->table);
     free(session->holes);
+    nc_slots_destroy(&session->all_streams);
+    nc_slots_destroy(&session->all_clients);
+    nc_slots_destroy(&session->all_pieces);
     free(session);
 }
 
@@ -92,7 +100,6 @@ void lft_session_tick(struct lft_session *session, uint64_t now_ns)
         lft_pool_trim(session->blocks);
     }
     bool second = ++session->ticks % 10 == 0;
-    lft_clients_tick(session);
     for (struct lft_stream *stream = session->all.first, *next; stream; stream = next) {
         next = stream->all.next;
         if (stream->rx_idle_ticks < LFT_ACTIVE_TICKS && ++stream->rx_idle_ticks == LFT_ACTIVE_TICKS)

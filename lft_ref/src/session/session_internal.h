@@ -1,10 +1,10 @@
 /* The state of streams, for the session's own files. A stream stays in the table until both ends have said their last
  * word about it (FIN, REFUSE or RESET), every octet that the peer sent has arrived, and the relay has released it.
- * Because frames arrive exactly once, it is enough to count octets. Streams that can send are in one of two lists:
- * first come the fresh ones, which were idle, for one quantum; then the old ones. */
+ * Because frames arrive exactly once, it is enough to count octets. */
 #ifndef LFT_SESSION_INTERNAL_H
 #define LFT_SESSION_INTERNAL_H
 
+#include "nc_slots.h"
 #include "refusals.h"
 #include "session.h"
 #include "stream_ids.h"
@@ -63,25 +63,40 @@ enum {
     LFT_SAY_RETURN = 32
 };
 
-/* Whom streams belong to (clients.c). waiting: those of its streams that are in a list of turns. */
+struct lft_links {
+    struct lft_stream *previous, *next;
+};
+struct lft_stream_list {
+    struct lft_stream *first, *last;
+};
+struct lft_client_links {
+    struct lft_client *previous, *next;
+};
+struct lft_client_list {
+    struct lft_client *first, *last;
+};
+
+/* Whom streams belong to (clients.c). sendable: those of its streams that can send; fresh, old: the lists of its
+ * streams (turns.c). */
 struct lft_client {
     struct lft_client *hash_next;
     uint64_t key;
-    uint32_t streams, waiting;
-};
-
-struct lft_links {
-    struct lft_stream *previous, *next;
+    uint32_t streams, sendable;
+    enum lft_list list;
+    int32_t deficit;
+    struct lft_client_links turn;
+    struct lft_stream_list fresh, old;
 };
 
 struct lft_stream {
     struct lft_session *session;
     struct lft_stream *hash_next;
-    struct lft_client *client; /* NULL: not known */
+    struct lft_client *client; /* NULL: not known yet */
     struct lft_links all, turn, saying, event, starved;
     uint32_t id;
     void *user;
-    struct lft_open *where; /* opener: until the OPEN is sent; acceptor: until the stream is freed */
+    struct lft_open *where; /* `named`; of an opener NULL once the OPEN is sent */
+    struct lft_open named;
     struct lft_result result;
     /* reset: no more data flows, but for what stands before our RESET (tx_failed); dead: its association has ended */
     bool ours, opened, accepted, released, reset, dead;
@@ -114,10 +129,6 @@ struct lft_stream {
     uint32_t rx_recent; /* octets since the last tick, plus half of the value before that tick */
 };
 
-struct lft_stream_list {
-    struct lft_stream *first, *last;
-};
-
 struct lft_session {
     struct lft_session_config config;
     struct lft_session_counters counters;
@@ -127,13 +138,13 @@ struct lft_session {
     uint64_t hash_key; /* secret, odd */
     struct lft_stream **table;
     uint32_t table_size;
-    struct lft_stream_list all, fresh, old, saying, event, starved; /* starved: no block was left for them */
+    struct lft_stream_list all, saying, event, starved; /* starved: no block was left for them */
+    struct lft_client_list fresh, old;                  /* clients that wait for their turn to send */
     struct lft_piece **holes;
     uint32_t holes_size, holes_n;
     struct lft_piece *free_pieces;
-    size_t pieces_n, pieces_most; /* those that exist, and how many may */
+    struct nc_slots all_streams, all_clients, all_pieces; /* the memory of as many as there may be */
     struct lft_client *clients[LFT_CLIENT_BUCKETS];
-    uint32_t waiting_most;        /* of a client, since the last tick */
     struct lft_stream_ids theirs; /* identifiers that the peer has begun to use */
     struct lft_refusals refusals; /* streams of the peer that there was no room for */
     struct lft_pool *blocks;      /* each buffer holds a struct lft_block */
@@ -147,13 +158,14 @@ struct lft_session {
 
 #define LFT_APPEND(list_, stream_, links_)                                                                             \
     do {                                                                                                               \
-        (stream_)->links_ = (struct lft_links){(list_)->last, NULL};                                                   \
+        (stream_)->links_.previous = (list_)->last;                                                                    \
+        (stream_)->links_.next = NULL;                                                                                 \
         *((list_)->last ? &(list_)->last->links_.next : &(list_)->first) = (stream_);                                  \
         (list_)->last = (stream_);                                                                                     \
     } while (0)
 #define LFT_REMOVE(list_, stream_, links_)                                                                             \
     do {                                                                                                               \
-        struct lft_links at_ = (stream_)->links_;                                                                      \
+        __typeof__((stream_)->links_) at_ = (stream_)->links_;                                                         \
         *(at_.previous ? &at_.previous->links_.next : &(list_)->first) = at_.next;                                     \
         *(at_.next ? &at_.next->links_.previous : &(list_)->last) = at_.previous;                                      \
     } while (0)
@@ -174,15 +186,15 @@ void lft_table_remove(struct lft_stream *stream);
 /* clients.c */
 void lft_client_join(struct lft_stream *stream, const struct lft_open *where);
 void lft_client_leave(struct lft_stream *stream);
-void lft_client_waits(struct lft_stream *stream, bool waits); /* it enters or leaves the lists of turns */
-int32_t lft_client_quantum(const struct lft_stream *stream);  /* octets of a turn */
-void lft_clients_tick(struct lft_session *session);
 /* turns.c */
 void lft_stream_event(struct lft_stream *stream, unsigned events);
 void lft_stream_say(struct lft_stream *stream, unsigned say);
 void lft_stream_update(struct lft_stream *stream); /* after any change that decides whether the stream can send data */
 void lft_stream_say_failed(struct lft_stream *stream); /* says RESET when all that stands before it is framed */
 struct lft_stream *lft_session_turn(struct lft_session *session); /* the stream that may send data now; NULL: none */
+void lft_stream_had(struct lft_stream *stream, size_t octets);    /* it has sent so many */
+void lft_stream_leave_turns(struct lft_stream *stream);
+void lft_client_leave_turns(struct lft_session *session, struct lft_client *client);
 /* send_queue.c */
 void lft_stream_dequeue(struct lft_stream *stream, uint8_t *at, size_t bytes); /* copies out what is queued first */
 void lft_stream_offer_space(struct lft_stream *stream); /* tells a writer that was blocked when there is room again */

@@ -1,12 +1,11 @@
 /* The life of a stream, from OPEN or the peer's first chunk to the end of both directions. */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "session_internal.h"
 
 struct lft_stream *lft_stream_new(struct lft_session *session, uint32_t id, bool ours)
 {
-    struct lft_stream *stream = calloc(1, sizeof *stream);
+    struct lft_stream *stream = nc_slots_take(&session->all_streams);
     if (!stream)
         return NULL;
     *stream = (struct lft_stream){.session = session,
@@ -50,22 +49,17 @@ void lft_stream_free(struct lft_stream *stream)
     lft_stream_drop_data(stream);
     if (!stream->dead)
         lft_table_remove(stream);
-    if (stream->list != LFT_LIST_NONE) {
-        LFT_REMOVE(stream->list == LFT_LIST_FRESH ? &session->fresh : &session->old, stream, turn);
-        lft_client_waits(stream, false);
-    }
+    lft_stream_leave_turns(stream);
     lft_client_leave(stream);
     if (stream->on_saying)
         LFT_REMOVE(&session->saying, stream, saying);
     if (stream->on_event)
         LFT_REMOVE(&session->event, stream, event);
     LFT_REMOVE(&session->all, stream, all);
-    session->sendable -= stream->sendable;
     session->active -= stream->rx_idle_ticks < LFT_ACTIVE_TICKS;
     session->lingering -= stream->released;
     session->streams--;
-    free(stream->where);
-    free(stream);
+    nc_slots_give(stream);
 }
 
 void lft_stream_maybe_free(struct lft_stream *stream)
@@ -118,15 +112,12 @@ struct lft_stream *lft_stream_open(struct lft_session *session, const struct lft
         session->counters.streams_refused_full++;
         return NULL;
     }
-    struct lft_open *copy = malloc(sizeof *copy);
-    struct lft_stream *stream = copy ? lft_stream_new(session, free_id(session), true) : NULL;
-    if (!stream) {
-        free(copy);
+    struct lft_stream *stream = lft_stream_new(session, free_id(session), true);
+    if (!stream)
         return NULL;
-    }
-    *copy = *where;
-    stream->where = copy;
-    lft_client_join(stream, copy);
+    stream->named = *where;
+    stream->where = &stream->named;
+    lft_client_join(stream, where);
     stream->user = user;
     session->counters.opened_here++;
     stream->opened = true;

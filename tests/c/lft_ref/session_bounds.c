@@ -1,4 +1,5 @@
 /* What a peer that holds the key can make a session keep and compute: each has a bound. */
+#include <sys/resource.h>
 #include <time.h>
 
 #include "nc_clock.h"
@@ -46,7 +47,7 @@ static void holes_of_one_octet_have_a_bound(void)
         }
         lft_session_deliver(bench.session, buffer, buffer->at, n, 1);
         lft_pool_release(bench.pool, buffer);
-        most = bench.session->pieces_n > most ? bench.session->pieces_n : most;
+        most = bench.session->all_pieces.used_once > most ? bench.session->all_pieces.used_once : most;
     }
     printf("%zu pieces of %zu octets\n", most, sizeof(struct lft_piece));
     CHECK(most > 10000 && most * sizeof(struct lft_piece) <= MEMORY / 4);
@@ -78,10 +79,46 @@ static void early_streams_expire(void)
     bench_end(&bench);
 }
 
+/* Nothing more can be mapped, and nothing that has been freed is left. Not undone: the last test of this program. */
+static void exhaust_memory(void)
+{
+    const struct rlimit nothing = {1, RLIM_INFINITY};
+    CHECK_EQ(setrlimit(RLIMIT_AS, &nothing), 0);
+    for (size_t bytes = 1 << 20; bytes >= 16; bytes -= bytes > 1024 ? bytes / 2 : 16)
+        while (malloc(bytes)) {
+        }
+}
+
+/* As many streams as there may be come, are accepted and carry octets, in order and not, when no memory is left. */
+static void streams_need_no_memory_that_is_not_reserved(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return; /* it ends a program that is out of memory */
+#endif
+    struct bench bench = bench_start();
+    static const uint8_t octets[7] = {0};
+    unsigned events;
+    exhaust_memory();
+    for (uint32_t i = 0; i < STREAMS_MAX; i++) {
+        say(&bench, LFT_CHUNK_OPEN, 2 * i);
+        relay_learns(&bench);
+        lft_stream_accept(bench.stream);
+        say_about(&bench, LFT_CHUNK_DATA, 2 * i, 7, octets, 7);
+        say_about(&bench, LFT_CHUNK_DATA, 2 * i, 0, octets, 7);
+        CHECK_EQ(bench.stream->rx_queued, 14);
+        while (lft_session_event(bench.session, &events)) {
+        }
+    }
+    CHECK_EQ(bench.session->streams, STREAMS_MAX);
+    CHECK_EQ(lft_session_counters(bench.session)->reset_here, 0);
+    bench_end(&bench);
+}
+
 int main(void)
 {
     RUN(identifiers_far_ahead_begin_nothing);
     RUN(holes_of_one_octet_have_a_bound);
     RUN(early_streams_expire);
+    RUN(streams_need_no_memory_that_is_not_reserved);
     return 0;
 }

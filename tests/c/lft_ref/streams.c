@@ -1,5 +1,5 @@
 /* What a relay sees of streams: refusal, reset, half-close, backpressure, and that nothing stays behind. */
-#include "session.h"
+#include "session_internal.h"
 
 #include "nc_range.h"
 #include "pair.h"
@@ -173,6 +173,43 @@ static void clients_share_the_line(void)
     pair_free(pair);
 }
 
+/* A millisecond in which all streams are written to and read. */
+static void flow(struct pair *pair, struct lft_stream *streams[][2], int n)
+{
+    carry(pair, streams, n, 1, NULL);
+    for (int i = 0; i < n; i++)
+        pair_read_all(pair, streams[i][1]);
+}
+
+/* 12,000 octets of one client, in two parts as an answer's may come, next to a client with 30 bulk streams. Before the
+ * last of them leave, the other client has a turn for each of theirs, and what leaves in the two milliseconds. */
+static void a_client_waits_for_clients_and_not_for_their_streams(void)
+{
+    enum { MANY = 30, PART = 6000, PARTS = 2, MS_BYTES = 12500 };
+    static const uint8_t octets[PART];
+    struct pair *pair = pair_start();
+    struct lft_stream *streams[MANY][2], *single[2];
+    for (int i = 0; i < MANY; i++)
+        open_for(pair, streams[i], 1);
+    open_for(pair, single, 2);
+    for (int ms = 0; ms < 500; ms++)
+        flow(pair, streams, MANY);
+    const struct lft_session_counters *counters = lft_session_counters(lft_link_session(pair->link[0]));
+    uint64_t before = counters->tx_bytes;
+    for (int part = 0; part < PARTS; part++) {
+        CHECK_EQ(lft_stream_write(single[0], octets, PART), PART);
+        for (int ms = 0; ms < 500 && single[0]->tx_queued; ms++) {
+            flow(pair, streams, MANY);
+            pair_read_all(pair, single[1]);
+        }
+        CHECK_EQ(single[0]->tx_queued, 0);
+    }
+    uint64_t others = counters->tx_bytes - before - PARTS * PART;
+    printf("%llu octets of others\n", (unsigned long long)others);
+    CHECK(others < (PARTS + 1) * LFT_QUANTUM + PARTS * MS_BYTES);
+    pair_free(pair);
+}
+
 /* How many octets a bulk stream may send beyond what was read of it, beside a few octets now and then. */
 static uint64_t bulk_beside(bool some, int read_ms)
 {
@@ -339,6 +376,7 @@ int main(void)
     RUN(slow_reader_stops_only_its_own);
     RUN(readers_that_stand_still_leave_room);
     RUN(clients_share_the_line);
+    RUN(a_client_waits_for_clients_and_not_for_their_streams);
     RUN(a_trickle_takes_no_share);
     RUN(credit_of_a_quiet_stream_is_given_back);
     RUN(idle_credit_is_given_back);

@@ -1,0 +1,23 @@
+/* Objects of one size, in memory that is mapped once for as many as there may ever be. A page of it exists only once it
+ * is used, and stays. So a program whose memory has run out still has what it promised to keep room for.
+ * Rejected: malloc for each; where memory is limited, whoever asks for most then has all of it. */
+#ifndef NC_SLOTS_H
+#define NC_SLOTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct nc_slot;
+struct nc_slots {
+    uint8_t *at;
+    size_t stride, most, used_once; /* used_once: those that have ever been taken */
+    struct nc_slot *free;
+};
+
+/* Returns 0, or -1 with errno. `slots` must stay where it is. */
+int nc_slots_init(struct nc_slots *slots, size_t bytes, size_t most);
+void nc_slots_destroy(struct nc_slots *slots); /* nothing if all of it is zeros */
+void *nc_slots_take(struct nc_slots *slots);   /* with any contents; NULL: all are taken */
+void nc_slots_give(void *object);              /* `object` may be NULL */
+
+#endif
