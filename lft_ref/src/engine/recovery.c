@@ -30,13 +30,17 @@ static void queue_push(struct lft_engine *engine, uint64_t number, unsigned copi
     }
 }
 
+#define HEAVY_LOSS_PPB (1000000000 / 3)
+
 /* A number that was lost twice is sent twice, one that was lost more often three times, because the oldest hole holds
  * up its stream; at a loss of p this costs p^2 of the line. The copies leave back to back, so a burst of loss may
- * take them all. */
+ * take them all. Where a third and more is lost the limit is above what the line carries: every copy that arrives then
+ * takes the place of another frame. */
 static void selective_lost(struct lft_engine *engine, uint64_t number)
 {
     unsigned sends = lft_slot(engine, number)->sends;
-    queue_push(engine, number, sends < 2 ? 1 : sends < 4 ? 2 : 3);
+    bool once = sends < 2 || engine->loss_ppb > HEAVY_LOSS_PPB;
+    queue_push(engine, number, once ? 1 : sends < 4 ? 2 : 3);
 }
 
 static void selective_timeout(struct lft_engine *engine)

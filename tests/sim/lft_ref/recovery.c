@@ -74,6 +74,26 @@ static void everything_arrives_once_and_in_order(void)
     }
 }
 
+/* A limit far above the line, whose queue drops the rest: what arrives is new, so nothing of the line is wasted. */
+static void a_limit_above_the_line_wastes_nothing_that_arrives(void)
+{
+    struct sim_settings s = defaults();
+    s.rate_bps = 50000000;
+    s.queue_bytes = 600000;
+    s.streams = 4;
+    s.duration_ns = 5 * NC_NS_PER_S;
+    s.cut = true;
+    struct sim_trial trial = {
+        .settings = &s, .rtt_ns = 20 * MS, .limit_bps = 800000000, .recovery = LFT_SELECTIVE, .seed = 1};
+    struct sim_result result;
+    sim_run(&trial, &result);
+    const struct lft_engine_counters *b = &result.receiver;
+    printf("%llu of %llu frames came twice\n", (unsigned long long)b->rx_duplicates,
+           (unsigned long long)b->rx_delivered);
+    CHECK(b->rx_delivered > 0.9 * 50e6 / 8 / 1500 * 5);
+    CHECK(100 * b->rx_duplicates < b->rx_delivered);
+}
+
 /* The erasure channel's limit: (1 - p) of the line less framing. */
 static void selective_reaches_the_bound(void)
 {
@@ -227,6 +247,7 @@ static void auto_finds_the_bottleneck(void)
 int main(void)
 {
     RUN(everything_arrives_once_and_in_order);
+    RUN(a_limit_above_the_line_wastes_nothing_that_arrives);
     RUN(selective_reaches_the_bound);
     RUN(textbook_go_back_n_is_as_bad_as_its_formula);
     RUN(a_stopped_gateway_loses_that_time);
