@@ -27,8 +27,31 @@ struct control_socket {
     struct gateway *gateway;
     struct client *first;
     unsigned n;
+    int spare; /* a descriptor, so that there is always one for somebody who looks; -1: none */
     char *path;
 };
+
+static void keep_spare(struct control_socket *control)
+{
+    if (control->spare < 0)
+        control->spare = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+static void release_spare(struct control_socket *control)
+{
+    if (control->spare >= 0)
+        close(control->spare);
+    control->spare = -1;
+}
+
+static int accept_client(struct control_socket *control)
+{
+    int fd = accept4(control->source.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+        return fd;
+    release_spare(control);
+    return accept4(control->source.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
 
 static json_t *state(struct gateway *gateway)
 {
@@ -102,6 +125,7 @@ static void end_client(struct client *client)
     *at = client->next;
     client->control->n--;
     loop_close(client->control->loop, &client->source);
+    keep_spare(client->control);
     loop_later_free(client->control->loop, client);
 }
 
@@ -134,15 +158,17 @@ static void client_ready(void *owner, uint32_t events)
 static void listener_ready(void *owner, uint32_t events)
 {
     struct control_socket *control = owner;
-    int buffer = 1 << 20, fd = accept4(control->source.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int buffer = 1 << 20, fd = accept_client(control);
     (void)events;
     if (fd < 0) {
         loop_rest(control->loop, &control->source, errno);
+        keep_spare(control);
         return;
     }
     struct client *client = control->n < CONTROL_CLIENTS_MAX ? calloc(1, sizeof *client) : NULL;
     if (!client) {
         close(fd);
+        keep_spare(control);
         return;
     }
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
@@ -166,9 +192,12 @@ struct control_socket *control_socket_open(const char *path, struct gateway *gat
         *control = (struct control_socket){.source = {.fd = fd, .ready = listener_ready, .owner = control},
                                            .loop = gateway_loop(gateway),
                                            .gateway = gateway,
+                                           .spare = -1,
                                            .path = own_path};
-    if (control && own_path && loop_add(control->loop, &control->source, EPOLLIN) == 0)
+    if (control && own_path && loop_add(control->loop, &control->source, EPOLLIN) == 0) {
+        keep_spare(control);
         return control;
+    }
     nc_fail(error, NC_EXIT_MISSING, "--control '%s': %s", path, strerror(errno));
     close(fd);
     unlink(path);
@@ -183,6 +212,7 @@ void control_socket_close(struct control_socket *control)
         return;
     while (control->first)
         end_client(control->first);
+    release_spare(control);
     close(control->source.fd);
     if (unlink(control->path) < 0)
         gateway_remove_control(control->gateway);

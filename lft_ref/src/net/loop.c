@@ -8,6 +8,7 @@
 
 #include "nc_clock.h"
 #include "nc_range.h"
+#include "nc_slots.h"
 
 enum { EVENTS = 256 };
 #define REST_NS (100 * NC_NS_PER_MS)
@@ -19,7 +20,7 @@ struct dead {
 struct loop {
     int epoll;
     uint64_t now_ns;
-    struct dead *dead;           /* memory to free; its first octets are the link of this list */
+    struct dead *dead, *given;   /* memory to free, and objects to give back; their first octets are the link */
     struct loop_source *at_rest; /* until wake_ns */
     uint64_t wake_ns;
 };
@@ -38,12 +39,17 @@ struct loop *loop_create(void)
     return loop;
 }
 
-static void bury(struct loop *loop)
+void loop_bury(struct loop *loop)
 {
     while (loop->dead) {
         struct dead *next = loop->dead->next;
         free(loop->dead);
         loop->dead = next;
+    }
+    while (loop->given) {
+        struct dead *next = loop->given->next;
+        nc_slots_give(loop->given);
+        loop->given = next;
     }
 }
 
@@ -51,7 +57,7 @@ void loop_destroy(struct loop *loop)
 {
     if (!loop)
         return;
-    bury(loop);
+    loop_bury(loop);
     close(loop->epoll);
     free(loop);
 }
@@ -109,12 +115,22 @@ bool loop_rest(struct loop *loop, struct loop_source *listener, int error)
     return true;
 }
 
-void loop_later_free(struct loop *loop, void *memory)
+/* Events of this batch may still name the owner's loop_source. Its `fd` is -1 and lies behind the link. */
+static void put_aside(struct dead **list, void *memory)
 {
     struct dead *dead = memory;
-    /* Events of this batch may still name the owner's loop_source. Its `fd` is -1 and lies behind this link. */
-    dead->next = loop->dead;
-    loop->dead = dead;
+    dead->next = *list;
+    *list = dead;
+}
+
+void loop_later_free(struct loop *loop, void *memory)
+{
+    put_aside(&loop->dead, memory);
+}
+
+void loop_later_give(struct loop *loop, void *object)
+{
+    put_aside(&loop->given, object);
 }
 
 int loop_turn(struct loop *loop, uint64_t now_ns, uint64_t until_ns)
@@ -133,7 +149,7 @@ int loop_turn(struct loop *loop, uint64_t now_ns, uint64_t until_ns)
         if (source->fd >= 0)
             source->ready(source->owner, events[i].events);
     }
-    bury(loop);
+    loop_bury(loop);
     return n > 0 ? n : 0;
 }
 

@@ -1,5 +1,5 @@
 /* The gateway's event loop: one thread, one epoll set, one callback a descriptor. The clock is read once or twice a
- * turn and handed down. Invariant: the owner of a descriptor in the epoll set is freed by loop_later_free only, at
+ * turn and handed down. Invariant: the owner of a descriptor in the epoll set is freed by loop_later_… only, at
  * the end of a turn, so that no event of the same batch meets freed memory. */
 #ifndef LFT_LOOP_H
 #define LFT_LOOP_H
@@ -28,8 +28,10 @@ void loop_close(struct loop *loop, struct loop_source *source);
  * at most; the clients wait in the kernel's queue. Returns whether it rests.
  * Rejected: a spare descriptor to accept and close with; it turns clients away that could be served a moment later. */
 bool loop_rest(struct loop *loop, struct loop_source *listener, int error);
-/* Calls free(memory) when the turn is over. */
+/* Calls free(memory), or nc_slots_give(object), when the turn is over. */
 void loop_later_free(struct loop *loop, void *memory);
+void loop_later_give(struct loop *loop, void *object);
+void loop_bury(struct loop *loop); /* calls them now; never inside a turn */
 
 /* Waits until a descriptor is ready or until `until_ns` (CLOCK_MONOTONIC), runs the callbacks, then frees. Returns the
  * number of callbacks. */

@@ -2,7 +2,7 @@
 #include "connection.h"
 
 #include <assert.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "host_socket.h"
@@ -45,24 +45,23 @@ static void unlink_connection(struct relay_connection *connection)
     shares_remove(relay->places, &connection->place);
 }
 
-static struct relay_connection *owner_of(struct share_entry *place)
+static struct relay_connection *owner_of(struct share_entry *entry, size_t at)
 {
-    return (struct relay_connection *)((uint8_t *)place - offsetof(struct relay_connection, place));
+    return (struct relay_connection *)((uint8_t *)entry - at);
 }
 
-/* Ends the one that has been idle for longest among the next few of the busiest source, which are then its newest: a
- * search through all of them would cost too much. */
-static void end_an_idle_one(struct relay *relay, const struct share_key *newcomer)
+/* Those it looks at are then the newest of their source: a search through all of them would cost too much. */
+void connection_end_idle(struct shares *shares, size_t at, const struct share_key *newcomer)
 {
     const struct lft_result full = {.code = LFT_RESULT_NO_RESOURCES};
-    struct relay_connection *idlest = owner_of(shares_victim(relay->places, newcomer));
+    struct relay_connection *idlest = owner_of(shares_oldest(shares, newcomer), at);
     for (int i = 0; i < LOOKED_AT; i++) {
-        struct relay_connection *next = owner_of(shares_victim(relay->places, newcomer));
-        shares_renew(&next->place);
+        struct share_entry *entry = shares_oldest(shares, newcomer);
+        struct relay_connection *next = owner_of(entry, at);
+        shares_renew(entry);
         if (next->active_ns < idlest->active_ns)
             idlest = next;
     }
-    relay->counters.places_evicted++;
     if (idlest->phase == RELAY_OPEN)
         connection_end(idlest, &full, true);
     else
@@ -76,7 +75,8 @@ static bool find_place(struct relay *relay, const struct share_key *source)
         return true;
     if (!shares_has_heavier(relay->places, source))
         return false;
-    end_an_idle_one(relay, source);
+    relay->counters.places_evicted++;
+    connection_end_idle(relay->places, offsetof(struct relay_connection, place), source);
     return true;
 }
 
@@ -86,24 +86,27 @@ static void make_room(struct relay *relay, const struct share_key *newcomer)
     if (!victim)
         return;
     relay->counters.half_open_evicted++;
-    connection_expire((struct relay_connection *)((uint8_t *)victim - offsetof(struct relay_connection, half_open)));
+    connection_expire(owner_of(victim, offsetof(struct relay_connection, half_open)));
 }
 
 struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase,
                                            const struct share_key *source)
 {
-    struct relay_connection *connection = find_place(relay, source) ? calloc(1, sizeof *connection) : NULL;
-    if (connection)
+    struct relay_connection *connection = find_place(relay, source) ? nc_slots_take(&relay->connections) : NULL;
+    if (connection) {
+        memset(connection, 0, sizeof *connection);
         make_room(relay, source);
+    }
     if (!connection || !shares_add(relay->half_open, &connection->half_open, source) ||
         !shares_add(relay->places, &connection->place, source)) {
         if (connection)
             shares_remove(relay->half_open, &connection->half_open);
-        free(connection);
+        nc_slots_give(connection);
         relay->counters.near_limited++;
         return NULL;
     }
     connection->relay = relay;
+    connection->from = *source;
     connection->phase = phase;
     connection->source = (struct loop_source){.fd = -1, .ready = ready, .owner = connection};
     connection->active_ns = loop_now_ns(relay->loop);
@@ -111,7 +114,7 @@ struct relay_connection *connection_create(struct relay *relay, int fd, enum rel
     if (fd >= 0 && connection_attach(connection, fd) < 0) {
         shares_remove(relay->half_open, &connection->half_open);
         shares_remove(relay->places, &connection->place);
-        free(connection);
+        nc_slots_give(connection);
         return NULL;
     }
     link_connection(relay, connection);
@@ -124,6 +127,7 @@ int connection_attach(struct relay_connection *connection, int fd)
     if (loop_add(connection->relay->loop, &connection->source, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) == 0) {
         /* Until it ends in order: what a killed gateway leaves behind must not look whole. */
         host_socket_reset_on_close(fd, true);
+        shares_add(connection->relay->sockets, &connection->socket, &connection->from);
         return 0;
     }
     connection->source.fd = -1;
@@ -176,6 +180,7 @@ void connection_begin_last_words(struct relay_connection *connection)
 static void close_socket(struct relay_connection *connection, bool abort)
 {
     struct relay *relay = connection->relay;
+    shares_remove(relay->sockets, &connection->socket);
     relay->counters.resets_out += abort;
     if (!abort)
         host_socket_reset_on_close(connection->source.fd, false);
@@ -195,8 +200,8 @@ void connection_end(struct relay_connection *connection, const struct lft_result
     if (connection->gone)
         connection->gone(connection);
     if (connection->front)
-        loop_later_free(connection->relay->loop, connection->front);
-    loop_later_free(connection->relay->loop, connection);
+        loop_later_give(connection->relay->loop, connection->front);
+    loop_later_give(connection->relay->loop, connection);
 }
 
 void connection_expire(struct relay_connection *connection)

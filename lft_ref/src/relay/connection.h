@@ -36,8 +36,10 @@ struct relay_connection {
     struct relay_connection *next_work;       /* in one of the relay's work lists */
     struct loop_source source;
     struct relay *relay;
+    struct share_key from;        /* its source */
     struct share_entry place;     /* among all connections */
     struct share_entry half_open; /* while it is not established */
+    struct share_entry socket;    /* while it has one */
     struct lft_stream *stream;    /* NULL while greeting and in RELAY_LAST_WORDS */
     /* What the listener does when the peer has answered the OPEN, and while greeting when the client has sent
      * something; NULL: nothing. A `refusal` other than NULL is the peer's. */
@@ -75,6 +77,9 @@ void connection_begin_last_words(struct relay_connection *connection);
 void connection_end(struct relay_connection *connection, const struct lft_result *result, bool abort);
 /* Ends one that is not established because it takes too long or has to make room. */
 void connection_expire(struct relay_connection *connection);
+/* Ends one of the source that has the most entries in `shares`: the one that has been idle for longest among the next
+ * few. `at`: where a connection has its entry. */
+void connection_end_idle(struct shares *shares, size_t at, const struct share_key *newcomer);
 /* Gives the connection its turn, in this turn of the loop or the next. */
 void connection_enqueue(struct relay_connection *connection);
 

@@ -17,6 +17,7 @@
 void relay_far_fail(struct relay_connection *connection, struct lft_result result)
 {
     connection->relay->counters.far_failed++;
+    connection->relay->counters.far_no_resources += result.code == LFT_RESULT_NO_RESOURCES;
     lft_stream_refuse(connection->stream, &result);
     connection_end(connection, NULL, false);
 }
@@ -123,9 +124,25 @@ static int bind_as_client(int fd, const struct sockaddr_storage *from)
     return bound;
 }
 
-static int open_socket(struct relay *relay, const struct sockaddr_storage *to, const struct sockaddr_storage *from)
+/* -1 with errno. Where no descriptor is left a busier source than the client's has to give one up. */
+static int new_socket(struct relay_connection *connection, int family)
 {
-    int fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct relay *relay = connection->relay;
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = errno;
+    if (fd >= 0)
+        return fd;
+    relay->counters.connects_without_descriptor += error == EMFILE || error == ENFILE;
+    if (relay_make_room(relay, &connection->from, error))
+        return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    errno = error;
+    return -1;
+}
+
+static int open_socket(struct relay_connection *connection, const struct sockaddr_storage *to,
+                       const struct sockaddr_storage *from)
+{
+    const struct relay *relay = connection->relay;
+    int fd = new_socket(connection, to->ss_family);
     if (fd < 0)
         return -1;
     host_socket_prepare(fd, &relay->settings.sockets);
@@ -163,7 +180,7 @@ static void connect_to(struct relay_connection *connection, const struct sockadd
         relay_far_fail(connection, (struct lft_result){.code = LFT_RESULT_NOT_ALLOWED});
         return;
     }
-    int fd = open_socket(connection->relay, to, from), error = fd < 0 ? errno : begin_connect(fd, to, from);
+    int fd = open_socket(connection, to, from), error = fd < 0 ? errno : begin_connect(fd, to, from);
     connection->phase = RELAY_CONNECTING;
     /* The packets that end the connection before this one are still on their way to us. */
     if (fd >= 0 && from && error == EADDRNOTAVAIL) {
@@ -236,6 +253,7 @@ void relay_far_open(struct relay *relay, struct lft_stream *stream)
     struct relay_connection *connection =
         relay->draining ? NULL : connection_create(relay, -1, RELAY_CONNECTING, &source);
     if (!connection) {
+        relay->counters.far_no_resources++;
         lft_stream_refuse(stream, &none);
         lft_stream_release(stream);
         return;
@@ -245,7 +263,8 @@ void relay_far_open(struct relay *relay, struct lft_stream *stream)
     if (where->family == LFT_FAMILY_NAME) {
         connection->phase = RELAY_RESOLVING;
         connection->gone = forget_name;
-        if (resolver_ask(relay->resolver, where->name, where->destination_port, connection) < 0)
+        if (!relay_descriptor_left(relay, &source) ||
+            resolver_ask(relay->resolver, where->name, where->destination_port, connection) < 0)
             relay_far_fail(connection, none);
         return;
     }

@@ -94,19 +94,9 @@ static void greet(struct relay_connection *connection, const struct lft_result *
     }
 }
 
-static struct share_key source_of(const struct sockaddr_storage *client)
-{
-    uint8_t address[16] = {0};
-    if (client->ss_family == AF_INET6)
-        memcpy(address, &((const struct sockaddr_in6 *)client)->sin6_addr, 16);
-    else
-        memcpy(address, &((const struct sockaddr_in *)client)->sin_addr, 4);
-    return share_key(client->ss_family == AF_INET6 ? 6 : 4, address);
-}
-
 static void take_client(struct proxy *proxy, int fd, const struct sockaddr_storage *client)
 {
-    struct share_key source = source_of(client);
+    struct share_key source = relay_source_of(client);
     host_socket_prepare(fd, &proxy->relay->settings.sockets);
     struct relay_connection *connection = connection_create(proxy->relay, fd, RELAY_GREETING, &source);
     if (!connection) {
@@ -118,12 +108,12 @@ static void take_client(struct proxy *proxy, int fd, const struct sockaddr_stora
             connection_end(connection, NULL, true);
         return;
     }
-    struct proxy_request *request = calloc(1, sizeof *request);
+    struct proxy_request *request = nc_slots_take(&proxy->relay->requests);
     if (!request) {
         connection_end(connection, NULL, true);
         return;
     }
-    request->kind = proxy->kind;
+    *request = (struct proxy_request){.kind = proxy->kind};
     connection->deadline_ns = nc_min(connection->deadline_ns, connection->active_ns + GREETING_NS);
     connection->front = request;
     connection->answered = greet;
@@ -135,13 +125,14 @@ static void ready(void *owner, uint32_t events)
     (void)events;
     for (int i = 0; i < ACCEPTS; i++) {
         struct sockaddr_storage client;
-        socklen_t size = sizeof client;
-        int fd = accept4(proxy->source.fd, (struct sockaddr *)&client, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0) {
-            proxy->relay->counters.accepts_without_descriptor += loop_rest(proxy->relay->loop, &proxy->source, errno);
+        bool full;
+        int fd = relay_accept(proxy->relay, &proxy->source, &client, &full);
+        if (fd < 0)
             return;
-        }
-        take_client(proxy, fd, &client);
+        if (full)
+            relay_turn_away(proxy->relay, fd);
+        else
+            take_client(proxy, fd, &client);
     }
 }
 

@@ -6,7 +6,16 @@
 #include "nc_clock.h"
 #include "nc_range.h"
 #include "primitives.h"
+#include "proxy_request.h"
 #include "relay_internal.h"
+
+/* Memory for all connections that there may be. Those that have ended keep theirs until the end of the turn. */
+static bool reserve(struct relay *relay)
+{
+    size_t most = 2 * relay->settings.sessions_max;
+    return nc_slots_init(&relay->connections, sizeof(struct relay_connection), most) == 0 &&
+           nc_slots_init(&relay->requests, sizeof(struct proxy_request), most) == 0;
+}
 
 struct relay *relay_create(const struct relay_settings *settings, struct loop *loop, struct lft_session *session)
 {
@@ -24,11 +33,15 @@ struct relay *relay_create(const struct relay_settings *settings, struct loop *l
     relay->last.end = &relay->last.first;
     lft_shaper_init(&relay->host, settings->host_rate_bps, settings->burst_ns, RELAY_SHAPER_FRAME, loop_now_ns(loop));
     relay->bypassed = true; /* nothing is accelerated before the tunnel is up */
+    relay->spare = -1;
+    relay_keep_spare(relay);
     relay->half_open = shares_create(settings->half_open_max);
+    relay->sockets = shares_create(settings->sessions_max);
     relay->places = shares_create(settings->sessions_max);
     relay->resolver = resolver_create(loop, relay_far_resolved, NULL);
     relay->local = settings->proxy_bypass ? relay_local_create(settings->sessions_max) : NULL;
-    if (relay->half_open && relay->places && relay->resolver && (relay->local || !settings->proxy_bypass))
+    if (reserve(relay) && relay->half_open && relay->places && relay->sockets && relay->resolver &&
+        (relay->local || !settings->proxy_bypass))
         return relay;
     relay_destroy(relay);
     return NULL;
@@ -44,6 +57,11 @@ void relay_destroy(struct relay *relay)
     relay_local_destroy(relay->local);
     shares_destroy(relay->half_open);
     shares_destroy(relay->places);
+    shares_destroy(relay->sockets);
+    relay_release_spare(relay);
+    loop_bury(relay->loop);
+    nc_slots_destroy(&relay->connections);
+    nc_slots_destroy(&relay->requests);
     free(relay);
 }
 
@@ -194,6 +212,7 @@ void relay_tick(struct relay *relay, uint64_t now_ns)
 {
     const struct lft_result idle = {.code = LFT_RESULT_IDLE};
     resolver_tick(relay->resolver, now_ns);
+    relay_keep_spare(relay);
     for (struct relay_connection *c = relay->first, *next; c; c = next) {
         next = c->next;
         if (c->phase == RELAY_LAST_WORDS) {

@@ -3,6 +3,7 @@
 #define LFT_RELAY_INTERNAL_H
 
 #include "connection.h"
+#include "nc_slots.h"
 #include "shares.h"
 #include "relay_types.h"
 #include "resolve.h"
@@ -27,8 +28,10 @@ struct relay {
     struct work_list last;    /* in RELAY_LAST_WORDS, until last_ns */
     uint64_t last_ns;
     struct lft_shaper host;
-    struct shares *half_open, *places;
+    struct shares *half_open, *places, *sockets;
+    struct nc_slots connections, requests; /* requests: of proxies' clients */
     size_t n;
+    int spare;       /* a descriptor that is kept for the next client when there is no other; -1: not even that */
     uint64_t secret; /* of the numbers of clients */
     bool draining, bypassed;
     struct relay_counters counters;
@@ -59,6 +62,18 @@ uint64_t relay_local_next_ns(const struct relay_local *local);
 
 /* last_words.c */
 void last_words(struct relay_connection *connection, uint64_t now_ns); /* a look at one in RELAY_LAST_WORDS */
+
+/* descriptors.c: when no descriptor is left, one of the source that has the most makes room. */
+bool relay_make_room(struct relay *relay, const struct share_key *newcomer, int error); /* whether to try again */
+/* A client of a listener, or -1: there is none, or the listener rests. `full`: to be turned away, because no source has
+ * more sockets than the client's. To be closed by relay_turn_away then. */
+int relay_accept(struct relay *relay, struct loop_source *listener, struct sockaddr_storage *client, bool *full);
+void relay_turn_away(struct relay *relay, int fd);
+void relay_keep_spare(struct relay *relay);
+void relay_release_spare(struct relay *relay);
+/* Whether there is one for something else that the newcomer needs. */
+bool relay_descriptor_left(struct relay *relay, const struct share_key *newcomer);
+struct share_key relay_source_of(const struct sockaddr_storage *client);
 
 /* pump.c */
 void pump(struct relay_connection *connection, uint64_t now_ns);

@@ -40,6 +40,7 @@ struct router {
     struct relay *relay;
     struct rules rules;
     struct held *buckets[BUCKETS];
+    struct nc_slots held;
     struct router_counters counters;
 };
 
@@ -129,11 +130,11 @@ static void hold(struct router *router, const struct tuple *tuple, const struct 
                  size_t n)
 {
     struct lft_open where;
-    struct held *held = calloc(1, sizeof *held);
+    struct held *held = nc_slots_take(&router->held);
     struct share_key source = share_key(syn->ip_version, syn->src);
     struct relay_connection *connection = held ? connection_create(router->relay, -1, RELAY_OPENING, &source) : NULL;
     if (!connection) {
-        free(held);
+        nc_slots_give(held);
         pass(router, syn, packet, n);
         return;
     }
@@ -215,8 +216,9 @@ static void tuple_of(const struct sockaddr_storage *client, const struct sockadd
 }
 
 /* The kernel has finished the handshake with the client: its socket joins the stream, which is open already. */
-static void take_client(struct router *router, int fd, const struct sockaddr_storage *client)
+static void take_client(struct router *router, int fd, const struct sockaddr_storage *client, bool full)
 {
+    const struct lft_result none = {.code = LFT_RESULT_NO_RESOURCES};
     struct sockaddr_storage server;
     socklen_t size = sizeof server;
     struct tuple tuple;
@@ -225,9 +227,15 @@ static void take_client(struct router *router, int fd, const struct sockaddr_sto
         tuple_of(client, &server, &tuple);
         held = find(router, &tuple);
     }
-    if (!held || !held->replayed || connection_attach(held->connection, fd) < 0) {
-        router->counters.unexpected_accepts++;
+    if (full || !held || !held->replayed || connection_attach(held->connection, fd) < 0) {
+        router->counters.unexpected_accepts += !full;
         host_socket_reset_on_close(fd, true);
+        if (full) {
+            relay_turn_away(router->relay, fd);
+            if (held)
+                connection_end(held->connection, &none, true);
+            return;
+        }
         close(fd);
         return;
     }
@@ -236,7 +244,7 @@ static void take_client(struct router *router, int fd, const struct sockaddr_sto
     forget(held);
     connection->front = NULL;
     connection->gone = NULL;
-    loop_later_free(router->relay->loop, held);
+    loop_later_give(router->relay->loop, held);
     connection_start(connection);
 }
 
@@ -247,14 +255,11 @@ static void listener_ready(void *owner, uint32_t events)
     for (unsigned l = 0; l < LISTENERS; l++)
         for (int i = 0; i < TURN_PACKETS && router->listeners[l].fd >= 0; i++) {
             struct sockaddr_storage client;
-            socklen_t size = sizeof client;
-            int fd = accept4(router->listeners[l].fd, (struct sockaddr *)&client, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-            if (fd < 0) {
-                router->relay->counters.accepts_without_descriptor +=
-                    loop_rest(router->relay->loop, &router->listeners[l], errno);
+            bool full;
+            int fd = relay_accept(router->relay, &router->listeners[l], &client, &full);
+            if (fd < 0)
                 break;
-            }
-            take_client(router, fd, &client);
+            take_client(router, fd, &client, full);
         }
 }
 
@@ -322,6 +327,12 @@ struct router *router_open(struct relay *relay, const struct rules *rules, struc
     router->tun.fd = router->listeners[0].fd = router->listeners[1].fd = -1;
     router->raw[0] = tun_raw_open(AF_INET, rules->mark + RULES_MARK_OWN);
     router->raw[1] = tun_raw_open(AF_INET6, rules->mark + RULES_MARK_OWN);
+    if (nc_slots_init(&router->held, sizeof(struct held), 2 * relay->settings.half_open_max) < 0) {
+        nc_fail(error, NC_EXIT_MISSING, "--half-open %llu: out of memory",
+                (unsigned long long)relay->settings.half_open_max);
+        router_close(router);
+        return NULL;
+    }
     if (open_sockets(router, error) < 0 || nc_keeper_ask(rules->keeper, RULES_INSTALL, router->rules.port, error) < 0) {
         router_close(router);
         return NULL;
@@ -344,6 +355,7 @@ void router_close(struct router *router)
     for (unsigned i = 0; i < 2; i++)
         if (router->raw[i] >= 0)
             close(router->raw[i]);
+    nc_slots_destroy(&router->held);
     free(router);
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nc_slots.h"
+
 /* A source is in one chain of the hash, and in the list of those that have as many. */
 struct share_source {
     struct share_source *hash_next;
@@ -22,6 +24,7 @@ struct shares {
     size_t buckets_n;
     struct share_source **buckets;
     struct level *levels; /* by number of entries, 0 to `most` */
+    struct nc_slots sources;
 };
 
 struct share_key share_key(unsigned family, const uint8_t address[16])
@@ -42,7 +45,8 @@ struct shares *shares_create(size_t most)
     shares->buckets_n = most + 1;
     shares->buckets = calloc(shares->buckets_n, sizeof(struct share_source *));
     shares->levels = calloc(most + 1, sizeof *shares->levels);
-    if (shares->buckets && shares->levels)
+    bool sources = nc_slots_init(&shares->sources, sizeof(struct share_source), most) == 0;
+    if (shares->buckets && shares->levels && sources)
         return shares;
     shares_destroy(shares);
     return NULL;
@@ -55,6 +59,7 @@ void shares_destroy(struct shares *shares)
     assert(!shares->n);
     free(shares->buckets);
     free(shares->levels);
+    nc_slots_destroy(&shares->sources);
     free(shares);
 }
 
@@ -116,11 +121,10 @@ static struct share_source *source_of(struct shares *shares, const struct share_
     struct share_source **at = bucket(shares, key), *source = find_source(shares, key);
     if (source)
         return source;
-    source = calloc(1, sizeof *source);
+    source = nc_slots_take(&shares->sources);
     if (!source)
         return NULL;
-    source->key = *key;
-    source->hash_next = *at;
+    *source = (struct share_source){.key = *key, .hash_next = *at};
     *at = source;
     enter_level(shares, source, 0);
     return source;
@@ -133,17 +137,20 @@ static void forget_source(struct shares *shares, struct share_source *source)
         at = &(*at)->hash_next;
     *at = source->hash_next;
     leave_level(shares, source);
-    free(source);
+    nc_slots_give(source);
 }
 
 /* --- entries --- */
 
-struct share_entry *shares_victim(const struct shares *shares, const struct share_key *key)
+struct share_entry *shares_oldest(const struct shares *shares, const struct share_key *key)
 {
-    if (shares->n < shares->most)
-        return NULL;
     const struct share_source *own = find_source(shares, key);
     return own && own->n == shares->heaviest ? own->oldest : shares->levels[shares->heaviest].first->oldest;
+}
+
+struct share_entry *shares_victim(const struct shares *shares, const struct share_key *key)
+{
+    return shares->n < shares->most ? NULL : shares_oldest(shares, key);
 }
 
 bool shares_has_heavier(const struct shares *shares, const struct share_key *key)

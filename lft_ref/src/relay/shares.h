@@ -38,13 +38,15 @@ struct shares;
 struct shares *shares_create(size_t most); /* NULL: no memory */
 void shares_destroy(struct shares *shares);
 size_t shares_count(const struct shares *shares);
+/* The oldest of the busiest source, which is the one of this key if no other has more. There must be one. */
+struct share_entry *shares_oldest(const struct shares *shares, const struct share_key *key);
 /* Whose place a new one of this source has to take; NULL: there is room. */
 struct share_entry *shares_victim(const struct shares *shares, const struct share_key *key);
 /* True when a source has more places than the one of this key. */
 bool shares_has_heavier(const struct shares *shares, const struct share_key *key);
 /* Makes an entry the newest of its source. */
 void shares_renew(struct share_entry *entry);
-/* False: no memory. There must be room. */
+/* There must be room. False: no memory, which happens to nobody who adds as many as there is room for. */
 bool shares_add(struct shares *shares, struct share_entry *entry, const struct share_key *key);
 void shares_remove(struct shares *shares, struct share_entry *entry); /* nothing if it is not counted */
 

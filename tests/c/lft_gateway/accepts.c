@@ -1,10 +1,9 @@
-/* A gateway that has no descriptor left for another client sleeps until it has one, and then serves those that waited.
- * */
+/* A gateway that has no descriptor left: who gets those that there are, and that it sleeps until there is one. */
 #include <sys/resource.h>
 
 #include "proxied.h"
 
-enum { CLIENTS = 8, SPARE = 3 };
+enum { CLIENTS = 8, OTHERS = 2, ROOM = 5 };
 
 /* Runs the loop as the gateway does, and returns how often it turned. */
 static unsigned turn(struct loop *loop, struct relay *relay, uint64_t ns)
@@ -29,15 +28,54 @@ static void allow_descriptors(rlim_t n)
     CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
+/* One source has all descriptors. Another source's clients get theirs from it, and its own next ones nothing. */
+static void the_busiest_source_makes_room(void)
+{
+    struct proxied proxied = proxied_open(PROXY_SOCKS5, 100);
+    const struct relay_counters *counted = relay_counters(proxied.relay);
+    int greedy[CLIENTS], others[OTHERS], left = 0;
+    for (int i = 0; i < CLIENTS; i++)
+        greedy[i] = proxied_client("127.0.0.1");
+    for (int i = 0; i < OTHERS; i++)
+        others[i] = proxied_client(i % 2 ? "127.0.0.2" : "127.0.0.3");
+    allow_descriptors((rlim_t)others[OTHERS - 1] + 1 + ROOM);
+    for (int i = 0; i < CLIENTS; i++)
+        proxied_begin(&proxied, greedy[i]);
+    unsigned turns = turn(proxied.loop, proxied.relay, NC_NS_PER_S);
+    if (turns > 100)
+        fprintf(stderr, "%u turns in a second without a descriptor\n", turns);
+    CHECK(turns <= 100);
+    CHECK_EQ(relay_connections(proxied.relay), ROOM);
+    CHECK_EQ(counted->near_limited, CLIENTS - ROOM);
+    CHECK_EQ(counted->sockets_evicted, 0);
+    for (int i = 0; i < OTHERS; i++)
+        proxied_begin(&proxied, others[i]);
+    turn(proxied.loop, proxied.relay, NC_NS_PER_S / 10);
+    for (int i = 0; i < OTHERS; i++)
+        CHECK(proxied_is_open(others[i]));
+    for (int i = 0; i < CLIENTS; i++)
+        left += proxied_is_open(greedy[i]);
+    CHECK_EQ(left, ROOM - OTHERS);
+    CHECK_EQ(counted->sockets_evicted, OTHERS);
+    CHECK(counted->accepts_without_descriptor >= OTHERS);
+    allow_descriptors(0);
+    for (int i = 0; i < CLIENTS; i++)
+        close(greedy[i]);
+    for (int i = 0; i < OTHERS; i++)
+        close(others[i]);
+    proxied_close(&proxied);
+}
+
+/* Not even a spare one: clients wait in the kernel's queue, and the loop sleeps. */
 static void no_descriptor_is_waited_for(void)
 {
     struct proxied proxied = proxied_open(PROXY_SOCKS5, 100);
     int clients[CLIENTS];
     for (int i = 0; i < CLIENTS; i++)
         clients[i] = proxied_connect(&proxied);
-    allow_descriptors((rlim_t)clients[CLIENTS - 1] + 1 + SPARE);
+    allow_descriptors(1);
     unsigned turns = turn(proxied.loop, proxied.relay, NC_NS_PER_S);
-    CHECK(relay_connections(proxied.relay) > 0 && relay_connections(proxied.relay) < CLIENTS);
+    CHECK_EQ(relay_connections(proxied.relay), 0);
     if (turns > 100)
         fprintf(stderr, "%u turns in a second without a descriptor\n", turns);
     CHECK(turns <= 100);
@@ -53,6 +91,7 @@ static void no_descriptor_is_waited_for(void)
 
 int main(void)
 {
+    RUN(the_busiest_source_makes_room);
     RUN(no_descriptor_is_waited_for);
     return 0;
 }

@@ -1,4 +1,5 @@
-/* A client of the control socket for which no descriptor is left waits in the kernel's queue; the gateway sleeps. */
+/* Where no descriptor is left one client of the control socket is served; a second one waits in the kernel's queue, and
+ * the gateway sleeps. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -49,9 +50,27 @@ static unsigned turns(struct loop *loop, uint64_t ns)
     return n;
 }
 
+static int ask(const char *path)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK_EQ(connect(client, (const struct sockaddr *)&to, sizeof to), 0);
+    CHECK_EQ(send(client, "{\"op\":\"show\"}\n", 14, 0), 14);
+    return client;
+}
+
+/* False: no answer has come. */
+static bool is_answered(int client)
+{
+    char answer[16];
+    ssize_t got = recv(client, answer, sizeof answer, MSG_DONTWAIT);
+    return got > 0 && answer[0] == '{';
+}
+
 static void no_descriptor_is_waited_for(void)
 {
-    char folder[] = "/tmp/lft-control-XXXXXX", key[64], path[64], answer[16];
+    char folder[] = "/tmp/lft-control-XXXXXX", key[64], path[64];
     struct nc_error error;
     CHECK(mkdtemp(folder));
     snprintf(key, sizeof key, "%s/key", folder);
@@ -60,25 +79,23 @@ static void no_descriptor_is_waited_for(void)
     struct gateway *gateway = open_gateway(key);
     struct control_socket *control = control_socket_open(path, gateway, &error);
     CHECK(control);
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    memcpy(to.sun_path, path, sizeof path);
-    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK_EQ(connect(client, (const struct sockaddr *)&to, sizeof to), 0);
-    CHECK_EQ(send(client, "{\"op\":\"show\"}\n", 14, 0), 14);
-    allow_descriptors((rlim_t)client + 1);
+    int first = ask(path), second = ask(path);
+    allow_descriptors((rlim_t)second + 1);
     unsigned n = turns(gateway_loop(gateway), NC_NS_PER_S / 2);
     if (n > 100)
         fprintf(stderr, "%u turns in half a second without a descriptor\n", n);
     CHECK(n <= 100);
-    CHECK(recv(client, answer, sizeof answer, MSG_DONTWAIT) < 0);
-    allow_descriptors(0);
-    ssize_t got = -1;
-    for (uint64_t until_ns = nc_now_ns() + 30 * NC_NS_PER_S; got < 0 && nc_now_ns() < until_ns;) {
+    CHECK(is_answered(first));
+    CHECK(!is_answered(second));
+    close(first); /* which leaves its descriptor to the second one */
+    bool answered = false;
+    for (uint64_t until_ns = nc_now_ns() + 30 * NC_NS_PER_S; !answered && nc_now_ns() < until_ns;) {
         turns(gateway_loop(gateway), 10 * NC_NS_PER_MS);
-        got = recv(client, answer, sizeof answer, MSG_DONTWAIT);
+        answered = is_answered(second);
     }
-    CHECK(got > 0 && answer[0] == '{');
-    close(client);
+    CHECK(answered);
+    allow_descriptors(0);
+    close(second);
     control_socket_close(control);
     gateway_close(gateway);
     unlink(key);

@@ -1,28 +1,7 @@
 /* All places for connections are taken by one client: another gets one, and the one client gets no more. */
-#include <errno.h>
-#include <sys/socket.h>
-
 #include "proxied.h"
 
 enum { PLACES = 20, OTHERS = 8 };
-
-/* A client with an address of its own. */
-static int connect_from(const struct proxied *proxied, const char *address)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PROXIED_PORT)}, from = {.sin_family = AF_INET};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    inet_pton(AF_INET, proxied->address, &to.sin_addr);
-    inet_pton(AF_INET, address, &from.sin_addr);
-    CHECK_EQ(bind(fd, (const struct sockaddr *)&from, sizeof from), 0);
-    CHECK(connect(fd, (const struct sockaddr *)&to, sizeof to) == 0 || errno == EINPROGRESS);
-    return fd;
-}
-
-static bool is_open(int fd)
-{
-    char octet;
-    return recv(fd, &octet, 1, MSG_PEEK) < 0 && errno == EAGAIN;
-}
 
 static void turns(struct proxied *proxied)
 {
@@ -39,24 +18,24 @@ static void one_client_does_not_keep_the_others_out(void)
     const struct relay_counters *counted = relay_counters(proxied.relay);
     int greedy[PLACES + 1], others[OTHERS];
     for (int i = 0; i < PLACES; i++)
-        greedy[i] = connect_from(&proxied, "127.0.0.1");
+        greedy[i] = proxied_connect_from(&proxied, "127.0.0.1");
     turns(&proxied);
     CHECK_EQ(relay_connections(proxied.relay), PLACES);
-    greedy[PLACES] = connect_from(&proxied, "127.0.0.1");
+    greedy[PLACES] = proxied_connect_from(&proxied, "127.0.0.1");
     turns(&proxied);
     CHECK_EQ(counted->near_limited, 1);
-    CHECK(!is_open(greedy[PLACES]));
+    CHECK(!proxied_is_open(greedy[PLACES]));
     for (int i = 0; i < OTHERS; i++)
-        others[i] = connect_from(&proxied, i % 2 ? "127.0.0.2" : "127.0.0.3");
+        others[i] = proxied_connect_from(&proxied, i % 2 ? "127.0.0.2" : "127.0.0.3");
     turns(&proxied);
     CHECK_EQ(counted->near_limited, 1);
     CHECK_EQ(counted->places_evicted, OTHERS);
     CHECK_EQ(relay_connections(proxied.relay), PLACES);
     for (int i = 0; i < OTHERS; i++)
-        CHECK(is_open(others[i]));
+        CHECK(proxied_is_open(others[i]));
     int left = 0;
     for (int i = 0; i < PLACES; i++)
-        left += is_open(greedy[i]);
+        left += proxied_is_open(greedy[i]);
     CHECK_EQ(left, PLACES - OTHERS);
     for (int i = 0; i <= PLACES; i++)
         close(greedy[i]);

@@ -3,8 +3,10 @@
 #define PROXIED_H
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -54,6 +56,36 @@ static inline int proxied_connect(const struct proxied *proxied)
     inet_pton(AF_INET, proxied->address, &to.sin_addr);
     CHECK_EQ(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
     return fd;
+}
+
+/* A client with an address of its own. */
+static inline int proxied_client(const char *address)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    inet_pton(AF_INET, address, &from.sin_addr);
+    CHECK_EQ(bind(fd, (const struct sockaddr *)&from, sizeof from), 0);
+    return fd;
+}
+
+static inline void proxied_begin(const struct proxied *proxied, int fd)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PROXIED_PORT)};
+    inet_pton(AF_INET, proxied->address, &to.sin_addr);
+    CHECK(connect(fd, (const struct sockaddr *)&to, sizeof to) == 0 || errno == EINPROGRESS);
+}
+
+static inline int proxied_connect_from(const struct proxied *proxied, const char *address)
+{
+    int fd = proxied_client(address);
+    proxied_begin(proxied, fd);
+    return fd;
+}
+
+static inline bool proxied_is_open(int fd)
+{
+    char octet;
+    return recv(fd, &octet, 1, MSG_PEEK) < 0 && errno == EAGAIN;
 }
 
 static inline void proxied_close(struct proxied *proxied)
