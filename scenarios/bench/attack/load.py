@@ -1,15 +1,17 @@
 """``attack.load``: clients at work next to all attacks at once, for an hour of virtual time.
 
 A port scan, more idle connections than there are descriptors for, slow readers, look-ups of names that hang, and an
-observer of state (`show`), while memory is short. No connection of a client at work may be lost or bring other
-octets than were sent, and none may take longer than 1.5 times the longest of the same clients alone.
+observer of state (`show`), while no memory is left that is not reserved. No connection of a client at work may be
+lost or bring other octets than were sent, and none may take longer than 1.5 times the longest of the same clients
+alone.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from netcommon.binaries import CHECKOUT
@@ -24,10 +26,28 @@ MEMORY_BYTES = 3 << 30  # of the guest
 TIMEOUT_S = 4 * 3600
 
 
-def measured(clients: int, alone_s: int, seconds: int, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
-    """What `working.measure` returns, from a guest."""
+def _told(say: Callable[[str], None]) -> Callable[[bytes], None]:
+    """Says each line that the guest has said about the way so far."""
+    kept = b""
+
+    def said(more: bytes) -> None:
+        nonlocal kept
+        *lines, kept = (kept + more).split(b"\n")
+        for line in lines:
+            with suppress(ValueError, KeyError, TypeError):
+                so_far = json.loads(line)
+                say(f"attack.load: {so_far['after_s']} s: {so_far['lost']} of {so_far['connections']} lost, "
+                    f"longest {so_far['largest_ms']:.1f} ms, median {so_far['median_ms']:.1f} ms")  # fmt: skip
+
+    return said
+
+
+def measured(
+    clients: int, alone_s: int, seconds: int, timeout_s: float = TIMEOUT_S, say: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """What `working.measure` returns, from a guest. ``say`` gets a line for each minute of virtual time."""
     argv = [sys.executable, "-m", "scenarios.bench.attack.working", *map(str, (clients, alone_s, seconds))]
-    done = program.run(argv, folder=CHECKOUT, timeout_s=timeout_s, memory_bytes=MEMORY_BYTES)
+    done = program.run(argv, folder=CHECKOUT, timeout_s=timeout_s, memory_bytes=MEMORY_BYTES, said=_told(say))
     if done.status:
         raise LfpError(f"attack.load: {done.output.strip()}")
     found: dict[str, Any] = json.loads(done.output.splitlines()[-1])
@@ -36,17 +56,23 @@ def measured(clients: int, alone_s: int, seconds: int, timeout_s: float = TIMEOU
 
 def rows(found: dict[str, Any]) -> list[Row]:
     """The figures of a measurement, with their bounds."""
-    alone, beside, seen, near = (found[name] for name in ("alone", "beside", "seen", "near"))
+    alone, beside, seen, near, far = (found[name] for name in ("alone", "beside", "seen", "near", "far"))
     said = f"{alone['largest_ms']:.1f} ms alone, {beside['largest_ms']:.1f} ms next to the attacks"
     held = ", ".join(f"{what} {n}" for what, n in seen.items())
+    here, there, ever = near["relay"], far["relay"], float("inf")
+    rivals = f"{here['sockets_evicted']} and {there['sockets_evicted']} connections of the busiest source made room"
     return [
         Row("connections lost", "", beside["lost"], 0, 0, f"of {beside['connections']}; {beside['losses'][:1]}"),
         Row("longest connection", "times alone", beside["largest_ms"] / alone["largest_ms"], 0, MOST, said),
         Row("median connection", "times alone", beside["median_ms"] / alone["median_ms"], 0, MOST,
             f"{alone['median_ms']:.1f} and {beside['median_ms']:.1f} ms"),
-        Row("octets compared", "MB", beside["octets"] / 1e6, 0, float("inf"), held),
-        Row("turned away or replaced", "", near["near_limited"] + near["places_evicted"], 1, float("inf"),
-            f"{near['half_open_evicted']} half-open ones replaced"),
+        Row("octets compared", "MB", beside["octets"] / 1e6, 0, ever, held),
+        Row("accept() without a descriptor", "", here["accepts_without_descriptor"], 1, ever, rivals),
+        Row("socket() without a descriptor", "", there["connects_without_descriptor"], 1, ever),
+        Row("connections without memory", "", there["far_no_resources"], 1, ever, "look-ups of names"),
+        Row("keys replaced", "", near["tunnel"]["rekeys"], 0, ever),
+        Row("turned away or replaced", "", here["near_limited"] + here["places_evicted"], 1, ever,
+            f"{here['half_open_evicted']} half-open ones replaced"),
     ]  # fmt: skip
 
 
@@ -67,7 +93,7 @@ def measure(place: Place) -> Iterator[Result]:
         return
     seconds = place.seconds or SECONDS
     method = f"{CLIENTS} clients, a connection of 8 KB each way every 10 s, for {seconds} s of virtual time."
-    found = [*day_rows(HOURS), *rows(measured(CLIENTS, ALONE_S, seconds))]
+    found = [*day_rows(HOURS), *rows(measured(CLIENTS, ALONE_S, seconds, say=place.say))]
     yield Result("attack.load", "within bounds", None, rows=found, method=method)
 
 
