@@ -60,6 +60,9 @@ def rows(found: dict[str, Any]) -> list[Row]:
     said = f"{alone['largest_ms']:.1f} ms alone, {beside['largest_ms']:.1f} ms next to the attacks"
     held = ", ".join(f"{what} {n}" for what, n in seen.items())
     here, there, ever = near["relay"], far["relay"], float("inf")
+    replaced = sum(
+        relay[name] for relay in (here, there) for name in ("near_limited", "places_evicted", "sockets_evicted")
+    )
     rivals = f"{here['sockets_evicted']} and {there['sockets_evicted']} connections of the busiest source made room"
     return [
         Row("connections lost", "", beside["lost"], 0, 0, f"of {beside['connections']}; {beside['losses'][:1]}"),
@@ -71,8 +74,8 @@ def rows(found: dict[str, Any]) -> list[Row]:
         Row("socket() without a descriptor", "", there["connects_without_descriptor"], 1, ever),
         Row("connections without memory", "", there["far_no_resources"], 1, ever, "look-ups of names"),
         Row("keys replaced", "", near["tunnel"]["rekeys"], 0, ever),
-        Row("turned away or replaced", "", here["near_limited"] + here["places_evicted"], 1, ever,
-            f"{here['half_open_evicted']} half-open ones replaced"),
+        Row("turned away or replaced", "", replaced, 1, ever,
+            f"{here['half_open_evicted'] + there['half_open_evicted']} half-open ones replaced"),
     ]  # fmt: skip
 
 
