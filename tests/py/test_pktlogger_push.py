@@ -17,9 +17,9 @@ from netcommon.binaries import find
 def push_and_sink(
     *push: str, host: str = "127.0.0.1", sink: tuple[str, ...] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The `end` events of both."""
+    """The `end` events of both. The sink listens where it does by default, which is both address families."""
     port = str(free_port())
-    listen = [str(find("pktlogger")), "sink", "--json", "--listen", host, "--port", port, *sink]
+    listen = [str(find("pktlogger")), "sink", "--json", "--port", port, *sink]
     with subprocess.Popen(listen, stdout=subprocess.PIPE, text=True) as receiver:
         assert receiver.stdout and json.loads(receiver.stdout.readline())["event"] == "ready"
         done = run("push", host, "--json", "--port", port, *push)

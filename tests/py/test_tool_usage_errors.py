@@ -12,6 +12,7 @@ from netcommon import options
 from netcommon.binaries import find
 
 COMMANDS = [(page.stem, *([verb] if verb else [])) for page in PAGES for verb in options.verbs(page.stem)]
+ZONE = "a link-local address wants its interface behind it, as in fe80::1%eth0"
 WRONG = [
     (("comet-delay", "run", "--rate", "fast"), "--rate 'fast': not a rate"),
     (("comet-delay", "run", "--delay", "4.2"), "--delay '4.2': has no unit; write 4.2ms or 4.2s"),
@@ -25,6 +26,10 @@ WRONG = [
     (("rttcp", "-t", "nowhere", "--bytes", "-5"), "--bytes '-5'"),
     (("pktlogger", "capture", "--snap", "many"), "--snap 'many'"),
     (("lft-gateway", "run", "--rate", "fast"), "--rate 'fast': not a rate"),
+    (("rttcp", "-t", "fe80::1"), f"--transmit 'fe80::1': {ZONE}"),
+    (("rttcp", "-r", "--bind", "fe80::1"), f"--bind 'fe80::1': {ZONE}"),
+    (("pktlogger", "push", "fe80::1", "--packets", "1"), f"'fe80::1': {ZONE}"),
+    (("pktlogger", "sink", "--listen", "fe80::1", "--duration", "1ms"), f"--listen 'fe80::1': {ZONE}"),
     *(((*command, "--no-such-option"), "--no-such-option: no such option") for command in COMMANDS),
 ]
 

@@ -12,6 +12,7 @@
 #include "nc_log.h"
 #include "nc_range.h"
 #include "nc_sandbox.h"
+#include "nc_zone.h"
 #include "psk.h"
 
 #define MB (UINT64_C(1) << 20)
@@ -92,6 +93,8 @@ static int resolve_peer(const struct gateway *gateway, struct lft_address *peer,
         return 0;
     if (address_resolve(s->peer, TUNNEL_PORT, false, &to, &reason) < 0)
         return nc_fail(error, NC_EXIT_USAGE, "--peer %s", reason.text);
+    if (nc_wants_zone((const struct sockaddr *)&to))
+        return nc_fail(error, NC_EXIT_USAGE, "--peer '%s': " NC_ZONE_ADVICE, s->peer);
     if (to.ss_family != gateway->io_settings.local.ss_family)
         return nc_fail(error, NC_EXIT_USAGE,
                        "--peer '%s': not of --listen's address family; want both IPv4 or both IPv6 "

@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "nc_zone.h"
+
 enum { HOST_MAX = 256 };
 
 /* Splits a text at its last colon, unless it is a bare IPv6 address. -1: it has not the form of an address. */
@@ -53,6 +55,8 @@ int address_resolve(const char *text, uint16_t default_port, bool passive, struc
     memset(out, 0, sizeof *out);
     memcpy(out, found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
+    if (passive && nc_wants_zone((const struct sockaddr *)out))
+        return nc_fail(error, NC_EXIT_USAGE, "'%.80s': " NC_ZONE_ADVICE, text);
     return 0;
 }
 

@@ -37,7 +37,7 @@ static const struct nc_option options[] = {
     {.name = "snap-of", .kind = NC_OPT_LIST, .metavar = "EXPR=SIZE", .offset = AT(snaps),
      .help = "other snap length for packets that match, in the language of pcap-filter(7); the first that fits counts"},
     {.name = "no-data", .kind = NC_OPT_FLAG, .offset = AT(no_data),
-     .help = "of TCP over Ethernet all headers and nothing behind them; --snap is for other packets"},
+     .help = "of TCP all headers and nothing behind them; --snap is for other packets"},
     {.name = "comment", .kind = NC_OPT_STRING, .metavar = "TEXT", .offset = AT(comment),
      .help = "comment written into every file"},
     {.name = "comments", .kind = NC_OPT_FLAG, .offset = AT(comments),

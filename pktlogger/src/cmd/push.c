@@ -8,6 +8,7 @@
 #include "nc_jsonl.h"
 #include "nc_options.h"
 #include "nc_program.h"
+#include "nc_zone.h"
 #include "command.h"
 #include "departures.h"
 #include "given.h"
@@ -96,8 +97,9 @@ static int resolve(struct run *run, const char *host, struct nc_error *error)
         return nc_fail(error, NC_EXIT_USAGE, "'%.100s': no such host: %s", host, gai_strerror(failed));
     memcpy(&run->port.to, found->ai_addr, found->ai_addrlen);
     run->port.to_len = found->ai_addrlen;
+    bool no_zone = nc_wants_zone(found->ai_addr);
     freeaddrinfo(found);
-    return 0;
+    return no_zone ? nc_fail(error, NC_EXIT_USAGE, "'%.100s': " NC_ZONE_ADVICE, host) : 0;
 }
 
 static int read_departures(struct run *run, struct nc_error *error)

@@ -10,6 +10,7 @@
 #include "nc_options.h"
 #include "nc_program.h"
 #include "nc_range.h"
+#include "nc_zone.h"
 #include "command.h"
 #include "sink_output.h"
 #include "sink_socket.h"
@@ -28,8 +29,8 @@ static const char *const protocols[] = {"udp", "tcp", NULL};
 #define AT(field) offsetof(struct settings, field)
 /* clang-format off */
 static const struct nc_option options[] = {
-    {.name = "listen", .kind = NC_OPT_STRING, .metavar = "ADDRESS", .default_text = "0.0.0.0", .offset = AT(listen),
-     .help = "address to receive at; :: for IPv6 and IPv4"},
+    {.name = "listen", .kind = NC_OPT_STRING, .metavar = "ADDRESS", .default_text = "::", .offset = AT(listen),
+     .help = "address to receive at; :: is IPv6 and IPv4"},
     {.name = "port", .letter = 'p', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "5003", .min = 1,
      .max = 65535, .offset = AT(port), .help = "port to receive at"},
     {.name = "protocol", .kind = NC_OPT_CHOICE, .choices = protocols, .default_text = "udp", .offset = AT(protocol),
@@ -59,9 +60,9 @@ static int resolve(const struct settings *settings, struct pl_sink_settings *wan
         return nc_fail(error, NC_EXIT_USAGE, "--listen '%.100s': want an address of this host: %s", settings->listen,
                        gai_strerror(failed));
     memcpy(&wanted->at, found->ai_addr, found->ai_addrlen);
-    wanted->at_len = found->ai_addrlen;
+    bool no_zone = nc_wants_zone(found->ai_addr);
     freeaddrinfo(found);
-    return 0;
+    return no_zone ? nc_fail(error, NC_EXIT_USAGE, "--listen '%.100s': " NC_ZONE_ADVICE, settings->listen) : 0;
 }
 
 /* The end of the run: fixed by --duration, or `linger` behind the moment when every flow had ended. */
@@ -75,14 +76,15 @@ static int receive(const struct settings *settings, struct pl_sink_socket *sink,
                    int signal_fd, struct nc_error *error)
 {
     uint64_t start_ns = nc_now_ns(), ended_ns = 0;
-    struct pollfd fds[] = {{.fd = pl_sink_fd(sink), .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
+    struct pollfd fds[1 + PL_SINK_FDS] = {{.fd = signal_fd, .events = POLLIN}};
+    pl_sink_poll(sink, fds + 1);
     for (uint64_t now; (now = nc_now_ns()) < deadline_of(settings, start_ns, ended_ns);) {
         uint64_t left_ms = (deadline_of(settings, start_ns, ended_ns) - now) / NC_NS_PER_MS + 1;
-        poll(fds, 2, (int)nc_min(left_ms, WAIT_MS));
+        poll(fds, 1 + PL_SINK_FDS, (int)nc_min(left_ms, WAIT_MS));
         int taken = pl_sink_take(sink, arrivals, error);
         if (taken < 0)
             return -1;
-        if (fds[1].revents)
+        if (fds[0].revents)
             break;
         if (!ended_ns && arrivals->flows_n && arrivals->ended_n == arrivals->flows_n && pl_arrivals_ended(arrivals))
             ended_ns = nc_now_ns();

@@ -19,11 +19,16 @@
 
 enum { MESSAGES = 64, ROUNDS = 8, MESSAGE_MAX = 65536, CONTROL = 256 };
 
-struct pl_sink_socket {
+struct end {
     int fd;
-    bool tcp, v6;
-    uint16_t port; /* of TCP-shaped packets: a raw socket gets those of all ports */
+    bool v6;
     uint64_t drops;
+};
+struct pl_sink_socket {
+    struct end ends[PL_SINK_FDS];
+    size_t n;
+    bool tcp;
+    uint16_t port; /* of TCP-shaped packets: a raw socket gets those of all ports */
     uint8_t *memory;
     struct mmsghdr messages[MESSAGES];
     struct iovec parts[MESSAGES];
@@ -43,28 +48,54 @@ static void enlarge(int fd, uint64_t bytes)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 }
 
-static int open_socket(struct pl_sink_socket *sink, const struct pl_sink_settings *settings, struct nc_error *error)
+/* Opens a socket at this address. Returns 0, or the errno that it failed with. */
+static int open_socket(struct pl_sink_socket *sink, const struct pl_sink_settings *settings,
+                       const struct sockaddr_storage *at)
 {
-    struct sockaddr_storage at = settings->at;
-    int on = 1, type = settings->tcp ? SOCK_RAW : SOCK_DGRAM;
-    sink->fd = socket(at.ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, settings->tcp ? IPPROTO_TCP : 0);
-    if (sink->fd < 0)
-        return nc_fail(error, NC_EXIT_MISSING, "cannot open a socket (%s)%s", strerror(errno),
-                       settings->tcp ? "; --protocol tcp wants root or CAP_NET_RAW" : "");
-    uint16_t *port =
-        at.ss_family == AF_INET6 ? &((struct sockaddr_in6 *)&at)->sin6_port : &((struct sockaddr_in *)&at)->sin_port;
+    int on = 1, off = 0, type = settings->tcp ? SOCK_RAW : SOCK_DGRAM;
+    int fd = socket(at->ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, settings->tcp ? IPPROTO_TCP : 0);
+    if (fd < 0)
+        return errno;
+    enlarge(fd, settings->buffer_bytes);
+    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
+    if (at->ss_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (!settings->tcp)
+        setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof on); /* Linux 5.0; without it each packet is a message */
+    if (bind(fd, (const struct sockaddr *)at, sizeof *at) < 0) {
+        int failed = errno;
+        close(fd);
+        return failed;
+    }
+    sink->ends[sink->n++] = (struct end){.fd = fd, .v6 = at->ss_family == AF_INET6};
+    return 0;
+}
+
+/* `::` stands for both families. A UDP socket there gets both; a raw one gets its own alone. Without IPv6 in the kernel
+ * IPv4 is left. */
+static int open_sockets(struct pl_sink_socket *sink, const struct pl_sink_settings *settings)
+{
+    struct sockaddr_storage at = settings->at, v4 = {.ss_family = AF_INET};
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&at;
+    bool both = at.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr);
+    uint16_t *port = at.ss_family == AF_INET6 ? &v6->sin6_port : &((struct sockaddr_in *)&at)->sin_port;
     sink->port = ntohs(*port);
     if (settings->tcp)
         *port = 0;
-    enlarge(sink->fd, settings->buffer_bytes);
-    setsockopt(sink->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
-    setsockopt(sink->fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
-    if (!settings->tcp)
-        setsockopt(sink->fd, SOL_UDP, UDP_GRO, &on, sizeof on); /* Linux 5.0; without it each packet is a message */
-    if (bind(sink->fd, (const struct sockaddr *)&at, settings->at_len) < 0)
-        return nc_fail(error, errno == EADDRINUSE ? NC_EXIT_FAILED : NC_EXIT_USAGE, "--port %u: cannot bind: %s",
-                       sink->port, strerror(errno));
-    return 0;
+    ((struct sockaddr_in *)&v4)->sin_port = *port;
+    int failed = open_socket(sink, settings, &at);
+    bool no_v6 = failed == EAFNOSUPPORT || failed == EADDRNOTAVAIL;
+    return both && (no_v6 || (!failed && settings->tcp)) ? open_socket(sink, settings, &v4) : failed;
+}
+
+static int say_failed(const struct pl_sink_socket *sink, int failed, struct nc_error *error)
+{
+    if (failed == EPERM && sink->tcp)
+        return nc_fail(error, NC_EXIT_MISSING, "cannot open a socket (%s); --protocol tcp wants root or CAP_NET_RAW",
+                       strerror(failed));
+    return nc_fail(error, failed == EADDRINUSE ? NC_EXIT_FAILED : NC_EXIT_USAGE, "--port %u: cannot bind: %s",
+                   sink->port, strerror(failed));
 }
 
 struct pl_sink_socket *pl_sink_open(const struct pl_sink_settings *settings, struct nc_error *error)
@@ -76,19 +107,21 @@ struct pl_sink_socket *pl_sink_open(const struct pl_sink_settings *settings, str
         return NULL;
     }
     sink->tcp = settings->tcp;
-    sink->v6 = settings->at.ss_family == AF_INET6;
-    if (open_socket(sink, settings, error) == 0)
+    int failed = open_sockets(sink, settings);
+    if (!failed)
         return sink;
+    say_failed(sink, failed, error);
     pl_sink_close(sink);
     return NULL;
 }
 
-int pl_sink_fd(const struct pl_sink_socket *sink)
+void pl_sink_poll(const struct pl_sink_socket *sink, struct pollfd fds[PL_SINK_FDS])
 {
-    return sink->fd;
+    for (size_t i = 0; i < PL_SINK_FDS; i++)
+        fds[i] = (struct pollfd){.fd = i < sink->n ? sink->ends[i].fd : -1, .events = POLLIN};
 }
 
-static struct notes read_notes(struct pl_sink_socket *sink, struct msghdr *message)
+static struct notes read_notes(struct end *end, struct msghdr *message)
 {
     struct notes notes = {.arrival_ns = 0};
     for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
@@ -99,7 +132,7 @@ static struct notes read_notes(struct pl_sink_socket *sink, struct msghdr *messa
         } else if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SO_RXQ_OVFL) {
             uint32_t drops;
             memcpy(&drops, CMSG_DATA(at), sizeof drops);
-            sink->drops += (uint32_t)(drops - (uint32_t)sink->drops); /* the kernel's counter has 32 bits */
+            end->drops += (uint32_t)(drops - (uint32_t)end->drops); /* the kernel's counter has 32 bits */
         } else if (at->cmsg_level == SOL_UDP && at->cmsg_type == UDP_GRO) {
             int segment;
             memcpy(&segment, CMSG_DATA(at), sizeof segment);
@@ -113,11 +146,11 @@ static struct notes read_notes(struct pl_sink_socket *sink, struct msghdr *messa
 
 /* The payload of a TCP-shaped packet; false when it is for another port. A raw socket gives the IP header in IPv4
  * only. */
-static bool find_payload(const struct pl_sink_socket *sink, const uint8_t **data, size_t *len)
+static bool find_payload(const struct pl_sink_socket *sink, bool v6, const uint8_t **data, size_t *len)
 {
     struct nc_packet packet;
     size_t skip;
-    if (!sink->v6) {
+    if (!v6) {
         if (nc_packet_decode(NC_LINK_RAW_IP, *data, *len, *len, &packet) != NC_DECODED || packet.l4 != NC_L4_TCP ||
             packet.dst_port != sink->port)
             return false;
@@ -131,12 +164,13 @@ static bool find_payload(const struct pl_sink_socket *sink, const uint8_t **data
     return true;
 }
 
-static int take_message(struct pl_sink_socket *sink, struct mmsghdr *message, struct pl_arrivals *arrivals)
+static int take_message(const struct pl_sink_socket *sink, struct end *end, struct mmsghdr *message,
+                        struct pl_arrivals *arrivals)
 {
-    struct notes notes = read_notes(sink, &message->msg_hdr);
+    struct notes notes = read_notes(end, &message->msg_hdr);
     const uint8_t *data = message->msg_hdr.msg_iov->iov_base;
     size_t len = message->msg_len;
-    if (sink->tcp && !find_payload(sink, &data, &len))
+    if (sink->tcp && !find_payload(sink, end->v6, &data, &len))
         return 0;
     size_t each = notes.segment ? notes.segment : nc_max(len, 1), at = 0;
     do {
@@ -157,18 +191,18 @@ static void prepare(struct pl_sink_socket *sink)
     }
 }
 
-int pl_sink_take(struct pl_sink_socket *sink, struct pl_arrivals *arrivals, struct nc_error *error)
+static int take(struct pl_sink_socket *sink, struct end *end, struct pl_arrivals *arrivals, struct nc_error *error)
 {
     int taken = 0;
     for (int round = 0; round < ROUNDS; round++) {
         prepare(sink);
-        int got = recvmmsg(sink->fd, sink->messages, MESSAGES, MSG_DONTWAIT, NULL);
+        int got = recvmmsg(end->fd, sink->messages, MESSAGES, MSG_DONTWAIT, NULL);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             break;
         if (got < 0)
             return nc_fail(error, NC_EXIT_FAILED, "cannot receive: %s", strerror(errno));
         for (int i = 0; i < got; i++)
-            if (take_message(sink, &sink->messages[i], arrivals) < 0)
+            if (take_message(sink, end, &sink->messages[i], arrivals) < 0)
                 return nc_fail(error, NC_EXIT_FAILED, "out of memory");
         taken += got;
         if (got < MESSAGES)
@@ -177,15 +211,30 @@ int pl_sink_take(struct pl_sink_socket *sink, struct pl_arrivals *arrivals, stru
     return taken;
 }
 
+int pl_sink_take(struct pl_sink_socket *sink, struct pl_arrivals *arrivals, struct nc_error *error)
+{
+    int taken = 0;
+    for (size_t i = 0; i < sink->n; i++) {
+        int got = take(sink, &sink->ends[i], arrivals, error);
+        if (got < 0)
+            return -1;
+        taken += got;
+    }
+    return taken;
+}
+
 uint64_t pl_sink_drops(const struct pl_sink_socket *sink)
 {
-    return sink->drops;
+    uint64_t drops = 0;
+    for (size_t i = 0; i < sink->n; i++)
+        drops += sink->ends[i].drops;
+    return drops;
 }
 
 void pl_sink_close(struct pl_sink_socket *sink)
 {
-    if (sink->fd >= 0)
-        close(sink->fd);
+    for (size_t i = 0; i < sink->n; i++)
+        close(sink->ends[i].fd);
     free(sink->memory);
     free(sink);
 }

@@ -1,9 +1,10 @@
-/* The socket of a sink: UDP with receive offload (UDP_GRO), or a raw socket for TCP-shaped packets. Arrival times are
+/* The sockets of a sink: UDP with receive offload (UDP_GRO), or a raw socket for TCP-shaped packets. Arrival times are
  * the kernel's (SO_TIMESTAMPNS), so they do not depend on when this process runs. What the socket's own buffer lost is
  * counted (SO_RXQ_OVFL): that is the machine's doing and not the path's. */
 #ifndef PL_SINK_SOCKET_H
 #define PL_SINK_SOCKET_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -14,8 +15,7 @@
 struct pl_sink_socket;
 
 struct pl_sink_settings {
-    struct sockaddr_storage at; /* address and port */
-    socklen_t at_len;
+    struct sockaddr_storage at; /* address and port; [::] is both families */
     bool tcp;
     uint64_t buffer_bytes;
 };
@@ -23,8 +23,8 @@ struct pl_sink_settings {
 /* NULL with the error. */
 struct pl_sink_socket *pl_sink_open(const struct pl_sink_settings *settings, struct nc_error *error);
 
-/* For poll. */
-int pl_sink_fd(const struct pl_sink_socket *sink);
+enum { PL_SINK_FDS = 2 }; /* raw sockets are of one address family each */
+void pl_sink_poll(const struct pl_sink_socket *sink, struct pollfd fds[PL_SINK_FDS]);
 
 /* Takes what has arrived, at most a few hundred messages. Returns how many there were, or -1 with the error. */
 int pl_sink_take(struct pl_sink_socket *sink, struct pl_arrivals *arrivals, struct nc_error *error);

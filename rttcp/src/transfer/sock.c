@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "nc_clock.h"
+#include "nc_zone.h"
 
 int rttcp_family(bool ipv4, bool ipv6)
 {
@@ -26,8 +27,14 @@ static struct addrinfo *resolve(const char *option, const char *host, int family
     struct addrinfo *found = NULL, hints = {.ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = flags};
     snprintf(service, sizeof service, "%u", port);
     int status = getaddrinfo(host, service, &hints, &found);
-    if (status == 0)
+    bool no_zone = status == 0 && nc_wants_zone(found->ai_addr);
+    if (status == 0 && !no_zone)
         return found;
+    if (no_zone) {
+        freeaddrinfo(found);
+        nc_fail(error, NC_EXIT_USAGE, "--%s '%.80s': " NC_ZONE_ADVICE, option, host);
+        return NULL;
+    }
     nc_fail(error, NC_EXIT_USAGE, "--%s '%.80s': %s%s; want a name or address of this machine's networks", option, host,
             gai_strerror(status),
             family == AF_INET    ? " (IPv4 only: -4)"
