@@ -3,6 +3,7 @@ snap lengths. Values are those of tshark 4 and tcptrace 6.6, or are known becaus
 
 from __future__ import annotations
 
+import gzip
 import heapq
 import json
 import random
@@ -230,6 +231,10 @@ def test_text_needs_no_folder_and_says_what_is_missing(tmp_path: Path) -> None:
         done = run("analyse", f"--{end}", file, "--human")
         assert done.returncode == 0 and f"Only the {end}'s capture was given" in done.stdout, done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["r.pcapng", "s.pcapng"]
+    packed = tmp_path / "s.pcapng.gz"
+    packed.write_bytes(gzip.compress(snd.read_bytes()))
+    plain = run("analyse", "--sender", snd, "--human").stdout
+    assert run("analyse", "--sender", packed, "--human").stdout == plain
     assert refused("--sender", snd).startswith("--output is missing")
     assert refused("-o", tmp_path / "x").startswith("--sender or --receiver, or both, is missing")
     assert "--box has no effect with one capture alone" in refused("--sender", snd, "--box", "b", "-o", tmp_path / "x")
@@ -386,7 +391,7 @@ def test_a_capture_of_the_other_end_is_noticed(tmp_path: Path) -> None:
     snd, rcv = write(tmp_path, "s", c.sender), write(tmp_path, "r", c.receiver)
     for file, given, end in ((snd, "receiver", "sender"), (rcv, "sender", "receiver")):
         found = analyse(tmp_path / end, f"--{given}", file)
-        assert found.summary["ends"] == end
+        assert found.summary["ends"] == end and found.summary["swapped"] is True
         said = run("analyse", f"--{given}", file, "--human").stdout.splitlines()[0]
         assert f"was taken at the {end} of the data" in said and f"as --{end}" in said
 

@@ -348,6 +348,7 @@ json_t *pl_summary(const struct pl_analysis *analysis)
                   "unmatched_flows", "sender", (json_int_t)analysis->unmatched[PL_SENDER], "receiver",
                   (json_int_t)analysis->unmatched[PL_RECEIVER], "main_flow", main_flow(flows), "flows", flows);
     json_object_set_new(root, "ends", json_string(pl_ends_name(analysis->ends)));
+    json_object_set_new(root, "swapped", json_boolean(analysis->swapped));
     json_object_set_new(root, "not_known", pl_not_known_columns(analysis->ends));
     json_object_set_new(root, "clock", both ? clock_json(&analysis->clock) : json_null());
     json_object_set_new(root, "limit_causes", limit_names());
