@@ -28,6 +28,7 @@ ROWS: list[tuple[str, str, dict[str, int]]] = [
     ("gateways", "handshakes", {"copies": 50}),
     ("gateways", "processor", {"connections": 8}),
     ("receiver", "sessions", {"places": 8}),
+    ("receiver", "memory", {"sessions": 8}),
     ("receiver", "descriptors", {"limit": 40}),
 ]
 

@@ -137,12 +137,13 @@ def test_the_receivers_processors_are_its_administrators_choice() -> None:
 
 
 def test_a_proposal_that_would_take_too_much_memory_is_refused() -> None:
-    """The receiver maps nothing for it; an ordinary transfer is served whatever the limit."""
-    server = Receiver("--memory", "100MB")
+    """The receiver maps nothing for it; an ordinary transfer is served whatever the limit. One address has a quarter
+    of it."""
+    server = Receiver("--memory", "300MB")
     try:
         status, _, errors = send(server.port, "127.0.0.1", "--length", "64MB", "--parallel", "2", "--reverse", bytes=1)
         assert status == 3 and errors.count("\n") == 1, errors
-        assert "--length" in errors and "131080KB" in errors and "--memory 100MB" in errors
+        assert "--length" in errors and "131080KB" in errors and "75MB of its --memory 300MB" in errors
         assert server.event()["event"] == "refused"
         for extra in (("--length", "64MB", "--reverse"), ("--verify",)):
             assert send(server.port, "127.0.0.1", *extra, bytes=100_000)[0] == 0

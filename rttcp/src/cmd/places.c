@@ -2,9 +2,10 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
-#define SHARE 4 /* an origin may have a SHARE-th of all places waiting; N = 1: its share is that one */
+#define SHARE 4 /* an origin may have a SHARE-th of all places waiting, and of the memory; N = 1: all of it */
 #define KEPT 2  /* and all but a KEPT-th of all places */
 
 static int state_of(const struct rttcp_places *places, uint64_t i)
@@ -35,6 +36,10 @@ uint64_t rttcp_places_take(struct rttcp_places *places, const struct rttcp_origi
         i++;
     assert(i < places->n);
     places->at[i] = (struct rttcp_place){.since_ns = now_ns, .origin = *origin};
+    uint64_t network;
+    memcpy(&network, origin->octets, sizeof network);
+    atomic_store(&places->states[i].network, network);
+    atomic_store(&places->states[i].ipv4, origin->ipv4);
     atomic_store(&places->states[i].moved_ns, now_ns);
     atomic_store(&places->states[i].is, PLACE_WAITING);
     places->taken++;
@@ -151,16 +156,33 @@ bool rttcp_place_begin(struct rttcp_place_state *state)
     return atomic_compare_exchange_strong(&state->is, &was, PLACE_BEGUN) || was == PLACE_BEGUN;
 }
 
+static bool same_origin(struct rttcp_place_state *a, struct rttcp_place_state *b)
+{
+    return atomic_load(&a->network) == atomic_load(&b->network) && atomic_load(&a->ipv4) == atomic_load(&b->ipv4);
+}
+
+static uint64_t left_of(uint64_t most, uint64_t taken)
+{
+    return taken < most ? most - taken : 0;
+}
+
 uint64_t rttcp_places_reserve(const struct rttcp_places *places, uint64_t i, uint64_t wanted_bytes, uint64_t most_bytes)
 {
-    uint64_t others = 0;
-    atomic_store(&places->states[i].memory_bytes, wanted_bytes);
-    for (uint64_t other = 0; other < places->n; other++)
-        others += other == i ? 0 : atomic_load(&places->states[other].memory_bytes);
-    uint64_t left = others < most_bytes ? most_bytes - others : 0;
+    struct rttcp_place_state *own = &places->states[i];
+    uint64_t others = 0, same = 0;
+    atomic_store(&own->memory_bytes, wanted_bytes);
+    for (uint64_t other = 0; other < places->n; other++) {
+        uint64_t bytes = other == i ? 0 : atomic_load(&places->states[other].memory_bytes);
+        others += bytes;
+        same += same_origin(&places->states[other], own) ? bytes : 0;
+    }
+    uint64_t left = left_of(most_bytes, others);
+    uint64_t share = left_of(places->n > 1 ? most_bytes / SHARE : most_bytes, same);
+    if (share < left)
+        left = share;
     if (wanted_bytes <= left)
         return wanted_bytes;
-    atomic_store(&places->states[i].memory_bytes, 0);
+    atomic_store(&own->memory_bytes, 0);
     return left;
 }
 

@@ -14,6 +14,7 @@
  * the memory that the session uses: what a peer proposes must not use up the machine's.
  * No origin gets more than half (rounded up) of the places, so that a peer from elsewhere need not wait for the end of
  * a session that is at work: k others then find (k + 1) / 2k of an equal part each, which is half of it at least.
+ * No origin gets more than a quarter of the memory: nobody waits for memory, so what one leaves is for whoever comes.
  * Rejected: an equal share for each address. Measurements of many sessions come from one address, too. */
 #ifndef RTTCP_PLACES_H
 #define RTTCP_PLACES_H
@@ -35,6 +36,8 @@ enum rttcp_place_is { PLACE_FREE, PLACE_WAITING, PLACE_BEGUN, PLACE_LOST };
 struct rttcp_place_state {
     _Atomic int is; /* enum rttcp_place_is */
     _Atomic uint64_t memory_bytes;
+    _Atomic uint64_t network; /* the origin, which processes of earlier sessions have no other sight of */
+    _Atomic bool ipv4;
     _Atomic uint64_t moved_ns; /* when data last moved in a session that has begun */
 };
 
@@ -79,8 +82,9 @@ bool rttcp_place_lose(struct rttcp_place_state *state, uint64_t now_ns);
 bool rttcp_place_begin(struct rttcp_place_state *state);
 
 /* In the session's process: takes memory for the session of place i, until its process has ended. Returns what is left
- * for it when that is less than `wanted_bytes`, and takes nothing then; otherwise `wanted_bytes`. Two sessions that ask
- * at the same moment may both be refused; together they never get more than `most_bytes`. */
+ * for its origin when that is less than `wanted_bytes`, and takes nothing then; otherwise `wanted_bytes`. Two sessions
+ * that ask at the same moment may both be refused; together they never get more than `most_bytes`, and those of one
+ * origin never more than its share. */
 uint64_t rttcp_places_reserve(const struct rttcp_places *places, uint64_t i, uint64_t wanted_bytes,
                               uint64_t most_bytes);
 

@@ -134,7 +134,7 @@ static int reserve_memory(struct receiver *r)
         return 0;
     return nc_fail(&r->s->error, NC_EXIT_MISSING,
                    "--length, --align, --offset: the receiver's buffers would take %s, and %s of its --memory %s are "
-                   "left; propose less or raise --memory",
+                   "left for this address; propose less or raise --memory",
                    nc_quantity_format(NC_UNIT_BYTES, wanted, want, sizeof want),
                    nc_quantity_format(NC_UNIT_BYTES, got, left, sizeof left),
                    nc_quantity_format(NC_UNIT_BYTES, limit, most, sizeof most));

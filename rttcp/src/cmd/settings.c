@@ -35,7 +35,8 @@ static const struct nc_option table[] = {
     {"sessions", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "128", 1, 4096, NULL, "N", "largest number of sessions at a time",
      OFFSET(sessions)},
     {"memory", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "1GB", UINT64_C(1) << 20, 0, NULL, NULL,
-     "memory for the buffers of all sessions; one that wants more than 2 MB and more than is left is refused",
+     "memory for the buffers of all sessions, a quarter of it for one address; one that wants more than 2 MB and more "
+     "than is left is refused",
      OFFSET(memory_bytes)},
     {"max-idle", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "10min", S, RTTCP_WAIT_MAX_NS, NULL, NULL,
      "end a session in which nothing moves for this time, even if its sender would wait longer", OFFSET(max_idle_ns)},

@@ -69,11 +69,11 @@ def _senders(lab: Lab, source: str, n: int, *options: str) -> Iterator[_Senders]
                 one.wait()
 
 
-def _compared(lab: Lab, greedy: int, demand: int) -> tuple[float, list[float]]:
-    """The sessions of the one sender that wants so many, and those of each of the others."""
-    with _senders(lab, CLIENT[4], greedy, *SLOW) as one, contextlib.ExitStack() as stack:
+def _compared(lab: Lab, greedy: int, demand: int, options: tuple[str, ...] = ()) -> tuple[float, list[float]]:
+    """The sessions of the one sender that wants so many, and those of each of the others. ``options``: of all."""
+    with _senders(lab, CLIENT[4], greedy, *SLOW, *options) as one, contextlib.ExitStack() as stack:
         time.sleep(STEADY_S)
-        others = [stack.enter_context(_senders(lab, source, demand, *WORK)) for source in OTHERS]
+        others = [stack.enter_context(_senders(lab, source, demand, *WORK, *options)) for source in OTHERS]
         time.sleep(PATIENCE_S)
         return one.begun(), [other.begun() for other in others]
 
@@ -83,6 +83,13 @@ def sessions(places: int) -> Share:
     with _receiver("--sessions", str(places)) as lab:
         took, got = _compared(lab, places, places // EACH)
     return Share(took, got, places // EACH, "sessions")
+
+
+def memory(sessions: int) -> Share:
+    """``--memory``: room for so many sessions of 5.3 MB, and the one sender wants all."""
+    with _receiver("--memory", f"{6 * sessions}MB") as lab:
+        took, got = _compared(lab, sessions, sessions // EACH, ("--offset", "4MB"))
+    return Share(took, got, sessions // EACH, "sessions of 5 MB")
 
 
 def descriptors(limit: int) -> Share:
@@ -116,7 +123,7 @@ async def _flood(connections: int) -> None:
         await asyncio.Event().wait()
 
 
-ROWS = {row.__name__: row for row in (sessions, descriptors)}
+ROWS = {row.__name__: row for row in (sessions, memory, descriptors)}
 
 
 def main(name: str, arguments: str) -> None:

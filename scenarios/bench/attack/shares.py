@@ -56,6 +56,7 @@ RESOURCES = [
     _guest("processor of a gateway", "gateways", "processor", connections=20),
     Resource("memory of a gateway's streams", lambda _: streams.memory(1000, 20), virtual=False),
     _guest("sessions of rttcp -r", "receiver", "sessions", places=16),
+    _guest("memory of rttcp -r", "receiver", "memory", sessions=16),
     _guest("descriptors of rttcp -r", "receiver", "descriptors", limit=64),
     Resource("connections of the dashboard's page", partial(page.connections, wanted=200, others=20), virtual=False),
 ]

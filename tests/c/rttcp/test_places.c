@@ -87,20 +87,51 @@ static void a_lost_place_cannot_begin_and_is_free_with_its_process(void)
 static void sessions_share_the_memory(void)
 {
     enum { MOST = 1000 };
-    open_places(3);
-    for (int i = 0; i < 3; i++)
-        take(1, 0);
-    CHECK_EQ(rttcp_places_reserve(&places, 0, 700, MOST), 700);
-    CHECK_EQ(rttcp_places_reserve(&places, 1, 301, MOST), 300); /* refused: so much is left */
-    CHECK_EQ(rttcp_places_reserve(&places, 2, 300, MOST), 300); /* and the one refused holds nothing */
-    CHECK_EQ(rttcp_places_reserve(&places, 1, UINT64_C(1) << 40, MOST), 0);
+    open_places(6);
+    for (uint8_t i = 0; i < 6; i++)
+        take(i + 1, 0);
+    for (uint64_t i = 0; i < 3; i++)
+        CHECK_EQ(rttcp_places_reserve(&places, i, 250, MOST), 250);
+    CHECK_EQ(rttcp_places_reserve(&places, 3, 200, MOST), 200);
+    CHECK_EQ(rttcp_places_reserve(&places, 4, 51, MOST), 50); /* refused: so much is left */
+    CHECK_EQ(rttcp_places_reserve(&places, 5, 50, MOST), 50); /* and the one refused holds nothing */
+    CHECK_EQ(rttcp_places_reserve(&places, 4, UINT64_C(1) << 40, MOST), 0);
     CHECK_EQ(rttcp_places_free(&places, 1000), PLACE_WAITING);
-    CHECK_EQ(rttcp_places_reserve(&places, 1, 700, MOST), 700);
-    CHECK(rttcp_place_lose(&places.states[2], 4 * S));
-    CHECK_EQ(take(2, 0), 0);
+    CHECK_EQ(rttcp_places_reserve(&places, 4, 250, MOST), 250);
+    CHECK(rttcp_place_lose(&places.states[3], 4 * S));
+    CHECK_EQ(take(7, 0), 0);
     CHECK_EQ(rttcp_places_reserve(&places, 0, 1, MOST), 0); /* a lost place's process has not ended yet */
-    CHECK_EQ(rttcp_places_free(&places, 1002), PLACE_LOST);
-    CHECK_EQ(rttcp_places_reserve(&places, 0, 300, MOST), 300);
+    CHECK_EQ(rttcp_places_free(&places, 1003), PLACE_LOST);
+    CHECK_EQ(rttcp_places_reserve(&places, 0, 200, MOST), 200);
+    rttcp_places_release(&places);
+}
+
+/* A quarter of the memory is what one address gets, however many sessions it has. */
+static void an_origin_has_a_quarter_of_the_memory(void)
+{
+    enum { MOST = 1000 };
+    open_places(8);
+    for (int i = 0; i < 8; i++)
+        take(i < 4 ? 1 : i - 2, 0); /* 1 1 1 1 2 3 4 5 */
+    CHECK_EQ(rttcp_places_reserve(&places, 0, 200, MOST), 200);
+    CHECK_EQ(rttcp_places_reserve(&places, 1, 51, MOST), 50); /* so much is left for its origin */
+    CHECK_EQ(rttcp_places_reserve(&places, 2, 50, MOST), 50);
+    CHECK_EQ(rttcp_places_reserve(&places, 3, 1, MOST), 0);
+    for (int i = 4; i < 7; i++)
+        CHECK_EQ(rttcp_places_reserve(&places, i, 250, MOST), 250);
+    CHECK_EQ(rttcp_places_reserve(&places, 7, 1, MOST), 0); /* all is taken */
+    CHECK_EQ(rttcp_places_free(&places, 1000), PLACE_WAITING);
+    CHECK_EQ(take(6, 0), 0); /* another origin in the place has nothing of the first one's */
+    CHECK_EQ(rttcp_places_reserve(&places, 0, 250, MOST), 200);
+    CHECK_EQ(rttcp_places_reserve(&places, 3, 200, MOST), 200);
+    rttcp_places_release(&places);
+}
+
+static void who_has_the_only_place_has_all_of_the_memory(void)
+{
+    open_places(1);
+    take(1, 0);
+    CHECK_EQ(rttcp_places_reserve(&places, 0, 1000, 1000), 1000);
     rttcp_places_release(&places);
 }
 
@@ -192,6 +223,8 @@ int main(void)
     RUN(a_lost_place_cannot_begin_and_is_free_with_its_process);
     RUN(a_single_place_has_its_grace);
     RUN(sessions_share_the_memory);
+    RUN(an_origin_has_a_quarter_of_the_memory);
+    RUN(who_has_the_only_place_has_all_of_the_memory);
     RUN(an_origin_is_an_ipv4_address_or_an_ipv6_network);
     return 0;
 }
