@@ -25,7 +25,9 @@ static json_t *relay_json(const struct relay *relay)
         COUNT(o, c, far_connects), COUNT(o, c, far_failed), COUNT(o, c, far_not_allowed);
     COUNT(o, c, idle_closed), COUNT(o, c, half_open_expired), COUNT(o, c, half_open_evicted),
         COUNT(o, c, places_evicted), COUNT(o, c, sockets_evicted);
-    COUNT(o, c, accepts_without_descriptor), COUNT(o, c, connects_without_descriptor), COUNT(o, c, far_no_resources);
+    COUNT(o, c, accepts_without_descriptor), COUNT(o, c, connects_without_descriptor),
+        COUNT(o, c, names_without_memory);
+    COUNT(o, c, far_no_resources);
     COUNT(o, c, resets_in), COUNT(o, c, resets_out), COUNT(o, c, bytes_in), COUNT(o, c, bytes_out);
     json_object_set_new(o, "connections", json_integer((json_int_t)relay_connections(relay)));
     json_object_set_new(o, "half_open", json_integer((json_int_t)relay_half_open(relay)));

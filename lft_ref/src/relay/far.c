@@ -263,8 +263,10 @@ void relay_far_open(struct relay *relay, struct lft_stream *stream)
     if (where->family == LFT_FAMILY_NAME) {
         connection->phase = RELAY_RESOLVING;
         connection->gone = forget_name;
-        if (!relay_descriptor_left(relay, &source) ||
-            resolver_ask(relay->resolver, where->name, where->destination_port, connection) < 0)
+        bool left = relay_descriptor_left(relay, &source),
+             asked = left && resolver_ask(relay->resolver, where->name, where->destination_port, connection) == 0;
+        relay->counters.names_without_memory += left && !asked;
+        if (!asked)
             relay_far_fail(connection, none);
         return;
     }

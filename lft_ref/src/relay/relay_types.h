@@ -19,7 +19,7 @@ struct relay_settings {
 struct relay_counters {
     uint64_t near_accepted, near_refused, near_direct, far_connects, far_failed, far_not_allowed, near_limited,
         idle_closed, half_open_expired, half_open_evicted, places_evicted, sockets_evicted, accepts_without_descriptor,
-        connects_without_descriptor, far_no_resources, resets_in, resets_out, bytes_in, bytes_out;
+        connects_without_descriptor, names_without_memory, far_no_resources, resets_in, resets_out, bytes_in, bytes_out;
 };
 
 #endif

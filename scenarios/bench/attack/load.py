@@ -72,7 +72,7 @@ def rows(found: dict[str, Any]) -> list[Row]:
         Row("octets compared", "MB", beside["octets"] / 1e6, 0, ever, held),
         Row("accept() without a descriptor", "", here["accepts_without_descriptor"], 1, ever, rivals),
         Row("socket() without a descriptor", "", there["connects_without_descriptor"], 1, ever),
-        Row("connections without memory", "", there["far_no_resources"], 1, ever, "look-ups of names"),
+        Row("malloc() without memory", "", there["names_without_memory"], 1, ever, "look-ups of names"),
         Row("keys replaced", "", near["tunnel"]["rekeys"], 0, ever),
         Row("turned away or replaced", "", replaced, 1, ever,
             f"{here['half_open_evicted'] + there['half_open_evicted']} half-open ones replaced"),
