@@ -138,6 +138,20 @@ def test_a_duplicate_that_is_reported_was_needless(tmp_path: Path) -> None:
         assert found.segments["kind"].to_pylist() == [NEW, SPURIOUS if reported else TIMEOUT]
 
 
+def test_what_is_overtaken_when_the_capture_ends_is_not_lost(tmp_path: Path) -> None:
+    """The second packet is reported as arrived, and the capture ends within a round trip of the first one."""
+    c = Conversation()
+    c.send(100, 1)
+    c.send(100.5, 1 + MSS)
+    c.ack(110.5, 1, sack=(1 + MSS, 1 + 2 * MSS))
+    _, flow = alone(tmp_path, "sender", c.sender)
+    assert (flow["lost"], flow["in_flight_at_end"]) == (0, 1)
+    c.send(150, 1 + 2 * MSS)  # longer
+    (tmp_path / "longer").mkdir()
+    _, flow = alone(tmp_path / "longer", "sender", c.sender)
+    assert (flow["lost"], flow["in_flight_at_end"]) == (1, 1)
+
+
 def test_an_old_time_stamp_that_comes_back_says_that_a_copy_was_needless(tmp_path: Path) -> None:
     """RFC 3522: the acknowledgement came late, and it echoes the time stamp of the first copy."""
     for echo, fates in ((101, (0, 1)), (401, (1, 0))):

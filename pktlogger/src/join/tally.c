@@ -132,8 +132,9 @@ int pl_tally_end(struct pl_tally *tally)
         t->last_ns = tally->last_answer_ns > tally->last_sent_ns ? tally->last_answer_ns : tally->last_sent_ns;
     int64_t delay_ns = t->min_delay_ns;
     t->lost_at_most = t->ends == PL_SENDER_ALONE && !tally->trips.sack && t->not_arrived;
-    if (t->ends != PL_BOTH_ENDS) /* what was sent behind that may be under way */
-        t->receiver_last_ns = tally->last_shown_ns + pl_under_way_ns(t);
+    int64_t shown_ns = tally->last_shown_ns + pl_under_way_ns(t);
+    if (t->ends != PL_BOTH_ENDS && shown_ns < t->receiver_last_ns) /* what was sent behind may be under way */
+        t->receiver_last_ns = shown_ns;
     pl_order_end(&tally->order);
     t->reordered = tally->order.reordered;
     t->overtaken_sum = tally->order.extent_sum;
