@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from dashboard.data import one_end
 from dashboard.data.downsample import inside
 from dashboard.data.flow import KINDS, Flow
 from dashboard.data.mapping import taken
@@ -33,7 +34,7 @@ def segments_csv(flow: Flow, t0: int, t1: int) -> bytes:
         "len": taken(flow.length, rows),
         "transmission": taken(flow.transmission, rows),
         "kind": np.asarray(KINDS)[np.minimum(taken(flow.kind, rows), len(KINDS) - 1)],
-        "lost": received < 0,
+        "lost": received == one_end.LOST,
     })  # fmt: skip
     text = io.BytesIO()
     pa.csv.write_csv(table, text)
@@ -44,7 +45,7 @@ def xplot(flow: Flow, t0: int, t1: int) -> bytes:
     """The view for xplot: segments white, those sent again red with R, lost ones purple with X, ACKs green, the edge
     of the window yellow, causes of stops orange."""
     rows = _rows(flow, t0, t1)
-    again, lost = taken(flow.transmission, rows) > 1, taken(flow.received_ns, rows) < 0
+    again, lost = taken(flow.transmission, rows) > 1, taken(flow.received_ns, rows) == one_end.LOST
     at, low, high = _stamp(flow, taken(flow.sent_ns, rows)), _text(taken(flow.seq, rows)), _text(taken(flow.end, rows))
     colour = np.where(lost, "purple", np.where(again, "red", "white"))
     lines = _joined(colour, "\nline ", at, " ", low, " ", at, " ", high)
@@ -77,6 +78,8 @@ def _steps(flow: Flow, t: I64, value: I64, colour: str) -> tuple[Lines, ...]:
 def _stamp(flow: Flow, t: I64) -> Lines:
     """`seconds.nanoseconds` of the capture's clock, from integers: a double would lose the nanoseconds."""
     whole = t + flow.origin_ns
+    if not whole.size:  # zfill wants a longest one
+        return _text(whole)
     return _joined(_text(whole // 10**9), ".", np.char.zfill(_text(whole % 10**9), 9))
 
 

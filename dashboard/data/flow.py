@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.data import series
+from dashboard.data import one_end, series
 from dashboard.data.box import Box
 from dashboard.data.limits import Limits
 from dashboard.data.runs import Json
@@ -86,7 +86,7 @@ class Flow:
     gateway's connection. It has the same origin and the same sequence numbers, because its bytes are the same. `notes`:
     sentences about what is left out. `limits_whole`: `limits` are of the whole transfer; otherwise of the client's
     connection alone, because the other one was not captured. `marked_rows`: segments that arrived with CE, in order of
-    arrival.
+    arrival. `ends`: those at which it was captured (`one_end`); `received_ns` is then UNKNOWN at the sender alone.
     """
 
     origin_ns: int
@@ -115,6 +115,7 @@ class Flow:
     store: Store | None = None
     srtt: Series = NO_SERIES
     marked_rows: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    ends: str = one_end.BOTH
 
     @property
     def program_known(self) -> bool:
@@ -155,7 +156,7 @@ class Flow:
 
     @kept
     def lost_rows(self) -> I64:
-        return np.flatnonzero(self.received_ns < 0)
+        return np.flatnonzero(self.received_ns == one_end.LOST)
 
     @kept
     def lost_times(self) -> I64:
@@ -200,10 +201,14 @@ class Flow:
 
     @kept
     def unacknowledged(self) -> Series:
+        if self.ends == one_end.RECEIVER:
+            return NO_SERIES
         return series.unacknowledged_bytes(self.sent_ns, self.seq, self.end, self.ack_ns, self.ack)
 
     @kept
     def rtt(self) -> Series:
+        if self.ends == one_end.RECEIVER:
+            return NO_SERIES
         return series.rtt_ns(self.sent_ns, self.end, self.transmission, self.ack_ns, self.ack)
 
     @kept

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.data import box
+from dashboard.data import box, one_end
 from dashboard.data.downsample import inside
 from dashboard.data.flow import Flow
 from dashboard.data.series import F64, I64
@@ -167,7 +167,7 @@ def _of_leg(leg: Flow, t0: int, t1: int) -> Iterator[str]:
     rows = inside(leg.sent_ns, t0, t1)
     if resent := int((leg.kind[rows] != 0).sum()):
         yield _many(resent, "retransmission", "retransmissions")
-    lost = np.flatnonzero(leg.received_ns[rows] < 0) + rows.start
+    lost = np.flatnonzero(leg.received_ns[rows] == one_end.LOST) + rows.start
     if lost.size:
         found = np.unique(leg.box.fate[lost], return_counts=True) if leg.box else ((), ())
         fates = {leg.box.name(int(fate)): int(many) for fate, many in zip(*found, strict=True)} if leg.box else {}

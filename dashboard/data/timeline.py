@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import pktlogger
-from dashboard.data import apart, box, happened, kept_files, limits, slow, tunnel
+from dashboard.data import apart, box, happened, kept_files, limits, one_end, slow, tunnel
 from dashboard.data.box import Box
 from dashboard.data.flow import CE, Events, Flow, LostAcks, Stop
 from dashboard.data.happened import Happened
@@ -31,7 +31,7 @@ from dashboard.data.store import DONE, Store, kept
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
-STORED_AS = 5  # changes when what is kept changes
+STORED_AS = 6  # changes when what is kept changes
 BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window",
         "marked_rows")  # fmt: skip
 SLOW = "slow"
@@ -128,6 +128,7 @@ def joined(trial: Trial, flow: int, leg: Callable[[Trial, int, Timeline | None, 
     cwnd, srtt, notes = _sampled(trial, flow, origin)
     whole = limits.load(trial.path / WHOLE_LIMITS, flow, _whole_names(trial), origin) if server else None
     known = whole is not None or not behind_gateway(trial.params)
+    notes = (*notes, *([one_end.NOTES[timeline.ends]] if timeline.ends in one_end.NOTES else []))
     return replace(timeline, server=server, tunnel=between, cwnd=cwnd, srtt=srtt, notes=notes,
                    limits=whole or timeline.limits, limits_whole=known)  # fmt: skip
 
@@ -146,15 +147,18 @@ def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeli
     marks = ("ecn_received",) if "ecn_received" in there else ()  # runs of an older pktlogger have none
     names = ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind", *marks,
              *(box.COLUMNS if boxed else ()))  # fmt: skip
-    seg = _columns(folder / "segments.parquet", flow, names, "t_sent_ns")
+    ends = _ends(trial, client)
+    at_receiver = ends == one_end.RECEIVER
+    seg = _columns(folder / "segments.parquet", flow, names, "t_received_ns" if at_receiver else "t_sent_ns")
     ack_names = ("t_sent_ns", "t_received_ns", "ack", "window", *(("box_fate", "t_box_out_ns") if boxed else ()))
-    ack = _columns(folder / "acks.parquet", flow, ack_names, sort_by="t_received_ns")
+    ack = _columns(folder / "acks.parquet", flow, ack_names, "t_sent_ns" if at_receiver else "t_received_ns")
+    one_end.completed(ends, seg, ack, folder / "losses.parquet", flow)
     lost = int(np.searchsorted(ack["t_received_ns"], 0))  # lost ACKs have -1 and sort first
     first = int(seg["t_sent_ns"][0]) if seg["t_sent_ns"].size else 0
     origin = first if client is None else client.origin_ns
     columns: Json = {
         "sent_ns": seg["t_sent_ns"] - origin,
-        "received_ns": np.where(seg["t_received_ns"] < 0, -1, seg["t_received_ns"] - origin),
+        "received_ns": np.where(seg["t_received_ns"] < 0, seg["t_received_ns"], seg["t_received_ns"] - origin),
         "seq": seg["seq"],
         "length": seg["len"],
         "transmission": seg["transmission"],
@@ -188,6 +192,12 @@ def stored_leg(trial: Trial, flow: int, client: Timeline | None, main: int, whol
     return replace(leg, store=store)
 
 
+def _ends(trial: Trial, client: Timeline | None) -> str:
+    """The ends at which a connection was captured."""
+    summary = trial.summary if client is None else trial.server_summary
+    return str(summary.get("ends") or one_end.BOTH)
+
+
 def _fates(trial: Trial, client: Timeline | None) -> list[str]:
     summary = trial.summary if client is None else trial.server_summary
     return [str(name) for name in (summary.get("box") or {}).get("fates") or ()]
@@ -200,8 +210,9 @@ def _of(
     """A connection of these columns, with what is in its small files."""
     folder, summary = (trial.path, trial.summary) if client is None else (trial.path / SERVER, trial.server_summary)
     own = flow_summary(summary, flow)
+    ends = _ends(trial, client)
     return Timeline(
-        origin_ns=origin, params=trial.params, summary=own, **columns,
+        ends=ends, origin_ns=origin, params=trial.params, summary=own, **columns,
         events=_events(summary, folder / "events.parquet", flow, origin),
         stops=tuple(_stop(entry, origin) for entry in own.get("stops") or ()),
         cwnd=NO_SERIES, box=found, lost_acks=never,
@@ -241,6 +252,8 @@ def _columns(path: Path, flow: int, names: tuple[str, ...], sort_by: str) -> dic
 
 
 def _numpy(column: pa.ChunkedArray) -> NDArray[Any]:
+    if column.null_count:  # what a capture of one end does not show
+        column = pc.fill_null(column, 255 if pa.types.is_uint8(column.type) else -1)
     values: NDArray[Any] = column.combine_chunks().to_numpy(zero_copy_only=False)
     if values.dtype.itemsize >= 4:
         return values.view(np.int64) if values.dtype == np.uint64 else values.astype(np.int64, copy=False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.data import one_end
 from dashboard.data.downsample import aggregate, inside, thin_line, visible, with_corners
 from dashboard.data.flow import KINDS
 from dashboard.data.levels import Points
@@ -149,8 +150,8 @@ def segment_facts(timeline: Timeline, rows: I64, *more: NDArray[Any]) -> Facts:
     waits for would be shown as NaN."""
     received, sent = taken(timeline.received_ns, rows), taken(timeline.sent_ns, rows)
     why = timeline.box.sentences(rows) if timeline.box else "never arrived"
-    lost = received < 0
-    arrived = "arrived " + said("ns", np.where(lost, 0, received - sent)) + " later"
+    lost = received == one_end.LOST
+    arrived = _arrival(timeline, received, sent)
     return facts_of(
         _KINDS[np.minimum(taken(timeline.kind, rows), len(KINDS) - 1)],
         grouped(taken(timeline.seq, rows)),
@@ -160,6 +161,15 @@ def segment_facts(timeline: Timeline, rows: I64, *more: NDArray[Any]) -> Facts:
         np.where(lost, np.char.add("LOST: ", why), arrived) if lost.any() else arrived,
         *more,
     )
+
+
+def _arrival(timeline: Timeline, received: I64, sent: I64) -> Any:
+    """The words for the arrival of each segment, as far as it is known."""
+    if timeline.ends == one_end.SENDER:
+        return np.full(sent.shape, "arrival not captured")
+    if timeline.ends == one_end.RECEIVER:
+        return np.full(sent.shape, "time of arrival; sending not captured")
+    return "arrived " + said("ns", np.where(received < 0, 0, received - sent)) + " later"
 
 
 def grouped(values: NDArray[Any]) -> list[str]:

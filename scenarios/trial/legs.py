@@ -27,7 +27,10 @@ def of_trial(folder: Path) -> dict[str, Any]:
     if foreign := points.legs(folder):
         read = [pktlogger.read_analysis(place) for place, *_ in foreign]
         return _account(read, [names for _, *names in foreign]) | {"limits_ns": _limits_of_points(folder)}
-    gateway = read_json(folder / "params.json")["gateway"] != "none"
+    params = read_json(folder / "params.json")
+    if params.get("topology") == points.CAPTURED:  # an older run has none
+        raise UsageError(f"'{folder}': captured at one end alone; a leg wants both: lfp import SND RCV")
+    gateway = params["gateway"] != "none"
     places = [(folder, "snd", "gw1-in" if gateway else "rcv"), (folder / captured.SERVER, "gw2-out", "rcv")]
     there = [place for place in places if (place[0] / "segments.parquet").exists()]
     if not there:

@@ -76,6 +76,38 @@ def test_pages_have_the_figures_of_analyse(page: Page, tmp_path: Path, pair: str
     assert not wrong, wrong
 
 
+HOVERS = """word => document.querySelector('#timeline .js-plotly-plot')._fullData
+    .some(trace => JSON.stringify(trace.customdata || []).includes(word))"""
+ENDS = {
+    "sender, whole": ("15-full-snd", "sender", "arrival not captured"),
+    "sender, sent again": ("06b-more-snd", "sender", "LOST"),
+    "receiver": ("15-full-rcv", "receiver", "sending not captured"),
+    "receiver, zero window": ("06-zwp-byte-rcv", "receiver", "sending not captured"),
+}
+
+
+@pytest.mark.parametrize("which", ENDS)
+def test_pages_of_one_end_alone(page: Page, tmp_path: Path, which: str) -> None:
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
+    name, end, hover = ENDS[which]
+    file = CAPTURES / f"{name}.pcap"
+    run = importing.make(Wanted([str(file)]), tmp_path / "runs")
+    summary = json.loads((run / "trials/0000/summary.json").read_text())
+    flow = summary["flows"][summary["main_flow"]]
+    with browsed(run) as (url, _), left(page):
+        page.goto(f"{url}/trial/0")
+        page.wait_for_selector("#timeline .gtitle-subtitle")
+        facts = shown(page)
+        assert facts["Throughput"] == readable.rate(flow["bytes"] * 8e9 / flow["elapsed_ns"])
+        assert facts["Lost segments"] == readable.count(flow["lost"])
+        expect(page.get_by_text(f"Captured at the {end} alone")).to_be_visible()
+        page.get_by_role("button", name="Whole transfer").click()
+        page.wait_for_function(HOVERS, arg=hover)
+    assert not wrong, wrong
+
+
 def test_a_gateway_that_the_captures_show_is_in_the_timeline(page: Page, tmp_path: Path) -> None:
     relayed(tmp_path, 3)
     for end in "sr":

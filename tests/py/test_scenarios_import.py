@@ -20,7 +20,7 @@ from pktlogger_numbers import renumber
 from test_pktlogger_through import relayed
 
 import lfp
-from dashboard.data import timeline
+from dashboard.data import export, timeline
 from dashboard.data.runs import load_run
 from dashboard.report import render
 from netcommon import binaries
@@ -202,6 +202,33 @@ def test_points_of_one_connection_are_legs_without_a_gateway(
     assert cli.run(["legs", str(run)]) == 0
     said = capsys.readouterr().out
     assert "gateway" not in said and "limited for 307.2 ms (100 %) by: " in said
+
+
+ONE_END = [f"{name}-{end}" for name in ("15-full", "06b-more", "37-cut") for end in ("snd", "rcv")]
+
+
+@pytest.mark.parametrize("name", ONE_END)
+def test_one_end_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """Arrivals that nobody saw are neither losses nor zero; what one end knows is there."""
+    run = made(tmp_path, CAPTURES / f"{name}.pcap")
+    summary = analysed(tmp_path / "direct", "--sender", CAPTURES / f"{name}.pcap")
+    assert json.loads((run / "trials/0000/summary.json").read_text())["flows"] == summary["flows"]
+    flow = summary["flows"][summary["main_flow"]]
+    (row,) = lfp.load(run).results().to_pylist()
+    assert (row["retransmits"], row["elapsed_ns"]) == (flow["retransmitted"], flow["elapsed_ns"])
+    loaded = load_run(run)
+    own = timeline.load(loaded, loaded.trial(0))
+    if summary["ends"] == "sender":
+        assert own.lost_rows.size == flow["lost"] and not own.arrival_rows.size
+    else:
+        assert not own.lost_rows.size and own.arrival_rows.size == own.sent_ns.size and not own.rtt.value.size
+    assert "Seq/Ack timeline" in render(loaded)
+    assert "t_sent_ns" in export.segments_csv(own, 0, 10**12).decode() and export.xplot(own, 0, 10**12)
+    assert lfp.load(run).trial(0).table("segments").num_rows == own.sent_ns.size
+    capsys.readouterr()
+    assert cli.run(["show", str(run)]) == 0
+    assert cli.run(["legs", str(run)]) == 2
+    assert "captured at one end alone" in capsys.readouterr().err
 
 
 def test_errors_are_one_line_and_leave_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

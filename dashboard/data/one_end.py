@@ -1,0 +1,54 @@
+"""What a capture of one end alone shows of a connection, where a timeline wants the times of both ends.
+
+At the sender nobody saw the packets arrive, so `UNKNOWN` stands for the time of arrival, and those are lost that
+losses.parquet has, which rests on the acknowledgements. At the receiver nobody saw the packets leave, so they are drawn
+when they arrived, and acknowledgements when they were sent. Rejected: times that are worked out from half the round
+trip, which a reader would take for measured ones.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+LOST, UNKNOWN = -1, -2  # in the place of a time of arrival
+BOTH, SENDER, RECEIVER = "both", "sender", "receiver"  # `ends` of summary.json
+NOTES = {
+    SENDER: "Captured at the sender alone: when packets arrived is not known, and lost are those that the "
+            "acknowledgements show to be.",
+    RECEIVER: "Captured at the receiver alone: packets stand where they arrived and acknowledgements where they were "
+              "sent. The sender's times, round trips and window are not known.",
+}  # fmt: skip
+Columns = dict[str, NDArray[Any]]
+
+
+def completed(ends: str, seg: Columns, ack: Columns, losses: Path, flow: int) -> None:
+    """Puts something in the place of the times that one end does not show. `losses`: losses.parquet of the leg."""
+    if ends == RECEIVER:
+        seg["t_sent_ns"] = seg["t_received_ns"]
+        ack["t_received_ns"] = ack["t_sent_ns"]
+    elif ends == SENDER:
+        lost = _among(seg, losses, flow)
+        seg["t_received_ns"] = np.where(lost, LOST, UNKNOWN)
+        ack["t_sent_ns"] = ack["t_received_ns"]
+
+
+def _among(seg: Columns, losses: Path, flow: int) -> NDArray[np.bool_]:
+    """Which segments the table of losses has."""
+    if not losses.is_file():
+        return np.zeros(seg["seq"].size, bool)
+    table = pq.read_table(losses, columns=["flow", "t_sent_ns", "seq"])
+    table = table.filter(pc.equal(table["flow"], flow))
+    keys = [_keys(table["t_sent_ns"].to_numpy(), table["seq"].to_numpy()), _keys(seg["t_sent_ns"], seg["seq"])]
+    return np.isin(keys[1], keys[0])
+
+
+def _keys(t_ns: NDArray[Any], seq: NDArray[Any]) -> NDArray[Any]:
+    found = np.empty(t_ns.size, [("t", np.int64), ("seq", np.int64)])
+    found["t"], found["seq"] = t_ns, seq.astype(np.int64)
+    return found
