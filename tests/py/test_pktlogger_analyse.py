@@ -596,6 +596,29 @@ def test_a_lone_packet_sent_again_is_a_probe_or_a_time_out(
     assert len(events(found, "rto")) == timeouts
 
 
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_time_out_among_duplicate_acknowledgements_is_the_kernels_word(tmp_path: Path, counted: bool) -> None:
+    """Without SACK the repair of a fast retransmission is lost, and duplicates go on to come until 3 ms before the
+    time-out. The captures alone take that for another fast retransmission."""
+    path = Conversation()
+    path.send(30, 1, 5, [(1, 4, 10)])
+    for number in range(4):
+        path.ack(40 + number / 10, 1)
+    path.send(51, 1, 1, [])
+    for number in range(20):
+        path.send(60 + 10 * number, 5001 + number * 1000)
+        path.ack(70 + 10 * number, 1)
+    path.send(273, 1)
+    path.ack(283, 25001)
+    path.send(293, 25001)
+    path.ack(303, 26001)
+    rows = [f"{at(ms)},40000,5010,0,{int(counted and ms >= 273)}" for ms in range(0, 400, 10)]
+    samples = tmp_path / "samples.csv"
+    samples.write_text("\n".join(["t_ns,local_port,remote_port,notsent_bytes,total_rto", *rows]))
+    _, flow = path.analyse(tmp_path, "--samples", samples)
+    assert flow["timeouts"] == int(counted)
+
+
 def test_after_a_probe_the_second_copy_is_a_time_out(tmp_path: Path) -> None:
     path = Conversation(sack=True)
     path.send(30, 1)

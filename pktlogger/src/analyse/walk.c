@@ -98,12 +98,15 @@ static bool is_lone_probe(const struct pl_walk *s, const struct pl_segment *firs
 static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
 {
     int64_t quiet_ns = 10 * MS, half_ns = pl_transfer_rtt_ns(s->t, now_ns) / 2;
-    if (s->hint && half_ns > quiet_ns)
-        quiet_ns = half_ns < 200 * MS ? half_ns : 200 * MS;
-    if (first->transmission == 1 || first->seq > s->una || first->seq + first->len <= s->una ||
-        now_ns - s->last_ack_ns < quiet_ns)
+    if (first->transmission == 1 || first->seq > s->una || first->seq + first->len <= s->una)
         return false;
     enum pl_counted counted = pl_samples_timeout(&s->explain.samples, now_ns);
+    if (counted == PL_COUNTED_ONE && s->mode != PL_MODE_TIMEOUT)
+        quiet_ns = MS; /* what an acknowledgement sets off is sent sooner */
+    else if (s->hint && half_ns > quiet_ns)
+        quiet_ns = half_ns < 200 * MS ? half_ns : 200 * MS;
+    if (now_ns - s->last_ack_ns < quiet_ns)
+        return false;
     return counted == PL_COUNTED_UNKNOWN ? !is_lone_probe(s, first, now_ns) : counted == PL_COUNTED_ONE;
 }
 

@@ -227,6 +227,17 @@ def buffers(trial: Trial) -> Iterator[str]:
                 yield f"flow {row['flow_name']}: in {unsent} of {full.sum()} samples of 'send_buffer' data are unsent"
 
 
+def timeouts(trial: Trial) -> Iterator[str]:
+    """A captured flow's time-outs are those that its kernel counted from its first sample to its last, and no
+    tail-loss probes. None is over before the first sample, 10 ms after the transfer's beginning."""
+    for row in trial.rows:
+        flow, samples = trial.captured(row), trial.samples(row)
+        if flow is not None and samples:
+            counted = int(samples["total_rto"][-1]) - int(samples["total_rto"][0])
+            if flow["timeouts"] != counted:
+                yield f"flow {row['flow_name']}: {flow['timeouts']} time-outs, the kernel counted {counted}"
+
+
 def marks(trial: Trial) -> Iterator[str]:
     """The marks that the receiver's capture and kernel have are those that the box made. Connections of the tools' own,
     which no row tells of, may have some of them. The receiver's kernel does not count the mark of a packet that brings
@@ -308,6 +319,7 @@ CHECKS: dict[str, Callable[[Trial], Iterator[str]]] = {
     "what was asked is what ran": asked,
     "windows are TCP_INFO's": windows,
     "buffers are TCP_INFO's": buffers,
+    "time-outs are TCP_INFO's": timeouts,
     "marks are the box's": marks,
     "causes are the box's": causes,
     "losses are the box's": drops,
