@@ -365,3 +365,32 @@ def told(file: Path, fields: tuple[str, ...]) -> list[list[str]]:
         command += ["-e", field]
     out = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     return [line.split("\t") for line in out.splitlines()]
+
+
+def test_a_set_of_files_is_one_capture(tmp_path: Path) -> None:
+    """Named as dumpcap and `editcap -c` name them."""
+    whole = tmp_path / "rcv.pcap"
+    command: list[str | Path] = ["editcap", "-F", "nsecpcap", "-c", "40", FULL[1], whole]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    assert not whole.exists() and len(list(tmp_path.glob("rcv_*.pcap"))) > 2
+    run = made(tmp_path, FULL[0], whole)
+    assert len(list((run / "trials/0000/capture").glob("rcv_*.pcap"))) == len(list(tmp_path.glob("rcv_*.pcap")))
+    direct = both(tmp_path, FULL)["flows"]
+    assert json.loads((run / "trials/0000/summary.json").read_text())["flows"] == direct
+    hidden = made(tmp_path / "hidden", FULL[0], whole, "--anonymise")
+    flows = json.loads((hidden / "trials/0000/summary.json").read_text())["flows"]
+    assert same_but_for_ends(flows) == same_but_for_ends(direct)
+
+
+def test_what_tcpdump_writes_again_is_imported(tmp_path: Path) -> None:
+    """Microseconds and a snap length, as tcpdump has them by default on older systems."""
+    files = [tmp_path / file.name for file in FULL]
+    for file, target in zip(FULL, files, strict=True):
+        command: list[str | Path] = ["tcpdump", "-r", file, "-w", target, "--time-stamp-precision=micro", "tcp"]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+    run = made(tmp_path, *files)
+    summary = json.loads((run / "trials/0000/summary.json").read_text())
+    (flow,) = summary["flows"]
+    (exact,) = both(tmp_path, FULL)["flows"]
+    assert (flow["bytes"], flow["lost"], flow["retransmitted"]) == (exact["bytes"], 0, 0)
+    assert flow["elapsed_ns"] == pytest.approx(exact["elapsed_ns"], abs=2_000)
