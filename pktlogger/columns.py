@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 FORMAT_VERSION = 1
 
 
-TABLES = ("segments", "acks", "events", "limits", "losses", "rates")  # of an analysis
+TABLES = ("segments", "acks", "events", "limits", "losses", "rates", "round_trips")  # of an analysis
 
 
 class Analysis(NamedTuple):
@@ -24,6 +24,7 @@ class Analysis(NamedTuple):
     limits: pa.Table
     losses: pa.Table
     rates: pa.Table
+    round_trips: pa.Table
 
 
 def _load_json(path: Path) -> dict[str, Any]:

@@ -3,8 +3,8 @@ ends."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from typing import Any
 
 Summary = dict[str, Any]
@@ -15,12 +15,14 @@ def pair_flows(client: Summary, server: Summary) -> dict[int, int]:
     """Maps the number of a flow on the client's side to its number on the server's side, from both summary.json.
 
     Gateways that keep addresses have the same end points on both sides, which pairs those flows. Remaining connections
-    to the same port are paired in the order in which they began, because a relay opens its own connection as it accepts
-    the client's. The last ones are paired only by the order in which they began.
+    of the same port are paired in the order in which they began, because a relay opens its own connection as it accepts
+    the client's. That port is the receivers' or, where the data go to those who connected, the senders': the one that
+    more flows have in common. The last ones are paired only by the order in which they began.
     """
     pairs: dict[int, int] = {}
     left, right = list(client.get("flows") or ()), list(server.get("flows") or ())
-    for key in (_ends, _port, lambda flow: ()):
+    ports = sorted((_port_of("receiver"), _port_of("sender")), key=lambda port: -_common(port, left, right))
+    for key in (_ends, ports[0], lambda flow: ()):
         waiting = defaultdict(list)
         for flow in sorted(right, key=_began):
             waiting[key(flow)].append(flow)
@@ -57,5 +59,10 @@ def _ends(flow: Summary) -> Any:
     return tuple((end["address"], end["port"]) for end in (flow["sender"], flow["receiver"]))
 
 
-def _port(flow: Summary) -> Any:
-    return flow["receiver"]["port"]
+def _port_of(side: str) -> Callable[[Summary], Any]:
+    return lambda flow: flow[side]["port"]
+
+
+def _common(key: Callable[[Summary], Any], left: list[Summary], right: list[Summary]) -> int:
+    """How many flows on both sides have the same key."""
+    return (Counter(map(key, left)) & Counter(map(key, right))).total()

@@ -124,9 +124,9 @@ def _read(folder: Path) -> pa.Table:
 
 
 def analysis_to_parquet(folder: str | Path, target: str | Path) -> None:
-    """Writes segments.parquet, acks.parquet, events.parquet, limits.parquet and losses.parquet of an analysis into the
-    folder `target`. What the analysis of one capture alone does not show is null. The schema's metadata holds under
-    `pktlogger.names` the names of the numbers in a column: `{"kind":["new",…]}`."""
+    """Writes each table of an analysis as a Parquet file (segments.parquet, …) into the folder `target`. What the
+    analysis of one capture alone does not show is null. The schema's metadata holds under `pktlogger.names` the names
+    of the numbers in a column: `{"kind":["new",…]}`."""
     description = summary(folder)
     for name in TABLES:
         names = json.dumps(names_of(description, name)).encode()

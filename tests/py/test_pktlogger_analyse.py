@@ -451,6 +451,47 @@ def test_a_block_of_sack_is_the_first_acknowledgement_of_its_newest_part(tmp_pat
     assert samples == [21, 25] and (flow["min_rtt_ns"], flow["max_rtt_ns"]) == (20 * MS, 25 * MS)
 
 
+def trips(found: pktlogger.Analysis) -> list[tuple[float, int, int]]:
+    """The samples: arrival of the acknowledgement and length, ms; and whether others before it gave none."""
+    return [((row["t_ns"] - at(0)) / MS, row["rtt_ns"] // MS, row["gap"]) for row in found.round_trips.to_pylist()]
+
+
+@pytest.mark.parametrize("sack", [True, False])
+def test_each_sample_is_a_row_and_says_whether_acknowledgements_before_it_gave_none(tmp_path: Path, sack: bool) -> None:
+    """The fourth of five parts is lost and sent again, and its acknowledgement gives no sample. Without SACK the one
+    before the repair may have been of something behind a hole, so it gives none, either."""
+    path = Conversation()
+    path.send(30, 1, 1)
+    path.send(31, 1001, 1)
+    path.ack(41, 2001, sack=(1, 1001) if sack else None)  # a duplicate had come
+    path.send(60, 2001, 1)
+    path.send(61, 3001, 1, [])
+    path.ack(70, 3001)
+    path.send(1061, 3001, 1)
+    path.ack(1071, 4001)
+    path.send(1100, 4001, 1)
+    path.ack(1110, 5001)
+    found, flow = path.analyse(tmp_path)
+    first = [(20, 20, 0), (51, 20, 0)]
+    assert trips(found) == ([*first, (80, 20, 0)] if sack else first) + [(1120, 20, 1)]
+    lengths = found.round_trips["rtt_ns"].to_pylist()
+    assert (min(lengths), max(lengths)) == (flow["min_rtt_ns"], flow["max_rtt_ns"])
+
+
+@pytest.mark.parametrize(("options", "port"), [((), 40000), (("--sender-accepted",), 5010)])
+def test_where_times_do_not_tell_directions_apart_it_is_said_who_accepted(
+    tmp_path: Path, options: tuple[str, ...], port: int
+) -> None:
+    """Both ends of a link without delay: responses behind gateways in virtual time were analysed as requests."""
+    path = Conversation(way_ms=0)
+    path.send(30, 1, 1)
+    path.ack(30, 1001)
+    answer = Packet(0, path.b, path.a, ISN_R + 1, ISN_S + 1001, ACK, 300, 60000, 9, path.stamp(31))
+    path._both(31, 0, answer, forward=False)
+    _, flow = path.analyse(tmp_path, *options)
+    assert (flow["sender"]["port"], flow["bytes"]) == (port, 1000 if port == 40000 else 300)
+
+
 def test_the_whole_time_and_every_loss_have_a_cause(tmp_path: Path) -> None:
     found, flow = collapse().analyse(tmp_path)
     limits, names = found.limits.to_pylist(), found.summary["limit_causes"]

@@ -260,3 +260,6 @@ def test_pairs_of_connections_through_gateways() -> None:
     other = {"flows": [flow(4, (gateway, 7), (server, 443), 9)]}
     assert pktlogger.pair_flows(near, other) == {1: 4}
     assert pktlogger.pair_flows({}, {}) == {}
+    sent_back = {"flows": [flow(0, (server, 80), (gateway, 7), 3), flow(1, (server, 443), (gateway, 8), 5)]}
+    at_client = {"flows": [flow(0, (gateway, 443), (client, 8), 1), flow(1, (gateway, 80), (client, 1001), 9)]}
+    assert pktlogger.pair_flows(sent_back, at_client) == {0: 1, 1: 0}, "the port that both have is the senders'"

@@ -88,7 +88,8 @@ def leg(segments: list[tuple[int, int, int, int]], limits: list[tuple[int, int, 
     spans = [{"flow": 0, "t0_ns": begin, "t1_ns": stop, "cause": CAUSES.index(cause)} for begin, stop, cause in limits]
     told = {"limit_causes": CAUSES, "flows": [{"flow": 0, "sender": end, "receiver": end}]}
     none = pa.table({})
-    return pktlogger.Analysis(pa.Table.from_pylist(rows), none, none, told, pa.Table.from_pylist(spans), none, none)
+    segments, limits = pa.Table.from_pylist(rows), pa.Table.from_pylist(spans)
+    return pktlogger.Analysis(segments, none, none, told, limits, none, none, none)
 
 
 def whole(near: list[tuple[int, int, str]], far: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

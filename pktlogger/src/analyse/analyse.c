@@ -27,8 +27,9 @@ static bool has_syn(const struct pl_flow *flow)
 }
 
 /* The direction in which packets leave the sender's machine: they appear first in the sender's capture. A capture that
- * began in mid-connection has no first packet, so the direction is that of most of the payload. */
-static unsigned outgoing(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped)
+ * began in mid-connection has no first packet, so the direction is that of most of the payload. Where both directions
+ * have one time in both captures (a link in virtual time), it is that of who connected, or `accepted`. */
+static unsigned outgoing(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped, bool accepted)
 {
     int64_t lead_ns[2] = {0, 0};
     uint64_t bytes[2];
@@ -39,6 +40,8 @@ static unsigned outgoing(const struct pl_flow *sender, const struct pl_flow *rec
     for (unsigned d = 0; d < 2; d++)
         if (sender->side[d].packets && receiver->side[d ^ flipped].packets)
             lead_ns[d] = receiver->side[d ^ flipped].first_ns - sender->side[d].first_ns;
+    if (!lead_ns[0] && !lead_ns[1])
+        return accepted;
     return lead_ns[1] > lead_ns[0];
 }
 
@@ -61,7 +64,7 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
     bool flipped = pair.flipped;
     const struct pl_survey *sender = &analysis->surveys[PL_SENDER], *receiver = &analysis->surveys[PL_RECEIVER];
     const struct pl_flow *a = &sender->index.flows.at[sender_flow], *b = &receiver->index.flows.at[receiver_flow];
-    unsigned dir = outgoing(a, b, flipped), far = dir ^ flipped;
+    unsigned dir = outgoing(a, b, flipped, analysis->captures[PL_SENDER].accepted), far = dir ^ flipped;
     struct pl_transfer t = {
         .flow = a,
         .far_flow = pair.found == PL_BY_ADDRESSES ? NULL : b,
@@ -133,7 +136,7 @@ static bool lacks_data(const struct pl_analysis *analysis, uint32_t flow, struct
 {
     const struct pl_flow *a = &analysis->surveys[PL_SENDER].index.flows.at[flow];
     const struct pl_flow *b = &analysis->surveys[PL_RECEIVER].index.flows.at[pair.other];
-    unsigned far = outgoing(a, b, pair.flipped) ^ pair.flipped;
+    unsigned far = outgoing(a, b, pair.flipped, analysis->captures[PL_SENDER].accepted) ^ pair.flipped;
     return b->side[far].packets == 0 && b->side[!far].packets > 0;
 }
 

@@ -14,6 +14,7 @@ static const struct {
 } spans[] = {
     {"segments", "t_sent_ns", "t_sent_ns"}, {"acks", "t_sent_ns", "t_received_ns"}, {"events", "t0_ns", "t1_ns"},
     {"limits", "t0_ns", "t1_ns"},           {"losses", "t_sent_ns", "t_sent_ns"},   {"rates", "t0_ns", "t0_ns"},
+    {"round_trips", "t_ns", "t_ns"},
 };
 
 /* The lists of the summary that name a column's numbers. */

@@ -367,8 +367,11 @@ int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *t
     struct pl_round_trip trip;
     if (pl_round_trips_packet(&s->trips, &packet, t->dir, &trip) < 0)
         return -1;
-    if (trip.ns >= 0)
+    if (trip.ns >= 0) {
+        const struct pl_trip found = {.flow = t->number, .t_ns = trip.t_ns, .rtt_ns = trip.ns, .gap = trip.gap};
+        pl_tables_put_trip(tables, &found);
         s->srtt_ns = s->srtt_ns ? s->srtt_ns + (trip.ns - s->srtt_ns) / 8 : trip.ns;
+    }
     if (pl_is_data(&packet, t->dir)) {
         if (fetch_parts(s, packet.frame) < 0)
             return -1;

@@ -34,7 +34,7 @@
 struct settings {
     const char *sender, *receiver, *box, *interface, *output, *flow_folder, *scales, *ruled_out, *samples, *clock, *up;
     uint64_t burst_gap_ns, late_from_ns, opening_bytes, from_ns, to_ns, flows_max;
-    bool tunnels, xplot, csv, human, json, always_data;
+    bool tunnels, xplot, csv, human, json, always_data, sender_accepted;
 };
 
 #define LONGEST_NS (UINT64_C(1000000) * 1000000000)
@@ -99,6 +99,11 @@ struct settings {
          .kind = NC_OPT_FLAG,                                                                                          \
          .offset = AT(always_data),                                                                                    \
          .help = "the senders' programs always have data to send, so that the application is never the limit"},        \
+        {.name = "sender-accepted",                                                                                    \
+         .kind = NC_OPT_FLAG,                                                                                          \
+         .offset = AT(sender_accepted),                                                                                \
+         .help = "the sender's machine accepted the connections; it tells directions apart where every packet has "    \
+                 "one time in both captures"},                                                                         \
         {.name = "opening",                                                                                            \
          .kind = NC_OPT_QUANTITY,                                                                                      \
          .unit = NC_UNIT_BYTES,                                                                                        \
@@ -375,6 +380,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
     char interfaces[128];
     if (choose_interfaces(settings->interface, captures, interfaces, sizeof interfaces, &error) < 0)
         return pl_report(human, &error);
+    captures[PL_SENDER].accepted = settings->sender_accepted;
     for (int i = 0; i < PL_END_N; i++)
         if (given[i] && !(captures[i].path = pl_spooled(given[i], copies[i], &error)))
             return pl_report(human, &error);

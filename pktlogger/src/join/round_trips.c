@@ -30,6 +30,7 @@ static int take_sent(struct pl_round_trips *trips, const struct pl_row *row)
         begin(trips, row);
     if (row->seq != trips->high || (!trips->whole && trips->una <= trips->begun)) {
         trips->again_ns = row->t_ns;
+        trips->gap = trips->gap || trips->open_ns;
         trips->open_ns = 0;
     }
     if (end <= trips->high)
@@ -65,16 +66,32 @@ static int64_t newest_below(struct pl_round_trips *trips, uint64_t edge)
     return t_ns;
 }
 
+static void give(struct pl_round_trips *trips, int64_t sample_ns, int64_t t_ns, struct pl_round_trip *trip)
+{
+    trip->ns = sample_ns;
+    trip->t_ns = t_ns;
+    trip->gap = trip->gap || trips->gap;
+    trips->gap = false;
+}
+
 /* Without SACK an acknowledgement whose predecessor was lost may be of data behind a hole that begins at its number.
  * The next one shows it. Where nothing is outstanding, there is nothing behind. */
-static int64_t decided(struct pl_round_trips *trips, int64_t sample_ns, bool advanced)
+static void decide(struct pl_round_trips *trips, int64_t sample_ns, int64_t now_ns, bool advanced,
+                   struct pl_round_trip *trip)
 {
-    int64_t open_ns = advanced && trips->open_ns ? trips->open_ns : -1;
+    bool at_once = trips->sack || trips->first == trips->sent.n;
+    if (trips->open_ns && advanced)
+        give(trips, trips->open_ns, trips->open_t_ns, trip);
+    trips->gap = trips->gap || (trips->open_ns && !advanced);
     trips->open_ns = 0;
-    if (trips->sack || sample_ns < 0 || trips->first == trips->sent.n)
-        return sample_ns < 0 ? open_ns : sample_ns;
-    trips->open_ns = sample_ns;
-    return open_ns;
+    if (sample_ns < 0)
+        trips->gap = trips->gap || trip->answer;
+    else if (at_once)
+        give(trips, sample_ns, now_ns, trip);
+    else {
+        trips->open_ns = sample_ns;
+        trips->open_t_ns = now_ns;
+    }
 }
 
 /* The sample of an acknowledgement, as far as it alone tells. */
@@ -105,7 +122,7 @@ static void take_answer(struct pl_round_trips *trips, const struct pl_row *row, 
     trip->answer = advanced && row->ack > trips->begun && trips->una < trips->data;
     trips->una = advanced ? row->ack : trips->una;
     trips->sack = trips->sack || row->sack_n > 0;
-    trip->ns = decided(trips, sample_of(trips, row), advanced);
+    decide(trips, sample_of(trips, row), row->t_ns, advanced, trip);
 }
 
 int pl_round_trips_packet(struct pl_round_trips *trips, const struct pl_row *row, unsigned dir,

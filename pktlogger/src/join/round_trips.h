@@ -32,12 +32,15 @@ struct pl_round_trips {
     uint64_t begun, high, data; /* first number sent, end of the last one, and of the last data */
     uint64_t una, shown;        /* the highest acknowledgement, and the end of what is shown to have arrived */
     int64_t again_ns;           /* when something was last sent again, or missed */
-    int64_t open_ns;            /* a sample that the next acknowledgement decides; 0: none */
+    int64_t open_ns, open_t_ns; /* a sample that the next acknowledgement decides, and its time; 0: none */
+    bool gap;                   /* since the last sample new data were acknowledged without one */
 };
 
 struct pl_round_trip {
-    int64_t ns;  /* the sample; -1: none */
-    bool answer; /* its number acknowledges data that had not been acknowledged */
+    int64_t ns;   /* the sample; -1: none */
+    int64_t t_ns; /* when its acknowledgement arrived */
+    bool gap;     /* before it and after the last sample, new data were acknowledged without one */
+    bool answer;  /* its number acknowledges data that had not been acknowledged */
 };
 
 struct pl_round_trips pl_round_trips_begin(const struct pl_flow *flow);

@@ -74,6 +74,10 @@ static const struct pl_column rate_columns[] = {
     PL_COLUMN(struct pl_rate, flight_bytes, "<u8"),     PL_COLUMN(struct pl_rate, window_bytes, "<u4"),
     PL_COLUMN(struct pl_rate, rtt_ns, "<i8"),
 };
+static const struct pl_column trip_columns[] = {
+    PL_COLUMN(struct pl_trip, flow, "<u4"),   PL_COLUMN(struct pl_trip, t_ns, "<i8"),
+    PL_COLUMN(struct pl_trip, rtt_ns, "<i8"), PL_COLUMN(struct pl_trip, gap, "|u1"),
+};
 /* clang-format on */
 _Static_assert(sizeof segment_columns / sizeof *segment_columns == PL_SEGMENT_COLUMNS, "every column is mapped");
 _Static_assert(sizeof ack_columns / sizeof *ack_columns == PL_ACK_COLUMNS, "every column is mapped");
@@ -104,6 +108,7 @@ struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number)
         {"limits", limit_columns, sizeof limit_columns / sizeof *limit_columns},
         {"losses", loss_columns, sizeof loss_columns / sizeof *loss_columns},
         {"rates", rate_columns, sizeof rate_columns / sizeof *rate_columns},
+        {"round_trips", trip_columns, sizeof trip_columns / sizeof *trip_columns},
     };
     return forms[number];
 }
@@ -132,7 +137,9 @@ int pl_tables_create(struct pl_tables *tables, int dir_fd, enum pl_ends ends, bo
         tables->losses = create_table(tables, PL_CHAINED_N + 2);
     if (tables->losses)
         tables->rates = create_table(tables, PL_CHAINED_N + 3);
-    return tables->rates ? 0 : -1;
+    if (tables->rates)
+        tables->trips = create_table(tables, PL_CHAINED_N + 4);
+    return tables->trips ? 0 : -1;
 }
 
 /* Adds the row to the transfer's last run, or to a new one. */
@@ -189,6 +196,11 @@ void pl_tables_put_loss(struct pl_tables *tables, const struct pl_loss *loss)
 void pl_tables_put_rate(struct pl_tables *tables, const struct pl_rate *rate)
 {
     pl_table_put(tables->rates, rate);
+}
+
+void pl_tables_put_trip(struct pl_tables *tables, const struct pl_trip *trip)
+{
+    pl_table_put(tables->trips, trip);
 }
 
 static int open_columns(const struct pl_tables *tables, const char *name, struct pl_column_map *maps,
@@ -334,7 +346,7 @@ void pl_tables_forget(struct pl_tables *tables, uint64_t at)
 
 int pl_tables_close(struct pl_tables *tables)
 {
-    struct pl_table **open[] = {&tables->events, &tables->limits, &tables->losses, &tables->rates};
+    struct pl_table **open[] = {&tables->events, &tables->limits, &tables->losses, &tables->rates, &tables->trips};
     int result = 0;
     for (int i = 0; i < PL_CHAINED_N; i++) { /* of one reading alone, which nothing maps */
         if (tables->tables[i] && pl_table_close(tables->tables[i]) < 0)

@@ -8,7 +8,7 @@
 #include "table.h"
 #include "transfer.h"
 
-enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_TABLE_N = 6, PL_SEGMENT_COLUMNS = 17, PL_ACK_COLUMNS = 9 };
+enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_TABLE_N = 7, PL_SEGMENT_COLUMNS = 17, PL_ACK_COLUMNS = 9 };
 #define PL_NO_RUN UINT32_MAX
 
 struct pl_run {
@@ -20,7 +20,7 @@ struct pl_tables {
     int dir_fd;
     bool boxed, mapped, out_of_memory;
     enum pl_ends ends;
-    struct pl_table *tables[PL_CHAINED_N], *events, *limits, *losses, *rates;
+    struct pl_table *tables[PL_CHAINED_N], *events, *limits, *losses, *rates, *trips;
     uint64_t rows[PL_CHAINED_N];
     uint32_t last_owner[PL_CHAINED_N];
     PL_VECTOR(struct pl_run) runs[PL_CHAINED_N];
@@ -51,6 +51,7 @@ void pl_tables_put_event(struct pl_tables *tables, const struct pl_event *event)
 void pl_tables_put_limit(struct pl_tables *tables, const struct pl_limit *limit);
 void pl_tables_put_loss(struct pl_tables *tables, const struct pl_loss *loss);
 void pl_tables_put_rate(struct pl_tables *tables, const struct pl_rate *rate);
+void pl_tables_put_trip(struct pl_tables *tables, const struct pl_trip *trip);
 
 /* Ends the writing of segments and acks, and maps them. Returns 0, or -1 with a reason. */
 int pl_tables_map(struct pl_tables *tables, struct nc_error *error);

@@ -173,6 +173,12 @@ struct pl_rate {
     int64_t t0_ns, rtt_ns;
 };
 
+struct pl_trip {
+    uint32_t flow;
+    uint8_t gap;
+    int64_t t_ns, rtt_ns;
+};
+
 /* What both ends show of marks (FORMAT.md section 3, summary.json). */
 struct pl_mark_sum {
     uint64_t ce_received, ce_received_bytes; /* from the sender to the receiver */

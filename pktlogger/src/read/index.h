@@ -39,6 +39,7 @@ struct pl_source {
     const uint8_t *data;
     size_t len;
     bool tunnels;          /* as in struct pl_index */
+    bool accepted;         /* its machine accepted the connections; an analysis asks this of the sender's */
     const char *interface; /* the only one whose packets count: its name, or its number; NULL: all */
 };
 
