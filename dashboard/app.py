@@ -2,9 +2,9 @@
 can be watched.
 
 `/` all runs · `/run/<name>` one run, with `?x=…` another figure of it · `/run/<name>/certificate` that run by the Land
-Speed Record's rules · `/run/<name>/trial/<n>` one trial · `/compare/<base>/<run>` two runs · `/history` a metric over
-all runs · `/class` demonstrations for a class · `/gateway` and `/box` running tools. A name in an address is only
-looked up among the existing runs; it never becomes a path.
+Speed Record's rules · `/run/<name>/trial/<n>` one trial, and `…/reverse` what its receivers sent ·
+`/compare/<base>/<run>` two runs · `/history` a metric over all runs · `/class` demonstrations for a class · `/gateway`
+and `/box` running tools. A name in an address is only looked up among the existing runs; it never becomes a path.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from dash import ClientsideFunction, Input, Output, dcc, html
 
 from dashboard.data.changes import Changes, Offered
-from dashboard.data.runs import Run, list_runs, load_run
+from dashboard.data.runs import REVERSE, Run, list_runs, load_run
 from dashboard.document import RUN_ADDRESS, Application
 from dashboard.live.live import Live
 from dashboard.pages import (
@@ -48,10 +48,11 @@ class Runs:
         self.directory = directory
         self.read_only = read_only
 
-    def has_timeline(self, name: str, number: int) -> bool:
-        """Whether there is such a trial, and its packets were captured."""
+    def has_timeline(self, name: str, number: int, back: bool) -> bool:
+        """Whether there is such a trial, and its packets were captured. `back`: those with data of its receivers."""
         known = self.directory.is_dir() and any(entry.name == name for entry in self.directory.iterdir())
-        return known and (self.directory / name / "trials" / f"{number:04d}" / "segments.parquet").is_file()
+        tables = self.directory / name / "trials" / f"{number:04d}" / (REVERSE if back else "")
+        return known and (tables / "segments.parquet").is_file()
 
     def all(self) -> list[Run]:
         return list_runs(self.directory)
@@ -151,7 +152,7 @@ def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LI
     run = runs.named(found["run"])
     if found["trial"] is None:
         return run_page.page(run, of_search(search))
-    return trial_page.page(run, run.trial(int(found["trial"])), search)
+    return trial_page.page(run, run.trial(int(found["trial"])), search, back=bool(found["back"]))
 
 
 def _live_page(name: str, live: Live, read_only: bool) -> html.Div:

@@ -20,7 +20,7 @@ from dashboard.figures import plotly_js
 from dashboard.pages import timeline_view
 from dashboard.pages.elements import graph_config
 
-RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?)?$")
+RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?(?P<back>reverse/?)?)?$")
 NOT_SHOWN = ("/dash_table/", "async-enterprise", *(
     f"/dcc/async-{name}." for name in ("datepicker", "dropdown", "highlight", "markdown", "mathjax", "slider", "upload")
 ))  # fmt: skip
@@ -34,9 +34,9 @@ _SCRIPT = re.compile(r'<script src="([^"]+)"></script>\n?')
 class Application(Dash):
     """The document of all addresses. It asks for what Dash needs, and with a trial's address for the trial's view, so
     that the server makes them while the browser reads the scripts. `has_timeline`: whether a trial of a run was
-    captured."""
+    captured, or what its receivers sent."""
 
-    def __init__(self, has_timeline: Callable[[str, int], bool], **options: Any) -> None:
+    def __init__(self, has_timeline: Callable[[str, int, bool], bool], **options: Any) -> None:
         super().__init__(__name__, **options)
         self._has_timeline = has_timeline
         self.server.add_url_rule(PLOTLY_ADDRESS, "plotly", _plotly)
@@ -44,7 +44,7 @@ class Application(Dash):
     def interpolate_index(self, metas: str = "", scripts: str = "", **parts: str) -> str:  # type: ignore[override]
         metas += "".join(map(_preload, BY_DASH))
         found = RUN_ADDRESS.match(request.path)
-        if found and found["trial"] and self._has_timeline(found["run"], int(found["trial"])):
+        if found and found["trial"] and self._has_timeline(found["run"], int(found["trial"]), bool(found["back"])):
             metas += _first_view(request.path.rstrip("/"), request.query_string.decode(errors="replace"))
         metas += "<script>window.lfp_native = {parseInt, parseFloat, trim: String.prototype.trim}</script>"
         at_once, later = needed(scripts, runs_table=request.path == "/")

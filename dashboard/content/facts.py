@@ -171,14 +171,14 @@ def passage_facts(loaded: Timeline) -> Facts:
     passage = ", ".join(readable.duration(float(ns)) for ns in np.quantile(took, (0, 0.5, 0.99))) if took.size else ""
     most = int(loaded.inside_gateways.value.max(initial=0))
     return known([
-        ("Gateway in to gateway out: least, median, 99 %", passage),
+        (f"{'Far to near gateway' if loaded.back else 'Gateway in to gateway out'}: least, median, 99 %", passage),
         ("Most inside gateways and tunnel", readable.size(most)),
     ])  # fmt: skip
 
 
 def environment_facts(run: Run) -> Facts:
     """Machine, kernel, versions, settings and hashes from the manifest, flattened."""
-    keys = ("machine", "kernel", "versions", "sysctls", "offloads", "hashes")
+    keys = ("machine", "kernel", "versions", "sysctls", "offloads", "hashes", "system")
     return [fact for key in keys if key in run.manifest for fact in _flatten(key, key, run.manifest[key])]
 
 

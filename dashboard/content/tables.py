@@ -287,7 +287,7 @@ def limit_table(loaded: Timeline) -> list[tuple[str, str, str, str]]:
 
 
 def limits_of_responses(row: Json) -> list[str]:
-    """A sentence about what limited the responses of a trial, which the timeline does not show; none of other trials,
+    """A sentence about what limited the responses of a trial, for a page that shows the requests; none of other trials,
     and where these carry less than the requests."""
     shares = {name: row.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
     if row.get("limits_direction") != "responses":

@@ -34,10 +34,10 @@ class Forks:
         os.close(asked)
         os.close(answers)
 
-    def prepare(self, run: Path, trial: int, flow: int) -> None:
+    def prepare(self, run: Path, trial: int, flow: int, *way: str) -> None:
         """Returns when the process for it has ended, whatever came of it."""
         with self._lock:
-            os.write(self._asks, json.dumps([str(run), str(trial), str(flow)]).encode() + b"\n")
+            os.write(self._asks, json.dumps([str(run), str(trial), str(flow), *way]).encode() + b"\n")
             os.read(self._answers, len(_DONE))
 
 
@@ -49,13 +49,13 @@ def begin() -> None:
     _FORKS.append(Forks())
 
 
-def prepare(run: Path, trial: int, flow: int) -> None:
+def prepare(run: Path, trial: int, flow: int, *way: str) -> None:
     """Makes the files of a flow (`dashboard.data.prepare`), if it can: whoever wants them looks whether they are
-    there."""
+    there. ``way``: `reverse` for what the receivers sent."""
     if _FORKS:
-        _FORKS[0].prepare(run, trial, flow)
+        _FORKS[0].prepare(run, trial, flow, *way)
         return
-    command = [sys.executable, "-P", "-m", _PROGRAM, str(run), str(trial), str(flow)]
+    command = [sys.executable, "-P", "-m", _PROGRAM, str(run), str(trial), str(flow), *way]
     subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 

@@ -83,10 +83,12 @@ class Flow:
     """Segments in order of sending, and ACKs in order of arrival at the sender. `received_ns` −1: never arrived.
 
     With gateways these belong to the client's connection, which ends at the near gateway. `server` is then the far
-    gateway's connection. It has the same origin and the same sequence numbers, because its bytes are the same. `notes`:
-    sentences about what is left out. `limits_whole`: `limits` are of the whole transfer; otherwise of the client's
-    connection alone, because the other one was not captured. `marked_rows`: segments that arrived with CE, in order of
-    arrival. `ends`: those at which it was captured (`one_end`); `received_ns` is then UNKNOWN at the sender alone.
+    gateway's connection. It has the same origin and the same sequence numbers, because its bytes are the same. `back`:
+    these are data that the receivers sent; the first connection is then the server's, and `server` the client's.
+    `notes`: sentences about what is left out. `limits_whole`: `limits` are of the whole transfer; otherwise of the
+    first connection alone, because the other one was not captured. `marked_rows`: segments that arrived with CE, in
+    order of arrival. `trip_…`: pktlogger's samples of the round-trip time, in order of their ACKs' arrival.
+    `ends`: those at which it was captured (`one_end`); `received_ns` is then UNKNOWN at the sender alone.
     """
 
     origin_ns: int
@@ -101,6 +103,9 @@ class Flow:
     ack_ns: I64
     ack: I64
     window: I64
+    trip_ns: I64
+    trip_rtt_ns: I64
+    trip_gap: NDArray[np.bool_]
     events: Events
     stops: tuple[Stop, ...]
     cwnd: Series
@@ -114,6 +119,7 @@ class Flow:
     losses: Losses | None = None
     store: Store | None = None
     srtt: Series = NO_SERIES
+    back: bool = False
     marked_rows: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     ends: str = one_end.BOTH
 
@@ -207,14 +213,13 @@ class Flow:
 
     @kept
     def rtt(self) -> Series:
-        if self.ends == one_end.RECEIVER:
-            return NO_SERIES
-        return series.rtt_ns(self.sent_ns, self.end, self.transmission, self.ack_ns, self.ack)
+        """The samples of the round-trip time."""
+        return NO_SERIES if self.ends == one_end.RECEIVER else Series(self.trip_ns, self.trip_rtt_ns)
 
     @kept
     def rtt_gaps(self) -> I64:
-        """Rows of `rtt` with an ACK before the next row that covers new data and yet gives no sample."""
-        return series.rtt_gaps(self.rtt.t_ns, self.end, self.transmission, self.ack_ns, self.ack)
+        """Rows of `rtt` with an ACK before the next row that acknowledges new data and yet gives no sample."""
+        return np.flatnonzero(self.trip_gap[1 : self.rtt.t_ns.size])
 
     @kept
     def acks(self) -> Series:

@@ -1,4 +1,5 @@
-"""Makes the files of which the timeline of a long transfer is read (`python -m dashboard.data.prepare RUN TRIAL FLOW`).
+"""Makes the files of which the timeline of a long transfer is read (`python -m dashboard.data.prepare RUN TRIAL FLOW`,
+with `reverse` behind it for what the receivers sent).
 
 Whoever first loads such a timeline starts it: as a rule the report at the end of a run. It is a process of its own, for
 it needs many times the memory of the server. Invariant: a folder with the mark DONE has everything.
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dashboard.data import kept_files
-from dashboard.data.runs import Trial, load_run
+from dashboard.data.runs import REVERSE, Trial, load_run
 from dashboard.data.store import KEPT, Store
 from dashboard.data.timeline import BASE, Timeline, joined, read_leg, stored_leg, stores_of
 
@@ -56,4 +57,5 @@ def _put(store: Store, leg: Timeline) -> None:
 
 
 if __name__ == "__main__":
-    prepare(load_run(Path(sys.argv[1])).trial(int(sys.argv[2])), int(sys.argv[3]))
+    found = load_run(Path(sys.argv[1])).trial(int(sys.argv[2]))
+    prepare(found.turned() if REVERSE in sys.argv[4:] else found, int(sys.argv[3]))

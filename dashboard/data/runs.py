@@ -7,7 +7,7 @@ exist yet is empty.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from pktlogger import between
 
 Json = dict[str, Any]
 SERVER = "server"  # folder of the far gateway's connection, in a trial with gateways
+REVERSE = "reverse"  # folder of what the receivers sent: responses, and the other way of both at once
 SAMPLES, FLOWS = "tcp_info.parquet", "flows"  # a flow's file, and the folder of those of flows beside [transfer]'s
 
 
@@ -47,7 +48,7 @@ class Verdict:
 class Trial:
     """One trial's folder. `summary`: pktlogger's, empty without a capture. `server_summary`: that of the far gateway's
     connections, empty without gateways. `realtime_offset_ns`: CLOCK_REALTIME − CLOCK_MONOTONIC where the trial ran;
-    None: not recorded."""
+    None: not recorded. `back`: it is what the receivers sent (`turned`), with tables of its own in `path`."""
 
     number: int
     path: Path
@@ -57,6 +58,33 @@ class Trial:
     summary: Json
     server_summary: Json
     realtime_offset_ns: int | None
+    back: bool = False
+
+    @property
+    def home(self) -> Path:
+        """The folder of the trial, whichever direction this is."""
+        return self.path.parent if self.back else self.path
+
+    @property
+    def has_both_ways(self) -> bool:
+        """Whether there is a timeline of what the receivers sent."""
+        return (self.home / REVERSE / "segments.parquet").is_file()
+
+    def turned(self) -> Trial:
+        """What the receivers of the trial sent: responses, or the other way of both at once. The path's parameters are
+        those of that direction. Raises LfpError (status 2) where no tables of it are there."""
+        if not self.has_both_ways:
+            why = "they sent nothing but acknowledgements, or both ends of their connection were not captured"
+            raise LfpError(f"trial {self.number} has no tables of what its receivers sent: {why}", 2)
+        path = self.home / REVERSE
+        other = {name: value for name, value in self.params.items() if f"ba_{name}" in self.params}
+        params = self.params | {f"ba_{name}": value for name, value in other.items()}
+        params |= {name: self.params[f"ba_{name}"] for name in other}
+        named = {name: _sent_back(end) for name, end in (self.transfer.get(FLOWS) or {}).items()}
+        transfer = self.transfer | _sent_back(self.transfer) | {FLOWS: named}
+        summary, server = read_json(path / "summary.json"), read_json(path / SERVER / "summary.json")
+        return replace(self, path=path, params=params, transfer=transfer, summary=summary, server_summary=server,
+                       back=True)  # fmt: skip
 
     @property
     def captured(self) -> bool:
@@ -96,6 +124,11 @@ class Trial:
     def flow_summary(self, flow: int) -> Json:
         """pktlogger's summary of one flow; empty when there is none."""
         return flow_summary(self.summary, flow)
+
+
+def _sent_back(end: Json) -> Json:
+    """The last object of a sender with the account of the end that receives, in the sender's place."""
+    return {"sender": (end.get("reverse") or {}).get("sender") or end.get("receiver") or {}}
 
 
 def streams(end: Json) -> list[tuple[tuple[str, str], int | None]]:

@@ -1,4 +1,5 @@
-"""What the sender knew at every moment, computed from segments and ACKs in numpy without a loop over packets.
+"""What the sender knew at every moment, computed from segments and ACKs in numpy without a loop over packets. Which
+ACKs are samples of the round-trip time is pktlogger's rule, and its table has them.
 
 All times are int64 ns on one clock, and all sequence numbers are int64 and unwrapped. `sent_ns` and `ack_ns` (the
 arrival of the ACK at the sender) are sorted.
@@ -62,45 +63,6 @@ def unacknowledged_bytes(sent_ns: I64, seq: I64, end: I64, ack_ns: I64, ack: I64
     value[at_send] = highest[1:] - acked[acks_before]
     value[at_ack] = highest[sends_before] - acked[1:]
     return Series(t, np.maximum(value, 0))
-
-
-def rtt_ns(sent_ns: I64, end: I64, transmission: NDArray[np.uint16], ack_ns: I64, ack: I64) -> Series:
-    """One round-trip sample for each ACK that acknowledges new data: its arrival − sending of the newest segment that
-    it covers.
-
-    Karn's rule (RFC 6298, section 3): an ACK gives no sample if the range that it newly covers has anything sent twice.
-    """
-    first = transmission == 1
-    new_sent, new_end = sent_ns[first], np.maximum.accumulate(end[first])
-    edge, before = _edges(ack)
-    newest = np.searchsorted(new_end, edge, side="right") - 1
-    covers = (edge > before) & (newest >= 0)
-    covers &= new_end[np.maximum(newest, 0)] > before if new_end.size else False
-    covers &= ~_covers_resent(end, transmission, edge, before)
-    return Series(ack_ns[covers], ack_ns[covers] - new_sent[newest[covers]])
-
-
-def rtt_gaps(sample_ns: I64, end: I64, transmission: NDArray[np.uint16], ack_ns: I64, ack: I64) -> I64:
-    """The numbers of those samples of `rtt_ns` after which, before the next sample, an ACK covers new data and gives no
-    sample by Karn's rule. `sample_ns`: the times of the samples."""
-    edge, before = _edges(ack)
-    refused = ack_ns[(edge > before) & _covers_resent(end, transmission, edge, before)]
-    until = np.searchsorted(sample_ns, refused, side="right")
-    return np.unique(until[(until > 0) & (until < sample_ns.size)]) - 1
-
-
-def _edges(ack: I64) -> tuple[I64, I64]:
-    """The highest sequence number acknowledged after each ACK, and before it."""
-    edge = np.maximum.accumulate(ack)
-    return edge, np.concatenate([np.zeros(1, np.int64), edge[:-1]])[: edge.size]
-
-
-def _covers_resent(end: I64, transmission: NDArray[np.uint16], edge: I64, before: I64) -> NDArray[np.bool_]:
-    """Whether the range that an ACK newly covers has anything sent twice."""
-    again = np.sort(end[transmission != 1])
-    known, told = (np.searchsorted(again, number, side="right") for number in (before, edge))
-    found: NDArray[np.bool_] = known != told
-    return found
 
 
 def passage_ns(came_ns: I64, came_end: I64, left_ns: I64, left_end: I64) -> Series:

@@ -141,7 +141,7 @@ def _text(timeline: Flow, span: Slow, measure: Measure, line: Measure) -> str:
 def _known(timeline: Flow, span: Slow) -> Iterator[str]:
     """What the capture shows of a span, and of the round trip before it, where the causes lie."""
     t0, t1 = int(span.t0_ns - _round_trip_ns(timeline)), span.t1_ns
-    legs = [(timeline, ""), (timeline.server, " on the server side")]
+    legs = [(timeline, ""), (timeline.server, f" on the {'client' if timeline.back else 'server'} side")]
     arrivals = (timeline.server or timeline).arrived.t_ns
     if span.t0_ns <= arrivals[0]:
         yield "all of the transfer" if span.t1_ns >= arrivals[-1] else "start of the transfer"

@@ -25,7 +25,7 @@ from dashboard.data import apart, box, happened, kept_files, limits, one_end, sl
 from dashboard.data.box import Box
 from dashboard.data.flow import CE, Events, Flow, LostAcks, Stop
 from dashboard.data.happened import Happened
-from dashboard.data.runs import SERVER, Json, Run, Trial, behind_gateway, flow_summary, load_run, read_json
+from dashboard.data.runs import REVERSE, SERVER, Json, Run, Trial, behind_gateway, flow_summary, load_run, read_json
 from dashboard.data.series import NO_SERIES, Series
 from dashboard.data.store import DONE, Store, kept
 
@@ -33,8 +33,9 @@ CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
 STORED_AS = 6  # changes when what is kept changes
 BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window",
-        "marked_rows")  # fmt: skip
+        "marked_rows", "trip_ns", "trip_rtt_ns", "trip_gap")  # fmt: skip
 SLOW = "slow"
+TRIPS = "round_trips.parquet"
 WHOLE_LIMITS, THROUGH = "whole-limits.parquet", "through.json"  # of two connections that gateways join
 
 
@@ -92,18 +93,18 @@ def load(run: Run, trial: Trial, flow: int | None = None) -> Timeline:
     segments = trial.path / "segments.parquet"
     chosen = (trial.flows or [0])[0] if flow is None else flow
     with _LOCK:
-        return _load(run.path, trial.number, chosen, segments.stat().st_mtime_ns)
+        return _load(run.path, trial.number, trial.back, chosen, segments.stat().st_mtime_ns)
 
 
 _LOCK = threading.Lock()
 
 
 @lru_cache(maxsize=CACHED_TIMELINES)
-def _load(run_path: Path, number: int, flow: int, _mtime_ns: int) -> Timeline:
-    run = load_run(run_path)
-    trial = run.trial(number)
+def _load(run_path: Path, number: int, back: bool, flow: int, _mtime_ns: int) -> Timeline:
+    found = load_run(run_path).trial(number)
+    trial = found.turned() if back else found
     if is_long(trial) and not stores_of(trial, flow)[0].done:
-        apart.prepare(run_path, number, flow)
+        apart.prepare(run_path, number, flow, *([REVERSE] if back else []))
     return joined(trial, flow, stored_leg if is_long(trial) and stores_of(trial, flow)[0].done else read_leg)
 
 
@@ -124,11 +125,12 @@ def joined(trial: Trial, flow: int, leg: Callable[[Trial, int, Timeline | None, 
     timeline = leg(trial, flow, None, flow)
     origin, other = timeline.origin_ns, pktlogger.pair_flows(trial.summary, trial.server_summary).get(flow)
     server = None if other is None else leg(trial, other, timeline, flow)
-    between = tunnel.load(trial.path, origin) if server else None
+    between = tunnel.load(trial.home, origin) if server else None
     cwnd, srtt, notes = _sampled(trial, flow, origin)
     whole = limits.load(trial.path / WHOLE_LIMITS, flow, _whole_names(trial), origin) if server else None
     known = whole is not None or not behind_gateway(trial.params)
     notes = (*notes, *([one_end.NOTES[timeline.ends]] if timeline.ends in one_end.NOTES else []))
+    notes += () if (trial.path / TRIPS).is_file() else (_NO_TRIPS,)
     return replace(timeline, server=server, tunnel=between, cwnd=cwnd, srtt=srtt, notes=notes,
                    limits=whole or timeline.limits, limits_whole=known)  # fmt: skip
 
@@ -167,10 +169,20 @@ def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeli
         "ack": ack["ack"][lost:],
         "window": ack["window"][lost:],
         "marked_rows": _marked(seg) if marks else np.zeros(0, np.int64),
+        **_trips(folder / TRIPS, flow, origin),
     }
     fates = _fates(trial, client)
     never = _lost_acks({name: values[:lost] for name, values in ack.items()}, fates, origin)
     return _of(trial, flow, client, origin, columns, Box.of(fates, seg, origin) if boxed else None, never)
+
+
+def _trips(path: Path, flow: int, origin: int) -> Json:
+    """The samples of the round-trip time; none in runs of an older pktlogger."""
+    none = np.zeros(0, np.int64)
+    rows = {"t_ns": none, "rtt_ns": none, "gap": none}
+    if path.is_file():
+        rows = _columns(path, flow, tuple(rows), sort_by="t_ns")
+    return {"trip_ns": rows["t_ns"] - origin, "trip_rtt_ns": rows["rtt_ns"], "trip_gap": rows["gap"] != 0}
 
 
 def _marked(seg: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
@@ -212,7 +224,7 @@ def _of(
     own = flow_summary(summary, flow)
     ends = _ends(trial, client)
     return Timeline(
-        ends=ends, origin_ns=origin, params=trial.params, summary=own, **columns,
+        ends=ends, origin_ns=origin, params=trial.params, summary=own, back=trial.back, **columns,
         events=_events(summary, folder / "events.parquet", flow, origin),
         stops=tuple(_stop(entry, origin) for entry in own.get("stops") or ()),
         cwnd=NO_SERIES, box=found, lost_acks=never,
@@ -275,6 +287,14 @@ def _stop(entry: Json, origin: int) -> Stop:
     return Stop(int(entry["t0_ns"]) - origin, int(entry["t1_ns"]) - origin, cause, str(entry.get("text") or cause))
 
 
+_NO_TRIPS = (
+    "Round-trip times of single packets are left out: this trial was analysed before pktlogger had a table of them. "
+    "`pktlogger analyse` on its captures makes one."
+)
+_NO_SAMPLES_BACK = (
+    "Congestion window and smoothed RTT are left out: TCP_INFO is sampled at the other end, where the requests, or the "
+    "first direction's data, come from."
+)
 _NO_CLOCK = (
     "The congestion window is left out: this run was made in virtual time before trials recorded their own clocks, so "
     "the times of its samples are not known. Run the scenario again to see the window."
@@ -285,6 +305,8 @@ def _sampled(trial: Trial, flow: int, origin_ns: int) -> tuple[Series, Series, t
     """From TCP_INFO of a flow's own sender the congestion window in bytes (segments × MSS) and the smoothed RTT over
     time, and notes about them. Samples have the CLOCK_MONOTONIC of where the trial ran, and captures its
     CLOCK_REALTIME."""
+    if trial.back:
+        return NO_SERIES, NO_SERIES, (_NO_SAMPLES_BACK,)
     path, stream = trial.samples_of(flow) or (None, None)
     names = set(pq.read_schema(path).names) if path and path.is_file() else set()
     wanted = ["t_ns", "snd_cwnd", "snd_mss", *(["rtt_us"] if "rtt_us" in names else [])]

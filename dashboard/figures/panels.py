@@ -27,7 +27,8 @@ def add_flight(figure: Sheet, view: View, row: int) -> None:
     """Unacknowledged bytes and congestion window, beside the capacity of path and queue where the run has it."""
     tl = view.timeline
     if tl.server:
-        hover = "arrived at the near gateway, not sent by the far one"
+        first, last = ("far", "near") if tl.back else ("near", "far")
+        hover = f"arrived at the {first} gateway, not sent by the {last} one"
         _add_steps(figure, view, row, "bytes", tl.inside_gateways, "in gateways and tunnel", hover, GREEN)
     hover = "unacknowledged (SACKed and lost data count)"
     _add_steps(figure, view, row, "bytes", tl.unacknowledged, "unacknowledged", hover, BLUE)
@@ -66,8 +67,8 @@ def _add_capacity(figure: Sheet, view: View, row: int) -> None:
 
 
 def add_rtt(figure: Sheet, view: View, row: int) -> None:
-    """Draws the round-trip time from segments and their ACKs (Karn's rule), and the kernel's smoothed one. Many samples
-    are a step line, which a browser draws far faster than marks. It is broken where Karn's rule gives no sample."""
+    """Draws the samples of the round-trip time, and the kernel's smoothed one. Many samples are a step line, which a
+    browser draws far faster than marks. It is broken where ACKs of new data give no sample."""
     tl = view.timeline
     if tl.srtt.t_ns.size:
         _add_steps(figure, view, row, "ns", tl.srtt, "smoothed RTT (TCP_INFO)", "smoothed RTT", PURPLE)
@@ -76,7 +77,7 @@ def add_rtt(figure: Sheet, view: View, row: int) -> None:
     t_ns, value = (drawn.t_ns, drawn.value) if marks else view.broken(drawn, tl.rtt, tl.rtt_gaps)
     figure.add_trace(scatter(
         x=seconds(t_ns), y=value, mode="markers" if marks else "lines",
-        name="RTT to the near gateway" if behind_gateway(tl.params) else "RTT",
+        name=f"RTT to the {'far' if tl.back else 'near'} gateway" if behind_gateway(tl.params) else "RTT",
         marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": drawn.shape},
         customdata=Later(value.size, lambda: said("ns", value)),
         hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
@@ -84,9 +85,9 @@ def add_rtt(figure: Sheet, view: View, row: int) -> None:
 
 
 def add_passage(figure: Sheet, view: View, row: int) -> None:
-    """Draws what `add_rtt` draws, and how long data took from gateway in to gateway out, by the time of leaving."""
+    """Draws what `add_rtt` draws, and how long data took from the first gateway to the last, by the time of leaving."""
     add_rtt(figure, view, row)
-    words = "gateway in to gateway out"
+    words = "far to near gateway" if view.timeline.back else "gateway in to gateway out"
     _add_steps(figure, view, row, "ns", view.timeline.through_gateways, words, words, VERMILLION)
 
 
@@ -110,8 +111,9 @@ def add_throughput(figure: Sheet, view: View, row: int) -> None:
     """Draws the rates of sent data (all transmissions) and of newly arrived data, in bins that follow the zoom."""
     tl = view.timeline
     if tl.server:
-        _add_rate(figure, view, row, "client sent", tl.sent, BLUE)
-        _add_rate(figure, view, row, "server got, new to it", tl.server.arrived, GREEN)
+        first, last = ("server", "client") if tl.back else ("client", "server")
+        _add_rate(figure, view, row, f"{first} sent", tl.sent, BLUE)
+        _add_rate(figure, view, row, f"{last} got, new to it", tl.server.arrived, GREEN)
     else:
         _add_rate(figure, view, row, "sent, all", tl.sent, SKY)
         _add_rate(figure, view, row, "arrived for the first time", tl.arrived, ORANGE)

@@ -19,6 +19,7 @@ from dashboard.figures.sheet import Later, Sheet, Trace
 from dashboard.figures.theme import BLACK, GREEN, GREY, PURPLE, SKY, TEAL, VERMILLION, scatter
 from dashboard.figures.units import said
 from dashboard.figures.view import (
+    BACK_LAST,
     MOST_MARKS,
     SEGMENT_HOVER,
     SERVER,
@@ -50,7 +51,8 @@ def add_seqack(figure: Sheet, view: View, row: int = 1) -> None:
     if server is None:
         traces = lines + _all_marks(view)
     else:
-        far = replace(view, timeline=server, words=SERVER)  # shares the list of notes
+        words = BACK_LAST if server.back else SERVER
+        far = replace(view, timeline=server, words=words)  # shares the list of notes
         acks = [trace | {"visible": "legendonly"} for trace in (_acks(view), _acks(far))]  # ACKs would hide the data
         traces = [*lines[:-1], _sent(far), _received(far), *acks, *_all_marks(view), *_all_marks(far)]
     for trace in traces:

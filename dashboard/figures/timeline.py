@@ -23,7 +23,7 @@ from dashboard.figures.sheet import Sheet, y_axis
 from dashboard.figures.stops import FULL_LABEL_PX, add_stops
 from dashboard.figures.theme import AXIS, LAYOUT
 from dashboard.figures.units import scale
-from dashboard.figures.view import CLIENT, PLAIN, PLOT_WIDTH_PX, View
+from dashboard.figures.view import BACK_FIRST, CLIENT, PLAIN, PLOT_WIDTH_PX, View
 from netcommon import readable
 
 SHORT_LABELS_PX = FULL_LABEL_PX - 1  # the width of a plot that has room for short labels of stops only
@@ -87,7 +87,7 @@ def timeline_sheet(
     panels = GATEWAY_PANELS if timeline.server else PANELS
     if timeline.limits:
         panels = (panels[0], LIMITS, *panels[1:])
-    words = CLIENT if timeline.server else PLAIN
+    words = (BACK_FIRST if timeline.back else CLIENT) if timeline.server else PLAIN
     view = View(timeline, int(t0), max(int(t1), int(t0) + 1), points, bin_ns, width_px, words=words)
     sheet = Sheet([panel.height for panel in panels])
     for row, panel in enumerate(panels, start=1):

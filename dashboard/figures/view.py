@@ -52,6 +52,15 @@ SERVER = Words(
     "gateway out: new data sent", "server: data arrived", "gateway out: ACK received", "at the server",
     " (server side)", PURPLE, GREEN, VERMILLION, "dot",
 )  # fmt: skip
+# What the server sends: first to the far gateway, then from the near one to the client.
+BACK_FIRST = Words(
+    "server: new data sent", "far gateway: data arrived", "server: ACK received", "at the far gateway",
+    received_dash="dot",
+)  # fmt: skip
+BACK_LAST = Words(
+    "near gateway: new data sent", "client: data arrived", "near gateway: ACK received", "at the client",
+    " (client side)", PURPLE, GREEN, VERMILLION, "dot",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

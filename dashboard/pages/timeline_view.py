@@ -1,6 +1,6 @@
 """The views of a timeline that a page asks for: `/run/<name>/trial/<n>/view?flow=0&from=1.2&to=1.9`, the hover texts of
-a view that is already drawn (`…/hover?…`), and the list of what happened in it (`…/events?…`). assets/timeline.js shows
-them.
+a view that is already drawn (`…/hover?…`), and the list of what happened in it (`…/events?…`). Under `…/reverse/` are
+the same of what the receivers sent. assets/timeline.js shows them.
 
 The answers do not pass through Dash: its round trip, and its way of comparing figures, took longer than to draw.
 Invariants: nothing in a request names a file, times outside the transfer are limited to it, and one view is made at a
@@ -23,7 +23,7 @@ from flask import Response, request
 
 from dashboard.content.happened import event_rows
 from dashboard.data import export, timeline
-from dashboard.data.runs import Json, Run, Trial
+from dashboard.data.runs import REVERSE, Json, Run, Trial
 from dashboard.data.timeline import Timeline
 from dashboard.figures.sheet import Sheet
 from dashboard.figures.timeline import timeline_sheet
@@ -113,21 +113,21 @@ class Views:
         self._of: Timeline | None = None
         self._kept: dict[Asked, Sheet] = {}
 
-    def view(self, name: str, number: int, query: Mapping[str, str]) -> Json:
+    def view(self, name: str, number: int, query: Mapping[str, str], back: bool = False) -> Json:
         """What plotly.js draws. Each of these raises LfpError for a run, trial or connection that does not exist, and
         for a query that says nothing."""
         with self._lock:
-            return self._drawn(*self._asked(name, number, query)).plain()
+            return self._drawn(*self._asked(name, number, query, back)).plain()
 
-    def hover(self, name: str, number: int, query: Mapping[str, str]) -> list[Any]:
+    def hover(self, name: str, number: int, query: Mapping[str, str], back: bool = False) -> list[Any]:
         """The hover texts of the same view."""
         with self._lock:
-            return self._drawn(*self._asked(name, number, query)).hover()
+            return self._drawn(*self._asked(name, number, query, back)).hover()
 
-    def events(self, name: str, number: int, query: Mapping[str, str]) -> Json:
+    def events(self, name: str, number: int, query: Mapping[str, str], back: bool = False) -> Json:
         """A page of what happened in the view, and how many there are."""
         with self._lock:
-            loaded, view = self._asked(name, number, query)
+            loaded, view = self._asked(name, number, query, back)
             rows = loaded.happened.between(view.t0_ns, view.t1_ns)
             total = rows.stop - rows.start
             page = max(0, min(int(_number(query, "page", 0)), (total - 1) // PAGE_EVENTS))
@@ -136,15 +136,15 @@ class Views:
             texts = list(event_rows(loaded, loaded.happened, shown))
             return {"rows": texts, "page": page, "pages": -(-total // PAGE_EVENTS), "total": total, "size": PAGE_EVENTS}
 
-    def export(self, name: str, number: int, query: Mapping[str, str], kind: str) -> bytes:
+    def export(self, name: str, number: int, query: Mapping[str, str], back: bool = False, *, kind: str) -> bytes:
         """The packets of the view as a file: `csv` or `xpl`."""
         with self._lock:
-            loaded, view = self._asked(name, number, query)
+            loaded, view = self._asked(name, number, query, back)
             return EXPORTS[kind](loaded, view.t0_ns, view.t1_ns)
 
-    def _asked(self, name: str, number: int, query: Mapping[str, str]) -> tuple[Timeline, Asked]:
+    def _asked(self, name: str, number: int, query: Mapping[str, str], back: bool) -> tuple[Timeline, Asked]:
         run = self._run_named(name)
-        trial = run.trial(number)
+        trial = run.trial(number).turned() if back else run.trial(number)
         flow = _flow(trial, query)
         loaded = timeline.load(run, trial, flow)
         return loaded, asked(loaded, flow, query)
@@ -174,9 +174,9 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
     """Registers the addresses."""
     views = Views(run_named)
 
-    def answered(make: Callable[[str, int, Mapping[str, str]], Any], name: str, number: int) -> Response:
+    def answered(make: Callable[..., Any], back: bool, name: str, number: int) -> Response:
         try:
-            found, status = make(name, number, request.args), 200
+            found, status = make(name, number, request.args, back), 200
             if isinstance(found, bytes):
                 return Response(found, mimetype="text/plain", headers={"Content-Disposition": "attachment"})
         except LfpError as error:
@@ -186,8 +186,9 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
         text = json.dumps(found, separators=(",", ":"))
         return Response(text, status, mimetype="application/json", headers={"Cache-Control": "no-cache"})
 
-    for word, make in {"view": views.view, "hover": views.hover, "events": views.events}.items():
-        app.server.add_url_rule(f"{ADDRESS}/{word}", word, partial(answered, make))
-    for kind in EXPORTS:
-        made = partial(views.export, kind=kind)
-        app.server.add_url_rule(f"{ADDRESS}/segments.{kind}", kind, partial(answered, made))
+    made: dict[str, Callable[..., Any]] = {"view": views.view, "hover": views.hover, "events": views.events}
+    made |= {f"segments.{kind}": partial(views.export, kind=kind) for kind in EXPORTS}
+    for word, make in made.items():
+        for place, back in (("", False), (f"/{REVERSE}", True)):
+            name = f"{word}{place}".replace(".", "-")
+            app.server.add_url_rule(f"{ADDRESS}{place}/{word}", name, partial(answered, make, back))

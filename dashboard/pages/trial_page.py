@@ -14,7 +14,7 @@ from dashboard.content.happened import HEAD
 from dashboard.content.parts import Facts
 from dashboard.content.tables import limit_table, limits_of_responses, outage_table, visit_table
 from dashboard.data import timeline
-from dashboard.data.runs import Json, Run, Trial
+from dashboard.data.runs import REVERSE, Json, Run, Trial
 from dashboard.data.slow import MEASURE
 from dashboard.data.timeline import Timeline
 from dashboard.figures.congestion import congestion_figure
@@ -49,20 +49,23 @@ WORDS_FOR_SPANS = ("Whole transfer", "Slowest span", "‹ Slower span", "Next sl
 BINS_MS = (1, 10, 100, 1000)
 
 
-def page(run: Run, trial: Trial, search: str = "") -> html.Div:
-    """The page of one trial. `search`: the view that an address asks for (`?flow=…&from=…&to=…`)."""
+def page(run: Run, trial: Trial, search: str = "", *, back: bool = False) -> html.Div:
+    """The page of one trial. `search`: the view that an address asks for (`?flow=…&from=…&to=…`). `back`: with the
+    timeline of what its receivers sent."""
+    shown = trial.turned() if back else trial
     return html.Div(
         [
             html.P(dcc.Link(f"‹ {run.title}", href=f"/run/{run.name}")),
             html.H1(facts.trial_name(run, trial)),
             verdict_box(trial.verdict, "This trial"),
             *_failure(trial),
-            *(_timeline_part(run, trial, search) if trial.captured else [html.P(_why_no_timeline(trial))]),
+            *_directions(run, shown),
+            *(_timeline_part(run, shown, search) if shown.captured else [html.P(_why_no_timeline(trial))]),
             *_flows_part(run, trial),
             *_outages(trial),
             *_congestion_part(run, trial),
             html.H2("Facts"),
-            facts_list(facts.trial_facts(run, trial) + _passage(run, trial)),
+            facts_list(facts.trial_facts(run, trial) + _passage(run, shown)),
         ]
     )
 
@@ -72,6 +75,27 @@ def _failure(trial: Trial) -> list[Any]:
     error = trial.status.get("error")
     return [html.P(f"This trial failed: {error}. What follows is what was measured until then.")] if (
         error and trial.captured) else []  # fmt: skip
+
+
+def direction_names(trial: Trial) -> tuple[str, str]:
+    """What is sent to the receivers, and what they send."""
+    if trial.params.get("request_bytes"):
+        return "requests, sender to receiver", "responses, receiver to sender"
+    return "sender to receiver", "receiver to sender"
+
+
+def _directions(run: Run, trial: Trial) -> list[Any]:
+    """Links to the timelines of both directions, where there are two; the one that is shown is no link."""
+    if not trial.has_both_ways:
+        return []
+    forth, back = direction_names(trial)
+    address = f"/run/{run.name}/trial/{trial.number}"
+    shown = back if trial.back else forth
+    here: dict[str, Any] = {"aria-current": "page"}
+    named: dict[str, Any] = {"aria-label": "Direction"}
+    links = [html.Strong(name, **here) if name == shown else dcc.Link(name, href=href)
+             for name, href in ((forth, address), (back, f"{address}/{REVERSE}"))]  # fmt: skip
+    return [html.Nav([html.Span("Direction:"), *links], className="bar", **named)]
 
 
 def _outages(trial: Trial) -> list[Any]:
@@ -124,7 +148,8 @@ def _timeline_part(run: Run, trial: Trial, search: str) -> list[Any]:
     bins += [{"label": readable.duration(ms * 10**6), "value": ms / 1000} for ms in BINS_MS]
     moves = [html.Button(text, id=f"move-{name}", className="go") for name, text in MOVES.items()]
     says = f"Seq/Ack timeline. {headline(loaded)}. {'The table under it has more.' if loaded.visits else ''}"
-    first = {"address": f"/run/{run.name}/trial/{trial.number}", "query": query_of(search)}
+    address = f"/run/{run.name}/trial/{trial.number}" + (f"/{REVERSE}" if trial.back else "")
+    first = {"address": address, "query": query_of(search)}
     named: dict[str, Any] = {"aria-label": says}
     hint = "Drag or “Zoom in”: every zoom brings finer data. Double-click: the whole transfer. Hover: the packet."
     return [
@@ -136,7 +161,7 @@ def _timeline_part(run: Run, trial: Trial, search: str) -> list[Any]:
         html.Figure(html.Div(id="timeline", className="timeline"), **named),
         html.Div([html.Span("What is in view as a file:"), *_files()], className="bar"),
         *sentences([hint, *loaded.notes]),
-        *_limits(loaded, facts.trial_row(run, trial.number)),
+        *_limits(loaded, trial, facts.trial_row(run, trial.number)),
         *_visits(loaded),
         *_events(),
     ]
@@ -153,7 +178,7 @@ def _files() -> list[html.A | html.Button]:
     return [*links, *_buttons(PICTURES)]
 
 
-def _limits(loaded: Timeline, row: Json) -> list[Any]:
+def _limits(loaded: Timeline, trial: Trial, row: Json) -> list[Any]:
     """What limited the transfer, with the colours of the band in the timeline."""
     found = limit_table(loaded)
     if not found:
@@ -162,9 +187,12 @@ def _limits(loaded: Timeline, row: Json) -> list[Any]:
         [html.Span([html.Span(className="swatch", style={"background": COLOURS[name]}), words]), time, share]
         for name, words, time, share in found
     ]
-    responses = limits_of_responses(row)
-    whose = "the transfer" if loaded.limits_whole else "the connection to the near gateway"
-    whose = "the requests" if responses else whose
+    responses = [] if trial.back else limits_of_responses(row)
+    whose = "the requests" if responses else "the transfer"
+    if trial.back:
+        whose = "the responses" if trial.params.get("request_bytes") else "what the receiver sent"
+    if not loaded.limits_whole:
+        whose = f"the connection to the {'far' if trial.back else 'near'} gateway"
     return [html.H2(f"What limited {whose}"),
             rich_table(("Limited by", "Time", "Share"), rows, frozenset({1, 2})), *sentences(responses)]  # fmt: skip
 

@@ -86,14 +86,15 @@ def _of_tables(
     """What a flow's samples and its captured connections say. ``alone``: the trial has no other flow."""
     own = folder / FLOWS / flow["flow_name"] if flow["flow"] else folder
     trips = _round_trips(own / "tcp_info.parquet", flow, box)
-    found = captured.of_flow(folder, end, behind_gateway=_behind_gateway(flow), alone=alone)
+    behind = _behind_gateway(flow)
+    found = captured.of_flow(folder, end, behind_gateway=behind, alone=alone)
     back, responses = _sent_back(end), bool(flow.get("request_bytes")) and _mostly_responses(end)
-    found_back = captured.of_reverse(folder, back, alone=alone) if back else captured.NOTHING
+    found_back = captured.of_reverse(folder, back, behind_gateway=behind, alone=alone) if back else captured.NOTHING
     counted, streams = _of_streams(flow, end, own / "tcp_info.parquet")
     counted_back = _counted_back(back)
     return {
         **trips,
-        "buffer_delay": _buffer_delay(trips, behind_gateway=_behind_gateway(flow)),
+        "buffer_delay": _buffer_delay(trips, behind_gateway=behind),
         **streams,
         **_retransmits((end.get("summary") or {}).get("retransmits"), counted, found),
         **_reverse(_retransmits((back or {}).get("retransmits"), counted_back, found_back)),

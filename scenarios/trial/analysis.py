@@ -3,7 +3,8 @@ the frames between gateways (SCENARIO.md, "Captures"). pktlogger does the analys
 are analysed together.
 
 With gateways a transfer is two connections: the client's to the near gateway, and the far gateway's to the server. Both
-carry the same bytes, so their relative sequence numbers are places in one stream, and one axis holds both.
+carry the same bytes, so their relative sequence numbers are places in one stream, and one axis holds both. What the
+server sends, as responses, passes the same two connections the other way round: first the server's, then the client's.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -67,13 +68,12 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
     """Writes the tables that the trial's capture points allow into its ``folder``. LfpError when pktlogger fails.
     ``known``: options that say what is known of the sender's programs (`senders.told`)."""
     points, record = set(setting.capture.points), folder / BOX
+    both_ways = any(one.setting.transfer.request or one.setting.transfer.bidir for one in flows.of(setting))
     if setting.gateway.has_nodes:
-        if {"snd", "gw1-in"} <= points:
-            _join(folder, "snd", "gw1-in", folder, ledger, known)
-        if {"gw2-out", "rcv"} <= points:
-            _join(folder, "gw2-out", "rcv", folder / SERVER, ledger)
-        if {"snd", "gw1-in", "gw2-out", "rcv"} <= points:
-            write_through(folder)
+        _join_legs(points, folder, (("snd", "gw1-in"), ("gw2-out", "rcv")), folder, ledger, known)
+        if both_ways:
+            legs = (("rcv", "gw2-out"), ("gw1-in", "snd"))
+            _join_legs(points, folder, legs, folder / REVERSE, ledger, known, back=True)
         if points.issuperset(TUNNEL_POINTS):
             _write_tunnel(setting, folder, ledger)
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
@@ -81,8 +81,8 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
         told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(setting.path)) else []
         told += ["--up", ",".join(map(str, ends))] if (ends := up_again_ns(folder)) else []
         _join(folder, "snd", "rcv", folder, ledger, [*told, *known])
-        if any(one.setting.transfer.request or one.setting.transfer.bidir for one in flows.of(setting)):
-            _join(folder, "rcv", "snd", folder / REVERSE, ledger, [*told, *known])
+        if both_ways:
+            _join(folder, "rcv", "snd", folder / REVERSE, ledger, [*told, *known, "--sender-accepted"])
     if record.exists():
         import pktlogger  # imported here because it imports pyarrow, which a trial in virtual time should not wait for
 
@@ -120,6 +120,21 @@ def ruled_out(path: PathTable) -> list[str]:
         "receiver": any_of("drain_rate"),
     }
     return [cause for cause, there in possible.items() if not there]
+
+
+def _join_legs(
+    points: Set[str], folder: Path, legs: tuple[tuple[str, str], tuple[str, str]], target: Path, ledger: Ledger,
+    told: Sequence[str], *, back: bool = False,
+) -> None:  # fmt: skip
+    """Analyses the connections on both sides of a pair of gateways, as far as they were captured. ``legs``: the capture
+    points of each, in the order in which the data pass them. ``back``: from those who accepted the connections."""
+    (near, far), whose = legs, ["--sender-accepted"] if back else []
+    if set(near) <= points:
+        _join(folder, *near, target, ledger, [*told, *whose])
+    if set(far) <= points:
+        _join(folder, *far, target / SERVER, ledger, whose)
+    if {*near, *far} <= points:
+        write_through(target)
 
 
 def _join(folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger, told: Sequence[str] = ()) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from scenarios.plan.columns import MARKS
 from scenarios.trial.files import read_json
 
-SERVER = "server"  # folder of the second connection
+SERVER = "server"  # folder of the second connection that the data pass
 REVERSE = "reverse"  # folder of what the receivers sent: responses, and the other way of both at once
 THROUGH = "through.json"
 
@@ -32,7 +32,7 @@ class Captured:
     losses: Mapping[str, int] | None
     losses_seen: Mapping[str, int] | None
     marks: Mapping[str, int] | None
-    retransmitted: int | None = None  # packets with data that were sent again
+    retransmitted: int | None = None  # packets with data that the flow's own sender sent again
 
 
 NOTHING = Captured((), None, None, None, None, None)
@@ -66,6 +66,7 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
     if not flows:
         return NOTHING
     stopped, limits = flows[0].get("stopped_share"), [flow.get("limits_ns") for flow in flows]
+    again = sum(int(flow.get("retransmitted") or 0) for flow in flows)
     if behind_gateway:
         through = (read_json(folder / THROUGH) or {}).get("flows") or []
         limits = [_through(through, number).get("limits_ns") for number in own]
@@ -73,13 +74,12 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
         flows += [flow_of(server, _through(through, number).get("far_flow", -1)) for number in own]
     causes, seen = ([flow.get(key) for flow in flows] for key in ("losses_by_cause", "losses_seen"))
     marks = [{name: flow[name] for name in MARKS if flow.get(name) is not None} or None for flow in flows]
-    again = None if behind_gateway else sum(int(flow.get("retransmitted") or 0) for flow in flows)
     return Captured(tuple(own), stopped, _sum(limits), _sum(causes), _sum(seen), _sum(marks), again)
 
 
-def of_reverse(folder: Path, side: Mapping[str, Any], *, alone: bool) -> Captured:
+def of_reverse(folder: Path, side: Mapping[str, Any], *, behind_gateway: bool, alone: bool) -> Captured:
     """The same of what a flow's receiver sent. ``side``: that end's account, whose streams have its ports."""
-    return of_flow(folder / REVERSE, {"sender": side}, behind_gateway=False, alone=alone)
+    return of_flow(folder / REVERSE, {"sender": side}, behind_gateway=behind_gateway, alone=alone)
 
 
 def flow_of(summary: dict[str, Any], number: int) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class _Parts:
 
     segments: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
     acks: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    trips: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
     events: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     stops: list[dict[str, Any]] = field(default_factory=list)
 
@@ -49,6 +50,7 @@ class Capture:
     segments: pa.Table
     acks: pa.Table
     events: pa.Table
+    round_trips: pa.Table
     summary: dict[str, Any]
     elapsed_ns: int
 
@@ -93,6 +95,7 @@ def _cycle(parts: _Parts, now: int, first: int, n: int, burst: int, window: int)
     _add_segments(parts, seq, sent, np.where(lost, -1, received), NEW, 1)
     in_order = seq[1:first_lost:2] + MSS_BYTES  # a delayed ACK every second segment
     _add_acks(parts, in_order, received[1:first_lost:2], window)
+    _add_trips(parts, sent[1:first_lost:2], received[1:first_lost:2], after_repairs=first > 0)
     stuck = received[first_lost:][~lost[first_lost:]]
     _add_acks(parts, np.full(stuck.size, seq[first_lost]), stuck, window)
 
@@ -140,6 +143,13 @@ def _add_acks(parts: _Parts, ack: I64, sent: I64, window: int) -> None:
     )
 
 
+def _add_trips(parts: _Parts, sent: I64, received: I64, *, after_repairs: bool) -> None:
+    back = received + RTT_NS // 2
+    gap = np.zeros(sent.size, np.uint8)
+    gap[:1] = after_repairs
+    parts.add("trips", t_ns=back, rtt_ns=back - sent, gap=gap)
+
+
 def _finish(parts: _Parts, t0: int, end: int, window: int) -> Capture:
     seg = {name: np.concatenate(values) for name, values in parts.segments.items()}
     order = np.argsort(seg["t_sent_ns"], kind="stable")
@@ -158,6 +168,7 @@ def _finish(parts: _Parts, t0: int, end: int, window: int) -> Capture:
         segments=_with_control(_table(seg)),
         acks=_table(acks),
         events=_table(events),
+        round_trips=_table({name: np.concatenate(values) for name, values in parts.trips.items()}),
         summary=_summary(parts, seg, t0, end, window),
         elapsed_ns=end - t0,
     )

@@ -77,7 +77,7 @@ def _with_box(cap: Capture) -> Capture:
     return Capture(
         _added(cap.segments, {"box_fate": fate} | times),
         _added(acks, {"box_fate": ack_fate, "t_box_in_ns": left, "t_box_out_ns": left}),
-        cap.events, cap.summary | {"box": {"v": 1, "fates": FATES}}, cap.elapsed_ns,
+        cap.events, cap.round_trips, cap.summary | {"box": {"v": 1, "fates": FATES}}, cap.elapsed_ns,
     )  # fmt: skip
 
 
@@ -103,6 +103,8 @@ def _leg(sent: np.ndarray[Any, np.dtype[np.int64]], mss: int, total: int, sender
         "flow": flow, "ack": (seq + size).astype(np.uint64), "t_sent_ns": arrived, "t_received_ns": arrived + LINK_NS,
         "window": np.full(n, 1 << 20, np.uint32),
     })  # fmt: skip
+    trips = pa.table({"flow": flow, "t_ns": arrived + LINK_NS, "rtt_ns": np.full(n, 2 * LINK_NS),
+                      "gap": np.zeros(n, np.uint8)})  # fmt: skip
     names = {"t0_ns": np.int64, "t1_ns": np.int64, "kind": np.uint8, "seq": np.uint64, "bytes": np.uint64,
              "packets": np.uint32}  # fmt: skip
     events = pa.table({"flow": np.zeros(0, np.uint32)} | {name: np.zeros(0, kind) for name, kind in names.items()})
@@ -114,7 +116,7 @@ def _leg(sent: np.ndarray[Any, np.dtype[np.int64]], mss: int, total: int, sender
     }  # fmt: skip
     control = main | {"flow": 0, "bytes": 48, "receiver": {"address": "10.77.4.2", "port": 5010}}
     summary = {"v": 1, "event_kinds": EVENT_KINDS, "main_flow": MAIN_FLOW, "flows": [control, main]}
-    return Capture(segments, acks, events, summary, elapsed)
+    return Capture(segments, acks, events, trips, summary, elapsed)
 
 
 def _tunnel(left: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:

@@ -57,7 +57,8 @@ def _capture(dips: bool) -> Capture:
     n = order.size
     segments = pa.table({"flow": np.full(n, MAIN_FLOW, np.uint32), "len": np.full(n, MSS, np.uint32)}
                         | {name: values[order] for name, values in columns.items()})  # fmt: skip
-    return Capture(segments, _acks(t, seq, lost), _no_events(), _summary(t, int(lost.sum())), int(t[-1] - t[0]))
+    summary = _summary(t, int(lost.sum()))
+    return Capture(segments, _acks(t, seq, lost), _no_events(), _round_trips(t[~lost]), summary, int(t[-1] - t[0]))
 
 
 def _acks(t: Any, seq: Any, lost: Any) -> pa.Table:
@@ -66,6 +67,13 @@ def _acks(t: Any, seq: Any, lost: Any) -> pa.Table:
         "flow": np.full(rows.size, MAIN_FLOW, np.uint32), "ack": (seq[rows] + MSS).astype(np.uint64),
         "t_sent_ns": t[rows] + ONE_WAY_NS, "t_received_ns": t[rows] + 2 * ONE_WAY_NS,
         "window": np.full(rows.size, 1 << 20, np.uint32),
+    })  # fmt: skip
+
+
+def _round_trips(sent: Any) -> pa.Table:
+    return pa.table({
+        "flow": np.full(sent.size, MAIN_FLOW, np.uint32), "t_ns": sent + 2 * ONE_WAY_NS,
+        "rtt_ns": np.full(sent.size, 2 * ONE_WAY_NS), "gap": np.zeros(sent.size, np.uint8),
     })  # fmt: skip
 
 

@@ -107,6 +107,24 @@ def test_timeline_counts_what_the_capture_holds(collapsed: Run) -> None:
     assert loaded.events.of("rto").size == len(loaded.stops)
 
 
+def test_round_trips_are_those_of_pktloggers_table(collapsed: Run) -> None:
+    """And none where the trial was analysed before there was such a table: the page then says so."""
+    trial = collapsed.trial(0)
+    loaded = timeline.load(collapsed, trial)
+    table = pq.read_table(trial.path / "round_trips.parquet")
+    assert loaded.rtt.value.tolist() == table["rtt_ns"].to_pylist()
+    assert (loaded.rtt.t_ns + loaded.origin_ns).tolist() == table["t_ns"].to_pylist()
+    assert (loaded.rtt_gaps + 1).tolist() == np.flatnonzero(table["gap"].to_numpy()).tolist()
+
+
+def test_an_older_trial_has_no_round_trips_and_says_why(tmp_path: Path) -> None:
+    run = load_run(synthetic_run.seqack(tmp_path))
+    (run.trial(0).path / "round_trips.parquet").unlink()
+    loaded = timeline.load(run, run.trial(0))
+    assert not loaded.rtt.value.size and not loaded.rtt_gaps.size
+    assert any("Round-trip times of single packets are left out" in note for note in loaded.notes)
+
+
 def test_tcp_info_is_put_on_the_captures_clock(collapsed: Run) -> None:
     """TCP_INFO carries CLOCK_MONOTONIC, captures CLOCK_REALTIME; the trial's own pair joins them."""
     loaded = timeline.load(collapsed, collapsed.trial(0))

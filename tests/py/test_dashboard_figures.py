@@ -111,7 +111,7 @@ def test_panels_share_one_time_axis(big: Timeline) -> None:
 def test_a_capture_without_anything_is_an_empty_figure(big: Timeline) -> None:
     none = np.zeros(0, np.int64)
     empty = Timeline(0, {}, {}, none, none, none, none, none.astype(np.uint16), none.astype(np.uint8), none, none,
-                     none, Events(none, none, none.astype(np.str_), none, none), (),
+                     none, none, none, none.astype(bool), Events(none, none, none.astype(np.str_), none, none), (),
                      Series(none, none))  # fmt: skip
     assert timeline_figure(empty).layout.title.text == "Stopped share not analysed"
 

@@ -1,4 +1,4 @@
-"""Bytes in flight, RTT, rates and thinning: hand-made examples whose right answer can be counted on fingers."""
+"""Bytes in flight, rates and thinning: hand-made examples whose right answer can be counted on fingers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.data.downsample import aggregate, inside, thin, visible, with_corners
 from dashboard.data.levels import Points
-from dashboard.data.series import nice_bin_ns, rtt_gaps, rtt_ns, unacknowledged_bytes
+from dashboard.data.series import nice_bin_ns, unacknowledged_bytes
 from dashboard.data.stream import APART, Stream
 
 
@@ -55,30 +55,6 @@ def test_in_flight_equals_a_plain_recount_on_random_traffic() -> None:
 
 def test_nothing_sent_gives_nothing() -> None:
     assert unacknowledged_bytes(arr(), arr(), arr(), arr(), arr()).value.size == 0
-    assert rtt_ns(arr(), arr(), arr().astype(np.uint16), arr(), arr()).value.size == 0
-
-
-def test_rtt_is_of_the_newest_segment_that_an_ack_covers() -> None:
-    once = np.ones(2, np.uint16)
-    found = rtt_ns(arr(0, 10), arr(101, 201), once, arr(50), arr(201))
-    assert (found.t_ns.tolist(), found.value.tolist()) == ([50], [40])
-
-
-def test_karn_no_rtt_from_what_was_sent_twice_nor_from_duplicate_acks() -> None:
-    transmission = np.array([1, 1, 2, 1], np.uint16)
-    found = rtt_ns(arr(0, 10, 1000, 1050), arr(101, 201, 101, 301), transmission,
-                   arr(1030, 1031, 1090), arr(201, 201, 301))  # fmt: skip
-    assert (found.t_ns.tolist(), found.value.tolist()) == ([1090], [40])
-
-
-def test_rtt_has_a_gap_where_karn_gives_no_sample() -> None:
-    """A sample at 50; what lies behind it is lost, sent again and acknowledged at 1030; the next sample is at 1090."""
-    transmission = np.array([1, 1, 2, 1], np.uint16)
-    end, ack_ns, ack = arr(101, 201, 201, 301), arr(50, 1030, 1090), arr(101, 201, 301)
-    found = rtt_ns(arr(0, 10, 1000, 1050), end, transmission, ack_ns, ack)
-    assert found.t_ns.tolist() == [50, 1090]
-    assert rtt_gaps(found.t_ns, end, transmission, ack_ns, ack).tolist() == [0]
-    assert rtt_gaps(found.t_ns, end, np.ones(4, np.uint16), ack_ns, ack).tolist() == []
 
 
 def test_rate_counts_bytes_into_bins() -> None:

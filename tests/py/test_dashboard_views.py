@@ -136,7 +136,7 @@ def test_from_files_on_disk_a_timeline_is_the_same(run_path: Path, loaded: timel
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     prepare.prepare(trial, (trial.flows or [0])[0])
     monkeypatch.setattr(timeline, "STORED_FROM", 0)
-    stored = timeline._load.__wrapped__(run_path, 0, (trial.flows or [0])[0], 0)
+    stored = timeline._load.__wrapped__(run_path, 0, False, (trial.flows or [0])[0], 0)
     assert stored.store is not None and isinstance(stored.sent_ns.base, np.memmap)
     for name in (*timeline.BASE, *KEPT):
         if name in prepare.OF_BOX + prepare.OF_GATEWAYS:

@@ -106,7 +106,7 @@ def numbers(packed: Trace | list[float]) -> list[float]:
     return np.frombuffer(base64.b64decode(packed["bdata"]), "<f8").tolist() if isinstance(packed, dict) else packed
 
 
-def test_no_rtt_is_drawn_where_karns_rule_gives_none(loaded: Timeline) -> None:
+def test_no_rtt_is_drawn_where_acks_give_no_sample(loaded: Timeline) -> None:
     """The line ends at the last sample before a repair and goes on at the next sample, in a view of all and in one of a
     stop. Beside it is the kernel's smoothed RTT."""
     for t0, t1 in ((0, loaded.duration_ns), loaded.first_view_ns()):

@@ -103,6 +103,34 @@ def test_through_gateways_the_limits_are_those_of_the_whole(tmp_path: Path) -> N
     assert row["lost_queue"] == 3, "of both connections"
 
 
+def test_through_gateways_the_responses_have_their_limits_and_losses_too(tmp_path: Path) -> None:
+    """They were null, and the limits were those of the requests. The responses pass the server's connection first."""
+    back = {"sender": {"address": "10.0.0.2", "port": 5020}, "receiver": {"address": "10.0.3.1", "port": 33001}}
+    first = {"flow": 0, "bytes": 9, **back, "limits_ns": {"receiver_window": 5}, "losses_by_cause": {"tail_drop": 1},
+             "losses_seen": {}, "retransmitted": 2}  # fmt: skip
+    then = {"flow": 3, "bytes": 9, "sender": {"address": "10.0.0.2", "port": 5020},
+            "receiver": {"address": "10.0.0.1", "port": 40001}, "losses_by_cause": {"random": 4}, "losses_seen": {},
+            "retransmitted": 7}  # fmt: skip
+    end = sent(40001)
+    end["receiver"] = {"local": "10.0.0.2:5020", "remote": "10.0.3.1:33001", "retransmits": 3,
+                       "tcp_info": {"bytes_retrans": 2896, "total_rto": 1}}  # fmt: skip
+    end["summary"] = {"exchange": {"request_bytes": 1, "response_bytes": 9}}
+    through = [{"flow": 0, "far_flow": 3, "limits_ns": {"gateway": 30, "slow_start": 10}}]
+    folder = trial(
+        tmp_path, params=PROXY | {"request_bytes": 100, "response_bytes": 900}, transfer=end, summary={"flows": []},
+        **{"reverse/summary": {"main_flow": 0, "flows": [first]}, "reverse/through": {"flows": through}},
+    )  # fmt: skip
+    row = results.row(folder)
+    assert row["limits_direction"] == "responses" and row["limited_gateway"] == 0.75
+    assert row["reverse_lost_queue"] is None, "the connection at the client was not captured"
+    (tmp_path / "reverse" / "server").mkdir()
+    (tmp_path / "reverse" / "server" / "summary.json").write_text(json.dumps({"main_flow": 3, "flows": [then]}))
+    row = results.row(folder)
+    assert (row["reverse_lost_queue"], row["reverse_lost_chance"], row["lost_queue"]) == (1, 4, None)
+    assert (row["reverse_retransmits"], row["reverse_retransmits_syn_fin"]) == (2, 1), "of the server's own TCP"
+    assert (row["reverse_retransmitted_bytes"], row["reverse_timeouts"]) == (2896, 1)
+
+
 def test_flows_are_found_by_both_ends() -> None:
     six = {"flow": 3, "sender": {"address": "fd00::1", "port": 7}, "receiver": {"address": "fd00::2", "port": 8}}
     summary = {"flows": [flow(0, 40001, 5), flow(1, 40002, 6), six]}

@@ -34,6 +34,7 @@ def write(parent: Path, segments: int) -> Path:
     sent = _segments(segments)
     _table(trial / "segments.parquet", sent)
     _table(trial / "acks.parquet", _acks(sent))
+    _table(trial / "round_trips.parquet", _round_trips(sent))
     _table(trial / "events.parquet", {name: np.zeros(0, kind) for name, kind in _EVENTS.items()})
     parquet.write_table(pa.table(_samples(segments)), trial / "tcp_info.parquet")
     for name, value in _texts(segments, sent).items():
@@ -77,6 +78,16 @@ def _acks(sent: Columns) -> Columns:
     ack = np.maximum.accumulate(sent["seq"][arrived] + MSS).astype(np.uint64)
     window = np.full(t.size, 32 << 20, np.uint32)
     return {"ack": ack, "t_sent_ns": t, "t_received_ns": t + RTT_NS // 2, "window": window}
+
+
+def _round_trips(sent: Columns) -> Columns:
+    """A sample for every second segment that arrived at its first sending, with a gap behind each repair."""
+    rows = np.flatnonzero((sent["t_received_ns"] >= 0) & (sent["transmission"] == 1))[::2]
+    back = sent["t_received_ns"][rows] + RTT_NS // 2
+    gap = np.diff(sent["seq"][rows], prepend=sent["seq"][rows][:1]) > 2 * MSS
+    trips: Columns = {"t_ns": back, "rtt_ns": back - sent["t_sent_ns"][rows], "gap": gap.astype(np.uint8)}
+    order = np.argsort(back, kind="stable")
+    return {name: values[order] for name, values in trips.items()}
 
 
 def _samples(count: int) -> Columns:
