@@ -6,15 +6,19 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from netcommon import binaries
 
 _GIT_S = 10.0
+_LOADED = re.compile(r"^\s+(\S+) => (/.+) \(0x", re.MULTILINE)
+_OF_LIBC = re.compile(r"(libc|libm|libdl|libpthread|librt|libresolv|libanl)\.so")
 _PACKAGES = ("mininet", "pyroute2", "pyarrow", "pydantic")
 
 
@@ -47,6 +51,21 @@ def versions() -> dict[str, str]:
 def hashes(files: dict[str, Path]) -> dict[str, str]:
     """The SHA-256 of each program, under its name."""
     return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+
+
+def system(programs: Iterable[Path], started: dict[str, Path]) -> dict[str, str]:
+    """The SHA-256 of the programs of this machine that ours start, and of the libraries that all of these load, under
+    their names. The C library is left out, for which `versions` speaks."""
+    found = dict(started)
+    for program in (*programs, *started.values()):
+        found |= _libraries(program)
+    return hashes(dict(sorted(found.items())))
+
+
+def _libraries(program: Path) -> dict[str, Path]:
+    """The libraries that the loader finds for a program; none of a script or a static one."""
+    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
+    return {name: Path(path) for name, path in _LOADED.findall(done.stdout) if not _OF_LIBC.match(name)}
 
 
 def commits(files: dict[str, Path]) -> dict[str, str]:

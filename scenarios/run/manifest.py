@@ -11,7 +11,7 @@ from typing import Any
 
 from netcommon import binaries, run_format
 from netcommon.errors import UsageError
-from scenarios.plan import gateway_commands, model_files
+from scenarios.plan import flows, gateway_commands, model_files
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, make_plan
 from scenarios.run import machine
@@ -41,6 +41,7 @@ def first(plan: Plan, *, quick: bool, choice: TimeChoice) -> dict[str, Any]:
         "kernel": machine.kernel(),
         "versions": machine.versions(),
         "hashes": machine.hashes(files),
+        "system": machine.system([*files.values()], started_by_them(plan)),
         "commits": machine.commits(files),
         "sysctls": {},
         "offloads": {},
@@ -67,6 +68,15 @@ def programs(plan: Plan) -> dict[str, Path]:
     return found
 
 
+def started_by_them(plan: Plan) -> dict[str, Path]:
+    """The machine's own programs that ours start for the plan's trials."""
+    all_flows = [one.setting for trial in plan.trials for one in flows.of(trial.setting)]
+    names = ["iperf3"] if any(setting.transfer.tool == "iperf3" for setting in all_flows) else []
+    names += ["ip", "nft"] if any(setting.gateway.kind == "lft" for setting in all_flows) else []
+    found = {name: gateway_commands.located(name) for name in names}
+    return {name: path for name, path in found.items() if path}
+
+
 def replan(manifest: dict[str, Any], run_dir: Path = Path()) -> Plan:
     """The same plan again, from the resolved scenario in the manifest: the same numbers, seeds and order, and the files
     that the run carries. UsageError for a run of captures that others made, which has no plan."""
@@ -77,8 +87,8 @@ def replan(manifest: dict[str, Any], run_dir: Path = Path()) -> Plan:
 
 
 def apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """The names of what two runs ran that was not the same: programs, kernel, C library, lfp. What one of the manifests
-    does not say is left out."""
+    """The names of what two runs ran that was not the same: programs, what these start and load, kernel, C library,
+    lfp. What one of the manifests does not say is left out."""
     ours, theirs = _ran(one), _ran(other)
     return [name for name, what in ours.items() if what and theirs.get(name) and what != theirs[name]]
 
@@ -88,7 +98,8 @@ def _ran(manifest: Mapping[str, Any]) -> dict[str, str | None]:
     versions, virtual = manifest.get("versions") or {}, manifest.get("virtual") or {}
     kernel = virtual.get("kernel_sha256") or manifest.get("kernel")
     commit = (manifest.get("commits") or {}).get("lfp") or versions.get("lfp")
-    return dict(manifest.get("hashes") or {}) | {"kernel": kernel, "libc": versions.get("libc"), "lfp": commit}
+    files = dict(manifest.get("hashes") or {}) | dict(manifest.get("system") or {})
+    return files | {"kernel": kernel, "libc": versions.get("libc"), "lfp": commit}
 
 
 def write(run_dir: Path, manifest: dict[str, Any]) -> None:

@@ -294,14 +294,15 @@ def test_programs_and_kernels_that_are_not_the_same_are_named(
     base, run = (make(name, {0: noisy(100e6, 8, 1)}) for name in ("base", "run"))
     said: dict[str, Any] = {
         "hashes": {"rttcp": "1", "comet-delay": "2"}, "virtual": {"kernel_sha256": "3"}, "commits": {"lfp": "4"},
-        "versions": {"python": "3.11.7", "libc": "glibc 2.36"},
+        "versions": {"python": "3.11.7", "libc": "glibc 2.36"}, "system": {"iperf3": "6", "libiperf.so.0": "7"},
     }  # fmt: skip
     (base / "manifest.json").write_text(json.dumps(said))
     for other, names in (
         ({"versions": {"python": "3.13.0", "libc": "glibc 2.36"}}, None),
         ({"hashes": {"rttcp": "1", "comet-delay": "5"}, "virtual": {"kernel_sha256": "6"}}, "comet-delay, kernel"),
         ({"versions": {"libc": "glibc 2.41"}, "commits": {"lfp": "4-dirty"}}, "libc, lfp"),
-        ({"hashes": {}, "commits": {}, "versions": {}}, None),
+        ({"system": {"iperf3": "6", "libiperf.so.0": "8"}}, "libiperf.so.0"),
+        ({"hashes": {}, "commits": {}, "versions": {}, "system": {}}, None),
     ):
         (run / "manifest.json").write_text(json.dumps(said | other))
         assert cli.run(["compare", str(base), str(run)]) == 0

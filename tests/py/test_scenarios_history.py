@@ -178,11 +178,24 @@ def test_the_programs_of_a_foreign_gateway_are_known(
     assert set(files) == {"comet-delay", "rttcp", "timer-witness", str(checkout), "sh"}
     wrong = make_plan(Document("x", values | {"gateway": {"kind": "command", "near": "'", "far": "  "}}), 1)
     assert set(manifest.programs(wrong)) == {"comet-delay", "rttcp", "timer-witness"}
+    assert not manifest.started_by_them(plan)
     hashes = {"rttcp": "e" * 64, str(checkout): machine.hashes(files)[str(checkout)]}
     write_run(tmp_path / "runs" / "x-a", 100, [10, 20], hashes=hashes)
     assert cli.run(["history", "--runs-dir", str(tmp_path / "runs")]) == 0
     shown = capsys.readouterr().out
     assert hashes[str(checkout)][:12] in shown and "e" * 12 not in shown
+
+
+def test_what_our_programs_start_and_load_is_known() -> None:
+    """iperf3 is a few lines; what it does is in libiperf. lft-gateway starts ip and nft."""
+    values = {"scenario": {"name": "x"}, "path": {"delay": "5ms"}, "transfer": {"duration": "1s", "tool": "iperf3"}}
+    flow = {"flow": {"second": {"tool": "rttcp"}}}
+    plan = make_plan(Document("x", values | flow | {"gateway": {"kind": "lft", "rate": "10Mbit"}}), 1)
+    found = manifest.started_by_them(plan)
+    assert set(found) == {"iperf3", "ip", "nft"}
+    told = machine.system([binaries.find("rttcp")], found)
+    assert {"iperf3", "ip", "nft", "libiperf.so.0"} <= set(told) and not any("libc.so" in name for name in told)
+    assert all(len(digest) == 64 for digest in told.values())
 
 
 def test_a_damaged_manifest_does_not_hide_the_other_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
