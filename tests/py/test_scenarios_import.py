@@ -382,6 +382,17 @@ def test_a_set_of_files_is_one_capture(tmp_path: Path) -> None:
     assert same_but_for_ends(flows) == same_but_for_ends(direct)
 
 
+def test_cut_headers_are_anonymised_as_they_are_analysed(tmp_path: Path) -> None:
+    """60 octets of each frame end within the options, where there are any."""
+    files = [tmp_path / name for name in ("snd.pcap", "rcv.pcap")]
+    for file, target in zip(FULL, files, strict=True):
+        command: list[str | Path] = ["editcap", "-F", "nsecpcap", "-s", "60", file, target]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+    hidden = json.loads((made(tmp_path, *files, "--anonymise") / "trials/0000/summary.json").read_text())
+    assert same_but_for_ends(hidden["flows"]) == same_but_for_ends(both(tmp_path, files)["flows"])
+    assert hidden["flows"]
+
+
 def test_what_tcpdump_writes_again_is_imported(tmp_path: Path) -> None:
     """Microseconds and a snap length, as tcpdump has them by default on older systems."""
     files = [tmp_path / file.name for file in FULL]

@@ -90,14 +90,16 @@ static void write_addresses(struct pl_pan *pan, const struct nc_packet *packet, 
     memcpy(out + at + n, address, n);
 }
 
+/* `n`: what the capture has of the header, which may end within the options. */
 static void write_tcp(struct pl_pan *pan, const struct nc_packet *packet, const uint8_t *from, size_t n, uint8_t *out)
 {
+    size_t whole = TCP + packet->tcp.options_len;
     memset(out, 0, TCP);
     nc_put16(out, pl_pan_port(pan, packet->src_port));
     nc_put16(out + 2, pl_pan_port(pan, packet->dst_port));
     nc_put32(out + 4, packet->tcp.seq);
     nc_put32(out + 8, packet->tcp.ack);
-    nc_put16(out + 12, (uint16_t)(n / 4 << 12 | packet->tcp.flags));
+    nc_put16(out + 12, (uint16_t)(whole / 4 << 12 | packet->tcp.flags));
     nc_put16(out + 14, packet->tcp.window);
     copy_options(from + TCP, n - TCP, out + TCP);
 }
@@ -105,8 +107,8 @@ static void write_tcp(struct pl_pan *pan, const struct nc_packet *packet, const 
 size_t pl_anonymous_packet(struct pl_pan *pan, const struct pl_frame *frame, const struct nc_packet *packet,
                            uint8_t out[PL_ANONYMOUS_MAX], uint32_t *wire)
 {
-    size_t tcp_len = packet->payload_offset - packet->l4_offset, ip_len = packet->ip_version == 4 ? IPV4 : IPV6;
-    uint64_t len = (uint64_t)tcp_len + packet->payload_len;
+    size_t there = packet->payload_offset - packet->l4_offset, ip_len = packet->ip_version == 4 ? IPV4 : IPV6;
+    uint64_t len = (uint64_t)TCP + packet->tcp.options_len + packet->payload_len;
     uint8_t *ip = out + SLL2;
     write_link(out, packet->ip_version, packet->if_index ? packet->if_index : frame->interface + 1);
     if (packet->ip_version == 4)
@@ -118,10 +120,10 @@ size_t pl_anonymous_packet(struct pl_pan *pan, const struct pl_frame *frame, con
         uint16_t sum = nc_csum_fold(nc_csum_add(0, ip, IPV4));
         memcpy(ip + 10, &sum, sizeof sum);
     }
-    write_tcp(pan, packet, frame->data + packet->l4_offset, tcp_len, ip + ip_len);
+    write_tcp(pan, packet, frame->data + packet->l4_offset, there, ip + ip_len);
     uint64_t whole = SLL2 + ip_len + len;
     *wire = whole < UINT32_MAX ? (uint32_t)whole : UINT32_MAX;
-    return SLL2 + ip_len + tcp_len;
+    return SLL2 + ip_len + there;
 }
 
 static bool is_tcp(const struct pl_frame *frame, bool tunnels, struct nc_packet *packet)
@@ -133,7 +135,8 @@ static bool is_tcp(const struct pl_frame *frame, bool tunnels, struct nc_packet 
     enum nc_decoded decoded = tunnels
                                   ? nc_tunnel_decode(link, frame->data, frame->captured, frame->wire, packet, &depth)
                                   : nc_packet_decode(link, frame->data, frame->captured, frame->wire, packet);
-    return decoded == NC_DECODED && packet->l4 == NC_L4_TCP && !packet->fragment;
+    bool whole = decoded == NC_DECODED || (decoded == NC_TRUNCATED && packet->tcp.cut);
+    return whole && packet->l4 == NC_L4_TCP && !packet->fragment;
 }
 
 int pl_anonymise(struct pl_reader *reader, struct pl_writer *writer, struct pl_pan *pan, bool tunnels,

@@ -30,13 +30,14 @@ static void look(struct pl_pan *pan, const struct pl_frame *frame)
     uint32_t wire;
     struct nc_packet packet, again;
     enum nc_link link = (enum nc_link)frame->link;
-    if (frame->link == PL_LINK_UNKNOWN ||
-        nc_packet_decode(link, frame->data, frame->captured, frame->wire, &packet) != NC_DECODED ||
-        packet.l4 != NC_L4_TCP || packet.fragment)
+    if (frame->link == PL_LINK_UNKNOWN)
+        return;
+    enum nc_decoded decoded = nc_packet_decode(link, frame->data, frame->captured, frame->wire, &packet);
+    if (packet.l4 != NC_L4_TCP || packet.fragment || (decoded != NC_DECODED && !packet.tcp.cut))
         return;
     size_t n = pl_anonymous_packet(pan, frame, &packet, out, &wire);
     check(n <= sizeof out && wire >= n);
-    check(nc_packet_decode(NC_LINK_SLL2, out, n, wire, &again) == NC_DECODED);
+    check(nc_packet_decode(NC_LINK_SLL2, out, n, wire, &again) == decoded);
     check(again.payload_offset == n);
     check_alike(&packet, &again);
 }
