@@ -64,3 +64,13 @@ def test_without_captures_samples_bound_a_share_and_seconds_do_not(tmp_path: Pat
     assert counted["metrics"]["flows_common_ns"] > 0
     assert counted["metrics"]["flow_share"] is None and counted["metrics"]["flows_bps"] is None
     assert "too coarsely" in shown(tmp_path)
+
+
+def test_a_paced_flow_next_to_one_that_fills_the_line_is_limited_by_its_pace(tmp_path: Path) -> None:
+    """It sends its 5 of 50 Mbit/s throughout; the queue that it meets is the other flow's."""
+    paced = 'congestion = "cubic"\n[flow.rival]\nstart = "300ms"\npace = "5Mbit"\nduration = "1.5s"'
+    text = SCENARIO.replace('congestion = "cubic"\n[flow.rival]\nstart = "1.7s"', paced).replace("bbr", "cubic")
+    (known,) = ran(tmp_path, text)
+    rival = known["flows"][0]["metrics"]
+    assert rival["limited_pacing"] > 0.8
+    assert rival["limited_path_rate"] < 0.09 / 1.6  # a round trip with a full queue, in its start

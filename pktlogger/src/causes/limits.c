@@ -81,9 +81,14 @@ static uint32_t first_steady(const struct pl_limits *l)
     return l->number + 1 > PL_STEADY_ROUNDS ? l->number + 1 - PL_STEADY_ROUNDS : 0;
 }
 
-static bool unheld(struct pl_limits *l, int64_t now_ns)
+/* What the samples of this round show, up to now. */
+static struct pl_samples_seen round_seen(struct pl_limits *l, int64_t now_ns)
 {
-    struct pl_samples_seen seen = pl_samples_over(&l->round_samples, l->round.t0_ns, now_ns, l->rounds.mss);
+    return pl_samples_over(&l->round_samples, l->round.t0_ns, now_ns, l->rounds.mss);
+}
+
+static bool unheld(struct pl_samples_seen seen)
+{
     return (seen.unsent + seen.idle) * 2 > seen.n;
 }
 
@@ -91,7 +96,9 @@ static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     bool relabel = false;
     l->round.t1_ns = sent->t_ns;
-    l->round.unheld = unheld(l, sent->t_ns);
+    struct pl_samples_seen seen = round_seen(l, sent->t_ns);
+    l->round.unheld = unheld(seen);
+    l->round.pace_bytes_per_s = seen.pace_bytes_per_s;
     if (l->mode == PL_MODE_NORMAL && l->round.flight)
         l->last_cause = pl_round_judge(&l->rounds, &l->round, &relabel);
     pl_spans_close(&l->spans, l->last_cause);
@@ -109,7 +116,7 @@ static enum pl_limit_cause carried(struct pl_limits *l, int64_t now_ns)
         return l->last_cause;
     if (l->round.shut)
         return PL_LIMIT_RECEIVER_WINDOW;
-    return unheld(l, now_ns) ? pl_round_window(&l->rounds) : PL_LIMIT_SEND_BUFFER;
+    return unheld(round_seen(l, now_ns)) ? pl_round_window(&l->rounds) : PL_LIMIT_SEND_BUFFER;
 }
 
 /* A round that does not come to its end has the cause of the one before. Where that was not slow start, which lets a
@@ -117,7 +124,10 @@ static enum pl_limit_cause carried(struct pl_limits *l, int64_t now_ns)
 static void cut_round(struct pl_limits *l, int64_t now_ns)
 {
     bool standing = l->round.queue_ns >= l->rounds.standing_ns && l->last_cause != PL_LIMIT_SLOW_START;
-    pl_spans_close(&l->spans, standing ? PL_LIMIT_PATH_RATE : carried(l, now_ns));
+    l->round.pace_bytes_per_s = round_seen(l, now_ns).pace_bytes_per_s;
+    pl_spans_close(&l->spans, pl_round_at_pace(&l->round) ? PL_LIMIT_PACING
+                              : standing                  ? PL_LIMIT_PATH_RATE
+                                                          : carried(l, now_ns));
     l->round = fresh_round(l->round.end, now_ns);
 }
 

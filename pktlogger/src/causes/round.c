@@ -6,7 +6,10 @@
 #define VERY_EVEN 1.15
 #define CLOCKED_SHARE 0.5
 #define BUSY 0.98       /* of its time, and the bottleneck worked all the time */
+#define LIGHT 0.5       /* of its time */
 #define PACED_PACKETS 4 /* fewer are even by chance */
+#define NS_PER_S 1e9
+#define AT_PACE 0.97 /* of the rate that the program allows: the kernel sends a little ahead of it, or behind */
 
 static bool grown(const struct pl_rounds *rounds, const struct pl_round *round)
 {
@@ -33,12 +36,24 @@ static bool busy(const struct pl_round *round)
     return round->work_ns > 0 && round->work_ns >= BUSY * (double)(round->t1_ns - round->t0_ns);
 }
 
+/* True when others must have made any queue that stood: what was sent is little for the bottleneck. */
+static bool light(const struct pl_round *round)
+{
+    return round->work_ns > 0 && round->work_ns < LIGHT * (double)(round->t1_ns - round->t0_ns);
+}
+
 static bool paced(const struct pl_round *round, bool still)
 {
     if (round->packets < PACED_PACKETS || round->time_ns <= 0)
         return false;
     double uneven = round->unevenness * round->bytes / (round->time_ns * round->time_ns);
     return (uneven < EVEN && round->clocked < CLOCKED_SHARE * round->bytes) || (still && uneven < VERY_EVEN);
+}
+
+bool pl_round_at_pace(const struct pl_round *round)
+{
+    return round->packets >= PACED_PACKETS && round->pace_bytes_per_s &&
+           round->bytes * NS_PER_S >= AT_PACE * (double)round->pace_bytes_per_s * round->time_ns;
 }
 
 enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel)
@@ -48,7 +63,9 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
     *relabel = false;
     rounds->last_flight = round->flight;
     rounds->filled = rounds->filled || round->queue_ns >= rounds->standing_ns;
-    if (round->queue_ns >= rounds->standing_ns)
+    if (pl_round_at_pace(round))
+        return PL_LIMIT_PACING;
+    if (round->queue_ns >= rounds->standing_ns && !(grew && rounds->opening && light(round)))
         return PL_LIMIT_PATH_RATE;
     if (grew && rounds->opening)
         return PL_LIMIT_SLOW_START;

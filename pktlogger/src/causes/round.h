@@ -19,6 +19,7 @@ struct pl_round {
     bool shut;                         /* the receiver's window left no room for the packet before, once at least */
     bool blind;                        /* the receiver's window is not known */
     double clocked;                    /* bytes sent at once after an acknowledgement */
+    uint64_t pace_bytes_per_s;         /* the most that the program allows; 0: not known */
 };
 
 /* What earlier rounds tell. */
@@ -42,6 +43,9 @@ static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds
 {
     return rounds->marked ? PL_LIMIT_ECN : PL_LIMIT_CONGESTION_AVOIDANCE;
 }
+
+/* True when it was sent at the rate that its program allows, whatever the path could carry. */
+bool pl_round_at_pace(const struct pl_round *round);
 
 /* The cause of a round that is over. *relabel: the steady rounds before it have this cause, too. */
 enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel);

@@ -11,7 +11,7 @@
 #define NEAR_NS (2 * MS)            /* the kernel counts a time-out, and sends, within this of the capture's time */
 #define LEAST_TIMEOUT_NS (200 * MS) /* no two time-outs are closer */
 
-enum column { T_NS, LOCAL_PORT, REMOTE_PORT, NOTSENT, QUEUED, SNDBUF, TOTAL_RTO, OPENING, COLUMNS };
+enum column { T_NS, LOCAL_PORT, REMOTE_PORT, NOTSENT, QUEUED, SNDBUF, TOTAL_RTO, OPENING, PACE, COLUMNS };
 
 static const struct {
     const char *name;
@@ -26,6 +26,7 @@ static const struct {
     [SNDBUF] = {"sndbuf_bytes", UINT32_MAX, false},
     [TOTAL_RTO] = {"total_rto", UINT16_MAX, false},
     [OPENING] = {"opening_bytes", INT64_MAX / 2, false},
+    [PACE] = {"max_pacing_rate_bytes_per_s", UINT64_MAX, false},
 };
 
 /* Which columns a file has, in its order. */
@@ -40,9 +41,10 @@ static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, char st
     const uint8_t *first = at;
     *value = 0;
     for (; at < end && *at >= '0' && *at <= '9'; at++) {
-        *value = *value * 10 + (uint64_t)(*at - '0');
-        if (*value > limit)
+        uint64_t digit = (uint64_t)(*at - '0');
+        if (*value > (limit - digit) / 10)
             return NULL;
+        *value = *value * 10 + digit;
     }
     if (at == first || (stop ? at == end || *at != (uint8_t)stop : at != end))
         return NULL;
@@ -66,6 +68,7 @@ static bool read_line(const uint8_t *at, const uint8_t *end, const struct header
         .sndbuf_bytes = (uint32_t)values[SNDBUF],
         .total_rto = (uint32_t)values[TOTAL_RTO],
         .opening_bytes = values[OPENING],
+        .pace_bytes_per_s = values[PACE],
     };
     return true;
 }
@@ -122,7 +125,8 @@ int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, con
             if (!read_header(at, stop, &header))
                 return nc_fail(error, NC_EXIT_USAGE,
                                "'%.200s' line 1: want 't_ns,local_port,remote_port,notsent_bytes', and where they are "
-                               "known 'queued_bytes,sndbuf_bytes', 'total_rto' and 'opening_bytes'",
+                               "known 'queued_bytes,sndbuf_bytes', 'total_rto', 'opening_bytes' and "
+                               "'max_pacing_rate_bytes_per_s'",
                                name);
         } else if (!read_line(at, stop, &header, &sample))
             return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %llu: want %d numbers with commas between", name,
@@ -186,7 +190,8 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
     struct pl_samples_seen seen = {.sized = true};
     while (samples->at < samples->n && samples->first[samples->at].t_ns < t0_ns)
         samples->at++;
-    for (size_t i = samples->at; i < samples->n && samples->first[i].t_ns < t1_ns; i++) {
+    size_t i = samples->at;
+    for (; i < samples->n && samples->first[i].t_ns < t1_ns; i++) {
         const struct pl_send_sample *sample = &samples->first[i];
         seen.n++;
         bool unsent = sample->notsent_bytes >= mss, full = sample->queued_bytes > sample->sndbuf_bytes / 3 * 2;
@@ -195,6 +200,7 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
         seen.idle += sample->sndbuf_bytes && !full && !unsent;
         seen.sized = seen.sized && sample->sndbuf_bytes;
     }
+    seen.pace_bytes_per_s = i ? samples->first[i - 1].pace_bytes_per_s : 0;
     return seen;
 }
 

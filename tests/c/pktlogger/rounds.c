@@ -246,6 +246,47 @@ static void a_loss_after_the_marks_makes_it_congestion_avoidance(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 159);
 }
 
+/* Another flow keeps a queue standing; this one begins, and sends a tenth of what the bottleneck carries. */
+static void slow_start_into_the_queue_of_others_is_slow_start(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin_behind(&run, MS / 20);
+    run.queue_ns = 20 * MS;
+    for (int packets = 10; packets <= 80; packets *= 2)
+        burst(&run, packets);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SLOW_START] >= 159 && ms[PL_LIMIT_SLOW_START] <= 161);
+}
+
+/* Another flow keeps a queue standing, so each packet meets one; the program's own limit is lower than its share. */
+static void at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_there_is(void)
+{
+    static const struct {
+        uint64_t pace_bytes_per_s;
+        enum pl_limit_cause cause;
+    } cases[] = {{1000 * MSS, PL_LIMIT_PACING},    /* a packet each millisecond: what is sent */
+                 {1200 * MSS, PL_LIMIT_PATH_RATE}, /* what is sent is less than the program allows */
+                 {INT64_MAX, PL_LIMIT_PATH_RATE},  /* no limit */
+                 {0, PL_LIMIT_PATH_RATE}};         /* not known */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        const struct pl_send_sample sample = {.t_ns = 1, .pace_bytes_per_s = cases[i].pace_bytes_per_s};
+        begin_as(&run, (struct pl_limits_path){.samples = {.first = &sample, .n = 1}});
+        run.queue_ns = 20 * MS;
+        for (int n = 0; n < 40; n++)
+            send(&run, MS, false);
+        for (int n = 0; n < 400; n++) {
+            acknowledge(&run, MS / 2, MSS, false);
+            send(&run, MS / 2, false);
+        }
+        end(&run, ms);
+        CHECK(ms[cases[i].cause] >= 350);
+    }
+}
+
 int main(void)
 {
     RUN(doubling_is_slow_start_and_one_more_is_not);
@@ -263,5 +304,7 @@ int main(void)
     RUN(a_queue_until_a_loss_is_the_paths_rate);
     RUN(a_flight_that_marks_hold_down_is_no_send_buffer);
     RUN(a_loss_after_the_marks_makes_it_congestion_avoidance);
+    RUN(slow_start_into_the_queue_of_others_is_slow_start);
+    RUN(at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_there_is);
     return 0;
 }

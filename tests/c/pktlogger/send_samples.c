@@ -43,6 +43,13 @@ static void a_file_says_which_columns_it_has(void)
     pl_send_samples_free(&samples);
     CHECK_EQ(parse(&samples, "t_ns,local_port,remote_port,notsent_bytes\n1,2,3,4", &error), 0);
     CHECK_EQ(samples.list.at->total_rto, PL_NO_TOTAL_RTO);
+    CHECK_EQ(samples.list.at->pace_bytes_per_s, 0);
+    pl_send_samples_free(&samples);
+#define PACED "t_ns,local_port,remote_port,notsent_bytes,max_pacing_rate_bytes_per_s\n1,2,3,4,"
+    CHECK_EQ(parse(&samples, PACED "18446744073709551615", &error), 0);
+    CHECK(samples.list.at->pace_bytes_per_s == UINT64_MAX);
+    pl_send_samples_free(&samples);
+    CHECK_EQ(parse(&samples, PACED "18446744073709551616", &error), -1);
     pl_send_samples_free(&samples);
 }
 
