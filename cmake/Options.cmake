@@ -50,6 +50,8 @@ if(LFP_SANITIZE)
     add_compile_options(-fsanitize=fuzzer-no-link)
   endif()
   add_link_options(-fsanitize=address,undefined)
+  # gcc says so by itself; clang before 21 does not
+  add_compile_definitions($<$<C_COMPILER_ID:Clang>:__SANITIZE_ADDRESS__=1>)
 endif()
 
 if(LFP_COST)

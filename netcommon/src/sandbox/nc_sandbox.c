@@ -20,11 +20,6 @@
 #include "nc_calls.h"
 #include "nc_log.h"
 
-#ifdef __has_feature /* clang's way to say it */
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
 #if defined(__SANITIZE_ADDRESS__)
 enum { SANITIZED = 1 };
 #else
