@@ -57,6 +57,15 @@ static const struct key pie_keys[] = {
     SWITCH("ecn", false, ecn),
     {0},
 };
+static const struct key fq_codel_keys[] = {
+    QUANTITY("limit", COUNT, 10240, 1, UINT64_C(1) << 32, fq_codel.limit_packets),
+    QUANTITY("memory", BYTES, 32 << 20, 1, TIB, fq_codel.memory_bytes),
+    QUANTITY("quantum", BYTES, 1514, 256, 1 << 20, fq_codel.quantum_bytes),
+    QUANTITY("target", DURATION, 5 * NC_NS_PER_MS, 1, HOUR, codel.target_ns),
+    QUANTITY("interval", DURATION, 100 * NC_NS_PER_MS, 1, HOUR, codel.interval_ns),
+    SWITCH("ecn", true, ecn), /* as RFC 8290, 5.2.6 has it */
+    {0},
+};
 static const struct key no_keys[] = {{0}};
 
 static const struct {
@@ -67,6 +76,7 @@ static const struct {
     [AQM_RED] = {"red", red_keys},
     [AQM_CODEL] = {"codel", codel_keys},
     [AQM_PIE] = {"pie", pie_keys},
+    [AQM_FQ_CODEL] = {"fq_codel", fq_codel_keys},
 };
 _Static_assert(sizeof algorithms / sizeof algorithms[0] == AQM_N, "a name for every algorithm");
 
@@ -183,7 +193,7 @@ static int check_together(const struct aqm_params *params, struct nc_error *erro
         return nc_fail(error, NC_EXIT_USAGE, "min=%s, max=%s: min must be below max; 3 times min is a usual max",
                        nc_quantity_format(NC_UNIT_BYTES, params->red.min_bytes, a, sizeof a),
                        nc_quantity_format(NC_UNIT_BYTES, params->red.max_bytes, b, sizeof b));
-    if (params->algorithm == AQM_CODEL && params->codel.target_ns > params->codel.interval_ns)
+    if (params->codel.target_ns > params->codel.interval_ns)
         return nc_fail(error, NC_EXIT_USAGE,
                        "target=%s, interval=%s: target may not exceed interval; 5 %% of it is usual",
                        nc_quantity_format(NC_UNIT_DURATION, params->codel.target_ns, a, sizeof a),
@@ -211,7 +221,8 @@ int aqm_parse(const char *text, struct aqm_params *params, struct nc_error *erro
         *rest++ = '\0';
     struct aqm_params parsed = {.algorithm = find_algorithm(copy)};
     if (parsed.algorithm < 0)
-        return nc_fail(error, NC_EXIT_USAGE, "%s: no such queue management; allowed is one of none, red, codel, pie",
+        return nc_fail(error, NC_EXIT_USAGE,
+                       "%s: no such queue management; allowed is one of none, red, codel, pie, fq_codel",
                        quote(copy).text);
     if (rest && parsed.algorithm == AQM_NONE)
         return nc_fail(error, NC_EXIT_USAGE, "none takes no keys; leave out %s", *rest ? quote(rest).text : "':'");

@@ -58,7 +58,8 @@ struct packet_buffer *direction_reserve(struct direction *d)
 static void offer_parts(struct direction *d, const struct nc_super *super, struct packet_buffer *buffer,
                         uint64_t now_ns)
 {
-    bool flows = d->params.harmonize_bps || channels_by_flow(&d->params);
+    bool flows =
+        d->params.harmonize_bps || channels_by_flow(&d->params) || discipline_of(d->models.aqm.algorithm)->by_flow;
     uint64_t flow = flows ? pipeline_flow(&super->packet) : 0;
     for (uint32_t i = 0; i < super->parts; i++) {
         struct wire_packet packet = {.number = d->stats.in_packets++,

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_N };
+enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_FQ_CODEL, AQM_N };
 
 /* Ratios in parts per billion (NC_RATIO_ONE is 100 %). */
 struct red_params {
@@ -28,6 +28,11 @@ struct pie_params {
     bool derandomize;              /* keeps drops from being too close together or too far apart */
 };
 
+struct fq_codel_params {
+    uint64_t limit_packets, memory_bytes; /* that wait at most, of all flows */
+    uint64_t quantum_bytes;               /* that a flow sends in its turn */
+};
+
 struct aqm_params {
     int algorithm; /* enum aqm_algorithm */
     bool ecn;
@@ -35,7 +40,8 @@ struct aqm_params {
      * average falls while the line is idle; 0: as if the time of one packet had passed. */
     uint64_t link_rate_bps;
     struct red_params red;
-    struct codel_params codel;
+    struct codel_params codel; /* of FQ-CoDel, too */
+    struct fq_codel_params fq_codel;
     struct pie_params pie;
 };
 

@@ -7,6 +7,7 @@
  *   codel      RFC 8289, the pseudo-code of section 5 with its reuse of `count`
  *   pie        RFC 8033, sections 4.1 to 4.4; delay measured by sojourn time; of section 5 ECN (5.1) and, when asked
  *              for, de-randomisation (5.4). Left out: dequeue rate estimation, on/off threshold, cap of the adjustment
+ *   fq_codel   RFC 8290
  *
  * The code is pure and fit for a kernel: time is passed in, chance is drawn from (key, packet number), the caller
  * allocates packets and the discipline's own memory, and nothing here parses, prints or calls libm. RED and PIE compute
@@ -63,6 +64,7 @@ enum { QUEUE_FACTS_MAX = 8 };
 
 struct discipline {
     size_t own_bytes; /* of memory that it needs, zero at first */
+    bool by_flow;     /* looks at the flows of packets */
     /* Offers a packet at its arrival. FATE_PASS: it waits now, perhaps marked. Otherwise it is dropped, and the
      * caller's. */
     enum fate (*enqueue)(struct queue *queue, const struct queue_settings *settings, struct queued *packet);
@@ -79,7 +81,7 @@ struct discipline {
     void (*leave)(struct queue *queue, struct queued_list *waiting);
 };
 
-extern const struct discipline discipline_plain, discipline_red, discipline_codel, discipline_pie;
+extern const struct discipline discipline_plain, discipline_red, discipline_codel, discipline_pie, discipline_fq_codel;
 
 /* The discipline of an algorithm. */
 const struct discipline *discipline_of(int algorithm);

@@ -29,6 +29,7 @@ static void texts_round_trip(void)
     round_trip("codel", "codel:target=5ms,interval=100ms,ecn=off");
     round_trip("codel:target=5ms,interval=100ms", "codel:target=5ms,interval=100ms,ecn=off");
     round_trip("codel:ecn=on,target=1.5ms", "codel:target=1.5ms,interval=100ms,ecn=on");
+    round_trip("fq_codel", "fq_codel:limit=10240,memory=32MB,quantum=1514,target=5ms,interval=100ms,ecn=on");
     round_trip(
         "pie",
         "pie:target=15ms,update=15ms,alpha=0.125,beta=1.25,burst=150ms,ecn_threshold=10%,derandomize=off,ecn=off");
@@ -46,6 +47,13 @@ static void defaults_are_the_rfcs(void)
     CHECK_EQ(p.codel.target_ns, 5 * NC_NS_PER_MS); /* RFC 8289, 4.2 and 4.3 */
     CHECK_EQ(p.codel.interval_ns, 100 * NC_NS_PER_MS);
     CHECK(!p.ecn);
+    CHECK_EQ(aqm_parse("fq_codel", &p, &error), 0);
+    CHECK_EQ(p.algorithm, AQM_FQ_CODEL);
+    CHECK_EQ(p.codel.target_ns, 5 * NC_NS_PER_MS); /* RFC 8290, 5.2.1 to 5.2.6 */
+    CHECK_EQ(p.codel.interval_ns, 100 * NC_NS_PER_MS);
+    CHECK_EQ(p.fq_codel.limit_packets, 10240);
+    CHECK_EQ(p.fq_codel.quantum_bytes, 1514);
+    CHECK(p.ecn);
     CHECK_EQ(aqm_parse("pie", &p, &error), 0);
     CHECK_EQ(p.algorithm, AQM_PIE);
     CHECK_EQ(p.pie.target_ns, 15 * NC_NS_PER_MS); /* RFC 8033, 4.2, 4.4, 5.1 */
@@ -62,9 +70,9 @@ static void mistakes_are_named_in_one_line(void)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"", "'': no such queue management; allowed is one of none, red, codel, pie"},
-        {"codl", "'codl': no such queue management; allowed is one of none, red, codel, pie"},
-        {"RED", "'RED': no such queue management; allowed is one of none, red, codel, pie"},
+        {"", "'': no such queue management; allowed is one of none, red, codel, pie, fq_codel"},
+        {"codl", "'codl': no such queue management; allowed is one of none, red, codel, pie, fq_codel"},
+        {"RED", "'RED': no such queue management; allowed is one of none, red, codel, pie, fq_codel"},
         {"none:ecn=on", "none takes no keys; leave out 'ecn=on'"},
         {"codel:", "'': want KEY=VALUE, for example ecn=on"},
         {"codel:target=5ms,", "'': want KEY=VALUE, for example ecn=on"},
@@ -75,6 +83,7 @@ static void mistakes_are_named_in_one_line(void)
         {"codel:target=1ms,target=2ms", "target: given twice; give it once"},
         {"codel:ecn=yes", "ecn='yes': allowed is on or off"},
         {"codel:target=200ms", "target=200ms, interval=100ms: target may not exceed interval; 5 % of it is usual"},
+        {"fq_codel:quantum=100", "quantum='100': out of range; allowed is 256 to 1MB"},
         {"red:min=90KB", "min=90KB, max=90KB: min must be below max; 3 times min is a usual max"},
         {"red:p=200%", "p='200%': out of range; allowed is 0.0000001% to 100%"},
         {"pie:alpha=fast", "alpha='fast': not a gain; want a decimal per second, for example 0.125"},

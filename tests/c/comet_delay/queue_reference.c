@@ -48,6 +48,12 @@ static const struct {
       {"red:min=3KB,max=20KB", 0, 0, 10 * MBIT, QUEUE_DROP_TAIL},
       {"none", 0, 0, 0, QUEUE_DROP_TAIL},
       {"codel:ecn=on", 1 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
+    {"fq_codel", {{"fq_codel:memory=200KB", 0, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
+    {"fq_codel, changes",
+     {{"fq_codel:target=2ms,interval=20ms", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL},
+      {"none", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_HEAD},
+      {"fq_codel:quantum=300,ecn=off", 0, 60, 30 * MBIT, QUEUE_DROP_HEAD},
+      {"fq_codel", 1 * KB, 0, 0, QUEUE_DROP_TAIL}}},
 };
 
 /* The mean gap of packets of 1,050 bytes in the mean is 0.84 ms at 10 Mbit/s. */
@@ -128,6 +134,16 @@ static const struct outcome expected[DISCIPLINES][LOADS] = {
      {0x5f24a7da2230bd87, 26081, 7134, 2785, 16},
      {0xb687eaf4a86980b0, 21798, 11827, 2375, 0},
      {0x799922e9aab47467, 24400, 10156, 1444, 4}},
+    /* fq_codel */
+    {{0xc83b0645546b6315, 35419, 438, 143, 178},
+     {0xa3daa69ce508e047, 26835, 3779, 5386, 5404},
+     {0x5d5dfd91493e9795, 24025, 11407, 568, 569},
+     {0xdeea4fca536784c7, 29870, 2713, 3417, 3554}},
+    /* fq_codel, changes */
+    {{0x95fb0327576c14fc, 34834, 1010, 156, 159},
+     {0xce0cb3455b3d1b08, 28653, 5510, 1837, 1695},
+     {0x62aaf09193c0a48b, 24106, 10805, 1089, 982},
+     {0x2f4e13537f6f87fe, 28690, 6425, 885, 839}},
 };
 /* clang-format on */
 

@@ -57,6 +57,8 @@ static struct params params_for(size_t size)
                             .forge_ppb = NC_RATIO_ONE / 4,
                             .reorder_ppb = NC_RATIO_ONE / 4,
                             .reorder_by_ns = 3000000};
+    if (size % 7 == 0)
+        snprintf(params.aqm, sizeof params.aqm, "fq_codel:target=1ms,interval=10ms,memory=100KB");
     if (size % 11 == 0)
         snprintf(params.only, sizeof params.only, "data,!fin,min-size=100,!dst=10.0.0.0/9");
     return params;

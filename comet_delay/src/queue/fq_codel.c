@@ -1,0 +1,193 @@
+/* FQ-CoDel (RFC 8290): a queue for each flow, served in turn by deficit round robin with a list of new flows that goes
+ * first, and CoDel in each queue. What the RFC leaves open is here as in Linux: flows are hashed to 1,024 queues by
+ * addresses, protocol and ports, perturbed by the seed; a queue that is full drops from the head of its fattest flow,
+ * half of what the flow holds and at most 64 packets at a time. A packet that is marked or dropped by CoDel is chosen
+ * as in codel.c. The bounds of the box (--queue, --queue-packets) hold beside those of the text. */
+#include "laws.h"
+#include "nc_range.h"
+
+enum { FLOWS = 1024, DROP_BATCH = 64 };
+
+struct flow {
+    struct queued_list list;
+    struct flow *next; /* in a list of flows, when `listed` */
+    int64_t credits;   /* bytes that it may still send before it is another's turn */
+    struct codel_state law;
+    bool listed;
+};
+
+struct flow_list {
+    struct flow *head, *tail;
+};
+
+struct fq_codel {
+    struct flow_list fresh, old; /* the RFC's new and old queues */
+    uint64_t quantum_bytes, since_ns, overlimit;
+    uint32_t largest_bytes;
+    uint64_t backlog_bytes[FLOWS]; /* apart from the flows, so that the fattest is found in few cache lines */
+    struct flow flows[FLOWS];
+};
+
+static void list_push(struct flow_list *list, struct flow *flow)
+{
+    flow->next = NULL;
+    if (list->head)
+        list->tail->next = flow;
+    else
+        list->head = flow;
+    list->tail = flow;
+}
+
+/* Puts a packet into the queue of its flow. */
+static void add(struct fq_codel *fq, const struct queue_settings *settings, struct queued *packet)
+{
+    uint64_t index = random_mix(packet->flow ^ settings->key) % FLOWS;
+    struct flow *flow = &fq->flows[index];
+    queued_push(&flow->list, packet);
+    fq->backlog_bytes[index] += packet->bytes;
+    fq->since_ns = nc_max(fq->since_ns, packet->arrival_ns);
+    if (flow->listed)
+        return;
+    flow->listed = true;
+    flow->credits = (int64_t)fq->quantum_bytes;
+    list_push(&fq->fresh, flow);
+}
+
+static struct queued *take(struct fq_codel *fq, struct flow *flow)
+{
+    struct queued *packet = queued_pop(&flow->list);
+    fq->backlog_bytes[flow - fq->flows] -= packet->bytes;
+    return packet;
+}
+
+/* The flow whose turn it is, or NULL when nothing waits. */
+static struct flow *turn(struct fq_codel *fq)
+{
+    for (;;) {
+        struct flow_list *list = fq->fresh.head ? &fq->fresh : &fq->old;
+        struct flow *flow = list->head;
+        if (!flow || (flow->credits > 0 && flow->list.head))
+            return flow;
+        list->head = flow->next;
+        if (flow->credits <= 0)
+            flow->credits += (int64_t)fq->quantum_bytes;
+        else if (list == &fq->old) {
+            flow->listed = false;
+            continue;
+        }
+        list_push(&fq->old, flow); /* an empty new flow, too: it may not come back as new at once (4.2) */
+    }
+}
+
+static bool is_over(const struct queue *queue, const struct queue_settings *settings)
+{
+    const struct fq_codel_params *params = &settings->aqm->fq_codel;
+    uint64_t packets = queue->packets + queue->line_packets;
+    return packets > 1 && (queue->packets > params->limit_packets || queue->bytes > params->memory_bytes ||
+                           (settings->packets_max && packets > settings->packets_max) ||
+                           (settings->bytes_max && queue_backlog_bytes(queue) > settings->bytes_max));
+}
+
+/* Drops from the head of the flow that holds the most bytes. */
+static void drop_batch(struct queue *queue, struct fq_codel *fq)
+{
+    size_t fattest = 0;
+    for (size_t i = 1; i < FLOWS; i++)
+        if (fq->backlog_bytes[i] > fq->backlog_bytes[fattest])
+            fattest = i;
+    uint64_t down_to = fq->backlog_bytes[fattest] / 2;
+    for (int n = 0; n < DROP_BATCH && fq->flows[fattest].list.head; n++) {
+        struct queued *packet = take(fq, &fq->flows[fattest]);
+        queue_uncount(queue, packet);
+        packet->fate = FATE_QUEUE;
+        queued_push(&queue->dropped, packet);
+        if (fq->backlog_bytes[fattest] <= down_to)
+            break;
+    }
+    fq->overlimit++;
+}
+
+static enum fate enqueue(struct queue *queue, const struct queue_settings *settings, struct queued *packet)
+{
+    struct fq_codel *fq = queue->own;
+    fq->quantum_bytes = settings->aqm->fq_codel.quantum_bytes;
+    fq->largest_bytes = (uint32_t)nc_max(fq->largest_bytes, packet->bytes);
+    add(fq, settings, packet);
+    queue_count(queue, packet);
+    while (queue->packets && is_over(queue, settings))
+        drop_batch(queue, fq);
+    return FATE_PASS;
+}
+
+static struct queued *dequeue(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
+                              enum fate *fate)
+{
+    struct fq_codel *fq = queue->own;
+    fq->quantum_bytes = settings->aqm->fq_codel.quantum_bytes;
+    struct flow *flow = turn(fq);
+    *fate = FATE_PASS;
+    if (!flow)
+        return NULL;
+    struct queued *packet = take(fq, flow);
+    queue_uncount(queue, packet);
+    struct aqm_packet leaving = aqm_leaving(queue, settings, packet, now_ns);
+    leaving.backlog_bytes = fq->backlog_bytes[flow - fq->flows];
+    leaving.largest_bytes = fq->largest_bytes = (uint32_t)nc_max(fq->largest_bytes, packet->bytes);
+    *fate = aqm_fate(packet, codel_leaves(&flow->law, &settings->aqm->codel, settings->aqm->ecn, &leaving));
+    if (*fate == FATE_PASS)
+        flow->credits -= packet->bytes;
+    return packet;
+}
+
+/* While packets wait the line is busy until after the last of them came, unless there is one alone. */
+static struct queue_next next(const struct queue *queue)
+{
+    const struct fq_codel *fq = queue->own;
+    return (struct queue_next){queue->packets ? fq->since_ns : UINT64_MAX, NULL};
+}
+
+static uint64_t length(const struct flow_list *list)
+{
+    uint64_t n = 0;
+    for (const struct flow *flow = list->head; flow; flow = flow->next)
+        n++;
+    return n;
+}
+
+static size_t state(const struct queue *queue, struct queue_fact *facts)
+{
+    const struct fq_codel *fq = queue->own;
+    facts[0] = (struct queue_fact){"new_flows", length(&fq->fresh)};
+    facts[1] = (struct queue_fact){"old_flows", length(&fq->old)};
+    facts[2] = (struct queue_fact){"overlimit", fq->overlimit};
+    return 3;
+}
+
+static void start(struct queue *queue, const struct queue_settings *settings, struct queued_list *waiting)
+{
+    struct fq_codel *fq = queue->own;
+    fq->quantum_bytes = settings->aqm->fq_codel.quantum_bytes;
+    for (struct queued *packet; (packet = queued_pop(waiting));)
+        add(fq, settings, packet);
+}
+
+static void leave(struct queue *queue, struct queued_list *waiting)
+{
+    struct fq_codel *fq = queue->own;
+    for (struct flow *flow; (flow = turn(fq));) {
+        struct queued *packet = take(fq, flow);
+        flow->credits -= packet->bytes;
+        queued_push(waiting, packet);
+    }
+}
+
+const struct discipline discipline_fq_codel = {
+    .own_bytes = sizeof(struct fq_codel),
+    .by_flow = true,
+    .enqueue = enqueue,
+    .dequeue = dequeue,
+    .next = next,
+    .state = state,
+    .start = start,
+    .leave = leave,
+};

@@ -1,0 +1,244 @@
+/* FQ-CoDel against what RFC 8290 promises, on the bottleneck and in virtual time: shares, sparse flows, bounds, marks. */
+#include "bottleneck.h"
+#include "check.h"
+#include "nc_clock.h"
+#include "random.h"
+
+enum { RATE_BPS = 10000000, QUANTUM = 1514, FLOWS = 40 };
+
+/* A bottleneck of 10 Mbit/s, and what became of the packets of each flow. */
+struct world {
+    struct params params;
+    struct models models;
+    struct bottleneck bottleneck;
+    uint64_t number;
+    uint64_t sent_bytes[FLOWS], sent[FLOWS], marked[FLOWS], full[FLOWS], managed[FLOWS];
+    uint64_t longest_wait_ns[FLOWS]; /* from arrival to the start on the line */
+};
+
+static struct models models_of(const char *text)
+{
+    struct models models = {.rate = {.kind = RATE_CONSTANT, .rate_bps = RATE_BPS}};
+    struct nc_error error;
+    CHECK_DONE(aqm_parse(text, &models.aqm, &error), text, error);
+    return models;
+}
+
+static struct world *world_of(const char *text, uint64_t key)
+{
+    struct world *w = calloc(1, sizeof *w);
+    CHECK(w);
+    w->models = models_of(text);
+    bottleneck_init(&w->bottleneck, key);
+    return w;
+}
+
+static void end(struct world *w)
+{
+    bottleneck_free(&w->bottleneck);
+    free(w);
+}
+
+static uint64_t line_ns(uint64_t bytes)
+{
+    return bytes * 8 * NC_NS_PER_S / RATE_BPS;
+}
+
+/* Arrivals, by packet number. */
+static uint64_t came_ns[1 << 20];
+
+static void serve(struct world *w, uint64_t until_ns)
+{
+    struct wire_packet p;
+    enum fate fate;
+    while (bottleneck_next(&w->bottleneck, &w->params, &w->models, until_ns, &p, &fate)) {
+        w->full[p.flow] += fate == FATE_QUEUE;
+        w->managed[p.flow] += fate == FATE_AQM;
+        if (fate != FATE_PASS)
+            continue;
+        uint64_t wait_ns = p.time_ns - line_ns(p.l2_bytes) - came_ns[p.number];
+        w->sent[p.flow]++;
+        w->sent_bytes[p.flow] += p.l2_bytes;
+        w->marked[p.flow] += (p.edits & EDIT_CE) != 0;
+        if (wait_ns > w->longest_wait_ns[p.flow])
+            w->longest_wait_ns[p.flow] = wait_ns;
+    }
+}
+
+static void arrive(struct world *w, uint64_t flow, uint64_t now_ns, uint32_t bytes, bool ect)
+{
+    struct wire_packet p = {.number = w->number++, .flow = flow, .time_ns = now_ns, .l2_bytes = bytes, .ect = ect};
+    CHECK(p.number < sizeof came_ns / sizeof came_ns[0]);
+    came_ns[p.number] = now_ns;
+    serve(w, now_ns);
+    CHECK_EQ(bottleneck_offer(&w->bottleneck, &w->params, &w->models, &p), FATE_PASS); /* drops come out of serve */
+    serve(w, now_ns);
+}
+
+/* Two flows that offer `bytes[i]` every `gap_ns[i]`, for 20 s. */
+static void compete(struct world *w, const uint64_t gap_ns[2], const uint32_t bytes[2])
+{
+    uint64_t next_ns[2] = {0, gap_ns[1] / 3};
+    for (uint64_t now_ns = 0; now_ns < 20 * NC_NS_PER_S;) {
+        int i = next_ns[1] < next_ns[0];
+        now_ns = next_ns[i];
+        next_ns[i] += gap_ns[i];
+        arrive(w, (uint64_t)i, now_ns, bytes[i], false);
+    }
+}
+
+/* Neither responds; one offers ten times as much as the other, or packets a fifth as long. */
+static void bulk_flows_share_within_5_percent(void)
+{
+    static const struct {
+        uint64_t gap_ns[2];
+        uint32_t bytes[2];
+    } cases[] = {
+        {{1000000, 1000000}, {1514, 1514}}, {{200000, 2000000}, {1514, 1514}}, {{1000000, 200000}, {1514, 300}}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct world *w = world_of("fq_codel", random_key(3, 0, 7));
+        compete(w, cases[c].gap_ns, cases[c].bytes);
+        double half = (double)(w->sent_bytes[0] + w->sent_bytes[1]) / 2;
+        CHECK((double)w->sent_bytes[0] > 0.95 * half && (double)w->sent_bytes[1] > 0.95 * half);
+        CHECK(half * 16 > 0.99 * 20 * RATE_BPS); /* the line was busy */
+        CHECK(w->managed[0] + w->full[0] > 100);
+        end(w);
+    }
+}
+
+/* One packet each 50 ms beside two bulk flows that are new no more: it waits for the packet on the line and no longer. */
+static void a_sparse_flow_waits_less_than_a_quantum(void)
+{
+    struct world *w = world_of("fq_codel", random_key(4, 0, 7));
+    uint64_t sparse_ns = 100777777, sparse = 0;
+    for (uint64_t now_ns = 0; now_ns < 20 * NC_NS_PER_S; now_ns += 800000) {
+        for (; sparse_ns <= now_ns; sparse_ns += 50 * NC_NS_PER_MS, sparse++)
+            arrive(w, 2, sparse_ns, 200, false);
+        arrive(w, 0, now_ns, 1514, false);
+        arrive(w, 1, now_ns, 1514, false);
+    }
+    serve(w, UINT64_MAX);
+    CHECK_EQ(w->sent[2], sparse);
+    CHECK(w->longest_wait_ns[2] < line_ns(QUANTUM));
+    CHECK(w->longest_wait_ns[0] > 100 * NC_NS_PER_MS);
+    end(w);
+}
+
+/* What waits never exceeds memory, limit or the box's own bound; the fattest flow pays, and no other. */
+static void a_full_queue_drops_from_its_fattest_flow(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t queue_bytes, queue_packets, most_bytes, most_packets;
+    } cases[] = {{"fq_codel:memory=300000", 0, 0, 300000, UINT64_MAX},
+                 {"fq_codel:limit=200", 0, 0, UINT64_MAX, 200},
+                 {"fq_codel", 300000, 0, 300000, UINT64_MAX},
+                 {"fq_codel", 0, 200, UINT64_MAX, 200}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct world *w = world_of(cases[c].text, random_key(5, 0, 7));
+        w->params.queue_bytes = cases[c].queue_bytes;
+        w->params.queue_packets = cases[c].queue_packets;
+        const struct queue *queue = &w->bottleneck.queue;
+        for (uint64_t i = 0; i < 4000; i++) {
+            arrive(w, 0, i * 100000, 1514, false);
+            if (i % 20 == 0)
+                arrive(w, 1 + i / 20 % 30, i * 100000, 300, false);
+            CHECK(queue->bytes <= cases[c].most_bytes && queue->packets <= cases[c].most_packets);
+        }
+        CHECK(w->full[0] > 1000);
+        for (int flow = 1; flow < FLOWS; flow++)
+            CHECK_EQ(w->full[flow], 0);
+        end(w);
+    }
+}
+
+/* Half of what the flow holds goes, and at most 64 packets. */
+static void drops_come_in_batches(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t left;
+    } cases[] = {{"fq_codel:limit=1000", 1001 - 64}, {"fq_codel:limit=100", 101 - 51}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct world *w = world_of(cases[c].text, 1);
+        for (uint64_t i = 0; w->full[0] == 0; i++)
+            arrive(w, 0, 0, 1500, false);
+        CHECK_EQ(w->bottleneck.queue.packets, cases[c].left);
+        end(w);
+    }
+}
+
+static void capable_packets_are_marked(void)
+{
+    for (int ecn = 0; ecn < 2; ecn++) {
+        struct world *w = world_of(ecn ? "fq_codel" : "fq_codel:ecn=off", 1);
+        for (uint64_t i = 0; i < 20000; i++)
+            arrive(w, 0, i * 1100000, 1514, true); /* 10 % more than the line carries */
+        serve(w, UINT64_MAX);
+        CHECK_EQ(w->marked[0] > 100, ecn);
+        CHECK_EQ(w->managed[0] > 100, !ecn);
+        end(w);
+    }
+}
+
+/* Flows 0 and `other` share a queue under one key in 1,024: then a burst of flow 0 is in front of the other's packet. */
+static bool collide(uint64_t key, uint64_t other)
+{
+    struct world *w = world_of("fq_codel", key);
+    for (int i = 0; i < 10; i++)
+        arrive(w, 0, 0, 1514, false);
+    arrive(w, other, 0, 1514, false);
+    serve(w, UINT64_MAX);
+    bool behind_all = w->longest_wait_ns[other] > w->longest_wait_ns[0];
+    end(w);
+    return behind_all;
+}
+
+/* Binomial: 20,000 pairs of a flow and a seed, 1 in 1,024 on average, 19.5 ± 5 standard deviations of 4.4. */
+static void the_seed_perturbs_the_hash(void)
+{
+    int pairs = 0;
+    for (uint64_t key = 1; key <= 1000; key++)
+        for (uint64_t other = 1; other <= 20; other++)
+            pairs += collide(random_key(key, 0, 7), other);
+    if (pairs < 1 || pairs > 42)
+        fprintf(stderr, "%d collisions, want 19.5 +- 22\n", pairs);
+    CHECK(pairs >= 1 && pairs <= 42);
+}
+
+/* To drop-tail and back, with 50 packets each of two flows waiting: none is lost, and flows keep their order. */
+static void a_change_of_discipline_keeps_what_waits(void)
+{
+    struct world *w = world_of("fq_codel:target=1h,interval=1h", 1);
+    for (uint64_t i = 0; i < 100; i++)
+        arrive(w, i % 2, 0, 1514, false);
+    const char *const texts[] = {"none", "codel:target=1h,interval=1h", "fq_codel:target=1h,interval=1h"};
+    for (size_t i = 0; i < 3; i++) {
+        w->models = models_of(texts[i]);
+        serve(w, line_ns(1514) * 10 * (i + 1));
+        arrive(w, i % 2, line_ns(1514) * 10 * (i + 1), 1514, false);
+    }
+    struct wire_packet p;
+    enum fate fate;
+    for (uint64_t last[2] = {0, 0}; bottleneck_next(&w->bottleneck, &w->params, &w->models, UINT64_MAX, &p, &fate);
+         w->sent[p.flow]++) {
+        CHECK_EQ(fate, FATE_PASS);
+        CHECK(p.number >= last[p.flow]);
+        last[p.flow] = p.number;
+    }
+    CHECK_EQ(w->sent[0] + w->sent[1], 103);
+    CHECK_EQ(bottleneck_occupancy(&w->bottleneck, UINT64_MAX), 0);
+    end(w);
+}
+
+int main(void)
+{
+    RUN(bulk_flows_share_within_5_percent);
+    RUN(a_sparse_flow_waits_less_than_a_quantum);
+    RUN(a_full_queue_drops_from_its_fattest_flow);
+    RUN(drops_come_in_batches);
+    RUN(capable_packets_are_marked);
+    RUN(the_seed_perturbs_the_hash);
+    RUN(a_change_of_discipline_keeps_what_waits);
+    return 0;
+}
