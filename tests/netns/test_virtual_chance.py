@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from textwrap import indent
@@ -113,7 +114,8 @@ def busier(folder: Path, times: int) -> Path:
 
 @pytest.mark.timeout(900)  # twenty-one guests
 def test_whatever_sets_a_guest_up_the_results_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python's looks at the clock, its random numbers, processes and files, and the number of guests at a time."""
+    """Python's looks at the clock, its random numbers, processes and files, the number of guests at a time, and folders
+    of PATH, in which programs that pay look for others."""
     runs = [run(tmp_path / "plain", PATH + CASES)]
     given = guest._arguments
     for times in (300, 1000):
@@ -123,6 +125,8 @@ def test_whatever_sets_a_guest_up_the_results_are_the_same(tmp_path: Path, monke
             for word in given(*of)
         ])  # fmt: skip
         monkeypatch.setenv("LFP_COMET_DELAY", str(binaries.find("comet-delay")))
+        more = [str(tmp_path / f"folder-{number}") for number in range(times // 100)]
+        monkeypatch.setenv("PATH", os.pathsep.join((*more, os.environ["PATH"])))
         runs.append(run(tmp_path / f"busy-{times}", PATH + CASES, jobs=2))
     assert [results.differing(runs[0], other) for other in runs[1:]] == [{}, {}]
 

@@ -51,6 +51,11 @@ def test_a_call_and_a_byte_cost_what_was_said() -> None:
     assert found["free"] <= 2 * LATE_NS
 
 
+def test_a_search_for_files_that_are_not_there_costs_nothing() -> None:
+    """How many folders PATH has, and which of them have the program, is the host's affair."""
+    assert in_virtual_time(cpu_measures.searches) <= 3 * MS  # the write of the price, and what Python itself calls
+
+
 def test_the_processor_rests_while_its_thread_waits() -> None:
     assert in_virtual_time(cpu_measures.rests) <= 3 * 100_000  # what few calls a sleep takes, and not those of 100
 
