@@ -633,7 +633,7 @@ def test_a_lone_packet_sent_again_is_a_probe_or_a_time_out(
     kind = found.summary["segment_kinds"][found.segments["kind"].to_pylist()[2]]
     assert (flow["timeouts"], kind) == (timeouts, "retransmission_after_timeout" if timeouts else "tail_loss_probe")
     assert flow["limits_ns"].get("timeout", 0) == (int((wait_ms + 20) * MS) if timeouts else 0)
-    assert flow["limits_ns"].get("fast_recovery", 0) == (0 if timeouts else int(wait_ms * MS))
+    assert flow["limits_ns"].get("fast_recovery", 0) == (0 if timeouts else int((wait_ms + 20) * MS))
     assert len(events(found, "rto")) == timeouts
 
 

@@ -21,6 +21,7 @@ struct pl_limits {
     uint64_t first;  /* where it began to send */
     bool started, full, missed, clocked;
     bool answered; /* data of the peer came in this gap */
+    uint64_t probed; /* the end of what had been sent when a probe repaired a loss; 0: none waits for its answer */
     enum pl_sender_mode mode;
     struct pl_limit gap;              /* under way; its cause is open */
     int64_t room_ns;                  /* since when the window has room and something was acknowledged; -1: not yet */
@@ -270,7 +271,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_PATH_DOWN;
     if (sent->timeout || l->mode == PL_MODE_TIMEOUT)
         return PL_LIMIT_TIMEOUT;
-    if (l->mode == PL_MODE_FAST)
+    if (l->mode == PL_MODE_FAST || l->probed)
         return PL_LIMIT_FAST_RECOVERY;
     if (l->missed)
         return PL_LIMIT_CAPTURE_LOSS;
@@ -348,8 +349,11 @@ static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
     if (sent->mode != PL_MODE_NORMAL) {
         l->rounds.reduced = true;
         l->rounds.marked = false;
+        l->probed = 0;
     } else if (sent->reduced)
         reduce(l, sent);
+    if (sent->repair)
+        l->probed = sent->high;
     l->mode = sent->mode;
 }
 
@@ -432,6 +436,11 @@ int pl_limits_ack(struct pl_limits *l, const struct pl_limits_ack *ack)
         l->last_cause = l->rounds.opening ? PL_LIMIT_SLOW_START : PL_LIMIT_CONGESTION_AVOIDANCE;
         l->recovered_ns = ack->t_ns;
         l->recovered_cause = cause;
+    }
+    if (l->probed && ack->una >= l->probed) { /* the probe repaired all that had been lost */
+        l->probed = 0;
+        l->recovered_ns = ack->t_ns;
+        l->recovered_cause = PL_LIMIT_FAST_RECOVERY;
     }
     note_room(l, ack);
     return 0;

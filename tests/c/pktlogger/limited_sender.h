@@ -55,7 +55,7 @@ static inline void begin(struct run *run)
     begin_behind(run, 0);
 }
 
-static inline void send(struct run *run, int64_t after_ns, bool again)
+static inline void send_as(struct run *run, int64_t after_ns, bool again, bool timeout)
 {
     uint32_t len = run->len ? run->len : MSS;
     run->now_ns += after_ns;
@@ -68,13 +68,24 @@ static inline void send(struct run *run, int64_t after_ns, bool again)
                                         .len = len,
                                         .window = run->window,
                                         .window_known = true,
-                                        .timeout = again && !run->probe,
+                                        .timeout = timeout,
                                         .probe = again && run->probe,
                                         .repair = again && run->probe,
                                         .reduced = run->reduced,
                                         .mode = run->mode};
     run->reduced = false;
     CHECK_EQ(pl_limits_send(run->limits, &sent), 0);
+}
+
+static inline void send(struct run *run, int64_t after_ns, bool again)
+{
+    send_as(run, after_ns, again, again && !run->probe);
+}
+
+/* A fast retransmission. */
+static inline void resend(struct run *run, int64_t after_ns)
+{
+    send_as(run, after_ns, true, false);
 }
 
 static inline void acknowledge(struct run *run, int64_t after_ns, uint64_t bytes, bool recovered)

@@ -236,9 +236,53 @@ static void the_wait_for_a_probe_is_neither_the_application_nor_a_time_out(void)
     acknowledge(&run, RTT_NS, MSS, false);
     send(&run, 1000, false);
     end(&run, ms);
-    CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 280);
+    CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 280 + 40);
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 0);
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
+/* The last three packets are lost. The probe repeats the last one, and its answer sets off the retransmission of the
+ * other two. */
+static void the_wait_for_the_answer_to_a_probe_is_part_of_the_recovery(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    for (int i = 0; i < 10; i++)
+        send(&run, 1000, false);
+    acknowledge(&run, RTT_NS, (uint64_t)7 * MSS, false);
+    run.probe = true;
+    send(&run, 60 * MS, true);
+    acknowledge(&run, 2 * RTT_NS, 0, false); /* with SACK */
+    run.probe = false;
+    run.mode = PL_MODE_FAST;
+    resend(&run, 1000);
+    acknowledge(&run, RTT_NS, (uint64_t)3 * MSS, true);
+    send(&run, 300 * MS, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_FAST_RECOVERY] >= 100 + 80 + 40);
+    CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE] + ms[PL_LIMIT_SLOW_START], 0);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 299);
+}
+
+/* The probe is lost, too, and a time-out repairs what it could not. */
+static void a_probe_without_an_answer_ends_in_the_time_out(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    burst(&run, 10);
+    send(&run, 1000, false);
+    run.probe = true;
+    send(&run, 280 * MS, true);
+    run.probe = false;
+    run.mode = PL_MODE_TIMEOUT;
+    send(&run, 400 * MS, true);
+    acknowledge(&run, RTT_NS, MSS, true);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 280);
+    CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 400 + 40);
 }
 
 /* The box holds an acknowledgement for 30 ms of the 40 between two packets, and one for 5 ms of the next 40; and then
@@ -279,6 +323,8 @@ int main(void)
     RUN(silence_until_the_flight_has_shrunk_is_that_of_the_marks);
     RUN(recoveries_begin_and_end_where_they_do);
     RUN(the_wait_for_a_probe_is_neither_the_application_nor_a_time_out);
+    RUN(the_wait_for_the_answer_to_a_probe_is_part_of_the_recovery);
+    RUN(a_probe_without_an_answer_ends_in_the_time_out);
     RUN(a_box_that_was_late_for_most_of_a_gap_is_the_limit);
     return 0;
 }
