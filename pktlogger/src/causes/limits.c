@@ -20,7 +20,7 @@ struct pl_limits {
     uint32_t number; /* of the round */
     uint64_t first;  /* where it began to send */
     bool started, full, missed, clocked;
-    bool answered; /* data of the peer came in this gap */
+    bool answered;   /* data of the peer came in this gap */
     uint64_t probed; /* the end of what had been sent when a probe repaired a loss; 0: none waits for its answer */
     enum pl_sender_mode mode;
     struct pl_limit gap;              /* under way; its cause is open */
