@@ -202,6 +202,22 @@ def test_a_closed_window_is_named(tmp_path: Path) -> None:
     assert [stop["cause"] for stop in flow["stops"]] == ["zero_window"]
 
 
+def test_a_stop_counts_what_was_outstanding_at_its_beginning(tmp_path: Path) -> None:
+    """A retransmission that had arrived waits for its acknowledgement: octets are outstanding until it comes, late."""
+    path = Conversation()
+    path.send(30, 1, 2)
+    path.ack(40, 2001, lost=True)
+    path.send(330, 1, 1)
+    path.ack(340, 2001, lost=True)
+    path.ack(700, 2001)
+    path.send(900, 2001, 1)
+    path.ack(910, 3001)
+    _, flow = path.analyse(tmp_path)
+    assert [(stop["cause"], stop["text"]) for stop in flow["stops"][1:]] == [
+        ("ack_wait", "waited for acknowledgements with 2,000 bytes outstanding")
+    ]
+
+
 def test_an_idle_application_is_named(tmp_path: Path) -> None:
     path = Conversation()
     path.send(30, 1, 2)

@@ -82,9 +82,10 @@ static void explain_timeout(const struct pl_resume *resume, struct pl_stop *stop
 
 static void explain_other(const struct pl_resume *resume, struct pl_stop *stop)
 {
-    char bytes[32];
+    char bytes[32], left[32];
     int64_t length_ns = resume->t1_ns - resume->t0_ns;
-    grouped(resume->high - (resume->una < resume->high ? resume->una : resume->high), bytes);
+    grouped(resume->flight, bytes);
+    grouped(resume->una < resume->high ? resume->high - resume->una : 0, left);
     if (resume->closed_ns * 2 > length_ns) {
         stop->cause = PL_CAUSE_ZERO_WINDOW;
         snprintf(stop->text, sizeof stop->text, "the receiver's window was closed for %.2f s",
@@ -95,7 +96,7 @@ static void explain_other(const struct pl_resume *resume, struct pl_stop *stop)
                  (double)resume->drained_ns / 1e9);
     } else if (!resume->ended) {
         stop->cause = PL_UNFINISHED;
-        snprintf(stop->text, sizeof stop->text, "the capture ends with %s bytes outstanding", bytes);
+        snprintf(stop->text, sizeof stop->text, "the capture ends with %s bytes outstanding", left);
     } else if (resume->window_limited) {
         stop->cause = PL_CAUSE_RECEIVER_WINDOW;
         snprintf(stop->text, sizeof stop->text, "the receiver's window was full with %s bytes outstanding", bytes);

@@ -157,6 +157,7 @@ static int note_stop(struct pl_walk *s, int64_t now_ns, const struct pl_segment 
         .t1_ns = now_ns,
         .una = s->una,
         .high = s->high,
+        .flight = s->flight,
         .losses = &s->losses,
         .since = s->timeout_segment,
         .ended = next,
@@ -218,10 +219,11 @@ static void after_send(struct pl_walk *s, int64_t now_ns)
     s->segment += s->parts.n;
     s->last_send_ns = now_ns;
     s->closed_since_send_ns = 0;
-    if (s->high > s->una) {
+    s->flight = s->high > s->una ? s->high - s->una : 0;
+    if (s->flight) {
         s->drained_ns = -1;
-        if (s->high - s->una > s->t->max_unacknowledged_bytes)
-            s->t->max_unacknowledged_bytes = s->high - s->una;
+        if (s->flight > s->t->max_unacknowledged_bytes)
+            s->t->max_unacknowledged_bytes = s->flight;
     }
     uint64_t step = s->t->mss ? s->t->mss : 1;
     note_scale(s);

@@ -44,6 +44,7 @@ void pl_losses_end(struct pl_losses *losses, const struct pl_transfer *t, struct
 struct pl_resume {
     int64_t t0_ns, t1_ns;
     uint64_t una, high;                                         /* first byte outstanding, end of the last byte sent */
+    uint64_t flight;                                            /* bytes outstanding at the beginning */
     const struct pl_losses *losses;                             /* since the previous time-out */
     uint64_t since;                                             /* the first segment sent by it, or 0 */
     bool ended, timeout, retransmission, probe, window_limited; /* `ended`: by a segment */
