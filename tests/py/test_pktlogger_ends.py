@@ -670,8 +670,9 @@ def test_a_policer_is_told_from_a_queue_and_from_chance(kind: str, tmp_path: Pat
         assert burst and float(burst[1]) == pytest.approx(20, rel=0.1)
 
 
-def _shared(flows: int) -> list[Conversation]:
-    """Flows with a window of 60 packets each at a bottleneck that takes 1 ms for a packet, so that a queue stands."""
+def _shared(flows: int, last: int = 1200) -> list[Conversation]:
+    """Flows with a window of 60 packets each at a bottleneck that takes 1 ms for a packet, so that a queue stands. Of
+    1,200 packets the last flow sends `last` at most."""
     made = [Conversation() for _ in range(flows)]
     for c in made:
         for end in (c.sender, c.receiver):
@@ -685,24 +686,43 @@ def _shared(flows: int) -> list[Conversation]:
         made[n].send(t, 1 + sent[n] * MSS, arrive=[(0, 1, free - t + 10)])
         sent[n] += 1
         made[n].ack(free + 10, 1 + sent[n] * MSS)
-        heapq.heappush(sends, (free + 20.001, n))
+        if n < flows - 1 or sent[n] + 60 <= last:
+            heapq.heappush(sends, (free + 20.001, n))
     return made
+
+
+def _analyse_shared(folder: Path, end: str, made: list[Conversation]) -> pktlogger.Analysis:
+    ends: list[list[Packet]] = [[], []]
+    for n, c in enumerate(made):
+        for packets, own in zip(ends, (c.sender, c.receiver), strict=True):
+            packets += _translated(own, ("10.0.0.1", 41000 + n))
+    files = [write(folder, f"{name}{len(made)}", packets) for name, packets in zip("sr", ends, strict=True)]
+    given: list[str | Path] = ["--sender", files[0]]
+    given += ["--receiver", files[1], "--clock", "same"] if end == "both" else []
+    return analyse(folder / f"{len(made)}", *given)
 
 
 @pytest.mark.parametrize("end", ["sender", "both"])
 def test_a_line_that_other_connections_share(end: str, tmp_path: Path) -> None:
     for flows, cause in ((1, "path_rate"), (2, "cross_traffic")):
-        ends: list[list[Packet]] = [[], []]
-        for n, c in enumerate(_shared(flows)):
-            client = ("10.0.0.1", 41000 + n)
-            for packets, own in zip(ends, (c.sender, c.receiver), strict=True):
-                packets += _translated(own, client)
-        files = [write(tmp_path, f"{name}{flows}", packets) for name, packets in zip("sr", ends, strict=True)]
-        given: list[str | Path] = ["--sender", files[0]]
-        given += ["--receiver", files[1]] if end == "both" else []
-        found = analyse(tmp_path / f"{flows}", *given)
+        found = _analyse_shared(tmp_path, end, _shared(flows))
         for flow in found.summary["flows"]:
             verdict = flow["verdict"]
             assert verdict["cause"] == cause, verdict
             if flows == 2:
                 assert re.search(r"1 other connection of the captures carried 3\.\d+ Mbit/s meanwhile", verdict["text"])
+
+
+@pytest.mark.parametrize("end", ["sender", "both"])
+def test_what_others_carried_afterwards_does_not_count(end: str, tmp_path: Path) -> None:
+    """The first flow has half of the line until the second one has ended, and then all of it."""
+    found = _analyse_shared(tmp_path, end, _shared(2, last=300))
+    short = found.summary["flows"][1]
+    rate = re.search(r"1 other connection of the captures carried ([\d.]+) Mbit/s meanwhile", short["verdict"]["text"])
+    assert rate, short["verdict"]
+    came = found.segments["t_acked_ns" if end == "sender" else "t_received_ns"].to_numpy()
+    of_first = found.segments["flow"].to_numpy() == found.summary["flows"][0]["flow"]
+    meanwhile = of_first & (came >= short["t0_ns"]) & (came <= short["t1_ns"])
+    octets = int(found.segments["len"].to_numpy()[meanwhile].sum())
+    assert float(rate[1]) == pytest.approx(octets * 8e3 / short["elapsed_ns"], rel=0.005)
+    assert float(rate[1]) * 1e6 + short["verdict"]["rate_bps"] <= 8 * MSS * 1000, "together more than the line carries"

@@ -1,10 +1,9 @@
 /* The second and third reading of analyse.h. */
 #include "analyse.h"
 
-#include <string.h>
-
 #include "arrived.h"
 #include "join.h"
+#include "others.h"
 #include "set_clock.h"
 #include "walk.h"
 
@@ -150,41 +149,6 @@ static int read_sender(struct pl_analysis *analysis, struct pl_tables *tables, s
     return result;
 }
 
-/* The goodput of a transfer, over the time that another one took. */
-static double meanwhile_bps(const struct pl_transfer *other, const struct pl_transfer *t)
-{
-    int64_t from_ns = other->first_ns > t->first_ns ? other->first_ns : t->first_ns;
-    int64_t to_ns = other->last_ns < t->last_ns ? other->last_ns : t->last_ns;
-    double whole_ns = (double)(other->last_ns - other->first_ns), own_ns = (double)(t->last_ns - t->first_ns);
-    if (to_ns <= from_ns || whole_ns <= 0 || own_ns <= 0)
-        return 0;
-    return 8e9 * (double)other->bytes * (double)(to_ns - from_ns) / whole_ns / own_ns;
-}
-
-/* True when both send from the same host or to the same one. */
-static bool same_way(const struct pl_transfer *a, const struct pl_transfer *b)
-{
-    for (unsigned end = 0; end < 2; end++)
-        if (memcmp(a->flow->side[a->dir ^ end].address, b->flow->side[b->dir ^ end].address, 16) == 0)
-            return true;
-    return false;
-}
-
-/* What other connections carried meanwhile. */
-static void note_others(struct pl_analysis *analysis)
-{
-    enum { MOST = 1000, ONE_PERCENT = 100 };
-    for (uint32_t i = 0; analysis->n <= MOST && i < analysis->n; i++) {
-        struct pl_transfer *t = &analysis->transfers[i];
-        for (uint32_t k = 0; k < analysis->n; k++) {
-            const struct pl_transfer *other = &analysis->transfers[k];
-            double bps = k != i && other->segments && same_way(t, other) ? meanwhile_bps(other, t) : 0;
-            t->signs.others_bps += bps;
-            t->signs.others += bps * ONE_PERCENT > meanwhile_bps(t, t);
-        }
-    }
-}
-
 enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
 {
     *error = (struct nc_error){.status = NC_EXIT_FAILED};
@@ -207,8 +171,8 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;
         if (read_sender(analysis, tables, error) == 0) {
-            note_others(analysis);
-            return PL_OK;
+            if (pl_others_note(analysis->transfers, analysis->n, tables) == 0)
+                return PL_OK;
         }
     }
     if (!error->text[0])

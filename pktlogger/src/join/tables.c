@@ -10,7 +10,8 @@
 
 enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with a box */
 enum { NPY_HEADER = 128 };
-enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 13, RTT_NS = 14 }; /* places of columns */
+/* Places of columns. */
+enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 13, T_ACKED_NS = 13, RTT_NS = 14 };
 
 /* clang-format off */
 #define COMMON_COLUMNS                                                                                                 \
@@ -29,7 +30,7 @@ enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 13, RT
     PL_COLUMN(struct pl_segment, ecn_received, "|u1")
 static const struct pl_column alone_columns[] = {
     COMMON_COLUMNS,
-    PL_COLUMN(struct pl_segment, t_acked_ns, "<i8"),
+    [T_ACKED_NS] = PL_COLUMN(struct pl_segment, t_acked_ns, "<i8"),
     [RTT_NS] = PL_COLUMN(struct pl_segment, rtt_ns, "<i8"),
 };
 static const struct pl_column segment_columns[] = {
@@ -313,8 +314,10 @@ bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer 
     memcpy(&segment->t_sent_ns, value_of(tables, T_SENT_NS, at), sizeof segment->t_sent_ns);
     memcpy(&segment->t_received_ns, value_of(tables, T_RECEIVED_NS, at), sizeof segment->t_received_ns);
     segment->unseen = *value_of(tables, UNSEEN, at);
-    if (tables->ends == PL_SENDER_ALONE)
+    if (tables->ends == PL_SENDER_ALONE) {
+        memcpy(&segment->t_acked_ns, value_of(tables, T_ACKED_NS, at), sizeof segment->t_acked_ns);
         memcpy(&segment->rtt_ns, value_of(tables, RTT_NS, at), sizeof segment->rtt_ns);
+    }
     end_at_sender(tables, segment);
     if (tables->boxed)
         segment->box_fate = *value_of(tables, BOX_FATE, at);

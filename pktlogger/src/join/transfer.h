@@ -140,7 +140,7 @@ struct pl_signs {
     uint64_t shut, shut_small; /* times that the window was full; of these, it was less than half of its largest */
     uint64_t delayed;          /* times that a short packet waited for an acknowledgement that had been delayed */
     int64_t delayed_ns;
-    double others_bps; /* goodput of other connections of the captures meanwhile, the same way */
+    double others_bps; /* what other connections of the captures carried meanwhile, the same way */
     uint32_t others;   /* how many they were */
 };
 

@@ -1,0 +1,11 @@
+/* What the other connections of the captures carried while a transfer went on, the same way. */
+#ifndef PL_OTHERS_H
+#define PL_OTHERS_H
+
+#include "tables.h"
+
+/* Sets signs.others_bps and signs.others of `n` transfers, whose segments are written and mapped. Of more than a
+ * thousand transfers nothing is said. Memory does not depend on the number of packets. Returns 0, or -1 without it. */
+int pl_others_note(struct pl_transfer *transfers, uint32_t n, const struct pl_tables *tables);
+
+#endif
