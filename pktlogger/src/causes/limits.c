@@ -315,6 +315,7 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
         return -1;
     if (end_of_outage(l, sent) < 0)
         return -1;
+    l->buffer.woken = false; /* until a look at the buffer says so of this gap */
     int cause = gap_cause(l, sent);
     bool idle = cause == PL_LIMIT_APPLICATION;
     if ((idle || cause == SILENCE) && l->full && !answered(l, sent) && l->room_ns > l->gap.t0_ns &&

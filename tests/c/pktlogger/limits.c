@@ -118,6 +118,29 @@ static void silences_that_no_acknowledgement_ends_are_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
+/* A server whose responses do not fit into its send buffer: it waits for room once in each of them, and 30 ms for the
+ * request between them. */
+static void the_wait_for_a_request_between_two_full_buffers_is_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    for (int response = 0; response < 2; response++) {
+        for (int i = 0; i < 100; i++)
+            send(&run, 1000, false);
+        for (int i = 0; i < 25; i++)
+            acknowledge(&run, MS, (uint64_t)2 * MSS, false);
+        send(&run, 100000, false);
+        run.answer = true;
+        acknowledge(&run, 30 * MS, run.high - run.una, false);
+        run.answer = false;
+    }
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 49 && ms[PL_LIMIT_SEND_BUFFER] <= 51);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 59 && ms[PL_LIMIT_APPLICATION] <= 61);
+}
+
 /* A queue stands when an outage begins. Two packets probe it, the second soon after the first. */
 static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(void)
 {
@@ -317,6 +340,7 @@ int main(void)
     RUN(a_wait_that_an_acknowledgement_ends_is_the_send_buffer);
     RUN(silences_that_end_with_as_much_in_flight_are_the_send_buffer);
     RUN(silences_that_no_acknowledgement_ends_are_the_application);
+    RUN(the_wait_for_a_request_between_two_full_buffers_is_the_application);
     RUN(silence_in_an_outage_is_neither_the_application_nor_the_paths_rate);
     RUN(a_path_that_is_down_is_the_limit_until_a_packet_passes);
     RUN(a_path_that_is_up_again_leaves_the_wait_for_the_time_out);
