@@ -301,6 +301,9 @@ _NO_CLOCK = (
 )
 
 
+_NO_RTT_US = 2**32 - 1  # tcpi_min_rtt before the first measurement
+
+
 def _sampled(trial: Trial, flow: int, origin_ns: int) -> tuple[Series, Series, tuple[str, ...]]:
     """From TCP_INFO of a flow's own sender the congestion window in bytes (segments × MSS) and the smoothed RTT over
     time, and notes about them. Samples have the CLOCK_MONOTONIC of where the trial ran, and captures its
@@ -309,14 +312,15 @@ def _sampled(trial: Trial, flow: int, origin_ns: int) -> tuple[Series, Series, t
         return NO_SERIES, NO_SERIES, (_NO_SAMPLES_BACK,)
     path, stream = trial.samples_of(flow) or (None, None)
     names = set(pq.read_schema(path).names) if path and path.is_file() else set()
-    wanted = ["t_ns", "snd_cwnd", "snd_mss", *(["rtt_us"] if "rtt_us" in names else [])]
+    wanted = ["t_ns", "snd_cwnd", "snd_mss", *(name for name in ("rtt_us", "min_rtt_us") if name in names)]
     if not path or not set(wanted) <= names:
         return NO_SERIES, NO_SERIES, ()
     if trial.realtime_offset_ns is None:
         return NO_SERIES, NO_SERIES, (_NO_CLOCK,)
     own = [("stream", "==", stream)] if stream is not None and "stream" in names else None
     table = pq.read_table(path, columns=wanted, memory_map=True, filters=own)
-    t, cwnd, size, *rtt = (_numpy(table.column(name)) for name in wanted)
-    t = t + (trial.realtime_offset_ns - origin_ns)
-    known = np.flatnonzero(rtt[0]) if rtt else np.zeros(0, np.int64)  # 0 before the first measurement
-    return Series(t, cwnd * size), Series(t[known], rtt[0][known] * 1000) if rtt else NO_SERIES, ()
+    told = {name: _numpy(table.column(name)) for name in wanted}
+    t = told["t_ns"] + (trial.realtime_offset_ns - origin_ns)
+    rtt, least = (told.get(name, np.zeros(t.size, np.int64)) for name in ("rtt_us", "min_rtt_us"))
+    measured = (rtt > 0) | ((least > 0) & (least < _NO_RTT_US))  # a measured RTT can be 0, too
+    return Series(t, told["snd_cwnd"] * told["snd_mss"]), Series(t[measured], rtt[measured] * 1000), ()

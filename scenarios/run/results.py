@@ -324,13 +324,16 @@ def _round_trips(samples: Path, flow: dict[str, Any], box: dict[str, Any]) -> di
         names = [name for name in ("rtt_us", "t_ns", "min_rtt_us") if name in file.schema_arrow.names]
         table = file.read(columns=names, use_threads=False)
     samples_us = table["rtt_us"].to_numpy()
-    known = samples_us[samples_us > 0]
+    least_us = table["min_rtt_us"].to_numpy() if "min_rtt_us" in names else samples_us
+    measured = samples_us > 0  # a sample before the first measurement has no RTT
+    if "min_rtt_us" in names:  # of a measured RTT of 0 the kernel says a tick of its clock here
+        measured |= (least_us > 0) & (least_us < _NO_RTT_US)
+    known = samples_us[measured]
     if not len(known):
         return none
-    measured_us = table["min_rtt_us"].to_numpy() if "min_rtt_us" in names else known
-    measured_us = measured_us[(measured_us > 0) & (measured_us < _NO_RTT_US)]
-    least, median_us, mean = float(min(measured_us, default=known.min())), float(np.median(known)), float(known.mean())
+    least_us = least_us[(least_us > 0) & (least_us < _NO_RTT_US)] if known.min() > 0 else known
+    least, median_us, mean = float(min(least_us, default=known.min())), float(np.median(known)), float(known.mean())
     return {
         "rtt_min_ns": int(least * 1000), "rtt_median_ns": int(median_us * 1000), "rtt_mean_ns": int(mean * 1000),
-        "baseline_ns": baseline.mean_ns(flow, box, table["t_ns"].to_numpy()[samples_us > 0]),
+        "baseline_ns": baseline.mean_ns(flow, box, table["t_ns"].to_numpy()[measured]),
     }  # fmt: skip
