@@ -533,6 +533,30 @@ def test_the_verdict_on_losses_counts_them(tmp_path: Path) -> None:
     assert verdict["cause"] == "losses" and "2 of 13 packets were lost (15.4 %)" in verdict["text"]
 
 
+def test_losses_of_one_recovery_are_one_signal_to_slow_down(tmp_path: Path) -> None:
+    """Mathis et al. 1997 count congestion signals: three packets of one window that are lost together, and a time-out
+    later, are 2 signals in 15 packets, and 4 losses. 1,000 octets in 20 ms × 1.22 / sqrt(2 / 15) are 1.34 Mbit/s."""
+    c = Conversation()
+    for i in range(10):
+        c.send(100 + i, 1 + i * MSS, arrive=[] if i in (2, 3, 4, 9) else None)
+    c.ack(110, 1 + MSS)
+    c.ack(111, 1 + 2 * MSS)
+    for i in range(5, 9):
+        c.ack(110 + i, 1 + 2 * MSS, sack=(1 + 5 * MSS, 1 + (i + 1) * MSS))
+    for i in (2, 3, 4):
+        c.send(126 + i / 10, 1 + i * MSS)
+    c.ack(137, 1 + 9 * MSS)
+    c.send(400, 1 + 9 * MSS)
+    c.ack(410, 1 + 10 * MSS)
+    c.send(421, 1 + 10 * MSS)
+    c.ack(431, 1 + 11 * MSS)
+    flow = c.analyse(tmp_path)[1]
+    assert (flow["segments"], flow["lost"], flow["fast_recoveries"], flow["timeouts"]) == (15, 4, 1, 1)
+    assert "4 of 15 packets were lost (26.7 %)" in flow["verdict"]["text"]
+    assert "With 2 congestion signals (fast recoveries and time-outs) TCP of the Reno kind" in flow["verdict"]["text"]
+    assert "comes to about 1.34 Mbit/s over 20 ms." in flow["verdict"]["text"]
+
+
 def test_many_connections_are_summed_up(tmp_path: Path) -> None:
     """Two hundred connections of one server, each with a larger transfer than the one before."""
     packets: list[Packet] = []

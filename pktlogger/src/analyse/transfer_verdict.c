@@ -13,7 +13,7 @@
 
 #define GBIT 1e9
 #define WINDOW_FULL 0.8 /* of a window a round trip: what delayed acknowledgements and gaps leave of it */
-#define MATHIS 1.22     /* rate = MSS/RTT × 1.22/√p (Mathis, Semke, Mahdavi and Ott 1997) */
+#define MATHIS 1.22     /* rate = MSS/RTT × 1.22/√p, p congestion signals a packet (Mathis, Semke, Mahdavi, Ott 1997) */
 
 static void say(struct pl_verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -105,19 +105,23 @@ static void say_receiver_window(struct pl_verdict *v, const struct pl_transfer *
 static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char rate[32];
+    uint64_t signals = t->fast_recoveries + t->timeouts;
     int most = PL_LOSS_UNKNOWN;
     for (int i = 0; i < PL_LOSS_N; i++)
         if (i != PL_LOSS_CAPTURE && t->loss_causes[i] > t->loss_causes[most])
             most = i;
-    double p = t->segments ? (double)t->lost / (double)t->segments : 0;
+    double segments = t->segments ? (double)t->segments : 1, p = (double)signals / segments;
     say(v, " %s%" PRIu64 " of %" PRIu64 " packets were lost (%.3g %%)", t->lost_at_most ? "At most " : "", t->lost,
-        t->segments, 100 * p);
+        t->segments, 100 * (double)t->lost / segments);
     if (most != PL_LOSS_UNKNOWN)
         say(v, ", most of them to %s", pl_loss_words((enum pl_loss_cause)most));
     say(v, ".");
     if (p > 0 && t->min_rtt_ns > 0 && t->mss)
-        say(v, " With such losses TCP of the Reno kind comes to about %s over %.4g ms.",
-            rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate), seconds(t->min_rtt_ns) * 1e3);
+        say(v,
+            " With %" PRIu64 " congestion signal%s (fast recoveries and time-outs) TCP of the Reno kind comes to about "
+            "%s over %.4g ms.",
+            signals, signals == 1 ? "" : "s", rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate),
+            seconds(t->min_rtt_ns) * 1e3);
     say_advice(v, PL_CAUSES_LOSSES, (unsigned)most);
     v->then_bps = path_bps(t) > v->rate_bps ? path_bps(t) : 0;
     if (v->then_bps > 0)
