@@ -85,7 +85,7 @@ static uint32_t first_steady(const struct pl_limits *l)
 /* What the samples of this round show, up to now. */
 static struct pl_samples_seen round_seen(struct pl_limits *l, int64_t now_ns)
 {
-    return pl_samples_over(&l->round_samples, l->round.t0_ns, now_ns, l->rounds.mss);
+    return pl_samples_near(&l->round_samples, l->round.t0_ns, now_ns, l->rounds.mss);
 }
 
 static bool unheld(struct pl_samples_seen seen)
@@ -220,12 +220,13 @@ static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *se
  * given enough; where nothing was, the size of the queue or what its silences have in common shows the send buffer. */
 static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    struct pl_samples_seen seen = pl_samples_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
+    struct pl_samples_seen seen = pl_samples_near(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
+    bool sized = seen.n && seen.sized, room = sized && !seen.full && never_idle(l, sent);
     if (sent->reduced && outstanding(sent))
-        return PL_LIMIT_ECN;      /* the flight had to shrink first */
-    if (seen.unsent * 2 > seen.n) /* behind a full window Linux waits for room for a super-packet */
+        return PL_LIMIT_ECN;              /* the flight had to shrink first */
+    if (seen.unsent * 2 > seen.n || room) /* behind a full window Linux waits for room for a super-packet */
         return l->full ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
-    if (seen.n && seen.sized ? seen.full : buffer_was_full(l, sent))
+    if (sized ? seen.full : buffer_was_full(l, sent))
         return PL_LIMIT_SEND_BUFFER;
     return never_idle(l, sent) ? SILENCE : PL_LIMIT_APPLICATION;
 }

@@ -185,22 +185,36 @@ uint64_t pl_samples_opening(const struct pl_samples_of *samples)
     return samples->n ? samples->first[samples->n - 1].opening_bytes : 0;
 }
 
+static void see(struct pl_samples_seen *seen, const struct pl_send_sample *sample, uint32_t mss)
+{
+    bool unsent = sample->notsent_bytes >= mss, full = sample->queued_bytes > sample->sndbuf_bytes / 3 * 2;
+    seen->n++;
+    seen->unsent += unsent;
+    seen->full = sample->sndbuf_bytes && full;
+    seen->idle += sample->sndbuf_bytes && !full && !unsent;
+    seen->sized = seen->sized && sample->sndbuf_bytes;
+}
+
 struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss)
 {
     struct pl_samples_seen seen = {.sized = true};
     while (samples->at < samples->n && samples->first[samples->at].t_ns < t0_ns)
         samples->at++;
     size_t i = samples->at;
-    for (; i < samples->n && samples->first[i].t_ns < t1_ns; i++) {
-        const struct pl_send_sample *sample = &samples->first[i];
-        seen.n++;
-        bool unsent = sample->notsent_bytes >= mss, full = sample->queued_bytes > sample->sndbuf_bytes / 3 * 2;
-        seen.unsent += unsent;
-        seen.full = sample->sndbuf_bytes && full;
-        seen.idle += sample->sndbuf_bytes && !full && !unsent;
-        seen.sized = seen.sized && sample->sndbuf_bytes;
-    }
+    for (; i < samples->n && samples->first[i].t_ns < t1_ns; i++)
+        see(&seen, &samples->first[i], mss);
     seen.pace_bytes_per_s = i ? samples->first[i - 1].pace_bytes_per_s : 0;
+    return seen;
+}
+
+struct pl_samples_seen pl_samples_near(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss)
+{
+    struct pl_samples_seen seen = pl_samples_over(samples, t0_ns, t1_ns, mss);
+    if (seen.n || samples->n == 0)
+        return seen;
+    const struct pl_send_sample *next = samples->first + samples->at;
+    bool behind = samples->at == 0 || (samples->at < samples->n && next->t_ns - t1_ns < t0_ns - next[-1].t_ns);
+    see(&seen, behind ? next : next - 1, mss);
     return seen;
 }
 

@@ -59,6 +59,9 @@ uint64_t pl_samples_opening(const struct pl_samples_of *samples);
 /* What the samples from t0_ns to t1_ns show. Spans come in order of time. */
 struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
 
+/* The same; where there is none in the span, what the nearest one shows. */
+struct pl_samples_seen pl_samples_near(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
+
 /* Whether the kernel counted a time-out at t_ns, as the samples before and behind it say. */
 enum pl_counted { PL_COUNTED_NONE, PL_COUNTED_ONE, PL_COUNTED_UNKNOWN };
 enum pl_counted pl_samples_timeout(const struct pl_samples_of *samples, int64_t t_ns);

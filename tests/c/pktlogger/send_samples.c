@@ -242,6 +242,49 @@ static void a_flight_that_stands_still_with_data_unsent_is_no_send_buffer(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 119);
 }
 
+/* A sample every 100 ms: none within most of the silences, which are of 12 to 14 ms. */
+static struct pl_samples_of rare(struct pl_send_sample samples[SAMPLES], uint32_t notsent, uint32_t queued)
+{
+    struct pl_samples_of of = alike(samples, notsent, queued);
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i].t_ns *= 100;
+    return of;
+}
+
+static void samples_near_a_silence_tell_of_it_where_none_is_within(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    late_writer(&run, (struct pl_limits_path){.samples = rare(samples, 20 * MSS, SNDBUF), .always_data = true}, ms);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+    late_writer(&run, (struct pl_limits_path){.samples = rare(samples, 0, SNDBUF / 2), .always_data = true}, ms);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+    late_writer(&run, (struct pl_limits_path){.samples = rare(samples, 0, SNDBUF / 2)}, ms);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= SILENCES * LATE_MS);
+    late_writer(&run, (struct pl_limits_path){.samples = rare(samples, 0, SNDBUF)}, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= SILENCES * LATE_MS);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
+static void the_nearest_sample_may_be_before_or_behind(void)
+{
+    const struct pl_send_sample list[] = {{.t_ns = 10, .notsent_bytes = 5, .sndbuf_bytes = 300},
+                                          {.t_ns = 20, .sndbuf_bytes = 300}};
+    struct pl_samples_of of = {.first = list, .n = 2};
+    CHECK_EQ(pl_samples_near(&of, 1, 2, 5).unsent, 1);
+    CHECK_EQ(pl_samples_near(&of, 12, 14, 5).unsent, 1);
+    CHECK_EQ(pl_samples_near(&of, 14, 17, 5).idle, 1);
+    CHECK_EQ(pl_samples_near(&of, 15, 25, 5).idle, 1);
+    CHECK_EQ(pl_samples_near(&of, 30, 40, 5).idle, 1);
+    CHECK_EQ(pl_samples_over(&of, 30, 40, 5).n, 0);
+    of = (struct pl_samples_of){0};
+    CHECK_EQ(pl_samples_near(&of, 1, 2, 5).n, 0);
+}
+
 static void a_program_that_always_has_data_waits_for_the_send_buffer(void)
 {
     struct run run;
@@ -370,6 +413,8 @@ int main(void)
     RUN(silence_with_data_unsent_is_never_the_application);
     RUN(silence_behind_a_full_window_is_the_windows);
     RUN(a_flight_that_stands_still_with_data_unsent_is_no_send_buffer);
+    RUN(samples_near_a_silence_tell_of_it_where_none_is_within);
+    RUN(the_nearest_sample_may_be_before_or_behind);
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
     RUN(a_flight_that_stands_still_in_a_buffer_with_room_is_the_application);
     RUN(a_program_that_always_has_data_is_not_idle_between_two_writes);
