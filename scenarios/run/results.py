@@ -76,8 +76,14 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         "window_granted_bytes": receiver.get("window_granted_bytes") or None,  # 0: the kernel sizes it
         "cpu_sender_ns": _cpu_ns(sender),
         "cpu_receiver_ns": _cpu_ns(receiver),
-        "transfer_time_ratio": rfc6349.transfer_time_ratio(params, summary),
+        "transfer_time_ratio": rfc6349.transfer_time_ratio(params, summary, _began_ns(sender, box)),
     }
+
+
+def _began_ns(sender: dict[str, Any], box: dict[str, Any]) -> int | None:
+    """When a transfer began, since its delay box did; None where a tool does not say so."""
+    began, box_began = sender.get("t0_monotonic_ns"), (box.get("clock") or {}).get("monotonic_ns")
+    return None if began is None or box_began is None else int(began) - int(box_began)
 
 
 def _of_tables(

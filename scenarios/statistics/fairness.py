@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.plan.path import Direction, PathTable
+from scenarios.statistics import line
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -180,22 +180,10 @@ def _error(flows: Sequence[Count], had: F64, begins: I64, ends: I64) -> F64:
 
 def line_bps(params: Mapping[str, Any]) -> float | None:
     """The greatest rate of the one line that all flows of a trial share; None where there is no such bound."""
-    if params.get("topology") not in (None, "dumbbell") or params.get("rate_trace") not in (None, "none"):
+    if params.get("topology") not in (None, "dumbbell"):
         return None
-    known = {key: f"{params[f'{key}_bps']}bit" for key in ("rate", "access_rate") if params.get(f"{key}_bps")}
-    known |= {key: params[key] for key in ("channels", "change") if params.get(key)}
-    try:
-        rates = [_rate_of(phase) for phase in PathTable.model_validate(known).phases("ab")]
-    except ValueError:  # the file of a trace that a change named is not here
-        return None
-    return max(rates) if all(rates) else None
-
-
-def _rate_of(phase: Direction) -> float:
-    """The rate of a path at one time; 0 where it has none, or one that changes by itself."""
-    values = phase.values
-    lines = [int(values["rate"]) * int(values["channels"]), int(values["access_rate"])]
-    return 0.0 if values["rate_trace"] != "none" else float(min((rate for rate in lines if rate), default=0))
+    rates = [bps for _, bps in line.rates(params)]
+    return max(rates) if rates and all(rates) else None
 
 
 def _arrived_before(octets: F64, ran: NDArray[np.bool_], lasted_ns: I64, line_bps: float | None) -> None:

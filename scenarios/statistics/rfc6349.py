@@ -2,12 +2,13 @@
 
 | column | definition here |
 |---|---|
-| transfer_time_ratio | time taken / ideal time, in which the path's rate carries the same bytes in full segments |
+| transfer_time_ratio | time taken / ideal time: that of the same bytes, in full segments, at the path's rate |
 | tcp_efficiency | (bytes sent - bytes sent again) / bytes sent, as the sender's kernel counts them |
 | buffer_delay | (mean RTT during the transfer - baseline) / baseline, which is the RTT of the empty path |
 
-The RFC gives the last two as percentages; these are ratios, as all columns without a unit. A path without a rate has no
-ideal time, one without delay no baseline. In both cases the column is null. Where the path changes, the baseline is the
+The RFC gives the last two as percentages; these are ratios, as all columns without a unit. A path without a rate, or
+with a rate trace, has no ideal time, one without delay no baseline. In both cases the column is null. Where the
+path's rate changes, the ideal time is that at the rate of each moment and begins when the transfer began (null where nobody knows when), and the baseline is the
 mean of what it was at the samples' times. The mean is of the sender's samples of its
 smoothed RTT. Behind gateways the sender's TCP ends at the near one, so only the first column says something about the
 path there.
@@ -15,17 +16,24 @@ path there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
+
+from scenarios.statistics import line
 
 _IP_TCP = {"ipv4": 40, "ipv6": 60}  # octets of the two headers
 _TIMESTAMPS = 12
 _ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # what path.framing counts beside the IP packet
 
 
-def transfer_time_ratio(params: Mapping[str, Any], summary: Mapping[str, Any]) -> float | None:
-    """``transfer_time_ratio`` of one flow; None where it cannot be said."""
-    ideal, taken = _ideal_ns(params, summary.get("bytes") or 0), summary.get("elapsed_ns")
+def transfer_time_ratio(
+    params: Mapping[str, Any], summary: Mapping[str, Any], began_ns: int | None = None
+) -> float | None:
+    """``transfer_time_ratio`` of one flow; None where it cannot be said. ``began_ns``: when it began, since the box
+    did."""
+    ideal, taken = _ideal_ns(params, summary.get("bytes") or 0, began_ns), summary.get("elapsed_ns")
     return taken / ideal if taken and ideal else None
 
 
@@ -35,21 +43,30 @@ def tcp_efficiency(info: Mapping[str, Any]) -> float | None:
     return (sent - again) / sent if sent and again is not None else None
 
 
-def _ideal_ns(params: Mapping[str, Any], octets: int) -> float | None:
-    """The time that so many bytes of a stream take at the path's rate."""
-    most = most_bps(params)
-    if most is None or not octets or params.get("request_bytes"):
+def _ideal_ns(params: Mapping[str, Any], octets: int, began_ns: int | None) -> float | None:
+    """The time that so many bytes of a stream take at the path's rates."""
+    steps = line.rates(params)
+    if not octets or params.get("request_bytes") or (len(steps) > 1 and began_ns is None):
         return None
-    return octets * 8e9 / most
+    bits, took_ns = octets * 8 / payload_share(params), 0.0
+    for (since_ns, bps), (until_ns, _) in pairwise([*steps, (math.inf, 0.0)]):
+        lasts_ns = until_ns - max(since_ns, began_ns or 0)
+        if lasts_ns <= 0:
+            continue
+        if not bps:
+            return None
+        if bits * 1e9 <= bps * lasts_ns:
+            return took_ns + bits * 1e9 / bps
+        bits -= bps * lasts_ns / 1e9
+        took_ns += lasts_ns
+    return None
 
 
 def most_bps(params: Mapping[str, Any]) -> float | None:
-    """What a path carries of a stream's bytes, in full segments and without a pause; None for a path without a rate."""
-    rates = [params.get(name) for name in ("rate_bps", "access_rate_bps")]
-    known = [rate * (params.get("channels") or 1 if n == 0 else 1) for n, rate in enumerate(rates) if rate]
-    if not known:
-        return None
-    return float(min(known) * payload_share(params))
+    """What a path carries of a stream's bytes, in full segments and without a pause; None for a path without a rate,
+    and for one whose rate changes."""
+    rates = {bps for _, bps in line.rates(params)}
+    return rates.pop() * payload_share(params) if len(rates) == 1 and all(rates) else None
 
 
 def payload_share(params: Mapping[str, Any], *, timestamps: bool = True) -> float:

@@ -123,6 +123,26 @@ def test_rfc_6349s_metrics() -> None:
     assert rfc6349.buffer_delay(0, 1) is None
 
 
+def test_the_ideal_time_follows_the_rate_of_a_path_that_changes() -> None:
+    """From 1 s to 2 s the line carries 50 Mbit, until 3.5 s 30 more, and the remaining 45 in half a second."""
+    params = {"rate_bps": 50_000_000, "channels": 1, "mtu": 1500, "family": "ipv4", "framing": "ip",
+              "rate_trace": "none", "change": "2s delay=45ms rate=20Mbit; 3500ms delay=8ms rate=90Mbit"}  # fmt: skip
+    summary = {"bytes": round(125e6 / 8 * 1448 / 1500), "elapsed_ns": 6 * 10**9}
+    assert rfc6349.transfer_time_ratio(params, summary, 10**9) == pytest.approx(2.0, rel=1e-6)
+    late = {"bytes": round(45e6 / 8 * 1448 / 1500), "elapsed_ns": 10**9}
+    assert rfc6349.transfer_time_ratio(params, late, 4 * 10**9) == pytest.approx(2.0, rel=1e-6), "at 90 Mbit/s alone"
+    early = {"bytes": round(25e6 / 8 * 1448 / 1500), "elapsed_ns": 10**9}
+    assert rfc6349.transfer_time_ratio(params, early, 0) == pytest.approx(2.0, rel=1e-6), "ended before the change"
+    assert rfc6349.transfer_time_ratio(params, summary) is None, "nobody knows when it began"
+    unknown = params | {"change": "2s rate=0"}
+    assert rfc6349.transfer_time_ratio(unknown, summary, 10**9) is None, "no rate from 2 s on"
+    assert rfc6349.transfer_time_ratio(unknown, early, 0) == pytest.approx(2.0, rel=1e-6)
+    traced = params | {"change": "none", "rate_trace": "rate:0s=50Mbit,2s=90Mbit"}
+    assert rfc6349.transfer_time_ratio(traced, summary, 10**9) is None
+    assert rfc6349.transfer_time_ratio(params | {"change": "2s rate=20Mbit"} | {"rate_bps": 0}, summary, 10**9) is None
+    assert rfc6349.most_bps(params) is None, "there is no such rate"
+
+
 def test_the_baseline_follows_the_path() -> None:
     """Two samples on 40 ms, two on 60 ms, four on 55 ms: the way back is 5 ms shorter from 10 s on."""
     ms, s = 10**6, 10**9
