@@ -706,6 +706,22 @@ def test_a_probe_is_sooner_where_the_round_trip_is_short(tmp_path: Path) -> None
     assert "fast_recovery" not in flow["limits_ns"] and events(found, "fast_retransmit") == []
 
 
+def test_the_answer_to_a_probe_in_vain_is_no_hint_at_a_loss(tmp_path: Path) -> None:
+    """The receiver holds acknowledgements back, so all that is probed for had arrived: the first probe is reported as a
+    duplicate (RFC 2883), with all else acknowledged, and what is sent on is probed for, too."""
+    path = Conversation(way_ms=0.1, sack=True)
+    for turn in range(3):
+        began_ms, first = 30 + 50 * turn, 1 + 3 * MSS * turn
+        path.send(began_ms, first, 3)
+        path.send(began_ms + 16, first + 2 * MSS)
+        path.ack(began_ms + 16.2, first + 3 * MSS, sack=(first + 2 * MSS, first + 3 * MSS))
+    path.send(180, 1 + 9 * MSS)
+    path.ack(180.2, 1 + 10 * MSS)
+    found, flow = path.analyse(tmp_path)
+    assert (flow["fast_recoveries"], flow["timeouts"], flow["retransmitted"], flow["spurious"]) == (0, 0, 3, 3)
+    assert "fast_recovery" not in flow["limits_ns"] and events(found, "fast_retransmit") == []
+
+
 def test_captures_begun_in_mid_connection_are_analysed_in_the_direction_of_the_data(tmp_path: Path) -> None:
     """Neither capture has a SYN. The sender's begins with an acknowledgement, and the receiver's 50 ms later: so
     acknowledgements seem to appear at the sender long before data do."""

@@ -12,6 +12,7 @@
  * is a time-out, because a sender probes once.
  * Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
+#include "shown.h"
 #include "walk_state.h"
 
 enum { PARTS_ROOM = 64, FORGET_EVERY = 65536 };
@@ -24,6 +25,12 @@ static void end_recovery(struct pl_walk *s)
     if (s->mode == PL_MODE_FAST)
         pl_walk_event(s, PL_FAST_RETRANSMIT, s->fast);
     s->mode = PL_MODE_NORMAL;
+}
+
+/* How many blocks of an acknowledgement are behind a hole, and so hint at a loss. One of a duplicate does not. */
+static unsigned behind_holes(const struct pl_row *packet)
+{
+    return packet->sack_n - (unsigned)pl_shown_duplicate(packet);
 }
 
 static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns)
@@ -47,14 +54,14 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
         s->high = packet->ack; /* sent before the capture began in mid-connection, for all that is known */
     if (packet->ack > s->una) {
         s->una = packet->ack;
-        s->hint = packet->sack_n > 0;
+        s->hint = behind_holes(packet) > 0;
         if (s->una >= s->high && s->drained_ns < 0) {
             s->drained_ns = packet->t_ns;
             s->drained_bare = packet->len == 0;
         }
         if (s->mode != PL_MODE_NORMAL && s->una >= s->recover)
             end_recovery(s);
-    } else if (packet->sack_n || duplicate)
+    } else if (behind_holes(packet) || (duplicate && !packet->sack_n))
         s->hint = true;
     s->t->duplicate_acks += duplicate && !(packet->flags & NC_TCP_FIN);
     if (pl_rates_ack(s->rates, packet->t_ns, s->una - una, packet->window, rtt_ns) < 0)

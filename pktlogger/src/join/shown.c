@@ -6,8 +6,7 @@ static bool usable(const struct pl_row *row, unsigned i)
     return row->sack_left[i] < row->sack_right[i] && row->sack_right[i] < UINT64_MAX / 4;
 }
 
-/* RFC 2883, section 4: the first block is of a duplicate when it is below the number, or within the second block. */
-static bool is_duplicate(const struct pl_row *row)
+bool pl_shown_duplicate(const struct pl_row *row)
 {
     if (row->sack_n == 0 || !usable(row, 0))
         return false;
@@ -26,7 +25,7 @@ static bool repeated(const struct pl_shown_list *shown, uint64_t left, uint64_t 
 
 int pl_shown_add(struct pl_shown_list *shown, const struct pl_row *row, uint64_t acked, uint64_t high, uint32_t mss)
 {
-    unsigned first = is_duplicate(row);
+    unsigned first = pl_shown_duplicate(row);
     struct pl_shown entry = {.t_ns = row->t_ns, .echo = row->tsecr};
     if (first) {
         entry.left = row->sack_left[0];

@@ -35,4 +35,8 @@ struct pl_shown_list {
  * been sent; `mss`: a full segment. Returns 0, or -1 without memory. */
 int pl_shown_add(struct pl_shown_list *shown, const struct pl_row *row, uint64_t acked, uint64_t high, uint32_t mss);
 
+/* Whether the first block of an acknowledgement reports a duplicate. By RFC 2883, section 4, it does when it is below the
+ * number, or within the second block. */
+bool pl_shown_duplicate(const struct pl_row *row);
+
 #endif
