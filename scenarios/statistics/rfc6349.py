@@ -7,11 +7,11 @@
 | buffer_delay | (mean RTT during the transfer - baseline) / baseline, which is the RTT of the empty path |
 
 The RFC gives the last two as percentages; these are ratios, as all columns without a unit. A path without a rate, or
-with a rate trace, has no ideal time, one without delay no baseline. In both cases the column is null. Where the
-path's rate changes, the ideal time is that at the rate of each moment and begins when the transfer began (null where nobody knows when), and the baseline is the
-mean of what it was at the samples' times. The mean is of the sender's samples of its
-smoothed RTT. Behind gateways the sender's TCP ends at the near one, so only the first column says something about the
-path there.
+with a rate trace, has no ideal time, one without delay no baseline. In both cases the column is null. Where the path's
+rate changes, the ideal time is that at the rate of each moment from when the transfer began (null where nobody knows
+when). Where its delay changes, the baseline is the mean of what it was at the samples' times. The mean is of the
+sender's samples of its smoothed RTT. Behind gateways the sender's TCP ends at the near one, so only the first column
+says something about the path there.
 """
 
 from __future__ import annotations
