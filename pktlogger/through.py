@@ -21,6 +21,7 @@ from pktlogger.pairs import pair_flows
 I64 = npt.NDArray[np.int64]
 GATEWAY = "gateway"
 _WAITS = ("receiver_window", "zero_window")  # of the near connection, whose receiver is the gateway
+_ANSWERS = ("application",)  # of the near connection, whose program waits for its peer
 _SENDERS = ("application", "send_buffer", "pacing")  # of the far connection, whose sender is the gateway
 _SHARES = {"min": 0, "p50": 50, "p95": 95, "max": 100}
 _UNSEEN_BASE = 2**32  # numbers of a connection whose SYN was not captured begin here
@@ -46,7 +47,7 @@ def through(near: Analysis, far: Analysis) -> Through:
         if arrived[0].size == 0 or left[0].size == 0 or max(arrived[0][0], left[0][0]) >= _UNSEEN_BASE:
             continue
         passed = _passes(arrived, left, client)
-        limited = _limits(near, far, client, server, names)
+        limited = _limits(near, far, client, server, names, _answered(near, client, arrived, left))
         passes.append(passed)
         limits.append(limited)
         flows.append(_figures(passed, limited, arrived, left, client, server, names))
@@ -108,15 +109,38 @@ def _passes(arrived: tuple[I64, I64], left: tuple[I64, I64, I64], flow: int) -> 
     })  # fmt: skip
 
 
-def _limits(near: Analysis, far: Analysis, client: int, server: int, names: list[str]) -> pa.Table:
-    """The near connection's limits; where it waits for the gateway's window, and after its end, those of the far one.
-    `gateway` where the far one's limit is its sender, which is the gateway, or where it does not exist."""
+def _answered(near: Analysis, flow: int, arrived: tuple[I64, I64], left: tuple[I64, I64, I64]) -> tuple[I64, I64]:
+    """When the gateways held the end of a message that was answered: from its arrival until it had left. The peer's
+    next data came then, before the sender sent again: it acknowledged nothing new."""
+    seq, length, sent_ns = _rows(near.segments, flow, "seq", "len", "t_sent_ns")
+    ack, came_ns = _rows(near.acks, flow, "ack", "t_received_ns")
+    seen, known = sent_ns >= 0, came_ns >= 0
+    order, turn = np.argsort(sent_ns[seen], kind="stable"), np.argsort(came_ns[known], kind="stable")
+    ack, came_ns = np.maximum.accumulate(ack[known][turn]), came_ns[known][turn]
+    end, sent_ns = np.maximum.accumulate((seq + length)[seen][order]), sent_ns[seen][order]
+    last = np.flatnonzero(np.diff(sent_ns))  # of what was sent at once
+    end, again_ns = end[last], sent_ns[last + 1]
+    left_ends, left_ns = left[0] + left[1], np.maximum.accumulate(left[2])
+    there, gone, whole = (np.searchsorted(places, end) for places in (arrived[0], left_ends, ack))
+    later = np.searchsorted(ack, end, "right")
+    at = np.flatnonzero((there < arrived[0].size) & (gone < left_ends.size) & (later - whole > 1))
+    in_ns, out_ns, answer_ns = arrived[1][there[at]], left_ns[gone[at]], came_ns[later[at] - 1]
+    held = (in_ns < out_ns) & (out_ns < answer_ns) & (answer_ns <= again_ns[at])
+    return in_ns[held], out_ns[held]
+
+
+def _limits(
+    near: Analysis, far: Analysis, client: int, server: int, names: list[str], answered: tuple[I64, I64]
+) -> pa.Table:
+    """The near connection's limits; where it waits for the gateway's window, or for an answer to what the gateways
+    hold, and after its end, those of the far one. `gateway` where the far one's limit is its sender, which is the
+    gateway, or where it does not exist."""
     near_limits, far_limits = (
         _rows(side.limits, flow, "t0_ns", "t1_ns", "cause") for side, flow in ((near, client), (far, server))
     )
     (sent_ns,) = _rows(near.segments, client, "t_sent_ns")  # all at once, where its limits have no time
     began_ns = (near_limits[0] if near_limits[0].size else sent_ns)[:1]
-    borders = np.unique(np.concatenate([began_ns, *near_limits[:2], *far_limits[:2]]))
+    borders = np.unique(np.concatenate([began_ns, *near_limits[:2], *far_limits[:2], *answered]))
     borders = borders[borders >= began_ns[0]] if began_ns.size else borders[:0]
     borders = borders if borders.size > 1 else borders[:0]  # no time passed
     start = borders[:-1]
@@ -124,6 +148,7 @@ def _limits(near: Analysis, far: Analysis, client: int, server: int, names: list
     gateway = names.index(GATEWAY)
     beyond[(beyond < 0) | np.isin(beyond, _numbers(names, _SENDERS))] = gateway
     waits = (found < 0) | np.isin(found, _numbers(names, _WAITS))
+    waits |= np.isin(found, _numbers(names, _ANSWERS)) & (_cause_at(start, *answered, np.zeros_like(answered[0])) >= 0)
     found = np.where(waits, beyond, found)
     new = np.ones(start.size, bool)
     new[1:] = found[1:] != found[:-1]

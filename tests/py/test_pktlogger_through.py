@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -76,8 +77,11 @@ def test_bytes_that_never_left_are_counted(tmp_path: Path) -> None:
 CAUSES = ["application", "receiver_window", "send_buffer", "pacing", "path_rate", "zero_window"]
 
 
-def leg(segments: list[tuple[int, int, int, int]], limits: list[tuple[int, int, str]]) -> pktlogger.Analysis:
-    """An analysis of one connection. Segments: first byte, length, times of sending and arrival (-1: lost)."""
+def leg(
+    segments: list[tuple[int, int, int, int]], limits: list[tuple[int, int, str]], acks: Sequence[tuple[int, int]] = ()
+) -> pktlogger.Analysis:
+    """An analysis of one connection. Segments: first byte, length, times of sending and arrival (-1: lost). ACKs: time
+    of arrival and number."""
     sent, end = set[int](), {"address": "10.0.0.1", "port": 5010}
     rows: list[dict[str, Any]] = []
     for seq, length, sent_ns, received_ns in segments:
@@ -89,7 +93,8 @@ def leg(segments: list[tuple[int, int, int, int]], limits: list[tuple[int, int, 
     told = {"limit_causes": CAUSES, "flows": [{"flow": 0, "sender": end, "receiver": end}]}
     none = pa.table({})
     segments, limits = pa.Table.from_pylist(rows), pa.Table.from_pylist(spans)
-    return pktlogger.Analysis(segments, none, none, told, limits, none, none, none)
+    back = pa.Table.from_pylist([{"flow": 0, "ack": ack, "t_received_ns": at_ns} for at_ns, ack in acks])
+    return pktlogger.Analysis(segments, back, none, told, limits, none, none, none)
 
 
 def whole(near: list[tuple[int, int, str]], far: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -119,6 +124,31 @@ def test_the_transfer_lasts_until_its_last_byte_has_left_the_gateway() -> None:
     near, far = [(0, 40, "path_rate")], [(5, 50, "path_rate"), (50, 90, "application")]
     assert whole(near, far) == [(0, 50, "path_rate"), (50, 90, "gateway")]
     assert whole(near, [(60, 80, "path_rate")]) == [(0, 40, "path_rate"), (40, 60, "gateway"), (60, 80, "path_rate")]
+
+
+def two_messages(*acks: tuple[int, int]) -> list[tuple[int, int, str]]:
+    """One of 10 bytes at 0 and one at 60. Each is at the gateway 1 later, and has left 30 after it was sent."""
+    near = leg([(1, 10, 0, 1), (11, 10, 60, 61), (21, 10, 120, 121)], [(0, 120, "application")], acks)
+    far = leg([(1, 4, 20, 21), (5, 6, 30, 31), (11, 10, 90, 91), (21, 10, 150, 151)],
+              [(20, 150, "application")])  # fmt: skip
+    found = pktlogger.through(near, far)
+    return [(row["t0_ns"], row["t1_ns"], found.limit_causes[row["cause"]]) for row in found.limits.to_pylist()]
+
+
+def test_each_message_that_a_peer_answers_waits_for_the_gateway() -> None:
+    """The next request comes when the sender's data have left the gateways, and it acknowledges nothing new."""
+    assert two_messages((2, 11), (60, 11), (60, 21), (110, 21), (120, 21), (122, 31)) == [
+        (0, 1, "application"), (1, 30, "gateway"), (30, 61, "application"), (61, 90, "gateway"),
+        (90, 120, "application"), (120, 150, "gateway"),
+    ]  # fmt: skip
+
+
+def test_a_sender_that_waits_for_no_answer_is_its_own_limit_while_the_gateways_hold_its_data() -> None:
+    """It sends by its own clock. A window update that comes before its data have left is no answer."""
+    by_clock = [(0, 120, "application"), (120, 150, "gateway")]
+    assert two_messages((2, 11), (62, 21), (122, 31)) == by_clock
+    assert two_messages((2, 11), (20, 11), (62, 21), (85, 21), (122, 31)) == by_clock
+    assert two_messages() == by_clock, "no acknowledgement is known"
 
 
 def test_bytes_are_there_when_the_first_copy_of_each_has_come() -> None:
