@@ -293,9 +293,9 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     return l->full ? PL_LIMIT_RECEIVER_WINDOW : unsilent_cause(l, sent);
 }
 
-/* Where the path came up again within a gap that began while it was down, the gap is two: that of the path, and the
- * rest, in which the sender waits for its time-out, say. */
-static int end_of_outage(struct pl_limits *l, const struct pl_limits_send *sent)
+/* Where the path came up again, before until_ns, within a gap that began while it was down, the gap is two: that of the
+ * path, and the rest, in which the sender waits for its time-out, say. */
+static int end_of_outage(struct pl_limits *l, int64_t until_ns)
 {
     if (!l->path.up_known)
         return 0;
@@ -305,16 +305,25 @@ static int end_of_outage(struct pl_limits *l, const struct pl_limits_send *sent)
     if (at == l->path.down->list.n)
         return 0;
     const struct pl_time_span *down = &l->path.down->list.at[at];
-    bool within = down->t0_ns <= l->gap.t0_ns && down->t1_ns < sent->t_ns;
+    bool within = down->t0_ns <= l->gap.t0_ns && down->t1_ns < until_ns;
     return within ? end_gap(l, down->t1_ns, PL_LIMIT_PATH_DOWN) : 0;
+}
+
+/* Where a recovery ended within a gap, the gap is two. The path may have been down, which took acknowledgements. */
+static int end_of_recovery(struct pl_limits *l)
+{
+    if (l->recovered_ns <= l->gap.t0_ns)
+        return 0;
+    if (end_of_outage(l, l->recovered_ns) < 0)
+        return -1;
+    bool down = covered(l, l->path.down, &l->down_at, l->recovered_ns);
+    return end_gap(l, l->recovered_ns, down ? PL_LIMIT_PATH_DOWN : (int)l->recovered_cause);
 }
 
 /* Ends the gap before a packet. One that waited for the window first and for the application then is two. */
 static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    if (l->recovered_ns > l->gap.t0_ns && end_gap(l, l->recovered_ns, (int)l->recovered_cause) < 0)
-        return -1;
-    if (end_of_outage(l, sent) < 0)
+    if (end_of_recovery(l) < 0 || end_of_outage(l, sent->t_ns) < 0)
         return -1;
     l->buffer.woken = false; /* until a look at the buffer says so of this gap */
     int cause = gap_cause(l, sent);

@@ -206,6 +206,33 @@ static void a_path_that_is_up_again_leaves_the_wait_for_the_time_out(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 200 + 40);
 }
 
+/* The time-out at 441 ms comes through, and its acknowledgement does not: the path is down until 641 ms. The next one
+ * arrives at 800 ms. Where it is not known when the path was up, it is down until then. */
+static void a_path_that_takes_the_acknowledgement_of_a_time_out_is_down_still(void)
+{
+    for (int known = 0; known < 2; known++) {
+        struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+        int64_t ms[PL_LIMIT_N];
+        struct pl_time_span span = {41 * MS, (known ? 641 : 800) * MS};
+        const struct pl_time_spans down = {.list = {.at = &span, .n = 1}};
+        const struct pl_limits_path path = {
+            .mss = MSS, .min_rtt_ns = RTT_NS, .down = &down, .up_known = known, .sink = keep, .context = &run};
+        run.limits = pl_limits_new(&path);
+        CHECK(run.limits);
+        send(&run, 0, false);
+        acknowledge(&run, RTT_NS, MSS, false);
+        send(&run, MS, false);
+        run.mode = PL_MODE_TIMEOUT;
+        send(&run, 400 * MS, true);
+        acknowledge(&run, 359 * MS, MSS, true);
+        send(&run, 100 * MS, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PATH_DOWN], known ? 600 : 759);
+        CHECK_EQ(ms[PL_LIMIT_TIMEOUT], known ? 159 : 0);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION], 100);
+    }
+}
+
 /* A sender that halves its window at once is silent until half of the flight is acknowledged, as after a loss. */
 static void silence_until_the_flight_has_shrunk_is_that_of_the_marks(void)
 {
@@ -344,6 +371,7 @@ int main(void)
     RUN(silence_in_an_outage_is_neither_the_application_nor_the_paths_rate);
     RUN(a_path_that_is_down_is_the_limit_until_a_packet_passes);
     RUN(a_path_that_is_up_again_leaves_the_wait_for_the_time_out);
+    RUN(a_path_that_takes_the_acknowledgement_of_a_time_out_is_down_still);
     RUN(silence_until_the_flight_has_shrunk_is_that_of_the_marks);
     RUN(recoveries_begin_and_end_where_they_do);
     RUN(the_wait_for_a_probe_is_neither_the_application_nor_a_time_out);
