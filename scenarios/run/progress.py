@@ -192,7 +192,7 @@ def together(row: dict[str, Any]) -> str:
     """``all for 10.5 s: 96.52 Mbit/s, Jain 0.71``: the flows of a trial over the span in which all of them ran. Their
     own averages are over spans of their own, so these have no sum."""
     if not (lasted_ns := row.get("flows_common_ns")):
-        return "never all at once"
+        return "shares not known"  # SCENARIO.md, flows_common_ns, has the reasons
     if row.get("flows_bps") is None:
         return f"all for {readable.duration(lasted_ns)}, counted too coarsely to compare them"
     fair = f"Jain {readable.number(row['flow_jain'], 2)}"

@@ -91,7 +91,7 @@ def _of_tables(
 ) -> dict[str, Any]:
     """What a flow's samples and its captured connections say. ``alone``: the trial has no other flow."""
     own = folder / FLOWS / flow["flow_name"] if flow["flow"] else folder
-    trips = _round_trips(own / "tcp_info.parquet", flow, box)
+    trips = _round_trips(own / "tcp_info.parquet", flow, box, (end.get("sender") or {}).get("streams") or [])
     behind = _behind_gateway(flow)
     found = captured.of_flow(folder, end, behind_gateway=behind, alone=alone)
     back, responses = _sent_back(end), bool(flow.get("request_bytes")) and _mostly_responses(end)
@@ -318,17 +318,23 @@ def _losses(found: Captured) -> dict[str, Any]:
     return told
 
 
-def _round_trips(samples: Path, flow: dict[str, Any], box: dict[str, Any]) -> dict[str, Any]:
+def _round_trips(
+    samples: Path, flow: dict[str, Any], box: dict[str, Any], streams: list[dict[str, Any]]
+) -> dict[str, Any]:  # fmt: skip
     """The least RTT that the sender's TCP measured, the median and the mean of the smoothed RTT in its samples, and the
-    mean RTT of the empty path at their times, ns."""
+    mean RTT of the empty path at their times, ns. ``streams``: those that the sender sends on; the samples of others,
+    which it receives on, have the RTT of their handshake."""
     none: dict[str, Any] = dict.fromkeys(("rtt_min_ns", "rtt_median_ns", "rtt_mean_ns", "baseline_ns"))
     if not samples.exists():
         return none
     with parquet.ParquetFile(samples, pre_buffer=False) as file:  # read_table takes five times as long for a small one
         if not {"rtt_us", "t_ns"} <= set(file.schema_arrow.names):
             return none
-        names = [name for name in ("rtt_us", "t_ns", "min_rtt_us") if name in file.schema_arrow.names]
+        names = [name for name in ("rtt_us", "t_ns", "min_rtt_us", "stream") if name in file.schema_arrow.names]
         table = file.read(columns=names, use_threads=False)
+    if streams and "stream" in names:
+        sends = np.isin(table["stream"].to_numpy(), [row["stream"] for row in streams])
+        table = table.filter(pa.array(sends))
     samples_us = table["rtt_us"].to_numpy()
     least_us = table["min_rtt_us"].to_numpy() if "min_rtt_us" in names else samples_us
     measured = samples_us > 0  # a sample before the first measurement has no RTT

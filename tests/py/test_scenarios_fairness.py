@@ -335,7 +335,7 @@ def test_no_line_of_text_adds_averages_of_different_spans() -> None:
     row = {"state": "done", "valid": True, "short_term_bps": 47.8e6, "rates": {"main": 47.8e6, "rival": 78e6}}
     told = {"flows_common_ns": 10 * S, "flows_bps": 96.5e6, "flow_jain": 0.71}
     assert outcome(row | told) == "main 47.8 Mbit/s, rival 78 Mbit/s; all for 10 s: 96.5 Mbit/s, Jain 0.71  valid"
-    assert "never all at once" in outcome(row | {"flows_common_ns": None})
+    assert "shares not known" in outcome(row | {"flows_common_ns": None})
     assert COLUMNS["flows_common_ns"].role == "outcome"
 
 
@@ -348,6 +348,20 @@ def test_lfp_show_says_once_what_flows_share_and_nothing_of_a_flow_that_is_alone
     assert show._measured(both, captured=False, several=True)[-2:] == (
         "18.1 %; all for 10 s: 96.5 Mbit/s, Jain 0.71", " 47.8 Mbit/s  valid"
     )  # fmt: skip
+
+
+def test_round_trips_are_those_of_sockets_that_send(tmp_path: Path) -> None:
+    """With `bidir` the samples hold the sockets of the other direction, too, whose RTT stays that of the handshake."""
+    columns = {"stream": [0, 1, 0, 1], "t_ns": [1, 1, 2, 2], "rtt_us": [47_000, 40_000, 49_000, 40_000],
+               "min_rtt_us": [40_100, 40_000, 40_100, 40_000]}  # fmt: skip
+    parquet.write_table(pa.table(columns), tmp_path / "tcp_info.parquet")
+    one = {"stream": 0, "bytes": 1, "last_byte_ns": 1}
+    files = {"params": {"trial": 0, "gateway": "none"}, "status": {"state": "done", "verdict": VALID},
+             "transfer": {"sender": {"streams": [one], "tcp_info": {}}, "receiver": {"streams": [one]}}}  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    row = results.row(tmp_path)
+    assert (row["rtt_min_ns"], row["rtt_median_ns"]) == (40_100_000, 48_000_000)
 
 
 def test_counts_of_the_kernel_are_of_all_streams(tmp_path: Path) -> None:
