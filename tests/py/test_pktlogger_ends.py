@@ -512,16 +512,16 @@ def _windowed(scale: int | None, window: int, rounds: int = 20) -> Conversation:
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 def test_the_verdict_on_a_small_window_names_it_and_what_to_change(end: str, tmp_path: Path) -> None:
-    """4,000 octets in 20 ms are 1.6 Mbit/s. 1 Gbit/s over 20 ms needs 2.5 MB."""
+    """4,000 octets in 20 ms are 1.6 Mbit/s. 1 Gbit/s over 20 ms needs 2.5 million octets, 2.38 MB."""
     c = _windowed(7, 4000)
     file = write(tmp_path, "x", c.sender if end == "sender" else c.receiver)
     found = analyse(tmp_path / "o", f"--{end}", file)
     verdict = flow_of(found)["verdict"]
     assert verdict["cause"] == "receiver_window"
-    assert "It offers at most 4 KB, which in a round trip of 20 ms is 1.6 Mbit/s at most." in verdict["text"]
+    assert "It offers at most 3.91 KB, which in a round trip of 20 ms is 1.6 Mbit/s at most." in verdict["text"]
     assert "Window scaling is off: the SYN of the receiver does not offer it." in verdict["text"]
     assert "net.ipv4.tcp_window_scaling = 1" in verdict["text"]
-    assert "each Gbit/s of it needs 2.5 MB" in verdict["text"]
+    assert "each Gbit/s of it needs 2.38 MB" in verdict["text"]
     said = run("analyse", f"--{end}", file, "--human").stdout
     assert said.startswith(verdict["text"].split(".")[0])
 
@@ -694,19 +694,20 @@ def test_a_policer_is_told_from_a_queue_and_from_chance(kind: str, tmp_path: Pat
         assert burst and float(burst[1]) == pytest.approx(20, rel=0.1)
 
 
-def _shared(flows: int, last: int = 1200) -> list[Conversation]:
+def _shared(flows: int, last: int = 1200, then_ms: float = 1, apart_ms: float = 0.01) -> list[Conversation]:
     """Flows with a window of 60 packets each at a bottleneck that takes 1 ms for a packet, so that a queue stands. Of
-    1,200 packets the last flow sends `last` at most."""
+    1,200 packets the last flow sends `last` at most. For the second half of them the bottleneck takes `then_ms`.
+    `apart_ms`: between the packets of a flow's first window."""
     made = [Conversation() for _ in range(flows)]
     for c in made:
         for end in (c.sender, c.receiver):
             end[:2] = [replace(p, options=options(MSS, 7)) for p in end[:2]]
-    sends = [(100 + i / 100, n) for n in range(flows) for i in range(60)]
+    sends = [(100 + i * apart_ms, n) for n in range(flows) for i in range(60)]
     heapq.heapify(sends)
     sent, free = [0] * flows, 0.0
-    for _ in range(1200):
+    for number in range(1200):
         t, n = heapq.heappop(sends)
-        free = max(free, t) + 1
+        free = max(free, t) + (1 if number < 600 else then_ms)
         made[n].send(t, 1 + sent[n] * MSS, arrive=[(0, 1, free - t + 10)])
         sent[n] += 1
         made[n].ack(free + 10, 1 + sent[n] * MSS)
@@ -750,3 +751,15 @@ def test_what_others_carried_afterwards_does_not_count(end: str, tmp_path: Path)
     octets = int(found.segments["len"].to_numpy()[meanwhile].sum())
     assert float(rate[1]) == pytest.approx(octets * 8e3 / short["elapsed_ns"], rel=0.005)
     assert float(rate[1]) * 1e6 + short["verdict"]["rate_bps"] <= 8 * MSS * 1000, "together more than the line carries"
+
+
+def test_a_bottleneck_whose_rate_changes(tmp_path: Path) -> None:
+    found = _analyse_shared(tmp_path, "both", _shared(1, then_ms=3, apart_ms=2.5))
+    (flow,) = found.summary["flows"]
+    text = flow["verdict"]["text"]
+    said = re.search(r"between ([\d.]+) Mbit/s and ([\d.]+) Mbit/s of it, and its queue was up to ([\d.]+) ms", text)
+    assert said, text
+    wanted = [(MSS + 52) * 8 / 3e3, (MSS + 52) * 8 / 1e3]
+    assert [float(rate) for rate in said.groups()[:2]] == pytest.approx(wanted, rel=0.01)
+    longest_ms = (flow["max_delay_ns"] - flow["min_delay_ns"]) / 1e6
+    assert float(said[3]) == pytest.approx(longest_ms, abs=3.5), "less the time for one packet"

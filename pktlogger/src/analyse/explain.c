@@ -39,6 +39,7 @@ static int measure_service(struct pl_explain *explain, double *ns_a_byte, double
         }
     *quickest = service ? pl_service_quickest(service) : 0;
     *ns_a_byte = service ? pl_service_end(service) : 0;
+    explain->t->slow_service_ns = service ? service->slow : 0;
     free(service);
     return result;
 }

@@ -13,6 +13,7 @@
 
 #define GBIT 1e9
 #define WINDOW_FULL 0.8 /* of a window a round trip: what delayed acknowledgements and gaps leave of it */
+#define VARIES 1.25     /* a bottleneck that is slower by more has other rates, too, or others have a part of it */
 #define MATHIS 1.22     /* rate = MSS/RTT × 1.22/√p, p congestion signals a packet (Mathis, Semke, Mahdavi, Ott 1997) */
 
 static void say(struct pl_verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -26,11 +27,14 @@ static void say(struct pl_verdict *v, const char *format, ...)
     va_end(arguments);
 }
 
-/* "64 KB", "22.5 MB": decimal, as rates are, so that the reader can divide. */
+/* "64 KB", "22.5 MB": 1 KB is 1,024 bytes, as in scenarios. */
 static const char *size_text(double bytes, char text[32])
 {
-    const char *unit = bytes >= 1e9 ? "GB" : bytes >= 1e6 ? "MB" : bytes >= 1e3 ? "KB" : "bytes";
-    snprintf(text, 32, "%.3g %s", bytes / (bytes >= 1e9 ? 1e9 : bytes >= 1e6 ? 1e6 : bytes >= 1e3 ? 1e3 : 1), unit);
+    static const char *const units[] = {"bytes", "KB", "MB", "GB"};
+    unsigned unit = 0;
+    for (; unit < 3 && bytes >= 1000; unit++) /* no more than three digits are written */
+        bytes /= 1024;
+    snprintf(text, 32, "%.3g %s", bytes, units[unit]);
     return text;
 }
 
@@ -159,13 +163,16 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
 
 static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
 {
-    char rate[32];
-    if (path_bps(t) > 0)
+    char rate[32], slow[32];
+    if (t->service_ns > 0 && t->slow_service_ns > VARIES * t->service_ns)
+        say(v, " The bottleneck passed between %s and %s of it", rate_text(8e9 / t->slow_service_ns, slow),
+            rate_text(path_bps(t), rate));
+    else if (path_bps(t) > 0)
         say(v, " The bottleneck carries %s", rate_text(path_bps(t), rate));
     else
         say(v, " A queue stood all the time");
-    if (t->typical_queue_ns > 0)
-        say(v, ", and its queue was up to %.3g ms long", seconds(t->typical_queue_ns) * 1e3);
+    if (t->most_queue_ns > 0)
+        say(v, ", and its queue was up to %.3g ms long", seconds(t->most_queue_ns) * 1e3);
     say(v, ".");
     say_advice(v, PL_CAUSES_LIMITS, PL_LIMIT_PATH_RATE);
 }

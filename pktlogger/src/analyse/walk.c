@@ -302,6 +302,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         enter_fast(s, first);
     bool reduced = note_reduction(s, packet);
     int64_t queue_ns = pl_explain_queue_ns(&s->explain, first);
+    s->t->most_queue_ns = queue_ns > s->t->most_queue_ns ? queue_ns : s->t->most_queue_ns;
     if (take_parts(s) < 0)
         return -1;
     after_send(s, packet->t_ns);

@@ -7,6 +7,7 @@
 #define LEAST_SHARE 0.02
 #define LEAST_ROWS 5
 #define QUICK 0.1
+#define SLOW 0.95
 #define QUICKEST 0.02 /* what arrives while the path becomes shorter is quicker still */
 
 static const unsigned lengths[PL_SERVICE_LENGTHS] = {128, 32, 8};
@@ -58,6 +59,7 @@ double pl_service_end(struct pl_service *s)
         if (found <= 0 && sample->given >= LEAST_ROWS && (double)sample->given >= LEAST_SHARE * (double)s->rows[i]) {
             pl_sample_sort(sample);
             found = pl_sample_quantile(sample, QUICK);
+            s->slow = pl_sample_quantile(sample, SLOW);
         }
         pl_sample_free(sample);
         pl_sample_free(&s->all[i]);

@@ -21,6 +21,7 @@ struct pl_service {
     uint64_t rows[PL_SERVICE_LENGTHS];              /* parts in a row that were looked at */
     struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS]; /* of those that kept the bottleneck busy */
     struct pl_sample all[PL_SERVICE_LENGTHS];       /* of all of them */
+    double slow;                                    /* pl_service_end sets it: of the slowest busy ones; 0 */
 };
 
 /* Takes the next part in order of sending that arrived. `low_delay_ns`: the delay of such a part that meets no queue.

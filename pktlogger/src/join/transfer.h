@@ -276,6 +276,8 @@ struct pl_transfer {
     uint32_t window_max; /* the largest that the receiver offered, SYNs apart; 0: not known */
     struct pl_signs signs;
     double service_ns;                  /* the bottleneck's time for a byte; 0: not known */
+    double slow_service_ns;             /* the same where it was slowest, for this transfer's bytes */
+    int64_t most_queue_ns;              /* the longest that a packet waited in queues; 0: none did */
     int64_t first_ns, last_ns;          /* first data sent; last data sent, or its acknowledgement's arrival */
     int64_t min_rtt_ns, max_rtt_ns;     /* -1: no sample */
     int64_t min_delay_ns, max_delay_ns; /* of parts that arrived; -1: none */
