@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 _LEAST_OPENING = 32 * 1024  # of pktlogger's option
 _NEEDED = ("t_ns", "stream", "notsent_bytes")
 # Not of all kernels and versions.
-_MORE = ("queued_bytes", "sndbuf_bytes", "total_rto", "opening_bytes", "max_pacing_rate_bytes_per_s")
+_MORE = (
+    "queued_bytes", "sndbuf_bytes", "total_rto", "opening_bytes", "max_pacing_rate_bytes_per_s",
+    "pacing_rate_bytes_per_s", "snd_ssthresh",
+)  # fmt: skip
 
 
 @contextmanager

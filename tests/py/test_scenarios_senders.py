@@ -80,7 +80,8 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
                               "streams": [{"stream": 0, "local": ends[1], "remote": ends[0]}]},
     }  # fmt: skip
     (tmp_path / "transfer.json").write_text(json.dumps(transfer))
-    more = {"queued_bytes": [7000], "sndbuf_bytes": [9000], "total_rto": [1], "max_pacing_rate_bytes_per_s": [1250]}
+    more = {"queued_bytes": [7000], "sndbuf_bytes": [9000], "total_rto": [1], "max_pacing_rate_bytes_per_s": [1250],
+            "pacing_rate_bytes_per_s": [1300], "snd_ssthresh": [2**31 - 1]}  # fmt: skip
     table = pa.table({"t_ns": [110], "stream": [0], "notsent_bytes": [3], **more})
     parquet.write_table(table, tmp_path / "tcp_info.parquet")
     exchange = '[transfer]\nrequest = "100B"\nresponse = "1KB"\nduration = "1s"'
@@ -88,6 +89,6 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
         text = Path(options[1]).read_text()
     assert text.splitlines() == [
         "t_ns,local_port,remote_port,notsent_bytes,queued_bytes,sndbuf_bytes,total_rto,"
-        "max_pacing_rate_bytes_per_s",
-        "110,40000,5010,3,7000,9000,1,1250", "500,5010,40000,0,0,0,2,0",
+        "max_pacing_rate_bytes_per_s,pacing_rate_bytes_per_s,snd_ssthresh",
+        "110,40000,5010,3,7000,9000,1,1250,1300,2147483647", "500,5010,40000,0,0,0,2,0,0,0",
     ]  # fmt: skip

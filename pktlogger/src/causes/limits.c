@@ -99,7 +99,9 @@ static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
     l->round.t1_ns = sent->t_ns;
     struct pl_samples_seen seen = round_seen(l, sent->t_ns);
     l->round.unheld = unheld(seen);
+    l->round.spent = seen.spent * 2 > seen.n;
     l->round.pace_bytes_per_s = seen.pace_bytes_per_s;
+    l->round.kernel_pace_bytes_per_s = seen.kernel_pace_bytes_per_s;
     if (l->mode == PL_MODE_NORMAL && l->round.flight)
         l->last_cause = pl_round_judge(&l->rounds, &l->round, &relabel);
     pl_spans_close(&l->spans, l->last_cause);

@@ -9,7 +9,8 @@
 #define LIGHT 0.5       /* of its time */
 #define PACED_PACKETS 4 /* fewer are even by chance */
 #define NS_PER_S 1e9
-#define AT_PACE 0.97 /* of the rate that the program allows: the kernel sends a little ahead of it, or behind */
+#define AT_PACE 0.97  /* of the rate that the program allows: the kernel sends a little ahead of it, or behind */
+#define PAST_PACE 1.1 /* of the kernel's rate: it is not in force where more is sent */
 
 static bool grown(const struct pl_rounds *rounds, const struct pl_round *round)
 {
@@ -56,6 +57,14 @@ bool pl_round_at_pace(const struct pl_round *round)
            round->bytes * NS_PER_S >= AT_PACE * (double)round->pace_bytes_per_s * round->time_ns;
 }
 
+/* True when it was sent at the rate that congestion control set, as BBR does. The kernel sets one for all senders; that
+ * of a window is above what the window sends in a round. */
+static bool at_kernel_pace(const struct pl_round *round)
+{
+    double bytes = round->bytes * NS_PER_S, paced = (double)round->kernel_pace_bytes_per_s * round->time_ns;
+    return paced > 0 && bytes >= AT_PACE * paced && bytes <= PAST_PACE * paced;
+}
+
 enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel)
 {
     bool still = steady(rounds, round), grew = grown(rounds, round);
@@ -81,6 +90,10 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
     else if (still && round->shut)
         cause = PL_LIMIT_RECEIVER_WINDOW;
     else if (held && rounds->cap && round->flight + rounds->mss >= rounds->cap)
+        cause = PL_LIMIT_SEND_BUFFER;
+    else if (at_kernel_pace(round))
+        cause = PL_LIMIT_PACING;
+    else if (round->spent && !round->shut && !round->blind)
         cause = PL_LIMIT_SEND_BUFFER;
     *relabel = still && cause != pl_round_window(rounds);
     return cause;

@@ -19,7 +19,9 @@ struct pl_round {
     bool shut;                         /* the receiver's window left no room for the packet before, once at least */
     bool blind;                        /* the receiver's window is not known */
     double clocked;                    /* bytes sent at once after an acknowledgement */
+    bool spent;                        /* by most samples, all that the send buffer holds was sent, and it was full */
     uint64_t pace_bytes_per_s;         /* the most that the program allows; 0: not known */
+    uint64_t kernel_pace_bytes_per_s;  /* what congestion control allows that never reduced ssthresh; 0: not known */
 };
 
 /* What earlier rounds tell. */

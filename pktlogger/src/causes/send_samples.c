@@ -11,7 +11,20 @@
 #define NEAR_NS (2 * MS)            /* the kernel counts a time-out, and sends, within this of the capture's time */
 #define LEAST_TIMEOUT_NS (200 * MS) /* no two time-outs are closer */
 
-enum column { T_NS, LOCAL_PORT, REMOTE_PORT, NOTSENT, QUEUED, SNDBUF, TOTAL_RTO, OPENING, PACE, COLUMNS };
+enum column {
+    T_NS,
+    LOCAL_PORT,
+    REMOTE_PORT,
+    NOTSENT,
+    QUEUED,
+    SNDBUF,
+    TOTAL_RTO,
+    OPENING,
+    PACE,
+    KERNEL_PACE,
+    SSTHRESH,
+    COLUMNS
+};
 
 static const struct {
     const char *name;
@@ -27,6 +40,8 @@ static const struct {
     [TOTAL_RTO] = {"total_rto", UINT16_MAX, false},
     [OPENING] = {"opening_bytes", INT64_MAX / 2, false},
     [PACE] = {"max_pacing_rate_bytes_per_s", UINT64_MAX, false},
+    [KERNEL_PACE] = {"pacing_rate_bytes_per_s", UINT64_MAX, false},
+    [SSTHRESH] = {"snd_ssthresh", UINT32_MAX, false},
 };
 
 /* Which columns a file has, in its order. */
@@ -69,6 +84,8 @@ static bool read_line(const uint8_t *at, const uint8_t *end, const struct header
         .total_rto = (uint32_t)values[TOTAL_RTO],
         .opening_bytes = values[OPENING],
         .pace_bytes_per_s = values[PACE],
+        .kernel_pace_bytes_per_s = values[KERNEL_PACE],
+        .ssthresh = (uint32_t)values[SSTHRESH],
     };
     return true;
 }
@@ -125,8 +142,8 @@ int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, con
             if (!read_header(at, stop, &header))
                 return nc_fail(error, NC_EXIT_USAGE,
                                "'%.200s' line 1: want 't_ns,local_port,remote_port,notsent_bytes', and where they are "
-                               "known 'queued_bytes,sndbuf_bytes', 'total_rto', 'opening_bytes' and "
-                               "'max_pacing_rate_bytes_per_s'",
+                               "known 'queued_bytes,sndbuf_bytes', 'total_rto', 'opening_bytes', "
+                               "'max_pacing_rate_bytes_per_s', 'pacing_rate_bytes_per_s' and 'snd_ssthresh'",
                                name);
         } else if (!read_line(at, stop, &header, &sample))
             return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %llu: want %d numbers with commas between", name,
@@ -191,6 +208,7 @@ static void see(struct pl_samples_seen *seen, const struct pl_send_sample *sampl
     seen->n++;
     seen->unsent += unsent;
     seen->full = sample->sndbuf_bytes && full;
+    seen->spent += sample->sndbuf_bytes && full && !unsent;
     seen->idle += sample->sndbuf_bytes && !full && !unsent;
     seen->sized = seen->sized && sample->sndbuf_bytes;
 }
@@ -203,7 +221,11 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
     size_t i = samples->at;
     for (; i < samples->n && samples->first[i].t_ns < t1_ns; i++)
         see(&seen, &samples->first[i], mss);
-    seen.pace_bytes_per_s = i ? samples->first[i - 1].pace_bytes_per_s : 0;
+    if (i) {
+        const struct pl_send_sample *last = &samples->first[i - 1];
+        seen.pace_bytes_per_s = last->pace_bytes_per_s;
+        seen.kernel_pace_bytes_per_s = last->ssthresh == PL_SSTHRESH_FIRST ? last->kernel_pace_bytes_per_s : 0;
+    }
     return seen;
 }
 

@@ -9,15 +9,16 @@
 #include "nc_error.h"
 #include "vector.h"
 
-enum { PL_NO_TOTAL_RTO = UINT16_MAX + 1 };
+enum { PL_NO_TOTAL_RTO = UINT16_MAX + 1, PL_SSTHRESH_FIRST = INT32_MAX };
 
 /* sndbuf_bytes 0: not known, nor is queued_bytes. total_rto: the connection's time-outs so far; PL_NO_TOTAL_RTO: not
  * known. opening_bytes: what its program sent with waits for answers before it always had data; 0: not known yet.
- * pace_bytes_per_s: the rate of payload that its program allows (SO_MAX_PACING_RATE); 0: not known. */
+ * pace_bytes_per_s: the rate of payload that its program allows (SO_MAX_PACING_RATE), and kernel_pace_bytes_per_s: the
+ * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known. */
 struct pl_send_sample {
     int64_t t_ns;
-    uint64_t opening_bytes, pace_bytes_per_s;
-    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto;
+    uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s;
+    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, ssthresh;
     uint16_t local_port, remote_port;
 };
 
@@ -37,9 +38,11 @@ struct pl_samples_seen {
     uint32_t n;
     uint32_t unsent; /* had a full segment or more unsent */
     uint32_t idle;   /* had less than a segment unsent, and a buffer with room: the program had given no more */
+    uint32_t spent;  /* had less than a segment unsent, and a buffer in which a waiting writer finds no room */
     bool sized;      /* the buffer's size is known in all of them */
     bool full;       /* the last one had a buffer in which a waiting writer finds no room */
-    uint64_t pace_bytes_per_s; /* of the last sample up to the end of the span; 0: not known */
+    uint64_t pace_bytes_per_s;        /* of the last sample up to the end of the span; 0: not known */
+    uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, where ssthresh has been reduced */
 };
 
 /* Read the text at [at, end) or a file of it. `name`: of the file, for errors. They return 0, or -1 with a one-line

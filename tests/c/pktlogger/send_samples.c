@@ -294,6 +294,55 @@ static void a_program_that_always_has_data_waits_for_the_send_buffer(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
+/* A flight that goes up and down, so that it shows no buffer by itself, with samples of one that is full and all sent. */
+static void a_full_buffer_with_nothing_unsent_leaves_nothing_to_the_window(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    begin_as(&run, (struct pl_limits_path){.samples = alike(samples, MSS - 1, SNDBUF), .always_data = true});
+    burst(&run, 40);
+    for (int round = 0; round < 5; round++)
+        burst(&run, round % 2 ? 34 : 44);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 199);
+    CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 0);
+}
+
+/* Next to a gateway each packet of BBR is acknowledged before the next one is due, so a round has one packet. The rate is
+ * 1,000 bytes in 10 ms. Where ssthresh has been reduced, or where more is sent, the kernel's rate says nothing. */
+static void a_sender_at_its_congestion_controls_rate_is_paced(void)
+{
+    static const struct {
+        uint32_t ssthresh;
+        uint64_t rate;
+        bool paced;
+    } rows[] = {{PL_SSTHRESH_FIRST, 100000, true},
+                {PL_SSTHRESH_FIRST, 0, false},
+                {PL_SSTHRESH_FIRST, 50000, false},
+                {PL_SSTHRESH_FIRST, 120000, false},
+                {20, 100000, false}};
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        begin_as(&run, (struct pl_limits_path){.samples = alike(samples, 20 * MSS, 0), .always_data = true});
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].ssthresh = rows[row].ssthresh;
+            samples[i].kernel_pace_bytes_per_s = rows[row].rate;
+        }
+        run.len = MSS;
+        for (int i = 0; i < 20; i++) {
+            send(&run, i ? 9 * MS : MS, false);
+            acknowledge(&run, MS, MSS, false);
+        }
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PACING] >= 170, rows[row].paced);
+        CHECK_EQ(ms[PL_LIMIT_PACING] > 0, rows[row].paced);
+    }
+}
+
 /* A client with a buffer that holds its request many times over, which nobody answers with data. */
 static void a_flight_that_stands_still_in_a_buffer_with_room_is_the_application(void)
 {
@@ -416,6 +465,8 @@ int main(void)
     RUN(samples_near_a_silence_tell_of_it_where_none_is_within);
     RUN(the_nearest_sample_may_be_before_or_behind);
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
+    RUN(a_full_buffer_with_nothing_unsent_leaves_nothing_to_the_window);
+    RUN(a_sender_at_its_congestion_controls_rate_is_paced);
     RUN(a_flight_that_stands_still_in_a_buffer_with_room_is_the_application);
     RUN(a_program_that_always_has_data_is_not_idle_between_two_writes);
     RUN(even_packets_of_a_buffer_with_room_are_pacing);
