@@ -170,7 +170,7 @@ def test_a_round_trip_that_took_no_time_is_a_measurement(tmp_path: Path) -> None
     Before the first measurement the kernel has no least RTT; after one of 0 it has a tick of its clock."""
     samples = {"t_ns": [1, 2, 3, 4, 5], "rtt_us": [0, 0, 0, 0, 5_093], "min_rtt_us": [2**32 - 1] + [1_000] * 4}
     parquet.write_table(pa.table(samples), tmp_path / "tcp_info.parquet")
-    found = results._round_trips(tmp_path / "tcp_info.parquet", {}, {})
+    found = results._round_trips(tmp_path / "tcp_info.parquet", {}, {}, [])
     assert (found["rtt_min_ns"], found["rtt_median_ns"], found["rtt_mean_ns"]) == (0, 0, 1_273_250)
 
 
@@ -178,7 +178,7 @@ def test_the_least_rtt_is_the_kernels_and_not_the_least_of_its_averages(tmp_path
     """A flow that starts into a full queue has no average near the path's RTT."""
     samples = {"t_ns": [1, 2, 3], "rtt_us": [0, 52_000, 50_180], "min_rtt_us": [2**32 - 1, 51_000, 40_620]}
     parquet.write_table(pa.table(samples), tmp_path / "tcp_info.parquet")
-    found = results._round_trips(tmp_path / "tcp_info.parquet", {"rtt_ns": 40_000_000}, {})
+    found = results._round_trips(tmp_path / "tcp_info.parquet", {"rtt_ns": 40_000_000}, {}, [])
     assert found["rtt_min_ns"] == 40_620_000 and found["rtt_median_ns"] == 51_090_000
     behind = results._buffer_delay({"baseline_ns": 40.0, "rtt_mean_ns": 1.0}, behind_gateway=True)
     assert behind is None, "the RTT to the near gateway says nothing of the whole path"
