@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from scenario_runs import FakeTrials
+from served_dashboard import served
 from test_dashboard_facts import texts_of_page
 
 import lfp
-from dashboard import server
 from dashboard.app import Runs, page_at
 from netcommon import run_format
 from netcommon.errors import LfpError
@@ -141,16 +141,13 @@ def test_python_and_the_dashboard_refuse_it_too(run: Path) -> None:
             page_at(Runs(run.parent), address)
 
 
-def test_history_and_dashboard_say_what_they_leave_out(
-    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_history_and_dashboard_say_what_they_leave_out(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     other = Path(shutil.copytree(run, run.parent / "other"))
     later(other)
-    monkeypatch.setattr(server, "serve", lambda *_, **__: None)
-    assert cli.run(["dashboard", str(run)]) == 0
-    assert f"lfp: left out: {other}: written in format" in capsys.readouterr().err
+    with served(run):
+        assert f"lfp: left out: {other}: written in format" in capfd.readouterr().err
     assert cli.run(["history", "--runs-dir", str(run.parent), "--json"]) == 0
-    said = capsys.readouterr()
+    said = capfd.readouterr()
     assert len(said.out.splitlines()) == 2
     assert said.err.count("\n") == 1 and f"left out: {other}: written in format" in said.err
 
