@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
-from captured_trials import arrivals, fields, ran, shown
+from captured_trials import COMPARED, arrivals, fields, ran, shown
 
 from scenarios.plan.columns import LIMITS, LOSSES
-from scenarios.virtual import kernel
 
-pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-    pytest.mark.skipif(shutil.which("tshark") is None, reason="compares with tshark, which is not installed"),
-]  # fmt: skip
+pytestmark = COMPARED
 
 SCENARIO = """
 [scenario]

@@ -4,23 +4,18 @@ TCP_INFO."""
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
-from captured_trials import arrivals, fields, ran
+from captured_trials import COMPARED, arrivals, fields, ran
 from socat_relays import SOCAT_RELAYS
 
 from scenarios.plan.columns import LIMITS, LOSSES
-from scenarios.virtual import kernel
 
-pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-    pytest.mark.skipif(shutil.which("tshark") is None, reason="compares with tshark, which is not installed"),
-]  # fmt: skip
+pytestmark = COMPARED
 
 DELAY_NS, EXCHANGES, REQUEST, RESPONSE = 20_000_000, 20, 3_000, 100_000
 POINTS = '["snd", "gw1-in", "gw2-out", "rcv"]'

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
-from captured_trials import arrivals, ran, shown
+from captured_trials import COMPARED, arrivals, ran, shown
 
-from scenarios.virtual import kernel
-
-pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-    pytest.mark.skipif(shutil.which("tshark") is None, reason="compares with tshark, which is not installed"),
-]  # fmt: skip
+pytestmark = COMPARED
 
 SCENARIO = """
 [scenario]
