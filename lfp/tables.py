@@ -20,7 +20,7 @@ import pyarrow.parquet as parquet
 
 from netcommon.errors import MissingError, UsageError
 from scenarios.run import results, runs
-from scenarios.trial import captured
+from scenarios.trial import captured, clock
 from scenarios.trial.files import read_json
 from scenarios.trial.sharing import FLOWS
 
@@ -99,11 +99,10 @@ class Trial:
 
     @cached_property
     def began_realtime_ns(self) -> int:
-        """Zero of the time axis, CLOCK_REALTIME: when the sender began to connect; without a transfer, when the trial
-        began."""
-        began = (self.transfer.get("sender") or {}).get("t0_realtime_ns")
-        clock = self.status.get("clock") or {}
-        return int(began or clock.get("realtime_ns") or self.status.get("started_realtime_ns") or 0)
+        """Zero of the time axis, CLOCK_REALTIME: when the transfer began (`clock.origin_ns`); without one, when the
+        trial began."""
+        began = clock.origin_ns(self.transfer, "realtime") or (self.status.get("clock") or {}).get("realtime_ns")
+        return int(began or self.status.get("started_realtime_ns") or 0)
 
     def _main_of(self, folder: Path) -> int:
         summary = read_json(self.path / folder / "summary.json") or {}

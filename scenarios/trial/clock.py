@@ -2,11 +2,16 @@
 
 The pair belongs to the kernel that measures. Each trial has its own (status.json), because a guest in virtual time has
 clocks of its own. Rejected: one pair for each run. It put a guest's samples 28 million seconds away from its packets.
+
+All times that are told of a trial count from one moment, `origin_ns`. Rejected: each receiver's own beginning. Then the
+same outage began at another time in each flow, and at another one than in the tables of the trial.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any, Literal
 
 
 def pair() -> dict[str, int]:
@@ -18,3 +23,10 @@ def pair() -> dict[str, int]:
             best = (after - before, (before + after) // 2, realtime)
     assert best
     return {"monotonic_ns": best[1], "realtime_ns": best[2]}
+
+
+def origin_ns(transfer: Mapping[str, Any], which: Literal["monotonic", "realtime"]) -> int | None:
+    """The zero of a trial's times, by either clock: when the sender of its first flow began to connect. iperf3 does not
+    say when that was; there it is the beginning of the receiver's first interval. None without either."""
+    sides = (transfer.get(side) or {} for side in ("sender", "receiver"))
+    return next((int(side[f"t0_{which}_ns"]) for side in sides if side.get(f"t0_{which}_ns")), None)

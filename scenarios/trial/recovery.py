@@ -25,14 +25,14 @@ from numpy.typing import NDArray
 
 from netcommon import quantity
 from scenarios.plan.path import PathTable
-from scenarios.trial import arrivals
+from scenarios.trial import arrivals, clock
 from scenarios.trial.files import read_json, write_json
 
 BACK = 0.9  # of the rate before
 SPAN_NS = 10**9
 LEAST_NS = SPAN_NS // 2  # of a span that the next outage or the end cuts short
 ROUND_NS = 10**7  # of a round trip: a shorter one holds too few packets
-VERSION = 2
+VERSION = 3
 TABLE = "recovery.json"
 ENDED, NEXT, NEVER_BEFORE = "the transfer ended before", "the next outage came before", "no rate before the outage"
 _ALL = 10**9  # a loss of 100 %, ppb
@@ -54,11 +54,13 @@ def of_arrivals(t_ns: I64, octets: I64) -> Series:
 
 
 def of_trial(
-    params: Mapping[str, Any], receiver: Mapping[str, Any], box: Mapping[str, Any], came: arrivals.Series | None = None
-) -> list[dict[str, Any]]:
-    """The outages that lie within a flow's transfer, in order: ``begin_ns`` and ``end_ns`` since its receiver's t0,
-    ``recovery_ns``, ``error_ns`` and, where both are None, ``why``. From its params, the receiver's account and the
-    box's end; ``came``: its arrivals, in CLOCK_REALTIME. Empty without outages, and without the moments to compare."""
+    params: Mapping[str, Any], receiver: Mapping[str, Any], box: Mapping[str, Any], origin_ns: int,
+    came: arrivals.Series | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The outages that lie within a flow's transfer, in order: ``begin_ns`` and ``end_ns`` since ``origin_ns`` (the
+    trial's, CLOCK_MONOTONIC), ``recovery_ns``, ``error_ns`` and, where both are None, ``why``. From its params, the
+    receiver's account and the box's end; ``came``: its arrivals, in CLOCK_REALTIME. Empty without outages, and without
+    the moments to compare."""
     intervals = receiver.get("intervals")
     if not intervals or not box.get("clock"):
         return []
@@ -67,7 +69,9 @@ def of_trial(
     moved = [(begin + shift_ns, end + shift_ns) for begin, end in outages(params)]
     series = of_arrivals(came[0] - receiver["t0_realtime_ns"], came[1]) if came else of_intervals(intervals)
     within = [one for one in moved if one[1] > 0 and one[0] < series[0][-1]]
-    return recoveries(series, within, int(params.get("rtt_ns") or 0), exact=came is not None)
+    found = recoveries(series, within, int(params.get("rtt_ns") or 0), exact=came is not None)
+    later_ns = receiver["t0_monotonic_ns"] - origin_ns
+    return [one | {name: one[name] + later_ns for name in ("begin_ns", "end_ns")} for one in found]
 
 
 def columns(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -92,10 +96,11 @@ def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
     ends = transfer.get("flows") or {}
     each = [(str(params.get("flow_name") or "main"), params, transfer)]
     each += [(flow["flow_name"], params | flow, ends.get(flow["flow_name"], {})) for flow in beside]
-    if not outages(params):
+    origin_ns = clock.origin_ns(transfer, "monotonic")
+    if not outages(params) or origin_ns is None:
         return {}
     return {
-        name: of_trial(own, end.get("receiver") or {}, box, _came(folder, own, end, alone=not beside))
+        name: of_trial(own, end.get("receiver") or {}, box, origin_ns, _came(folder, own, end, alone=not beside))
         for name, own, end in each
     }
 

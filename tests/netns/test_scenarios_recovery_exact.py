@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from captured_trials import arrivals, ran
+from captured_trials import COMPARED, arrivals, ran
 
-from scenarios.virtual import kernel
+import lfp
 
-pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-    pytest.mark.skipif(shutil.which("tshark") is None, reason="compares with tshark, which is not installed"),
-]  # fmt: skip
+pytestmark = COMPARED
 
 SCENARIO = """
 [scenario]
@@ -58,6 +54,12 @@ def test_the_rate_is_back_when_tshark_says_so(tmp_path: Path) -> None:
     metrics = trial["metrics"]
     assert (metrics["recovery_ns"], metrics["recovery_error_ns"], metrics["outages"]) == (back - end, 0, 1)
     assert rate(back - RTT_NS, back) < enough, "the round trip before it was not back"
+    (outage,) = json.loads((folder / "recovery.json").read_text())["flows"]["main"]
+    origin_ns = lfp.load(folder.parents[1]).trial(0).began_realtime_ns
+    assert origin_ns == transfer["sender"]["t0_realtime_ns"] < zero, "the zero of all times of the trial"
+    # Box and sender each read both clocks at one moment, to a tick of the guest's.
+    assert outage["begin_ns"] == pytest.approx(begin - origin_ns, abs=1000)
+    assert outage["end_ns"] - outage["begin_ns"] == 600_000_000
 
 
 def test_without_captures_the_interval_is_the_error(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def intervals(*stretches: tuple[int, int]) -> list[list[int]]:
 def outages_of(found: list[list[int]], **params: Any) -> list[dict[str, Any]]:
     """The box began 1 s before the receiver."""
     receiver = {"intervals": found, "t0_monotonic_ns": 101 * S}
-    return recovery.of_trial(params, receiver, {"clock": {"monotonic_ns": 100 * S, "realtime_ns": 0}})
+    return recovery.of_trial(params, receiver, {"clock": {"monotonic_ns": 100 * S, "realtime_ns": 0}}, 101 * S)
 
 
 def recovered(found: list[list[int]], loss: str = "time:6s-7s,8s-10s") -> int | None:
@@ -51,7 +52,7 @@ def test_without_outages_or_the_moments_there_is_no_recovery_time() -> None:
     found = intervals((100, 1000))
     assert recovered(found, "0.1%") is None and recovered(found, "") is None
     assert recovered([]) is None and recovered(found, "time:0s-1s") is None
-    assert recovery.of_trial({"loss": "time:6s-7s"}, {"intervals": found, "t0_monotonic_ns": 0}, {}) == []
+    assert recovery.of_trial({"loss": "time:6s-7s"}, {"intervals": found, "t0_monotonic_ns": 0}, {}, 0) == []
 
 
 def test_every_outage_has_its_recovery_and_the_longest_is_a_column() -> None:
@@ -102,6 +103,27 @@ def test_a_flow_that_begins_after_an_outage_has_only_those_it_met() -> None:
     assert recovery.columns(told) == {
         "outages": 1, "recovery_ns": 0, "recovery_error_ns": 100 * MS, "recovery_max_ns": 0,
     }  # fmt: skip
+
+
+def test_one_outage_begins_at_one_time_in_all_flows_of_a_trial(tmp_path: Path) -> None:
+    """Times count from the moment at which the first flow's sender began to connect, as all tables of a trial do. Those
+    of each flow counted from its own receiver's beginning."""
+
+    def end(sender_ns: int, receiver_ns: int) -> dict[str, Any]:
+        told = {"t0_monotonic_ns": receiver_ns, "intervals": intervals((100, 1000), (10, 0), (100, 1000))}
+        return {"sender": {"t0_monotonic_ns": sender_ns}, "receiver": told}
+
+    main, rival = end(101 * S, 101 * S + 700_000), end(103 * S, 103 * S + 400_000)
+    files = {
+        "params": {"loss": "time:12s-13s"}, "transfer": main | {"flows": {"rival": rival}},
+        "delay": {"clock": {"monotonic_ns": 100 * S}}, "flows": [{"flow_name": "rival"}],
+    }  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    found = recovery.of_flows(tmp_path)
+    assert [(one["begin_ns"], one["end_ns"]) for (one,) in found.values()] == [(11 * S, 12 * S)] * 2
+    recovery.write(tmp_path)
+    assert json.loads((tmp_path / recovery.TABLE).read_text()) == {"v": recovery.VERSION, "flows": found}
 
 
 def packets(*stretches: tuple[int, int, int]) -> recovery.Series:
