@@ -33,19 +33,28 @@ static unsigned behind_holes(const struct pl_row *packet)
     return packet->sack_n - (unsigned)pl_shown_duplicate(packet);
 }
 
+/* One that a later one overtook says nothing of the window (RFC 9293, 3.10.7.4). */
+static void note_ack(struct pl_walk *s, const struct pl_row *packet)
+{
+    if (packet->ack < s->acked)
+        return;
+    s->acked = packet->ack;
+    pl_walk_note_window(s, packet);
+}
+
 static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns)
 {
     if (packet->flags & NC_TCP_RST)
         return 0;
     if (packet->flags & NC_TCP_SYN) { /* its window holds until the first acknowledgement of data */
-        pl_walk_note_window(s, packet);
+        note_ack(s, packet);
         return 0;
     }
     bool same_window = s->window_known && s->window == packet->window;
     uint64_t una = s->una;
     bool recovering = s->mode != PL_MODE_NORMAL;
     bool duplicate = packet->ack == s->una && !packet->len && same_window && s->high > s->una;
-    pl_walk_note_window(s, packet);
+    note_ack(s, packet);
     s->last_ack_ns = packet->t_ns;
     if (!s->started)
         return 0;
@@ -64,13 +73,13 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
     } else if (behind_holes(packet) || (duplicate && !packet->sack_n))
         s->hint = true;
     s->t->duplicate_acks += duplicate && !(packet->flags & NC_TCP_FIN);
-    if (pl_rates_ack(s->rates, packet->t_ns, s->una - una, packet->window, rtt_ns) < 0)
+    if (pl_rates_ack(s->rates, packet->t_ns, s->una - una, s->window, rtt_ns) < 0)
         return -1;
     const struct pl_limits_ack ack = {
         .t_ns = packet->t_ns,
         .una = s->una,
         .high = s->high,
-        .window = s->t->scale_known || packet->window == 0 ? packet->window : UINT32_MAX,
+        .window = s->t->scale_known || s->window == 0 ? s->window : UINT32_MAX,
         .advanced = s->una > una,
         .recovered = recovering && s->mode == PL_MODE_NORMAL,
         .missed = s->una > s->high + 1, /* a FIN counts as a byte */

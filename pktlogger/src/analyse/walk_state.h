@@ -32,6 +32,7 @@ struct pl_walk {
     int64_t now_ns;     /* of the last packet */
     bool started;       /* data has been sent */
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
+    uint64_t acked;     /* the greatest acknowledgement number that has come */
     uint64_t flight;    /* high - una behind the last send */
     int64_t last_send_ns, last_ack_ns;
     int64_t srtt_ns; /* the smoothed round-trip time (RFC 6298, 2.3); 0: no sample yet */
