@@ -17,8 +17,9 @@ struct pl_limits {
     struct pl_spans spans;
     struct pl_rounds rounds;
     struct pl_round round;
-    uint32_t number; /* of the round */
-    uint64_t first;  /* where it began to send */
+    struct pl_round rounds_before[PL_STEADY_ROUNDS]; /* by their numbers, and that of the round */
+    uint32_t number;                                 /* of the round */
+    uint64_t first;                                  /* where it began to send */
     bool started, full, missed, clocked;
     bool answered;   /* data of the peer came in this gap */
     uint64_t probed; /* the end of what had been sent when a probe repaired a loss; 0: none waits for its answer */
@@ -105,8 +106,10 @@ static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
     if (l->mode == PL_MODE_NORMAL && l->round.flight)
         l->last_cause = pl_round_judge(&l->rounds, &l->round, &relabel);
     pl_spans_close(&l->spans, l->last_cause);
-    if (relabel)
-        pl_spans_rename(&l->spans, first_steady(l), l->last_cause);
+    l->rounds_before[l->number % PL_STEADY_ROUNDS] = l->round;
+    for (uint32_t number = first_steady(l); relabel && number <= l->number; number++)
+        if (pl_round_may_be(&l->rounds_before[number % PL_STEADY_ROUNDS], l->last_cause))
+            pl_spans_rename(&l->spans, number, l->last_cause);
     l->number++;
     l->round = fresh_round(sent->high, sent->t_ns);
     pl_spans_let_go(&l->spans, first_steady(l));

@@ -65,6 +65,13 @@ static bool at_kernel_pace(const struct pl_round *round)
     return paced > 0 && bytes >= AT_PACE * paced && bytes <= PAST_PACE * paced;
 }
 
+bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)
+{
+    if (cause == PL_LIMIT_RECEIVER_WINDOW)
+        return round->shut;
+    return cause != PL_LIMIT_SEND_BUFFER || !(round->unheld || round->shut || round->blind);
+}
+
 enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel)
 {
     bool still = steady(rounds, round), grew = grown(rounds, round);
@@ -82,12 +89,12 @@ enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_rou
         rounds->opening = false;
     if (rounds->filled && busy(round))
         return PL_LIMIT_PATH_RATE;
-    bool held = still && !round->unheld && !round->shut && !round->blind; /* by the send buffer: nothing else does */
+    bool held = still && pl_round_may_be(round, PL_LIMIT_SEND_BUFFER);
     if (held && !rounds->reduced)
         rounds->cap = round->flight;
     if (paced(round, still && !rounds->reduced && !round->blind))
         cause = PL_LIMIT_PACING;
-    else if (still && round->shut)
+    else if (still && pl_round_may_be(round, PL_LIMIT_RECEIVER_WINDOW))
         cause = PL_LIMIT_RECEIVER_WINDOW;
     else if (held && rounds->cap && round->flight + rounds->mss >= rounds->cap)
         cause = PL_LIMIT_SEND_BUFFER;

@@ -49,7 +49,11 @@ static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds
 /* True when it was sent at the rate that its program allows, whatever the path could carry. */
 bool pl_round_at_pace(const struct pl_round *round);
 
-/* The cause of a round that is over. *relabel: the steady rounds before it have this cause, too. */
+/* False where the round's own evidence contradicts this cause. */
+bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause);
+
+/* The cause of a round that is over. *relabel: the steady rounds before it that may have this cause have
+ * it, too. */
 enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel);
 
 #endif

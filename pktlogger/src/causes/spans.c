@@ -45,7 +45,7 @@ void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause
     for (size_t i = 0; i < spans->pending.n; i++) {
         struct pl_span *span = &spans->pending.at[i];
         bool window = span->row.cause == PL_LIMIT_CONGESTION_AVOIDANCE || span->row.cause == PL_LIMIT_ECN;
-        if (!span->open && span->round >= round && window)
+        if (!span->open && span->round == round && window)
             span->row.cause = (uint8_t)cause;
     }
 }

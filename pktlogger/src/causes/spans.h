@@ -37,7 +37,7 @@ int pl_spans_add(struct pl_spans *spans, const struct pl_span *span);
 /* Gives the open spans their cause. */
 void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause);
 
-/* What was the congestion window past slow start from this round on has another cause. */
+/* What was the congestion window past slow start in this round has another cause. */
 void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause cause);
 
 /* The silences that may have waited for the send buffer did. */

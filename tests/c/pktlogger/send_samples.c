@@ -242,6 +242,24 @@ static void a_flight_that_stands_still_with_data_unsent_is_no_send_buffer(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 119);
 }
 
+/* A flight that stands still from the second round on. Data are unsent until its third round is over, and then the
+ * buffer is spent: the name that the fifth round has earned goes to those that do not contradict it. */
+static void a_flights_name_is_not_given_to_rounds_that_contradict_it(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    struct pl_samples_of of = alike(samples, 0, SNDBUF);
+    for (int i = 0; i < 3 * 40; i++)
+        samples[i].notsent_bytes = 20 * MSS;
+    begin_as(&run, (struct pl_limits_path){.samples = of});
+    for (int round = 0; round < 6; round++)
+        burst(&run, 40);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 79 && ms[PL_LIMIT_SEND_BUFFER] <= 121);
+    CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 79);
+}
+
 /* A sample every 100 ms: none within most of the silences, which are of 12 to 14 ms. */
 static struct pl_samples_of rare(struct pl_send_sample samples[SAMPLES], uint32_t notsent, uint32_t queued)
 {
@@ -462,6 +480,7 @@ int main(void)
     RUN(silence_with_data_unsent_is_never_the_application);
     RUN(silence_behind_a_full_window_is_the_windows);
     RUN(a_flight_that_stands_still_with_data_unsent_is_no_send_buffer);
+    RUN(a_flights_name_is_not_given_to_rounds_that_contradict_it);
     RUN(samples_near_a_silence_tell_of_it_where_none_is_within);
     RUN(the_nearest_sample_may_be_before_or_behind);
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
