@@ -111,22 +111,34 @@ def _passes(arrived: tuple[I64, I64], left: tuple[I64, I64, I64], flow: int) -> 
 
 def _answered(near: Analysis, flow: int, arrived: tuple[I64, I64], left: tuple[I64, I64, I64]) -> tuple[I64, I64]:
     """When the gateways held the end of a message that was answered: from its arrival until it had left. The peer's
-    next data came then, before the sender sent again: it acknowledged nothing new."""
+    next data came then, and acknowledged it, before the sender sent again."""
     seq, length, sent_ns = _rows(near.segments, flow, "seq", "len", "t_sent_ns")
-    ack, came_ns = _rows(near.acks, flow, "ack", "t_received_ns")
-    seen, known = sent_ns >= 0, came_ns >= 0
-    order, turn = np.argsort(sent_ns[seen], kind="stable"), np.argsort(came_ns[known], kind="stable")
-    ack, came_ns = np.maximum.accumulate(ack[known][turn]), came_ns[known][turn]
+    ack, came_ns = _with_data(near, flow)
+    seen = sent_ns >= 0
+    order = np.argsort(sent_ns[seen], kind="stable")
     end, sent_ns = np.maximum.accumulate((seq + length)[seen][order]), sent_ns[seen][order]
     last = np.flatnonzero(np.diff(sent_ns))  # of what was sent at once
     end, again_ns = end[last], sent_ns[last + 1]
     left_ends, left_ns = left[0] + left[1], np.maximum.accumulate(left[2])
-    there, gone, whole = (np.searchsorted(places, end) for places in (arrived[0], left_ends, ack))
-    later = np.searchsorted(ack, end, "right")
-    at = np.flatnonzero((there < arrived[0].size) & (gone < left_ends.size) & (later - whole > 1))
-    in_ns, out_ns, answer_ns = arrived[1][there[at]], left_ns[gone[at]], came_ns[later[at] - 1]
-    held = (in_ns < out_ns) & (out_ns < answer_ns) & (answer_ns <= again_ns[at])
+    there, gone = (np.searchsorted(places, end) for places in (arrived[0], left_ends))
+    newest = np.searchsorted(came_ns, again_ns, "right") - 1  # the answer, or what is left of an earlier one
+    at = np.flatnonzero((there < arrived[0].size) & (gone < left_ends.size) & (newest >= 0))
+    at = at[ack[newest[at]] >= end[at]]
+    in_ns, out_ns, answer_ns = arrived[1][there[at]], left_ns[gone[at]], came_ns[newest[at]]
+    held = (in_ns < out_ns) & (out_ns < answer_ns)
     return in_ns[held], out_ns[held]
+
+
+def _with_data(near: Analysis, flow: int) -> tuple[I64, I64]:
+    """The acknowledgements that came with data of the peer, in order of arrival: up to where, and when. Tables of
+    earlier versions do not say which did; there it is one that acknowledged nothing new."""
+    told = near.acks.num_columns and "len" in near.acks.column_names
+    ack, came_ns, length = _rows(near.acks, flow, "ack", "t_received_ns", "len" if told else "ack")
+    turn = np.argsort(came_ns, kind="stable")
+    turn = turn[came_ns[turn] >= 0]
+    upto, came_ns = np.maximum.accumulate(ack[turn]), came_ns[turn]
+    with_data = length[turn] > 0 if told else np.diff(upto, prepend=-1) == 0
+    return upto[with_data], came_ns[with_data]
 
 
 def _limits(

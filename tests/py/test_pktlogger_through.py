@@ -78,10 +78,11 @@ CAUSES = ["application", "receiver_window", "send_buffer", "pacing", "path_rate"
 
 
 def leg(
-    segments: list[tuple[int, int, int, int]], limits: list[tuple[int, int, str]], acks: Sequence[tuple[int, int]] = ()
-) -> pktlogger.Analysis:
+    segments: list[tuple[int, int, int, int]], limits: list[tuple[int, int, str]],
+    acks: Sequence[tuple[int, ...]] = (),
+) -> pktlogger.Analysis:  # fmt: skip
     """An analysis of one connection. Segments: first byte, length, times of sending and arrival (-1: lost). ACKs: time
-    of arrival and number."""
+    of arrival, number, and the octets of data that came with it, which tables of earlier versions do not have."""
     sent, end = set[int](), {"address": "10.0.0.1", "port": 5010}
     rows: list[dict[str, Any]] = []
     for seq, length, sent_ns, received_ns in segments:
@@ -93,7 +94,8 @@ def leg(
     told = {"limit_causes": CAUSES, "flows": [{"flow": 0, "sender": end, "receiver": end}]}
     none = pa.table({})
     segments, limits = pa.Table.from_pylist(rows), pa.Table.from_pylist(spans)
-    back = pa.Table.from_pylist([{"flow": 0, "ack": ack, "t_received_ns": at_ns} for at_ns, ack in acks])
+    names = ("t_received_ns", "ack", "len")
+    back = pa.Table.from_pylist([{"flow": 0} | dict(zip(names, one, strict=False)) for one in acks])
     return pktlogger.Analysis(segments, back, none, told, limits, none, none, none)
 
 
@@ -126,7 +128,7 @@ def test_the_transfer_lasts_until_its_last_byte_has_left_the_gateway() -> None:
     assert whole(near, [(60, 80, "path_rate")]) == [(0, 40, "path_rate"), (40, 60, "gateway"), (60, 80, "path_rate")]
 
 
-def two_messages(*acks: tuple[int, int]) -> list[tuple[int, int, str]]:
+def two_messages(*acks: tuple[int, ...]) -> list[tuple[int, int, str]]:
     """One of 10 bytes at 0 and one at 60. Each is at the gateway 1 later, and has left 30 after it was sent."""
     near = leg([(1, 10, 0, 1), (11, 10, 60, 61), (21, 10, 120, 121)], [(0, 120, "application")], acks)
     far = leg([(1, 4, 20, 21), (5, 6, 30, 31), (11, 10, 90, 91), (21, 10, 150, 151)],
@@ -141,6 +143,18 @@ def test_each_message_that_a_peer_answers_waits_for_the_gateway() -> None:
         (0, 1, "application"), (1, 30, "gateway"), (30, 61, "application"), (61, 90, "gateway"),
         (90, 120, "application"), (120, 150, "gateway"),
     ]  # fmt: skip
+
+
+def test_an_answer_of_one_segment_is_known_by_its_data() -> None:
+    """It acknowledges the request and brings the response, and no other acknowledgement has its number."""
+    gateway = [(0, 1, "application"), (1, 30, "gateway"), (30, 61, "application"), (61, 90, "gateway"),
+               (90, 120, "application"), (120, 150, "gateway")]  # fmt: skip
+    assert two_messages((60, 11, 100), (120, 21, 100), (160, 31, 100)) == gateway
+    assert two_messages((2, 11, 0), (60, 11, 100), (62, 21, 0), (120, 21, 100), (160, 31, 100)) == gateway
+    by_clock = [(0, 120, "application"), (120, 150, "gateway")]
+    assert two_messages((60, 11, 0), (120, 21, 0), (160, 31, 0)) == by_clock
+    assert two_messages((2, 11, 0), (60, 11, 0), (62, 21, 0), (120, 21, 0)) == by_clock, "a window update"
+    assert two_messages((20, 5, 100), (60, 11, 0), (100, 15, 100), (120, 21, 0)) == by_clock, "it is no answer to all"
 
 
 def test_a_sender_that_waits_for_no_answer_is_its_own_limit_while_the_gateways_hold_its_data() -> None:

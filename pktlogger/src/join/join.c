@@ -224,6 +224,7 @@ static int hold_ack(struct pl_join *join, const struct pl_row *row, uint64_t num
         .t_sent_ns = t_sent_ns,
         .t_received_ns = t_received_ns,
         .window = row->window,
+        .len = row->len,
         .box_fate = PL_NO_FATE,
         .t_box_in_ns = -1,
         .t_box_out_ns = -1,

@@ -44,8 +44,8 @@ static const struct pl_column ack_columns[] = {
     PL_COLUMN(struct pl_ack, flow, "<u4"),          PL_COLUMN(struct pl_ack, ack, "<u8"),
     PL_COLUMN(struct pl_ack, t_sent_ns, "<i8"),     PL_COLUMN(struct pl_ack, t_received_ns, "<i8"),
     PL_COLUMN(struct pl_ack, window, "<u4"),        PL_COLUMN(struct pl_ack, ace, "|u1"),
-    PL_COLUMN(struct pl_ack, box_fate, "|u1"),      PL_COLUMN(struct pl_ack, t_box_in_ns, "<i8"),
-    PL_COLUMN(struct pl_ack, t_box_out_ns, "<i8"),
+    PL_COLUMN(struct pl_ack, len, "<u4"),           PL_COLUMN(struct pl_ack, box_fate, "|u1"),
+    PL_COLUMN(struct pl_ack, t_box_in_ns, "<i8"),   PL_COLUMN(struct pl_ack, t_box_out_ns, "<i8"),
 };
 static const struct pl_column event_columns[] = {
     PL_COLUMN(struct pl_event, flow, "<u4"), PL_COLUMN(struct pl_event, t0_ns, "<i8"),

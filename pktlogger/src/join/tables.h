@@ -8,7 +8,7 @@
 #include "table.h"
 #include "transfer.h"
 
-enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_TABLE_N = 7, PL_SEGMENT_COLUMNS = 17, PL_ACK_COLUMNS = 9 };
+enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_TABLE_N = 7, PL_SEGMENT_COLUMNS = 17, PL_ACK_COLUMNS = 10 };
 #define PL_NO_RUN UINT32_MAX
 
 struct pl_run {

@@ -54,7 +54,7 @@ struct pl_segment {
 };
 
 struct pl_ack {
-    uint32_t flow, window;
+    uint32_t flow, window, len; /* len: of the data that came with it */
     uint64_t ack;
     int64_t t_sent_ns, t_received_ns;
     int64_t t_box_in_ns, t_box_out_ns; /* with a box's record */
