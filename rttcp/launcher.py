@@ -44,11 +44,14 @@ def receiver_argv(
     sessions: int | None = None,
     data_port: int | None = None,
     key: str | Path | None = None,
+    samples: str | Path | None = None,
+    sample_ns: int | None = None,
     family: int | None = None,
     parent_death: bool = True,
 ) -> list[str]:
     """Command line of a receiver, which prints `ready` when senders may connect. `family` is 4 or 6. Its senders are
-    the caller's, so it has no stricter limits of time than they may ask for."""
+    the caller's, so it has no stricter limits of time than they may ask for. `samples`, of what it sends, want
+    `once`."""
     return [
         str(binary),
         "--receive",
@@ -60,6 +63,8 @@ def receiver_argv(
         *_option("key", key),
         *_option("max-idle", "1h"),
         *_option("max-duration", "336h"),
+        *_option("samples", samples),
+        *_option("sample", sample_ns, "ns"),
         *_flag("once", once),
         *FAMILIES[family],
         *_flag("parent-death", parent_death),

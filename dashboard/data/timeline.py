@@ -292,8 +292,7 @@ _NO_TRIPS = (
     "`pktlogger analyse` on its captures makes one."
 )
 _NO_SAMPLES_BACK = (
-    "Congestion window and smoothed RTT are left out: TCP_INFO is sampled at the other end, where the requests, or the "
-    "first direction's data, come from."
+    "Congestion window and smoothed RTT are left out: there are no samples of TCP_INFO of the end that sends here."
 )
 _NO_CLOCK = (
     "The congestion window is left out: this run was made in virtual time before trials recorded their own clocks, so "
@@ -308,9 +307,9 @@ def _sampled(trial: Trial, flow: int, origin_ns: int) -> tuple[Series, Series, t
     """From TCP_INFO of a flow's own sender the congestion window in bytes (segments × MSS) and the smoothed RTT over
     time, and notes about them. Samples have the CLOCK_MONOTONIC of where the trial ran, and captures its
     CLOCK_REALTIME."""
-    if trial.back:
-        return NO_SERIES, NO_SERIES, (_NO_SAMPLES_BACK,)
     path, stream = trial.samples_of(flow) or (None, None)
+    if trial.back and not (path and path.is_file()):
+        return NO_SERIES, NO_SERIES, (_NO_SAMPLES_BACK,)
     names = set(pq.read_schema(path).names) if path and path.is_file() else set()
     wanted = ["t_ns", "snd_cwnd", "snd_mss", *(name for name in ("rtt_us", "min_rtt_us") if name in names)]
     if not path or not set(wanted) <= names:

@@ -111,6 +111,11 @@ class Transfer(Table):
     family: Literal["ipv4", "ipv6"] = "ipv4"
 
     @property
+    def both_ways(self) -> bool:
+        """Whether the receiver sends data, too: responses, or the other way of both at once."""
+        return self.bidir or self.request is not None
+
+    @property
     def write_bytes(self) -> int | None:
         """What the tool writes at once; None: what iperf3 does by itself."""
         return self.length or (RTTCP_LENGTH if self.tool == "rttcp" else None)

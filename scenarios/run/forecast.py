@@ -85,6 +85,7 @@ def memory_bytes(trial: Trial, *, virtual: bool, box: str) -> int:
 def disk_bytes(setting: Scenario) -> int:
     """The most that a trial leaves: samples, and each captured packet with its row in the tables."""
     samples = estimate.transfer_s(setting) * 1e9 / setting.transfer.sample if setting.transfer.sample else 0
+    samples *= 1 + setting.transfer.both_ways
     packets = 1.5 * estimate.moved_bytes(setting) / setting.path.mtu  # with acknowledgements
     of_packet = min(setting.capture.snap_bytes, setting.path.mtu) + _RECORD_BYTES + _ROW_BYTES
     return int(_TRIAL_BYTES + samples * _SAMPLE_BYTES + len(setting.capture.points) * packets * of_packet)

@@ -94,10 +94,12 @@ def _of_tables(
     trips = _round_trips(own / "tcp_info.parquet", flow, box, (end.get("sender") or {}).get("streams") or [])
     behind = _behind_gateway(flow)
     found = captured.of_flow(folder, end, behind_gateway=behind, alone=alone)
-    back, responses = _sent_back(end), bool(flow.get("request_bytes")) and _mostly_responses(end)
+    back, responses = captured.sent_back(end), bool(flow.get("request_bytes")) and _mostly_responses(end)
     found_back = captured.of_reverse(folder, back, behind_gateway=behind, alone=alone) if back else captured.NOTHING
     counted, streams = _of_streams(flow, end, own / "tcp_info.parquet")
-    counted_back = _counted_back(back)
+    home = folder / captured.REVERSE
+    samples_back = (home / FLOWS / flow["flow_name"] if flow["flow"] else home) / "tcp_info.parquet"
+    counted_back = _counted(back or {}, samples_back)
     return {
         **trips,
         "buffer_delay": _buffer_delay(trips, behind_gateway=behind),
@@ -127,13 +129,6 @@ def _of_captures_alone(folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sent_back(end: dict[str, Any]) -> dict[str, Any] | None:
-    """The account of the end that receives, where it sends, too: responses, or the other way of both at once."""
-    if end.get("reverse"):
-        return end["reverse"].get("sender") or {}
-    return end.get("receiver") or {} if (end.get("summary") or {}).get("exchange") else None
-
-
 def _mostly_responses(end: dict[str, Any]) -> bool:
     exchange = (end.get("summary") or {}).get("exchange") or {}
     return int(exchange.get("response_bytes") or 0) > int(exchange.get("request_bytes") or 0)
@@ -150,9 +145,13 @@ def _reverse(columns: dict[str, Any]) -> dict[str, Any]:
     return {f"{REVERSE}{name}": value for name, value in columns.items()}
 
 
-def _counted_back(side: dict[str, Any] | None) -> dict[str, Any]:
-    """What the kernel counted at the end that sends back; nothing of several streams, of which it is one's."""
-    return (side or {}).get("tcp_info") or {} if len((side or {}).get("streams") or []) < 2 else {}
+def _counted(side: dict[str, Any], samples: Path) -> dict[str, Any]:
+    """What the kernel counted at an end that sends, all streams together. Its TCP_INFO is of the first stream, so that
+    of several comes from the samples."""
+    streams = [stream.get("stream") for stream in side.get("streams") or []]
+    if len(streams) < 2:
+        return side.get("tcp_info") or {}
+    return sharing.counted(samples, streams, ("total_rto", "bytes_sent", "bytes_retrans"))
 
 
 def _retransmits(total: int | None, info: dict[str, Any], found: Captured) -> dict[str, Any]:
@@ -183,15 +182,11 @@ def _behind_gateway(flow: dict[str, Any]) -> bool:
 def _of_streams(
     flow: dict[str, Any], end: dict[str, Any], samples: Path
 ) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
-    """What the kernel counted at a flow's sender, all streams together, and how evenly these shared the flow. The
-    sender's TCP_INFO is of its first stream, so that of several comes from the samples."""
+    """What the kernel counted at a flow's sender, all streams together, and how evenly these shared the flow."""
     sender, receiver = (end.get(key) or {} for key in ("sender", "receiver"))
     streams = [stream.get("stream") for stream in sender.get("streams") or []]
-    info, acked = sender.get("tcp_info") or {}, []
-    if len(streams) > 1:
-        info = sharing.counted(samples, streams, ("total_rto", "bytes_sent", "bytes_retrans"))
-        acked = sharing.acknowledged(samples, streams)
-    return info, fairness.of_streams(receiver, acked, by_time=bool(flow.get("duration_ns")))
+    acked = sharing.acknowledged(samples, streams) if len(streams) > 1 else []
+    return _counted(sender, samples), fairness.of_streams(receiver, acked, by_time=bool(flow.get("duration_ns")))
 
 
 def _cpu_of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> int | None:

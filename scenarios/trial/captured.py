@@ -82,6 +82,13 @@ def of_reverse(folder: Path, side: Mapping[str, Any], *, behind_gateway: bool, a
     return of_flow(folder / REVERSE, {"sender": side}, behind_gateway=behind_gateway, alone=alone)
 
 
+def sent_back(end: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The account of the end that receives, where it sends, too: responses, or the other way of both at once."""
+    if end.get("reverse"):
+        return end["reverse"].get("sender") or {}
+    return end.get("receiver") or {} if (end.get("summary") or {}).get("exchange") else None
+
+
 def flow_of(summary: dict[str, Any], number: int) -> dict[str, Any]:
     """A connection of a summary.json by number; empty where there is none."""
     flows: list[dict[str, Any]] = summary.get("flows") or []

@@ -1,7 +1,6 @@
 """What a trial knows of its sending programs that captures do not show, for ``pktlogger analyse``: whether they always
 have data, what was queued in their sockets, and their kernels' time-outs (FORMAT.md section 3, "Samples"). rttcp
-samples TCP_INFO of its own sockets; of the end that sends back there is the count of time-outs at its end. iperf3 gives
-no samples.
+samples TCP_INFO of its own sockets, at each end that sends data. iperf3 gives no samples.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarios.plan import flows
 from scenarios.plan.model import Scenario
-from scenarios.trial import transfers
+from scenarios.trial import captured, transfers
 from scenarios.trial.files import read_json
 
 if TYPE_CHECKING:
@@ -81,10 +80,10 @@ def _opening_bytes(setting: Scenario, folder: Path) -> int:
 
 def _tables(setting: Scenario, folder: Path) -> Iterator[pa.Table]:
     for one, end in _ends(setting, folder):
-        file, sender = transfers.folder_of(folder, one) / "tcp_info.parquet", end.get("sender") or {}
-        if file.is_file() and sender.get("streams") and "t0_realtime_ns" in sender:
-            yield from _table(file, sender)
-            yield from _counted_back(end)
+        for home, sender in ((folder, end.get("sender")), (folder / captured.REVERSE, captured.sent_back(end))):
+            file = transfers.folder_of(home, one) / "tcp_info.parquet"
+            if file.is_file() and sender and sender.get("streams") and "t0_realtime_ns" in sender:
+                yield from _table(file, sender)
 
 
 def _table(file: Path, sender: dict[str, Any]) -> Iterator[pa.Table]:
@@ -109,19 +108,3 @@ def _table(file: Path, sender: dict[str, Any]) -> Iterator[pa.Table]:
         "remote_port": ports[stream[known], 1],
         **{name: table[name].to_numpy()[known] for name in ("notsent_bytes", *more)},
     })  # fmt: skip
-
-
-def _counted_back(end: dict[str, Any]) -> Iterator[pa.Table]:
-    """The time-outs that the kernel had counted when the transfer was over, of an end that sends back on one
-    connection: responses, or the other way of both at once. Nothing is known of its queue."""
-    import pyarrow as pa
-
-    exchange = (end.get("summary") or {}).get("exchange")
-    side = (end.get("receiver") if exchange else (end.get("reverse") or {}).get("sender")) or {}
-    streams, counted = side.get("streams") or [], (side.get("tcp_info") or {}).get("total_rto")
-    if len(streams) == 1 and counted is not None and {"t0_realtime_ns", "elapsed_ns"} <= side.keys():
-        ports = [int(streams[0][name].rpartition(":")[2]) for name in ("local", "remote")]
-        over_ns = int(side["t0_realtime_ns"]) + int(side["elapsed_ns"])
-        values = dict.fromkeys(("notsent_bytes", *_MORE), 0) | {"total_rto": counted}
-        yield pa.table({"t_ns": [over_ns], "local_port": [ports[0]], "remote_port": [ports[1]],
-                        **{name: [value] for name, value in values.items()}})  # fmt: skip

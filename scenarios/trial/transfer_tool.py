@@ -5,8 +5,10 @@ Both print rttcp's events. iperf3 does so through ``rttcp.iperf3_tool``, with th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import rttcp
@@ -41,7 +43,7 @@ _FAMILIES = {"ipv4": 4, "ipv6": 6}
 @dataclass(frozen=True)
 class TransferCommands:
     """Command lines of both ends. ``samples``: the file that the sender writes TCP_INFO samples to; None: no
-    samples."""
+    samples. The receiver's file is on this machine, so nobody has to fetch it."""
 
     receiver: list[str]
     sender: list[str]
@@ -52,17 +54,19 @@ class TransferCommands:
 
 
 def commands(
-    setting: Scenario, profile: Profile, host: str, samples: Path, number: int = 0, router: str | None = None
-) -> TransferCommands:
+    setting: Scenario, profile: Profile, host: str, samples: Path, number: int = 0, router: str | None = None,
+    samples_back: Path | None = None,
+) -> TransferCommands:  # fmt: skip
     """Both ends of flow ``number``, which is alone in ``setting``; values are exact and in base units. ``router``: the
-    far router's address, which plain TCP beside the transfer goes to. UsageError for a setting that the tool cannot
-    do."""
+    far router's address, which plain TCP beside the transfer goes to. ``samples_back``: where the receiver writes
+    samples of what it sends; None: it takes none. UsageError for a setting that the tool cannot do."""
     transfer, (port, data_port) = setting.transfer, ports(number)
     if transfer.tool == "iperf3":
         return _iperf3(setting, profile, host, port)
     sampled: dict[str, Any] = {"samples": samples, "sample_ns": transfer.sample} if transfer.sample else {}
+    back = sampled | {"samples": samples_back} if sampled and samples_back and transfer.both_ways else {}
     congestion = transfer.congestion or profile.congestion
-    first = _flow(setting, profile, host, (port, data_port), congestion, **sampled)
+    first = _flow(setting, profile, host, (port, data_port), congestion, sampled, back)
     at = port + 1, data_port + 1
     return replace(
         first, samples=samples if sampled else None,
@@ -101,14 +105,16 @@ def _data_port(setting: Scenario, port: int) -> int | None:
 
 
 def _flow(
-    setting: Scenario, profile: Profile, host: str, at: tuple[int, int], congestion: str, **sampled: Any
-) -> TransferCommands:
-    """Both ends of one flow; ``at``: its ports; ``sampled``: where the sender writes samples, and how often."""
+    setting: Scenario, profile: Profile, host: str, at: tuple[int, int], congestion: str,
+    sampled: Mapping[str, Any] = MappingProxyType({}), back: Mapping[str, Any] = MappingProxyType({}),
+) -> TransferCommands:  # fmt: skip
+    """Both ends of one flow; ``at``: its ports; ``sampled``, ``back``: where the sender and the receiver write samples,
+    and how often."""
     port, own_data_port = at
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
     exchanging, copies = transfer.request is not None, not transfer.zerocopy
     data_port = _data_port(setting, own_data_port)
-    receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port)
+    receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port, **back)
     sender = rttcp.sender_argv(
         host, binary, port=port, family=family, congestion=congestion, bytes=transfer.bytes,
         length_bytes=None if exchanging else transfer.write_bytes, request_bytes=transfer.request,

@@ -40,6 +40,11 @@ def samples(folder: Path, one: One) -> Path:
     return folder / "log" / ("samples.jsonl" if not one.number else f"samples-{one.name}.jsonl")
 
 
+def samples_back(folder: Path, one: One) -> Path:
+    """Where a flow's receiver writes those of what it sends."""
+    return folder / "log" / ("receiver-samples.jsonl" if not one.number else f"receiver-samples-{one.name}.jsonl")
+
+
 def folder_of(folder: Path, one: One) -> Path:
     """The folder of a flow's tables in a trial's."""
     return folder / FLOWS / one.name if one.number else folder
@@ -122,7 +127,10 @@ def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:
     profile = profiles.of(setting.profile)
     host = gateways.target(net, setting, one.pair)
     router = gateways.made(net).address_of(beside.FAR, "left") if one.setting.transfer.plain else None
-    commands = transfer_tool.commands(one.setting, profile, host, snd.file(samples(folder, one)), one.number, router)
+    back = None if rcv.is_remote else samples_back(folder, one)  # rttcp there may be older, and nothing is captured
+    commands = transfer_tool.commands(
+        one.setting, profile, host, snd.file(samples(folder, one)), one.number, router, back
+    )
     return _Flow(one, commands, snd, rcv, [], [])
 
 

@@ -27,6 +27,7 @@ from scenarios.trial import (
     analysis,
     asked,
     attempts,
+    captured,
     clock,
     connections,
     delay_box,
@@ -96,6 +97,8 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
     """Turns samples and captures of a measured trial into tables. LfpError when the analysis fails."""
     for one in flows.of(trial.setting):
         _digest_samples(transfers.samples(folder, one), transfers.folder_of(folder, one) / "tcp_info.parquet")
+        back = transfers.folder_of(folder / captured.REVERSE, one) / "tcp_info.parquet"
+        _digest_samples(transfers.samples_back(folder, one), back)
     try:
         with senders.told(trial.setting, folder) as known:
             analysis.analyse(trial.setting, folder, ledger, known)

@@ -82,7 +82,7 @@ def test_the_page_leads_to_the_other_direction_and_back(which: str, request: pyt
     for page, shown in zip(pages, ("requests, sender to receiver", "responses, receiver to sender"), strict=True):
         assert shown in " ".join(texts_of_page(page)) and shown not in dict(links(page))
     ends = " ".join(texts_of_page(pages[1]))
-    assert "congestion window" not in ends or "sampled at the other end" in ends
+    assert "congestion window" not in ends or "no samples of TCP_INFO" in ends
     assert RUN_ADDRESS.match(f"{address}/reverse")
     assert f'"{address}/reverse"' in client(run).get(f"{address}/reverse").text, "the first view comes with the page"
 
@@ -106,6 +106,25 @@ def test_the_paths_rate_is_that_of_the_direction(plain: Run) -> None:
     ends = back.flow_summary(back.flows[0])["sender"]
     assert ends == forth.flow_summary(forth.flows[0])["receiver"]
     assert not timeline.load(plain, back).cwnd.t_ns.size
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_the_window_of_who_sends_back_is_drawn_where_it_was_sampled(tmp_path: Path, sampled: bool) -> None:
+    """The receiver's samples are under reverse/. Without them a sentence says that they are missing."""
+    run = load_run(exchanging(synthetic_run.seqack(tmp_path)))
+    trial, back = run.path / "trials" / "0000", run.trial(0).turned()
+    ends = back.flow_summary(back.flows[0])
+    local, remote = ("{address}:{port}".format_map(ends[side]) for side in ("sender", "receiver"))
+    transfer = json.loads((trial / "transfer.json").read_text())
+    transfer["receiver"] = {"streams": [{"stream": 0, "local": local, "remote": remote}]}
+    (trial / "transfer.json").write_text(json.dumps(transfer))
+    if sampled:
+        shutil.copy(trial / "tcp_info.parquet", trial / "reverse")
+    run = load_run(run.path)
+    forth, found = (timeline.load(run, one) for one in (run.trial(0), run.trial(0).turned()))
+    assert forth.cwnd.t_ns.size > 0
+    assert found.cwnd.t_ns.size == (forth.cwnd.t_ns.size if sampled else 0)
+    assert any("no samples of TCP_INFO" in note for note in found.notes) != sampled
 
 
 def test_every_answer_of_a_timeline_exists_for_both(plain: Run) -> None:

@@ -131,6 +131,46 @@ def test_samples_are_json_lines_of_tcp_info(receiver: Receiver, tmp_path: Path) 
     assert {"rtt_us", "snd_cwnd", "rto_us", "bytes_acked", "snd_wnd"} <= rows[0].keys()
 
 
+@pytest.mark.parametrize(
+    ("options", "streams"),
+    [
+        ({"direction": "reverse", "parallel": 2}, {0, 1}),
+        ({"direction": "both"}, {1}),
+        ({"request_bytes": 1000, "response_bytes": 100_000}, {0}),
+        ({}, set()),
+    ],
+)
+def test_a_receiver_samples_the_streams_that_it_sends_on(
+    tmp_path: Path, options: dict[str, Any], streams: set[int]
+) -> None:
+    """As root it is nobody in a sandbox by then, and could not open the file any more."""
+    file = tmp_path / "samples.jsonl"
+    server = Receiver("--once", "--samples", str(file), "--sample", "5ms")
+    status, _, said = send(server.port, duration_ns=300_000_000, **options)
+    end = server.event()
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert (status, end["event"], end["complete"]) == (0, "end", True), said
+    assert {row["stream"] for row in rows} == streams
+    side = (end["reverse"] if options.get("direction") == "both" else end)[
+        "receiver" if "request_bytes" in options else "sender"
+    ]
+    for stream in streams:
+        own = [row for row in rows if row["stream"] == stream]
+        times = [row["t_ns"] for row in own]
+        assert len(own) >= 3 and times == sorted(times) and side["t0_monotonic_ns"] <= times[0]
+        assert own[-1]["bytes_acked"] > 0 and own[-1]["sndbuf_bytes"] > 0
+    assert server.stop()[0] == 0
+
+
+def test_a_receivers_disk_that_is_full_is_a_failure(tmp_path: Path) -> None:
+    server = Receiver("--once", "--samples", "/dev/full", "--sample", "1ms")
+    status, events, _ = send(server.port, duration_ns=300_000_000, direction="reverse")
+    assert (status, events[-1]["complete"]) == (0, True), "the sender has all it asked for"
+    assert server.event()["complete"]
+    status, _, said = server.stop()
+    assert status == 1 and "--samples '/dev/full': No space left" in said
+
+
 def test_classic_and_human_text(receiver: Receiver) -> None:
     common = ["-t", "127.0.0.1", "-p", str(receiver.port), "-n", "1MB", "-l", "4KB"]
     classic = subprocess.run([BINARY, *common, "--classic"], capture_output=True, timeout=DEADLINE_S, check=True)
@@ -158,6 +198,9 @@ def test_classic_and_human_text(receiver: Receiver) -> None:
         (["-t", "localhost", "--sample", "1ms"], 2, "--samples"),
         (["-t", "localhost", "--samples", "/nonexistent/file"], 2, "--samples '/nonexistent/file'"),
         (["-t", "localhost", "--once"], 2, "--once"),
+        (["-r", "--samples", "file"], 2, "give --once, too"),
+        (["-r", "--once", "--samples", "/nonexistent/file"], 2, "--samples '/nonexistent/file'"),
+        (["-r", "--once", "--sample", "1ms"], 2, "--sample: needs --samples FILE"),
         (["-r", "--window", "8KB"], 2, "--window"),
         (["-r", "--bind", "192.0.2.1"], 2, "--bind '192.0.2.1'"),
         (["-t", "no.such.host.invalid"], 2, "no.such.host.invalid"),

@@ -70,25 +70,28 @@ def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: P
 
 
 def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path: Path) -> None:
-    """The end that sends responses has one count of time-outs, when all is over; a flow without them has none."""
-    clocks = {"t0_monotonic_ns": 0, "t0_realtime_ns": 0, "elapsed_ns": 500}
+    """Each end has the ports of its own socket, and its own clock."""
+    clocks = {"t0_monotonic_ns": 0, "t0_realtime_ns": 0}
     ends = ("10.0.0.1:40000", "10.0.0.2:5010")
     transfer: dict[str, Any] = {
         "summary": {"exchange": {"exchanges": 3}},
         "sender": clocks | {"streams": [{"stream": 0, "local": ends[0], "remote": ends[1]}]},
-        "receiver": clocks | {"tcp_info": {"total_rto": 2},
-                              "streams": [{"stream": 0, "local": ends[1], "remote": ends[0]}]},
+        "receiver": {"t0_monotonic_ns": 0, "t0_realtime_ns": 5,
+                     "streams": [{"stream": 0, "local": ends[1], "remote": ends[0]}]},
     }  # fmt: skip
     (tmp_path / "transfer.json").write_text(json.dumps(transfer))
     more = {"queued_bytes": [7000], "sndbuf_bytes": [9000], "total_rto": [1], "max_pacing_rate_bytes_per_s": [1250],
             "pacing_rate_bytes_per_s": [1300], "snd_ssthresh": [2**31 - 1]}  # fmt: skip
     table = pa.table({"t_ns": [110], "stream": [0], "notsent_bytes": [3], **more})
     parquet.write_table(table, tmp_path / "tcp_info.parquet")
+    (tmp_path / "reverse").mkdir()
+    back = pa.table({"t_ns": [120], "stream": [0], "notsent_bytes": [1448], **{name: [2] for name in more}})
+    parquet.write_table(back, tmp_path / "reverse" / "tcp_info.parquet")
     exchange = '[transfer]\nrequest = "100B"\nresponse = "1KB"\nduration = "1s"'
     with senders.told(setting(tmp_path, exchange), tmp_path) as options:
         text = Path(options[1]).read_text()
     assert text.splitlines() == [
         "t_ns,local_port,remote_port,notsent_bytes,queued_bytes,sndbuf_bytes,total_rto,"
         "max_pacing_rate_bytes_per_s,pacing_rate_bytes_per_s,snd_ssthresh",
-        "110,40000,5010,3,7000,9000,1,1250,1300,2147483647", "500,5010,40000,0,0,0,2,0,0,0",
+        "110,40000,5010,3,7000,9000,1,1250,1300,2147483647", "125,5010,40000,1448,2,2,2,2,2,2",
     ]  # fmt: skip

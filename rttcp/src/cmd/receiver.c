@@ -27,6 +27,7 @@ struct receiver {
     char peer[80];
     const struct rttcp_places *places;
     uint64_t place;
+    FILE *samples; /* NULL: none are wanted */
 };
 
 /* For a peer that has been told the reason. Returns the status of a process that had no session. */
@@ -218,6 +219,16 @@ static int open_data(struct receiver *r)
     return 0;
 }
 
+/* Returns 0, or -1 after it has said why. */
+static int write_samples(struct receiver *r)
+{
+    struct nc_error error;
+    if (!r->samples || rttcp_session_write_samples(r->s, r->samples, r->settings->samples, &error) == 0)
+        return 0;
+    nc_log("%s", error.text);
+    return -1;
+}
+
 static int serve(struct receiver *r)
 {
     struct rttcp_session *s = r->s;
@@ -230,11 +241,12 @@ static int serve(struct receiver *r)
     if (take_hello(r, deadline) != 0 || take_proposal(r, deadline) != 0)
         return RTTCP_NO_SESSION;
     int status = rttcp_session_settle(s, open_data(r) < 0 ? -1 : rttcp_session_move(s));
+    int written = write_samples(r); /* before `end`, after which they are read */
     rttcp_output_end(s->output, &s->report);
     const char *text = s->report.error[0] ? s->report.error : s->report.mismatch;
     if (text[0])
         nc_log("%s: session %s: %s", r->peer, s->report.session, text);
-    return status < 0 || text[0] ? NC_EXIT_FAILED : NC_EXIT_OK;
+    return status < 0 || written < 0 || text[0] ? NC_EXIT_FAILED : NC_EXIT_OK;
 }
 
 /* A peer whose machine is gone without a word is noticed after two minutes. */
@@ -248,14 +260,18 @@ static void notice_dead_peer(int fd)
 }
 
 int rttcp_receiver_session(int control_fd, const struct rttcp_places *places, uint64_t place,
-                           const struct rttcp_settings *settings, const struct rttcp_output *output)
+                           const struct rttcp_settings *settings, FILE *samples, const struct rttcp_output *output)
 {
     int one = 1;
     struct sockaddr_storage address = {0};
-    struct receiver r = {
-        .s = rttcp_session_create(output, control_fd, true), .settings = settings, .places = places, .place = place};
+    struct receiver r = {.s = rttcp_session_create(output, control_fd, true),
+                         .settings = settings,
+                         .places = places,
+                         .place = place,
+                         .samples = samples};
     if (!r.s)
         return NC_EXIT_MISSING;
+    r.s->sample_ns = samples ? settings->sample_ns : 0;
     for (int i = 0; i < RTTCP_STREAMS_MAX; i++)
         r.listeners[i] = -1;
     setsockopt(control_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* the confirmation must not be delayed */

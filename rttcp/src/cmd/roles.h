@@ -2,6 +2,8 @@
 #ifndef RTTCP_ROLES_H
 #define RTTCP_ROLES_H
 
+#include <stdio.h>
+
 #include "output.h"
 #include "places.h"
 #include "settings.h"
@@ -17,8 +19,8 @@ int rttcp_sender_run(const struct rttcp_settings *settings, const struct rttcp_o
 int rttcp_server_run(const struct rttcp_settings *settings, const struct rttcp_output *output);
 
 /* The receiver's child process (receiver.c): serves one session on an accepted control connection, in a place that was
- * taken for it. Returns the exit status, or RTTCP_NO_SESSION. */
+ * taken for it. `samples`: the open file of --samples, or NULL. Returns the exit status, or RTTCP_NO_SESSION. */
 int rttcp_receiver_session(int control_fd, const struct rttcp_places *places, uint64_t place,
-                           const struct rttcp_settings *settings, const struct rttcp_output *output);
+                           const struct rttcp_settings *settings, FILE *samples, const struct rttcp_output *output);
 
 #endif

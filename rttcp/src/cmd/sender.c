@@ -36,13 +36,10 @@ static int check_machine(struct sender *sender)
     }
     if (rttcp_affinity_set("cpu", settings->cpu, &s->error) < 0)
         return -1;
-    if (!settings->samples)
-        return 0;
-    FILE *file = fopen(settings->samples, "we");
-    if (!file)
-        return nc_fail(&s->error, NC_EXIT_USAGE, "--samples '%s': %s", settings->samples, strerror(errno));
-    fclose(file);
-    return 0;
+    FILE *file = settings->samples ? rttcp_samples_open(settings->samples, &s->error) : NULL;
+    if (file)
+        fclose(file);
+    return file || !settings->samples ? 0 : -1;
 }
 
 /* Begins TLS when there is a key. Nothing was said before, so nothing is left unprotected. */
@@ -193,8 +190,11 @@ static void describe(struct rttcp_session *s)
 static int write_samples(struct sender *sender)
 {
     struct rttcp_session *s = sender->s;
-    const struct rttcp_samples *all[DIRECTIONS] = {&s->flows[FORWARD].meter.samples, &s->flows[REVERSE].meter.samples};
-    return sender->settings->samples ? rttcp_samples_write(all, DIRECTIONS, sender->settings->samples, &s->error) : 0;
+    const char *path = sender->settings->samples;
+    FILE *file = path ? rttcp_samples_open(path, &s->error) : NULL;
+    if (file)
+        return rttcp_session_write_samples(s, file, path, &s->error);
+    return path ? -1 : 0;
 }
 
 /* Moves the bytes over the connected streams and prints the results. Returns the exit status. */

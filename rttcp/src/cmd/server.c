@@ -35,6 +35,7 @@ struct server {
     uint64_t served, failed;
     int last_status;
     struct rttcp_pending *pending;
+    FILE *samples; /* of the session; NULL: none are wanted */
 };
 
 static void reap(struct server *server, int flags)
@@ -58,7 +59,7 @@ static void run_child(struct server *server, int fd, uint64_t place, pid_t paren
     sigprocmask(SIG_SETMASK, signals, NULL);
     rttcp_stop_with_parent(parent);
     close(server->listen_fd);
-    int status = rttcp_receiver_session(fd, &server->places, place, server->settings, server->output);
+    int status = rttcp_receiver_session(fd, &server->places, place, server->settings, server->samples, server->output);
     exit(status == RTTCP_NO_SESSION ? status : rttcp_output_check(status));
 }
 
@@ -208,8 +209,8 @@ static void say_ready(struct server *server, json_t *sandbox)
     rttcp_output_ready(server->output, rttcp_local_port(server->listen_fd), where, sandbox);
 }
 
-/* Binds to the processor and the port, and allocates the lists. Returns 0 or -1; close_server is allowed after
- * either. */
+/* Binds to the processor and the port, allocates the lists, and opens the file of samples, which a confined process
+ * could not. Returns 0 or -1; close_server is allowed after either. */
 static int open_server(struct server *server, struct nc_error *error)
 {
     const struct rttcp_settings *settings = server->settings;
@@ -225,7 +226,8 @@ static int open_server(struct server *server, struct nc_error *error)
     if (server->listen_fd < 0)
         return -1;
     fcntl(server->listen_fd, F_SETFL, O_NONBLOCK);
-    return 0;
+    server->samples = settings->samples ? rttcp_samples_open(settings->samples, error) : NULL;
+    return server->samples || !settings->samples ? 0 : -1;
 }
 
 /* Windows beyond rmem_max and congestion controls that the administrator keeps for root are what a peer measures
@@ -248,6 +250,8 @@ static void close_server(struct server *server)
         rttcp_pending_close(server->pending);
     if (server->listen_fd >= 0)
         close(server->listen_fd);
+    if (server->samples)
+        fclose(server->samples);
     free(server->pending);
     rttcp_places_release(&server->places);
 }

@@ -30,6 +30,11 @@ static const struct nc_option table[] = {
      "is then TLS 1.3",
      OFFSET(key_file)},
     {"cpu", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "N", "run on this processor only", OFFSET(cpu)},
+    {"samples", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "FILE",
+     "write TCP_INFO samples to FILE, JSON lines; -r needs --once, too, and samples the streams that it sends on",
+     OFFSET(samples)},
+    {"sample", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "10ms", MS / 10, 3600 * S, NULL, NULL, "time between samples",
+     OFFSET(sample_ns)},
     {.name = "receiver", .kind = NC_OPT_SECTION},
     {"once", '1', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "exit after one session, with its status", OFFSET(once)},
     {"sessions", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "128", 1, 4096, NULL, "N", "largest number of sessions at a time",
@@ -110,10 +115,6 @@ static const struct nc_option table[] = {
      OFFSET(nagle)},
     {"interval", 'i', NC_OPT_QUANTITY, NC_UNIT_DURATION, "1s", RTTCP_INTERVAL_MIN_NS, RTTCP_WAIT_MAX_NS, NULL, NULL,
      "time between interval reports, at both ends", OFFSET(interval_ns)},
-    {"samples", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "FILE", "write TCP_INFO samples to FILE, JSON lines",
-     OFFSET(samples)},
-    {"sample", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "10ms", MS / 10, 3600 * S, NULL, NULL, "time between samples",
-     OFFSET(sample_ns)},
     {"timeout", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "60s", 100 * MS, RTTCP_WAIT_MAX_NS, NULL, NULL,
      "give up when nothing moves for this time, at both ends", OFFSET(timeout_ns)},
     {.name = "output", .kind = NC_OPT_SECTION},
@@ -148,10 +149,10 @@ static const struct nc_usage usage = {
 static const char *const of_receiver[] = {"once",         "sessions",  "memory", "max-idle",
                                           "max-duration", "data-port", "user",   "no-sandbox"};
 static const char *const of_sender[] = {
-    "bytes",   "duration", "length",   "window",       "mss",       "congestion",   "nodelay",  "nagle",   "interval",
-    "samples", "sample",   "timeout",  "buffers",      "omit",      "repeat",       "parallel", "reverse", "bidir",
-    "verify",  "seed",     "zerocopy", "skip-rx-copy", "pace",      "pace-packets", "dscp",     "mptcp",   "peer-cpu",
-    "align",   "offset",   "request",  "response",     "exchanges", "pace-burst"};
+    "bytes",    "duration", "length",   "window",       "mss",      "congestion",   "nodelay",   "nagle",
+    "interval", "timeout",  "buffers",  "omit",         "repeat",   "parallel",     "reverse",   "bidir",
+    "verify",   "seed",     "zerocopy", "skip-rx-copy", "pace",     "pace-packets", "dscp",      "mptcp",
+    "peer-cpu", "align",    "offset",   "request",      "response", "exchanges",    "pace-burst"};
 
 /* Options that request and response exclude: each says how bytes flow one way, or is made for that. */
 static const char *const not_with_request[] = {"bytes",        "buffers",  "reverse",      "bidir",
@@ -230,6 +231,8 @@ static int check(struct rttcp_settings *settings, const bool *given, struct nc_e
                        (unsigned long long)settings->align_bytes);
     if (was_given("pace-burst", given) && !was_given("pace", given))
         return nc_fail(error, NC_EXIT_USAGE, "--pace-burst: needs --pace RATE");
+    if (settings->receive && settings->samples && !settings->once)
+        return nc_fail(error, NC_EXIT_USAGE, "--samples: a receiver writes those of one session; give --once, too");
     if (was_given("sample", given) && !settings->samples)
         return nc_fail(error, NC_EXIT_USAGE, "--sample: needs --samples FILE to write them to");
     if (settings->congestion && (!settings->congestion[0] || strcspn(settings->congestion, ":") > 15))

@@ -26,8 +26,9 @@ static int start(struct rttcp_session *s)
             continue;
         flow->meter.interval_ns = params->interval_ns;
         flow->meter.omit_ns = params->omit_ns;
-        if (!s->report.serving) {
+        if (!s->report.serving || flow->sending || params->request_bytes)
             flow->meter.sample_ns = s->sample_ns;
+        if (!s->report.serving) {
             flow->meter.with_details = s->output->format == FORMAT_IPERF3;
             flow->meter.on_interval = d == rttcp_report_main(&s->report) ? print_interval : NULL;
             flow->meter.context = (void *)(uintptr_t)s->output;

@@ -114,6 +114,12 @@ int rttcp_session_settle(struct rttcp_session *s, int status)
     return status;
 }
 
+int rttcp_session_write_samples(const struct rttcp_session *s, FILE *file, const char *path, struct nc_error *error)
+{
+    const struct rttcp_samples *all[DIRECTIONS] = {&s->flows[FORWARD].meter.samples, &s->flows[REVERSE].meter.samples};
+    return rttcp_samples_write(all, DIRECTIONS, file, path, error);
+}
+
 int rttcp_session_status(const struct rttcp_session *s, int status)
 {
     if (status < 0)

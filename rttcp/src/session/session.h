@@ -14,7 +14,8 @@
 
 struct rttcp_session {
     const struct rttcp_output *output;
-    uint64_t sample_ns; /* time between samples of TCP_INFO at the proposing end; 0: none */
+    uint64_t sample_ns; /* time between samples of TCP_INFO: at the proposing end of all streams, at the serving end of
+                           those that it sends on; 0: none */
     struct rttcp_control_connection control;
     struct rttcp_join_key join; /* of the data connections' tokens */
     struct rttcp_accept accept;
@@ -54,6 +55,10 @@ int rttcp_session_settle(struct rttcp_session *session, int status);
 /* Makes the summaries and verdicts of the accounts that both ends have by now: a part of rttcp_session_settle.
  * `status` -1: the session failed with session->error. */
 void rttcp_session_judge(struct rttcp_session *session, int status);
+
+/* Writes the samples of this end, and closes the file, whose name is `path`. Returns 0 or -1. */
+int rttcp_session_write_samples(const struct rttcp_session *session, FILE *file, const char *path,
+                                struct nc_error *error);
 
 /* The exit status of a session that began to move bytes. */
 int rttcp_session_status(const struct rttcp_session *session, int status);

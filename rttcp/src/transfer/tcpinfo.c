@@ -203,12 +203,18 @@ static bool write_series(const struct rttcp_samples *samples, FILE *file)
     return !failed;
 }
 
-int rttcp_samples_write(const struct rttcp_samples *const *series, size_t n, const char *path, struct nc_error *error)
+FILE *rttcp_samples_open(const char *path, struct nc_error *error)
 {
-    bool written = true;
     FILE *file = fopen(path, "we");
     if (!file)
-        return nc_fail(error, NC_EXIT_USAGE, "--samples '%s': %s", path, strerror(errno));
+        nc_fail(error, NC_EXIT_USAGE, "--samples '%s': %s", path, strerror(errno));
+    return file;
+}
+
+int rttcp_samples_write(const struct rttcp_samples *const *series, size_t n, FILE *file, const char *path,
+                        struct nc_error *error)
+{
+    bool written = true;
     for (size_t i = 0; i < n && written; i++)
         written = write_series(series[i], file);
     int failed = errno;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "nc_error.h"
 
@@ -47,8 +48,11 @@ struct rttcp_samples {
     uint64_t n, dropped;
 };
 void rttcp_samples_add(struct rttcp_samples *samples, const struct rttcp_tcpinfo *info);
-/* Writes n series one after the other, one JSON object a line. */
-int rttcp_samples_write(const struct rttcp_samples *const *series, size_t n, const char *path, struct nc_error *error);
+/* Makes the file empty; NULL with the reason. */
+FILE *rttcp_samples_open(const char *path, struct nc_error *error);
+/* Writes n series one after the other, one JSON object a line, and closes the file, whose name is `path`. */
+int rttcp_samples_write(const struct rttcp_samples *const *series, size_t n, FILE *file, const char *path,
+                        struct nc_error *error);
 void rttcp_samples_release(struct rttcp_samples *samples);
 
 #endif
