@@ -107,9 +107,11 @@ class Pcapng:
         """A new section; interfaces count from 0 again."""
         self.blocks.append(_block(self.order, 0x0A0D0D0A, struct.pack(self.order + "IHHq", 0x1A2B3C4D, 1, 0, -1)))
 
-    def interface(self, tsresol: int | None = 9, tsoffset_s: int = 0, link: int = 1) -> None:
+    def interface(self, tsresol: int | None = 9, tsoffset_s: int = 0, link: int = 1, name: str = "") -> None:
         """An interface description."""
-        text = b"" if tsresol is None else _option(self.order, 9, bytes([tsresol]))
+        text = _option(self.order, 2, name.encode()) if name else b""
+        if tsresol is not None:
+            text += _option(self.order, 9, bytes([tsresol]))
         if tsoffset_s:
             text += _option(self.order, 14, struct.pack(self.order + "q", tsoffset_s))
         self.blocks.append(_block(self.order, 1, struct.pack(self.order + "HHI", link, 0, 0) + text))

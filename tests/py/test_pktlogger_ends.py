@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from pktlogger_conversation import FAST, ISN_R, ISN_S, MSS, NEW, SPURIOUS, TIMEOUT, Conversation, at
-from pktlogger_frames import ACK, Packet, Pcapng, options, write_pcap, write_pcapng
+from pktlogger_frames import ACK, SYN, Packet, Pcapng, options, write_pcap, write_pcapng
 
 import pktlogger
 from netcommon.binaries import find
@@ -150,6 +150,47 @@ def test_what_is_overtaken_when_the_capture_ends_is_not_lost(tmp_path: Path) -> 
     (tmp_path / "longer").mkdir()
     _, flow = alone(tmp_path / "longer", "sender", c.sender)
     assert (flow["lost"], flow["in_flight_at_end"]) == (1, 1)
+
+
+@pytest.mark.parametrize("ends", ["sender", "both"])
+def test_a_copy_of_what_was_sent_before_the_capture_is_a_copy(ends: str, tmp_path: Path) -> None:
+    """The sender's capture begins behind the first of three packets, which is lost, and sent again."""
+    c = Conversation()
+    for i in range(3):
+        c.send(100 + i, 1 + i * MSS, arrive=[] if i == 0 else None)
+    c.send(400, 1)
+    c.ack(410, 1 + 3 * MSS)
+    c.send(421, 1 + 3 * MSS)
+    c.ack(431, 1 + 4 * MSS)
+    late = [p for p in c.sender if p.t_ns > at(100)]
+    argv: list[str | Path] = ["--sender", write(tmp_path, "s", late)]
+    if ends == "both":
+        argv += ["--receiver", write(tmp_path, "r", [p for p in c.receiver if p.t_ns > at(101)])]
+    found = analyse(tmp_path / "o", *argv)
+    flow = flow_of(found)
+    assert (flow["bytes"], flow["retransmitted"], flow["retransmitted_bytes"]) == (3 * MSS, 1, MSS)
+    assert found.segments["transmission"].to_pylist() == [1, 1, 2, 1]
+
+
+@pytest.mark.parametrize("missed", [False, True])
+def test_what_follows_a_missed_answer_to_the_syn_is_no_round_trip(missed: bool, tmp_path: Path) -> None:
+    """The receiver opened the connection. Its capture misses the SYN that answered; the first data come 20 ms later. So
+    the round trip is not known to be 40 ms, and a repair 22 ms after what overtook it is one."""
+    c = Conversation()
+    c.send(140, 1, arrive=[(0, 1, 10)])
+    c.send(141, 1 + MSS, arrive=[])
+    c.send(142, 1 + 2 * MSS, arrive=[(0, 1, 10)])
+    c.ack(152.1, 1 + MSS, sack=(1 + 2 * MSS, 1 + 3 * MSS))
+    c.send(164, 1 + MSS, arrive=[(0, 1, 10)])
+    c.ack(174.1, 1 + 3 * MSS)
+    data = [p for p in c.receiver if p.t_ns > at(120)]
+    data = [replace(p, ip_id=0) for p in data]
+    syn = Packet(at(110), c.b, c.a, ISN_R, 0, SYN, 0, 60000, 0, options(MSS))
+    answer = Packet(at(130), c.a, c.b, ISN_S, ISN_R + 1, SYN | ACK, 0, 60000, 0, options(MSS))
+    third = Packet(at(130.01), c.b, c.a, ISN_R + 1, ISN_S + 1, ACK, 0, 60000)
+    _, flow = alone(tmp_path, "receiver", [syn, *([] if missed else [answer]), third, *data])
+    assert flow["min_rtt_ns"] == (None if missed else 20 * 10**6)
+    assert (flow["bytes"], flow["retransmitted"], flow["reordered"]) == (3 * MSS, 1, 0)
 
 
 def test_an_old_time_stamp_that_comes_back_says_that_a_copy_was_needless(tmp_path: Path) -> None:

@@ -226,6 +226,7 @@ enum nc_decoded nc_tunnel_decode(enum nc_link link, const uint8_t *frame, size_t
 {
     size_t base = 0;
     enum nc_decoded decoded = nc_packet_decode(link, frame, captured, wire, out);
+    uint32_t if_index = out->if_index;
     for (*depth = 0; *depth < NC_TUNNEL_DEPTH && decoded == NC_DECODED && out->l4 != NC_L4_TCP; ++*depth) {
         size_t end = (size_t)out->payload_offset + out->payload_len;
         struct cursor cursor = {
@@ -238,6 +239,7 @@ enum nc_decoded nc_tunnel_decode(enum nc_link link, const uint8_t *frame, size_t
         base = cursor.at;
         decoded = nc_packet_decode(cursor.link, frame + base, cursor.captured - base, cursor.end - base, out);
         shift(out, (uint32_t)base);
+        out->if_index = if_index; /* the interface is that of the whole frame */
     }
     return decoded;
 }

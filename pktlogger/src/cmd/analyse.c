@@ -377,7 +377,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
     char copies[PL_END_N][PL_SPOOL_NAME];
     const char *const given[PL_END_N] = {settings->sender, settings->receiver};
     struct pl_source captures[PL_END_N] = {{.tunnels = settings->tunnels}, {.tunnels = settings->tunnels}};
-    char interfaces[128];
+    char interfaces[2 * PL_INTERFACE_NAME];
     if (choose_interfaces(settings->interface, captures, interfaces, sizeof interfaces, &error) < 0)
         return pl_report(human, &error);
     captures[PL_SENDER].accepted = settings->sender_accepted;

@@ -20,12 +20,14 @@
 
 #define PL_LINK_UNKNOWN NC_LINK_N
 
+enum { PL_INTERFACE_NAME = 128 }; /* those of Windows have 50 characters */
+
 struct pl_interface {
-    unsigned link;       /* enum nc_link or PL_LINK_UNKNOWN */
-    uint16_t linktype;   /* as in the file */
-    uint32_t snap_bytes; /* 0: no limit */
-    uint8_t tsresol;     /* as in if_tsresol */
-    char name[32];       /* as in if_name, what does not fit cut off */
+    unsigned link;                /* enum nc_link or PL_LINK_UNKNOWN */
+    uint16_t linktype;            /* as in the file */
+    uint32_t snap_bytes;          /* 0: no limit */
+    uint8_t tsresol;              /* as in if_tsresol */
+    char name[PL_INTERFACE_NAME]; /* as in if_name, what does not fit cut off */
     int64_t tsoffset_s;
     bool has_statistics;
     uint64_t accepted, dropped_kernel, dropped_interface, delivered;

@@ -166,7 +166,8 @@ struct copies {
     bool arrived;
 };
 
-static void count_part(struct copies *copies, const struct pl_member *member, struct pl_segment *segment)
+static void count_part(struct copies *copies, const struct pl_member *member, uint64_t first,
+                       struct pl_segment *segment)
 {
     uint16_t before = 0;
     segment->repeats = member->pieces > 0;
@@ -176,7 +177,7 @@ static void count_part(struct copies *copies, const struct pl_member *member, st
         copies[b].n += copies[b].n < UINT16_MAX - 1;
         copies[b].arrived = copies[b].arrived || segment->t_received_ns >= 0;
     }
-    segment->transmission = (uint16_t)(before + 1);
+    segment->transmission = (uint16_t)(before + 1 + (segment->seq < first));
 }
 
 /* Finds the parts that the receiver's capture missed: their bytes were acknowledged, and no copy is in it. Of several
@@ -209,7 +210,7 @@ static int count_copies(struct pl_block *block)
     for (size_t b = 0; b < block->borders.n && borders[b] < join->joined; b++)
         copies[b] = (struct copies){1, true};
     for (size_t i = 0; i < block->members.n; i++)
-        count_part(copies, &block->members.at[i], pl_block_segment(block, &block->members.at[i]));
+        count_part(copies, &block->members.at[i], join->first, pl_block_segment(block, &block->members.at[i]));
     for (size_t b = 0; b + 1 < block->borders.n; b++)
         if (copies[b].n && !copies[b].arrived && borders[b + 1] <= join->acked)
             join->t->acked_unseen_bytes += borders[b + 1] - borders[b];
@@ -217,7 +218,7 @@ static int count_copies(struct pl_block *block)
     for (size_t i = 0; i < block->members.n; i++) {
         const struct pl_member *member = &block->members.at[i];
         struct pl_segment *segment = pl_block_segment(block, member);
-        segment->sent_once = member->pieces > 0;
+        segment->sent_once = member->pieces > 0 && segment->seq >= join->first;
         for (size_t b = member->border; b < member->border + member->pieces; b++)
             segment->sent_once = segment->sent_once && copies[b].n == 1;
         segment->joined = true;

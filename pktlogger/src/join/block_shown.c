@@ -136,7 +136,8 @@ static void find_first(struct octets *fate, int32_t duplicates)
 static void set_fate(struct study *study, const struct pl_member *member, struct pl_segment *segment)
 {
     int64_t shown_ns = INT64_MIN;
-    bool once = member->pieces > 0, sample = true, first = true;
+    bool again = segment->seq < study->block->join->first;
+    bool once = member->pieces > 0 && !again, sample = true, first = true;
     uint16_t before = 0;
     segment->repeats = member->pieces > 0;
     for (size_t b = member->border; b < member->border + member->pieces; b++) {
@@ -153,7 +154,7 @@ static void set_fate(struct study *study, const struct pl_member *member, struct
         shown_ns = fate->shown_ns > shown_ns ? fate->shown_ns : shown_ns;
     }
     segment->transmission =
-        (uint16_t)(before + 1 +
+        (uint16_t)(before + 1 + again +
                    (member->border < study->n && member->pieces && study->fates[member->border].shown_ns == INT64_MIN));
     segment->sent_once = once;
     segment->t_acked_ns = first && member->pieces && shown_ns > segment->t_sent_ns ? shown_ns : -1;

@@ -88,6 +88,8 @@ static int note_lowest(struct pl_join *join, uint64_t seq)
 static int send_parts(struct pl_join *join, const struct pl_row *row)
 {
     struct pl_arrival part;
+    if (!join->first && !join->t->flow->side[join->t->dir].syn)
+        join->first = row->seq;
     join->high = row->seq + row->len > join->high ? row->seq + row->len : join->high;
     for (uint32_t i = 0; pl_part_of(join->t, row, i, &part); i++) {
         struct pl_segment *segment = note_lowest(join, part.number) < 0 ? NULL : PL_MORE(&join->segments);

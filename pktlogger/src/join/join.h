@@ -54,6 +54,7 @@ struct pl_join {
 
     uint64_t acked; /* by the highest acknowledgement that the sender has seen */
     uint64_t high;  /* end of the last byte sent */
+    uint64_t first; /* of a capture begun in mid-connection: its first byte sent; what lies below was sent before it */
     bool closed;    /* that acknowledgement had window 0 */
     bool probing;   /* `probe` was sent into the closed window, and nobody knows yet whether it was taken */
     struct pl_row probe;

@@ -15,6 +15,7 @@ static void begin(struct pl_round_trips *trips, const struct pl_row *row)
 {
     trips->started = true;
     trips->whole = row->flags & NC_TCP_SYN;
+    trips->asked = (row->flags & (NC_TCP_SYN | NC_TCP_ACK)) == NC_TCP_SYN;
     trips->begun = row->seq;
     trips->high = trips->shown > row->seq ? trips->shown : row->seq;
     trips->again_ns = INT64_MIN;
@@ -109,6 +110,8 @@ static int64_t sample_of(struct pl_round_trips *trips, const struct pl_row *row)
     if (!trips->started)
         return -1;
     int64_t sent_ns = newest_below(trips, most);
+    if (trips->asked && most == trips->begun + 1 && !(row->flags & NC_TCP_SYN))
+        return -1;            /* the capture missed the answer to the SYN, and this came later */
     if (most > trips->high) { /* the capture missed data */
         trips->high = most;
         trips->again_ns = row->t_ns;

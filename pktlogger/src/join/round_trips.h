@@ -27,7 +27,7 @@ struct pl_timed {
 struct pl_round_trips {
     PL_VECTOR(struct pl_timed) sent; /* from `first` on, what is not shown to have arrived */
     size_t first;
-    bool started, whole;        /* whole: the SYN was seen */
+    bool started, whole, asked; /* whole: the SYN was seen; asked: it asked for the connection */
     bool sack;                  /* the receiver reports by SACK what is behind a hole; as both SYNs, or a block, say */
     uint64_t begun, high, data; /* first number sent, end of the last one, and of the last data */
     uint64_t una, shown;        /* the highest acknowledgement, and the end of what is shown to have arrived */

@@ -136,10 +136,10 @@ static uint32_t interface_of(const struct pl_frame *frame, const struct nc_packe
     return packet->if_index ? packet->if_index : frame->interface;
 }
 
-static bool is_chosen(const struct pl_index *index, const struct pl_frame *frame, const struct nc_packet *packet)
+static bool is_chosen(const struct pl_reader *reader, const char *wanted, const struct pl_frame *frame,
+                      const struct nc_packet *packet)
 {
-    const char *wanted = index->source.interface;
-    if (!wanted || (!packet->if_index && strcmp(wanted, index->reader.interfaces[frame->interface].name) == 0))
+    if (!wanted || strcmp(wanted, reader->interfaces[frame->interface].name) == 0)
         return true;
     char *end;
     unsigned long number = strtoul(wanted, &end, 10);
@@ -193,7 +193,7 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
         count_other(counts, decoded, &packet);
         return COUNTED;
     }
-    bool chosen = is_chosen(index, frame, &packet);
+    bool chosen = is_chosen(&index->reader, index->source.interface, frame, &packet);
     if (index->source.interface)
         share(index, frame, &packet, chosen);
     if (!chosen) {
@@ -292,7 +292,8 @@ static void judge_copies(struct pl_index *index)
         opened = -1;
     index->judged = true;
     for (int i = 0; opened == 0 && i < PL_COPIES_FRAMES && pl_reader_next(&reader, &frame) == PL_FRAME; i++)
-        if (frame.link != PL_LINK_UNKNOWN && frame.t_ns >= 0 && is_tcp(decode(index, &frame, &packet), &packet)) {
+        if (frame.link != PL_LINK_UNKNOWN && frame.t_ns >= 0 && is_tcp(decode(index, &frame, &packet), &packet) &&
+            is_chosen(&reader, source->interface, &frame, &packet)) {
             pl_copies_study(&index->copies, &frame, &packet);
             study_syn(index, &flows, &packet);
         }

@@ -49,7 +49,7 @@ enum { PL_INTERFACES_SAID = 8 };
 struct pl_interface_share {
     uint32_t number;
     uint64_t packets;
-    char name[32];
+    char name[PL_INTERFACE_NAME];
     bool chosen;
 };
 

@@ -38,8 +38,19 @@ static struct pl_round_trips from_syn(void)
 {
     struct pl_round_trips trips = {.sack = true};
     send_flags(&trips, 0, 0, 0, NC_TCP_SYN);
-    CHECK_EQ(came(&trips, 20, 1, 0, 0), 20);
+    struct pl_row answer = {.dir = CAME, .t_ns = 20, .ack = 1, .flags = NC_TCP_SYN | NC_TCP_ACK};
+    CHECK_EQ(take(&trips, answer).ns, 20);
     return trips;
+}
+
+static void an_acknowledgement_of_the_syn_without_one_gives_none(void)
+{
+    struct pl_round_trips trips = {.sack = true};
+    send_flags(&trips, 0, 0, 0, NC_TCP_SYN);
+    CHECK_EQ(came(&trips, 45, 1, 0, 0), -1); /* the capture missed the answer */
+    send(&trips, 50, 1, 1000);
+    CHECK_EQ(came(&trips, 71, 1001, 0, 0), 21);
+    pl_round_trips_free(&trips);
 }
 
 static void the_newest_data_count_and_super_packets_in_parts(void)
@@ -136,6 +147,7 @@ static void only_data_are_answered(void)
 
 int main(void)
 {
+    an_acknowledgement_of_the_syn_without_one_gives_none();
     the_newest_data_count_and_super_packets_in_parts();
     sack_is_the_first_acknowledgement_and_a_repair_gives_none();
     data_behind_a_repair_count();
