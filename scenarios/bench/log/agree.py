@@ -1,5 +1,6 @@
 """log.agree: captures of trials in virtual time, and whether pktlogger, tshark, tcptrace and the sender's kernel say
-the same of them. agree.toml has the paths; each is measured with selective acknowledgements and without.
+the same of them. agree.toml has the paths; each is measured with selective acknowledgements and without. Captures that
+scripts made (matrix.py) and that other people made (matrix_given.py) follow.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 
 from netcommon.errors import LfpError
-from scenarios.bench.log import totals
+from scenarios.bench.log import matrix, matrix_given, totals
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.plan.plan import load_plan
 from scenarios.virtual import engine, kernel
@@ -24,9 +25,9 @@ NAME = "log.agree"
 SCENARIO = Path(__file__).with_name("agree.toml")
 SEED, FRAMES_SHOWN, SPURIOUS = 1995, 5, 3
 METHOD = """
-Each row is a trial in virtual time with two captures: at the sender, and at the other end of its connection (the
-receiver, or the gateway). The figure is the number of totals that agree. Compared are, for both captures and both
-directions of the connection that carries the data:
+**Trials.** Each row up to `many-duplicate-acks` is a trial in virtual time with two captures: at the sender, and at the
+other end of its connection (the receiver, or the gateway). The figure is the number of totals that agree. Compared are,
+for both captures and both directions of the connection that carries the data:
 
 | total | with |
 |---|---|
@@ -67,18 +68,26 @@ class Tally:
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result with a row for each trial. Where the kernel is not built there is none, and a line says why."""
-    if why := kernel.missing():
-        place.say(f"{NAME}: left out: {why}")
-        return
+    """One result: a row for each trial, where the virtual-time kernel is built, and the rows of captures that scripts
+    and other people made."""
     totals.require()
+    rows = []
+    if why := kernel.missing():
+        place.say(f"{NAME}: trials are left out: {why}")
+    else:
+        rows = _trials(place)
+    place.say(f"{NAME}: the matrix of captures")
+    rows += [*matrix_given.rows(), *matrix.rows()]
+    yield Result(NAME, "of rows", None, rows=rows, method=METHOD.strip() + "\n\n" + matrix.method())
+
+
+def _trials(place: Place) -> list[Row]:
     plan = load_plan(str(SCENARIO), seed=SEED)
     run_dir = place.scratch / "agree"
     (run_dir / "trials").mkdir(parents=True)
     place.say(f"{NAME}: {len(plan.trials)} trials in virtual time")
     engine.run_all(run_dir, list(plan.trials), place.ledger, os.cpu_count() or 1, "auto", lambda ended: None)
-    rows = [_row(folder) for folder in sorted((run_dir / "trials").glob("[0-9]*"))]
-    yield Result(NAME, "of rows", None, rows=rows, method=METHOD.strip())
+    return [_row(folder) for folder in sorted((run_dir / "trials").glob("[0-9]*"))]
 
 
 def _row(trial: Path) -> Row:
