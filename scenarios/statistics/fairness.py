@@ -6,7 +6,8 @@ clock: exact (each packet that arrived at the receiver, from captures), or count
 the senders, intervals of the receivers). Between two moments a flow's rate counts as even, and how wrong a share may be
 by that is worked out: with what each flow had at least and at most. A program, and a host behind a gateway, gets the
 octets behind a repaired hole at once, and a host those of a packet with its last one. So what is counted beyond the
-line's rate arrived earlier, and counts there. The shares of arrivals are those that were captured.
+line's rate arrived earlier, and counts there, or, between two moments of its count, later. The shares of arrivals are
+those that were captured.
 
 The streams of one transfer are compared by what they had acknowledged when the first of them ended, from the sender's
 TCP_INFO samples. Rejected: the whole goodput of each stream, because with equal amounts the slower one has the line
@@ -28,6 +29,7 @@ from scenarios.statistics import line
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 SECOND_NS = 10**9
+MOST_EVEN_NS = SECOND_NS // 10  # a longer time between two moments is too long to count as even
 MOST_ERROR = 0.05  # of a share that is still told
 MAIN, BESIDE = "main", ("second", "plain")  # keys of a sender's last object that hold a flow of their own
 
@@ -144,13 +146,14 @@ def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | No
     begins, ends = (np.asarray([one.edges_ns[place] for one in flows]) for place in (0, -1))
     first, last, width = int(begins.min()), int(ends.max()), max(SECOND_NS, *(one.resolution_ns for one in flows))
     seconds = np.append(np.arange(first, last, width), last)
-    cells = np.unique(np.concatenate([seconds, begins, ends]))
+    coarse = [one.edges_ns for one in flows if one.resolution_ns > MOST_EVEN_NS]
+    cells = np.unique(np.concatenate([seconds, begins, ends, *coarse]))
     octets = np.stack([np.diff(one.at(cells)) for one in flows])
     ran = (begins[:, None] <= cells[:-1]) & (ends[:, None] >= cells[1:])
     common = max(int(ends.min() - begins.max()), 0)
     inside = (cells[:-1] >= begins.max()) & (cells[1:] <= ends.min())
     captured = octets[:, inside].sum(axis=1)
-    _arrived_before(octets, ran, np.diff(cells), line_bps)
+    _keep_to_line(octets, ran, _uncertain(flows, cells), np.diff(cells), line_bps)
     had = octets[:, inside].sum(axis=1)
     if all(one.arrived for one in flows) and captured.any():
         most = line_bps * common / 8e9 if line_bps else np.inf
@@ -186,19 +189,35 @@ def line_bps(params: Mapping[str, Any]) -> float | None:
     return max(rates) if rates and all(rates) else None
 
 
-def _arrived_before(octets: F64, ran: NDArray[np.bool_], lasted_ns: I64, line_bps: float | None) -> None:
-    """Moves what a span has beyond the line's rate to the span before it, of the flows that ran there. Where all
-    together is beyond it, the line does not bound what was counted (a gateway compresses), and nothing moves."""
+def _uncertain(flows: Sequence[Count], cells: I64) -> NDArray[np.bool_]:
+    """For each flow and each border between two spans: whether it lies between two moments of the flow's count, so that
+    what it had on each side of the border is a guess."""
+    inner = cells[1:-1]
+    return np.stack([~one.arrived & ~np.isin(inner, one.edges_ns) for one in flows])
+
+
+def _keep_to_line(
+    octets: F64, ran: NDArray[np.bool_], uncertain: NDArray[np.bool_], lasted_ns: I64, line_bps: float | None
+) -> None:
+    """Moves what a span has beyond the line's rate: to the span before it, of the flows that ran there, because what is
+    counted arrived earlier; then to the span behind it, of the flows whose count has no moment in between. Where all
+    together is beyond the line, it does not bound what was counted (a gateway compresses), and nothing moves."""
     if not line_bps or octets.sum() * 8e9 > line_bps * lasted_ns.sum():
         return
-    most = line_bps * lasted_ns / 8e9
-    for span in range(octets.shape[1] - 1, 0, -1):
-        movable = octets[:, span] * ran[:, span - 1]
-        beyond = octets[:, span].sum() - most[span]
-        if beyond > 0 and movable.sum() > 0:
-            moved = movable * min(1.0, beyond / movable.sum())
-            octets[:, span] -= moved
-            octets[:, span - 1] += moved
+    most, last = line_bps * lasted_ns / 8e9, octets.shape[1] - 1
+    for span in range(last, 0, -1):
+        _move(octets, span, span - 1, ran[:, span - 1], most[span])
+    for span in range(last):
+        _move(octets, span, span + 1, ran[:, span + 1] & uncertain[:, span], most[span])
+
+
+def _move(octets: F64, span: int, to: int, may: NDArray[np.bool_], most: float) -> None:
+    movable = octets[:, span] * may
+    beyond = octets[:, span].sum() - most
+    if beyond > 0 and movable.sum() > 0:
+        moved = movable * min(1.0, beyond / movable.sum())
+        octets[:, span] -= moved
+        octets[:, to] += moved
 
 
 def of_flow(found: Shared | None, name: str) -> dict[str, Any]:

@@ -76,6 +76,20 @@ def test_one_flow_shares_with_nobody_and_a_count_that_is_missing_tells_nothing()
     assert of(end(0, [1e6] * 20), rival={"receiver": {}, "summary": {}}) is None
 
 
+def test_what_is_counted_over_a_second_keeps_to_the_line_within_it() -> None:
+    """Two flows, each counted once a second from its own beginning on. The line is full all the time; the first had
+    it alone for 300 ms, and the second one waits for its turn until the first ends at 1 s."""
+    octets = {"main": 0.65 * LINE, "late": 0.65 * LINE}
+    found = of(end(0, [octets["main"]], S), late=end(3 * S // 10, [octets["late"]], S))
+    assert found
+    columns = found.columns()
+    assert max(columns["flows_bps"]) <= LINE * (1 + 1e-9)
+    each = dict.fromkeys(octets, 0.0)
+    for name, bps, t0, t1 in zip(*(columns[key] for key in ("flow_name", "bps", "t0_ns", "t1_ns")), strict=True):
+        each[name] += bps * (t1 - t0) / S
+    assert each == pytest.approx(octets)
+
+
 def test_what_a_repaired_hole_hands_over_at_once_had_arrived_before() -> None:
     """In two seconds the line brings 24 MB. The receiver's program gets 10 MB of the first second in the second one."""
     main = end(0, [16e6] * 10 + [176e6] * 10 + [96e6] * 10)
