@@ -97,8 +97,10 @@ static int open_record(struct box *box, struct nc_error *error)
     box->record = record_file_open(&box->settings.record, ports, text ? text : "", nc_clock_pair_read(), error);
     free(text);
     json_decref(parameters);
-    for (unsigned d = 0; box->record && d < PORTS; d++)
+    for (unsigned d = 0; box->record && d < PORTS; d++) {
         box->directions[d].recorder = record_file_recorder(box->record, d);
+        direction_tell_line(&box->directions[d], box->started.monotonic_ns);
+    }
     return box->record ? 0 : -1;
 }
 

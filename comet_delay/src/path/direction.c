@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "direction_stats.h"
+#include "line_told.h"
 #include "nc_range.h"
 #include "packet_edit.h"
 #include "pipeline.h"
@@ -44,10 +45,17 @@ void direction_set(struct direction *d, const struct params *params, const struc
     if (strcmp(params->loss_after, d->params.loss_after) != 0)
         loss_state_restart(&d->loss_after, now_ns);
     if (strcmp(params->rate_trace, d->params.rate_trace) != 0)
-        channels_restart_trace(&d->channels, now_ns);
+        channels_restart_trace(&d->channels, d->trace_origin_ns = now_ns);
     models_free(&d->models);
     d->models = *models;
     d->params = *params;
+    direction_tell_line(d, now_ns);
+}
+
+void direction_tell_line(struct direction *d, uint64_t now_ns)
+{
+    if (d->recorder)
+        line_tell(d->recorder, &d->params, &d->models, d->trace_origin_ns, now_ns);
 }
 
 struct packet_buffer *direction_reserve(struct direction *d)

@@ -20,6 +20,9 @@ void direction_free(struct direction *direction);
 void direction_set(struct direction *direction, const struct params *params, const struct models *models,
                    uint64_t now_ns);
 
+/* Records what the direction lets through from `now_ns` on, where it has a recorder; direction_set does, too. */
+void direction_tell_line(struct direction *direction, uint64_t now_ns);
+
 /* Where to read the next packet to: room for NC_VNET_LEN + DIRECTION_FRAME_MAX bytes at ->data. NULL when memory is
  * used up: the caller then reads the packet elsewhere and reports it by direction_refuse. */
 struct packet_buffer *direction_reserve(struct direction *direction);

@@ -60,6 +60,7 @@ struct direction {
     struct packet_pool pool;
     struct schedule schedule;
     struct recorder *recorder;            /* NULL: nothing is recorded */
+    uint64_t trace_origin_ns;             /* time 0 of the rate trace */
     uint64_t due_bytes;                   /* on the wire, of the run that direction_due built last */
     uint8_t scratch[DIRECTION_FRAME_MAX]; /* its frame, where it was edited */
     struct direction_stats stats;

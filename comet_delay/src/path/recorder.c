@@ -97,6 +97,26 @@ static void add_gap(struct recorder *r)
     memset(&r->gap, 0, sizeof r->gap);
 }
 
+static void add_line(struct recorder *r, uint64_t t_ns, const struct comet_record_line *line)
+{
+    struct comet_record_slot *slot = claim(r, 1, COMET_RECORD_LINE);
+    slot->t_ns = t_ns;
+    slot->line = *line;
+    r->line.waits = false;
+}
+
+void recorder_line(struct recorder *r, uint64_t t_ns, const struct comet_record_line *line)
+{
+    close_run(r);
+    if (has_room(r, r->reserved + 1)) {
+        add_line(r, t_ns, line);
+        return;
+    }
+    r->line.waits = true;
+    r->line.t_ns = t_ns;
+    r->line.line = *line;
+}
+
 /* Bytes kept of a frame. A super-packet's headers are kept whole, because those of its parts are made from them. TCP
  * payload is not kept, because nobody looks at it. Of all other frames `header_bytes` are kept. */
 static uint32_t captured_of(const struct recorder *r, const struct nc_super *super)
@@ -113,15 +133,17 @@ bool recorder_frame(struct recorder *r, const uint8_t *data, const struct nc_sup
     uint32_t captured = captured_of(r, super);
     uint32_t bytes = COMET_RECORD_DATA_AT + NC_VNET_LEN + captured;
     uint8_t slots = (uint8_t)((bytes + COMET_RECORD_SLOT - 1) / COMET_RECORD_SLOT);
-    /* room for a GAP record, for a pad in front of the ring's end, for the frame, and two records for each packet */
+    /* room for a GAP and a LINE record, for a pad in front of the ring's end, for the frame, and two records for each packet */
     if (super->parts > COMET_RECORD_PARTS_MAX ||
-        !has_room(r, r->reserved + 1 + 2 * slots + 2 * (uint64_t)super->parts)) {
+        !has_room(r, r->reserved + 1 + r->line.waits + 2 * slots + 2 * (uint64_t)super->parts)) {
         skip(r, super->parts, number, arrival_ns);
         return false;
     }
     close_run(r);
     if (r->gap.packets)
         add_gap(r);
+    if (r->line.waits)
+        add_line(r, r->line.t_ns, &r->line.line);
     if (r->index + slots > r->n)
         pad_to_end(r);
     struct comet_record_slot *slot = claim(r, slots, COMET_RECORD_FRAME);

@@ -39,6 +39,11 @@ struct recorder {
     struct {
         uint64_t first, packets, frames, from_ns, to_ns;
     } gap; /* frames skipped that no GAP record has reported yet */
+    struct {
+        bool waits;
+        uint64_t t_ns;
+        struct comet_record_line line;
+    } line; /* the newest LINE record, where it has found no room yet */
 };
 
 /* `slots` are the memory of the ring, `n` of them; of each frame at most `header_bytes` are kept. */
@@ -64,6 +69,9 @@ void recorder_decided(struct recorder *recorder, uint64_t number, uint64_t exit_
 
 /* Records that a run was handed to the far port. FATE_WRITE: the port did not take it. */
 void recorder_sent(struct recorder *recorder, uint64_t number, uint32_t count, uint64_t now_ns, enum fate fate);
+
+/* Records what the direction lets through from `t_ns` on. Where there is no room, the newest such record waits for it. */
+void recorder_line(struct recorder *recorder, uint64_t t_ns, const struct comet_record_line *line);
 
 /* Publishes all that was recorded so far. */
 void recorder_flush(struct recorder *recorder);

@@ -20,6 +20,7 @@ static bool fits(const struct comet_record_slot *slot, uint32_t bytes)
         return slot->count >= 1 && slot->count <= COMET_RECORD_PARTS_MAX && slot->sent_fate < FATE_N;
     case COMET_RECORD_GAP:
     case COMET_RECORD_PAD:
+    case COMET_RECORD_LINE:
         return true;
     case COMET_RECORD_TYPES:
         break;
@@ -61,6 +62,8 @@ enum comet_record_next comet_record_read(const uint8_t **at, const uint8_t *end,
         out->exit_ns = slot.to_ns;
         out->gap_packets = slot.gap.packets;
         out->gap_frames = slot.gap.frames;
+    } else if (out->type == COMET_RECORD_LINE) {
+        out->line = slot.line;
     }
     *at += bytes;
     return COMET_RECORD_GOT;
@@ -73,8 +76,8 @@ int comet_record_check(const uint8_t *data, size_t len, char *why, size_t why_si
         snprintf(why, why_size, "is not a comet-delay record");
         return -1;
     }
-    if (head->version != COMET_RECORD_VERSION) {
-        snprintf(why, why_size, "is a comet-delay record of version %u; this reader knows %d", head->version,
+    if (head->version < 1 || head->version > COMET_RECORD_VERSION) {
+        snprintf(why, why_size, "is a comet-delay record of version %u; this reader knows 1 to %d", head->version,
                  COMET_RECORD_VERSION);
         return -1;
     }

@@ -20,7 +20,7 @@
 #define COMET_RECORD_MARK 0x5243u
 
 enum {
-    COMET_RECORD_VERSION = 1,
+    COMET_RECORD_VERSION = 2, /* 1 had no LINE records */
     COMET_RECORD_SLOT = 64,
     COMET_RECORD_RINGS = 2,          /* 0: a to b, 1: b to a */
     COMET_RECORD_HEAD_BYTES = 16384, /* the rings follow, one behind the other */
@@ -38,6 +38,7 @@ enum comet_record_type {
     COMET_RECORD_DECIDED = 2, /* what becomes of consecutive wire packets, and when */
     COMET_RECORD_SENT = 3,    /* a run of wire packets was handed to the far port */
     COMET_RECORD_GAP = 4,     /* packets that found no room in the record */
+    COMET_RECORD_LINE = 5, /* what the direction lets through from t_ns on, in place of what earlier ones say of it */
     COMET_RECORD_TYPES
 };
 
@@ -74,11 +75,23 @@ _Static_assert(sizeof(struct comet_record_ring) == 128 && offsetof(struct comet_
 _Static_assert(offsetof(struct comet_record_head, ring) == 384, "as RECORD.md says");
 _Static_assert(sizeof(struct comet_record_head) <= COMET_RECORD_HEAD_BYTES, "the head fits");
 
+#define COMET_RECORD_UNBOUNDED UINT64_MAX
+
+/* What a direction lets through at most. A rate counts the IP packet and `overhead_bytes` for each packet. */
+struct comet_record_line {
+    uint64_t rate_bps, packets_per_s; /* COMET_RECORD_UNBOUNDED: not bounded */
+    uint32_t overhead_bytes;
+    uint8_t mean;          /* the rate is the mean of a trace of opportunities */
+    uint8_t queues_behind; /* packets may also queue behind the bottleneck: pacer, bus, harmonizer, buncher */
+    uint8_t zero[10];
+};
+
 /* One record as it lies in a slot, in host byte order. Its fields by type:
  *   FRAME    number of the first wire packet, arrival, bytes of the frame, bytes captured; then vnet header and bytes
  *   DECIDED  first number, time of departure or drop, exit_ns of the bottleneck; then fate, edits, copy, and steps
  *   SENT     first number, time, fate
- *   GAP      first number, first and last arrival (t_ns, to_ns); then packets, frames */
+ *   GAP      first number, first and last arrival (t_ns, to_ns); then packets, frames
+ *   LINE     from when on; then struct comet_record_line */
 struct comet_record_slot {
     uint16_t mark;
     uint8_t type, slots;
@@ -101,6 +114,7 @@ struct comet_record_slot {
         struct {
             uint64_t packets, frames;
         } gap;
+        struct comet_record_line line;
     };
 };
 _Static_assert(sizeof(struct comet_record_slot) == COMET_RECORD_SLOT, "a slot");
@@ -120,6 +134,7 @@ struct comet_record {
     const uint8_t *data; /* NC_VNET_LEN + captured bytes */
     const uint8_t *step; /* uint16_t, host order */
     uint64_t gap_packets, gap_frames;
+    struct comet_record_line line;
 };
 
 enum comet_record_next { COMET_RECORD_GOT, COMET_RECORD_END, COMET_RECORD_BAD };

@@ -211,9 +211,29 @@ static void on_gap(void *context, unsigned direction, const struct comet_record 
                                         "t1_ns", (json_int_t)real(o, r->exit_ns)));
 }
 
+static json_t *bound_json(uint64_t bound)
+{
+    return bound == COMET_RECORD_UNBOUNDED ? json_null() : json_integer((json_int_t)bound);
+}
+
+static void on_line(void *context, unsigned direction, const struct comet_record *r)
+{
+    struct pl_record_output *o = context;
+    json_t *steps = o->line[direction];
+    json_int_t t_ns = (json_int_t)real(o, r->t_ns);
+    size_t n = json_array_size(steps);
+    for (; n && json_integer_value(json_object_get(json_array_get(steps, n - 1), "t_ns")) >= t_ns; n--)
+        json_array_remove(steps, n - 1); /* what was to come does not come any more */
+    json_array_append_new(steps,
+                          json_pack("{s:I, s:o, s:o, s:I, s:b, s:b}", "t_ns", t_ns, "rate_bps",
+                                    bound_json(r->line.rate_bps), "packets_per_s", bound_json(r->line.packets_per_s),
+                                    "overhead_bytes", (json_int_t)r->line.overhead_bytes, "mean",
+                                    (int)(r->line.mean != 0), "queues_behind", (int)(r->line.queues_behind != 0)));
+}
+
 struct pl_replay_sink pl_record_output_sink(struct pl_record_output *output)
 {
-    return (struct pl_replay_sink){on_in, on_out, on_done, on_gap, output};
+    return (struct pl_replay_sink){on_in, on_out, on_done, on_gap, output, on_line};
 }
 
 static int open_file(struct pl_record_output *o, unsigned file, const char *path, const struct comet_record_head *head)
@@ -240,6 +260,7 @@ int pl_record_output_open(struct pl_record_output *o, const struct pl_record_nam
                           const struct comet_record_head *head, struct nc_error *error)
 {
     *o = (struct pl_record_output){.gaps = json_array(),
+                                   .line = {json_array(), json_array()},
                                    .least_ns = INT64_MAX,
                                    .most_ns = -1,
                                    .realtime_ns = (int64_t)(head->realtime_ns - head->monotonic_ns)};
@@ -267,9 +288,13 @@ static json_t *description(const struct pl_record_output *o, const uint64_t skip
     for (int f = 0; f < FATE_N; f++)
         json_array_append_new(fates, json_string(fate_name((enum fate)f)));
     json_array_append_new(fates, json_string("held"));
-    return json_pack("{s:i, s:o, s:[s, s], s:{s:i, s:i, s:i}, s:{s:I, s:I}, s:O}", "v", 1, "fates", fates, "directions",
-                     "ab", "ba", "edits", "ce", EDIT_CE, "corrupt", EDIT_CORRUPT, "forge", EDIT_FORGE,
-                     "skipped_packets", "ab", (json_int_t)skipped[0], "ba", (json_int_t)skipped[1], "gaps", o->gaps);
+    json_t *all =
+        json_pack("{s:i, s:o, s:[s, s], s:{s:i, s:i, s:i}, s:{s:I, s:I}, s:O}", "v", 1, "fates", fates, "directions",
+                  "ab", "ba", "edits", "ce", EDIT_CE, "corrupt", EDIT_CORRUPT, "forge", EDIT_FORGE, "skipped_packets",
+                  "ab", (json_int_t)skipped[0], "ba", (json_int_t)skipped[1], "gaps", o->gaps);
+    if (json_array_size(o->line[0]) && json_array_size(o->line[1])) /* boxes of before did not record it */
+        json_object_set_new(all, "line", json_pack("{s:O, s:O}", "ab", o->line[0], "ba", o->line[1]));
+    return all;
 }
 
 static int finish_folder(struct pl_record_output *o, const uint64_t skipped[2], struct nc_error *error)
@@ -311,6 +336,8 @@ int pl_record_output_finish(struct pl_record_output *o, const uint64_t skipped[2
         result = -1;
     pl_flows_free(&o->flows);
     json_decref(o->gaps);
+    json_decref(o->line[0]);
+    json_decref(o->line[1]);
     return result;
 }
 
@@ -324,4 +351,6 @@ void pl_record_output_abort(struct pl_record_output *o)
     }
     pl_flows_free(&o->flows);
     json_decref(o->gaps);
+    json_decref(o->line[0]);
+    json_decref(o->line[1]);
 }

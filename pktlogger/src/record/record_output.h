@@ -21,6 +21,7 @@ struct pl_record_output {
     struct pl_table *table; /* NULL: not wanted */
     struct pl_folder folder;
     json_t *gaps;              /* the first GAPS_MAX gaps */
+    json_t *line[2];           /* what each direction lets through, over time */
     int64_t realtime_ns;       /* at monotonic 0 */
     int64_t least_ns, most_ns; /* CLOCK_REALTIME, of all events; most_ns < least_ns: none */
     uint64_t in[2], held;

@@ -264,6 +264,10 @@ uint64_t pl_replay_read(struct pl_replay *replay, unsigned direction, const uint
             d->gap_packets += r.gap_packets;
             replay->sink.gap(replay->sink.context, direction, &r);
             break;
+        case COMET_RECORD_LINE: /* its time may be in the future */
+            if (replay->sink.line)
+                replay->sink.line(replay->sink.context, direction, &r);
+            break;
         case COMET_RECORD_PAD:
         case COMET_RECORD_TYPES:
             break;

@@ -49,6 +49,7 @@ struct pl_replay_sink {
     void (*done)(void *context, unsigned direction, const struct pl_replay_frame *frame);
     void (*gap)(void *context, unsigned direction, const struct comet_record *replay);
     void *context;
+    void (*line)(void *context, unsigned direction, const struct comet_record *replay); /* NULL: not wanted */
 };
 
 struct pl_replay_direction {

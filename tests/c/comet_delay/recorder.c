@@ -19,6 +19,11 @@ struct told {
     uint64_t arrival_ns[NUMBERS];
     uint32_t seq[NUMBERS];
     uint64_t last_ns, gap_packets, copies;
+    struct line_step {
+        uint64_t t_ns;
+        struct comet_record_line line;
+    } lines[16];
+    unsigned line_n;
 };
 
 static void in_order(struct told *told, uint64_t t_ns)
@@ -66,6 +71,14 @@ static void on_gap(void *context, unsigned direction, const struct comet_record 
     told->gap_packets += record->gap_packets;
 }
 
+static void on_line(void *context, unsigned direction, const struct comet_record *record)
+{
+    struct told *told = context;
+    CHECK_EQ(direction, 0);
+    CHECK(told->line_n < sizeof told->lines / sizeof *told->lines);
+    told->lines[told->line_n++] = (struct line_step){record->t_ns, record->line};
+}
+
 /* A direction, its ring and its reader. */
 struct bench {
     struct direction d;
@@ -87,7 +100,7 @@ static struct bench *make(struct params params, uint64_t slots)
     b->n = slots;
     recorder_init(&b->ring, &b->shared, b->slots, slots, 128);
     b->d.recorder = &b->ring;
-    struct pl_replay_sink sink = {on_in, on_out, on_done, on_gap, &b->told};
+    struct pl_replay_sink sink = {on_in, on_out, on_done, on_gap, &b->told, on_line};
     pl_replay_init(&b->reader, &sink);
     return b;
 }
@@ -265,6 +278,72 @@ static void packets_without_memory_are_recorded_as_such(void)
     drop(b);
 }
 
+static void change(struct bench *b, struct params params, uint64_t now_ns)
+{
+    struct models models;
+    struct nc_error error;
+    CHECK_EQ(models_rebuild(&params, &b->d.params, &b->d.models, &models, &error), 0);
+    direction_set(&b->d, &params, &models, now_ns);
+}
+
+static void says(const struct bench *b, unsigned i, uint64_t t_ns, uint64_t rate_bps, uint32_t overhead_bytes)
+{
+    CHECK(i < b->told.line_n);
+    CHECK_EQ(b->told.lines[i].t_ns, t_ns);
+    CHECK_EQ(b->told.lines[i].line.rate_bps, rate_bps);
+    CHECK_EQ(b->told.lines[i].line.overhead_bytes, overhead_bytes);
+}
+
+/* Of all stages the slowest counts, and each change is told of when it comes into force. */
+static void the_line_is_told_of(void)
+{
+    struct bench *b = make((struct params){.framing = FRAMING_ETHERNET, .rate_bps = 50000000, .channels = 2}, 1024);
+    direction_tell_line(&b->d, 5);
+    struct params params = b->d.params;
+    params.access_rate_bps = 80000000;
+    change(b, params, 1000);
+    params.access_rate_bps = 0;
+    params.drain_rate_bps = 35000000;
+    params.framing = FRAMING_IP;
+    change(b, params, 2000);
+    params.rate_bps = params.drain_rate_bps = 0;
+    params.pace_packets = 700;
+    change(b, params, 3000);
+    take(b, 1, 4000);
+    send_due(b, 1000000000);
+    read_ring(b, true);
+    CHECK_EQ(b->told.line_n, 4);
+    says(b, 0, 5, 100000000, 38);
+    says(b, 1, 1000, 80000000, 38);
+    says(b, 2, 2000, 35000000, 0);
+    says(b, 3, 3000, COMET_RECORD_UNBOUNDED, 0);
+    CHECK_EQ(b->told.lines[2].line.packets_per_s, COMET_RECORD_UNBOUNDED);
+    CHECK_EQ(b->told.lines[3].line.packets_per_s, 700);
+    CHECK(!b->told.lines[1].line.queues_behind && b->told.lines[2].line.queues_behind);
+    drop(b);
+}
+
+/* The steps of a rate trace lie ahead. When another parameter is set meanwhile, those that are left are told of. */
+static void steps_of_a_rate_trace_are_told_of(void)
+{
+    struct bench *b = make((struct params){.delay_ns = 1000000}, 1024);
+    struct params params = b->d.params;
+    snprintf(params.rate_trace, sizeof params.rate_trace, "rate:0s=10Mbit,1s=0bit,2s=5Mbit");
+    change(b, params, NC_NS_PER_S);
+    params.delay_ns = 2000000;
+    change(b, params, 5 * NC_NS_PER_S / 2);
+    take(b, 1, 3 * NC_NS_PER_S);
+    send_due(b, 60 * NC_NS_PER_S);
+    read_ring(b, true);
+    CHECK_EQ(b->told.line_n, 5);
+    says(b, 0, NC_NS_PER_S, 10000000, 14);
+    says(b, 1, 2 * NC_NS_PER_S, 0, 14);
+    says(b, 2, 3 * NC_NS_PER_S, 5000000, 14);
+    says(b, 3, 5 * NC_NS_PER_S / 2, 0, 14);
+    says(b, 4, 3 * NC_NS_PER_S, 5000000, 14);
+    drop(b);
+}
+
 int main(void)
 {
     RUN(every_packet_has_one_fate_and_the_counters_agree);
@@ -272,5 +351,7 @@ int main(void)
     RUN(what_finds_no_room_is_skipped_whole_and_told_of);
     RUN(without_a_reader_the_first_packets_stay);
     RUN(packets_without_memory_are_recorded_as_such);
+    RUN(the_line_is_told_of);
+    RUN(steps_of_a_rate_trace_are_told_of);
     return 0;
 }

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint64_t next[2] = {0, 0};
     struct pl_replay replay;
-    struct pl_replay_sink sink = {on_in, on_out, on_done, on_gap, next};
+    struct pl_replay_sink sink = {on_in, on_out, on_done, on_gap, next, on_gap};
     char why[200];
     comet_record_check(data, size, why, sizeof why);
     size_t slots = size / COMET_RECORD_SLOT, half = slots / 2;
