@@ -25,7 +25,7 @@ from scenarios.statistics import line
 
 _IP_TCP = {"ipv4": 40, "ipv6": 60}  # octets of the two headers
 _TIMESTAMPS = 12
-_ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # what path.framing counts beside the IP packet
+ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # what path.framing counts beside the IP packet
 
 
 def transfer_time_ratio(
@@ -72,7 +72,7 @@ def most_bps(params: Mapping[str, Any]) -> float | None:
 def payload_share(params: Mapping[str, Any], *, timestamps: bool = True) -> float:
     """The share of a line's rate that full segments leave for a stream's bytes, 0 … 1."""
     mtu, headers = params.get("mtu") or 1500, _IP_TCP[params.get("family") or "ipv4"] + _TIMESTAMPS * timestamps
-    return float((mtu - headers) / (mtu + _ON_THE_WIRE.get(str(params.get("framing")), 0)))
+    return float((mtu - headers) / (mtu + ON_THE_WIRE.get(str(params.get("framing")), 0)))
 
 
 def buffer_delay(baseline_ns: float | None, mean_ns: float | None) -> float | None:

@@ -25,9 +25,9 @@ from scenarios.network.topology import Topology
 from scenarios.plan import flows
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import PathTable
-from scenarios.trial import recovery, rings
+from scenarios.trial import path_line, recovery, rings
 from scenarios.trial.captured import REVERSE, SERVER, THROUGH
-from scenarios.trial.files import read_json
+from scenarios.trial.files import read_json, write_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,11 +78,16 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
             _write_tunnel(setting, folder, ledger)
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
         told = ["--box", str(record), "--late-from", f"{_late_ns(setting.path)}ns"] if record.exists() else []
+        path_line.write(setting, folder, record)
         told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(setting.path)) else []
         told += ["--up", ",".join(map(str, ends))] if (ends := up_again_ns(folder)) else []
-        _join(folder, "snd", "rcv", folder, ledger, [*told, *known])
+        line = folder / path_line.TABLE
+        _join(folder, "snd", "rcv", folder, ledger, [*told, "--line", str(line), *known])
         if both_ways:
-            _join(folder, "rcv", "snd", folder / REVERSE, ledger, [*told, *known, "--sender-accepted"])
+            back = folder / REVERSE / path_line.TABLE
+            back.parent.mkdir(exist_ok=True)
+            write_json(back, path_line.turned(read_json(line) or {}))
+            _join(folder, "rcv", "snd", back.parent, ledger, [*told, "--line", str(back), *known, "--sender-accepted"])
     if record.exists():
         import pktlogger  # imported here because it imports pyarrow, which a trial in virtual time should not wait for
 

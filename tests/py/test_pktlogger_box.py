@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from pktlogger_conversation import ISN_R, ISN_S, MS, MSS, Conversation, at, join
 from pktlogger_frames import write_pcapng
 
@@ -58,8 +59,8 @@ class Record:
             "flow": 0, "dir": direction, "seq": seq, "ack": ack, "len": length, "flags": 16,
         })  # fmt: skip
 
-    def write(self, folder: Path) -> Path:
-        """As `pktlogger record -o` leaves it."""
+    def write(self, folder: Path, **more: Any) -> Path:
+        """As `pktlogger record -o` leaves it. `more`: of record.json."""
         folder.mkdir()
         for name, kind in COLUMNS.items():
             np.save(folder / f"{name}.npy", np.asarray([row[name] for row in self.rows], dtype=kind))
@@ -67,7 +68,7 @@ class Record:
         sides = [{"address": address, "port": port, "syn": True, "isn": isn} for (address, port), isn in ends]
         flows = {"v": 1, "flows": [{"ip_version": 6 if self.path.v6 else 4, "sides": sides}]}
         (folder / "flows.json").write_text(json.dumps(flows))
-        (folder / "record.json").write_text(json.dumps({"v": 1, "fates": FATES, "gaps": []}))
+        (folder / "record.json").write_text(json.dumps({"v": 1, "fates": FATES, "gaps": []} | more))
         (folder / "columns.json").write_text(json.dumps({"v": 1, "rows": len(self.rows), "columns": list(COLUMNS)}))
         return folder
 
@@ -150,6 +151,86 @@ def test_the_box_decides_what_was_a_tail_drop(tmp_path: Path) -> None:
         folder.mkdir()
         _, flow = path.analyse(folder, "--box", record.write(folder / "box"))
         assert [stop["cause"] for stop in flow["stops"]] == [cause]
+
+
+def test_an_outage_is_not_called_a_tail_drop(tmp_path: Path) -> None:
+    """Of 62 parts two met a full queue, before the path was down."""
+    fates = [*FATES[:8], "outage", "held"]
+    path = Conversation()
+    path.send(30, 1, 62, [])
+    path.send(1030, 1, 62)
+    path.ack(1040, 1 + 62 * MSS)
+    record = Record(path)
+    for part in range(62):
+        record.data(30, 1 + part * MSS, QUEUE if part < 2 else fates.index("outage"))
+        record.data(1030, 1 + part * MSS)
+    _, flow = path.analyse(tmp_path, "--box", record.write(tmp_path / "box", fates=fates))
+    assert flow["losses_by_cause"] == {"tail_drop": 2, "outage": 60}
+    (stop,) = flow["stops"]
+    assert stop["cause"] == "rto_after_loss"
+    assert stop["text"].endswith("after the loss of 62 packets (62,000 bytes), 60 of them to an outage")
+
+
+def _step(bps: float | None, t_ms: float = 0, overhead: int = 38) -> dict[str, Any]:
+    return {"t_ns": at(t_ms), "rate_bps": bps, "packets_per_s": None, "overhead_bytes": overhead, "mean": False,
+            "queues_behind": False}  # fmt: skip
+
+
+def _windowed() -> tuple[Conversation, Record]:
+    """Eight parts a round trip of 20 ms, which is what the receiver's window takes."""
+    path = Conversation()
+    record = Record(path)
+    for turn in range(40):
+        path.send(30 + 20 * turn, 1 + 8 * turn * MSS, 8)
+        path.ack(40 + 20 * turn, 1 + 8 * (turn + 1) * MSS, window=8 * MSS)
+        for part in range(8):
+            record.data(30 + 20 * turn, 1 + (8 * turn + part) * MSS)
+        record.ack(40 + 20 * turn, 1 + 8 * (turn + 1) * MSS)
+    return path, record
+
+
+@pytest.mark.parametrize("given", ["record", "file", "turned"])
+def test_the_rate_that_is_possible_is_the_lines(given: str, tmp_path: Path) -> None:
+    """Payload, less headers and framing, of the way that the data took, and on average where the line changed."""
+    line = {"ab": [_step(60e6), _step(30e6, 430)], "ba": [_step(1e6)]}
+    path, record = _windowed()
+    more = {"line": line} if given == "record" else {}
+    options: list[str | Path] = ["--box", record.write(tmp_path / "box", **more)]
+    if given != "record":
+        file = tmp_path / "line.json"
+        file.write_text(json.dumps(line if given == "file" else {"ab": line["ba"], "ba": line["ab"]}))
+        options += ["--line", file]
+    _, flow = path.analyse(tmp_path, *options)
+    verdict, share = flow["verdict"], MSS / (MSS + 40 + 38)
+    assert verdict["cause"] == "receiver_window"
+    if given == "turned":  # a line of 1 Mbit/s, which cannot have carried this
+        assert verdict["possible_bps"] is None
+        return
+    early = (at(430) - flow["t0_ns"]) / flow["elapsed_ns"]
+    assert verdict["possible_bps"] == pytest.approx((60e6 * early + 30e6 * (1 - early)) * share, rel=1e-6)
+    assert "which carries between 27.8 Mbit/s and 55.7 Mbit/s of payload." in verdict["text"]
+
+
+def test_what_the_hosts_take_bounds_what_is_possible(tmp_path: Path) -> None:
+    path, record = _windowed()
+    file = tmp_path / "line.json"
+    file.write_text(json.dumps({"ab": [_step(60e6)], "ba": [_step(60e6)], "hosts_bps": 35e6}))
+    _, flow = path.analyse(tmp_path, "--box", record.write(tmp_path / "box"), "--line", file)
+    assert flow["verdict"]["possible_bps"] == 35e6
+
+
+def test_a_line_that_makes_no_sense_is_refused_in_one_line(tmp_path: Path) -> None:
+    path, record = _windowed()
+    write_pcapng(tmp_path / "s.pcapng", path.sender)
+    write_pcapng(tmp_path / "r.pcapng", path.receiver)
+    file = tmp_path / "line.json"
+    for text in ("[]", "{", '{"ab": [{"t_ns": 0, "rate_bps": -1}]}'):
+        file.write_text(text)
+        done = join(tmp_path, "analyse", "--line", file)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and "--line" in done.stderr, done.stderr
+    box = record.write(tmp_path / "box", line={"ab": [{"t_ns": "x"}]})
+    done = join(tmp_path, "analyse", "--box", box)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "record.json" in done.stderr, done.stderr
 
 
 def test_a_part_that_the_box_corrupted_is_lost_to_corruption(tmp_path: Path) -> None:

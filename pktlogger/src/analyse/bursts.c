@@ -8,12 +8,6 @@ enum { NEAR = 8 };
 #define NEAR_NS (10 * INT64_C(1000000))
 #define QUEUE_NS INT64_C(1000000) /* an excess of delay below this is the machine's jitter, not a queue */
 
-/* True when the box's record says that it dropped the part because a queue was full, or about to be. */
-static bool dropped_by_queue(uint8_t fate)
-{
-    return fate == FATE_QUEUE || fate == FATE_AQM;
-}
-
 /* True when the last part that arrived before the burst met a queue at least half as long as the long queues on this
  * path. */
 static bool met_full_queue(const struct pl_losses *losses, const struct pl_transfer *t)
@@ -37,7 +31,7 @@ static void extend(struct pl_burst *burst, const struct pl_segment *segment)
     burst->t1_ns = segment->t_sent_ns;
     burst->packets++;
     burst->bytes += segment->len;
-    burst->full_queue = burst->full_queue || dropped_by_queue(segment->box_fate);
+    burst->full_queue = burst->full_queue || pl_box_queue(segment->box_fate);
     if (segment->seq < burst->seq)
         burst->seq = segment->seq;
     if (segment->seq + segment->len > burst->seq_end)
@@ -90,6 +84,7 @@ int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct 
         .t_sent_ns = segment->t_sent_ns,
         .len = segment->len,
         .retransmission = segment->transmission > 1,
+        .fate = segment->box_fate,
     };
     return PL_APPEND(&losses->parts, part);
 }

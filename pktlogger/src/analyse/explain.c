@@ -40,6 +40,7 @@ static int measure_service(struct pl_explain *explain, double *ns_a_byte, double
     *quickest = service ? pl_service_quickest(service) : 0;
     *ns_a_byte = service ? pl_service_end(service) : 0;
     explain->t->slow_service_ns = service ? service->slow : 0;
+    explain->t->shown_service_ns = service ? service->mean : 0;
     free(service);
     return result;
 }
@@ -154,7 +155,8 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .flow = t->number,
         .mss = t->mss,
         .min_rtt_ns = t->min_rtt_ns > 0 ? t->min_rtt_ns : 1,
-        .segment_ns = (int64_t)(explain->study.service * (t->mss + PL_HEADERS)),
+        .segment_ns = pl_line_known(t->line) ? pl_explain_segment_ns(t, t->first_ns)
+                                             : (int64_t)(explain->study.service * (t->mss + PL_HEADERS)),
         .down = &explain->down,
         .up_known = t->up.n > 0,
         .samples = explain->samples,
@@ -209,20 +211,37 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
         t->box_fates[segment->box_fate]++;
 }
 
-/* By the record: the wait in the box's queue, and what the rest of the way took longer than without queues. By the
- * captures: what all of the way took longer, but for the bottleneck's time for the part itself. */
+int64_t pl_explain_segment_ns(const struct pl_transfer *t, int64_t t_ns)
+{
+    return pl_line_known(t->line) ? (int64_t)pl_line_packet_ns(t->line, t_ns, t->mss + pl_transfer_headers(t)) : 0;
+}
+
+/* The bottleneck's time for a part. */
+static double work_ns(const struct pl_explain *explain, const struct pl_segment *segment)
+{
+    const struct pl_transfer *t = explain->t;
+    return pl_line_known(t->line)
+               ? pl_line_packet_ns(t->line, segment->t_sent_ns, segment->len + pl_transfer_headers(t))
+               : explain->study.service * (segment->len + PL_HEADERS);
+}
+
+/* By the record: the wait in the box's queue, and, where packets may queue behind it, what the rest of the way took
+ * longer than without queues. By the captures: what all of the way took longer, but for the bottleneck's time for the
+ * part itself. */
 static int64_t queue_of(const struct pl_explain *explain, const struct pl_segment *segment)
 {
     const struct pl_transfer *t = explain->t;
-    double service = explain->study.service;
+    double own_ns = work_ns(explain, segment);
     bool boxed = t->box && segment->t_box_in_ns >= 0 && segment->t_box_exit_ns >= 0;
     const struct pl_base *base = boxed ? &t->base : &t->seen_base;
     int64_t way_ns = segment->delay_ns - pl_base_at(base, segment->t_sent_ns), wait_ns = 0;
     if (boxed) {
         way_ns -= segment->t_box_exit_ns - segment->t_box_in_ns;
-        wait_ns = pl_path_base_wait_ns(segment, explain->box_exit_ns, service);
+        wait_ns = pl_path_base_wait_ns(segment, explain->box_exit_ns, own_ns);
+        if (pl_line_known(t->line) && !pl_line_at(t->line, segment->t_sent_ns)->queues_behind)
+            way_ns = 0; /* it is jitter, or the box was late */
     } else
-        way_ns -= (int64_t)(service * (segment->len + PL_HEADERS));
+        way_ns -= (int64_t)own_ns;
     return wait_ns + (way_ns > 0 ? way_ns : 0);
 }
 

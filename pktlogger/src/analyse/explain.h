@@ -27,6 +27,9 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
 /* How long the next part waited in queues, before pl_explain_part takes it; -1 when it did not arrive. */
 int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment);
 
+/* What the line takes for a full segment at t_ns; 0: not known. */
+int64_t pl_explain_segment_ns(const struct pl_transfer *t, int64_t t_ns);
+
 void pl_explain_end(struct pl_explain *explain);
 
 #endif

@@ -143,11 +143,11 @@ int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, dou
     return t->base.levels.n ? 0 : copy_base(&t->base, &t->seen_base);
 }
 
-int64_t pl_path_base_wait_ns(const struct pl_segment *segment, int64_t before_exit_ns, double service)
+int64_t pl_path_base_wait_ns(const struct pl_segment *segment, int64_t before_exit_ns, double work_ns)
 {
-    int64_t others_ns = segment->t_box_exit_ns - segment->t_box_in_ns - (int64_t)work_of(segment, service);
+    int64_t others_ns = segment->t_box_exit_ns - segment->t_box_in_ns - (int64_t)work_ns;
     int64_t own_ns =
         (before_exit_ns < segment->t_box_exit_ns ? before_exit_ns : segment->t_box_exit_ns) - segment->t_box_in_ns;
-    int64_t wait_ns = service > 0 && others_ns > own_ns ? others_ns : own_ns;
+    int64_t wait_ns = work_ns > 0 && others_ns > own_ns ? others_ns : own_ns;
     return wait_ns > 0 ? wait_ns : 0;
 }

@@ -14,7 +14,8 @@ int pl_path_base_see(struct pl_transfer *t, const struct pl_tables *tables, doub
 int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service);
 
 /* How long a part waited in the box before its first bit was sent, by the record. It was in the queue until the flow's
- * previous part left at `before_exit_ns`, and until its own bits had to be sent, behind those of others. */
-int64_t pl_path_base_wait_ns(const struct pl_segment *segment, int64_t before_exit_ns, double service);
+ * previous part left at `before_exit_ns`, and until its own bits, which take work_ns (0: not known), had to be sent,
+ * behind those of others. */
+int64_t pl_path_base_wait_ns(const struct pl_segment *segment, int64_t before_exit_ns, double work_ns);
 
 #endif

@@ -1,6 +1,8 @@
 /* The second and third reading of analyse.h. */
 #include "analyse.h"
 
+#include <math.h>
+
 #include "arrived.h"
 #include "join.h"
 #include "others.h"
@@ -149,12 +151,22 @@ static int read_sender(struct pl_analysis *analysis, struct pl_tables *tables, s
     return result;
 }
 
+/* What is known of the line: what somebody says, else what the box recorded of the way that the data took. */
+static void set_line(const struct pl_analysis *analysis, struct pl_transfer *t)
+{
+    const struct pl_lines *lines = analysis->lines ? analysis->lines : t->box ? &t->box->lines : NULL;
+    t->hosts_bps = lines ? lines->hosts_bps : INFINITY;
+    if (lines)
+        t->line = &lines->way[analysis->lines ? 0 : pl_box_way(t->box, t->box_flow, t->box_dir)];
+}
+
 enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
 {
     *error = (struct nc_error){.status = NC_EXIT_FAILED};
     for (uint32_t i = 0; i < analysis->n; i++) {
         analysis->transfers[i].ruled_out = analysis->ruled_out;
         analysis->transfers[i].up = analysis->up;
+        set_line(analysis, &analysis->transfers[i]);
         analysis->transfers[i].samples = analysis->samples;
         analysis->transfers[i].always_data = analysis->always_data;
         analysis->transfers[i].opening_bytes = analysis->opening_bytes;

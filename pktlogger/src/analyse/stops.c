@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* 98900 → "98,900". */
 static const char *grouped(uint64_t value, char out[32])
@@ -21,11 +22,12 @@ static const char *grouped(uint64_t value, char out[32])
     return out;
 }
 
-/* The lost parts that are outstanding, together. */
+/* The lost parts that are outstanding, together. By the box's record: how many it dropped in all, in its queue, and in
+ * an outage. */
 struct outstanding {
     int64_t last_sent_ns;
     uint64_t bytes;
-    uint32_t packets, retransmissions;
+    uint32_t packets, retransmissions, dropped, queued, outage;
     bool full_queue;
 };
 
@@ -42,13 +44,30 @@ static struct outstanding outstanding_losses(const struct pl_resume *resume)
         sum.packets++;
         sum.bytes += part->len;
         sum.retransmissions += part->retransmission;
+        sum.dropped += pl_box_dropped(part->fate);
+        sum.queued += pl_box_queue(part->fate);
+        sum.outage += part->fate == FATE_OUTAGE;
     }
     for (size_t b = 0; b < losses->bursts.n; b++) {
         const struct pl_burst *burst = &losses->bursts.at[b];
         sum.full_queue =
             sum.full_queue || (burst->first >= resume->since && burst->full_queue && burst->seq_end > resume->una);
     }
+    if (sum.dropped) /* the record decides, and what most of the parts met */
+        sum.full_queue = 2 * sum.queued > sum.dropped;
     return sum;
+}
+
+/* ", 60 of them to an outage": where the record has several fates. */
+static void add_outage(struct pl_stop *stop, const struct outstanding *lost)
+{
+    char outage[32];
+    size_t used = strlen(stop->text);
+    if (lost->outage && lost->outage < lost->packets)
+        snprintf(stop->text + used, sizeof stop->text - used, ", %s of them to an outage",
+                 grouped(lost->outage, outage));
+    else if (lost->outage)
+        snprintf(stop->text + used, sizeof stop->text - used, " to an outage");
 }
 
 static void explain_timeout(const struct pl_resume *resume, struct pl_stop *stop)
@@ -78,6 +97,7 @@ static void explain_timeout(const struct pl_resume *resume, struct pl_stop *stop
     }
     snprintf(stop->text, sizeof stop->text, "retransmission time-out %.2f s after %s %s packet%s (%s bytes)", seconds,
              what, packets, lost.packets == 1 ? "" : "s", bytes);
+    add_outage(stop, &lost);
 }
 
 static void explain_other(const struct pl_resume *resume, struct pl_stop *stop)

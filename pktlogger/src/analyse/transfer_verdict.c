@@ -10,11 +10,16 @@
 #include "limits.h"
 #include "losses.h"
 #include "names.h"
+#include "service.h"
 
 #define GBIT 1e9
 #define WINDOW_FULL 0.8 /* of a window a round trip: what delayed acknowledgements and gaps leave of it */
+#define SAME 1.001      /* rates that are written alike */
+#define CLEARLY 1.05    /* more than chance makes of one rate */
 #define VARIES 1.25     /* a bottleneck that is slower by more has other rates, too, or others have a part of it */
 #define MATHIS 1.22     /* rate = MSS/RTT × 1.22/√p, p congestion signals a packet (Mathis, Semke, Mahdavi, Ott 1997) */
+
+enum { USUAL_MSS = 1448 };
 
 static void say(struct pl_verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -64,23 +69,71 @@ static void say_advice(struct pl_verdict *v, enum pl_cause_list list, unsigned c
         say(v, " %s", rows[cause].advice);
 }
 
-/* What the path carries: the bottleneck's rate where it was busy, payload and headers; 0: not known. */
-static double path_bps(const struct pl_transfer *t)
+static uint32_t payload_of(const struct pl_transfer *t)
 {
-    return t->service_ns > 0 ? 8e9 / t->service_ns : 0;
+    return t->mss ? t->mss : USUAL_MSS;
+}
+
+/* The payload a second that arrivals show, given the bottleneck's time for a byte. */
+static double shown_bps(const struct pl_transfer *t, double service_ns)
+{
+    return 8e9 / service_ns * payload_of(t) / (payload_of(t) + PL_HEADERS);
+}
+
+/* The payload a second that the path carries. */
+struct carried {
+    double least_bps, mean_bps, most_bps; /* 0: not known */
+    bool shown;                           /* by arrivals alone, which is at most what it carries */
+};
+
+static struct carried carried_by(const struct pl_transfer *t)
+{
+    if (pl_line_known(t->line)) {
+        struct pl_line_rates line =
+            pl_line_carries(t->line, t->first_ns, t->last_ns, payload_of(t), pl_transfer_headers(t));
+        if (isfinite(line.mean_bps))
+            return (struct carried){line.least_bps, line.mean_bps, line.most_bps, false};
+    }
+    double shown = t->shown_service_ns > 0 ? shown_bps(t, t->shown_service_ns) : 0;
+    return (struct carried){shown, shown, shown, true};
+}
+
+/* "57.9 Mbit/s of payload", "at least …", "between … and …". */
+static const char *carried_text(const struct carried *carried, char text[96])
+{
+    char rate[32], most[32];
+    bool varies = carried->most_bps > SAME * carried->least_bps;
+    snprintf(text, 96, "%s%s%s%s of payload",
+             carried->shown ? "at least "
+             : varies       ? "between "
+                            : "",
+             rate_text(varies ? carried->least_bps : carried->mean_bps, rate), varies ? " and " : "",
+             varies ? rate_text(carried->most_bps, most) : "");
+    return text;
+}
+
+/* The payload a second that is possible when the cause is gone: what path and hosts carry, where that is more than the
+ * transfer had. What arrivals show may be the sender's own rate and a little more by chance. 0: not known. */
+static double possible_bps(const struct pl_verdict *v, const struct pl_transfer *t)
+{
+    struct carried carried = carried_by(t);
+    double possible = fmin(carried.mean_bps, t->hosts_bps > 0 ? t->hosts_bps : INFINITY);
+    return possible > (carried.shown ? CLEARLY : 1) * v->rate_bps ? possible : 0;
 }
 
 /* The window that the path needs, or what each Gbit/s of it needs. */
 static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
-    char size[32], rate[32];
-    double path = path_bps(t), rtt = seconds(t->min_rtt_ns);
+    char size[32], rate[96];
+    struct carried carried = carried_by(t);
+    double rtt = seconds(t->min_rtt_ns);
     if (t->min_rtt_ns <= 0)
         return;
-    if (path > v->rate_bps) {
-        v->then_bps = path;
-        say(v, " %s would fill this path, which carries %s.", size_text(path * rtt / 8, size), rate_text(path, rate));
-    } else
+    v->then_bps = possible_bps(v, t);
+    if (v->then_bps > 0)
+        say(v, " %s would fill this path, which carries %s.", size_text(carried.mean_bps * rtt / 8, size),
+            carried_text(&carried, rate));
+    else if (carried.shown || carried.mean_bps <= 0)
         say(v, " What the path carries is not known; each Gbit/s of it needs %s.", size_text(GBIT * rtt / 8, size));
 }
 
@@ -108,7 +161,8 @@ static void say_receiver_window(struct pl_verdict *v, const struct pl_transfer *
 
 static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
 {
-    char rate[32];
+    char rate[96];
+    struct carried carried = carried_by(t);
     uint64_t signals = t->fast_recoveries + t->timeouts;
     int most = PL_LOSS_UNKNOWN;
     for (int i = 0; i < PL_LOSS_N; i++)
@@ -127,9 +181,9 @@ static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
             signals, signals == 1 ? "" : "s", rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate),
             seconds(t->min_rtt_ns) * 1e3);
     say_advice(v, PL_CAUSES_LOSSES, (unsigned)most);
-    v->then_bps = path_bps(t) > v->rate_bps ? path_bps(t) : 0;
+    v->then_bps = possible_bps(v, t);
     if (v->then_bps > 0)
-        say(v, " The path carries %s.", rate_text(v->then_bps, rate));
+        say(v, " The path carries %s.", carried_text(&carried, rate));
 }
 
 static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
@@ -163,12 +217,15 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
 
 static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
 {
-    char rate[32], slow[32];
-    if (t->service_ns > 0 && t->slow_service_ns > VARIES * t->service_ns)
-        say(v, " The bottleneck passed between %s and %s of it", rate_text(8e9 / t->slow_service_ns, slow),
-            rate_text(path_bps(t), rate));
-    else if (path_bps(t) > 0)
-        say(v, " The bottleneck carries %s", rate_text(path_bps(t), rate));
+    char rate[96], slow[32];
+    struct carried carried = carried_by(t);
+    if (carried.mean_bps > 0 && !carried.shown)
+        say(v, " The line carries %s", carried_text(&carried, rate));
+    else if (t->service_ns > 0 && t->slow_service_ns > VARIES * t->service_ns)
+        say(v, " By the arrivals, the bottleneck passed between about %s and %s of payload",
+            rate_text(shown_bps(t, t->slow_service_ns), slow), rate_text(shown_bps(t, t->service_ns), rate));
+    else if (carried.mean_bps > 0)
+        say(v, " By the arrivals, the bottleneck carries %s", carried_text(&carried, rate));
     else
         say(v, " A queue stood all the time");
     if (t->most_queue_ns > 0)

@@ -321,6 +321,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         .t_ns = packet->t_ns,
         .queue_ns = queue_ns,
         .rtt_ns = pl_transfer_rtt_ns(s->t, packet->t_ns),
+        .segment_ns = pl_explain_segment_ns(s->t, packet->t_ns),
         .una = s->una,
         .high = s->high,
         .len = packet->len,

@@ -21,6 +21,7 @@ struct pl_lost_part {
     int64_t t_sent_ns;
     uint32_t len;
     bool retransmission;
+    uint8_t fate; /* in the box */
 };
 
 /* What was lost and may be outstanding (bursts.c). */

@@ -397,18 +397,20 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->missed = l->answered = false;
 }
 
-/* The path may have become longer or shorter. */
-static void take_rtt(struct pl_limits *l, int64_t rtt_ns)
+/* The path may have become longer or shorter, its line faster or slower. */
+static void take_path(struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    if (rtt_ns <= 0 || rtt_ns == l->path.min_rtt_ns)
-        return;
-    l->path.min_rtt_ns = rtt_ns;
-    l->rounds.standing_ns = standing_ns(&l->path);
+    if (sent->rtt_ns > 0)
+        l->path.min_rtt_ns = sent->rtt_ns;
+    if (sent->segment_ns > 0)
+        l->path.segment_ns = sent->segment_ns;
+    if (sent->rtt_ns > 0 || sent->segment_ns > 0)
+        l->rounds.standing_ns = standing_ns(&l->path);
 }
 
 int pl_limits_send(struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    take_rtt(l, sent->rtt_ns);
+    take_path(l, sent);
     if (!l->started) {
         l->started = true;
         l->first = sent->una;

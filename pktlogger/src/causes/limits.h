@@ -31,11 +31,12 @@ struct pl_limits_path {
 enum pl_sender_mode { PL_MODE_NORMAL, PL_MODE_FAST, PL_MODE_TIMEOUT };
 
 /* The sender after a data packet. queue_ns: how long its first part waited in queues; -1: not known. rtt_ns: the
- * round-trip time without queues at this moment; 0: as before the first packet. `timeout`: a time-out sent it; `probe`:
+ * round-trip time without queues at this moment; 0: as before the first packet. segment_ns: what the line of the path
+ * takes for a full segment at this moment; 0: as before the first packet. `timeout`: a time-out sent it; `probe`:
  * it is a tail-loss probe, which repeats what was outstanding, and a `repair` if that had been lost. `reduced`: the
  * sender reduced its congestion window for marks since the packet before. */
 struct pl_limits_send {
-    int64_t t_ns, queue_ns, rtt_ns;
+    int64_t t_ns, queue_ns, rtt_ns, segment_ns;
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
     uint32_t len, window;
     bool window_known, timeout, probe, repair, reduced;

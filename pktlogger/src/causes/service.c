@@ -22,7 +22,11 @@ static int look_back(struct pl_service *s, int i)
     s->rows[i]++;
     if (pl_sample_add(&s->all[i], took_ns / (s->now.bytes - then->bytes)) < 0)
         return -1;
-    if (took_ns <= 0 || (s->now.idle_ns - then->idle_ns) * BUSY_SHARE > took_ns)
+    if ((s->now.idle_ns - then->idle_ns) * BUSY_SHARE > took_ns)
+        return 0;
+    s->busy_ns[i] += took_ns - (s->now.idle_ns - then->idle_ns);
+    s->busy_bytes[i] += s->now.bytes - then->bytes;
+    if (took_ns <= 0)
         return 0;
     return pl_sample_add(&s->ns_a_byte[i], took_ns / (s->now.bytes - then->bytes));
 }
@@ -60,6 +64,7 @@ double pl_service_end(struct pl_service *s)
             pl_sample_sort(sample);
             found = pl_sample_quantile(sample, QUICK);
             s->slow = pl_sample_quantile(sample, SLOW);
+            s->mean = fmax(s->busy_ns[i] / s->busy_bytes[i], 0);
         }
         pl_sample_free(sample);
         pl_sample_free(&s->all[i]);

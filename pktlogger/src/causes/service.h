@@ -1,5 +1,9 @@
-/* How long the bottleneck of a path takes for a byte: the rate at which parts arrive while parts wait for it all the
- * time. A machine that is late moves single arrivals by milliseconds, so the rate is that of many parts in a row. */
+/* How long the bottleneck of a path takes for a byte, by the arrivals alone: the rate at which parts arrive while parts
+ * wait for it all the time. A machine that is late moves single arrivals by milliseconds, so the rate is that of many
+ * parts in a row.
+ * The quickest tenth of the rows, which jitter and bunches make quicker than the bottleneck, serves where an estimate
+ * that is too slow would do harm. What people are told is the mean over all busy rows: moving arrivals does not change
+ * it. Others that have a part of the line make it slower than the line, so the line carries at least so much. */
 #ifndef PL_SERVICE_H
 #define PL_SERVICE_H
 
@@ -18,10 +22,12 @@ struct pl_service {
     struct pl_service_mark marks[PL_SERVICE_RING]; /* of the last parts that arrived */
     struct pl_service_mark now;
     uint64_t n;
-    uint64_t rows[PL_SERVICE_LENGTHS];              /* parts in a row that were looked at */
-    struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS]; /* of those that kept the bottleneck busy */
-    struct pl_sample all[PL_SERVICE_LENGTHS];       /* of all of them */
-    double slow;                                    /* pl_service_end sets it: of the slowest busy ones; 0 */
+    uint64_t rows[PL_SERVICE_LENGTHS];                                  /* parts in a row that were looked at */
+    struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS];                     /* of those that kept the bottleneck busy */
+    struct pl_sample all[PL_SERVICE_LENGTHS];                           /* of all of them */
+    double busy_ns[PL_SERVICE_LENGTHS], busy_bytes[PL_SERVICE_LENGTHS]; /* of the busy ones, without what was idle */
+    double slow; /* pl_service_end sets it: of the slowest busy ones; 0 */
+    double mean; /* and this: of all busy ones together; 0 */
 };
 
 /* Takes the next part in order of sending that arrived. `low_delay_ns`: the delay of such a part that meets no queue.

@@ -32,7 +32,8 @@
 #include "xplot.h"
 
 struct settings {
-    const char *sender, *receiver, *box, *interface, *output, *flow_folder, *scales, *ruled_out, *samples, *clock, *up;
+    const char *sender, *receiver, *box, *line, *interface, *output, *flow_folder, *scales, *ruled_out, *samples,
+        *clock, *up;
     uint64_t burst_gap_ns, late_from_ns, opening_bytes, from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json, always_data, sender_accepted;
 };
@@ -56,6 +57,12 @@ struct settings {
          .offset = AT(box),                                                                                            \
          .help = "record of the delay box between them ('pktlogger record -o DIR'): the fate of each packet and its "  \
                  "cause"},                                                                                             \
+        {.name = "line",                                                                                               \
+         .kind = NC_OPT_STRING,                                                                                        \
+         .metavar = "FILE",                                                                                            \
+         .offset = AT(line),                                                                                           \
+         .help = "what the line lets through over time, from the sender's machine to the receiver's and back "         \
+                 "(FORMAT.md section 6, \"line\"); default: what the record of --box has"},                            \
         {.name = "scales",                                                                                             \
          .kind = NC_OPT_STRING,                                                                                        \
          .metavar = "TIME,...",                                                                                        \
@@ -131,8 +138,8 @@ static const struct nc_option analyse_options[] = {
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
     .synopsis =
-        "pktlogger analyse [--sender FILE] [--receiver FILE] [--box DIR] [--samples FILE] [--clock CLOCK] "
-        "[--always-data] "
+        "pktlogger analyse [--sender FILE] [--receiver FILE] [--box DIR] [--line FILE] [--samples FILE] "
+        "[--clock CLOCK] [--always-data] "
         "[--opening SIZE] [--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--up NS,...] [--burst-gap TIME] "
         "[-o DIR]",
     .purpose =
@@ -399,6 +406,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
         analysis.ruled_out = lists->ruled_out;
         analysis.up = (struct pl_up_times){.at_ns = lists->up_ns, .n = lists->up_n};
         analysis.samples = settings->samples ? &lists->samples : NULL;
+        analysis.lines = settings->line ? &lists->lines : NULL;
         analysis.always_data = settings->always_data;
         analysis.opening_bytes = settings->opening_bytes;
         analysis.late_from_ns = (int64_t)settings->late_from_ns;
@@ -421,10 +429,13 @@ static int run(const struct settings *settings, bool human)
         status = pl_fail(human, error.status, "--box %s", error.text);
     else if (settings->samples && pl_send_samples_read(&lists.samples, settings->samples, &error) < 0)
         status = pl_fail(human, error.status, "--samples %s", error.text);
+    else if (settings->line && pl_lines_read(&lists.lines, settings->line, &error) < 0)
+        status = pl_fail(human, error.status, "--line %s", error.text);
     if (status == NC_EXIT_OK)
         status = run_joined(settings, settings->box ? &box : NULL, &lists, human);
     pl_box_close(&box);
     pl_send_samples_free(&lists.samples);
+    pl_lines_free(&lists.lines);
     return status;
 }
 
@@ -451,6 +462,7 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
         {"late-from", one, with},
         {"late-from", !settings->box, "without --box"},
         {"samples", one, with},
+        {"line", one, with},
         {"always-data", one, with},
         {"clock", one, with},
         {"box", single, alone},
@@ -458,6 +470,7 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
         {"interface", one, with},
         {"ruled-out", single, alone},
         {"samples", far, receiver},
+        {"line", far, receiver},
         {"always-data", far, receiver},
         {"up", far, receiver},
         {"burst-gap", far, receiver},

@@ -16,6 +16,7 @@ struct pl_lists {
     size_t up_n;
     unsigned ruled_out; /* causes of losses, as bits 1 << cause */
     struct pl_send_samples samples;
+    struct pl_lines lines;
 };
 
 /* `ruled_out`, `up`: NULL: not given. Returns 0, or -1 with a reason. */

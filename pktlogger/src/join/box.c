@@ -8,7 +8,7 @@
 
 #include "fate.h"
 
-enum column { COPY, FATE, EDITS, DIR, T_ARRIVAL, T_EXIT, T_DUE, T_RELEASE, T_DROP, FLOW, SEQ, ACK, LEN, COLUMN_N };
+enum column { COPY, FATE, EDITS, DIR, T_ARRIVAL, T_EXIT, T_DUE, T_RELEASE, T_DROP, FLOW, SEQ, ACK, LEN, WAY, COLUMN_N };
 _Static_assert((int)COLUMN_N == (int)PL_BOX_COLUMNS, "every column has a place");
 
 static const struct {
@@ -21,6 +21,7 @@ static const struct {
     [T_DUE] = {"t_departure_ns", "<i8", 8}, [T_RELEASE] = {"t_release_ns", "<i8", 8},
     [T_DROP] = {"t_drop_ns", "<i8", 8}, [FLOW] = {"flow", "<u4", 4}, [SEQ] = {"seq", "<u8", 8},
     [ACK] = {"ack", "<u8", 8}, [LEN] = {"len", "<u4", 4},
+    [WAY] = {"direction", "|u1", 1},
 };
 /* clang-format on */
 
@@ -104,6 +105,24 @@ uint32_t pl_box_flow(const struct pl_box *box, uint32_t i)
     return flow < box->flow_n && !u64(box, COPY, i) ? (uint32_t)flow : UINT32_MAX;
 }
 
+/* The first row of each flow tells. */
+static int find_ways(struct pl_box *box)
+{
+    uint32_t rows = (uint32_t)box->column[0].rows, left = box->flow_n;
+    box->ways = malloc((size_t)box->flow_n + 1);
+    if (!box->ways)
+        return -1;
+    memset(box->ways, UINT8_MAX, box->flow_n);
+    for (uint32_t i = 0; i < rows && left; i++) {
+        uint64_t flow = u64(box, FLOW, i);
+        if (flow >= box->flow_n || box->ways[flow] != UINT8_MAX)
+            continue;
+        box->ways[flow] = (uint8_t)((u64(box, WAY, i) ^ u64(box, DIR, i)) & 1);
+        left--;
+    }
+    return 0;
+}
+
 int pl_box_open(struct pl_box *box, const char *folder, struct nc_error *error)
 {
     *box = (struct pl_box){.flow_n = 0};
@@ -117,6 +136,11 @@ int pl_box_open(struct pl_box *box, const char *folder, struct nc_error *error)
         nc_fail(error, NC_EXIT_USAGE, "'%.200s/flows.json': a connection in it has no addresses", folder);
     json_decref(flows);
     box->tells_outages = tells_outages(box->description);
+    struct nc_error why;
+    if (result == 0 && find_ways(box) < 0)
+        result = nc_fail(error, NC_EXIT_FAILED, "out of memory");
+    if (result == 0 && pl_lines_parse(&box->lines, json_object_get(box->description, "line"), &why) < 0)
+        result = nc_fail(error, NC_EXIT_USAGE, "'%.200s/record.json': %s", folder, why.text);
     return result;
 }
 
@@ -125,7 +149,9 @@ void pl_box_close(struct pl_box *box)
     for (int c = 0; c < COLUMN_N; c++)
         pl_column_close(&box->column[c]);
     json_decref(box->description);
+    pl_lines_free(&box->lines);
     free(box->flows);
+    free(box->ways);
     *box = (struct pl_box){.flow_n = 0};
 }
 

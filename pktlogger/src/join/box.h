@@ -8,6 +8,7 @@
 
 #include "column.h"
 #include "flows.h"
+#include "line.h"
 #include "nc_error.h"
 
 #define PL_NO_FATE UINT8_MAX /* the packet is not in the box's record, or there is no record */
@@ -22,14 +23,16 @@ struct pl_box_row {
     bool marked;    /* CE */
 };
 
-enum { PL_BOX_COLUMNS = 13 };
+enum { PL_BOX_COLUMNS = 14 };
 
 struct pl_box {
     struct pl_flow *flows; /* addresses, ports, SYN and base of each side; nothing else is set */
     uint32_t flow_n;
     struct pl_column_map column[PL_BOX_COLUMNS];
-    json_t *description; /* record.json */
-    bool tells_outages;  /* its fates do; an earlier box counted them as losses */
+    json_t *description;   /* record.json */
+    bool tells_outages;    /* its fates do; an earlier box counted them as losses */
+    uint8_t *ways;         /* of direction 0 of each flow through the box */
+    struct pl_lines lines; /* what it let through; empty in records of earlier boxes */
 };
 
 /* Returns 0, or -1 with a one-line reason; pl_box_close is allowed after either. */
@@ -42,6 +45,12 @@ uint32_t pl_box_lookup(const struct pl_box *box, const struct pl_flow *like, boo
 
 /* The flow of row `i`, or UINT32_MAX for a row that does not count: no TCP, or a duplicate that the box made. */
 uint32_t pl_box_flow(const struct pl_box *box, uint32_t i);
+
+/* The way through the box, a to b (0) or b to a, of direction `dir` of a flow. */
+static inline unsigned pl_box_way(const struct pl_box *box, uint32_t flow, unsigned dir)
+{
+    return (box->ways[flow] ^ dir) & 1;
+}
 
 /* Row `i` of the table. */
 struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i);

@@ -17,6 +17,7 @@
 #include "box.h"
 #include "index.h"
 #include "lateness.h"
+#include "line.h"
 #include "vector.h"
 
 /* Which captures there are. */
@@ -275,7 +276,10 @@ struct pl_transfer {
     uint64_t max_unacknowledged_bytes;
     uint32_t window_max; /* the largest that the receiver offered, SYNs apart; 0: not known */
     struct pl_signs signs;
-    double service_ns;                  /* the bottleneck's time for a byte; 0: not known */
+    const struct pl_line *line;         /* of the path, the way of the data; NULL: not known */
+    double hosts_bps;                   /* the payload a second that the hosts take at most; INFINITY: not bounded */
+    double service_ns;                  /* by the captures: the bottleneck's time for a byte; 0: not known */
+    double shown_service_ns;            /* the same, the mean of all that kept it busy, which is no less than it took */
     double slow_service_ns;             /* the same where it was slowest, for this transfer's bytes */
     int64_t most_queue_ns;              /* the longest that a packet waited in queues; 0: none did */
     int64_t first_ns, last_ns;          /* first data sent; last data sent, or its acknowledgement's arrival */
@@ -310,6 +314,12 @@ static inline bool pl_box_dropped(uint8_t fate)
     return fate > FATE_PASS && fate < FATE_N;
 }
 
+/* True for the fate of a part that the box dropped because a queue was full, or about to be. */
+static inline bool pl_box_queue(uint8_t fate)
+{
+    return fate == FATE_QUEUE || fate == FATE_AQM;
+}
+
 /* How long a part may be under way: the longest delay that was seen, and an eighth more, because a queue that grows
  * makes each arrival later than those before. */
 static inline int64_t pl_under_way_ns(const struct pl_transfer *transfer)
@@ -338,6 +348,13 @@ static inline bool pl_corrupted(const struct pl_segment *segment)
 static inline int64_t pl_settled_ns(const struct pl_transfer *transfer, const struct pl_segment *segment)
 {
     return segment->t_received_ns - pl_base_moved_ns(&transfer->seen_base, segment->t_sent_ns);
+}
+
+/* Octets of the headers of a full packet, from IP on. */
+static inline uint32_t pl_transfer_headers(const struct pl_transfer *transfer)
+{
+    uint32_t options = transfer->mss_option > transfer->mss ? transfer->mss_option - transfer->mss : 0;
+    return (transfer->flow->ip_version == 6 ? 60 : 40) + options;
 }
 
 /* True for a packet of direction `dir` with payload and a usable number. */

@@ -1,0 +1,55 @@
+/* What the line of a path lets through over time, where somebody knows: the delay box's record, or who built the path
+ * (FORMAT.md section 6, "line"). What captures alone show of it is an estimate (causes/service.h). */
+#ifndef PL_LINE_H
+#define PL_LINE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+#include "vector.h"
+
+/* INFINITY: not bounded. A rate of 0: nothing passes. */
+struct pl_line_step {
+    int64_t t_ns;
+    double rate_bps, packets_per_s;
+    uint32_t overhead_bytes; /* that a packet takes beside its IP packet */
+    bool queues_behind;      /* packets may also queue behind the bottleneck */
+};
+
+struct pl_line {
+    PL_VECTOR(struct pl_line_step) steps; /* in order of time; the first one also holds before. None: not known */
+};
+
+struct pl_lines {
+    struct pl_line way[2]; /* 0: a to b, 1: b to a */
+    double hosts_bps;      /* the payload a second that the hosts take at most; INFINITY: not bounded, or not known */
+};
+
+/* Reads the object of that description; NULL has nothing. Returns 0, or -1 with a one-line reason. pl_lines_free is
+ * allowed after either. */
+int pl_lines_parse(struct pl_lines *lines, const json_t *object, struct nc_error *error);
+int pl_lines_read(struct pl_lines *lines, const char *path, struct nc_error *error);
+void pl_lines_free(struct pl_lines *lines);
+
+static inline bool pl_line_known(const struct pl_line *line)
+{
+    return line && line->steps.n > 0;
+}
+
+/* What holds at t_ns of a line that is known. */
+const struct pl_line_step *pl_line_at(const struct pl_line *line, int64_t t_ns);
+
+/* The time that the line takes for an IP packet at t_ns, in ns; 0 where nothing bounds it or nothing passes. */
+double pl_line_packet_ns(const struct pl_line *line, int64_t t_ns, uint32_t ip_bytes);
+
+/* The payload a second that packets with so much of it, and so many octets of headers from IP on, can have from t0_ns
+ * to t1_ns: at the slowest moment, on average, and at the fastest moment. INFINITY: not bounded. */
+struct pl_line_rates {
+    double least_bps, mean_bps, most_bps;
+};
+struct pl_line_rates pl_line_carries(const struct pl_line *line, int64_t t0_ns, int64_t t1_ns, uint32_t payload,
+                                     uint32_t headers);
+
+#endif

@@ -1,0 +1,105 @@
+"""What the line of a trial's path lets through over time, for ``pktlogger analyse --line`` (FORMAT.md section 6,
+"line"): what the delay box has recorded, else what the scenario says of it. So netem's line is known as well, and so is
+what the box cannot know: the sender's network interface, further boxes in a row, and what system calls cost the hosts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from scenarios.plan.model import Scenario
+from scenarios.plan.path import Direction, PathTable
+from scenarios.statistics.rfc6349 import ON_THE_WIRE
+from scenarios.trial.files import read_json, write_json
+
+Step = dict[str, Any]
+WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
+TABLE = "line.json"
+_TUN_HEADER = 4  # octets that mm-link counts with each packet
+_QUEUES_BEHIND = ("pace", "pace_packets", "drain_rate", "harmonize", "bunch")
+
+
+def write(setting: Scenario, folder: Path, record: Path) -> None:
+    """Writes TABLE into the trial's ``folder``. ``record``: the box's, if it is there."""
+    write_json(folder / TABLE, of_trial(setting, read_json(record / "record.json"), _began_ns(folder)))
+
+
+def turned(line: dict[str, Any]) -> dict[str, Any]:
+    """The same for who sends the other way."""
+    return line | {"ab": line["ba"], "ba": line["ab"]}
+
+
+def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) -> dict[str, Any]:
+    """The line of a path between two hosts, from the sender's to the receiver's first. ``began_ns``: time 0 of the
+    box's clock, by the captures'."""
+    recorded = (record or {}).get("line")
+    found = recorded or {way: of_path(setting.path, way, began_ns) for way in WAYS}
+    nic, hops = setting.path.nic_rate or math.inf, setting.topology.hops or 1
+    for step in found["ab"]:
+        step["rate_bps"] = _finite(min(nic, _number(step["rate_bps"])))
+    for step in itertools.chain(*(found[way] for way in WAYS)):
+        step["queues_behind"] = step["queues_behind"] or hops > 1
+    cpu = setting.cpu
+    hosts_bps = cpu.rate if cpu.rate and cpu.of in ("hosts", "all") else None
+    return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps}
+
+
+def of_path(path: PathTable, way: Literal["ab", "ba"], began_ns: int) -> list[Step]:
+    """The steps of one direction, by the scenario."""
+    steps: list[Step] = []
+    trace, origin_ns = None, 0
+    phases = path.phases(way)
+    begins = [0, *(change.at_ns for change in path.changes())]
+    for (begin_ns, end_ns), phase in zip(itertools.pairwise([*begins, math.inf]), phases, strict=True):
+        if phase.values["rate_trace"] != trace:
+            trace, origin_ns = phase.values["rate_trace"], int(begin_ns)
+        for t_ns, bps in _bottleneck(phase, origin_ns, int(begin_ns), end_ns):
+            steps.append(_step(phase, path.framing, began_ns + t_ns, bps))
+    return steps
+
+
+def _bottleneck(phase: Direction, origin_ns: int, begin_ns: int, end_ns: float) -> Iterator[tuple[int, float]]:
+    """The bottleneck's rate, all its channels together, from ``begin_ns`` to ``end_ns``: times and rates."""
+    channels, trace = int(phase.values["channels"]), phase.trace
+    if trace is None or trace.repeats:
+        yield begin_ns, (trace.sizing_bps if trace else phase.rate_bps or math.inf) * channels
+        return
+    pairs = zip(itertools.pairwise(trace.times_s), itertools.pairwise(trace.bits), strict=True)
+    rates = [(late - early) / (until - since) for (since, until), (early, late) in pairs] + [trace.last_bps]
+    times = [origin_ns + round(since * 1e9) for since in trace.times_s]
+    for (since_ns, until_ns), rate in zip(itertools.pairwise([*times, math.inf]), rates, strict=True):
+        if until_ns > begin_ns and since_ns < end_ns:
+            yield max(int(since_ns), begin_ns), rate * channels
+
+
+def _step(phase: Direction, framing: str, t_ns: int, bottleneck_bps: float) -> Step:
+    values, trace = phase.values, phase.trace
+    by_packets = int(values["pace_packets"])
+    others = [values["access_rate"], values["drain_rate"], values["harmonize"], 0 if by_packets else values["pace"]]
+    opportunities = trace is not None and trace.repeats
+    tun = str(values["rate_trace"]).startswith("mm-link:")
+    return {
+        "t_ns": t_ns,
+        "rate_bps": _finite(min(bottleneck_bps, *(int(rate) or math.inf for rate in others))),
+        "packets_per_s": by_packets or None,
+        "overhead_bytes": _TUN_HEADER if tun else ON_THE_WIRE[framing],
+        "mean": opportunities,
+        "queues_behind": any(values[key] for key in _QUEUES_BEHIND),
+    }
+
+
+def _began_ns(folder: Path) -> int:
+    box = read_json(folder / "delay.json") or {}
+    return int((box.get("clock") or {}).get("realtime_ns") or 0)
+
+
+def _number(bound: float | None) -> float:
+    return math.inf if bound is None else bound
+
+
+def _finite(bound: float) -> int | None:
+    return round(bound) if math.isfinite(bound) else None

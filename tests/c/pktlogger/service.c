@@ -1,0 +1,106 @@
+/* What arrivals alone show of a bottleneck of 120 us a packet behind 20 ms: people must not be told of more than it
+ * carries, however the arrivals have been moved. */
+#include "service.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "check.h"
+
+enum { LEN = 1448, PARTS = 20000, BUNCH = 44 };
+
+static const double delay_ms = 20, part_ms = 0.12;
+
+/* How the sender sends, and what moves arrivals. */
+struct path {
+    double interval_ms; /* between packets; less than part_ms: a queue stands */
+    double jitter_ms;   /* even, from 0 on; packets keep their order */
+    bool bunched;       /* packets arrive BUNCH at a time, with the last one of them */
+    bool shared;        /* others have half of the bottleneck in every other 100 ms */
+};
+
+static double even(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return (double)((*state * UINT64_C(2685821657736338717)) >> 11) / 9007199254740992.0;
+}
+
+/* The rate that is shown as a part of the bottleneck's: by the mean, and by the quickest rows. 0: none. */
+struct shown {
+    double mean, quick;
+};
+
+static struct shown look(struct path path, uint64_t seed)
+{
+    static double exits_ms[PARTS], received_ms[PARTS];
+    struct pl_service service = {.n = 0};
+    double free_ms = 0, last_ms = 0, truth = part_ms * 1e6 / (LEN + PL_HEADERS);
+    for (size_t i = 0; i < PARTS; i++) {
+        double sent_ms = (double)i * path.interval_ms;
+        bool slow = path.shared && fmod(fmax(free_ms, sent_ms), 200) < 100;
+        free_ms = fmax(free_ms, sent_ms) + part_ms * (slow ? 2 : 1);
+        exits_ms[i] = free_ms;
+    }
+    for (size_t i = 0; i < PARTS; i++) {
+        size_t with = path.bunched ? i / BUNCH * BUNCH + BUNCH - 1 : i;
+        double at_ms = exits_ms[with < PARTS ? with : PARTS - 1] + delay_ms + path.jitter_ms * even(&seed);
+        received_ms[i] = last_ms = fmax(last_ms, at_ms);
+    }
+    for (size_t i = 0; i < PARTS; i++) {
+        const struct pl_segment part = {.len = LEN,
+                                        .t_sent_ns = (int64_t)((double)i * path.interval_ms * 1e6),
+                                        .t_received_ns = (int64_t)(received_ms[i] * 1e6)};
+        CHECK_EQ(pl_service_add(&service, &part, (int64_t)((delay_ms + part_ms) * 1e6)), 0);
+    }
+    double quick = pl_service_end(&service);
+    return (struct shown){service.mean > 0 ? truth / service.mean : 0, quick > 0 ? truth / quick : 0};
+}
+
+/* A row ends and begins at the wrong time by what moves arrivals; over all of them together that counts at both ends
+ * of the transfer, of PARTS * part_ms, and no more. */
+static void nothing_that_moves_arrivals_changes_the_mean(void)
+{
+    const double lasts_ms = PARTS * part_ms;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct shown plain = look((struct path){.interval_ms = 0.115}, seed);
+        struct shown jitter = look((struct path){.interval_ms = 0.115, .jitter_ms = 5}, seed);
+        struct shown bunched = look((struct path){.interval_ms = 0.115, .bunched = true}, seed);
+        struct shown both = look((struct path){.interval_ms = 0.115, .jitter_ms = 5, .bunched = true}, seed);
+        CHECK(fabs(plain.mean - 1) < 1e-3);
+        CHECK(fabs(jitter.mean - 1) < 2 * 5 / lasts_ms);
+        CHECK(fabs(bunched.mean - 1) < 2 * BUNCH * part_ms / lasts_ms);
+        CHECK(fabs(both.mean - 1) < 2 * (5 + BUNCH * part_ms) / lasts_ms);
+        CHECK(jitter.quick > 1.01); /* why people are not told of the quickest rows */
+    }
+}
+
+/* Jitter looks like a queue, so a sender's own pace may be taken for the bottleneck's: that is less, never more. */
+static void a_paced_sender_shows_its_own_pace_at_most(void)
+{
+    const double lasts_ms = PARTS * 0.2;
+    CHECK_EQ(look((struct path){.interval_ms = 0.2}, 1).mean, 0);
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct shown paced = look((struct path){.interval_ms = 0.2, .jitter_ms = 5}, seed);
+        struct shown bursts = look((struct path){.interval_ms = 0.2, .jitter_ms = 5, .bunched = true}, seed);
+        CHECK(paced.mean <= 0.6 * (1 + 2 * 5 / lasts_ms));
+        CHECK(bursts.mean <= 0.6 * (1 + 2 * (5 + BUNCH * 0.2) / lasts_ms));
+    }
+}
+
+static void others_make_it_less(void)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        double mean = look((struct path){.interval_ms = 0.115, .shared = true, .jitter_ms = 2}, seed).mean;
+        CHECK(mean > 0.5 && mean < 0.8);
+    }
+}
+
+int main(void)
+{
+    RUN(nothing_that_moves_arrivals_changes_the_mean);
+    RUN(a_paced_sender_shows_its_own_pace_at_most);
+    RUN(others_make_it_less);
+    return 0;
+}

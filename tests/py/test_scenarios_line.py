@@ -1,0 +1,93 @@
+"""What a path's line lets through over time, as the scenario says it (line.json)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from scenarios.plan.document import Document
+from scenarios.plan.model import Scenario
+from scenarios.plan.path import PathTable
+from scenarios.plan.plan import make_plan
+from scenarios.trial import path_line
+
+S = 10**9
+BEGAN = 1_700_000_000 * S
+
+
+def steps(way: Literal["ab", "ba"] = "ab", **path: Any) -> list[dict[str, Any]]:
+    return path_line.of_path(PathTable.model_validate(path), way, BEGAN)
+
+
+def rates(way: Literal["ab", "ba"] = "ab", **path: Any) -> list[tuple[float, float | None]]:
+    """Seconds since the box began, and Mbit/s."""
+    found = [(step["t_ns"], step["rate_bps"]) for step in steps(way, **path)]
+    return [((t_ns - BEGAN) / S, bps and bps / 1e6) for t_ns, bps in found]
+
+
+def setting(**tables: Any) -> Scenario:
+    whole = {"scenario": {"name": "x", "title": "X"}, "transfer": {"bytes": "1MB"}} | tables
+    return make_plan(Document("x", whole), 1).trials[0].setting
+
+
+def test_each_direction_has_a_rate_of_its_own() -> None:
+    assert rates("ab", ab_rate="60Mbit", ba_rate="1Mbit") == [(0, 60)]
+    assert rates("ba", ab_rate="60Mbit", ba_rate="1Mbit") == [(0, 1)]
+    assert rates("ba", ab_rate="60Mbit") == [(0, None)]
+
+
+@pytest.mark.parametrize(
+    ("path", "mbit"),
+    [
+        ({"rate": "50Mbit", "channels": 2}, 100),
+        ({"rate": "60Mbit", "access_rate": "40Mbit"}, 40),
+        ({"rate": "60Mbit", "drain_rate": "35Mbit"}, 35),
+        ({"rate": "60Mbit", "pace": "30Mbit"}, 30),
+        ({"harmonize": "20Mbit"}, 20),
+        ({"rate": "60Mbit", "pace_packets": 700}, 60),
+    ],
+)
+def test_the_slowest_stage_counts(path: dict[str, Any], mbit: float) -> None:
+    (step,) = steps(**path)
+    assert step["rate_bps"] == mbit * 1e6
+    assert step["packets_per_s"] == path.get("pace_packets")
+    assert step["queues_behind"] == bool(path.keys() & {"pace", "pace_packets", "drain_rate", "harmonize"})
+
+
+def test_changes_and_traces_have_a_step_each() -> None:
+    assert rates(rate="60Mbit", change="1s rate=30Mbit; 2s delay=5ms") == [(0, 60), (1, 30), (2, 30)]
+    trace = "rate:0s=10Mbit,1s=0bit,2s=5Mbit"
+    assert rates(rate_trace=trace) == [(0, 10), (1, 0), (2, 5)]
+    assert rates(rate_trace=trace, change="1500ms delay=5ms") == [(0, 10), (1, 0), (1.5, 0), (2, 5)]
+    later = rates(rate="60Mbit", change=f"3s rate_trace={trace}; 4500ms rate_trace=none")
+    assert later == [(0, 60), (3, 10), (4, 0), (4.5, 60)]
+
+
+def test_a_trace_of_opportunities_has_its_mean(tmp_path: Path) -> None:
+    file = tmp_path / "two"
+    file.write_text("1\n2\n2\n4\n")  # four of 1,500 octets in 4 ms
+    (step,) = steps(rate_trace=f"mahimahi:{file}")
+    assert (step["rate_bps"], step["mean"], step["overhead_bytes"]) == (12e6, True, 0)
+    assert steps(rate_trace=f"mm-link:{file}")[0]["overhead_bytes"] == 4
+
+
+def test_framing_is_said_in_octets() -> None:
+    assert [steps(framing=name)[0]["overhead_bytes"] for name in ("ip", "l2", "ethernet")] == [0, 14, 38]
+
+
+def test_what_the_box_recorded_comes_before_what_was_asked() -> None:
+    """But for what the box cannot know: the sender's interface, what system calls cost, and boxes behind it."""
+    one = setting(path={"rate": "60Mbit", "change": "1s rate=30Mbit"})
+    asked = path_line.of_trial(one, None, BEGAN)
+    assert [step["rate_bps"] for step in asked["ab"]] == [60e6, 30e6] and asked["hosts_bps"] is None
+    way = [dict(asked["ab"][0], t_ns=BEGAN + 5)]
+    assert path_line.of_trial(one, {"line": {"ab": way, "ba": way}}, BEGAN)["ab"] == way
+    slow = setting(path={"rate": "60Mbit", "nic_rate": "40Mbit"}, cpu={"of": "hosts", "rate": "35Mbit"})
+    found = path_line.of_trial(slow, None, BEGAN)
+    assert (found["ab"][0]["rate_bps"], found["ba"][0]["rate_bps"], found["hosts_bps"]) == (40e6, 60e6, 35e6)
+    row = setting(path={"rate": "60Mbit"}, topology={"kind": "parking-lot", "hops": 2})
+    assert path_line.of_trial(row, None, BEGAN)["ab"][0]["queues_behind"]
+    turned = path_line.turned(found)
+    assert (turned["ab"], turned["ba"]) == (found["ba"], found["ab"])
