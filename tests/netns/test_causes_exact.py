@@ -95,6 +95,17 @@ def test_a_path_that_is_down_is_the_limit_and_the_reason(tmp_path: Path, lasts_m
     shutil.rmtree(tmp_path / "runs")
 
 
+def test_an_outage_that_begins_with_a_full_queue_is_told_from_it(tmp_path: Path) -> None:
+    """The first one takes less time than the queue takes to drain by half. Its packets counted as lost to the full
+    queue, whose drops go on until it begins."""
+    text = OUTAGE.format(end_s="", change="none").replace("time:2s-s", "time:560ms-580ms,900ms-950ms")
+    folder = trial_of(tmp_path, text.replace('"4s"', '"2s"\ncongestion = "reno"'))
+    flow = main_flow(folder)
+    assert flow["box"]["queue"] > 200 and flow["box"]["outage"] > 100
+    assert flow["losses_seen"] == {"tail_drop": flow["box"]["queue"], "outage": flow["box"]["outage"]}
+    assert flow["losses_by_cause"] == flow["losses_seen"]
+
+
 LONGER = """
 [scenario]
 name = "longer"

@@ -51,15 +51,29 @@ static double left_ns(const struct pl_loss_causes *c, int64_t t_sent_ns)
     return (double)(pl_settled_ns(c->t, &c->before) - t_sent_ns) - c->study->base_ns;
 }
 
-/* True when nothing was let in for longer than the longest queue takes, or until half of that was left. A full queue
- * that is served lets parts in long before. */
-static bool went_on(const struct pl_loss_causes *c, const struct pl_loss *row)
+/* How long a part that arrived was under way. */
+static int64_t way_ns(const struct pl_loss_causes *c, const struct pl_segment *part)
+{
+    return pl_settled_ns(c->t, part) - part->t_sent_ns;
+}
+
+/* True when the queue drained while nothing was let in: the part behind the run met a shorter one than the part before,
+ * by most of that time. A queue that takes parts because it is full stays as long as it was. */
+static bool drained(const struct pl_loss_causes *c, const struct pl_segment *next, double lasted_ns)
+{
+    return c->before.len && next->len && (double)(way_ns(c, &c->before) - way_ns(c, next)) > lasted_ns / 2;
+}
+
+/* True when nothing was let in for longer than the longest queue takes, or until half of that was left, or while a full
+ * queue drained. A full queue that is served lets parts in long before. */
+static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *run, const struct pl_segment *next,
+                    const struct pl_loss *row)
 {
     double late_ns = 6 * c->study->late_ns, services_ns = 4 * (double)row->service_ns;
     double lasted_ns = (double)(c->last_lost_ns - c->first_lost_ns) - late_ns;
     if (c->run.n < PL_OUTAGE_PARTS || lasted_ns < PL_OUTAGE_NS || lasted_ns <= services_ns)
         return false;
-    if (lasted_ns > c->study->longest_ns)
+    if (lasted_ns > c->study->longest_ns || (run && run->full && !c->study->managed && drained(c, next, lasted_ns)))
         return true;
     return c->study->drains_show && c->before.len &&
            left_ns(c, c->last_lost_ns) + late_ns + services_ns < c->study->longest_ns / 2;
@@ -67,10 +81,10 @@ static bool went_on(const struct pl_loss_causes *c, const struct pl_loss *row)
 
 /* Queue management may go on dropping until the queue is empty, and for as long again: RED's mean lags behind. */
 static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struct pl_lost_run *run,
-                                     const struct pl_loss *row)
+                                     const struct pl_segment *next, const struct pl_loss *row)
 {
     enum pl_loss_cause cause = run && row->queue_ns >= 0 ? (enum pl_loss_cause)run->cause : PL_LOSS_UNKNOWN;
-    if (!went_on(c, row) || c->t->ruled_out & 1U << PL_LOSS_OUTAGE)
+    if (!went_on(c, run, next, row) || c->t->ruled_out & 1U << PL_LOSS_OUTAGE)
         return cause;
     if (c->study->managed)
         return c->study->drains_show && left_ns(c, c->last_lost_ns) > -c->study->longest_ns ? PL_LOSS_AQM
@@ -122,7 +136,7 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int6
         row.spacing_ns = before && after ? pl_settled_ns(c->t, next) - pl_settled_ns(c->t, &c->before) : -1;
         enum pl_loss_cause seen = told.cause == FATE_UNSEEN       ? PL_LOSS_CAPTURE
                                   : c->t->ends == PL_SENDER_ALONE ? PL_LOSS_UNKNOWN
-                                                                  : seen_cause(c, run, &row);
+                                                                  : seen_cause(c, run, next, &row);
         seen = allowed(seen, c->t->ruled_out);
         row.seen_cause = (uint8_t)seen;
         row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out, c->t->box && c->t->box->tells_outages);
