@@ -29,7 +29,7 @@ from scenarios.trial import legs
 @runs_dir_option
 def command(run: str | None, trial: int | None, given: tuple[str, ...], as_json: bool, runs_dir: Path) -> None:
     """Join all capture points of a trial of RUN (path, name or 'last'), or given captures: for each leg its delay and
-    its losses with place and cause, for each gateway and box how long data stayed there."""
+    its losses with place and cause, for each gateway and box how long data stayed there. 1 KB is 1,024 bytes."""
     if bool(run) == bool(given):
         raise UsageError("lfp legs: want RUN [TRIAL], or --leg SENDER,RECEIVER for each connection")
     found = legs.of_captures([_leg(text) for text in given]) if given else legs.of_trial(_folder(run, trial, runs_dir))

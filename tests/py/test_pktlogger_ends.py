@@ -21,6 +21,7 @@ from pktlogger_conversation import FAST, ISN_R, ISN_S, MSS, NEW, SPURIOUS, TIMEO
 from pktlogger_frames import ACK, SYN, Packet, Pcapng, options, write_pcap, write_pcapng
 
 import pktlogger
+from netcommon import readable
 from netcommon.binaries import find
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures"
@@ -613,7 +614,8 @@ def test_the_verdict_on_a_small_window_names_it_and_what_to_change(end: str, tmp
     found = analyse(tmp_path / "o", f"--{end}", file)
     verdict = flow_of(found)["verdict"]
     assert verdict["cause"] == "receiver_window"
-    assert "It offers at most 3.91 KB, which in a round trip of 20 ms is 1.6 Mbit/s at most." in verdict["text"]
+    assert "It offers at most 4000 B, which in a round trip of 20 ms is 1.6 Mbit/s at most." in verdict["text"]
+    assert readable.size(4000) == "4000 B" and readable.size(2.5e6, 3) == "2.38 MB", "one form in all that lfp prints"
     assert "Window scaling is off: the SYN of the receiver does not offer it." in verdict["text"]
     assert "net.ipv4.tcp_window_scaling = 1" in verdict["text"]
     assert "each Gbit/s of it needs 2.38 MB" in verdict["text"]

@@ -32,12 +32,17 @@ static void say(struct pl_verdict *v, const char *format, ...)
     va_end(arguments);
 }
 
-/* "64 KB", "22.5 MB": 1 KB is 1,024 bytes, as in scenarios. */
+/* "1500 B", "64 KB", "22.5 MB": 1 KB is 1,024 bytes. Units, and what is written in bytes, are those of
+ * netcommon/readable.py, whose sizes are next to these in what lfp prints. */
 static const char *size_text(double bytes, char text[32])
 {
-    static const char *const units[] = {"bytes", "KB", "MB", "GB"};
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
     unsigned unit = 0;
-    for (; unit < 3 && bytes >= 1000; unit++) /* no more than three digits are written */
+    if (bytes < 10 * 1024 && (uint64_t)bytes % 1024) {
+        snprintf(text, 32, "%.0f B", bytes);
+        return text;
+    }
+    for (; unit < 4 && bytes >= 1000; unit++) /* no more than three digits are written */
         bytes /= 1024;
     snprintf(text, 32, "%.3g %s", bytes, units[unit]);
     return text;
