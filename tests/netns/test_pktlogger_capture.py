@@ -173,7 +173,9 @@ def test_times_are_tcpdumps_behind_a_box(tmp_path: Path) -> None:
 
 
 def test_joined_losses_are_the_queues_drops(tmp_path: Path) -> None:
-    """Drop-tail behind a modern sender: SACK, RACK, probes. Each drop of the queue is one lost segment."""
+    """Drop-tail behind a modern sender: SACK, RACK, probes. Each drop of the queue is one lost segment. iperf3 closes a
+    connection that still has data in the queue, so the last drop may never be repaired; the captures, which end with
+    the connection's last packets, then say that it may have been under way."""
     with routed("50mbit", "30kb") as lab:
         with lab.capture(tmp_path) as tool:
             tool.wait_event("ready", 30)
@@ -182,7 +184,9 @@ def test_joined_losses_are_the_queues_drops(tmp_path: Path) -> None:
         drops = lab.drops()
     found = analyse(tmp_path)
     assert drops > 10
-    assert sum(flow["lost"] for flow in found.summary["flows"]) == drops
+    counts = [(flow["lost"], flow["in_flight_at_end"]) for flow in found.summary["flows"]]
+    assert sum(map(sum, counts)) == drops, counts
+    assert sum(under_way for _, under_way in counts) <= 30 * 1024 // 1500, "no more than the queue held"
     main = found.summary["flows"][found.summary["main_flow"]]
     later = main["retransmitted"] - report["end"]["sum_sent"]["retransmits"]  # iperf3 looks before all has arrived
     assert 0 <= later <= main["max_unacknowledged_bytes"] / main["mss_in_use"]
