@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from pathlib import Path
 
 from scenarios.bench.registry import Result
@@ -32,7 +33,15 @@ def page(result: Result) -> str:
 
 
 def write(result: Result, file: Path) -> None:
-    """Writes the page; a reader finds the old one or the new one."""
+    """Writes the page; a reader finds the old one or the new one. What other benches wrote there stays."""
+    parts = re.split(r"^(?=# )", file.read_text(encoding="utf-8"), flags=re.MULTILINE) if file.exists() else []
+    own, heading = page(result), f"# {result.name}\n"
+    places = [number for number, part in enumerate(parts) if part.startswith(heading)]
+    if places:
+        parts[places[0]] = own
+    else:
+        parts.append(own)
+    text = "\n".join(f"{part.rstrip()}\n" for part in parts if part.strip())
     temporary = file.with_name(f".{file.name}.tmp")
-    temporary.write_text(page(result), encoding="utf-8")
+    temporary.write_text(text, encoding="utf-8")
     temporary.rename(file)

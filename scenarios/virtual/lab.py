@@ -1,4 +1,4 @@
-"""The network of a scenario inside a guest, for a trial or for a command of ``lfp virtual``. Runs in the guest."""
+"""The network of a scenario, for a trial in a guest, for a command of ``lfp virtual``, or for a bench."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def topology(trial: Trial, super_bytes: tuple[int, int]) -> Iterator[tuple[Topol
 
 
 @contextmanager
-def running(network: Network, scratch: Path) -> Iterator[None]:
-    """Nodes, path and gateways as in a trial. 'ip netns exec' and /etc/hosts know the nodes by their names."""
+def laid(network: Network, scratch: Path) -> Iterator[Topology]:
+    """Nodes, path and gateways as in a trial."""
     setting = network.trial.setting
     with topology(network.trial, network.super_bytes) as (net, ledger):
         profile = profiles.of(setting.profile)
@@ -55,8 +55,15 @@ def running(network: Network, scratch: Path) -> Iterator[None]:
             path_up(net, network.trial, scratch, scratch, ledger, network.box),
             gateways.running(net, setting, scratch, scratch, ledger),
         ):
-            _name(net)
-            yield
+            yield net
+
+
+@contextmanager
+def running(network: Network, scratch: Path) -> Iterator[None]:
+    """The same in a guest, where 'ip netns exec' and /etc/hosts know the nodes by their names."""
+    with laid(network, scratch) as net:
+        _name(net)
+        yield
 
 
 def _name(net: Topology) -> None:

@@ -749,6 +749,83 @@ def test_a_slow_reader_is_told_from_a_small_buffer(slow: bool, tmp_path: Path) -
     assert flow["verdict"]["cause"] == ("slow_reader" if slow else "receiver_window"), flow["verdict"]
 
 
+def _requests(parts: int, answered: bool, n: int = 30) -> Conversation:
+    """Messages of so many packets. The program waits 20 ms for the acknowledgement, with an answer or without."""
+    c, seq, t = Conversation(), 1, 100.0
+    for number in range(n):
+        c.send(t, seq, parts)
+        seq += parts * MSS
+        c.ack(t + 10.1, seq)
+        if answered:
+            for end in (c.sender, c.receiver):
+                end[-1] = replace(end[-1], length=100, seq=ISN_R + 1 + 100 * number)
+        t += 30
+    return c
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_program_that_waits_for_answers_is_told_from_one_that_has_nothing_to_send(
+    answered: bool, tmp_path: Path
+) -> None:
+    verdict = _requests(8, answered).analyse(tmp_path)[1]["verdict"]
+    assert verdict["cause"] == ("request_response" if answered else "application"), verdict
+    if answered:
+        assert "It sent 7.81 KB on average and then waited for an answer, 30 ms each time" in verdict["text"]
+        assert "a round trip of 20 ms allows messages of this size 3.2 Mbit/s at most" in verdict["text"]
+
+
+@pytest.mark.parametrize("queue_ms", [60, 0])
+def test_a_way_back_that_is_congested(queue_ms: float, tmp_path: Path) -> None:
+    """A window of 8 packets that is always full. From the third round on acknowledgements wait on their way."""
+    c, seq, t = Conversation(), 1, 100.0
+    for number in range(30):
+        c.send(t, seq, 8)
+        seq += 8 * MSS
+        c.ack(t + 10.1, seq, window=8000)
+        wait_ms = queue_ms if number > 2 else 0
+        c.sender[-1] = replace(c.sender[-1], t_ns=c.sender[-1].t_ns + int(wait_ms * 1e6))
+        t += 20.2 + wait_ms
+    verdict = c.analyse(tmp_path)[1]["verdict"]
+    assert verdict["cause"] == ("way_back" if queue_ms else "receiver_window"), verdict
+    if queue_ms:
+        assert "Half of the acknowledgements waited 60 ms or more in queues; a round trip takes 20" in verdict["text"]
+
+
+@pytest.mark.parametrize("passed", [1.0, 0.2])
+def test_a_receiver_that_passes_the_data_on_is_a_gateway(passed: float, tmp_path: Path) -> None:
+    """The receiver's capture has a connection by which its machine sends on what came, or sends something else."""
+    c = _full_window()
+    came = [p for p in c.receiver if p.src == c.a and p.length]
+    far, behind = (c.b[0], 33000), ("10.9.9.9", 80)
+    start = came[0].t_ns
+    c.receiver += [
+        Packet(start, far, behind, 10, 0, SYN, 0, 60000, 0, options(MSS)),
+        Packet(start + 1, behind, far, 20, 11, SYN | ACK, 0, 60000, 0, options(MSS)),
+    ]
+    sent = 11
+    for p in came[: int(passed * len(came))]:
+        c.receiver.append(Packet(p.t_ns + 1000, far, behind, sent, 21, ACK, p.length, 60000, 0))
+        sent += p.length
+    for name, packets in (("s", c.sender), ("r", c.receiver)):
+        write_pcapng(tmp_path / f"{name}.pcapng", sorted(packets, key=lambda p: p.t_ns), "<")
+    found = analyse(tmp_path / "out", "--sender", tmp_path / "s.pcapng", "--receiver", tmp_path / "r.pcapng")
+    (flow,) = found.summary["flows"]
+    assert flow["verdict"]["cause"] == ("gateway" if passed == 1 else "receiver_window"), flow["verdict"]
+    if passed == 1:
+        assert "The receiver is a gateway, which passed 234 KB on to 10.9.9.9 port 80." in flow["verdict"]["text"]
+
+
+def _full_window() -> Conversation:
+    """A window of 8 packets that is always full."""
+    c, seq, t = Conversation(), 1, 100.0
+    for _ in range(30):
+        c.send(t, seq, 8)
+        seq += 8 * MSS
+        c.ack(t + 10.1, seq, window=8000)
+        t += 20.2
+    return c
+
+
 def _policed(kind: str) -> Conversation:
     """Two bursts of 2 MB/s and 3 MB/s. A policer lets 1 MB/s pass, with a bucket of 20 KB; a queue of 20 KB is served
     at that rate; chance takes a tenth. What was lost is sent again after 200 ms, slowly."""

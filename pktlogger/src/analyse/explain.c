@@ -120,17 +120,25 @@ static int judge_losses(struct pl_explain *explain)
     return pl_loss_causes_end(&causes) < 0 ? -1 : result;
 }
 
+/* Finds when nothing passed the way back, and how long acknowledgements waited there. */
 static int judge_acks(struct pl_explain *explain)
 {
-    if (explain->t->ends != PL_BOTH_ENDS)
+    struct pl_transfer *t = explain->t;
+    if (t->ends != PL_BOTH_ENDS)
         return 0;
     struct pl_ack_outages outages;
+    struct pl_sample waits = {.given = 0};
     struct pl_ack ack;
     int result = 0;
-    pl_ack_outages_begin(&outages, explain->t, &explain->down);
-    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(explain->tables, explain->t, &cursor, &ack);
-         cursor.row++)
+    pl_ack_outages_begin(&outages, t, &explain->down);
+    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(explain->tables, t, &cursor, &ack); cursor.row++) {
         result = pl_ack_outages_add(&outages, &ack);
+        if (result == 0 && ack.t_received_ns >= 0)
+            result = pl_sample_add(&waits, (double)(ack.t_received_ns - ack.t_sent_ns - t->ack_base.least_ns));
+    }
+    pl_sample_sort(&waits);
+    t->signs.ack_queue_ns = (int64_t)pl_sample_quantile(&waits, 0.5);
+    pl_sample_free(&waits);
     return result < 0 ? -1 : pl_ack_outages_end(&outages);
 }
 

@@ -6,6 +6,7 @@
 #include "arrived.h"
 #include "join.h"
 #include "others.h"
+#include "passed_on.h"
 #include "set_clock.h"
 #include "walk.h"
 
@@ -183,6 +184,7 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;
         if (read_sender(analysis, tables, error) == 0) {
+            pl_passed_on_note(analysis);
             if (pl_others_note(analysis->transfers, analysis->n, tables) == 0)
                 return PL_OK;
         }

@@ -1,6 +1,7 @@
 /* Implements transfer_verdict.h. */
 #include "transfer_verdict.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -164,20 +165,27 @@ static void say_receiver_window(struct pl_verdict *v, const struct pl_transfer *
     say_window(v, t);
 }
 
+/* What most packets were lost to. */
+static enum pl_loss_cause most_lost(const struct pl_transfer *t)
+{
+    int most = PL_LOSS_UNKNOWN;
+    for (int i = 0; i < PL_LOSS_N; i++)
+        if (i != PL_LOSS_CAPTURE && t->loss_causes[i] > t->loss_causes[most])
+            most = i;
+    return (enum pl_loss_cause)most;
+}
+
 static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char rate[96];
     struct carried carried = carried_by(t);
     uint64_t signals = t->fast_recoveries + t->timeouts;
-    int most = PL_LOSS_UNKNOWN;
-    for (int i = 0; i < PL_LOSS_N; i++)
-        if (i != PL_LOSS_CAPTURE && t->loss_causes[i] > t->loss_causes[most])
-            most = i;
+    enum pl_loss_cause most = most_lost(t);
     double segments = t->segments ? (double)t->segments : 1, p = (double)signals / segments;
     say(v, " %s%" PRIu64 " of %" PRIu64 " packets were lost (%.3g %%)", t->lost_at_most ? "At most " : "", t->lost,
         t->segments, 100 * (double)t->lost / segments);
     if (most != PL_LOSS_UNKNOWN)
-        say(v, ", most of them to %s", pl_loss_words((enum pl_loss_cause)most));
+        say(v, ", most of them to %s", pl_loss_words(most));
     say(v, ".");
     if (p > 0 && t->min_rtt_ns > 0 && t->mss)
         say(v,
@@ -185,10 +193,32 @@ static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
             "%s over %.4g ms.",
             signals, signals == 1 ? "" : "s", rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate),
             seconds(t->min_rtt_ns) * 1e3);
-    say_advice(v, PL_CAUSES_LOSSES, (unsigned)most);
+    say_advice(v, PL_CAUSES_LOSSES, most);
     v->then_bps = possible_bps(v, t);
     if (v->then_bps > 0)
         say(v, " The path carries %s.", carried_text(&carried, rate));
+}
+
+static void say_requests(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    char size[32], rate[32];
+    const struct pl_signs *signs = &t->signs;
+    double message = (double)t->bytes / (double)(signs->answers + 1);
+    say(v, " It sent %s on average and then waited for an answer, %.3g ms each time", size_text(message, size),
+        seconds(signs->answers_ns) * 1e3 / (double)signs->answers);
+    if (t->min_rtt_ns > 0)
+        say(v, "; a round trip of %.4g ms allows messages of this size %s at most", seconds(t->min_rtt_ns) * 1e3,
+            rate_text(8 * message / seconds(t->min_rtt_ns), rate));
+    say(v, ".");
+}
+
+static void say_gateway(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    char address[INET6_ADDRSTRLEN] = "?", size[32];
+    const struct pl_side *to = &t->signs.behind->side[!t->signs.behind_dir];
+    inet_ntop(t->signs.behind->ip_version == 4 ? AF_INET : AF_INET6, to->address, address, sizeof address);
+    say(v, " The receiver is a gateway, which passed %s on to %s port %u.",
+        size_text((double)t->signs.behind->side[t->signs.behind_dir].bytes, size), address, to->port);
 }
 
 static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
@@ -215,6 +245,14 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
     else if (v->finding == PL_FOUND_CROSS_TRAFFIC)
         say(v, " %" PRIu32 " other connection%s of the captures carried %s meanwhile.", signs->others,
             signs->others == 1 ? "" : "s", rate_text(signs->others_bps, rate));
+    else if (v->finding == PL_FOUND_REQUESTS)
+        say_requests(v, t);
+    else if (v->finding == PL_FOUND_WAY_BACK)
+        say(v,
+            " Half of the acknowledgements waited %.3g ms or more in queues; a round trip takes %.4g ms without them.",
+            seconds(signs->ack_queue_ns) * 1e3, seconds(t->min_rtt_ns) * 1e3);
+    else if (v->finding == PL_FOUND_GATEWAY)
+        say_gateway(v, t);
     else if (v->finding == PL_FOUND_SLOW_READER && t->window_max)
         say(v, " It had offered a window of %s.", size_text(t->window_max, burst));
     say_advice(v, PL_CAUSES_VERDICTS, (unsigned)v->finding);
@@ -268,10 +306,34 @@ static bool waits(const struct pl_transfer *t)
     return (double)t->typical_queue_ns > few_ns + 1e6;
 }
 
+/* True when a window limits the sender that would allow much more if acknowledgements did not wait. */
+static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
+{
+    static const unsigned windows = 1U << PL_LIMIT_SLOW_START | 1U << PL_LIMIT_CONGESTION_AVOIDANCE |
+                                    1U << PL_LIMIT_RECEIVER_WINDOW | 1U << PL_LIMIT_SEND_BUFFER;
+    const int64_t least_ns = 10000000;
+    return v->finding < 0 && windows >> v->cause & 1 && t->min_rtt_ns > 0 && t->signs.ack_queue_ns > least_ns &&
+           t->signs.ack_queue_ns > t->min_rtt_ns;
+}
+
+/* True when other connections of the captures had a good part of the line, and the line was the limit: it worked all the
+ * time, or its full queue took what was lost. A queue that is short, or that others fill, leaves the cause of a loss
+ * open; then both together must have used most of the line. */
+static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
+{
+    enum { SHARED = 3 };
+    const double most = 0.75;
+    bool used = v->rate_bps + t->signs.others_bps >= most * carried_by(t).mean_bps;
+    bool busy = v->finding < 0 && v->cause == PL_LIMIT_PATH_RATE;
+    bool full = v->finding == PL_FOUND_LOSSES &&
+                (most_lost(t) == PL_LOSS_TAIL_DROP || (most_lost(t) == PL_LOSS_UNKNOWN && used));
+    return (busy || full) && SHARED * t->signs.others_bps > v->rate_bps;
+}
+
 /* What lies behind the cause. */
 static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64_t all_ns)
 {
-    enum { LEAST_TIMES = 5, LEAST_TRIES = 3, NAGLE_PERCENT = 40, SHARED = 3 };
+    enum { LEAST_TIMES = 5, LEAST_TRIES = 3, NAGLE_PERCENT = 40 };
     const struct pl_signs *signs = &t->signs;
     bool recovers = v->finding == PL_FOUND_LOSSES || v->cause == PL_LIMIT_TIMEOUT || v->cause == PL_LIMIT_PATH_DOWN;
     bool shut = v->cause == PL_LIMIT_RECEIVER_WINDOW && signs->shut >= LEAST_TIMES;
@@ -283,7 +345,14 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
         v->finding = PL_FOUND_PATH_MTU;
     else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !waits(t))
         v->finding = PL_FOUND_POLICER;
-    else if (v->cause == PL_LIMIT_PATH_RATE && v->finding < 0 && SHARED * signs->others_bps > v->rate_bps)
+    else if (acks_wait(v, t))
+        v->finding = PL_FOUND_WAY_BACK;
+    else if (v->cause == PL_LIMIT_APPLICATION && signs->answers >= LEAST_TIMES &&
+             2 * signs->answers_ns > t->limit_ns[PL_LIMIT_APPLICATION])
+        v->finding = PL_FOUND_REQUESTS;
+    else if (signs->behind && (v->cause == PL_LIMIT_ZERO_WINDOW || v->cause == PL_LIMIT_RECEIVER_WINDOW))
+        v->finding = PL_FOUND_GATEWAY;
+    else if (shared(v, t))
         v->finding = PL_FOUND_CROSS_TRAFFIC;
     else if (v->cause == PL_LIMIT_ZERO_WINDOW || (shut && signs->shut_small > signs->shut / 2))
         v->finding = PL_FOUND_SLOW_READER;

@@ -58,6 +58,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
     s->last_ack_ns = packet->t_ns;
     if (!s->started)
         return 0;
+    s->answered = s->answered || packet->len > 0;
     pl_marks_ack(&s->marks, s->t, packet, packet->ack > s->una ? packet->ack : s->una);
     if (packet->ack > s->high && !s->t->flow->side[s->t->dir].syn)
         s->high = packet->ack; /* sent before the capture began in mid-connection, for all that is known */
@@ -207,7 +208,7 @@ static void note_full(struct pl_walk *s, int64_t now_ns)
 {
     s->limited_ns = now_ns;
     s->t->signs.shut++;
-    s->t->signs.shut_small += 2 * (uint64_t)s->window < s->t->window_max;
+    s->t->signs.shut_small += 4 * (uint64_t)s->window < 3 * (uint64_t)s->t->window_max;
 }
 
 /* A short packet that leaves as soon as all before it is acknowledged, by an acknowledgement without data that came
@@ -223,6 +224,16 @@ static void note_held_back(struct pl_walk *s, const struct pl_row *packet)
         return;
     s->t->signs.delayed++;
     s->t->signs.delayed_ns += packet->t_ns - s->last_send_ns;
+}
+
+/* The peer's data came, and all that had been sent was acknowledged: the program may have waited for them. */
+static void note_answer(struct pl_walk *s, int64_t now_ns)
+{
+    if (s->answered && s->drained_ns >= 0) {
+        s->t->signs.answers++;
+        s->t->signs.answers_ns += now_ns - s->last_send_ns;
+    }
+    s->answered = false;
 }
 
 static void after_send(struct pl_walk *s, int64_t now_ns)
@@ -305,6 +316,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         return -1;
     pl_walk_end_window_wait(s, packet->t_ns);
     note_held_back(s, packet);
+    note_answer(s, packet->t_ns);
     if (timeout)
         enter_timeout(s, packet->t_ns);
     if (!timeout && !s->probe && first->transmission > 1 && s->mode == PL_MODE_NORMAL)

@@ -47,6 +47,7 @@ struct pl_walk {
     int64_t limited_ns;           /* since when no segment fits into the window; -1: one fits */
     int64_t closed_ns;            /* since when the window is 0; -1: it is not 0 */
     int64_t closed_since_send_ns; /* time with window 0 since the last send */
+    bool answered;                /* the peer's data came since the last send */
     bool drained_bare;            /* the acknowledgement of the last of it had no data */
     int64_t drained_ns;           /* since when nothing is outstanding; -1: something is */
 };

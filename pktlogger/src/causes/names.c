@@ -120,7 +120,7 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
         "Let ICMP's 'fragmentation needed' through, clamp the MSS (iptables --clamp-mss-to-pmtu), or set "
         "net.ipv4.tcp_mtu_probing = 1 at the sender."},
     [PL_FOUND_SLOW_READER] = {"slow_reader", "the receiving program, which read slowly", "host",
-        "The receiver's window was closed, or full while less than half of the largest that it had offered.",
+        "The receiver's window was closed, or full while less than three quarters of the largest that it had offered.",
         "The receiving program did not read what had arrived: look at it, and at its disk. A larger buffer only postpones "
         "this."},
     [PL_FOUND_NAGLE] = {"nagle", "Nagle's algorithm and delayed acknowledgements", "host",
@@ -130,6 +130,17 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
         "The bottleneck worked all the time, and other connections of the captures sent the same way meanwhile.",
         "Let the others send at other times, or give each its share at the bottleneck (queue management per flow, such as "
         "fq_codel or cake)."},
+    [PL_FOUND_REQUESTS] = {"request_response", "the sending program, which waited for answers", "host",
+        "The peer's data came, and all that had been sent was acknowledged, before the program sent more.",
+        "Let the program send more before it waits: larger messages, several requests at once, or several connections."},
+    [PL_FOUND_WAY_BACK] = {"way_back", "the way back, where acknowledgements waited", "path",
+        "A window limited the sender, and half of the acknowledgements waited longer than a round trip takes without "
+        "queues.",
+        "Take the load off the other direction, keep its queue short (fq_codel or cake), or let acknowledgements go "
+        "first there."},
+    [PL_FOUND_GATEWAY] = {"gateway", "a gateway's buffer, behind which the data went on too slowly", "host",
+        "The receiver's window was full, and its machine sent as many octets on by another connection meanwhile.",
+        "Look at the connection behind the gateway: captures at both of its ends tell what limits it (lfp legs)."},
 };
 /* clang-format on */
 

@@ -129,6 +129,9 @@ enum pl_finding {
     PL_FOUND_SLOW_READER,
     PL_FOUND_NAGLE,
     PL_FOUND_CROSS_TRAFFIC,
+    PL_FOUND_REQUESTS,
+    PL_FOUND_WAY_BACK,
+    PL_FOUND_GATEWAY,
     PL_FINDING_N,
 };
 
@@ -138,11 +141,16 @@ struct pl_signs {
     uint32_t largest_arrived;           /* payload of the largest part that arrived */
     uint32_t stuck_len;                 /* of a part that did not arrive, in any of stuck_tries copies */
     uint16_t stuck_tries;
-    uint64_t shut, shut_small; /* times that the window was full; of these, it was less than half of its largest */
+    uint64_t shut, shut_small; /* times that the window was full; of these, it was below 3/4 of its largest */
     uint64_t delayed;          /* times that a short packet waited for an acknowledgement that had been delayed */
     int64_t delayed_ns;
-    double others_bps; /* what other connections of the captures carried meanwhile, the same way */
-    uint32_t others;   /* how many they were */
+    uint64_t answers;             /* times that the peer's data came and all was acknowledged before more was sent */
+    int64_t answers_ns;           /* how long the sender had been silent then, in sum */
+    int64_t ack_queue_ns;         /* the median wait of acknowledgements in queues; 0: none, or not known */
+    const struct pl_flow *behind; /* by which the receiver's machine passes the data on; NULL: none shows */
+    unsigned behind_dir;          /* of the data in it */
+    double others_bps;            /* what other connections of the captures carried meanwhile, the same way */
+    uint32_t others;              /* how many they were */
 };
 
 enum pl_cause {

@@ -1,0 +1,85 @@
+"""log.operators: what is drawn follows from cause and seed, and the first line that `analyse` prints is understood."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.virtual import virtual
+
+from netcommon.binaries import find
+from netcommon.ledger import Ledger
+from scenarios.bench.log import operators
+from scenarios.bench.log.operators_recipes import CAUSES, recipe
+from scenarios.bench.publish import write
+from scenarios.bench.registry import Place, Result, Row, load
+
+SEEDS = range(1000, 1020)
+
+
+def test_both_are_listed() -> None:
+    assert {operators.NAME, operators.REAL} <= set(load())
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_a_recipe_follows_from_cause_and_seed(cause: str, tmp_path: Path) -> None:
+    made = [recipe(cause, seed) for seed in SEEDS]
+    assert made == [recipe(cause, seed) for seed in SEEDS]
+    assert len({one.line for one in made}) == len(SEEDS) and len({one.stack for one in made}) >= 3
+    for one in made:
+        assert 5e6 <= one.line.rate_bps <= 200e6 and 10 <= one.line.rtt_ms <= 200 and one.client["seconds"] <= 10
+        assert operators.trial_of(one, tmp_path, 1).setting.path.direction("ab").rate_bps == one.line.rate_bps
+
+
+def test_every_right_verdict_is_one_of_pktlogger() -> None:
+    done = subprocess.run([find("pktlogger"), "--causes-json"], capture_output=True, text=True, check=True, timeout=30)
+    rows = json.loads(done.stdout)
+    known = {row["name"] for kind in ("limits", "verdicts") for row in rows[kind]}
+    assert {name for _, right, *_ in CAUSES.values() for name in right} <= known
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("The transfer went at 8 Mbit/s, limited for 91 % of the time by losses and what followed them. 9 of 99 "
+         "packets were lost (9 %), most of them to a full queue. Give", "losses: tail_drop"),
+        ("The transfer went at 8 Mbit/s, limited for 91 % of the time by the send buffer. At most", "send_buffer"),
+        ("The transfer went at 8 Mbit/s, as fast as the receiver's window allows. It", "receiver_window"),
+        ("flow 0, from 10.0.0.1:1 to 10.0.0.2:2: 0 bytes", operators.NO_VERDICT),
+    ],
+)  # fmt: skip
+def test_the_first_line_is_understood(line: str, name: str) -> None:
+    assert operators.verdict_name(line) == name
+
+
+def test_the_table_has_a_row_for_each_cause() -> None:
+    confusion = Counter({("slow reader", "slow_reader"): 19, ("slow reader", "receiver_window"): 1})
+    lines = operators.table(confusion, Counter({"slow reader": 19})).splitlines()
+    assert lines[0] == "| truth | receiver_window | slow_reader | right |"
+    assert "| slow reader | 1 | 19 | 95% |" in lines and len(lines) == 2 + len(CAUSES)
+
+
+def test_a_page_keeps_what_other_benches_wrote(tmp_path: Path) -> None:
+    page, rows = tmp_path / "causes.md", [Row("one", "share", 1, 0, 1)]
+    for name, method in (("log.causes", "first"), ("log.operators", "second"), ("log.causes", "again")):
+        write(Result(name, "of rows", None, rows=rows, method=method), page)
+    text = page.read_text()
+    assert text.index("# log.causes") < text.index("again") < text.index("# log.operators") < text.index("second")
+    assert "first" not in text and text.count("# log.causes\n") == 1
+
+
+IN_SHORT = ("window scaling off", "path-MTU black hole", "a gateway's buffer")
+
+
+@pytest.mark.parametrize("cause", [pytest.param(cause, marks=virtual) for cause in IN_SHORT])
+def test_an_operator_reads_the_cause_first(cause: str, tmp_path: Path) -> None:
+    """Plain tcpdump at both ends, in virtual time."""
+    seed = 1
+    with Ledger.open() as ledger:
+        one = recipe(cause, seed)
+        operators.in_virtual_time(Place(ledger, tmp_path, 1, print), one, tmp_path, seed)
+    found = operators.judged(one, tmp_path, seed)
+    assert found.right, f"seed {seed}: {found.line}"
