@@ -343,6 +343,8 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
     } else if (recovers && signs->stuck_tries >= LEAST_TRIES && signs->largest_arrived &&
                signs->stuck_len > signs->largest_arrived)
         v->finding = PL_FOUND_PATH_MTU;
+    else if (shared(v, t))
+        v->finding = PL_FOUND_CROSS_TRAFFIC;
     else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !waits(t))
         v->finding = PL_FOUND_POLICER;
     else if (acks_wait(v, t))
@@ -352,8 +354,6 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
         v->finding = PL_FOUND_REQUESTS;
     else if (signs->behind && (v->cause == PL_LIMIT_ZERO_WINDOW || v->cause == PL_LIMIT_RECEIVER_WINDOW))
         v->finding = PL_FOUND_GATEWAY;
-    else if (shared(v, t))
-        v->finding = PL_FOUND_CROSS_TRAFFIC;
     else if (v->cause == PL_LIMIT_ZERO_WINDOW || (shut && signs->shut_small > signs->shut / 2))
         v->finding = PL_FOUND_SLOW_READER;
 }

@@ -117,7 +117,8 @@ def in_real_time(place: Place, one: Recipe, folder: Path, seed: int) -> None:
 
 def judged(one: Recipe, folder: Path, seed: int) -> Judged:
     """What `analyse` says of the two captures, as an operator calls it."""
-    argv = [find("pktlogger"), "analyse", "--sender", folder / "snd.pcap", "--receiver", folder / "rcv.pcap", "--human"]
+    captures: list[str | Path] = ["--sender", folder / "snd.pcap", "--receiver", folder / "rcv.pcap"]
+    argv = [find("pktlogger"), "analyse", *captures, "--human"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
     if done.returncode:
         raise LfpError(f"{one.cause}, seed {seed}: {done.stderr}")
