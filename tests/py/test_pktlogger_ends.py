@@ -770,7 +770,7 @@ def test_a_program_that_waits_for_answers_is_told_from_one_that_has_nothing_to_s
     verdict = _requests(8, answered).analyse(tmp_path)[1]["verdict"]
     assert verdict["cause"] == ("request_response" if answered else "application"), verdict
     if answered:
-        assert "It sent 7.81 KB on average and then waited for an answer, 30 ms each time" in verdict["text"]
+        assert "It sent 8000 B on average and then waited for an answer, 30 ms each time" in verdict["text"]
         assert "a round trip of 20 ms allows messages of this size 3.2 Mbit/s at most" in verdict["text"]
 
 

@@ -83,15 +83,14 @@ static double spread(const struct pl_sample *sample, double median)
     return (pl_sample_quantile(sample, HIGH) - pl_sample_quantile(sample, LOW)) / median;
 }
 
-/* What the quickest windows say: the rate, or 0. */
-static double quick_rate(const struct pl_policer *policer)
+/* What these windows say, the quickest one first: the rate, or 0. */
+static double rate_of(const struct pl_policed_window *quick, unsigned all)
 {
-    const struct pl_policed_window *quick = policer->quick;
     unsigned n = 0;
-    if (policer->quick_n < PL_POLICED_QUICK)
+    if (all < PL_POLICED_QUICK)
         return 0;
     double rate = quick[PL_POLICED_QUICK - 1].rate, least = quick[0].sent, most = quick[0].sent;
-    for (; n < policer->quick_n && quick[n].rate >= NEAR * rate; n++) {
+    for (; n < all && quick[n].rate >= NEAR * rate; n++) {
         least = quick[n].sent < least ? quick[n].sent : least;
         most = quick[n].sent > most ? quick[n].sent : most;
     }
@@ -111,7 +110,9 @@ double pl_policer_end(struct pl_policer *policer)
             rate = passed;
     }
     if (rate <= 0)
-        rate = quick_rate(policer);
+        rate = rate_of(policer->quick, policer->quick_n);
+    if (rate <= 0 && policer->quick_n) /* the first one may have begun with a bucket that was not quite empty */
+        rate = rate_of(policer->quick + 1, policer->quick_n - 1);
     pl_sample_free(&policer->rates);
     pl_sample_free(&policer->sent);
     return rate;
