@@ -723,6 +723,24 @@ def test_large_packets_that_never_arrive(end: str, tmp_path: Path) -> None:
     assert "clamp the MSS" in verdict["text"] and "tcp_mtu_probing" in verdict["text"]
 
 
+@pytest.mark.parametrize(("parts", "cause"), [(2, "path_mtu"), (1, "losses")], ids=["large", "small"])
+def test_large_packets_of_which_none_arrives_and_no_other_with_payload(
+    parts: int, cause: str, tmp_path: Path
+) -> None:
+    """Packets of 2,000 bytes, or of 1,000, which every path carries."""
+    c = Conversation()
+    for end in (c.sender, c.receiver):
+        end[:2] = [replace(p, options=options(parts * MSS)) for p in end[:2]]
+    for t in (121, 421, 1021, 2221):
+        c.send(t, 1, parts, arrive=[])
+    c.receiver.append(replace(c.receiver[-1], t_ns=at(6000)))  # until when it was captured
+    verdict = c.analyse(tmp_path)[1]["verdict"]
+    assert (verdict["cause"] == "path_mtu") is (cause == "path_mtu"), verdict
+    if cause == "path_mtu":
+        assert "Empty packets arrived, and none with payload did; one with 2000 bytes was sent" in verdict["text"]
+        assert "ping -M do -s 2000" in verdict["text"]
+
+
 def test_a_path_that_goes_down_is_no_black_hole_for_large_packets(tmp_path: Path) -> None:
     c = Conversation()
     c.send(100, 1)

@@ -232,7 +232,12 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
             "that is its rate. Bursts of up to %s passed as well.",
             t->lost_at_most ? "At most " : "", t->lost, t->segments, rate_text(8 * signs->policed_rate, rate),
             size_text(signs->policed_burst, burst));
-    } else if (v->finding == PL_FOUND_PATH_MTU)
+    } else if (v->finding == PL_FOUND_PATH_MTU && !signs->largest_arrived)
+        say(v,
+            " Empty packets arrived, and none with payload did; one with %" PRIu32 " bytes was sent %u times in vain. "
+            "A firewall that drops all data would look the same; 'ping -M do -s %" PRIu32 "' tells.",
+            signs->stuck_len, signs->stuck_tries, signs->stuck_len);
+    else if (v->finding == PL_FOUND_PATH_MTU)
         say(v,
             " No packet with more than %" PRIu32 " bytes of payload arrived; one with %" PRIu32
             " was sent %u times in vain.",
@@ -330,6 +335,16 @@ static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
     return (busy || full) && SHARED * t->signs.others_bps > v->rate_bps;
 }
 
+/* The payload that a packet may have that gets through: that of the largest one that arrived, or what every path carries
+ * (1,280 octets in IPv6) where only empty packets did. */
+static uint32_t passes(const struct pl_transfer *t)
+{
+    enum { EVERY_PATH = 1280 - 60 };
+    if (t->signs.largest_arrived)
+        return t->signs.largest_arrived;
+    return t->ends == PL_BOTH_ENDS ? EVERY_PATH : UINT32_MAX;
+}
+
 /* What lies behind the cause. */
 static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64_t all_ns)
 {
@@ -340,8 +355,7 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
     if (signs->delayed >= LEAST_TIMES && signs->delayed_ns > all_ns / 100 * NAGLE_PERCENT) {
         v->finding = PL_FOUND_NAGLE;
         v->share = (double)signs->delayed_ns / (double)all_ns;
-    } else if (recovers && signs->stuck_tries >= LEAST_TRIES && signs->largest_arrived &&
-               signs->stuck_len > signs->largest_arrived)
+    } else if (recovers && signs->stuck_tries >= LEAST_TRIES && signs->stuck_len > passes(t))
         v->finding = PL_FOUND_PATH_MTU;
     else if (shared(v, t))
         v->finding = PL_FOUND_CROSS_TRAFFIC;

@@ -118,9 +118,9 @@ def _slow_reader(draw: random.Random, line: Line, mixed: Recipe) -> None:
 
 
 def _random_loss(draw: random.Random, line: Line, mixed: Recipe) -> None:
-    target_bps = line.rate_bps * draw.uniform(0.1, 0.4)
+    target_bps = line.rate_bps * draw.uniform(0.05, 0.25)
     p = (8 * MSS * 1.22 / (line.rtt_ms / 1000 * target_bps)) ** 2
-    mixed.path["ab_loss"] = f"{100 * min(max(p, 0.0005), 0.03):.4f}%"
+    mixed.path |= {"ab_loss": f"{100 * min(max(p, 0.002), 0.03):.4f}%", "queue": _bytes(8 * line.product)}
 
 
 def _policer(draw: random.Random, line: Line, mixed: Recipe) -> None:
