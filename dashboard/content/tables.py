@@ -286,6 +286,14 @@ def limit_table(loaded: Timeline) -> list[tuple[str, str, str, str]]:
             for name, number in zip(names, order, strict=True)]  # fmt: skip
 
 
+def verdicts(loaded: Timeline) -> list[str]:
+    """What `pktlogger analyse` says first of the transfer, or of each of two connections that gateways join."""
+    if loaded.server is None:
+        return [loaded.verdict] if loaded.verdict else []
+    legs = (("To the near gateway", loaded), ("From the far gateway", loaded.server))
+    return [f"{leg}: {one.verdict}" for leg, one in legs if one.verdict]
+
+
 def limits_of_responses(row: Json) -> list[str]:
     """A sentence about what limited the responses of a trial, for a page that shows the requests; none of other trials,
     and where these carry less than the requests."""

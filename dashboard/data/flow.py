@@ -124,6 +124,11 @@ class Flow:
     ends: str = one_end.BOTH
 
     @property
+    def verdict(self) -> str:
+        """What `pktlogger analyse` says first of it; empty where no cause is known."""
+        return str((self.summary.get("verdict") or {}).get("text") or "")
+
+    @property
     def program_known(self) -> bool:
         """Whether more than the captures says when the sender's program had nothing to send. Older runs do not say."""
         return bool(self.summary.get("samples", 1) or self.summary.get("always_data"))

@@ -12,7 +12,7 @@ from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from dashboard.content import facts
 from dashboard.content.happened import HEAD
 from dashboard.content.parts import Facts
-from dashboard.content.tables import limit_table, limits_of_responses, outage_table, visit_table
+from dashboard.content.tables import limit_table, limits_of_responses, outage_table, verdicts, visit_table
 from dashboard.data import timeline
 from dashboard.data.runs import REVERSE, Json, Run, Trial
 from dashboard.data.slow import MEASURE
@@ -193,7 +193,7 @@ def _limits(loaded: Timeline, trial: Trial, row: Json) -> list[Any]:
         whose = "the responses" if trial.params.get("request_bytes") else "what the receiver sent"
     if not loaded.limits_whole:
         whose = f"the connection to the {'far' if trial.back else 'near'} gateway"
-    return [html.H2(f"What limited {whose}"),
+    return [html.H2(f"What limited {whose}"), *sentences(verdicts(loaded)),
             rich_table(("Limited by", "Time", "Share"), rows, frozenset({1, 2})), *sentences(responses)]  # fmt: skip
 
 

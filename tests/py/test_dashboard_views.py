@@ -168,6 +168,9 @@ def test_what_limited_the_transfer_is_a_band_a_list_and_causes_of_losses(tmp_pat
     }), folder / "losses.parquet")  # fmt: skip
     summary = json.loads((folder / "summary.json").read_text())
     names = {"limit_causes": list(WORDS), "loss_causes": ["tail_drop"]}
+    said = "The transfer went at 8 Mbit/s, limited for 75 % of the time by the path's rate, which was in full use."
+    of_flow = next(flow for flow in summary["flows"] if flow["flow"] == run.trial(0).flows[0])
+    of_flow["verdict"] = {"text": said}
     (folder / "summary.json").write_text(json.dumps(summary | names))
     os.utime(folder / "segments.parquet", ns=(1, 1))
     loaded = timeline.load(run, run.trial(0))
@@ -186,7 +189,8 @@ def test_what_limited_the_transfer_is_a_band_a_list_and_causes_of_losses(tmp_pat
     assert next(row[2:] for row in listed if row[1] == "segment lost") == [
         "a queue was full", f"seq {int(old.seq[lost[0]]):,}, 23 lost in a row, beside a queue of 10 ms"
     ]  # fmt: skip
-    assert "What limited the transfer" in str(page_at(Runs(tmp_path), f"/run/{path.name}/trial/0"))
+    page = str(page_at(Runs(tmp_path), f"/run/{path.name}/trial/0"))
+    assert "What limited the transfer" in page and said in page, "the page says what analyse and legs say"
 
 
 def test_a_run_that_is_deleted_or_damaged_while_it_is_looked_at_is_an_error_of_one_line(tmp_path: Path) -> None:
