@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 import time
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from comet_box import LEFT, RIGHT, Hosts, in_netns, introduce, ip, two_hosts
@@ -15,6 +17,7 @@ from comet_delay.backend import Box
 from comet_delay.netem import NetemBox
 from comet_delay.userspace import UserspaceBox
 
+ACKS = Path(__file__).resolve().parents[1] / "captures/23-acks.pcap"
 DATAGRAM = 1472  # with its headers as long as the MTU
 
 
@@ -25,9 +28,12 @@ def first_drops(cases: list[dict[str, Any]]) -> list[dict[str, int]]:
 
 
 def short_frames(rate_bps: int, framing: str) -> dict[str, list[int]]:
-    """The times at which 100 frames of 54 bytes, bare acknowledgements without options, arrive that were sent at once,
-    by back end."""
-    frame = bytes.fromhex("ffffffffffff 020000000001 88b5").ljust(54, b"\0")
+    """The times at which 100 frames of 54 bytes arrive that were sent at once, by back end. They are the first bare
+    acknowledgement of the capture 23-acks, for all hosts, with a type that no host answers."""
+    data = ACKS.read_bytes()
+    (captured,) = struct.unpack_from("<I", data, 24 + 8)
+    frame = bytes.fromhex("ffffffffffff 020000000001 88b5") + data[40 + 14 : 40 + captured]
+    assert len(frame) == 54
     found = {}
     for name in ("netem", "comet"):
         with (

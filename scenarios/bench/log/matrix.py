@@ -161,14 +161,13 @@ def _used_ports(account: Account, made: Made, talk: Talk) -> Account:
     if talk.kind != "ports used again" or made.case["begun"] != "late" or talk.sender_opens:
         return account
     sent, got = account.packets or (0, 0)
-    return replace(account, packets=(sent, got - 1 if talk.opened else got + 1), handshake=False)
+    handshake = account.handshake and _times(made) == 2  # the copy of the SYN opens it
+    return replace(account, packets=(sent, got - 1 if talk.opened else got + 1), handshake=handshake)
 
 
 TCPTRACE = (
     Rule("before the capture", "octets below the first one captured are new, although they were sent before",
          "tcptrace(1), unique bytes sent", _all_sent),
-    Rule("SYN of used ports", "where the SYN of a connection was not captured, that of the next one may count as its",
-         "tcptrace 6.6.7, FindTTP in trace.c", _used_ports, may=True),
     Rule("out of order", "what fills a hole in the receiver's capture is out of order, and not sent again",
          "tcptrace(1), rexmt data pkts and out-of-order pkts", _numbers()),
     Rule("FIN again", "a SYN or FIN that is sent again counts as a packet and an octet of data sent again",
@@ -177,6 +176,8 @@ TCPTRACE = (
          _numbers(ends=True, garbage=True)),
     Rule("copies", "a packet that the capture has twice counts twice, and as sent again",
          "tcptrace(1) knows no interfaces", _copied),
+    Rule("SYN of used ports", "where the SYN of a connection was not captured, that of the next one may count as its",
+         "as tcptrace 6.6.7 behaves; its manual is silent", _used_ports, may=True),
 )  # fmt: skip
 
 
@@ -208,8 +209,8 @@ def _copied_answers(account: Account, made: Made, talk: Talk) -> Account:
 
 
 TSHARK = (
-    Rule("options cut", "a packet whose TCP options the capture cut is not analysed", "packet-tcp.c of Wireshark 4.0, "
-         "dissect_tcp: the whole header must have been captured", _not_analysed),
+    Rule("options cut", "a packet whose TCP options the capture cut has no SEQ/ACK analysis",
+         "as tshark 4.0.17 behaves; its manual is silent", _not_analysed),
     Rule("copies", "a packet that the capture has twice counts twice, and as sent again",
          "Wireshark User's Guide, D.9: editcap -d removes duplicates", _copied_for_tshark),
     Rule("copied answers", "copies of two duplicate acknowledgements make an overtaken segment a fast retransmission",
