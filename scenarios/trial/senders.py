@@ -1,6 +1,7 @@
 """What a trial knows of its sending programs that captures do not show, for ``pktlogger analyse``: whether they always
-have data, what was queued in their sockets, and their kernels' time-outs (FORMAT.md section 3, "Samples"). rttcp
-samples TCP_INFO of its own sockets, at each end that sends data. iperf3 gives no samples.
+have data, when they had given the last of them, the congestion controls, what was queued in their sockets, what their
+kernels waited for, and their time-outs (FORMAT.md section 3, "Samples"). rttcp samples TCP_INFO of its own sockets, at
+each end that sends data. iperf3 gives no samples.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _NEEDED = ("t_ns", "stream", "notsent_bytes")
 # Not of all kernels and versions.
 _MORE = (
     "queued_bytes", "sndbuf_bytes", "total_rto", "opening_bytes", "max_pacing_rate_bytes_per_s",
-    "pacing_rate_bytes_per_s", "snd_ssthresh",
+    "pacing_rate_bytes_per_s", "snd_ssthresh", "snd_cwnd", "ca_state", "rwnd_limited_us", "sndbuf_limited_us",
 )  # fmt: skip
 
 
@@ -44,7 +45,11 @@ def told(setting: Scenario, folder: Path) -> Iterator[list[str]]:
 def always_have_data(setting: Scenario) -> bool:
     """Whether the programs of all flows have data to send at every moment. rttcp writes without end, and so does
     iperf3; with request and response they wait for each other, and a paced one may wait by itself."""
-    return all(one.setting.transfer.request is None and not one.setting.transfer.pace for one in flows.of(setting))
+    return all(_always(one) for one in flows.of(setting))
+
+
+def _always(one: flows.One) -> bool:
+    return one.setting.transfer.request is None and not one.setting.transfer.pace
 
 
 def _write(setting: Scenario, folder: Path, target: Path) -> bool:
@@ -54,12 +59,10 @@ def _write(setting: Scenario, folder: Path, target: Path) -> bool:
         import pyarrow as pa
         import pyarrow.csv as csv
 
-        common = set.intersection(*(set(table.column_names) for table in tables))
-        names = [name for name in tables[0].column_names if name in common]
-        tables = [table.select(names) for table in tables]
+        table = pa.concat_tables(tables, promote_options="default")  # what one does not know is empty there
         with target.open("wb") as file:  # pyarrow before 23 has quotes around each name of its header
-            file.write(",".join(tables[0].column_names).encode() + b"\n")
-            csv.write_csv(pa.concat_tables(tables), file, csv.WriteOptions(include_header=False))
+            file.write(",".join(table.column_names).encode() + b"\n")
+            csv.write_csv(table, file, csv.WriteOptions(include_header=False, quoting_style="none"))
     return bool(tables)
 
 
@@ -83,10 +86,10 @@ def _tables(setting: Scenario, folder: Path) -> Iterator[pa.Table]:
         for home, sender in ((folder, end.get("sender")), (folder / captured.REVERSE, captured.sent_back(end))):
             file = transfers.folder_of(home, one) / "tcp_info.parquet"
             if file.is_file() and sender and sender.get("streams") and "t0_realtime_ns" in sender:
-                yield from _table(file, sender)
+                yield from _table(file, sender, one)
 
 
-def _table(file: Path, sender: dict[str, Any]) -> Iterator[pa.Table]:
+def _table(file: Path, sender: dict[str, Any], one: flows.One) -> Iterator[pa.Table]:
     """The samples of one flow under pktlogger's names, at CLOCK_REALTIME. Nothing where they have no such field."""
     import numpy as np
     import pyarrow as pa
@@ -98,13 +101,24 @@ def _table(file: Path, sender: dict[str, Any]) -> Iterator[pa.Table]:
     more = [name for name in _MORE if name in names]
     table = parquet.read_table(file, columns=[*_NEEDED, *more])
     t_ns, stream = table["t_ns"].to_numpy(), table["stream"].to_numpy()
-    ports = np.zeros((max(int(row["stream"]) for row in sender["streams"]) + 1, 2), np.int64)
-    for row in sender["streams"]:
-        ports[int(row["stream"])] = [int(row[end].rpartition(":")[2]) for end in ("local", "remote")]
-    known = stream < len(ports)
+    rows = {int(row["stream"]): row for row in sender["streams"]}
+    known = np.isin(stream, list(rows))
+    if not known.any():
+        return
     offset_ns = int(sender["t0_realtime_ns"]) - int(sender["t0_monotonic_ns"])
+    numbers, place = np.unique(stream[known], return_inverse=True)
+    own = [_of_stream(rows[number], sender, one) for number in numbers.tolist()]
     yield pa.table({
-        "t_ns": t_ns[known] + offset_ns, "local_port": ports[stream[known], 0],
-        "remote_port": ports[stream[known], 1],
+        "t_ns": t_ns[known] + offset_ns, **{name: np.asarray([row[name] for row in own])[place] for name in own[0]},
         **{name: table[name].to_numpy()[known] for name in ("notsent_bytes", *more)},
+        "always_data": np.full(place.size, int(_always(one))),
     })  # fmt: skip
+
+
+def _of_stream(row: dict[str, Any], sender: dict[str, Any], one: flows.One) -> dict[str, Any]:
+    """What holds of a stream throughout: its ports, its congestion control, when its program had given all. With
+    request and response an end's last octet may be one that it read."""
+    ports = {f"{end}_port": int(row[end].rpartition(":")[2]) for end in ("local", "remote")}
+    known = row.get("last_byte_ns") and one.setting.transfer.request is None
+    written_ns = int(sender["t0_realtime_ns"]) + int(row["last_byte_ns"]) if known else 0
+    return ports | {"written_ns": written_ns, "congestion": row.get("congestion") or ""}

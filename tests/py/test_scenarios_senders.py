@@ -51,10 +51,12 @@ def test_the_opening_of_a_window_is_the_longest_stream_of_any_flow(tmp_path: Pat
 
 
 def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: Path) -> None:
-    """Clocks that differ by 900 ns, two streams, and one that the results do not know."""
+    """Clocks that differ by 900 ns, two streams, and one that the results do not know. When a stream's program had
+    given all counts from the sender's beginning."""
     sender: dict[str, Any] = {
         "t0_monotonic_ns": 100, "t0_realtime_ns": 1000,
-        "streams": [{"stream": 0, "local": "10.0.0.1:40000", "remote": "10.0.0.2:5010"},
+        "streams": [{"stream": 0, "local": "10.0.0.1:40000", "remote": "10.0.0.2:5010", "congestion": "dctcp-reno",
+                     "last_byte_ns": 700},
                     {"stream": 1, "local": "[fd00::1]:40001", "remote": "[fd00::2]:5010"}],
     }  # fmt: skip
     (tmp_path / "transfer.json").write_text(json.dumps({"sender": sender}))
@@ -64,8 +66,8 @@ def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: P
         assert options[:2] == ["--always-data", "--samples"]
         text = Path(options[2]).read_text()
     head, *rows = text.splitlines()
-    assert head == "t_ns,local_port,remote_port,notsent_bytes"
-    assert rows == ["1010,40000,5010,0", "1020,40001,5010,1448"]
+    assert head == "t_ns,local_port,remote_port,written_ns,congestion,notsent_bytes,always_data"
+    assert rows == ["1010,40000,5010,1700,dctcp-reno,0,1", "1020,40001,5010,0,,1448,1"]
     assert not Path(options[2]).exists()
 
 
@@ -81,7 +83,8 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
     }  # fmt: skip
     (tmp_path / "transfer.json").write_text(json.dumps(transfer))
     more = {"queued_bytes": [7000], "sndbuf_bytes": [9000], "total_rto": [1], "max_pacing_rate_bytes_per_s": [1250],
-            "pacing_rate_bytes_per_s": [1300], "snd_ssthresh": [2**31 - 1]}  # fmt: skip
+            "pacing_rate_bytes_per_s": [1300], "snd_ssthresh": [2**31 - 1], "snd_cwnd": [10], "ca_state": [2],
+            "rwnd_limited_us": [3000], "sndbuf_limited_us": [4000]}  # fmt: skip
     table = pa.table({"t_ns": [110], "stream": [0], "notsent_bytes": [3], **more})
     parquet.write_table(table, tmp_path / "tcp_info.parquet")
     (tmp_path / "reverse").mkdir()
@@ -91,7 +94,27 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
     with senders.told(setting(tmp_path, exchange), tmp_path) as options:
         text = Path(options[1]).read_text()
     assert text.splitlines() == [
-        "t_ns,local_port,remote_port,notsent_bytes,queued_bytes,sndbuf_bytes,total_rto,"
-        "max_pacing_rate_bytes_per_s,pacing_rate_bytes_per_s,snd_ssthresh",
-        "110,40000,5010,3,7000,9000,1,1250,1300,2147483647", "125,5010,40000,1448,2,2,2,2,2,2",
+        "t_ns,local_port,remote_port,written_ns,congestion,notsent_bytes,queued_bytes,sndbuf_bytes,total_rto,"
+        "max_pacing_rate_bytes_per_s,pacing_rate_bytes_per_s,snd_ssthresh,snd_cwnd,ca_state,rwnd_limited_us,"
+        "sndbuf_limited_us,always_data",
+        "110,40000,5010,0,,3,7000,9000,1,1250,1300,2147483647,10,2,3000,4000,0",
+        "125,5010,40000,0,,1448,2,2,2,2,2,2,2,2,2,2,0",
     ]  # fmt: skip
+
+
+def test_a_flow_that_is_paced_leaves_another_its_data(tmp_path: Path) -> None:
+    """Whether a program always has data is each flow's own."""
+    ports = iter(range(40000, 40002))
+    ends = [{"sender": {"t0_monotonic_ns": 0, "t0_realtime_ns": 0,
+                        "streams": [{"stream": 0, "local": f"10.0.0.1:{port}", "remote": "10.0.0.2:5010"}]}}
+            for port in ports]  # fmt: skip
+    (tmp_path / "transfer.json").write_text(json.dumps(ends[0] | {"flows": {"slow": ends[1]}}))
+    (tmp_path / "flows" / "slow").mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "flows" / "slow"):
+        table = pa.table({"t_ns": [10], "stream": [0], "notsent_bytes": [0]})
+        parquet.write_table(table, folder / "tcp_info.parquet")
+    both = setting(tmp_path, '[transfer]\nduration = "1s"\n[flow.slow]\npace = "1Mbit"')
+    with senders.told(both, tmp_path) as options:
+        assert options[0] == "--samples"
+        _, *rows = Path(options[1]).read_text().splitlines()
+    assert rows == ["10,40000,5010,0,,0,1", "10,40001,5010,0,,0,0"]

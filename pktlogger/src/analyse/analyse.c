@@ -375,5 +375,7 @@ void pl_analysis_free(struct pl_analysis *analysis)
     }
     free(analysis->transfers);
     free(analysis->box_numbers);
+    for (int way = 0; way < 2; way++)
+        pl_time_spans_free(&analysis->busy[way]);
     *analysis = (struct pl_analysis){.n = 0};
 }

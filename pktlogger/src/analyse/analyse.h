@@ -33,6 +33,7 @@ struct pl_analysis {
     uint64_t opening_bytes;                /* so much */
     uint32_t *box_numbers;                 /* of the transfers of the record's flows */
     uint32_t box_row;                      /* the next one */
+    struct pl_time_spans busy[2];          /* when the record's lines were */
     size_t open;
 };
 

@@ -159,6 +159,8 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         return -1;
     if (t->samples)
         explain->samples = pl_send_samples_of(t->samples, t->flow->side[t->dir].port, t->flow->side[!t->dir].port);
+    if (explain->samples.always != PL_UNKNOWN)
+        t->always_data = explain->samples.always == PL_YES;
     const struct pl_limits_path path = {
         .flow = t->number,
         .mss = t->mss,
@@ -170,6 +172,8 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .samples = explain->samples,
         .always_data = t->always_data,
         .opening_bytes = t->opening_bytes,
+        .data_end = t->data_end,
+        .busy = t->busy,
         .middle = !t->flow->side[t->dir].syn,
         .late = &t->lateness.ways[0],
         .sink = put_limit,
@@ -256,6 +260,13 @@ static int64_t queue_of(const struct pl_explain *explain, const struct pl_segmen
 int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment)
 {
     return segment->t_received_ns < 0 ? -1 : queue_of(explain, segment);
+}
+
+int64_t pl_explain_line_ns(const struct pl_explain *explain, const struct pl_segment *segment)
+{
+    if (!explain->t->box || segment->t_box_in_ns < 0 || segment->t_box_exit_ns < 0)
+        return -1;
+    return pl_path_base_wait_ns(segment, explain->box_exit_ns, work_ns(explain, segment));
 }
 
 void pl_explain_end(struct pl_explain *explain)

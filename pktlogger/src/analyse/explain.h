@@ -30,6 +30,9 @@ int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_se
 /* What the line takes for a full segment at t_ns; 0: not known. */
 int64_t pl_explain_segment_ns(const struct pl_transfer *t, int64_t t_ns);
 
+/* The same of the box's queue alone, by its record; -1 where that has no such part. */
+int64_t pl_explain_line_ns(const struct pl_explain *explain, const struct pl_segment *segment);
+
 void pl_explain_end(struct pl_explain *explain);
 
 #endif

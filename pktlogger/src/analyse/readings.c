@@ -161,6 +161,18 @@ static void set_line(const struct pl_analysis *analysis, struct pl_transfer *t)
         t->line = &lines->way[analysis->lines ? 0 : pl_box_way(t->box, t->box_flow, t->box_dir)];
 }
 
+/* Returns 0, or -1 without memory. */
+static int find_busy(struct pl_analysis *analysis)
+{
+    int known = analysis->box ? pl_box_busy(analysis->box, analysis->busy) : 0;
+    for (uint32_t i = 0; known > 0 && i < analysis->n; i++) {
+        struct pl_transfer *t = &analysis->transfers[i];
+        if (t->box)
+            t->busy = &analysis->busy[pl_box_way(t->box, t->box_flow, t->box_dir)];
+    }
+    return known < 0 ? -1 : 0;
+}
+
 enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
 {
     *error = (struct nc_error){.status = NC_EXIT_FAILED};
@@ -178,7 +190,7 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         nc_fail(error, NC_EXIT_USAGE, "packets arrive before they are sent");
         return PL_SINK_FAILED;
     }
-    if (clocked == 0 && read_both(analysis, tables, error) == 0) {
+    if (clocked == 0 && read_both(analysis, tables, error) == 0 && find_busy(analysis) == 0) {
         if (analysis->ends == PL_RECEIVER_ALONE)
             return PL_OK;
         if (pl_tables_map(tables, error) < 0)

@@ -322,7 +322,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
     if (!timeout && !s->probe && first->transmission > 1 && s->mode == PL_MODE_NORMAL)
         enter_fast(s, first);
     bool reduced = note_reduction(s, packet);
-    int64_t queue_ns = pl_explain_queue_ns(&s->explain, first);
+    int64_t queue_ns = pl_explain_queue_ns(&s->explain, first), line_ns = pl_explain_line_ns(&s->explain, first);
     s->t->most_queue_ns = queue_ns > s->t->most_queue_ns ? queue_ns : s->t->most_queue_ns;
     if (take_parts(s) < 0)
         return -1;
@@ -332,6 +332,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
     const struct pl_limits_send sent = {
         .t_ns = packet->t_ns,
         .queue_ns = queue_ns,
+        .line_ns = line_ns,
         .rtt_ns = pl_transfer_rtt_ns(s->t, packet->t_ns),
         .segment_ns = pl_explain_segment_ns(s->t, packet->t_ns),
         .una = s->una,

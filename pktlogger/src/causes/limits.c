@@ -1,6 +1,7 @@
 /* Implements limits.h. The gap between two packets is judged when the second one is sent; until its round is over, it
  * waits among the spans. */
 #include "limits.h"
+
 #include "round.h"
 #include "send_buffer.h"
 
@@ -20,7 +21,9 @@ struct pl_limits {
     struct pl_round rounds_before[PL_STEADY_ROUNDS]; /* by their numbers, and that of the round */
     uint32_t number;                                 /* of the round */
     uint64_t first;                                  /* where it began to send */
+    uint64_t high;                                   /* end of the last byte sent */
     bool started, full, missed, clocked;
+    bool held;       /* the receiver's window held the sender up for the first part of this gap, until it had room */
     bool answered;   /* data of the peer came in this gap */
     uint64_t probed; /* the end of what had been sent when a probe repaired a loss; 0: none waits for its answer */
     enum pl_sender_mode mode;
@@ -33,13 +36,13 @@ struct pl_limits {
     int64_t waits_ns; /* since when an acknowledgement of new data has been awaited */
     struct pl_send_buffer buffer;
     struct pl_samples_of round_samples; /* those of the path, from the round on */
-    size_t down_at, late_at;            /* the first span of each that is not over */
+    size_t down_at, late_at, busy_at;   /* the first span of each that is not over */
     enum pl_limit_cause last_cause;
 };
 
 static struct pl_round fresh_round(uint64_t end, int64_t now_ns)
 {
-    return (struct pl_round){.end = end, .t0_ns = now_ns, .queue_ns = -1};
+    return (struct pl_round){.end = end, .t0_ns = now_ns, .queue_ns = -1, .line_ns = -1};
 }
 
 static int64_t at_least(int64_t ns, int64_t least_ns)
@@ -83,57 +86,66 @@ static uint32_t first_steady(const struct pl_limits *l)
     return l->number + 1 > PL_STEADY_ROUNDS ? l->number + 1 - PL_STEADY_ROUNDS : 0;
 }
 
-/* What the samples of this round show, up to now. */
-static struct pl_samples_seen round_seen(struct pl_limits *l, int64_t now_ns)
+/* Whether the program has given its last octet by then. */
+static bool finished(const struct pl_limits *l, int64_t t_ns)
 {
-    return pl_samples_near(&l->round_samples, l->round.t0_ns, now_ns, l->rounds.mss);
+    return l->path.samples.written_ns && t_ns >= l->path.samples.written_ns;
 }
 
-static bool unheld(struct pl_samples_seen seen)
+/* True when the program has data to send at every moment of a time, and had begun to send them when `sent` were sent. */
+static bool never_idle(const struct pl_limits *l, int64_t t0_ns, uint64_t sent)
 {
-    return (seen.unsent + seen.idle) * 2 > seen.n;
+    return l->path.always_data && !finished(l, t0_ns) && sent - l->first > l->path.opening_bytes;
+}
+
+/* Whether the line was idle for long while this round was sent: then no queue that it met shows the path's rate. */
+static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
+{
+    int64_t t0_ns = l->round.t0_ns;
+    return l->path.busy && (double)pl_time_spans_cover(l->path.busy, &l->busy_at, t0_ns, now_ns) <
+                               PL_BUSY_LINE * (double)(now_ns - t0_ns);
+}
+
+/* What program, kernel and box say of the round that is over, or cut, now. */
+static void know_round(struct pl_limits *l, int64_t now_ns)
+{
+    struct pl_round *round = &l->round;
+    struct pl_evidence known = pl_evidence_over(&l->round_samples, round->t0_ns, now_ns, l->rounds.mss);
+    round->t1_ns = now_ns;
+    round->unheld = (known.seen.unsent + known.seen.idle) * 2 > known.seen.n || finished(l, round->t0_ns);
+    round->spent = known.seen.spent * 2 > known.seen.n;
+    round->idle = pl_idle(&known) && !l->path.always_data && !finished(l, round->t0_ns);
+    round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
+    round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;
+    round->unpaced = known.seen.unpaced && (l->path.always_data || pl_unsent(&known));
+    round->slow = known.slow;
+    round->shut = known.window == PL_YES || (round->shut && known.window != PL_NO);
+    round->line_idle = round->line_ns >= l->rounds.standing_ns && line_was_idle(l, now_ns);
 }
 
 static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    bool relabel = false;
-    l->round.t1_ns = sent->t_ns;
-    struct pl_samples_seen seen = round_seen(l, sent->t_ns);
-    l->round.unheld = unheld(seen);
-    l->round.spent = seen.spent * 2 > seen.n;
-    l->round.pace_bytes_per_s = seen.pace_bytes_per_s;
-    l->round.kernel_pace_bytes_per_s = seen.kernel_pace_bytes_per_s;
+    struct pl_judged judged = {.cause = l->last_cause};
+    know_round(l, sent->t_ns);
     if (l->mode == PL_MODE_NORMAL && l->round.flight)
-        l->last_cause = pl_round_judge(&l->rounds, &l->round, &relabel);
-    pl_spans_close(&l->spans, l->last_cause);
+        judged = pl_round_judge(&l->rounds, &l->round);
+    l->last_cause = judged.cause;
+    pl_spans_close(&l->spans, judged.cause, judged.left);
     l->rounds_before[l->number % PL_STEADY_ROUNDS] = l->round;
-    for (uint32_t number = first_steady(l); relabel && number <= l->number; number++)
-        if (pl_round_may_be(&l->rounds_before[number % PL_STEADY_ROUNDS], l->last_cause))
-            pl_spans_rename(&l->spans, number, l->last_cause);
+    for (uint32_t number = first_steady(l); judged.relabel && number <= l->number; number++)
+        if (pl_round_may_be(&l->rounds_before[number % PL_STEADY_ROUNDS], judged.cause))
+            pl_spans_rename(&l->spans, number, judged.cause);
     l->number++;
     l->round = fresh_round(sent->high, sent->t_ns);
     pl_spans_let_go(&l->spans, first_steady(l));
-}
-
-/* What the round before says of one that does not come to its end, as far as this one does not contradict it. */
-static enum pl_limit_cause carried(struct pl_limits *l, int64_t now_ns)
-{
-    if (l->last_cause != PL_LIMIT_SEND_BUFFER)
-        return l->last_cause;
-    if (l->round.shut)
-        return PL_LIMIT_RECEIVER_WINDOW;
-    return unheld(round_seen(l, now_ns)) ? pl_round_window(&l->rounds) : PL_LIMIT_SEND_BUFFER;
 }
 
 /* A round that does not come to its end has the cause of the one before. Where that was not slow start, which lets a
  * queue grow before it fills the line, a queue tells more. */
 static void cut_round(struct pl_limits *l, int64_t now_ns)
 {
-    bool standing = l->round.queue_ns >= l->rounds.standing_ns && l->last_cause != PL_LIMIT_SLOW_START;
-    l->round.pace_bytes_per_s = round_seen(l, now_ns).pace_bytes_per_s;
-    pl_spans_close(&l->spans, pl_round_at_pace(&l->round) ? PL_LIMIT_PACING
-                              : standing                  ? PL_LIMIT_PATH_RATE
-                                                          : carried(l, now_ns));
+    know_round(l, now_ns);
+    pl_spans_close(&l->spans, pl_round_carry(&l->rounds, &l->round, l->last_cause), false);
     l->round = fresh_round(l->round.end, now_ns);
 }
 
@@ -186,12 +198,6 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
     return silent_ns >= at_least(l->path.min_rtt_ns / (woken ? 4 : 12), 4 * MS);
 }
 
-/* True when the program has data to send at every moment, and has begun to send them. */
-static bool never_idle(const struct pl_limits *l, const struct pl_limits_send *sent)
-{
-    return l->path.always_data && sent->high - sent->len - l->first > l->path.opening_bytes;
-}
-
 /* Whether data were outstanding before this packet was sent. */
 static bool outstanding(const struct pl_limits_send *sent)
 {
@@ -204,12 +210,21 @@ static bool unanswered(const struct pl_limits *l, const struct pl_limits_send *s
     return outstanding(sent) && sent->t_ns - l->waits_ns > l->path.min_rtt_ns + DELAYED_ACK_NS;
 }
 
-/* Which window kept the sender waiting. */
-static enum pl_limit_cause window_cause(const struct pl_limits *l)
+/* Whether the receiver's window held the sender up until t_ns: it left no room by the packets, and the kernel does not
+ * say otherwise; or the kernel says so. */
+static bool window_held(const struct pl_limits *l, const struct pl_evidence *known)
 {
-    if (l->full)
+    return known->window == PL_YES || (l->full && known->window != PL_NO);
+}
+
+/* Which window kept the sender waiting. */
+static enum pl_limit_cause window_cause(const struct pl_limits *l, bool full, enum pl_answer slow)
+{
+    if (full)
         return PL_LIMIT_RECEIVER_WINDOW;
-    return l->last_cause == PL_LIMIT_SLOW_START ? PL_LIMIT_SLOW_START : pl_round_window(&l->rounds);
+    if (slow == PL_UNKNOWN && l->last_cause == PL_LIMIT_SLOW_START)
+        return PL_LIMIT_SLOW_START;
+    return pl_round_window(&l->rounds, slow);
 }
 
 static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *sent)
@@ -225,15 +240,22 @@ static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *se
  * given enough; where nothing was, the size of the queue or what its silences have in common shows the send buffer. */
 static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    struct pl_samples_seen seen = pl_samples_near(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
-    bool sized = seen.n && seen.sized, room = sized && !seen.full && never_idle(l, sent);
+    int64_t since_ns = l->room_ns > l->gap.t0_ns ? l->room_ns : l->gap.t0_ns;
+    struct pl_evidence known;
+    if (l->full && since_ns > l->gap.t0_ns) {
+        known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, since_ns, l->rounds.mss);
+        l->held = window_held(l, &known);
+    }
+    known = pl_evidence_over(&l->path.samples, since_ns, sent->t_ns, l->rounds.mss);
+    bool always = never_idle(l, since_ns, sent->high - sent->len), sized = known.seen.n && known.seen.sized;
+    bool given = pl_unsent(&known) || finished(l, since_ns) || (always && sized && !known.seen.full);
     if (sent->reduced && outstanding(sent))
-        return PL_LIMIT_ECN;              /* the flight had to shrink first */
-    if (seen.unsent * 2 > seen.n || room) /* behind a full window Linux waits for room for a super-packet */
-        return l->full ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
-    if (sized ? seen.full : buffer_was_full(l, sent))
+        return PL_LIMIT_ECN;             /* the flight had to shrink first */
+    if (known.buffer != PL_YES && given) /* behind a full window Linux waits for room for a super-packet */
+        return window_held(l, &known) ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
+    if (known.buffer == PL_YES || (sized ? known.seen.full : buffer_was_full(l, sent)))
         return PL_LIMIT_SEND_BUFFER;
-    return never_idle(l, sent) ? SILENCE : PL_LIMIT_APPLICATION;
+    return always ? SILENCE : PL_LIMIT_APPLICATION;
 }
 
 /* True when the peer's data came and all that had been sent is acknowledged: what is sent then is the next message. */
@@ -243,18 +265,20 @@ static bool answered(const struct pl_limits *l, const struct pl_limits_send *sen
 }
 
 /* True when the program waited for its peer, as with request and response. */
-static bool awaited_answer(struct pl_limits *l, const struct pl_limits_send *sent)
+static bool awaited_answer(const struct pl_limits *l, const struct pl_limits_send *sent,
+                           const struct pl_evidence *known)
 {
-    struct pl_samples_seen seen = pl_samples_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
-    return answered(l, sent) && !never_idle(l, sent) && seen.unsent * 2 <= seen.n;
+    return answered(l, sent) && !never_idle(l, l->gap.t0_ns, sent->high - sent->len) &&
+           !(known->within && pl_unsent(known));
 }
 
 /* What a gap without silence shows: where most samples taken in it say that the program had given no more, it is so
  * before the acknowledgements come, too. */
-static int unsilent_cause(struct pl_limits *l, const struct pl_limits_send *sent)
+static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *known)
 {
-    struct pl_samples_seen seen = pl_samples_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
-    return seen.idle * 2 > seen.n && !l->path.always_data ? IDLE : OF_ROUND;
+    if (known->buffer == PL_YES)
+        return PL_LIMIT_SEND_BUFFER;
+    return known->within && pl_idle(known) && !l->path.always_data ? IDLE : OF_ROUND;
 }
 
 static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
@@ -267,6 +291,12 @@ static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
 static bool covered(const struct pl_limits *l, const struct pl_time_spans *spans, size_t *at, int64_t now_ns)
 {
     return spans && pl_time_spans_cover(spans, at, l->gap.t0_ns, now_ns) * 2 > now_ns - l->gap.t0_ns;
+}
+
+/* True when all that the program ever gave had been sent: only a repair was to come. */
+static bool all_was_sent(const struct pl_limits *l)
+{
+    return l->path.data_end && l->high >= l->path.data_end;
 }
 
 /* The cause of the gap that a packet ends, or OF_ROUND, or SILENCE. */
@@ -284,18 +314,24 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     if (closed_time(l, sent->t_ns) * 2 > length_ns)
         return PL_LIMIT_ZERO_WINDOW;
     bool late = covered(l, l->path.late, &l->late_at, sent->t_ns);
+    if (!late && all_was_sent(l) && (sent->repair || sent->mode == PL_MODE_FAST))
+        return PL_LIMIT_FAST_RECOVERY;
+    struct pl_evidence known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
+    bool full = window_held(l, &known);
+    if (!late && all_was_sent(l))
+        return window_cause(l, false, known.slow);
     if (!late && sent->repair)
-        return l->full ? PL_LIMIT_RECEIVER_WINDOW : PL_LIMIT_FAST_RECOVERY;
+        return full ? PL_LIMIT_RECEIVER_WINDOW : PL_LIMIT_FAST_RECOVERY;
     if (!late && unanswered(l, sent))
-        return window_cause(l);
-    if (!late && awaited_answer(l, sent))
+        return window_cause(l, full, known.slow);
+    if (!late && awaited_answer(l, sent, &known))
         return PL_LIMIT_APPLICATION;
     bool judged = sent->window_known || !outstanding(sent); /* else the window may be what it waited for */
     if (judged && l->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return silence_cause(l, sent);
     if (late)
         return PL_LIMIT_EMULATOR_LATE;
-    return l->full ? PL_LIMIT_RECEIVER_WINDOW : unsilent_cause(l, sent);
+    return full ? PL_LIMIT_RECEIVER_WINDOW : unsilent_cause(l, &known);
 }
 
 /* Where the path came up again, before until_ns, within a gap that began while it was down, the gap is two: that of the
@@ -330,10 +366,10 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     if (end_of_recovery(l) < 0 || end_of_outage(l, sent->t_ns) < 0)
         return -1;
-    l->buffer.woken = false; /* until a look at the buffer says so of this gap */
+    l->buffer.woken = l->held = false; /* until a look at the silence says so of this gap */
     int cause = gap_cause(l, sent);
     bool idle = cause == PL_LIMIT_APPLICATION;
-    if ((idle || cause == SILENCE) && l->full && !answered(l, sent) && l->room_ns > l->gap.t0_ns &&
+    if ((idle || cause == SILENCE) && l->held && !answered(l, sent) &&
         end_gap(l, l->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
         return -1;
     if (idle && l->room_ns >= 0 && sent->t_ns - l->room_ns >= IDLE_RESTART_NS + l->path.min_rtt_ns) {
@@ -380,6 +416,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     if (!outstanding(sent))
         l->waits_ns = sent->t_ns;
     enter_mode(l, sent);
+    l->high = sent->high;
     l->gap.packets++;
     l->gap.bytes += sent->len;
     l->gap.window_bytes = sent->window;
@@ -391,6 +428,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->clocked = at_once(l, sent->t_ns, 8);
     l->round.flight = flight > l->round.flight ? flight : l->round.flight;
     l->round.queue_ns = pl_least_queue(l->round.queue_ns, sent->queue_ns);
+    l->round.line_ns = pl_least_queue(l->round.line_ns, sent->line_ns);
     l->round.work_ns += (double)l->path.segment_ns * sent->len / l->rounds.mss;
     l->room_ns = l->recovered_ns = -1;
     l->closed_sum_ns = 0;
@@ -471,7 +509,7 @@ void pl_limits_free(struct pl_limits *l)
     if (l->mode == PL_MODE_NORMAL)
         cut_round(l, l->gap.t0_ns);
     else
-        pl_spans_close(&l->spans, l->last_cause);
+        pl_spans_close(&l->spans, l->last_cause, false);
     pl_spans_end(&l->spans);
     free(l);
 }

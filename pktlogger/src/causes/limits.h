@@ -6,7 +6,7 @@
 #ifndef PL_LIMITS_H
 #define PL_LIMITS_H
 
-#include "send_samples.h"
+#include "evidence.h"
 #include "spans.h"
 #include "transfer.h"
 
@@ -20,6 +20,8 @@ struct pl_limits_path {
     const struct pl_time_spans *down; /* when nothing passed the path, as the sender felt it; NULL: never */
     bool up_known;                    /* they end when the path was up again, not when the sender heard of it */
     const struct pl_time_spans *late; /* when the box was late, likewise */
+    const struct pl_time_spans *busy; /* when the line was, by the box's record; NULL: not known */
+    uint64_t data_end;                /* behind the last byte that is ever sent; 0: not known */
     struct pl_samples_of samples;     /* of the sender's socket */
     bool always_data;                 /* its program never has nothing to send, once it sends its data: */
     uint64_t opening_bytes;           /* before, it may wait for answers; less than PL_OPENING_BYTES counts as that */
@@ -30,13 +32,13 @@ struct pl_limits_path {
 
 enum pl_sender_mode { PL_MODE_NORMAL, PL_MODE_FAST, PL_MODE_TIMEOUT };
 
-/* The sender after a data packet. queue_ns: how long its first part waited in queues; -1: not known. rtt_ns: the
- * round-trip time without queues at this moment; 0: as before the first packet. segment_ns: what the line of the path
- * takes for a full segment at this moment; 0: as before the first packet. `timeout`: a time-out sent it; `probe`:
- * it is a tail-loss probe, which repeats what was outstanding, and a `repair` if that had been lost. `reduced`: the
- * sender reduced its congestion window for marks since the packet before. */
+/* The sender after a data packet. queue_ns: how long its first part waited in queues, and line_ns: in that of the box,
+ * by its record; -1: not known. rtt_ns: the round-trip time without queues at this moment; 0: as before the first
+ * packet. segment_ns: what the line of the path takes for a full segment at this moment; 0: as before the first packet.
+ * `timeout`: a time-out sent it; `probe`: it is a tail-loss probe, which repeats what was outstanding, and a `repair` if
+ * that had been lost. `reduced`: the sender reduced its congestion window for marks since the packet before. */
 struct pl_limits_send {
-    int64_t t_ns, queue_ns, rtt_ns, segment_ns;
+    int64_t t_ns, queue_ns, line_ns, rtt_ns, segment_ns;
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
     uint32_t len, window;
     bool window_known, timeout, probe, repair, reduced;

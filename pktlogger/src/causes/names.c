@@ -37,7 +37,7 @@ static const struct pl_cause_row limits[PL_LIMIT_N] = {
         "The bottleneck worked all the time.",
         "No setting of the ends helps; only a faster path does, or less traffic on it."},
     [PL_LIMIT_FAST_RECOVERY] = {"fast_recovery", "fast recovery", "recovery",
-        "A fast recovery was under way, or the sender waited until the tail-loss probe was due that repaired a loss.",
+        "A fast recovery was under way; or all data had been sent, and a loss was still to be repaired.",
         NULL},
     [PL_LIMIT_TIMEOUT] = {"timeout", "time-outs and what followed them", "recovery",
         "The sender waited for a retransmission time-out, or its recovery was under way.", NULL},

@@ -45,15 +45,17 @@ static bool light(const struct pl_round *round)
 
 static bool paced(const struct pl_round *round, bool still)
 {
-    if (round->packets < PACED_PACKETS || round->time_ns <= 0)
+    if (round->packets < PACED_PACKETS || round->time_ns <= 0 || round->unpaced)
         return false;
     double uneven = round->unevenness * round->bytes / (round->time_ns * round->time_ns);
     return (uneven < EVEN && round->clocked < CLOCKED_SHARE * round->bytes) || (still && uneven < VERY_EVEN);
 }
 
-bool pl_round_at_pace(const struct pl_round *round)
+/* True when it was sent at the rate that its program allows, whatever the path could carry: few packets tell, too, for
+ * the kernel waits after each for as long as the rate asks. */
+static bool at_pace(const struct pl_round *round)
 {
-    return round->packets >= PACED_PACKETS && round->pace_bytes_per_s &&
+    return round->time_ns > 0 && round->pace_bytes_per_s &&
            round->bytes * NS_PER_S >= AT_PACE * (double)round->pace_bytes_per_s * round->time_ns;
 }
 
@@ -65,6 +67,12 @@ static bool at_kernel_pace(const struct pl_round *round)
     return paced > 0 && bytes >= AT_PACE * paced && bytes <= PAST_PACE * paced;
 }
 
+/* True when no packet missed a queue, and the line was busy. */
+static bool standing(const struct pl_rounds *rounds, const struct pl_round *round)
+{
+    return round->queue_ns >= rounds->standing_ns && !round->line_idle;
+}
+
 bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)
 {
     if (cause == PL_LIMIT_RECEIVER_WINDOW)
@@ -72,36 +80,70 @@ bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)
     return cause != PL_LIMIT_SEND_BUFFER || !(round->unheld || round->shut || round->blind);
 }
 
-enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel)
+/* What is left when neither the program's rate nor the path's, nor slow start, shows. */
+static enum pl_limit_cause rest(struct pl_rounds *rounds, const struct pl_round *round, bool still)
 {
-    bool still = steady(rounds, round), grew = grown(rounds, round);
-    enum pl_limit_cause cause = pl_round_window(rounds);
-    *relabel = false;
-    rounds->last_flight = round->flight;
-    rounds->filled = rounds->filled || round->queue_ns >= rounds->standing_ns;
-    if (pl_round_at_pace(round))
-        return PL_LIMIT_PACING;
-    if (round->queue_ns >= rounds->standing_ns && !(grew && rounds->opening && light(round)))
-        return PL_LIMIT_PATH_RATE;
-    if (grew && rounds->opening)
-        return PL_LIMIT_SLOW_START;
-    if (round->flight >= 2 * (uint64_t)rounds->mss) /* less is what a program says before its data */
-        rounds->opening = false;
-    if (rounds->filled && busy(round))
-        return PL_LIMIT_PATH_RATE;
     bool held = still && pl_round_may_be(round, PL_LIMIT_SEND_BUFFER);
     if (held && !rounds->reduced)
         rounds->cap = round->flight;
     if (paced(round, still && !rounds->reduced && !round->blind))
-        cause = PL_LIMIT_PACING;
-    else if (still && pl_round_may_be(round, PL_LIMIT_RECEIVER_WINDOW))
-        cause = PL_LIMIT_RECEIVER_WINDOW;
-    else if (held && rounds->cap && round->flight + rounds->mss >= rounds->cap)
-        cause = PL_LIMIT_SEND_BUFFER;
-    else if (at_kernel_pace(round))
-        cause = PL_LIMIT_PACING;
-    else if (round->spent && !round->shut && !round->blind)
-        cause = PL_LIMIT_SEND_BUFFER;
-    *relabel = still && cause != pl_round_window(rounds);
-    return cause;
+        return PL_LIMIT_PACING;
+    if (still && pl_round_may_be(round, PL_LIMIT_RECEIVER_WINDOW))
+        return PL_LIMIT_RECEIVER_WINDOW;
+    if (held && rounds->cap && round->flight + rounds->mss >= rounds->cap)
+        return PL_LIMIT_SEND_BUFFER;
+    if (at_kernel_pace(round))
+        return PL_LIMIT_PACING;
+    if (round->spent && !round->shut && !round->blind)
+        return PL_LIMIT_SEND_BUFFER;
+    if (round->idle)
+        return PL_LIMIT_APPLICATION;
+    return pl_round_window(rounds, round->slow);
+}
+
+struct pl_judged pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round)
+{
+    bool still = steady(rounds, round);
+    bool slow = grown(rounds, round) && rounds->opening && round->slow != PL_NO && !round->idle;
+    rounds->last_flight = round->flight;
+    rounds->filled = rounds->filled || standing(rounds, round);
+    if (at_pace(round))
+        return (struct pl_judged){.cause = PL_LIMIT_PACING};
+    if (standing(rounds, round) && !(slow && light(round)))
+        return (struct pl_judged){.cause = PL_LIMIT_PATH_RATE};
+    if (slow)
+        return (struct pl_judged){.cause = PL_LIMIT_SLOW_START};
+    if (round->flight >= 2 * (uint64_t)rounds->mss &&
+        round->slow != PL_YES) /* less is what a program says before its data */
+        rounds->opening = false;
+    if (rounds->filled && busy(round) && !round->line_idle)
+        return (struct pl_judged){.cause = PL_LIMIT_PATH_RATE};
+    enum pl_limit_cause cause = rest(rounds, round, still);
+    bool left = cause == pl_round_window(rounds, round->slow);
+    return (struct pl_judged){.cause = cause, .left = left, .relabel = still && !left};
+}
+
+enum pl_limit_cause pl_round_carry(const struct pl_rounds *rounds, const struct pl_round *round,
+                                   enum pl_limit_cause before)
+{
+    enum pl_limit_cause window = pl_round_window(rounds, round->slow);
+    if (at_pace(round))
+        return PL_LIMIT_PACING;
+    if (standing(rounds, round) && (before != PL_LIMIT_SLOW_START || round->slow == PL_NO))
+        return PL_LIMIT_PATH_RATE;
+    switch (before) {
+    case PL_LIMIT_SLOW_START:
+        return round->slow == PL_NO ? window : before;
+    case PL_LIMIT_CONGESTION_AVOIDANCE:
+    case PL_LIMIT_ECN:
+        return round->slow == PL_YES ? window : before;
+    case PL_LIMIT_SEND_BUFFER:
+        return round->shut ? PL_LIMIT_RECEIVER_WINDOW : round->unheld ? window : before;
+    case PL_LIMIT_PACING:
+        return round->unpaced ? window : before;
+    case PL_LIMIT_PATH_RATE:
+        return round->line_idle ? window : before;
+    default:
+        return before;
+    }
 }

@@ -3,7 +3,10 @@
 #ifndef PL_ROUND_H
 #define PL_ROUND_H
 
+#include "evidence.h"
 #include "transfer.h"
+
+#define PL_BUSY_LINE 0.9 /* of a round's time: else no queue that stood is the path's rate */
 
 /* Sums over the gaps of a round that do not show their cause. */
 struct pl_round {
@@ -15,13 +18,19 @@ struct pl_round {
     int64_t queue_ns;                  /* smallest; -1: not known */
     double time_ns, bytes, unevenness; /* unevenness: sum of gap² / bytes */
     bool paused;                       /* the application had nothing to send */
-    bool unheld;                       /* by most samples, data were unsent or the send buffer had room */
+    bool unheld;                       /* by most samples, data were unsent or the send buffer had room; or the
+                                          program had given all */
     bool shut;                         /* the receiver's window left no room for the packet before, once at least */
     bool blind;                        /* the receiver's window is not known */
     double clocked;                    /* bytes sent at once after an acknowledgement */
+    bool idle;                         /* by most samples, the program had given no more */
     bool spent;                        /* by most samples, all that the send buffer holds was sent, and it was full */
     uint64_t pace_bytes_per_s;         /* the most that the program allows; 0: not known */
     uint64_t kernel_pace_bytes_per_s;  /* what congestion control allows that never reduced ssthresh; 0: not known */
+    bool unpaced;                      /* neither congestion control nor an option nor the program paces */
+    int64_t line_ns;                   /* the smallest queue in the box, by its record; -1: not known */
+    bool line_idle;                    /* such a queue stood, and yet the line was idle for long */
+    enum pl_answer slow;               /* the congestion window is that of slow start, by the kernel */
 };
 
 /* What earlier rounds tell. */
@@ -40,20 +49,29 @@ struct pl_rounds {
 
 enum { PL_STEADY_ROUNDS = 4 };
 
-/* What the congestion window past slow start is. */
-static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds)
+/* What the congestion window is when it limits. Where the kernel does not say that slow start goes on, it is over. */
+static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds, enum pl_answer slow)
 {
+    if (slow == PL_YES)
+        return PL_LIMIT_SLOW_START;
     return rounds->marked ? PL_LIMIT_ECN : PL_LIMIT_CONGESTION_AVOIDANCE;
 }
-
-/* True when it was sent at the rate that its program allows, whatever the path could carry. */
-bool pl_round_at_pace(const struct pl_round *round);
 
 /* False where the round's own evidence contradicts this cause. */
 bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause);
 
-/* The cause of a round that is over. *relabel: the steady rounds before it that may have this cause have
+/* `left`: nothing but the congestion window is left. `relabel`: the steady rounds before that may have this cause have
  * it, too. */
-enum pl_limit_cause pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round, bool *relabel);
+struct pl_judged {
+    enum pl_limit_cause cause;
+    bool left, relabel;
+};
+
+/* The cause of a round that is over. */
+struct pl_judged pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round);
+
+/* The cause of a round that does not come to its end: that of the round before, as far as nothing contradicts it. */
+enum pl_limit_cause pl_round_carry(const struct pl_rounds *rounds, const struct pl_round *round,
+                                   enum pl_limit_cause before);
 
 #endif

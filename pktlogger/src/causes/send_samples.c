@@ -2,6 +2,7 @@
  * (sk_stream_write_space), so one that waits has more than two thirds of it in use. */
 #include "send_samples.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +24,16 @@ enum column {
     PACE,
     KERNEL_PACE,
     SSTHRESH,
+    CWND,
+    CA_STATE,
+    RWND,
+    SNDBUF_TIME,
+    WRITTEN,
+    CONGESTION,
+    ALWAYS,
     COLUMNS
 };
+enum { STATE_CWR = 2, STATE_RECOVERY = 3 }; /* of ca_state: the window shrinks to ssthresh */
 
 static const struct {
     const char *name;
@@ -42,6 +51,13 @@ static const struct {
     [PACE] = {"max_pacing_rate_bytes_per_s", UINT64_MAX, false},
     [KERNEL_PACE] = {"pacing_rate_bytes_per_s", UINT64_MAX, false},
     [SSTHRESH] = {"snd_ssthresh", UINT32_MAX, false},
+    [CWND] = {"snd_cwnd", UINT32_MAX, false},
+    [CA_STATE] = {"ca_state", UINT8_MAX, false},
+    [RWND] = {"rwnd_limited_us", INT64_MAX / 2000, false},
+    [SNDBUF_TIME] = {"sndbuf_limited_us", INT64_MAX / 2000, false},
+    [WRITTEN] = {"written_ns", INT64_MAX / 2, false},
+    [CONGESTION] = {"congestion", 0, false}, /* a name */
+    [ALWAYS] = {"always_data", 1, false},
 };
 
 /* Which columns a file has, in its order. */
@@ -66,12 +82,34 @@ static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, char st
     return stop ? at + 1 : at;
 }
 
+/* Reads a name of letters, digits, '_' and '-' up to `stop` or the end of the line. Returns what is behind it, or NULL. */
+static const uint8_t *read_control(const uint8_t *at, const uint8_t *end, char stop, uint64_t *value)
+{
+    const uint8_t *first = at;
+    while (at < end && (isalnum(*at) || *at == '_' || *at == '-'))
+        at++;
+    *value = pl_control_named((const char *)first, (size_t)(at - first));
+    if (stop ? at == end || *at != (uint8_t)stop : at != end)
+        return NULL;
+    return stop ? at + 1 : at;
+}
+
+/* An empty value is not known, and *value stays. */
+static const uint8_t *read_value(const uint8_t *at, const uint8_t *end, char stop, enum column column, uint64_t *value)
+{
+    if (!columns[column].needed && (stop ? at < end && *at == (uint8_t)stop : at == end))
+        return stop ? at + 1 : at;
+    return column == CONGESTION ? read_control(at, end, stop, value)
+                                : read_number(at, end, stop, columns[column].most, value);
+}
+
 static bool read_line(const uint8_t *at, const uint8_t *end, const struct header *header, struct pl_send_sample *sample)
 {
-    uint64_t values[COLUMNS] = {[TOTAL_RTO] = PL_NO_TOTAL_RTO};
+    uint64_t values[COLUMNS] = {
+        [TOTAL_RTO] = PL_NO_TOTAL_RTO, [RWND] = PL_NOT_COUNTED, [SNDBUF_TIME] = PL_NOT_COUNTED, [ALWAYS] = UINT64_MAX};
     for (int i = 0; i < header->n; i++) {
         enum column column = header->column[i];
-        if (!(at = read_number(at, end, i + 1 < header->n ? ',' : '\0', columns[column].most, &values[column])))
+        if (!(at = read_value(at, end, i + 1 < header->n ? ',' : '\0', column, &values[column])))
             return false;
     }
     *sample = (struct pl_send_sample){
@@ -86,6 +124,14 @@ static bool read_line(const uint8_t *at, const uint8_t *end, const struct header
         .pace_bytes_per_s = values[PACE],
         .kernel_pace_bytes_per_s = values[KERNEL_PACE],
         .ssthresh = (uint32_t)values[SSTHRESH],
+        .cwnd = (uint32_t)values[CWND],
+        .ca_state = (uint8_t)values[CA_STATE],
+        .control = (uint8_t)values[CONGESTION],
+        .always = values[ALWAYS] == UINT64_MAX ? PL_UNKNOWN
+                  : values[ALWAYS]             ? PL_YES
+                                               : PL_NO,
+        .written_ns = (int64_t)values[WRITTEN],
+        .counted_us = {[PL_RWND_LIMITED] = values[RWND], [PL_SNDBUF_LIMITED] = values[SNDBUF_TIME]},
     };
     return true;
 }
@@ -142,12 +188,11 @@ int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, con
             if (!read_header(at, stop, &header))
                 return nc_fail(error, NC_EXIT_USAGE,
                                "'%.200s' line 1: want 't_ns,local_port,remote_port,notsent_bytes', and where they are "
-                               "known 'queued_bytes,sndbuf_bytes', 'total_rto', 'opening_bytes', "
-                               "'max_pacing_rate_bytes_per_s', 'pacing_rate_bytes_per_s' and 'snd_ssthresh'",
+                               "known more columns of FORMAT.md section 3, \"Samples\", each once",
                                name);
         } else if (!read_line(at, stop, &header, &sample))
-            return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %llu: want %d numbers with commas between", name,
-                           number, header.n);
+            return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %llu: want %d values with commas between", name, number,
+                           header.n);
         else if (PL_APPEND(&samples->list, sample) < 0)
             return nc_fail(error, NC_EXIT_FAILED, "out of memory");
         at = next;
@@ -194,7 +239,11 @@ struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, u
     size_t first = first_from(samples, &like);
     like.t_ns = INT64_MAX;
     size_t n = first_from(samples, &like) - first;
-    return (struct pl_samples_of){.first = n ? samples->list.at + first : NULL, .n = n};
+    const struct pl_send_sample *at = n ? samples->list.at + first : NULL;
+    return (struct pl_samples_of){.first = at,
+                                  .n = n,
+                                  .written_ns = n ? at[n - 1].written_ns : 0,
+                                  .always = n ? (enum pl_answer)at[n - 1].always : PL_UNKNOWN};
 }
 
 uint64_t pl_samples_opening(const struct pl_samples_of *samples)
@@ -202,15 +251,43 @@ uint64_t pl_samples_opening(const struct pl_samples_of *samples)
     return samples->n ? samples->first[samples->n - 1].opening_bytes : 0;
 }
 
-static void see(struct pl_samples_seen *seen, const struct pl_send_sample *sample, uint32_t mss)
+/* Below ssthresh a window grows by slow start, unless it shrinks to it. Where ssthresh is what it was at first, that says
+ * so of a control that is known to reduce it. */
+static void see_phase(struct pl_samples_seen *seen, const struct pl_send_sample *sample)
 {
-    bool unsent = sample->notsent_bytes >= mss, full = sample->queued_bytes > sample->sndbuf_bytes / 3 * 2;
+    bool shrinks = sample->ca_state == STATE_CWR || sample->ca_state == STATE_RECOVERY;
+    if (!sample->cwnd || !sample->ssthresh)
+        return;
+    if (shrinks || sample->cwnd >= sample->ssthresh)
+        seen->past++;
+    else if (sample->control == PL_CONTROL_WINDOW ||
+             (sample->control == PL_CONTROL_UNKNOWN && sample->ssthresh != PL_SSTHRESH_FIRST))
+        seen->slow++;
+}
+
+static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, size_t at, uint32_t mss)
+{
+    const struct pl_send_sample *sample = &of->first[at];
+    bool written = of->written_ns && sample->t_ns >= of->written_ns;
+    bool unsent = sample->notsent_bytes >= mss;
+    bool full = sample->sndbuf_bytes && !written && sample->queued_bytes > sample->sndbuf_bytes / 3 * 2;
     seen->n++;
     seen->unsent += unsent;
-    seen->full = sample->sndbuf_bytes && full;
-    seen->spent += sample->sndbuf_bytes && full && !unsent;
+    seen->full = full;
+    seen->spent += full && !unsent;
     seen->idle += sample->sndbuf_bytes && !full && !unsent;
     seen->sized = seen->sized && sample->sndbuf_bytes;
+    see_phase(seen, sample);
+}
+
+/* What the last sample before a time says of pacing. Values above INT64_MAX, "no limit", may be INT64_MAX. */
+static void see_pacing(struct pl_samples_seen *seen, const struct pl_send_sample *last)
+{
+    bool window = last->control == PL_CONTROL_WINDOW;
+    bool rate = last->control == PL_CONTROL_RATE || (!window && last->ssthresh == PL_SSTHRESH_FIRST);
+    seen->pace_bytes_per_s = last->pace_bytes_per_s;
+    seen->kernel_pace_bytes_per_s = rate ? last->kernel_pace_bytes_per_s : 0;
+    seen->unpaced = window && last->pace_bytes_per_s >= INT64_MAX;
 }
 
 struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss)
@@ -220,12 +297,9 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
         samples->at++;
     size_t i = samples->at;
     for (; i < samples->n && samples->first[i].t_ns < t1_ns; i++)
-        see(&seen, &samples->first[i], mss);
-    if (i) {
-        const struct pl_send_sample *last = &samples->first[i - 1];
-        seen.pace_bytes_per_s = last->pace_bytes_per_s;
-        seen.kernel_pace_bytes_per_s = last->ssthresh == PL_SSTHRESH_FIRST ? last->kernel_pace_bytes_per_s : 0;
-    }
+        see(&seen, samples, i, mss);
+    if (i)
+        see_pacing(&seen, &samples->first[i - 1]);
     return seen;
 }
 
@@ -234,9 +308,10 @@ struct pl_samples_seen pl_samples_near(struct pl_samples_of *samples, int64_t t0
     struct pl_samples_seen seen = pl_samples_over(samples, t0_ns, t1_ns, mss);
     if (seen.n || samples->n == 0)
         return seen;
-    const struct pl_send_sample *next = samples->first + samples->at;
-    bool behind = samples->at == 0 || (samples->at < samples->n && next->t_ns - t1_ns < t0_ns - next[-1].t_ns);
-    see(&seen, behind ? next : next - 1, mss);
+    size_t next = samples->at;
+    bool behind =
+        next == 0 || (next < samples->n && samples->first[next].t_ns - t1_ns < t0_ns - samples->first[next - 1].t_ns);
+    see(&seen, samples, behind ? next : next - 1, mss);
     return seen;
 }
 
@@ -263,4 +338,23 @@ enum pl_counted pl_samples_timeout(const struct pl_samples_of *samples, int64_t 
         return PL_COUNTED_NONE;
     bool one = before && samples->first[at].t_ns - samples->first[before - 1].t_ns < LEAST_TIMEOUT_NS;
     return one ? PL_COUNTED_ONE : PL_COUNTED_UNKNOWN;
+}
+
+/* A counter is known at samples alone, in steps of a jiffy. So of a span between two of them a least and a most are
+ * known. Before its first sample a connection may have counted all that this says. */
+enum pl_answer pl_samples_counted(const struct pl_samples_of *samples, enum pl_counter counter, int64_t t0_ns,
+                                  int64_t t1_ns)
+{
+    size_t behind = first_behind(samples, t1_ns - 1), before = first_behind(samples, t0_ns);
+    if (behind == samples->n)
+        return PL_UNKNOWN;
+    const struct pl_send_sample *to = &samples->first[behind], *from = before ? &samples->first[before - 1] : NULL;
+    if (to->counted_us[counter] == PL_NOT_COUNTED || (from && from->counted_us[counter] == PL_NOT_COUNTED))
+        return PL_UNKNOWN;
+    double half_ns = (double)(t1_ns - t0_ns) / 2, most_ns = (double)to->counted_us[counter] * 1e3, least_ns = 0;
+    if (from) {
+        most_ns -= (double)from->counted_us[counter] * 1e3;
+        least_ns = most_ns - ((double)to->t_ns - (double)from->t_ns - 2 * half_ns);
+    }
+    return least_ns > half_ns ? PL_YES : most_ns < half_ns ? PL_NO : PL_UNKNOWN;
 }

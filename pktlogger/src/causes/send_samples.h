@@ -6,20 +6,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control.h"
 #include "nc_error.h"
 #include "vector.h"
 
 enum { PL_NO_TOTAL_RTO = UINT16_MAX + 1, PL_SSTHRESH_FIRST = INT32_MAX };
+#define PL_NOT_COUNTED UINT64_MAX
+
+enum pl_answer { PL_UNKNOWN, PL_NO, PL_YES };
+
+/* The kernel's counters of the time that a connection has spent so. */
+enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
 
 /* sndbuf_bytes 0: not known, nor is queued_bytes. total_rto: the connection's time-outs so far; PL_NO_TOTAL_RTO: not
  * known. opening_bytes: what its program sent with waits for answers before it always had data; 0: not known yet.
  * pace_bytes_per_s: the rate of payload that its program allows (SO_MAX_PACING_RATE), and kernel_pace_bytes_per_s: the
- * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known. */
+ * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known, nor
+ * is a cwnd of 0. counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last octet; 0: not
+ * known, or not yet. */
 struct pl_send_sample {
-    int64_t t_ns;
-    uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s;
-    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, ssthresh;
+    int64_t t_ns, written_ns;
+    uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s, counted_us[PL_COUNTER_N];
+    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh;
     uint16_t local_port, remote_port;
+    uint8_t ca_state, control, always; /* always: its program always has data to send; an enum pl_answer */
 };
 
 /* In order of ports, and then of time. It starts as {0}. */
@@ -27,22 +37,27 @@ struct pl_send_samples {
     PL_VECTOR(struct pl_send_sample) list;
 };
 
-/* Some of the samples, of one connection. `at`: the first that is not over, for pl_samples_over. */
+/* Some of the samples, of one connection. `at`: the first that is not over, for pl_samples_over. written_ns: when its
+ * program had given its last octet; 0: not known. `always`: until then it always has data. */
 struct pl_samples_of {
     const struct pl_send_sample *first;
     size_t n, at;
+    int64_t written_ns;
+    enum pl_answer always;
 };
 
-/* What the samples of a span of time show. */
+/* What the samples of a span of time show. A writer that has written all waits for no room. */
 struct pl_samples_seen {
     uint32_t n;
-    uint32_t unsent; /* had a full segment or more unsent */
-    uint32_t idle;   /* had less than a segment unsent, and a buffer with room: the program had given no more */
-    uint32_t spent;  /* had less than a segment unsent, and a buffer in which a waiting writer finds no room */
-    bool sized;      /* the buffer's size is known in all of them */
-    bool full;       /* the last one had a buffer in which a waiting writer finds no room */
+    uint32_t slow, past; /* were in slow start, or past it; neither: BBR, say */
+    uint32_t unsent;     /* had a full segment or more unsent */
+    uint32_t idle;       /* had less than a segment unsent, and a buffer with room: the program had given no more */
+    uint32_t spent;      /* had less than a segment unsent, and a buffer in which a waiting writer finds no room */
+    bool sized;          /* the buffer's size is known in all of them */
+    bool full;           /* the last one had a buffer in which a waiting writer finds no room */
     uint64_t pace_bytes_per_s;        /* of the last sample up to the end of the span; 0: not known */
-    uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, where ssthresh has been reduced */
+    uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, where a window bounds what is sent */
+    bool unpaced;                     /* likewise: neither its control nor an option paces it */
 };
 
 /* Read the text at [at, end) or a file of it. `name`: of the file, for errors. They return 0, or -1 with a one-line
@@ -64,6 +79,10 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
 
 /* The same; where there is none in the span, what the nearest one shows. */
 struct pl_samples_seen pl_samples_near(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
+
+/* Whether the counter went on for more than half of the time from t0_ns to t1_ns. */
+enum pl_answer pl_samples_counted(const struct pl_samples_of *samples, enum pl_counter counter, int64_t t0_ns,
+                                  int64_t t1_ns);
 
 /* Whether the kernel counted a time-out at t_ns, as the samples before and behind it say. */
 enum pl_counted { PL_COUNTED_NONE, PL_COUNTED_ONE, PL_COUNTED_UNKNOWN };

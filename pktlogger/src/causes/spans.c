@@ -29,13 +29,15 @@ int pl_spans_add(struct pl_spans *spans, const struct pl_span *span)
     return PL_APPEND(&spans->pending, *span);
 }
 
-void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause)
+void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, bool left)
 {
     for (size_t i = 0; i < spans->pending.n; i++) {
         struct pl_span *span = &spans->pending.at[i];
-        if (span->open)
-            span->row.cause =
-                (uint8_t)(span->unpaced < PL_LIMIT_N && cause != PL_LIMIT_PACING ? span->unpaced : (int)cause);
+        bool silent = span->unpaced < PL_LIMIT_N && cause != PL_LIMIT_PACING;
+        if (span->open) {
+            span->row.cause = (uint8_t)(silent ? span->unpaced : (int)cause);
+            span->left = left && !silent;
+        }
         span->open = false;
     }
 }
@@ -44,7 +46,7 @@ void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause
 {
     for (size_t i = 0; i < spans->pending.n; i++) {
         struct pl_span *span = &spans->pending.at[i];
-        bool window = span->row.cause == PL_LIMIT_CONGESTION_AVOIDANCE || span->row.cause == PL_LIMIT_ECN;
+        bool window = span->left || span->row.cause == PL_LIMIT_CONGESTION_AVOIDANCE || span->row.cause == PL_LIMIT_ECN;
         if (!span->open && span->round == round && window)
             span->row.cause = (uint8_t)cause;
     }

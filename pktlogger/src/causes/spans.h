@@ -14,6 +14,7 @@ struct pl_span {
     bool open;   /* its round says why: */
     int unpaced; /* but this is the cause unless the round was paced; PL_LIMIT_N: the round's is */
     bool woken;  /* silence that may have waited for the send buffer */
+    bool left;   /* its cause is the congestion window, which is what was left */
 };
 
 struct pl_spans {
@@ -34,10 +35,11 @@ struct pl_spans pl_spans_new(pl_limit_sink *sink, void *context);
 /* Adds a span that begins where the last one ends. Returns 0, or -1 without memory. */
 int pl_spans_add(struct pl_spans *spans, const struct pl_span *span);
 
-/* Gives the open spans their cause. */
-void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause);
+/* Gives the open spans their cause. `left`: it is the congestion window, and nothing shows it but that nothing else
+ * is. */
+void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, bool left);
 
-/* What was the congestion window past slow start in this round has another cause. */
+/* What was left to the congestion window, or was that past slow start, in this round has another cause. */
 void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause cause);
 
 /* The silences that may have waited for the send buffer did. */

@@ -195,3 +195,31 @@ struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
         .marked = u64(box, EDITS, i) & EDIT_CE,
     };
 }
+
+/* Whether the record lacks packets. */
+static bool has_gaps(const struct pl_box *box)
+{
+    const char *name;
+    json_t *skipped;
+    json_object_foreach(json_object_get(box->description, "skipped_packets"), name,
+                        skipped) if (json_integer_value(skipped) > 0) return true;
+    return json_array_size(json_object_get(box->description, "gaps")) > 0;
+}
+
+int pl_box_busy(const struct pl_box *box, struct pl_time_spans busy[2])
+{
+    if (has_gaps(box))
+        return 0;
+    for (uint32_t i = 0; i < box->column[0].rows; i++) {
+        int64_t in_ns = i64(box, T_ARRIVAL, i), exit_ns = i64(box, T_EXIT, i);
+        struct pl_time_spans *line = &busy[u64(box, WAY, i) != 0];
+        struct pl_time_span *last = line->list.n ? &line->list.at[line->list.n - 1] : NULL;
+        if (in_ns < 0 || exit_ns < in_ns)
+            continue;
+        if (last && in_ns <= last->t1_ns) /* rows of a way are in order of arrival */
+            last->t1_ns = exit_ns > last->t1_ns ? exit_ns : last->t1_ns;
+        else if (pl_time_spans_add(line, in_ns, exit_ns) < 0)
+            return -1;
+    }
+    return 1;
+}

@@ -10,6 +10,7 @@
 #include "flows.h"
 #include "line.h"
 #include "nc_error.h"
+#include "time_spans.h"
 
 #define PL_NO_FATE UINT8_MAX /* the packet is not in the box's record, or there is no record */
 
@@ -54,5 +55,9 @@ static inline unsigned pl_box_way(const struct pl_box *box, uint32_t flow, unsig
 
 /* Row `i` of the table. */
 struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i);
+
+/* When the line of each way was busy: a packet was on it or waited for it. Returns 1, 0 where the record has gaps, so
+ * that it is not known, or -1 without memory. */
+int pl_box_busy(const struct pl_box *box, struct pl_time_spans busy[2]);
 
 #endif

@@ -78,6 +78,8 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
     if (!t->segments++)
         t->first_ns = segment->t_sent_ns;
     tally->last_sent_ns = segment->t_sent_ns;
+    if (segment->seq + segment->len > t->data_end)
+        t->data_end = segment->seq + segment->len;
     if (segment->ecn_received == NC_CE) {
         t->marks.ce_received++;
         t->marks.ce_received_bytes += segment->len;

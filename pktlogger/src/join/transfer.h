@@ -260,12 +260,13 @@ struct pl_transfer {
         receiver_last_ns;     /* when the captures began and ended */
     const struct pl_box *box; /* the record of the box between, with `box_flow` in it; NULL: none */
     uint32_t box_flow;
-    unsigned box_dir;            /* of the data, in the box's flow */
-    int64_t box_delta;           /* sender's relative number less the box's */
-    struct pl_lateness lateness; /* of the box, with its record */
-    struct pl_base base;         /* of data, by the box's record where there is one */
-    struct pl_base seen_base;    /* of data, by the captures alone */
-    struct pl_base ack_base;     /* of acknowledgements */
+    unsigned box_dir;                 /* of the data, in the box's flow */
+    const struct pl_time_spans *busy; /* when the box's line was, on the data's way; NULL: not known */
+    int64_t box_delta;                /* sender's relative number less the box's */
+    struct pl_lateness lateness;      /* of the box, with its record */
+    struct pl_base base;              /* of data, by the box's record where there is one */
+    struct pl_base seen_base;         /* of data, by the captures alone */
+    struct pl_base ack_base;          /* of acknowledgements */
 
     uint64_t rows_left;                 /* of the present reading */
     struct pl_join *join;               /* during the second reading */
@@ -274,6 +275,7 @@ struct pl_transfer {
     uint32_t first_run[2], last_run[2]; /* of its rows in segments and acks (tables.h); UINT32_MAX: none */
     PL_VECTOR(struct pl_stop) stops;
 
+    uint64_t data_end; /* behind the last byte */
     uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
     uint64_t in_flight_at_end;   /* parts whose arrival the receiver's capture was too short, or too late, to show */
     int64_t certain_delay_ns;    /* the longest of parts that were sent once, so that no copy was taken for another */

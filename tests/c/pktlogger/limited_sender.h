@@ -21,7 +21,7 @@ struct run {
     bool probe;   /* what is sent again is a tail-loss probe, and no time-out */
     bool answer;  /* acknowledgements come with data of the peer */
     uint32_t len; /* of packets; 0: MSS */
-    int64_t queue_ns;
+    int64_t queue_ns, line_ns;
     size_t n;
     struct pl_limit rows[ROWS];
 };
@@ -63,6 +63,7 @@ static inline void send_as(struct run *run, int64_t after_ns, bool again, bool t
         run->high += len;
     const struct pl_limits_send sent = {.t_ns = run->now_ns,
                                         .queue_ns = run->queue_ns,
+                                        .line_ns = run->line_ns,
                                         .una = run->una,
                                         .high = run->high,
                                         .len = len,

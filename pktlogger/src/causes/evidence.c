@@ -1,0 +1,28 @@
+/* Implements evidence.h. */
+#include "evidence.h"
+
+/* The kernel looks at the window when pacing lets a packet go, so its counter rules the window out only where nothing
+ * paces. Where it does not decide, nothing waited for the window if nothing was unsent. */
+static enum pl_answer window_of(const struct pl_samples_of *samples, const struct pl_evidence *known, int64_t t0_ns,
+                                int64_t t1_ns)
+{
+    enum pl_answer counted = pl_samples_counted(samples, PL_RWND_LIMITED, t0_ns, t1_ns);
+    bool unsent = pl_unsent(known);
+    if (counted == PL_YES || (counted == PL_NO && (known->seen.unpaced || !unsent)))
+        return counted;
+    return known->within && !unsent ? PL_NO : PL_UNKNOWN;
+}
+
+struct pl_evidence pl_evidence_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss)
+{
+    struct pl_evidence known = {.seen = pl_samples_near(samples, t0_ns, t1_ns, mss)};
+    if (!known.seen.n)
+        return known;
+    known.within = samples->at < samples->n && samples->first[samples->at].t_ns < t1_ns;
+    known.window = window_of(samples, &known, t0_ns, t1_ns);
+    if (pl_samples_counted(samples, PL_SNDBUF_LIMITED, t0_ns, t1_ns) == PL_YES)
+        known.buffer = PL_YES;
+    if (known.seen.slow != known.seen.past)
+        known.slow = known.seen.slow > known.seen.past ? PL_YES : PL_NO;
+    return known;
+}

@@ -1,0 +1,43 @@
+/* What is known, and not inferred, of why a sender sent nothing for a while. Evidence counts in this order:
+ *
+ *   1. The program. It is limited by the rate that it asked for, always has data to send until it has given its last
+ *      octet, and when all of these have been sent it waits for nothing but repairs.
+ *   2. The kernel. Its counters of time say whether the receiver's window or the send buffer held data back, what is
+ *      unsent says whether there were any, and the congestion control's name, the rate that an option allows, cwnd and
+ *      ssthresh say whether anything paces, and whether a congestion window grows by slow start.
+ *   3. The record of the delay box: whether the line was busy.
+ *   4. The packets: windows, silences, flights, queues (limits.c, round.c). They decide where nothing above does.
+ *
+ * The receiver's window and the send buffer are asked of the kernel only in that order: data behind a full window are
+ * unsent, and those of a full send buffer are not. */
+#ifndef PL_EVIDENCE_H
+#define PL_EVIDENCE_H
+
+#include "send_samples.h"
+
+/* What the kernel says of a span of time. `seen`: by the samples within it, or, where there is none, the nearest one;
+ * `within`: there is one. */
+struct pl_evidence {
+    struct pl_samples_seen seen;
+    bool within;
+    enum pl_answer window; /* the receiver's window held data back */
+    enum pl_answer buffer; /* the program waited for room in its send buffer; never PL_NO: Linux lets a blocking writer
+                              go beyond the buffer, and then does not count its wait */
+    enum pl_answer slow;   /* the congestion window is that of slow start */
+};
+
+/* Spans come in order of their beginnings. */
+struct pl_evidence pl_evidence_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
+
+/* By most samples: data waited to be sent; the program had given no more, and had room to give it. */
+static inline bool pl_unsent(const struct pl_evidence *known)
+{
+    return known->seen.unsent * 2 > known->seen.n;
+}
+
+static inline bool pl_idle(const struct pl_evidence *known)
+{
+    return known->seen.idle * 2 > known->seen.n;
+}
+
+#endif

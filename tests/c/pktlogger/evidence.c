@@ -1,0 +1,304 @@
+/* What program, kernel and the box's record say of a sender counts before what its packets look like. */
+#include "evidence.h"
+
+#include "limited_sender.h"
+
+enum { SAMPLES = 512, SNDBUF = 300000 };
+
+/* A sample every millisecond of a sender that nothing paces, with much unsent. */
+static struct pl_samples_of alike(struct pl_send_sample samples[SAMPLES], enum pl_control control)
+{
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i] = (struct pl_send_sample){.t_ns = i * MS,
+                                             .notsent_bytes = 20 * MSS,
+                                             .pace_bytes_per_s = INT64_MAX,
+                                             .cwnd = 40,
+                                             .ssthresh = PL_SSTHRESH_FIRST,
+                                             .counted_us = {PL_NOT_COUNTED, PL_NOT_COUNTED},
+                                             .control = (uint8_t)control};
+    return (struct pl_samples_of){.first = samples, .n = SAMPLES};
+}
+
+static void a_counter_answers_where_it_cannot_be_otherwise(void)
+{
+    static const struct pl_send_sample list[] = {{.t_ns = 10 * MS, .counted_us = {4000, 0}},
+                                                 {.t_ns = 20 * MS, .counted_us = {4000, 0}},
+                                                 {.t_ns = 30 * MS, .counted_us = {14000, 0}},
+                                                 {.t_ns = 40 * MS, .counted_us = {18000, PL_NOT_COUNTED}}};
+    const struct pl_samples_of of = {.first = list, .n = 4};
+    static const struct {
+        int64_t t0_ms, t1_ms;
+        enum pl_answer answer;
+    } rows[] = {
+        {11, 19, PL_NO},      {10, 20, PL_NO},      {22, 23, PL_YES},
+        {20, 30, PL_YES},     {10, 30, PL_UNKNOWN},                     /* half */
+        {31, 34, PL_UNKNOWN},                                           /* 3 of 4 ms, or none */
+        {12, 28, PL_UNKNOWN}, {30, 40, PL_NO},      {1, 9, PL_UNKNOWN}, /* 4 of 8 ms, or none */
+        {1, 10, PL_NO},       {35, 50, PL_UNKNOWN},                     /* nothing is known behind the last sample */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK_EQ(pl_samples_counted(&of, PL_RWND_LIMITED, rows[i].t0_ms * MS, rows[i].t1_ms * MS), rows[i].answer);
+    CHECK_EQ(pl_samples_counted(&of, PL_SNDBUF_LIMITED, 12 * MS, 18 * MS), PL_NO);
+    CHECK_EQ(pl_samples_counted(&of, PL_SNDBUF_LIMITED, 32 * MS, 38 * MS), PL_UNKNOWN);
+}
+
+static void controls_are_known_by_their_names(void)
+{
+    CHECK_EQ(pl_control_named("cubic", 5), PL_CONTROL_WINDOW);
+    CHECK_EQ(pl_control_named("dctcp-reno", 10), PL_CONTROL_WINDOW);
+    CHECK_EQ(pl_control_named("bbr", 3), PL_CONTROL_RATE);
+    CHECK_EQ(pl_control_named("bb", 2), PL_CONTROL_UNKNOWN);
+    CHECK_EQ(pl_control_named("", 0), PL_CONTROL_UNKNOWN);
+}
+
+/* A short transfer: all is written within the first millisecond, into a buffer that it fills, and sent in two rounds. In
+ * the second one the receiver acknowledges late, and then the last packets are lost. */
+static void a_program_that_has_written_all_waits_for_no_room(void)
+{
+    for (int always = 0; always < 2; always++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].notsent_bytes = i < 40 ? 20 * MSS : MSS / 2;
+            samples[i].queued_bytes = samples[i].sndbuf_bytes = SNDBUF;
+        }
+        of.written_ns = MS;
+        begin_as(&run, (struct pl_limits_path){.samples = of, .always_data = always, .data_end = 1 + 60 * MSS});
+        burst(&run, 20);
+        for (int i = 0; i < 20; i++)
+            send(&run, 1000, false);
+        acknowledge(&run, MS, MSS, false);
+        send(&run, 12 * MS, false);
+        for (int i = 1; i < 20; i++)
+            send(&run, 1000, false);
+        run.mode = PL_MODE_FAST;
+        resend(&run, RTT_NS + 5 * MS);
+        acknowledge(&run, RTT_NS, run.high - run.una, true);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+        CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 45); /* until its repair, all that it had given was sent */
+        CHECK(ms[PL_LIMIT_SLOW_START] >= 52);
+    }
+}
+
+/* A program writes as much as the window holds, but for less than a segment, and pauses. */
+static void a_full_window_for_which_nothing_waited_is_not_the_limit(void)
+{
+    for (int waited = 0; waited < 2; waited++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].notsent_bytes = waited && i % 60 < 40 ? 20 * MSS : 0;
+            samples[i].counted_us[PL_RWND_LIMITED] =
+                waited ? (uint64_t)(i / 60 * 40 + (i % 60 < 40 ? i % 60 : 40)) * 1000 : 3000;
+            samples[i].sndbuf_bytes = SNDBUF;
+        }
+        begin_as(&run, (struct pl_limits_path){.samples = of});
+        run.window = 20 * MSS + 500;
+        for (int round = 0; round < 6; round++) {
+            run.now_ns = round * 60 * MS;
+            burst(&run, 20);
+        }
+        run.now_ns = 360 * MS;
+        send(&run, 0, false);
+        end(&run, ms);
+        CHECK(ms[PL_LIMIT_RECEIVER_WINDOW] >= (waited ? 6 * 38 : 0));
+        CHECK(ms[PL_LIMIT_RECEIVER_WINDOW] <= (waited ? 6 * 41 : 0));
+        CHECK(ms[PL_LIMIT_APPLICATION] >= (waited ? 6 * 19 : 6 * 59));
+    }
+}
+
+/* The window has room for a segment, and the kernel waits for more (tcp_tso_should_defer). */
+static void a_window_that_the_kernel_counts_is_the_limit_although_it_has_room(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i].counted_us[PL_RWND_LIMITED] = (uint64_t)i * 1000;
+    begin_as(&run, (struct pl_limits_path){.samples = of, .always_data = true});
+    run.window = 25 * MSS;
+    for (int round = 0; round < 8; round++)
+        burst(&run, 20 + round % 2);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_RECEIVER_WINDOW] >= 8 * 38);
+}
+
+/* Even packets, which no acknowledgement clocks. A window's acknowledgements may be even by chance. */
+static void what_nothing_paces_is_not_paced(void)
+{
+    static const struct {
+        enum pl_control control;
+        uint64_t pace;
+        bool always, unsent, paced;
+    } rows[] = {
+        {PL_CONTROL_WINDOW, INT64_MAX, true, true, false},  {PL_CONTROL_RATE, INT64_MAX, true, true, true},
+        {PL_CONTROL_UNKNOWN, INT64_MAX, true, true, true},  {PL_CONTROL_WINDOW, INT64_MAX / 2, true, true, true},
+        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false}, /* it has given more than is sent */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, true}, /* the program may pace itself */
+        {PL_CONTROL_WINDOW, 0, true, true, true},           /* not known */
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, rows[row].control);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].pace_bytes_per_s = rows[row].pace;
+            samples[i].notsent_bytes = rows[row].unsent ? 20 * MSS : 0;
+        }
+        begin_as(&run, (struct pl_limits_path){.samples = of, .always_data = rows[row].always});
+        for (int i = 0; i < 400; i++) {
+            send(&run, MS / 2, false);
+            if (i >= 40)
+                acknowledge(&run, MS / 2, MSS, false);
+            else
+                run.now_ns += MS / 2;
+        }
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PACING] >= 300, rows[row].paced);
+        CHECK_EQ(ms[PL_LIMIT_PACING] > 0, rows[row].paced);
+    }
+}
+
+/* One to three packets a round trip, at the rate that the program allows, or where it allows any. */
+static void few_packets_at_the_programs_rate_are_paced(void)
+{
+    for (int packets = 1; packets <= 3; packets++)
+        for (int full = 0; full < 2; full++) {
+            struct run run;
+            int64_t ms[PL_LIMIT_N];
+            struct pl_send_sample samples[SAMPLES];
+            struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+            int64_t gap_ns = RTT_NS / packets;
+            for (int i = 0; i < SAMPLES; i++)
+                samples[i].pace_bytes_per_s = full ? (uint64_t)(1e9 * MSS / (double)gap_ns) : INT64_MAX;
+            begin_as(&run, (struct pl_limits_path){.samples = of, .always_data = true});
+            for (int i = 0; i < 10 * packets; i++) {
+                send(&run, gap_ns / 2, false);
+                acknowledge(&run, gap_ns / 2, i < packets ? 0 : MSS, false);
+            }
+            end(&run, ms);
+            CHECK_EQ(ms[PL_LIMIT_PACING] >= 7 * 40, full);
+            CHECK_EQ(ms[PL_LIMIT_PACING] > 0, full);
+        }
+}
+
+/* Every packet waits in the box, and the line works for a third of the time, or all of it. */
+static void a_queue_at_a_line_that_was_idle_is_not_the_paths_rate(void)
+{
+    for (int busy = 0; busy < 2; busy++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_time_span spans[20];
+        const struct pl_time_spans line = {.list = {.at = spans, .n = 20}};
+        for (int i = 0; i < 20; i++)
+            spans[i] = (struct pl_time_span){i * RTT_NS, i * RTT_NS + (busy ? RTT_NS : RTT_NS / 3)};
+        begin_as(&run, (struct pl_limits_path){.busy = &line});
+        run.queue_ns = run.line_ns = 2 * MS;
+        for (int round = 0; round < 10; round++)
+            burst(&run, 40 + round);
+        send(&run, 1000, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PATH_RATE] >= 399, busy);
+        CHECK_EQ(ms[PL_LIMIT_PATH_RATE] > 0, busy);
+    }
+}
+
+/* A queue elsewhere, such as that of a gateway, is not in the record. */
+static void a_queue_elsewhere_is_not_judged_by_the_boxs_line(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_time_span span = {0, MS};
+    const struct pl_time_spans line = {.list = {.at = &span, .n = 1}};
+    begin_as(&run, (struct pl_limits_path){.busy = &line});
+    run.queue_ns = 20 * MS;
+    run.line_ns = 0;
+    for (int round = 0; round < 10; round++)
+        burst(&run, 40 + round);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_PATH_RATE] >= 399);
+}
+
+/* Rounds that grow by a fifth. The window is below ssthresh, or at it; BBR leaves ssthresh as it was. */
+static void the_kernel_says_whether_slow_start_goes_on(void)
+{
+    static const struct {
+        enum pl_control control;
+        uint32_t ssthresh;
+        uint8_t ca_state;
+        enum pl_limit_cause cause;
+    } rows[] = {
+        {PL_CONTROL_WINDOW, PL_SSTHRESH_FIRST, 0, PL_LIMIT_SLOW_START},
+        {PL_CONTROL_WINDOW, 41, 0, PL_LIMIT_SLOW_START},
+        {PL_CONTROL_WINDOW, 40, 0, PL_LIMIT_CONGESTION_AVOIDANCE},
+        {PL_CONTROL_WINDOW, 41, 2, PL_LIMIT_CONGESTION_AVOIDANCE}, /* it shrinks to ssthresh */
+        {PL_CONTROL_WINDOW, 41, 4, PL_LIMIT_SLOW_START},           /* after a time-out */
+        {PL_CONTROL_RATE, PL_SSTHRESH_FIRST, 0, PL_LIMIT_CONGESTION_AVOIDANCE},
+        {PL_CONTROL_UNKNOWN, PL_SSTHRESH_FIRST, 0, PL_LIMIT_CONGESTION_AVOIDANCE}, /* by its growth */
+        {PL_CONTROL_UNKNOWN, 41, 0, PL_LIMIT_SLOW_START},
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, rows[row].control);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].ssthresh = rows[row].ssthresh;
+            samples[i].ca_state = rows[row].ca_state;
+        }
+        begin_as(&run, (struct pl_limits_path){.samples = of, .always_data = true});
+        burst(&run, 10);
+        for (int round = 0, packets = 10; round < 8; round++, packets += packets / 5)
+            burst(&run, packets);
+        send(&run, 1000, false);
+        end(&run, ms);
+        CHECK(ms[rows[row].cause] >= 8 * 40 - 1);
+    }
+}
+
+/* A flight that stands still because the send buffer is full is not slow start's, whatever ssthresh is. */
+static void a_full_send_buffer_is_the_limit_before_any_loss(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+    for (int i = 0; i < SAMPLES; i++) {
+        samples[i].notsent_bytes = 0;
+        samples[i].queued_bytes = samples[i].sndbuf_bytes = SNDBUF;
+    }
+    begin_as(&run, (struct pl_limits_path){.samples = of, .always_data = true});
+    burst(&run, 10);
+    burst(&run, 20);
+    for (int round = 0; round < 8; round++)
+        burst(&run, 40);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 7 * 40 - 1);
+}
+
+int main(void)
+{
+    RUN(a_counter_answers_where_it_cannot_be_otherwise);
+    RUN(controls_are_known_by_their_names);
+    RUN(a_program_that_has_written_all_waits_for_no_room);
+    RUN(a_full_window_for_which_nothing_waited_is_not_the_limit);
+    RUN(a_window_that_the_kernel_counts_is_the_limit_although_it_has_room);
+    RUN(what_nothing_paces_is_not_paced);
+    RUN(few_packets_at_the_programs_rate_are_paced);
+    RUN(a_queue_at_a_line_that_was_idle_is_not_the_paths_rate);
+    RUN(a_queue_elsewhere_is_not_judged_by_the_boxs_line);
+    RUN(the_kernel_says_whether_slow_start_goes_on);
+    RUN(a_full_send_buffer_is_the_limit_before_any_loss);
+    return 0;
+}
