@@ -100,11 +100,13 @@ def start(
 
 
 def resume(
-    run_dir: Path, console: Console | None = None, *, jobs: int = 1, elsewhere: Elsewhere | None = None
-) -> Finished:
+    run_dir: Path, console: Console | None = None, *, jobs: int = 1, elsewhere: Elsewhere | None = None,
+    with_waits: bool = False,
+) -> Finished:  # fmt: skip
     """Runs the trials of ``run_dir`` that are not done; for a new run these are all. ``jobs``: how many run at a time,
     in virtual time only, where trials cannot disturb each other. ``elsewhere``: other machines, which run them in the
-    place of this one."""
+    place of this one. ``with_waits``: in virtual time, each trial keeps what its TCP senders waited for
+    (`scenarios.virtual.waits`)."""
     content = runs.manifest(run_dir)
     plan = manifest.replan(content, run_dir)
     if len(plan.trials) != content["plan"]:
@@ -121,7 +123,10 @@ def resume(
     try:
         content |= elsewhere.ready(plan, content) if elsewhere else {}
         with RunProgress(plan, todo, console, lambda one: factor * price_s(one), taken, run_dir) as progress:
-            way, own = _way_to_run(content, _Pace(jobs, side_by_side, factor), elsewhere), (rows, content, progress)
+            way, own = (
+                _way_to_run(content, _Pace(jobs, side_by_side, factor, with_waits), elsewhere),
+                (rows, content, progress),
+            )
             content["enough"] = enough.rounds(plan, todo, rows, lambda some: way(run_dir, some, *own))
             while "virtual" not in content and (again := _to_repeat(run_dir, plan, rows)):
                 progress.again(again)
@@ -150,11 +155,12 @@ def resume(
 @dataclass(frozen=True)
 class _Pace:
     """``jobs``: trials that may run at a time. ``side_by_side``: those that do, each on a processor of its own.
-    ``factor``: how long this machine takes, against the built-in prices."""
+    ``factor``: how long this machine takes, against the built-in prices. ``with_waits``: see `resume`."""
 
     jobs: int
     side_by_side: int
     factor: float
+    with_waits: bool
 
 
 def _price_s(content: dict[str, Any], side_by_side: int, elsewhere: Elsewhere | None) -> Callable[[Trial], float]:
@@ -167,9 +173,7 @@ def _price_s(content: dict[str, Any], side_by_side: int, elsewhere: Elsewhere | 
     return lambda one: cost.wall_s(one, content["virtual"]["box"]) / at_a_time
 
 
-def _run_all(
-    run_dir: Path, todo: list[Trial], rows: Rows, content: dict[str, Any], progress: RunProgress
-) -> None:
+def _run_all(run_dir: Path, todo: list[Trial], rows: Rows, content: dict[str, Any], progress: RunProgress) -> None:
     with owned() as (ledger, scratch), results.Table(run_dir, rows) as table, _Networks(ledger) as networks:
         for one in todo:
             begun = time.monotonic()
@@ -253,7 +257,7 @@ def _run_virtual(
     with owned() as (ledger, _), results.Table(run_dir, rows) as table:
         engine.run_all(
             run_dir, todo, ledger, pace.jobs, content["virtual"]["box"], ended,
-            lambda looks: progress.under_way(looks, pace.side_by_side), pace.factor,
+            lambda looks: progress.under_way(looks, pace.side_by_side), pace.factor, with_waits=pace.with_waits,
         )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from scenarios.plan import params
 from scenarios.plan.plan import Plan, Trial
 from scenarios.trial import attempts, programs, trial, verdicts
 from scenarios.trial.files import read_json, write_json
-from scenarios.virtual import boxes, cost, kernel, memory, randomness
+from scenarios.virtual import boxes, cost, kernel, memory, randomness, waits
 from scenarios.virtual.digests import Digests, Status
 from scenarios.virtual.guest import CLOCK_START_NS, Guest
 from scenarios.virtual.under_way import Look, UnderWay
@@ -102,20 +102,26 @@ def manifest(plan: Plan, box: str) -> dict[str, Any]:
 def run_all(
     run_dir: Path, todo: list[Trial], ledger: Ledger, jobs: int, box: str, ended: Callable[[Ended], None],
     tell: Callable[[list[Look]], None] = lambda _: None, factor: float = 1.0, alone: bool = True,
+    with_waits: bool = False,
 ) -> None:  # fmt: skip
     """Runs the trials in order, `jobs` at a time, and calls `ended` for each that has ended, and `tell` twice a second
     with how far the others are. ``factor``: how long this machine takes, against the built-in prices. ``alone``: the
-    caller knows of no other runs on this machine. LfpError ends the run."""
+    caller knows of no other runs on this machine. ``with_waits``: each trial keeps what its TCP senders waited for
+    (`waits`). LfpError ends the run."""
     image = kernel.require()
     largest = max((boxes.used_bytes(boxes.settled(one, box), box) for one in todo), default=memory.BASE_BYTES)
     jobs = memory.jobs_that_fit(largest, jobs)
     waiting, running, told_s = list(todo), list[Running](), time.monotonic()
     alone = alone and min(jobs, len(todo)) == 1
+
+    def start(one: Trial, everything: ExitStack) -> Running:
+        return _start(image, one, run_dir, ledger, box, factor, everything, alone=alone, with_waits=with_waits)
+
     with ExitStack() as everything, Digests(ledger, jobs) as digests:
         while waiting or running:
             while waiting and len(running) < jobs:
                 _check_disk(run_dir)
-                running.append(_start(image, waiting.pop(0), run_dir, ledger, box, factor, everything, alone=alone))
+                running.append(start(waiting.pop(0), everything))
             for one in [one for one in running if not one.status and _is_over(one)]:
                 one.guest_s = time.monotonic() - one.began_s
                 one.status = digests.begin(functools.partial(_digested, one, ledger))
@@ -138,7 +144,7 @@ def _wait(running: list[Running], digests: Digests) -> None:
 
 def _start(
     image: Path, one: Trial, run_dir: Path, ledger: Ledger, box: str, factor: float, everything: ExitStack, *,
-    alone: bool,
+    alone: bool, with_waits: bool,
 ) -> Running:  # fmt: skip
     stack = everything.enter_context(ExitStack())
     with _full_disk_said(run_dir):
@@ -148,7 +154,8 @@ def _start(
         job: dict[str, Any] = {"trial": setting, "box": back_end}
         job["super_bytes"] = boxes.super_packets(setting) if back_end == "netem" else (0, 0)
         seed = randomness.guest_seed(one)
-        guest = Guest(image, share, memory.guest_bytes(one.setting), seed, job, alone=alone)
+        written = share / waits.FILE if with_waits else None
+        guest = Guest(image, share, memory.guest_bytes(one.setting), seed, job, alone=alone, waits=written)
         ledger.add_directory(guest.folder)
         stack.callback(ledger.drop_directory, guest.folder)
         stack.enter_context(guest)
@@ -196,6 +203,8 @@ def _collect(one: Running, run_dir: Path) -> Ended:
         write_json(folder / "status.json", status)
         (folder / "log").mkdir(exist_ok=True)
         shutil.copyfile(one.guest.console, folder / "log" / "console.txt")
+        if (written := one.guest.share / waits.FILE).exists():
+            written.rename(folder / waits.FILE)
         attempts.supersede(final)
         folder.rename(final)
     finally:

@@ -56,15 +56,17 @@ class Guest:
     """A guest with its one job. A context manager; leaving it ends the guest and removes the guest's working folder.
 
     The folder is there before the guest runs, so that the ledger can name it first, should this process be killed.
-    ``record``: the file that gets the record of who ran when (`schedule`), from the job's beginning on. ``alone``: the
-    caller starts no other guest beside this one, so it may use two processors (`processor`). ``end_fd``, once entered:
-    a file that can be read when the guest is off."""
+    ``record``: the file that gets the record of who ran when (`schedule`), from the job's beginning on. ``waits``: the
+    one that gets what TCP senders wait for (`waits`). ``alone``: the caller starts no other guest beside this one, so
+    it may use two processors (`processor`). ``end_fd``, once entered: a file that can be read when the guest is
+    off."""
 
     def __init__(
         self, kernel: Path, share: Path, memory_bytes: int, seed: int, job: Mapping[str, Any],
-        record: Path | None = None, *, alone: bool = False,
+        record: Path | None = None, *, alone: bool = False, waits: Path | None = None,
     ) -> None:  # fmt: skip
-        self.share, self.console, self._record, self._alone = share, share / "console.txt", record, alone
+        self.share, self.console, self._alone = share, share / "console.txt", alone
+        self._written = {name: file for name, file in (("record-fd", record), ("waits-fd", waits)) if file}
         self._argv = [str(kernel), *_arguments(share, memory_bytes, seed)]
         self._job = {"environment": environment_of_tools(), "recorded": record is not None} | dict(job)
         self._process: subprocess.Popen[bytes] | None = None
@@ -87,9 +89,9 @@ class Guest:
             own, passed = [f"uml_dir={self._folder}", f"con1=null,fd:{output}"], [output]
             if self._processor.programs is not None:
                 own.append(f"programs-processor={self._processor.programs}")
-            if self._record:
-                passed.append(files.enter_context(self._record.open("wb")).fileno())
-                own.append(f"record-fd={passed[-1]}")
+            for name, file in self._written.items():
+                passed.append(files.enter_context(file.open("wb")).fileno())
+                own.append(f"{name}={passed[-1]}")
             self._process = subprocess.Popen(
                 [*bound, *self._argv[:1], *own, *self._argv[1:]], pass_fds=passed,
                 stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, env=environment, process_group=0,

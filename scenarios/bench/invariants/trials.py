@@ -150,11 +150,12 @@ class Trial:
         return first | {"t_ns": first["t_ns"] + offset_ns}
 
 
-def run(drawn: list[Draw], runs_dir: Path, jobs: int = 1) -> list[Trial]:
-    """Runs draws in virtual time, as one run below ``runs_dir``."""
+def run(drawn: list[Draw], runs_dir: Path, jobs: int = 1, *, with_waits: bool = True) -> list[Trial]:
+    """Runs draws in virtual time, as one run below ``runs_dir``. ``with_waits``: each keeps what its senders waited for
+    (`scenarios.virtual.waits`)."""
     plan = make_plan(Document("drawn", scenario(drawn)), drawn[0].seed)
     run_dir = runner.start(plan, runs_dir, virtual_box="auto")
-    runner.resume(run_dir, Console(quiet=True), jobs=jobs)
+    runner.resume(run_dir, Console(quiet=True), jobs=jobs, with_waits=with_waits)
     return read(drawn, run_dir)
 
 

@@ -1,0 +1,65 @@
+"""Why the TCP senders of a guest sent no more, at each moment, as their kernel wrote it down.
+
+The kernel writes a record each time that a sender stops, gets an acknowledgement or changes its state
+(patches/7/why-tcp-waits.patch). Writing takes no time in the guest, so a trial is the same with and without it. The
+file is read whole; it has 56 MiB at most.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FILE = "waits.bin"  # of a trial
+
+
+class Why(IntEnum):
+    """What a sender waits for. SAME: what it waited for before. EMPTY: all that it was given is sent."""
+
+    SAME, EMPTY, PACING, CWND, WINDOW, NAGLE, DEFER, HOST, END = range(9)
+
+
+class State(IntEnum):
+    """Of the kernel's congestion control (`tcp_ca_state`)."""
+
+    OPEN, DISORDER, CWR, RECOVERY, LOSS = range(5)
+
+
+class Flag(IntFlag):
+    """BLOCKED: a writer waits for room in the send buffer. BY_PROGRAM: the pacing rate is what the program allows."""
+
+    BLOCKED, BY_PROGRAM, PACED = 1, 2, 4
+
+
+# `t_ns`: on the captures' clock. `local`: the last four octets of the sender's address. `una`, `next`: sequence
+# numbers. `unsent`, `room`: octets that wait, and for which the peer's window has room. `flight`, `cwnd`, `ssthresh`:
+# packets.
+RECORD = np.dtype([
+    ("t_ns", "<u8"), ("local", ">u4"), ("local_port", "<u2"), ("remote_port", "<u2"), ("why", "u1"), ("state", "u1"),
+    ("flags", "u1"), ("none", "u1"), ("mss", "<u4"), ("una", "<u4"), ("next", "<u4"), ("unsent", "<u4"),
+    ("room", "<u4"), ("flight", "<u4"), ("cwnd", "<u4"), ("ssthresh", "<u4"), ("rtt_us", "<u4"),
+])  # fmt: skip
+Records = NDArray[Any]
+
+
+def load(path: Path) -> Records | None:
+    """The records of a file; None where there is no whole one: a kernel of before Linux 7 writes none, and one that has
+    more to say than the file may have breaks off."""
+    if not path.exists() or path.stat().st_size % RECORD.itemsize:
+        return None
+    records: Records = np.fromfile(path, RECORD)
+    return records[:-1] if records.size and records["why"][-1] == Why.END else None
+
+
+def of_connection(records: Records, local: bytes, local_port: int, remote_port: int) -> Records:
+    """The records of one sender. ``local``: its address."""
+    own: Records = records[
+        (records["local"] == int.from_bytes(local[-4:], "big"))
+        & (records["local_port"] == local_port)
+        & (records["remote_port"] == remote_port)
+    ]
+    return own

@@ -1,0 +1,101 @@
+"""What pktlogger says limited a sender, against its kernel's records: equal accounts agree, and a wrong cause shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scenarios.bench.invariants import oracle
+from scenarios.bench.invariants.oracle import Comparison
+from scenarios.virtual import waits
+from scenarios.virtual.waits import Flag, Records, State, Why
+
+S, MS = 1_000_000_000, 1_000_000
+RTT_MS, EVERY_MS = 40, 10
+NAMES = np.array(list(oracle.SAID))
+
+
+def kernel(*spans: tuple[float, Why, dict[str, int]]) -> Records:
+    """Records every 10 ms, each span until its time in seconds."""
+    found, at_ns = [], 0
+    for until_s, why, more in spans:
+        while at_ns < until_s * S:
+            one = np.zeros(1, waits.RECORD)
+            own = {"mss": 1448, "cwnd": 100, "flight": 50, "room": 10**6, "rtt_us": RTT_MS * 1000, "una": at_ns // MS}
+            own |= {"next": own["una"] + 1, "t_ns": at_ns, "why": why, "unsent": 0 if why == Why.EMPTY else 10**6}
+            for name, value in (own | more).items():
+                one[name] = value
+            found.append(one)
+            at_ns += EVERY_MS * MS
+    return np.concatenate(found)
+
+
+def compared(records: Records, *spans: tuple[float, str]) -> Comparison:
+    ends = np.array([round(until_s * S) for until_s, _ in spans])
+    causes = np.array([NAMES.tolist().index(name) for _, name in spans])
+    limits = {"t0_ns": np.concatenate(([0], ends[:-1])), "t1_ns": ends, "cause": causes}
+    return oracle.compare(oracle.account(records), limits, NAMES)
+
+
+BLOCKED = {"flags": int(Flag.BLOCKED)}
+MIXED: tuple[tuple[float, Why, dict[str, int]], ...] = (
+    (1, Why.CWND, {"flight": 100}),
+    (2, Why.EMPTY, BLOCKED),
+    (3, Why.WINDOW, {"room": 0}),
+    (4, Why.EMPTY, {}),
+)
+
+
+def test_an_account_that_is_late_by_less_than_a_round_trip_is_right() -> None:
+    found = compared(kernel(*MIXED), (1.02, "slow_start"), (1.98, "send_buffer"), (3.02, "receiver_window"),
+                     (4, "application"))  # fmt: skip
+    assert found.wrong_s == {}
+    assert found.kernel_s == pytest.approx({"congestion": 1, "send_buffer": 1, "window": 1, "application": 1})
+
+
+def test_a_cause_that_the_kernel_does_not_have_is_found_for_as_long_as_it_is_wrong() -> None:
+    found = compared(kernel(*MIXED), (2, "congestion_avoidance"), (3, "receiver_window"), (4, "send_buffer"))
+    assert set(found.wrong_s) == {("congestion_avoidance", "send_buffer"), ("send_buffer", "application")}
+    for (_, group), begin_s in ((("", "send_buffer"), 1.0), (("", "application"), 3.0)):
+        pair = next(one for one in found.wrong_s if one[1] == group)
+        assert 1 - 2 * RTT_MS / 1000 <= found.wrong_s[pair] <= 1 + 1e-9
+        assert begin_s <= found.wrong_at_s[pair] <= begin_s + 2 * RTT_MS / 1000
+    assert sum(found.wrong_s.values()) > found.bound_s == RTT_MS / 1000
+
+
+def test_where_two_things_hold_a_sender_either_is_right() -> None:
+    full = {"flight": 100}
+    both = kernel((1, Why.EMPTY, BLOCKED | full), (2, Why.CWND, full | {"room": 100}), (3, Why.EMPTY, BLOCKED))
+    for first, second, third in (("send_buffer", "receiver_window", "path_rate"), ("slow_start", "ecn", "send_buffer")):
+        assert compared(both, (1, first), (2, second), (3, third)).wrong_s == {}
+    assert compared(both, (1, "application"), (3, "path_rate")).wrong_s
+
+
+def test_the_wait_for_a_timeout_belongs_to_the_recovery() -> None:
+    stalled = {"next": 8, "una": 7}
+    records = kernel((1, Why.CWND, {"flight": 100}), (1.5, Why.EMPTY, stalled), (2, Why.CWND, {"state": State.LOSS}),
+                     (3, Why.CWND, {"flight": 100}))  # fmt: skip
+    assert compared(records, (1, "slow_start"), (2, "timeout"), (3, "slow_start")).wrong_s == {}
+    assert compared(records, (1, "timeout"), (3, "slow_start")).wrong_s.keys() == {("timeout", "congestion")}
+
+
+def test_a_pace_of_the_programs_is_not_the_congestion_controls() -> None:
+    by_itself = kernel((1, Why.PACING, {"flags": int(Flag.PACED)}))
+    assert compared(by_itself, (1, "congestion_avoidance")).wrong_s == {}
+    by_program = kernel((1, Why.PACING, {"flags": int(Flag.PACED | Flag.BY_PROGRAM)}))
+    assert compared(by_program, (1, "congestion_avoidance")).wrong_s
+    assert compared(by_program, (1, "pacing")).wrong_s == {}
+
+
+@pytest.mark.parametrize("kept", [0, 100, -1])
+def test_a_file_that_breaks_off_is_not_read(tmp_path: Path, kept: int) -> None:
+    last = np.zeros(1, waits.RECORD)
+    last["why"] = Why.END
+    whole = np.concatenate((kernel((1, Why.CWND, {})), last)).tobytes()
+    (tmp_path / "whole").write_bytes(whole)
+    (tmp_path / "part").write_bytes(whole[:kept])
+    found = waits.load(tmp_path / "whole")
+    assert found is not None and len(found) == 100
+    assert waits.load(tmp_path / "part") is None and waits.load(tmp_path / "none") is None
