@@ -120,26 +120,30 @@ static int judge_losses(struct pl_explain *explain)
     return pl_loss_causes_end(&causes) < 0 ? -1 : result;
 }
 
-/* Finds when nothing passed the way back, and how long acknowledgements waited there. */
+/* Finds when nothing passed the way back, and how long acknowledgements waited there, on average over time: while the
+ * way is free, many more of them come than when it is congested. */
 static int judge_acks(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
     if (t->ends != PL_BOTH_ENDS)
         return 0;
     struct pl_ack_outages outages;
-    struct pl_sample waits = {.given = 0};
     struct pl_ack ack;
+    double wait_ns = 0, sum_ns = 0;
+    int64_t first_ns = -1, last_ns = -1;
     int result = 0;
     pl_ack_outages_begin(&outages, t, &explain->down);
     for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(explain->tables, t, &cursor, &ack); cursor.row++) {
         result = pl_ack_outages_add(&outages, &ack);
-        if (result == 0 && ack.t_received_ns >= 0)
-            result = pl_sample_add(&waits, (double)(ack.t_received_ns - ack.t_sent_ns - t->ack_base.least_ns));
+        if (ack.t_received_ns < last_ns || ack.t_received_ns < 0)
+            continue;
+        first_ns = first_ns < 0 ? ack.t_received_ns : first_ns;
+        sum_ns += last_ns < 0 ? 0 : wait_ns * (double)(ack.t_received_ns - last_ns);
+        wait_ns = (double)(ack.t_received_ns - ack.t_sent_ns - t->ack_base.least_ns);
+        last_ns = ack.t_received_ns;
     }
-    pl_sample_sort(&waits);
-    t->signs.ack_queue_ns = (int64_t)pl_sample_quantile(&waits, 0.5);
-    pl_sample_free(&waits);
-    return result < 0 ? -1 : pl_ack_outages_end(&outages);
+    t->signs.ack_queue_ns = last_ns > first_ns ? (int64_t)(sum_ns / (double)(last_ns - first_ns)) : 0;
+    return pl_ack_outages_end(&outages) < 0 ? -1 : result;
 }
 
 static int study(struct pl_explain *explain)

@@ -254,7 +254,8 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
         say_requests(v, t);
     else if (v->finding == PL_FOUND_WAY_BACK)
         say(v,
-            " Half of the acknowledgements waited %.3g ms or more in queues; a round trip takes %.4g ms without them.",
+            " Acknowledgements waited %.3g ms in queues, on average over time; a round trip takes %.4g ms without "
+            "them.",
             seconds(signs->ack_queue_ns) * 1e3, seconds(t->min_rtt_ns) * 1e3);
     else if (v->finding == PL_FOUND_GATEWAY)
         say_gateway(v, t);

@@ -134,8 +134,7 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
         "The peer's data came, and all that had been sent was acknowledged, before the program sent more.",
         "Let the program send more before it waits: larger messages, several requests at once, or several connections."},
     [PL_FOUND_WAY_BACK] = {"way_back", "the way back, where acknowledgements waited", "path",
-        "A window limited the sender, and half of the acknowledgements waited longer than a round trip takes without "
-        "queues.",
+        "A window limited the sender, and acknowledgements waited longer than a round trip takes without queues.",
         "Take the load off the other direction, keep its queue short (fq_codel or cake), or let acknowledgements go "
         "first there."},
     [PL_FOUND_GATEWAY] = {"gateway", "a gateway's buffer, behind which the data went on too slowly", "host",

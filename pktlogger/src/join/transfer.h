@@ -146,7 +146,7 @@ struct pl_signs {
     int64_t delayed_ns;
     uint64_t answers;             /* times that the peer's data came and all was acknowledged before more was sent */
     int64_t answers_ns;           /* how long the sender had been silent then, in sum */
-    int64_t ack_queue_ns;         /* the median wait of acknowledgements in queues; 0: none, or not known */
+    int64_t ack_queue_ns;         /* the mean wait of acknowledgements over time; 0: none, or not known */
     const struct pl_flow *behind; /* by which the receiver's machine passes the data on; NULL: none shows */
     unsigned behind_dir;          /* of the data in it */
     double others_bps;            /* what other connections of the captures carried meanwhile, the same way */
