@@ -344,7 +344,7 @@ CHECKS: dict[str, Callable[[Trial], Iterator[str]]] = {
     "losses are the box's": drops,
     "recoveries end": recoveries,
 }
-# The bench has this one, too. Tests do not: pktlogger breaks it where a sender keeps to its program's pace.
+# The bench has this one, too. Tests do not, until pktlogger passes it everywhere (docs/reference/testing.md).
 KERNELS: dict[str, Callable[[Trial], Iterator[str]]] = {"limits are the kernel's": limits}
 
 
