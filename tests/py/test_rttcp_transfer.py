@@ -159,6 +159,8 @@ def test_a_receiver_samples_the_streams_that_it_sends_on(
         times = [row["t_ns"] for row in own]
         assert len(own) >= 3 and times == sorted(times) and side["t0_monotonic_ns"] <= times[0]
         assert own[-1]["bytes_acked"] > 0 and own[-1]["sndbuf_bytes"] > 0
+        assert own[-1]["waiting_bytes"] == 0, "all was given"
+        assert options.get("request_bytes") or any(row["waiting_bytes"] > 0 for row in own)
     assert server.stop()[0] == 0
 
 

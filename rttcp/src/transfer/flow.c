@@ -69,11 +69,13 @@ static enum rttcp_ended send_all(struct rttcp_flow *flow, struct rttcp_transfer 
         atomic_store(&flow->meter.watch_window, true);
     while (ended == ENDED_N) {
         uint64_t before = rttcp_transfer_moved(stream);
+        rttcp_transfer_note_waiting(stream, flow->params->bytes ? stream->quota_bytes - before : stream->write_bytes);
         ended = rttcp_transfer_send_once(stream, stream->write_bytes, error);
         serve_meter(flow, stream);
         if (rttcp_pace_rest(stream, rttcp_transfer_moved(stream) - before))
             ended = rest_on(flow, stream, ended);
     }
+    rttcp_transfer_note_waiting(stream, 0);
     if (ended != ENDED_ERROR && !atomic_load(&stream->orders->cancel))
         shutdown(stream->fd, SHUT_WR);
     stream->last_byte_ns = nc_now_ns() - stream->t0_ns;
@@ -99,6 +101,7 @@ static enum rttcp_ended exchange_all(struct rttcp_flow *flow, struct rttcp_trans
         ended = rttcp_rr_once(stream, error);
         serve_meter(flow, stream);
     }
+    rttcp_transfer_note_waiting(stream, 0);
     stream->last_byte_ns = nc_now_ns() - stream->t0_ns;
     return rttcp_rr_close(stream, ended, error);
 }

@@ -83,6 +83,7 @@ static void take_sample(struct rttcp_meter *meter, uint64_t i)
         return;
     info.stream = (uint32_t)meter->streams[i].stream;
     info.opening_bytes = meter->streams[i].opening_bytes;
+    info.waiting_bytes = rttcp_transfer_waiting(&meter->streams[i]);
     if (meter->sample_ns)
         rttcp_tcpinfo_take_rest(meter->streams[i].fd, &info);
     uint64_t window = i == 0 ? rttcp_tcpinfo_get(&info, "snd_wnd") : 0;

@@ -46,6 +46,7 @@ bool rttcp_pace_rest(struct rttcp_transfer *stream, uint64_t bytes)
     uint64_t until = rttcp_pacer_wrote(&stream->pacer, bytes, now);
     if (until == 0)
         return false;
+    rttcp_transfer_note_waiting(stream, 0);
     sleep_until(nc_min(nc_min(until, now + RTTCP_SLICE_NS), end_of(stream)));
     return until > now + RTTCP_SLICE_NS;
 }

@@ -27,6 +27,7 @@ static enum rttcp_ended account(struct rttcp_transfer *transfer, size_t bytes, s
         return fail(error, rr->client ? "the receiver sent more than the response that was asked for (--response)"
                                       : "the sender did not await the response to its request (--request)");
     atomic_store_explicit(&transfer->bytes, rr->exchanges * rr->request_bytes, memory_order_relaxed);
+    rttcp_transfer_note_waiting(transfer, rttcp_rr_sends(rr) ? rr->left_bytes : 0);
     return ENDED_N;
 }
 

@@ -58,6 +58,7 @@ struct rttcp_transfer {
     uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had taken all bytes */
     uint64_t window_clamp_resets;         /* receiver */
     _Atomic uint64_t opening_bytes;       /* sender; 0 until its opening is over */
+    _Atomic uint64_t waiting_bytes;       /* what the program has to send now and the kernel has not taken */
     char local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE]; /* the two ends, as they were when the flow started */
 };
 
@@ -93,5 +94,17 @@ size_t rttcp_transfer_next_write(const struct rttcp_transfer *transfer, uint64_t
 bool rttcp_transfer_may_retry(const struct rttcp_transfer *transfer, uint64_t *idle_since_ns, const char *what,
                               struct nc_error *error);
 uint64_t rttcp_transfer_moved(const struct rttcp_transfer *transfer);
+
+/* What the program has to send, beyond what the kernel has taken: the rest of the transfer, of one write where a
+ * duration ends it, or of the message whose turn it is. 0 where it awaits the peer or its own pace, and at the end. Only
+ * the stream's thread notes it. */
+static inline void rttcp_transfer_note_waiting(struct rttcp_transfer *transfer, uint64_t bytes)
+{
+    atomic_store_explicit(&transfer->waiting_bytes, bytes, memory_order_relaxed);
+}
+static inline uint64_t rttcp_transfer_waiting(const struct rttcp_transfer *transfer)
+{
+    return atomic_load_explicit(&transfer->waiting_bytes, memory_order_relaxed);
+}
 
 #endif
