@@ -4,6 +4,7 @@
 #define LOW 0.1
 #define HIGH 0.9
 #define MORE 1.25 /* is sent than what passes */
+#define SENT 0.05 /* by so much of the rate what is sent varies at least */
 #define NEAR 0.85 /* of the quickest windows' rate: windows that tell the same */
 #define SAME 0.1  /* how far apart these quantiles of the rates are at most, as a share of the median */
 
@@ -95,7 +96,7 @@ static double rate_of(const struct pl_policed_window *quick, unsigned all)
         most = quick[n].sent > most ? quick[n].sent : most;
     }
     double varies = (quick[0].rate - quick[n - 1].rate) / rate, sent_varies = (most - least) / rate;
-    return quick[0].rate <= (1 + SAME) * rate && sent_varies >= SAME && sent_varies >= 2 * varies ? rate : 0;
+    return quick[0].rate <= (1 + SAME) * rate && sent_varies >= SENT && sent_varies >= 2 * varies ? rate : 0;
 }
 
 double pl_policer_end(struct pl_policer *policer)
