@@ -958,3 +958,33 @@ def test_a_bottleneck_whose_rate_changes(tmp_path: Path) -> None:
     assert [float(rate) for rate in said.groups()[:2]] == pytest.approx(wanted, rel=0.01)
     longest_ms = (flow["max_delay_ns"] - flow["min_delay_ns"]) / 1e6
     assert float(said[3]) == pytest.approx(longest_ms, abs=3.5), "less the time for one packet"
+
+
+# A line that others use, too
+
+
+def test_a_base_is_no_shorter_than_the_path_where_others_have_half_of_the_line(tmp_path: Path) -> None:
+    """10 ms, and a line that takes 1 ms for a packet. Two flows take turns with four packets each, behind a queue that
+    grows to 10 ms, so a flow's own packets take 2 ms each. The base was 9 ms: a packet's way less these 2 ms."""
+    own, other = Conversation(ids=False), Conversation(ids=False)
+    for turn in range(60):
+        for flow, lag in ((own, 0), (other, 4)):
+            for number in range(4):
+                sent_ms, left_ms = 100 + 8 * turn + lag - min(turn, 10), 101 + 8 * turn + lag + number
+                flow.send(sent_ms + number / 1000, 1 + (4 * turn + number) * MSS,
+                          arrive=[(0, 1, left_ms + 10 - sent_ms - number / 1000)])  # fmt: skip
+                flow.ack(left_ms + 10, 1 + (4 * turn + number + 1) * MSS)
+    packets = [
+        own.sender + [_from_port(packet, 40002) for packet in other.sender],
+        own.receiver + [_from_port(packet, 40002) for packet in other.receiver],
+    ]
+    snd, rcv = (write(tmp_path, name, both) for name, both in zip("sr", packets, strict=True))
+    found = analyse(tmp_path / "o", "--sender", snd, "--receiver", rcv)
+    bases = [[level["delay_ns"] for level in flow["base"]["data_seen"]] for flow in found.summary["flows"]]
+    assert len(bases) == 2 and all(base == [pytest.approx(10e6, abs=60_000)] for base in bases), bases
+
+
+def _from_port(packet: Packet, port: int) -> Packet:
+    """The packet as one of another connection of the same hosts."""
+    ends = {("10.0.0.1", 40000): ("10.0.0.1", port)}
+    return replace(packet, src=ends.get(packet.src, packet.src), dst=ends.get(packet.dst, packet.dst))

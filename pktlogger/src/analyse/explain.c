@@ -8,6 +8,7 @@
 #include "service.h"
 
 #define SAME_SERVICE 0.99 /* what differs by less is measured well enough */
+#define NEIGHBOURS 0.02   /* share of arrivals that follow the one before at once, at least */
 
 static void put_limit(void *context, const struct pl_limit *limit)
 {
@@ -24,11 +25,50 @@ static void put_loss(void *context, const struct pl_loss *loss)
     pl_tables_put_loss(explain->tables, loss);
 }
 
+/* The time for a byte from one arrival to the next, of which the least are of packets that left the bottleneck one
+ * behind the other. It starts as {0}. */
+struct neighbours {
+    struct pl_sample ns_a_byte;
+    int64_t before_ns, t_ns;
+    double bytes; /* of what arrived at t_ns */
+};
+
+/* What arrives at one time, such as a super-packet, counts as one. Takes the next part that arrived, in order of
+ * sending. */
+static int add_neighbour(struct neighbours *n, const struct pl_segment *part)
+{
+    double bytes = part->len + PL_HEADERS;
+    int result = 0;
+    if (n->bytes > 0 && part->t_received_ns == n->t_ns) {
+        n->bytes += bytes;
+        return 0;
+    }
+    if (n->before_ns && n->t_ns > n->before_ns)
+        result = pl_sample_add(&n->ns_a_byte, (double)(n->t_ns - n->before_ns) / n->bytes);
+    n->before_ns = n->t_ns;
+    n->t_ns = part->t_received_ns;
+    n->bytes = bytes;
+    return result;
+}
+
+/* What a byte takes at the bottleneck at most, whoever else sends over it; 0: not known. */
+static double end_neighbours(struct neighbours *n)
+{
+    enum { LEAST = 20 };
+    double found = 0;
+    pl_sample_sort(&n->ns_a_byte);
+    if (n->ns_a_byte.given >= LEAST)
+        found = pl_sample_quantile(&n->ns_a_byte, NEIGHBOURS);
+    pl_sample_free(&n->ns_a_byte);
+    return found;
+}
+
 /* Goes through the rows of a transfer for the bottleneck's time for a byte, and for that of the quickest rows. Returns
  * 0, or -1 without memory. */
 static int measure_service(struct pl_explain *explain, double *ns_a_byte, double *quickest)
 {
     struct pl_service *service = calloc(1, sizeof *service);
+    struct neighbours neighbours = {.bytes = 0};
     struct pl_segment part;
     int result = service ? 0 : -1;
     for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_passage(explain->tables, explain->t, &cursor, &part);
@@ -36,10 +76,13 @@ static int measure_service(struct pl_explain *explain, double *ns_a_byte, double
         if (part.t_received_ns >= 0) {
             part.t_received_ns = pl_settled_ns(explain->t, &part);
             result = pl_service_add(service, &part, explain->t->low_delay_ns);
+            if (result == 0)
+                result = add_neighbour(&neighbours, &part);
         }
     *quickest = service ? pl_service_quickest(service) : 0;
     *ns_a_byte = service ? pl_service_end(service) : 0;
     explain->t->slow_service_ns = service ? service->slow : 0;
+    explain->t->serial_ns = end_neighbours(&neighbours);
     explain->t->shown_service_ns = service ? service->mean : 0;
     free(service);
     return result;
@@ -238,7 +281,7 @@ static double work_ns(const struct pl_explain *explain, const struct pl_segment 
     const struct pl_transfer *t = explain->t;
     return pl_line_known(t->line)
                ? pl_line_packet_ns(t->line, segment->t_sent_ns, segment->len + pl_transfer_headers(t))
-               : explain->study.service * (segment->len + PL_HEADERS);
+               : pl_path_base_own_ns(t, segment, explain->study.service);
 }
 
 /* By the record: the wait in the box's queue, and, where packets may queue behind it, what the rest of the way took

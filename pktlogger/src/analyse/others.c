@@ -70,6 +70,8 @@ int pl_others_note(struct pl_transfer *transfers, uint32_t n, const struct pl_ta
 {
     if (n < 2 || n > MOST)
         return 0;
+    for (uint32_t i = 0; i < n; i++)
+        transfers[i].signs.others_bps = transfers[i].signs.others = 0;
     struct spans spans = {.n = 2 * (size_t)n};
     spans.edge_ns = malloc(spans.n * sizeof *spans.edge_ns);
     spans.bytes = malloc((spans.n + 1) * sizeof *spans.bytes);

@@ -4,6 +4,7 @@
 #include "base_finder.h"
 #include "service.h"
 
+#define SHARED 0.01 /* of the bytes of the transfer: others that carried more had a part of the line */
 #define LONG 0.95 /* share of the delays that are shorter than those of long queues */
 
 /* What both passes do with the next row. `part` NULL: it was lost. */
@@ -47,15 +48,22 @@ static double work_of(const struct pl_segment *part, double service)
     return service * (part->len + PL_HEADERS);
 }
 
+double pl_path_base_own_ns(const struct pl_transfer *t, const struct pl_segment *part, double service)
+{
+    double others = t->signs.others_bps / 8e9 * (double)(t->last_ns - t->first_ns);
+    bool shared = others > SHARED * (double)t->segments * t->mss && t->serial_ns > 0 && t->serial_ns < service;
+    return work_of(part, shared ? t->serial_ns : service);
+}
+
 /* By the captures: the flow's own work is in the queue. */
 static int over_captures(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
 {
     struct pl_segment part;
     int result = 0;
     for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_passage(tables, t, &cursor, &part); cursor.row++) {
-        double work_ns = work_of(&part, service);
+        double work_ns = work_of(&part, service), way_ns = (double)(part.t_received_ns - part.t_sent_ns);
         const struct pl_base_part arrived = {.t_ns = part.t_sent_ns,
-                                             .delay_ns = (double)(part.t_received_ns - part.t_sent_ns) - work_ns,
+                                             .delay_ns = way_ns - pl_path_base_own_ns(t, &part, service),
                                              .work_ns = work_ns,
                                              .queued = service > 0};
         if (part.t_received_ns < 0)

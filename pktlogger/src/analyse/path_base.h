@@ -13,6 +13,11 @@ int pl_path_base_see(struct pl_transfer *t, const struct pl_tables *tables, doub
 /* Finds base and ack_base, after seen_base. Returns 0, or -1 without memory. */
 int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service);
 
+/* What a part alone takes at the bottleneck, by the captures. Where other connections of the captures send over it,
+ * too, the flow's bytes take longer (`service`) than one of its packets that follows another at once, and no path is
+ * shorter than a packet's way less the time that this packet took. */
+double pl_path_base_own_ns(const struct pl_transfer *t, const struct pl_segment *part, double service);
+
 /* How long a part waited in the box before its first bit was sent, by the record. It was in the queue until the flow's
  * previous part left at `before_exit_ns`, and until its own bits, which take work_ns (0: not known), had to be sent,
  * behind those of others. */

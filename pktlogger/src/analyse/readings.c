@@ -195,7 +195,9 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
             return PL_OK;
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;
-        if (read_sender(analysis, tables, error) == 0) {
+        /* Once before, for the bases, and once behind what counts bytes. */
+        if (pl_others_note(analysis->transfers, analysis->n, tables) == 0 &&
+            read_sender(analysis, tables, error) == 0) {
             pl_passed_on_note(analysis);
             if (pl_others_note(analysis->transfers, analysis->n, tables) == 0)
                 return PL_OK;

@@ -290,6 +290,7 @@ struct pl_transfer {
     double hosts_bps;                   /* the payload a second that the hosts take at most; INFINITY: not bounded */
     double service_ns;                  /* by the captures: the bottleneck's time for a byte; 0: not known */
     double shown_service_ns;            /* the same, the mean of all that kept it busy, which is no less than it took */
+    double serial_ns;                   /* what a byte takes there at most, where others have a part of its time; 0 */
     double slow_service_ns;             /* the same where it was slowest, for this transfer's bytes */
     int64_t most_queue_ns;              /* the longest that a packet waited in queues; 0: none did */
     int64_t first_ns, last_ns;          /* first data sent; last data sent, or its acknowledgement's arrival */
