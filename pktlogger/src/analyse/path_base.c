@@ -5,7 +5,7 @@
 #include "service.h"
 
 #define SHARED 0.01 /* of the bytes of the transfer: others that carried more had a part of the line */
-#define LONG 0.95 /* share of the delays that are shorter than those of long queues */
+#define LONG 0.95   /* share of the delays that are shorter than those of long queues */
 
 /* What both passes do with the next row. `part` NULL: it was lost. */
 struct pass {
