@@ -95,7 +95,7 @@ bench: setup ## ratios measured side by side, and the published accuracy table; 
 	@tools/install-packages scenarios/bench/log/debian-packages.txt
 	@$(BIN)/lfp bench --publish docs/reference/accuracy.md
 
-fuzz: setup ## every fuzz target for FUZZ_SECONDS (60), and as long for inputs that cost too much
+fuzz: setup ## every fuzz target for FUZZ_SECONDS (60; CI: 10), and as long for inputs that cost too much
 	@tools/install-packages tests/fuzz/debian-packages.txt
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j$(JOBS) -- --quiet

@@ -20,7 +20,8 @@ def add_target(build: Path, name: str, script: str) -> None:
 
 def fuzz_all(build: Path) -> subprocess.CompletedProcess[str]:
     cost = build / "cost"
-    (cost / "tests" / "fuzz").mkdir(parents=True, exist_ok=True)
+    for folder in (build, cost):
+        (folder / "tests" / "fuzz").mkdir(parents=True, exist_ok=True)
     return subprocess.run([FUZZ_ALL, build, cost, "1"], capture_output=True, text=True, timeout=30, check=False)
 
 
@@ -35,16 +36,17 @@ def test_every_target_runs_on_its_own_corpus(tmp_path: Path) -> None:
 
 def test_a_finding_ends_it_with_the_trace_and_status_1(tmp_path: Path) -> None:
     add_target(tmp_path, "alpha", "echo 'ERROR: AddressSanitizer: heap-use-after-free'; echo '#0 in f'; exit 77")
-    add_target(tmp_path, "beta", "echo beta ran")
+    add_target(tmp_path / "cost", "beta", "echo beta ran")
     done = fuzz_all(tmp_path)
     assert done.returncode == 1
     assert "heap-use-after-free" in done.stdout and "#0 in f" in done.stdout
-    assert "fuzz_alpha" in done.stderr and "beta ran" not in done.stdout
+    assert "fuzz_alpha" in done.stderr and "beta" not in done.stdout
 
 
 def test_an_input_that_costs_too_much_is_a_finding(tmp_path: Path) -> None:
-    add_target(tmp_path / "cost", "gamma", 'echo "$@"; exit 1')
+    add_target(tmp_path / "cost", "gamma", 'echo "$@"; echo input >cost-finding; exit 1')
     (tmp_path / "cost" / "tests" / "fuzz" / "tool" / "fuzz_gamma.cost").write_text("10 20\n")
     done = fuzz_all(tmp_path)
     assert done.returncode == 1
-    assert "10 20 1" in done.stdout and "fuzz_gamma" in done.stderr and "cost-finding" in done.stderr
+    assert "10 20 1" in done.stdout and "fuzz_gamma" in done.stderr
+    assert (tmp_path / "cost" / "finding-fuzz_gamma-cost").read_text() == "input\n"
