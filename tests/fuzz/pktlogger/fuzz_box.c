@@ -34,7 +34,7 @@ static const struct { const char *name, *descr; size_t size; } columns[COLUMNS] 
     {"copy", "|u1", 1},        {"fate", "|u1", 1},         {"dir", "|u1", 1},  {"t_arrival_ns", "<i8", 8},
     {"t_queue_exit_ns", "<i8", 8}, {"t_release_ns", "<i8", 8}, {"t_drop_ns", "<i8", 8}, {"flow", "<u4", 4},
     {"seq", "<u8", 8},         {"ack", "<u8", 8},          {"len", "<u4", 4},  {"edits", "|u1", 1},
-    {"t_departure_ns", "<i8", 8},
+    {"t_departure_ns", "<i8", 8}, {"direction", "|u1", 1},
 };
 /* clang-format on */
 struct __attribute__((packed)) row {
@@ -45,6 +45,7 @@ struct __attribute__((packed)) row {
     uint32_t len;
     uint8_t edits;
     int64_t t_departure_ns;
+    uint8_t direction;
 };
 static const char flows_text[] = "{\"v\":1,\"flows\":[{\"ip_version\":4,\"sides\":["
                                  "{\"address\":\"10.0.0.1\",\"port\":40000,\"syn\":true,\"isn\":7000},"
@@ -93,6 +94,7 @@ static void put_good(const struct folder *folder)
         int64_t t_ns = T0_NS + (10 + i / 2 + (back ? 12 : 2)) * MS;
         rows[i] = (struct row){.fate = lost ? 2 : 0,
                                .dir = back,
+                               .direction = back,
                                .t_arrival_ns = t_ns,
                                .t_queue_exit_ns = lost ? -1 : t_ns + MS,
                                .t_release_ns = lost ? -1 : t_ns + 5 * MS,
