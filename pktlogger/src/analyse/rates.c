@@ -1,15 +1,19 @@
 /* Implements rates.h. */
 #include "rates.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-enum { AHEAD_MAX = 1 << 16 }; /* intervals from the sender's time to an arrival; bounds the memory of hostile times */
+/* Intervals from the sender's time to an arrival; bounds what hostile times cost. WORD: bits of a word. */
+enum { AHEAD_MAX = 1 << 16, WORD = 64 };
 
-/* The intervals of one time scale that are not written. Number `base + i` is at[i]. */
+/* The intervals of one time scale that are not written, from number `base` on. Number n is at[n % room], and something
+ * happened in it where bit n % room of `used` is set. `room` is 0 or a power of two from WORD to AHEAD_MAX. The bits
+ * let a jump over many empty intervals cost room / WORD steps. */
 struct scale {
     int64_t ns;
-    uint64_t base;
-    PL_VECTOR(struct pl_rate) open;
+    uint64_t base, room;
+    struct pl_rate *at;
+    uint64_t *used;
 };
 
 struct pl_rates {
@@ -45,23 +49,63 @@ static void sum_up(struct pl_scale_sum *sum, const struct pl_rate *row)
     }
 }
 
+static uint64_t bit_of(uint64_t n)
+{
+    return UINT64_C(1) << n % WORD;
+}
+
+/* The first used interval of number `n` or above, and below `end`; `end` where there is none. */
+static uint64_t next_used(const struct scale *scale, uint64_t n, uint64_t end)
+{
+    while (n < end) {
+        uint64_t bits = scale->used[n % scale->room / WORD] >> n % WORD;
+        if (bits) {
+            n += (uint64_t)__builtin_ctzll(bits);
+            return n < end ? n : end;
+        }
+        n += WORD - n % WORD;
+    }
+    return end;
+}
+
 /* Writes the intervals before number `end`. */
 static void write_until(struct pl_rates *rates, unsigned number, uint64_t end)
 {
     struct scale *scale = &rates->scales[number];
-    size_t n = 0;
-    for (; n < scale->open.n && scale->base + n < end; n++) {
-        const struct pl_rate *row = &scale->open.at[n];
-        if (!row->scale_ns) /* nothing happened */
-            continue;
+    uint64_t open = end < scale->base + scale->room ? end : scale->base + scale->room;
+    for (uint64_t n = scale->base; (n = next_used(scale, n, open)) < open; n++) {
+        const struct pl_rate *row = &scale->at[n % scale->room];
         sum_up(&rates->t->scales[number], row);
         pl_tables_put_rate(rates->tables, row);
-    }
-    if (n) {
-        scale->open.n -= n;
-        memmove(scale->open.at, scale->open.at + n, scale->open.n * sizeof *scale->open.at);
+        scale->used[n % scale->room / WORD] &= ~bit_of(n);
     }
     scale->base = end > scale->base ? end : scale->base;
+}
+
+/* Makes room for interval `base + ahead`. -1 without memory. */
+static int make_room(struct scale *scale, uint64_t ahead)
+{
+    struct scale wider = *scale;
+    uint64_t end = scale->base + scale->room;
+    if (ahead < scale->room)
+        return 0;
+    for (wider.room = WORD; wider.room <= ahead;)
+        wider.room *= 2;
+    wider.at = malloc(wider.room * sizeof *wider.at);
+    wider.used = calloc(wider.room / WORD, sizeof *wider.used);
+    if (!wider.at || !wider.used) {
+        free(wider.at);
+        free(wider.used);
+        return -1;
+    }
+    for (uint64_t n = scale->base; (n = next_used(scale, n, end)) < end; n++) {
+        wider.at[n % wider.room] = scale->at[n % scale->room];
+        wider.used[n % wider.room / WORD] |= bit_of(n);
+    }
+    free(scale->at);
+    free(scale->used);
+    *scale = wider;
+    return 0;
 }
 
 static uint64_t interval_of(const struct pl_rates *rates, const struct scale *scale, int64_t t_ns)
@@ -77,15 +121,16 @@ static int row_at(struct pl_rates *rates, unsigned number, int64_t t_ns, struct 
     *row = NULL;
     if (at < scale->base || at - scale->base >= AHEAD_MAX)
         return 0;
-    while (scale->open.n <= at - scale->base)
-        if (PL_APPEND(&scale->open, (struct pl_rate){0}) < 0)
-            return -1;
-    *row = &scale->open.at[at - scale->base];
-    if (!(*row)->scale_ns)
+    if (make_room(scale, at - scale->base) < 0)
+        return -1;
+    *row = &scale->at[at % scale->room];
+    uint64_t *used = &scale->used[at % scale->room / WORD];
+    if (!(*used & bit_of(at)))
         **row = (struct pl_rate){.flow = rates->t->number,
                                  .scale_ns = (uint64_t)scale->ns,
                                  .t0_ns = rates->start_ns + (int64_t)(at * (uint64_t)scale->ns),
                                  .rtt_ns = -1};
+    *used |= bit_of(at);
     return 0;
 }
 
@@ -186,8 +231,9 @@ void pl_rates_free(struct pl_rates *rates)
     for (unsigned i = 0; i < rates->t->pace->scale_n; i++) {
         struct scale *scale = &rates->scales[i];
         rates->t->scales[i].intervals = rates->started ? interval_of(rates, scale, rates->last_ns) + 1 : 0;
-        write_until(rates, i, scale->base + scale->open.n);
-        free(scale->open.at);
+        write_until(rates, i, scale->base + scale->room);
+        free(scale->at);
+        free(scale->used);
     }
     free(rates);
 }
