@@ -811,6 +811,33 @@ def test_a_way_back_that_is_congested(queue_ms: float, free: int, tmp_path: Path
         assert said and 30 < float(said[1]) <= 60, verdict["text"]
 
 
+@pytest.mark.parametrize(("queue_ms", "cause"), [(0, "losses"), (60, "way_back")])
+def test_a_window_that_grows_after_one_loss_over_a_congested_way_back(queue_ms: int, cause: str, tmp_path: Path) -> None:
+    """One packet is lost early; then the window grows by a packet a round, and a round is longer by the wait."""
+    c, seq, t = Conversation(), 1, 100.0
+
+    def ack(at: float, number: int, sack: tuple[int, int] | None = None) -> None:
+        c.ack(at, number, **({"sack": sack} if sack else {}))
+        c.sender[-1] = replace(c.sender[-1], t_ns=c.sender[-1].t_ns + queue_ms * 1_000_000)
+
+    for i in range(6):
+        c.send(t + i / 10, 1 + i * MSS, arrive=[] if i == 2 else None)
+    ack(t + 10.2, 1 + 2 * MSS)
+    for i in range(3, 6):
+        ack(t + 10 + i / 10, 1 + 2 * MSS, (1 + 3 * MSS, 1 + (i + 1) * MSS))
+    t += 20.6 + queue_ms
+    c.send(t, 1 + 2 * MSS)
+    seq = 1 + 6 * MSS
+    for flight in range(3, 33):
+        ack(t + 10.1, seq)
+        t += 20.2 + queue_ms
+        c.send(t, seq, flight)
+        seq += flight * MSS
+    flow = c.analyse(tmp_path)[1]
+    assert flow["lost"] == 1
+    assert flow["verdict"]["cause"] == cause, flow["verdict"]
+
+
 @pytest.mark.parametrize("passed", [1.0, 0.2])
 def test_a_receiver_that_passes_the_data_on_is_a_gateway(passed: float, tmp_path: Path) -> None:
     """The receiver's capture has a connection by which its machine sends on what came, or sends something else."""

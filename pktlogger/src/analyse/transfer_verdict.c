@@ -312,14 +312,16 @@ static bool waits(const struct pl_transfer *t)
     return (double)t->typical_queue_ns > few_ns + 1e6;
 }
 
-/* True when a window limits the sender that would allow much more if acknowledgements did not wait. */
+/* True when a window limits the sender that would allow much more if acknowledgements did not wait. That includes the
+ * window behind a loss, where its growth took longer than the recoveries. */
 static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     static const unsigned windows = 1U << PL_LIMIT_SLOW_START | 1U << PL_LIMIT_CONGESTION_AVOIDANCE |
                                     1U << PL_LIMIT_RECEIVER_WINDOW | 1U << PL_LIMIT_SEND_BUFFER;
-    const int64_t least_ns = 10000000;
-    return v->finding < 0 && windows >> v->cause & 1 && t->min_rtt_ns > 0 && t->signs.ack_queue_ns > least_ns &&
-           t->signs.ack_queue_ns > t->min_rtt_ns;
+    const int64_t least_ns = 10000000, grew_ns = t->limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE];
+    bool window = v->finding < 0 ? windows >> v->cause & 1
+                                 : v->finding == PL_FOUND_LOSSES && grew_ns > losses_ns(t) - grew_ns;
+    return window && t->min_rtt_ns > 0 && t->signs.ack_queue_ns > least_ns && t->signs.ack_queue_ns > t->min_rtt_ns;
 }
 
 /* True when other connections of the captures had a good part of the line, and the line was the limit: it worked all the
