@@ -812,12 +812,12 @@ def test_a_way_back_that_is_congested(queue_ms: float, free: int, tmp_path: Path
 
 
 @pytest.mark.parametrize(("queue_ms", "cause"), [(0, "losses"), (60, "way_back")])
-def test_a_window_that_grows_after_one_loss_over_a_congested_way_back(queue_ms: int, cause: str, tmp_path: Path) -> None:
+def test_a_window_that_grows_after_one_loss_over_a_slow_way_back(queue_ms: int, cause: str, tmp_path: Path) -> None:
     """One packet is lost early; then the window grows by a packet a round, and a round is longer by the wait."""
     c, seq, t = Conversation(), 1, 100.0
 
     def ack(at: float, number: int, sack: tuple[int, int] | None = None) -> None:
-        c.ack(at, number, **({"sack": sack} if sack else {}))
+        c.ack(at, number, sack=sack)
         c.sender[-1] = replace(c.sender[-1], t_ns=c.sender[-1].t_ns + queue_ms * 1_000_000)
 
     for i in range(6):

@@ -319,8 +319,8 @@ static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
     static const unsigned windows = 1U << PL_LIMIT_SLOW_START | 1U << PL_LIMIT_CONGESTION_AVOIDANCE |
                                     1U << PL_LIMIT_RECEIVER_WINDOW | 1U << PL_LIMIT_SEND_BUFFER;
     const int64_t least_ns = 10000000, grew_ns = t->limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE];
-    bool window = v->finding < 0 ? windows >> v->cause & 1
-                                 : v->finding == PL_FOUND_LOSSES && grew_ns > losses_ns(t) - grew_ns;
+    bool window =
+        v->finding < 0 ? windows >> v->cause & 1 : v->finding == PL_FOUND_LOSSES && grew_ns > losses_ns(t) - grew_ns;
     return window && t->min_rtt_ns > 0 && t->signs.ack_queue_ns > least_ns && t->signs.ack_queue_ns > t->min_rtt_ns;
 }
 
