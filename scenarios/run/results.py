@@ -76,7 +76,8 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         "window_granted_bytes": receiver.get("window_granted_bytes") or None,  # 0: the kernel sizes it
         "cpu_sender_ns": _cpu_ns(sender),
         "cpu_receiver_ns": _cpu_ns(receiver),
-        "transfer_time_ratio": rfc6349.transfer_time_ratio(params, summary, _began_ns(sender, box)),
+        "transfer_time_ratio": rfc6349.transfer_time_ratio(
+            params, summary, _began_ns(sender, box), timestamps=rfc6349.timestamps_of(end, otherwise=True)),
     }
 
 

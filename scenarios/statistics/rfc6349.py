@@ -2,7 +2,7 @@
 
 | column | definition here |
 |---|---|
-| transfer_time_ratio | time taken / ideal time: that of the same bytes, in full segments, at the path's rate |
+| transfer_time_ratio | time taken / ideal time: that of the same bytes, in full segments, at the path's slowest rate |
 | tcp_efficiency | (bytes sent - bytes sent again) / bytes sent, as the sender's kernel counts them |
 | buffer_delay | (mean RTT during the transfer - baseline) / baseline, which is the RTT of the empty path |
 
@@ -25,15 +25,16 @@ from scenarios.statistics import line
 
 _IP_TCP = {"ipv4": 40, "ipv6": 60}  # octets of the two headers
 _TIMESTAMPS = 12
-ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # what path.framing counts beside the IP packet
+_TCPI_OPT_TIMESTAMPS = 1
 
 
 def transfer_time_ratio(
-    params: Mapping[str, Any], summary: Mapping[str, Any], began_ns: int | None = None
+    params: Mapping[str, Any], summary: Mapping[str, Any], began_ns: int | None = None, *, timestamps: bool = True
 ) -> float | None:
     """``transfer_time_ratio`` of one flow; None where it cannot be said. ``began_ns``: when it began, since the box
-    did."""
-    ideal, taken = _ideal_ns(params, summary.get("bytes") or 0, began_ns), summary.get("elapsed_ns")
+    did. ``timestamps``: whether its segments had TCP's."""
+    share = payload_share(params, timestamps=timestamps)
+    ideal, taken = _ideal_ns(params, summary.get("bytes") or 0, began_ns, share), summary.get("elapsed_ns")
     return taken / ideal if taken and ideal else None
 
 
@@ -43,12 +44,12 @@ def tcp_efficiency(info: Mapping[str, Any]) -> float | None:
     return (sent - again) / sent if sent and again is not None else None
 
 
-def _ideal_ns(params: Mapping[str, Any], octets: int, began_ns: int | None) -> float | None:
-    """The time that so many bytes of a stream take at the path's rates."""
+def _ideal_ns(params: Mapping[str, Any], octets: int, began_ns: int | None, share: float) -> float | None:
+    """The time that so many bytes of a stream take at the path's rates. ``share``: `payload_share`."""
     steps = line.rates(params)
     if not octets or params.get("request_bytes") or (len(steps) > 1 and began_ns is None):
         return None
-    bits, took_ns = octets * 8 / payload_share(params), 0.0
+    bits, took_ns = octets * 8 / share, 0.0
     for (since_ns, bps), (until_ns, _) in pairwise([*steps, (math.inf, 0.0)]):
         lasts_ns = until_ns - max(since_ns, began_ns or 0)
         if lasts_ns <= 0:
@@ -69,10 +70,16 @@ def most_bps(params: Mapping[str, Any]) -> float | None:
     return rates.pop() * payload_share(params) if len(rates) == 1 and all(rates) else None
 
 
+def timestamps_of(end: Mapping[str, Any], *, otherwise: bool) -> bool:
+    """Whether a flow's segments had time stamps, by its sender's TCP_INFO; ``otherwise`` where that is not there."""
+    options = ((end.get("sender") or {}).get("tcp_info") or {}).get("options")
+    return otherwise if options is None else bool(int(options) & _TCPI_OPT_TIMESTAMPS)
+
+
 def payload_share(params: Mapping[str, Any], *, timestamps: bool = True) -> float:
     """The share of a line's rate that full segments leave for a stream's bytes, 0 … 1."""
     mtu, headers = params.get("mtu") or 1500, _IP_TCP[params.get("family") or "ipv4"] + _TIMESTAMPS * timestamps
-    return float((mtu - headers) / (mtu + ON_THE_WIRE.get(str(params.get("framing")), 0)))
+    return float((mtu - headers) / (mtu + line.ON_THE_WIRE.get(str(params.get("framing")), 0)))
 
 
 def buffer_delay(baseline_ns: float | None, mean_ns: float | None) -> float | None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import Direction, PathTable
-from scenarios.statistics.rfc6349 import ON_THE_WIRE
+from scenarios.statistics.line import ON_THE_WIRE
 from scenarios.trial.files import read_json, write_json
 
 Step = dict[str, Any]

@@ -15,7 +15,6 @@ from scenarios.statistics.fairness import Count, Shared
 from scenarios.trial import arrivals
 from scenarios.trial.files import read_json
 
-_TIMESTAMPS = 1  # TCPI_OPT_TIMESTAMPS, in TCP_INFO's options
 _KEPT = b"lfp_shared"  # of the table's metadata
 FLOWS = "flows"  # name of the table, of the folder of other flows, and of their key in transfer.json
 
@@ -112,8 +111,7 @@ def _of_samples(
 def _payload_bps(params: dict[str, Any], end: dict[str, Any]) -> float | None:
     """What the line of a trial carries of its flows' octets; None where it has no such bound."""
     line = fairness.line_bps(params)
-    options = ((end.get("sender") or {}).get("tcp_info") or {}).get("options", 0)
-    return line and line * rfc6349.payload_share(params, timestamps=bool(int(options) & _TIMESTAMPS))
+    return line and line * rfc6349.payload_share(params, timestamps=rfc6349.timestamps_of(end, otherwise=False))
 
 
 def _offset_ns(end: Mapping[str, Any]) -> int:

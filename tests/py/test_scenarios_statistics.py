@@ -143,6 +143,27 @@ def test_the_ideal_time_follows_the_rate_of_a_path_that_changes() -> None:
     assert rfc6349.most_bps(params) is None, "there is no such rate"
 
 
+@pytest.mark.parametrize(
+    "stage",
+    [{"pace_bps": 15_000_000}, {"drain_rate_bps": 15_000_000}, {"harmonize_bps": 15_000_000},
+     {"nic_rate_bps": 15_000_000}, {"access_rate_bps": 15_000_000}, {"pace_packets": 1250},
+     {"pace_bps": 5_000_000, "pace_packets": 1250}],
+)  # fmt: skip
+def test_the_ideal_time_is_that_of_the_slowest_stage(stage: dict[str, int]) -> None:
+    """RFC 6349, 3.3.2: the bottleneck counts, whichever it is. 1,250 packets/s of 1,500 octets are 15 Mbit/s."""
+    params = {"rate_bps": 100_000_000, "channels": 1, "mtu": 1500, "family": "ipv4", "framing": "ip"} | stage
+    summary = {"bytes": round(15e6 / 8 * 1460 / 1500), "elapsed_ns": 2 * 10**9}
+    assert rfc6349.transfer_time_ratio(params, summary, timestamps=False) == pytest.approx(2, rel=1e-6)
+    assert rfc6349.transfer_time_ratio(params, summary) == pytest.approx(2 * 1448 / 1460, rel=1e-6)
+
+
+@pytest.mark.parametrize(("options", "known"), [(7, True), (4, False), (None, None)])
+def test_time_stamps_are_what_the_kernel_says(options: int | None, known: bool | None) -> None:
+    end = {"sender": {"tcp_info": {} if options is None else {"options": options}}}
+    for otherwise in (False, True):
+        assert rfc6349.timestamps_of(end, otherwise=otherwise) is (otherwise if known is None else known)
+
+
 def test_the_baseline_follows_the_path() -> None:
     """Two samples on 40 ms, two on 60 ms, four on 55 ms: the way back is 5 ms shorter from 10 s on."""
     ms, s = 10**6, 10**9

@@ -286,8 +286,9 @@ static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
 static void say_rest(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char size[32];
-    if (v->cause == PL_LIMIT_SEND_BUFFER)
-        say(v, " At most %s were unacknowledged.", size_text((double)t->max_unacknowledged_bytes, size));
+    if (v->cause == PL_LIMIT_SEND_BUFFER && t->min_rtt_ns > 0)
+        say(v, " In a round trip of %.4g ms it sent %s on average.", seconds(t->min_rtt_ns) * 1e3,
+            size_text(v->rate_bps * seconds(t->min_rtt_ns) / 8, size));
     say_advice(v, PL_CAUSES_LIMITS, v->cause);
     if (v->cause == PL_LIMIT_SEND_BUFFER)
         say_window(v, t);
@@ -360,9 +361,11 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
         v->share = (double)signs->delayed_ns / (double)all_ns;
     } else if (recovers && signs->stuck_tries >= LEAST_TRIES && signs->stuck_len > passes(t))
         v->finding = PL_FOUND_PATH_MTU;
-    else if (shared(v, t))
+    else if (shared(v, t)) {
+        if (v->finding == PL_FOUND_LOSSES) /* the full line, and what it did to the window */
+            v->share += (double)t->limit_ns[PL_LIMIT_PATH_RATE] / (double)all_ns;
         v->finding = PL_FOUND_CROSS_TRAFFIC;
-    else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !waits(t))
+    } else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !waits(t))
         v->finding = PL_FOUND_POLICER;
     else if (acks_wait(v, t))
         v->finding = PL_FOUND_WAY_BACK;
