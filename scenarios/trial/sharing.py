@@ -16,6 +16,7 @@ from scenarios.trial import arrivals
 from scenarios.trial.files import read_json
 
 _KEPT = b"lfp_shared"  # of the table's metadata
+_AROUND = {"plain": {"gateway": None}}  # a flow next to the transfer that goes around its gateways
 FLOWS = "flows"  # name of the table, of the folder of other flows, and of their key in transfer.json
 
 
@@ -30,10 +31,10 @@ def of_trial(folder: Path) -> Shared | None:
         return None
     offset_ns = _offset_ns(end) if params.get("topology") == "existing" else None
     known = fairness.counts(end, others, offset_ns)
-    if not beside:
-        flows = [(params.get("flow_name") or fairness.MAIN, params, end)]
-        flows += [(flow["flow_name"], params | flow, others[flow["flow_name"]]) for flow in asked]
-        known = _arrived(folder, flows) or _sampled(folder, flows, offset_ns) or known
+    flows = [(params.get("flow_name") or fairness.MAIN, params, end)]
+    flows += [(name, params | _AROUND.get(name, {}), end[name]) for name in fairness.BESIDE if end.get(name)]
+    flows += [(flow["flow_name"], params | flow, others[flow["flow_name"]]) for flow in asked]
+    known = _arrived(folder, flows) or (not beside and _sampled(folder, flows, offset_ns)) or known
     return fairness.shared(known, _payload_bps(params, end))
 
 
