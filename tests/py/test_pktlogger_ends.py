@@ -750,21 +750,41 @@ def test_a_path_that_goes_down_is_no_black_hole_for_large_packets(tmp_path: Path
     assert c.analyse(tmp_path)[1]["verdict"]["cause"] != "path_mtu"
 
 
-@pytest.mark.parametrize("slow", [True, False])
-def test_a_slow_reader_is_told_from_a_small_buffer(slow: bool, tmp_path: Path) -> None:
-    """A buffer of 8 packets. Of a slow reader it is nearly full, so the window shrinks to 2 packets; else it is empty
-    whenever an acknowledgement leaves."""
+def _windows(rounds: int, begin: list[int], later: int) -> Conversation:
+    """A sender that fills windows of whole packets, a round trip each: those of `begin` first, then `later` each time.
+    Each packet is acknowledged, and no offer is taken back (RFC 9293, 3.8.6)."""
     c = Conversation()
-    seq, t = 1, 100.0
-    for n in range(30):
-        parts = 2 if slow and n else 8
-        for i in range(parts):
-            c.send(t + i / 100, seq + i * MSS)
-        seq += parts * MSS
-        c.ack(t + 10.2, seq, window=2000 if slow and n else 8000)
+    c.send(100, 1)
+    c.ack(110.1, 1 + MSS, window=begin[0] * MSS)
+    seq, edge, t = 1 + MSS, 1 + MSS + begin[0] * MSS, 121.0
+    for n in range(1, rounds):
+        window = begin[n] if n < len(begin) else later
+        parts = range(seq, edge, MSS)
+        for i, part in enumerate(parts):
+            c.send(t + i / 100, part)
+            seq = part + MSS
+            edge = max(edge, seq + window * MSS)
+            c.ack(t + i / 100 + 10.1, seq, window=edge - seq)
         t += 20.3
-    flow = alone(tmp_path, "sender", c.sender)[1]
+    return c
+
+
+@pytest.mark.parametrize("end", ["sender", "receiver"])
+@pytest.mark.parametrize(("begin", "later", "slow"), [([8], 8, False), ([8], 2, False), ([8, 8, 8], 2, True)],
+                         ids=["small buffer", "large first offer", "slow reader"])  # fmt: skip
+def test_a_slow_reader_is_told_from_a_small_buffer(
+    begin: list[int], later: int, slow: bool, end: str, tmp_path: Path
+) -> None:
+    """A buffer of 8 packets, which a slow reader leaves nearly full, so that the window shrinks to 2 packets. Or one of
+    8 packets, or of 2 behind a first offer of 8, which is empty whenever an acknowledgement leaves."""
+    c = _windows(60, begin, later)
+    flow = alone(tmp_path, end, c.sender if end == "sender" else c.receiver)[1]
+    if slow and end == "receiver":
+        assert flow["verdict"] is None, "the receiver's capture alone does not show when the window was full"
+        return
     assert flow["verdict"]["cause"] == ("slow_reader" if slow else "receiver_window"), flow["verdict"]
+    if not slow:
+        assert f"It offers at most {readable.size(later * MSS)}, " in flow["verdict"]["text"], flow["verdict"]
 
 
 def _requests(parts: int, answered: bool, n: int = 30) -> Conversation:

@@ -3,6 +3,7 @@
 
 #include "holes.h"
 #include "join.h"
+#include "offers.h"
 #include "rates.h"
 #include "round_trips.h"
 
@@ -14,6 +15,7 @@ struct pl_arrived {
     struct pl_round_trips trips; /* of what the receiver sends: its SYN, and its data */
     uint64_t acked;
     uint32_t window;
+    struct pl_offers offers;
     bool answered;     /* `acked` and `window` are set */
     int64_t closed_ns; /* since when the window is 0; -1: it is not */
     int64_t now_ns;
@@ -160,7 +162,7 @@ static void note_window(struct pl_arrived *a, const struct pl_row *row)
     bool same = a->answered && row->ack == a->acked && row->window == a->window && !row->len;
     t->duplicate_acks += same && a->holes.list.n && !(row->flags & NC_TCP_FIN);
     a->window = row->window;
-    t->window_max = t->scale_known && row->window > t->window_max ? row->window : t->window_max;
+    pl_offers_note(&a->offers, t, row->ack, row->window);
     if (row->window)
         open_window(a, row->t_ns);
     else if (a->closed_ns < 0)

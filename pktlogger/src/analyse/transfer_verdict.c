@@ -143,16 +143,22 @@ static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
         say(v, " What the path carries is not known; each Gbit/s of it needs %s.", size_text(GBIT * rtt / 8, size));
 }
 
+/* The largest window that the receiver goes on offering. */
+static uint32_t offered(const struct pl_transfer *t)
+{
+    return t->window_kept ? t->window_kept : t->window_max;
+}
+
 static void say_receiver_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char window[32], rate[32];
     const struct pl_flow *flow = t->flow;
     bool syns = flow->side[0].syn && flow->side[1].syn && !flow->side[0].cut && !flow->side[1].cut;
     bool offers[2] = {flow->side[t->dir].has_wscale, flow->side[!t->dir].has_wscale};
-    if (t->window_max && t->min_rtt_ns > 0)
-        say(v, " It offers at most %s, which in a round trip of %.4g ms is %s at most.",
-            size_text(t->window_max, window), seconds(t->min_rtt_ns) * 1e3,
-            rate_text(8.0 * t->window_max / seconds(t->min_rtt_ns), rate));
+    uint32_t most = offered(t);
+    if (most && t->min_rtt_ns > 0)
+        say(v, " It offers at most %s, which in a round trip of %.4g ms is %s at most.", size_text(most, window),
+            seconds(t->min_rtt_ns) * 1e3, rate_text(8.0 * most / seconds(t->min_rtt_ns), rate));
     if (syns && !(offers[0] && offers[1]))
         say(v,
             " Window scaling is off: the SYN of the %s does not offer it. Switch it on there "
@@ -260,7 +266,7 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
     else if (v->finding == PL_FOUND_GATEWAY)
         say_gateway(v, t);
     else if (v->finding == PL_FOUND_SLOW_READER && t->window_max)
-        say(v, " It had offered a window of %s.", size_text(t->window_max, burst));
+        say(v, " It had offered a window of %s.", size_text(offered(t), burst));
     say_advice(v, PL_CAUSES_VERDICTS, (unsigned)v->finding);
 }
 
@@ -399,7 +405,7 @@ static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
 /* The receiver's capture alone shows whether a window was used up in each round trip. */
 static bool infer_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
-    double most_bps = t->min_rtt_ns > 0 ? 8.0 * t->window_max / seconds(t->min_rtt_ns) : 0;
+    double most_bps = t->min_rtt_ns > 0 ? 8.0 * offered(t) / seconds(t->min_rtt_ns) : 0;
     v->cause = PL_LIMIT_RECEIVER_WINDOW;
     v->share = -1;
     return t->scale_known && most_bps > 0 && v->rate_bps >= WINDOW_FULL * most_bps;

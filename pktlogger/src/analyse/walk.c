@@ -208,7 +208,7 @@ static void note_full(struct pl_walk *s, int64_t now_ns)
 {
     s->limited_ns = now_ns;
     s->t->signs.shut++;
-    s->t->signs.shut_small += 4 * (uint64_t)s->window < 3 * (uint64_t)s->t->window_max;
+    s->t->signs.shut_small += 4 * (uint64_t)s->window < 3 * (uint64_t)s->t->window_kept;
 }
 
 /* A short packet that leaves as soon as all before it is acknowledged, by an acknowledgement without data that came

@@ -4,6 +4,7 @@
 
 #include "explain.h"
 #include "marks.h"
+#include "offers.h"
 #include "rates.h"
 #include "round_trips.h"
 #include "walk.h"
@@ -39,6 +40,7 @@ struct pl_walk {
     bool hint;       /* a hint at a loss came since una last moved */
     bool window_known;
     uint32_t window;
+    struct pl_offers offers;
     enum pl_sender_mode mode;
     bool probe;                   /* the present packet is a tail-loss probe */
     uint64_t recover;             /* una at which the mode ends */

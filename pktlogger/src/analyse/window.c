@@ -22,8 +22,8 @@ void pl_walk_note_window(struct pl_walk *s, const struct pl_row *packet)
 {
     s->window = packet->window;
     s->window_known = true;
-    if (s->t->scale_known && !(packet->flags & NC_TCP_SYN) && packet->window > s->t->window_max)
-        s->t->window_max = packet->window;
+    if (!(packet->flags & NC_TCP_SYN))
+        pl_offers_note(&s->offers, s->t, packet->ack, packet->window);
     if (packet->window > 0)
         pl_walk_open_window(s, packet->t_ns);
     else if (s->closed_ns < 0)

@@ -120,7 +120,8 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
         "Let ICMP's 'fragmentation needed' through, clamp the MSS (iptables --clamp-mss-to-pmtu), or set "
         "net.ipv4.tcp_mtu_probing = 1 at the sender."},
     [PL_FOUND_SLOW_READER] = {"slow_reader", "the receiving program, which read slowly", "host",
-        "The receiver's window was closed, or full while less than three quarters of the largest that it had offered.",
+        "The receiver's window was closed, or full while less than three quarters of the largest that it had offered, its first "
+        "offer apart.",
         "The receiving program did not read what had arrived: look at it, and at its disk. A larger buffer only postpones "
         "this."},
     [PL_FOUND_NAGLE] = {"nagle", "Nagle's algorithm and delayed acknowledgements", "host",

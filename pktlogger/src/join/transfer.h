@@ -141,7 +141,7 @@ struct pl_signs {
     uint32_t largest_arrived;           /* payload of the largest part that arrived */
     uint32_t stuck_len;                 /* of a part that did not arrive, in any of stuck_tries copies */
     uint16_t stuck_tries;
-    uint64_t shut, shut_small; /* times that the window was full; of these, it was below 3/4 of its largest */
+    uint64_t shut, shut_small; /* times that the window was full; of these, it was below 3/4 of window_kept */
     uint64_t delayed;          /* times that a short packet waited for an acknowledgement that had been delayed */
     int64_t delayed_ns;
     uint64_t answers;             /* times that the peer's data came and all was acknowledged before more was sent */
@@ -284,7 +284,8 @@ struct pl_transfer {
     uint64_t *box_fates; /* [256], with a box: data parts by their fate in it; PL_NO_FATE: the box did not see them */
     uint64_t unresolved; /* parts left out of the join because their borders overlap without end */
     uint64_t max_unacknowledged_bytes;
-    uint32_t window_max; /* the largest that the receiver offered, SYNs apart; 0: not known */
+    uint32_t window_max;  /* the largest that the receiver offered, SYNs apart; 0: not known */
+    uint32_t window_kept; /* the largest that moved its right edge once the first offer was used up; 0: none did */
     struct pl_signs signs;
     const struct pl_line *line;         /* of the path, the way of the data; NULL: not known */
     double hosts_bps;                   /* the payload a second that the hosts take at most; INFINITY: not bounded */
