@@ -20,7 +20,9 @@ struct pl_evidence pl_evidence_over(struct pl_samples_of *samples, int64_t t0_ns
         return known;
     known.within = samples->at < samples->n && samples->first[samples->at].t_ns < t1_ns;
     known.window = window_of(samples, &known, t0_ns, t1_ns);
-    if (pl_samples_counted(samples, PL_SNDBUF_LIMITED, t0_ns, t1_ns) == PL_YES)
+    if (pl_given(&known))
+        known.buffer = PL_NO;
+    else if (pl_samples_counted(samples, PL_SNDBUF_LIMITED, t0_ns, t1_ns) == PL_YES)
         known.buffer = PL_YES;
     if (known.seen.slow != known.seen.past)
         known.slow = known.seen.slow > known.seen.past ? PL_YES : PL_NO;

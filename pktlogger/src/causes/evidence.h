@@ -1,7 +1,8 @@
 /* What is known, and not inferred, of why a sender sent nothing for a while. Evidence counts in this order:
  *
  *   1. The program. It is limited by the rate that it asked for, always has data to send until it has given its last
- *      octet, and when all of these have been sent it waits for nothing but repairs.
+ *      octet, and when all of these have been sent it waits for nothing but repairs. Its own account of what it has to
+ *      send says whether it waits for room, and is never the limit, or has given all, and waits for none.
  *   2. The kernel. Its counters of time say whether the receiver's window or the send buffer held data back, what is
  *      unsent says whether there were any, and the congestion control's name, the rate that an option allows, cwnd and
  *      ssthresh say whether anything paces, and whether a congestion window grows by slow start.
@@ -21,15 +22,16 @@ struct pl_evidence {
     struct pl_samples_seen seen;
     bool within;
     enum pl_answer window; /* the receiver's window held data back */
-    enum pl_answer buffer; /* the program waited for room in its send buffer; never PL_NO: Linux lets a blocking writer
-                              go beyond the buffer, and then does not count its wait */
+    enum pl_answer buffer; /* the program waited for room in its send buffer. The kernel never says PL_NO: Linux lets a
+                              blocking writer go beyond the buffer, and then does not count its wait */
     enum pl_answer slow;   /* the congestion window is that of slow start */
 };
 
 /* Spans come in order of their beginnings. */
 struct pl_evidence pl_evidence_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
 
-/* By most samples: data waited to be sent; the program had given no more, and had room to give it. */
+/* By most samples: data waited to be sent; the program had given no more, and had room to give it; it had more to give,
+ * by its own account. */
 static inline bool pl_unsent(const struct pl_evidence *known)
 {
     return known->seen.unsent * 2 > known->seen.n;
@@ -38,6 +40,18 @@ static inline bool pl_unsent(const struct pl_evidence *known)
 static inline bool pl_idle(const struct pl_evidence *known)
 {
     return known->seen.idle * 2 > known->seen.n;
+}
+
+static inline bool pl_waits(const struct pl_evidence *known)
+{
+    return known->seen.waits * 2 > known->seen.n;
+}
+
+/* By most of the samples within, and its own account, it had given all, and all was sent: what is to come is a repair or
+ * its next message. */
+static inline bool pl_given(const struct pl_evidence *known)
+{
+    return known->within && known->seen.given * 2 > known->seen.n;
 }
 
 #endif

@@ -22,6 +22,7 @@ struct pl_limits {
     uint32_t number;                                 /* of the round */
     uint64_t first;                                  /* where it began to send */
     uint64_t high;                                   /* end of the last byte sent */
+    int64_t open_ns;                                 /* the end of the last gap whose cause its round says */
     bool started, full, missed, clocked;
     bool held;       /* the receiver's window held the sender up for the first part of this gap, until it had room */
     bool answered;   /* data of the peer came in this gap */
@@ -106,13 +107,15 @@ static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
                                PL_BUSY_LINE * (double)(now_ns - t0_ns);
 }
 
-/* What program, kernel and box say of the round that is over, or cut, now. */
+/* What program, kernel and box say of the round that is over, or cut, now. Program and kernel are asked up to the last gap
+ * whose cause is open: what a program's wait behind it looks like says nothing of what went before. */
 static void know_round(struct pl_limits *l, int64_t now_ns)
 {
     struct pl_round *round = &l->round;
-    struct pl_evidence known = pl_evidence_over(&l->round_samples, round->t0_ns, now_ns, l->rounds.mss);
+    int64_t until_ns = l->open_ns > round->t0_ns ? l->open_ns : now_ns;
+    struct pl_evidence known = pl_evidence_over(&l->round_samples, round->t0_ns, until_ns, l->rounds.mss);
     round->t1_ns = now_ns;
-    round->unheld = (known.seen.unsent + known.seen.idle) * 2 > known.seen.n || finished(l, round->t0_ns);
+    round->unheld = (known.seen.unsent + known.seen.room) * 2 > known.seen.n || finished(l, round->t0_ns);
     round->spent = known.seen.spent * 2 > known.seen.n;
     round->idle = pl_idle(&known) && !l->path.always_data && !finished(l, round->t0_ns);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
@@ -167,8 +170,10 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
 {
     l->gap.t1_ns = t_ns;
     l->gap.cause = (uint8_t)(cause < 0 ? 0 : cause);
-    if (cause < 0)
+    if (cause < 0) {
         sum_up(l);
+        l->open_ns = t_ns;
+    }
     l->round.paused = l->round.paused || cause == PL_LIMIT_APPLICATION || cause == PL_LIMIT_PATH_DOWN;
     const struct pl_span span = {.row = l->gap,
                                  .round = l->number,
@@ -247,7 +252,8 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         l->held = window_held(l, &known);
     }
     known = pl_evidence_over(&l->path.samples, since_ns, sent->t_ns, l->rounds.mss);
-    bool always = never_idle(l, since_ns, sent->high - sent->len), sized = known.seen.n && known.seen.sized;
+    bool always = never_idle(l, since_ns, sent->high - sent->len) || pl_waits(&known);
+    bool sized = known.seen.n && known.seen.sized;
     bool given = pl_unsent(&known) || finished(l, since_ns) || (always && sized && !known.seen.full);
     if (sent->reduced && outstanding(sent))
         return PL_LIMIT_ECN;             /* the flight had to shrink first */
@@ -269,7 +275,7 @@ static bool awaited_answer(const struct pl_limits *l, const struct pl_limits_sen
                            const struct pl_evidence *known)
 {
     return answered(l, sent) && !never_idle(l, l->gap.t0_ns, sent->high - sent->len) &&
-           !(known->within && pl_unsent(known));
+           !(known->within && (pl_unsent(known) || pl_waits(known)));
 }
 
 /* What a gap without silence shows: where most samples taken in it say that the program had given no more, it is so
@@ -299,6 +305,13 @@ static bool all_was_sent(const struct pl_limits *l)
     return l->path.data_end && l->high >= l->path.data_end;
 }
 
+/* True when a repair was awaited, and not the program: all that this had given had been sent. */
+static bool awaited_repair(const struct pl_limits *l, const struct pl_limits_send *sent,
+                           const struct pl_evidence *known)
+{
+    return (all_was_sent(l) || pl_given(known)) && (sent->repair || sent->mode == PL_MODE_FAST);
+}
+
 /* The cause of the gap that a packet ends, or OF_ROUND, or SILENCE. */
 static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
@@ -314,15 +327,15 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     if (closed_time(l, sent->t_ns) * 2 > length_ns)
         return PL_LIMIT_ZERO_WINDOW;
     bool late = covered(l, l->path.late, &l->late_at, sent->t_ns);
-    if (!late && all_was_sent(l) && (sent->repair || sent->mode == PL_MODE_FAST))
-        return PL_LIMIT_FAST_RECOVERY;
     struct pl_evidence known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
+    if (!late && awaited_repair(l, sent, &known))
+        return PL_LIMIT_FAST_RECOVERY;
     bool full = window_held(l, &known);
     if (!late && all_was_sent(l))
         return window_cause(l, false, known.slow);
     if (!late && sent->repair)
         return full ? PL_LIMIT_RECEIVER_WINDOW : PL_LIMIT_FAST_RECOVERY;
-    if (!late && unanswered(l, sent))
+    if (!late && unanswered(l, sent) && !pl_given(&known))
         return window_cause(l, full, known.slow);
     if (!late && awaited_answer(l, sent, &known))
         return PL_LIMIT_APPLICATION;

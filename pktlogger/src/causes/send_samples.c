@@ -11,6 +11,7 @@
 #define MS INT64_C(1000000)
 #define NEAR_NS (2 * MS)            /* the kernel counts a time-out, and sends, within this of the capture's time */
 #define LEAST_TIMEOUT_NS (200 * MS) /* no two time-outs are closer */
+#define NOT_SAID UINT64_MAX
 
 enum column {
     T_NS,
@@ -31,6 +32,7 @@ enum column {
     WRITTEN,
     CONGESTION,
     ALWAYS,
+    WAITING,
     COLUMNS
 };
 enum { STATE_CWR = 2, STATE_RECOVERY = 3 }; /* of ca_state: the window shrinks to ssthresh */
@@ -58,6 +60,7 @@ static const struct {
     [WRITTEN] = {"written_ns", INT64_MAX / 2, false},
     [CONGESTION] = {"congestion", 0, false}, /* a name */
     [ALWAYS] = {"always_data", 1, false},
+    [WAITING] = {"waiting_bytes", UINT64_MAX - 1, false},
 };
 
 /* Which columns a file has, in its order. */
@@ -103,10 +106,18 @@ static const uint8_t *read_value(const uint8_t *at, const uint8_t *end, char sto
                                 : read_number(at, end, stop, columns[column].most, value);
 }
 
+static enum pl_answer answer(uint64_t value)
+{
+    return value == NOT_SAID ? PL_UNKNOWN : value ? PL_YES : PL_NO;
+}
+
 static bool read_line(const uint8_t *at, const uint8_t *end, const struct header *header, struct pl_send_sample *sample)
 {
-    uint64_t values[COLUMNS] = {
-        [TOTAL_RTO] = PL_NO_TOTAL_RTO, [RWND] = PL_NOT_COUNTED, [SNDBUF_TIME] = PL_NOT_COUNTED, [ALWAYS] = UINT64_MAX};
+    uint64_t values[COLUMNS] = {[TOTAL_RTO] = PL_NO_TOTAL_RTO,
+                                [RWND] = PL_NOT_COUNTED,
+                                [SNDBUF_TIME] = PL_NOT_COUNTED,
+                                [ALWAYS] = NOT_SAID,
+                                [WAITING] = NOT_SAID};
     for (int i = 0; i < header->n; i++) {
         enum column column = header->column[i];
         if (!(at = read_value(at, end, i + 1 < header->n ? ',' : '\0', column, &values[column])))
@@ -127,9 +138,8 @@ static bool read_line(const uint8_t *at, const uint8_t *end, const struct header
         .cwnd = (uint32_t)values[CWND],
         .ca_state = (uint8_t)values[CA_STATE],
         .control = (uint8_t)values[CONGESTION],
-        .always = values[ALWAYS] == UINT64_MAX ? PL_UNKNOWN
-                  : values[ALWAYS]             ? PL_YES
-                                               : PL_NO,
+        .always = (uint8_t)answer(values[ALWAYS]),
+        .waits = (uint8_t)answer(values[WAITING]),
         .written_ns = (int64_t)values[WRITTEN],
         .counted_us = {[PL_RWND_LIMITED] = values[RWND], [PL_SNDBUF_LIMITED] = values[SNDBUF_TIME]},
     };
@@ -265,18 +275,29 @@ static void see_phase(struct pl_samples_seen *seen, const struct pl_send_sample 
         seen->slow++;
 }
 
+/* Whether a writer that waits finds no room. Of a buffer whose size is not known the program alone says so. */
+static bool finds_no_room(const struct pl_send_sample *sample, bool given)
+{
+    if (given)
+        return false;
+    return sample->sndbuf_bytes ? sample->queued_bytes > sample->sndbuf_bytes / 3 * 2 : sample->waits == PL_YES;
+}
+
 static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, size_t at, uint32_t mss)
 {
     const struct pl_send_sample *sample = &of->first[at];
-    bool written = of->written_ns && sample->t_ns >= of->written_ns;
-    bool unsent = sample->notsent_bytes >= mss;
-    bool full = sample->sndbuf_bytes && !written && sample->queued_bytes > sample->sndbuf_bytes / 3 * 2;
+    bool given = sample->waits == PL_NO || (of->written_ns && sample->t_ns >= of->written_ns);
+    bool unsent = sample->notsent_bytes >= (given ? 1 : mss), full = finds_no_room(sample, given);
+    bool known = sample->sndbuf_bytes || sample->waits != PL_UNKNOWN;
     seen->n++;
+    seen->waits += sample->waits == PL_YES && !given;
+    seen->given += sample->waits == PL_NO && !unsent;
     seen->unsent += unsent;
     seen->full = full;
     seen->spent += full && !unsent;
-    seen->idle += sample->sndbuf_bytes && !full && !unsent;
-    seen->sized = seen->sized && sample->sndbuf_bytes;
+    seen->room += known && !full && !unsent;
+    seen->idle += known && !full && !unsent && sample->waits != PL_YES;
+    seen->sized = seen->sized && known;
     see_phase(seen, sample);
 }
 

@@ -23,13 +23,15 @@ enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
  * pace_bytes_per_s: the rate of payload that its program allows (SO_MAX_PACING_RATE), and kernel_pace_bytes_per_s: the
  * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known, nor
  * is a cwnd of 0. counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last octet; 0: not
- * known, or not yet. */
+ * known, or not yet. `waits`: its program has data that the kernel has not taken, by its own account; PL_NO: it has given
+ * all that it has to send now. */
 struct pl_send_sample {
     int64_t t_ns, written_ns;
     uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s, counted_us[PL_COUNTER_N];
     uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh;
     uint16_t local_port, remote_port;
-    uint8_t ca_state, control, always; /* always: its program always has data to send; an enum pl_answer */
+    uint8_t ca_state, control;
+    uint8_t always, waits; /* each an enum pl_answer; always: its program always has data to send */
 };
 
 /* In order of ports, and then of time. It starts as {0}. */
@@ -46,15 +48,19 @@ struct pl_samples_of {
     enum pl_answer always;
 };
 
-/* What the samples of a span of time show. A writer that has written all waits for no room. */
+/* What the samples of a span of time show. A writer that has given all waits for no room, and any octet that is left
+ * then is unsent, as a full segment is while it has more to give. */
 struct pl_samples_seen {
     uint32_t n;
-    uint32_t slow, past; /* were in slow start, or past it; neither: BBR, say */
-    uint32_t unsent;     /* had a full segment or more unsent */
-    uint32_t idle;       /* had less than a segment unsent, and a buffer with room: the program had given no more */
-    uint32_t spent;      /* had less than a segment unsent, and a buffer in which a waiting writer finds no room */
-    bool sized;          /* the buffer's size is known in all of them */
-    bool full;           /* the last one had a buffer in which a waiting writer finds no room */
+    uint32_t slow, past;              /* were in slow start, or past it; neither: BBR, say */
+    uint32_t waits;                   /* the program had more to give, by its own account */
+    uint32_t given;                   /* it had given all, by its own account, and all was sent */
+    uint32_t unsent;                  /* had data unsent: a full segment or more */
+    uint32_t room;                    /* had none unsent, and no writer that waited for room */
+    uint32_t idle;                    /* the same, and no program that had more to give: this had given no more */
+    uint32_t spent;                   /* had none unsent, and a buffer in which a waiting writer finds no room */
+    bool sized;                       /* whether a writer waited for room is known in all of them */
+    bool full;                        /* the last one had a buffer in which a waiting writer finds no room */
     uint64_t pace_bytes_per_s;        /* of the last sample up to the end of the span; 0: not known */
     uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, where a window bounds what is sent */
     bool unpaced;                     /* likewise: neither its control nor an option paces it */

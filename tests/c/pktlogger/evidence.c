@@ -287,11 +287,137 @@ static void a_full_send_buffer_is_the_limit_before_any_loss(void)
     CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 7 * 40 - 1);
 }
 
+/* Of a program that says what it has still to give. */
+static struct pl_samples_of saying(struct pl_send_sample samples[SAMPLES], enum pl_answer waits, uint32_t queued,
+                                   uint32_t notsent)
+{
+    struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+    for (int i = 0; i < SAMPLES; i++) {
+        samples[i].notsent_bytes = notsent;
+        samples[i].queued_bytes = queued;
+        samples[i].sndbuf_bytes = SNDBUF;
+        samples[i].waits = (uint8_t)waits;
+    }
+    return of;
+}
+
+/* A program writes what it has every 60 ms. Packets, and the buffer, look alike whether it waits for room or has no more
+ * to give; it says which it is. */
+static void a_program_says_whether_it_waits_for_room(void)
+{
+    static const struct {
+        enum pl_answer waits;
+        uint32_t queued, notsent;
+        bool counts; /* the kernel says that the writer waits: a flag that it leaves set for a while */
+        bool buffer, application;
+    } rows[] = {
+        {PL_NO, SNDBUF, 0, false, false, true},      {PL_NO, SNDBUF, 0, true, false, true},
+        {PL_NO, SNDBUF, 1, false, false, false}, /* what is left waits to be sent, though it is less than a segment */
+        {PL_YES, SNDBUF, 0, false, true, false},     {PL_YES, SNDBUF, 0, true, true, false},
+        {PL_YES, 0, 0, false, false, false}, /* there is room, and it has more to give: it is about to give it */
+        {PL_UNKNOWN, SNDBUF, 0, false, true, false}, {PL_UNKNOWN, 0, 0, false, false, true},
+        {PL_UNKNOWN, SNDBUF, 1, false, true, false},
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = saying(samples, rows[row].waits, rows[row].queued, rows[row].notsent);
+        for (int i = 0; i < SAMPLES; i++)
+            samples[i].counted_us[PL_SNDBUF_LIMITED] = rows[row].counts ? (uint64_t)i * 1000 : PL_NOT_COUNTED;
+        begin_as(&run, (struct pl_limits_path){.samples = of});
+        for (int message = 0; message < 5; message++) {
+            for (int i = 0; i < 20; i++)
+                send(&run, i ? 1000 : 30 * MS, false);
+            acknowledge(&run, 30 * MS, 20 * MSS, false);
+        }
+        send(&run, 30 * MS, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER] >= 5 * 59, rows[row].buffer);
+        CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER] > 0, rows[row].buffer);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION] >= 5 * 59, rows[row].application);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION] > 0, rows[row].application);
+    }
+}
+
+/* All was given and sent, and an acknowledgement says 30 ms later that a packet was lost. */
+static void a_program_that_has_given_all_does_not_delay_a_repair(void)
+{
+    for (int silent = 0; silent < 2; silent++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        begin_as(&run, (struct pl_limits_path){.samples = saying(samples, PL_NO, SNDBUF, 0)});
+        for (int i = 0; i < 20; i++)
+            send(&run, 1000, false);
+        acknowledge(&run, silent ? 10 * MS : 30 * MS, 10 * MSS, false);
+        run.mode = PL_MODE_FAST;
+        resend(&run, silent ? 20 * MS : 1000);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+        CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+        CHECK(ms[PL_LIMIT_FAST_RECOVERY] >= 30);
+    }
+}
+
+/* It gives 20 packets every 120 ms, and a long queue keeps their acknowledgements until it has given the next. */
+static void a_program_that_has_given_all_awaits_no_acknowledgement(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    begin_as(&run, (struct pl_limits_path){.samples = saying(samples, PL_NO, SNDBUF, 0)});
+    for (int message = 0; message < 4; message++) {
+        for (int i = 0; i < 20; i++)
+            send(&run, i == 0 && message ? (message == 1 ? 119 : 109) * MS : 1000, false);
+        if (message)
+            acknowledge(&run, 10 * MS, 20 * MSS, false);
+    }
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 3 * 118);
+}
+
+/* A message goes out in 40 ms, an acknowledgement at a time, and its last octets are less than a segment. Then its program
+ * waits twice as long for the peer. */
+static void a_message_under_way_is_not_the_wait_behind_it(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    struct pl_samples_of of = saying(samples, PL_NO, 0, 0);
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i].notsent_bytes = i % 160 < 80 ? MSS / 5 : 0;
+    begin_as(&run, (struct pl_limits_path){.samples = of});
+    for (int message = 0; message < 3; message++) {
+        run.now_ns = message * 160 * MS;
+        run.answer = true;
+        acknowledge(&run, 0, 0, false);
+        run.answer = false;
+        for (int i = 0; i < 4; i++)
+            send(&run, 0, false);
+        for (int i = 0; i < 4; i++) {
+            acknowledge(&run, i ? 10 * MS : 50 * MS, MSS, false);
+            send(&run, 0, false);
+        }
+        acknowledge(&run, RTT_NS, run.high - run.una, false);
+    }
+    run.answer = true;
+    acknowledge(&run, 40 * MS, 0, false);
+    run.now_ns = 480 * MS;
+    send(&run, 0, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 3 * 80);
+}
+
 int main(void)
 {
     RUN(a_counter_answers_where_it_cannot_be_otherwise);
     RUN(controls_are_known_by_their_names);
     RUN(a_program_that_has_written_all_waits_for_no_room);
+    RUN(a_program_says_whether_it_waits_for_room);
+    RUN(a_program_that_has_given_all_does_not_delay_a_repair);
+    RUN(a_program_that_has_given_all_awaits_no_acknowledgement);
+    RUN(a_message_under_way_is_not_the_wait_behind_it);
     RUN(a_full_window_for_which_nothing_waited_is_not_the_limit);
     RUN(a_window_that_the_kernel_counts_is_the_limit_although_it_has_room);
     RUN(what_nothing_paces_is_not_paced);

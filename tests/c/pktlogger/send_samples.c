@@ -44,6 +44,16 @@ static void a_file_says_which_columns_it_has(void)
     CHECK_EQ(parse(&samples, "t_ns,local_port,remote_port,notsent_bytes\n1,2,3,4", &error), 0);
     CHECK_EQ(samples.list.at->total_rto, PL_NO_TOTAL_RTO);
     CHECK_EQ(samples.list.at->pace_bytes_per_s, 0);
+    CHECK_EQ(samples.list.at->waits, PL_UNKNOWN);
+    pl_send_samples_free(&samples);
+    CHECK_EQ(parse(&samples,
+                   "t_ns,local_port,remote_port,notsent_bytes,waiting_bytes\n"
+                   "1,2,3,4,0\n2,2,3,4,9\n3,2,3,4,",
+                   &error),
+             0);
+    CHECK_EQ(samples.list.at[0].waits, PL_NO);
+    CHECK_EQ(samples.list.at[1].waits, PL_YES);
+    CHECK_EQ(samples.list.at[2].waits, PL_UNKNOWN);
     pl_send_samples_free(&samples);
 #define PACED "t_ns,local_port,remote_port,notsent_bytes,max_pacing_rate_bytes_per_s\n1,2,3,4,"
     CHECK_EQ(parse(&samples, PACED "18446744073709551615", &error), 0);
