@@ -42,7 +42,7 @@ def test_shares_of_a_short_common_span_are_tsharks(rival: str, tmp_path: Path) -
     begin, end = max(t_ns[0] for t_ns, _ in came.values()), min(t_ns[-1] for t_ns, _ in came.values())
     had = {name: int(new[(t_ns >= begin) & (t_ns <= end)].sum()) for name, (t_ns, new) in came.items()}
     told = known["metrics"]
-    assert 0.2e9 < told["flows_common_ns"]
+    assert told["flows_common_ns"] > 0.2e9
     assert rival == "second" or told["flows_common_ns"] < 2e9
     assert told["flows_common_ns"] == pytest.approx(end - begin, abs=2)
     assert told["flow_share"] == pytest.approx(had["main"] / sum(had.values()), abs=1e-9)
