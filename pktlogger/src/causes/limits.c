@@ -114,10 +114,12 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     struct pl_round *round = &l->round;
     int64_t until_ns = l->open_ns > round->t0_ns ? l->open_ns : now_ns;
     struct pl_evidence known = pl_evidence_over(&l->round_samples, round->t0_ns, until_ns, l->rounds.mss);
+    bool empty = round->empty_ns * 2 > now_ns - round->t0_ns;
+    bool gave_none = pl_idle(&known) || (empty && !(known.within && pl_unsent(&known)));
     round->t1_ns = now_ns;
-    round->unheld = (known.seen.unsent + known.seen.room) * 2 > known.seen.n || finished(l, round->t0_ns);
+    round->unheld = (known.seen.unsent + known.seen.room) * 2 > known.seen.n || finished(l, round->t0_ns) || empty;
     round->spent = known.seen.spent * 2 > known.seen.n;
-    round->idle = pl_idle(&known) && !l->path.always_data && !finished(l, round->t0_ns);
+    round->idle = gave_none && !l->path.always_data && !finished(l, round->t0_ns);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
     round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;
     round->unpaced = known.seen.unpaced && (l->path.always_data || pl_unsent(&known));
@@ -459,9 +461,16 @@ static void take_path(struct pl_limits *l, const struct pl_limits_send *sent)
         l->rounds.standing_ns = standing_ns(&l->path);
 }
 
+static void note_empty(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    if (!outstanding(sent) && l->last_ack_ns >= l->gap.t0_ns)
+        l->round.empty_ns += sent->t_ns - l->last_ack_ns;
+}
+
 int pl_limits_send(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     take_path(l, sent);
+    note_empty(l, sent);
     if (!l->started) {
         l->started = true;
         l->first = sent->una;

@@ -17,13 +17,15 @@ struct pl_round {
     uint64_t flight;                   /* largest */
     int64_t queue_ns;                  /* smallest; -1: not known */
     double time_ns, bytes, unevenness; /* unevenness: sum of gap² / bytes */
+    int64_t empty_ns;                  /* for how long nothing was outstanding */
     bool paused;                       /* the application had nothing to send */
     bool unheld;                       /* by most samples, data were unsent or the send buffer had room; or the
                                           program had given all */
     bool shut;                         /* the receiver's window left no room for the packet before, once at least */
     bool blind;                        /* the receiver's window is not known */
     double clocked;                    /* bytes sent at once after an acknowledgement */
-    bool idle;                         /* by most samples, the program had given no more */
+    bool idle;                         /* by most samples, the program had given no more; or nothing was outstanding
+                                          for most of the time, and no sample says that data were unsent */
     bool spent;                        /* by most samples, all that the send buffer holds was sent, and it was full */
     uint64_t pace_bytes_per_s;         /* the most that the program allows; 0: not known */
     uint64_t kernel_pace_bytes_per_s;  /* what congestion control allows that never reduced ssthresh; 0: not known */

@@ -61,6 +61,21 @@ static void a_pause_far_shorter_than_a_round_trip_is_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 30);
 }
 
+/* A relay on the same machine as the receiver: each packet is acknowledged before the next one comes from the line. */
+static void gaps_with_nothing_outstanding_are_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    for (int i = 0; i < 200; i++) {
+        send(&run, MS * 58 / 100, false);
+        acknowledge(&run, MS / 50, MSS, false);
+    }
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 110);
+}
+
 /* The writer sleeps until a third of the buffer is free, which the last of three acknowledgements does. */
 static void a_wait_that_an_acknowledgement_ends_is_the_send_buffer(void)
 {
@@ -364,6 +379,7 @@ int main(void)
     RUN(a_window_of_zero_is_closed);
     RUN(silence_with_room_is_the_application);
     RUN(a_pause_far_shorter_than_a_round_trip_is_the_application);
+    RUN(gaps_with_nothing_outstanding_are_the_application);
     RUN(a_wait_that_an_acknowledgement_ends_is_the_send_buffer);
     RUN(silences_that_end_with_as_much_in_flight_are_the_send_buffer);
     RUN(silences_that_no_acknowledgement_ends_are_the_application);
