@@ -24,6 +24,7 @@ struct pl_limits {
     uint64_t high;                                   /* end of the last byte sent */
     int64_t open_ns;                                 /* the end of the last gap whose cause its round says */
     bool started, full, missed, clocked;
+    bool opens;      /* it is known that the program waits for answers first, and how much it sends so */
     bool held;       /* the receiver's window held the sender up for the first part of this gap, until it had room */
     bool answered;   /* data of the peer came in this gap */
     uint64_t probed; /* the end of what had been sent when a probe repaired a loss; 0: none waits for its answer */
@@ -64,6 +65,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
         return NULL;
     l->path = *path;
     uint64_t opening = pl_samples_opening(&path->samples);
+    l->opens = opening || path->opening_bytes > PL_OPENING_BYTES;
     if (opening) /* and what it said before that is less than a segment */
         l->path.opening_bytes = opening + path->mss;
     else if (l->path.opening_bytes < PL_OPENING_BYTES)
@@ -99,6 +101,18 @@ static bool never_idle(const struct pl_limits *l, int64_t t0_ns, uint64_t sent)
     return l->path.always_data && !finished(l, t0_ns) && sent - l->first > l->path.opening_bytes;
 }
 
+/* Whether the program may have nothing to give from t0_ns on, when `sent` were sent. */
+static bool may_be_idle(const struct pl_limits *l, int64_t t0_ns, uint64_t sent)
+{
+    return !(l->opens ? never_idle(l, t0_ns, sent) : l->path.always_data) && !finished(l, t0_ns);
+}
+
+/* Whether it has given no more, by most samples. */
+static bool gave_no_more(const struct pl_limits *l, const struct pl_evidence *known, int64_t t0_ns, uint64_t sent)
+{
+    return pl_idle(known) && may_be_idle(l, t0_ns, sent);
+}
+
 /* Whether the line was idle for long while this round was sent: then no queue that it met shows the path's rate. */
 static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
 {
@@ -119,7 +133,7 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->t1_ns = now_ns;
     round->unheld = (known.seen.unsent + known.seen.room) * 2 > known.seen.n || finished(l, round->t0_ns) || empty;
     round->spent = known.seen.spent * 2 > known.seen.n;
-    round->idle = gave_none && !l->path.always_data && !finished(l, round->t0_ns);
+    round->idle = gave_none && may_be_idle(l, round->t0_ns, l->high);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
     round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;
     round->unpaced = known.seen.unpaced && (l->path.always_data || pl_unsent(&known));
@@ -224,6 +238,14 @@ static bool window_held(const struct pl_limits *l, const struct pl_evidence *kno
     return known->window == PL_YES || (l->full && known->window != PL_NO);
 }
 
+/* Whether the gap, by itself or with its round so far, was sent at the rate that the program allows. */
+static bool gap_at_pace(const struct pl_limits *l, const struct pl_evidence *known, int64_t now_ns)
+{
+    double ns = (double)(now_ns - l->gap.t0_ns), bytes = (double)l->gap.bytes;
+    return pl_at_pace(bytes, ns, known->seen.pace_bytes_per_s) ||
+           pl_at_pace(bytes + l->round.bytes, ns + l->round.time_ns, known->seen.pace_bytes_per_s);
+}
+
 /* Which window kept the sender waiting. */
 static enum pl_limit_cause window_cause(const struct pl_limits *l, bool full, enum pl_answer slow)
 {
@@ -286,7 +308,18 @@ static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *k
 {
     if (known->buffer == PL_YES)
         return PL_LIMIT_SEND_BUFFER;
-    return known->within && pl_idle(known) && !l->path.always_data ? IDLE : OF_ROUND;
+    return known->within && gave_no_more(l, known, l->gap.t0_ns, l->high) ? IDLE : OF_ROUND;
+}
+
+/* What kept the sender waiting while acknowledgements were overdue. */
+static enum pl_limit_cause unanswered_cause(const struct pl_limits *l, const struct pl_evidence *known, bool full,
+                                            int64_t now_ns)
+{
+    if (gap_at_pace(l, known, now_ns))
+        return PL_LIMIT_PACING;
+    if (!full && known->within && gave_no_more(l, known, l->gap.t0_ns, l->high))
+        return PL_LIMIT_APPLICATION;
+    return window_cause(l, full, known->slow);
 }
 
 static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
@@ -338,7 +371,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     if (!late && sent->repair)
         return full ? PL_LIMIT_RECEIVER_WINDOW : PL_LIMIT_FAST_RECOVERY;
     if (!late && unanswered(l, sent) && !pl_given(&known))
-        return window_cause(l, full, known.slow);
+        return unanswered_cause(l, &known, full, sent->t_ns);
     if (!late && awaited_answer(l, sent, &known))
         return PL_LIMIT_APPLICATION;
     bool judged = sent->window_known || !outstanding(sent); /* else the window may be what it waited for */
@@ -376,10 +409,23 @@ static int end_of_recovery(struct pl_limits *l)
     return end_gap(l, l->recovered_ns, down ? PL_LIMIT_PATH_DOWN : (int)l->recovered_cause);
 }
 
+/* Where a time-out or a probe ends a gap in which acknowledgements still came, and the program had given no more until
+ * then, the gap is two: the wait for the repair begins at the last of them. */
+static int begin_of_wait(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    bool waits = (sent->timeout || sent->repair) && l->mode == PL_MODE_NORMAL && !l->probed && !l->missed;
+    if (!waits || l->waits_ns <= l->gap.t0_ns || covered(l, l->path.down, &l->down_at, l->waits_ns))
+        return 0;
+    struct pl_evidence known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, l->waits_ns, l->rounds.mss);
+    if (window_held(l, &known) || !gave_no_more(l, &known, l->gap.t0_ns, l->high))
+        return 0;
+    return end_gap(l, l->waits_ns, IDLE);
+}
+
 /* Ends the gap before a packet. One that waited for the window first and for the application then is two. */
 static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    if (end_of_recovery(l) < 0 || end_of_outage(l, sent->t_ns) < 0)
+    if (end_of_recovery(l) < 0 || end_of_outage(l, sent->t_ns) < 0 || begin_of_wait(l, sent) < 0)
         return -1;
     l->buffer.woken = l->held = false; /* until a look at the silence says so of this gap */
     int cause = gap_cause(l, sent);

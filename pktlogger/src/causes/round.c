@@ -51,12 +51,21 @@ static bool paced(const struct pl_round *round, bool still)
     return (uneven < EVEN && round->clocked < CLOCKED_SHARE * round->bytes) || (still && uneven < VERY_EVEN);
 }
 
-/* True when it was sent at the rate that its program allows, whatever the path could carry: few packets tell, too, for
- * the kernel waits after each for as long as the rate asks. */
+/* Whatever the path could carry. Few packets tell, too, for the kernel waits after each for as long as the rate asks. */
+bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s)
+{
+    return time_ns > 0 && pace_bytes_per_s && bytes * NS_PER_S >= AT_PACE * (double)pace_bytes_per_s * time_ns;
+}
+
 static bool at_pace(const struct pl_round *round)
 {
-    return round->time_ns > 0 && round->pace_bytes_per_s &&
-           round->bytes * NS_PER_S >= AT_PACE * (double)round->pace_bytes_per_s * round->time_ns;
+    return pl_at_pace(round->bytes, round->time_ns, round->pace_bytes_per_s);
+}
+
+/* True when the program had given no more. Behind less than a segment a congestion window has room. */
+static bool given_no_more(const struct pl_rounds *rounds, const struct pl_round *round)
+{
+    return round->idle || (round->flight && round->flight < rounds->mss && !round->blind);
 }
 
 /* True when it was sent at the rate that congestion control set, as BBR does. The kernel sets one for all senders; that
@@ -96,7 +105,7 @@ static enum pl_limit_cause rest(struct pl_rounds *rounds, const struct pl_round 
         return PL_LIMIT_PACING;
     if (round->spent && !round->shut && !round->blind)
         return PL_LIMIT_SEND_BUFFER;
-    if (round->idle)
+    if (given_no_more(rounds, round))
         return PL_LIMIT_APPLICATION;
     return pl_round_window(rounds, round->slow);
 }
@@ -131,7 +140,11 @@ enum pl_limit_cause pl_round_carry(const struct pl_rounds *rounds, const struct 
         return PL_LIMIT_PACING;
     if (standing(rounds, round) && (before != PL_LIMIT_SLOW_START || round->slow == PL_NO))
         return PL_LIMIT_PATH_RATE;
+    if (before != PL_LIMIT_PACING && given_no_more(rounds, round))
+        return PL_LIMIT_APPLICATION;
     switch (before) {
+    case PL_LIMIT_APPLICATION:
+        return window;
     case PL_LIMIT_SLOW_START:
         return round->slow == PL_NO ? window : before;
     case PL_LIMIT_CONGESTION_AVOIDANCE:

@@ -59,6 +59,9 @@ static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds
     return rounds->marked ? PL_LIMIT_ECN : PL_LIMIT_CONGESTION_AVOIDANCE;
 }
 
+/* True when so much was sent at the rate that the program allows. */
+bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s);
+
 /* False where the round's own evidence contradicts this cause. */
 bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause);
 

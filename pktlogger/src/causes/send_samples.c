@@ -361,18 +361,29 @@ enum pl_counted pl_samples_timeout(const struct pl_samples_of *samples, int64_t 
     return one ? PL_COUNTED_ONE : PL_COUNTED_UNKNOWN;
 }
 
+/* How long the counter went on between two samples; 0: not known. */
+static double counted_ns(const struct pl_send_sample *from, const struct pl_send_sample *to, enum pl_counter counter)
+{
+    bool known = from->counted_us[counter] != PL_NOT_COUNTED && to->counted_us[counter] != PL_NOT_COUNTED;
+    return known ? ((double)to->counted_us[counter] - (double)from->counted_us[counter]) * 1e3 : 0;
+}
+
 /* A counter is known at samples alone, in steps of a jiffy. So of a span between two of them a least and a most are
- * known. Before its first sample a connection may have counted all that this says. */
+ * known; and what it says between two within the span is part of it. Before its first sample a connection may have
+ * counted all that this says. */
 enum pl_answer pl_samples_counted(const struct pl_samples_of *samples, enum pl_counter counter, int64_t t0_ns,
                                   int64_t t1_ns)
 {
     size_t behind = first_behind(samples, t1_ns - 1), before = first_behind(samples, t0_ns);
+    double half_ns = (double)(t1_ns - t0_ns) / 2;
+    if (before < behind && counted_ns(&samples->first[before], &samples->first[behind - 1], counter) > half_ns)
+        return PL_YES;
     if (behind == samples->n)
         return PL_UNKNOWN;
     const struct pl_send_sample *to = &samples->first[behind], *from = before ? &samples->first[before - 1] : NULL;
     if (to->counted_us[counter] == PL_NOT_COUNTED || (from && from->counted_us[counter] == PL_NOT_COUNTED))
         return PL_UNKNOWN;
-    double half_ns = (double)(t1_ns - t0_ns) / 2, most_ns = (double)to->counted_us[counter] * 1e3, least_ns = 0;
+    double most_ns = (double)to->counted_us[counter] * 1e3, least_ns = 0;
     if (from) {
         most_ns -= (double)from->counted_us[counter] * 1e3;
         least_ns = most_ns - ((double)to->t_ns - (double)from->t_ns - 2 * half_ns);

@@ -35,6 +35,7 @@ static void a_counter_answers_where_it_cannot_be_otherwise(void)
         {31, 34, PL_UNKNOWN},                                           /* 3 of 4 ms, or none */
         {12, 28, PL_UNKNOWN}, {30, 40, PL_NO},      {1, 9, PL_UNKNOWN}, /* 4 of 8 ms, or none */
         {1, 10, PL_NO},       {35, 50, PL_UNKNOWN},                     /* nothing is known behind the last sample */
+        {15, 33, PL_YES},     {15, 36, PL_UNKNOWN}, /* 10 ms of 18, or of 21, by two samples within */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK_EQ(pl_samples_counted(&of, PL_RWND_LIMITED, rows[i].t0_ms * MS, rows[i].t1_ms * MS), rows[i].answer);
@@ -409,6 +410,88 @@ static void a_message_under_way_is_not_the_wait_behind_it(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 3 * 80);
 }
 
+/* A queue of others makes acknowledgements late, and each packet leaves before that of the one before comes. A program's
+ * rate lets one go each 100 ms; or the program gives one each 100 ms. */
+static void late_acknowledgements_leave_a_pace_or_the_program_the_limit(void)
+{
+    static const struct {
+        uint64_t pace_bytes_per_s;
+        uint32_t notsent;
+        enum pl_limit_cause cause;
+    } rows[] = {
+        {10 * MSS, 5 * MSS, PL_LIMIT_PACING},
+        {12 * MSS, 5 * MSS, PL_LIMIT_CONGESTION_AVOIDANCE}, /* it allows more */
+        {INT64_MAX, 5 * MSS, PL_LIMIT_CONGESTION_AVOIDANCE},
+        {INT64_MAX, MSS / 2, PL_LIMIT_APPLICATION},
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].pace_bytes_per_s = rows[row].pace_bytes_per_s;
+            samples[i].notsent_bytes = rows[row].notsent;
+            samples[i].sndbuf_bytes = SNDBUF;
+            samples[i].ssthresh = 4;
+        }
+        begin_as(&run, (struct pl_limits_path){.samples = of});
+        for (int i = 0; i < 4; i++) {
+            send(&run, i ? 95 * MS : 0, false);
+            acknowledge(&run, 5 * MS, i ? MSS : 0, false);
+        }
+        run.mode = PL_MODE_FAST;
+        resend(&run, 95 * MS);
+        end(&run, ms);
+        CHECK_EQ(ms[rows[row].cause], 400);
+    }
+}
+
+/* It sends a window, and waits for its peer's word before it always has data. */
+static void an_opening_with_nothing_unsent_is_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+    for (int i = 0; i < SAMPLES; i++) {
+        samples[i].notsent_bytes = i < 40 ? 0 : 20 * MSS;
+        samples[i].sndbuf_bytes = SNDBUF;
+    }
+    begin_as(&run, (struct pl_limits_path){.samples = of, .always_data = true, .opening_bytes = 40 * MSS});
+    for (int round = 0; round < 4; round++)
+        burst(&run, 20 << round);
+    send(&run, 1000, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 40);
+    CHECK_EQ(ms[PL_LIMIT_SLOW_START], 120);
+}
+
+/* Two packets, of which the first is acknowledged after a round trip. Nothing was unsent until then. */
+static void the_wait_for_a_repair_begins_at_the_last_acknowledgement(void)
+{
+    for (int probe = 0; probe < 2; probe++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].notsent_bytes = 0;
+            samples[i].sndbuf_bytes = SNDBUF;
+        }
+        begin_as(&run, (struct pl_limits_path){.samples = of});
+        send(&run, 0, false);
+        send(&run, 0, false);
+        acknowledge(&run, RTT_NS, MSS, false);
+        run.probe = probe;
+        run.mode = probe ? PL_MODE_NORMAL : PL_MODE_TIMEOUT;
+        send(&run, 210 * MS, true);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION], 40);
+        CHECK_EQ(ms[probe ? PL_LIMIT_FAST_RECOVERY : PL_LIMIT_TIMEOUT], 210);
+    }
+}
+
 int main(void)
 {
     RUN(a_counter_answers_where_it_cannot_be_otherwise);
@@ -426,5 +509,8 @@ int main(void)
     RUN(a_queue_elsewhere_is_not_judged_by_the_boxs_line);
     RUN(the_kernel_says_whether_slow_start_goes_on);
     RUN(a_full_send_buffer_is_the_limit_before_any_loss);
+    RUN(late_acknowledgements_leave_a_pace_or_the_program_the_limit);
+    RUN(an_opening_with_nothing_unsent_is_the_application);
+    RUN(the_wait_for_a_repair_begins_at_the_last_acknowledgement);
     return 0;
 }

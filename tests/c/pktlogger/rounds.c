@@ -287,6 +287,23 @@ static void at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_ther
     }
 }
 
+/* A program's next words, after 3 ms: a congestion window has room behind less than a segment. */
+static void less_than_a_segment_in_flight_is_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    burst(&run, 10);
+    burst(&run, 13);
+    run.len = 50;
+    send(&run, 0, false);
+    run.len = 300;
+    send(&run, 3 * MS, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 3);
+    CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] <= 41);
+}
+
 int main(void)
 {
     RUN(doubling_is_slow_start_and_one_more_is_not);
@@ -306,5 +323,6 @@ int main(void)
     RUN(a_loss_after_the_marks_makes_it_congestion_avoidance);
     RUN(slow_start_into_the_queue_of_others_is_slow_start);
     RUN(at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_there_is);
+    RUN(less_than_a_segment_in_flight_is_the_application);
     return 0;
 }
