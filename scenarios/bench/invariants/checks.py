@@ -102,6 +102,25 @@ def possible(trial: Trial) -> Iterator[str]:
             yield f"flow {flow['flow']}: {found['text']}"
 
 
+def path_rate(trial: Trial) -> Iterator[str]:
+    """The path's rate limits while the bottleneck works, by the box's record: it rests for 5 % of that time at most (a
+    round that kept it busy for 98 % counts), and for a round trip of the path in which a round begins or ends."""
+    if not trial.recorded or not trial.summary.get("flows"):
+        return
+    box, limits = trial.table("box"), trial.limits
+    own = limits["cause"] == trial.summary["limit_causes"].index("path_rate")
+    there = (box["direction"] == 0) & (box["t_queue_exit_ns"] >= 0)
+    if not own.any() or not there.any():
+        return
+    came, left = (np.sort(box[name][there]) for name in ("t_arrival_ns", "t_queue_exit_ns"))
+    worked = np.append(0, np.cumsum(np.minimum(came[1:], left[:-1]) - came[:-1]))
+    spent = [np.interp(limits[edge][own], came, worked) for edge in ("t0_ns", "t1_ns")]
+    limited, busy = float((limits["t1_ns"] - limits["t0_ns"])[own].sum()), float((spent[1] - spent[0]).sum())
+    round_ns = 2e6 * max(float(trial.draw.values["path.delay"]), *_changed(trial, "delay"), 0.0)
+    if busy < 0.95 * limited - len(trial.summary["flows"]) * round_ns:
+        yield f"{limited / 1e9:.3f} s by the path's rate, in which the bottleneck worked for {busy / 1e9:.3f} s"
+
+
 def _fastest_bps(trial: Trial) -> float:
     """The fastest line that the path ever has."""
     return max(float(trial.draw.values["path.rate"]), *_changed(trial, "rate"), 0.0) * 1e6
@@ -333,6 +352,7 @@ CHECKS: dict[str, Callable[[Trial], Iterator[str]]] = {
     "trials end": ends,
     "sums are below the line": line,
     "possible rates are the line's": possible,
+    "the path's rate is a busy line": path_rate,
     "shares add up": shares,
     "sums have all octets": sums,
     "what was asked is what ran": asked,
