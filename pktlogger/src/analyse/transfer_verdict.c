@@ -127,12 +127,20 @@ static double possible_bps(const struct pl_verdict *v, const struct pl_transfer 
     return possible > (carried.shown ? CLEARLY : 1) * v->rate_bps ? possible : 0;
 }
 
+/* The round trip without queues. One that found the path free may not be among the samples, next to others above all;
+ * the least delays of both ways need not be of the same round trip. */
+static int64_t free_rtt_ns(const struct pl_transfer *t)
+{
+    int64_t both_ns = t->base.least_ns + t->ack_base.least_ns;
+    return t->ends == PL_BOTH_ENDS && both_ns > 0 && both_ns < t->min_rtt_ns ? both_ns : t->min_rtt_ns;
+}
+
 /* The window that the path needs, or what each Gbit/s of it needs. */
 static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char size[32], rate[96];
     struct carried carried = carried_by(t);
-    double rtt = seconds(t->min_rtt_ns);
+    double rtt = seconds(free_rtt_ns(t));
     if (t->min_rtt_ns <= 0)
         return;
     v->then_bps = possible_bps(v, t);
@@ -286,6 +294,10 @@ static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
     if (t->most_queue_ns > 0)
         say(v, ", and its queue was up to %.3g ms long", seconds(t->most_queue_ns) * 1e3);
     say(v, ".");
+    if (t->ends == PL_SENDER_ALONE)
+        say(v,
+            " Round trips alone do not tell whether that queue was on the way there or on the way back; a capture at "
+            "the receiver would.");
     say_advice(v, PL_CAUSES_LIMITS, PL_LIMIT_PATH_RATE);
 }
 

@@ -283,6 +283,8 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_ECN;             /* the flight had to shrink first */
     if (known.buffer != PL_YES && given) /* behind a full window Linux waits for room for a super-packet */
         return window_held(l, &known) ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
+    if (always && !sized && l->gap.queue_ns >= sent->t_ns - since_ns)
+        return OF_ROUND; /* the line worked all the time on what had been sent before */
     if (known.buffer == PL_YES || (sized ? known.seen.full : buffer_was_full(l, sent)))
         return PL_LIMIT_SEND_BUFFER;
     return always ? SILENCE : PL_LIMIT_APPLICATION;

@@ -45,7 +45,7 @@ static bool light(const struct pl_round *round)
 
 static bool paced(const struct pl_round *round, bool still)
 {
-    if (round->packets < PACED_PACKETS || round->time_ns <= 0 || round->unpaced)
+    if (round->packets < PACED_PACKETS || round->time_ns <= 0 || round->unpaced || round->spent)
         return false;
     double uneven = round->unevenness * round->bytes / (round->time_ns * round->time_ns);
     return (uneven < EVEN && round->clocked < CLOCKED_SHARE * round->bytes) || (still && uneven < VERY_EVEN);
@@ -113,7 +113,7 @@ static enum pl_limit_cause rest(struct pl_rounds *rounds, const struct pl_round 
 struct pl_judged pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round)
 {
     bool still = steady(rounds, round);
-    bool slow = grown(rounds, round) && rounds->opening && round->slow != PL_NO && !round->idle;
+    bool slow = grown(rounds, round) && rounds->opening && round->slow != PL_NO && !round->idle && !round->spent;
     rounds->last_flight = round->flight;
     rounds->filled = rounds->filled || standing(rounds, round);
     if (at_pace(round))

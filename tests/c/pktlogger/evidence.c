@@ -341,6 +341,25 @@ static void a_program_says_whether_it_waits_for_room(void)
     }
 }
 
+/* The flight doubles, its packets leave evenly, and yet the buffer was full and nothing in it unsent all the time. */
+static void a_spent_buffer_is_neither_slow_start_nor_pacing(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    begin_as(&run, (struct pl_limits_path){.samples = saying(samples, PL_UNKNOWN, SNDBUF, 0)});
+    for (int packets = 10; packets <= 40; packets *= 2) {
+        for (int i = 0; i < packets; i++)
+            send(&run, MS / 10, false);
+        acknowledge(&run, RTT_NS - packets * MS / 10, (uint64_t)packets * MSS, false);
+    }
+    send(&run, MS / 10, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_SLOW_START], 0);
+    CHECK_EQ(ms[PL_LIMIT_PACING], 0);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 3 * 40 - 1);
+}
+
 /* All was given and sent, and an acknowledgement says 30 ms later that a packet was lost. */
 static void a_program_that_has_given_all_does_not_delay_a_repair(void)
 {
@@ -498,6 +517,7 @@ int main(void)
     RUN(controls_are_known_by_their_names);
     RUN(a_program_that_has_written_all_waits_for_no_room);
     RUN(a_program_says_whether_it_waits_for_room);
+    RUN(a_spent_buffer_is_neither_slow_start_nor_pacing);
     RUN(a_program_that_has_given_all_does_not_delay_a_repair);
     RUN(a_program_that_has_given_all_awaits_no_acknowledgement);
     RUN(a_message_under_way_is_not_the_wait_behind_it);

@@ -61,6 +61,28 @@ static void a_pause_far_shorter_than_a_round_trip_is_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 30);
 }
 
+/* Ten packets, all acknowledged, 30 ms of silence, eight times; the packets met a queue of so many ms. */
+static int64_t send_buffer_ms(int64_t queue_ms)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin_as(&run, (struct pl_limits_path){.always_data = true, .opening_bytes = MSS});
+    run.queue_ns = queue_ms * MS;
+    for (int round = 0; round < 8; round++) {
+        burst(&run, 10);
+        run.now_ns += 30 * MS;
+    }
+    send(&run, 1000, false);
+    end(&run, ms);
+    return ms[PL_LIMIT_SEND_BUFFER];
+}
+
+static void silence_shorter_than_the_queue_is_not_the_send_buffer(void)
+{
+    CHECK(send_buffer_ms(0) >= 7 * 30);
+    CHECK_EQ(send_buffer_ms(31), 0);
+}
+
 /* A relay on the same machine as the receiver: each packet is acknowledged before the next one comes from the line. */
 static void gaps_with_nothing_outstanding_are_the_application(void)
 {
@@ -379,6 +401,7 @@ int main(void)
     RUN(a_window_of_zero_is_closed);
     RUN(silence_with_room_is_the_application);
     RUN(a_pause_far_shorter_than_a_round_trip_is_the_application);
+    RUN(silence_shorter_than_the_queue_is_not_the_send_buffer);
     RUN(gaps_with_nothing_outstanding_are_the_application);
     RUN(a_wait_that_an_acknowledgement_ends_is_the_send_buffer);
     RUN(silences_that_end_with_as_much_in_flight_are_the_send_buffer);
