@@ -48,11 +48,16 @@ def legs(analyses: Sequence[Analysis], flow: int | None = None) -> dict[str, Any
     }  # fmt: skip
 
 
-def tunnel(record: pa.Table) -> dict[str, Any]:
+def tunnel(record: pa.Table, around: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
     """What a delay box between two gateways did to the packets towards the receiver, by its record as `read_record`
-    or box.parquet has it. The packets of a tunnel are sealed, so they belong to no leg."""
+    or box.parquet has it. The packets of a tunnel are sealed, so they belong to no leg. ``around``: pairs of addresses
+    of hosts whose TCP connections do not go through the gateways."""
     fates = json.loads(record.schema.metadata[b"pktlogger.record"])["fates"]
-    own = record.filter(pc.equal(record["direction"], 0))
+    flows = json.loads(record.schema.metadata.get(b"pktlogger.flows", b'{"flows":[]}'))["flows"]
+    hosts = {frozenset(pair) for pair in around}
+    others = [n for n, flow in enumerate(flows) if frozenset(side["address"] for side in flow["sides"]) in hosts]
+    inside = pc.invert(pc.is_in(record["flow"], pa.array(others, record["flow"].type)))
+    own = record.filter(pc.and_(pc.equal(record["direction"], 0), inside))
     fate, came_ns, left_ns = (own[name].to_numpy() for name in ("fate", "t_arrival_ns", "t_release_ns"))
     gone = [fates[one] for one in np.unique(fate) if fates[one] not in ("sent", "held")]
     lost = {name: int((fate == fates.index(name)).sum()) for name in gone}

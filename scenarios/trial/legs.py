@@ -45,8 +45,15 @@ def of_trial(folder: Path) -> dict[str, Any]:
     if gateway and record.exists():
         import pyarrow.parquet as parquet
 
-        found["tunnel"] = pktlogger.tunnel(parquet.read_table(record))
+        found["tunnel"] = pktlogger.tunnel(parquet.read_table(record), _around(end))
     return found
+
+
+def _around(end: dict[str, Any]) -> list[tuple[str, str]]:
+    """The addresses of the flow `plain`, which goes around the gateways."""
+    sender = (end.get("plain") or {}).get("sender") or {}
+    here, there = (str(sender.get(name, "")).rpartition(":")[0].strip("[]") for name in ("local", "remote"))
+    return [(here, there)] if here and there else []
 
 
 def _limits_of_points(folder: Path) -> dict[str, int] | None:

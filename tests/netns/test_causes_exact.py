@@ -58,6 +58,18 @@ def main_flow(folder: Path) -> dict[str, Any]:
     return dict(flow)
 
 
+def test_a_stop_by_an_outage_is_known_without_a_record(tmp_path: Path) -> None:
+    """A queue stood before the path went down, so the burst looked like a tail drop."""
+    before = 'loss = "time:2s-{end_s}s"\nchange = "{change}"'
+    text = OUTAGE.replace(before, 'change = "1500ms loss=100%; 1900ms loss=0"')
+    text = text.replace('["snd", "box", "rcv"]', '["snd", "rcv"]').replace("50Mbit", "20Mbit")
+    flow = main_flow(trial_of(tmp_path, text))
+    (stop,) = (stop for stop in flow["stops"] if stop["cause"].startswith("rto"))
+    lost = flow["losses_by_cause"]["outage"]
+    assert stop["cause"] == "rto_after_loss" and stop["lost_packets"] == lost > 8
+    assert f"the loss of {lost} packets" in stop["text"] and stop["text"].endswith("to an outage")
+
+
 def limits_of(folder: Path) -> list[tuple[float, float, str]]:
     """The limits of the main flow: from, to (ms since its first packet), cause."""
     found, flow = pktlogger.read_analysis(folder), main_flow(folder)

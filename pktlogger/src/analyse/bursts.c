@@ -57,8 +57,9 @@ static void add_event(const struct pl_losses *losses, const struct pl_transfer *
 }
 
 int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables,
-                  const struct pl_segment *segment, uint64_t number)
+                  const struct pl_segment *segment, uint64_t number, bool down)
 {
+    bool dropped = pl_box_dropped(segment->box_fate);
     if (!pl_lost(t, segment)) {
         losses->between++;
         if (segment->t_received_ns >= 0) {
@@ -71,7 +72,7 @@ int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct 
         struct pl_burst burst = {.t0_ns = segment->t_sent_ns,
                                  .seq = segment->seq,
                                  .first = number,
-                                 .full_queue = !pl_box_dropped(segment->box_fate) && met_full_queue(losses, t)};
+                                 .full_queue = !dropped && !down && met_full_queue(losses, t)};
         add_event(losses, t, tables);
         if (PL_APPEND(&losses->bursts, burst) < 0)
             return -1;
@@ -84,6 +85,7 @@ int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct 
         .t_sent_ns = segment->t_sent_ns,
         .len = segment->len,
         .retransmission = segment->transmission > 1,
+        .outage = dropped ? segment->box_fate == FATE_OUTAGE : down,
         .fate = segment->box_fate,
     };
     return PL_APPEND(&losses->parts, part);

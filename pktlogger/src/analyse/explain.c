@@ -270,6 +270,11 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
         t->box_fates[segment->box_fate]++;
 }
 
+bool pl_explain_down(struct pl_explain *explain, int64_t t_ns)
+{
+    return pl_time_spans_cover(&explain->down, &explain->down_at, t_ns, t_ns + 1) > 0;
+}
+
 int64_t pl_explain_segment_ns(const struct pl_transfer *t, int64_t t_ns)
 {
     return pl_line_known(t->line) ? (int64_t)pl_line_packet_ns(t->line, t_ns, t->mss + pl_transfer_headers(t)) : 0;

@@ -13,6 +13,7 @@ struct pl_explain {
     struct pl_loss_study study;
     struct pl_samples_of samples; /* of the sender's socket */
     struct pl_time_spans down;    /* when nothing passed the path */
+    size_t down_at;               /* the first of them that is not over */
     int64_t box_exit_ns;          /* the last that a part left the box's queue, by the record */
     uint64_t high;                /* end of the last byte sent */
 };
@@ -23,6 +24,9 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
 
 /* Counts the next part in order of sending. */
 void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment);
+
+/* Whether nothing passed the path at t_ns, by all losses and acknowledgements. t_ns never falls. */
+bool pl_explain_down(struct pl_explain *explain, int64_t t_ns);
 
 /* How long the next part waited in queues, before pl_explain_part takes it; -1 when it did not arrive. */
 int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment);

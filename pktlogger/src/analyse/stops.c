@@ -22,8 +22,8 @@ static const char *grouped(uint64_t value, char out[32])
     return out;
 }
 
-/* The lost parts that are outstanding, together. By the box's record: how many it dropped in all, in its queue, and in
- * an outage. */
+/* The lost parts that are outstanding, together. How many met an outage; by the box's record, how many it dropped in all,
+ * and in its queue. */
 struct outstanding {
     int64_t last_sent_ns;
     uint64_t bytes;
@@ -46,7 +46,7 @@ static struct outstanding outstanding_losses(const struct pl_resume *resume)
         sum.retransmissions += part->retransmission;
         sum.dropped += pl_box_dropped(part->fate);
         sum.queued += pl_box_queue(part->fate);
-        sum.outage += part->fate == FATE_OUTAGE;
+        sum.outage += part->outage;
     }
     for (size_t b = 0; b < losses->bursts.n; b++) {
         const struct pl_burst *burst = &losses->bursts.at[b];
@@ -58,7 +58,7 @@ static struct outstanding outstanding_losses(const struct pl_resume *resume)
     return sum;
 }
 
-/* ", 60 of them to an outage": where the record has several fates. */
+/* ", 60 of them to an outage": where others were lost in another way. */
 static void add_outage(struct pl_stop *stop, const struct outstanding *lost)
 {
     char outage[32];

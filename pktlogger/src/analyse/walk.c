@@ -262,8 +262,10 @@ static int take_parts(struct pl_walk *s)
 {
     set_kinds(s);
     for (size_t i = 0; i < s->parts.n; i++) {
-        pl_explain_part(&s->explain, &s->parts.at[i].segment);
-        if (pl_losses_add(&s->losses, s->t, s->tables, &s->parts.at[i].segment, s->segment + i) < 0)
+        const struct pl_segment *segment = &s->parts.at[i].segment;
+        pl_explain_part(&s->explain, segment);
+        bool down = pl_explain_down(&s->explain, segment->t_sent_ns);
+        if (pl_losses_add(&s->losses, s->t, s->tables, segment, s->segment + i, down) < 0)
             return -1;
     }
     if (s->losses.parts.n >= PARTS_ROOM && s->losses.parts.n >= 2 * s->losses.kept)

@@ -20,8 +20,8 @@ struct pl_lost_part {
     uint64_t number, end; /* of the segment, from 0; behind its last byte */
     int64_t t_sent_ns;
     uint32_t len;
-    bool retransmission;
-    uint8_t fate; /* in the box */
+    bool retransmission, outage; /* `outage`: by the box's record, or sent while nothing passed the path */
+    uint8_t fate;                /* in the box */
 };
 
 /* What was lost and may be outstanding (bursts.c). */
@@ -34,9 +34,10 @@ struct pl_losses {
     int64_t arrived_delay_ns; /* of the last such part, as if the path were at its shortest */
 };
 
-/* Takes the next segment in order of sending. A burst that it shows to be over becomes an event. */
+/* Takes the next segment in order of sending; `down`: nothing passed the path then. A burst that it shows to be over
+ * becomes an event. */
 int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables,
-                  const struct pl_segment *segment, uint64_t number);
+                  const struct pl_segment *segment, uint64_t number, bool down);
 /* Forgets losses before segment `since` and those acknowledged by `una`; they explain nothing any more. */
 void pl_losses_forget(struct pl_losses *losses, uint64_t since, uint64_t una);
 void pl_losses_end(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables);
