@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,7 +14,7 @@ NOT_TCP = 2**32 - 1
 
 def test_hosts_that_go_around_the_gateways_are_not_the_tunnel() -> None:
     """Two packets of a tunnel, one of them lost, one back, and three of two hosts that connect without it."""
-    sides = [{"address": "10.1.0.1", "port": 5000}, {"address": "10.2.0.2", "port": 5001}]
+    sides: list[dict[str, Any]] = [{"address": "10.1.0.1", "port": 5000}, {"address": "10.2.0.2", "port": 5001}]
     flows = {"flows": [{"sides": sides}, {"sides": [side | {"port": side["port"] + 9} for side in sides]}]}
     record = {"fates": ["sent", "loss", "queue", "held"]}
     columns = {
