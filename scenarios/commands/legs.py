@@ -62,7 +62,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     ends = ["{address} port {port}".format_map(found[side]) for side in ("sender", "receiver")]
     seconds = found["elapsed_ns"] / 1e9
     speed = readable.rate(8 * found["bytes"] / seconds) if seconds > 0 else readable.NOTHING
-    yield f"{ends[0]} to {ends[1]}: {readable.size(found['bytes'])} in {readable.number(seconds)} s, {speed}"
+    one = f", the one with the most data of {found['streams']} streams" if found["streams"] > 1 else ""
+    yield f"{ends[0]} to {ends[1]}: {readable.size(found['bytes'])} in {readable.number(seconds)} s, {speed}{one}"
     for number, leg in enumerate(found["legs"]):
         before = found["legs"][number - 1]["to"] if number else leg["from"]
         if before != leg["from"]:  # a point between two legs of one connection is no gateway

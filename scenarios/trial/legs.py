@@ -94,4 +94,4 @@ def _account(
         raise UsageError(f"{error}: {'; '.join(' to '.join(leg) for leg in names)}") from error
     for leg, (sender, receiver) in zip(found["legs"], names, strict=True):
         leg |= {"from": sender, "to": receiver}
-    return found | {"tunnel": None}
+    return found | {"tunnel": None, "streams": max(len(own), 1)}
