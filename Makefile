@@ -20,7 +20,7 @@ SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.ba
 	lft_ref/proof/run
 
 .PHONY: FORCE help setup packages build demo test test-c test-asan test-cost test-py test-uml mutants virtual bench \
-	papers docs pictures lint fuzz proof clean
+	papers docs pictures lint fuzz fuzz-crashes proof clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
@@ -95,13 +95,18 @@ bench: setup ## ratios measured side by side, and the published accuracy table; 
 	@tools/install-packages scenarios/bench/log/debian-packages.txt
 	@$(BIN)/lfp bench --publish docs/reference/accuracy.md
 
-fuzz: setup ## every fuzz target for FUZZ_SECONDS (60; CI: 10), and as long for inputs that cost too much
+fuzz: build/fuzz ## every fuzz target for FUZZ_SECONDS (60), and as long for inputs that cost too much
+	@cmake --preset cost --log-level=WARNING >/dev/null
+	@cmake --build --preset cost -j$(JOBS) -- --quiet
+	@tools/fuzz-all $(FUZZ_SECONDS) build/fuzz build/cost
+
+fuzz-crashes: build/fuzz ## every fuzz target for FUZZ_SECONDS, for crashes alone (CI: 10 s)
+	@tools/fuzz-all $(FUZZ_SECONDS) build/fuzz
+
+build/fuzz: setup FORCE
 	@tools/install-packages tests/fuzz/debian-packages.txt
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j$(JOBS) -- --quiet
-	@cmake --preset cost --log-level=WARNING >/dev/null
-	@cmake --build --preset cost -j$(JOBS) -- --quiet
-	@tools/fuzz-all build/fuzz build/cost $(FUZZ_SECONDS)
 
 PROOF_ACTIONS ?= 5
 

@@ -22,7 +22,7 @@ def fuzz_all(build: Path) -> subprocess.CompletedProcess[str]:
     cost = build / "cost"
     for folder in (build, cost):
         (folder / "tests" / "fuzz").mkdir(parents=True, exist_ok=True)
-    return subprocess.run([FUZZ_ALL, build, cost, "1"], capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run([FUZZ_ALL, "1", build, cost], capture_output=True, text=True, timeout=30, check=False)
 
 
 def test_every_target_runs_on_its_own_corpus(tmp_path: Path) -> None:
