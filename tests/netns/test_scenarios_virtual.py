@@ -484,7 +484,8 @@ def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: 
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     before = kernel.path()
     own = ["processor-counter", "random-seed", "same-build", "spinning", "super-packets", "time-page", "time-programs",
-           "two-processors", "udp-super-packets", "what-calls-cost", "who-ran-when", "who-sets-up", "work-of-rcu"]
+           "two-processors", "udp-super-packets", "what-calls-cost", "who-ran-when", "who-sets-up", "why-tcp-waits",
+           "work-of-rcu"]
     assert [file.stem for file in kernel.patches(7)] == ["copying", "fewer-host-calls", "hz-1000", *own]
     assert kernel.patches(7)[7] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 5
     changed = tmp_path / "kernel.config"
