@@ -163,7 +163,7 @@ def compare(own: Account, limits: Columns, names: Array) -> Comparison:
         chosen = said == value
         sums = np.concatenate(([0], np.cumsum(lasted * (own.accepted[place] & value != 0))))
         low, high = middle[chosen] - rtt_ns[chosen], middle[chosen] + rtt_ns[chosen]
-        whole = np.minimum(high, end) - np.maximum(low, begin)
+        whole = (np.minimum(high, end) - np.maximum(low, begin)).clip(1)  # no round trip is known yet: no tolerance
         near[chosen] = (np.interp(high, edges, sums) - np.interp(low, edges, sums)) / whole
     of_row = np.bincount(row, lasted * agrees, limits["t0_ns"].size) / (limits["t1_ns"] - limits["t0_ns"]).clip(1)
     short = (limits["t1_ns"] - limits["t0_ns"])[row] < 2 * rtt_ns
