@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { MOST = 1000 }; /* connections: each is compared with each, which bounds the cost */
+
 #define HELD 0.5 /* of the octets at least have been passed on by the end of the capture */
 #define NEARLY 0.9
 #define MORE 1.05 /* octets that are sent again on the far side count there */
@@ -37,7 +39,7 @@ void pl_passed_on_note(struct pl_analysis *analysis)
 {
     const struct pl_flows *flows = &analysis->surveys[PL_RECEIVER].index.flows;
     const uint32_t *numbers = analysis->numbers[PL_RECEIVER];
-    if (analysis->ends != PL_BOTH_ENDS || !analysis->unmatched[PL_RECEIVER])
+    if (analysis->ends != PL_BOTH_ENDS || !analysis->unmatched[PL_RECEIVER] || flows->n > MOST)
         return;
     for (uint32_t i = 0; i < flows->n; i++)
         for (uint32_t k = 0; numbers[i] != UINT32_MAX && k < flows->n; k++)

@@ -304,9 +304,9 @@ static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
 static void say_rest(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char size[32];
-    if (v->cause == PL_LIMIT_SEND_BUFFER && t->min_rtt_ns > 0)
-        say(v, " In a round trip of %.4g ms it sent %s on average.", seconds(t->min_rtt_ns) * 1e3,
-            size_text(v->rate_bps * seconds(t->min_rtt_ns) / 8, size));
+    double rtt = seconds(free_rtt_ns(t));
+    if (v->cause == PL_LIMIT_SEND_BUFFER && rtt > 0)
+        say(v, " In a round trip of %.4g ms it sent %s on average.", rtt * 1e3, size_text(v->rate_bps * rtt / 8, size));
     say_advice(v, PL_CAUSES_LIMITS, v->cause);
     if (v->cause == PL_LIMIT_SEND_BUFFER)
         say_window(v, t);
