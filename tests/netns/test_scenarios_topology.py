@@ -97,7 +97,7 @@ def test_other_chains_families_and_mtus(tmp_path: Path) -> None:
     (run_dir,) = (tmp_path / "runs").iterdir()
     rows = parquet.read_table(run_dir / "results.parquet").to_pylist()
     assert [row["state"] for row in rows] == ["done"] * 4, lfp.err
-    assert status == (0 if all(row["valid"] for row in rows) else 1)  # the box may be late on a busy machine
+    assert status == 0, lfp.err  # whether the trials are valid or not: the box may be late on a busy machine
     mss = [
         json.loads((run_dir / "trials" / f"{n:04d}" / "transfer.json").read_text())["sender"]["mss_bytes"]
         for n in range(4)

@@ -8,10 +8,20 @@
 
 #include "nc_quantity.h"
 
-static const struct pl_clock_piece *piece_at(const struct pl_clock *clock, uint64_t frame)
+/* Whether a frame of the stepped capture is behind the step that piece i begins with. */
+static bool is_behind(const struct pl_clock *clock, unsigned i, uint64_t frame, int64_t t_ns)
+{
+    const struct pl_clock_piece *piece = &clock->pieces[i];
+    if (frame <= piece->after_frame || frame >= piece->from_frame)
+        return frame >= piece->from_frame;
+    bool forward = (piece->offset_ns > clock->pieces[i - 1].offset_ns) == (clock->stepped == 1);
+    return forward ? t_ns >= piece->turn_ns : t_ns < piece->turn_ns;
+}
+
+static const struct pl_clock_piece *piece_at(const struct pl_clock *clock, uint64_t frame, int64_t t_ns)
 {
     unsigned i = clock->piece_n - 1;
-    while (i > 0 && clock->pieces[i].from_frame > frame)
+    while (i > 0 && !is_behind(clock, i, frame, t_ns))
         i--;
     return &clock->pieces[i];
 }
@@ -27,7 +37,7 @@ int64_t pl_clock_map(const struct pl_clock *clock, int end, uint64_t frame, int6
 {
     if (!clock->piece_n)
         return t_ns;
-    const struct pl_clock_piece *piece = end == clock->stepped ? piece_at(clock, frame) : &clock->pieces[0];
+    const struct pl_clock_piece *piece = end == clock->stepped ? piece_at(clock, frame, t_ns) : &clock->pieces[0];
     if (!end)
         return within(t_ns + (piece->offset_ns - clock->pieces[0].offset_ns));
     int64_t ahead_ns = t_ns - piece->offset_ns; /* by the first's clock, but for the drift */

@@ -20,10 +20,11 @@ enum pl_clock_kind {
     PL_CLOCK_TWO,     /* estimated */
 };
 
-/* Between two steps: from a frame of the stepped capture on. `t_ns` is when that was, by the first's clock. */
+/* Between two steps of a capture's clock: from `from_frame` of it on, and of the frames behind `after_frame` those that
+ * are on the step's side of `turn_ns` by that clock. `t_ns` is when that was, by the first's clock. */
 struct pl_clock_piece {
-    uint64_t from_frame;
-    int64_t t_ns, offset_ns;
+    uint64_t after_frame, from_frame;
+    int64_t turn_ns, t_ns, offset_ns;
 };
 
 /* The second capture shows t + offset_ns + drift (t - at_ns) when the first's clock shows t. */

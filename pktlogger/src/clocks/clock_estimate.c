@@ -10,6 +10,9 @@
  * of the round trip and of the resolution: an evenly growing queue looks like a drift of one direction. */
 #define OF_ROUND_TRIP 1e-3
 #define OF_FLOOR 10
+/* So many packets that do not tell on which side of a step they are do not tell whose step it was either: where none is
+ * under way, the nearest packet that tells may be the second or third. */
+enum { FEW = 2 };
 
 static int by_frame(const struct pl_clock_point *a, const struct pl_clock_point *b, int end)
 {
@@ -106,12 +109,15 @@ static void order(struct pl_clock_study *study, pl_clock_points *points, const s
     commonest(points, sizes);
     qsort(points->at, points->n, sizeof *points->at, end ? by_second : by_first);
     double all = pass_time(points, end, study->at);
+    study->end = end;
+    study->origin_ns = time_at(&points->at[0], end);
     for (size_t i = 0; i < points->n; i++) {
         const struct pl_clock_point *point = &points->at[i];
         int64_t difference = point->back ? point->difference_ns + base_ns : point->difference_ns - base_ns;
         study->at[i] = (struct pl_clock_mark){
             .x = (double)(point->t_ns - clock->at_ns),
             .v = (double)difference,
+            .own = (double)(time_at(point, end) - study->origin_ns),
             .frame = point->frames[end],
             .class = class_of(point, sizes),
             .window = window_of(study->at[i].x, all),
@@ -190,6 +196,12 @@ static double size_effect(const struct pl_clock_study *study, size_t from, size_
     return effect;
 }
 
+/* Between the times of the marks around a step. */
+static int64_t turn_ns(const struct pl_clock_study *study, size_t begin)
+{
+    return study->origin_ns + llround((study->at[begin - 1].own + study->at[begin].own) / 2);
+}
+
 /* Sets the pieces of the clock from the marks at which they begin. Returns false when a piece lacks a direction. */
 static bool set_pieces(struct pl_clock *clock, const struct pl_clock_study *study, const size_t *begins, unsigned n,
                        int64_t base_ns)
@@ -211,7 +223,9 @@ static bool set_pieces(struct pl_clock *clock, const struct pl_clock_study *stud
     }
     for (unsigned i = 0; i < n; i++)
         clock->pieces[i] = (struct pl_clock_piece){
-            .from_frame = i ? (study->at[begins[i] - 1].frame + study->at[begins[i]].frame + 1) / 2 : 0,
+            .after_frame = i ? study->at[begins[i] - 1].frame : 0,
+            .from_frame = i ? study->at[begins[i]].frame : 0,
+            .turn_ns = i ? turn_ns(study, begins[i]) : 0,
             .t_ns = clock->at_ns + llround(study->at[begins[i]].x),
             .offset_ns = base_ns + llround(offset_of(&pieces[i], known)),
         };
@@ -249,18 +263,35 @@ static bool drifts(const struct pl_clock *clock, const struct pl_clock_study *st
            drifted > OF_FLOOR * study->floor_ns;
 }
 
-/* Returns how sharp the steps are: the number of packets that do not tell on which side they are. */
-static size_t fit(struct pl_clock *clock, struct pl_clock_study *study, int64_t base_ns)
+/* How well the steps of one clock explain what was captured. */
+struct fitted {
+    size_t unclear; /* packets that do not tell on which side of a step they are */
+    double leap_ns;
+};
+
+/* By how much the clock that may have been stepped leaps between the packets around its steps; INFINITY: back. */
+static double leap_ns(const struct pl_clock_study *study, const size_t *begins, unsigned n)
 {
-    size_t begins[PL_CLOCK_PIECES] = {0}, unclear = 0;
+    double leap = 0;
+    for (unsigned i = 1; i < n; i++) {
+        double gap = study->at[begins[i]].own - study->at[begins[i] - 1].own;
+        leap += gap < 0 ? INFINITY : gap;
+    }
+    return leap;
+}
+
+static struct fitted fit(struct pl_clock *clock, struct pl_clock_study *study, int64_t base_ns)
+{
+    size_t begins[PL_CLOCK_PIECES] = {0};
+    struct fitted fitted = {0, 0};
     clock->drift = pl_clock_slope(study, &clock->drift_error);
     if (fabs(clock->drift) > DRIFT_MAX) { /* a queue that grows */
         clock->drift = 0;
         clock->drift_error = -1;
     }
-    unsigned n = pl_clock_steps(study, clock->drift, clock->drift_error, begins, &unclear);
+    unsigned n = pl_clock_steps(study, clock->drift, clock->drift_error, begins, &fitted.unclear);
     if (!set_pieces(clock, study, begins, n, base_ns) && !set_pieces(clock, study, (const size_t[]){0}, n = 1, base_ns))
-        return 0;
+        return fitted;
     level_times(study, clock, begins);
     if (n > 1 || clock->kind == PL_CLOCK_TWO || drifts(clock, study))
         clock->kind = PL_CLOCK_TWO;
@@ -271,7 +302,8 @@ static size_t fit(struct pl_clock *clock, struct pl_clock_study *study, int64_t 
         clock->drift = 0;
     }
     set_pieces(clock, study, begins, n, base_ns);
-    return unclear;
+    fitted.leap_ns = leap_ns(study, begins, n);
+    return fitted;
 }
 
 /* The differences of the first packet of each direction, as an offset from which doubles are exact. */
@@ -288,18 +320,26 @@ static int64_t base_of(const pl_clock_points *points)
     return base_ns;
 }
 
+/* Fits the clock with steps of one capture's clock, in the order of that capture. */
+static struct fitted fit_steps_of(int stepped, struct pl_clock *clock, struct pl_clock_study *study,
+                                  pl_clock_points *points, int64_t base_ns)
+{
+    clock->stepped = stepped;
+    order(study, points, clock, base_ns);
+    return fit(clock, study, base_ns);
+}
+
 /* Fits the clock with steps of the second capture's clock, and where there are some, of the first's. In the wrong order
- * the packets under way at a step blur it. */
+ * the packets under way at a step blur it. Where none was under way, the clock that leaps, or goes back, was stepped:
+ * had it been the other's, both ends would have been silent for as long as the step. */
 static void fit_either(struct pl_clock *clock, struct pl_clock_study *study, pl_clock_points *points, int64_t base_ns)
 {
     struct pl_clock other = *clock;
-    clock->stepped = 1;
-    other.stepped = 0;
-    order(study, points, clock, base_ns);
-    size_t gap = fit(clock, study, base_ns);
-    order(study, points, &other, base_ns);
-    size_t other_gap = fit(&other, study, base_ns);
-    if (other.piece_n > 1 && (clock->piece_n < 2 || other_gap < gap))
+    struct fitted second = fit_steps_of(1, clock, study, points, base_ns);
+    struct fitted first = fit_steps_of(0, &other, study, points, base_ns);
+    bool alike = first.unclear <= second.unclear + FEW && second.unclear <= first.unclear + FEW;
+    bool better = alike ? first.leap_ns > second.leap_ns : first.unclear < second.unclear;
+    if (other.piece_n > 1 && (clock->piece_n < 2 || better))
         *clock = other;
 }
 

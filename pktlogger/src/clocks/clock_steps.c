@@ -2,7 +2,7 @@
 #include "clock_study.h"
 
 #define OF_ROUND_TRIP 2e-3 /* smaller steps are not told from what else happens on a path */
-enum { NEIGHBOURS = 8, ENOUGH = 8, NO_WITNESS = 64 };
+enum { NEIGHBOURS = 8, ENOUGH = 8, NO_WITNESS = 64, IMPOSSIBLE = 64 };
 
 /* The least differences of each direction in a window, without drift; INFINITY: none. */
 struct levels {
@@ -113,6 +113,21 @@ static void lowest(const struct levels *levels, unsigned first, unsigned last, d
     }
 }
 
+/* The mark from `first` to `last` before which the clock leaps most: forward, or back. */
+static size_t leap_of(const struct pl_clock_study *study, size_t first, size_t last, bool forward)
+{
+    size_t at = first;
+    double most = -INFINITY;
+    for (size_t i = first > 0 ? first : 1; i <= last; i++) {
+        double gap = study->at[i].own - study->at[i - 1].own;
+        if ((forward ? gap : -gap) > most) {
+            most = forward ? gap : -gap;
+            at = i;
+        }
+    }
+    return at;
+}
+
 /* The first mark of the piece that begins at window `w`; the one before began at window `first` and ended with `last`,
  * and the one that begins ends with `end`. Between are windows that hold the step. */
 static size_t begin_of(const struct pl_clock_study *study, const struct levels *levels, double slope,
@@ -125,8 +140,10 @@ static size_t begin_of(const struct pl_clock_study *study, const struct levels *
     struct border border = border_of(study, levels, slope, windows[1], windows[2], before, behind);
     if (border.before != SIZE_MAX && border.behind != SIZE_MAX) {
         bool crossed = border.before > border.behind;
-        *unclear += crossed ? border.before - border.behind : border.behind - border.before - 1;
-        return (border.before + border.behind + 1) / 2;
+        *unclear += crossed ? IMPOSSIBLE + border.before - border.behind : border.behind - border.before - 1;
+        if (crossed)
+            return (border.before + border.behind + 1) / 2;
+        return leap_of(study, border.before + 1, border.behind, (behind[0] > before[0]) == (study->end == 1));
     }
     *unclear += NO_WITNESS;
     if (border.behind != SIZE_MAX)

@@ -19,9 +19,10 @@ enum {
     PL_CLOCK_SIGNIFICANT = 3, /* a drift of so many times its error is one */
 };
 
-/* A packet: its time and its difference, both from the middle of all. */
+/* A packet: its time and its difference, both from the middle of all. `own` is its time by the clock that may have been
+ * stepped, from the study's origin. */
 struct pl_clock_mark {
-    double x, v;
+    double x, v, own;
     uint64_t frame;
     uint8_t class, window;
     bool back, data;
@@ -30,6 +31,8 @@ struct pl_clock_mark {
 struct pl_clock_study {
     struct pl_clock_mark *at; /* in the order of the capture whose clock may have been stepped */
     size_t n;
+    int end; /* that capture */
+    int64_t origin_ns;
     double floor_ns; /* no difference is known better */
     bool agreed;     /* each direction by itself shows a drift, and both the same */
     struct {
